@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report: a named question with its answer laid out as columns and rows, ready for any writer
+ * (export/report_text.c, report_csv.c, report_json.c). The JSON is schema strata.report/1.
+ */
+#ifndef ST_ANALYZE_REPORT_H
+#define ST_ANALYZE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/question.h"
+
+enum st_cell_kind { ST_CELL_NONE, ST_CELL_TEXT, ST_CELL_U64, ST_CELL_I64, ST_CELL_DOUBLE, ST_CELL_BOOL };
+
+struct st_cell {
+	enum st_cell_kind kind;
+	union {
+		struct st_text text;
+		uint64_t u64;
+		int64_t i64;
+		double number;
+		bool truth;
+	} as;
+};
+
+struct st_column {
+	const char *key;   /* snake_case, ends in its unit */
+	const char *title;
+	const char *unit;  /* "ns", "bytes", "ratio", "" */
+	bool is_key;       /* names the row (grouping) rather than measures it */
+};
+
+struct st_report_row {
+	struct st_cell *cells; /* one per column */
+	uint32_t first_child, child_count;
+	uint32_t level;
+};
+
+struct st_report {
+	const char *name;
+	const char *result;
+	const char *source;
+	const char *group_by[ST_QUESTION_DEPTH_MAX];
+	unsigned int group_by_count;
+	struct st_column *columns;
+	uint32_t column_count;
+	struct st_report_row *rows;
+	uint32_t row_count, root_first, root_count;
+	struct st_report_row totals;
+	void *memory;
+};
+
+struct st_report_options {
+	struct st_question question; /* grouping_count 0 = the report's default */
+	uint32_t bin_count;          /* timeline; 0 = 60 */
+};
+
+struct st_report_kind {
+	const char *name;    /* "tasks" */
+	const char *summary; /* one line for help */
+	enum st_status (*build)(const struct st_result *result, const struct st_report_options *options,
+				struct st_report *out, struct st_error *err);
+};
+/* summary, tasks, top-down, timeline, info; ends with a NULL name. */
+extern const struct st_report_kind st_report_kinds[];
+
+enum st_status st_report_build(const struct st_result *result, const char *name,
+			       const struct st_report_options *options, struct st_report *out, struct st_error *err);
+void st_report_fini(struct st_report *report);
+
+#endif

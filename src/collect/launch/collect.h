@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs a program under collection, from spawn to finished result. Keeps the rules of "Running a
+ * program": the program's output, signals and exit status are its own; whatever fails on our side is
+ * said through `say` (stderr) and in result.json.
+ */
+#ifndef ST_COLLECT_LAUNCH_COLLECT_H
+#define ST_COLLECT_LAUNCH_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct st_collect_config {
+	const char *type;        /* "tasks" */
+	const char *suffix;      /* "ta" */
+	const char *result_dir;  /* pattern with @@@, or NULL for "r@@@" + suffix */
+	const char *app_working_dir; /* NULL: the current one */
+	bool quiet;
+	bool start_paused;
+	double resume_after_s;   /* < 0: not given */
+	double duration_s;       /* < 0: unlimited */
+	uint64_t data_limit_bytes; /* 0: none */
+	uint32_t ring_kib;       /* 0: default */
+	char *const *argv;       /* program and arguments, NULL-terminated */
+	int argc;
+	const char *strata_version;
+	const char *collect_command; /* the strata command line itself, for result.json */
+	/* One line for the user, without newline; on stderr. */
+	void (*say)(void *arg, const char *line);
+	void *say_arg;
+};
+
+struct st_collect_outcome {
+	bool started;      /* the program ran */
+	int wait_status;   /* of the program, when started */
+	int exit_status;   /* when not started: 2, 125, 126 or 127 */
+	char *result_path; /* malloc'd; NULL when nothing was kept */
+	bool interrupted;  /* stopped by the second Ctrl-C: the program may still run */
+};
+
+enum st_status st_collect_run(const struct st_collect_config *config, struct st_collect_outcome *out,
+			      struct st_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ways out: reports as text, CSV or JSON, and whole traces in formats of other tools. Everything goes
+ * through a sink, so that the same code writes to a file, a pipe, a .gz or a buffer.
+ */
+#ifndef ST_EXPORT_EXPORT_H
+#define ST_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct st_report;
+struct st_result;
+
+struct st_sink;
+/* path "-" is standard output; a name that ends in .gz is compressed. A file is written beside its
+ * place and renamed at close, so that a failed export leaves nothing half-written behind. */
+enum st_status st_sink_open(struct st_sink **out, const char *path, struct st_error *err);
+enum st_status st_sink_write(struct st_sink *sink, const void *data, size_t size_bytes, struct st_error *err);
+enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *err);
+
+struct st_text_style {
+	unsigned int width; /* columns; 0 = unlimited */
+	bool colour;
+};
+
+enum st_status st_report_write_text(const struct st_report *report, const struct st_result *result,
+				    const struct st_text_style *style, struct st_sink *sink, struct st_error *err);
+enum st_status st_report_write_csv(const struct st_report *report, const struct st_result *result,
+				   char delimiter, struct st_sink *sink, struct st_error *err);
+enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
+				    struct st_sink *sink, struct st_error *err);
+
+struct st_exporter {
+	const char *name;    /* "chrome" */
+	const char *summary;
+	const char *default_suffix; /* ".json" */
+	enum st_status (*write)(const struct st_result *result, struct st_sink *sink, struct st_error *err);
+};
+extern const struct st_exporter st_exporters[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The payload of ST_CHUNK_DEFINITIONS: framed records { u16 type, u16 zero, u32 body_bytes, body }.
+ * Readers skip types they do not know and bytes behind the fields they know. Bodies are little-endian
+ * fields in the order of the comments; "text" is u32 byte length + bytes, any bytes. The process a
+ * record speaks of is the chunk header's, unless a field says otherwise.
+ */
+#ifndef ST_FORMAT_DEFINITIONS_H
+#define ST_FORMAT_DEFINITIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+enum st_definition_type {
+	/* u32 pid, u32 parent_process (dense id or 0), u64 start_time (/proc stat field 22), u32 incarnation
+	 * (+1 at each exec of the same pid), u32 flags (ST_PROCESS_*), u64 first_time ticks,
+	 * text command line (arguments joined by NUL), text executable path. A later record of the same
+	 * process replaces the earlier one. */
+	ST_DEF_PROCESS = 1,
+	/* u64 time ticks, u32 how (enum st_process_end), u32 status (wait status of the direct child, else 0) */
+	ST_DEF_PROCESS_END = 2,
+	ST_DEF_STRING = 3, /* u32 id, text */
+	ST_DEF_DOMAIN = 4, /* u32 id, text */
+	/* u32 ancestor process (dense id), u32 strings, u32 domains: ids 1 … n mean what they mean there */
+	ST_DEF_INHERIT = 5,
+	ST_DEF_THREAD = 6,      /* u32 track, u32 tid, u64 first_time ticks */
+	ST_DEF_THREAD_NAME = 7, /* u32 tid, text; the last one wins; replaces for tracks of that tid */
+	/* u32 track (0: the process), then u64: slices dropped, unmatched ends, lost_no_slot, labels cut,
+	 * labels unknown, suspect ring positions; cumulative, the last one wins */
+	ST_DEF_LOSS = 8,
+	/* u32 pid, u32 reason (enum st_not_entered), u64 time ticks, text executable path, text command */
+	ST_DEF_NOT_ENTERED = 9,
+	ST_DEF_NOTE = 10, /* u32 severity (0 info, 1 warning, 2 error), u64 time ticks, text */
+	/* u64 time ticks, u32 kind (ST_MARK_PAUSE / _RESUME for the family, ST_MARK_DETACH = stopped) */
+	ST_DEF_FAMILY_CONTROL = 11,
+};
+
+enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };
+
+enum st_process_end {
+	ST_END_EXITED = 1,       /* direct child: status is its wait status */
+	ST_END_GONE = 2,         /* another process: it ended, its status cannot be known */
+	ST_END_EXEC = 3,         /* the same pid goes on as the next incarnation */
+	ST_END_LEFT_RUNNING = 4, /* it still ran when the collection ended */
+};
+
+enum st_not_entered {
+	ST_NOT_ENTERED_STATIC = 1,
+	ST_NOT_ENTERED_SETUID = 2,
+	ST_NOT_ENTERED_OTHER_LIBC = 3,
+	ST_NOT_ENTERED_OTHER_CLASS = 4,
+	ST_NOT_ENTERED_ENVIRONMENT = 5, /* its environment had been emptied */
+	ST_NOT_ENTERED_LAYOUT = 6,      /* a collector of another build said hello */
+	ST_NOT_ENTERED_UNKNOWN = 7,
+};
+
+/* Writing: begin, fields with st_buf_append_*, end. */
+size_t st_definition_begin(struct st_buf *out, enum st_definition_type type);
+void st_definition_text(struct st_buf *out, const void *bytes, size_t size_bytes);
+void st_definition_end(struct st_buf *out, size_t begin);
+
+/* Reading: next record of a payload; fields are read with the cursor, which never runs over its end and
+ * gives 0 / empty text once it has failed. */
+struct st_cursor {
+	const uint8_t *at, *end;
+	bool failed;
+};
+struct st_text {
+	const char *bytes; /* borrowed, not terminated */
+	size_t size_bytes;
+};
+bool st_definition_next(struct st_cursor *payload, enum st_definition_type *type, struct st_cursor *body);
+uint16_t st_cursor_u16(struct st_cursor *cursor);
+uint32_t st_cursor_u32(struct st_cursor *cursor);
+uint64_t st_cursor_u64(struct st_cursor *cursor);
+uint64_t st_cursor_varint(struct st_cursor *cursor);
+struct st_text st_cursor_text(struct st_cursor *cursor);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words inside the shared rings. Not a file format: what is stored is in format/slices.h.
+ *
+ * A slice record is one word:   bits 0-3 kind | 4-10 domain | 11-27 name | 28-63 dt
+ * An extended record is a header word:  bits 0-3 = 15 | 4-11 subkind | 12-27 words, header included |
+ * 28-63 dt, followed by (words - 1) payload words. dt is the number of ticks since the previous record
+ * of the same ring, from 0 at the beginning of the ring; a longer gap than 36 bits is preceded by
+ * ST_EXT_TIME. Names and domains are ids of the process, defined in the definitions ring before
+ * the word that uses them is published. Name 0: no name given. Ids that do not fit (domain > 126,
+ * name >= 1 << 17) use ST_EXT_BEGIN / ST_EXT_END.
+ *
+ * What a reader may rely on (from a well-behaved target):
+ * - the first record of every owner of a slot is ST_EXT_THREAD, preceded by ST_EXT_TIME;
+ * - an end is written if and only if its begin was, except ST_EXT_UNMATCHED_END;
+ * - ends name their domain and close the innermost open slice of that domain (else the innermost).
+ */
+#ifndef ST_FORMAT_RING_RECORD_H
+#define ST_FORMAT_RING_RECORD_H
+
+#include <stdint.h>
+
+enum { ST_WORD_BEGIN = 1, ST_WORD_END = 2, ST_WORD_EXTENDED = 15 };
+
+enum st_ring_ext {
+	ST_EXT_TIME = 1,          /* u64 absolute ticks; sets the base, dt of this word is 0 */
+	ST_EXT_THREAD = 2,        /* u64 tid | generation << 32: this slot now belongs to that thread */
+	ST_EXT_THREAD_END = 3,    /* no payload: clean end of the owner */
+	ST_EXT_BEGIN = 4,         /* u64 domain | name << 32; u64 flags (ST_BEGIN_*) */
+	ST_EXT_END = 5,           /* u64 domain */
+	ST_EXT_UNMATCHED_END = 6, /* u64 domain: nothing was open */
+	ST_EXT_TEXT = 7,          /* u64 byte length; text padded with zeros: the next ST_EXT_BEGIN of this
+	                             ring with ST_BEGIN_TEXT has this text as its name */
+	ST_EXT_LOST = 8,          /* u64 slices dropped since the previous record of this ring */
+	ST_EXT_PAUSE = 9,         /* no payload: this process pauses (ITT) */
+	ST_EXT_RESUME = 10,       /* no payload */
+	ST_EXT_DETACH = 11,       /* no payload */
+};
+
+enum {
+	ST_BEGIN_TEXT = 1,    /* the name is the preceding ST_EXT_TEXT; the name id is its family */
+	ST_BEGIN_CLIPPED = 2, /* really began earlier, while paused: the time is the resume's */
+};
+
+enum { ST_WORD_DOMAIN_MAX = 126, ST_WORD_NAME_MAX = (1 << 17) - 1 };
+#define ST_WORD_DT_MAX ((1ull << 36) - 1)
+
+static inline uint64_t st_word_slice(unsigned int kind, uint32_t domain, uint32_t name, uint64_t dt)
+{
+	return kind | (uint64_t)domain << 4 | (uint64_t)name << 11 | dt << 28;
+}
+
+static inline uint64_t st_word_ext(enum st_ring_ext subkind, uint32_t words, uint64_t dt)
+{
+	return ST_WORD_EXTENDED | (uint64_t)subkind << 4 | (uint64_t)words << 12 | dt << 28;
+}
+
+/* Definitions ring: records of whole words. First word: bits 0-7 kind | 8-31 words, header included |
+ * 32-63 id. Second word: byte length of the text. Then the text, padded with zeros. */
+enum st_ring_definition {
+	ST_DEFINE_STRING = 1,      /* id: name id, counted up from 1 */
+	ST_DEFINE_DOMAIN = 2,      /* id: domain id, counted up from 1 */
+	ST_DEFINE_THREAD_NAME = 3, /* id: tid; the last one wins */
+};
+
+static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t words, uint32_t id)
+{
+	return (uint64_t)kind | (uint64_t)words << 8 | (uint64_t)id << 32;
+}
+
+/* STRATA_CONFIG, the knobs that travel into the target: "key=value" joined by ';', no spaces, unknown
+ * keys ignored. Keys: clock=tsc|mono_raw, ring=KiB, slots=N, paused=0|1, resume_at=MONO_RAW ns (a
+ * process whose first record comes later than this starts unpaused). */
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The payload of ST_CHUNK_SLICES: the records of one track, split into columns because columns pack
+ * four times cheaper and smaller than rows.
+ *
+ *   u32 ops_bytes, u32 names_bytes, u32 times_bytes, u32 extras_bytes, then the four columns.
+ *   ops     one byte a record: bits 0-1 enum st_slice_op, bits 2-7 domain id, 63 = in the extras column
+ *   names   varint name id of each begin
+ *   times   varint ticks since the previous record; the first since header.first_time
+ *   extras  for each record that needs them, in order: varint domain (if 63); for ST_SLICE_MARK varint
+ *           enum st_slice_mark, then its varint value; for ST_SLICE_BEGIN_FLAGGED varint flags
+ *
+ * Encoder and decoder stand here together so that they cannot drift apart.
+ */
+#ifndef ST_FORMAT_SLICES_H
+#define ST_FORMAT_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct st_chunk_header;
+
+enum st_slice_op { ST_SLICE_BEGIN = 0, ST_SLICE_END = 1, ST_SLICE_MARK = 2, ST_SLICE_BEGIN_FLAGGED = 3 };
+
+enum st_slice_mark {
+	ST_MARK_UNMATCHED_END = 1, /* value: domain */
+	ST_MARK_LOST = 2,          /* value: slices dropped just before */
+	ST_MARK_PAUSE = 3,         /* this process pauses; value 0 = ITT, 1 = the family by strata */
+	ST_MARK_RESUME = 4,        /* as above */
+	ST_MARK_DETACH = 5,        /* value 0 */
+	ST_MARK_TRACK_END = 6,     /* the thread ended (value 1: cleanly, 0: noticed by strata) */
+};
+
+/* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */
+
+struct st_slice_record {
+	enum st_slice_op op; /* a decoder gives ST_SLICE_BEGIN for flagged ones too */
+	uint32_t domain;
+	uint32_t name;  /* begin */
+	uint32_t flags; /* begin */
+	enum st_slice_mark mark;
+	uint64_t value; /* mark */
+	uint64_t time;  /* ticks */
+};
+
+struct st_slice_encoder {
+	struct st_buf ops, names, times, extras;
+	uint64_t first_time, last_time;
+	uint32_t record_count, begin_count;
+};
+
+void st_slice_encoder_init(struct st_slice_encoder *enc);
+void st_slice_encoder_fini(struct st_slice_encoder *enc);
+void st_slice_encoder_clear(struct st_slice_encoder *enc);
+/* time must not be before that of the previous call; it is raised to it if it is. */
+void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_t domain, uint32_t name,
+			    uint32_t flags);
+void st_slice_encoder_end(struct st_slice_encoder *enc, uint64_t time, uint32_t domain);
+void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_slice_mark mark,
+			   uint64_t value);
+/* Appends the payload to out and fills first_time, last_time, record_count, begin_count of header. */
+bool st_slice_encoder_finish(struct st_slice_encoder *enc, struct st_chunk_header *header,
+			     struct st_buf *out);
+
+struct st_slice_decoder {
+	const uint8_t *ops, *ops_end, *names, *names_end, *times, *times_end, *extras, *extras_end;
+	uint64_t time;
+};
+
+enum st_status st_slice_decoder_init(struct st_slice_decoder *dec, const struct st_chunk_header *header,
+				     const void *payload, size_t payload_bytes, struct st_error *err);
+/* True and *out, or false at the end or at damage (then *err says so and err->status is not ST_OK;
+ * the caller sets err->status to ST_OK before). */
+bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record *out,
+			   struct st_error *err);
+
+#endif
