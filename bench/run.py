@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures Strata against its limits and its peers, in one run, and prints one table.
+
+Every row is a ratio of two things measured here and now, several times, alternating where both sides
+can alternate; the spread is the range of the rounds. The table goes to standard output and, with all
+raw figures and the machine's description, to a JSON file (--json).
+
+Peers that are not installed leave their row out and are named at the end. Intel's reference collector
+is not packaged anywhere: build it yourself and name the library in ITT_REFERENCE_COLLECTOR.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+
+class Row:
+    """One line of the table: ours beside a limit or a peer."""
+
+    def __init__(self, what, unit, ours, other, other_name, limit=None, better="lower"):
+        self.what = what
+        self.unit = unit
+        self.ours = ours  # one figure per round
+        self.other = other  # one figure per round, or a single number
+        self.other_name = other_name
+        self.limit = limit  # the largest (or, better="higher", smallest) ratio or figure allowed
+        self.better = better
+
+    @property
+    def ratios(self):
+        others = self.other if isinstance(self.other, list) else [self.other] * len(self.ours)
+        return [a / b for a, b in zip(self.ours, others) if b]
+
+    @property
+    def ratio(self):
+        return statistics.median(self.ratios) if self.ratios else float("nan")
+
+    @property
+    def holds(self):
+        if self.limit is None:
+            return None
+        return self.ratio <= self.limit if self.better == "lower" else self.ratio >= self.limit
+
+    def as_json(self):
+        return {
+            "what": self.what,
+            "unit": self.unit,
+            "ours": self.ours,
+            "other": self.other,
+            "other_name": self.other_name,
+            "ratio": self.ratio,
+            "ratio_min": min(self.ratios, default=None),
+            "ratio_max": max(self.ratios, default=None),
+            "limit_ratio": self.limit,
+            "better": self.better,
+            "holds": self.holds,
+        }
+
+
+def number(value):
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e5:
+        return f"{value:,.0f}"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}"
+
+
+def show(rows, missing):
+    header = ("what", "ours", "beside it", "ratio", "spread", "limit", "")
+    lines = [header]
+    for row in rows:
+        ours = f"{number(statistics.median(row.ours))} {row.unit}".strip()
+        other = row.other if isinstance(row.other, list) else [row.other]
+        beside = f"{number(statistics.median(other))} {row.unit} ({row.other_name})"
+        spread = f"{number(min(row.ratios))}..{number(max(row.ratios))}" if row.ratios else "-"
+        sign = "<=" if row.better == "lower" else ">="
+        limit = f"{sign} {number(row.limit)}" if row.limit is not None else ""
+        verdict = {True: "holds", False: "MISSED", None: ""}[row.holds]
+        lines.append((row.what, ours, beside, number(row.ratio), spread, limit, verdict))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    for index, line in enumerate(lines):
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+        if index == 0:
+            print("  ".join("-" * width for width in widths))
+    for text in missing:
+        print(f"left out: {text}")
+
+
+class Bench:
+    def __init__(self, build, python, rounds):
+        self.build = pathlib.Path(build).resolve()
+        self.strata = self.build / "src/cli/strata"
+        self.programs = self.build / "tests/programs"
+        self.python = python
+        self.rounds = rounds
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="strata-bench-"))
+        self.rows = []
+        self.missing = []
+        self.raw = {}
+
+    def run(self, command, **kwargs):
+        kwargs.setdefault("check", True)
+        kwargs.setdefault("stdout", subprocess.PIPE)
+        kwargs.setdefault("stderr", subprocess.PIPE)
+        kwargs.setdefault("timeout", 600)
+        return subprocess.run([str(part) for part in command], **kwargs)
+
+    def run_measured(self, command, **kwargs):
+        """Wall seconds, CPU seconds and peak resident bytes of one command."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start = time.perf_counter()
+        done = self.run(["/usr/bin/env", "python3", HERE / "peak.py", *command], **kwargs)
+        wall = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        figures = json.loads(done.stderr.decode().strip().splitlines()[-1])
+        return {"wall_s": figures["wall_s"], "outer_wall_s": wall, "cpu_s": cpu, "rss_bytes": figures["rss_bytes"]}
+
+    def collect(self, name, *command, options=()):
+        result = self.scratch / name
+        self.run([self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-r", result, *options, "--", *command])
+        return result
+
+    def report(self, result, name, *args):
+        done = self.run([self.strata, "report", name, "-r", result, "-format=json", *args])
+        return json.loads(done.stdout)
+
+    def micro(self, program, *args):
+        done = self.run([self.build / "bench" / program, *args])
+        return json.loads(done.stdout)
+
+    # --- the rows -------------------------------------------------------------------------------
+
+    def pair_cost(self):
+        rounds = [self.micro("micro_pair") for _ in range(self.rounds)]
+        self.raw["micro_pair"] = rounds
+        two_reads = [r["two_reads_ns"] for r in rounds]
+        self.rows.append(Row("begin+end pair, recorded, 1 thread", "ns", [r["pair_ns"] for r in rounds],
+                             two_reads, "two clock reads", 2.0))
+        self.rows.append(Row("the same, 2 threads, per thread", "ns", [r["pair_2_threads_ns"] for r in rounds],
+                             [r["pair_ns"] for r in rounds], "1 thread", 1.15))
+        self.rows.append(Row("the same, caches evicted (L2-cold)", "ns", [r["pair_cold_ns"] for r in rounds],
+                             [r["two_reads_cold_ns"] for r in rounds], "two clock reads, as cold"))
+
+    def lookup_cost(self):
+        rounds = [self.micro("micro_lookup") for _ in range(self.rounds)]
+        self.raw["micro_lookup"] = rounds
+        one = [r["lookup_ns"] for r in rounds]
+        self.rows.append(Row("string handle look-up, 1,000 names", "ns", one, 15.0, "budget", 1.0))
+        self.rows.append(Row("the same, 2 threads, per thread", "ns", [r["lookup_2_threads_ns"] for r in rounds],
+                             one, "1 thread", 1.15))
+
+    def reference_collector(self):
+        library = os.environ.get("ITT_REFERENCE_COLLECTOR")
+        if not library:
+            self.missing.append("Intel's reference collector (set ITT_REFERENCE_COLLECTOR to its library)")
+            return
+        environment = dict(os.environ, INTEL_LIBITTNOTIFY64=library, INTEL_LIBITTNOTIFY_LOG_DIR=str(self.scratch))
+        theirs = []
+        for _ in range(self.rounds):
+            done = self.run([self.programs / "itt_pairs", "200000"], env=environment)
+            theirs.append(json.loads(done.stdout)["pair_ns"])
+        ours = [r["pair_ns"] for r in self.raw["micro_pair"]]
+        self.rows.append(Row("begin+end pair, recorded", "ns", ours, theirs, "Intel's reference collector", 1.0))
+
+    def torch_bytes(self):
+        script = HERE / "torch_ops.py"
+        ours, kineto, slowdown = [], [], []
+        for index in range(min(self.rounds, 3)):
+            trace = self.scratch / f"kineto{index}.json"
+            profiled = json.loads(self.run([self.python, script, "--profiler", trace]).stdout.splitlines()[-1])
+            kineto.append(trace.stat().st_size / profiled["events"])
+            trace.unlink()
+            plain = json.loads(self.run([self.python, script]).stdout.splitlines()[-1])
+            result = self.scratch / f"torch{index}"
+            done = self.run([self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-r", result, "--",
+                             self.python, script, "--itt"])
+            with_us = json.loads(done.stdout.splitlines()[-1])
+            pairs = self.report(result, "tasks")["totals"]["count"]
+            files = [f for f in result.iterdir() if f.name.endswith(".strata") and f.name != "index.strata"]
+            ours.append(sum(f.stat().st_size for f in files) / pairs)
+            slowdown.append((with_us["step_ms"], plain["step_ms"], profiled["step_ms"]))
+        self.raw["torch"] = {"bytes_per_pair": ours, "kineto_bytes_per_event": kineto, "step_ms": slowdown}
+        self.rows.append(Row("bytes on disk per pair, PyTorch run", "B", ours, 8.0, "budget", 1.0))
+        self.rows.append(Row("bytes per operator, PyTorch run", "B", ours, kineto, "torch.profiler's JSON", 1.0))
+        self.rows.append(Row("PyTorch step, recorded under emit_itt", "ms", [s[0] for s in slowdown],
+                             [s[2] for s in slowdown], "torch.profiler recording"))
+        self.rows.append(Row("PyTorch step, recorded under emit_itt", "ms", [s[0] for s in slowdown],
+                             [s[1] for s in slowdown], "plain"))
+
+    def flood(self):
+        seconds = 10
+        lost_one, lost_two = [], []
+        for index in range(min(self.rounds, 3)):
+            one = self.collect(f"flood1_{index}", self.programs / "itt_target", "--threads", "1", "--rate", "1000000",
+                               "--seconds", seconds)
+            lost_one.append(self.loss(one))
+            two = self.collect(f"flood2_{index}", self.programs / "itt_target", "--threads", "2", "--rate", "1000000",
+                               "--seconds", seconds, "--busy-threads", os.cpu_count())
+            lost_two.append(self.loss(two))
+        self.raw["flood"] = {"one": lost_one, "two": lost_two}
+        self.rows.append(Row(f"dropped, 1 M pairs/s for {seconds} s", "of 1", [r for r, _, _ in lost_one], 1.0,
+                             "all of them", 0.0))
+        self.rows.append(Row("dropped, 2 × 1 M pairs/s, both cores busy", "of 1", [r for r, _, _ in lost_two], 1.0,
+                             "all of them", 0.001))
+
+    def loss(self, result):
+        answer = self.report(result, "tasks")
+        count = answer["totals"]["count"]
+        dropped = answer["quality"]["slices_dropped"]
+        shutil.rmtree(result)
+        return dropped / max(1, dropped + count), dropped, count
+
+    def indexing(self):
+        pairs = 10_000_000
+        result = self.scratch / "big"
+        self.run([self.programs / "make_result", result, "--pairs", pairs, "--threads", "4", "--labels", "300"])
+        rates, seconds, memory = [], [], []
+        for _ in range(min(self.rounds, 3)):
+            (result / "index.strata").unlink(missing_ok=True)
+            first = self.run_measured([self.strata, "report", "summary", "-r", result])
+            again = self.run_measured([self.strata, "report", "summary", "-r", result])
+            seconds.append(again["wall_s"])
+            rates.append(pairs / max(1e-9, first["wall_s"] - again["wall_s"]))
+            memory.append(again["rss_bytes"])
+        self.raw["indexing"] = {"pairs": pairs, "pairs_per_s": rates, "summary_s": seconds, "rss_bytes": memory}
+        self.rows.append(Row("indexing", "pairs/s", rates, 5e6, "budget", 1.0, better="higher"))
+        self.rows.append(Row("summary of 10 M pairs, after indexing", "s", seconds, 2.0, "budget", 1.0))
+        columns = pairs * 40
+        self.rows.append(Row("its peak memory", "MB", [m / 1e6 for m in memory], columns / 1e6, "raw columns", 2.0))
+        shutil.rmtree(result)
+
+    def launch_cost(self):
+        with_us, without = [], []
+        for index in range(20):
+            start = time.perf_counter()
+            self.run(["true"])
+            without.append((time.perf_counter() - start) * 1e3)
+            start = time.perf_counter()
+            self.run([self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-r", self.scratch / f"t{index}",
+                      "--", "true"])
+            with_us.append((time.perf_counter() - start) * 1e3)
+        added = [a - b for a, b in zip(with_us, without)]
+        self.raw["launch_ms"] = {"with": with_us, "without": without}
+        self.rows.append(Row("strata -collect tasks -- true adds", "ms", added, 50.0, "budget", 1.0))
+
+    def machine(self):
+        model = ""
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+        return {"cpu": model, "cores": os.cpu_count(), "kernel": platform.release(), "machine": platform.machine()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build/release", help="build folder (release)")
+    parser.add_argument("--python", default=ROOT / ".venv/bin/python", help="a Python that can import torch")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", default=ROOT / "build/bench.json", help="where the raw figures go")
+    parser.add_argument("--only", action="append", help="run only these rows (names of the methods)")
+    args = parser.parse_args()
+    bench = Bench(args.build, args.python, args.rounds)
+    steps = ["pair_cost", "lookup_cost", "reference_collector", "torch_bytes", "flood", "indexing", "launch_cost"]
+    try:
+        for step in steps:
+            if args.only and step not in args.only:
+                continue
+            print(f"… {step}", file=sys.stderr)
+            getattr(bench, step)()
+    finally:
+        shutil.rmtree(bench.scratch, ignore_errors=True)
+    show(bench.rows, bench.missing)
+    document = {
+        "schema": "strata.bench/1",
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": bench.machine(),
+        "rows": [row.as_json() for row in bench.rows],
+        "raw": bench.raw,
+        "left_out": bench.missing,
+    }
+    pathlib.Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
+    print(f"\nraw figures: {args.json}")
+    return 1 if any(row.holds is False for row in bench.rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
