@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum st_status st_error_set(struct st_error *err, enum st_status status, int code, const char *fmt, ...)
+enum st_status st_error_set(struct st_error *err, enum st_status status, int code, const char *fmt,
+			    ...)
 {
 	char reason[128];
 	va_list args;

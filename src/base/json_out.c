@@ -30,7 +30,8 @@ static size_t utf8_length(const uint8_t *p, const uint8_t *end)
 		return 3;
 	}
 	if (p[0] >= 0xf0 && p[0] <= 0xf4) {
-		if (left < 4 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80 || (p[3] & 0xc0) != 0x80)
+		if (left < 4 || (p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80 ||
+		    (p[3] & 0xc0) != 0x80)
 			return 0;
 		if (p[0] == 0xf0 && p[1] < 0x90)
 			return 0;

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// base/: the error text, the bounded buffer and the JSON writer on input that must not get through.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json_out.h"
+
+static void error_text_carries_the_reason(void **state)
+{
+	struct st_error err;
+
+	(void)state;
+	assert_int_equal(st_error_set(&err, ST_EIO, ENOSPC, "%s: cannot write", "x"), ST_EIO);
+	assert_string_equal(err.text, "x: cannot write: No space left on device");
+	assert_int_equal(err.code, ENOSPC);
+	assert_int_equal(st_error_set(NULL, ST_EUSAGE, 0, "ignored"), ST_EUSAGE);
+}
+
+static void error_text_is_cut_not_overrun(void **state)
+{
+	struct st_error err;
+	char longer[2000];
+
+	(void)state;
+	memset(longer, 'a', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	st_error_set(&err, ST_EIO, EIO, "%s", longer);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+}
+
+static void buffer_keeps_its_maximum(void **state)
+{
+	struct st_buf buf;
+
+	(void)state;
+	st_buf_init(&buf, 10);
+	assert_true(st_buf_append(&buf, "12345678", 8));
+	assert_false(st_buf_append(&buf, "abc", 3));
+	assert_true(buf.failed);
+	assert_int_equal(buf.size_bytes, 8);
+	assert_false(st_buf_append(&buf, "a", 1)); /* failure sticks until cleared */
+	st_buf_clear(&buf);
+	assert_true(st_buf_append(&buf, "0123456789", 10));
+	assert_false(st_buf_append_u8(&buf, 0));
+	st_buf_fini(&buf);
+	st_buf_fini(NULL);
+}
+
+static void buffer_numbers_are_little_endian(void **state)
+{
+	static const uint8_t expected[] = {0x34, 0x12, 0x78, 0x56, 0x34, 0x12, 0xff, 0xee, 0xdd,
+					   0xcc, 0xbb, 0xaa, 0x99, 0x88, 0x7f, 0x80, 0x01};
+	struct st_buf buf;
+
+	(void)state;
+	st_buf_init(&buf, 100);
+	st_buf_append_u16(&buf, 0x1234);
+	st_buf_append_u32(&buf, 0x12345678);
+	st_buf_append_u64(&buf, 0x8899aabbccddeeffull);
+	st_buf_append_varint(&buf, 127);
+	st_buf_append_varint(&buf, 128);
+	assert_int_equal(buf.size_bytes, sizeof(expected));
+	assert_memory_equal(buf.data, expected, sizeof(expected));
+	st_buf_fini(&buf);
+}
+
+static void json_nests_and_separates(void **state)
+{
+	struct st_buf buf;
+	struct st_json json;
+
+	(void)state;
+	st_buf_init(&buf, 1000);
+	st_json_init(&json, &buf);
+	st_json_object_begin(&json);
+	st_json_key(&json, "a");
+	st_json_array_begin(&json);
+	st_json_u64(&json, UINT64_MAX);
+	st_json_i64(&json, INT64_MIN);
+	st_json_object_begin(&json);
+	st_json_object_end(&json);
+	st_json_double(&json, NAN);
+	st_json_double(&json, INFINITY);
+	st_json_array_end(&json);
+	st_json_key(&json, "b");
+	st_json_bool(&json, true);
+	st_json_key(&json, "c");
+	st_json_null(&json);
+	st_json_object_end(&json);
+	st_buf_append_u8(&buf, 0);
+	assert_string_equal((char *)buf.data,
+			    "{\"a\":[18446744073709551615,-9223372036854775808,{},null,null],"
+			    "\"b\":true,\"c\":null}");
+	st_buf_fini(&buf);
+}
+
+/* Every two-byte text, and some longer broken ones, must come out as JSON that a strict parser takes. */
+static void json_text_always_parses(void **state)
+{
+	static const char *const broken[] = {
+		"\xed\xa0\x80", "\xf4\x90\x80\x80",	"\xc0\xaf",	  "\xe2\x82",
+		"\xf0\x9f\x98", "\xf8\x88\x80\x80\x80", "a\"b\\c\n\t\x01"};
+	struct json_tokener *parser = json_tokener_new_ex(4);
+	struct st_buf buf;
+	struct st_json json;
+
+	(void)state;
+	json_tokener_set_flags(parser, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	st_buf_init(&buf, 1000);
+	for (unsigned int i = 0; i < 65536 + sizeof(broken) / sizeof(broken[0]); i++) {
+		uint8_t two[2] = {(uint8_t)(i >> 8), (uint8_t)i};
+		struct json_object *value;
+
+		st_buf_clear(&buf);
+		st_json_init(&json, &buf);
+		if (i < 65536)
+			st_json_bytes(&json, two, 2);
+		else
+			st_json_text(&json, broken[i - 65536]);
+		value = json_tokener_parse_ex(parser, (char *)buf.data, (int)buf.size_bytes);
+		if (!value || json_tokener_get_parse_end(parser) != buf.size_bytes)
+			fail_msg("text %u does not parse", i);
+		json_object_put(value);
+		json_tokener_reset(parser);
+	}
+	json_tokener_free(parser);
+	st_buf_fini(&buf);
+}
+
+static void clean_text_keeps_good_bytes(void **state)
+{
+	static const char bad[] = "ok \xf0\x9f\x98\x80 \xff end\xe2\x82";
+	static const char good[] = "ok \xf0\x9f\x98\x80 \xef\xbf\xbd end\xef\xbf\xbd\xef\xbf\xbd";
+	struct st_buf buf;
+
+	(void)state;
+	st_buf_init(&buf, 1000);
+	st_utf8_append_clean(&buf, bad, sizeof(bad) - 1);
+	assert_int_equal(buf.size_bytes, sizeof(good) - 1);
+	assert_memory_equal(buf.data, good, sizeof(good) - 1);
+	st_buf_fini(&buf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(error_text_carries_the_reason),
+		cmocka_unit_test(error_text_is_cut_not_overrun),
+		cmocka_unit_test(buffer_keeps_its_maximum),
+		cmocka_unit_test(buffer_numbers_are_little_endian),
+		cmocka_unit_test(json_nests_and_separates),
+		cmocka_unit_test(json_text_always_parses),
+		cmocka_unit_test(clean_text_keeps_good_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
