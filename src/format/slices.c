@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Encoder and decoder of the slice columns. The encoder runs in the drain, once per record at up to
+// millions a second, so it writes straight into buffers that it has made room in; the decoder runs in
+// the index builder and checks every byte it takes, because the file may be damaged or hostile.
+#include "format/slices.h"
+
+#include <string.h>
+
+#include "format/chunk.h"
+
+enum {
+	OP_BITS = 2,
+	OP_MASK = (1 << OP_BITS) - 1,
+	DOMAIN_IN_EXTRAS = 63,
+	COLUMN_COUNT = 4,
+	HEAD_BYTES = COLUMN_COUNT * 4,
+	/* All four full give a payload that is still under ST_CHUNK_RAW_MAX. */
+	COLUMN_MAX_BYTES = (ST_CHUNK_RAW_MAX - HEAD_BYTES) / COLUMN_COUNT,
+	/* The most one record adds to any column: three varints. */
+	RECORD_MAX_BYTES = 30,
+	COLUMN_FIRST_BYTES = 4096,
+};
+
+void st_slice_encoder_init(struct st_slice_encoder *enc)
+{
+	memset(enc, 0, sizeof(*enc));
+	st_buf_init(&enc->ops, COLUMN_MAX_BYTES);
+	st_buf_init(&enc->names, COLUMN_MAX_BYTES);
+	st_buf_init(&enc->times, COLUMN_MAX_BYTES);
+	st_buf_init(&enc->extras, COLUMN_MAX_BYTES);
+}
+
+void st_slice_encoder_fini(struct st_slice_encoder *enc)
+{
+	if (!enc)
+		return;
+	st_buf_fini(&enc->ops);
+	st_buf_fini(&enc->names);
+	st_buf_fini(&enc->times);
+	st_buf_fini(&enc->extras);
+	memset(enc, 0, sizeof(*enc));
+}
+
+void st_slice_encoder_clear(struct st_slice_encoder *enc)
+{
+	st_buf_clear(&enc->ops);
+	st_buf_clear(&enc->names);
+	st_buf_clear(&enc->times);
+	st_buf_clear(&enc->extras);
+	enc->first_time = 0;
+	enc->last_time = 0;
+	enc->record_count = 0;
+	enc->begin_count = 0;
+}
+
+static inline bool make_room(struct st_buf *buf)
+{
+	if (__builtin_expect(buf->capacity_bytes - buf->size_bytes >= RECORD_MAX_BYTES, 1))
+		return true;
+	if (!buf->capacity_bytes && st_buf_reserve(buf, COLUMN_FIRST_BYTES))
+		return true;
+	return st_buf_reserve(buf, RECORD_MAX_BYTES);
+}
+
+static inline void put_varint(struct st_buf *buf, uint64_t value)
+{
+	uint8_t *at = buf->data + buf->size_bytes;
+
+	while (value >= 0x80) {
+		*at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	buf->size_bytes = (size_t)(at - buf->data);
+}
+
+/* Op and time of one record; false when no more fits, and then the record is not there at all. */
+static inline bool put_record(struct st_slice_encoder *enc, uint64_t time, enum st_slice_op op,
+			      uint32_t domain)
+{
+	bool in_extras = domain >= DOMAIN_IN_EXTRAS;
+
+	if (!make_room(&enc->ops) || !make_room(&enc->times) || !make_room(&enc->names) ||
+	    !make_room(&enc->extras)) {
+		enc->ops.failed = true;
+		return false;
+	}
+	if (!enc->record_count) {
+		enc->first_time = time;
+		enc->last_time = time;
+	}
+	if (time < enc->last_time)
+		time = enc->last_time;
+	put_varint(&enc->times, time - enc->last_time);
+	enc->last_time = time;
+	enc->ops.data[enc->ops.size_bytes++] =
+		(uint8_t)((in_extras ? DOMAIN_IN_EXTRAS : domain) << OP_BITS | op);
+	if (in_extras)
+		put_varint(&enc->extras, domain);
+	enc->record_count++;
+	return true;
+}
+
+void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_t domain,
+			    uint32_t name, uint32_t flags)
+{
+	if (!put_record(enc, time, flags ? ST_SLICE_BEGIN_FLAGGED : ST_SLICE_BEGIN, domain))
+		return;
+	put_varint(&enc->names, name);
+	if (flags)
+		put_varint(&enc->extras, flags);
+	enc->begin_count++;
+}
+
+void st_slice_encoder_end(struct st_slice_encoder *enc, uint64_t time, uint32_t domain)
+{
+	put_record(enc, time, ST_SLICE_END, domain);
+}
+
+void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_slice_mark mark,
+			   uint64_t value)
+{
+	if (!put_record(enc, time, ST_SLICE_MARK, 0))
+		return;
+	put_varint(&enc->extras, (uint64_t)mark);
+	put_varint(&enc->extras, value);
+}
+
+bool st_slice_encoder_finish(struct st_slice_encoder *enc, struct st_chunk_header *header,
+			     struct st_buf *out)
+{
+	const struct st_buf *columns[COLUMN_COUNT] = {&enc->ops, &enc->names, &enc->times,
+						      &enc->extras};
+
+	header->first_time = enc->first_time;
+	header->last_time = enc->last_time;
+	header->record_count = enc->record_count;
+	header->begin_count = enc->begin_count;
+	if (enc->ops.failed)
+		return false;
+	for (unsigned int i = 0; i < COLUMN_COUNT; i++)
+		st_buf_append_u32(out, (uint32_t)columns[i]->size_bytes);
+	for (unsigned int i = 0; i < COLUMN_COUNT; i++)
+		st_buf_append(out, columns[i]->data, columns[i]->size_bytes);
+	return !out->failed;
+}
+
+enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,
+				     const struct st_chunk_header *header, const void *payload,
+				     size_t payload_bytes, struct st_error *err)
+{
+	uint32_t sizes[COLUMN_COUNT];
+	const uint8_t *at = payload;
+	uint64_t sum = HEAD_BYTES;
+
+	memset(dec, 0, sizeof(*dec));
+	if (payload_bytes < HEAD_BYTES)
+		return st_error_set(err, ST_ECORRUPT, 0, "slice chunk of %zu bytes has no columns",
+				    payload_bytes);
+	memcpy(sizes, at, sizeof(sizes));
+	for (unsigned int i = 0; i < COLUMN_COUNT; i++)
+		sum += sizes[i];
+	if (sum != payload_bytes)
+		return st_error_set(err, ST_ECORRUPT, 0,
+				    "columns of a slice chunk add up to %llu bytes, not to %zu",
+				    (unsigned long long)sum, payload_bytes);
+	if (sizes[0] != header->record_count || header->begin_count > header->record_count)
+		return st_error_set(
+			err, ST_ECORRUPT, 0,
+			"slice chunk holds %u records, its header says %u with %u begins", sizes[0],
+			header->record_count, header->begin_count);
+	if (header->first_time > header->last_time)
+		return st_error_set(err, ST_ECORRUPT, 0, "slice chunk ends before it begins");
+	dec->ops = at + HEAD_BYTES;
+	dec->ops_end = dec->names = dec->ops + sizes[0];
+	dec->names_end = dec->times = dec->names + sizes[1];
+	dec->times_end = dec->extras = dec->times + sizes[2];
+	dec->extras_end = dec->extras + sizes[3];
+	dec->time = header->first_time;
+	return ST_OK;
+}
+
+/* A varint that is cut off or longer than 64 bits is damage. */
+static bool get_varint_slow(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+	const uint8_t *p = *at;
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; shift < 64 && p < end; shift += 7) {
+		uint8_t byte = *p++;
+
+		if (shift == 63 && byte > 1)
+			return false;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*at = p;
+			*out = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static inline bool get_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+	const uint8_t *p = *at;
+
+	if (__builtin_expect(end - p >= 2, 1)) {
+		if (p[0] < 0x80) {
+			*out = p[0];
+			*at = p + 1;
+			return true;
+		}
+		if (p[1] < 0x80) {
+			*out = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+			*at = p + 2;
+			return true;
+		}
+	}
+	return get_varint_slow(at, end, out);
+}
+
+static inline bool get_u32(const uint8_t **at, const uint8_t *end, uint32_t *out)
+{
+	uint64_t value;
+
+	if (!get_varint(at, end, &value) || value > UINT32_MAX)
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *out)
+{
+	uint32_t mark;
+
+	if (!get_u32(&dec->extras, dec->extras_end, &mark) ||
+	    !get_varint(&dec->extras, dec->extras_end, &out->value))
+		return false;
+	out->mark = (enum st_slice_mark)mark;
+	return true;
+}
+
+static bool damage(struct st_slice_decoder *dec, const char *what, struct st_error *err)
+{
+	st_error_set(err, ST_ECORRUPT, 0, "slice chunk: %s, %zu records before its end", what,
+		     (size_t)(dec->ops_end - dec->ops));
+	dec->ops = dec->ops_end;
+	dec->names = dec->names_end;
+	dec->times = dec->times_end;
+	dec->extras = dec->extras_end;
+	return false;
+}
+
+bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record *out,
+			   struct st_error *err)
+{
+	enum st_slice_op op;
+	uint64_t dt;
+
+	if (dec->ops == dec->ops_end) {
+		if (dec->names != dec->names_end || dec->times != dec->times_end ||
+		    dec->extras != dec->extras_end)
+			damage(dec, "columns are longer than its records", err);
+		return false;
+	}
+	op = *dec->ops & OP_MASK;
+	out->op = op;
+	out->domain = *dec->ops >> OP_BITS;
+	out->name = 0;
+	out->flags = 0;
+	out->mark = 0;
+	out->value = 0;
+	if (!get_varint(&dec->times, dec->times_end, &dt) || dt > UINT64_MAX - dec->time)
+		return damage(dec, "a time is damaged", err);
+	dec->time += dt;
+	out->time = dec->time;
+	if (out->domain == DOMAIN_IN_EXTRAS &&
+	    !get_u32(&dec->extras, dec->extras_end, &out->domain))
+		return damage(dec, "a domain is damaged", err);
+	switch (op) {
+	case ST_SLICE_BEGIN_FLAGGED:
+		if (!get_u32(&dec->extras, dec->extras_end, &out->flags))
+			return damage(dec, "flags are damaged", err);
+		out->op = ST_SLICE_BEGIN;
+		__attribute__((fallthrough));
+	case ST_SLICE_BEGIN:
+		if (!get_u32(&dec->names, dec->names_end, &out->name))
+			return damage(dec, "a name is damaged", err);
+		break;
+	case ST_SLICE_MARK:
+		if (!decode_mark(dec, out))
+			return damage(dec, "a mark is damaged", err);
+		break;
+	case ST_SLICE_END:
+		break;
+	}
+	dec->ops++;
+	return true;
+}
