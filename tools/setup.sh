@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what is missing and nothing else: Debian packages, and a virtual environment in .venv with
+# torch (from the python on PATH when that one has it). Quick when there is nothing to do.
+#
+# usage: tools/setup.sh demo|test|lint
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+profile=${1:-test}
+torch_requirement='torch==2.13.0'
+
+build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-dev libjson-c-dev)
+python_packages=(python3 python3-venv)
+test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev util-linux)
+lint_packages=(clang-format-14 clang-tidy-14 cppcheck shellcheck codespell)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+case $profile in
+build) packages=("${build_packages[@]}") ;;
+demo) packages=("${build_packages[@]}" "${python_packages[@]}") ;;
+test) packages=("${build_packages[@]}" "${python_packages[@]}" "${test_packages[@]}") ;;
+lint) packages=("${build_packages[@]}" "${python_packages[@]}" libcmocka-dev "${lint_packages[@]}") ;;
+*) die "usage: tools/setup.sh build|demo|test|lint" ;;
+esac
+
+missing_packages() {
+	local state
+	state=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+	local package
+	for package in "${packages[@]}"; do
+		grep -qx "$package installed" <<<"$state" || echo "$package"
+	done
+}
+
+install_packages() {
+	if ! command -v dpkg-query >/dev/null; then
+		local tool
+		for tool in gcc cmake ninja pkg-config; do
+			command -v "$tool" >/dev/null ||
+				die "this is not a Debian system and '$tool' is missing: install the equivalent of: ${packages[*]}"
+		done
+		return
+	fi
+	local missing=()
+	mapfile -t missing < <(missing_packages)
+	((${#missing[@]})) || return 0
+	local as_root=()
+	if [ "$(id -u)" != 0 ]; then
+		if command -v sudo >/dev/null; then
+			as_root=(sudo)
+		else
+			die "these packages are missing; run as root: apt-get install ${missing[*]}"
+		fi
+	fi
+	say "installing ${missing[*]}"
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null >&2
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		"${missing[@]}" </dev/null >&2
+}
+
+has_torch() { "$1" -c 'import torch' >/dev/null 2>&1; }
+
+# A python that has torch wins; else 3.11, for which the pinned torch has wheels everywhere; else any.
+base_python() {
+	local name
+	for name in python3 python; do
+		if command -v "$name" >/dev/null && has_torch "$name"; then
+			echo "$name"
+			return
+		fi
+	done
+	for name in python3.11 python3; do
+		if command -v "$name" >/dev/null && "$name" -c 'import venv, ensurepip' 2>/dev/null; then
+			echo "$name"
+			return
+		fi
+	done
+	die "no python3 with the venv module found"
+}
+
+# The environment made once for the demo serves the tests too: they only add to it.
+make_venv() {
+	if [ ! -x .venv/bin/python ]; then
+		local python flags=()
+		python=$(base_python)
+		if has_torch "$python"; then
+			flags=(--system-site-packages)
+		fi
+		say "making .venv with $("$python" --version)"
+		rm -rf .venv
+		"$python" -m venv "${flags[@]}" .venv
+	fi
+	local wanted=()
+	has_torch .venv/bin/python || wanted+=("$torch_requirement")
+	.venv/bin/python -c 'import numpy' 2>/dev/null || wanted+=(numpy)
+	case $profile in
+	test) wanted+=(-r tools/requirements-test.txt) ;;
+	lint) wanted=('ruff>=0.6') ;;
+	esac
+	if ((${#wanted[@]})); then
+		say "pip install ${wanted[*]}"
+		.venv/bin/python -m pip install --quiet --disable-pip-version-check "${wanted[@]}" </dev/null >&2
+	fi
+	if [ "$profile" = test ]; then
+		.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+			'HolisticTraceAnalysis>=0.5' </dev/null >&2
+	fi
+}
+
+install_packages
+[ "$profile" != build ] || exit 0
+mkdir -p .cache
+stamp=.cache/setup-$profile
+wanted_state=$(cat tools/setup.sh tools/requirements-test.txt | sha256sum | cut -d' ' -f1)
+if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
+	exit 0
+fi
+make_venv
+echo "$wanted_state $(readlink -f .venv/bin/python)" >"$stamp"
