@@ -46,7 +46,12 @@ bool st_store_writer_over_limit(const struct st_store_writer *writer);
 enum st_status st_store_writer_health(struct st_store_writer *writer, struct st_error *err);
 uint64_t st_store_writer_lost_chunks(const struct st_store_writer *writer);
 
-/* Writes ST_CHUNK_END everywhere, closes. Accepts NULL. */
+/* The 16 bytes that every file of this result carries. */
+const uint8_t *st_store_writer_result_id(const struct st_store_writer *writer);
+
+/* Writes ST_CHUNK_END everywhere; after it only result.json and log.txt are written. */
+void st_store_writer_finish(struct st_store_writer *writer);
+/* Finishes, closes. Accepts NULL. */
 void st_store_writer_close(struct st_store_writer *writer);
 /* Removes the folder and everything in it: for a program that never started. */
 void st_store_writer_discard(struct st_store_writer *writer);
