@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The slice columns: what goes in comes out, at the edges of every field; damage is named.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "format/chunk.h"
+#include "format/ring_record.h"
+#include "format/slices.h"
+
+struct fixture {
+	struct st_slice_encoder enc;
+	struct st_chunk_header header;
+	struct st_buf payload;
+	struct st_slice_decoder dec;
+	struct st_error err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	st_slice_encoder_init(&f->enc);
+	st_buf_init(&f->payload, ST_CHUNK_RAW_MAX);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	st_slice_encoder_fini(&f->enc);
+	st_buf_fini(&f->payload);
+	free(f);
+	return 0;
+}
+
+static void finish(struct fixture *f)
+{
+	st_buf_clear(&f->payload);
+	assert_true(st_slice_encoder_finish(&f->enc, &f->header, &f->payload));
+	assert_int_equal(st_slice_decoder_init(&f->dec, &f->header, f->payload.data,
+					       f->payload.size_bytes, &f->err),
+			 ST_OK);
+}
+
+static void expect(struct fixture *f, struct st_slice_record want)
+{
+	struct st_slice_record got;
+
+	assert_true(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(got.op, want.op);
+	assert_int_equal(got.time, want.time);
+	assert_int_equal(got.domain, want.domain);
+	assert_int_equal(got.name, want.name);
+	assert_int_equal(got.flags, want.flags);
+	assert_int_equal(got.mark, want.mark);
+	assert_int_equal(got.value, want.value);
+}
+
+static void expect_end(struct fixture *f, enum st_status status)
+{
+	struct st_slice_record got;
+
+	f->err.status = ST_OK;
+	assert_false(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(f->err.status, status);
+}
+
+static void test_round_trip_edges(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t late = UINT64_MAX - 1;
+
+	st_slice_encoder_begin(&f->enc, 1000, 0, 0, 0);
+	st_slice_encoder_begin(&f->enc, 1000, 62, 127, 0);
+	st_slice_encoder_begin(&f->enc, 1127, 63, 128, 0);
+	st_slice_encoder_begin(&f->enc, 1255, UINT32_MAX, UINT32_MAX, ST_BEGIN_CLIPPED);
+	st_slice_encoder_begin(&f->enc, 17639, 1, 16384, UINT32_MAX);
+	st_slice_encoder_end(&f->enc, 17639, 62);
+	st_slice_encoder_end(&f->enc, 1ull << 40, UINT32_MAX);
+	st_slice_encoder_mark(&f->enc, late, ST_MARK_LOST, UINT64_MAX);
+	st_slice_encoder_mark(&f->enc, late, ST_MARK_TRACK_END, 0);
+	finish(f);
+	assert_int_equal(f->header.record_count, 9);
+	assert_int_equal(f->header.begin_count, 5);
+	assert_int_equal(f->header.first_time, 1000);
+	assert_int_equal(f->header.last_time, late);
+	expect(f, (struct st_slice_record){.op = ST_SLICE_BEGIN, .time = 1000});
+	expect(f, (struct st_slice_record){.time = 1000, .domain = 62, .name = 127});
+	expect(f, (struct st_slice_record){.time = 1127, .domain = 63, .name = 128});
+	expect(f, (struct st_slice_record){.time = 1255,
+					   .domain = UINT32_MAX,
+					   .name = UINT32_MAX,
+					   .flags = ST_BEGIN_CLIPPED});
+	expect(f, (struct st_slice_record){
+			  .time = 17639, .domain = 1, .name = 16384, .flags = UINT32_MAX});
+	expect(f, (struct st_slice_record){.op = ST_SLICE_END, .time = 17639, .domain = 62});
+	expect(f, (struct st_slice_record){
+			  .op = ST_SLICE_END, .time = 1ull << 40, .domain = UINT32_MAX});
+	expect(f, (struct st_slice_record){.op = ST_SLICE_MARK,
+					   .time = late,
+					   .mark = ST_MARK_LOST,
+					   .value = UINT64_MAX});
+	expect(f, (struct st_slice_record){
+			  .op = ST_SLICE_MARK, .time = late, .mark = ST_MARK_TRACK_END});
+	expect_end(f, ST_OK);
+}
+
+static void test_time_never_goes_back(void **state)
+{
+	struct fixture *f = *state;
+
+	st_slice_encoder_begin(&f->enc, 500, 1, 1, 0);
+	st_slice_encoder_end(&f->enc, 400, 1);
+	finish(f);
+	assert_int_equal(f->header.last_time, 500);
+	expect(f, (struct st_slice_record){.time = 500, .domain = 1, .name = 1});
+	expect(f, (struct st_slice_record){.op = ST_SLICE_END, .time = 500, .domain = 1});
+}
+
+static void test_empty_and_clear(void **state)
+{
+	struct fixture *f = *state;
+
+	finish(f);
+	assert_int_equal(f->header.record_count, 0);
+	expect_end(f, ST_OK);
+	st_slice_encoder_begin(&f->enc, 500, 1, 1, 0);
+	st_slice_encoder_clear(&f->enc);
+	st_slice_encoder_end(&f->enc, 3, 1);
+	finish(f);
+	assert_int_equal(f->header.first_time, 3);
+	expect(f, (struct st_slice_record){.op = ST_SLICE_END, .time = 3, .domain = 1});
+	expect_end(f, ST_OK);
+}
+
+static void test_overfull_encoder_says_so(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < 2000000; i++)
+		st_slice_encoder_begin(&f->enc, i, 1000, 1 << 30, 1);
+	assert_false(st_slice_encoder_finish(&f->enc, &f->header, &f->payload));
+	st_slice_encoder_clear(&f->enc);
+	st_slice_encoder_begin(&f->enc, 1, 1, 1, 0);
+	finish(f);
+}
+
+static void test_payload_without_room(void **state)
+{
+	struct fixture *f = *state;
+	struct st_buf tiny;
+
+	st_slice_encoder_begin(&f->enc, 1, 1, 1, 0);
+	st_buf_init(&tiny, 10);
+	assert_false(st_slice_encoder_finish(&f->enc, &f->header, &tiny));
+	st_buf_fini(&tiny);
+}
+
+static void test_init_refuses(void **state)
+{
+	struct fixture *f = *state;
+	struct st_chunk_header bad;
+
+	st_slice_encoder_begin(&f->enc, 10, 1, 1, 0);
+	st_slice_encoder_end(&f->enc, 20, 1);
+	finish(f);
+	for (size_t size = 0; size < f->payload.size_bytes; size++)
+		assert_int_equal(
+			st_slice_decoder_init(&f->dec, &f->header, f->payload.data, size, &f->err),
+			ST_ECORRUPT);
+	bad = f->header;
+	bad.record_count = 3;
+	assert_int_equal(st_slice_decoder_init(&f->dec, &bad, f->payload.data,
+					       f->payload.size_bytes, &f->err),
+			 ST_ECORRUPT);
+	bad = f->header;
+	bad.begin_count = 3;
+	assert_int_equal(st_slice_decoder_init(&f->dec, &bad, f->payload.data,
+					       f->payload.size_bytes, &f->err),
+			 ST_ECORRUPT);
+	bad = f->header;
+	bad.first_time = 21;
+	assert_int_equal(st_slice_decoder_init(&f->dec, &bad, f->payload.data,
+					       f->payload.size_bytes, &f->err),
+			 ST_ECORRUPT);
+}
+
+/* Walks whatever is in the payload; must end, within as many records as there are ops. */
+static enum st_status walk(struct fixture *f)
+{
+	struct st_slice_record record;
+	uint32_t count = 0;
+
+	f->err.status = ST_OK;
+	if (st_slice_decoder_init(&f->dec, &f->header, f->payload.data, f->payload.size_bytes,
+				  &f->err))
+		return f->err.status;
+	while (st_slice_decoder_next(&f->dec, &record, &f->err))
+		count++;
+	assert_true(count <= f->header.record_count);
+	return f->err.status;
+}
+
+static void test_every_byte_replaced(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		st_slice_encoder_begin(&f->enc, i * 300, i * 7, i * 9, i & 2);
+		st_slice_encoder_mark(&f->enc, i * 301, ST_MARK_LOST, i);
+		st_slice_encoder_end(&f->enc, i * 302, i * 7);
+	}
+	finish(f);
+	for (size_t i = 0; i < f->payload.size_bytes; i++) {
+		uint8_t keep = f->payload.data[i];
+
+		for (unsigned int value = 0; value < 256; value++) {
+			f->payload.data[i] = (uint8_t)value;
+			walk(f);
+		}
+		f->payload.data[i] = keep;
+	}
+	assert_int_equal(walk(f), ST_OK);
+}
+
+static void test_damaged_columns_are_named(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		size_t column;
+		uint8_t byte;
+		const char *text;
+	} cases[] = {{1, 0xff, "name"}, {2, 0xff, "time"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t sizes[4];
+		size_t at = 16;
+
+		st_slice_encoder_clear(&f->enc);
+		st_slice_encoder_begin(&f->enc, 10, 1, 1, 0);
+		finish(f);
+		memcpy(sizes, f->payload.data, sizeof(sizes));
+		for (size_t c = 0; c < cases[i].column; c++)
+			at += sizes[c];
+		f->payload.data[at] = cases[i].byte;
+		assert_int_equal(walk(f), ST_ECORRUPT);
+		assert_non_null(strstr(f->err.text, cases[i].text));
+	}
+}
+
+static void test_left_over_bytes_are_damage(void **state)
+{
+	struct fixture *f = *state;
+
+	st_slice_encoder_begin(&f->enc, 10, 1, 1, 0);
+	finish(f);
+	/* The begin becomes an end, so nobody reads its name. */
+	f->payload.data[16] = 1 << 2 | ST_SLICE_END;
+	assert_int_equal(walk(f), ST_ECORRUPT);
+	assert_non_null(strstr(f->err.text, "longer"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_round_trip_edges, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_time_never_goes_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_empty_and_clear, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overfull_encoder_says_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_payload_without_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_init_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_byte_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_columns_are_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left_over_bytes_are_damage, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
