@@ -174,7 +174,7 @@ class Bench:
         environment = dict(os.environ, INTEL_LIBITTNOTIFY64=library, INTEL_LIBITTNOTIFY_LOG_DIR=str(self.scratch))
         theirs = []
         for _ in range(self.rounds):
-            done = self.run([self.programs / "itt_pairs", "200000"], env=environment)
+            done = self.run([self.build / "bench/peer_pair", "200000"], env=environment)
             theirs.append(json.loads(done.stdout)["pair_ns"])
         ours = [r["pair_ns"] for r in self.raw["micro_pair"]]
         self.rows.append(Row("begin+end pair, recorded", "ns", ours, theirs, "Intel's reference collector", 1.0))
