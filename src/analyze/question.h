@@ -25,7 +25,7 @@ enum st_grouping {
 	ST_BY_TASK_DOMAIN,
 	ST_BY_TASK_TYPE,
 	ST_BY_TASK_FAMILY,
-	ST_BY_TASK,       /* one row per instance */
+	ST_BY_TASK,	  /* one row per instance */
 	ST_BY_TASK_STACK, /* tree of nested task types, any depth; only as the last grouping */
 	ST_GROUPINGS
 };
@@ -49,7 +49,8 @@ struct st_grouping_info {
 	const char *title; /* "Task Type" */
 };
 struct st_metric_info {
-	const char *name;  /* as typed after -sort-desc: key, title or VTune's word ("Task Time") all match */
+	const char *
+		name; /* as typed after -sort-desc: key, title or VTune's word ("Task Time") all match */
 	const char *key;   /* "wall_total_ns" */
 	const char *title; /* "Task Time" */
 	const char *unit;  /* "ns", "" for counts */
@@ -57,8 +58,10 @@ struct st_metric_info {
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping);
 const struct st_metric_info *st_metric_info(enum st_metric metric);
 /* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise. */
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_grouping *out, struct st_error *err);
-enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out, struct st_error *err);
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_grouping *out,
+				 struct st_error *err);
+enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
+			       struct st_error *err);
 
 struct st_filter {
 	enum st_grouping grouping;
@@ -71,15 +74,17 @@ enum { ST_QUESTION_DEPTH_MAX = 8, ST_QUESTION_SORT_MAX = 3 };
 struct st_question {
 	enum st_grouping groupings[ST_QUESTION_DEPTH_MAX];
 	unsigned int grouping_count; /* 0: one row, the total */
-	const struct st_filter *filters; /* same grouping: any of them; different ones: all of them */
+	const struct st_filter
+		*filters; /* same grouping: any of them; different ones: all of them */
 	size_t filter_count;
 	bool has_time_range;
-	int64_t time_begin_ns, time_end_ns; /* slices that overlap it; their time is clipped to it */
-	uint32_t metrics; /* bit set of 1 << enum st_metric */
+	int64_t time_begin_ns,
+		time_end_ns; /* slices that overlap it; their time is clipped to it */
+	uint32_t metrics;    /* bit set of 1 << enum st_metric */
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
-	uint64_t limit;          /* rows of each level; 0: all. What is cut off is summed in others. */
+	uint64_t limit; /* rows of each level; 0: all. What is cut off is summed in others. */
 };
 
 /* A tree of rows, children of a row contiguous. Values hold ns or counts. */
@@ -88,8 +93,8 @@ struct st_answer_row {
 	struct st_text text; /* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
 	uint64_t values[ST_METRICS];
 	uint32_t first_child, child_count; /* indexes into rows */
-	uint32_t slice;                    /* ST_BY_TASK: row of the slice, else ST_NO_ROW */
-	bool is_others;                    /* stands for what the limit cut off */
+	uint32_t slice;			   /* ST_BY_TASK: row of the slice, else ST_NO_ROW */
+	bool is_others;			   /* stands for what the limit cut off */
 };
 
 struct st_answer {

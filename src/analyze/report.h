@@ -12,7 +12,14 @@
 
 #include "analyze/question.h"
 
-enum st_cell_kind { ST_CELL_NONE, ST_CELL_TEXT, ST_CELL_U64, ST_CELL_I64, ST_CELL_DOUBLE, ST_CELL_BOOL };
+enum st_cell_kind {
+	ST_CELL_NONE,
+	ST_CELL_TEXT,
+	ST_CELL_U64,
+	ST_CELL_I64,
+	ST_CELL_DOUBLE,
+	ST_CELL_BOOL
+};
 
 struct st_cell {
 	enum st_cell_kind kind;
@@ -26,10 +33,10 @@ struct st_cell {
 };
 
 struct st_column {
-	const char *key;   /* snake_case, ends in its unit */
+	const char *key; /* snake_case, ends in its unit */
 	const char *title;
-	const char *unit;  /* "ns", "bytes", "ratio", "" */
-	bool is_key;       /* names the row (grouping) rather than measures it */
+	const char *unit; /* "ns", "bytes", "ratio", "" */
+	bool is_key;	  /* names the row (grouping) rather than measures it */
 };
 
 struct st_report_row {
@@ -54,20 +61,22 @@ struct st_report {
 
 struct st_report_options {
 	struct st_question question; /* grouping_count 0 = the report's default */
-	uint32_t bin_count;          /* timeline; 0 = 60 */
+	uint32_t bin_count;	     /* timeline; 0 = 60 */
 };
 
 struct st_report_kind {
 	const char *name;    /* "tasks" */
 	const char *summary; /* one line for help */
-	enum st_status (*build)(const struct st_result *result, const struct st_report_options *options,
-				struct st_report *out, struct st_error *err);
+	enum st_status (*build)(const struct st_result *result,
+				const struct st_report_options *options, struct st_report *out,
+				struct st_error *err);
 };
 /* summary, tasks, top-down, timeline, info; ends with a NULL name. */
 extern const struct st_report_kind st_report_kinds[];
 
 enum st_status st_report_build(const struct st_result *result, const char *name,
-			       const struct st_report_options *options, struct st_report *out, struct st_error *err);
+			       const struct st_report_options *options, struct st_report *out,
+			       struct st_error *err);
 void st_report_fini(struct st_report *report);
 
 #endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A question from beginning to end: count, order, and lay the groups out as rows. Rows are laid out
+// level by level, so that the children of a row lie together.
+#include "analyze/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/answer.h"
+#include "store/result.h"
+
+static const struct st_text others_text = {"[Others]", 8};
+static const struct st_text total_text = {"Total", 5};
+
+struct st_answer_row *st_answer_add(struct st_answer_maker *maker, uint32_t node)
+{
+	struct st_answer *answer = maker->answer;
+	struct st_answer_row *row;
+
+	if (answer->row_count == maker->capacity) {
+		uint32_t capacity = maker->capacity ? maker->capacity * 2 : 64;
+		struct st_answer_row *rows = NULL;
+		uint32_t *nodes = NULL;
+
+		if (capacity > maker->capacity)
+			rows = realloc(answer->rows, capacity * sizeof(*rows));
+		if (rows)
+			answer->rows = rows;
+		if (rows)
+			nodes = realloc(maker->node_of, capacity * sizeof(*nodes));
+		if (!nodes)
+			return NULL;
+		maker->node_of = nodes;
+		maker->capacity = capacity;
+	}
+	maker->node_of[answer->row_count] = node;
+	row = &answer->rows[answer->row_count++];
+	memset(row, 0, sizeof(*row));
+	row->slice = ST_NO_ROW;
+	return row;
+}
+
+void st_answer_fill(struct st_answer_maker *maker, struct st_answer_row *row,
+		    const struct st_node *node)
+{
+	const struct st_dataset *dataset = maker->aggregate->dataset;
+
+	row->grouping = (enum st_grouping)node->grouping;
+	row->is_others = node->is_others;
+	for (unsigned int i = 0; i < ST_METRICS; i++)
+		row->values[i] = st_node_value(node, (enum st_metric)i);
+	if (node->parent == ST_NO_NODE)
+		row->text = total_text;
+	else if (node->is_others)
+		row->text = others_text;
+	else
+		row->text = dataset->text(dataset, row->grouping, node->key, maker->arena);
+}
+
+static bool add_children(struct st_answer_maker *maker, uint32_t node, uint32_t *first,
+			 uint32_t *count)
+{
+	struct st_aggregate *aggregate = maker->aggregate;
+	const struct st_node *parent = &aggregate->tree.nodes[node];
+	struct st_answer_row *row;
+
+	*first = maker->answer->row_count;
+	*count = 0;
+	if (aggregate->has_instances && !parent->child_count && !parent->is_others)
+		return st_instances_add(maker, node, first, count);
+	for (uint32_t i = 0; i < parent->child_count; i++) {
+		uint32_t child = aggregate->ordered[parent->first_child + i];
+
+		row = st_answer_add(maker, child);
+		if (!row)
+			return false;
+		st_answer_fill(maker, row, &aggregate->tree.nodes[child]);
+	}
+	if (!parent->is_others && parent->others != ST_NO_NODE) {
+		row = st_answer_add(maker, parent->others);
+		if (!row)
+			return false;
+		st_answer_fill(maker, row, &aggregate->tree.nodes[parent->others]);
+	}
+	*count = maker->answer->row_count - *first;
+	return true;
+}
+
+static bool lay_out(struct st_answer_maker *maker)
+{
+	struct st_answer *answer = maker->answer;
+
+	st_answer_fill(maker, &answer->total, &maker->aggregate->tree.nodes[0]);
+	answer->total.slice = ST_NO_ROW;
+	if (!add_children(maker, 0, &answer->root_first, &answer->root_count))
+		return false;
+	for (uint32_t i = 0; i < answer->row_count; i++) {
+		uint32_t first = 0, count = 0;
+
+		if (maker->node_of[i] == ST_NO_NODE)
+			continue;
+		if (!add_children(maker, maker->node_of[i], &first, &count))
+			return false;
+		answer->rows[i].first_child = first;
+		answer->rows[i].child_count = count;
+	}
+	return !maker->arena->failed;
+}
+
+enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_question *question,
+			      struct st_answer *out, struct st_error *err)
+{
+	struct st_aggregate aggregate;
+	struct st_answer_maker maker = {.aggregate = &aggregate, .answer = out};
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = st_aggregate_run(&aggregate, dataset, question, err);
+	if (status)
+		return status;
+	status = st_aggregate_order(&aggregate, err);
+	/* Instances need memory of their own: the durations have done their work. */
+	free(aggregate.durations);
+	aggregate.durations = NULL;
+	out->memory = maker.arena = calloc(1, sizeof(*maker.arena));
+	if (!status && maker.arena) {
+		st_arena_init(maker.arena, SIZE_MAX / 2);
+		if (!st_instances_prepare(&maker) || !lay_out(&maker))
+			status = ST_ENOMEM;
+	} else if (!status) {
+		status = ST_ENOMEM;
+	}
+	if (status == ST_ENOMEM)
+		st_error_set(err, ST_ENOMEM, 0, "out of memory for an answer of %u rows",
+			     out->row_count);
+	free(maker.node_of);
+	free(maker.instances);
+	st_aggregate_fini(&aggregate);
+	if (status)
+		st_answer_fini(out);
+	return status;
+}
+
+enum st_status st_question_ask(const struct st_result *result, const struct st_question *question,
+			       struct st_answer *out, struct st_error *err)
+{
+	struct st_dataset dataset;
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = st_dataset_slices_init(&dataset, result, err);
+	if (status)
+		return status;
+	status = st_dataset_ask(&dataset, question, out, err);
+	st_dataset_slices_fini(&dataset);
+	return status;
+}
+
+void st_answer_fini(struct st_answer *answer)
+{
+	if (!answer)
+		return;
+	if (answer->memory)
+		st_arena_fini(answer->memory);
+	free(answer->memory);
+	free(answer->rows);
+	memset(answer, 0, sizeof(*answer));
+}

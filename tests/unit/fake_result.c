@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hand-made result of fake_result.h.
+#include "fake_result.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct st_result *fake_create(void)
+{
+	struct st_result *fake = calloc(1, sizeof(*fake));
+
+	assert(fake);
+	fake->begin_ns = calloc(FAKE_MAX, sizeof(*fake->begin_ns));
+	fake->end_ns = calloc(FAKE_MAX, sizeof(*fake->end_ns));
+	fake->self_ns = calloc(FAKE_MAX, sizeof(*fake->self_ns));
+	fake->label = calloc(FAKE_MAX, sizeof(*fake->label));
+	fake->track = calloc(FAKE_MAX, sizeof(*fake->track));
+	fake->parent = calloc(FAKE_MAX, sizeof(*fake->parent));
+	fake->depth = calloc(FAKE_MAX, sizeof(*fake->depth));
+	fake->flags = calloc(FAKE_MAX, sizeof(*fake->flags));
+	fake->slices = (struct st_slices){0,	       fake->begin_ns, fake->end_ns, fake->self_ns,
+					  fake->label, fake->track,    fake->parent, fake->depth,
+					  fake->flags};
+	fake->info = (struct st_result_info){.path = "r000ta",
+					     .name = "r000ta",
+					     .state = "finished",
+					     .type = "tasks",
+					     .command = "python3 train.py",
+					     .working_dir = "/home/user",
+					     .source = "ITT tasks",
+					     .strata_version = "0.1.0",
+					     .host = "host",
+					     .os = "Linux",
+					     .cpu = "a CPU",
+					     .clock = "tsc",
+					     .started_at = "2026-01-01T00:00:00Z",
+					     .cpu_count = 2,
+					     .has_exit = true,
+					     .stop_reason = ""};
+	fake_text(fake, "");
+	return fake;
+}
+
+void fake_destroy(struct st_result *fake)
+{
+	for (uint32_t i = 0; i < fake->text_count; i++)
+		free((void *)(uintptr_t)fake->texts[i].bytes);
+	free(fake->begin_ns);
+	free(fake->end_ns);
+	free(fake->self_ns);
+	free(fake->label);
+	free(fake->track);
+	free(fake->parent);
+	free(fake->depth);
+	free(fake->flags);
+	free(fake);
+}
+
+st_string_id fake_bytes(struct st_result *fake, const void *bytes, size_t size_bytes)
+{
+	char *copy = malloc(size_bytes + 1);
+
+	assert(copy && fake->text_count < 4 * FAKE_SMALL);
+	memcpy(copy, bytes, size_bytes);
+	copy[size_bytes] = '\0';
+	fake->texts[fake->text_count] = (struct st_text){copy, size_bytes};
+	return fake->text_count++;
+}
+
+st_string_id fake_text(struct st_result *fake, const char *text)
+{
+	return fake_bytes(fake, text, strlen(text));
+}
+
+uint32_t fake_process(struct st_result *fake, const char *name, uint32_t pid)
+{
+	struct st_process *process = &fake->processes[fake->process_count];
+
+	assert(fake->process_count < FAKE_SMALL);
+	*process = (struct st_process){.id = fake->process_count + 1,
+				       .pid = pid,
+				       .parent = fake->process_count ? 0 : ST_NO_ROW,
+				       .flags = fake->process_count ? 0 : ST_PROCESS_DIRECT,
+				       .end = ST_END_EXITED,
+				       .name = fake_text(fake, name),
+				       .command_line = fake_text(fake, name),
+				       .executable = fake_text(fake, name)};
+	return fake->process_count++;
+}
+
+uint32_t fake_track(struct st_result *fake, uint32_t process, const char *name, uint32_t tid)
+{
+	struct st_track *track = &fake->tracks[fake->track_count];
+
+	assert(fake->track_count < FAKE_SMALL);
+	*track = (struct st_track){.id = fake->track_count + 1,
+				   .process = process,
+				   .tid = tid,
+				   .name = *name ? fake_text(fake, name) : 0,
+				   .row_begin = fake->slices.count,
+				   .row_end = fake->slices.count};
+	return fake->track_count++;
+}
+
+uint32_t fake_label_bytes(struct st_result *fake, const char *domain, const void *name,
+			  size_t size_bytes)
+{
+	char *folded = malloc(size_bytes + 1);
+	const char *at = name;
+	size_t length = 0;
+
+	assert(folded && fake->label_count < FAKE_SMALL);
+	for (size_t i = 0; i < size_bytes; i++) {
+		bool digit = isdigit((unsigned char)at[i]);
+
+		if (digit && length && folded[length - 1] == '*')
+			continue;
+		folded[length++] = digit ? '*' : at[i];
+	}
+	fake->labels[fake->label_count] =
+		(struct st_label){fake_text(fake, domain), fake_bytes(fake, name, size_bytes),
+				  fake_bytes(fake, folded, length)};
+	free(folded);
+	return fake->label_count++;
+}
+
+uint32_t fake_label(struct st_result *fake, const char *domain, const char *name)
+{
+	return fake_label_bytes(fake, domain, name, strlen(name));
+}
+
+uint32_t fake_slice(struct st_result *fake, uint32_t label, int64_t begin_ns, int64_t end_ns,
+		    uint32_t parent)
+{
+	uint32_t row = fake->slices.count++;
+
+	assert(row < FAKE_MAX && fake->track_count);
+	fake->begin_ns[row] = begin_ns;
+	fake->end_ns[row] = end_ns;
+	fake->label[row] = label;
+	fake->track[row] = fake->track_count - 1;
+	fake->parent[row] = parent;
+	fake->tracks[fake->track_count - 1].row_end = row + 1;
+	return row;
+}
+
+void fake_finish(struct st_result *fake)
+{
+	for (uint32_t row = 0; row < fake->slices.count; row++) {
+		uint32_t parent = fake->parent[row];
+		uint64_t wall = st_result_wall_ns(fake, row);
+
+		fake->self_ns[row] += wall;
+		fake->depth[row] = 0;
+		if (parent == ST_NO_ROW)
+			continue;
+		fake->depth[row] = (uint16_t)(fake->depth[parent] + 1);
+		fake->self_ns[parent] -= wall;
+	}
+	for (uint32_t row = 0; row < fake->slices.count; row++) {
+		if (fake->end_ns[row] > fake->info.elapsed_ns)
+			fake->info.elapsed_ns = fake->end_ns[row];
+	}
+	fake->info.collected_ns = fake->info.elapsed_ns;
+}
+
+const struct st_result_info *st_result_info(const struct st_result *result)
+{
+	return &result->info;
+}
+
+const struct st_quality *st_result_quality(const struct st_result *result)
+{
+	return &result->quality;
+}
+
+const struct st_slices *st_result_slices(const struct st_result *result)
+{
+	return &result->slices;
+}
+
+const struct st_process *st_result_processes(const struct st_result *result, uint32_t *count)
+{
+	*count = result->process_count;
+	return result->processes;
+}
+
+const struct st_track *st_result_tracks(const struct st_result *result, uint32_t *count)
+{
+	*count = result->track_count;
+	return result->tracks;
+}
+
+const struct st_label *st_result_labels(const struct st_result *result, uint32_t *count)
+{
+	*count = result->label_count;
+	return result->labels;
+}
+
+const struct st_not_entered_program *st_result_not_entered(const struct st_result *result,
+							   uint32_t *count)
+{
+	*count = result->not_entered_count;
+	return result->not_entered;
+}
+
+const struct st_pause_window *st_result_pauses(const struct st_result *result, uint32_t *count)
+{
+	*count = result->pause_count;
+	return result->pauses;
+}
+
+struct st_text st_result_text(const struct st_result *result, st_string_id id)
+{
+	return result->texts[id];
+}
+
+uint32_t st_result_text_count(const struct st_result *result)
+{
+	return result->text_count;
+}
+
+uint64_t st_result_wall_ns(const struct st_result *result, uint32_t row)
+{
+	uint64_t wall = (uint64_t)(result->end_ns[row] - result->begin_ns[row]);
+
+	if (!(result->flags[row] & ST_SLICE_CLIPPED))
+		return wall;
+	/* Tests give pauses that do not overlap each other. */
+	for (uint32_t i = 0; i < result->pause_count; i++) {
+		const struct st_pause_window *pause = &result->pauses[i];
+		int64_t from = pause->begin_ns, to = pause->end_ns;
+
+		if (pause->process != ST_NO_ROW &&
+		    pause->process != result->tracks[result->track[row]].process)
+			continue;
+		from = from > result->begin_ns[row] ? from : result->begin_ns[row];
+		to = to < result->end_ns[row] ? to : result->end_ns[row];
+		if (from < to)
+			wall -= (uint64_t)(to - from);
+	}
+	return wall;
+}
