@@ -138,7 +138,10 @@ def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
         [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-ra", "-q", f"--junitxml={junit}", *folders],
         {
             "STRATA_TEST_SCALE": options.scale,
-            "STRATA_TEST_BUILD": str(ROOT / "build" / "dev"),
+            "STRATA_BIN": str(ROOT / "build/dev/bin/strata"),
+            "STRATA_TEST_PROGRAMS": str(ROOT / "build/dev/tests/programs"),
+            "STRATA_TEST_PYTHON": str(python),
+            "STRATA_TEST_LEDGER": str(LEDGER / "e2e"),
             "PYTHONDONTWRITEBYTECODE": "1",
         },
     )

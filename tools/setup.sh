@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 
 profile=${1:-test}
 torch_requirement='torch==2.13.0'
+ruff_requirement='ruff>=0.6'
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-dev libjson-c-dev)
 python_packages=(python3 python3-venv)
@@ -98,16 +99,18 @@ make_venv() {
 	has_torch .venv/bin/python || wanted+=("$torch_requirement")
 	.venv/bin/python -c 'import numpy' 2>/dev/null || wanted+=(numpy)
 	case $profile in
-	test) wanted+=(-r tools/requirements-test.txt) ;;
-	lint) wanted=('ruff>=0.6') ;;
+	test) wanted+=("$ruff_requirement") ;;
+	lint) wanted=("$ruff_requirement") ;;
 	esac
 	if ((${#wanted[@]})); then
 		say "pip install ${wanted[*]}"
 		.venv/bin/python -m pip install --quiet --disable-pip-version-check "${wanted[@]}" </dev/null >&2
 	fi
 	if [ "$profile" = test ]; then
+		# The list is closed; its head says why dependencies are left out.
+		say "pip install -r tests/e2e/requirements.txt"
 		.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-			'HolisticTraceAnalysis>=0.5' </dev/null >&2
+			-r tests/e2e/requirements.txt </dev/null >&2
 	fi
 }
 
@@ -115,7 +118,7 @@ install_packages
 [ "$profile" != build ] || exit 0
 mkdir -p .cache
 stamp=.cache/setup-$profile
-wanted_state=$(cat tools/setup.sh tools/requirements-test.txt | sha256sum | cut -d' ' -f1)
+wanted_state=$(cat tools/setup.sh tests/e2e/requirements.txt | sha256sum | cut -d' ' -f1)
 if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
 	exit 0
 fi

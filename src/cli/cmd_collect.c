@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * strata collect: reads the options, hands the program to collect/launch, prints the summary, and ends
+ * the way the program ended. Nothing here writes to standard output: that belongs to the program.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analyze/report.h"
+#include "base/buf.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/locate.h"
+#include "cli/options.h"
+#include "cli/values.h"
+#include "collect/launch/collect.h"
+#include "export/export.h"
+#include "store/result.h"
+
+enum { EXIT_STRATA_FAILED = 125, SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
+
+/* Collection types and the suffix of their results. */
+struct collect_type {
+	const char *name;
+	const char *suffix; /* NULL: a later version */
+};
+
+static const struct collect_type types[] = {
+	{"tasks", "ta"},
+	{"hotspots", NULL},
+	{"threading", NULL},
+	{"uarch-exploration", NULL},
+	{"hpc-performance", NULL},
+	{"memory-access", NULL},
+	{"memory-consumption", NULL},
+	{"anomaly-detection", NULL},
+	{"operators", NULL},
+	{"gpu-hotspots", NULL},
+	{"gpu-offload", NULL},
+	{"performance-snapshot", NULL},
+	{"system-overview", NULL},
+	{"io", NULL},
+};
+
+enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
+
+static enum st_status parse_type(const struct st_args *args, struct st_collect_config *config,
+				 struct st_error *err)
+{
+	const char *typed = st_args_value(args, ST_OPT_COLLECT);
+	const char *names[TYPE_COUNT];
+	char near[160];
+
+	if (!typed && args->word_count)
+		typed = args->words[0];
+	if (!typed)
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"collect needs a type: strata -collect tasks [options] [--] program");
+	for (size_t i = 0; i < TYPE_COUNT; i++) {
+		names[i] = types[i].name;
+		if (strcmp(typed, types[i].name) != 0)
+			continue;
+		if (!types[i].suffix)
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"collection type '%s' is not available yet in this version; "
+				"'tasks' is",
+				typed);
+		config->type = types[i].name;
+		config->suffix = types[i].suffix;
+		return ST_OK;
+	}
+	st_near_text(typed, names, TYPE_COUNT, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s", typed,
+			    near[0] ? near : "; this version has 'tasks'");
+}
+
+static enum st_status parse_knob(const char *text, struct st_collect_config *config,
+				 struct st_error *err)
+{
+	static const char *const knobs[] = {"ring-size"};
+	char name[64];
+	char near[160];
+	const char *value;
+	uint64_t kib;
+	enum st_status status = st_value_pair("knob", text, name, sizeof(name), &value, err);
+
+	if (status)
+		return status;
+	if (strcmp(name, "ring-size") != 0) {
+		st_near_text(name, knobs, 1, near, sizeof(near));
+		return st_error_set(err, ST_EUSAGE, 0, "unknown knob '%s'%s", name,
+				    near[0] ? near : "; 'tasks' has 'ring-size'");
+	}
+	status = st_value_count("knob ring-size", value, 64, 4096, &kib, err);
+	if (status)
+		return status;
+	if (kib & (kib - 1))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-knob ring-size: %s is not a power of two (KiB, 64 to 4096)",
+				    value);
+	config->ring_kib = (uint32_t)kib;
+	return ST_OK;
+}
+
+static enum st_status parse_knobs(const struct st_args *args, struct st_collect_config *config,
+				  struct st_error *err)
+{
+	for (size_t i = 0; i < args->given_count; i++) {
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_KNOB)
+			continue;
+		status = parse_knob(args->given[i].value, config, err);
+		if (status)
+			return status;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_times(const struct st_args *args, struct st_collect_config *config,
+				  struct st_error *err)
+{
+	const char *duration = st_args_value(args, ST_OPT_DURATION);
+	const char *resume = st_args_value(args, ST_OPT_RESUME_AFTER);
+	enum st_status status;
+
+	config->duration_s = -1;
+	config->resume_after_s = -1;
+	config->start_paused = st_args_flag(args, ST_OPT_START_PAUSED, false);
+	if (duration && strcmp(duration, "unlimited") != 0) {
+		status = st_value_seconds("duration", duration, &config->duration_s, err);
+		if (status)
+			return status;
+		if (config->duration_s <= 0)
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"-duration: '%.60s' is no time at all; expected seconds, or "
+				"'unlimited'",
+				duration);
+	}
+	if (resume) {
+		status = st_value_seconds("resume-after", resume, &config->resume_after_s, err);
+		if (status)
+			return status;
+		config->start_paused = true;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_config(const struct st_args *args, struct st_collect_config *config,
+				   struct st_error *err)
+{
+	const char *limit = st_args_value(args, ST_OPT_DATA_LIMIT);
+	enum st_status status = parse_type(args, config, err);
+
+	if (status == ST_OK)
+		status = parse_knobs(args, config, err);
+	if (status == ST_OK)
+		status = parse_times(args, config, err);
+	if (status == ST_OK && limit)
+		status = st_value_megabytes("data-limit", limit, &config->data_limit_bytes, err);
+	if (status)
+		return status;
+	if (!args->target)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "no program to run: strata -collect %s [options] [--] program",
+				    config->type);
+	config->result_dir = st_args_value(args, ST_OPT_RESULT_DIR);
+	config->app_working_dir = st_args_value(args, ST_OPT_APP_WORKING_DIR);
+	config->quiet = st_args_flag(args, ST_OPT_QUIET, false);
+	config->argv = args->target;
+	config->argc = args->target_count;
+	config->strata_version = ST_VERSION;
+	return ST_OK;
+}
+
+static void say(void *arg, const char *line)
+{
+	(void)arg;
+	st_console_say("%s", line);
+}
+
+static enum st_status write_summary(const char *path, bool quiet, struct st_error *err)
+{
+	struct st_result *result = NULL;
+	struct st_report report = {0};
+	struct st_report_options options = {0};
+	struct st_text_style style = {.width = st_console_width(STDERR_FILENO)};
+	struct st_sink *sink = NULL;
+	enum st_status status = st_locate_open_path(&result, path, quiet, err);
+
+	if (status)
+		return status;
+	if (style.width == 0 || style.width > SUMMARY_WIDTH)
+		style.width = SUMMARY_WIDTH;
+	status = st_report_build(result, "summary", &options, &report, err);
+	if (status)
+		goto out_result;
+	status = st_sink_open(&sink, "-", err);
+	if (status)
+		goto out_report;
+	status = st_report_write_text(&report, result, &style, sink, err);
+	if (status)
+		st_sink_close(sink, false, NULL);
+	else
+		status = st_sink_close(sink, true, err);
+out_report:
+	st_report_fini(&report);
+out_result:
+	st_result_close(result);
+	return status;
+}
+
+/* From here on our standard output is standard error: what we print next can never end up in the
+ * program's output, and a pipe the program wrote to closes with the program. */
+static void print_summary(const char *path, bool quiet)
+{
+	struct st_error err = {0};
+
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return;
+	if (write_summary(path, quiet, &err))
+		st_console_error("no summary: %s", err.text);
+}
+
+/* Ends as the program ended. A fatal signal is raised again, without a core file of our own. */
+static int end_like(int wait_status)
+{
+	const struct rlimit no_core = {0, 0};
+	sigset_t set;
+	int number;
+
+	if (!WIFSIGNALED(wait_status))
+		return WEXITSTATUS(wait_status);
+	number = WTERMSIG(wait_status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static int run(const struct st_args *args, struct st_collect_config *config)
+{
+	struct st_error err = {0};
+	struct st_collect_outcome outcome = {0};
+	enum st_status status;
+
+	config->say = say;
+	status = st_collect_run(config, &outcome, &err);
+	if (status)
+		st_console_error("%s", err.text);
+	if (!outcome.started) {
+		free(outcome.result_path);
+		return outcome.exit_status ? outcome.exit_status : EXIT_STRATA_FAILED;
+	}
+	if (outcome.result_path && st_args_flag(args, ST_OPT_SUMMARY, true))
+		print_summary(outcome.result_path, config->quiet);
+	free(outcome.result_path);
+	return end_like(outcome.wait_status);
+}
+
+int st_cmd_collect(const struct st_args *args)
+{
+	struct st_error err = {0};
+	struct st_collect_config config = {0};
+	struct st_buf command;
+	int code;
+
+	if (parse_config(args, &config, &err)) {
+		st_console_error("%s", err.text);
+		return ST_EXIT_USAGE;
+	}
+	st_buf_init(&command, COMMAND_MAX_BYTES);
+	st_quote_command(&command, args->argc, args->argv);
+	st_buf_append_u8(&command, '\0');
+	config.collect_command = command.failed ? "" : (const char *)command.data;
+	code = run(args, &config);
+	st_buf_fini(&command);
+	return code;
+}

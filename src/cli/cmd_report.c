@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * strata report: turns options into a question, asks analyze, and has export write the answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/report.h"
+#include "base/buf.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/locate.h"
+#include "cli/options.h"
+#include "cli/values.h"
+#include "export/export.h"
+#include "store/result.h"
+
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMATS };
+
+struct request {
+	const char *name;
+	const char *result_word; /* a plain word that names the result, or NULL */
+	enum format format;
+	char delimiter;
+	struct st_text_style style;
+	struct st_report_options options;
+	struct st_filter *filters; /* owned; texts are argv's */
+	char *path;		   /* owned: "-" or the file to write */
+};
+
+static const char *const format_names[FORMATS] = {"text", "csv", "json"};
+static const char *const format_suffixes[FORMATS] = {".txt", ".csv", ".json"};
+
+/* Reports users of VTune will ask for and which need data this version does not record. */
+static const char *const later_reports[] = {
+	"affinity",
+	"callstacks",
+	"exec-query",
+	"gprof-cc",
+	"hotspots",
+	"hw-events",
+	"platform-power-analysis",
+	"vectspots",
+	"wait-time",
+	"operators",
+};
+
+static bool asks_for_list(const char *value)
+{
+	return value && strcmp(value, "?") == 0;
+}
+
+/* Lists what an option understands, on standard output; true when one was asked for. */
+static bool print_lists(const struct st_args *args)
+{
+	bool groupings = asks_for_list(st_args_value(args, ST_OPT_GROUP_BY));
+	bool metrics = asks_for_list(st_args_value(args, ST_OPT_SORT_DESC)) ||
+		       asks_for_list(st_args_value(args, ST_OPT_SORT_ASC));
+
+	for (size_t i = 0; i < args->given_count; i++)
+		if (args->given[i].id == ST_OPT_FILTER && asks_for_list(args->given[i].value))
+			groupings = true;
+	for (unsigned int i = 0; groupings && i < ST_GROUPINGS; i++)
+		printf("%-14s %s\n", st_grouping_info(i)->name, st_grouping_info(i)->title);
+	for (unsigned int i = 0; metrics && i < ST_METRICS; i++)
+		printf("%-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
+	return groupings || metrics;
+}
+
+static void print_reports(void)
+{
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
+		printf("%-14s %s\n", kind->name, kind->summary);
+}
+
+static enum st_status unknown_report(const char *typed, struct st_error *err)
+{
+	const char *names[32];
+	size_t count = 0;
+	char near[160];
+
+	for (size_t i = 0; i < sizeof(later_reports) / sizeof(later_reports[0]); i++)
+		if (strcmp(typed, later_reports[i]) == 0)
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"report '%s' is not available yet in this version; 'strata report "
+				"?' lists what is",
+				typed);
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name && count < 32; kind++)
+		names[count++] = kind->name;
+	st_near_text(typed, names, count, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown report '%.80s'%s%s", typed, near,
+			    near[0] ? "" : "; 'strata report ?' lists them");
+}
+
+static bool is_report(const char *word)
+{
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
+		if (strcmp(word, kind->name) == 0)
+			return true;
+	return false;
+}
+
+/* "report NAME [RESULT]", "-report NAME … [RESULT]" and, for the summary, just "report RESULT". */
+static enum st_status parse_words(const struct st_args *args, struct request *request,
+				  struct st_error *err)
+{
+	size_t next = 0;
+
+	request->name = st_args_value(args, ST_OPT_REPORT);
+	if (!request->name && args->word_count)
+		request->name = args->words[next++];
+	if (!request->name)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "report needs a name: strata report summary ('strata report ?' "
+				    "lists them)");
+	if (!is_report(request->name) && next == 1 && args->word_count == 1 &&
+	    st_locate_is_folder(request->name)) {
+		request->result_word = request->name;
+		request->name = "summary";
+		return ST_OK;
+	}
+	if (!is_report(request->name))
+		return unknown_report(request->name, err);
+	if (next < args->word_count)
+		request->result_word = args->words[next++];
+	if (next < args->word_count)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "'%.80s' is one word too many: one result at a time",
+				    args->words[next]);
+	return ST_OK;
+}
+
+static enum st_status parse_format(const struct st_args *args, struct request *request,
+				   struct st_error *err)
+{
+	const char *typed = st_args_value(args, ST_OPT_FORMAT);
+
+	request->format = FORMAT_TEXT;
+	if (!typed)
+		return ST_OK;
+	for (unsigned int i = 0; i < FORMATS; i++) {
+		if (strcmp(typed, format_names[i]) == 0) {
+			request->format = i;
+			return ST_OK;
+		}
+	}
+	return st_error_set(err, ST_EUSAGE, 0, "-format: '%.60s' is not one of text, csv, json",
+			    typed);
+}
+
+static enum st_status parse_delimiter(const struct st_args *args, struct request *request,
+				      struct st_error *err)
+{
+	static const struct {
+		const char *name;
+		char byte;
+	} words[] = {{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"colon", ':'}};
+	const char *typed = st_args_value(args, ST_OPT_CSV_DELIMITER);
+
+	request->delimiter = ',';
+	if (!typed)
+		return ST_OK;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(typed, words[i].name) == 0) {
+			request->delimiter = words[i].byte;
+			return ST_OK;
+		}
+	}
+	/* A quote, a line end or a letter would make a file that no reader takes apart again. */
+	if (typed[0] && !typed[1] && strchr(",;:|\t !#$%&/^~", typed[0])) {
+		request->delimiter = typed[0];
+		return ST_OK;
+	}
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-csv-delimiter: '%.60s' is not comma, tab, semicolon, colon or one "
+			    "mark such as '|'",
+			    typed);
+}
+
+static enum st_status parse_groupings(const char *text, struct st_question *question,
+				      struct st_error *err)
+{
+	while (text) {
+		const char *comma = strchr(text, ',');
+		size_t size = comma ? (size_t)(comma - text) : strlen(text);
+		enum st_status status;
+
+		if (question->grouping_count == ST_QUESTION_DEPTH_MAX)
+			return st_error_set(err, ST_EUSAGE, 0, "-group-by: at most %d levels",
+					    ST_QUESTION_DEPTH_MAX);
+		status = st_grouping_parse(text, size,
+					   &question->groupings[question->grouping_count], err);
+		if (status)
+			return status;
+		question->grouping_count++;
+		text = comma ? comma + 1 : NULL;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_sort(const struct st_args *args, struct st_question *question,
+				 struct st_error *err)
+{
+	const char *descending = st_args_value(args, ST_OPT_SORT_DESC);
+	const char *text = st_args_value(args, ST_OPT_SORT_ASC);
+
+	if (descending && text)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-sort-desc and -sort-asc exclude each other");
+	question->sort_ascending = text != NULL;
+	if (descending)
+		text = descending;
+	while (text) {
+		const char *comma = strchr(text, ',');
+		size_t size = comma ? (size_t)(comma - text) : strlen(text);
+		enum st_status status;
+
+		if (question->sort_count == ST_QUESTION_SORT_MAX)
+			return st_error_set(err, ST_EUSAGE, 0, "-sort-%s: at most %d metrics",
+					    descending ? "desc" : "asc", ST_QUESTION_SORT_MAX);
+		status = st_metric_parse(text, size, &question->sort[question->sort_count], err);
+		if (status)
+			return status;
+		question->sort_count++;
+		text = comma ? comma + 1 : NULL;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_filter(const char *text, struct st_filter *out, struct st_error *err)
+{
+	const char *equals = strchr(text, '=');
+	size_t size;
+
+	if (!equals || equals == text)
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"-filter: '%.60s' is not of the form grouping=value or grouping!=value",
+			text);
+	out->negate = equals[-1] == '!';
+	size = (size_t)(equals - text) - (out->negate ? 1 : 0);
+	out->pattern = equals + 1;
+	return st_grouping_parse(text, size, &out->grouping, err);
+}
+
+static enum st_status parse_filters(const struct st_args *args, struct request *request,
+				    struct st_error *err)
+{
+	size_t count = 0;
+
+	request->filters = calloc(args->given_count + 1, sizeof(*request->filters));
+	if (!request->filters)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	for (size_t i = 0; i < args->given_count; i++) {
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_FILTER)
+			continue;
+		status = parse_filter(args->given[i].value, &request->filters[count], err);
+		if (status)
+			return status;
+		count++;
+	}
+	request->options.question.filters = request->filters;
+	request->options.question.filter_count = count;
+	return ST_OK;
+}
+
+static enum st_status parse_report_knobs(const struct st_args *args, struct request *request,
+					 struct st_error *err)
+{
+	for (size_t i = 0; i < args->given_count; i++) {
+		char name[64];
+		const char *value;
+		uint64_t count;
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_REPORT_KNOB)
+			continue;
+		status = st_value_pair("report-knob", args->given[i].value, name, sizeof(name),
+				       &value, err);
+		if (status)
+			return status;
+		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "unknown report knob '%s'; there is 'bin-count'", name);
+		status = st_value_count("report-knob bin-count", value, 1, 100000, &count, err);
+		if (status)
+			return status;
+		request->options.bin_count = (uint32_t)count;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_question(const struct st_args *args, struct request *request,
+				     struct st_error *err)
+{
+	struct st_question *question = &request->options.question;
+	const char *limit = st_args_value(args, ST_OPT_LIMIT);
+	const char *range = st_args_value(args, ST_OPT_TIME_FILTER);
+	enum st_status status =
+		parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), question, err);
+
+	if (status == ST_OK)
+		status = parse_sort(args, question, err);
+	if (status == ST_OK)
+		status = parse_filters(args, request, err);
+	if (status == ST_OK)
+		status = parse_report_knobs(args, request, err);
+	if (status == ST_OK && limit)
+		status = st_value_count("limit", limit, 1, UINT64_MAX, &question->limit, err);
+	if (status == ST_OK && range) {
+		question->has_time_range = true;
+		status = st_value_time_range("time-filter", range, &question->time_begin_ns,
+					     &question->time_end_ns, err);
+	}
+	return status;
+}
+
+/* Where the report goes; a name without a suffix gets the format's. */
+static enum st_status parse_output(const struct st_args *args, struct request *request,
+				   struct st_error *err)
+{
+	const char *given = st_args_value(args, ST_OPT_REPORT_OUTPUT);
+	const char *path = given ? given : "-";
+	const char *slash = strrchr(path, '/');
+	const char *suffix = "";
+	size_t size;
+
+	if (given && strcmp(given, "-") != 0 && !strchr(slash ? slash : given, '.'))
+		suffix = format_suffixes[request->format];
+	size = strlen(path) + strlen(suffix) + 1;
+	request->path = malloc(size);
+	if (!request->path)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	snprintf(request->path, size, "%s%s", path, suffix);
+	return ST_OK;
+}
+
+static enum st_status parse_style(const struct st_args *args, struct request *request,
+				  struct st_error *err)
+{
+	const char *width = st_args_value(args, ST_OPT_REPORT_WIDTH);
+	bool terminal = strcmp(request->path, "-") == 0 && isatty(STDOUT_FILENO);
+	uint64_t columns = 0;
+	enum st_status status;
+
+	request->style.colour = terminal && !getenv("NO_COLOR");
+	request->style.width = terminal ? st_console_width(STDOUT_FILENO) : 0;
+	if (!width)
+		return ST_OK;
+	status = st_value_count("report-width", width, 0, 100000, &columns, err);
+	request->style.width = (unsigned int)columns;
+	return status;
+}
+
+static enum st_status parse_request(const struct st_args *args, struct request *request,
+				    struct st_error *err)
+{
+	enum st_status status = parse_words(args, request, err);
+
+	if (status == ST_OK)
+		status = parse_format(args, request, err);
+	if (status == ST_OK)
+		status = parse_delimiter(args, request, err);
+	if (status == ST_OK)
+		status = parse_question(args, request, err);
+	if (status == ST_OK)
+		status = parse_output(args, request, err);
+	if (status == ST_OK)
+		status = parse_style(args, request, err);
+	return status;
+}
+
+static enum st_status write_report(const struct request *request, const struct st_report *report,
+				   const struct st_result *result, struct st_error *err)
+{
+	struct st_sink *sink;
+	enum st_status status = st_sink_open(&sink, request->path, err);
+
+	if (status)
+		return status;
+	if (request->format == FORMAT_CSV)
+		status = st_report_write_csv(report, result, request->delimiter, sink, err);
+	else if (request->format == FORMAT_JSON)
+		status = st_report_write_json(report, result, sink, err);
+	else
+		status = st_report_write_text(report, result, &request->style, sink, err);
+	if (status) {
+		st_sink_close(sink, false, NULL);
+		return status;
+	}
+	return st_sink_close(sink, true, err);
+}
+
+static enum st_status answer(const struct st_args *args, const struct request *request,
+			     struct st_error *err)
+{
+	struct st_result *result;
+	struct st_report report = {0};
+	enum st_status status = st_locate_open(&result, args, request->result_word, err);
+
+	if (status)
+		return status;
+	status = st_report_build(result, request->name, &request->options, &report, err);
+	if (status == ST_OK) {
+		status = write_report(request, &report, result, err);
+		st_report_fini(&report);
+	}
+	st_result_close(result);
+	return status;
+}
+
+int st_cmd_report(const struct st_args *args)
+{
+	struct st_error err = {0};
+	struct request request = {0};
+	enum st_status status;
+
+	if (asks_for_list(st_args_value(args, ST_OPT_REPORT)) ||
+	    (args->word_count && asks_for_list(args->words[0]))) {
+		print_reports();
+		return ST_EXIT_OK;
+	}
+	if (print_lists(args))
+		return ST_EXIT_OK;
+	status = parse_request(args, &request, &err);
+	if (status == ST_OK)
+		status = answer(args, &request, &err);
+	free(request.filters);
+	free(request.path);
+	return status ? st_console_fail(&err) : ST_EXIT_OK;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of commands and the look-up in it.
+ */
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "cli/options.h"
+
+/* clang-format off */
+const struct st_command st_commands[] = {
+	{"collect", ST_IN_COLLECT, "collect TYPE [options] [--] program [arguments]",
+	 "Run a program and record it.",
+	 "TYPE is what to record; this version has 'tasks': the ITT tasks that the program, or a library "
+	 "in it such as PyTorch under emit_itt, marks. The program's output, signals and exit status are "
+	 "its own; everything strata has to say goes to standard error.", st_cmd_collect},
+	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",
+	 "Print a report of a result.",
+	 "RESULT is a result folder; without one the newest in the working folder is taken.",
+	 st_cmd_report},
+	{"export", ST_IN_EXPORT, "export FORMAT [RESULT] -o FILE [options]",
+	 "Write a result in the format of another tool.",
+	 "RESULT is a result folder; without one the newest in the working folder is taken.",
+	 st_cmd_export},
+	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL, st_cmd_help},
+	{"version", ST_IN_VERSION, "version", "Print the version.", NULL, st_cmd_version},
+	{NULL, 0, NULL, NULL, NULL, NULL},
+};
+/* clang-format on */
+
+static const char *const later_commands[] = {
+	"archive", "bottleneck", "collect-with", "command", "compare",
+	"doctor",  "finalize",	 "import",	 "query",   "serve",
+};
+
+enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };
+
+const struct st_command *st_command_of(unsigned int bit)
+{
+	for (const struct st_command *command = st_commands; command->name; command++)
+		if (command->bit & bit)
+			return command;
+	return NULL;
+}
+
+const char *st_command_name(unsigned int bit)
+{
+	const struct st_command *command = st_command_of(bit);
+
+	return bit == ST_IN_ALL || !command ? "" : command->name;
+}
+
+bool st_command_is_later(const char *word)
+{
+	for (size_t i = 0; i < LATER_COUNT; i++)
+		if (strcmp(word, later_commands[i]) == 0)
+			return true;
+	return false;
+}
+
+enum st_status st_command_parse(const char *word, unsigned int *bit, struct st_error *err)
+{
+	const char *names[16];
+	size_t count = 0;
+	char near[160];
+
+	*bit = 0;
+	for (const struct st_command *command = st_commands; command->name; command++) {
+		if (strcmp(word, command->name) == 0) {
+			*bit = command->bit;
+			return ST_OK;
+		}
+		names[count++] = command->name;
+	}
+	if (st_command_is_later(word))
+		return st_error_set(err, ST_EUSAGE, 0, "'%s' is not available yet in this version",
+				    word);
+	st_near_text(word, names, count, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown command '%.80s'%s (strata help)", word,
+			    near);
+}

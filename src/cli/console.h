@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything strata says about itself: lines on standard error that begin with "strata: ", a progress
+ * line on a terminal, and command lines quoted so that a shell would read them back.
+ */
+#ifndef ST_CLI_CONSOLE_H
+#define ST_CLI_CONSOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct st_buf;
+
+/* Fills closed descriptors 0 to 2 with ones that refuse use and vanish at exec: no file of ours may
+ * ever become somebody's standard output. To be called first. */
+void st_console_init(void);
+
+/* One line; control characters are shown, never sent to the terminal. */
+void st_console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "strata: error: …" */
+void st_console_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The text of err, and the exit code that belongs to its status in report and export. */
+int st_console_fail(const struct st_error *err);
+
+/* Columns of the terminal that fd is, or 0 when it is none. */
+unsigned int st_console_width(int fd);
+
+struct st_progress {
+	uint64_t begin_ns;
+	bool on;    /* there is somebody to show it to */
+	bool shown; /* a line is on the screen */
+};
+/* Shows nothing before two seconds have passed, nor when standard error is no terminal. */
+void st_progress_init(struct st_progress *progress, bool quiet);
+void st_progress_show(void *progress, double fraction, const char *what);
+void st_progress_fini(struct st_progress *progress);
+
+/* argv as one line for a shell. */
+void st_quote_command(struct st_buf *out, int argc, char *const *argv);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finds the command, parses its options, runs it. The code a command returns is the exit status, except
+ * that output which could not be written makes it a failure.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/options.h"
+
+static int usage_error(const struct st_error *err)
+{
+	st_console_error("%s", err->text);
+	return ST_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct st_error err = {0};
+	struct st_args args = {0};
+	unsigned int command;
+	int code;
+
+	if (st_args_find_command(argc, argv, &command, &err))
+		return usage_error(&err);
+	if (st_args_parse(&args, command, argc, argv, &err))
+		code = usage_error(&err);
+	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_HELP))
+		code = st_help_print(command);
+	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_VERSION))
+		code = st_cmd_version(&args);
+	else
+		code = st_command_of(command)->run(&args);
+	st_args_fini(&args);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	st_console_init();
+	code = run(argc, argv);
+	/* Help, lists and the version go through stdio; a full disk must not look like success. */
+	if ((fflush(stdout) || ferror(stdout)) && code == ST_EXIT_OK) {
+		if (errno != EPIPE)
+			st_console_error("standard output: %s", strerror(errno));
+		code = ST_EXIT_FAILED;
+	}
+	return code;
+}

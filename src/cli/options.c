@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of options. Parsing (args.c), help and the man page (cmd_help.c) and near-name errors all
+ * read it, so an option exists in all of them or in none.
+ */
+#include "cli/options.h"
+
+#define COLLECT ST_IN_COLLECT
+#define REPORT ST_IN_REPORT
+#define EXPORT ST_IN_EXPORT
+
+/* clang-format off */
+static const struct st_option options[ST_OPTIONS] = {
+	[ST_OPT_COLLECT] = {"collect", 'c', "TYPE", COLLECT, ST_OPT_IS_COMMAND, NULL,
+		"Run a program and record it; TYPE is what to record: tasks."},
+	[ST_OPT_REPORT] = {"report", 'R', "NAME", REPORT, ST_OPT_IS_COMMAND, NULL,
+		"Print a report of a result."},
+	[ST_OPT_EXPORT] = {"export", 0, "FORMAT", EXPORT, ST_OPT_IS_COMMAND, NULL,
+		"Write a result in the format of another tool."},
+	[ST_OPT_HELP] = {"help", 'h', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
+		"Explain a command: strata help COMMAND."},
+	[ST_OPT_VERSION] = {"version", 'V', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
+		"Print the version."},
+
+	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR", COLLECT | REPORT | EXPORT, 0,
+		"r@@@ta for collect; else the newest result of the working folder",
+		"The result folder. For collect: where to write it; '@@@' becomes the first free number; "
+		"a folder that exists is refused."},
+	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT, 0, NULL,
+		"Only warnings, errors and what was asked for (the summary too)."},
+	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT, 0, NULL,
+		"More messages."},
+	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | REPORT, ST_OPT_REPEATABLE, NULL,
+		"Where binaries and symbols may be found. Accepted; not used by task collection."},
+	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | REPORT,
+		ST_OPT_REPEATABLE, NULL,
+		"Where sources may be found. Accepted; not used by task collection."},
+
+	[ST_OPT_KNOB] = {"knob", 'k', "NAME=VALUE", COLLECT, ST_OPT_REPEATABLE, NULL,
+		"A setting of the collection: ring-size=KIB, the memory of each thread's ring "
+		"(64 to 4096, a power of two; 512 unless told)."},
+	[ST_OPT_DURATION] = {"duration", 'd', "SECONDS", COLLECT, 0, "unlimited",
+		"Stop collecting after this time; the program goes on."},
+	[ST_OPT_START_PAUSED] = {"start-paused", 0, NULL, COLLECT, 0, NULL,
+		"Record nothing until the program resumes (__itt_resume) or -resume-after has passed."},
+	[ST_OPT_RESUME_AFTER] = {"resume-after", 0, "SECONDS", COLLECT, 0, NULL,
+		"Start paused and begin to record after this time."},
+	[ST_OPT_DATA_LIMIT] = {"data-limit", 0, "MB", COLLECT, 0, "0, no limit",
+		"Stop collecting when the result has this size; the program goes on. 1 MB is 10^6 bytes."},
+	[ST_OPT_APP_WORKING_DIR] = {"app-working-dir", 0, "DIR", COLLECT, 0, "the current one",
+		"Working folder of the program."},
+	[ST_OPT_SUMMARY] = {"summary", 0, NULL, COLLECT, ST_OPT_NEGATABLE, "on",
+		"Print the summary on standard error when the program has ended."},
+	[ST_OPT_FOLLOW_CHILD] = {"follow-child", 0, NULL, COLLECT, ST_OPT_NEGATABLE, "on",
+		"Accepted. Child processes are always followed in this version."},
+	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
+		"Accepted. The exit status is always the program's."},
+
+	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT, 0, "text", "Form of the report."},
+	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,…", REPORT, 0, "depends on the report",
+		"Levels of the rows, outermost first; '?' lists them."},
+	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
+		"Keep only matching rows (!= for all others); '*' and '?' match as in a shell; "
+		"-filter '?' lists the groupings."},
+	[ST_OPT_TIME_FILTER] = {"time-filter", 0, "BEGIN:END", REPORT, 0, "everything",
+		"Only this part of the run, in seconds since its start; either side may be empty."},
+	[ST_OPT_SORT_DESC] = {"sort-desc", 'S', "METRIC,…", REPORT, 0, "total time",
+		"Largest first, by up to three metrics; '?' lists them."},
+	[ST_OPT_SORT_ASC] = {"sort-asc", 's', "METRIC,…", REPORT, 0, NULL, "Smallest first."},
+	[ST_OPT_LIMIT] = {"limit", 0, "N", REPORT, 0, "all", "At most N rows at each level."},
+	[ST_OPT_REPORT_OUTPUT] = {"report-output", 0, "FILE", REPORT, 0, "standard output",
+		"Write the report to a file; .txt, .csv or .json is appended to a name without a suffix."},
+	[ST_OPT_REPORT_WIDTH] = {"report-width", 0, "N", REPORT, 0,
+		"the terminal's, else unlimited", "Columns of a text report; 0 is unlimited."},
+	[ST_OPT_REPORT_KNOB] = {"report-knob", 0, "NAME=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
+		"A setting of the report: bin-count=N, the number of slots of a timeline (60)."},
+	[ST_OPT_CSV_DELIMITER] = {"csv-delimiter", 0, "NAME", REPORT, 0, "comma",
+		"comma, tab, semicolon, colon, or one character."},
+
+	[ST_OPT_OUTPUT] = {"output", 'o', "FILE", EXPORT, 0, NULL,
+		"The file to write; '-' is standard output, a name that ends in .gz is compressed."},
+
+	[ST_OPT_MAN] = {"man", 0, NULL, ST_IN_HELP, 0, NULL, "Print the manual page (roff)."},
+};
+/* clang-format on */
+
+const struct st_option *st_option_at(enum st_option_id id)
+{
+	return &options[id];
+}
