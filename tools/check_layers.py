@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on an include that points against the flow of the data.
+
+The tree is the flow: base, format, store, then collect on one side and resolve, analyze, export and
+serve on the other, then cli. What is loaded into a foreign program (collect/inproc) may reach only
+base/rt and format, also through the headers it includes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+SRC = Path(__file__).resolve().parent.parent / "src"
+
+# Layer: the layers it may include, itself not mentioned.
+ALLOWED = {
+    "base/rt": set(),
+    "base": {"base/rt"},
+    "format": {"base", "base/rt"},
+    "store": {"base", "base/rt", "format"},
+    "collect/inproc": {"base/rt", "format"},
+    "collect/launch": {"base", "base/rt", "format", "store"},
+    "resolve": {"base", "base/rt", "format", "store"},
+    "analyze": {"base", "base/rt", "format", "store", "resolve"},
+    "export": {"base", "base/rt", "format", "store", "resolve", "analyze"},
+    "serve": {"base", "base/rt", "format", "store", "resolve", "analyze"},
+    "cli": {
+        "base",
+        "base/rt",
+        "format",
+        "store",
+        "collect/launch",
+        "resolve",
+        "analyze",
+        "export",
+        "serve",
+    },
+}
+# Layers whose whole chain of headers must stay inside these layers.
+CLOSED = {"collect/inproc": {"collect/inproc", "base/rt", "format"}}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def layer_of(path: str) -> str | None:
+    """The longest layer name that is a leading folder of path."""
+    matches = [name for name in ALLOWED if path.startswith(name + "/")]
+    return max(matches, key=len) if matches else None
+
+
+def includes_of(path: Path) -> list[tuple[int, str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = ((number, INCLUDE.match(line)) for number, line in enumerate(lines, 1))
+    return [(number, match.group(1)) for number, match in found if match]
+
+
+def check_file(path: Path) -> list[str]:
+    name = path.relative_to(SRC).as_posix()
+    layer = layer_of(name)
+    if layer is None:
+        return [f"src/{name}:1: the folder is no layer: add it to tools/check_layers.py"]
+    problems = []
+    for number, included in includes_of(path):
+        if not (SRC / included).is_file():
+            problems.append(f'src/{name}:{number}: "{included}" is not a path from src/')
+            continue
+        other = layer_of(included)
+        if other != layer and other not in ALLOWED[layer]:
+            problems.append(f"src/{name}:{number}: {layer} may not include {included}")
+    if layer in CLOSED:
+        problems += check_closure(path, CLOSED[layer])
+    return problems
+
+
+def check_closure(path: Path, inside: set[str]) -> list[str]:
+    """Follows every header that path reaches."""
+    problems, seen, queue = [], set(), [(path, path.name)]
+    while queue:
+        current, chain = queue.pop()
+        for _, included in includes_of(current):
+            if included in seen or not (SRC / included).is_file():
+                continue
+            seen.add(included)
+            if layer_of(included) not in inside:
+                problems.append(f"src/{path.relative_to(SRC)}:1: reaches {included} through {chain}")
+            queue.append((SRC / included, f"{chain} > {included}"))
+    return problems
+
+
+def main() -> int:
+    files = sorted([*SRC.rglob("*.c"), *SRC.rglob("*.h")])
+    problems = [problem for path in files for problem in check_file(path)]
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every static check, each one named with its verdict; the findings of the failed ones are shown.
+#
+# usage: tools/lint.sh [--fix]     --fix lets clang-format and ruff rewrite files, and checks nothing
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t c_files < <(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+mapfile -t shell_files < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
+mapfile -t python_files < <(git ls-files --cached --others --exclude-standard '*.py')
+
+if [ "${1:-}" = --fix ]; then
+	clang-format-14 -i "${c_files[@]}"
+	.venv/bin/ruff format --quiet "${python_files[@]}"
+	.venv/bin/ruff check --quiet --fix "${python_files[@]}"
+	exit 0
+fi
+
+mkdir -p .cache
+failed=0
+check() {
+	local name=$1 begin=$SECONDS log=.cache/lint.log
+	shift
+	if "$@" >"$log" 2>&1; then
+		printf 'lint: %-14s ok      %3d s\n' "$name" $((SECONDS - begin))
+		grep '^warning:' "$log" || true
+	else
+		printf 'lint: %-14s FAILED  %3d s\n' "$name" $((SECONDS - begin))
+		cat "$log"
+		failed=$((failed + 1))
+	fi
+}
+
+# The analysis reads the compile commands of the dev preset; headers come in with the files that use them.
+tidy() {
+	[ -f build/dev/compile_commands.json ] || tools/build.sh dev --target help
+	printf '%s\0' "${c_files[@]}" | grep -z '^src/.*\.c$' |
+		xargs -0 -n 4 -P "$(nproc)" clang-tidy-14 --quiet -p build/dev
+}
+
+check clang-format clang-format-14 --dry-run -Werror "${c_files[@]}"
+check layers python3 tools/check_layers.py
+check banned python3 tools/check_banned.py
+check style python3 tools/check_style.py
+check shellcheck shellcheck "${shell_files[@]}"
+check ruff .venv/bin/ruff check --quiet "${python_files[@]}"
+check ruff-format .venv/bin/ruff format --check --quiet "${python_files[@]}"
+check codespell codespell --quiet-level 2 --skip '*/corpus/*,*/data/*,*/golden/*' README.md CONTRIBUTING.md \
+	docs src tests tools bench examples
+check clang-tidy tidy
+
+if [ "$failed" != 0 ]; then
+	printf 'lint: %d checks failed\n' "$failed"
+	exit 1
+fi
+echo 'lint: all checks passed'
