@@ -226,12 +226,27 @@ class Strata:
         return self.report(result, "tasks")["totals"].get("count", 0)
 
     def slices(self, result, *args):
-        """Every task instance, with its parent, by `report tasks -group-by process,thread,task`."""
-        report = self.report(result, "tasks", "-group-by", "process,thread,task", *args)
-        found = []
-        for process in report["rows"]:
-            for thread in process["children"]:
-                found += thread_slices(process["process"], thread["thread"], thread["children"])
+        """Every task instance, with its parent, in order of begin."""
+        report = self.report(result, "tasks", "-group-by", "task", *args)
+        found = [
+            Slice(
+                name=row["task"],
+                domain=row["task_domain"],
+                begin_ns=row["start_ns"],
+                total_ns=row["wall_total_ns"],
+                self_ns=row["wall_self_ns"],
+                process=row["process"],
+                thread=row["thread"],
+                row=row,
+            )
+            for row in report["rows"]
+        ]
+        by_row = {one.row["row"]: one for one in found}
+        assert len(by_row) == len(found), "two instances have one row number"
+        for one in found:
+            if one.row.get("parent") is not None:
+                one.parent = by_row[one.row["parent"]]
+                one.parent.children.append(one)
         return found
 
     def chrome(self, result, path):
@@ -254,30 +269,6 @@ class Strata:
                     check_report(strict_json(done.stdout), name)
                 if form == "csv":
                     strict_csv(done.stdout)
-
-
-def thread_slices(process, thread, rows):
-    """Instances of one thread; the parent is the innermost earlier instance that encloses it."""
-    found = [
-        Slice(
-            name=row["task"],
-            domain=row.get("task_domain", ""),
-            begin_ns=row["begin_ns"],
-            total_ns=row["wall_total_ns"],
-            self_ns=row["wall_self_ns"],
-            process=process,
-            thread=thread,
-            row=row,
-        )
-        for row in rows
-    ]
-    by_id = {one.row["id"]: one for one in found if "id" in one.row}
-    for one in found:
-        parent = by_id.get(one.row.get("parent"))
-        if parent:
-            one.parent = parent
-            parent.children.append(one)
-    return found
 
 
 # The C target ------------------------------------------------------------------------------------

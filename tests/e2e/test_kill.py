@@ -238,7 +238,7 @@ def check_after(strata, run, plan, row):
     if plan["victim"] == "target":
         assert state == "finished"
     elif landed and plan["kind"] != "exit":
-        assert "torn" in strata("report", "summary", "-r", run.result).out
+        assert "killed" in strata("report", "summary", "-r", run.result).out
 
 
 def printed_json(run):

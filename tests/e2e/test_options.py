@@ -222,7 +222,7 @@ def test_filters(known):
     assert strata.counts(result, "-filter", "task-type=label_?", "-filter", "task-domain=nothing") == {}
     two = strata.counts(result, "-filter", "task-type=label_1", "-filter", "task-type=label_2")
     assert two == {name: labels[name] for name in ("label_1", "label_2")}
-    rest = strata.counts(result, "-filter", "not task-type=label_1")
+    rest = strata.counts(result, "-filter", "task-type!=label_1")
     assert rest == {name: count for name, count in labels.items() if name != "label_1"}
     one = strata.counts(result, "-filter", f"thread=*{told['threads'][2]['tid']}*")
     assert sum(one.values()) == 3000
