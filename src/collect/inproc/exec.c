@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The exec family and posix_spawn, as the program calls them. Each looks at the program to be started
+ * and calls the real function, with the caller's environment or with a copy on the stack that lacks our
+ * LD_PRELOAD entry. Nothing else of the environment is touched; errno is the real function's.
+ */
+#include "collect/inproc/exec.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/rt/syscall.h"
+#include "collect/inproc/state.h"
+
+#define LIBRARY "libstrata_collector.so"
+#define PRELOAD "LD_PRELOAD="
+#define LIBRARY_VARIABLE "INTEL_LIBITTNOTIFY64="
+#define ST_EXPORT __attribute__((visibility("default")))
+
+enum { ENVIRONMENT_MAX = 2048, VALUE_BYTES = 4096, ARGUMENTS_MAX = 256 };
+
+extern char **environ;
+
+static struct {
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int);
+	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			   const posix_spawnattr_t *, char *const[], char *const[]);
+	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			    const posix_spawnattr_t *, char *const[], char *const[]);
+} real;
+
+/* The one place where a symbol is looked up: dlsym is not for handlers or vforked children. */
+void st_exec_init(void)
+{
+	*(void **)&real.execve = dlsym(RTLD_NEXT, "execve");
+	*(void **)&real.execvpe = dlsym(RTLD_NEXT, "execvpe");
+	*(void **)&real.fexecve = dlsym(RTLD_NEXT, "fexecve");
+	*(void **)&real.execveat = dlsym(RTLD_NEXT, "execveat");
+	*(void **)&real.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
+	*(void **)&real.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
+}
+
+/* An environment of our own making, on the caller's stack. */
+struct environment {
+	char *entries[ENVIRONMENT_MAX + 1];
+	char preload[VALUE_BYTES];
+};
+
+static bool entry_is_ours(const char *entry, size_t length, const char *own)
+{
+	const size_t name = sizeof(LIBRARY) - 1;
+
+	if (own && strlen(own) == length && !memcmp(entry, own, length))
+		return true;
+	return length >= name && !memcmp(entry + length - name, LIBRARY, name) &&
+	       (length == name || entry[length - name - 1] == '/');
+}
+
+static size_t entry_length(const char *at)
+{
+	return strcspn(at, ": ");
+}
+
+static char *find(char *const env[], const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (!strncmp(env[i], name, length))
+			return env[i];
+	return NULL;
+}
+
+static bool names_us(const char *preload, const char *own)
+{
+	for (const char *at = preload; *at;) {
+		size_t length = entry_length(at);
+
+		if (entry_is_ours(at, length, own))
+			return true;
+		at += length + (at[length] != '\0');
+	}
+	return false;
+}
+
+/* The user's own entries, in their order; false when they do not fit. */
+static bool without_us(char to[VALUE_BYTES], const char *preload, const char *own)
+{
+	size_t used = sizeof(PRELOAD) - 1;
+
+	memcpy(to, PRELOAD, used);
+	for (const char *at = preload; *at;) {
+		size_t length = entry_length(at);
+
+		if (length && !entry_is_ours(at, length, own)) {
+			if (used + length + 2 > VALUE_BYTES)
+				return false;
+			if (used > sizeof(PRELOAD) - 1)
+				to[used++] = ':';
+			memcpy(to + used, at, length);
+			used += length;
+		}
+		at += length + (at[length] != '\0');
+	}
+	to[used] = '\0';
+	return true;
+}
+
+/* The path a loader would have to open; NULL when this environment does not preload us. */
+static const char *our_preload(char *const env[], const char **own)
+{
+	const char *preload = find(env, PRELOAD), *variable = find(env, LIBRARY_VARIABLE);
+
+	*own = variable ? variable + sizeof(LIBRARY_VARIABLE) - 1 : NULL;
+	if (!preload || !names_us(preload + sizeof(PRELOAD) - 1, *own))
+		return NULL;
+	return preload + sizeof(PRELOAD) - 1;
+}
+
+static bool library_is_gone(const char *own)
+{
+	/* After a chroot, or behind a mount, the same path may name nothing. */
+	return own && *own == '/' && st_syscall(SYS_faccessat, AT_FDCWD, own, R_OK);
+}
+
+/* Copies env without our entry; env itself when that cannot be done. */
+static char *const *strip(struct environment *copy, char *const env[])
+{
+	const char *own, *preload = our_preload(env, &own);
+	size_t count = 0;
+
+	if (!preload || !without_us(copy->preload, preload, own))
+		return env;
+	for (size_t i = 0; env[i]; i++) {
+		bool is_preload = !strncmp(env[i], PRELOAD, sizeof(PRELOAD) - 1);
+
+		if (count >= ENVIRONMENT_MAX)
+			return env;
+		if (!is_preload)
+			copy->entries[count++] = env[i];
+		else if (copy->preload[sizeof(PRELOAD) - 1])
+			copy->entries[count++] = copy->preload;
+	}
+	copy->entries[count] = NULL;
+	return copy->entries;
+}
+
+static bool must_look(char *const env[], bool *gone)
+{
+	const char *own;
+
+	*gone = false;
+	if (!st_config.active || !our_preload(env, &own))
+		return false;
+	*gone = library_is_gone(own);
+	return true;
+}
+
+enum how { BY_PATH, BY_SEARCH };
+
+static bool to_strip(const char *file, char *const env[], enum how how)
+{
+	bool gone;
+
+	if (!file || !must_look(env, &gone))
+		return false;
+	if (gone)
+		return true;
+	return how == BY_PATH ? st_exec_refuses(AT_FDCWD, file) : st_exec_search_refuses(file);
+}
+
+/* The copy needs 20 KiB of stack: only where it is really made. */
+static __attribute__((noinline)) int exec_stripped(const char *file, char *const argv[],
+						   char *const env[], enum how how)
+{
+	struct environment copy;
+
+	return (how == BY_PATH ? real.execve : real.execvpe)(file, argv, strip(&copy, env));
+}
+
+static int exec_by(const char *file, char *const argv[], char *const env[], enum how how)
+{
+	int (*call)(const char *, char *const[], char *const[]) =
+		how == BY_PATH ? real.execve : real.execvpe;
+
+	if (!call) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (to_strip(file, env, how))
+		return exec_stripped(file, argv, env, how);
+	return call(file, argv, env);
+}
+
+ST_EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	return exec_by(path, argv, env, BY_PATH);
+}
+
+ST_EXPORT int execv(const char *path, char *const argv[])
+{
+	return exec_by(path, argv, environ, BY_PATH);
+}
+
+ST_EXPORT int execvp(const char *file, char *const argv[])
+{
+	return exec_by(file, argv, environ, BY_SEARCH);
+}
+
+ST_EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	return exec_by(file, argv, env, BY_SEARCH);
+}
+
+/* The l-forms: the arguments become an array, which is mapped when it is too long for the stack. */
+static int exec_list(const char *file, const char *first, va_list *list, enum how how,
+		     bool with_env)
+{
+	char *few[ARGUMENTS_MAX], **argv = few, *const *env = environ;
+	size_t count = 1, i = 0, size_bytes;
+	va_list ahead;
+	long mapped;
+	int result;
+
+	va_copy(ahead, *list);
+	for (const char *arg = first; arg; count++)
+		arg = va_arg(ahead, const char *);
+	va_end(ahead);
+	size_bytes = count * sizeof(*argv);
+	if (count > ARGUMENTS_MAX) {
+		mapped = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (st_syscall_failed(mapped)) {
+			errno = ENOMEM;
+			return -1;
+		}
+		argv = (char **)mapped;
+	}
+	for (const char *arg = first; arg; arg = va_arg(*list, const char *))
+		argv[i++] = (char *)arg;
+	argv[i] = NULL;
+	if (with_env)
+		env = va_arg(*list, char *const *);
+	result = exec_by(file, argv, env, how);
+	if (argv != few)
+		st_syscall(SYS_munmap, argv, size_bytes);
+	return result;
+}
+
+ST_EXPORT int execl(const char *path, const char *arg, ...)
+{
+	va_list list;
+	int result;
+
+	va_start(list, arg);
+	result = exec_list(path, arg, &list, BY_PATH, false);
+	va_end(list);
+	return result;
+}
+
+ST_EXPORT int execle(const char *path, const char *arg, ...)
+{
+	va_list list;
+	int result;
+
+	va_start(list, arg);
+	result = exec_list(path, arg, &list, BY_PATH, true);
+	va_end(list);
+	return result;
+}
+
+ST_EXPORT int execlp(const char *file, const char *arg, ...)
+{
+	va_list list;
+	int result;
+
+	va_start(list, arg);
+	result = exec_list(file, arg, &list, BY_SEARCH, false);
+	va_end(list);
+	return result;
+}
+
+ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	struct environment copy;
+	bool gone;
+
+	if (!real.fexecve) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (must_look(env, &gone) && (gone || st_exec_fd_refuses(fd)))
+		return real.fexecve(fd, argv, strip(&copy, env));
+	return real.fexecve(fd, argv, env);
+}
+
+ST_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
+		       int flags)
+{
+	struct environment copy;
+	bool gone, refuses = false;
+
+	if (!real.execveat) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (must_look(env, &gone))
+		refuses =
+			gone || ((flags & AT_EMPTY_PATH) && !*path ? st_exec_fd_refuses(dirfd)
+								   : st_exec_refuses(dirfd, path));
+	return real.execveat(dirfd, path, argv, refuses ? strip(&copy, env) : env, flags);
+}
+
+ST_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attributes, char *const argv[],
+			  char *const env[])
+{
+	struct environment copy;
+
+	if (!real.posix_spawn)
+		return ENOSYS;
+	if (to_strip(path, env, BY_PATH))
+		env = strip(&copy, env);
+	return real.posix_spawn(pid, path, actions, attributes, argv, env);
+}
+
+ST_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attributes, char *const argv[],
+			   char *const env[])
+{
+	struct environment copy;
+
+	if (!real.posix_spawnp)
+		return ENOSYS;
+	if (to_strip(file, env, BY_SEARCH))
+		env = strip(&copy, env);
+	return real.posix_spawnp(pid, file, actions, attributes, argv, env);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Looks into a program file before it is executed: its class, machine and loader. System calls only,
+ * a few hundred bytes of stack, no state: it runs in forked and vforked children and in handlers.
+ */
+#include "collect/inproc/exec.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/rt/syscall.h"
+
+enum { SCRIPT_DEPTH = 4, SCRIPT_LINE = 256, HEADERS_MAX = 64, PATH_BYTES = 1024 };
+
+#if defined(__x86_64__)
+enum { OWN_MACHINE = EM_X86_64 };
+#else
+enum { OWN_MACHINE = EM_AARCH64 };
+#endif
+
+static long read_at(int fd, void *to, size_t size_bytes, uint64_t offset)
+{
+	return st_syscall(SYS_pread64, fd, to, size_bytes, offset);
+}
+
+/* Only glibc's loader understands a library that was linked against glibc. */
+static bool loader_is_ours(int fd, const Elf64_Phdr *interp)
+{
+	char path[PATH_BYTES];
+	const char *name;
+	size_t length = interp->p_filesz;
+
+	if (!length || length > sizeof(path) ||
+	    read_at(fd, path, length, interp->p_offset) != (long)length || path[length - 1])
+		return true; /* too odd to judge: leave it as it is */
+	name = strrchr(path, '/');
+	return !strncmp(name ? name + 1 : path, "ld-linux", 8);
+}
+
+static bool elf_refuses(int fd, const Elf64_Ehdr *head)
+{
+	Elf64_Phdr segment;
+
+	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != OWN_MACHINE)
+		return true;
+	if (head->e_phentsize != sizeof(segment) || head->e_phnum > HEADERS_MAX)
+		return false;
+	for (uint64_t i = 0; i < head->e_phnum; i++) {
+		if (read_at(fd, &segment, sizeof(segment), head->e_phoff + i * sizeof(segment)) !=
+		    (long)sizeof(segment))
+			return false;
+		if (segment.p_type == PT_INTERP)
+			return !loader_is_ours(fd, &segment);
+	}
+	return false; /* static: it reads no preload */
+}
+
+/* The interpreter of a script, in place; NULL when there is none. */
+static char *script_interpreter(char *line, long length)
+{
+	char *at = line + 2, *end;
+
+	line[length] = '\0';
+	while (*at == ' ' || *at == '\t')
+		at++;
+	for (end = at; *end && *end != ' ' && *end != '\t' && *end != '\n'; end++)
+		;
+	*end = '\0';
+	return *at ? at : NULL;
+}
+
+bool st_exec_fd_refuses(int fd)
+{
+	union {
+		Elf64_Ehdr elf;
+		char line[SCRIPT_LINE + 1];
+	} head;
+	bool opened = false, refuses = false;
+
+	for (int depth = 0; depth < SCRIPT_DEPTH; depth++) {
+		long length = read_at(fd, head.line, SCRIPT_LINE, 0);
+		char *interpreter;
+
+		if (length >= (long)sizeof(head.elf) && !memcmp(head.line, ELFMAG, SELFMAG)) {
+			refuses = elf_refuses(fd, &head.elf);
+			break;
+		}
+		if (length < 3 || head.line[0] != '#' || head.line[1] != '!')
+			break;
+		interpreter = script_interpreter(head.line, length);
+		if (opened)
+			st_syscall(SYS_close, fd);
+		opened = false;
+		if (!interpreter)
+			break;
+		fd = (int)st_syscall(SYS_openat, AT_FDCWD, interpreter, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			break;
+		opened = true;
+	}
+	if (opened)
+		st_syscall(SYS_close, fd);
+	return refuses;
+}
+
+bool st_exec_refuses(int dirfd, const char *path)
+{
+	long fd = st_syscall(SYS_openat, dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool refuses;
+
+	if (fd < 0)
+		return false; /* it cannot be read; the kernel decides what becomes of it */
+	refuses = st_exec_fd_refuses((int)fd);
+	st_syscall(SYS_close, fd);
+	return refuses;
+}
+
+bool st_exec_search_refuses(const char *file)
+{
+	const char *path = getenv("PATH"), *end;
+	size_t length = strlen(file), part;
+	char candidate[PATH_BYTES];
+
+	if (strchr(file, '/'))
+		return st_exec_refuses(AT_FDCWD, file);
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (; length; path = end + 1) {
+		end = strchrnul(path, ':');
+		part = (size_t)(end - path);
+		if (part + length + 2 <= sizeof(candidate)) {
+			memcpy(candidate, path, part);
+			if (part)
+				candidate[part++] = '/';
+			memcpy(candidate + part, file, length + 1);
+			if (!st_syscall(SYS_faccessat, AT_FDCWD, candidate, X_OK))
+				return st_exec_refuses(AT_FDCWD, candidate);
+		}
+		if (!*end)
+			break;
+	}
+	return false;
+}

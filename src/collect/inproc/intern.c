@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Open-addressing tables of {hash, node}, replaced by larger ones as they fill; a replaced table is
+ * left as it is, so that readers never need a lock. All of it is ordinary memory: a forked child goes
+ * on with the copy. A store is published only after what it points to, and a slot that shows its hash
+ * without its node counts as empty, so that a copy taken in the middle of an insertion is sound.
+ */
+#include "collect/inproc/intern.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/rt/syscall.h"
+#include "collect/inproc/state.h"
+
+enum {
+	ARENA_BYTES = 16 << 20,
+	ARENA_STRINGS_BYTES = 15 << 20, /* the rest is for domains and families */
+	FIRST_SLOTS = 4096,
+	FAMILY_TEXT_MAX = 255,
+};
+
+struct slot {
+	_Atomic uint64_t hash;
+	_Atomic(struct st_node *) node;
+};
+
+struct table {
+	uint64_t mask;
+	uint64_t reserved;
+	struct slot slots[];
+};
+
+struct index {
+	_Atomic(struct table *) table;
+	uint32_t count;
+	uint32_t max;
+};
+
+static struct index indexes[ST_INDEX_KINDS] = {
+	[ST_INDEX_STRINGS] = {.max = ST_SHM_STRINGS_MAX},
+	[ST_INDEX_DOMAINS] = {.max = ST_SHM_DOMAINS_MAX - 1},
+	[ST_INDEX_FAMILIES] = {.max = ST_SHM_FAMILIES_MAX - 1},
+};
+
+static char *arena;
+static size_t arena_used;
+
+/* One byte of text and its NUL do not fit a flexible member of a static object portably. */
+static char any_text[] = "*";
+struct st_node st_any_family = {.handle = {.strA = any_text, .extra1 = ST_ID_FAMILY}, .length = 1};
+struct st_node st_any_domain = {.domain = {.flags = 1, .nameA = any_text}, .length = 1};
+
+static uint64_t load_word(const char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+/* Eight bytes a step; the last step overlaps the one before instead of reading behind the text. */
+static uint64_t hash_text(const char *text, size_t length)
+{
+	uint64_t hash = length * 0xff51afd7ed558ccdull + 1, word = 0;
+	size_t at = 0;
+
+	if (length < 8) {
+		if (length >= 4) {
+			uint32_t low, high;
+
+			memcpy(&low, text, 4);
+			memcpy(&high, text + length - 4, 4);
+			word = low | (uint64_t)high << 32;
+		} else if (length) {
+			word = (uint8_t)text[0] | (uint64_t)(uint8_t)text[length / 2] << 8 |
+			       (uint64_t)(uint8_t)text[length - 1] << 16;
+		}
+		return mix(hash, word);
+	}
+	for (; at + 8 < length; at += 8)
+		hash = mix(hash, load_word(text + at));
+	return mix(hash, load_word(text + length - 8));
+}
+
+static bool same_text(const char *a, const char *b, size_t length)
+{
+	size_t at = 0;
+
+	if (length < 8) {
+		for (; at < length; at++)
+			if (a[at] != b[at])
+				return false;
+		return true;
+	}
+	for (; at + 8 < length; at += 8)
+		if (load_word(a + at) != load_word(b + at))
+			return false;
+	return load_word(a + length - 8) == load_word(b + length - 8);
+}
+
+struct st_text_key st_text_key(const char *text, size_t length)
+{
+	struct st_text_key key = {.text = text};
+
+	if (ST_UNLIKELY(length > ST_SHM_TEXT_MAX)) {
+		length = ST_SHM_TEXT_MAX;
+		key.cut = 1;
+		/* Not in the middle of a UTF-8 character; other bytes are cut where they are. */
+		for (int i = 0; i < 3 && ((uint8_t)text[length] & 0xc0) == 0x80; i++)
+			length--;
+	}
+	key.length = (uint32_t)length;
+	key.hash = hash_text(text, length);
+	return key;
+}
+
+static struct st_node *find_in(const struct table *table, const struct st_text_key *key)
+{
+	uint64_t at = key->hash & table->mask;
+
+	for (;;) {
+		const struct slot *slot = &table->slots[at];
+		/* Pairs with the release store in put_in: the node is complete. */
+		struct st_node *node = atomic_load_explicit(&slot->node, memory_order_acquire);
+
+		if (!node)
+			return NULL;
+		if (atomic_load_explicit(&slot->hash, memory_order_relaxed) == key->hash &&
+		    node->length == key->length && same_text(node->text, key->text, key->length))
+			return node;
+		at = (at + 1) & table->mask;
+	}
+}
+
+struct st_node *st_intern_find(enum st_index_kind kind, const struct st_text_key *key)
+{
+	/* Pairs with the release store in grow. */
+	const struct table *table =
+		atomic_load_explicit(&indexes[kind].table, memory_order_acquire);
+
+	return table ? find_in(table, key) : NULL;
+}
+
+static void put_in(struct table *table, uint64_t hash, struct st_node *node)
+{
+	uint64_t at = hash & table->mask;
+
+	while (atomic_load_explicit(&table->slots[at].node, memory_order_relaxed))
+		at = (at + 1) & table->mask;
+	atomic_store_explicit(&table->slots[at].hash, hash, memory_order_relaxed);
+	/* Pairs with the acquire load in find_in. */
+	atomic_store_explicit(&table->slots[at].node, node, memory_order_release);
+}
+
+static void *map_memory(size_t size_bytes)
+{
+	long at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return st_syscall_failed(at) ? NULL : (void *)at;
+}
+
+/* A table with room for one more, at most half full. */
+static struct table *grow(struct index *index)
+{
+	struct table *old = atomic_load_explicit(&index->table, memory_order_relaxed);
+	uint64_t slots = old ? (old->mask + 1) * 4 : FIRST_SLOTS;
+	struct table *table;
+
+	if (old && (uint64_t)index->count * 2 < old->mask)
+		return old;
+	table = map_memory(sizeof(*table) + slots * sizeof(struct slot));
+	if (!table)
+		return NULL;
+	table->mask = slots - 1;
+	for (uint64_t i = 0; old && i <= old->mask; i++) {
+		struct st_node *node =
+			atomic_load_explicit(&old->slots[i].node, memory_order_relaxed);
+
+		if (node)
+			put_in(table,
+			       atomic_load_explicit(&old->slots[i].hash, memory_order_relaxed),
+			       node);
+	}
+	/* Pairs with the acquire load in st_intern_find. */
+	atomic_store_explicit(&index->table, table, memory_order_release);
+	return table;
+}
+
+static struct st_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
+{
+	size_t size_bytes = (sizeof(struct st_node) + key->length + 1 + 15) & ~15ul;
+	size_t limit = kind == ST_INDEX_STRINGS ? ARENA_STRINGS_BYTES : ARENA_BYTES;
+	struct st_node *node;
+
+	if (!arena)
+		arena = map_memory(ARENA_BYTES);
+	if (!arena || arena_used + size_bytes > limit)
+		return NULL;
+	node = (struct st_node *)(arena + arena_used);
+	arena_used += size_bytes;
+	/* A child forked in the middle of this may find old bytes here. */
+	memset(node, 0, sizeof(*node));
+	memcpy(node->text, key->text, key->length);
+	node->text[key->length] = '\0';
+	node->length = key->length;
+	node->cut = key->cut;
+	if (kind == ST_INDEX_DOMAINS) {
+		node->domain.flags = 1;
+		node->domain.nameA = node->text;
+	} else {
+		node->handle.strA = node->text;
+		node->handle.extra1 = kind == ST_INDEX_FAMILIES ? ST_ID_FAMILY : 0;
+	}
+	return node;
+}
+
+static size_t highest_end(enum st_index_kind kind)
+{
+	struct table *table = atomic_load_explicit(&indexes[kind].table, memory_order_acquire);
+	size_t highest = 0;
+
+	for (uint64_t i = 0; table && i <= table->mask; i++) {
+		struct st_node *node =
+			atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
+		size_t end =
+			node ? (size_t)((char *)node - arena) + sizeof(*node) + node->length : 0;
+
+		if (end > highest)
+			highest = end;
+	}
+	return highest;
+}
+
+/* A fork copies page by page while other threads go on: a child may have a node and an older
+ * arena_used. Once per process, before its first insertion. */
+static void check_arena(void)
+{
+	size_t end = 0;
+
+	if (st_process->arena_checked)
+		return;
+	st_process->arena_checked = true;
+	for (int kind = 0; kind < ST_INDEX_KINDS; kind++) {
+		size_t highest = highest_end((enum st_index_kind)kind);
+
+		if (highest > end)
+			end = highest;
+	}
+	if (end + sizeof(struct st_node) > arena_used && end)
+		arena_used = (end + 2 * 4096) & ~4095ul;
+}
+
+struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key)
+{
+	struct index *index = &indexes[kind];
+	struct st_node *node;
+	struct table *table;
+
+	if (!st_process_lock())
+		return NULL;
+	check_arena();
+	node = st_intern_find(kind, key);
+	if (!node && index->count < index->max) {
+		table = grow(index);
+		node = table ? new_node(kind, key) : NULL;
+		if (node) {
+			index->count++;
+			put_in(table, key->hash, node);
+		}
+	}
+	st_process_unlock();
+	return node;
+}
+
+struct st_node *st_intern_family(const struct st_text_key *key)
+{
+	char text[FAMILY_TEXT_MAX + 1];
+	struct st_text_key family;
+	struct st_node *node;
+	size_t length = 0;
+	bool digits = false;
+
+	for (uint32_t i = 0; i < key->length && length < FAMILY_TEXT_MAX; i++) {
+		bool digit = key->text[i] >= '0' && key->text[i] <= '9';
+
+		if (!digit || !digits)
+			text[length++] = digit ? '*' : key->text[i];
+		digits = digit;
+	}
+	text[length] = '\0';
+	family = st_text_key(text, length);
+	node = st_intern_find(ST_INDEX_FAMILIES, &family);
+	if (!node)
+		node = st_intern_make(ST_INDEX_FAMILIES, &family);
+	return node ? node : &st_any_family;
+}
+
+bool st_intern_owns(const void *object)
+{
+	const char *at = object;
+
+	return (arena && at >= arena && at < arena + ARENA_BYTES) ||
+	       object == (const void *)&st_any_family || object == (const void *)&st_any_domain;
+}
+
+static uint32_t highest_in(enum st_index_kind kind)
+{
+	struct table *table = atomic_load_explicit(&indexes[kind].table, memory_order_acquire);
+	uint32_t highest = 0;
+
+	for (uint64_t i = 0; table && i <= table->mask; i++) {
+		struct st_node *node =
+			atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
+		uint32_t id = 0;
+
+		if (node)
+			id = (uint32_t)(kind == ST_INDEX_DOMAINS ? node->domain.extra1
+								 : node->handle.extra1) &
+			     ~(uint32_t)ST_ID_FAMILY;
+		if (id > highest)
+			highest = id;
+	}
+	return highest;
+}
+
+void st_intern_highest(uint32_t *strings, uint32_t *domains)
+{
+	uint32_t labels = highest_in(ST_INDEX_STRINGS), families = highest_in(ST_INDEX_FAMILIES);
+	uint32_t own = highest_in(ST_INDEX_DOMAINS);
+
+	if (families > labels)
+		labels = families;
+	if (labels > *strings)
+		*strings = labels;
+	if (own > *domains)
+		*domains = own;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the slow paths write into a thread's ring, and the stack of open slices that keeps ends in
+ * balance with begins through full rings and pauses. The fast path in task.c writes the same words.
+ */
+#include "collect/inproc/thread.h"
+
+#include <string.h>
+
+int64_t st_ring_room(const struct st_thread *thread)
+{
+	/* Pairs with the drainer's release store: what it has read may be overwritten. */
+	uint64_t tail = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
+	uint64_t kept = (thread->written_below + thread->hot.run) * ST_END_BYTES + ST_SLACK_BYTES;
+
+	return (int64_t)(tail + thread->ring_bytes - thread->hot.head - kept);
+}
+
+static void put_word(struct st_hot *hot, uint64_t word)
+{
+	hot->data[(hot->head / 8) & hot->mask] = word;
+	hot->head += 8;
+}
+
+static void publish(struct st_hot *hot)
+{
+	/* Pairs with the drainer's acquire load: words before head. */
+	atomic_store_explicit(hot->head_shared, hot->head, memory_order_release);
+}
+
+/* The dt of a record at `time` (0 = now), with an absolute time in front of it when the gap is long. */
+static uint64_t put_time(struct st_hot *hot, uint64_t time)
+{
+	uint64_t dt;
+
+	if (!time)
+		time = st_ticks();
+	if (time < hot->last)
+		time = hot->last;
+	dt = time - hot->last;
+	if (dt > ST_WORD_DT_MAX) {
+		put_word(hot, st_word_ext(ST_EXT_TIME, 2, 0));
+		put_word(hot, time);
+		dt = 0;
+	}
+	hot->last = time;
+	return dt;
+}
+
+static void put_record(struct st_hot *hot, enum st_ring_ext subkind, uint64_t time,
+		       const uint64_t *payload, uint32_t count)
+{
+	uint64_t dt = put_time(hot, time);
+
+	put_word(hot, st_word_ext(subkind, count + 1, dt));
+	for (uint32_t i = 0; i < count; i++)
+		put_word(hot, payload[i]);
+	publish(hot);
+}
+
+bool st_ring_put(struct st_thread *thread, enum st_ring_ext subkind, uint64_t time,
+		 const uint64_t *payload, uint32_t count)
+{
+	/* These few may use the slack. */
+	if (st_ring_room(thread) + ST_SLACK_BYTES < 24 + (int64_t)count * 8)
+		return false;
+	put_record(&thread->hot, subkind, time, payload, count);
+	return true;
+}
+
+bool st_ring_put_text(struct st_thread *thread, const char *text, uint32_t length)
+{
+	struct st_hot *hot = &thread->hot;
+	uint32_t words = 2 + (length + 7) / 8;
+	uint64_t dt;
+
+	if (st_ring_room(thread) < 16 + (int64_t)words * 8)
+		return false;
+	dt = put_time(hot, 0);
+	put_word(hot, st_word_ext(ST_EXT_TEXT, words, dt));
+	put_word(hot, length);
+	for (uint32_t done = 0; done < length; done += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, text + done, length - done < 8 ? length - done : 8);
+		put_word(hot, word);
+	}
+	publish(hot);
+	return true;
+}
+
+void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain, uint32_t name,
+		       uint64_t flags)
+{
+	const uint64_t payload[2] = {domain | (uint64_t)name << 32, flags};
+	uint64_t dt;
+
+	if (flags || domain > ST_WORD_DOMAIN_MAX || name > ST_WORD_NAME_MAX) {
+		put_record(&thread->hot, ST_EXT_BEGIN, time, payload, 2);
+	} else {
+		dt = put_time(&thread->hot, time);
+		put_word(&thread->hot, st_word_slice(ST_WORD_BEGIN, domain, name, dt));
+		publish(&thread->hot);
+	}
+	thread->hot.run++;
+}
+
+void st_ring_put_end(struct st_thread *thread, uint64_t time, uint32_t domain)
+{
+	const uint64_t payload = domain;
+	uint64_t dt;
+
+	if (domain > ST_WORD_DOMAIN_MAX) {
+		put_record(&thread->hot, ST_EXT_END, time, &payload, 1);
+	} else {
+		dt = put_time(&thread->hot, time);
+		put_word(&thread->hot, st_word_slice(ST_WORD_END, domain, 0, dt));
+		publish(&thread->hot);
+	}
+	thread->hot.run--;
+}
+
+static struct st_open *top(struct st_thread *thread)
+{
+	return thread->open_count ? &thread->open[thread->open_count - 1] : NULL;
+}
+
+/* So many alternations that the stack could overflow: nothing more is written until they unwind. */
+static bool stack_exhausted(struct st_thread *thread)
+{
+	return thread->open_count >= ST_OPEN_MAX - ST_OPEN_SPARE && !thread->hot.run &&
+	       top(thread)->kind == ST_OPEN_SKIPPED;
+}
+
+void st_thread_set_limit(struct st_thread *thread)
+{
+	int64_t room = st_ring_room(thread);
+
+	if (!thread->identified || thread->lost || thread->paused_count ||
+	    stack_exhausted(thread) || room < ST_BEGIN_BYTES)
+		thread->hot.limit = 1;
+	else
+		thread->hot.limit = thread->hot.head + (uint64_t)room;
+}
+
+static void push_run(struct st_thread *thread)
+{
+	if (!thread->hot.run)
+		return;
+	thread->open[thread->open_count++] =
+		(struct st_open){.kind = ST_OPEN_WRITTEN, .count = thread->hot.run};
+	thread->written_below += thread->hot.run;
+	thread->hot.run = 0;
+}
+
+static void pop_run(struct st_thread *thread)
+{
+	while (thread->open_count && top(thread)->kind == ST_OPEN_WRITTEN) {
+		thread->hot.run += top(thread)->count;
+		thread->written_below -= top(thread)->count;
+		thread->open_count--;
+	}
+}
+
+void st_open_skip(struct st_thread *thread, bool lost)
+{
+	if (lost) {
+		thread->lost++;
+		atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
+	}
+	push_run(thread);
+	if (top(thread) && top(thread)->kind == ST_OPEN_SKIPPED)
+		top(thread)->count++;
+	else
+		thread->open[thread->open_count++] =
+			(struct st_open){.kind = ST_OPEN_SKIPPED, .count = 1};
+}
+
+void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name)
+{
+	if (thread->open_count + 2 > ST_OPEN_MAX - ST_OPEN_SPARE) {
+		st_open_skip(thread, false);
+		return;
+	}
+	push_run(thread);
+	thread->open[thread->open_count++] =
+		(struct st_open){.kind = ST_OPEN_PAUSED, .count = domain, .name = name};
+	thread->paused_count++;
+	thread->paused_ticks = st_ticks();
+}
+
+/* The slices that were begun while paused and are still open now become visible, from the resume on. */
+static void publish_paused(struct st_thread *thread)
+{
+	uint64_t time = atomic_load_explicit(&st_process->resume_ticks, memory_order_relaxed);
+	uint32_t at = thread->open_count;
+
+	if (time < thread->paused_ticks)
+		time = 0; /* another resume, by strata: its time is not known here */
+	for (uint32_t left = thread->paused_count; left;)
+		left -= thread->open[--at].kind == ST_OPEN_PAUSED;
+	for (; at < thread->open_count; at++) {
+		struct st_open *open = &thread->open[at];
+
+		if (open->kind != ST_OPEN_PAUSED)
+			continue;
+		if (st_ring_room(thread) < 16 + 24 + ST_END_BYTES) {
+			thread->lost++;
+			atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
+			*open = (struct st_open){.kind = ST_OPEN_SKIPPED, .count = 1};
+			continue;
+		}
+		st_ring_put_begin(thread, time, open->count, open->name, ST_BEGIN_CLIPPED);
+		thread->hot.run--;
+		thread->written_below++;
+		*open = (struct st_open){.kind = ST_OPEN_WRITTEN, .count = 1};
+	}
+	thread->paused_count = 0;
+	pop_run(thread);
+}
+
+bool st_thread_identify(struct st_thread *thread)
+{
+	uint64_t now = st_ticks(), payload = thread->tid | (uint64_t)thread->generation << 32;
+	struct st_hot *hot = &thread->hot;
+
+	if (thread->identified)
+		return true;
+	if (st_ring_room(thread) < 32)
+		return false;
+	put_word(hot, st_word_ext(ST_EXT_TIME, 2, 0));
+	put_word(hot, now);
+	hot->last = now;
+	put_word(hot, st_word_ext(ST_EXT_THREAD, 2, 0));
+	put_word(hot, payload);
+	publish(hot);
+	thread->identified = true;
+	return true;
+}
+
+bool st_thread_catch_up(struct st_thread *thread)
+{
+	if (!st_thread_identify(thread))
+		return false;
+	if (thread->lost) {
+		if (st_ring_room(thread) < 32 + ST_BEGIN_BYTES)
+			return false;
+		st_ring_put(thread, ST_EXT_LOST, 0, &thread->lost, 1);
+		thread->lost = 0;
+	}
+	if (thread->paused_count)
+		publish_paused(thread);
+	return !stack_exhausted(thread);
+}
+
+enum st_open_end st_open_end(struct st_thread *thread, bool recording)
+{
+	struct st_open *open;
+
+	if (!thread->hot.run)
+		pop_run(thread);
+	open = top(thread);
+	if (!thread->hot.run && open && open->kind == ST_OPEN_PAUSED && recording) {
+		st_thread_catch_up(thread);
+		open = top(thread);
+	}
+	if (thread->hot.run)
+		return ST_END_WRITE;
+	if (!open)
+		return ST_END_UNMATCHED;
+	if (open->kind == ST_OPEN_PAUSED)
+		thread->paused_count--;
+	if (open->kind == ST_OPEN_PAUSED || !--open->count)
+		thread->open_count--;
+	return ST_END_NOTHING;
+}

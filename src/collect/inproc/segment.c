@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rendezvous: makes a sealed memfd with the rings of up to 64 threads, maps it, and hands it to
+ * strata in one message over a unix socket. Nothing is awaited and no descriptor is kept; whatever
+ * fails, the process goes on unrecorded, without a word.
+ */
+#include "collect/inproc/state.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/rt/syscall.h"
+#include "collect/inproc/intern.h"
+#include "collect/inproc/thread.h"
+
+enum { FEW_SLOTS = 8 };
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		st_syscall(SYS_close, fd);
+}
+
+/* A program that closed its standard descriptors must not find ours in their place. */
+static int above_standard(long fd)
+{
+	long high;
+
+	if (fd < 0 || fd > 2)
+		return (int)fd;
+	high = st_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	close_fd((int)fd);
+	return (int)high;
+}
+
+static uint32_t slot_bytes(void)
+{
+	return st_config.ring_bytes + ST_SHM_HANDLER_RING_BYTES + ST_SHM_FLOOD_RING_BYTES;
+}
+
+static size_t segment_bytes(uint32_t slots)
+{
+	return ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES + (size_t)slots * slot_bytes();
+}
+
+static int make_memfd(size_t size_bytes)
+{
+	int fd = above_standard(
+		st_syscall(SYS_memfd_create, "strata", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+
+	if (fd < 0)
+		return -1;
+	if (st_syscall(SYS_fchmod, fd, 0600) || st_syscall(SYS_ftruncate, fd, size_bytes) ||
+	    st_syscall(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		close_fd(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Maps so that a forked child has no part of it: its writes would end up among the parent's. */
+static void *map_segment(int fd, size_t size_bytes)
+{
+	long at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (st_syscall_failed(at))
+		return NULL;
+	if (st_syscall(SYS_madvise, at, size_bytes, MADV_DONTFORK)) {
+		st_syscall(SYS_munmap, at, size_bytes);
+		return NULL;
+	}
+	st_syscall(SYS_madvise, at, size_bytes, MADV_DONTDUMP);
+	return (void *)at;
+}
+
+/* Abstract names have no permissions: whoever bound ours must be root or ourselves. */
+static bool server_is_trusted(int fd)
+{
+	struct ucred peer;
+	unsigned int length = sizeof(peer);
+
+	if (st_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return false;
+	return peer.uid == 0 || (long)peer.uid == st_syscall(SYS_geteuid, 0);
+}
+
+static int connect_once(const char *name, uint32_t name_bytes, bool abstract)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = offsetof(struct sockaddr_un, sun_path) + name_bytes + 1;
+	int fd;
+
+	if (!name_bytes)
+		return -1;
+	memcpy(address.sun_path + abstract, name, name_bytes);
+	fd = above_standard(
+		st_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
+		return -1;
+	if (st_syscall(SYS_connect, fd, &address, length) || (abstract && !server_is_trusted(fd))) {
+		close_fd(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool send_hello(const struct st_shm_hello *hello, int memfd)
+{
+	struct iovec part = {.iov_base = (void *)hello, .iov_len = sizeof(*hello)};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+	long sent;
+	int fd = connect_once(st_config.sock, st_config.sock_bytes, false);
+
+	if (fd < 0)
+		fd = connect_once(st_config.abs, st_config.abs_bytes, true);
+	if (fd < 0)
+		return false;
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &memfd, sizeof(memfd));
+	sent = st_syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close_fd(fd);
+	return sent == (long)sizeof(*hello);
+}
+
+static uint64_t make_token(void)
+{
+	uint64_t token = 0;
+
+	if (st_syscall(SYS_getrandom, &token, sizeof(token), 1) != (long)sizeof(token) || !token)
+		token = (st_clock_mono_raw_ns() ^ (uint64_t)st_syscall(SYS_getpid, 0) << 40) | 1;
+	return token;
+}
+
+/* Who this process is, decided once, at its first hello. The ancestor's ids stay valid: they are in
+ * copied memory and in its definitions. */
+static void become_process(void)
+{
+	if (st_process->token)
+		return;
+	st_process->parent_token = st_shared.token;
+	if (st_shared.token)
+		st_intern_highest(&st_shared.strings, &st_shared.domains);
+	st_process->inherited_strings = st_shared.strings;
+	st_process->inherited_domains = st_shared.domains;
+	st_process->token = make_token();
+}
+
+static void fill_hello(struct st_shm_hello *hello, uint32_t index, size_t size_bytes)
+{
+	memset(hello, 0, sizeof(*hello));
+	hello->magic = ST_SHM_MAGIC;
+	hello->layout_hash = ST_SHM_LAYOUT_HASH;
+	hello->segment_index = index;
+	memcpy(hello->token, st_config.token, sizeof(hello->token));
+	hello->pid = (uint32_t)st_syscall(SYS_getpid, 0);
+	hello->tid = (uint32_t)st_syscall(SYS_gettid, 0);
+	hello->process_token = st_process->token;
+	hello->parent_token = st_process->parent_token;
+	hello->inherited_strings = st_process->inherited_strings;
+	hello->inherited_domains = st_process->inherited_domains;
+	hello->segment_bytes = size_bytes;
+	hello->ticks = st_ticks();
+	hello->mono_raw_ns = st_clock_mono_raw_ns();
+}
+
+/* Starting paused ends for good at resume_at: a process that comes later must not wait for a resume
+ * that has already been. */
+static uint32_t first_control(void)
+{
+	uint32_t paused = atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed);
+
+	if (paused == ST_SELF_PAUSED_AT_START && st_config.resume_at_ns &&
+	    st_clock_mono_raw_ns() >= st_config.resume_at_ns) {
+		atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING,
+				      memory_order_relaxed);
+		return 0;
+	}
+	return paused ? ST_CONTROL_PAUSED_SELF : 0;
+}
+
+static void fill_header(struct st_shm_header *header, uint32_t index, uint32_t slots)
+{
+	header->magic = ST_SHM_MAGIC;
+	header->layout_hash = ST_SHM_LAYOUT_HASH;
+	header->segment_index = index;
+	header->slot_count = slots;
+	header->slot_bytes = slot_bytes();
+	header->ring_bytes[ST_RING_SLICE] = st_config.ring_bytes;
+	header->ring_bytes[ST_RING_HANDLER] = ST_SHM_HANDLER_RING_BYTES;
+	header->ring_bytes[ST_RING_FLOOD] = ST_SHM_FLOOD_RING_BYTES;
+	header->clock = st_config.clock;
+	atomic_store_explicit(&header->control, first_control(), memory_order_relaxed);
+	atomic_store_explicit(
+		&header->lost_no_slot,
+		atomic_exchange_explicit(&st_process->lost_early, 0, memory_order_relaxed),
+		memory_order_relaxed);
+}
+
+static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segment)
+{
+	size_t size_bytes = segment_bytes(slots), threads_bytes = (size_t)slots * ST_THREAD_STRIDE;
+	struct st_shm_hello hello;
+	int fd = make_memfd(size_bytes);
+
+	if (fd < 0)
+		return false;
+	segment->header = map_segment(fd, size_bytes);
+	segment->threads = segment->header ? st_map_wiped(threads_bytes) : NULL;
+	if (!segment->threads)
+		goto fail;
+	fill_header(segment->header, index, slots);
+	fill_hello(&hello, index, size_bytes);
+	if (!send_hello(&hello, fd))
+		goto fail;
+	close_fd(fd);
+	segment->slots = (struct st_shm_slot *)(segment->header + 1);
+	segment->rings =
+		(uint8_t *)segment->header + ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES;
+	segment->slot_count = slots;
+	segment->slot_bytes = slot_bytes();
+	return true;
+fail:
+	if (segment->threads)
+		st_syscall(SYS_munmap, segment->threads, threads_bytes);
+	if (segment->header)
+		st_syscall(SYS_munmap, segment->header, size_bytes);
+	close_fd(fd);
+	memset(segment, 0, sizeof(*segment));
+	return false;
+}
+
+bool st_segment_create(uint32_t index)
+{
+	struct st_segment *segment = &st_process->segment[index];
+	uint32_t slots = st_config.slots;
+	bool made;
+
+	become_process();
+	made = create_with(index, slots, segment);
+	if (!made && slots > FEW_SLOTS && !segment->header)
+		made = create_with(index, FEW_SLOTS,
+				   segment); /* RLIMIT_AS counts the whole mapping */
+	if (!made)
+		return false;
+	st_shared.token = st_process->token;
+	/* Pairs with the acquire loads of claimers: a counted segment is complete. */
+	atomic_store_explicit(&st_process->segment_count, index + 1, memory_order_release);
+	return true;
+}
