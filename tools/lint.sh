@@ -13,7 +13,6 @@ mapfile -t python_files < <(git ls-files --cached --others --exclude-standard '*
 
 if [ "${1:-}" = --fix ]; then
 	clang-format-14 -i "${c_files[@]}"
-	.venv/bin/ruff format --quiet "${python_files[@]}"
 	.venv/bin/ruff check --quiet --fix "${python_files[@]}"
 	exit 0
 fi
@@ -46,7 +45,6 @@ check banned python3 tools/check_banned.py
 check style python3 tools/check_style.py
 check shellcheck shellcheck "${shell_files[@]}"
 check ruff .venv/bin/ruff check --quiet "${python_files[@]}"
-check ruff-format .venv/bin/ruff format --check --quiet "${python_files[@]}"
 check codespell codespell --quiet-level 2 --skip '*/corpus/*,*/data/*,*/golden/*' README.md CONTRIBUTING.md \
 	docs src tests tools bench examples
 check clang-tidy tidy
