@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The quality of a result in words.
+#include "analyze/quality.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/result.h"
+
+void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS])
+{
+	const struct st_quality *quality = st_result_quality(result);
+	const struct st_loss *loss = &quality->loss;
+	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
+		{"slices_dropped", "tasks dropped: the rings were full", loss->slices_dropped},
+		{"no_slot", "records of threads beyond the limit not kept", loss->no_slot},
+		{"suspect", "impossible records refused", loss->suspect},
+		{"chunks_not_written", "chunks could not be written", quality->chunks_not_written},
+		{"missing_segments", "trace files missing", quality->missing_segments},
+		{"damaged_chunks", "damaged chunks left out", quality->damaged_chunks},
+		{"damaged_bytes", "damaged bytes left out", quality->damaged_bytes},
+		{"missing_names", "tasks whose name was lost", quality->missing_names},
+		{"labels_unknown", "tasks known by their family only", loss->labels_unknown},
+		{"labels_cut", "labels cut to the longest that is kept", loss->labels_cut},
+		{"unfinished", "tasks never ended: closed where their thread ended",
+		 quality->unfinished},
+		{"clipped", "tasks clipped by a pause or the edge of the collection",
+		 quality->clipped},
+		{"mismatched", "tasks ended out of order", quality->mismatched},
+		{"unmatched_ends", "ends without a begin in the program", loss->unmatched_ends},
+	};
+
+	memcpy(out, items, sizeof(items));
+}
+
+uint64_t st_quality_lost(const struct st_result *result)
+{
+	const struct st_loss *loss = &st_result_quality(result)->loss;
+
+	return loss->slices_dropped + loss->no_slot + loss->suspect;
+}
+
+static void add_state(const struct st_result_info *info, struct st_buf *out)
+{
+	if (strcmp(info->state, "torn") == 0)
+		st_buf_append_text(out, "strata was killed: this is what it had written by then\n");
+	else if (strcmp(info->state, "running") == 0)
+		st_buf_append_text(out, "the collection is still running\n");
+	if (*info->stop_reason)
+		st_buf_printf(out, "collection stopped before the program ended: %s\n",
+			      info->stop_reason);
+}
+
+bool st_quality_lines(const struct st_result *result, struct st_buf *out)
+{
+	const struct st_quality *quality = st_result_quality(result);
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+
+	st_quality_items(result, items);
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		if (items[i].value)
+			st_buf_printf(out, "%llu %s\n", (unsigned long long)items[i].value,
+				      items[i].words);
+	}
+	add_state(st_result_info(result), out);
+	for (size_t i = 0; i < quality->note_count; i++)
+		st_buf_printf(out, "%s\n", quality->notes[i]);
+	return !out->failed;
+}

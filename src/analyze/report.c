@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of reports, and what they all need: building columns, rows and cells.
+#include "analyze/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/names.h"
+#include "analyze/report_kinds.h"
+#include "analyze/report_make.h"
+#include "store/result.h"
+
+const struct st_report_kind st_report_kinds[] = {
+	{"summary", "where the time went, on one screen", st_report_summary_build},
+	{"tasks", "tasks by type, domain, family or instance, with their durations",
+	 st_report_tasks_build},
+	{"top-down", "tree of nested tasks with total and self time", st_report_top_down_build},
+	{"timeline", "each thread over time: how busy, and with which task",
+	 st_report_timeline_build},
+	{"info", "what is known of the run: command, host, processes, losses, files",
+	 st_report_info_build},
+	{NULL, NULL, NULL},
+};
+
+enum st_status st_report_build(const struct st_result *result, const char *name,
+			       const struct st_report_options *options, struct st_report *out,
+			       struct st_error *err)
+{
+	const char *names[16];
+	size_t count = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
+		names[count++] = kind->name;
+		if (st_name_equal(name, strlen(name), kind->name))
+			return kind->build(result, options, out, err);
+	}
+	return st_name_unknown(name, strlen(name), "report", &(struct st_name_list){names, count},
+			       err);
+}
+
+enum st_status st_report_begin(struct st_report *out, const char *name,
+			       const struct st_result *result, struct st_error *err)
+{
+	const struct st_result_info *info = st_result_info(result);
+	struct st_report_memory *memory = calloc(1, sizeof(*memory));
+
+	memset(out, 0, sizeof(*out));
+	if (!memory)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for report %s", name);
+	st_arena_init(&memory->arena, SIZE_MAX / 2);
+	out->memory = memory;
+	out->name = name;
+	out->result = info->name;
+	out->source = info->source;
+	return ST_OK;
+}
+
+enum st_status st_report_end(struct st_report *report, struct st_error *err)
+{
+	struct st_report_memory *memory = report->memory;
+
+	if (!memory->failed && !memory->arena.failed)
+		return ST_OK;
+	st_report_fini(report);
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+}
+
+void st_report_fini(struct st_report *report)
+{
+	struct st_report_memory *memory = report ? report->memory : NULL;
+
+	if (!memory)
+		return;
+	st_answer_fini(&memory->answer);
+	st_arena_fini(&memory->arena);
+	free(memory);
+	free(report->rows);
+	memset(report, 0, sizeof(*report));
+}
+
+struct st_arena *st_report_arena(struct st_report *report)
+{
+	return &((struct st_report_memory *)report->memory)->arena;
+}
+
+void st_report_columns(struct st_report *report, const struct st_column *columns, uint32_t count)
+{
+	struct st_column *copy = st_arena_calloc(st_report_arena(report), count + 1, sizeof(*copy));
+
+	if (!copy)
+		return;
+	memcpy(copy, columns, count * sizeof(*copy));
+	report->columns = copy;
+	report->column_count = count;
+}
+
+struct st_cell *st_report_new_cells(struct st_report *report)
+{
+	static struct st_cell scratch[32];
+	struct st_cell *cells = st_arena_calloc(st_report_arena(report),
+						(size_t)report->column_count + 1, sizeof(*cells));
+
+	/* Nobody reads the scratch cells: st_report_end refuses the report. */
+	return cells ? cells : scratch;
+}
+
+struct st_cell *st_report_add(struct st_report *report, uint32_t level)
+{
+	struct st_report_memory *memory = report->memory;
+	struct st_report_row *row;
+
+	if (report->row_count == memory->row_capacity) {
+		uint32_t capacity = memory->row_capacity ? memory->row_capacity * 2 : 64;
+		struct st_report_row *rows = NULL;
+
+		if (capacity > memory->row_capacity)
+			rows = realloc(report->rows, capacity * sizeof(*rows));
+		if (!rows) {
+			memory->failed = true;
+			return st_report_new_cells(report);
+		}
+		report->rows = rows;
+		memory->row_capacity = capacity;
+	}
+	row = &report->rows[report->row_count++];
+	*row = (struct st_report_row){.cells = st_report_new_cells(report), .level = level};
+	if (level == 0)
+		report->root_count++;
+	return row->cells;
+}
+
+struct st_cell st_cell_text(const char *text)
+{
+	if (!text)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	return st_cell_bytes((struct st_text){text, strlen(text)});
+}
+
+struct st_cell st_cell_bytes(struct st_text text)
+{
+	return (struct st_cell){.kind = ST_CELL_TEXT, .as.text = text};
+}
+
+struct st_cell st_cell_u64(uint64_t value)
+{
+	return (struct st_cell){.kind = ST_CELL_U64, .as.u64 = value};
+}
+
+struct st_cell st_cell_i64(int64_t value)
+{
+	return (struct st_cell){.kind = ST_CELL_I64, .as.i64 = value};
+}
+
+struct st_cell st_cell_double(double value)
+{
+	return (struct st_cell){.kind = ST_CELL_DOUBLE, .as.number = value};
+}
+
+static uint32_t metric_count(const struct st_question *question)
+{
+	return (uint32_t)__builtin_popcount(question->metrics & ((1u << ST_METRICS) - 1));
+}
+
+uint32_t st_report_extra_index(const struct st_report_layout *layout)
+{
+	uint32_t keys = layout->question->grouping_count;
+
+	return layout->extra_first ? keys : keys + metric_count(layout->question);
+}
+
+static void answer_columns(struct st_report *report, const struct st_report_layout *layout)
+{
+	struct st_column columns[ST_QUESTION_DEPTH_MAX + ST_METRICS + 16];
+	const struct st_question *question = layout->question;
+	uint32_t count = 0;
+
+	for (unsigned int i = 0; i < question->grouping_count; i++) {
+		const struct st_grouping_info *info = st_grouping_info(question->groupings[i]);
+
+		columns[count++] = (struct st_column){info->key, info->title, "", true};
+		report->group_by[report->group_by_count++] = info->name;
+	}
+	for (uint32_t i = 0; i < layout->extra_count && layout->extra_first; i++)
+		columns[count++] = layout->extra[i];
+	for (unsigned int i = 0; i < ST_METRICS; i++) {
+		const struct st_metric_info *info = st_metric_info((enum st_metric)i);
+
+		if (question->metrics & 1u << i)
+			columns[count++] =
+				(struct st_column){info->key, info->title, info->unit, false};
+	}
+	for (uint32_t i = 0; i < layout->extra_count && !layout->extra_first; i++)
+		columns[count++] = layout->extra[i];
+	st_report_columns(report, columns, count);
+}
+
+static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
+			 const struct st_report_layout *layout)
+{
+	uint32_t at = layout->question->grouping_count;
+
+	if (layout->extra_first)
+		at += layout->extra_count;
+	for (unsigned int i = 0; i < ST_METRICS; i++) {
+		if (layout->question->metrics & 1u << i)
+			cells[at++] = st_cell_u64(row->values[i]);
+	}
+}
+
+void st_report_from_answer(struct st_report *report, struct st_answer *answer,
+			   const struct st_report_layout *layout)
+{
+	struct st_report_memory *memory = report->memory;
+	uint32_t deepest = layout->question->grouping_count;
+
+	memory->answer = *answer;
+	memset(answer, 0, sizeof(*answer));
+	answer = &memory->answer;
+	answer_columns(report, layout);
+	report->rows = calloc((size_t)answer->row_count + 1, sizeof(*report->rows));
+	if (!report->rows) {
+		memory->failed = true;
+		return;
+	}
+	memory->row_capacity = answer->row_count + 1;
+	report->row_count = answer->row_count;
+	report->root_first = answer->root_first;
+	report->root_count = answer->root_count;
+	for (uint32_t i = 0; i < answer->row_count && !memory->arena.failed; i++) {
+		const struct st_answer_row *from = &answer->rows[i];
+		struct st_report_row *to = &report->rows[i];
+		uint32_t key = to->level < deepest ? to->level : deepest - 1;
+
+		to->first_child = from->first_child;
+		to->child_count = from->child_count;
+		to->cells = st_report_new_cells(report);
+		to->cells[key] = st_cell_bytes(from->text);
+		metric_cells(to->cells, from, layout);
+		/* Rows come level by level: children are met later, unless the report keeps only
+		 * the upper levels. */
+		for (uint32_t j = 0; j < from->child_count && from->first_child < answer->row_count;
+		     j++)
+			report->rows[from->first_child + j].level = to->level + 1;
+	}
+	report->totals.cells = st_report_new_cells(report);
+	metric_cells(report->totals.cells, &answer->total, layout);
+}

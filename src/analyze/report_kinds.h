@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The build functions of the table of reports in report.c.
+ */
+#ifndef ST_ANALYZE_REPORT_KINDS_H
+#define ST_ANALYZE_REPORT_KINDS_H
+
+#include "analyze/report.h"
+
+enum st_status st_report_summary_build(const struct st_result *result,
+				       const struct st_report_options *options,
+				       struct st_report *out, struct st_error *err);
+enum st_status st_report_tasks_build(const struct st_result *result,
+				     const struct st_report_options *options, struct st_report *out,
+				     struct st_error *err);
+enum st_status st_report_top_down_build(const struct st_result *result,
+					const struct st_report_options *options,
+					struct st_report *out, struct st_error *err);
+enum st_status st_report_timeline_build(const struct st_result *result,
+					const struct st_report_options *options,
+					struct st_report *out, struct st_error *err);
+enum st_status st_report_info_build(const struct st_result *result,
+				    const struct st_report_options *options, struct st_report *out,
+				    struct st_error *err);
+
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "summary": what a person should see first. Holds more rows than fit on one screen; the text
+// writer chooses.
+#include "analyze/report_summary.h"
+
+#include <string.h>
+
+#include "analyze/quality.h"
+#include "analyze/report_kinds.h"
+#include "analyze/report_make.h"
+#include "analyze/steps.h"
+#include "analyze/words.h"
+#include "base/buf.h"
+#include "store/result.h"
+
+enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16 };
+
+static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
+	[ST_SUMMARY_SECTION] = {"section", "Section", "", true},
+	[ST_SUMMARY_NAME] = {"name", "Name", "", true},
+	[ST_SUMMARY_VALUE] = {"value", "Value", "", false},
+	[ST_SUMMARY_COUNT] = {"count", "Task Count", "", false},
+	[ST_SUMMARY_TOTAL] = {"wall_total_ns", "Task Time", "ns", false},
+	[ST_SUMMARY_SELF] = {"wall_self_ns", "Task Time:Self", "ns", false},
+	[ST_SUMMARY_MEDIAN] = {"wall_median_ns", "Median", "ns", false},
+	[ST_SUMMARY_P95] = {"wall_p95_ns", "P95", "ns", false},
+	[ST_SUMMARY_P99] = {"wall_p99_ns", "P99", "ns", false},
+	[ST_SUMMARY_RATIO] = {"share_ratio", "Share", "ratio", false},
+	[ST_SUMMARY_PID] = {"pid", "PID", "", false},
+};
+
+static struct st_cell *add(struct st_report *report, const char *section, const char *name)
+{
+	struct st_cell *cells = st_report_add(report, 0);
+
+	cells[ST_SUMMARY_SECTION] = st_cell_text(section);
+	cells[ST_SUMMARY_NAME] = st_cell_text(name);
+	return cells;
+}
+
+static void add_text(struct st_report *report, const char *section, const char *name,
+		     const char *text)
+{
+	if (text && *text)
+		add(report, section, name)[ST_SUMMARY_VALUE] = st_cell_text(text);
+}
+
+static void add_number(struct st_report *report, const char *section, const char *name,
+		       uint64_t value)
+{
+	add(report, section, name)[ST_SUMMARY_VALUE] = st_cell_u64(value);
+}
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0.0;
+}
+
+/* Texts of an answer die with it; those of the result do not, but nothing tells them apart. */
+static struct st_cell copied(struct st_report *report, struct st_text text)
+{
+	char *bytes = st_arena_copy(st_report_arena(report), text.bytes, text.size_bytes);
+
+	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0});
+}
+
+static void add_run(struct st_report *report, const struct st_result *result)
+{
+	const struct st_result_info *info = st_result_info(result);
+
+	add_text(report, "run", "type", info->type);
+	add_text(report, "run", "command", info->command);
+	add_number(report, "run", "elapsed_ns",
+		   info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0);
+	if (info->has_exit)
+		add_text(report, "run", "end",
+			 st_words_wait_status(info->wait_status, st_report_arena(report)));
+	add_text(report, "run", "state", info->state);
+	add_text(report, "run", "result", info->name);
+	add_number(report, "run", "size_bytes", info->size_bytes);
+	add_text(report, "run", "source", info->source);
+}
+
+static void add_cost(struct st_report *report, const struct st_result *result)
+{
+	const struct st_result_info *info = st_result_info(result);
+	uint64_t pairs = st_result_slices(result)->count + st_quality_lost(result);
+	uint64_t cost_ns = pairs * info->event_cost_ns_x1000 / 1000;
+	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
+
+	add_number(report, "cost", "tasks", st_result_slices(result)->count);
+	if (info->event_cost_ns_x1000 && elapsed_ns) {
+		add_number(report, "cost", "estimate_ns", cost_ns);
+		add(report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
+			st_cell_double(ratio(cost_ns, elapsed_ns));
+	}
+	add_number(report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
+	add_number(report, "cost", "strata_peak_rss_bytes", info->peak_rss_bytes);
+	add_number(report, "cost", "lost", st_quality_lost(result));
+}
+
+static void add_steps(struct st_report *report, const struct st_steps *steps)
+{
+	struct st_cell *cells;
+
+	if (!steps->found)
+		return;
+	cells = add(report, "step", "");
+	cells[ST_SUMMARY_NAME] = st_cell_bytes(steps->family.text);
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->family.values[ST_COUNT]);
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->family.values[ST_WALL_TOTAL]);
+	cells[ST_SUMMARY_SELF] = st_cell_u64(steps->self_ns);
+	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(steps->family.values[ST_WALL_MEDIAN]);
+	cells[ST_SUMMARY_P95] = st_cell_u64(steps->family.values[ST_WALL_P95]);
+	cells[ST_SUMMARY_P99] = st_cell_u64(steps->family.values[ST_WALL_P99]);
+	for (unsigned int i = 0; i < steps->part_count; i++) {
+		const struct st_step_part *part = &steps->parts[i];
+
+		cells = add(report, "step_part", "");
+		cells[ST_SUMMARY_NAME] = st_cell_bytes(part->text);
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(part->count);
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(part->total_ns);
+		cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(part->total_ns, steps->sum_ns));
+	}
+	if (!steps->part_count)
+		return;
+	if (steps->other_count) {
+		cells = add(report, "step_part", "[Other tasks]");
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->other_count);
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->other_ns);
+		cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(steps->other_ns, steps->sum_ns));
+	}
+	cells = add(report, "step_part", "[No task inside]");
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->self_ns);
+	cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(steps->self_ns, steps->sum_ns));
+}
+
+/* Types by self time, with their domains: two groupings, the inner one shown as a value. */
+static enum st_status add_tasks(struct st_report *report, const struct st_dataset *dataset,
+				struct st_error *err)
+{
+	struct st_question question = {.groupings = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
+				       .grouping_count = 2,
+				       .metrics = 1u << ST_WALL_SELF | 1u << ST_WALL_MEDIAN,
+				       .sort = {ST_WALL_SELF},
+				       .sort_count = 1,
+				       .limit = TASKS_SHOWN};
+	struct st_answer answer;
+	enum st_status status = st_dataset_ask(dataset, &question, &answer, err);
+
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < answer.root_count; i++) {
+		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
+		struct st_cell *cells = add(report, "task", "");
+
+		cells[ST_SUMMARY_NAME] = copied(report, row->text);
+		if (row->child_count == 1)
+			cells[ST_SUMMARY_VALUE] =
+				copied(report, answer.rows[row->first_child].text);
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+		cells[ST_SUMMARY_SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
+		cells[ST_SUMMARY_MEDIAN] = st_cell_u64(row->values[ST_WALL_MEDIAN]);
+		cells[ST_SUMMARY_P95] = st_cell_u64(row->values[ST_WALL_P95]);
+		cells[ST_SUMMARY_P99] = st_cell_u64(row->values[ST_WALL_P99]);
+		cells[ST_SUMMARY_RATIO] = st_cell_double(
+			ratio(row->values[ST_WALL_SELF], answer.total.values[ST_WALL_SELF]));
+	}
+	report->totals.cells[ST_SUMMARY_COUNT] = st_cell_u64(answer.total.values[ST_COUNT]);
+	report->totals.cells[ST_SUMMARY_TOTAL] = st_cell_u64(answer.total.values[ST_WALL_TOTAL]);
+	report->totals.cells[ST_SUMMARY_SELF] = st_cell_u64(answer.total.values[ST_WALL_SELF]);
+	st_answer_fini(&answer);
+	return ST_OK;
+}
+
+/* Processes or threads by busy time. */
+static enum st_status add_places(struct st_report *report, const struct st_dataset *dataset,
+				 enum st_grouping grouping, uint64_t elapsed_ns,
+				 struct st_error *err)
+{
+	struct st_question question = {.groupings = {ST_BY_PROCESS, ST_BY_THREAD},
+				       .grouping_count = grouping == ST_BY_THREAD ? 2 : 1,
+				       .metrics = 1u << ST_WALL_TOTAL,
+				       .limit = PLACES_SHOWN};
+	const char *section = grouping == ST_BY_THREAD ? "thread" : "process";
+	struct st_answer answer;
+	enum st_status status = st_dataset_ask(dataset, &question, &answer, err);
+
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < answer.row_count; i++) {
+		const struct st_answer_row *row = &answer.rows[i];
+		struct st_cell *cells;
+
+		if (!row->is_others && row->grouping != grouping)
+			continue;
+		cells = add(report, section, "");
+		cells[ST_SUMMARY_NAME] = copied(report, row->text);
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+		if (!row->is_others && elapsed_ns && grouping == ST_BY_THREAD)
+			cells[ST_SUMMARY_RATIO] =
+				st_cell_double(ratio(row->values[ST_WALL_TOTAL], elapsed_ns));
+	}
+	st_answer_fini(&answer);
+	return ST_OK;
+}
+
+static void add_programs(struct st_report *report, const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_not_entered_program *programs = st_result_not_entered(result, &count);
+	const struct st_process *processes;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_cell *cells = add(report, "not_entered", "");
+
+		cells[ST_SUMMARY_NAME] =
+			st_cell_bytes(st_result_text(result, programs[i].executable));
+		cells[ST_SUMMARY_VALUE] = st_cell_text(st_words_not_entered(programs[i].reason));
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(programs[i].count);
+		cells[ST_SUMMARY_PID] = st_cell_u64(programs[i].pid);
+	}
+	processes = st_result_processes(result, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_cell *cells;
+
+		if (processes[i].end != ST_END_LEFT_RUNNING)
+			continue;
+		cells = add(report, "left_running", "");
+		cells[ST_SUMMARY_NAME] =
+			st_cell_bytes(st_result_text(result, processes[i].command_line));
+		cells[ST_SUMMARY_PID] = st_cell_u64(processes[i].pid);
+	}
+}
+
+static void add_quality(struct st_report *report, const struct st_result *result)
+{
+	struct st_buf lines;
+	char *at, *end;
+
+	st_buf_init(&lines, 1 << 20);
+	if (!st_quality_lines(result, &lines))
+		((struct st_report_memory *)report->memory)->failed = true;
+	at = (char *)lines.data;
+	end = at + lines.size_bytes;
+	while (at < end) {
+		char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((newline ? newline : end) - at);
+
+		add(report, "quality", "")[ST_SUMMARY_VALUE] =
+			copied(report, (struct st_text){at, length});
+		at += length + 1;
+	}
+	st_buf_fini(&lines);
+}
+
+static void add_advice(struct st_report *report, const struct st_result *result)
+{
+	const char *name = st_result_info(result)->path;
+	struct st_arena *arena = st_report_arena(report);
+
+	if (!st_result_slices(result)->count) {
+		add_text(
+			report, "empty", "",
+			"No tasks were recorded. Tasks are what a program marks with the ITT API.");
+		add_text(report, "empty", "",
+			 "PyTorch marks its operators inside: with "
+			 "torch.autograd.profiler.emit_itt():");
+		add_text(report, "empty", "",
+			 "and its own ranges with torch.profiler.itt.range_push(\"name\") / "
+			 "range_pop().");
+		add_text(report, "empty", "",
+			 "A process that had imported torch before strata was there stays silent: "
+			 "start it"
+			 " with strata.");
+	} else {
+		add_text(report, "next", "",
+			 st_arena_printf(arena, "strata report top-down -r %s", name));
+		add_text(report, "next", "",
+			 st_arena_printf(arena, "strata report timeline -r %s", name));
+		add_text(report, "next", "",
+			 st_arena_printf(arena, "strata export chrome -r %s -o trace.json", name));
+	}
+}
+
+static enum st_status fill(const struct st_result *result, const struct st_dataset *dataset,
+			   struct st_report *out, struct st_error *err)
+{
+	const struct st_result_info *info = st_result_info(result);
+	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
+	struct st_steps steps;
+	enum st_status status = st_steps_find(&steps, dataset, err);
+
+	if (status)
+		return status;
+	add_run(out, result);
+	add_cost(out, result);
+	add_steps(out, &steps);
+	status = add_tasks(out, dataset, err);
+	if (!status)
+		status = add_places(out, dataset, ST_BY_PROCESS, elapsed_ns, err);
+	if (!status)
+		status = add_places(out, dataset, ST_BY_THREAD, elapsed_ns, err);
+	add_programs(out, result);
+	add_quality(out, result);
+	add_advice(out, result);
+	return status;
+}
+
+enum st_status st_report_summary_build(const struct st_result *result,
+				       const struct st_report_options *options,
+				       struct st_report *out, struct st_error *err)
+{
+	struct st_dataset dataset;
+	enum st_status status = st_report_begin(out, "summary", result, err);
+
+	(void)options; /* the summary is of the whole run */
+	if (status)
+		return status;
+	st_report_columns(out, columns, ST_SUMMARY_COLUMNS);
+	out->totals.cells = st_report_new_cells(out);
+	status = st_dataset_slices_init(&dataset, result, err);
+	if (!status) {
+		status = fill(result, &dataset, out, err);
+		st_dataset_slices_fini(&dataset);
+	}
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}

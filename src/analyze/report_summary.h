@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
+ * do not concern a fact stay empty. Sections, in order: run, cost, step, step_part, task, process,
+ * thread, not_entered, left_running, quality, empty, next.
+ */
+#ifndef ST_ANALYZE_REPORT_SUMMARY_H
+#define ST_ANALYZE_REPORT_SUMMARY_H
+
+enum st_summary_column {
+	ST_SUMMARY_SECTION,
+	ST_SUMMARY_NAME,
+	ST_SUMMARY_VALUE,
+	ST_SUMMARY_COUNT,
+	ST_SUMMARY_TOTAL,
+	ST_SUMMARY_SELF,
+	ST_SUMMARY_MEDIAN,
+	ST_SUMMARY_P95,
+	ST_SUMMARY_P99,
+	ST_SUMMARY_RATIO, /* task: self of all self; step_part: of the steps' time; thread: busy */
+	ST_SUMMARY_PID,
+	ST_SUMMARY_COLUMNS
+};
+
+#endif

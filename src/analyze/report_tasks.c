@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "tasks": a row per group with the distribution of its durations, or a row per instance with
+// where and when it ran.
+#include "analyze/report_kinds.h"
+
+#include <string.h>
+
+#include "analyze/report_make.h"
+#include "analyze/words.h"
+#include "store/result.h"
+
+static const uint32_t all_metrics = (1u << ST_METRICS) - 1;
+
+/* Without a grouping: a row per type, with its domain beside it. Both are asked for, and the inner
+ * level becomes a column, because a name nearly always belongs to one domain. */
+static enum st_status build_types(const struct st_dataset *dataset, struct st_question *question,
+				  struct st_report *out, struct st_error *err)
+{
+	static const struct st_column domain[] = {{"task_domain", "Task Domain", "", true}};
+	struct st_question shown = *question;
+	struct st_report_layout layout = {&shown, domain, 1, true};
+	struct st_answer answer;
+	enum st_status status;
+
+	question->groupings[0] = ST_BY_TASK_TYPE;
+	question->groupings[1] = ST_BY_TASK_DOMAIN;
+	question->grouping_count = 2;
+	status = st_dataset_ask(dataset, question, &answer, err);
+	if (status)
+		return status;
+	shown = *question;
+	shown.grouping_count = 1;
+	answer.row_count = answer.root_count; /* the second level is not shown as rows */
+	st_report_from_answer(out, &answer, &layout);
+	for (uint32_t i = 0; i < out->row_count; i++) {
+		const struct st_answer *kept = &((struct st_report_memory *)out->memory)->answer;
+		const struct st_answer_row *row = &kept->rows[i];
+		struct st_report_row *to = &out->rows[i];
+
+		to->child_count = 0;
+		if (row->child_count == 1)
+			to->cells[1] = st_cell_bytes(kept->rows[row->first_child].text);
+		else if (row->child_count > 1)
+			to->cells[1] = st_cell_text("[Several]");
+	}
+	return ST_OK;
+}
+
+static const struct st_column instance_columns[] = {
+	{"row", "Row", "", false},
+	{"start_ns", "Start Time", "ns", false},
+	{"depth", "Depth", "", false},
+	{"parent", "Parent Row", "", false},
+	{"parent_task", "Parent Task", "", true},
+	{"task_domain", "Task Domain", "", true},
+	{"process", "Process", "", true},
+	{"thread", "Thread", "", true},
+	{"flags", "Flags", "", true},
+};
+enum { INSTANCE_COLUMNS = sizeof(instance_columns) / sizeof(instance_columns[0]) };
+
+/* Texts of tracks and processes, made once each. */
+struct place_texts {
+	const struct st_dataset *dataset;
+	struct st_arena *arena;
+	struct st_text *processes, *threads;
+};
+
+static struct st_text place_text(struct place_texts *places, enum st_grouping grouping,
+				 uint32_t row)
+{
+	uint32_t key = st_key_of(&places->dataset->keys[grouping], row);
+	struct st_text *texts = grouping == ST_BY_PROCESS ? places->processes : places->threads;
+
+	if (!texts)
+		return (struct st_text){"", 0};
+	if (!texts[key].bytes)
+		texts[key] = places->dataset->text(places->dataset, grouping, key, places->arena);
+	return texts[key];
+}
+
+static void instance_cells(struct st_cell *cells, struct place_texts *places,
+			   const struct st_slices *slices, uint32_t row)
+{
+	const struct st_dataset *dataset = places->dataset;
+	uint32_t parent = slices->parent[row];
+
+	cells[0] = st_cell_u64(row);
+	cells[1] = st_cell_i64(slices->begin_ns[row]);
+	cells[2] = st_cell_u64(slices->depth[row]);
+	if (parent != ST_NO_ROW) {
+		cells[3] = st_cell_u64(parent);
+		cells[4] = st_cell_bytes(dataset->text(dataset, ST_BY_TASK, parent, places->arena));
+	}
+	cells[5] = st_cell_bytes(dataset->text(dataset, ST_BY_TASK_DOMAIN,
+					       st_key_of(&dataset->keys[ST_BY_TASK_DOMAIN], row),
+					       places->arena));
+	cells[6] = st_cell_bytes(place_text(places, ST_BY_PROCESS, row));
+	cells[7] = st_cell_bytes(place_text(places, ST_BY_THREAD, row));
+	cells[8] = st_cell_text(st_words_slice_flags(slices->flags[row]));
+}
+
+static bool grouped_by(const struct st_question *question, const char *key)
+{
+	for (unsigned int i = 0; i < question->grouping_count; i++) {
+		if (strcmp(st_grouping_info(question->groupings[i])->key, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum st_status build_instances(const struct st_result *result,
+				      const struct st_dataset *dataset,
+				      struct st_question *question, struct st_report *out,
+				      struct st_error *err)
+{
+	struct st_column columns[INSTANCE_COLUMNS];
+	unsigned int from[INSTANCE_COLUMNS];
+	struct st_report_layout layout = {question, columns, 0, false};
+	struct st_arena *arena = st_report_arena(out);
+	struct place_texts places = {dataset, arena, NULL, NULL};
+	const struct st_answer *kept;
+	struct st_answer answer;
+	enum st_status status;
+
+	/* Of one instance the whole distribution is one number. */
+	if (question->grouping_count == 1)
+		question->metrics &= 1u << ST_WALL_TOTAL | 1u << ST_WALL_SELF;
+	else
+		question->metrics &= 1u << ST_COUNT | 1u << ST_WALL_TOTAL | 1u << ST_WALL_SELF;
+	status = st_dataset_ask(dataset, question, &answer, err);
+	if (status)
+		return status;
+	for (unsigned int i = 0; i < INSTANCE_COLUMNS; i++) {
+		if (grouped_by(question, instance_columns[i].key))
+			continue; /* a column of the grouping says it already */
+		from[layout.extra_count] = i;
+		columns[layout.extra_count++] = instance_columns[i];
+	}
+	st_report_from_answer(out, &answer, &layout);
+	places.processes =
+		st_arena_calloc(arena, (size_t)dataset->keys[ST_BY_PROCESS].key_count + 1,
+				sizeof(*places.processes));
+	places.threads = st_arena_calloc(arena, (size_t)dataset->keys[ST_BY_THREAD].key_count + 1,
+					 sizeof(*places.threads));
+	kept = &((struct st_report_memory *)out->memory)->answer;
+	for (uint32_t i = 0; i < out->row_count && !arena->failed; i++) {
+		struct st_cell cells[INSTANCE_COLUMNS] = {{.kind = ST_CELL_NONE}};
+
+		if (kept->rows[i].slice == ST_NO_ROW)
+			continue;
+		instance_cells(cells, &places, st_result_slices(result), kept->rows[i].slice);
+		for (uint32_t j = 0; j < layout.extra_count; j++)
+			out->rows[i].cells[st_report_extra_index(&layout) + j] = cells[from[j]];
+	}
+	return ST_OK;
+}
+
+static enum st_status build_groups(const struct st_dataset *dataset, struct st_question *question,
+				   struct st_report *out, struct st_error *err)
+{
+	struct st_report_layout layout = {.question = question};
+	struct st_answer answer;
+	enum st_status status = st_dataset_ask(dataset, question, &answer, err);
+
+	if (!status)
+		st_report_from_answer(out, &answer, &layout);
+	return status;
+}
+
+enum st_status st_report_tasks_build(const struct st_result *result,
+				     const struct st_report_options *options, struct st_report *out,
+				     struct st_error *err)
+{
+	struct st_question question = options->question;
+	struct st_dataset dataset;
+	enum st_status status = st_report_begin(out, "tasks", result, err);
+
+	if (status)
+		return status;
+	if (!question.metrics)
+		question.metrics = all_metrics;
+	status = st_dataset_slices_init(&dataset, result, err);
+	if (status)
+		goto fail;
+	if (question.grouping_count == 0)
+		status = build_types(&dataset, &question, out, err);
+	else if (question.groupings[question.grouping_count - 1] == ST_BY_TASK)
+		status = build_instances(result, &dataset, &question, out, err);
+	else
+		status = build_groups(&dataset, &question, out, err);
+	st_dataset_slices_fini(&dataset);
+	if (!status)
+		return st_report_end(out, err);
+fail:
+	st_report_fini(out);
+	return status;
+}

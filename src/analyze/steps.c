@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for steps among the families of tasks. A family is taken when its name says so ("iteration_*",
+// "train step", "epoch"), or when it is a numbered family of outermost tasks that covers half of the
+// time; of several the one nested inside most others loses to the finer one only by name. Guesses are
+// shown as such: the summary names the family.
+#include "analyze/steps.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/result.h"
+
+/* The finer the unit, the earlier: a training run has epochs of steps. */
+static const char *const step_words[] = {"iter", "step", "batch", "epoch"};
+enum { STEP_WORDS = sizeof(step_words) / sizeof(step_words[0]) };
+
+static bool holds_word(struct st_text text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i + length <= text.size_bytes; i++) {
+		size_t j = 0;
+
+		while (j < length && tolower((unsigned char)text.bytes[i + j]) == word[j])
+			j++;
+		/* At the beginning of a word only: "aten::_reiterate" is no iteration. */
+		if (j == length && (i == 0 || !isalpha((unsigned char)text.bytes[i - 1])))
+			return true;
+	}
+	return false;
+}
+
+/* Small is better; ST_NO_NODE-like UINT32_MAX is no candidate. */
+static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
+{
+	bool numbered = memchr(row->text.bytes, '*', row->text.size_bytes);
+
+	if (row->values[ST_COUNT] < 2 || row->values[ST_WALL_TOTAL] < total_ns / 10)
+		return UINT32_MAX;
+	/* Operators have such words in their names too; they are not what a step is. */
+	if (row->text.size_bytes > 6 && memcmp(row->text.bytes, "aten::", 6) == 0)
+		return UINT32_MAX;
+	for (unsigned int i = 0; i < STEP_WORDS; i++) {
+		if (holds_word(row->text, step_words[i]))
+			return 2 * i + !numbered;
+	}
+	if (numbered && row->values[ST_WALL_TOTAL] > total_ns / 2 &&
+	    row->values[ST_WALL_SELF] < row->values[ST_WALL_TOTAL])
+		return 2 * STEP_WORDS;
+	return UINT32_MAX;
+}
+
+static uint32_t family_key(const struct st_dataset *dataset, struct st_text text)
+{
+	for (uint32_t key = 0; key < dataset->keys[ST_BY_TASK_FAMILY].key_count; key++) {
+		struct st_text known = dataset->text(dataset, ST_BY_TASK_FAMILY, key, NULL);
+
+		if (known.size_bytes == text.size_bytes &&
+		    memcmp(known.bytes, text.bytes, text.size_bytes) == 0)
+			return key;
+	}
+	return UINT32_MAX;
+}
+
+static void keep_largest(struct st_steps *steps, const struct st_dataset *dataset,
+			 const struct st_step_part *sums)
+{
+	uint32_t types = dataset->keys[ST_BY_TASK_TYPE].key_count;
+
+	for (uint32_t key = 0; key < types; key++) {
+		unsigned int at = steps->part_count;
+
+		if (!sums[key].count)
+			continue;
+		steps->other_ns += sums[key].total_ns;
+		steps->other_count += sums[key].count;
+		while (at > 0 && steps->parts[at - 1].total_ns < sums[key].total_ns)
+			at--;
+		if (at >= ST_STEP_PARTS_MAX)
+			continue;
+		if (steps->part_count < ST_STEP_PARTS_MAX)
+			steps->part_count++;
+		memmove(&steps->parts[at + 1], &steps->parts[at],
+			(steps->part_count - at - 1) * sizeof(steps->parts[0]));
+		steps->parts[at] = sums[key];
+		steps->parts[at].text = dataset->text(dataset, ST_BY_TASK_TYPE, key, NULL);
+	}
+	for (unsigned int i = 0; i < steps->part_count; i++) {
+		steps->other_ns -= steps->parts[i].total_ns;
+		steps->other_count -= steps->parts[i].count;
+	}
+}
+
+/* Sums the direct children of all steps by type. */
+static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
+{
+	const struct st_key_column *families = &dataset->keys[ST_BY_TASK_FAMILY];
+	const struct st_key_column *types = &dataset->keys[ST_BY_TASK_TYPE];
+	uint32_t family = family_key(dataset, steps->family.text);
+	struct st_step_part *sums = calloc((size_t)types->key_count + 1, sizeof(*sums));
+
+	if (!sums)
+		return false;
+	for (uint32_t row = 0; row < dataset->row_count; row++) {
+		uint32_t parent = dataset->parent[row];
+		uint64_t wall_ns = (uint64_t)(dataset->end_ns[row] - dataset->begin_ns[row]);
+		bool is_step = st_key_of(families, row) == family;
+		bool in_step = parent != ST_NO_ROW && st_key_of(families, parent) == family;
+
+		if (!is_step && !in_step)
+			continue;
+		if (dataset->flags[row] & dataset->slow_flags)
+			wall_ns = dataset->part_ns(dataset, row, dataset->begin_ns[row],
+						   dataset->end_ns[row]);
+		if (is_step) {
+			steps->self_ns += dataset->self_ns[row];
+			steps->sum_ns += in_step ? 0 : wall_ns;
+		} else {
+			sums[st_key_of(types, row)].total_ns += wall_ns;
+			sums[st_key_of(types, row)].count++;
+		}
+	}
+	keep_largest(steps, dataset, sums);
+	free(sums);
+	return true;
+}
+
+enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *dataset,
+			     struct st_error *err)
+{
+	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY},
+				       .grouping_count = 1,
+				       .metrics = 1u << ST_WALL_MEDIAN};
+	unsigned int best = UINT32_MAX;
+	struct st_answer answer;
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = st_dataset_ask(dataset, &question, &answer, err);
+	if (status)
+		return status;
+	/* Rows come by total time: among equals the largest wins. */
+	for (uint32_t i = 0; i < answer.root_count; i++) {
+		unsigned int rank = rank_of(&answer.rows[i], answer.total.values[ST_WALL_TOTAL]);
+
+		if (rank >= best)
+			continue;
+		best = rank;
+		out->family = answer.rows[i];
+		out->found = true;
+	}
+	st_answer_fini(&answer);
+	if (out->found && !add_parts(out, dataset))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");
+	return ST_OK;
+}
