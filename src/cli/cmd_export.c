@@ -12,21 +12,22 @@
 #include "export/export.h"
 #include "store/result.h"
 
-static enum st_status find_exporter(const char *typed, const struct st_exporter **out,
-				    struct st_error *err)
+static const struct st_exporter *find_exporter(const char *typed)
+{
+	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
+		if (strcmp(typed, exporter->name) == 0)
+			return exporter;
+	return NULL;
+}
+
+static enum st_status unknown_exporter(const char *typed, struct st_error *err)
 {
 	const char *names[32];
 	size_t count = 0;
 	char near[160];
 
-	for (const struct st_exporter *exporter = st_exporters; exporter->name && count < 32;
-	     exporter++) {
-		if (strcmp(typed, exporter->name) == 0) {
-			*out = exporter;
-			return ST_OK;
-		}
+	for (const struct st_exporter *exporter = st_exporters; exporter->name && count < 32; exporter++)
 		names[count++] = exporter->name;
-	}
 	st_near_text(typed, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown export format '%.80s'%s%s", typed, near,
 			    near[0] ? "" : "; 'strata export ?' lists them");
@@ -53,7 +54,7 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 {
 	const char *format = st_args_value(args, ST_OPT_EXPORT);
 	const char *path = st_args_value(args, ST_OPT_OUTPUT);
-	const struct st_exporter *exporter = NULL;
+	const struct st_exporter *exporter;
 	struct st_result *result;
 	size_t next = 0;
 	enum st_status status;
@@ -63,9 +64,9 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 	if (!format)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "export needs a format: strata export chrome -o FILE");
-	status = find_exporter(format, &exporter, err);
-	if (status)
-		return status;
+	exporter = find_exporter(format);
+	if (!exporter)
+		return unknown_exporter(format, err);
 	if (!path)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
