@@ -13,17 +13,17 @@
 #include "base/error.h"
 
 struct st_collect_config {
-	const char *type;        /* "tasks" */
-	const char *suffix;      /* "ta" */
-	const char *result_dir;  /* pattern with @@@, or NULL for "r@@@" + suffix */
+	const char *type;	     /* "tasks" */
+	const char *suffix;	     /* "ta" */
+	const char *result_dir;	     /* pattern with @@@, or NULL for "r@@@" + suffix */
 	const char *app_working_dir; /* NULL: the current one */
 	bool quiet;
 	bool start_paused;
-	double resume_after_s;   /* < 0: not given */
-	double duration_s;       /* < 0: unlimited */
+	double resume_after_s;	   /* < 0: not given */
+	double duration_s;	   /* < 0: unlimited */
 	uint64_t data_limit_bytes; /* 0: none */
-	uint32_t ring_kib;       /* 0: default */
-	char *const *argv;       /* program and arguments, NULL-terminated */
+	uint32_t ring_kib;	   /* 0: default */
+	char *const *argv;	   /* program and arguments, NULL-terminated */
 	int argc;
 	const char *strata_version;
 	const char *collect_command; /* the strata command line itself, for result.json */
@@ -33,14 +33,14 @@ struct st_collect_config {
 };
 
 struct st_collect_outcome {
-	bool started;      /* the program ran */
+	bool started;	   /* the program ran */
 	int wait_status;   /* of the program, when started */
 	int exit_status;   /* when not started: 2, 125, 126 or 127 */
 	char *result_path; /* malloc'd; NULL when nothing was kept */
 	bool interrupted;  /* stopped by the second Ctrl-C: the program may still run */
 };
 
-enum st_status st_collect_run(const struct st_collect_config *config, struct st_collect_outcome *out,
-			      struct st_error *err);
+enum st_status st_collect_run(const struct st_collect_config *config,
+			      struct st_collect_outcome *out, struct st_error *err);
 
 #endif

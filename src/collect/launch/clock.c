@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trust test and calibration of the record clock. Flags of the processor alone are not enough: a guest
+// may have a steady counter that nobody vouches for, so the kernel's own choice must agree.
+#include "collect/launch/clock.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COST_PAIRS = 512, COST_ROUNDS = 8 };
+
+static bool read_text(const char *path, char *text, size_t size_bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size_bytes - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+#if defined(__x86_64__)
+/* Both words stand in the flags line of the first processor. */
+static bool counter_is_steady(void)
+{
+	char text[8192];
+
+	if (!read_text("/proc/cpuinfo", text, sizeof(text)))
+		return false;
+	return strstr(text, " constant_tsc") && strstr(text, " nonstop_tsc");
+}
+
+static const char kernel_source[] = "tsc";
+#else
+static bool counter_is_steady(void)
+{
+	return true; /* the architecture promises it */
+}
+
+static const char kernel_source[] = "arch_sys_counter";
+#endif
+
+enum st_clock st_launch_clock_choose(void)
+{
+	char source[64];
+
+	if (!read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+		       sizeof(source)))
+		return ST_CLOCK_MONO_RAW;
+	source[strcspn(source, "\n")] = '\0';
+	return strcmp(source, kernel_source) == 0 && counter_is_steady() ? ST_CLOCK_TSC
+									 : ST_CLOCK_MONO_RAW;
+}
+
+const char *st_launch_clock_name(enum st_clock clock)
+{
+	return clock == ST_CLOCK_TSC ? "tsc" : "mono_raw";
+}
+
+static inline uint64_t fenced_ticks(void)
+{
+	uint64_t ticks;
+
+#if defined(__x86_64__)
+	__builtin_ia32_lfence();
+	ticks = st_clock_tsc();
+	__builtin_ia32_lfence();
+#else
+	__asm__ volatile("isb" ::: "memory");
+	ticks = st_clock_tsc();
+	__asm__ volatile("isb" ::: "memory");
+#endif
+	return ticks;
+}
+
+uint64_t st_launch_clock_now(enum st_clock clock)
+{
+	return clock == ST_CLOCK_TSC ? fenced_ticks() : st_clock_mono_raw_ns();
+}
+
+struct st_clock_pair st_launch_clock_pair(enum st_clock clock, unsigned int tries)
+{
+	struct st_clock_pair best = {.error_ticks = UINT64_MAX};
+
+	if (clock == ST_CLOCK_MONO_RAW) {
+		best.ticks = best.mono_raw_ns = st_clock_mono_raw_ns();
+		best.error_ticks = 0;
+		return best;
+	}
+	for (unsigned int i = 0; i < tries; i++) {
+		uint64_t before = fenced_ticks();
+		uint64_t ns = st_clock_mono_raw_ns();
+		uint64_t width = fenced_ticks() - before;
+
+		if (width / 2 < best.error_ticks) {
+			best.ticks = before + width / 2;
+			best.mono_raw_ns = ns;
+			best.error_ticks = width / 2;
+		}
+	}
+	return best;
+}
+
+uint64_t st_launch_clock_rate(const struct st_clock_pair *a, const struct st_clock_pair *b)
+{
+	double ns = (double)(int64_t)(b->mono_raw_ns - a->mono_raw_ns);
+
+	if (ns < 1000.0)
+		return 1000000000u;
+	return (uint64_t)((double)(b->ticks - a->ticks) / ns * 1e9 + 0.5);
+}
+
+uint64_t st_launch_clock_ticks_at(const struct st_clock_pair *near, uint64_t ticks_per_second,
+				  uint64_t mono_raw_ns)
+{
+	double ns = (double)(int64_t)(mono_raw_ns - near->mono_raw_ns);
+
+	return near->ticks + (uint64_t)(int64_t)(ns * ((double)ticks_per_second / 1e9));
+}
+
+double st_launch_clock_pair_cost_ns(enum st_clock clock)
+{
+	static _Atomic uint64_t words[2 * COST_PAIRS];
+	uint64_t best = UINT64_MAX;
+
+	for (int round = 0; round < COST_ROUNDS; round++) {
+		uint64_t begin = st_clock_mono_raw_ns(), took;
+
+		for (int i = 0; i < 2 * COST_PAIRS; i++) {
+			uint64_t ticks =
+				clock == ST_CLOCK_TSC ? st_clock_tsc() : st_clock_mono_raw_ns();
+
+			atomic_store_explicit(&words[i], ticks, memory_order_release);
+		}
+		took = st_clock_mono_raw_ns() - begin;
+		if (took < best)
+			best = took;
+	}
+	return (double)best / COST_PAIRS;
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One collection from the first check to the closed result. Everything that can be refused is refused
+// before the folder is made and before the program starts; once it has started, whatever fails here is
+// said and written down, and the program never notices.
+#include "collect/launch/collect.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/launch/elf_look.h"
+#include "collect/launch/environment.h"
+#include "collect/launch/family.h"
+#include "collect/launch/rendezvous.h"
+#include "collect/launch/run.h"
+#include "format/chunk.h"
+#include "format/shm.h"
+#include "format/slices.h"
+#include "store/writer.h"
+
+enum {
+	EXIT_USAGE = 2,
+	EXIT_STRATA_FAILED = 125,
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+	CALIBRATION_TRIES = 200,
+	NAME_TRIES = 16,
+	/* Two pairs this far apart give the first rate to about 40 millionths. */
+	RATE_BASE_NS = 1000000,
+	RECORD_MAX_BYTES = 64 << 10,
+	SLICE_NS = 100000,
+};
+
+void st_run_say(struct st_run *run, const char *fmt, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	if (run->config->say)
+		run->config->say(run->config->say_arg, line);
+}
+
+void st_run_error(struct st_run *run, const char *text)
+{
+	if (run->error_count < ST_RUN_ERRORS_MAX)
+		snprintf(run->errors[run->error_count++], ST_RUN_ERROR_BYTES, "%s", text);
+}
+
+static void write_family_record(struct st_run *run, const struct st_buf *record)
+{
+	if (!record->failed)
+		st_store_writer_definitions(run->writer, 0, st_launch_clock_now(run->clock), 1,
+					    record);
+}
+
+void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind)
+{
+	struct st_buf record;
+	size_t begin;
+
+	st_buf_init(&record, RECORD_MAX_BYTES);
+	begin = st_definition_begin(&record, ST_DEF_FAMILY_CONTROL);
+	st_buf_append_u64(&record, ticks);
+	st_buf_append_u32(&record, kind);
+	st_definition_end(&record, begin);
+	write_family_record(run, &record);
+	st_buf_fini(&record);
+}
+
+void st_run_stop(struct st_run *run, const char *reason)
+{
+	if (run->stopped)
+		return;
+	run->stopped = true;
+	run->stop_reason = reason;
+	run->stopped_ns = st_clock_mono_raw_ns();
+	st_followed_control(&run->followed, ST_CONTROL_STOPPED, 0);
+	st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_DETACH);
+}
+
+/* Sinks of the drain: straight to the files. */
+static void sink_trace(void *arg, struct st_chunk_header *header, const struct st_buf *payload)
+{
+	struct st_run *run = arg;
+
+	st_store_writer_trace(run->writer, header, payload);
+}
+
+static void sink_definitions(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
+			     const struct st_buf *payload)
+{
+	struct st_run *run = arg;
+
+	st_store_writer_definitions(run->writer, process, time, record_count, payload);
+}
+
+static uint64_t ticks_at(const struct st_run *run, uint64_t mono_raw_ns)
+{
+	return st_launch_clock_ticks_at(&run->last, run->ticks_per_second, mono_raw_ns);
+}
+
+static void on_not_entered(void *arg, const struct st_family_program *program)
+{
+	struct st_run *run = arg;
+	struct st_buf record;
+	size_t begin;
+
+	st_buf_init(&record, RECORD_MAX_BYTES);
+	begin = st_definition_begin(&record, ST_DEF_NOT_ENTERED);
+	st_buf_append_u32(&record, (uint32_t)program->pid);
+	st_buf_append_u32(&record, (uint32_t)program->reason);
+	st_buf_append_u64(&record, ticks_at(run, program->mono_raw_ns));
+	st_definition_text(&record, program->executable, strlen(program->executable));
+	st_definition_text(&record, program->command, program->command_bytes);
+	st_definition_end(&record, begin);
+	write_family_record(run, &record);
+	st_buf_fini(&record);
+}
+
+void st_run_other_build(struct st_run *run, pid_t pid)
+{
+	const char *executable = st_family_executable(run->family, pid);
+	struct st_family_program program = {
+		.pid = pid, .reason = ST_NOT_ENTERED_LAYOUT, .mono_raw_ns = st_clock_mono_raw_ns()};
+
+	program.executable = executable ? executable : "";
+	program.command = st_family_command(run->family, pid, &program.command_bytes);
+	if (!program.command)
+		program.command = "";
+	on_not_entered(run, &program);
+}
+
+/* Another program in the same process: what the one before recorded ends there, also when the new
+ * one never says hello. */
+static void on_executed(void *arg, pid_t pid, uint64_t mono_raw_ns)
+{
+	struct st_run *run = arg;
+	struct st_followed *process = st_followed_live(&run->followed, pid);
+
+	if (process && process->hello_ns < mono_raw_ns)
+		st_followed_end(&run->followed, process, ST_END_EXEC, ticks_at(run, mono_raw_ns),
+				st_clock_mono_raw_ns());
+}
+
+static enum st_status refuse(struct st_run *run, int exit_status, enum st_status status)
+{
+	run->out->exit_status = exit_status;
+	return status;
+}
+
+/* What can be known before anything is made. */
+static enum st_status check_inputs(struct st_run *run, struct st_error *err)
+{
+	const struct st_collect_config *config = run->config;
+	enum st_status status;
+	struct stat st;
+
+	if (config->app_working_dir &&
+	    (stat(config->app_working_dir, &st) != 0 || !S_ISDIR(st.st_mode)))
+		return refuse(run, EXIT_USAGE,
+			      st_error_set(err, ST_EUSAGE, 0, "%s: no such working folder",
+					   config->app_working_dir));
+	status = st_environment_find_program(config->argv[0], config->app_working_dir != NULL,
+					     &run->program, err);
+	if (status == ST_ENOTFOUND)
+		return refuse(run, EXIT_NOT_FOUND, status);
+	if (status)
+		return refuse(run, EXIT_NOT_EXECUTABLE, status);
+	status = st_environment_find_collector(&run->collector, err);
+	return status ? refuse(run, EXIT_STRATA_FAILED, status) : ST_OK;
+}
+
+static void start_clock(struct st_run *run)
+{
+	struct timespec wall, rest = {.tv_nsec = RATE_BASE_NS};
+	struct st_clock_pair first;
+
+	run->clock = st_launch_clock_choose();
+	first = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
+	run->pair_cost_ns = st_launch_clock_pair_cost_ns(run->clock);
+	if (run->clock != ST_CLOCK_MONO_RAW)
+		nanosleep(&rest, NULL);
+	run->start = run->last = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	run->start_wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
+	run->ticks_per_second = run->clock == ST_CLOCK_MONO_RAW
+					? 1000000000u
+					: st_launch_clock_rate(&first, &run->start);
+}
+
+/* The folder: a taken name is refused, a taken number is tried again with the next. */
+static enum st_status create_result(struct st_run *run, struct st_error *err)
+{
+	const struct st_collect_config *config = run->config;
+	struct st_store_options options = {.limit_bytes = config->data_limit_bytes};
+	enum st_status status = ST_EEXIST;
+	char pattern[64], *path = NULL;
+
+	snprintf(pattern, sizeof(pattern), "r@@@%s", config->suffix ? config->suffix : "");
+	options.head.clock = (uint32_t)run->clock;
+	options.head.start_ticks = run->start.ticks;
+	options.head.start_mono_raw_ns = run->start.mono_raw_ns;
+	options.head.start_wall_ns = run->start_wall_ns;
+	options.head.ticks_per_second = run->ticks_per_second;
+	for (int i = 0; status == ST_EEXIST && i < NAME_TRIES; i++) {
+		status = st_result_name(config->result_dir ? config->result_dir : pattern, &path,
+					err);
+		if (status)
+			break;
+		options.path = path;
+		status = st_store_writer_create(&run->writer, &options, err);
+		if (!status)
+			run->out->result_path = path;
+		else
+			free(path);
+	}
+	if (status)
+		return refuse(run,
+			      status == ST_EEXIST || status == ST_EUSAGE ? EXIT_USAGE
+									 : EXIT_STRATA_FAILED,
+			      status);
+	st_store_writer_calibration(run->writer, run->start.ticks, run->start.mono_raw_ns,
+				    run->start.error_ticks);
+	return ST_OK;
+}
+
+static char **make_environment(struct st_run *run)
+{
+	const struct st_collect_config *config = run->config;
+	enum st_elf_kind kind = st_elf_look_through(run->program);
+	bool refused = kind == ST_ELF_OTHER_LIBC || kind == ST_ELF_OTHER_CLASS;
+	struct st_environment_options options = {
+		.collector = run->collector,
+		.socket_path = st_rendezvous_path(run->rendezvous),
+		.abstract_name = st_rendezvous_abstract(run->rendezvous),
+		.token_hex = st_rendezvous_token(run->rendezvous),
+		.preload = !refused && st_environment_can_preload(run->collector),
+	};
+	char text[160];
+	int n;
+
+	n = snprintf(text, sizeof(text), "clock=%s;slots=%d;paused=%d",
+		     st_launch_clock_name(run->clock), ST_SHM_SLOTS, run->paused);
+	if (config->ring_kib)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ";ring=%u", config->ring_kib);
+	if (run->paused && config->resume_after_s >= 0)
+		snprintf(text + n, sizeof(text) - (size_t)n, ";resume_at=%llu",
+			 (unsigned long long)(st_clock_mono_raw_ns() +
+					      (uint64_t)(config->resume_after_s * 1e9)));
+	options.config = text;
+	return st_environment_create(&options);
+}
+
+/* Short turns on the processor when many threads want it: lateness fills rings. Not granted by old
+ * kernels, and then nothing changes. */
+static void ask_for_short_turns(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = {.size = sizeof(attr)};
+
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) != 0 || attr.policy != 0)
+		return;
+	attr.size = sizeof(attr);
+	attr.runtime = SLICE_NS;
+	syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+static enum st_status spawn_program(struct st_run *run, struct st_error *err)
+{
+	char **environment = make_environment(run);
+	struct st_spawn_options options = {.path = run->program,
+					   .argv = run->config->argv,
+					   .environment = environment,
+					   .working_dir = run->config->app_working_dir,
+					   .signals = &run->signals};
+	struct st_family_options family = {.collector = run->collector,
+					   .not_entered = on_not_entered,
+					   .executed = on_executed,
+					   .arg = run};
+	enum st_status status;
+
+	if (!environment)
+		return refuse(run, EXIT_STRATA_FAILED,
+			      st_error_set(err, ST_ENOMEM, 0, "out of memory"));
+	run->out->exit_status = EXIT_STRATA_FAILED;
+	status = st_spawn_prepare(&run->spawn, &options, err);
+	if (!status) {
+		family.pid = run->spawn.pid;
+		status = st_family_create(&run->family, &family, err);
+		if (status)
+			st_spawn_abandon(&run->spawn);
+	}
+	st_environment_destroy(environment);
+	if (status)
+		return status;
+	run->followed.family = run->family;
+	run->followed.direct_pid = run->spawn.pid;
+	run->program_began_ns = st_clock_mono_raw_ns();
+	status = st_spawn_go(&run->spawn, run->config->argv[0], err);
+	if (status)
+		return refuse(run, status == ST_ENOTFOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+			      status);
+	ask_for_short_turns();
+	run->started = true;
+	return ST_OK;
+}
+
+static enum st_status watch(struct st_run *run, int fd, uint64_t data, struct st_error *err)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = data};
+
+	if (epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+		return st_error_set(err, ST_EIO, errno, "epoll");
+	return ST_OK;
+}
+
+static enum st_status set_up(struct st_run *run, struct st_error *err)
+{
+	struct st_drain_sink sink = {
+		.trace = sink_trace, .definitions = sink_definitions, .arg = run};
+	enum st_status status;
+
+	st_drain_shared_init(&run->shared, &sink, run->clock, run->start.ticks);
+	run->followed.shared = &run->shared;
+	run->out->exit_status = EXIT_STRATA_FAILED;
+	run->epoll_fd = run->followed.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (run->epoll_fd < 0)
+		return st_error_set(err, ST_EIO, errno, "epoll");
+	status = st_rendezvous_create(&run->rendezvous, err);
+	if (!status)
+		status = st_signals_begin(&run->signals, err);
+	if (!status)
+		status = watch(run, st_rendezvous_fd(run->rendezvous), UINT64_MAX, err);
+	if (!status)
+		status = watch(run, run->signals.fd, UINT64_MAX, err);
+	return status;
+}
+
+void st_run_finish(struct st_run *run)
+{
+	struct st_clock_pair end;
+	struct st_error failure = {0};
+
+	if (run->finished)
+		return;
+	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
+	st_family_finish(run->family, st_clock_mono_raw_ns());
+	end = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
+	st_store_writer_calibration(run->writer, end.ticks, end.mono_raw_ns, end.error_ticks);
+	if (run->clock != ST_CLOCK_MONO_RAW)
+		run->ticks_per_second = st_launch_clock_rate(&run->start, &end);
+	if (st_store_writer_health(run->writer, &failure) && !run->told_failure) {
+		run->told_failure = true;
+		st_run_error(run, failure.text);
+		st_run_say(run, "collecting stopped: %s", failure.text);
+	}
+	st_store_writer_finish(run->writer);
+	run->finished = true;
+	st_run_write_json(run);
+}
+
+static void tear_down(struct st_run *run)
+{
+	st_followed_fini(&run->followed);
+	st_family_destroy(run->family);
+	st_rendezvous_destroy(run->rendezvous);
+	if (run->spawn.pidfd >= 0)
+		close(run->spawn.pidfd);
+	if (run->epoll_fd >= 0)
+		close(run->epoll_fd);
+	st_drain_shared_fini(&run->shared);
+	st_signals_end(&run->signals);
+	free(run->collector);
+	free(run->program);
+}
+
+static enum st_status run_program(struct st_run *run, struct st_error *err)
+{
+	const struct st_collect_config *config = run->config;
+	enum st_status status = check_inputs(run, err);
+
+	if (status)
+		return status;
+	start_clock(run);
+	run->paused = config->start_paused || config->resume_after_s > 0;
+	status = create_result(run, err);
+	if (!status)
+		status = set_up(run, err);
+	if (!status)
+		status = spawn_program(run, err);
+	if (status)
+		return status;
+	if (run->paused)
+		st_run_family_control(run, run->start.ticks, ST_MARK_PAUSE);
+	st_run_write_json(run);
+	st_run_loop(run);
+	return ST_OK;
+}
+
+enum st_status st_collect_run(const struct st_collect_config *config,
+			      struct st_collect_outcome *out, struct st_error *err)
+{
+	struct st_run run = {.config = config, .out = out, .stop_reason = "", .epoll_fd = -1};
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	run.spawn.pidfd = run.spawn.go_fd = run.spawn.error_fd = -1;
+	status = run_program(&run, err);
+	out->started = run.started;
+	out->wait_status = run.wait_status;
+	out->interrupted = run.abandoned;
+	if (!run.started) {
+		st_store_writer_discard(run.writer);
+		free(out->result_path);
+		out->result_path = NULL;
+	} else {
+		out->exit_status = 0;
+		st_store_writer_close(run.writer);
+	}
+	tear_down(&run);
+	return status;
+}

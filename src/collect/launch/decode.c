@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns ring words into slice records and definitions. Input is a private copy, so nothing changes
+// under our hands; but it may be garbage, so every field is tested before it is used. At the first
+// impossible word the rest of the copy is left out: where the next record begins is then unknown.
+#include "collect/launch/drain_state.h"
+
+#include <string.h>
+
+#include "format/chunk.h"
+#include "format/ring_record.h"
+
+static const uint32_t name_id_max = ST_TEXT_ID_FIRST - 1;
+
+static void suspect(struct st_drain *drain)
+{
+	drain->counts.suspect++;
+}
+
+static uint64_t bounded_time(struct st_drain *drain, uint64_t previous, uint64_t time)
+{
+	if (time > drain->now + ST_TIME_SLACK_TICKS) {
+		suspect(drain);
+		time = drain->now;
+	}
+	return time < previous ? previous : time;
+}
+
+static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
+			uint32_t tid)
+{
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	size_t record;
+
+	if (slot->track) {
+		st_drain_slot_loss(drain, segment, slot_index);
+		st_drain_flush_slot(drain, slot);
+	}
+	if (drain->counts.tracks >= ST_TRACKS_MAX) {
+		suspect(drain);
+		return;
+	}
+	slot->track = ++drain->counts.tracks;
+	slot->tid = tid;
+	slot->ended = false;
+	slot->text_id = 0;
+	slot->gone_ticks = 0;
+	slot->dropped_before += slot->dropped_written;
+	slot->unmatched_before += slot->unmatched_written;
+	slot->dropped_written = slot->unmatched_written = 0;
+	record = st_drain_define(drain, ST_DEF_THREAD);
+	st_buf_append_u32(&drain->definitions, slot->track);
+	st_buf_append_u32(&drain->definitions, tid);
+	st_buf_append_u64(&drain->definitions, slot->time);
+	st_drain_defined(drain, record);
+}
+
+static void mark(struct st_slot_reader *slot, enum st_slice_mark kind, uint64_t value)
+{
+	st_slice_encoder_mark(&slot->encoder, slot->time, kind, value);
+}
+
+static void take_text(struct st_drain *drain, struct st_slot_reader *slot, const uint64_t *payload,
+		      uint32_t payload_words)
+{
+	uint64_t size = payload_words ? payload[0] : UINT64_MAX;
+	bool fresh;
+	size_t record;
+
+	slot->text_id = 0;
+	if (size > ST_SHM_TEXT_MAX || size > (uint64_t)(payload_words - 1) * 8) {
+		suspect(drain);
+		return;
+	}
+	slot->text_id = st_text_ids_get(&drain->texts, payload + 1, size, &fresh);
+	if (!fresh)
+		return;
+	record = st_drain_define(drain, ST_DEF_STRING);
+	st_buf_append_u32(&drain->definitions, slot->text_id);
+	st_definition_text(&drain->definitions, payload + 1, size);
+	st_drain_defined(drain, record);
+}
+
+static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, const uint64_t *payload)
+{
+	uint32_t domain = (uint32_t)payload[0], name = (uint32_t)(payload[0] >> 32);
+	uint64_t flags = payload[1];
+
+	if (domain > ST_SHM_DOMAINS_MAX || name > name_id_max ||
+	    (flags & ~(uint64_t)(ST_BEGIN_TEXT | ST_BEGIN_CLIPPED))) {
+		suspect(drain);
+		return;
+	}
+	if ((flags & ST_BEGIN_TEXT) && slot->text_id)
+		name = slot->text_id;
+	slot->text_id = 0;
+	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name,
+			       (uint32_t)flags & ST_BEGIN_CLIPPED);
+	drain->counts.begins++;
+}
+
+static void take_end(struct st_drain *drain, struct st_slot_reader *slot, uint64_t domain,
+		     bool matched)
+{
+	if (domain > ST_SHM_DOMAINS_MAX)
+		suspect(drain);
+	else if (matched)
+		st_slice_encoder_end(&slot->encoder, slot->time, (uint32_t)domain);
+	else
+		mark(slot, ST_MARK_UNMATCHED_END, domain);
+}
+
+/* Payload words each extended record must at least have. */
+static uint32_t payload_needed(unsigned int subkind)
+{
+	switch (subkind) {
+	case ST_EXT_TIME:
+	case ST_EXT_THREAD:
+	case ST_EXT_END:
+	case ST_EXT_UNMATCHED_END:
+	case ST_EXT_TEXT:
+	case ST_EXT_LOST:
+		return 1;
+	case ST_EXT_BEGIN:
+		return 2;
+	default:
+		return 0;
+	}
+}
+
+static void take_resume(struct st_drain *drain, struct st_slot_reader *slot)
+{
+	mark(slot, ST_MARK_RESUME, 0);
+	if (!drain->counts.resumes++)
+		drain->counts.first_resume_time = slot->time;
+}
+
+/* One extended record; false when it cannot be one. */
+static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment,
+			  uint32_t slot_index, const uint64_t *words, uint32_t word_count)
+{
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	unsigned int subkind = (unsigned int)(words[0] >> 4) & 0xff;
+	const uint64_t *payload = words + 1;
+
+	if (word_count - 1 < payload_needed(subkind))
+		return false;
+	switch (subkind) {
+	case ST_EXT_TIME:
+		slot->time = bounded_time(drain, slot->time, payload[0]);
+		return true;
+	case ST_EXT_THREAD:
+		begin_track(drain, segment, slot_index, (uint32_t)payload[0]);
+		return true;
+	case ST_EXT_THREAD_END:
+		mark(slot, ST_MARK_TRACK_END, 1);
+		slot->ended = true;
+		return true;
+	case ST_EXT_BEGIN:
+		take_begin(drain, slot, payload);
+		return true;
+	case ST_EXT_END:
+	case ST_EXT_UNMATCHED_END:
+		take_end(drain, slot, payload[0], subkind == ST_EXT_END);
+		return true;
+	case ST_EXT_TEXT:
+		take_text(drain, slot, payload, word_count - 1);
+		return true;
+	case ST_EXT_LOST:
+		mark(slot, ST_MARK_LOST, payload[0]);
+		return true;
+	case ST_EXT_PAUSE:
+		mark(slot, ST_MARK_PAUSE, 0);
+		return true;
+	case ST_EXT_RESUME:
+		take_resume(drain, slot);
+		return true;
+	case ST_EXT_DETACH:
+		mark(slot, ST_MARK_DETACH, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Words of the record at words[0], or 0 when it does not fit what was copied. */
+static uint32_t record_words(const uint64_t *words, size_t left)
+{
+	uint32_t count;
+
+	if ((words[0] & 15) != ST_WORD_EXTENDED)
+		return 1;
+	count = (uint32_t)(words[0] >> 12) & 0xffff;
+	return count && count <= left ? count : 0;
+}
+
+static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
+			const uint64_t *words, uint32_t word_count)
+{
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	uint64_t word = words[0];
+	uint32_t domain = (uint32_t)(word >> 4) & 0x7f, name = (uint32_t)(word >> 11) & 0x1ffff;
+	unsigned int kind = (unsigned int)word & 15;
+
+	slot->time = bounded_time(drain, slot->time, slot->time + (word >> 28));
+	if (kind == ST_WORD_EXTENDED)
+		return take_extended(drain, segment, slot_index, words, word_count);
+	if ((kind != ST_WORD_BEGIN && kind != ST_WORD_END) || domain > ST_WORD_DOMAIN_MAX)
+		return false;
+	if (kind == ST_WORD_END) {
+		st_slice_encoder_end(&slot->encoder, slot->time, domain);
+		return true;
+	}
+	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name, 0);
+	drain->counts.begins++;
+	return true;
+}
+
+static bool names_its_thread(uint64_t word)
+{
+	unsigned int subkind = (unsigned int)(word >> 4) & 0xff;
+
+	return (word & 15) == ST_WORD_EXTENDED &&
+	       (subkind == ST_EXT_TIME || subkind == ST_EXT_THREAD);
+}
+
+void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
+		     const uint64_t *words, size_t word_count)
+{
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	size_t at = 0;
+
+	if (slot->time < drain->shared->start_ticks)
+		slot->time = drain->shared->start_ticks;
+	while (at < word_count) {
+		uint32_t count = record_words(words + at, word_count - at);
+
+		/* A record of nobody: hostile, or the identity was lost in a resynchronisation. */
+		if (!slot->track && !names_its_thread(words[at]))
+			begin_track(drain, segment, slot_index, 0);
+		if (!count || !take_record(drain, segment, slot_index, words + at, count)) {
+			suspect(drain);
+			slot->time = drain->now;
+			slot->text_id = 0;
+			break;
+		}
+		drain->counts.records++;
+		if (slot->encoder.record_count >= ST_CHUNK_RECORDS_MAX)
+			st_drain_flush_slot(drain, slot);
+		else if (!slot->oldest_ns && slot->encoder.record_count)
+			slot->oldest_ns = drain->now_ns;
+		at += count;
+	}
+	if (slot->ended)
+		st_drain_flush_slot(drain, slot);
+}
+
+static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const uint64_t *text)
+{
+	static const enum st_definition_type types[] = {
+		[ST_DEFINE_STRING] = ST_DEF_STRING,
+		[ST_DEFINE_DOMAIN] = ST_DEF_DOMAIN,
+		[ST_DEFINE_THREAD_NAME] = ST_DEF_THREAD_NAME,
+	};
+	size_t record;
+
+	if ((kind == ST_DEFINE_STRING && id > name_id_max) ||
+	    (kind == ST_DEFINE_DOMAIN && id > ST_SHM_DOMAINS_MAX) ||
+	    drain->definitions_seen >= ST_DEFINITIONS_MAX) {
+		suspect(drain);
+		return;
+	}
+	drain->definitions_seen++;
+	record = st_drain_define(drain, types[kind]);
+	st_buf_append_u32(&drain->definitions, id);
+	st_definition_text(&drain->definitions, text + 1, (size_t)text[0]);
+	st_drain_defined(drain, record);
+}
+
+void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, size_t word_count)
+{
+	size_t at = 0;
+
+	while (at < word_count) {
+		unsigned int kind = (unsigned int)words[at] & 0xff;
+		uint32_t count = (uint32_t)(words[at] >> 8) & 0xffffff;
+
+		if (kind < ST_DEFINE_STRING || kind > ST_DEFINE_THREAD_NAME || count < 2 ||
+		    count > word_count - at || words[at + 1] > ST_SHM_TEXT_MAX ||
+		    words[at + 1] > (uint64_t)(count - 2) * 8) {
+			suspect(drain);
+			return;
+		}
+		define(drain, kind, (uint32_t)(words[at] >> 32), words + at + 1);
+		at += count;
+	}
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rounds of a drain: positions first, then definitions, then records up to those positions, so
+// that a name is on disk before anything that uses it. A ring whose position is impossible is counted
+// and taken up again at its head.
+#include "collect/launch/drain.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/launch/clock.h"
+#include "collect/launch/drain_state.h"
+#include "format/chunk.h"
+
+enum {
+	DEFINITIONS_FLUSH_BYTES = 1 << 20,
+	DEFINITIONS_MAX_BYTES = 3 << 20, /* a chunk's raw size stays under its limit */
+	REST_ROUNDS_MAX = 64,
+};
+
+static const uint64_t chunk_age_max_ns = (uint64_t)ST_CHUNK_AGE_MAX_MS * 1000000u;
+
+void st_drain_shared_init(struct st_drain_shared *shared, const struct st_drain_sink *sink,
+			  enum st_clock clock, uint64_t start_ticks)
+{
+	memset(shared, 0, sizeof(*shared));
+	shared->sink = *sink;
+	shared->clock = clock;
+	shared->start_ticks = start_ticks;
+	st_buf_init(&shared->payload, ST_CHUNK_RAW_MAX);
+}
+
+void st_drain_shared_fini(struct st_drain_shared *shared)
+{
+	free(shared->words);
+	st_buf_fini(&shared->payload);
+	memset(shared, 0, sizeof(*shared));
+}
+
+enum st_status st_drain_create(struct st_drain **out, struct st_drain_shared *shared,
+			       uint32_t process, struct st_error *err)
+{
+	struct st_drain *drain = calloc(1, sizeof(*drain));
+
+	*out = NULL;
+	if (!drain)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	drain->shared = shared;
+	drain->process = process;
+	st_buf_init(&drain->definitions, DEFINITIONS_MAX_BYTES);
+	st_text_ids_init(&drain->texts);
+	*out = drain;
+	return ST_OK;
+}
+
+void st_drain_destroy(struct st_drain *drain)
+{
+	if (!drain)
+		return;
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		st_shm_segment_unmap(&drain->segments[i]);
+	free(drain->segments);
+	st_buf_fini(&drain->definitions);
+	st_text_ids_fini(&drain->texts);
+	free(drain);
+}
+
+/* The copy buffer is as big as the biggest ring seen, the definitions ring included. */
+static bool reserve_words(struct st_drain_shared *shared, size_t bytes)
+{
+	uint64_t *words;
+
+	if (bytes < ST_SHM_DEFINITIONS_BYTES)
+		bytes = ST_SHM_DEFINITIONS_BYTES;
+	if (shared->words_bytes >= bytes)
+		return true;
+	words = realloc(shared->words, bytes);
+	if (!words)
+		return false;
+	shared->words = words;
+	shared->words_bytes = bytes;
+	return true;
+}
+
+enum st_status st_drain_add_segment(struct st_drain *drain, int fd, uint64_t segment_bytes,
+				    struct st_error *err)
+{
+	struct st_shm_segment segment, *segments;
+	enum st_status status;
+
+	if (drain->segment_count >= ST_SHM_SEGMENTS_MAX)
+		return st_error_set(err, ST_ENOMEM, 0, "too many segments of one process");
+	status = st_shm_segment_map(&segment, fd, segment_bytes, drain->shared->clock, err);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		if (drain->segments[i].index == segment.index)
+			status = st_error_set(err, ST_ECORRUPT, 0, "the same segment twice");
+	segments = realloc(drain->segments, (drain->segment_count + 1) * sizeof(*segments));
+	if (segments)
+		drain->segments = segments;
+	if (!status && (!segments || !reserve_words(drain->shared, segment.ring_bytes)))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	if (status) {
+		st_shm_segment_unmap(&segment);
+		return status;
+	}
+	drain->segments[drain->segment_count++] = segment;
+	return ST_OK;
+}
+
+size_t st_drain_define(struct st_drain *drain, enum st_definition_type type)
+{
+	if (drain->definitions.size_bytes > DEFINITIONS_FLUSH_BYTES)
+		st_drain_flush_definitions(drain);
+	if (!drain->definition_count)
+		drain->definitions_since_ns = drain->now_ns;
+	return st_definition_begin(&drain->definitions, type);
+}
+
+void st_drain_defined(struct st_drain *drain, size_t begin)
+{
+	st_definition_end(&drain->definitions, begin);
+	drain->definition_count++;
+}
+
+void st_drain_flush_definitions(struct st_drain *drain)
+{
+	const struct st_drain_sink *sink = &drain->shared->sink;
+
+	if (!drain->definition_count)
+		return;
+	if (!drain->definitions.failed)
+		sink->definitions(sink->arg, drain->process, drain->now, drain->definition_count,
+				  &drain->definitions);
+	else
+		drain->counts.suspect++;
+	st_buf_clear(&drain->definitions);
+	drain->definition_count = 0;
+}
+
+void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot)
+{
+	const struct st_drain_sink *sink = &drain->shared->sink;
+	struct st_chunk_header header = {
+		.type = ST_CHUNK_SLICES, .process = drain->process, .track = slot->track};
+	struct st_buf *payload = &drain->shared->payload;
+
+	slot->oldest_ns = 0;
+	if (slot->encoder.record_count) {
+		st_drain_flush_definitions(drain);
+		st_buf_clear(payload);
+		if (st_slice_encoder_finish(&slot->encoder, &header, payload))
+			sink->trace(sink->arg, &header, payload);
+		else
+			drain->counts.suspect++;
+		st_slice_encoder_clear(&slot->encoder);
+	}
+	if (slot->ended) { /* the next owner may be long in coming: give the memory back */
+		st_slice_encoder_fini(&slot->encoder);
+		st_slice_encoder_init(&slot->encoder);
+	}
+}
+
+/* Copies [tail, head) of a ring, which may wrap. */
+static void copy_ring(uint64_t *words, const uint64_t *ring, uint32_t ring_bytes, uint64_t tail,
+		      uint64_t head)
+{
+	size_t offset = (size_t)(tail & (ring_bytes - 1));
+	size_t bytes = (size_t)(head - tail), first = ring_bytes - offset;
+
+	if (first > bytes)
+		first = bytes;
+	memcpy(words, (const uint8_t *)ring + offset, first);
+	memcpy((uint8_t *)words + first, ring, bytes - first);
+}
+
+/* Whether [tail, head) can be; if not it is counted and the ring is taken up again at head. */
+static bool position_ok(struct st_drain *drain, uint64_t *tail, uint64_t head, uint32_t ring_bytes)
+{
+	if (head - *tail <= ring_bytes && head % 8 == 0)
+		return true;
+	drain->counts.suspect++;
+	*tail = head & ~(uint64_t)7;
+	return false;
+}
+
+static struct st_shm_segment *first_segment(struct st_drain *drain)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		if (drain->segments[i].index == 0)
+			return &drain->segments[i];
+	return NULL;
+}
+
+static uint64_t take_definitions(struct st_drain *drain)
+{
+	struct st_shm_segment *segment = first_segment(drain);
+	struct st_shm_ring *shared_ring;
+	uint64_t head, bytes;
+
+	if (!segment)
+		return 0;
+	shared_ring = &st_shm_segment_header(segment)->definitions;
+	head = atomic_load_explicit(&shared_ring->head, memory_order_acquire);
+	if (!position_ok(drain, &drain->definitions_tail, head, ST_SHM_DEFINITIONS_BYTES)) {
+		atomic_store_explicit(&shared_ring->tail, drain->definitions_tail,
+				      memory_order_release);
+		return 0;
+	}
+	bytes = head - drain->definitions_tail;
+	if (!bytes)
+		return 0;
+	copy_ring(drain->shared->words, (const uint64_t *)(segment->map + ST_SHM_HEADER_BYTES),
+		  ST_SHM_DEFINITIONS_BYTES, drain->definitions_tail, head);
+	drain->definitions_tail = head;
+	atomic_store_explicit(&shared_ring->tail, head, memory_order_release);
+	st_drain_decode_definitions(drain, drain->shared->words, bytes / 8);
+	return bytes;
+}
+
+static uint32_t slots_used(const struct st_shm_segment *segment)
+{
+	uint32_t used = atomic_load_explicit(&st_shm_segment_header(segment)->slots_used,
+					     memory_order_acquire);
+
+	return used < segment->slot_count ? used : segment->slot_count;
+}
+
+static void snapshot_heads(struct st_drain *drain)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++) {
+		struct st_shm_segment *segment = &drain->segments[i];
+		uint32_t used = slots_used(segment);
+
+		for (uint32_t j = 0; j < used; j++)
+			segment->slots[j].head = atomic_load_explicit(
+				&st_shm_segment_slot(segment, j)->ring[ST_RING_SLICE].head,
+				memory_order_acquire);
+	}
+	drain->now = st_launch_clock_now(drain->shared->clock);
+}
+
+static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
+		      struct st_drain_activity *activity)
+{
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	struct st_shm_ring *shared_ring =
+		&st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
+	uint64_t head = slot->head, bytes;
+	uint32_t percent;
+
+	if (head == slot->tail)
+		return;
+	if (!position_ok(drain, &slot->tail, head, segment->ring_bytes)) {
+		slot->time = drain->now;
+		slot->text_id = 0;
+		atomic_store_explicit(&shared_ring->tail, slot->tail, memory_order_release);
+		return;
+	}
+	bytes = head - slot->tail;
+	copy_ring(drain->shared->words, st_shm_segment_ring(segment, slot_index),
+		  segment->ring_bytes, slot->tail, head);
+	slot->tail = head;
+	/* At once: the producer gets its room back while we still decode. */
+	atomic_store_explicit(&shared_ring->tail, head, memory_order_release);
+	st_drain_decode(drain, segment, slot_index, drain->shared->words, bytes / 8);
+	percent = (uint32_t)(bytes * 100 / segment->ring_bytes);
+	if (percent > activity->fill_percent)
+		activity->fill_percent = percent;
+	activity->bytes += bytes;
+}
+
+static void flush_old(struct st_drain *drain, bool all)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++) {
+		struct st_shm_segment *segment = &drain->segments[i];
+
+		for (uint32_t j = 0; j < segment->slot_count; j++) {
+			struct st_slot_reader *slot = &segment->slots[j];
+
+			if (slot->oldest_ns &&
+			    (all || drain->now_ns - slot->oldest_ns >= chunk_age_max_ns))
+				st_drain_flush_slot(drain, slot);
+		}
+	}
+	if (drain->definition_count &&
+	    (all || drain->now_ns - drain->definitions_since_ns >= chunk_age_max_ns))
+		st_drain_flush_definitions(drain);
+}
+
+void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_activity *activity)
+{
+	struct st_drain_activity ignored = {0};
+
+	if (!activity)
+		activity = &ignored;
+	drain->now_ns = now_ns;
+	snapshot_heads(drain);
+	activity->bytes += take_definitions(drain);
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
+			take_slot(drain, &drain->segments[i], j, activity);
+	flush_old(drain, false);
+}
+
+void st_drain_definitions(struct st_drain *drain)
+{
+	drain->now = st_launch_clock_now(drain->shared->clock);
+	take_definitions(drain);
+	st_drain_flush_definitions(drain);
+}
+
+void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
+{
+	/* Bounded: a hostile process could go on writing for ever. */
+	for (int i = 0; i < REST_ROUNDS_MAX; i++) {
+		struct st_drain_activity activity = {0};
+
+		st_drain_cycle(drain, now_ns, &activity);
+		if (!activity.bytes)
+			break;
+	}
+	flush_old(drain, true);
+	st_drain_write_loss(drain);
+	st_drain_flush_definitions(drain);
+}
+
+static void write_loss(struct st_drain *drain, uint32_t track, const struct st_drain_counts *loss)
+{
+	struct st_buf *out = &drain->definitions;
+	size_t record = st_drain_define(drain, ST_DEF_LOSS);
+
+	st_buf_append_u32(out, track);
+	st_buf_append_u64(out, loss->dropped);
+	st_buf_append_u64(out, loss->unmatched_ends);
+	st_buf_append_u64(out, loss->no_slot);
+	st_buf_append_u64(out, loss->labels_cut);
+	st_buf_append_u64(out, loss->labels_unknown);
+	st_buf_append_u64(out, loss->suspect);
+	st_drain_defined(drain, record);
+}
+
+void st_drain_slot_loss(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
+{
+	struct st_shm_ring *ring = &st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+	uint64_t unmatched = atomic_load_explicit(&ring->unmatched_ends, memory_order_relaxed);
+	struct st_drain_counts loss = {0};
+
+	loss.dropped = dropped - slot->dropped_before;
+	loss.unmatched_ends = unmatched - slot->unmatched_before;
+	if (!slot->track || (loss.dropped == slot->dropped_written &&
+			     loss.unmatched_ends == slot->unmatched_written))
+		return;
+	slot->dropped_written = loss.dropped;
+	slot->unmatched_written = loss.unmatched_ends;
+	write_loss(drain, slot->track, &loss);
+}
+
+void st_drain_write_loss(struct st_drain *drain)
+{
+	struct st_drain_counts *counts = &drain->counts;
+	const struct st_drain_counts *written = &drain->written;
+
+	counts->dropped = counts->unmatched_ends = counts->no_slot = 0;
+	counts->labels_cut = counts->labels_unknown = 0;
+	for (uint32_t i = 0; i < drain->segment_count; i++) {
+		struct st_shm_segment *segment = &drain->segments[i];
+		struct st_shm_header *head = st_shm_segment_header(segment);
+
+		counts->no_slot += atomic_load_explicit(&head->lost_no_slot, memory_order_relaxed);
+		counts->labels_cut += atomic_load_explicit(&head->labels_cut, memory_order_relaxed);
+		counts->labels_unknown +=
+			atomic_load_explicit(&head->labels_unknown, memory_order_relaxed);
+		for (uint32_t j = 0; j < segment->slot_count; j++) {
+			struct st_shm_ring *ring = &st_shm_segment_slot(segment, j)->ring[0];
+
+			counts->dropped +=
+				atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+			counts->unmatched_ends +=
+				atomic_load_explicit(&ring->unmatched_ends, memory_order_relaxed);
+			st_drain_slot_loss(drain, segment, j);
+		}
+	}
+	if (counts->dropped == written->dropped &&
+	    counts->unmatched_ends == written->unmatched_ends &&
+	    counts->no_slot == written->no_slot && counts->labels_cut == written->labels_cut &&
+	    counts->labels_unknown == written->labels_unknown &&
+	    counts->suspect == written->suspect)
+		return;
+	drain->written = *counts;
+	write_loss(drain, 0, counts);
+}
+
+/* Two looks with the same result, a second apart: a thread that has just adopted the slot may not
+ * have written its own tid yet. */
+static void reap_slot(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
+		      int pid)
+{
+	struct st_shm_slot *shared_slot = st_shm_segment_slot(segment, slot_index);
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	uint32_t state = ST_SLOT_OWNED, generation, tid;
+
+	generation = atomic_load_explicit(&shared_slot->generation, memory_order_acquire);
+	tid = atomic_load_explicit(&shared_slot->tid, memory_order_acquire);
+	if (atomic_load_explicit(&shared_slot->state, memory_order_acquire) != ST_SLOT_OWNED ||
+	    tid == 0 || tid > INT32_MAX || slot->tid != tid || slot->head != slot->tail ||
+	    syscall(SYS_tgkill, pid, (int)tid, 0) == 0 || errno != ESRCH) {
+		slot->gone_ticks = 0;
+		return;
+	}
+	if (!slot->gone_ticks || slot->silent_generation != generation ||
+	    slot->silent_head != slot->head) {
+		slot->gone_ticks = st_launch_clock_now(drain->shared->clock);
+		slot->silent_generation = generation;
+		slot->silent_head = slot->head;
+		return;
+	}
+	if (atomic_compare_exchange_strong(&shared_slot->state, &state, ST_SLOT_DONE)) {
+		if (slot->time < slot->gone_ticks)
+			slot->time = slot->gone_ticks;
+		st_slice_encoder_mark(&slot->encoder, slot->time, ST_MARK_TRACK_END, 0);
+		slot->ended = true;
+		st_drain_flush_slot(drain, slot);
+	}
+	slot->gone_ticks = 0;
+}
+
+void st_drain_reap_threads(struct st_drain *drain, int pid)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++) {
+		uint32_t used = slots_used(&drain->segments[i]);
+
+		for (uint32_t j = 0; j < used; j++)
+			reap_slot(drain, &drain->segments[i], j, pid);
+	}
+}
+
+void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++) {
+		struct st_shm_header *head = st_shm_segment_header(&drain->segments[i]);
+
+		if (set)
+			atomic_fetch_or_explicit(&head->control, set, memory_order_release);
+		if (clear)
+			atomic_fetch_and_explicit(&head->control, ~clear, memory_order_release);
+	}
+}
+
+const struct st_drain_counts *st_drain_counts(const struct st_drain *drain)
+{
+	return &drain->counts;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Takes the records of one followed process out of its shared memory, checks them and hands them on as
+ * chunks. Everything in that memory is hostile: positions are copied once and tested, data is copied
+ * out and only the copy is parsed, and no number found there is used as an index or a size untested.
+ * One thread only.
+ */
+#ifndef ST_COLLECT_LAUNCH_DRAIN_H
+#define ST_COLLECT_LAUNCH_DRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/rt/clock.h"
+
+struct st_chunk_header;
+struct st_drain;
+
+/* Where chunks go: the store writer, or a test. */
+struct st_drain_sink {
+	void (*trace)(void *arg, struct st_chunk_header *header, const struct st_buf *payload);
+	void (*definitions)(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
+			    const struct st_buf *payload);
+	void *arg;
+};
+
+/* What all followed processes share; caller's memory. */
+struct st_drain_shared {
+	struct st_drain_sink sink;
+	enum st_clock clock;
+	uint64_t start_ticks; /* no record is older */
+	uint64_t *words;      /* the private copy of a ring */
+	size_t words_bytes;
+	struct st_buf payload;
+};
+
+void st_drain_shared_init(struct st_drain_shared *shared, const struct st_drain_sink *sink,
+			  enum st_clock clock, uint64_t start_ticks);
+void st_drain_shared_fini(struct st_drain_shared *shared);
+
+struct st_drain_activity {
+	uint64_t bytes;	       /* taken in this cycle */
+	uint32_t fill_percent; /* of the fullest ring */
+};
+
+struct st_drain_counts {
+	uint64_t begins, records;
+	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
+	uint32_t tracks;
+	uint32_t resumes;	    /* __itt_resume seen */
+	uint64_t first_resume_time; /* ticks */
+};
+
+enum st_status st_drain_create(struct st_drain **out, struct st_drain_shared *shared,
+			       uint32_t process, struct st_error *err);
+void st_drain_destroy(struct st_drain *drain);
+
+/* Checks and maps a segment the process handed over (the descriptor stays the caller's). ST_EVERSION
+ * when it is of another layout or clock. */
+enum st_status st_drain_add_segment(struct st_drain *drain, int fd, uint64_t segment_bytes,
+				    struct st_error *err);
+
+/* One round: all positions first, then definitions, then records up to those positions. Chunks that
+ * are full or 250 ms old are handed on. */
+void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_activity *activity);
+/* Only the definitions, and at once: for a child that inherits them. */
+void st_drain_definitions(struct st_drain *drain);
+/* Until nothing moves any more; then everything is handed on. */
+void st_drain_rest(struct st_drain *drain, uint64_t now_ns);
+/* Loss figures that changed become definitions. */
+void st_drain_write_loss(struct st_drain *drain);
+/* Gives back the slots of threads that ended without a word. pid is that of our namespace; call it
+ * about once a second. */
+void st_drain_reap_threads(struct st_drain *drain, int pid);
+
+void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear);
+const struct st_drain_counts *st_drain_counts(const struct st_drain *drain);
+
+#endif

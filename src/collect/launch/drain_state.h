@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
+ * and rounds), decode.c (the words), text_ids.c (labels that travel in records). Nobody else includes
+ * this.
+ */
+#ifndef ST_COLLECT_LAUNCH_DRAIN_STATE_H
+#define ST_COLLECT_LAUNCH_DRAIN_STATE_H
+
+#include "collect/launch/drain.h"
+#include "format/definitions.h"
+#include "format/shm.h"
+#include "format/slices.h"
+
+enum {
+	ST_TEXT_ID_FIRST = 1 << 20, /* ids below are the collector's own */
+	ST_TEXT_IDS_MAX = 64 << 10, /* remembered at once */
+	ST_TRACKS_MAX = 1 << 20,
+	ST_DEFINITIONS_MAX = 1 << 20, /* per process; beyond it is no honest collector */
+	/* A time this much ahead of ours is skew between processors, not a lie. */
+	ST_TIME_SLACK_TICKS = 8192,
+};
+
+/* Our side of one slot. */
+struct st_slot_reader {
+	uint64_t tail, head; /* bytes; ours, the shared tail is only an output */
+	uint64_t time;	     /* of the previous record */
+	uint32_t track;	     /* 0: none yet */
+	uint32_t tid;
+	uint32_t text_id; /* name for the next begin that says ST_BEGIN_TEXT */
+	bool ended;	  /* its thread said good-bye */
+	struct st_slice_encoder encoder;
+	uint64_t oldest_ns; /* when the first record came into the encoder */
+	/* Counters of the ring when this track began, and what was last written of them. */
+	uint64_t dropped_before, unmatched_before, dropped_written, unmatched_written;
+	/* For threads that vanish: what was seen when the thread was first found gone. */
+	uint64_t silent_head, gone_ticks;
+	uint32_t silent_generation;
+};
+
+struct st_shm_segment {
+	uint8_t *map;
+	size_t size_bytes;
+	uint32_t index;
+	uint32_t slot_count, slot_bytes, ring_bytes;
+	struct st_slot_reader *slots;
+};
+
+struct st_text_entry {
+	uint64_t hash[2];
+	uint32_t id; /* 0: free */
+};
+
+struct st_text_ids {
+	struct st_text_entry *entries;
+	uint32_t capacity, count;
+	uint32_t next_id;
+};
+
+struct st_drain {
+	struct st_drain_shared *shared;
+	uint32_t process;
+	struct st_shm_segment *segments;
+	uint32_t segment_count;
+	uint64_t definitions_tail;
+	uint32_t definitions_seen;
+	uint64_t now; /* ticks; read after the positions of this round */
+	uint64_t now_ns;
+	struct st_buf definitions; /* not yet handed on */
+	uint32_t definition_count;
+	uint64_t definitions_since_ns;
+	struct st_text_ids texts;
+	struct st_drain_counts counts;
+	struct st_drain_counts written;
+};
+
+static inline struct st_shm_header *st_shm_segment_header(const struct st_shm_segment *segment)
+{
+	return (struct st_shm_header *)segment->map;
+}
+
+static inline struct st_shm_slot *st_shm_segment_slot(const struct st_shm_segment *segment,
+						      uint32_t slot)
+{
+	return (struct st_shm_slot *)(segment->map + sizeof(struct st_shm_header)) + slot;
+}
+
+static inline const uint64_t *st_shm_segment_ring(const struct st_shm_segment *segment,
+						  uint32_t slot)
+{
+	return (const uint64_t *)(segment->map + ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES +
+				  (size_t)slot * segment->slot_bytes);
+}
+
+/* segment.c */
+enum st_status st_shm_segment_map(struct st_shm_segment *segment, int fd, uint64_t segment_bytes,
+				  enum st_clock clock, struct st_error *err);
+void st_shm_segment_unmap(struct st_shm_segment *segment);
+
+/* decode.c: words is a private copy. What cannot be is counted, and the rest of the copy left out. */
+void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
+		     const uint64_t *words, size_t word_count);
+void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, size_t word_count);
+
+/* drain.c */
+void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot);
+void st_drain_flush_definitions(struct st_drain *drain);
+void st_drain_slot_loss(struct st_drain *drain, struct st_shm_segment *segment,
+			uint32_t slot_index);
+/* Begins and ends a definition record in the waiting buffer. */
+size_t st_drain_define(struct st_drain *drain, enum st_definition_type type);
+void st_drain_defined(struct st_drain *drain, size_t begin);
+
+/* text_ids.c: the id of a text, or 0 when there is no more; *fresh when it must be defined. */
+void st_text_ids_init(struct st_text_ids *texts);
+void st_text_ids_fini(struct st_text_ids *texts);
+uint32_t st_text_ids_get(struct st_text_ids *texts, const void *bytes, size_t size_bytes,
+			 bool *fresh);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The processes that said hello, from that moment to their end. A pid may come more than once: each
+ * exec is a new incarnation with memory and names of its own.
+ */
+#ifndef ST_COLLECT_LAUNCH_FOLLOWED_H
+#define ST_COLLECT_LAUNCH_FOLLOWED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "collect/launch/drain.h"
+#include "format/definitions.h"
+
+struct st_arrival;
+struct st_family;
+
+enum { ST_FOLLOWED_LABEL_BYTES = 160 };
+
+struct st_followed {
+	uint32_t id, parent; /* dense ids of the result, from 1 */
+	pid_t pid;
+	uint32_t incarnation, flags;
+	uint64_t token, start_time, hello_ns;
+	int pidfd;
+	bool same_namespace;
+	struct st_drain *drain; /* NULL once it has ended */
+	enum st_process_end end;
+	uint64_t active_ns; /* when it last recorded something */
+	struct st_drain_counts counts;
+	char label[ST_FOLLOWED_LABEL_BYTES]; /* command line for result.json, cut */
+};
+
+struct st_followed_table {
+	struct st_followed **all; /* by id - 1 */
+	uint32_t count, capacity;
+	uint32_t *live; /* ids */
+	uint32_t live_count, live_capacity;
+	uint64_t refused;
+	uint32_t control;    /* what new ones are told at once */
+	uint64_t resumed_ns; /* start-paused ended at this time; 0: it did not */
+	/* Given by the run. */
+	struct st_drain_shared *shared;
+	struct st_family *family;
+	int epoll_fd; /* pidfds are added with their id as data */
+	pid_t direct_pid;
+	bool direct_gone;
+	int direct_status;
+};
+
+void st_followed_fini(struct st_followed_table *table);
+/* Takes over the arrival's descriptors. ST_EVERSION: a collector of another build. */
+enum st_status st_followed_arrive(struct st_followed_table *table, const struct st_arrival *arrival,
+				  uint64_t now_ns, struct st_error *err);
+void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
+		       struct st_drain_activity *activity);
+/* Loss figures and threads that vanished: about once a second. */
+void st_followed_upkeep(struct st_followed_table *table);
+void st_followed_control(struct st_followed_table *table, uint32_t set, uint32_t clear);
+struct st_followed *st_followed_live(struct st_followed_table *table, pid_t pid);
+/* Takes what is left and closes. time in ticks; 0: now. status: of the direct child. */
+void st_followed_end(struct st_followed_table *table, struct st_followed *process,
+		     enum st_process_end how, uint64_t time, uint64_t now_ns);
+/* Its pidfd said that it is gone. */
+void st_followed_gone(struct st_followed_table *table, uint32_t id, uint64_t now_ns);
+/* The direct child was reaped. */
+void st_followed_direct_gone(struct st_followed_table *table, int wait_status, uint64_t now_ns);
+/* Ends everything at the end of the run; returns how many still ran. */
+uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns);
+void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals);
+/* When any of them last recorded; 0: none lives. */
+uint64_t st_followed_last_active(const struct st_followed_table *table);
+
+#endif

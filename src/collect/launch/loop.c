@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What strata does while the program runs: it wakes every few milliseconds, takes in news of the
+// family and hellos, empties the rings, and keeps time limits. The order of a round matters: hellos
+// before exits, so that a process that said hello and died at once is read before it is closed.
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/launch/family.h"
+#include "collect/launch/rendezvous.h"
+#include "collect/launch/run.h"
+#include "format/shm.h"
+#include "format/slices.h"
+#include "store/writer.h"
+
+enum {
+	POLL_MS = 5,
+	POLL_BUSY_MS = 1,
+	POLL_IDLE_MS = 20,
+	BUSY_PERCENT = 25,
+	EVENTS_MAX = 64,
+	PAIR_TRIES = 50,
+	INTERRUPTS_TO_STOP = 2,
+	INTERRUPTS_TO_LEAVE = 3,
+};
+
+static const uint64_t second_ns = 1000000000u;
+/* Left-over processes: how long they may be silent, and how long we stay in all. */
+static const uint64_t silence_max_ns = 1000000000u;
+static const uint64_t stay_max_ns = 5000000000u;
+
+static void on_interrupt(struct st_run *run)
+{
+	run->interrupts++;
+	if (run->interrupts == INTERRUPTS_TO_STOP) {
+		st_run_stop(run, "interrupt");
+		st_run_finish(run);
+		st_run_say(run,
+			   "second Ctrl-C: collecting ended and the result is complete; waiting "
+			   "for the program (a third one leaves it alone)");
+	} else if (run->interrupts >= INTERRUPTS_TO_LEAVE) {
+		run->abandoned = true;
+	}
+}
+
+/* Ctrl-C and its like reach the program by themselves. What somebody sends to strata with kill is
+ * meant for the program, which is what they see running. */
+static void take_signals(struct st_run *run)
+{
+	int number;
+	bool sent;
+
+	while (st_signals_next(&run->signals, &number, &sent)) {
+		if (number == SIGINT)
+			on_interrupt(run);
+		else if (number != SIGQUIT && sent && !run->child_gone)
+			kill(run->spawn.pid, number);
+	}
+}
+
+static void take_arrivals(struct st_run *run, uint64_t now_ns)
+{
+	struct st_arrival arrival;
+
+	while (!run->finished && st_rendezvous_next(run->rendezvous, now_ns, &arrival)) {
+		struct st_error err = {0};
+
+		st_family_entered(run->family, arrival.pid);
+		if (arrival.layout_differs) {
+			st_run_other_build(run, arrival.pid);
+			continue;
+		}
+		if (st_followed_arrive(&run->followed, &arrival, now_ns, &err) == ST_OK)
+			continue;
+		if (err.status == ST_EVERSION)
+			st_run_other_build(run, arrival.pid);
+		else
+			st_run_error(run, err.text);
+	}
+}
+
+static void reap_child(struct st_run *run, uint64_t now_ns)
+{
+	int status;
+
+	if (run->child_gone || waitpid(run->spawn.pid, &status, WNOHANG) != run->spawn.pid)
+		return;
+	run->child_gone = true;
+	run->wait_status = status;
+	run->program_ended_ns = now_ns;
+	st_followed_direct_gone(&run->followed, status, now_ns);
+}
+
+/* Collecting began paused: -resume-after lets everybody go, and the first process that resumes by
+ * itself ends the pause of the family in the books. */
+static void keep_pause(struct st_run *run, uint64_t now_ns)
+{
+	const struct st_collect_config *config = run->config;
+	struct st_drain_counts totals;
+
+	if (!run->paused || run->stopped)
+		return;
+	if (config->resume_after_s >= 0 &&
+	    (double)(now_ns - run->program_began_ns) >= config->resume_after_s * 1e9) {
+		run->paused = false;
+		run->followed.resumed_ns = now_ns;
+		st_followed_control(&run->followed, 0, ST_CONTROL_PAUSED_SELF);
+		st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_RESUME);
+		return;
+	}
+	st_followed_totals(&run->followed, &totals);
+	if (totals.resumes) {
+		run->paused = false;
+		st_run_family_control(run, totals.first_resume_time, ST_MARK_RESUME);
+	}
+}
+
+static void keep_limits(struct st_run *run, uint64_t now_ns)
+{
+	const struct st_collect_config *config = run->config;
+
+	if (run->stopped)
+		return;
+	if (config->duration_s >= 0 &&
+	    (double)(now_ns - run->program_began_ns) >= config->duration_s * 1e9) {
+		st_run_stop(run, "duration");
+		if (!config->quiet && !run->child_gone)
+			st_run_say(run,
+				   "collecting stopped after %g s (-duration); the program "
+				   "goes on",
+				   config->duration_s);
+	} else if (st_store_writer_over_limit(run->writer)) {
+		st_run_stop(run, "data-limit");
+		st_run_say(run,
+			   "collecting stopped at %llu bytes (-data-limit); the program goes "
+			   "on",
+			   (unsigned long long)st_store_writer_bytes(run->writer));
+	}
+}
+
+/* A full disk or a deleted folder ends collecting, never the program. */
+static void check_health(struct st_run *run)
+{
+	struct st_error failure = {0};
+
+	if (run->told_failure || !st_store_writer_health(run->writer, &failure))
+		return;
+	run->told_failure = true;
+	st_run_error(run, failure.text);
+	st_run_stop(run, "error");
+	st_run_say(run, "collecting stopped: %s; the program goes on", failure.text);
+	st_run_write_json(run);
+}
+
+static void each_second(struct st_run *run, uint64_t now_ns)
+{
+	if (now_ns - run->second_ns < second_ns || run->finished)
+		return;
+	run->second_ns = now_ns;
+	run->last = st_launch_clock_pair(run->clock, PAIR_TRIES);
+	st_store_writer_calibration(run->writer, run->last.ticks, run->last.mono_raw_ns,
+				    run->last.error_ticks);
+	st_followed_upkeep(&run->followed);
+	st_run_write_json(run);
+}
+
+/* Whether the program is gone and nobody records any more, or we have stayed long enough. */
+static bool is_over(const struct st_run *run, uint64_t now_ns)
+{
+	uint64_t active;
+
+	if (run->abandoned)
+		return true;
+	if (!run->child_gone)
+		return false;
+	if (run->finished || !run->followed.live_count || run->stopped)
+		return true;
+	active = st_followed_last_active(&run->followed);
+	return now_ns - active >= silence_max_ns || now_ns - run->program_ended_ns >= stay_max_ns;
+}
+
+static void one_round(struct st_run *run, const struct epoll_event *events, int event_count,
+		      struct st_drain_activity *activity)
+{
+	uint64_t now_ns = st_clock_mono_raw_ns();
+
+	take_signals(run);
+	if (!run->finished) {
+		st_family_poll(run->family, now_ns);
+		take_arrivals(run, now_ns);
+		st_followed_cycle(&run->followed, now_ns, activity);
+		for (int i = 0; i < event_count; i++)
+			if (events[i].data.u64 && events[i].data.u64 <= run->followed.count)
+				st_followed_gone(&run->followed, (uint32_t)events[i].data.u64,
+						 now_ns);
+	}
+	reap_child(run, now_ns);
+	if (run->finished)
+		return;
+	keep_pause(run, now_ns);
+	keep_limits(run, now_ns);
+	check_health(run);
+	each_second(run, now_ns);
+}
+
+/* Busy rings are looked at often, silent ones seldom. */
+static int next_timeout_ms(const struct st_run *run, const struct st_drain_activity *activity,
+			   int timeout_ms)
+{
+	if (run->finished)
+		return -1;
+	if (activity->fill_percent >= BUSY_PERCENT)
+		return POLL_BUSY_MS;
+	if (activity->bytes)
+		return POLL_MS;
+	timeout_ms = timeout_ms < POLL_MS ? POLL_MS : timeout_ms + timeout_ms / 2;
+	return timeout_ms < POLL_IDLE_MS ? timeout_ms : POLL_IDLE_MS;
+}
+
+void st_run_loop(struct st_run *run)
+{
+	struct epoll_event child = {.events = EPOLLIN, .data.u64 = 0};
+	struct epoll_event events[EVENTS_MAX];
+	int timeout_ms = POLL_MS;
+
+	/* Data 0: only wakes us, reaping is part of every round. */
+	epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, run->spawn.pidfd, &child);
+	run->second_ns = run->program_began_ns;
+	for (;;) {
+		struct st_drain_activity activity = {0};
+		int n = epoll_wait(run->epoll_fd, events, EVENTS_MAX, timeout_ms);
+
+		one_round(run, events, n > 0 ? n : 0, &activity);
+		if (run->child_gone && run->spawn.pidfd >= 0) {
+			close(run->spawn.pidfd); /* stays readable: it would wake us for ever */
+			run->spawn.pidfd = -1;
+		}
+		if (is_over(run, st_clock_mono_raw_ns()))
+			break;
+		timeout_ms = next_timeout_ms(run, &activity, timeout_ms);
+	}
+	if (run->finished)
+		st_run_write_json(run); /* with the program's end */
+	if (run->abandoned)
+		run->wait_status = SIGINT;
+	st_run_finish(run);
+	if (run->left_running && !run->config->quiet)
+		st_run_say(run, "%u process%s of the program still run%s and %s left alone",
+			   run->left_running, run->left_running == 1 ? "" : "es",
+			   run->left_running == 1 ? "s" : "",
+			   run->left_running == 1 ? "is" : "are");
+}

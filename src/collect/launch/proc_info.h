@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What /proc tells of one process. All of it may fail at any time: the process may be gone.
+ */
+#ifndef ST_COLLECT_LAUNCH_PROC_INFO_H
+#define ST_COLLECT_LAUNCH_PROC_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The file /proc/PID/name, terminated; its size, or -1. */
+ssize_t st_proc_read(pid_t pid, const char *name, char *text, size_t size_bytes);
+/* Arguments joined by NUL, at most 4 KiB; malloc'd, NULL when they cannot be read. */
+char *st_proc_command(pid_t pid, size_t *size_bytes);
+/* Parent and start time (field 22) out of /proc/PID/stat. */
+bool st_proc_stat(pid_t pid, pid_t *parent, uint64_t *start_time);
+/* Path of the executable; malloc'd, NULL when it cannot be read. */
+char *st_proc_executable(pid_t pid);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where collectors say hello: a socket in a private folder, and an abstract twin for processes that
+ * cannot see the folder. Nothing here ever waits for a client.
+ */
+#ifndef ST_COLLECT_LAUNCH_RENDEZVOUS_H
+#define ST_COLLECT_LAUNCH_RENDEZVOUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "format/shm.h"
+
+struct st_rendezvous;
+
+/* A process that said hello. The caller owns both descriptors. */
+struct st_arrival {
+	struct st_shm_hello hello;
+	int fd;	   /* its shared memory; -1 when layout_differs */
+	int pidfd; /* -1: it is gone already, or cannot be watched */
+	pid_t pid; /* in our namespace; 0: not visible from here */
+	uid_t uid;
+	bool layout_differs; /* a collector of another build: only pid and uid are filled */
+};
+
+enum st_status st_rendezvous_create(struct st_rendezvous **out, struct st_error *err);
+/* Closes and removes the folder. Accepts NULL. */
+void st_rendezvous_destroy(struct st_rendezvous *rendezvous);
+
+int st_rendezvous_fd(const struct st_rendezvous *rendezvous); /* readable when there is work */
+const char *st_rendezvous_path(const struct st_rendezvous *rendezvous);
+const char *st_rendezvous_abstract(const struct st_rendezvous *rendezvous);
+const char *st_rendezvous_token(const struct st_rendezvous *rendezvous); /* 32 hex digits */
+uint64_t st_rendezvous_refused(const struct st_rendezvous *rendezvous);
+
+/* The next process that said hello; false when there is none now. */
+bool st_rendezvous_next(struct st_rendezvous *rendezvous, uint64_t now_ns,
+			struct st_arrival *arrival);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of one collection, shared by the files that run it: collect.c (from start to end), loop.c
+ * (while the program runs) and result_json.c (what is said of it). Nobody else includes this.
+ */
+#ifndef ST_COLLECT_LAUNCH_RUN_H
+#define ST_COLLECT_LAUNCH_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/launch/clock.h"
+#include "collect/launch/collect.h"
+#include "collect/launch/drain.h"
+#include "collect/launch/followed.h"
+#include "collect/launch/signals.h"
+#include "collect/launch/spawn.h"
+
+struct st_family;
+struct st_rendezvous;
+struct st_store_writer;
+
+enum { ST_RUN_ERRORS_MAX = 8, ST_RUN_ERROR_BYTES = 512 };
+
+struct st_run {
+	const struct st_collect_config *config;
+	struct st_collect_outcome *out;
+	struct st_store_writer *writer;
+	struct st_rendezvous *rendezvous;
+	struct st_family *family;
+	struct st_signals signals;
+	struct st_spawn spawn;
+	struct st_drain_shared shared;
+	struct st_followed_table followed;
+	int epoll_fd;
+	char *collector, *program;
+
+	enum st_clock clock;
+	struct st_clock_pair start, last; /* last: the newest pair */
+	uint64_t ticks_per_second;
+	uint64_t start_wall_ns;
+	double pair_cost_ns;
+
+	/* CLOCK_MONOTONIC_RAW */
+	uint64_t program_began_ns, program_ended_ns, stopped_ns, second_ns;
+	bool started, child_gone;
+	int wait_status;
+	bool paused;		 /* since the start, and nobody has resumed yet */
+	bool resumed;		 /* by -resume-after */
+	bool stopped;		 /* nothing is collected any more */
+	bool finished;		 /* all chunks are written */
+	bool abandoned;		 /* the third Ctrl-C: not even the status is waited for */
+	const char *stop_reason; /* "" while collecting */
+	unsigned int interrupts;
+	uint32_t left_running;
+	bool told_failure;
+
+	char errors[ST_RUN_ERRORS_MAX][ST_RUN_ERROR_BYTES];
+	unsigned int error_count;
+};
+
+/* collect.c */
+void st_run_say(struct st_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Kept for result.json. */
+void st_run_error(struct st_run *run, const char *text);
+/* Ends collecting, not the program. */
+void st_run_stop(struct st_run *run, const char *reason);
+/* Everything to disk; after it only result.json is still written. */
+void st_run_finish(struct st_run *run);
+/* A record about the whole family. */
+void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind);
+
+/* A collector of another build said hello: its process is not recorded. */
+void st_run_other_build(struct st_run *run, pid_t pid);
+
+/* loop.c: until the program is gone and nobody records any more. */
+void st_run_loop(struct st_run *run);
+
+/* result_json.c */
+void st_run_write_json(struct st_run *run);
+
+#endif
