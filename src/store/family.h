@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The family of a label: its name with each run of digits folded to '*', so that iteration_0,
+ * iteration_1 … are one row.
+ */
+#ifndef ST_STORE_FAMILY_H
+#define ST_STORE_FAMILY_H
+
+#include <stdbool.h>
+
+#include "store/result.h"
+#include "store/text_table.h"
+
+bool st_family_of(struct st_text_table *texts, st_string_id name, st_string_id *out);
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Second pass: every record of every chunk, once, into the columns. A begin takes the next row of its
+// track; an end fills in that row's end. Each track has its own stack of open slices.
+#include "store/index_build.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/chunk.h"
+#include "format/ring_record.h"
+#include "format/slices.h"
+#include "store/model.h"
+#include "store/source.h"
+
+enum {
+	/* How far down an end looks for a slice of its domain. Real mixtures are a few deep; without a
+	 * bound a hostile trace would cost the square of its size. */
+	SEARCH_DEPTH_MAX = 4096,
+	PROGRESS_CHUNKS = 256,
+};
+
+static bool push(struct st_track_state *track, uint32_t row, uint32_t domain)
+{
+	if (track->depth == track->stack_capacity) {
+		uint32_t capacity = track->stack_capacity ? track->stack_capacity * 2 : 64;
+		void *grown = realloc(track->stack, (size_t)capacity * sizeof(*track->stack));
+
+		if (!grown)
+			return false;
+		track->stack = grown;
+		track->stack_capacity = capacity;
+	}
+	track->stack[track->depth++] = (struct st_open_slice){.row = row, .domain = domain};
+	return true;
+}
+
+static void take_begin(struct st_index_builder *builder, struct st_track_state *track,
+		       const struct st_slice_record *record, int64_t ns)
+{
+	struct st_index_columns *columns = &builder->index->columns;
+	uint32_t row = track->next_row++;
+	uint32_t parent = track->depth ? track->stack[track->depth - 1].row : ST_NO_ROW;
+	uint32_t label =
+		st_index_label_of(builder, track->process_id, record->domain, record->name);
+
+	if (label == ST_ID_NONE || !push(track, row, record->domain)) {
+		builder->no_memory = true;
+		return;
+	}
+	columns->begin_ns[row] = ns;
+	columns->label[row] = label;
+	columns->track[row] = track->final;
+	columns->parent[row] = parent;
+	columns->depth[row] = 0;
+	if (parent != ST_NO_ROW)
+		columns->depth[row] = columns->depth[parent] == UINT16_MAX
+					      ? UINT16_MAX
+					      : (uint16_t)(columns->depth[parent] + 1);
+	columns->flags[row] = record->flags & ST_BEGIN_CLIPPED ? ST_SLICE_CLIPPED : 0;
+}
+
+static void close_row(struct st_index_builder *builder, uint32_t row, int64_t ns, uint16_t flags)
+{
+	struct st_index_columns *columns = &builder->index->columns;
+
+	columns->end_ns[row] = ns < columns->begin_ns[row] ? columns->begin_ns[row] : ns;
+	columns->flags[row] |= flags;
+}
+
+/* The end of a domain that is not on top of the stack. */
+static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,
+			   uint32_t domain, int64_t ns)
+{
+	uint32_t lowest = track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
+	uint32_t at = track->depth - 1; /* none of its domain: the innermost */
+
+	for (uint32_t i = track->depth; i > lowest; i--) {
+		if (track->stack[i - 1].domain == domain) {
+			at = i - 1;
+			break;
+		}
+	}
+	close_row(builder, track->stack[at].row, ns, ST_SLICE_MISMATCHED);
+	track->depth--;
+	memmove(&track->stack[at], &track->stack[at + 1],
+		(track->depth - at) * sizeof(*track->stack));
+}
+
+static void take_end(struct st_index_builder *builder, struct st_track_state *track,
+		     uint32_t domain, int64_t ns)
+{
+	if (!track->depth) {
+		track->unmatched_ends++;
+	} else if (track->stack[track->depth - 1].domain == domain) {
+		track->depth--;
+		close_row(builder, track->stack[track->depth].row, ns, 0);
+	} else {
+		take_mixed_end(builder, track, domain, ns);
+	}
+}
+
+static void close_all(struct st_index_builder *builder, struct st_track_state *track, int64_t ns)
+{
+	while (track->depth)
+		close_row(builder, track->stack[--track->depth].row, ns, ST_SLICE_UNFINISHED);
+}
+
+static void take_pause(struct st_index_builder *builder, struct st_track_state *track,
+		       const struct st_slice_record *record, int64_t ns)
+{
+	struct st_pause_event event = {
+		.process_id = track->process_id, .kind = (uint32_t)record->mark, .ns = ns};
+
+	/* Those of the family are in the definitions. */
+	if (record->value == 0 && !builder->decoded_before &&
+	    !st_pauses_add_event(&builder->meta->pauses, event))
+		builder->no_memory = true;
+}
+
+static void take_mark(struct st_index_builder *builder, struct st_track_state *track,
+		      const struct st_slice_record *record, int64_t ns)
+{
+	switch (record->mark) {
+	case ST_MARK_UNMATCHED_END:
+		track->unmatched_ends++;
+		break;
+	case ST_MARK_LOST:
+		track->lost += record->value;
+		break;
+	case ST_MARK_PAUSE:
+	case ST_MARK_RESUME:
+	case ST_MARK_DETACH:
+		take_pause(builder, track, record, ns);
+		break;
+	case ST_MARK_TRACK_END:
+		close_all(builder, track, ns);
+		track->end_ns = ns;
+		track->has_end = true;
+		break;
+	}
+}
+
+static void note_damage(struct st_index_builder *builder, const struct st_chunk_ref *ref,
+			const struct st_chunk_header *header, const struct st_error *why)
+{
+	if (builder->decoded_before)
+		return;
+	builder->meta->damaged_chunks++;
+	builder->meta->damaged_bytes += sizeof(*header) + header->packed_bytes;
+	st_notes_add(&builder->meta->notes, "%s: the chunk at byte %zu is damaged: %s",
+		     builder->request->source->segments[ref->segment].name, ref->offset, why->text);
+}
+
+/* Records up to the end or to damage; returns the number of begins among them. */
+static uint32_t decode_records(struct st_index_builder *builder, const struct st_chunk_ref *ref,
+			       struct st_slice_decoder *decoder, struct st_error *why)
+{
+	struct st_track_state *track = &builder->tracks[ref->track];
+	struct st_slice_record record;
+	uint32_t begins = 0;
+
+	while (st_slice_decoder_next(decoder, &record, why) && !builder->no_memory) {
+		int64_t ns =
+			st_clock_map_ns(&builder->meta->clock, &track->clock_hint, record.time);
+
+		if (ns < track->last_ns)
+			ns = track->last_ns;
+		track->last_ns = ns;
+		if (record.op == ST_SLICE_BEGIN) {
+			if (begins == ref->begins) {
+				/* After a first try that is where the damage began: no news. */
+				st_error_set(why, ST_ECORRUPT, 0, "more begins than it says");
+				break;
+			}
+			begins++;
+			take_begin(builder, track, &record, ns);
+		} else if (record.op == ST_SLICE_END) {
+			take_end(builder, track, record.domain, ns);
+		} else {
+			take_mark(builder, track, &record, ns);
+		}
+	}
+	return begins;
+}
+
+/* True when the chunk made the rows it promised; else ref->begins becomes what it really holds. */
+static bool decode_chunk(struct st_index_builder *builder, struct st_chunk_ref *ref)
+{
+	const struct st_source_file *file = &builder->request->source->segments[ref->segment];
+	const uint8_t *data = file->data + ref->offset;
+	struct st_slice_decoder decoder;
+	struct st_chunk_header header;
+	struct st_error why = {.status = ST_OK};
+	uint32_t begins = 0;
+	bool complete;
+
+	/* Checked in the first pass; a file that changes under us is only read within its bounds. */
+	memcpy(&header, data, sizeof(header));
+	if (header.packed_bytes > file->size_bytes - ref->offset - sizeof(header))
+		header.packed_bytes = 0;
+	if (st_unpacker_read(builder->unpacker, &header, data + sizeof(header), &builder->raw,
+			     &why) == ST_OK &&
+	    st_slice_decoder_init(&decoder, &header, builder->raw.data, builder->raw.size_bytes,
+				  &why) == ST_OK)
+		begins = decode_records(builder, ref, &decoder, &why);
+	if (why.status)
+		note_damage(builder, ref, &header, &why);
+	complete = begins == ref->begins;
+	ref->begins = begins;
+	return complete;
+}
+
+/* Where open slices end when nobody says: with the thread, the process, or what is known. */
+static int64_t end_of_track(struct st_index_builder *builder, struct st_track_state *track)
+{
+	const struct st_model *model = builder->request->model;
+	uint32_t process = st_id_map_get(&model->process_index, track->process_id), hint = 0;
+	int64_t ns = builder->meta->last_ns;
+
+	if (track->has_end)
+		ns = track->end_ns;
+	else if (process != ST_ID_NONE && model->more[process].has_end)
+		ns = st_clock_map_ns(&builder->meta->clock, &hint, model->more[process].end_ticks);
+	return ns < track->last_ns ? track->last_ns : ns;
+}
+
+static void end_tracks(struct st_index_builder *builder)
+{
+	for (uint32_t i = 0; i < builder->track_count; i++) {
+		struct st_track_state *track = &builder->tracks[i];
+		struct st_index_track *out = &builder->meta->tracks[track->final];
+		uint32_t hint = 0;
+
+		out->last_ns = end_of_track(builder, track);
+		out->first_ns = st_clock_map_ns(&builder->meta->clock, &hint, track->first_ticks);
+		if (out->last_ns < out->first_ns)
+			out->last_ns = out->first_ns;
+		out->lost = track->lost;
+		out->unmatched_ends = track->unmatched_ends;
+		close_all(builder, track, out->last_ns);
+	}
+}
+
+enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chunks,
+			       struct st_error *err)
+{
+	const struct st_result_options *options = builder->request->options;
+
+	*short_chunks = false;
+	for (uint32_t i = 0; i < builder->ref_count && !builder->no_memory; i++) {
+		if (!decode_chunk(builder, &builder->refs[i]))
+			*short_chunks = true;
+		if (options && options->progress && i % PROGRESS_CHUNKS == 0)
+			options->progress(options->progress_arg, (double)i / builder->ref_count,
+					  "indexing");
+	}
+	if (builder->no_memory)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory while building the index");
+	end_tracks(builder);
+	return ST_OK;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Creates, completes, checks and maps index.strata (store/index_map.h). Space is allocated before it
+// is mapped, because writing into a mapping of a full disk is a signal, not an error.
+#include "store/index_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "format/chunk.h"
+#include "store/source.h"
+
+enum {
+	HEAD_OFFSET = sizeof(struct st_chunk_header) + sizeof(struct st_file_head),
+	COLUMNS_OFFSET = 4096,
+	COLUMN_ALIGN = 64,
+	TAIL_BYTES = 4096,
+	META_MAX_BYTES = INT32_MAX,
+};
+
+static const char index_name[] = "index.strata";
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + COLUMN_ALIGN - 1) & ~(size_t)(COLUMN_ALIGN - 1);
+}
+
+/* Points the columns into the map; returns the offset behind the last one. */
+static size_t place_columns(struct st_index_columns *columns, uint8_t *map, uint32_t row_count)
+{
+	size_t at = COLUMNS_OFFSET, wide = aligned((size_t)row_count * 8);
+	size_t middle = aligned((size_t)row_count * 4), narrow = aligned((size_t)row_count * 2);
+
+	if (!map)
+		return at + 3 * wide + 3 * middle + 2 * narrow;
+	columns->begin_ns = (int64_t *)(void *)(map + at);
+	columns->end_ns = (int64_t *)(void *)(map + (at += wide));
+	columns->self_ns = (uint64_t *)(void *)(map + (at += wide));
+	columns->label = (uint32_t *)(void *)(map + (at += wide));
+	columns->track = (uint32_t *)(void *)(map + (at += middle));
+	columns->parent = (uint32_t *)(void *)(map + (at += middle));
+	columns->depth = (uint16_t *)(void *)(map + (at += middle));
+	columns->flags = (uint16_t *)(void *)(map + (at += narrow));
+	return at + narrow;
+}
+
+static uint32_t tail_crc(const struct st_source_file *file)
+{
+	size_t bytes = file->size_bytes < TAIL_BYTES ? file->size_bytes : TAIL_BYTES;
+
+	return bytes ? st_crc32c(0, file->data + file->size_bytes - bytes, bytes) : 0;
+}
+
+struct st_index_key st_index_key_of(const struct st_source *source)
+{
+	struct st_index_key key = {.builder = ST_INDEX_BUILDER};
+
+	key.definitions_bytes = source->definitions.size_bytes;
+	key.definitions_last_crc = tail_crc(&source->definitions);
+	key.segment_count = source->segment_count;
+	for (uint32_t i = 0; i < source->segment_count; i++) {
+		key.trace_bytes += source->segments[i].size_bytes;
+		key.trace_last_crc ^= tail_crc(&source->segments[i]) + i;
+	}
+	return key;
+}
+
+static uint32_t head_crc(struct st_index_head head)
+{
+	head.head_crc = 0;
+	return st_crc32c(0, &head, sizeof(head));
+}
+
+static bool check_map(struct st_index *index, const struct st_index_key *key)
+{
+	struct st_index_head head;
+	struct st_chunk_header chunk;
+	size_t end;
+
+	if (index->map_bytes < COLUMNS_OFFSET ||
+	    st_chunk_check(index->map, HEAD_OFFSET, &chunk, NULL) || chunk.type != ST_CHUNK_FILE)
+		return false;
+	memcpy(&head, index->map + HEAD_OFFSET, sizeof(head));
+	if (head.head_crc != head_crc(head) || memcmp(&head.key, key, sizeof(*key)) != 0)
+		return false;
+	end = place_columns(NULL, NULL, head.row_count);
+	if (head.meta_offset != end || end > index->map_bytes ||
+	    head.meta_bytes != index->map_bytes - end)
+		return false;
+	index->row_count = head.row_count;
+	place_columns(&index->columns, index->map, head.row_count);
+	index->meta = index->map + end;
+	index->meta_bytes = (size_t)head.meta_bytes;
+	return st_crc32c(0, index->meta, index->meta_bytes) == head.meta_crc &&
+	       st_crc32c(0, index->map + COLUMNS_OFFSET, end - COLUMNS_OFFSET) == head.columns_crc;
+}
+
+bool st_index_load(struct st_index *index, int dir_fd, const struct st_index_key *key)
+{
+	struct stat about;
+	void *map = MAP_FAILED;
+	int fd = -1;
+
+	memset(index, 0, sizeof(*index));
+	index->fd = index->dir_fd = -1;
+	if (dir_fd >= 0)
+		fd = openat(dir_fd, index_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= COLUMNS_OFFSET)
+		map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return false;
+	index->map = map;
+	index->map_bytes = (size_t)about.st_size;
+	if (check_map(index, key))
+		return true;
+	st_index_close(index);
+	return false;
+}
+
+static void drop_file(struct st_index *index)
+{
+	if (index->fd >= 0)
+		close(index->fd);
+	index->fd = -1;
+	if (index->temporary_name[0])
+		unlinkat(index->dir_fd, index->temporary_name, 0);
+	index->temporary_name[0] = '\0';
+}
+
+/* A file of that size with all its blocks there, or nothing. */
+static void create_file(struct st_index *index, size_t bytes)
+{
+	snprintf(index->temporary_name, sizeof(index->temporary_name), ".%s.%ld", index_name,
+		 (long)getpid());
+	index->fd = openat(index->dir_fd, index->temporary_name,
+			   O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (index->fd < 0) {
+		index->temporary_name[0] = '\0';
+		return;
+	}
+	if (fallocate(index->fd, 0, 0, (off_t)bytes) != 0)
+		drop_file(index);
+}
+
+enum st_status st_index_create(struct st_index *index, int dir_fd, uint32_t row_count,
+			       struct st_error *err)
+{
+	size_t bytes = place_columns(NULL, NULL, row_count);
+	void *map;
+
+	memset(index, 0, sizeof(*index));
+	index->fd = -1;
+	index->dir_fd = dir_fd;
+	index->row_count = row_count;
+	if (dir_fd >= 0)
+		create_file(index, bytes);
+	if (index->fd < 0) {
+		index->fd = memfd_create(index_name, MFD_CLOEXEC);
+		if (index->fd < 0 || ftruncate(index->fd, (off_t)bytes) != 0) {
+			st_error_set(err, ST_EIO, errno, "cannot make room for the index");
+			goto fail;
+		}
+	}
+	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, index->fd, 0);
+	if (map == MAP_FAILED) {
+		st_error_set(err, ST_ENOMEM, errno, "cannot map an index of %zu bytes", bytes);
+		goto fail;
+	}
+	index->map = map;
+	index->map_bytes = bytes;
+	place_columns(&index->columns, index->map, row_count);
+	return ST_OK;
+fail:
+	drop_file(index);
+	return err ? err->status : ST_EIO;
+}
+
+static bool write_at(int fd, const void *data, size_t size_bytes, off_t offset)
+{
+	const uint8_t *at = data;
+
+	while (size_bytes) {
+		ssize_t n = pwrite(fd, at, size_bytes, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		size_bytes -= (size_t)n;
+		offset += n;
+	}
+	return true;
+}
+
+static bool write_heads(struct st_index *index, const struct st_file_head *file_head,
+			const struct st_index_head *index_head)
+{
+	struct st_chunk_header chunk = {.type = ST_CHUNK_FILE, .record_count = 1};
+	struct st_file_head head = *file_head;
+	struct st_packer *packer = NULL;
+	struct st_buf out;
+	bool ok = false;
+
+	head.file_kind = ST_FILE_INDEX;
+	head.segment = 0;
+	st_buf_init(&out, COLUMNS_OFFSET);
+	/* A head that packs would not end where the index head begins; it never does by its size. */
+	if (st_packer_create(&packer, NULL) == ST_OK &&
+	    st_packer_append(packer, &chunk, &head, sizeof(head), &out, NULL) == ST_OK &&
+	    out.size_bytes <= HEAD_OFFSET) {
+		memcpy(index->map, out.data, out.size_bytes);
+		memcpy(index->map + HEAD_OFFSET, index_head, sizeof(*index_head));
+		ok = true;
+	}
+	st_packer_destroy(packer);
+	st_buf_fini(&out);
+	return ok;
+}
+
+void st_index_commit(struct st_index *index, const struct st_index_key *key,
+		     const struct st_file_head *head, const void *meta, size_t meta_bytes)
+{
+	struct st_index_head index_head = {.key = *key,
+					   .row_count = index->row_count,
+					   .meta_offset = index->map_bytes,
+					   .meta_bytes = meta_bytes};
+
+	if (index->temporary_name[0] && meta_bytes <= META_MAX_BYTES &&
+	    write_at(index->fd, meta, meta_bytes, (off_t)index->map_bytes)) {
+		index_head.meta_crc = st_crc32c(0, meta, meta_bytes);
+		index_head.columns_crc = st_crc32c(0, index->map + COLUMNS_OFFSET,
+						   index->map_bytes - COLUMNS_OFFSET);
+		index_head.head_crc = head_crc(index_head);
+		if (write_heads(index, head, &index_head) &&
+		    renameat(index->dir_fd, index->temporary_name, index->dir_fd, index_name) == 0)
+			index->temporary_name[0] = '\0';
+	}
+	drop_file(index);
+	mprotect(index->map, index->map_bytes, PROT_READ);
+}
+
+void st_index_close(struct st_index *index)
+{
+	if (!index)
+		return;
+	drop_file(index);
+	if (index->map)
+		munmap(index->map, index->map_bytes);
+	memset(index, 0, sizeof(*index));
+	index->fd = index->dir_fd = -1;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who and what: everything definitions.strata says, and the texts of an open result. The trace is not
+ * looked at here; the index builder asks this model what the ids in the trace mean.
+ */
+#ifndef ST_STORE_MODEL_H
+#define ST_STORE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "format/chunk.h"
+#include "format/definitions.h"
+#include "store/id_map.h"
+#include "store/notes.h"
+#include "store/result.h"
+#include "store/text_table.h"
+
+struct st_source;
+
+/* What the files say of a process beyond struct st_process; the same index. */
+struct st_process_more {
+	bool is_defined, has_end, has_loss;
+	uint32_t parent_id;
+	uint64_t first_ticks, end_ticks;
+	uint32_t ancestor_id; /* ST_DEF_INHERIT; 0: none */
+	uint32_t inherited_strings, inherited_domains;
+	struct st_text arguments; /* joined by NUL; kept in the text table */
+};
+
+struct st_thread_definition {
+	uint32_t process_id, track_id, tid;
+	bool is_defined;
+	uint64_t first_ticks;
+	struct st_loss loss;
+};
+
+struct st_control { /* ST_DEF_FAMILY_CONTROL */
+	uint64_t ticks;
+	uint32_t kind;
+};
+
+struct st_model {
+	/* Ids of texts are kept in the index, so they must follow from definitions.strata alone; what
+	 * result.json says lies apart. */
+	struct st_text_table texts, info_texts;
+	struct st_notes notes;
+	struct st_process *processes;
+	struct st_process_more *more;
+	uint32_t process_count, process_capacity;
+	struct st_id_map process_index;
+	struct st_id_map strings, domains; /* (process id, id) -> text */
+	struct st_thread_definition *threads;
+	uint32_t thread_count, thread_capacity;
+	struct st_id_map thread_index; /* (process id, track id) */
+	struct st_id_map thread_names; /* (process id, tid) -> text */
+	struct st_not_entered_program *not_entered;
+	uint64_t *not_entered_ticks;
+	uint32_t not_entered_count, not_entered_capacity;
+	struct st_id_map not_entered_index; /* (executable, reason) */
+	struct st_control *controls;
+	uint32_t control_count, control_capacity;
+	struct st_file_head head; /* of the first file that has a good one */
+	bool has_head;
+	uint64_t last_ticks; /* the latest time in the definitions */
+	uint64_t damaged_chunks, damaged_bytes;
+};
+
+bool st_model_init(struct st_model *model);
+void st_model_fini(struct st_model *model);
+/* Reads definitions.strata. Only a newer version or no memory is a failure. */
+enum st_status st_model_load(struct st_model *model, const struct st_source *source, bool growing,
+			     struct st_error *err);
+
+/* Index of a process by its id in the files, made up with a name that says so if nothing defines it;
+ * ST_ID_NONE: no memory. */
+uint32_t st_model_process(struct st_model *model, uint32_t process_id);
+struct st_thread_definition *st_model_thread(struct st_model *model, uint32_t process_id,
+					     uint32_t track_id, bool add);
+/* What a name or domain id of a process means, through what it inherits. False: nobody defines it. */
+bool st_model_string(const struct st_model *model, uint32_t process_id, uint32_t id,
+		     st_string_id *out);
+bool st_model_domain(const struct st_model *model, uint32_t process_id, uint32_t id,
+		     st_string_id *out);
+/* Takes a file head as the one of the result, unless one is known. False: of another result. */
+bool st_model_offer_head(struct st_model *model, const struct st_file_head *head);
+st_string_id st_model_add_text(struct st_model *model, const char *text);
+
+/* process_name.c: name and command line for people, from arguments joined by NUL and executable. */
+bool st_process_describe(struct st_text_table *texts, struct st_text arguments,
+			 struct st_process *process);
+
+#endif

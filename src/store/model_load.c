@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fills the model from definitions.strata: one function per kind of record. Records are read with the
+// bounded cursor; one that is too short for its fields is counted as damage and left out.
+#include "store/model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/slices.h"
+#include "store/segment.h"
+#include "store/source.h"
+
+enum { LIST_MAX = 1 << 20 };
+
+struct load {
+	struct st_model *model;
+	uint32_t process_id; /* of the chunk */
+	bool no_memory;
+};
+
+static void saw_time(struct load *load, uint64_t ticks)
+{
+	if (ticks > load->model->last_ticks)
+		load->model->last_ticks = ticks;
+}
+
+static st_string_id keep_text(struct load *load, struct st_text text)
+{
+	st_string_id id;
+
+	if (!st_text_table_add(&load->model->texts, text.bytes, text.size_bytes, &id))
+		load->no_memory = true;
+	return id;
+}
+
+/* The process of the chunk; sets *index. False: no memory. */
+static bool find_process(struct load *load, uint32_t *index)
+{
+	*index = st_model_process(load->model, load->process_id);
+	if (*index == ST_ID_NONE)
+		load->no_memory = true;
+	return *index != ST_ID_NONE;
+}
+
+static void load_process(struct load *load, struct st_cursor *body)
+{
+	struct st_model *model = load->model;
+	uint32_t pid = st_cursor_u32(body), parent_id = st_cursor_u32(body);
+	uint32_t incarnation, flags, index;
+	uint64_t first_ticks;
+	struct st_text arguments, executable;
+	struct st_process *process;
+
+	st_cursor_u64(body); /* start_time: tells processes apart while recording, not later */
+	incarnation = st_cursor_u32(body);
+	flags = st_cursor_u32(body);
+	first_ticks = st_cursor_u64(body);
+	arguments = st_cursor_text(body);
+	executable = st_cursor_text(body);
+	if (body->failed || !find_process(load, &index))
+		return;
+	process = &model->processes[index];
+	process->pid = pid;
+	process->incarnation = incarnation;
+	process->flags = flags;
+	process->executable = keep_text(load, executable);
+	model->more[index].is_defined = true;
+	model->more[index].parent_id = parent_id;
+	model->more[index].first_ticks = first_ticks;
+	model->more[index].arguments = st_text_table_get(&model->texts, keep_text(load, arguments));
+	saw_time(load, first_ticks);
+	if (!st_process_describe(&model->texts, model->more[index].arguments, process))
+		load->no_memory = true;
+}
+
+static void load_process_end(struct load *load, struct st_cursor *body)
+{
+	uint64_t ticks = st_cursor_u64(body);
+	uint32_t how = st_cursor_u32(body), status = st_cursor_u32(body), index;
+
+	if (body->failed || !find_process(load, &index))
+		return;
+	load->model->processes[index].end = (enum st_process_end)how;
+	load->model->processes[index].wait_status = (int)status;
+	load->model->more[index].has_end = true;
+	load->model->more[index].end_ticks = ticks;
+	saw_time(load, ticks);
+}
+
+static void load_name(struct load *load, struct st_id_map *map, struct st_cursor *body)
+{
+	uint32_t id = st_cursor_u32(body);
+	struct st_text text = st_cursor_text(body);
+
+	if (body->failed)
+		return;
+	if (!st_id_map_put(map, st_id_pair(load->process_id, id), keep_text(load, text)))
+		load->no_memory = true;
+}
+
+static void load_inherit(struct load *load, struct st_cursor *body)
+{
+	uint32_t ancestor_id = st_cursor_u32(body), strings = st_cursor_u32(body);
+	uint32_t domains = st_cursor_u32(body), index;
+
+	if (body->failed || !find_process(load, &index))
+		return;
+	load->model->more[index].ancestor_id = ancestor_id;
+	load->model->more[index].inherited_strings = strings;
+	load->model->more[index].inherited_domains = domains;
+}
+
+static void load_thread(struct load *load, struct st_cursor *body)
+{
+	uint32_t track_id = st_cursor_u32(body), tid = st_cursor_u32(body);
+	uint64_t first_ticks = st_cursor_u64(body);
+	struct st_thread_definition *thread;
+
+	if (body->failed)
+		return;
+	thread = st_model_thread(load->model, load->process_id, track_id, true);
+	if (!thread) {
+		load->no_memory = true;
+		return;
+	}
+	thread->is_defined = true;
+	thread->tid = tid;
+	thread->first_ticks = first_ticks;
+	saw_time(load, first_ticks);
+}
+
+static void load_loss(struct load *load, struct st_cursor *body)
+{
+	uint32_t track_id = st_cursor_u32(body), index;
+	struct st_loss loss;
+	struct st_thread_definition *thread;
+
+	loss.slices_dropped = st_cursor_u64(body);
+	loss.unmatched_ends = st_cursor_u64(body);
+	loss.no_slot = st_cursor_u64(body);
+	loss.labels_cut = st_cursor_u64(body);
+	loss.labels_unknown = st_cursor_u64(body);
+	loss.suspect = st_cursor_u64(body);
+	if (body->failed)
+		return;
+	if (!track_id) {
+		if (find_process(load, &index)) {
+			load->model->processes[index].loss = loss;
+			load->model->more[index].has_loss = true;
+		}
+		return;
+	}
+	thread = st_model_thread(load->model, load->process_id, track_id, true);
+	if (!thread)
+		load->no_memory = true;
+	else
+		thread->loss = loss;
+}
+
+static bool grow_not_entered(struct st_model *model)
+{
+	uint32_t capacity = model->not_entered_capacity ? model->not_entered_capacity * 2 : 8;
+	void *grown;
+
+	grown = realloc(model->not_entered, capacity * sizeof(*model->not_entered));
+	if (!grown)
+		return false;
+	model->not_entered = grown;
+	grown = realloc(model->not_entered_ticks, capacity * sizeof(*model->not_entered_ticks));
+	if (!grown)
+		return false;
+	model->not_entered_ticks = grown;
+	model->not_entered_capacity = capacity;
+	return true;
+}
+
+static void load_not_entered(struct load *load, struct st_cursor *body)
+{
+	struct st_model *model = load->model;
+	struct st_not_entered_program program = {.count = 1};
+	uint64_t ticks, key;
+	uint32_t known;
+
+	program.pid = st_cursor_u32(body);
+	program.reason = (enum st_not_entered)st_cursor_u32(body);
+	ticks = st_cursor_u64(body);
+	program.executable = keep_text(load, st_cursor_text(body));
+	program.command = keep_text(load, st_cursor_text(body));
+	if (body->failed)
+		return;
+	saw_time(load, ticks);
+	key = st_id_pair(program.executable, (uint32_t)program.reason);
+	known = st_id_map_get(&model->not_entered_index, key);
+	if (known != ST_ID_NONE) {
+		model->not_entered[known].count++;
+		return;
+	}
+	if (model->not_entered_count >= LIST_MAX ||
+	    (model->not_entered_count == model->not_entered_capacity && !grow_not_entered(model)) ||
+	    !st_id_map_put(&model->not_entered_index, key, model->not_entered_count)) {
+		load->no_memory = true;
+		return;
+	}
+	model->not_entered_ticks[model->not_entered_count] = ticks;
+	model->not_entered[model->not_entered_count++] = program;
+}
+
+static void load_note(struct load *load, struct st_cursor *body)
+{
+	uint32_t severity = st_cursor_u32(body);
+	uint64_t ticks = st_cursor_u64(body);
+	struct st_text text = st_cursor_text(body);
+
+	if (body->failed)
+		return;
+	saw_time(load, ticks);
+	if (severity)
+		st_notes_add(&load->model->notes, "%.*s",
+			     text.size_bytes > ST_NOTE_BYTES_MAX ? ST_NOTE_BYTES_MAX
+								 : (int)text.size_bytes,
+			     text.bytes);
+}
+
+static void load_control(struct load *load, struct st_cursor *body)
+{
+	struct st_model *model = load->model;
+	struct st_control control = {.ticks = st_cursor_u64(body), .kind = st_cursor_u32(body)};
+
+	if (body->failed || model->control_count >= LIST_MAX)
+		return;
+	if (model->control_count == model->control_capacity) {
+		uint32_t capacity = model->control_capacity ? model->control_capacity * 2 : 8;
+		void *grown = realloc(model->controls, capacity * sizeof(control));
+
+		if (!grown) {
+			load->no_memory = true;
+			return;
+		}
+		model->controls = grown;
+		model->control_capacity = capacity;
+	}
+	model->controls[model->control_count++] = control;
+	saw_time(load, control.ticks);
+}
+
+static void load_thread_name(struct load *load, struct st_cursor *body)
+{
+	load_name(load, &load->model->thread_names, body);
+}
+
+static void load_record(struct load *load, enum st_definition_type type, struct st_cursor *body)
+{
+	switch (type) {
+	case ST_DEF_PROCESS:
+		load_process(load, body);
+		break;
+	case ST_DEF_PROCESS_END:
+		load_process_end(load, body);
+		break;
+	case ST_DEF_STRING:
+		load_name(load, &load->model->strings, body);
+		break;
+	case ST_DEF_DOMAIN:
+		load_name(load, &load->model->domains, body);
+		break;
+	case ST_DEF_INHERIT:
+		load_inherit(load, body);
+		break;
+	case ST_DEF_THREAD:
+		load_thread(load, body);
+		break;
+	case ST_DEF_THREAD_NAME:
+		load_thread_name(load, body);
+		break;
+	case ST_DEF_LOSS:
+		load_loss(load, body);
+		break;
+	case ST_DEF_NOT_ENTERED:
+		load_not_entered(load, body);
+		break;
+	case ST_DEF_NOTE:
+		load_note(load, body);
+		break;
+	case ST_DEF_FAMILY_CONTROL:
+		load_control(load, body);
+		break;
+	}
+}
+
+/* False when a record did not have the fields it must have, or the last one was cut off. */
+static bool load_records(struct load *load, const struct st_buf *raw)
+{
+	struct st_cursor payload = {.at = raw->data, .end = raw->data + raw->size_bytes}, body;
+	enum st_definition_type type;
+	bool good = true;
+
+	while (st_definition_next(&payload, &type, &body) && !load->no_memory) {
+		load_record(load, type, &body);
+		good = good && !body.failed;
+	}
+	return good && !payload.failed;
+}
+
+static void load_head(struct st_model *model, const struct st_buf *raw)
+{
+	struct st_file_head head;
+
+	if (raw->size_bytes < sizeof(head))
+		return;
+	memcpy(&head, raw->data, sizeof(head));
+	if (head.file_kind == ST_FILE_DEFINITIONS)
+		st_model_offer_head(model, &head);
+}
+
+static void load_chunk(struct load *load, struct st_walk *walk, const struct st_chunk_view *view,
+		       const struct st_buf *raw)
+{
+	struct st_error why = {0};
+
+	if (view->header.type == ST_CHUNK_FILE) {
+		load_head(load->model, raw);
+	} else if (view->header.type == ST_CHUNK_DEFINITIONS) {
+		load->process_id = view->header.process;
+		if (load_records(load, raw) || load->no_memory)
+			return;
+		st_error_set(&why, ST_ECORRUPT, 0, "a definition in it is cut off");
+		st_walk_reject(walk, view, &why);
+	}
+}
+
+static void resolve_parents(struct st_model *model)
+{
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		uint32_t parent_id = model->more[i].parent_id;
+
+		if (parent_id && parent_id != model->processes[i].id)
+			model->processes[i].parent =
+				st_id_map_get(&model->process_index, parent_id);
+	}
+}
+
+enum st_status st_model_load(struct st_model *model, const struct st_source *source, bool growing,
+			     struct st_error *err)
+{
+	const struct st_source_file *file = &source->definitions;
+	struct load load = {.model = model};
+	struct st_unpacker *unpacker = NULL;
+	struct st_chunk_view view;
+	struct st_walk walk;
+	struct st_buf raw;
+	enum st_status status = st_unpacker_create(&unpacker, err);
+
+	if (status)
+		return status;
+	st_buf_init(&raw, (size_t)ST_CHUNK_RAW_MAX + 1);
+	st_walk_init(&walk, file->name, file->data, file->size_bytes, &model->notes);
+	walk.growing = growing;
+	while (!load.no_memory && (status = st_walk_next(&walk, &view, err)) == ST_OK) {
+		struct st_error why = {0};
+
+		if (st_unpacker_read(unpacker, &view.header, view.packed, &raw, &why))
+			st_walk_reject(&walk, &view, &why);
+		else
+			load_chunk(&load, &walk, &view, &raw);
+	}
+	model->damaged_chunks += walk.damaged_chunks;
+	model->damaged_bytes += walk.damaged_bytes;
+	resolve_parents(model);
+	st_buf_fini(&raw);
+	st_unpacker_destroy(unpacker);
+	if (load.no_memory)
+		return st_error_set(err, ST_ENOMEM, 0, "%s: out of memory for its definitions",
+				    file->name);
+	return status == ST_ENOTFOUND ? ST_OK : status;
+}
