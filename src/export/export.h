@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 
+struct st_buf;
 struct st_report;
 struct st_result;
 
@@ -18,7 +19,10 @@ struct st_sink;
 /* path "-" is standard output; a name that ends in .gz is compressed. A file is written beside its
  * place and renamed at close, so that a failed export leaves nothing half-written behind. */
 enum st_status st_sink_open(struct st_sink **out, const char *path, struct st_error *err);
-enum st_status st_sink_write(struct st_sink *sink, const void *data, size_t size_bytes, struct st_error *err);
+/* Into a buffer of the caller's. */
+enum st_status st_sink_open_buf(struct st_sink **out, struct st_buf *buf, struct st_error *err);
+enum st_status st_sink_write(struct st_sink *sink, const void *data, size_t size_bytes,
+			     struct st_error *err);
 enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *err);
 
 struct st_text_style {
@@ -27,17 +31,19 @@ struct st_text_style {
 };
 
 enum st_status st_report_write_text(const struct st_report *report, const struct st_result *result,
-				    const struct st_text_style *style, struct st_sink *sink, struct st_error *err);
+				    const struct st_text_style *style, struct st_sink *sink,
+				    struct st_error *err);
 enum st_status st_report_write_csv(const struct st_report *report, const struct st_result *result,
 				   char delimiter, struct st_sink *sink, struct st_error *err);
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err);
 
 struct st_exporter {
-	const char *name;    /* "chrome" */
+	const char *name; /* "chrome" */
 	const char *summary;
 	const char *default_suffix; /* ".json" */
-	enum st_status (*write)(const struct st_result *result, struct st_sink *sink, struct st_error *err);
+	enum st_status (*write)(const struct st_result *result, struct st_sink *sink,
+				struct st_error *err);
 };
 extern const struct st_exporter st_exporters[]; /* ends with a NULL name */
 

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trace Event Format, as Perfetto, chrome://tracing and HolisticTraceAnalysis read it: one complete
+// event ("X") per task, names of processes and threads as metadata, strict JSON, written as a stream.
+// Times are microseconds with three decimals, so that no nanosecond is lost.
+//
+// Readers tell threads apart by pid and tid alone. A pid that goes on after an exec, and a tid that
+// the kernel gave out a second time, get a number above the largest possible one instead; the real one
+// is in the arguments.
+#include "export/exporters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/words.h"
+#include "base/buf.h"
+#include "base/json_out.h"
+#include "store/result.h"
+
+enum { SPILL_BYTES = 256 << 10, ID_FIRST_FREE = 1 << 22 /* PID_MAX_LIMIT of the kernel */ };
+
+struct chrome {
+	const struct st_result *result;
+	const struct st_process *processes;
+	const struct st_track *tracks;
+	const struct st_label *labels;
+	uint32_t process_count, track_count, label_count;
+	uint32_t *pids, *tids; /* as written, by process and by track */
+	struct st_buf out;
+	struct st_buf heads; /* the beginning of an event, once per label: name, category, domain */
+	size_t *head_ends;
+	struct st_sink *sink;
+};
+
+struct id {
+	uint32_t value, index;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct id *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Gives the second and later holders of a number one of their own. */
+static bool make_unique(uint32_t *values, uint32_t count)
+{
+	struct id *ids = malloc(((size_t)count + 1) * sizeof(*ids));
+
+	if (!ids)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		ids[i] = (struct id){values[i], i};
+	qsort(ids, count, sizeof(*ids), compare_ids);
+	for (uint32_t i = 1; i < count; i++) {
+		if (ids[i].value == ids[i - 1].value)
+			values[ids[i].index] = ID_FIRST_FREE + ids[i].index;
+	}
+	free(ids);
+	return true;
+}
+
+static bool choose_ids(struct chrome *chrome)
+{
+	chrome->pids = calloc((size_t)chrome->process_count + 1, sizeof(*chrome->pids));
+	chrome->tids = calloc((size_t)chrome->track_count + 1, sizeof(*chrome->tids));
+	if (!chrome->pids || !chrome->tids)
+		return false;
+	for (uint32_t i = 0; i < chrome->process_count; i++)
+		chrome->pids[i] = chrome->processes[i].pid;
+	for (uint32_t i = 0; i < chrome->track_count; i++)
+		chrome->tids[i] = chrome->tracks[i].tid;
+	return make_unique(chrome->pids, chrome->process_count) &&
+	       make_unique(chrome->tids, chrome->track_count);
+}
+
+/* PyTorch's operators are what readers of its traces call cpu_op; everything else was put there by the
+ * user. */
+static const char *category_of(struct st_text domain, struct st_text name)
+{
+	bool torch = domain.size_bytes == 7 && memcmp(domain.bytes, "PyTorch", 7) == 0;
+
+	return torch && memmem(name.bytes, name.size_bytes, "::", 2) ? "cpu_op" : "user_annotation";
+}
+
+static bool make_heads(struct chrome *chrome)
+{
+	chrome->head_ends = calloc((size_t)chrome->label_count + 1, sizeof(*chrome->head_ends));
+	if (!chrome->head_ends)
+		return false;
+	for (uint32_t i = 0; i < chrome->label_count; i++) {
+		struct st_text domain = st_result_text(chrome->result, chrome->labels[i].domain);
+		struct st_text name = st_result_text(chrome->result, chrome->labels[i].name);
+		struct st_json json;
+
+		st_json_init(&json, &chrome->heads);
+		st_json_object_begin(&json);
+		st_json_key(&json, "ph");
+		st_json_text(&json, "X");
+		st_json_key(&json, "cat");
+		st_json_text(&json, category_of(domain, name));
+		st_json_key(&json, "name");
+		st_json_bytes(&json, name.bytes, name.size_bytes);
+		st_json_key(&json, "args");
+		st_json_object_begin(&json);
+		st_json_key(&json, "domain");
+		st_json_bytes(&json, domain.bytes, domain.size_bytes);
+		chrome->head_ends[i] = chrome->heads.size_bytes;
+	}
+	return !chrome->heads.failed;
+}
+
+static size_t format_u64(char *to, uint64_t value)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	for (size_t i = 0; i < count; i++)
+		to[i] = digits[count - 1 - i];
+	return count;
+}
+
+/* Nanoseconds as microseconds with three decimals. */
+static size_t format_us(char *to, int64_t ns)
+{
+	uint64_t value = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	size_t count = 0;
+
+	if (ns < 0)
+		to[count++] = '-';
+	count += format_u64(to + count, value / 1000);
+	to[count++] = '.';
+	to[count++] = (char)('0' + value / 100 % 10);
+	to[count++] = (char)('0' + value / 10 % 10);
+	to[count++] = (char)('0' + value % 10);
+	return count;
+}
+
+static size_t put(char *to, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(to, text, length);
+	return length;
+}
+
+/* printf for every event would be most of an export's time. */
+static void add_event(struct chrome *chrome, const struct st_slices *slices, uint32_t row)
+{
+	uint32_t label = slices->label[row], track = slices->track[row];
+	uint32_t process = chrome->tracks[track].process;
+	size_t head = label ? chrome->head_ends[label - 1] : 0;
+	char line[512];
+	size_t n = 0;
+
+	st_buf_append(&chrome->out, ",\n", 2);
+	st_buf_append(&chrome->out, chrome->heads.data + head, chrome->head_ends[label] - head);
+	n += put(line + n, ",\"row\":");
+	n += format_u64(line + n, row);
+	if (slices->parent[row] != ST_NO_ROW) {
+		n += put(line + n, ",\"parent\":");
+		n += format_u64(line + n, slices->parent[row]);
+	}
+	if (slices->flags[row]) {
+		n += put(line + n, ",\"flags\":\"");
+		n += put(line + n, st_words_slice_flags(slices->flags[row]));
+		n += put(line + n, "\"");
+	}
+	if (slices->flags[row] & ST_SLICE_CLIPPED) {
+		n += put(line + n, ",\"recorded_ns\":");
+		n += format_u64(line + n, st_result_wall_ns(chrome->result, row));
+	}
+	if (chrome->pids[process] != chrome->processes[process].pid) {
+		n += put(line + n, ",\"pid\":");
+		n += format_u64(line + n, chrome->processes[process].pid);
+	}
+	if (chrome->tids[track] != chrome->tracks[track].tid) {
+		n += put(line + n, ",\"tid\":");
+		n += format_u64(line + n, chrome->tracks[track].tid);
+	}
+	n += put(line + n, "},\"pid\":");
+	n += format_u64(line + n, chrome->pids[process]);
+	n += put(line + n, ",\"tid\":");
+	n += format_u64(line + n, chrome->tids[track]);
+	n += put(line + n, ",\"ts\":");
+	n += format_us(line + n, slices->begin_ns[row]);
+	n += put(line + n, ",\"dur\":");
+	n += format_us(line + n, slices->end_ns[row] - slices->begin_ns[row]);
+	n += put(line + n, "}");
+	st_buf_append(&chrome->out, line, n);
+}
+
+struct metadata {
+	const char *kind; /* "process_name" */
+	uint32_t pid, tid, real_id;
+	struct st_text name;
+};
+
+static void add_metadata(struct chrome *chrome, const struct metadata *metadata, bool first)
+{
+	struct st_json json;
+
+	st_buf_append_text(&chrome->out, first ? "\n" : ",\n");
+	st_json_init(&json, &chrome->out);
+	st_json_object_begin(&json);
+	st_json_key(&json, "ph");
+	st_json_text(&json, "M");
+	st_json_key(&json, "name");
+	st_json_text(&json, metadata->kind);
+	st_json_key(&json, "pid");
+	st_json_u64(&json, metadata->pid);
+	st_json_key(&json, "tid");
+	st_json_u64(&json, metadata->tid);
+	st_json_key(&json, "args");
+	st_json_object_begin(&json);
+	st_json_key(&json, "name");
+	st_json_bytes(&json, metadata->name.bytes, metadata->name.size_bytes);
+	st_json_key(&json, "real_id");
+	st_json_u64(&json, metadata->real_id);
+	st_json_object_end(&json);
+	st_json_object_end(&json);
+}
+
+static struct st_text name_or(struct st_text name, const char *otherwise)
+{
+	return name.size_bytes ? name : (struct st_text){otherwise, strlen(otherwise)};
+}
+
+static void add_all_metadata(struct chrome *chrome)
+{
+	for (uint32_t i = 0; i < chrome->process_count; i++) {
+		const struct st_process *process = &chrome->processes[i];
+		struct metadata metadata = {
+			"process_name", chrome->pids[i], chrome->pids[i], process->pid,
+			name_or(st_result_text(chrome->result, process->name), "process")};
+
+		add_metadata(chrome, &metadata, i == 0);
+	}
+	for (uint32_t i = 0; i < chrome->track_count; i++) {
+		const struct st_track *track = &chrome->tracks[i];
+		bool is_main = chrome->processes[track->process].pid == track->tid;
+		struct metadata metadata = {"thread_name", chrome->pids[track->process],
+					    chrome->tids[i], track->tid,
+					    name_or(st_result_text(chrome->result, track->name),
+						    is_main ? "main" : "thread")};
+
+		add_metadata(chrome, &metadata, false);
+	}
+}
+
+static enum st_status spill(struct chrome *chrome, size_t above, struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	if (chrome->out.failed)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	if (chrome->out.size_bytes > above) {
+		status = st_sink_write(chrome->sink, chrome->out.data, chrome->out.size_bytes, err);
+		st_buf_clear(&chrome->out);
+	}
+	return status;
+}
+
+static enum st_status write_trace(struct chrome *chrome, struct st_error *err)
+{
+	const struct st_slices *slices = st_result_slices(chrome->result);
+	const struct st_result_info *info = st_result_info(chrome->result);
+	enum st_status status = ST_OK;
+	struct st_json json;
+
+	/* The list of events stays open while they are streamed; the rest is known at once. */
+	st_json_init(&json, &chrome->out);
+	st_json_object_begin(&json);
+	st_json_key(&json, "schemaVersion");
+	st_json_u64(&json, 1);
+	st_json_key(&json, "displayTimeUnit");
+	st_json_text(&json, "ns");
+	st_json_key(&json, "distributedInfo");
+	st_json_object_begin(&json);
+	st_json_key(&json, "rank");
+	st_json_u64(&json, 0);
+	st_json_object_end(&json);
+	st_json_key(&json, "strata");
+	st_json_object_begin(&json);
+	st_json_key(&json, "version");
+	st_json_text(&json, info->strata_version);
+	st_json_key(&json, "result");
+	st_json_text(&json, info->name);
+	st_json_key(&json, "command");
+	st_json_text(&json, info->command);
+	st_json_key(&json, "started_at");
+	st_json_text(&json, info->started_at);
+	st_json_key(&json, "slices_dropped");
+	st_json_u64(&json, st_result_quality(chrome->result)->loss.slices_dropped);
+	st_json_object_end(&json);
+	st_json_key(&json, "traceEvents");
+	st_json_array_begin(&json);
+	add_all_metadata(chrome);
+	for (uint32_t row = 0; row < slices->count && !status; row++) {
+		add_event(chrome, slices, row);
+		status = spill(chrome, SPILL_BYTES, err);
+	}
+	st_buf_append_text(&chrome->out, "\n]}\n");
+	return status ? status : spill(chrome, 0, err);
+}
+
+enum st_status st_export_chrome(const struct st_result *result, struct st_sink *sink,
+				struct st_error *err)
+{
+	struct chrome chrome = {.result = result, .sink = sink};
+	enum st_status status;
+
+	chrome.processes = st_result_processes(result, &chrome.process_count);
+	chrome.tracks = st_result_tracks(result, &chrome.track_count);
+	chrome.labels = st_result_labels(result, &chrome.label_count);
+	st_buf_init(&chrome.out, SIZE_MAX / 4);
+	st_buf_init(&chrome.heads, SIZE_MAX / 4);
+	if (!choose_ids(&chrome) || !make_heads(&chrome))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	else
+		status = write_trace(&chrome, err);
+	st_buf_fini(&chrome.out);
+	st_buf_fini(&chrome.heads);
+	free(chrome.head_ends);
+	free(chrome.pids);
+	free(chrome.tids);
+	return status;
+}

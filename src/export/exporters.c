@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of trace formats.
+#include "export/exporters.h"
+
+#include <stddef.h>
+
+const struct st_exporter st_exporters[] = {
+	{"chrome", "Trace Event Format: Perfetto, chrome://tracing, HolisticTraceAnalysis", ".json",
+	 st_export_chrome},
+	{NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The write functions of the table of trace formats in exporters.c.
+ */
+#ifndef ST_EXPORT_EXPORTERS_H
+#define ST_EXPORT_EXPORTERS_H
+
+#include "export/export.h"
+
+enum st_status st_export_chrome(const struct st_result *result, struct st_sink *sink,
+				struct st_error *err);
+
+#endif

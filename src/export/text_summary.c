@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "summary" as text: at most 40 lines of 100 columns. Each block has a word in front, and is not
+// there when it has nothing to say. What does not fit is counted ("and 12 more").
+#include "export/text.h"
+
+#include <string.h>
+
+#include "analyze/report_summary.h"
+#include "base/buf.h"
+#include "export/show.h"
+
+enum {
+	LINE_WIDTH = 100,
+	MARGIN = 8,
+	BAR_WIDTH = 20,
+	NAME_WIDTH = 36,
+	STEP_PARTS_MAX = 5,
+	TASKS_MAX = 8,
+	PLACES_MAX = 4,
+	PROGRAMS_MAX = 2,
+	QUALITY_LINES_MAX = 6,
+};
+
+static bool in_section(const struct st_report_row *row, const char *section)
+{
+	struct st_text text = row->cells[ST_SUMMARY_SECTION].as.text;
+
+	return text.size_bytes == strlen(section) &&
+	       memcmp(text.bytes, section, text.size_bytes) == 0;
+}
+
+static uint32_t section_count(const struct st_text_job *job, const char *section)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < job->report->row_count; i++)
+		count += in_section(&job->report->rows[i], section);
+	return count;
+}
+
+/* The index-th row of a section, or NULL. */
+static const struct st_cell *section_row(const struct st_text_job *job, const char *section,
+					 uint32_t index)
+{
+	for (uint32_t i = 0; i < job->report->row_count; i++) {
+		if (in_section(&job->report->rows[i], section) && index-- == 0)
+			return job->report->rows[i].cells;
+	}
+	return NULL;
+}
+
+/* The value of a named fact; an empty cell when it is not there. */
+static const struct st_cell *fact(const struct st_text_job *job, const char *section,
+				  const char *name)
+{
+	static const struct st_cell none = {.kind = ST_CELL_NONE};
+
+	for (uint32_t i = 0; i < job->report->row_count; i++) {
+		const struct st_report_row *row = &job->report->rows[i];
+		struct st_text text = row->cells[ST_SUMMARY_NAME].as.text;
+
+		if (in_section(row, section) && text.size_bytes == strlen(name) &&
+		    memcmp(text.bytes, name, text.size_bytes) == 0)
+			return &row->cells[ST_SUMMARY_VALUE];
+	}
+	return &none;
+}
+
+static void add_margin(struct st_text_job *job, const char *word)
+{
+	st_buf_append_text(job->out, word);
+	st_show_pad(job->out, (unsigned int)strlen(word), MARGIN);
+}
+
+static void end_line(struct st_text_job *job)
+{
+	struct st_buf *out = job->out;
+
+	while (out->size_bytes && out->data[out->size_bytes - 1] == ' ')
+		out->size_bytes--;
+	st_buf_append_u8(out, '\n');
+}
+
+/* "strata  tasks  COMMAND     12.4 s  exit 0     r000ta  38 MB" */
+static void add_head(struct st_text_job *job)
+{
+	struct st_buf tail, *out = job->out;
+	unsigned int width = MARGIN, tail_width;
+	const struct st_cell *end = fact(job, "run", "end");
+
+	st_buf_init(&tail, 4096);
+	st_show_cell(&tail, fact(job, "run", "elapsed_ns"), "ns", 0);
+	st_buf_append_text(&tail, "  ");
+	st_show_cell(&tail, end->kind == ST_CELL_NONE ? fact(job, "run", "state") : end, "", 20);
+	st_buf_append_text(&tail, "  ");
+	tail_width = (unsigned int)tail.size_bytes +
+		     st_show_cell(&tail, fact(job, "run", "result"), "", 24);
+	st_buf_append_text(&tail, "  ");
+	tail_width += 2 + st_show_cell(&tail, fact(job, "run", "size_bytes"), "bytes", 0);
+	add_margin(job, "strata");
+	width += st_show_cell(out, fact(job, "run", "type"), "", 20) + 2;
+	st_buf_append_text(out, "  ");
+	width += st_show_cell(out, fact(job, "run", "command"), "",
+			      LINE_WIDTH - 2 - width - tail_width);
+	st_show_pad(out, width, LINE_WIDTH - tail_width);
+	st_buf_append(out, tail.data, tail.size_bytes);
+	end_line(job);
+	st_buf_fini(&tail);
+}
+
+static void add_source(struct st_text_job *job)
+{
+	const struct st_cell *source = fact(job, "run", "source");
+
+	add_margin(job, "source");
+	if (source->kind != ST_CELL_NONE) {
+		st_show_cell(job->out, source, "", 60);
+		st_buf_append_text(job->out, ", ");
+	}
+	st_show_cell(job->out, fact(job, "cost", "tasks"), "", 0);
+	st_buf_append_text(job->out, " tasks recorded\n");
+}
+
+static void add_cost(struct st_text_job *job)
+{
+	const struct st_cell *ratio = fact(job, "cost", "estimate_ratio");
+	const struct st_cell *cpu = fact(job, "cost", "strata_cpu_ns");
+
+	add_margin(job, "cost");
+	if (ratio->kind == ST_CELL_DOUBLE) {
+		double percent = ratio->as.number * 100.0;
+
+		if (percent < 0.01)
+			st_buf_append_text(job->out, "under +0.01 % (estimate)   ");
+		else
+			st_buf_printf(job->out, "+%.2f %% (estimate)   ", percent);
+	}
+	if (cpu->kind == ST_CELL_U64 && cpu->as.u64) {
+		st_buf_append_text(job->out, "strata's own CPU ");
+		st_show_cell(job->out, cpu, "ns", 0);
+		st_buf_append_text(job->out, "   ");
+	}
+	st_buf_append_text(job->out, "lost ");
+	st_show_cell(job->out, fact(job, "cost", "lost"), "", 0);
+	end_line(job);
+}
+
+/* A duration, right-aligned in ten columns. */
+static void add_duration(struct st_text_job *job, const struct st_cell *cell)
+{
+	struct st_buf scratch;
+
+	st_buf_init(&scratch, 256);
+	st_show_cell(&scratch, cell, "ns", 0);
+	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 10);
+	st_buf_append(job->out, scratch.data, scratch.size_bytes);
+	st_buf_fini(&scratch);
+}
+
+static void add_percent(struct st_text_job *job, const struct st_cell *cell)
+{
+	struct st_buf scratch;
+
+	st_buf_init(&scratch, 256);
+	st_show_cell(&scratch, cell, "ratio", 0);
+	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 8);
+	st_buf_append(job->out, scratch.data, scratch.size_bytes);
+	st_buf_fini(&scratch);
+}
+
+static void add_count(struct st_text_job *job, const struct st_cell *cell, const char *tail)
+{
+	struct st_buf scratch;
+
+	st_buf_init(&scratch, 256);
+	st_show_cell(&scratch, cell, "", 0);
+	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 9);
+	st_buf_append(job->out, scratch.data, scratch.size_bytes);
+	st_buf_append_text(job->out, tail);
+	st_buf_fini(&scratch);
+}
+
+static void add_name(struct st_text_job *job, const struct st_cell *cell, unsigned int columns)
+{
+	unsigned int width;
+
+	st_buf_append_text(job->out, "  ");
+	width = st_show_cell(job->out, cell, "", columns);
+	st_show_pad(job->out, width, columns + 1);
+}
+
+static void add_more(struct st_text_job *job, uint32_t count, const char *where)
+{
+	st_buf_printf(job->out, "  and %u more: %s\n", count, where);
+}
+
+static void add_steps(struct st_text_job *job)
+{
+	const struct st_cell *step = section_row(job, "step", 0);
+
+	if (!step)
+		return;
+	add_margin(job, "STEP");
+	st_show_cell(job->out, &step[ST_SUMMARY_COUNT], "", 0);
+	st_buf_append_text(job->out, " x ");
+	st_show_cell(job->out, &step[ST_SUMMARY_NAME], "", NAME_WIDTH);
+	st_buf_append_text(job->out, "   p50 ");
+	st_show_cell(job->out, &step[ST_SUMMARY_MEDIAN], "ns", 0);
+	st_buf_append_text(job->out, "   p95 ");
+	st_show_cell(job->out, &step[ST_SUMMARY_P95], "ns", 0);
+	st_buf_append_text(job->out, "   p99 ");
+	st_show_cell(job->out, &step[ST_SUMMARY_P99], "ns", 0);
+	st_buf_append_u8(job->out, '\n');
+	for (uint32_t i = 0; i <= STEP_PARTS_MAX; i++) {
+		const struct st_cell *part = section_row(job, "step_part", i);
+
+		if (!part)
+			return;
+		add_name(job, &part[ST_SUMMARY_NAME], NAME_WIDTH);
+		st_show_bar(job->out, part[ST_SUMMARY_RATIO].as.number, BAR_WIDTH);
+		add_duration(job, &part[ST_SUMMARY_TOTAL]);
+		add_percent(job, &part[ST_SUMMARY_RATIO]);
+		if (part[ST_SUMMARY_COUNT].kind != ST_CELL_NONE)
+			add_count(job, &part[ST_SUMMARY_COUNT], " tasks");
+		end_line(job);
+	}
+}
+
+static void add_tasks(struct st_text_job *job)
+{
+	uint32_t count = section_count(job, "task");
+
+	if (!count)
+		return;
+	add_margin(job, "TASKS");
+	st_buf_append_text(job->out, "by self time");
+	st_show_pad(job->out, MARGIN + 12, 2 + NAME_WIDTH + 1 + BAR_WIDTH);
+	st_buf_append_text(job->out, "      self   share     total    count\n");
+	for (uint32_t i = 0; i < count && i <= TASKS_MAX; i++) {
+		const struct st_cell *task = section_row(job, "task", i);
+
+		add_name(job, &task[ST_SUMMARY_NAME], NAME_WIDTH);
+		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, BAR_WIDTH);
+		add_duration(job, &task[ST_SUMMARY_SELF]);
+		add_percent(job, &task[ST_SUMMARY_RATIO]);
+		add_duration(job, &task[ST_SUMMARY_TOTAL]);
+		add_count(job, &task[ST_SUMMARY_COUNT], "");
+		end_line(job);
+	}
+}
+
+static void add_places(struct st_text_job *job, const char *section, const char *word,
+		       const char *where)
+{
+	uint32_t count = section_count(job, section);
+	uint32_t shown = count <= PLACES_MAX ? count : PLACES_MAX - 1;
+
+	if (!count)
+		return;
+	add_margin(job, word);
+	st_buf_append_text(job->out, "by time with a task open\n");
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct st_cell *place = section_row(job, section, i);
+		bool has_share = place[ST_SUMMARY_RATIO].kind != ST_CELL_NONE;
+
+		add_name(job, &place[ST_SUMMARY_NAME], NAME_WIDTH);
+		st_show_bar(job->out, has_share ? place[ST_SUMMARY_RATIO].as.number : 0.0,
+			    BAR_WIDTH);
+		add_duration(job, &place[ST_SUMMARY_TOTAL]);
+		if (has_share)
+			add_percent(job, &place[ST_SUMMARY_RATIO]);
+		add_count(job, &place[ST_SUMMARY_COUNT], " tasks");
+		end_line(job);
+	}
+	if (shown < count)
+		add_more(job, count - shown, where);
+}
+
+static void add_programs(struct st_text_job *job)
+{
+	uint32_t count = section_count(job, "not_entered");
+
+	for (uint32_t i = 0; i < count && i < PROGRAMS_MAX; i++) {
+		const struct st_cell *program = section_row(job, "not_entered", i);
+
+		st_buf_append_text(job->out, i ? "             " : "NOT ENTERED  ");
+		st_show_cell(job->out, &program[ST_SUMMARY_NAME], "", 40);
+		st_buf_printf(job->out, " (pid %llu",
+			      (unsigned long long)program[ST_SUMMARY_PID].as.u64);
+		if (program[ST_SUMMARY_COUNT].as.u64 > 1)
+			st_buf_printf(job->out, ", %llu times",
+				      (unsigned long long)program[ST_SUMMARY_COUNT].as.u64);
+		st_buf_append_text(job->out, "): ");
+		st_show_cell(job->out, &program[ST_SUMMARY_VALUE], "", 0);
+		st_buf_append_u8(job->out, '\n');
+	}
+	if (count > PROGRAMS_MAX)
+		add_more(job, count - PROGRAMS_MAX, "strata report info");
+	count = section_count(job, "left_running");
+	for (uint32_t i = 0; i < count && i < PROGRAMS_MAX; i++) {
+		const struct st_cell *program = section_row(job, "left_running", i);
+
+		st_buf_append_text(job->out, i ? "              " : "LEFT RUNNING  ");
+		st_show_cell(job->out, &program[ST_SUMMARY_NAME], "", 60);
+		st_buf_printf(job->out, " (pid %llu)\n",
+			      (unsigned long long)program[ST_SUMMARY_PID].as.u64);
+	}
+	if (count > PROGRAMS_MAX)
+		add_more(job, count - PROGRAMS_MAX, "strata report info");
+}
+
+/* Notes one behind the other, broken at the line's end. The figures come first, so that they are all
+ * there; long notes about files may be cut off. */
+static void add_quality(struct st_text_job *job)
+{
+	uint32_t count = section_count(job, "quality");
+	unsigned int at = MARGIN, lines = 1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct st_cell *note = &section_row(job, "quality", i)[ST_SUMMARY_VALUE];
+		struct st_buf shown;
+		unsigned int width;
+
+		st_buf_init(&shown, 1 << 20);
+		width = st_show_cell(&shown, note, "", LINE_WIDTH - MARGIN - 1);
+		if (i == 0) {
+			add_margin(job, "NOTE");
+		} else if (at + 2 + width + 1 > LINE_WIDTH) {
+			if (++lines > QUALITY_LINES_MAX) {
+				st_buf_append_text(job->out, ";\n");
+				add_more(job, count - i, "strata report info");
+				st_buf_fini(&shown);
+				return;
+			}
+			st_buf_append_text(job->out, ";\n");
+			add_margin(job, "");
+			at = MARGIN;
+		} else {
+			st_buf_append_text(job->out, "; ");
+			at += 2;
+		}
+		st_buf_append(job->out, shown.data, shown.size_bytes);
+		at += width;
+		st_buf_fini(&shown);
+	}
+	if (count)
+		st_buf_append_u8(job->out, '\n');
+}
+
+static void add_advice(struct st_text_job *job)
+{
+	unsigned int at = MARGIN;
+
+	for (uint32_t i = 0; i < section_count(job, "empty"); i++) {
+		const struct st_cell *line = &section_row(job, "empty", i)[ST_SUMMARY_VALUE];
+
+		add_margin(job, i ? "" : "EMPTY");
+		st_show_cell(job->out, line, "", LINE_WIDTH - MARGIN);
+		st_buf_append_u8(job->out, '\n');
+	}
+	for (uint32_t i = 0; i < section_count(job, "next"); i++) {
+		const struct st_cell *line = &section_row(job, "next", i)[ST_SUMMARY_VALUE];
+		unsigned int width = (unsigned int)line->as.text.size_bytes;
+
+		if (i == 0) {
+			add_margin(job, "next");
+		} else if (at + 3 + width > LINE_WIDTH) {
+			st_buf_append_u8(job->out, '\n');
+			add_margin(job, "");
+			at = MARGIN;
+		} else {
+			st_buf_append_text(job->out, " | ");
+			at += 3;
+		}
+		/* A command is copied by the reader: it is never cut. */
+		at += st_show_cell(job->out, line, "", 0);
+	}
+	if (section_count(job, "next"))
+		st_buf_append_u8(job->out, '\n');
+}
+
+enum st_status st_text_summary(struct st_text_job *job, struct st_error *err)
+{
+	(void)err;
+	add_head(job);
+	add_source(job);
+	add_cost(job);
+	add_steps(job);
+	add_tasks(job);
+	if (section_count(job, "process") > 1)
+		add_places(job, "process", "PROCESS", "strata report tasks -group-by process");
+	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread");
+	add_programs(job);
+	add_quality(job);
+	add_advice(job);
+	return ST_OK;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table: text to the left, numbers to the right, two spaces between columns. The levels of a grouping
+// share the first column, indented. Columns in which no row has anything are left out. When the line
+// is too long for the terminal, the widest texts are cut.
+#include "export/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "export/show.h"
+
+enum { COLUMNS_MAX = 48, TEXT_MAX = 100, TEXT_MIN = 12, INDENT_MAX = 80 };
+
+struct table_column {
+	uint32_t from, count; /* report columns: several for the levels of a grouping */
+	const char *unit;
+	bool is_text;
+	unsigned int width, max_width;
+	char title[160];
+};
+
+struct table {
+	struct st_text_job *job;
+	struct table_column columns[COLUMNS_MAX];
+	uint32_t column_count;
+	uint32_t *order;
+};
+
+static const struct st_cell *cell_of(const struct st_report_row *row,
+				     const struct table_column *column)
+{
+	for (uint32_t i = 0; i < column->count; i++) {
+		if (row->cells[column->from + i].kind != ST_CELL_NONE)
+			return &row->cells[column->from + i];
+	}
+	return &row->cells[column->from];
+}
+
+static unsigned int indent_of(const struct st_report_row *row, uint32_t column)
+{
+	unsigned int indent = column == 0 ? 2 * row->level : 0;
+
+	return indent > INDENT_MAX ? INDENT_MAX : indent;
+}
+
+static void set_title(struct table_column *column, const struct st_report *report)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < column->count; i++) {
+		const char *parts[] = {i ? " / " : "", report->columns[column->from + i].title};
+
+		for (unsigned int j = 0; j < 2; j++) {
+			size_t length = strlen(parts[j]);
+
+			if (used + length >= sizeof(column->title))
+				return;
+			memcpy(column->title + used, parts[j], length + 1);
+			used += length;
+		}
+	}
+}
+
+static void choose_columns(struct table *table)
+{
+	const struct st_report *report = table->job->report;
+	uint32_t levels = report->group_by_count ? report->group_by_count : 1;
+
+	for (uint32_t i = 0; i < report->column_count && table->column_count < COLUMNS_MAX;) {
+		struct table_column *column = &table->columns[table->column_count++];
+
+		column->from = i;
+		column->count = i == 0 ? levels : 1;
+		column->unit = report->columns[i].unit;
+		column->is_text = report->columns[i].is_key;
+		column->max_width = TEXT_MAX;
+		set_title(column, report);
+		i += column->count;
+	}
+}
+
+/* Widths from all rows; empty columns go. */
+static void measure(struct table *table)
+{
+	const struct st_report *report = table->job->report;
+	struct st_buf scratch;
+	uint32_t kept = 0;
+
+	st_buf_init(&scratch, 1 << 20);
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		struct table_column *column = &table->columns[i];
+		bool used = i == 0;
+
+		column->width = (unsigned int)strlen(column->title);
+		for (uint32_t row = 0; row < report->row_count; row++) {
+			const struct st_cell *cell = cell_of(&report->rows[row], column);
+			unsigned int width;
+
+			st_buf_clear(&scratch);
+			width = st_show_cell(&scratch, cell, column->unit, column->max_width) +
+				indent_of(&report->rows[row], i);
+			used = used || width;
+			if (width > column->width)
+				column->width = width;
+		}
+		if (column->width > column->max_width)
+			column->width = column->max_width;
+		if (used)
+			table->columns[kept++] = *column;
+	}
+	table->column_count = kept;
+	st_buf_fini(&scratch);
+}
+
+static unsigned int line_width(const struct table *table)
+{
+	unsigned int width = 0;
+
+	for (uint32_t i = 0; i < table->column_count; i++)
+		width += table->columns[i].width + (i ? 2 : 0);
+	return width;
+}
+
+static void fit(struct table *table)
+{
+	unsigned int limit = table->job->style->width;
+
+	while (limit && line_width(table) > limit) {
+		struct table_column *widest = NULL;
+
+		for (uint32_t i = 0; i < table->column_count; i++) {
+			struct table_column *column = &table->columns[i];
+
+			if (column->is_text && column->width > TEXT_MIN &&
+			    (!widest || column->width > widest->width))
+				widest = column;
+		}
+		if (!widest)
+			return;
+		widest->width--;
+	}
+}
+
+static void add_cell(struct table *table, uint32_t index, const struct st_report_row *row)
+{
+	const struct table_column *column = &table->columns[index];
+	struct st_buf *out = table->job->out;
+	const struct st_cell *cell = cell_of(row, column);
+	unsigned int indent = indent_of(row, index), width;
+	struct st_buf scratch;
+
+	if (cell->kind == ST_CELL_TEXT || cell->kind == ST_CELL_NONE) {
+		bool last = index + 1 == table->column_count;
+
+		if (indent + 4 > column->width)
+			indent = column->width > 4 ? column->width - 4 : 0;
+		st_show_pad(out, 0, indent);
+		width = indent + st_show_cell(out, cell, column->unit, column->width - indent);
+		if (!last)
+			st_show_pad(out, width, column->width);
+		return;
+	}
+	st_buf_init(&scratch, 4096);
+	width = st_show_cell(&scratch, cell, column->unit, 0);
+	st_show_pad(out, width, column->width);
+	st_buf_append(out, scratch.data, scratch.size_bytes);
+	st_buf_fini(&scratch);
+}
+
+static void add_line(struct table *table, const struct st_report_row *row)
+{
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		if (i)
+			st_buf_append_text(table->job->out, "  ");
+		add_cell(table, i, row);
+	}
+	/* Empty cells at the end would leave blanks behind. */
+	while (table->job->out->size_bytes &&
+	       table->job->out->data[table->job->out->size_bytes - 1] == ' ')
+		table->job->out->size_bytes--;
+	st_buf_append_u8(table->job->out, '\n');
+}
+
+static void add_head(struct table *table)
+{
+	struct st_buf *out = table->job->out;
+	bool colour = table->job->style->colour;
+
+	if (colour)
+		st_buf_append_text(out, "\033[1m");
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		const struct table_column *column = &table->columns[i];
+		unsigned int width = (unsigned int)strlen(column->title);
+		struct st_text title = {column->title, width};
+
+		if (i)
+			st_buf_append_text(out, "  ");
+		if (!column->is_text)
+			st_show_pad(out, width, column->width);
+		width = st_show_text(out, title, column->width);
+		if (column->is_text && i + 1 < table->column_count)
+			st_show_pad(out, width, column->width);
+	}
+	st_buf_append_text(out, colour ? "\033[0m\n" : "\n");
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		if (i)
+			st_buf_append_text(out, "  ");
+		for (unsigned int j = 0; j < table->columns[i].width; j++)
+			st_buf_append_u8(out, '-');
+	}
+	st_buf_append_u8(out, '\n');
+}
+
+static void add_total(struct table *table)
+{
+	const struct st_report *report = table->job->report;
+	struct st_cell held;
+
+	if (!report->totals.cells || !report->column_count || !report->columns[0].is_key)
+		return;
+	/* The total has no key of its own: the word stands there while the line is written. */
+	held = report->totals.cells[0];
+	report->totals.cells[0] = (struct st_cell){.kind = ST_CELL_TEXT, .as.text = {"Total", 5}};
+	add_line(table, &report->totals);
+	report->totals.cells[0] = held;
+}
+
+enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
+{
+	struct table table = {.job = job};
+	enum st_status status = ST_OK;
+
+	if (!job->report->row_count) {
+		st_buf_append_text(job->out, "No tasks match.\n");
+		return ST_OK;
+	}
+	table.order = st_report_preorder(job->report);
+	if (!table.order)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's text");
+	choose_columns(&table);
+	measure(&table);
+	fit(&table);
+	add_head(&table);
+	for (uint32_t i = 0; i < job->report->row_count && !status; i++) {
+		add_line(&table, &job->report->rows[table.order[i]]);
+		status = st_text_spill(job, err);
+	}
+	add_total(&table);
+	free(table.order);
+	return status;
+}
