@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -298,80 +299,103 @@ def test_fatal_signal_sent_to_strata(strata, number):
     assert strata.result_json(strata.folder / "r")["state"] == "finished"
 
 
-def run_in_terminal(strata, command, drive):
-    """Runs a command as the foreground job of a new terminal; drive(master, pid) types."""
-    log = strata.folder / "terminal.log"
-    pid, master = pty.fork()
-    if pid == 0:
-        os.chdir(strata.folder)
-        os.execvpe(command[0], [os.fspath(word) for word in command], clean_env())
-    try:
-        drive(master, pid)
-        output = b""
-        while True:
-            try:
-                data = os.read(master, 4096)
-            except OSError:
-                break
-            if not data:
-                break
-            output += data
-        _, status = os.waitpid(pid, 0)
-    finally:
-        os.close(master)
-    log.write_bytes(output)
-    return output.replace(b"\r\n", b"\n"), os.waitstatus_to_exitcode(status)
+class Terminal:
+    """A command as the foreground job of a shell with a terminal of its own; all it shows is kept.
+
+    The shell survives Ctrl-C, prints the command's status, and holds the terminal open until a line is
+    typed, as an interactive shell would.
+    """
+
+    SHELL = 'trap : INT; "$@"; echo "status $?"; until read -r line; do :; done'
+
+    def __init__(self, strata, command):
+        self.log = strata.folder / "terminal.log"
+        self.seen = b""
+        words = ["bash", "-c", self.SHELL, "bash", *map(os.fspath, command)]
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.chdir(strata.folder)
+            os.execvpe(words[0], words, clean_env())
+
+    def command(self):
+        """Pid of the command, the shell's only child."""
+        return until(lambda: children_of(self.pid), what="the command")[0]
+
+    def read_until(self, wanted):
+        while wanted not in self.seen:
+            data = os.read(self.master, 4096)
+            self.seen += data.replace(b"\r\n", b"\n")
+
+    def type(self, data):
+        os.write(self.master, data)
+
+    def status(self):
+        """Exit status of the command as the shell tells it."""
+        self.read_until(b"status ")
+        while not (found := re.search(rb"status (\d+)\n", self.seen)):
+            self.seen += os.read(self.master, 4096).replace(b"\r\n", b"\n")
+        return int(found[1])
+
+    def close(self):
+        self.type(b"\n")
+        self.log.write_bytes(self.seen)
+        os.waitpid(self.pid, 0)
+        os.close(self.master)
+
+
+def maybe_wrapped(strata, wrapped, *command):
+    if not wrapped:
+        return list(command)
+    return [strata.binary, "-collect", "tasks", "-quiet", "-r", strata.folder / "r", "--", *command]
+
+
+def is_finished(strata):
+    return strata.result_json(strata.folder / "r")["state"] == "finished"
 
 
 @pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "strata"])
 @pytest.mark.parametrize("mode", ["ignore", "count"])
 def test_ctrl_c_from_a_terminal(strata, programs, wrapped, mode):
-    """The program gets every Ctrl-C once; a program that outlives two of them runs to its own end."""
+    """The program gets every Ctrl-C once, and outlives two of them; strata finishes at the second."""
     ready = strata.folder / "ready"
-    command = [programs / "ignore_sigint", mode, ready, "2"]
+    terminal = Terminal(strata, maybe_wrapped(strata, wrapped, programs / "ignore_sigint", mode, ready))
+    until(ready.exists, what="the program")
+    program = children_of(terminal.command())[0] if wrapped else terminal.command()
+    for count in (1, 2):
+        terminal.type(b"\x03")
+        # The terminal echoes a Ctrl-C when it has sent the signal.
+        terminal.read_until(b"interrupts %d\n" % count if mode == "count" else b"^C" * count)
     if wrapped:
-        command = [strata.binary, "-collect", "tasks", "-quiet", "-r", strata.folder / "r", "--", *command]
-
-    def drive(master, pid):
-        until(ready.exists, what="the program")
-        program = children_of(pid)[0] if wrapped else pid
-        for count in (1, 2):
-            os.write(master, b"\x03")
-            if mode == "count":
-                read_until(master, f"interrupts {count}".encode())
-        if mode == "ignore":
-            # Both interrupts have been delivered (and ignored) once the terminal has echoed them.
-            read_until(master, b"^C^C")
-            os.kill(program, signal.SIGTERM)
-
-    output, status = run_in_terminal(strata, command, drive)
-    assert b"done after " + (b"2" if mode == "count" else b"0") in output
-    assert status == 5
-    if wrapped:
-        assert strata.result_json(strata.folder / "r")["state"] == "finished"
+        until(lambda: is_finished(strata), what="the finished result")
+    assert process_state(program) not in (None, "Z"), "the program was ended"
+    os.kill(program, signal.SIGTERM)
+    terminal.read_until(b"done after %d interrupts\n" % (2 if mode == "count" else 0))
+    status = terminal.status()
+    assert status == 5 or wrapped
+    terminal.close()
 
 
-def read_until(master, wanted):
-    seen = b""
-    while wanted not in seen:
-        seen += os.read(master, 4096)
-    return seen
+@pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "strata"])
+def test_one_ctrl_c_is_the_programs(strata, programs, wrapped):
+    """A program that catches one Ctrl-C and ends by itself: its own output and status."""
+    ready = strata.folder / "ready"
+    terminal = Terminal(strata, maybe_wrapped(strata, wrapped, programs / "ignore_sigint", "count", ready, "1"))
+    until(ready.exists, what="the program")
+    terminal.type(b"\x03")
+    terminal.read_until(b"done after 1 interrupts\n")
+    assert terminal.status() == 5
+    terminal.close()
+    assert not wrapped or is_finished(strata)
 
 
 @pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "strata"])
 def test_ctrl_c_ends_a_normal_program(strata, wrapped):
-    command = ["bash", "-c", "echo here; exec sleep 1000"]
-    if wrapped:
-        command = [strata.binary, "-collect", "tasks", "-quiet", "-r", strata.folder / "r", "--", *command]
-
-    def drive(master, _):
-        read_until(master, b"here")
-        os.write(master, b"\x03")
-
-    _, status = run_in_terminal(strata, command, drive)
-    assert status == -signal.SIGINT
-    if wrapped:
-        assert strata.result_json(strata.folder / "r")["state"] == "finished"
+    terminal = Terminal(strata, maybe_wrapped(strata, wrapped, "bash", "-c", "echo here; exec sleep 1000"))
+    terminal.read_until(b"here")
+    terminal.type(b"\x03")
+    assert terminal.status() == 128 + signal.SIGINT
+    terminal.close()
+    assert not wrapped or is_finished(strata)
 
 
 def test_second_ctrl_c_finishes_the_result(strata, programs):
