@@ -253,13 +253,14 @@ static bool can_be_value(const char *arg)
 	return isdigit((unsigned char)arg[1]) || arg[1] == '.';
 }
 
-static enum st_status parse_truth(const char *name, const char *value, bool *out, struct st_error *err)
+static enum st_status parse_truth(const char *name, const char *value, bool *out,
+				  struct st_error *err)
 {
 	*out = strcmp(value, "true") == 0;
 	if (*out || strcmp(value, "false") == 0)
 		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s takes no value, or true or false; not '%.60s'", name,
-			    value);
+	return st_error_set(err, ST_EUSAGE, 0, "-%s takes no value, or true or false; not '%.60s'",
+			    name, value);
 }
 
 static enum st_status give(struct st_args *args, struct st_given given, struct st_error *err)

@@ -262,6 +262,8 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 		free(outcome.result_path);
 		return outcome.exit_status ? outcome.exit_status : EXIT_STRATA_FAILED;
 	}
+	if (outcome.result_path && !config->quiet)
+		st_console_say("the result is in %s", outcome.result_path);
 	if (outcome.result_path && st_args_flag(args, ST_OPT_SUMMARY, true))
 		print_summary(outcome.result_path, config->quiet);
 	free(outcome.result_path);

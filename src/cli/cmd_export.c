@@ -26,7 +26,8 @@ static enum st_status unknown_exporter(const char *typed, struct st_error *err)
 	size_t count = 0;
 	char near[160];
 
-	for (const struct st_exporter *exporter = st_exporters; exporter->name && count < 32; exporter++)
+	for (const struct st_exporter *exporter = st_exporters; exporter->name && count < 32;
+	     exporter++)
 		names[count++] = exporter->name;
 	st_near_text(typed, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown export format '%.80s'%s%s", typed, near,

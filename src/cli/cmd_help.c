@@ -20,18 +20,17 @@ static void print_wrapped(const char *text, size_t column, size_t indent)
 	while (*text) {
 		size_t size = strcspn(text, " ");
 
-		if (column + size > HELP_WIDTH && column > indent) {
+		if (column > indent && column + 1 + size > HELP_WIDTH) {
 			printf("\n%*s", (int)indent, "");
 			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
 		}
 		printf("%.*s", (int)size, text);
 		column += size;
 		text += size;
-		if (*text == ' ') {
-			text++;
-			putchar(' ');
-			column++;
-		}
+		text += strspn(text, " ");
 	}
 	putchar('\n');
 }
@@ -103,7 +102,7 @@ static void print_overview(void)
 	printf("strata %s: records what a program does and shows where its time goes.\n\n",
 	       ST_VERSION);
 	for (const struct st_command *command = st_commands; command->name; command++)
-		printf("  strata %-46s %s\n", command->usage, command->summary);
+		printf("  strata %-48s %s\n", command->usage, command->summary);
 	printf("\nFor example:\n"
 	       "  strata -collect tasks -- python train.py    run, record, print a summary\n"
 	       "  strata report top-down                      where the time went, as a tree\n"
