@@ -18,7 +18,7 @@ cat >&2 <<END
 Next, for example:
   $strata report top-down -r $result
   $strata report tasks -r $result -group-by task-family
-  $strata export chrome -r $result -o trace.json.gz     (open it in ui.perfetto.dev or chrome://tracing)
+  $strata export chrome -r $result -o .cache/demo/trace.json.gz   (open it in ui.perfetto.dev or chrome://tracing)
 and in front of a program of your own:
   $strata -collect tasks -- python your_script.py
 END
