@@ -17,8 +17,10 @@
 #include "base/buf.h"
 
 enum {
-	/* Kept back for the last result.json and the closing chunks of a full disk. */
+	/* Kept back for the last result.json and the closing chunks of a full disk … */
 	RESERVE_BYTES = 256 << 10,
+	/* … and, of it, for definitions that say how processes ended. */
+	LAST_DEFINITIONS_BYTES = 64 << 10,
 	LOG_MAX_BYTES = 1 << 20,
 	DEFAULT_SEGMENT_BYTES = 256 << 20,
 };
@@ -46,6 +48,7 @@ struct st_store_writer {
 	uint64_t closed_bytes; /* of trace files already closed */
 	uint64_t json_bytes, log_bytes;
 	uint64_t lost_chunks;
+	uint64_t last_definitions_bytes; /* written after the failure */
 	bool has_reserve, finished;
 	struct st_error failure; /* the first one */
 };
@@ -266,6 +269,21 @@ void st_store_writer_trace(struct st_store_writer *writer, struct st_chunk_heade
 	}
 }
 
+/* After a failure a few small definitions still go out of the reserve: how processes ended and what
+ * was lost is worth more than the space. */
+static bool may_define(struct st_store_writer *writer, size_t size_bytes)
+{
+	if (writer->finished)
+		return false;
+	if (!writer->failure.status)
+		return true;
+	writer->last_definitions_bytes += size_bytes + sizeof(struct st_chunk_header);
+	if (writer->last_definitions_bytes > LAST_DEFINITIONS_BYTES)
+		return false;
+	release_reserve(writer);
+	return true;
+}
+
 void st_store_writer_definitions(struct st_store_writer *writer, uint32_t process, uint64_t time,
 				 uint32_t record_count, const struct st_buf *payload)
 {
@@ -275,15 +293,11 @@ void st_store_writer_definitions(struct st_store_writer *writer, uint32_t proces
 					 .first_time = time,
 					 .last_time = time};
 
-	if (writer->failure.status || writer->finished) {
-		writer->lost_chunks++;
+	if (may_define(writer, payload->size_bytes) &&
+	    append_chunk(writer, &writer->definitions, &header, payload->data, payload->size_bytes))
 		return;
-	}
-	if (!append_chunk(writer, &writer->definitions, &header, payload->data,
-			  payload->size_bytes)) {
-		remember_failure(writer, errno, definitions_name);
-		writer->lost_chunks++;
-	}
+	remember_failure(writer, errno, definitions_name);
+	writer->lost_chunks++;
 }
 
 void st_store_writer_calibration(struct st_store_writer *writer, uint64_t ticks,

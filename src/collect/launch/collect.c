@@ -344,8 +344,6 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 		return st_error_set(err, ST_EIO, errno, "epoll");
 	status = st_rendezvous_create(&run->rendezvous, err);
 	if (!status)
-		status = st_signals_begin(&run->signals, err);
-	if (!status)
 		status = watch(run, st_rendezvous_fd(run->rendezvous), UINT64_MAX, err);
 	if (!status)
 		status = watch(run, run->signals.fd, UINT64_MAX, err);
@@ -399,6 +397,10 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 		return status;
 	start_clock(run);
 	run->paused = config->start_paused || config->resume_after_s > 0;
+	/* Before the first file: a file size limit must be an error, not a signal. */
+	status = st_signals_begin(&run->signals, err);
+	if (status)
+		return refuse(run, EXIT_STRATA_FAILED, status);
 	status = create_result(run, err);
 	if (!status)
 		status = set_up(run, err);
