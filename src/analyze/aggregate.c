@@ -21,18 +21,6 @@ static inline uint64_t part_ns(const struct st_dataset *dataset, uint32_t row, i
 	return (uint64_t)(end_ns - begin_ns);
 }
 
-bool st_row_time(const struct st_aggregate *aggregate, uint32_t row, struct st_row_time *out)
-{
-	const struct st_dataset *dataset = aggregate->dataset;
-
-	out->begin_ns = dataset->begin_ns[row];
-	out->end_ns = dataset->end_ns[row];
-	if (!st_selection_clip(&aggregate->selection, &out->begin_ns, &out->end_ns))
-		return false;
-	out->wall_ns = part_ns(dataset, row, out->begin_ns, out->end_ns);
-	return true;
-}
-
 uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row)
 {
 	if (!aggregate->self_ns)
@@ -89,8 +77,19 @@ static uint32_t row_node(struct st_aggregate *aggregate, uint32_t row)
 {
 	const struct st_question *question = aggregate->question;
 	uint32_t node = 0;
+	unsigned int i = 0;
 
-	for (unsigned int i = 0; i < aggregate->level_count && node != ST_NO_NODE; i++) {
+	if (aggregate->first_level) {
+		enum st_grouping grouping = question->groupings[0];
+		uint32_t key = st_key_of(&aggregate->dataset->keys[grouping], row);
+
+		node = aggregate->first_level[key];
+		if (node == ST_NO_NODE)
+			node = st_tree_find(&aggregate->tree, 0, grouping, key);
+		aggregate->first_level[key] = node;
+		i = 1;
+	}
+	for (; i < aggregate->level_count && node != ST_NO_NODE; i++) {
 		enum st_grouping grouping = question->groupings[i];
 
 		node = st_tree_find(&aggregate->tree, node, grouping,
@@ -166,6 +165,19 @@ static bool clip_self(struct st_aggregate *aggregate)
 	return true;
 }
 
+static bool prepare_first_level(struct st_aggregate *aggregate)
+{
+	uint32_t keys;
+
+	if (!aggregate->level_count)
+		return true;
+	keys = aggregate->dataset->keys[aggregate->question->groupings[0]].key_count;
+	aggregate->first_level = malloc(((size_t)keys + 1) * sizeof(*aggregate->first_level));
+	if (aggregate->first_level)
+		memset(aggregate->first_level, 0xff, ((size_t)keys + 1) * sizeof(uint32_t));
+	return aggregate->first_level;
+}
+
 static enum st_status check_question(const struct st_dataset *dataset,
 				     const struct st_question *question, struct st_error *err)
 {
@@ -215,7 +227,7 @@ enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_datase
 	if (status)
 		return status;
 	out->node_of = malloc(((size_t)dataset->row_count + 1) * sizeof(*out->node_of));
-	if (!out->node_of || !st_tree_init(&out->tree) ||
+	if (!out->node_of || !st_tree_init(&out->tree) || !prepare_first_level(out) ||
 	    (question->has_time_range && !clip_self(out)) || !count_rows(out)) {
 		st_aggregate_fini(out);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while counting %u rows",
@@ -230,6 +242,7 @@ void st_aggregate_fini(struct st_aggregate *aggregate)
 		return;
 	st_selection_fini(&aggregate->selection);
 	st_tree_fini(&aggregate->tree);
+	free(aggregate->first_level);
 	free(aggregate->node_of);
 	free(aggregate->self_ns);
 	free(aggregate->durations);

@@ -17,6 +17,7 @@ struct st_aggregate {
 	struct st_tree tree;
 	unsigned int level_count; /* groupings that make nodes before stack and instances */
 	bool has_stack, has_instances, has_percentiles;
+	uint32_t *first_level; /* by key of the first grouping: its node, or ST_NO_NODE */
 	uint32_t *node_of;   /* by row: its innermost node, or ST_NO_NODE when it is not selected */
 	int64_t *self_ns;    /* by row, only with a time range: self time inside it */
 	uint64_t *durations; /* by position (st_node.range_begin), or NULL */
@@ -35,7 +36,22 @@ struct st_row_time {
 	int64_t begin_ns, end_ns;
 	uint64_t wall_ns;
 };
-bool st_row_time(const struct st_aggregate *aggregate, uint32_t row, struct st_row_time *out);
+static inline bool st_row_time(const struct st_aggregate *aggregate, uint32_t row,
+			       struct st_row_time *out)
+{
+	const struct st_dataset *dataset = aggregate->dataset;
+
+	out->begin_ns = dataset->begin_ns[row];
+	out->end_ns = dataset->end_ns[row];
+	if (!st_selection_clip(&aggregate->selection, &out->begin_ns, &out->end_ns))
+		return false;
+	if (dataset->flags[row] & dataset->slow_flags)
+		out->wall_ns = dataset->part_ns(dataset, row, out->begin_ns, out->end_ns);
+	else
+		out->wall_ns = (uint64_t)(out->end_ns - out->begin_ns);
+	return true;
+}
+
 uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row);
 /* Adds a row's time to the total of a node, unless it is counted already. Rows of a track come in
  * order of begin. */

@@ -175,34 +175,37 @@ static enum st_status add_tasks(struct st_report *report, const struct st_datase
 	return ST_OK;
 }
 
-/* Processes or threads by busy time. */
+static void add_place(struct st_report *report, const char *section,
+		      const struct st_answer_row *row, uint64_t elapsed_ns)
+{
+	struct st_cell *cells = add(report, section, "");
+
+	cells[ST_SUMMARY_NAME] = copied(report, row->text);
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+	if (!row->is_others && elapsed_ns && row->grouping == ST_BY_THREAD)
+		cells[ST_SUMMARY_RATIO] =
+			st_cell_double(ratio(row->values[ST_WALL_TOTAL], elapsed_ns));
+}
+
+/* Processes, then threads, by busy time. */
 static enum st_status add_places(struct st_report *report, const struct st_dataset *dataset,
-				 enum st_grouping grouping, uint64_t elapsed_ns,
-				 struct st_error *err)
+				 uint64_t elapsed_ns, struct st_error *err)
 {
 	struct st_question question = {.groupings = {ST_BY_PROCESS, ST_BY_THREAD},
-				       .grouping_count = grouping == ST_BY_THREAD ? 2 : 1,
+				       .grouping_count = 2,
 				       .metrics = 1u << ST_WALL_TOTAL,
 				       .limit = PLACES_SHOWN};
-	const char *section = grouping == ST_BY_THREAD ? "thread" : "process";
 	struct st_answer answer;
 	enum st_status status = st_dataset_ask(dataset, &question, &answer, err);
 
 	if (status)
 		return status;
+	for (uint32_t i = 0; i < answer.root_count; i++)
+		add_place(report, "process", &answer.rows[answer.root_first + i], elapsed_ns);
 	for (uint32_t i = 0; i < answer.row_count; i++) {
-		const struct st_answer_row *row = &answer.rows[i];
-		struct st_cell *cells;
-
-		if (!row->is_others && row->grouping != grouping)
-			continue;
-		cells = add(report, section, "");
-		cells[ST_SUMMARY_NAME] = copied(report, row->text);
-		cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
-		if (!row->is_others && elapsed_ns && grouping == ST_BY_THREAD)
-			cells[ST_SUMMARY_RATIO] =
-				st_cell_double(ratio(row->values[ST_WALL_TOTAL], elapsed_ns));
+		if (answer.rows[i].grouping == ST_BY_THREAD)
+			add_place(report, "thread", &answer.rows[i], elapsed_ns);
 	}
 	st_answer_fini(&answer);
 	return ST_OK;
@@ -301,9 +304,7 @@ static enum st_status fill(const struct st_result *result, const struct st_datas
 	add_steps(out, &steps);
 	status = add_tasks(out, dataset, err);
 	if (!status)
-		status = add_places(out, dataset, ST_BY_PROCESS, elapsed_ns, err);
-	if (!status)
-		status = add_places(out, dataset, ST_BY_THREAD, elapsed_ns, err);
+		status = add_places(out, dataset, elapsed_ns, err);
 	add_programs(out, result);
 	add_quality(out, result);
 	add_advice(out, result);

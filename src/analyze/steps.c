@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks for steps among the families of tasks. A family is taken when its name says so ("iteration_*",
-// "train step", "epoch"), or when it is a numbered family of outermost tasks that covers half of the
-// time; of several the one nested inside most others loses to the finer one only by name. Guesses are
-// shown as such: the summary names the family.
+// "train step", "epoch"), the finer unit before the coarser one, or else when it is a numbered family
+// that covers half of the time and holds other tasks. It is a guess, so the summary names the family.
 #include "analyze/steps.h"
 
 #include <ctype.h>
@@ -32,7 +31,7 @@ static bool holds_word(struct st_text text, const char *word)
 	return false;
 }
 
-/* Small is better; ST_NO_NODE-like UINT32_MAX is no candidate. */
+/* Small is better; UINT32_MAX is no candidate. */
 static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
 	bool numbered = memchr(row->text.bytes, '*', row->text.size_bytes);

@@ -62,6 +62,7 @@ uint32_t st_tree_add(struct st_tree *tree, uint32_t parent, enum st_grouping gro
 	node->base = node->is_stack ? tree->nodes[parent].base : tree->count;
 	node->covered_track = UINT32_MAX;
 	node->others = ST_NO_NODE;
+	node->hot_child = ST_NO_NODE;
 	node->min_ns = UINT64_MAX;
 	return tree->count++;
 }
@@ -86,8 +87,8 @@ static bool grow_slots(struct st_tree *tree)
 	return true;
 }
 
-uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping grouping,
-		      uint32_t key)
+static uint32_t find_slow(struct st_tree *tree, uint32_t parent, enum st_grouping grouping,
+			  uint32_t key)
 {
 	uint32_t at = hash_pair(parent, key) & tree->mask;
 	uint32_t node;
@@ -105,6 +106,22 @@ uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping gr
 		tree->failed = true;
 		return ST_NO_NODE;
 	}
+	return node;
+}
+
+uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping grouping,
+		      uint32_t key)
+{
+	const struct st_node *from = &tree->nodes[parent];
+	uint32_t node;
+
+	/* Rows of a thread come together, and a task type has one domain: the last answer is often the
+	 * next one. */
+	if (from->hot_child != ST_NO_NODE && from->hot_key == key)
+		return from->hot_child;
+	node = find_slow(tree, parent, grouping, key);
+	tree->nodes[parent].hot_key = key;
+	tree->nodes[parent].hot_child = node;
 	return node;
 }
 

@@ -24,6 +24,7 @@ struct st_node {
 	uint32_t covered_track; /* the track that covered_ns speaks of */
 	uint32_t others;	/* node for the children that were cut off, or ST_NO_NODE */
 	uint32_t first_child, child_count; /* into the ordered list of nodes */
+	uint32_t hot_key, hot_child;	   /* the child looked up last, or ST_NO_NODE */
 	int64_t covered_ns;		   /* time of that track up to here is counted already */
 	uint64_t count, total_ns, self_ns, sum_ns, min_ns, max_ns;
 	uint64_t median_ns, p95_ns, p99_ns;

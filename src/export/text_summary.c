@@ -175,7 +175,7 @@ static void add_count(struct st_text_job *job, const struct st_cell *cell, const
 
 	st_buf_init(&scratch, 256);
 	st_show_cell(&scratch, cell, "", 0);
-	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 9);
+	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 11);
 	st_buf_append(job->out, scratch.data, scratch.size_bytes);
 	st_buf_append_text(job->out, tail);
 	st_buf_fini(&scratch);
@@ -236,7 +236,7 @@ static void add_tasks(struct st_text_job *job)
 	add_margin(job, "TASKS");
 	st_buf_append_text(job->out, "by self time");
 	st_show_pad(job->out, MARGIN + 12, 2 + NAME_WIDTH + 1 + BAR_WIDTH);
-	st_buf_append_text(job->out, "      self   share     total    count\n");
+	st_buf_append_text(job->out, "      self   share     total      count\n");
 	for (uint32_t i = 0; i < count && i <= TASKS_MAX; i++) {
 		const struct st_cell *task = section_row(job, "task", i);
 
