@@ -12,6 +12,30 @@
 
 static const uint32_t all_metrics = (1u << ST_METRICS) - 1;
 
+/* The domains of a type: nearly always one, else all of them with commas between. */
+static struct st_text join_domains(const struct st_answer *answer, const struct st_answer_row *row,
+				   struct st_arena *arena)
+{
+	const struct st_answer_row *children = &answer->rows[row->first_child];
+	size_t size_bytes = 0, used = 0;
+	char *joined;
+
+	if (row->child_count == 1)
+		return children[0].text;
+	for (uint32_t i = 0; i < row->child_count; i++)
+		size_bytes += children[i].text.size_bytes + 2;
+	joined = st_arena_alloc(arena, size_bytes + 1);
+	for (uint32_t i = 0; joined && i < row->child_count; i++) {
+		if (i) {
+			memcpy(joined + used, ", ", 2);
+			used += 2;
+		}
+		memcpy(joined + used, children[i].text.bytes, children[i].text.size_bytes);
+		used += children[i].text.size_bytes;
+	}
+	return (struct st_text){joined ? joined : "", used};
+}
+
 /* Without a grouping: a row per type, with its domain beside it. Both are asked for, and the inner
  * level becomes a column, because a name nearly always belongs to one domain. */
 static enum st_status build_types(const struct st_dataset *dataset, struct st_question *question,
@@ -39,10 +63,8 @@ static enum st_status build_types(const struct st_dataset *dataset, struct st_qu
 		struct st_report_row *to = &out->rows[i];
 
 		to->child_count = 0;
-		if (row->child_count == 1)
-			to->cells[1] = st_cell_bytes(kept->rows[row->first_child].text);
-		else if (row->child_count > 1)
-			to->cells[1] = st_cell_text("[Several]");
+		if (!row->is_others)
+			to->cells[1] = st_cell_bytes(join_domains(kept, row, st_report_arena(out)));
 	}
 	return ST_OK;
 }

@@ -211,8 +211,6 @@ void st_show_bar(struct st_buf *out, double ratio, unsigned int width)
 {
 	unsigned int filled = ratio <= 0 ? 0 : (unsigned int)(ratio * width + 0.5);
 
-	if (ratio > 0 && filled == 0)
-		filled = 1;
 	for (unsigned int i = 0; i < width; i++)
 		st_buf_append_u8(out, i < filled ? '#' : ' ');
 }

@@ -63,14 +63,26 @@ static void set_title(struct table_column *column, const struct st_report *repor
 	}
 }
 
+static bool is_depth_of_tree(const struct st_report *report, uint32_t column)
+{
+	return strcmp(report->columns[column].key, "depth") == 0 && report->group_by_count &&
+	       strcmp(report->group_by[report->group_by_count - 1], "task-stack") == 0;
+}
+
 static void choose_columns(struct table *table)
 {
 	const struct st_report *report = table->job->report;
 	uint32_t levels = report->group_by_count ? report->group_by_count : 1;
 
 	for (uint32_t i = 0; i < report->column_count && table->column_count < COLUMNS_MAX;) {
-		struct table_column *column = &table->columns[table->column_count++];
+		struct table_column *column = &table->columns[table->column_count];
 
+		/* The indent of a tree says it already. */
+		if (is_depth_of_tree(report, i)) {
+			i++;
+			continue;
+		}
+		table->column_count++;
 		column->from = i;
 		column->count = i == 0 ? levels : 1;
 		column->unit = report->columns[i].unit;
