@@ -340,6 +340,16 @@ def process_state(pid):
         return None
 
 
+def is_pending(pid, number):
+    """Whether a signal waits to be taken by a process: two of a kind that wait become one."""
+    mask = 0
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(("ShdPnd:", "SigPnd:")):
+                mask |= int(line.split()[1], 16)
+    return bool(mask >> (number - 1) & 1)
+
+
 def until(condition, timeout=30, what="the condition"):
     """Polls a condition closely and gives its first true value; no other way to wait is used."""
     end = time.monotonic() + timeout

@@ -11,7 +11,7 @@ from harness import FORMATS, REPORTS, strict_csv, strict_json
 
 FILES = ("trace.000.strata", "definitions.strata", "result.json", "index.strata")
 HEADER = 64
-REFUSED = 125
+REFUSED = 1
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import children_of, clean_env, pairs_done, process_state, until
+from harness import children_of, clean_env, is_pending, pairs_done, process_state, until
 
 CLOSE_STDIN = {"stdin": None, "preexec_fn": lambda: os.close(0)}
 
@@ -93,7 +93,7 @@ def test_strata_is_silent_on_stdout(strata, target):
 
 
 def test_quiet_is_quiet(strata, programs):
-    done = strata.collect(programs / "die_by", "exit", "0", options=["-quiet"])
+    done = strata.collect(programs / "die_by", "exit", "0", options=["-quiet", "-no-summary"])
     assert done.stderr == b""
 
 
@@ -365,6 +365,7 @@ def test_ctrl_c_from_a_terminal(strata, programs, wrapped, mode):
         terminal.type(b"\x03")
         # The terminal echoes a Ctrl-C when it has sent the signal.
         terminal.read_until(b"interrupts %d\n" % count if mode == "count" else b"^C" * count)
+        until(lambda: not is_pending(terminal.command(), signal.SIGINT), what="strata's taking of the signal")
     if wrapped:
         until(lambda: is_finished(strata), what="the finished result")
     assert process_state(program) not in (None, "Z"), "the program was ended"

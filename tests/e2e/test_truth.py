@@ -45,11 +45,9 @@ def test_begins_are_on_one_clock(truth):
     slices = sorted(strata.slices(result), key=lambda one: one.begin_ns)
     own = sorted(lines, key=lambda line: line["begin_ns"])
     assert [one.name for one in slices] == [line["name"] for line in own]
-    shift = slices[0].begin_ns - own[0]["begin_ns"]
-    late = [one.begin_ns - line["begin_ns"] - shift for one, line in zip(slices, own, strict=True)]
-    # A begin is stamped after the program read its clock; scheduling can only put it later.
-    assert sorted(late)[len(late) // 2] < 2_000
-    assert min(late) > -20_000
+    late = sorted(one.begin_ns - line["begin_ns"] for one, line in zip(slices, own, strict=True))
+    # A begin is stamped after the program read its clock, by some 100 ns; scheduling only adds to that.
+    assert late[len(late) * 9 // 10] - late[0] < 2_000, late
     assert slices[0].begin_ns >= 0
 
 
