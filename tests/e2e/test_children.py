@@ -64,13 +64,13 @@ def test_multiprocessing(strata, ittapi, target, how):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("how, programs", [("subprocess", 2), ("posix_spawn", 1), ("fork_exec", 1), ("popen_shell", 2)])
-def test_started_programs(strata, ittapi, target, how, programs):
+@pytest.mark.parametrize("how, started", [("subprocess", 2), ("posix_spawn", 1), ("fork_exec", 1), ("popen_shell", 2)])
+def test_started_programs(strata, ittapi, target, how, started):
     done = strata.collect(ittapi, TARGETS / "family.py", how, str(COUNT), target)
     found = list(processes(strata, done.result).values())
     assert found.count({"parent": COUNT}) == 1
-    assert found.count({"program0": COUNT}) == programs
-    assert len(found) == 1 + programs
+    assert found.count({"program0": COUNT}) == started
+    assert len(found) == 1 + started
 
 
 @pytest.mark.torch
