@@ -10,7 +10,7 @@ enum st_status {
 	ST_OK = 0,
 	ST_EUSAGE,   /* what the user typed is wrong */
 	ST_ENOMEM,   /* out of memory, or over a stated limit */
-	ST_EIO,      /* a system call failed; errno is in st_error.code */
+	ST_EIO,	     /* a system call failed; errno is in st_error.code */
 	ST_ECORRUPT, /* a file or shared memory holds something impossible */
 	ST_EVERSION, /* written by a newer major version, or by another layout */
 	ST_ENOTFOUND,
@@ -26,7 +26,7 @@ struct st_error {
 
 /* Fills err (which may be NULL) and returns status, so that callers can write "return st_error_set(…)".
  * If code is not 0, ": strerror(code)" is appended to the text. */
-enum st_status st_error_set(struct st_error *err, enum st_status status, int code, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+enum st_status st_error_set(struct st_error *err, enum st_status status, int code, const char *fmt,
+			    ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -25,11 +25,12 @@ enum {
 };
 
 enum st_chunk_type {
-	ST_CHUNK_FILE = 1,        /* first of every file: struct st_file_head as payload */
-	ST_CHUNK_CALIBRATION = 2, /* u64 ticks, u64 MONOTONIC_RAW ns, u64 half-width of the bracket in ticks */
+	ST_CHUNK_FILE = 1, /* first of every file: struct st_file_head as payload */
+	ST_CHUNK_CALIBRATION =
+		2, /* u64 ticks, u64 MONOTONIC_RAW ns, u64 half-width of the bracket in ticks */
 	ST_CHUNK_DEFINITIONS = 3, /* format/definitions.h */
-	ST_CHUNK_SLICES = 4,      /* format/slices.h: one track, times ascending */
-	ST_CHUNK_END = 5,         /* last of every file that was closed in order; no payload */
+	ST_CHUNK_SLICES = 4,	  /* format/slices.h: one track, times ascending */
+	ST_CHUNK_END = 5,	  /* last of every file that was closed in order; no payload */
 };
 
 enum { ST_CHUNK_PLAIN = 1 }; /* flags: payload is not compressed */
@@ -40,7 +41,7 @@ struct st_chunk_header {
 	uint8_t minor;
 	uint16_t type;
 	uint32_t process;      /* dense id of the process in this result, from 1; 0: none */
-	uint32_t track;        /* dense id of the track in that process, from 1; 0: none */
+	uint32_t track;	       /* dense id of the track in that process, from 1; 0: none */
 	uint32_t record_count; /* records inside */
 	uint32_t begin_count;  /* of these, begins of slices */
 	uint64_t first_time;   /* ticks */
@@ -59,11 +60,11 @@ struct st_file_head {
 	uint8_t result_id[16]; /* the same in every file of a result */
 	uint32_t file_kind;    /* enum st_file_kind */
 	uint32_t segment;      /* number of the trace file */
-	uint32_t clock;        /* enum st_clock */
+	uint32_t clock;	       /* enum st_clock */
 	uint32_t reserved;
-	uint64_t start_ticks;  /* start of collection: time 0 of every report */
+	uint64_t start_ticks; /* start of collection: time 0 of every report */
 	uint64_t start_mono_raw_ns;
-	uint64_t start_wall_ns; /* CLOCK_REALTIME at the same moment */
+	uint64_t start_wall_ns;	   /* CLOCK_REALTIME at the same moment */
 	uint64_t ticks_per_second; /* first estimate; calibration chunks are better */
 };
 _Static_assert(sizeof(struct st_file_head) == 64, "file head is a file format");

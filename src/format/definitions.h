@@ -27,8 +27,9 @@ enum st_definition_type {
 	ST_DEF_DOMAIN = 4, /* u32 id, text */
 	/* u32 ancestor process (dense id), u32 strings, u32 domains: ids 1 … n mean what they mean there */
 	ST_DEF_INHERIT = 5,
-	ST_DEF_THREAD = 6,      /* u32 track, u32 tid, u64 first_time ticks */
-	ST_DEF_THREAD_NAME = 7, /* u32 tid, text; the last one wins; replaces for tracks of that tid */
+	ST_DEF_THREAD = 6, /* u32 track, u32 tid, u64 first_time ticks */
+	ST_DEF_THREAD_NAME =
+		7, /* u32 tid, text; the last one wins; replaces for tracks of that tid */
 	/* u32 track (0: the process), then u64: slices dropped, unmatched ends, lost_no_slot, labels cut,
 	 * labels unknown, suspect ring positions; cumulative, the last one wins */
 	ST_DEF_LOSS = 8,
@@ -42,9 +43,9 @@ enum st_definition_type {
 enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };
 
 enum st_process_end {
-	ST_END_EXITED = 1,       /* direct child: status is its wait status */
-	ST_END_GONE = 2,         /* another process: it ended, its status cannot be known */
-	ST_END_EXEC = 3,         /* the same pid goes on as the next incarnation */
+	ST_END_EXITED = 1,	 /* direct child: status is its wait status */
+	ST_END_GONE = 2,	 /* another process: it ended, its status cannot be known */
+	ST_END_EXEC = 3,	 /* the same pid goes on as the next incarnation */
 	ST_END_LEFT_RUNNING = 4, /* it still ran when the collection ended */
 };
 
@@ -54,7 +55,7 @@ enum st_not_entered {
 	ST_NOT_ENTERED_OTHER_LIBC = 3,
 	ST_NOT_ENTERED_OTHER_CLASS = 4,
 	ST_NOT_ENTERED_ENVIRONMENT = 5, /* its environment had been emptied */
-	ST_NOT_ENTERED_LAYOUT = 6,      /* a collector of another build said hello */
+	ST_NOT_ENTERED_LAYOUT = 6,	/* a collector of another build said hello */
 	ST_NOT_ENTERED_UNKNOWN = 7,
 };
 
@@ -73,7 +74,8 @@ struct st_text {
 	const char *bytes; /* borrowed, not terminated */
 	size_t size_bytes;
 };
-bool st_definition_next(struct st_cursor *payload, enum st_definition_type *type, struct st_cursor *body);
+bool st_definition_next(struct st_cursor *payload, enum st_definition_type *type,
+			struct st_cursor *body);
 uint16_t st_cursor_u16(struct st_cursor *cursor);
 uint32_t st_cursor_u32(struct st_cursor *cursor);
 uint64_t st_cursor_u64(struct st_cursor *cursor);

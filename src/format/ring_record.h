@@ -23,18 +23,18 @@
 enum { ST_WORD_BEGIN = 1, ST_WORD_END = 2, ST_WORD_EXTENDED = 15 };
 
 enum st_ring_ext {
-	ST_EXT_TIME = 1,          /* u64 absolute ticks; sets the base, dt of this word is 0 */
-	ST_EXT_THREAD = 2,        /* u64 tid | generation << 32: this slot now belongs to that thread */
-	ST_EXT_THREAD_END = 3,    /* no payload: clean end of the owner */
-	ST_EXT_BEGIN = 4,         /* u64 domain | name << 32; u64 flags (ST_BEGIN_*) */
-	ST_EXT_END = 5,           /* u64 domain */
+	ST_EXT_TIME = 1,   /* u64 absolute ticks; sets the base, dt of this word is 0 */
+	ST_EXT_THREAD = 2, /* u64 tid | generation << 32: this slot now belongs to that thread */
+	ST_EXT_THREAD_END = 3,	  /* no payload: clean end of the owner */
+	ST_EXT_BEGIN = 4,	  /* u64 domain | name << 32; u64 flags (ST_BEGIN_*) */
+	ST_EXT_END = 5,		  /* u64 domain */
 	ST_EXT_UNMATCHED_END = 6, /* u64 domain: nothing was open */
-	ST_EXT_TEXT = 7,          /* u64 byte length; text padded with zeros: the next ST_EXT_BEGIN of this
+	ST_EXT_TEXT = 7,  /* u64 byte length; text padded with zeros: the next ST_EXT_BEGIN of this
 	                             ring with ST_BEGIN_TEXT has this text as its name */
-	ST_EXT_LOST = 8,          /* u64 slices dropped since the previous record of this ring */
-	ST_EXT_PAUSE = 9,         /* no payload: this process pauses (ITT) */
-	ST_EXT_RESUME = 10,       /* no payload */
-	ST_EXT_DETACH = 11,       /* no payload */
+	ST_EXT_LOST = 8,  /* u64 slices dropped since the previous record of this ring */
+	ST_EXT_PAUSE = 9, /* no payload: this process pauses (ITT) */
+	ST_EXT_RESUME = 10, /* no payload */
+	ST_EXT_DETACH = 11, /* no payload */
 };
 
 enum {
@@ -58,8 +58,8 @@ static inline uint64_t st_word_ext(enum st_ring_ext subkind, uint32_t words, uin
 /* Definitions ring: records of whole words. First word: bits 0-7 kind | 8-31 words, header included |
  * 32-63 id. Second word: byte length of the text. Then the text, padded with zeros. */
 enum st_ring_definition {
-	ST_DEFINE_STRING = 1,      /* id: name id, counted up from 1 */
-	ST_DEFINE_DOMAIN = 2,      /* id: domain id, counted up from 1 */
+	ST_DEFINE_STRING = 1,	   /* id: name id, counted up from 1 */
+	ST_DEFINE_DOMAIN = 2,	   /* id: domain id, counted up from 1 */
 	ST_DEFINE_THREAD_NAME = 3, /* id: tid; the last one wins */
 };
 

@@ -27,8 +27,8 @@
 enum {
 	ST_SHM_HEADER_BYTES = 64 << 10,
 	ST_SHM_DEFINITIONS_BYTES = 1 << 20,
-	ST_SHM_SLOTS = 64,         /* per segment; 8 when RLIMIT_AS refuses the full size */
-	ST_SHM_SEGMENTS_MAX = 256, /* 16,384 live threads; more are counted in lost_no_slot */
+	ST_SHM_SLOTS = 64,	       /* per segment; 8 when RLIMIT_AS refuses the full size */
+	ST_SHM_SEGMENTS_MAX = 256,     /* 16,384 live threads; more are counted in lost_no_slot */
 	ST_SHM_RING_BYTES = 512 << 10, /* slice ring; knob ring-size, 64 KiB … 4 MiB */
 	ST_SHM_HANDLER_RING_BYTES = 256 << 10,
 	ST_SHM_FLOOD_RING_BYTES = 256 << 10,
@@ -42,15 +42,16 @@ enum {
  * only while the whole word is 0. */
 enum {
 	ST_CONTROL_PAUSED_FAMILY = 1, /* strata: -command pause */
-	ST_CONTROL_STOPPED = 2,       /* strata: collection is over, for good */
-	ST_CONTROL_PAUSED_SELF = 4,   /* target: __itt_pause, or start-paused; strata may clear it */
-	ST_CONTROL_DETACHED = 8,      /* target: __itt_detach, for good */
+	ST_CONTROL_STOPPED = 2,	      /* strata: collection is over, for good */
+	ST_CONTROL_PAUSED_SELF = 4, /* target: __itt_pause, or start-paused; strata may clear it */
+	ST_CONTROL_DETACHED = 8,    /* target: __itt_detach, for good */
 };
 
 enum st_slot_state {
 	ST_SLOT_FREE = 0,
 	ST_SLOT_OWNED = 1,
-	ST_SLOT_DONE = 2, /* its thread is gone; the next new thread adopts it by CAS DONE -> OWNED */
+	ST_SLOT_DONE =
+		2, /* its thread is gone; the next new thread adopts it by CAS DONE -> OWNED */
 	ST_SLOT_MAINTENANCE = 3, /* strata punches its pages out; CAS from DONE, back to DONE */
 };
 
@@ -59,7 +60,7 @@ enum st_ring_kind { ST_RING_SLICE = 0, ST_RING_HANDLER = 1, ST_RING_FLOOD = 2, S
 struct st_shm_ring {
 	/* producer writes, drainer reads */
 	alignas(64) _Atomic uint64_t head; /* release store after the words */
-	_Atomic uint64_t dropped;          /* records that found no room (begin and its end count once) */
+	_Atomic uint64_t dropped; /* records that found no room (begin and its end count once) */
 	_Atomic uint64_t unmatched_ends;
 	/* drainer writes, producer reads */
 	alignas(64) _Atomic uint64_t tail;
@@ -67,8 +68,8 @@ struct st_shm_ring {
 
 struct st_shm_slot {
 	alignas(64) _Atomic uint32_t state; /* enum st_slot_state */
-	_Atomic uint32_t tid;               /* of the owner, in the target's pid namespace */
-	_Atomic uint32_t generation;        /* +1 at each adoption */
+	_Atomic uint32_t tid;		    /* of the owner, in the target's pid namespace */
+	_Atomic uint32_t generation;	    /* +1 at each adoption */
 	alignas(64) struct st_shm_ring ring[ST_RING_KINDS];
 	uint8_t reserved[64];
 };
@@ -80,13 +81,14 @@ struct st_shm_header {
 	uint32_t slot_count;
 	uint32_t slot_bytes;
 	uint32_t ring_bytes[ST_RING_KINDS];
-	uint32_t clock; /* enum st_clock */
-	alignas(64) _Atomic uint32_t control; /* alone on its line; only segment 0's counts */
+	uint32_t clock;				 /* enum st_clock */
+	alignas(64) _Atomic uint32_t control;	 /* alone on its line; only segment 0's counts */
 	alignas(64) _Atomic uint32_t slots_used; /* high water mark */
-	_Atomic uint64_t lost_no_slot;           /* records of threads that got no slot */
-	_Atomic uint64_t labels_cut;             /* labels longer than ST_SHM_TEXT_MAX */
+	_Atomic uint64_t lost_no_slot;		 /* records of threads that got no slot */
+	_Atomic uint64_t labels_cut;		 /* labels longer than ST_SHM_TEXT_MAX */
 	_Atomic uint64_t labels_unknown; /* slices of a shared family whose own text is not known */
-	_Atomic uint64_t definitions_delayed; /* definitions that had to be retried: ring was full */
+	_Atomic uint64_t
+		definitions_delayed; /* definitions that had to be retried: ring was full */
 	alignas(64) struct st_shm_ring definitions;
 	alignas(64) uint8_t reserved[64];
 };
@@ -94,7 +96,8 @@ struct st_shm_header {
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");
 _Static_assert(sizeof(struct st_shm_slot) == 512, "slot size is part of the layout");
 _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_shm_slot) <=
-		       ST_SHM_HEADER_BYTES, "header fits");
+		       ST_SHM_HEADER_BYTES,
+	       "header fits");
 
 /* Changed by hand with any change of this file or of ring_record.h. */
 #define ST_SHM_LAYOUT_HASH 0x53540001u
@@ -105,10 +108,11 @@ struct st_shm_hello {
 	uint32_t layout_hash;
 	uint32_t segment_index;
 	uint8_t token[16]; /* STRATA_TOKEN, decoded */
-	uint32_t pid;      /* in the target's namespace; SO_PEERCRED has the one strata believes */
+	uint32_t pid;	   /* in the target's namespace; SO_PEERCRED has the one strata believes */
 	uint32_t tid;
 	uint64_t process_token; /* unique per process incarnation, not 0 */
-	uint64_t parent_token;  /* process_token of the nearest ancestor that said hello before the fork, or 0 */
+	uint64_t
+		parent_token; /* process_token of the nearest ancestor that said hello before the fork, or 0 */
 	uint32_t inherited_strings; /* string ids 1 … n mean what they mean in that ancestor */
 	uint32_t inherited_domains;
 	uint64_t ticks; /* a clock pair taken at the hello */

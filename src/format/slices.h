@@ -24,15 +24,20 @@
 
 struct st_chunk_header;
 
-enum st_slice_op { ST_SLICE_BEGIN = 0, ST_SLICE_END = 1, ST_SLICE_MARK = 2, ST_SLICE_BEGIN_FLAGGED = 3 };
+enum st_slice_op {
+	ST_SLICE_BEGIN = 0,
+	ST_SLICE_END = 1,
+	ST_SLICE_MARK = 2,
+	ST_SLICE_BEGIN_FLAGGED = 3
+};
 
 enum st_slice_mark {
 	ST_MARK_UNMATCHED_END = 1, /* value: domain */
-	ST_MARK_LOST = 2,          /* value: slices dropped just before */
-	ST_MARK_PAUSE = 3,         /* this process pauses; value 0 = ITT, 1 = the family by strata */
-	ST_MARK_RESUME = 4,        /* as above */
-	ST_MARK_DETACH = 5,        /* value 0 */
-	ST_MARK_TRACK_END = 6,     /* the thread ended (value 1: cleanly, 0: noticed by strata) */
+	ST_MARK_LOST = 2,	   /* value: slices dropped just before */
+	ST_MARK_PAUSE = 3,     /* this process pauses; value 0 = ITT, 1 = the family by strata */
+	ST_MARK_RESUME = 4,    /* as above */
+	ST_MARK_DETACH = 5,    /* value 0 */
+	ST_MARK_TRACK_END = 6, /* the thread ended (value 1: cleanly, 0: noticed by strata) */
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */
@@ -40,11 +45,11 @@ enum st_slice_mark {
 struct st_slice_record {
 	enum st_slice_op op; /* a decoder gives ST_SLICE_BEGIN for flagged ones too */
 	uint32_t domain;
-	uint32_t name;  /* begin */
+	uint32_t name;	/* begin */
 	uint32_t flags; /* begin */
 	enum st_slice_mark mark;
 	uint64_t value; /* mark */
-	uint64_t time;  /* ticks */
+	uint64_t time;	/* ticks */
 };
 
 struct st_slice_encoder {
@@ -57,8 +62,8 @@ void st_slice_encoder_init(struct st_slice_encoder *enc);
 void st_slice_encoder_fini(struct st_slice_encoder *enc);
 void st_slice_encoder_clear(struct st_slice_encoder *enc);
 /* time must not be before that of the previous call; it is raised to it if it is. */
-void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_t domain, uint32_t name,
-			    uint32_t flags);
+void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_t domain,
+			    uint32_t name, uint32_t flags);
 void st_slice_encoder_end(struct st_slice_encoder *enc, uint64_t time, uint32_t domain);
 void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_slice_mark mark,
 			   uint64_t value);
@@ -71,8 +76,9 @@ struct st_slice_decoder {
 	uint64_t time;
 };
 
-enum st_status st_slice_decoder_init(struct st_slice_decoder *dec, const struct st_chunk_header *header,
-				     const void *payload, size_t payload_bytes, struct st_error *err);
+enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,
+				     const struct st_chunk_header *header, const void *payload,
+				     size_t payload_bytes, struct st_error *err);
 /* True and *out, or false at the end or at damage (then *err says so and err->status is not ST_OK;
  * the caller sets err->status to ST_OK before). */
 bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record *out,

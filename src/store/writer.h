@@ -18,22 +18,22 @@ struct st_buf;
 struct st_store_writer;
 
 struct st_store_options {
-	const char *path;     /* folder to create; an existing one is ST_EEXIST */
-	uint64_t limit_bytes; /* -data-limit; 0 = none */
-	uint64_t segment_bytes; /* a new trace file after this many bytes; 0 = 256 MiB */
+	const char *path;	  /* folder to create; an existing one is ST_EEXIST */
+	uint64_t limit_bytes;	  /* -data-limit; 0 = none */
+	uint64_t segment_bytes;	  /* a new trace file after this many bytes; 0 = 256 MiB */
 	struct st_file_head head; /* result_id may be zero: one is made */
 };
 
-enum st_status st_store_writer_create(struct st_store_writer **out, const struct st_store_options *options,
-				      struct st_error *err);
+enum st_status st_store_writer_create(struct st_store_writer **out,
+				      const struct st_store_options *options, struct st_error *err);
 /* payload of one trace chunk; header carries type, process, track, counts and times. */
 void st_store_writer_trace(struct st_store_writer *writer, struct st_chunk_header *header,
 			   const struct st_buf *payload);
 /* Definition records of one process; written at once, so that names are on disk before their use. */
 void st_store_writer_definitions(struct st_store_writer *writer, uint32_t process, uint64_t time,
 				 uint32_t record_count, const struct st_buf *payload);
-void st_store_writer_calibration(struct st_store_writer *writer, uint64_t ticks, uint64_t mono_raw_ns,
-				 uint64_t error_ticks);
+void st_store_writer_calibration(struct st_store_writer *writer, uint64_t ticks,
+				 uint64_t mono_raw_ns, uint64_t error_ticks);
 /* Replaces result.json by rename; json is the whole text. Space for it is reserved while the disk has
  * some, so that even a full disk does not keep the last one from being written. */
 void st_store_writer_result_json(struct st_store_writer *writer, const struct st_buf *json);
