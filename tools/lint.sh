@@ -36,7 +36,7 @@ check() {
 tidy() {
 	[ -f build/dev/compile_commands.json ] || tools/build.sh dev --target help
 	printf '%s\0' "${c_files[@]}" | grep -z '^src/.*\.c$' |
-		xargs -0 -n 4 -P "$(nproc)" clang-tidy-14 --quiet -p build/dev
+		xargs -0 -n 4 -P "$(nproc)" clang-tidy-14 --quiet -p build/dev 2> >(grep -v 'warnings generated' >&2)
 }
 
 check clang-format clang-format-14 --dry-run -Werror "${c_files[@]}"
