@@ -232,7 +232,7 @@ def test_output_on_a_full_device(strata, target):
 
 def run_on_bad_disk(strata, result, target, **more):
     """The program writes to stdout and ends with 3, whatever happens to our files."""
-    script = '"$0" --seconds 3 --rate 200000 --labels 3000 && echo the end && exit 3'
+    script = '"$0" --seconds 3 --rate 400000 --labels 3000 && echo the end && exit 3'
     done = strata.collect("bash", "-c", script, target, result=result, ok=False, **more)
     assert done.status == 3, done.err
     assert done.stdout.endswith(b"the end\n")
@@ -240,10 +240,13 @@ def run_on_bad_disk(strata, result, target, **more):
 
 
 @pytest.mark.root
-def test_disk_full(strata, target, root):
+@pytest.mark.parametrize("size", ["1m", "256k"])
+def test_disk_full(strata, target, root, size):
     disk = strata.folder / "disk"
     disk.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True, check=False)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], capture_output=True, check=False
+    )
     if mount.returncode:
         pytest.skip(f"cannot mount a small tmpfs: {mount.stderr!r}")
     try:
