@@ -21,24 +21,7 @@ enum {
 	FAMILY_TEXT_MAX = 255,
 };
 
-struct slot {
-	_Atomic uint64_t hash;
-	_Atomic(struct st_node *) node;
-};
-
-struct table {
-	uint64_t mask;
-	uint64_t reserved;
-	struct slot slots[];
-};
-
-struct index {
-	_Atomic(struct table *) table;
-	uint32_t count;
-	uint32_t max;
-};
-
-static struct index indexes[ST_INDEX_KINDS] = {
+struct st_index st_indexes[ST_INDEX_KINDS] = {
 	[ST_INDEX_STRINGS] = {.max = ST_SHM_STRINGS_MAX},
 	[ST_INDEX_DOMAINS] = {.max = ST_SHM_DOMAINS_MAX - 1},
 	[ST_INDEX_FAMILIES] = {.max = ST_SHM_FAMILIES_MAX - 1},
@@ -52,111 +35,23 @@ static char any_text[] = "*";
 struct st_node st_any_family = {.handle = {.strA = any_text, .extra1 = ST_ID_FAMILY}, .length = 1};
 struct st_node st_any_domain = {.domain = {.flags = 1, .nameA = any_text}, .length = 1};
 
-static uint64_t load_word(const char *at)
+void st_text_cut(struct st_text_key *key)
 {
-	uint64_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
+	key->length = ST_SHM_TEXT_MAX;
+	key->cut = 1;
+	/* Not in the middle of a UTF-8 character; other bytes are cut where they are. */
+	for (int i = 0; i < 3 && ((uint8_t)key->text[key->length] & 0xc0) == 0x80; i++)
+		key->length--;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 32;
-}
-
-/* Eight bytes a step; the last step overlaps the one before instead of reading behind the text. */
-static uint64_t hash_text(const char *text, size_t length)
-{
-	uint64_t hash = length * 0xff51afd7ed558ccdull + 1, word = 0;
-	size_t at = 0;
-
-	if (length < 8) {
-		if (length >= 4) {
-			uint32_t low, high;
-
-			memcpy(&low, text, 4);
-			memcpy(&high, text + length - 4, 4);
-			word = low | (uint64_t)high << 32;
-		} else if (length) {
-			word = (uint8_t)text[0] | (uint64_t)(uint8_t)text[length / 2] << 8 |
-			       (uint64_t)(uint8_t)text[length - 1] << 16;
-		}
-		return mix(hash, word);
-	}
-	for (; at + 8 < length; at += 8)
-		hash = mix(hash, load_word(text + at));
-	return mix(hash, load_word(text + length - 8));
-}
-
-static bool same_text(const char *a, const char *b, size_t length)
-{
-	size_t at = 0;
-
-	if (length < 8) {
-		for (; at < length; at++)
-			if (a[at] != b[at])
-				return false;
-		return true;
-	}
-	for (; at + 8 < length; at += 8)
-		if (load_word(a + at) != load_word(b + at))
-			return false;
-	return load_word(a + length - 8) == load_word(b + length - 8);
-}
-
-struct st_text_key st_text_key(const char *text, size_t length)
-{
-	struct st_text_key key = {.text = text};
-
-	if (ST_UNLIKELY(length > ST_SHM_TEXT_MAX)) {
-		length = ST_SHM_TEXT_MAX;
-		key.cut = 1;
-		/* Not in the middle of a UTF-8 character; other bytes are cut where they are. */
-		for (int i = 0; i < 3 && ((uint8_t)text[length] & 0xc0) == 0x80; i++)
-			length--;
-	}
-	key.length = (uint32_t)length;
-	key.hash = hash_text(text, length);
-	return key;
-}
-
-static struct st_node *find_in(const struct table *table, const struct st_text_key *key)
-{
-	uint64_t at = key->hash & table->mask;
-
-	for (;;) {
-		const struct slot *slot = &table->slots[at];
-		/* Pairs with the release store in put_in: the node is complete. */
-		struct st_node *node = atomic_load_explicit(&slot->node, memory_order_acquire);
-
-		if (!node)
-			return NULL;
-		if (atomic_load_explicit(&slot->hash, memory_order_relaxed) == key->hash &&
-		    node->length == key->length && same_text(node->text, key->text, key->length))
-			return node;
-		at = (at + 1) & table->mask;
-	}
-}
-
-struct st_node *st_intern_find(enum st_index_kind kind, const struct st_text_key *key)
-{
-	/* Pairs with the release store in grow. */
-	const struct table *table =
-		atomic_load_explicit(&indexes[kind].table, memory_order_acquire);
-
-	return table ? find_in(table, key) : NULL;
-}
-
-static void put_in(struct table *table, uint64_t hash, struct st_node *node)
+static void put_in(struct st_table *table, uint64_t hash, struct st_node *node)
 {
 	uint64_t at = hash & table->mask;
 
 	while (atomic_load_explicit(&table->slots[at].node, memory_order_relaxed))
 		at = (at + 1) & table->mask;
 	atomic_store_explicit(&table->slots[at].hash, hash, memory_order_relaxed);
-	/* Pairs with the acquire load in find_in. */
+	/* Pairs with the acquire load in st_intern_find. */
 	atomic_store_explicit(&table->slots[at].node, node, memory_order_release);
 }
 
@@ -169,15 +64,15 @@ static void *map_memory(size_t size_bytes)
 }
 
 /* A table with room for one more, at most half full. */
-static struct table *grow(struct index *index)
+static struct st_table *grow(struct st_index *index)
 {
-	struct table *old = atomic_load_explicit(&index->table, memory_order_relaxed);
+	struct st_table *old = atomic_load_explicit(&index->table, memory_order_relaxed);
 	uint64_t slots = old ? (old->mask + 1) * 4 : FIRST_SLOTS;
-	struct table *table;
+	struct st_table *table;
 
 	if (old && (uint64_t)index->count * 2 < old->mask)
 		return old;
-	table = map_memory(sizeof(*table) + slots * sizeof(struct slot));
+	table = map_memory(sizeof(*table) + slots * sizeof(struct st_slot));
 	if (!table)
 		return NULL;
 	table->mask = slots - 1;
@@ -225,7 +120,8 @@ static struct st_node *new_node(enum st_index_kind kind, const struct st_text_ke
 
 static size_t highest_end(enum st_index_kind kind)
 {
-	struct table *table = atomic_load_explicit(&indexes[kind].table, memory_order_acquire);
+	struct st_table *table =
+		atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 	size_t highest = 0;
 
 	for (uint64_t i = 0; table && i <= table->mask; i++) {
@@ -261,9 +157,9 @@ static void check_arena(void)
 
 struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key)
 {
-	struct index *index = &indexes[kind];
+	struct st_index *index = &st_indexes[kind];
 	struct st_node *node;
-	struct table *table;
+	struct st_table *table;
 
 	if (!st_process_lock())
 		return NULL;
@@ -314,7 +210,8 @@ bool st_intern_owns(const void *object)
 
 static uint32_t highest_in(enum st_index_kind kind)
 {
-	struct table *table = atomic_load_explicit(&indexes[kind].table, memory_order_acquire);
+	struct st_table *table =
+		atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 	uint32_t highest = 0;
 
 	for (uint64_t i = 0; table && i <= table->mask; i++) {

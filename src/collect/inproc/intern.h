@@ -7,11 +7,14 @@
 #ifndef ST_COLLECT_INPROC_INTERN_H
 #define ST_COLLECT_INPROC_INTERN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "collect/inproc/itt_abi.h"
+#include "collect/inproc/state.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -42,10 +45,133 @@ struct st_text_key {
 	uint64_t hash;
 };
 
+/* Open addressing, at most half full. */
+struct st_slot {
+	_Atomic uint64_t hash;
+	_Atomic(struct st_node *) node; /* NULL: empty, whatever hash says */
+};
+
+struct st_table {
+	uint64_t mask;
+	uint64_t reserved;
+	struct st_slot slots[];
+};
+
+struct st_index {
+	_Atomic(struct st_table *) table;
+	uint32_t count;
+	uint32_t max;
+};
+extern struct st_index st_indexes[ST_INDEX_KINDS];
+
+/* The look-up is a hot path: without this the key travels through memory, which costs a third of it. */
+#define ST_INLINE inline __attribute__((always_inline))
+
+/* Eight bytes at `at`; never behind the end of the text. */
+static ST_INLINE uint64_t st_text_word(const char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static ST_INLINE uint64_t st_text_mix(uint64_t a, uint64_t b)
+{
+	uint64_t hash = (a * 0x9e3779b97f4a7c15ull) ^ (b * 0xc2b2ae3d27d4eb4full);
+
+	return hash ^ hash >> 29;
+}
+
+/* The first and the last words overlap instead of reading past the text; products are independent of
+ * each other for all usual lengths. */
+static ST_INLINE uint64_t st_text_hash(const char *text, size_t length)
+{
+	uint64_t hash = length;
+
+	if (length >= 8) {
+		while (ST_UNLIKELY(length > 32)) {
+			hash = st_text_mix(hash + st_text_word(text), st_text_word(text + 8));
+			text += 16;
+			length -= 16;
+		}
+		if (length > 16)
+			hash += st_text_mix(st_text_word(text + 8),
+					    st_text_word(text + length - 16));
+		hash += st_text_mix(st_text_word(text), st_text_word(text + length - 8));
+	} else if (length >= 4) {
+		uint32_t low, high;
+
+		memcpy(&low, text, 4);
+		memcpy(&high, text + length - 4, 4);
+		hash = st_text_mix(hash + low, high);
+	} else if (length) {
+		hash = st_text_mix(hash + (uint8_t)text[0] +
+					   ((uint64_t)(uint8_t)text[length / 2] << 8),
+				   (uint8_t)text[length - 1]);
+	}
+	hash *= 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+static ST_INLINE bool st_text_same(const char *a, const char *b, size_t length)
+{
+	uint64_t differ = 0;
+
+	if (length < 8) {
+		for (size_t at = 0; at < length; at++)
+			differ |= (uint64_t)(a[at] != b[at]);
+		return !differ;
+	}
+	for (; ST_UNLIKELY(length > 32); a += 16, b += 16, length -= 16) {
+		differ = (st_text_word(a) ^ st_text_word(b)) |
+			 (st_text_word(a + 8) ^ st_text_word(b + 8));
+		if (differ)
+			return false;
+	}
+	if (length > 16)
+		differ = (st_text_word(a + 8) ^ st_text_word(b + 8)) |
+			 (st_text_word(a + length - 16) ^ st_text_word(b + length - 16));
+	differ |= st_text_word(a) ^ st_text_word(b);
+	differ |= st_text_word(a + length - 8) ^ st_text_word(b + length - 8);
+	return !differ;
+}
+
+void st_text_cut(struct st_text_key *key);
+
 /* What a label is looked up by; labels beyond ST_SHM_TEXT_MAX bytes are cut at a character. */
-struct st_text_key st_text_key(const char *text, size_t length);
+static ST_INLINE struct st_text_key st_text_key(const char *text, size_t length)
+{
+	struct st_text_key key = {.text = text, .length = (uint32_t)length};
+
+	if (ST_UNLIKELY(length > ST_SHM_TEXT_MAX))
+		st_text_cut(&key);
+	key.hash = st_text_hash(text, key.length);
+	return key;
+}
+
 /* Any thread, no lock, no wait; NULL when there is no such name. */
-struct st_node *st_intern_find(enum st_index_kind kind, const struct st_text_key *key);
+static ST_INLINE struct st_node *st_intern_find(enum st_index_kind kind,
+						const struct st_text_key *key)
+{
+	/* Pairs with the release store in grow. */
+	const struct st_table *table =
+		atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
+
+	for (uint64_t at = key->hash; table; at++) {
+		const struct st_slot *slot = &table->slots[at & table->mask];
+		/* Pairs with the release store in put_in: the node is complete. */
+		struct st_node *node = atomic_load_explicit(&slot->node, memory_order_acquire);
+
+		if (!node)
+			break;
+		if (atomic_load_explicit(&slot->hash, memory_order_relaxed) == key->hash &&
+		    node->length == key->length && st_text_same(node->text, key->text, key->length))
+			return node;
+	}
+	return NULL;
+}
+
 /* Finds or makes; takes the lock. NULL when a bound is reached or the lock is not to be had. The caller
  * holds st_tls busy. */
 struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key);
