@@ -99,7 +99,8 @@ enum st_status st_clock_map_build(struct st_clock_map *map, const struct st_file
 	map->count = 1;
 	if (head->clock != ST_CLOCK_TSC)
 		return ST_OK;
-	qsort(pairs, pair_count, sizeof(*pairs), by_ticks);
+	if (pair_count)
+		qsort(pairs, pair_count, sizeof(*pairs), by_ticks);
 	for (uint32_t i = 0; i < pair_count; i++) {
 		int64_t ns = (int64_t)(pairs[i].mono_raw_ns - head->start_mono_raw_ns);
 		const struct st_clock_knot *last = &map->knots[map->count - 1];

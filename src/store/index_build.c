@@ -37,7 +37,8 @@ static bool lay_out(struct st_index_builder *builder)
 		meta->tracks[i].process_id = builder->tracks[i].process_id;
 		meta->tracks[i].track_id = builder->tracks[i].track_id;
 	}
-	qsort(meta->tracks, meta->track_count, sizeof(*meta->tracks), by_ids);
+	if (meta->track_count)
+		qsort(meta->tracks, meta->track_count, sizeof(*meta->tracks), by_ids);
 	for (uint32_t i = 0; i < meta->track_count; i++) {
 		struct st_index_track *out = &meta->tracks[i];
 		struct st_track_state *track = &builder->tracks[st_id_map_get(
@@ -140,6 +141,8 @@ static void fini(struct st_index_builder *builder)
 	free(builder->label_slots);
 	st_id_map_fini(&builder->track_index);
 	st_id_map_fini(&builder->labels);
+	st_id_map_fini(&builder->missing_strings);
+	st_id_map_fini(&builder->missing_domains);
 	st_buf_fini(&builder->raw);
 	st_unpacker_destroy(builder->unpacker);
 }

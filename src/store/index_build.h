@@ -84,8 +84,9 @@ struct st_index_builder {
 	bool too_many_rows;
 	struct st_label_slot *label_slots;
 	size_t label_slot_count, label_used;
-	struct st_id_map labels; /* (domain text, name text) -> label */
-	bool decoded_before;	 /* the second try after a chunk held less than it said */
+	struct st_id_map labels;			   /* (domain text, name text) -> label */
+	struct st_id_map missing_strings, missing_domains; /* (process id, id) */
+	bool decoded_before; /* the second try after a chunk held less than it said */
 	bool no_memory;
 };
 

@@ -50,11 +50,20 @@ static bool grow_slots(struct st_index_builder *builder)
 	return true;
 }
 
+/* Counts every id once, however many labels it is part of. */
+static void count_missing(struct st_index_builder *builder, struct st_id_map *seen, uint64_t key)
+{
+	if (st_id_map_get(seen, key) != ST_ID_NONE)
+		return;
+	builder->meta->missing_names++;
+	if (!st_id_map_put(seen, key, 0))
+		builder->no_memory = true;
+}
+
 static st_string_id missing_text(struct st_index_builder *builder, const char *what, uint32_t id)
 {
 	char text[64];
 
-	builder->meta->missing_names++;
 	snprintf(text, sizeof(text), "[%s %" PRIu32 " not recorded]", what, id);
 	return st_model_add_text(builder->request->model, text);
 }
@@ -66,10 +75,14 @@ static struct st_index_label texts_of(struct st_index_builder *builder, uint32_t
 	const struct st_model *model = builder->request->model;
 	struct st_index_label label = {0};
 
-	if (domain && !st_model_domain(model, process_id, domain, &label.domain))
+	if (domain && !st_model_domain(model, process_id, domain, &label.domain)) {
 		label.domain = missing_text(builder, "domain", domain);
-	if (name && !st_model_string(model, process_id, name, &label.name))
+		count_missing(builder, &builder->missing_domains, st_id_pair(process_id, domain));
+	}
+	if (name && !st_model_string(model, process_id, name, &label.name)) {
 		label.name = missing_text(builder, "name", name);
+		count_missing(builder, &builder->missing_strings, st_id_pair(process_id, name));
+	}
 	return label;
 }
 

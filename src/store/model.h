@@ -87,7 +87,9 @@ bool st_model_domain(const struct st_model *model, uint32_t process_id, uint32_t
 bool st_model_offer_head(struct st_model *model, const struct st_file_head *head);
 st_string_id st_model_add_text(struct st_model *model, const char *text);
 
-/* process_name.c: name and command line for people, from arguments joined by NUL and executable. */
+/* process_name.c: arguments joined by NUL as a person would type them. */
+bool st_command_line(struct st_text_table *texts, struct st_text arguments, st_string_id *out);
+/* Name and command line for people, from arguments joined by NUL and executable. */
 bool st_process_describe(struct st_text_table *texts, struct st_text arguments,
 			 struct st_process *process);
 

@@ -180,6 +180,7 @@ static void load_not_entered(struct load *load, struct st_cursor *body)
 {
 	struct st_model *model = load->model;
 	struct st_not_entered_program program = {.count = 1};
+	struct st_text command;
 	uint64_t ticks, key;
 	uint32_t known;
 
@@ -187,9 +188,14 @@ static void load_not_entered(struct load *load, struct st_cursor *body)
 	program.reason = (enum st_not_entered)st_cursor_u32(body);
 	ticks = st_cursor_u64(body);
 	program.executable = keep_text(load, st_cursor_text(body));
-	program.command = keep_text(load, st_cursor_text(body));
+	command = st_cursor_text(body);
 	if (body->failed)
 		return;
+	/* One word without NUL is a command line already. */
+	if (!memchr(command.bytes, '\0', command.size_bytes))
+		program.command = keep_text(load, command);
+	else if (!st_command_line(&model->texts, command, &program.command))
+		load->no_memory = true;
 	saw_time(load, ticks);
 	key = st_id_pair(program.executable, (uint32_t)program.reason);
 	known = st_id_map_get(&model->not_entered_index, key);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { LINE_MAX_BYTES = 16 << 20 };
+
 static struct st_text base_name(struct st_text path)
 {
 	for (size_t i = path.size_bytes; i > 0; i--) {
@@ -130,15 +132,28 @@ static void append_quoted(struct st_buf *out, struct st_text argument)
 	st_buf_append_u8(out, '\'');
 }
 
+bool st_command_line(struct st_text_table *texts, struct st_text arguments, st_string_id *out)
+{
+	struct st_text argument;
+	struct st_buf line;
+	size_t at = 0;
+	bool ok;
+
+	st_buf_init(&line, LINE_MAX_BYTES);
+	while (next_argument(arguments, &at, &argument))
+		append_quoted(&line, argument);
+	ok = !line.failed && st_text_table_add(texts, line.data, line.size_bytes, out);
+	st_buf_fini(&line);
+	return ok;
+}
+
 bool st_process_describe(struct st_text_table *texts, struct st_text arguments,
 			 struct st_process *process)
 {
 	struct st_text executable = st_text_table_get(texts, process->executable);
 	const struct interpreter *interpreter;
-	struct st_text name, argument = {.bytes = "", .size_bytes = 0};
-	struct st_buf line;
+	struct st_text name, script, argument = {.bytes = "", .size_bytes = 0};
 	size_t at = 0;
-	bool ok;
 
 	name = base_name(executable);
 	if (next_argument(arguments, &at, &argument) && !name.size_bytes)
@@ -146,17 +161,10 @@ bool st_process_describe(struct st_text_table *texts, struct st_text arguments,
 	interpreter = find_interpreter(name);
 	if (!interpreter)
 		interpreter = find_interpreter(base_name(argument));
-	if (interpreter)
-		find_script(interpreter, arguments, at, &name);
+	if (interpreter && find_script(interpreter, arguments, at, &script))
+		name = script;
 	if (!st_text_table_add(texts, name.bytes, name.size_bytes, &process->name))
 		return false;
-	st_buf_init(&line, (size_t)16 << 20);
-	for (at = 0; next_argument(arguments, &at, &argument);)
-		append_quoted(&line, argument);
-	if (!line.size_bytes)
-		append_quoted(&line, executable);
-	ok = !line.failed &&
-	     st_text_table_add(texts, line.data, line.size_bytes, &process->command_line);
-	st_buf_fini(&line);
-	return ok;
+	return st_command_line(texts, arguments.size_bytes ? arguments : executable,
+			       &process->command_line);
 }

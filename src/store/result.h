@@ -25,7 +25,9 @@ enum { ST_NO_ROW = UINT32_MAX };
 enum {
 	ST_SLICE_UNFINISHED = 1, /* never ended: closed where its thread or process ended */
 	ST_SLICE_CLIPPED = 2,    /* straddles a pause or the edge of the collection: paused time is not counted */
-	ST_SLICE_MISMATCHED = 4, /* ended while slices of other domains above it were still open */
+	/* Ended while slices of other domains above it were still open, or, none of its domain being open, by
+	 * the end of another domain. */
+	ST_SLICE_MISMATCHED = 4,
 };
 
 struct st_loss {

@@ -175,11 +175,23 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 	}
 }
 
-static void read_problem(json_object *root, struct st_model *model)
+/* What went wrong while recording: every error, else the one sentence. */
+static void read_problems(json_object *root, struct st_model *model)
 {
 	const char *problem = get_text(root, "problem", model);
+	json_object *errors;
+	size_t count = 0;
 
-	if (*problem)
+	if (json_object_object_get_ex(root, "errors", &errors) &&
+	    json_object_is_type(errors, json_type_array))
+		count = json_object_array_length(errors);
+	for (size_t i = 0; i < count; i++) {
+		json_object *text = json_object_array_get_idx(errors, i);
+
+		if (json_object_is_type(text, json_type_string))
+			st_notes_add(&model->notes, "%s", json_object_get_string(text));
+	}
+	if (!count && *problem)
 		st_notes_add(&model->notes, "%s", problem);
 }
 
@@ -217,7 +229,7 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 		status = check_schema(get_text(root, "schema", model), model, source->json.name,
 				      err);
 		read_numbers(info, more, root);
-		read_problem(root, model);
+		read_problems(root, model);
 		more->growing = strcmp(info->state, "running") == 0 && writer_is_alive(root);
 	}
 	if (strcmp(info->state, "finished") != 0 && !more->growing)

@@ -38,7 +38,10 @@ static size_t find_chunk(struct st_walk *walk, size_t from, struct st_chunk_head
 		from = (size_t)(hit - walk->data);
 		if (st_chunk_check(hit, walk->size_bytes - from, header, NULL) == ST_OK)
 			return from;
-		cost = sizeof(*header) + header->packed_bytes;
+		/* Sizes that cannot be are refused before anything is summed up. */
+		cost = sizeof(*header);
+		if (header->packed_bytes <= ST_CHUNK_RAW_MAX)
+			cost += header->packed_bytes;
 		if (cost > walk->search_left_bytes)
 			return walk->size_bytes;
 		walk->search_left_bytes -= cost;

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hand-made results of result_maker.h.
+#include "result_maker.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/rt/clock.h"
+#include "format/definitions.h"
+#include "store/source.h"
+
+static const char usual_json[] =
+	"{\"schema\": \"strata.result/1\", \"state\": \"finished\", \"type\": \"tasks\"}";
+
+static void need(bool good, const char *what)
+{
+	if (!good) {
+		fprintf(stderr, "result_maker: %s failed\n", what);
+		abort();
+	}
+}
+
+static void append(struct result_maker *m, struct st_buf *file, uint32_t *sequence,
+		   struct st_chunk_header *header, const struct st_buf *payload)
+{
+	struct st_error err = {0};
+
+	header->sequence = (*sequence)++;
+	need(st_packer_append(m->packer, header, payload->data, payload->size_bytes, file, &err) ==
+		     ST_OK,
+	     "packing");
+}
+
+static void head_chunk(struct result_maker *m, struct st_buf *file, uint32_t *sequence,
+		       enum st_file_kind kind)
+{
+	struct st_chunk_header header = {.type = ST_CHUNK_FILE, .record_count = 1};
+	struct st_file_head head = m->head;
+	struct st_buf payload = {.data = (uint8_t *)&head, .size_bytes = sizeof(head)};
+
+	head.file_kind = kind;
+	append(m, file, sequence, &header, &payload);
+}
+
+void maker_heads(struct result_maker *m)
+{
+	head_chunk(m, &m->definitions, &m->definitions_sequence, ST_FILE_DEFINITIONS);
+	head_chunk(m, &m->trace, &m->trace_sequence, ST_FILE_TRACE);
+}
+
+void maker_init_empty(struct result_maker *m)
+{
+	memset(m, 0, sizeof(*m));
+	need(st_packer_create(&m->packer, NULL) == ST_OK, "packer");
+	st_buf_init(&m->definitions, 64 << 20);
+	st_buf_init(&m->trace, 64 << 20);
+	st_buf_init(&m->records, ST_CHUNK_RAW_MAX);
+	st_slice_encoder_init(&m->slices);
+	m->json = usual_json;
+	m->head.clock = ST_CLOCK_MONO_RAW;
+	m->head.ticks_per_second = 1000000000;
+	memset(m->head.result_id, 7, sizeof(m->head.result_id));
+}
+
+void maker_init(struct result_maker *m)
+{
+	maker_init_empty(m);
+	maker_heads(m);
+}
+
+void maker_fini(struct result_maker *m)
+{
+	st_packer_destroy(m->packer);
+	st_buf_fini(&m->definitions);
+	st_buf_fini(&m->trace);
+	st_buf_fini(&m->records);
+	st_slice_encoder_fini(&m->slices);
+}
+
+static void process_record(struct result_maker *m, uint32_t pid, uint32_t parent, uint32_t flags,
+			   uint64_t first_time)
+{
+	st_buf_append_u32(&m->records, pid);
+	st_buf_append_u32(&m->records, parent);
+	st_buf_append_u64(&m->records, 12345);
+	st_buf_append_u32(&m->records, 0);
+	st_buf_append_u32(&m->records, flags);
+	st_buf_append_u64(&m->records, first_time);
+}
+
+void maker_process(struct result_maker *m, uint32_t pid, uint32_t parent, uint32_t flags,
+		   uint64_t first_time)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_PROCESS);
+
+	process_record(m, pid, parent, flags, first_time);
+	st_definition_text(&m->records, "prog\0arg", 8);
+	st_definition_text(&m->records, "/bin/prog", 9);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_process_as(struct result_maker *m, uint32_t pid, const char *arguments,
+		      size_t arguments_bytes, const char *executable)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_PROCESS);
+
+	process_record(m, pid, 0, 0, 0);
+	st_definition_text(&m->records, arguments, arguments_bytes);
+	st_definition_text(&m->records, executable, strlen(executable));
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_process_end(struct result_maker *m, uint64_t time, uint32_t how, uint32_t status)
+{
+	maker_numbers(m, ST_DEF_PROCESS_END, "844", time, how, status);
+}
+
+void maker_bytes(struct result_maker *m, uint32_t type, uint32_t id, const void *bytes,
+		 size_t size_bytes)
+{
+	size_t at = st_definition_begin(&m->records, (enum st_definition_type)type);
+
+	st_buf_append_u32(&m->records, id);
+	st_definition_text(&m->records, bytes, size_bytes);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_text(struct result_maker *m, uint32_t type, uint32_t id, const char *text)
+{
+	maker_bytes(m, type, id, text, strlen(text));
+}
+
+void maker_numbers(struct result_maker *m, uint32_t type, const char *fields, ...)
+{
+	size_t at = st_definition_begin(&m->records, (enum st_definition_type)type);
+	va_list args;
+
+	va_start(args, fields);
+	for (; *fields; fields++) {
+		if (*fields == '4')
+			st_buf_append_u32(&m->records, va_arg(args, uint32_t));
+		else
+			st_buf_append_u64(&m->records, va_arg(args, uint64_t));
+	}
+	va_end(args);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_define(struct result_maker *m, uint32_t process)
+{
+	struct st_chunk_header header = {
+		.type = ST_CHUNK_DEFINITIONS, .process = process, .record_count = m->record_count};
+
+	need(!m->records.failed, "a definition");
+	append(m, &m->definitions, &m->definitions_sequence, &header, &m->records);
+	st_buf_clear(&m->records);
+	m->record_count = 0;
+}
+
+void maker_chunk(struct result_maker *m, uint32_t process, uint32_t track)
+{
+	struct st_chunk_header header = {
+		.type = ST_CHUNK_SLICES, .process = process, .track = track};
+	struct st_buf payload;
+
+	st_buf_init(&payload, ST_CHUNK_RAW_MAX);
+	need(st_slice_encoder_finish(&m->slices, &header, &payload), "finishing slices");
+	append(m, &m->trace, &m->trace_sequence, &header, &payload);
+	st_slice_encoder_clear(&m->slices);
+	st_buf_fini(&payload);
+}
+
+void maker_raw_chunk(struct result_maker *m, struct st_chunk_header header, const void *payload,
+		     size_t payload_bytes)
+{
+	struct st_buf bytes = {.data = (uint8_t *)(uintptr_t)payload, .size_bytes = payload_bytes};
+
+	append(m, &m->trace, &m->trace_sequence, &header, &bytes);
+}
+
+void maker_calibration(struct result_maker *m, uint64_t ticks, uint64_t mono_raw_ns)
+{
+	struct st_chunk_header header = {.type = ST_CHUNK_CALIBRATION,
+					 .record_count = 1,
+					 .first_time = ticks,
+					 .last_time = ticks};
+	uint64_t fields[3] = {ticks, mono_raw_ns, 10};
+
+	maker_raw_chunk(m, header, fields, sizeof(fields));
+}
+
+void maker_end(struct result_maker *m)
+{
+	struct st_chunk_header header = {.type = ST_CHUNK_END};
+	struct st_buf nothing = {0};
+
+	append(m, &m->definitions, &m->definitions_sequence, &header, &nothing);
+	header = (struct st_chunk_header){.type = ST_CHUNK_END};
+	append(m, &m->trace, &m->trace_sequence, &header, &nothing);
+}
+
+void maker_usual(struct result_maker *m)
+{
+	maker_process(m, 100, 0, ST_PROCESS_DIRECT, 0);
+	maker_text(m, ST_DEF_DOMAIN, 1, "d");
+	maker_text(m, ST_DEF_DOMAIN, 2, "e");
+	maker_text(m, ST_DEF_STRING, 1, "a");
+	maker_text(m, ST_DEF_STRING, 2, "b");
+	maker_text(m, ST_DEF_STRING, 3, "c_12_3");
+	maker_numbers(m, ST_DEF_THREAD, "448", 1u, 100u, (uint64_t)0);
+	maker_define(m, 1);
+}
+
+enum st_status maker_open(const struct result_maker *m, struct st_result **out,
+			  struct st_error *err)
+{
+	struct st_source source = {.path = "memory", .dir_fd = -1};
+
+	source.segments = calloc(1, sizeof(*source.segments));
+	need(source.segments, "calloc");
+	source.segment_count = 1;
+	source.segments[0] = (struct st_source_file){.name = "trace.000.strata",
+						     .exists = true,
+						     .data = m->trace.data,
+						     .size_bytes = m->trace.size_bytes};
+	source.definitions = (struct st_source_file){.name = "definitions.strata",
+						     .exists = true,
+						     .data = m->definitions.data,
+						     .size_bytes = m->definitions.size_bytes};
+	source.json = (struct st_source_file){.name = "result.json"};
+	if (m->json) {
+		source.json.exists = true;
+		source.json.data = (const uint8_t *)m->json;
+		source.json.size_bytes = strlen(m->json);
+	}
+	return st_result_open_source(out, &source, NULL, err);
+}
+
+void write_file(const char *folder, const char *name, const void *data, size_t size_bytes)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "we");
+	need(file, path);
+	need(fwrite(data, 1, size_bytes, file) == size_bytes, path);
+	need(fclose(file) == 0, path);
+}
+
+void maker_write(const struct result_maker *m, const char *folder)
+{
+	write_file(folder, "definitions.strata", m->definitions.data, m->definitions.size_bytes);
+	write_file(folder, "trace.000.strata", m->trace.data, m->trace.size_bytes);
+	if (m->json)
+		write_file(folder, "result.json", m->json, strlen(m->json));
+}
+
+char *temporary_folder(void)
+{
+	const char *place = getenv("TMPDIR");
+	char *path;
+
+	need(asprintf(&path, "%s/strata-test-XXXXXX", place ? place : "/tmp") > 0, "asprintf");
+	need(mkdtemp(path), path);
+	return path;
+}
+
+void remove_folder(const char *folder)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	chmod(folder, 0700);
+	dir = opendir(folder);
+	need(dir, folder);
+	while ((entry = readdir(dir)) != NULL)
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	need(rmdir(folder) == 0, folder);
+}
+
+bool has_note(const struct st_result *result, const char *part)
+{
+	const struct st_quality *quality = st_result_quality(result);
+
+	for (size_t i = 0; i < quality->note_count; i++)
+		if (strstr(quality->notes[i], part))
+			return true;
+	return false;
+}
+
+const char *label_name(const struct st_result *result, uint32_t row)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	return st_result_text(result, labels[st_result_slices(result)->label[row]].name).bytes;
+}
+
+const char *label_domain(const struct st_result *result, uint32_t row)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	return st_result_text(result, labels[st_result_slices(result)->label[row]].domain).bytes;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Builds a result by hand, record by record, through the real encoder and packer, for the tests of the
+ * store: in memory, or as a folder. Ticks are nanoseconds (ST_CLOCK_MONO_RAW) and count from 0 unless
+ * a test changes head.
+ */
+#ifndef RESULT_MAKER_H
+#define RESULT_MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "format/chunk.h"
+#include "format/slices.h"
+#include "store/result.h"
+
+struct result_maker {
+	struct st_file_head head;
+	struct st_packer *packer;
+	struct st_buf definitions, trace; /* the files */
+	struct st_buf records;		  /* definitions not yet in a chunk */
+	uint32_t record_count;
+	uint32_t definitions_sequence, trace_sequence;
+	struct st_slice_encoder slices;
+	const char *json; /* NULL: there is none */
+};
+
+void maker_init(struct result_maker *m); /* with file heads */
+void maker_init_empty(struct result_maker *m);
+void maker_heads(struct result_maker *m);
+void maker_fini(struct result_maker *m);
+
+/* Definitions; maker_define puts what was added since into one chunk of that process. */
+void maker_process(struct result_maker *m, uint32_t pid, uint32_t parent, uint32_t flags,
+		   uint64_t first_time);
+void maker_process_as(struct result_maker *m, uint32_t pid, const char *arguments,
+		      size_t arguments_bytes, const char *executable);
+void maker_process_end(struct result_maker *m, uint64_t time, uint32_t how, uint32_t status);
+void maker_text(struct result_maker *m, uint32_t type, uint32_t id, const char *text);
+void maker_bytes(struct result_maker *m, uint32_t type, uint32_t id, const void *bytes,
+		 size_t size_bytes);
+void maker_numbers(struct result_maker *m, uint32_t type, const char *fields,
+		   ...); /* 4 = u32, 8 = u64 */
+void maker_define(struct result_maker *m, uint32_t process);
+
+/* Slices: m->slices is filled by the test; maker_chunk puts it into one chunk. */
+void maker_chunk(struct result_maker *m, uint32_t process, uint32_t track);
+void maker_raw_chunk(struct result_maker *m, struct st_chunk_header header, const void *payload,
+		     size_t payload_bytes);
+void maker_calibration(struct result_maker *m, uint64_t ticks, uint64_t mono_raw_ns);
+void maker_end(struct result_maker *m);
+
+/* One process (id 1, pid 100, domain 1 "d", strings 1 "a", 2 "b", 3 "c_12_3") with one thread. */
+void maker_usual(struct result_maker *m);
+
+enum st_status maker_open(const struct result_maker *m, struct st_result **out,
+			  struct st_error *err);
+void maker_write(const struct result_maker *m, const char *folder);
+
+/* A fresh folder under the build folder's temporary place; removed with everything in it by remove. */
+char *temporary_folder(void);
+void remove_folder(const char *folder);
+void write_file(const char *folder, const char *name, const void *data, size_t size_bytes);
+bool has_note(const struct st_result *result, const char *part);
+const char *label_name(const struct st_result *result, uint32_t row);
+const char *label_domain(const struct st_result *result, uint32_t row);
+
+#endif
