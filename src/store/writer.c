@@ -19,6 +19,7 @@
 enum {
 	/* Kept back for the last result.json and the closing chunks of a full disk … */
 	RESERVE_BYTES = 256 << 10,
+	RESERVE_MIN_BYTES = 16 << 10,
 	/* … and, of it, for definitions that say how processes ended. */
 	LAST_DEFINITIONS_BYTES = 64 << 10,
 	LOG_MAX_BYTES = 1 << 20,
@@ -155,7 +156,11 @@ static void make_reserve(struct st_store_writer *writer)
 
 	if (fd < 0)
 		return;
-	writer->has_reserve = fallocate(fd, 0, 0, RESERVE_BYTES) == 0;
+	/* A small disk gives a small one: never more than half of what is free. */
+	for (off_t size = RESERVE_BYTES; !writer->has_reserve && size >= RESERVE_MIN_BYTES;
+	     size /= 2)
+		writer->has_reserve =
+			fallocate(fd, 0, 0, 2 * size) == 0 && ftruncate(fd, size) == 0;
 	close(fd);
 	if (!writer->has_reserve)
 		unlinkat(writer->dir_fd, reserve_name, 0);
