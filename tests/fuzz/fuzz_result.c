@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fuzz target on the reader of results. The first byte chooses what the rest is:
+//
+//	0  the files as they are: u16 size of definitions.strata, u16 size of result.json, then these two
+//	   and the trace. Exercises checksums, tears and the search for the next chunk.
+//	1  a list of chunks without frames: u8 kind and file, u8 process, u8 track, u8 begins, u8 records,
+//	   u16 payload size, payload. They are framed with good checksums, so that the fuzzer gets at what
+//	   lies inside: definitions, slices, clock, pauses.
+//	2  the meta block of an index.
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/rt/clock.h"
+#include "format/chunk.h"
+#include "store/index_meta.h"
+#include "store/model.h"
+#include "store/result.h"
+#include "store/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
+
+struct input {
+	const uint8_t *at, *end;
+};
+
+enum { FILE_MAX_BYTES = 8 << 20 };
+
+static uint8_t take_u8(struct input *in)
+{
+	return in->at < in->end ? *in->at++ : 0;
+}
+
+static uint16_t take_u16(struct input *in)
+{
+	uint8_t low = take_u8(in);
+
+	return (uint16_t)(low | take_u8(in) << 8);
+}
+
+static struct st_text take_bytes(struct input *in, size_t size_bytes)
+{
+	struct st_text text = {.bytes = (const char *)in->at, .size_bytes = size_bytes};
+
+	if (text.size_bytes > (size_t)(in->end - in->at))
+		text.size_bytes = (size_t)(in->end - in->at);
+	in->at += text.size_bytes;
+	return text;
+}
+
+/* Everything a report could ask for. What is out of bounds, the sanitizers see. */
+static void use_result(const struct st_result *result)
+{
+	const struct st_slices *slices = st_result_slices(result);
+	uint32_t tracks, labels, processes, count;
+	const struct st_label *label = st_result_labels(result, &labels);
+	const struct st_track *track = st_result_tracks(result, &tracks);
+	volatile uint64_t sink = 0;
+
+	st_result_processes(result, &processes);
+	st_result_not_entered(result, &count);
+	st_result_pauses(result, &count);
+	for (uint32_t i = 0; i < tracks; i++)
+		if (track[i].process >= processes || track[i].last_ns < track[i].first_ns)
+			abort();
+	for (uint32_t i = 0; i < slices->count; i++) {
+		uint64_t wall = st_result_wall_ns(result, i);
+
+		if (slices->label[i] >= labels || slices->track[i] >= tracks ||
+		    slices->end_ns[i] < slices->begin_ns[i] || slices->begin_ns[i] < 0 ||
+		    slices->self_ns[i] > wall ||
+		    (slices->parent[i] != ST_NO_ROW && slices->parent[i] >= i))
+			abort();
+		sink += st_result_text(result, label[slices->label[i]].family).size_bytes + wall;
+	}
+	for (size_t i = 0; i < st_result_quality(result)->note_count; i++)
+		sink += strlen(st_result_quality(result)->notes[i]);
+	(void)sink;
+}
+
+static struct st_source_file file_of(const char *name, struct st_text bytes)
+{
+	struct st_source_file file = {.exists = true,
+				      .data = (const uint8_t *)bytes.bytes,
+				      .size_bytes = bytes.size_bytes};
+
+	memcpy(file.name, name, strlen(name));
+	return file;
+}
+
+static void open_files(struct st_text definitions, struct st_text json, struct st_text trace)
+{
+	struct st_source source = {.path = "fuzz", .dir_fd = -1};
+	struct st_error err = {0};
+	struct st_result *result;
+
+	source.segments = calloc(1, sizeof(*source.segments));
+	if (!source.segments)
+		return;
+	source.segment_count = 1;
+	source.segments[0] = file_of("trace.000.strata", trace);
+	source.definitions = file_of("definitions.strata", definitions);
+	source.json = file_of("result.json", json);
+	if (st_result_open_source(&result, &source, NULL, &err) == ST_OK)
+		use_result(result);
+	else if (!err.status || !err.text[0])
+		abort(); /* refused without a word */
+	st_result_close(result);
+}
+
+static void fuzz_files(struct input in)
+{
+	uint16_t definitions_bytes = take_u16(&in), json_bytes = take_u16(&in);
+	struct st_text definitions = take_bytes(&in, definitions_bytes);
+	struct st_text json = take_bytes(&in, json_bytes);
+
+	open_files(definitions, json, take_bytes(&in, SIZE_MAX));
+}
+
+static void add_head(struct st_packer *packer, struct st_buf *file, uint32_t kind)
+{
+	struct st_chunk_header header = {.type = ST_CHUNK_FILE, .record_count = 1};
+	struct st_file_head head = {
+		.file_kind = kind, .clock = ST_CLOCK_TSC, .ticks_per_second = 1000000000};
+
+	st_packer_append(packer, &header, &head, sizeof(head), file, NULL);
+}
+
+static void add_chunk(struct st_packer *packer, struct st_buf files[2], struct input *in)
+{
+	struct st_chunk_header header = {0};
+	uint8_t kind = take_u8(in);
+	struct st_text payload;
+
+	header.type = kind & 0x7f;
+	header.process = take_u8(in);
+	header.track = take_u8(in);
+	header.begin_count = take_u8(in);
+	header.record_count = take_u8(in);
+	header.last_time = UINT64_MAX >> (header.track & 0x3f);
+	payload = take_bytes(in, take_u16(in));
+	st_packer_append(packer, &header, payload.bytes, payload.size_bytes, &files[kind >> 7],
+			 NULL);
+}
+
+static void fuzz_chunks(struct input in)
+{
+	struct st_packer *packer = NULL;
+	struct st_buf files[2];
+
+	if (st_packer_create(&packer, NULL))
+		return;
+	st_buf_init(&files[0], FILE_MAX_BYTES);
+	st_buf_init(&files[1], FILE_MAX_BYTES);
+	add_head(packer, &files[0], ST_FILE_TRACE);
+	add_head(packer, &files[1], ST_FILE_DEFINITIONS);
+	while (in.at < in.end)
+		add_chunk(packer, files, &in);
+	open_files((struct st_text){(const char *)files[1].data, files[1].size_bytes},
+		   (struct st_text){"{}", 2},
+		   (struct st_text){(const char *)files[0].data, files[0].size_bytes});
+	st_buf_fini(&files[0]);
+	st_buf_fini(&files[1]);
+	st_packer_destroy(packer);
+}
+
+static void fuzz_meta(struct input in)
+{
+	struct st_index_meta meta;
+	struct st_model model;
+	uint8_t rows = take_u8(&in);
+
+	if (st_model_init(&model) &&
+	    st_index_meta_read(&meta, &model, in.at, (size_t)(in.end - in.at), rows))
+		st_index_meta_fini(&meta);
+	st_model_fini(&model);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+{
+	struct input in = {.at = data, .end = data + size_bytes};
+
+	switch (take_u8(&in) % 3) {
+	case 0:
+		fuzz_files(in);
+		break;
+	case 1:
+		fuzz_chunks(in);
+		break;
+	default:
+		fuzz_meta(in);
+	}
+	return 0;
+}
