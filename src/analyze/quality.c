@@ -13,22 +13,20 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 	const struct st_quality *quality = st_result_quality(result);
 	const struct st_loss *loss = &quality->loss;
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
-		{"slices_dropped", "tasks dropped: the rings were full", loss->slices_dropped},
+		{"slices_dropped", "tasks dropped (rings full)", loss->slices_dropped},
 		{"no_slot", "records of threads beyond the limit not kept", loss->no_slot},
 		{"suspect", "impossible records refused", loss->suspect},
-		{"chunks_not_written", "chunks could not be written", quality->chunks_not_written},
+		{"chunks_not_written", "chunks not written", quality->chunks_not_written},
 		{"missing_segments", "trace files missing", quality->missing_segments},
 		{"damaged_chunks", "damaged chunks left out", quality->damaged_chunks},
 		{"damaged_bytes", "damaged bytes left out", quality->damaged_bytes},
-		{"missing_names", "tasks whose name was lost", quality->missing_names},
+		{"missing_names", "tasks without their name", quality->missing_names},
 		{"labels_unknown", "tasks known by their family only", loss->labels_unknown},
-		{"labels_cut", "labels cut to the longest that is kept", loss->labels_cut},
-		{"unfinished", "tasks never ended: closed where their thread ended",
-		 quality->unfinished},
-		{"clipped", "tasks clipped by a pause or the edge of the collection",
-		 quality->clipped},
+		{"labels_cut", "labels cut", loss->labels_cut},
+		{"unfinished", "tasks never ended (closed with their thread)", quality->unfinished},
+		{"clipped", "tasks clipped by a pause or the collection's edge", quality->clipped},
 		{"mismatched", "tasks ended out of order", quality->mismatched},
-		{"unmatched_ends", "ends without a begin in the program", loss->unmatched_ends},
+		{"unmatched_ends", "ends without a begin", loss->unmatched_ends},
 	};
 
 	memcpy(out, items, sizeof(items));

@@ -16,7 +16,7 @@ enum { ST_QUALITY_ITEMS = 14 };
 
 struct st_quality_item {
 	const char *key;   /* "slices_dropped" */
-	const char *words; /* "tasks dropped: the rings were full" */
+	const char *words; /* "tasks dropped (rings full)" */
 	uint64_t value;
 };
 

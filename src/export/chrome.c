@@ -275,19 +275,11 @@ static enum st_status write_trace(struct chrome *chrome, struct st_error *err)
 	enum st_status status = ST_OK;
 	struct st_json json;
 
-	/* The list of events stays open while they are streamed; the rest is known at once. */
+	/* HolisticTraceAnalysis looks for the rank with a pattern that wants the blank. */
+	st_buf_append_text(&chrome->out, "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ns\", "
+					 "\"distributedInfo\": {\"rank\": 0, \"world_size\": 1},\n"
+					 "\"strata\": ");
 	st_json_init(&json, &chrome->out);
-	st_json_object_begin(&json);
-	st_json_key(&json, "schemaVersion");
-	st_json_u64(&json, 1);
-	st_json_key(&json, "displayTimeUnit");
-	st_json_text(&json, "ns");
-	st_json_key(&json, "distributedInfo");
-	st_json_object_begin(&json);
-	st_json_key(&json, "rank");
-	st_json_u64(&json, 0);
-	st_json_object_end(&json);
-	st_json_key(&json, "strata");
 	st_json_object_begin(&json);
 	st_json_key(&json, "version");
 	st_json_text(&json, info->strata_version);
@@ -300,8 +292,7 @@ static enum st_status write_trace(struct chrome *chrome, struct st_error *err)
 	st_json_key(&json, "slices_dropped");
 	st_json_u64(&json, st_result_quality(chrome->result)->loss.slices_dropped);
 	st_json_object_end(&json);
-	st_json_key(&json, "traceEvents");
-	st_json_array_begin(&json);
+	st_buf_append_text(&chrome->out, ",\n\"traceEvents\": [");
 	add_all_metadata(chrome);
 	for (uint32_t row = 0; row < slices->count && !status; row++) {
 		add_event(chrome, slices, row);

@@ -11,16 +11,22 @@
 #include "export/show.h"
 
 enum {
+	LINES_MAX = 40,
 	LINE_WIDTH = 100,
 	MARGIN = 8,
 	BAR_WIDTH = 20,
 	NAME_WIDTH = 36,
 	STEP_PARTS_MAX = 5,
-	TASKS_MAX = 8,
-	PLACES_MAX = 4,
 	PROGRAMS_MAX = 2,
 	QUALITY_LINES_MAX = 6,
 };
+
+/* How many rows the long blocks may have. */
+struct room {
+	uint32_t tasks, places;
+};
+
+static const struct room full_room = {9, 4}, tight_room = {5, 3};
 
 static bool in_section(const struct st_report_row *row, const char *section)
 {
@@ -227,9 +233,10 @@ static void add_steps(struct st_text_job *job)
 	}
 }
 
-static void add_tasks(struct st_text_job *job)
+static void add_tasks(struct st_text_job *job, const struct room *room)
 {
 	uint32_t count = section_count(job, "task");
+	uint32_t shown = count <= room->tasks ? count : room->tasks - 1;
 
 	if (!count)
 		return;
@@ -237,7 +244,7 @@ static void add_tasks(struct st_text_job *job)
 	st_buf_append_text(job->out, "by self time");
 	st_show_pad(job->out, MARGIN + 12, 2 + NAME_WIDTH + 1 + BAR_WIDTH);
 	st_buf_append_text(job->out, "      self   share     total      count\n");
-	for (uint32_t i = 0; i < count && i <= TASKS_MAX; i++) {
+	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *task = section_row(job, "task", i);
 
 		add_name(job, &task[ST_SUMMARY_NAME], NAME_WIDTH);
@@ -248,13 +255,15 @@ static void add_tasks(struct st_text_job *job)
 		add_count(job, &task[ST_SUMMARY_COUNT], "");
 		end_line(job);
 	}
+	if (shown < count)
+		st_buf_append_text(job->out, "  and more: strata report tasks\n");
 }
 
 static void add_places(struct st_text_job *job, const char *section, const char *word,
-		       const char *where)
+		       const char *where, uint32_t limit)
 {
 	uint32_t count = section_count(job, section);
-	uint32_t shown = count <= PLACES_MAX ? count : PLACES_MAX - 1;
+	uint32_t shown = count <= limit ? count : limit - 1;
 
 	if (!count)
 		return;
@@ -274,7 +283,7 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 		end_line(job);
 	}
 	if (shown < count)
-		add_more(job, count - shown, where);
+		st_buf_printf(job->out, "  and more: %s\n", where);
 }
 
 static void add_programs(struct st_text_job *job)
@@ -310,42 +319,80 @@ static void add_programs(struct st_text_job *job)
 		add_more(job, count - PROGRAMS_MAX, "strata report info");
 }
 
-/* Notes one behind the other, broken at the line's end. The figures come first, so that they are all
- * there; long notes about files may be cut off. */
+/* A place in a block of running text. */
+struct wrap {
+	unsigned int at, lines;
+};
+
+/* One word, on this line or the next; false when there is no line left for it. */
+static bool add_word(struct st_text_job *job, struct wrap *wrap, struct st_text word)
+{
+	struct st_buf shown;
+	/* Three columns are kept for a semicolon and an ellipsis. */
+	unsigned int width;
+
+	st_buf_init(&shown, 1 << 16);
+	width = st_show_text(&shown, word, LINE_WIDTH - MARGIN - 3);
+	if (wrap->at > MARGIN && wrap->at + 1 + width + 3 > LINE_WIDTH) {
+		if (wrap->lines == QUALITY_LINES_MAX) {
+			st_buf_fini(&shown);
+			return false;
+		}
+		st_buf_append_u8(job->out, '\n');
+		add_margin(job, "");
+		wrap->at = MARGIN;
+		wrap->lines++;
+	} else if (wrap->at > MARGIN) {
+		st_buf_append_u8(job->out, ' ');
+		wrap->at++;
+	}
+	st_buf_append(job->out, shown.data, shown.size_bytes);
+	wrap->at += width;
+	st_buf_fini(&shown);
+	return true;
+}
+
+static bool add_note(struct st_text_job *job, struct wrap *wrap, struct st_text note)
+{
+	const char *at = note.bytes, *end = note.bytes + note.size_bytes;
+
+	while (at < end) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at));
+		const char *stop = blank ? blank : end;
+
+		/* A figure stays with the word behind it. */
+		if (at == note.bytes && blank && *at >= '0' && *at <= '9') {
+			blank = memchr(blank + 1, ' ', (size_t)(end - blank - 1));
+			stop = blank ? blank : end;
+		}
+		if (stop > at && !add_word(job, wrap, (struct st_text){at, (size_t)(stop - at)}))
+			return false;
+		at = stop + 1;
+	}
+	return true;
+}
+
+/* Notes one behind the other as running text. The figures come first, so that they are all there; of
+ * the long sentences about files the last ones may not fit. */
 static void add_quality(struct st_text_job *job)
 {
 	uint32_t count = section_count(job, "quality");
-	unsigned int at = MARGIN, lines = 1;
+	struct wrap wrap = {MARGIN, 1};
+	bool fits = true;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct st_cell *note = &section_row(job, "quality", i)[ST_SUMMARY_VALUE];
-		struct st_buf shown;
-		unsigned int width;
+	if (!count)
+		return;
+	add_margin(job, "NOTE");
+	for (uint32_t i = 0; i < count && fits; i++) {
+		struct st_text note = section_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text;
 
-		st_buf_init(&shown, 1 << 20);
-		width = st_show_cell(&shown, note, "", LINE_WIDTH - MARGIN - 1);
-		if (i == 0) {
-			add_margin(job, "NOTE");
-		} else if (at + 2 + width + 1 > LINE_WIDTH) {
-			if (++lines > QUALITY_LINES_MAX) {
-				st_buf_append_text(job->out, ";\n");
-				add_more(job, count - i, "strata report info");
-				st_buf_fini(&shown);
-				return;
-			}
-			st_buf_append_text(job->out, ";\n");
-			add_margin(job, "");
-			at = MARGIN;
-		} else {
-			st_buf_append_text(job->out, "; ");
-			at += 2;
+		if (i) {
+			st_buf_append_u8(job->out, ';');
+			wrap.at++;
 		}
-		st_buf_append(job->out, shown.data, shown.size_bytes);
-		at += width;
-		st_buf_fini(&shown);
+		fits = add_note(job, &wrap, note);
 	}
-	if (count)
-		st_buf_append_u8(job->out, '\n');
+	st_buf_append_text(job->out, fits ? "\n" : " …\n  the rest: strata report info\n");
 }
 
 static void add_advice(struct st_text_job *job)
@@ -380,19 +427,34 @@ static void add_advice(struct st_text_job *job)
 		st_buf_append_u8(job->out, '\n');
 }
 
-enum st_status st_text_summary(struct st_text_job *job, struct st_error *err)
+static void add_all(struct st_text_job *job, const struct room *room)
 {
-	(void)err;
 	add_head(job);
 	add_source(job);
 	add_cost(job);
 	add_steps(job);
-	add_tasks(job);
+	add_tasks(job, room);
 	if (section_count(job, "process") > 1)
-		add_places(job, "process", "PROCESS", "strata report tasks -group-by process");
-	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread");
+		add_places(job, "process", "PROCESS", "strata report tasks -group-by process",
+			   room->places);
+	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread",
+		   room->places);
 	add_programs(job);
 	add_quality(job);
 	add_advice(job);
+}
+
+enum st_status st_text_summary(struct st_text_job *job, struct st_error *err)
+{
+	unsigned int lines = 0;
+
+	(void)err;
+	add_all(job, &full_room);
+	for (size_t i = 0; i < job->out->size_bytes; i++)
+		lines += job->out->data[i] == '\n';
+	if (lines > LINES_MAX) {
+		st_buf_clear(job->out);
+		add_all(job, &tight_room);
+	}
 	return ST_OK;
 }

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every report through every writer, with names that are hard to write down.
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/quality.h"
+#include "analyze/report.h"
+#include "base/buf.h"
+#include "base/json_out.h"
+#include "export/export.h"
+#include "export/show.h"
+#include "nasty_result.h"
+
+enum format { TEXT, CSV, JSON };
+
+static char *render(const struct st_result *fake, const char *name,
+		    const struct st_report_options *options, enum format format)
+{
+	static const struct st_report_options none = {.bin_count = 0};
+	struct st_text_style style = {.width = 0};
+	struct st_report report;
+	struct st_sink *sink;
+	struct st_buf out;
+	enum st_status status = ST_OK;
+
+	assert_int_equal(st_report_build(fake, name, options ? options : &none, &report, NULL),
+			 ST_OK);
+	st_buf_init(&out, 256 << 20);
+	assert_int_equal(st_sink_open_buf(&sink, &out, NULL), ST_OK);
+	if (format == TEXT)
+		status = st_report_write_text(&report, fake, &style, sink, NULL);
+	else if (format == CSV)
+		status = st_report_write_csv(&report, fake, ',', sink, NULL);
+	else
+		status = st_report_write_json(&report, fake, sink, NULL);
+	assert_int_equal(status, ST_OK);
+	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
+	assert_true(st_buf_append_u8(&out, 0));
+	st_report_fini(&report);
+	return (char *)out.data;
+}
+
+static struct json_object *parse(const char *text, int depth)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(depth);
+	struct json_object *object;
+
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	object = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
+	if (!object)
+		print_error("%s\n", json_tokener_error_desc(json_tokener_get_error(tokener)));
+	assert_non_null(object);
+	json_tokener_free(tokener);
+	return object;
+}
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (!json_object_object_get_ex(object, key, &value))
+		print_error("no key %s\n", key);
+	assert_non_null(value);
+	return value;
+}
+
+static const char *text_member(struct json_object *object, const char *key)
+{
+	return json_object_get_string(member(object, key));
+}
+
+static int64_t number_member(struct json_object *object, const char *key)
+{
+	return json_object_get_int64(member(object, key));
+}
+
+static void test_every_report_is_strict_json(void **state)
+{
+	struct st_result *fake = nasty_create();
+
+	(void)state;
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
+		char *text = render(fake, kind->name, NULL, JSON);
+		struct json_object *report = parse(text, 64);
+		struct json_object *quality = member(report, "quality");
+
+		assert_string_equal(text_member(report, "schema"), "strata.report/1");
+		assert_string_equal(text_member(report, "report"), kind->name);
+		assert_string_equal(text_member(report, "result"), "r000ta");
+		assert_true(json_object_array_length(member(report, "rows")) > 0);
+		assert_true(json_object_array_length(member(report, "columns")) > 0);
+		member(report, "totals");
+		assert_int_equal(number_member(quality, "slices_dropped"), 1);
+		assert_int_equal(number_member(quality, "unmatched_ends"), 14);
+		assert_int_equal(json_object_array_length(member(quality, "notes")), 2);
+		json_object_put(report);
+		free(text);
+	}
+	fake_destroy(fake);
+}
+
+/* Names come back from JSON as they were, cleaned to UTF-8 and nothing else. */
+static void test_names_survive_json(void **state)
+{
+	struct st_result *fake = nasty_create();
+	struct st_report_options options = {
+		.question = {.groupings = {ST_BY_TASK}, .grouping_count = 1}};
+	char *text = render(fake, "tasks", &options, JSON);
+	struct json_object *report = parse(text, 64), *rows = member(report, "rows");
+
+	(void)state;
+	assert_int_equal(json_object_array_length(rows), fake->slices.count);
+	for (size_t i = 0; i < fake->slices.count; i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		uint32_t slice = (uint32_t)number_member(row, "row");
+		struct st_text name = fake->texts[fake->labels[fake->label[slice]].name];
+		struct json_object *task = member(row, "task");
+		struct st_buf clean;
+
+		st_buf_init(&clean, 1 << 20);
+		st_utf8_append_clean(&clean, name.bytes, name.size_bytes);
+		assert_int_equal(json_object_get_string_len(task), clean.size_bytes);
+		if (clean.size_bytes)
+			assert_memory_equal(json_object_get_string(task), clean.data,
+					    clean.size_bytes);
+		assert_int_equal(number_member(row, "start_ns"), fake->begin_ns[slice]);
+		assert_int_equal(number_member(row, "wall_total_ns"),
+				 fake->end_ns[slice] - fake->begin_ns[slice]);
+		if (fake->parent[slice] != ST_NO_ROW)
+			assert_int_equal(number_member(row, "parent"), fake->parent[slice]);
+		else
+			assert_false(json_object_object_get_ex(row, "parent", NULL));
+		st_buf_fini(&clean);
+	}
+	json_object_put(report);
+	free(text);
+	fake_destroy(fake);
+}
+
+/* Counts records and fields after RFC 4180, strictly. */
+static void check_csv(const char *at, size_t *records, size_t *fields)
+{
+	size_t in_record = 0;
+
+	*records = *fields = 0;
+	while (*at) {
+		if (*at == '"') {
+			for (at++; *at != '"' || at[1] == '"'; at++) {
+				assert_int_not_equal(*at, 0);
+				at += *at == '"';
+			}
+			at++;
+		} else {
+			while (*at && *at != ',' && *at != '\r') {
+				assert_int_not_equal(*at, '"');
+				assert_int_not_equal(*at, '\n');
+				at++;
+			}
+		}
+		in_record++;
+		if (*at == ',') {
+			at++;
+			if (*at != '\r')
+				continue;
+			in_record++; /* an empty last field */
+		}
+		assert_memory_equal(at, "\r\n", 2);
+		at += 2;
+		if (*records == 0)
+			*fields = in_record;
+		assert_int_equal(in_record, *fields);
+		in_record = 0;
+		++*records;
+	}
+}
+
+static void test_every_report_is_csv(void **state)
+{
+	struct st_result *fake = nasty_create();
+	size_t records, fields;
+
+	(void)state;
+	/* A NUL byte inside a name would end the text for this test's parser only. */
+	fake->texts[fake->labels[5].name].size_bytes = 3;
+	fake->texts[fake->labels[5].family].size_bytes = 3;
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
+		char *text = render(fake, kind->name, NULL, CSV);
+
+		check_csv(text, &records, &fields);
+		assert_true(records > 1);
+		assert_true(fields > 3);
+		free(text);
+	}
+	fake_destroy(fake);
+}
+
+static void test_csv_of_nested_groupings_repeats_keys(void **state)
+{
+	struct st_result *fake = fake_create();
+	struct st_report_options options = {
+		.question = {.groupings = {ST_BY_PROCESS, ST_BY_TASK_TYPE},
+			     .grouping_count = 2,
+			     .metrics = 1u << ST_COUNT | 1u << ST_WALL_TOTAL}};
+	char *text;
+
+	(void)state;
+	fake_label(fake, "D", "a");
+	fake_label(fake, "D", "b,c");
+	fake_process(fake, "p", 5);
+	fake_track(fake, 0, "", 5);
+	fake_slice(fake, 0, 0, 70, ST_NO_ROW);
+	fake_slice(fake, 1, 70, 100, ST_NO_ROW);
+	fake_finish(fake);
+	text = render(fake, "tasks", &options, CSV);
+	assert_string_equal(text, "process,task_type,count,wall_total_ns\r\n"
+				  "p (5),a,1,70\r\n"
+				  "p (5),\"b,c\",1,30\r\n");
+	free(text);
+	fake_destroy(fake);
+}
+
+static bool is_clean_text(const char *text)
+{
+	struct st_buf clean;
+	bool same;
+
+	for (const char *at = text; *at; at++) {
+		if (((unsigned char)*at < 0x20 && *at != '\n') || *at == 0x7f)
+			return false;
+	}
+	st_buf_init(&clean, 256 << 20);
+	st_utf8_append_clean(&clean, text, strlen(text));
+	same = clean.size_bytes == strlen(text) && memcmp(clean.data, text, clean.size_bytes) == 0;
+	st_buf_fini(&clean);
+	return same;
+}
+
+static void test_text_cannot_disturb_a_terminal(void **state)
+{
+	struct st_result *fake = nasty_create();
+
+	(void)state;
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
+		char *text = render(fake, kind->name, NULL, TEXT);
+
+		assert_true(strlen(text) > 0);
+		assert_true(is_clean_text(text));
+		free(text);
+	}
+	fake_destroy(fake);
+}
+
+static void check_screen(char *text)
+{
+	unsigned int lines = 0;
+
+	for (char *line = text, *end; *line; line = end + 1) {
+		unsigned int columns = 0;
+
+		end = strchr(line, '\n');
+		assert_non_null(end);
+		/* Bytes that continue a character take no column; emoji take two, and are rare. */
+		for (char *at = line; at < end; at++)
+			columns += ((unsigned char)*at & 0xc0) != 0x80;
+		if (columns > 100)
+			print_error("%.*s\n", (int)(end - line), line);
+		assert_true(columns <= 100);
+		lines++;
+	}
+	if (lines > 40)
+		fprintf(stderr, "%s", text);
+	assert_true(lines <= 40);
+}
+
+/* Joins lines that were broken at the margin. */
+static void unwrap(char *text)
+{
+	char *to = text;
+
+	for (char *at = text; *at; at++) {
+		if (strncmp(at, "\n        ", 9) == 0) {
+			*to++ = ' ';
+			at += 8;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
+/* The fullest summary there can be still fits on one screen, and says everything that was lost. */
+static void test_summary_fits_and_tells_every_loss(void **state)
+{
+	struct st_result *fake = nasty_create();
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+	char *text;
+
+	(void)state;
+	for (uint32_t i = 0; i < 30; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "aten::operator%c", (char)('a' + i % 26));
+		fake_label(fake, "PyTorch", name);
+	}
+	fake_label(fake, "PyTorch", "step_1");
+	for (uint32_t i = 0; i < 20; i++) {
+		fake_process(fake, "worker", 500 + i);
+		fake->processes[fake->process_count - 1].end = ST_END_LEFT_RUNNING;
+		fake_track(fake, fake->process_count - 1, "", 500 + i);
+		for (uint32_t j = 0; j < 10; j++) {
+			uint32_t at = 100000 * j;
+			uint32_t step =
+				fake_slice(fake, fake->label_count - 1, at, at + 90000, ST_NO_ROW);
+
+			for (uint32_t k = 0; k < 30; k++)
+				fake_slice(fake, 10 + k, at + 100 * k, at + 100 * k + 90, step);
+		}
+	}
+	fake_finish(fake);
+	text = render(fake, "summary", NULL, TEXT);
+	check_screen(text);
+	unwrap(text);
+	st_quality_items(fake, items);
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		char words[200];
+
+		assert_int_equal(items[i].value, i + 1);
+		snprintf(words, sizeof(words), "%u %s", i + 1, items[i].words);
+		if (!strstr(text, words))
+			fprintf(stderr, "missing: %s in\n%s", words, text);
+		assert_non_null(strstr(text, words));
+	}
+	assert_non_null(strstr(text, "STEP    200 x step_*"));
+	assert_non_null(strstr(text, "NOT ENTERED"));
+	assert_non_null(strstr(text, "LEFT RUNNING"));
+	assert_non_null(strstr(text, "lost 6"));
+	assert_non_null(strstr(text, "strata report top-down -r r000ta"));
+	free(text);
+	fake_destroy(fake);
+}
+
+static void test_empty_result_says_why(void **state)
+{
+	struct st_result *fake = fake_create();
+	char *text = render(fake, "summary", NULL, TEXT);
+
+	(void)state;
+	check_screen(text);
+	assert_non_null(strstr(text, "No tasks were recorded"));
+	assert_non_null(strstr(text, "emit_itt"));
+	assert_null(strstr(text, "TASKS"));
+	assert_null(strstr(text, "THREADS"));
+	assert_null(strstr(text, "NOTE"));
+	free(text);
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
+		for (int format = TEXT; format <= JSON; format++) {
+			text = render(fake, kind->name, NULL, (enum format)format);
+			assert_true(strlen(text) > 0);
+			if (format == JSON)
+				json_object_put(parse(text, 64));
+			free(text);
+		}
+	}
+	fake_destroy(fake);
+}
+
+/* Tasks nest as deep as a program likes: no writer may use recursion or a fixed depth. */
+static void test_deep_stacks(void **state)
+{
+	enum { DEPTH = 5000 };
+	struct st_result *fake = fake_create();
+	struct json_object *report, *rows;
+	char *text;
+	int depth = 0;
+
+	(void)state;
+	fake_label(fake, "D", "f");
+	fake_process(fake, "p", 1);
+	fake_track(fake, 0, "", 1);
+	for (uint32_t i = 0; i < DEPTH; i++)
+		fake_slice(fake, 0, i, 2 * DEPTH - i, i ? i - 1 : ST_NO_ROW);
+	fake_finish(fake);
+	text = render(fake, "top-down", NULL, JSON);
+	report = parse(text, 3 * DEPTH);
+	for (rows = member(report, "rows"); json_object_array_length(rows); depth++) {
+		struct json_object *row = json_object_array_get_idx(rows, 0);
+
+		assert_int_equal(number_member(row, "depth"), depth);
+		assert_int_equal(number_member(row, "wall_total_ns"), 2 * (DEPTH - depth));
+		rows = member(row, "children");
+	}
+	assert_int_equal(depth, DEPTH);
+	json_object_put(report);
+	free(text);
+	text = render(fake, "top-down", NULL, TEXT);
+	assert_true(is_clean_text(text));
+	free(text);
+	text = render(fake, "top-down", NULL, CSV);
+	assert_non_null(strstr(text, "f,4999,1,2,2"));
+	free(text);
+	fake_destroy(fake);
+}
+
+static void check_shown(const char *expected, struct st_buf *out)
+{
+	st_buf_append_u8(out, 0);
+	assert_string_equal((char *)out->data, expected);
+	st_buf_clear(out);
+}
+
+static void test_values_for_people(void **state)
+{
+	struct st_buf out;
+
+	(void)state;
+	st_buf_init(&out, 1 << 20);
+	st_show_duration(&out, 999);
+	check_shown("999 ns", &out);
+	st_show_duration(&out, 1500);
+	check_shown("1.50 us", &out);
+	st_show_duration(&out, 999960);
+	check_shown("1.00 ms", &out);
+	st_show_duration(&out, 601200000);
+	check_shown("601.2 ms", &out);
+	st_show_duration(&out, 192400000000);
+	check_shown("192.4 s", &out);
+	st_show_bytes(&out, 38000000);
+	check_shown("38.0 MB", &out);
+	st_show_count(&out, 1234567);
+	check_shown("1,234,567", &out);
+	st_show_percent(&out, 0.0001);
+	check_shown("<0.1 %", &out);
+	assert_int_equal(st_show_text(&out, (struct st_text){"abcdef", 6}, 4), 4);
+	check_shown("abc…", &out);
+	assert_int_equal(st_show_text(&out, (struct st_text){"abcd", 4}, 4), 4);
+	check_shown("abcd", &out);
+	assert_int_equal(st_show_text(&out, (struct st_text){"a\nb", 3}, 0), 4);
+	check_shown("a\\nb", &out);
+	assert_int_equal(st_show_text(&out, (struct st_text){"\xf0\x9f\x94\xa5", 4}, 0), 2);
+	check_shown("\xf0\x9f\x94\xa5", &out);
+	st_buf_fini(&out);
+}
+
+static void test_width_cuts_names_only(void **state)
+{
+	struct st_result *fake = nasty_create();
+	struct st_report_options options = {
+		.question = {.metrics = 1u << ST_COUNT | 1u << ST_WALL_TOTAL}};
+	struct st_text_style style = {.width = 60};
+	struct st_report report;
+	struct st_sink *sink;
+	struct st_buf out;
+
+	(void)state;
+	assert_int_equal(st_report_build(fake, "tasks", &options, &report, NULL), ST_OK);
+	st_buf_init(&out, 1 << 20);
+	assert_int_equal(st_sink_open_buf(&sink, &out, NULL), ST_OK);
+	assert_int_equal(st_report_write_text(&report, fake, &style, sink, NULL), ST_OK);
+	st_sink_close(sink, true, NULL);
+	st_buf_append_u8(&out, 0);
+	for (char *line = (char *)out.data; !strstr(line, "note") || *line != '\n';) {
+		char *end = strchr(line, '\n');
+		unsigned int columns = 0;
+
+		for (char *at = line; at < end; at++)
+			columns += ((unsigned char)*at & 0xc0) != 0x80;
+		assert_true(columns <= 60);
+		line = end + 1;
+	}
+	st_buf_fini(&out);
+	st_report_fini(&report);
+	fake_destroy(fake);
+}
+
+static void test_unknown_report_offers_near_names(void **state)
+{
+	struct st_result *fake = fake_create();
+	struct st_report_options options = {.bin_count = 0};
+	struct st_report report;
+	struct st_error err;
+
+	(void)state;
+	assert_int_equal(st_report_build(fake, "sumary", &options, &report, &err), ST_EUSAGE);
+	assert_non_null(strstr(err.text, "did you mean summary"));
+	fake_destroy(fake);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_report_is_strict_json),
+		cmocka_unit_test(test_names_survive_json),
+		cmocka_unit_test(test_every_report_is_csv),
+		cmocka_unit_test(test_csv_of_nested_groupings_repeats_keys),
+		cmocka_unit_test(test_text_cannot_disturb_a_terminal),
+		cmocka_unit_test(test_summary_fits_and_tells_every_loss),
+		cmocka_unit_test(test_empty_result_says_why),
+		cmocka_unit_test(test_deep_stacks),
+		cmocka_unit_test(test_values_for_people),
+		cmocka_unit_test(test_width_cuts_names_only),
+		cmocka_unit_test(test_unknown_report_offers_near_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
