@@ -80,15 +80,21 @@ static void next_bin(struct sweep *sweep)
 static void sweep_to(struct sweep *sweep, int64_t end_ns)
 {
 	struct st_timeline *timeline = sweep->timeline;
-	uint32_t key = UINT32_MAX;
+	const struct st_dataset *dataset = timeline->dataset;
+	uint32_t key = UINT32_MAX, row = 0;
+	bool slow = false;
 
-	if (sweep->depth)
-		key = st_key_of(&timeline->dataset->keys[ST_BY_TASK_TYPE],
-				timeline->open[sweep->depth - 1]);
+	if (sweep->depth) {
+		row = timeline->open[sweep->depth - 1];
+		key = st_key_of(&dataset->keys[ST_BY_TASK_TYPE], row);
+		slow = dataset->flags[row] & dataset->slow_flags;
+	}
 	while (sweep->at_ns < end_ns) {
 		int64_t to_ns = end_ns < sweep->bin_end_ns ? end_ns : sweep->bin_end_ns;
 		uint64_t part_ns = (uint64_t)(to_ns - sweep->at_ns);
 
+		if (slow) /* not counted while paused */
+			part_ns = dataset->part_ns(dataset, row, sweep->at_ns, to_ns);
 		if (key != UINT32_MAX && part_ns) {
 			if (!timeline->self_ns[key])
 				timeline->touched[sweep->touched_count++] = key;
