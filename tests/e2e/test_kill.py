@@ -106,10 +106,11 @@ def moment(kind, victim, dice):
         wanted = dice.randrange(int(1.1 * RATE), int(2.2 * RATE))
         return f"{wanted} tasks are closed", lambda run: run.done() >= wanted, []
     if kind == "fork":
-        wanted = dice.randrange(1, 30)
-        return f"{wanted} children run", lambda run: run.grandchildren() >= wanted, ["--fork", "30"]
+        wanted = dice.randrange(int(1.1 * RATE), int(2.2 * RATE))
+        text = f"a forked child is alive after {wanted} tasks"
+        return text, lambda run: run.done() >= wanted and run.grandchildren() >= 1, ["forking"]
     if kind == "chunk":
-        wanted = dice.randrange(3, 9)
+        wanted = dice.randrange(8, 14)
         sizes = set()
 
         def written(run):
@@ -133,20 +134,10 @@ def moment(kind, victim, dice):
 
 
 def target_command(target, options):
-    return [
-        target,
-        "--threads",
-        str(THREADS),
-        "--seconds",
-        str(SECONDS),
-        "--rate",
-        str(RATE),
-        "--labels",
-        "100000",
-        "--progress",
-        "PROGRESS",
-        *options,
-    ]
+    if options == ["forking"]:
+        return [target.with_name("thread_life"), "steady", str(SECONDS), "PROGRESS"]
+    pace = ["--threads", str(THREADS), "--seconds", str(SECONDS), "--rate", str(RATE)]
+    return [target, *pace, "--labels", "100000", "--progress", "PROGRESS", *options]
 
 
 def required(run, kill_ns, threads):
@@ -230,7 +221,14 @@ def kill_once(strata, ledger, plan):
     row["status_of_strata"] = run.process.returncode
     landed = run.process.returncode == -signal.SIGKILL
     row["landed"] = landed
-    if plan["kind"] != "exit":
+    if plan["victim"] == "target" and not row["program_started"]:
+        # strata's own fork was killed before it became the program: nothing ran, nothing is left.
+        assert run.process.returncode in (125, 126, 127, -signal.SIGKILL)
+        assert run.output.read_bytes() == b""
+        if run.process.returncode > 0:
+            assert not run.result.exists()
+            return
+    elif plan["kind"] != "exit":
         assert landed, f"the kill came too late: {row}"
     if plan["victim"] == "strata" and landed:
         check_orphan(run, plan, row)

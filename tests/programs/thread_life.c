@@ -2,11 +2,14 @@
 //
 // Threads and processes that come and go in unkind ways, each recording a known number of tasks.
 // usage: thread_life many N TASKS | live N TASKS | outlive N TASKS | exit TASKS | exec TASKS |
-//        fork CHILDREN TASKS | raw CHILDREN TASKS
+//        fork CHILDREN TASKS | raw CHILDREN TASKS | steady SECONDS PROGRESS-FILE
+// steady forks all the time while two threads record label_0, label_1 …; it keeps the progress file
+// that itt_target --help describes, and prints {"pairs": N}.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -191,6 +194,93 @@ static int fork_while_recording(long children, bool raw)
 	return 0;
 }
 
+enum { PROGRESS_RECORDS = 1 << 16, STEADY_RATE = 4000 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Pairs closed and when: record 0 is the latest, the others one per ten milliseconds. */
+struct steady {
+	uint64_t (*records)[2];
+	uint64_t pairs;
+	size_t used;
+};
+
+static void note_progress(struct steady *steady)
+{
+	uint64_t time = now_ns();
+	uint64_t last = steady->records[steady->used][1];
+
+	steady->records[0][0] = steady->pairs;
+	steady->records[0][1] = time;
+	if ((!steady->used || time - last >= 10000000) && steady->used + 1 < PROGRESS_RECORDS) {
+		steady->used++;
+		steady->records[steady->used][0] = steady->pairs;
+		steady->records[steady->used][1] = time;
+	}
+}
+
+static void *steady_thread(void *arg)
+{
+	struct steady *steady = arg;
+	uint64_t start = now_ns();
+
+	while (!stop) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "label_%lu", (unsigned long)steady->pairs);
+		record(label, 1);
+		steady->pairs++;
+		note_progress(steady);
+		while (!stop && (now_ns() - start) / 1000 * STEADY_RATE < steady->pairs * 1000000)
+			nanosleep(&(struct timespec){0, 100000}, NULL);
+	}
+	return NULL;
+}
+
+static int steady_forks(double seconds, const char *path)
+{
+	const size_t bytes = PROGRESS_RECORDS * 2 * sizeof(uint64_t);
+	struct steady steady[2] = {0};
+	pthread_t threads[2];
+	uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
+	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	char *map;
+
+	if (file < 0 || ftruncate(file, (off_t)(2 * bytes)))
+		return 1;
+	map = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (map == MAP_FAILED)
+		return 1;
+	for (size_t i = 0; i < 2; i++) {
+		steady[i].records = (uint64_t(*)[2])(void *)(map + i * bytes);
+		if (pthread_create(&threads[i], NULL, steady_thread, &steady[i]))
+			return 1;
+	}
+	while (now_ns() < end) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			record("child", 20);
+			breathe();
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, NULL, 0) != child)
+			return 1;
+		breathe();
+	}
+	stop = 1;
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("{\"pairs\": %lu}\n", (unsigned long)(steady[0].pairs + steady[1].pairs));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 2 ? argv[1] : "";
@@ -199,6 +289,8 @@ int main(int argc, char **argv)
 	tasks = argc > 3 ? strtol(argv[3], NULL, 10) : number;
 	itt_part_load();
 	domain = itt_domain_create("life");
+	if (!strcmp(mode, "steady") && argc > 3)
+		return steady_forks(strtod(argv[2], NULL), argv[3]);
 	if (!strcmp(mode, "many"))
 		return many(number);
 	if (!strcmp(mode, "live"))
