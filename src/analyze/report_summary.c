@@ -276,9 +276,8 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 			 "and its own ranges with torch.profiler.itt.range_push(\"name\") / "
 			 "range_pop().");
 		add_text(report, "empty", "",
-			 "A process that had imported torch before strata was there stays silent: "
-			 "start it"
-			 " with strata.");
+			 "Start the program with strata: a torch imported before strata was there "
+			 "stays silent.");
 	} else {
 		add_text(report, "next", "",
 			 st_arena_printf(arena, "strata report top-down -r %s", name));
