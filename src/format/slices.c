@@ -15,20 +15,29 @@ enum {
 	DOMAIN_IN_EXTRAS = 63,
 	COLUMN_COUNT = 4,
 	HEAD_BYTES = COLUMN_COUNT * 4,
-	/* All four full give a payload that is still under ST_CHUNK_RAW_MAX. */
-	COLUMN_MAX_BYTES = (ST_CHUNK_RAW_MAX - HEAD_BYTES) / COLUMN_COUNT,
-	/* The most one record adds to any column: three varints. */
-	RECORD_MAX_BYTES = 30,
-	COLUMN_FIRST_BYTES = 4096,
+	/* The most one record adds to each column: varints of 32 and 64 bits. */
+	NAME_MAX_BYTES = 5,
+	TIME_MAX_BYTES = 10,
+	EXTRAS_MAX_BYTES = 20,
+	/* put_varint writes four bytes at once. */
+	SPARE_BYTES = 4,
+	FIRST_RECORDS = 1024, /* a power of two: buffers grow by doubling */
+	/* Twice what a chunk holds, so that a caller that tests after every batch is safe. All columns
+	 * full give a payload that is still under ST_CHUNK_RAW_MAX. */
+	RECORDS_MAX = 2 * ST_CHUNK_RECORDS_MAX,
 };
+
+_Static_assert(RECORDS_MAX *(1 + NAME_MAX_BYTES + TIME_MAX_BYTES + EXTRAS_MAX_BYTES) + HEAD_BYTES <=
+		       ST_CHUNK_RAW_MAX,
+	       "a full encoder fits into a chunk");
 
 void st_slice_encoder_init(struct st_slice_encoder *enc)
 {
 	memset(enc, 0, sizeof(*enc));
-	st_buf_init(&enc->ops, COLUMN_MAX_BYTES);
-	st_buf_init(&enc->names, COLUMN_MAX_BYTES);
-	st_buf_init(&enc->times, COLUMN_MAX_BYTES);
-	st_buf_init(&enc->extras, COLUMN_MAX_BYTES);
+	st_buf_init(&enc->ops, RECORDS_MAX);
+	st_buf_init(&enc->names, RECORDS_MAX * NAME_MAX_BYTES + SPARE_BYTES);
+	st_buf_init(&enc->times, RECORDS_MAX * TIME_MAX_BYTES + SPARE_BYTES);
+	st_buf_init(&enc->extras, RECORDS_MAX * EXTRAS_MAX_BYTES + SPARE_BYTES);
 }
 
 void st_slice_encoder_fini(struct st_slice_encoder *enc)
@@ -54,19 +63,39 @@ void st_slice_encoder_clear(struct st_slice_encoder *enc)
 	enc->begin_count = 0;
 }
 
-static inline bool make_room(struct st_buf *buf)
+/* Room for more records in all columns at once, so that a record has one thing to test: whatever still
+ * fits into ops fits into the others too. Hence ops grows last, and exactly as far. */
+static bool make_room(struct st_slice_encoder *enc)
 {
-	if (__builtin_expect(buf->capacity_bytes - buf->size_bytes >= RECORD_MAX_BYTES, 1))
+	size_t target = enc->ops.capacity_bytes ? enc->ops.capacity_bytes * 2 : FIRST_RECORDS;
+	size_t records = target - enc->ops.size_bytes;
+
+	if (st_buf_reserve(&enc->names, records * NAME_MAX_BYTES + SPARE_BYTES) &&
+	    st_buf_reserve(&enc->times, records * TIME_MAX_BYTES + SPARE_BYTES) &&
+	    st_buf_reserve(&enc->extras, records * EXTRAS_MAX_BYTES + SPARE_BYTES) &&
+	    st_buf_reserve(&enc->ops, records))
 		return true;
-	if (!buf->capacity_bytes && st_buf_reserve(buf, COLUMN_FIRST_BYTES))
-		return true;
-	return st_buf_reserve(buf, RECORD_MAX_BYTES);
+	enc->ops.failed = true;
+	return false;
 }
 
+/* Lengths differ from record to record, so a loop would be mispredicted all the time: up to 28 bits are
+ * spread over four bytes without a branch. May write up to SPARE_BYTES behind the end. */
 static inline void put_varint(struct st_buf *buf, uint64_t value)
 {
 	uint8_t *at = buf->data + buf->size_bytes;
 
+	if (__builtin_expect(value < 1u << 28, 1)) {
+		uint32_t v = (uint32_t)value;
+		unsigned int more = (unsigned int)(31 - __builtin_clz(v | 1)) / 7;
+		uint32_t spread =
+			(v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3;
+
+		spread |= 0x808080u & ((1u << (8 * more)) - 1);
+		memcpy(at, &spread, sizeof(spread));
+		buf->size_bytes += more + 1;
+		return;
+	}
 	while (value >= 0x80) {
 		*at++ = (uint8_t)(value | 0x80);
 		value >>= 7;
@@ -81,11 +110,10 @@ static inline bool put_record(struct st_slice_encoder *enc, uint64_t time, enum 
 {
 	bool in_extras = domain >= DOMAIN_IN_EXTRAS;
 
-	if (!make_room(&enc->ops) || !make_room(&enc->times) || !make_room(&enc->names) ||
-	    !make_room(&enc->extras)) {
-		enc->ops.failed = true;
+	if (__builtin_expect(enc->ops.size_bytes == enc->ops.capacity_bytes || enc->ops.failed,
+			     0) &&
+	    !make_room(enc))
 		return false;
-	}
 	if (!enc->record_count) {
 		enc->first_time = time;
 		enc->last_time = time;
@@ -202,23 +230,24 @@ static bool get_varint_slow(const uint8_t **at, const uint8_t *end, uint64_t *ou
 	return false;
 }
 
+/* As in put_varint no branch on the length: eight bytes are loaded and what belongs to the number is
+ * squeezed together. Near the end of a column, and for longer numbers, byte by byte. */
 static inline bool get_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
-	const uint8_t *p = *at;
+	uint64_t word, stop;
 
-	if (__builtin_expect(end - p >= 2, 1)) {
-		if (p[0] < 0x80) {
-			*out = p[0];
-			*at = p + 1;
-			return true;
-		}
-		if (p[1] < 0x80) {
-			*out = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
-			*at = p + 2;
-			return true;
-		}
-	}
-	return get_varint_slow(at, end, out);
+	if (__builtin_expect(end - *at < 8, 0))
+		return get_varint_slow(at, end, out);
+	memcpy(&word, *at, sizeof(word));
+	stop = ~word & 0x8080808080808080ull;
+	if (__builtin_expect(!stop, 0))
+		return get_varint_slow(at, end, out);
+	*at += __builtin_ctzll(stop) / 8 + 1;
+	word &= (stop ^ (stop - 1)) & 0x7f7f7f7f7f7f7f7full;
+	word = (word & 0x007f007f007f007full) | (word & 0x7f007f007f007f00ull) >> 1;
+	word = (word & 0x00003fff00003fffull) | (word & 0x3fff00003fff0000ull) >> 2;
+	*out = (word & 0x000000000fffffffull) | (word & 0x0fffffff00000000ull) >> 4;
+	return true;
 }
 
 static inline bool get_u32(const uint8_t **at, const uint8_t *end, uint32_t *out)
