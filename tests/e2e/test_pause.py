@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pause, resume and detach asked for by the program: nothing recorded meanwhile, nesting kept."""
+
+import pytest
+
+MS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def paused(shared_strata, programs):
+    done = shared_strata.collect(programs / "pause_resume")
+    assert done.stdout == b"done\n"
+    return shared_strata, done.result
+
+
+def test_counts(paused):
+    """What ran while paused or after the detach is not there; what ran before and between is."""
+    strata, result = paused
+    counts = strata.counts(result)
+    assert {name: counts.get(name) for name in ("before", "after", "top")} == {"before": 10, "after": 10, "top": 10}
+    for name in ("paused", "detached", "detached for good", "child of a paused process"):
+        assert name not in counts
+    assert counts["outer"] == 1
+
+
+def test_child_of_a_paused_process(paused):
+    """A child starts as its parent was, paused; its own resume is its own."""
+    strata, result = paused
+    assert strata.counts(result).get("child after its resume") == 10
+
+
+def test_nesting_is_kept(paused):
+    """Tasks after the resume lie inside those opened before and during the pause."""
+    strata, result = paused
+    after = [one for one in strata.slices(result) if one.name == "after"]
+    assert {one.parent.name for one in after} == {"open at the resume"}
+    assert {one.parent.parent.name for one in after} == {"outer"}
+    assert {one.parent for one in strata.slices(result) if one.name == "top"} == {None}
+    before = [one for one in strata.slices(result) if one.name == "before"]
+    assert {one.parent.name for one in before} == {"outer"}
+
+
+def test_straddling_tasks_are_clipped_and_flagged(paused):
+    strata, result = paused
+    slices = {one.name: one for one in strata.slices(result) if one.name.startswith(("outer", "open"))}
+    for one in slices.values():
+        assert "clipped" in one.row["flags"], one
+    # The 200 ms of pause are in none of them; the 50 ms after the resume are in the outer one.
+    assert slices["outer"].total_ns < 150 * MS
+    assert slices["outer"].total_ns >= 50 * MS
+    assert slices["open at the pause"].total_ns < 50 * MS
+    assert slices["open at the resume"].total_ns < 50 * MS
+    assert strata.report(result, "tasks")["quality"]["clipped"] == len(slices)
+
+
+def test_start_paused_is_resumed_by_the_program(strata, programs):
+    done = strata.collect(programs / "pause_resume", options=["-start-paused"])
+    counts = strata.counts(done.result)
+    assert counts.get("after") == 10 and counts.get("top") == 10
+    assert "before" not in counts and "paused" not in counts and "detached" not in counts
+    strata.opens(done.result)
