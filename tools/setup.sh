@@ -14,7 +14,7 @@ ruff_requirement='ruff>=0.6'
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-dev libjson-c-dev)
 python_packages=(python3 python3-venv)
-test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev util-linux)
+test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux)
 lint_packages=(clang-format-14 clang-tidy-14 cppcheck shellcheck codespell)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -58,9 +58,14 @@ install_packages() {
 		fi
 	fi
 	say "installing ${missing[*]}"
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null >&2
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		"${missing[@]}" </dev/null >&2
+	local log=.cache/setup.log
+	mkdir -p .cache
+	if ! { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update &&
+		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+			"${missing[@]}"; } </dev/null >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		die "apt-get failed; the whole log is $log"
+	fi
 }
 
 has_torch() { "$1" -c 'import torch' >/dev/null 2>&1; }
