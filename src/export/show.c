@@ -201,6 +201,15 @@ unsigned int st_show_cell(struct st_buf *out, const struct st_cell *cell, const 
 	return (unsigned int)(out->size_bytes - before);
 }
 
+unsigned int st_show_name(struct st_buf *out, const struct st_cell *cell, unsigned int max_width)
+{
+	static const struct st_cell none = {.kind = ST_CELL_TEXT, .as.text = {"[no name]", 9}};
+
+	if (cell->kind == ST_CELL_TEXT && cell->as.text.size_bytes == 0)
+		cell = &none;
+	return st_show_cell(out, cell, "", max_width);
+}
+
 void st_show_pad(struct st_buf *out, unsigned int from, unsigned int to)
 {
 	for (; from < to; from++)

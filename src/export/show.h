@@ -25,6 +25,8 @@ void st_show_percent(struct st_buf *out, double ratio); /* "12.3 %" */
 /* A cell by its kind and the unit of its column; returns the columns it takes. */
 unsigned int st_show_cell(struct st_buf *out, const struct st_cell *cell, const char *unit,
 			  unsigned int max_width);
+/* The same for a cell that names its row: a name without a letter is shown as "[no name]". */
+unsigned int st_show_name(struct st_buf *out, const struct st_cell *cell, unsigned int max_width);
 void st_show_pad(struct st_buf *out, unsigned int from, unsigned int to); /* spaces */
 void st_show_bar(struct st_buf *out, double ratio, unsigned int width);	  /* "###   " */
 

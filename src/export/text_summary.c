@@ -192,7 +192,7 @@ static void add_name(struct st_text_job *job, const struct st_cell *cell, unsign
 	unsigned int width;
 
 	st_buf_append_text(job->out, "  ");
-	width = st_show_cell(job->out, cell, "", columns);
+	width = st_show_name(job->out, cell, columns);
 	st_show_pad(job->out, width, columns + 1);
 }
 

@@ -106,6 +106,8 @@ static void measure(struct table *table)
 		bool used = i == 0;
 
 		column->width = (unsigned int)strlen(column->title);
+		if (i == 0 && column->width < TEXT_MIN)
+			column->width = TEXT_MIN;
 		for (uint32_t row = 0; row < report->row_count; row++) {
 			const struct st_cell *cell = cell_of(&report->rows[row], column);
 			unsigned int width;
@@ -169,7 +171,8 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 		if (indent + 4 > column->width)
 			indent = column->width > 4 ? column->width - 4 : 0;
 		st_show_pad(out, 0, indent);
-		width = indent + st_show_cell(out, cell, column->unit, column->width - indent);
+		width = indent + (index == 0 ? st_show_name(out, cell, column->width - indent)
+					     : st_show_cell(out, cell, "", column->width - indent));
 		if (!last)
 			st_show_pad(out, width, column->width);
 		return;

@@ -253,6 +253,8 @@ static void test_text_cannot_disturb_a_terminal(void **state)
 
 		assert_true(strlen(text) > 0);
 		assert_true(is_clean_text(text));
+		if (strcmp(kind->name, "tasks") == 0)
+			assert_non_null(strstr(text, "[no name]"));
 		free(text);
 	}
 	fake_destroy(fake);
