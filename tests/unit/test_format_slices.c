@@ -269,6 +269,21 @@ static void test_left_over_bytes_are_damage(void **state)
 	assert_non_null(strstr(f->err.text, "longer"));
 }
 
+/* The bytes of the example in docs/format/trace.md. */
+static void test_documented_example(void **state)
+{
+	static const uint8_t documented[] = {2, 0, 0, 0, 1, 0, 0, 0, 3, 0,    0,
+					     0, 0, 0, 0, 0, 4, 5, 3, 0, 0xac, 2};
+	struct fixture *f = *state;
+
+	st_slice_encoder_begin(&f->enc, 1000, 1, 3, 0);
+	st_slice_encoder_end(&f->enc, 1300, 1);
+	finish(f);
+	assert_int_equal(f->header.first_time, 1000);
+	assert_int_equal(f->payload.size_bytes, sizeof(documented));
+	assert_memory_equal(f->payload.data, documented, sizeof(documented));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +296,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_every_byte_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_columns_are_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_over_bytes_are_damage, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_documented_example, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
