@@ -289,6 +289,24 @@ const char *st_family_executable(const struct st_family *family, pid_t pid)
 	return member ? member->executable : NULL;
 }
 
+uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks)
+{
+	uint32_t count = 0;
+
+	*cpu_ticks = 0;
+	for (uint32_t i = 0; i < family->capacity; i++) {
+		const struct st_member *member = &family->members[i];
+		uint64_t ticks;
+
+		if (!member->alive || member->pid == family->options.pid ||
+		    !st_proc_cpu_ticks(member->pid, &ticks))
+			continue;
+		*cpu_ticks += ticks;
+		count++;
+	}
+	return count;
+}
+
 const char *st_family_source(const struct st_family *family)
 {
 	return family->perf ? "perf events" : "/proc";

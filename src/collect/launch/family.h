@@ -47,6 +47,8 @@ pid_t st_family_parent(const struct st_family *family, pid_t pid); /* 0: not kno
 /* Arguments joined by NUL as seen when it was executed, or its short name; NULL: not known. */
 const char *st_family_command(const struct st_family *family, pid_t pid, size_t *size_bytes);
 const char *st_family_executable(const struct st_family *family, pid_t pid); /* NULL: not known */
+/* How many of them live, the program itself not counted, and the processor time these used so far. */
+uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks);
 const char *st_family_source(const struct st_family *family); /* "perf events" or "/proc" */
 uint64_t st_family_lost(const struct st_family *family);      /* events the kernel dropped */
 

@@ -33,6 +33,7 @@ static const uint64_t second_ns = 1000000000u;
 /* Left-over processes: how long they may be silent, and how long we stay in all. */
 static const uint64_t silence_max_ns = 1000000000u;
 static const uint64_t stay_max_ns = 5000000000u;
+static const uint64_t look_period_ns = 100000000u;
 
 static void on_interrupt(struct st_run *run)
 {
@@ -94,6 +95,9 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	run->wait_status = status;
 	run->program_ended_ns = now_ns;
 	st_followed_direct_gone(&run->followed, status, now_ns);
+	run->busy_ns = now_ns;
+	if (!run->finished)
+		st_family_poll(run->family, now_ns); /* whom it started last */
 }
 
 /* Collecting began paused: -resume-after lets everybody go, and the first process that resumes by
@@ -169,8 +173,23 @@ static void each_second(struct st_run *run, uint64_t now_ns)
 	st_run_write_json(run);
 }
 
+/* What the program left behind may be about to say hello: as long as it uses the processor it is
+ * given time. */
+static void look_at_others(struct st_run *run, uint64_t now_ns)
+{
+	uint64_t ticks;
+
+	if (run->looked_ns && now_ns - run->looked_ns < look_period_ns)
+		return;
+	run->looked_ns = now_ns;
+	run->others_alive = st_family_alive(run->family, &ticks) > 0;
+	if (ticks > run->busy_ticks)
+		run->busy_ns = now_ns;
+	run->busy_ticks = ticks;
+}
+
 /* Whether the program is gone and nobody records any more, or we have stayed long enough. */
-static bool is_over(const struct st_run *run, uint64_t now_ns)
+static bool is_over(struct st_run *run, uint64_t now_ns)
 {
 	uint64_t active;
 
@@ -178,9 +197,14 @@ static bool is_over(const struct st_run *run, uint64_t now_ns)
 		return true;
 	if (!run->child_gone)
 		return false;
-	if (run->finished || !run->followed.live_count || run->stopped)
+	if (run->finished || run->stopped)
+		return true;
+	look_at_others(run, now_ns);
+	if (!run->followed.live_count && !run->others_alive)
 		return true;
 	active = st_followed_last_active(&run->followed);
+	if (active < run->busy_ns)
+		active = run->busy_ns;
 	return now_ns - active >= silence_max_ns || now_ns - run->program_ended_ns >= stay_max_ns;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COMMAND_MAX = 4096, STAT_START_FIELD = 22 };
+enum { COMMAND_MAX = 4096, STAT_CPU_FIELD = 14, STAT_START_FIELD = 22 };
 
 ssize_t st_proc_read(pid_t pid, const char *name, char *text, size_t size_bytes)
 {
@@ -66,6 +66,36 @@ bool st_proc_stat(pid_t pid, pid_t *parent, uint64_t *start_time)
 		strtoll(at, &at, 10);
 	*start_time = strtoull(at, NULL, 10);
 	return true;
+}
+
+bool st_proc_cpu_ticks(pid_t pid, uint64_t *ticks)
+{
+	char text[1024], *at;
+
+	*ticks = 0;
+	if (st_proc_read(pid, "stat", text, sizeof(text)) <= 0)
+		return false;
+	at = strrchr(text, ')');
+	if (!at || strlen(at) < 5 || at[2] == 'Z' || at[2] == 'X')
+		return false;
+	at += 4;
+	for (int field = 4; field < STAT_CPU_FIELD; field++)
+		strtoll(at, &at, 10);
+	*ticks = strtoull(at, &at, 10);	  /* user … */
+	*ticks += strtoull(at, NULL, 10); /* … and system */
+	return true;
+}
+
+uint64_t st_proc_own_peak_bytes(void)
+{
+	static const char key[] = "VmHWM:";
+	char text[4096];
+	const char *at;
+
+	if (st_proc_read(getpid(), "status", text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, key);
+	return at ? strtoull(at + sizeof(key) - 1, NULL, 10) * 1024u : 0;
 }
 
 char *st_proc_executable(pid_t pid)
