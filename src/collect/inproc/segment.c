@@ -203,10 +203,6 @@ static void fill_header(struct st_shm_header *header, uint32_t index, uint32_t s
 	header->ring_bytes[ST_RING_FLOOD] = ST_SHM_FLOOD_RING_BYTES;
 	header->clock = st_config.clock;
 	atomic_store_explicit(&header->control, first_control(), memory_order_relaxed);
-	atomic_store_explicit(
-		&header->lost_no_slot,
-		atomic_exchange_explicit(&st_process->lost_early, 0, memory_order_relaxed),
-		memory_order_relaxed);
 }
 
 static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segment)
@@ -244,17 +240,24 @@ fail:
 
 bool st_segment_create(uint32_t index)
 {
-	struct st_segment *segment = &st_process->segment[index];
+	struct st_segment segment = {0};
 	uint32_t slots = st_config.slots;
 	bool made;
 
 	become_process();
-	made = create_with(index, slots, segment);
-	if (!made && slots > FEW_SLOTS && !segment->header)
+	made = create_with(index, slots, &segment);
+	if (!made && slots > FEW_SLOTS)
 		made = create_with(index, FEW_SLOTS,
-				   segment); /* RLIMIT_AS counts the whole mapping */
+				   &segment); /* RLIMIT_AS counts the whole mapping */
 	if (!made)
 		return false;
+	/* Complete before it is seen: a handler that interrupts us counts its losses in it. */
+	st_process->segment[index] = segment;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_fetch_add_explicit(
+		&st_header()->lost_no_slot,
+		atomic_exchange_explicit(&st_process->lost_early, 0, memory_order_relaxed),
+		memory_order_relaxed);
 	st_shared.token = st_process->token;
 	/* Pairs with the acquire loads of claimers: a counted segment is complete. */
 	atomic_store_explicit(&st_process->segment_count, index + 1, memory_order_release);

@@ -131,30 +131,32 @@ begin_fast(const struct itt_domain *domain, struct itt_string_handle *name, enum
 	uint32_t domain_id, name_id;
 	uint64_t limit, now, dt;
 
-	/* The test for room comes first: in a forked child it fails, and nothing else is there. */
 	if (ST_UNLIKELY(!hot || !domain || !name))
 		goto slow;
+	/* First of all, because in a forked child nothing else is there. From here on a handler is turned
+	 * away; one that came before has left everything but limit as it will be read below. */
 	limit = hot->limit;
-	if (ST_UNLIKELY(hot->head + ST_BEGIN_BYTES > limit))
-		goto slow;
-	domain_id = short_id(&domain->extra1);
-	name_id = short_id(&name->extra1);
-	if (ST_UNLIKELY(domain_id >= ST_WORD_DOMAIN_MAX || name_id >= ST_WORD_NAME_MAX ||
-			atomic_load_explicit(hot->control, memory_order_relaxed)))
+	if (ST_UNLIKELY(!limit))
 		goto slow;
 	hot->limit = 0;
 	atomic_signal_fence(memory_order_seq_cst);
+	domain_id = short_id(&domain->extra1);
+	name_id = short_id(&name->extra1);
+	if (ST_UNLIKELY(hot->head + ST_BEGIN_BYTES > limit || domain_id >= ST_WORD_DOMAIN_MAX ||
+			name_id >= ST_WORD_NAME_MAX ||
+			atomic_load_explicit(hot->control, memory_order_relaxed)))
+		goto restore;
 	now = ticks_of(clock);
 	dt = now - hot->last;
-	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX)) {
-		hot->limit = limit;
-		goto slow;
-	}
+	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
+		goto restore;
 	hot->run++;
 	store_word(hot, st_word_slice(ST_WORD_BEGIN, domain_id + 1, name_id + 1, dt), now);
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit - ST_END_BYTES;
 	return;
+restore:
+	hot->limit = limit;
 slow:
 	begin_slow(domain, name, 0);
 }
@@ -170,22 +172,24 @@ static inline __attribute__((always_inline)) void end_fast(const struct itt_doma
 	if (ST_UNLIKELY(!hot || !domain))
 		goto slow;
 	limit = hot->limit;
-	domain_id = short_id(&domain->extra1);
-	if (ST_UNLIKELY(!limit || !hot->run || domain_id >= ST_WORD_DOMAIN_MAX))
+	if (ST_UNLIKELY(!limit))
 		goto slow;
 	hot->limit = 0;
 	atomic_signal_fence(memory_order_seq_cst);
+	domain_id = short_id(&domain->extra1);
+	if (ST_UNLIKELY(!hot->run || domain_id >= ST_WORD_DOMAIN_MAX))
+		goto restore;
 	now = ticks_of(clock);
 	dt = now - hot->last;
-	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX)) {
-		hot->limit = limit;
-		goto slow;
-	}
+	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
+		goto restore;
 	hot->run--;
 	store_word(hot, st_word_slice(ST_WORD_END, domain_id + 1, 0, dt), now);
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit + ST_END_BYTES;
 	return;
+restore:
+	hot->limit = limit;
 slow:
 	end_slow(domain, 0);
 }

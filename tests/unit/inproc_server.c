@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See inproc_server.h.
+ */
+#include "inproc_server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static _Atomic uint64_t *polls; /* shared with the child */
+
+const char *server_library(void)
+{
+	return ST_TEST_BUILD_DIR "/lib/strata/libstrata_collector.so";
+}
+
+void server_init(struct server *server)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	memset(server, 0, sizeof(*server));
+	snprintf(server->folder, sizeof(server->folder), "/tmp/strata-test-XXXXXX");
+	assert_non_null(mkdtemp(server->folder));
+	snprintf(server->path, sizeof(server->path), "%s/s", server->folder);
+	memcpy(address.sun_path, server->path, strlen(server->path) + 1);
+	server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(server->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(server->listener, 4096), 0);
+	server->config = "clock=tsc";
+	if (!polls)
+		polls = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(polls != MAP_FAILED);
+}
+
+void server_wait_drained(void)
+{
+	uint64_t seen = atomic_load(polls);
+
+	while (atomic_load(polls) < seen + 2)
+		sched_yield();
+}
+
+static void push_word(struct words *words, uint64_t word)
+{
+	if (words->count == words->capacity) {
+		words->capacity = words->capacity ? words->capacity * 2 : 1024;
+		words->at = realloc(words->at, words->capacity * sizeof(*words->at));
+		assert_non_null(words->at);
+	}
+	words->at[words->count++] = word;
+}
+
+static void take_hello(struct server *server, int peer)
+{
+	struct segment *segment = calloc(1, sizeof(*segment));
+	struct iovec part = {&segment->hello, sizeof(segment->hello)};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	const struct st_shm_hello *hello = &segment->hello;
+	int fd;
+
+	assert_int_equal(recvmsg(peer, &message, 0), sizeof(segment->hello));
+	assert_non_null(CMSG_FIRSTHDR(&message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	assert_true(hello->magic == ST_SHM_MAGIC);
+	assert_int_equal(hello->layout_hash, ST_SHM_LAYOUT_HASH);
+	assert_int_equal(hello->token[0], 0xab);
+	assert_int_equal(hello->token[15], 0xcd);
+	assert_int_equal(fcntl(fd, F_GET_SEALS), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	segment->header =
+		mmap(NULL, hello->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(segment->header != MAP_FAILED);
+	close(fd);
+	assert_true(server->segment_count < SERVER_SEGMENTS);
+	server->segments[server->segment_count++] = segment;
+}
+
+static void accept_all(struct server *server)
+{
+	int peer;
+
+	while ((peer = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		take_hello(server, peer);
+		close(peer);
+	}
+}
+
+static void drain_ring(struct words *out, struct st_shm_ring *ring, const uint64_t *data,
+		       uint64_t size_bytes, uint64_t *tail)
+{
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+
+	assert_true(head - *tail <= size_bytes && head % 8 == 0);
+	for (; *tail < head; *tail += 8)
+		push_word(out, data[(*tail / 8) & (size_bytes / 8 - 1)]);
+	atomic_store_explicit(&ring->tail, *tail, memory_order_release);
+}
+
+static void drain(struct server *server, bool definitions, bool events)
+{
+	for (uint32_t i = 0; i < server->segment_count; i++) {
+		struct segment *segment = server->segments[i];
+		struct st_shm_header *header = segment->header;
+		struct st_shm_slot *slots = (struct st_shm_slot *)(header + 1);
+		uint8_t *base = (uint8_t *)header + ST_SHM_HEADER_BYTES;
+
+		if (definitions)
+			drain_ring(&segment->definitions, &header->definitions, (uint64_t *)base,
+				   ST_SHM_DEFINITIONS_BYTES, &segment->definitions_tail);
+		for (uint32_t k = 0; events && k < header->slot_count; k++)
+			drain_ring(&segment->ring[k], &slots[k].ring[ST_RING_SLICE],
+				   (uint64_t *)(base + ST_SHM_DEFINITIONS_BYTES +
+						(size_t)k * header->slot_bytes),
+				   header->ring_bytes[ST_RING_SLICE], &segment->tail[k]);
+	}
+}
+
+/* All texts of the running test, freed by server_fini. */
+struct text {
+	struct text *next;
+	char bytes[];
+};
+static struct text *texts;
+
+static char *take_text(const uint64_t *words, uint64_t length)
+{
+	struct text *text = malloc(sizeof(*text) + length + 1);
+
+	assert_non_null(text);
+	text->next = texts;
+	texts = text;
+	memcpy(text->bytes, words, length);
+	text->bytes[length] = '\0';
+	return text->bytes;
+}
+
+static struct process *find_process(struct server *server, uint64_t token)
+{
+	for (uint32_t i = 0; i < server->process_count; i++)
+		if (server->processes[i].hello.process_token == token)
+			return &server->processes[i];
+	return NULL;
+}
+
+static void define(char ***table, uint32_t *count, uint32_t inherited, uint32_t id, char *text)
+{
+	if (*count < inherited)
+		*count = inherited;
+	assert_int_equal(id, *count + 1);
+	*table = realloc(*table, (id + 1) * sizeof(**table));
+	assert_non_null(*table);
+	(*table)[id] = text;
+	*count = id;
+}
+
+static void decode_definitions(struct process *process, const struct words *words)
+{
+	for (size_t at = 0; at < words->count;) {
+		uint64_t word = words->at[at], length = words->at[at + 1];
+		uint32_t id = (uint32_t)(word >> 32), size = (uint32_t)(word >> 8) & 0xffffff;
+		char *text;
+
+		assert_int_equal(size, 2 + (length + 7) / 8);
+		text = take_text(words->at + at + 2, length);
+		if ((word & 255) == ST_DEFINE_STRING) {
+			define(&process->strings, &process->string_count,
+			       process->hello.inherited_strings, id, text);
+		} else if ((word & 255) == ST_DEFINE_DOMAIN) {
+			define(&process->domains, &process->domain_count,
+			       process->hello.inherited_domains, id, text);
+		} else {
+			assert_int_equal(word & 255, ST_DEFINE_THREAD_NAME);
+			process->thread_name = text;
+			process->thread_name_tid = id;
+		}
+		at += size;
+	}
+}
+
+static const char *string_of(struct process *process, uint32_t id)
+{
+	for (; id && process; process = process->parent)
+		if (id > process->hello.inherited_strings) {
+			assert_true(id <= process->string_count);
+			return process->strings[id];
+		}
+	assert_int_equal(id, 0);
+	return "";
+}
+
+static const char *domain_of(struct process *process, uint32_t id)
+{
+	for (; id && process; process = process->parent)
+		if (id > process->hello.inherited_domains) {
+			assert_true(id <= process->domain_count);
+			return process->domains[id];
+		}
+	assert_int_equal(id, 0);
+	return "";
+}
+
+struct decoder {
+	struct server *server;
+	struct process *process;
+	uint64_t time, depth;
+	uint32_t tid;
+	bool timed, identified, text_fresh;
+	const char *text;
+};
+
+static struct event *new_event(struct decoder *decoder, enum event_kind kind)
+{
+	struct server *server = decoder->server;
+	struct event *event;
+
+	if (server->event_count == server->event_capacity) {
+		server->event_capacity = server->event_capacity ? server->event_capacity * 2 : 4096;
+		server->events =
+			realloc(server->events, server->event_capacity * sizeof(*server->events));
+		assert_non_null(server->events);
+	}
+	event = &server->events[server->event_count++];
+	*event = (struct event){.kind = kind,
+				.process = (uint32_t)(decoder->process - server->processes),
+				.tid = decoder->tid,
+				.domain = "",
+				.name = "",
+				.time = decoder->time};
+	return event;
+}
+
+static void decode_begin(struct decoder *decoder, uint32_t domain, uint32_t name, uint64_t flags)
+{
+	struct event *event = new_event(decoder, EVENT_BEGIN);
+
+	assert_true(decoder->identified);
+	event->domain = domain_of(decoder->process, domain);
+	event->name = string_of(decoder->process, name);
+	event->flags = flags;
+	if (flags & ST_BEGIN_TEXT) {
+		assert_true(decoder->text_fresh);
+		event->name = decoder->text;
+		event->text = true;
+		decoder->text_fresh = false;
+	}
+	decoder->depth++;
+}
+
+static void decode_end(struct decoder *decoder, uint32_t domain)
+{
+	assert_true(decoder->identified);
+	assert_true(decoder->depth > 0);
+	decoder->depth--;
+	new_event(decoder, EVENT_END)->domain = domain_of(decoder->process, domain);
+}
+
+static void decode_thread(struct decoder *decoder, uint64_t payload)
+{
+	assert_true(decoder->timed);
+	decoder->tid = (uint32_t)payload;
+	decoder->identified = true;
+	decoder->depth = 0;
+	decoder->text_fresh = false;
+	new_event(decoder, EVENT_THREAD)->value = payload >> 32;
+}
+
+static void decode_extended(struct decoder *decoder, const uint64_t *at, uint32_t size)
+{
+	switch ((at[0] >> 4) & 255) {
+	case ST_EXT_TIME:
+		assert_int_equal(size, 2);
+		assert_true(at[1] >= decoder->time);
+		decoder->time = at[1];
+		decoder->timed = true;
+		break;
+	case ST_EXT_THREAD:
+		decode_thread(decoder, at[1]);
+		break;
+	case ST_EXT_THREAD_END:
+		new_event(decoder, EVENT_THREAD_END)->value = decoder->depth;
+		decoder->identified = false;
+		break;
+	case ST_EXT_BEGIN:
+		assert_int_equal(size, 3);
+		decode_begin(decoder, (uint32_t)at[1], (uint32_t)(at[1] >> 32), at[2]);
+		break;
+	case ST_EXT_END:
+		decode_end(decoder, (uint32_t)at[1]);
+		break;
+	case ST_EXT_UNMATCHED_END:
+		assert_int_equal(decoder->depth, 0);
+		new_event(decoder, EVENT_UNMATCHED)->domain =
+			domain_of(decoder->process, (uint32_t)at[1]);
+		break;
+	case ST_EXT_TEXT:
+		assert_int_equal(size, 2 + (at[1] + 7) / 8);
+		decoder->text = take_text(at + 2, at[1]);
+		decoder->text_fresh = true;
+		break;
+	case ST_EXT_LOST:
+		new_event(decoder, EVENT_LOST)->value = at[1];
+		break;
+	case ST_EXT_PAUSE:
+		new_event(decoder, EVENT_PAUSE);
+		break;
+	case ST_EXT_RESUME:
+		new_event(decoder, EVENT_RESUME);
+		break;
+	case ST_EXT_DETACH:
+		new_event(decoder, EVENT_DETACH);
+		break;
+	default:
+		fail_msg("unknown record");
+	}
+}
+
+static void decode_ring(struct server *server, struct process *process, const struct words *words)
+{
+	struct decoder decoder = {.server = server, .process = process};
+
+	for (size_t at = 0; at < words->count;) {
+		uint64_t word = words->at[at];
+		uint32_t size = 1;
+
+		decoder.time += word >> 28;
+		if ((word & 15) == ST_WORD_EXTENDED) {
+			size = (uint32_t)(word >> 12) & 0xffff;
+			assert_true(size >= 1 && at + size <= words->count);
+			decode_extended(&decoder, words->at + at, size);
+		} else if ((word & 15) == ST_WORD_BEGIN) {
+			decode_begin(&decoder, (uint32_t)(word >> 4) & 127,
+				     (uint32_t)(word >> 11) & 0x1ffff, 0);
+		} else {
+			assert_int_equal(word & 15, ST_WORD_END);
+			decode_end(&decoder, (uint32_t)(word >> 4) & 127);
+		}
+		at += size;
+	}
+}
+
+static void decode(struct server *server)
+{
+	for (uint32_t i = 0; i < server->segment_count; i++) {
+		struct segment *segment = server->segments[i];
+		struct process *process;
+
+		if (segment->hello.segment_index)
+			continue;
+		process = &server->processes[server->process_count++];
+		process->hello = segment->hello;
+		process->header = segment->header;
+		decode_definitions(process, &segment->definitions);
+	}
+	for (uint32_t i = 0; i < server->process_count; i++)
+		server->processes[i].parent =
+			find_process(server, server->processes[i].hello.parent_token);
+	for (uint32_t i = 0; i < server->segment_count; i++) {
+		struct segment *segment = server->segments[i];
+		struct process *process = find_process(server, segment->hello.process_token);
+
+		assert_non_null(process);
+		for (uint32_t k = 0; k < segment->header->slot_count; k++)
+			decode_ring(server, process, &segment->ring[k]);
+	}
+}
+
+static pid_t start_child(struct server *server, void (*scenario)(void))
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	setenv("STRATA_SOCK", server->path, 1);
+	setenv("STRATA_TOKEN", "ab0000000000000000000000000000cd", 1);
+	setenv("STRATA_CONFIG", server->config, 1);
+	setenv("INTEL_LIBITTNOTIFY64", server_library(), 1);
+	scenario();
+	_exit(0);
+}
+
+void server_run_prepared(struct server *server, void (*scenario)(void))
+{
+	struct pollfd poll_for = {.fd = server->listener, .events = POLLIN};
+	pid_t pid = start_child(server, scenario);
+	bool gone = false;
+
+	while (!gone) {
+		gone = waitpid(pid, &server->status, WNOHANG) == pid;
+		poll(&poll_for, 1, gone ? 0 : 1);
+		accept_all(server);
+		drain(server, gone || (!server->frozen && !server->no_definitions),
+		      gone || !server->frozen);
+		atomic_fetch_add(polls, 1);
+	}
+	decode(server);
+}
+
+void server_run(struct server *server, const char *config, void (*scenario)(void))
+{
+	server_init(server);
+	if (config)
+		server->config = config;
+	server_run_prepared(server, scenario);
+	assert_true(WIFEXITED(server->status));
+	assert_int_equal(WEXITSTATUS(server->status), 0);
+}
+
+void server_fini(struct server *server)
+{
+	for (uint32_t i = 0; i < server->segment_count; i++) {
+		struct segment *segment = server->segments[i];
+
+		munmap(segment->header, segment->hello.segment_bytes);
+		free(segment->definitions.at);
+		for (uint32_t k = 0; k < ST_SHM_SLOTS; k++)
+			free(segment->ring[k].at);
+		free(segment);
+	}
+	for (uint32_t i = 0; i < server->process_count; i++) {
+		free(server->processes[i].strings);
+		free(server->processes[i].domains);
+	}
+	while (texts) {
+		struct text *next = texts->next;
+
+		free(texts);
+		texts = next;
+	}
+	free(server->events);
+	close(server->listener);
+	unlink(server->path);
+	rmdir(server->folder);
+}
+
+size_t server_count(const struct server *server, enum event_kind kind, const char *name)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < server->event_count; i++)
+		count += server->events[i].kind == kind &&
+			 (!name || !strcmp(server->events[i].name, name));
+	return count;
+}
+
+const struct event *server_event(const struct server *server, enum event_kind kind, size_t n)
+{
+	for (size_t i = 0; i < server->event_count; i++)
+		if (server->events[i].kind == kind && n-- == 0)
+			return &server->events[i];
+	return NULL;
+}
+
+static uint64_t sum_of(const struct server *server, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < server->segment_count; i++) {
+		struct st_shm_header *header = server->segments[i]->header;
+		struct st_shm_slot *slots = (struct st_shm_slot *)(header + 1);
+
+		for (uint32_t k = 0; k < header->slot_count; k++)
+			sum += *(uint64_t *)((char *)&slots[k].ring[ST_RING_SLICE] + offset);
+	}
+	return sum;
+}
+
+uint64_t server_dropped(const struct server *server)
+{
+	return sum_of(server, offsetof(struct st_shm_ring, dropped));
+}
+
+uint64_t server_unmatched(const struct server *server)
+{
+	return sum_of(server, offsetof(struct st_shm_ring, unmatched_ends));
+}

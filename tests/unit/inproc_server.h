@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A strata for tests of the collector: runs a scenario in a forked child with the collector loaded,
+ * takes the segments of the whole family, and decodes every ring into events, checking the promises of
+ * format/ring_record.h on the way (a broken one fails the running cmocka test).
+ */
+#ifndef ST_TESTS_INPROC_SERVER_H
+#define ST_TESTS_INPROC_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format/ring_record.h"
+#include "format/shm.h"
+
+enum { SERVER_SEGMENTS = 1024 };
+
+enum event_kind {
+	EVENT_BEGIN,
+	EVENT_END,
+	EVENT_UNMATCHED,
+	EVENT_LOST,
+	EVENT_PAUSE,
+	EVENT_RESUME,
+	EVENT_DETACH,
+	EVENT_THREAD,
+	EVENT_THREAD_END,
+};
+
+struct event {
+	enum event_kind kind;
+	uint32_t process; /* index into server.processes */
+	uint32_t tid;
+	const char *domain, *name; /* "" when not given */
+	uint64_t time, value;
+	uint64_t flags;
+	bool text; /* named by a text in the ring */
+};
+
+struct words {
+	uint64_t *at;
+	size_t count, capacity;
+};
+
+struct segment {
+	struct st_shm_hello hello;
+	struct st_shm_header *header;
+	uint64_t definitions_tail;
+	struct words definitions;
+	uint64_t tail[ST_SHM_SLOTS];
+	struct words ring[ST_SHM_SLOTS];
+};
+
+struct process {
+	struct st_shm_hello hello;
+	struct st_shm_header *header;
+	char **strings, **domains;
+	uint32_t string_count, domain_count;
+	struct process *parent;
+	const char *thread_name;
+	uint32_t thread_name_tid;
+};
+
+struct server {
+	char folder[64], path[96];
+	const char *config;  /* STRATA_CONFIG of the child */
+	bool frozen;	     /* does not drain before the child is gone */
+	bool no_definitions; /* does not drain the definitions before that */
+	int listener;
+	int status; /* wait status of the child */
+	struct segment *segments[SERVER_SEGMENTS];
+	uint32_t segment_count;
+	struct process processes[SERVER_SEGMENTS];
+	uint32_t process_count;
+	struct event *events;
+	size_t event_count, event_capacity;
+};
+
+/* Runs scenario() in a child until it returns or ends; then everything is decoded. */
+void server_run(struct server *server, const char *config, void (*scenario)(void));
+/* The same in two steps, with server fields set by the caller between. */
+void server_init(struct server *server);
+void server_run_prepared(struct server *server, void (*scenario)(void));
+void server_fini(struct server *server);
+
+const char *server_library(void);
+/* In the scenario: returns when everything recorded so far has been taken. */
+void server_wait_drained(void);
+/* NULL name: any. */
+size_t server_count(const struct server *server, enum event_kind kind, const char *name);
+/* The n-th event of the kind, or NULL. */
+const struct event *server_event(const struct server *server, enum event_kind kind, size_t n);
+uint64_t server_dropped(const struct server *server);
+uint64_t server_unmatched(const struct server *server);
+
+#endif

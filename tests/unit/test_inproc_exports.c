@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the collector shows to and needs from the programs it enters: exactly the symbols of its version
+ * script, and of libc only what is safe in handlers and after fork (plus what the constructor needs).
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "inproc_server.h"
+
+static const char *const exported[] = {
+	"__itt_api_fini", "__itt_api_init", "execl",	    "execle", "execlp",
+	"execv",	  "execve",	    "execveat",	    "execvp", "execvpe",
+	"fexecve",	  "posix_spawn",    "posix_spawnp",
+};
+
+static const char *const allowed[] = {
+	/* signal-safe, or pure functions of their arguments */
+	"clock_gettime",
+	"memcmp",
+	"memcpy",
+	"memmove",
+	"memset",
+	"strchr",
+	"strchrnul",
+	"strcmp",
+	"strcspn",
+	"strlen",
+	"strncmp",
+	"strnlen",
+	"strrchr",
+	"getenv",
+	"environ",
+	"__environ",
+	"__errno_location",
+	"pthread_setspecific",
+	"__stack_chk_fail",
+	/* in the constructor only */
+	"dlsym",
+	"pthread_key_create",
+	/* the compiler's start files; all weak */
+	"__cxa_finalize",
+	"__gmon_start__",
+	"_ITM_deregisterTMCloneTable",
+	"_ITM_registerTMCloneTable",
+};
+
+static bool is_in(const char *name, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
+static const uint8_t *library(void)
+{
+	int fd = open(server_library(), O_RDONLY | O_CLOEXEC);
+	const uint8_t *map;
+	struct stat status;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &status), 0);
+	map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(map != MAP_FAILED);
+	close(fd);
+	return map;
+}
+
+static const Elf64_Shdr *section(const uint8_t *map, uint32_t type)
+{
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)map;
+	const Elf64_Shdr *sections = (const Elf64_Shdr *)(map + head->e_shoff);
+
+	for (unsigned int i = 0; i < head->e_shnum; i++)
+		if (sections[i].sh_type == type)
+			return &sections[i];
+	fail_msg("no such section");
+	return NULL;
+}
+
+static void test_symbols(void **state)
+{
+	const uint8_t *map = library();
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)map;
+	const Elf64_Shdr *table = section(map, SHT_DYNSYM);
+	const Elf64_Shdr *strings = (const Elf64_Shdr *)(map + head->e_shoff) + table->sh_link;
+	const Elf64_Sym *symbols = (const Elf64_Sym *)(map + table->sh_offset);
+	size_t found = 0;
+
+	(void)state;
+	for (size_t i = 1; i < table->sh_size / sizeof(*symbols); i++) {
+		const char *name = (const char *)map + strings->sh_offset + symbols[i].st_name;
+
+		if (symbols[i].st_shndx == SHN_UNDEF) {
+			if (!is_in(name, allowed, sizeof(allowed) / sizeof(*allowed)))
+				fail_msg("the collector needs %s", name);
+			continue;
+		}
+		if (!is_in(name, exported, sizeof(exported) / sizeof(*exported)))
+			fail_msg("the collector exports %s", name);
+		found++;
+	}
+	assert_int_equal(found, sizeof(exported) / sizeof(*exported));
+}
+
+static uint64_t dynamic(const uint8_t *map, int64_t tag)
+{
+	const Elf64_Shdr *table = section(map, SHT_DYNAMIC);
+	const Elf64_Dyn *entry = (const Elf64_Dyn *)(map + table->sh_offset);
+
+	for (; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			return entry->d_un.d_val;
+	return 0;
+}
+
+static void test_flags(void **state)
+{
+	const uint8_t *map = library();
+
+	(void)state;
+	assert_true(dynamic(map, DT_FLAGS_1) & DF_1_NODELETE);
+	assert_true(dynamic(map, DT_FLAGS_1) & DF_1_NOW);
+	assert_true(dynamic(map, DT_FLAGS) & DF_STATIC_TLS);
+}
+
+/* A late dlopen has to find room for our TLS in what libc keeps in reserve. */
+static void test_tls_is_tiny(void **state)
+{
+	const uint8_t *map = library();
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)map;
+	const Elf64_Phdr *segments = (const Elf64_Phdr *)(map + head->e_phoff);
+	bool found = false;
+
+	(void)state;
+	for (unsigned int i = 0; i < head->e_phnum; i++)
+		if (segments[i].p_type == PT_TLS) {
+			assert_int_equal(segments[i].p_memsz, 8);
+			found = true;
+		}
+	assert_true(found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_tls_is_tiny),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
