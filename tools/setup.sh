@@ -99,6 +99,12 @@ make_venv() {
 		say "making .venv with $("$python" --version)"
 		rm -rf .venv
 		"$python" -m venv "${flags[@]}" .venv
+		# A python that is itself a virtual environment hands on only what lies below it: point to its own
+		# packages, so that its torch is used and nothing is downloaded.
+		if has_torch "$python" && ! has_torch .venv/bin/python; then
+			"$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+				>"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/base.pth"
+		fi
 	fi
 	local wanted=()
 	has_torch .venv/bin/python || wanted+=("$torch_requirement")
