@@ -98,12 +98,12 @@ void st_report_columns(struct st_report *report, const struct st_column *columns
 
 struct st_cell *st_report_new_cells(struct st_report *report)
 {
-	static struct st_cell scratch[32];
+	struct st_report_memory *memory = report->memory;
 	struct st_cell *cells = st_arena_calloc(st_report_arena(report),
 						(size_t)report->column_count + 1, sizeof(*cells));
 
 	/* Nobody reads the scratch cells: st_report_end refuses the report. */
-	return cells ? cells : scratch;
+	return cells ? cells : memory->scratch;
 }
 
 struct st_cell *st_report_add(struct st_report *report, uint32_t level)
@@ -172,7 +172,7 @@ uint32_t st_report_extra_index(const struct st_report_layout *layout)
 
 static void answer_columns(struct st_report *report, const struct st_report_layout *layout)
 {
-	struct st_column columns[ST_QUESTION_DEPTH_MAX + ST_METRICS + 16];
+	struct st_column columns[ST_REPORT_COLUMNS_MAX];
 	const struct st_question *question = layout->question;
 	uint32_t count = 0;
 

@@ -9,12 +9,15 @@
 #include "analyze/dataset.h"
 #include "analyze/report.h"
 
+enum { ST_REPORT_COLUMNS_MAX = ST_QUESTION_DEPTH_MAX + ST_METRICS + 16 };
+
 /* What report->memory points to. */
 struct st_report_memory {
 	struct st_arena arena;
 	struct st_answer answer; /* owns texts of cells */
 	uint32_t row_capacity;
 	bool failed;
+	struct st_cell scratch[ST_REPORT_COLUMNS_MAX]; /* given out when there is no memory */
 };
 
 enum st_status st_report_begin(struct st_report *out, const char *name,

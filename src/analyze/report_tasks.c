@@ -57,7 +57,7 @@ static enum st_status build_types(const struct st_dataset *dataset, struct st_qu
 	shown.grouping_count = 1;
 	answer.row_count = answer.root_count; /* the second level is not shown as rows */
 	st_report_from_answer(out, &answer, &layout);
-	for (uint32_t i = 0; i < out->row_count; i++) {
+	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++) {
 		const struct st_answer *kept = &((struct st_report_memory *)out->memory)->answer;
 		const struct st_answer_row *row = &kept->rows[i];
 		struct st_report_row *to = &out->rows[i];

@@ -66,7 +66,8 @@ static void add_quality(struct st_text_job *job)
 	const char *at, *end;
 
 	st_buf_init(&lines, 1 << 20);
-	st_quality_lines(job->result, &lines);
+	if (!st_quality_lines(job->result, &lines))
+		job->out->failed = true;
 	at = (const char *)lines.data;
 	end = at + lines.size_bytes;
 	if (at < end)

@@ -94,6 +94,8 @@ unsigned int st_show_text(struct st_buf *out, struct st_text text, unsigned int 
 		}
 		at += length;
 	}
+	if (clean.failed)
+		out->failed = true;
 	st_buf_fini(&clean);
 	return width;
 }
@@ -208,6 +210,14 @@ unsigned int st_show_name(struct st_buf *out, const struct st_cell *cell, unsign
 	if (cell->kind == ST_CELL_TEXT && cell->as.text.size_bytes == 0)
 		cell = &none;
 	return st_show_cell(out, cell, "", max_width);
+}
+
+void st_show_move(struct st_buf *out, struct st_buf *scratch)
+{
+	st_buf_append(out, scratch->data, scratch->size_bytes);
+	if (scratch->failed)
+		out->failed = true;
+	st_buf_fini(scratch);
 }
 
 void st_show_pad(struct st_buf *out, unsigned int from, unsigned int to)

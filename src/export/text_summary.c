@@ -110,9 +110,8 @@ static void add_head(struct st_text_job *job)
 	width += st_show_cell(out, fact(job, "run", "command"), "",
 			      LINE_WIDTH - 2 - width - tail_width);
 	st_show_pad(out, width, LINE_WIDTH - tail_width);
-	st_buf_append(out, tail.data, tail.size_bytes);
+	st_show_move(out, &tail);
 	end_line(job);
-	st_buf_fini(&tail);
 }
 
 static void add_source(struct st_text_job *job)
@@ -160,8 +159,7 @@ static void add_duration(struct st_text_job *job, const struct st_cell *cell)
 	st_buf_init(&scratch, 256);
 	st_show_cell(&scratch, cell, "ns", 0);
 	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 10);
-	st_buf_append(job->out, scratch.data, scratch.size_bytes);
-	st_buf_fini(&scratch);
+	st_show_move(job->out, &scratch);
 }
 
 static void add_percent(struct st_text_job *job, const struct st_cell *cell)
@@ -171,8 +169,7 @@ static void add_percent(struct st_text_job *job, const struct st_cell *cell)
 	st_buf_init(&scratch, 256);
 	st_show_cell(&scratch, cell, "ratio", 0);
 	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 8);
-	st_buf_append(job->out, scratch.data, scratch.size_bytes);
-	st_buf_fini(&scratch);
+	st_show_move(job->out, &scratch);
 }
 
 static void add_count(struct st_text_job *job, const struct st_cell *cell, const char *tail)
@@ -182,9 +179,8 @@ static void add_count(struct st_text_job *job, const struct st_cell *cell, const
 	st_buf_init(&scratch, 256);
 	st_show_cell(&scratch, cell, "", 0);
 	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 11);
-	st_buf_append(job->out, scratch.data, scratch.size_bytes);
+	st_show_move(job->out, &scratch);
 	st_buf_append_text(job->out, tail);
-	st_buf_fini(&scratch);
 }
 
 static void add_name(struct st_text_job *job, const struct st_cell *cell, unsigned int columns)
@@ -346,9 +342,8 @@ static bool add_word(struct st_text_job *job, struct wrap *wrap, struct st_text 
 		st_buf_append_u8(job->out, ' ');
 		wrap->at++;
 	}
-	st_buf_append(job->out, shown.data, shown.size_bytes);
+	st_show_move(job->out, &shown);
 	wrap->at += width;
-	st_buf_fini(&shown);
 	return true;
 }
 
@@ -452,7 +447,7 @@ enum st_status st_text_summary(struct st_text_job *job, struct st_error *err)
 	add_all(job, &full_room);
 	for (size_t i = 0; i < job->out->size_bytes; i++)
 		lines += job->out->data[i] == '\n';
-	if (lines > LINES_MAX) {
+	if (lines > LINES_MAX && !job->out->failed) {
 		st_buf_clear(job->out);
 		add_all(job, &tight_room);
 	}

@@ -112,6 +112,8 @@ static void measure(struct table *table)
 			const struct st_cell *cell = cell_of(&report->rows[row], column);
 			unsigned int width;
 
+			if (scratch.failed)
+				table->job->out->failed = true;
 			st_buf_clear(&scratch);
 			width = st_show_cell(&scratch, cell, column->unit, column->max_width) +
 				indent_of(&report->rows[row], i);
@@ -125,6 +127,8 @@ static void measure(struct table *table)
 			table->columns[kept++] = *column;
 	}
 	table->column_count = kept;
+	if (scratch.failed)
+		table->job->out->failed = true;
 	st_buf_fini(&scratch);
 }
 
@@ -180,8 +184,7 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 	st_buf_init(&scratch, 4096);
 	width = st_show_cell(&scratch, cell, column->unit, 0);
 	st_show_pad(out, width, column->width);
-	st_buf_append(out, scratch.data, scratch.size_bytes);
-	st_buf_fini(&scratch);
+	st_show_move(out, &scratch);
 }
 
 static void add_line(struct table *table, const struct st_report_row *row)

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every report and export with the n-th allocation failing, for every n until all succeed: never a crash
+// or a leak (under the sanitizers), always an error or a whole output.
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/buf.h"
+#include "export/export.h"
+#include "nasty_result.h"
+
+/* Linked with --wrap: the code under test comes here. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static long fail_after = -1; /* -1: never */
+static bool failed;
+
+static bool fails_now(void)
+{
+	if (fail_after < 0)
+		return false;
+	if (fail_after-- > 0)
+		return false;
+	fail_after = -1;
+	failed = true;
+	return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails_now() ? NULL : __real_realloc(old, size);
+}
+
+static enum st_status write_report(const struct st_report *report, const struct st_result *fake,
+				   int format, struct st_sink *sink)
+{
+	struct st_text_style style = {.width = 100};
+
+	if (format == 0)
+		return st_report_write_text(report, fake, &style, sink, NULL);
+	if (format == 1)
+		return st_report_write_csv(report, fake, ',', sink, NULL);
+	return st_report_write_json(report, fake, sink, NULL);
+}
+
+static enum st_status build_and_write(const struct st_result *fake, const char *name,
+				      const struct st_report_options *options, struct st_buf *outs)
+{
+	struct st_report report;
+	enum st_status status = st_report_build(fake, name, options, &report, NULL);
+
+	for (int format = 0; format < 3 && !status; format++) {
+		struct st_sink *sink;
+
+		status = st_sink_open_buf(&sink, &outs[format], NULL);
+		if (status)
+			break;
+		status = write_report(&report, fake, format, sink);
+		if (st_sink_close(sink, true, NULL) && !status)
+			status = ST_ENOMEM;
+	}
+	st_report_fini(&report);
+	return status;
+}
+
+/* Runs until an attempt passes without a failure; every one before must say ENOMEM or be whole. */
+static void try_report(const struct st_result *fake, const char *name,
+		       const struct st_report_options *options)
+{
+	struct st_buf whole[3], outs[3];
+
+	for (int i = 0; i < 3; i++) {
+		st_buf_init(&whole[i], 64 << 20);
+		st_buf_init(&outs[i], 64 << 20);
+	}
+	assert_int_equal(build_and_write(fake, name, options, whole), ST_OK);
+	failed = true;
+	for (long n = 0; failed; n++) {
+		enum st_status status;
+
+		for (int i = 0; i < 3; i++)
+			st_buf_fini(&outs[i]), st_buf_init(&outs[i], 64 << 20);
+		failed = false;
+		fail_after = n;
+		status = build_and_write(fake, name, options, outs);
+		fail_after = -1;
+		assert_true(n < 100000);
+		if (status) {
+			assert_int_equal(status, ST_ENOMEM);
+			continue;
+		}
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(outs[i].size_bytes, whole[i].size_bytes);
+			assert_memory_equal(outs[i].data, whole[i].data, whole[i].size_bytes);
+		}
+	}
+	for (int i = 0; i < 3; i++) {
+		st_buf_fini(&whole[i]);
+		st_buf_fini(&outs[i]);
+	}
+}
+
+static void test_reports(void **state)
+{
+	struct st_result *fake = nasty_create();
+	const struct st_report_options options = {.bin_count = 10};
+
+	(void)state;
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
+		try_report(fake, kind->name, &options);
+	fake_destroy(fake);
+}
+
+static void test_groupings_with_everything(void **state)
+{
+	static const struct st_filter filters[] = {{ST_BY_PROCESS, false, "*"}};
+	struct st_result *fake = nasty_create();
+	struct st_report_options options = {.question = {.groupings = {ST_BY_THREAD, ST_BY_TASK},
+							 .grouping_count = 2,
+							 .filters = filters,
+							 .filter_count = 1,
+							 .has_time_range = true,
+							 .time_begin_ns = 500,
+							 .time_end_ns = 7000,
+							 .limit = 2}};
+
+	(void)state;
+	try_report(fake, "tasks", &options);
+	options.question.groupings[1] = ST_BY_TASK_STACK;
+	try_report(fake, "tasks", &options);
+	options.question.groupings[1] = ST_BY_TASK_TYPE;
+	try_report(fake, "tasks", &options);
+	fake_destroy(fake);
+}
+
+static void test_trace(void **state)
+{
+	struct st_result *fake = nasty_create();
+
+	(void)state;
+	failed = true;
+	for (long n = 0; failed; n++) {
+		struct st_buf out;
+		struct st_sink *sink;
+		enum st_status status;
+
+		st_buf_init(&out, 64 << 20);
+		failed = false;
+		fail_after = n;
+		status = st_sink_open_buf(&sink, &out, NULL);
+		if (!status) {
+			status = st_exporters[0].write(fake, sink, NULL);
+			if (st_sink_close(sink, true, NULL) && !status)
+				status = ST_ENOMEM;
+		}
+		fail_after = -1;
+		assert_true(status == ST_OK || status == ST_ENOMEM);
+		if (!status)
+			assert_memory_equal(out.data + out.size_bytes - 3, "]}\n", 3);
+		st_buf_fini(&out);
+	}
+	fake_destroy(fake);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_groupings_with_everything),
+		cmocka_unit_test(test_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
