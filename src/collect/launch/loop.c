@@ -20,8 +20,10 @@
 
 enum {
 	POLL_MS = 5,
+	POLL_QUICK_MS = 2,
 	POLL_BUSY_MS = 1,
 	POLL_IDLE_MS = 20,
+	QUICK_PERCENT = 10, /* about 1 M pairs a second into a ring of the default size */
 	BUSY_PERCENT = 25,
 	EVENTS_MAX = 64,
 	PAIR_TRIES = 50,
@@ -240,6 +242,8 @@ static int next_timeout_ms(const struct st_run *run, const struct st_drain_activ
 		return -1;
 	if (activity->fill_percent >= BUSY_PERCENT)
 		return POLL_BUSY_MS;
+	if (activity->fill_percent >= QUICK_PERCENT)
+		return POLL_QUICK_MS;
 	if (activity->bytes)
 		return POLL_MS;
 	timeout_ms = timeout_ms < POLL_MS ? POLL_MS : timeout_ms + timeout_ms / 2;
