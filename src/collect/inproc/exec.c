@@ -289,9 +289,15 @@ ST_EXPORT int execlp(const char *file, const char *arg, ...)
 	return result;
 }
 
-ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+static __attribute__((noinline)) int fexec_stripped(int fd, char *const argv[], char *const env[])
 {
 	struct environment copy;
+
+	return real.fexecve(fd, argv, strip(&copy, env));
+}
+
+ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
 	bool gone;
 
 	if (!real.fexecve) {
@@ -299,14 +305,21 @@ ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 		return -1;
 	}
 	if (must_look(env, &gone) && (gone || st_exec_fd_refuses(fd)))
-		return real.fexecve(fd, argv, strip(&copy, env));
+		return fexec_stripped(fd, argv, env);
 	return real.fexecve(fd, argv, env);
+}
+
+static __attribute__((noinline)) int
+execat_stripped(int dirfd, const char *path, char *const argv[], char *const env[], int flags)
+{
+	struct environment copy;
+
+	return real.execveat(dirfd, path, argv, strip(&copy, env), flags);
 }
 
 ST_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
 		       int flags)
 {
-	struct environment copy;
 	bool gone, refuses = false;
 
 	if (!real.execveat) {
@@ -317,31 +330,56 @@ ST_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *co
 		refuses =
 			gone || ((flags & AT_EMPTY_PATH) && !*path ? st_exec_fd_refuses(dirfd)
 								   : st_exec_refuses(dirfd, path));
-	return real.execveat(dirfd, path, argv, refuses ? strip(&copy, env) : env, flags);
+	if (refuses)
+		return execat_stripped(dirfd, path, argv, env, flags);
+	return real.execveat(dirfd, path, argv, env, flags);
+}
+
+typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			      const posix_spawnattr_t *, char *const[], char *const[]);
+
+/* What both forms of posix_spawn are told, but the program and its environment. */
+struct spawn_call {
+	spawn_function function;
+	pid_t *pid;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attributes;
+	char *const *argv;
+};
+
+static __attribute__((noinline)) int spawn_stripped(const struct spawn_call *call, const char *file,
+						    char *const env[])
+{
+	struct environment copy;
+
+	return call->function(call->pid, file, call->actions, call->attributes, call->argv,
+			      strip(&copy, env));
+}
+
+static int spawn_by(const struct spawn_call *call, const char *file, char *const env[],
+		    enum how how)
+{
+	if (!call->function)
+		return ENOSYS;
+	if (to_strip(file, env, how))
+		return spawn_stripped(call, file, env);
+	return call->function(call->pid, file, call->actions, call->attributes, call->argv, env);
 }
 
 ST_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attributes, char *const argv[],
 			  char *const env[])
 {
-	struct environment copy;
+	const struct spawn_call call = {real.posix_spawn, pid, actions, attributes, argv};
 
-	if (!real.posix_spawn)
-		return ENOSYS;
-	if (to_strip(path, env, BY_PATH))
-		env = strip(&copy, env);
-	return real.posix_spawn(pid, path, actions, attributes, argv, env);
+	return spawn_by(&call, path, env, BY_PATH);
 }
 
 ST_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			   const posix_spawnattr_t *attributes, char *const argv[],
 			   char *const env[])
 {
-	struct environment copy;
+	const struct spawn_call call = {real.posix_spawnp, pid, actions, attributes, argv};
 
-	if (!real.posix_spawnp)
-		return ENOSYS;
-	if (to_strip(file, env, BY_SEARCH))
-		env = strip(&copy, env);
-	return real.posix_spawnp(pid, file, actions, attributes, argv, env);
+	return spawn_by(&call, file, env, BY_SEARCH);
 }

@@ -233,8 +233,20 @@ struct st_label st_label_of(struct st_thread *thread, struct itt_string_handle *
 	return label;
 }
 
+void st_label_retry_name(struct st_thread *thread)
+{
+	const struct st_node *node = thread->name_pending;
+
+	if (!st_process_lock())
+		return;
+	if (st_define(ST_DEFINE_THREAD_NAME, thread->tid, node->handle.strA, node->length))
+		thread->name_pending = NULL;
+	st_process_unlock();
+}
+
 void st_label_thread(const char *name, size_t length)
 {
+	struct st_text_key key;
 	struct st_thread *thread;
 
 	if (!name)
@@ -242,13 +254,11 @@ void st_label_thread(const char *name, size_t length)
 	thread = st_thread_enter(false);
 	if (!thread)
 		return;
-	if (length > ST_SHM_TEXT_MAX)
-		length = ST_SHM_TEXT_MAX;
-	if (st_process_lock()) {
-		st_define(ST_DEFINE_THREAD_NAME, thread->tid, name, (uint32_t)length);
-		st_process_unlock();
-	}
-	st_thread_catch_up(thread);
+	key = st_text_key(name, length);
+	thread->name_pending = find_or_make(ST_INDEX_STRINGS, &key);
+	if (thread->name_pending)
+		st_label_retry_name(thread);
+	st_thread_identify(thread);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 }

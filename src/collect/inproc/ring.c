@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "collect/inproc/label.h"
+
 int64_t st_ring_room(const struct st_thread *thread)
 {
 	/* Pairs with the drainer's release store: what it has read may be overwritten. */
@@ -136,7 +138,7 @@ void st_thread_set_limit(struct st_thread *thread)
 {
 	int64_t room = st_ring_room(thread);
 
-	if (!thread->identified || thread->lost || thread->paused_count ||
+	if (!thread->identified || thread->lost || thread->paused_count || thread->name_pending ||
 	    stack_exhausted(thread) || room < ST_BEGIN_BYTES)
 		thread->hot.limit = 1;
 	else
@@ -250,6 +252,8 @@ bool st_thread_catch_up(struct st_thread *thread)
 	}
 	if (thread->paused_count)
 		publish_paused(thread);
+	if (thread->name_pending)
+		st_label_retry_name(thread);
 	return !stack_exhausted(thread);
 }
 

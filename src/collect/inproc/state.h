@@ -133,6 +133,7 @@ struct st_thread {
 	uint64_t paused_ticks;		   /* of the latest begin remembered while paused */
 	const struct st_node *text_family; /* whose text the ring's latest ST_EXT_TEXT is */
 	uint64_t text_hash;
+	const struct st_node *name_pending; /* the thread's name, not yet defined */
 	bool text_ambiguous;
 	bool identified; /* ST_EXT_THREAD is written */
 	uint32_t tid;

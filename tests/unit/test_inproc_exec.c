@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs that our library cannot enter are started without our preload, by every function of the exec
+ * family; all others keep it, and the user's own entries stay in any case.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "inproc_server.h"
+
+#define PROGRAMS ST_TEST_BUILD_DIR "/tests/programs/"
+#define NORMAL PROGRAMS "itt_print_env"
+#define OTHER PROGRAMS "itt_print_env_other"
+#define USERS "libm.so.6"
+
+static const char *const ways[] = {
+	"execve",	"execv",	"execvp",	"execvpe",  "execl",
+	"execle",	"execlp",	"fexecve",	"execveat", "posix_spawn",
+	"posix_spawnp", "vfork+execve", "vfork+execvp",
+};
+enum { WAYS = sizeof(ways) / sizeof(*ways) };
+
+/* What `itt_exec how program` prints, under the preload given; both streams. */
+static void run(char *out, size_t size, const char *how, const char *program, const char *preload)
+{
+	size_t used = 0;
+	ssize_t got;
+	int ends[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		dup2(ends[1], 1);
+		dup2(ends[1], 2);
+		close(ends[0]);
+		close(ends[1]);
+		setenv("LD_PRELOAD", preload, 1);
+		setenv("STRATA_SOCK", "/nonexistent/s", 1);
+		setenv("PATH", "/nonexistent:" PROGRAMS ":/usr/bin", 1);
+		execl(PROGRAMS "itt_exec", "itt_exec", how, program, (char *)NULL);
+		_exit(126);
+	}
+	close(ends[1]);
+	while (used + 1 < size && (got = read(ends[0], out + used, size - used - 1)) > 0)
+		used += (size_t)got;
+	out[used] = '\0';
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_every_way(void **state)
+{
+	char preload[1024], expected[2048], out[4096];
+
+	(void)state;
+	snprintf(preload, sizeof(preload), "%s:%s", server_library(), USERS);
+	snprintf(expected, sizeof(expected), "%s [one] [two]\n", preload);
+	for (int i = 0; i < WAYS; i++) {
+		run(out, sizeof(out), ways[i], NORMAL, preload);
+		assert_string_equal(out, expected);
+		run(out, sizeof(out), ways[i], OTHER, preload);
+		assert_string_equal(out, USERS " [one] [two]\n");
+	}
+}
+
+static void test_only_ours(void **state)
+{
+	char out[4096];
+
+	(void)state;
+	run(out, sizeof(out), "execv", OTHER, server_library());
+	assert_string_equal(out, "(none) [one] [two]\n");
+}
+
+static void test_search(void **state)
+{
+	char out[4096];
+
+	(void)state;
+	run(out, sizeof(out), "execvp", "itt_print_env_other", server_library());
+	assert_string_equal(out, "(none) [one] [two]\n");
+	run(out, sizeof(out), "posix_spawnp", "itt_print_env_other", server_library());
+	assert_string_equal(out, "(none) [one] [two]\n");
+}
+
+static void test_script(void **state)
+{
+	char folder[] = "/tmp/strata-test-XXXXXX", path[64], expected[256], out[4096];
+	FILE *script;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/script", folder);
+	script = fopen(path, "w");
+	assert_non_null(script);
+	fprintf(script, "#! " OTHER " option\n");
+	fclose(script);
+	assert_int_equal(chmod(path, 0700), 0);
+	run(out, sizeof(out), "execve", path, server_library());
+	snprintf(expected, sizeof(expected), "(none) [option] [%s] [one] [two]\n", path);
+	assert_string_equal(out, expected);
+	unlink(path);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_way),
+		cmocka_unit_test(test_only_ours),
+		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_script),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
