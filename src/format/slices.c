@@ -19,7 +19,7 @@ enum {
 	NAME_MAX_BYTES = 5,
 	TIME_MAX_BYTES = 10,
 	EXTRAS_MAX_BYTES = 20,
-	/* put_varint writes four bytes at once. */
+	SHORT_MAX = (1 << 28) - 1, /* four bytes as a varint; put_short writes them at once */
 	SPARE_BYTES = 4,
 	FIRST_RECORDS = 1024, /* a power of two: buffers grow by doubling */
 	/* Twice what a chunk holds, so that a caller that tests after every batch is safe. All columns
@@ -79,23 +79,10 @@ static bool make_room(struct st_slice_encoder *enc)
 	return false;
 }
 
-/* Lengths differ from record to record, so a loop would be mispredicted all the time: up to 28 bits are
- * spread over four bytes without a branch. May write up to SPARE_BYTES behind the end. */
-static inline void put_varint(struct st_buf *buf, uint64_t value)
+static void put_varint(struct st_buf *buf, uint64_t value)
 {
 	uint8_t *at = buf->data + buf->size_bytes;
 
-	if (__builtin_expect(value < 1u << 28, 1)) {
-		uint32_t v = (uint32_t)value;
-		unsigned int more = (unsigned int)(31 - __builtin_clz(v | 1)) / 7;
-		uint32_t spread =
-			(v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3;
-
-		spread |= 0x808080u & ((1u << (8 * more)) - 1);
-		memcpy(at, &spread, sizeof(spread));
-		buf->size_bytes += more + 1;
-		return;
-	}
 	while (value >= 0x80) {
 		*at++ = (uint8_t)(value | 0x80);
 		value >>= 7;
@@ -104,34 +91,50 @@ static inline void put_varint(struct st_buf *buf, uint64_t value)
 	buf->size_bytes = (size_t)(at - buf->data);
 }
 
-/* Op and time of one record; false when no more fits, and then the record is not there at all. */
-static inline bool put_record(struct st_slice_encoder *enc, uint64_t time, enum st_slice_op op,
-			      uint32_t domain)
+/* The same up to SHORT_MAX. Lengths differ from record to record, so a loop would be mispredicted all
+ * the time: 28 bits are spread over four bytes without a branch. May write up to SPARE_BYTES behind
+ * the end. */
+static inline void put_short(struct st_buf *buf, uint32_t value)
+{
+	static const uint32_t continuation[] = {0, 0x80, 0x8080, 0x808080};
+	unsigned int more = 0u + (value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff);
+	uint32_t spread = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 |
+			  (value & 0xfe00000) << 3;
+
+	spread |= continuation[more];
+	memcpy(buf->data + buf->size_bytes, &spread, sizeof(spread));
+	buf->size_bytes += more + 1;
+}
+
+static inline void put_op(struct st_slice_encoder *enc, uint32_t domain, enum st_slice_op op)
+{
+	enc->ops.data[enc->ops.size_bytes++] = (uint8_t)(domain << OP_BITS | op);
+	enc->record_count++;
+}
+
+/* Op and time of any record; false when no more fits, and then the record is not there at all. */
+static bool put_record(struct st_slice_encoder *enc, uint64_t time, enum st_slice_op op,
+		       uint32_t domain)
 {
 	bool in_extras = domain >= DOMAIN_IN_EXTRAS;
 
-	if (__builtin_expect(enc->ops.size_bytes == enc->ops.capacity_bytes || enc->ops.failed,
-			     0) &&
-	    !make_room(enc))
+	if (enc->ops.size_bytes == enc->ops.capacity_bytes && !make_room(enc))
 		return false;
-	if (!enc->record_count) {
-		enc->first_time = time;
-		enc->last_time = time;
-	}
+	if (!enc->record_count)
+		enc->first_time = enc->last_time = time;
 	if (time < enc->last_time)
 		time = enc->last_time;
 	put_varint(&enc->times, time - enc->last_time);
 	enc->last_time = time;
-	enc->ops.data[enc->ops.size_bytes++] =
-		(uint8_t)((in_extras ? DOMAIN_IN_EXTRAS : domain) << OP_BITS | op);
+	put_op(enc, in_extras ? DOMAIN_IN_EXTRAS : domain, op);
 	if (in_extras)
 		put_varint(&enc->extras, domain);
-	enc->record_count++;
 	return true;
 }
 
-void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_t domain,
-			    uint32_t name, uint32_t flags)
+__attribute__((noinline, cold)) static void begin_slowly(struct st_slice_encoder *enc,
+							 uint64_t time, uint32_t domain,
+							 uint32_t name, uint32_t flags)
 {
 	if (!put_record(enc, time, flags ? ST_SLICE_BEGIN_FLAGGED : ST_SLICE_BEGIN, domain))
 		return;
@@ -141,9 +144,43 @@ void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_
 	enc->begin_count++;
 }
 
-void st_slice_encoder_end(struct st_slice_encoder *enc, uint64_t time, uint32_t domain)
+__attribute__((noinline, cold)) static void end_slowly(struct st_slice_encoder *enc, uint64_t time,
+						       uint32_t domain)
 {
 	put_record(enc, time, ST_SLICE_END, domain);
+}
+
+/* What nearly every record is: not the first of its chunk, with room in the columns, a domain that fits
+ * into the op, and a short time since the last. (An encoder that has failed is full for good.) */
+static inline bool is_common(const struct st_slice_encoder *enc, uint64_t time, uint32_t domain)
+{
+	return enc->ops.size_bytes != enc->ops.capacity_bytes && enc->record_count &&
+	       domain < DOMAIN_IN_EXTRAS && time - enc->last_time <= SHORT_MAX;
+}
+
+void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_t domain,
+			    uint32_t name, uint32_t flags)
+{
+	if (__builtin_expect(!is_common(enc, time, domain) || flags || name > SHORT_MAX, 0)) {
+		begin_slowly(enc, time, domain, name, flags);
+		return;
+	}
+	put_short(&enc->times, (uint32_t)(time - enc->last_time));
+	put_short(&enc->names, name);
+	enc->last_time = time;
+	put_op(enc, domain, ST_SLICE_BEGIN);
+	enc->begin_count++;
+}
+
+void st_slice_encoder_end(struct st_slice_encoder *enc, uint64_t time, uint32_t domain)
+{
+	if (__builtin_expect(!is_common(enc, time, domain), 0)) {
+		end_slowly(enc, time, domain);
+		return;
+	}
+	put_short(&enc->times, (uint32_t)(time - enc->last_time));
+	enc->last_time = time;
+	put_op(enc, domain, ST_SLICE_END);
 }
 
 void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_slice_mark mark,
@@ -230,7 +267,7 @@ static bool get_varint_slow(const uint8_t **at, const uint8_t *end, uint64_t *ou
 	return false;
 }
 
-/* As in put_varint no branch on the length: eight bytes are loaded and what belongs to the number is
+/* As in put_short no branch on the length: eight bytes are loaded and what belongs to the number is
  * squeezed together. Near the end of a column, and for longer numbers, byte by byte. */
 static inline bool get_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
