@@ -4,6 +4,7 @@
 // innermost one owns it. Bins are met in order, so the sums per type are kept for one bin only.
 #include "analyze/timeline.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ int64_t st_timeline_bin_begin(const struct st_timeline *timeline, uint32_t bin)
 {
 	__int128 span = timeline->end_ns - timeline->begin_ns;
 
+	assert(timeline->bin_count > 0);
 	return timeline->begin_ns + (int64_t)(span * bin / timeline->bin_count);
 }
 

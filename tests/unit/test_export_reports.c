@@ -490,7 +490,7 @@ static void test_unknown_report_offers_near_names(void **state)
 	struct st_error err;
 
 	(void)state;
-	assert_int_equal(st_report_build(fake, "sumary", &options, &report, &err), ST_EUSAGE);
+	assert_int_equal(st_report_build(fake, "summaryx", &options, &report, &err), ST_EUSAGE);
 	assert_non_null(strstr(err.text, "did you mean summary"));
 	fake_destroy(fake);
 }
