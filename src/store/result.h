@@ -24,19 +24,20 @@ enum { ST_NO_ROW = UINT32_MAX };
 /* Flags of a slice. */
 enum {
 	ST_SLICE_UNFINISHED = 1, /* never ended: closed where its thread or process ended */
-	ST_SLICE_CLIPPED = 2,    /* straddles a pause or the edge of the collection: paused time is not counted */
+	ST_SLICE_CLIPPED =
+		2, /* straddles a pause or the edge of the collection: paused time is not counted */
 	/* Ended while slices of other domains above it were still open, or, none of its domain being open, by
 	 * the end of another domain. */
 	ST_SLICE_MISMATCHED = 4,
 };
 
 struct st_loss {
-	uint64_t slices_dropped;  /* rings were full */
-	uint64_t unmatched_ends;  /* an end with nothing open (the program's doing) */
-	uint64_t no_slot;         /* threads beyond the limit */
+	uint64_t slices_dropped; /* rings were full */
+	uint64_t unmatched_ends; /* an end with nothing open (the program's doing) */
+	uint64_t no_slot;	 /* threads beyond the limit */
 	uint64_t labels_cut;
 	uint64_t labels_unknown;
-	uint64_t suspect;         /* impossible ring positions or records refused while draining */
+	uint64_t suspect; /* impossible ring positions or records refused while draining */
 };
 
 struct st_process {
@@ -44,10 +45,10 @@ struct st_process {
 	uint32_t pid;
 	uint32_t parent;      /* index into processes, or ST_NO_ROW */
 	uint32_t incarnation; /* 0, +1 at each exec */
-	uint32_t flags;       /* ST_PROCESS_* */
+	uint32_t flags;	      /* ST_PROCESS_* */
 	enum st_process_end end;
-	int wait_status; /* of the direct child */
-	st_string_id name;         /* basename of the executable, or of the script after an interpreter */
+	int wait_status;   /* of the direct child */
+	st_string_id name; /* basename of the executable, or of the script after an interpreter */
 	st_string_id command_line; /* arguments joined by spaces, quoted where needed */
 	st_string_id executable;
 	int64_t first_ns, last_ns;
@@ -91,34 +92,35 @@ struct st_not_entered_program {
 	uint32_t count; /* the same program for the same reason is listed once */
 };
 
-struct st_pause_window { /* no recording between these; sorted, disjoint per process */
+struct st_pause_window {  /* no recording between these; sorted, disjoint per process */
 	uint32_t process; /* index, or ST_NO_ROW for the whole family */
 	int64_t begin_ns, end_ns;
 };
 
 struct st_quality {
-	struct st_loss loss; /* sum over the result */
+	struct st_loss loss;			  /* sum over the result */
 	uint64_t unfinished, clipped, mismatched; /* slices */
 	uint64_t damaged_chunks, damaged_bytes, missing_segments, missing_names;
 	uint64_t chunks_not_written; /* disk full and the like, from result.json */
-	const char *const *notes;    /* sentences to show, e.g. "trace.000.strata: torn at byte 81920 …" */
+	const char *const
+		*notes; /* sentences to show, e.g. "trace.000.strata: torn at byte 81920 …" */
 	size_t note_count;
 };
 
-struct st_result_info {        /* from result.json; texts are "" when unknown, numbers 0 */
-	const char *path;      /* folder as given */
-	const char *name;      /* its last component */
-	const char *state;     /* "running", "finished" or "torn" (running, but strata is gone) */
-	const char *type;      /* "tasks" */
-	const char *command;   /* command line as a person would type it */
+struct st_result_info {	     /* from result.json; texts are "" when unknown, numbers 0 */
+	const char *path;    /* folder as given */
+	const char *name;    /* its last component */
+	const char *state;   /* "running", "finished" or "torn" (running, but strata is gone) */
+	const char *type;    /* "tasks" */
+	const char *command; /* command line as a person would type it */
 	const char *working_dir;
-	const char *source;    /* "ITT tasks" … */
+	const char *source; /* "ITT tasks" … */
 	const char *strata_version, *host, *os, *cpu, *clock;
 	const char *started_at; /* ISO 8601, UTC */
 	uint32_t cpu_count;
-	int64_t elapsed_ns;    /* wall time of the program */
-	int64_t collected_ns;  /* until collection stopped */
-	bool has_exit;         /* the program's end is known */
+	int64_t elapsed_ns;   /* wall time of the program */
+	int64_t collected_ns; /* until collection stopped */
+	bool has_exit;	      /* the program's end is known */
 	int wait_status;
 	uint64_t size_bytes;
 	uint64_t event_cost_ns_x1000; /* measured cost of one begin+end pair, in ps */
@@ -135,8 +137,8 @@ struct st_result_options {
 	void *progress_arg;
 };
 
-enum st_status st_result_open(struct st_result **out, const char *path, const struct st_result_options *options,
-			      struct st_error *err);
+enum st_status st_result_open(struct st_result **out, const char *path,
+			      const struct st_result_options *options, struct st_error *err);
 void st_result_close(struct st_result *result);
 
 const struct st_result_info *st_result_info(const struct st_result *result);
@@ -145,7 +147,8 @@ const struct st_slices *st_result_slices(const struct st_result *result);
 const struct st_process *st_result_processes(const struct st_result *result, uint32_t *count);
 const struct st_track *st_result_tracks(const struct st_result *result, uint32_t *count);
 const struct st_label *st_result_labels(const struct st_result *result, uint32_t *count);
-const struct st_not_entered_program *st_result_not_entered(const struct st_result *result, uint32_t *count);
+const struct st_not_entered_program *st_result_not_entered(const struct st_result *result,
+							   uint32_t *count);
 const struct st_pause_window *st_result_pauses(const struct st_result *result, uint32_t *count);
 /* Texts may hold any bytes, also NUL: use the size. Always terminated as well. */
 struct st_text st_result_text(const struct st_result *result, st_string_id id);
