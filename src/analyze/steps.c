@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/percentile.h"
 #include "store/result.h"
 
 /* The finer the unit, the earlier: a training run has epochs of steps. */
@@ -92,6 +93,16 @@ static void keep_largest(struct st_steps *steps, const struct st_dataset *datase
 	}
 }
 
+/* Only of the family that was chosen: selecting ranks in all of them would double the time. */
+static void set_percentiles(struct st_steps *steps, uint64_t *durations, size_t count)
+{
+	struct st_percentiles found = st_percentiles_take(durations, count);
+
+	steps->family.values[ST_WALL_MEDIAN] = found.median;
+	steps->family.values[ST_WALL_P95] = found.p95;
+	steps->family.values[ST_WALL_P99] = found.p99;
+}
+
 /* Sums the direct children of all steps by type. */
 static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 {
@@ -99,9 +110,14 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 	const struct st_key_column *types = &dataset->keys[ST_BY_TASK_TYPE];
 	uint32_t family = family_key(dataset, steps->family.text);
 	struct st_step_part *sums = calloc((size_t)types->key_count + 1, sizeof(*sums));
+	uint64_t *durations = calloc(steps->family.values[ST_COUNT] + 1, sizeof(*durations));
+	size_t count = 0;
 
-	if (!sums)
+	if (!sums || !durations) {
+		free(sums);
+		free(durations);
 		return false;
+	}
 	for (uint32_t row = 0; row < dataset->row_count; row++) {
 		uint32_t parent = dataset->parent[row];
 		uint64_t wall_ns = (uint64_t)(dataset->end_ns[row] - dataset->begin_ns[row]);
@@ -114,6 +130,7 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 			wall_ns = dataset->part_ns(dataset, row, dataset->begin_ns[row],
 						   dataset->end_ns[row]);
 		if (is_step) {
+			durations[count++] = wall_ns;
 			steps->self_ns += dataset->self_ns[row];
 			steps->sum_ns += in_step ? 0 : wall_ns;
 		} else {
@@ -122,6 +139,8 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 		}
 	}
 	keep_largest(steps, dataset, sums);
+	set_percentiles(steps, durations, count);
+	free(durations);
 	free(sums);
 	return true;
 }
@@ -129,9 +148,7 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *dataset,
 			     struct st_error *err)
 {
-	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY},
-				       .grouping_count = 1,
-				       .metrics = 1u << ST_WALL_MEDIAN};
+	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY}, .grouping_count = 1};
 	unsigned int best = UINT32_MAX;
 	struct st_answer answer;
 	enum st_status status;
