@@ -32,6 +32,7 @@ void server_init(struct server *server)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	memset(server, 0, sizeof(*server));
+	unsetenv("STRATA_ABS");
 	snprintf(server->folder, sizeof(server->folder), "/tmp/strata-test-XXXXXX");
 	assert_non_null(mkdtemp(server->folder));
 	snprintf(server->path, sizeof(server->path), "%s/s", server->folder);
@@ -45,11 +46,27 @@ void server_init(struct server *server)
 	assert_true(polls != MAP_FAILED);
 }
 
+void server_listen_abstract(struct server *server)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "strata-test-%d",
+			      (int)getpid());
+
+	close(server->listener);
+	server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(
+		bind(server->listener, (struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)),
+		0);
+	assert_int_equal(listen(server->listener, 4096), 0);
+	setenv("STRATA_ABS", address.sun_path + 1, 1);
+}
+
 void server_wait_drained(void)
 {
 	uint64_t seen = atomic_load(polls);
 
-	while (atomic_load(polls) < seen + 2)
+	while (atomic_load(polls) < seen + 3)
 		sched_yield();
 }
 
@@ -123,6 +140,8 @@ static void drain(struct server *server, bool definitions, bool events)
 		struct st_shm_slot *slots = (struct st_shm_slot *)(header + 1);
 		uint8_t *base = (uint8_t *)header + ST_SHM_HEADER_BYTES;
 
+		if (segment->ring[0].count > 4) /* more than the thread's identity */
+			atomic_fetch_or(&header->control, server->control_after_first);
 		if (definitions)
 			drain_ring(&segment->definitions, &header->definitions, (uint64_t *)base,
 				   ST_SHM_DEFINITIONS_BYTES, &segment->definitions_tail);

@@ -65,9 +65,10 @@ struct process {
 
 struct server {
 	char folder[64], path[96];
-	const char *config;  /* STRATA_CONFIG of the child */
-	bool frozen;	     /* does not drain before the child is gone */
-	bool no_definitions; /* does not drain the definitions before that */
+	const char *config;	      /* STRATA_CONFIG of the child */
+	bool frozen;		      /* does not drain before the child is gone */
+	bool no_definitions;	      /* does not drain the definitions before that */
+	uint32_t control_after_first; /* set in the control word once something was recorded */
 	int listener;
 	int status; /* wait status of the child */
 	struct segment *segments[SERVER_SEGMENTS];
@@ -82,6 +83,8 @@ struct server {
 void server_run(struct server *server, const char *config, void (*scenario)(void));
 /* The same in two steps, with server fields set by the caller between. */
 void server_init(struct server *server);
+/* Listens on an abstract name instead, which the child finds in STRATA_ABS. */
+void server_listen_abstract(struct server *server);
 void server_run_prepared(struct server *server, void (*scenario)(void));
 void server_fini(struct server *server);
 

@@ -491,11 +491,18 @@ static void test_descriptors(void **state)
 	assert_int_equal(server_count(&server, EVENT_BEGIN, NULL), 3);
 }
 
+/* Room for a small segment, not for a full one. */
 static void little_memory(void)
 {
-	struct rlimit limit = {40 << 20, 40 << 20};
+	FILE *file = fopen("/proc/self/statm", "r");
+	char line[128] = "";
+	struct rlimit limit;
 
 	load();
+	if (!file || !fgets(line, sizeof(line), file))
+		_exit(94);
+	limit.rlim_cur = strtoul(line, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) + (30u << 20);
+	limit.rlim_max = limit.rlim_cur;
 	setrlimit(RLIMIT_AS, &limit);
 	task("squeezed");
 }
@@ -528,6 +535,54 @@ static void test_orderly_exit(void **state)
 	assert_int_equal(server_count(&server, EVENT_BEGIN, "in a static destructor"), 1);
 }
 
+/* The other way to strata, for processes that do not see its folder. */
+static void abstract(void)
+{
+	unsetenv("STRATA_SOCK");
+	load();
+	task("through the abstract name");
+}
+
+static void test_abstract(void **state)
+{
+	(void)state;
+	server_init(&server);
+	server_listen_abstract(&server);
+	server_run_prepared(&server, abstract);
+	assert_int_equal(server_count(&server, EVENT_BEGIN, "through the abstract name"), 1);
+}
+
+/* strata pauses or stops the process from outside. */
+static void controlled(void)
+{
+	load();
+	itt_task_begin(domain, itt_string_handle_create("straddles"));
+	server_wait_drained();
+	task("hidden");
+	itt_task_begin(domain, itt_string_handle_create("hidden"));
+	itt_task_end(domain);
+	itt_task_end(domain);
+	itt_task_end(domain);
+}
+
+static void test_controlled(void **state)
+{
+	static const uint32_t bits[] = {ST_CONTROL_PAUSED_FAMILY, ST_CONTROL_STOPPED};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			server_fini(&server);
+		server_init(&server);
+		server.control_after_first = bits[i];
+		server_run_prepared(&server, controlled);
+		assert_int_equal(server_count(&server, EVENT_BEGIN, NULL), 1);
+		assert_int_equal(server_count(&server, EVENT_BEGIN, "straddles"), 1);
+		assert_int_equal(server_count(&server, EVENT_END, NULL), 1);
+		assert_int_equal(server_unmatched(&server), 0);
+	}
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
 int main(void)
@@ -537,7 +592,7 @@ int main(void)
 		TEST(test_churn),	 TEST(test_crowd),	   TEST(test_outliving),
 		TEST(test_destructors),	 TEST(test_generations),   TEST(test_wrong_calls),
 		TEST(test_nobody_there), TEST(test_descriptors),   TEST(test_little_memory),
-		TEST(test_orderly_exit),
+		TEST(test_orderly_exit), TEST(test_abstract),	   TEST(test_controlled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
