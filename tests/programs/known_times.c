@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 10;
 	char name[32];
 
-	lines_size = (size_t)(rounds + 2) * 4 * 160;
+	lines_size = (size_t)(rounds * 3 + 110) * 160; /* a round has 3 lines, then the ladder */
 	lines = malloc(lines_size);
 	if (!lines)
 		return 1;
