@@ -233,7 +233,7 @@ class Bench:
     def indexing(self):
         pairs = 10_000_000
         result = self.scratch / "big"
-        self.run([self.programs / "make_result", result, "--pairs", pairs, "--threads", "4", "--labels", "300"])
+        self.run([self.programs / "make_result", result, pairs, 4, 300])
         rates, seconds, memory = [], [], []
         for _ in range(min(self.rounds, 3)):
             (result / "index.strata").unlink(missing_ok=True)
