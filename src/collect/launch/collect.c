@@ -130,12 +130,13 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 
 void st_run_other_build(struct st_run *run, pid_t pid)
 {
-	const char *executable = st_family_executable(run->family, pid);
+	uint64_t now_ns = st_clock_mono_raw_ns();
+	const char *executable = st_family_executable(run->family, pid, now_ns);
 	struct st_family_program program = {
-		.pid = pid, .reason = ST_NOT_ENTERED_LAYOUT, .mono_raw_ns = st_clock_mono_raw_ns()};
+		.pid = pid, .reason = ST_NOT_ENTERED_LAYOUT, .mono_raw_ns = now_ns};
 
 	program.executable = executable ? executable : "";
-	program.command = st_family_command(run->family, pid, &program.command_bytes);
+	program.command = st_family_command(run->family, pid, now_ns, &program.command_bytes);
 	if (!program.command)
 		program.command = "";
 	on_not_entered(run, &program);
@@ -143,14 +144,26 @@ void st_run_other_build(struct st_run *run, pid_t pid)
 
 /* Another program in the same process: what the one before recorded ends there, also when the new
  * one never says hello. */
+void st_run_apply_execs(struct st_run *run)
+{
+	for (unsigned int i = 0; i < run->exec_count; i++) {
+		const struct st_exec_news *news = &run->execs[i];
+		struct st_followed *process = st_followed_live(&run->followed, news->pid);
+
+		if (process && process->hello_ns < news->mono_raw_ns)
+			st_followed_end(&run->followed, process, ST_END_EXEC,
+					ticks_at(run, news->mono_raw_ns), st_clock_mono_raw_ns());
+	}
+	run->exec_count = 0;
+}
+
 static void on_executed(void *arg, pid_t pid, uint64_t mono_raw_ns)
 {
 	struct st_run *run = arg;
-	struct st_followed *process = st_followed_live(&run->followed, pid);
 
-	if (process && process->hello_ns < mono_raw_ns)
-		st_followed_end(&run->followed, process, ST_END_EXEC, ticks_at(run, mono_raw_ns),
-				st_clock_mono_raw_ns());
+	if (run->exec_count == ST_RUN_EXECS_MAX)
+		st_run_apply_execs(run);
+	run->execs[run->exec_count++] = (struct st_exec_news){pid, mono_raw_ns};
 }
 
 static enum st_status refuse(struct st_run *run, int exit_status, enum st_status status)

@@ -27,12 +27,17 @@ static struct st_member *slot_for(struct st_member *members, uint32_t capacity, 
 	return &members[at];
 }
 
+static void forget_program(struct st_program *program)
+{
+	free(program->executable);
+	free(program->command);
+	memset(program, 0, sizeof(*program));
+}
+
 static void forget_texts(struct st_member *member)
 {
-	free(member->executable);
-	free(member->command);
-	member->executable = member->command = NULL;
-	member->command_bytes = 0;
+	forget_program(&member->now);
+	forget_program(&member->before);
 }
 
 /* Makes room: first by forgetting the dead, then by growing. */
@@ -103,7 +108,7 @@ struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t paren
 	member->alive = true;
 	from = st_member_find(family, parent);
 	if (from)
-		memcpy(member->name, from->name, sizeof(member->name));
+		memcpy(member->now.name, from->now.name, sizeof(member->now.name));
 	return member;
 }
 
@@ -116,12 +121,14 @@ void st_member_executed(struct st_family *family, pid_t pid, const char *name, u
 	if (!member)
 		return;
 	st_member_judge(family, member);
-	forget_texts(member);
+	forget_program(&member->before);
+	member->before = member->now;
+	memset(&member->now, 0, sizeof(member->now));
 	member->executed = true;
 	member->entered = member->judged = member->looked = false;
 	member->executed_ns = time_ns;
-	snprintf(member->name, sizeof(member->name), "%s", name);
-	member->command = st_proc_command(pid, &member->command_bytes);
+	snprintf(member->now.name, sizeof(member->now.name), "%s", name);
+	member->now.command = st_proc_command(pid, &member->now.command_bytes);
 	if (family->options.executed)
 		family->options.executed(family->options.arg, pid, time_ns);
 }
@@ -140,8 +147,8 @@ void st_member_mapped(struct st_family *family, pid_t pid, const char *path)
 	if (!member || path[0] != '/' || path[1] == '/')
 		return;
 	/* The first file mapped after an exec is the program itself. */
-	if (member->executed && !member->executable)
-		member->executable = strdup(path);
+	if (member->executed && !member->now.executable)
+		member->now.executable = strdup(path);
 	if (strcmp(path, family->options.collector) == 0 ||
 	    strcmp(base_name(path), library_name) == 0)
 		member->entered = true;
@@ -161,11 +168,11 @@ static enum st_not_entered reason_for(const struct st_family *family,
 				      const struct st_member *member)
 {
 	/* The kernel takes our event away when a program gains rights: it then has no mapped files. */
-	if (!member->executable)
+	if (!member->now.executable)
 		return family->perf ? ST_NOT_ENTERED_SETUID : ST_NOT_ENTERED_UNKNOWN;
-	if (st_elf_raises_rights(member->executable, family->uid, family->gid))
+	if (st_elf_raises_rights(member->now.executable, family->uid, family->gid))
 		return ST_NOT_ENTERED_SETUID;
-	switch (st_elf_look(member->executable)) {
+	switch (st_elf_look(member->now.executable)) {
 	case ST_ELF_STATIC:
 		return ST_NOT_ENTERED_STATIC;
 	case ST_ELF_OTHER_LIBC:
@@ -196,9 +203,10 @@ void st_member_judge(struct st_family *family, struct st_member *member)
 	if (family->reported++ >= REPORTS_MAX)
 		return;
 	program.mono_raw_ns = member->executed_ns;
-	program.executable = member->executable ? member->executable : member->name;
-	program.command = member->command ? member->command : member->name;
-	program.command_bytes = member->command ? member->command_bytes : strlen(member->name);
+	program.executable = member->now.executable ? member->now.executable : member->now.name;
+	program.command = member->now.command ? member->now.command : member->now.name;
+	program.command_bytes =
+		member->now.command ? member->now.command_bytes : strlen(member->now.name);
 	family->options.not_entered(family->options.arg, &program);
 }
 
@@ -271,22 +279,40 @@ pid_t st_family_parent(const struct st_family *family, pid_t pid)
 	return member ? member->parent : 0;
 }
 
-const char *st_family_command(const struct st_family *family, pid_t pid, size_t *size_bytes)
+bool st_family_replaced(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns)
 {
 	const struct st_member *member = st_member_find(family, pid);
 
-	*size_bytes = 0;
-	if (!member)
-		return NULL;
-	*size_bytes = member->command ? member->command_bytes : strlen(member->name);
-	return member->command ? member->command : member->name;
+	return member && member->executed && member->executed_ns > mono_raw_ns;
 }
 
-const char *st_family_executable(const struct st_family *family, pid_t pid)
+static const struct st_program *program_at(const struct st_family *family, pid_t pid,
+					   uint64_t mono_raw_ns)
 {
 	const struct st_member *member = st_member_find(family, pid);
 
-	return member ? member->executable : NULL;
+	if (!member)
+		return NULL;
+	return st_family_replaced(family, pid, mono_raw_ns) ? &member->before : &member->now;
+}
+
+const char *st_family_command(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns,
+			      size_t *size_bytes)
+{
+	const struct st_program *program = program_at(family, pid, mono_raw_ns);
+
+	*size_bytes = 0;
+	if (!program)
+		return NULL;
+	*size_bytes = program->command ? program->command_bytes : strlen(program->name);
+	return program->command ? program->command : program->name;
+}
+
+const char *st_family_executable(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns)
+{
+	const struct st_program *program = program_at(family, pid, mono_raw_ns);
+
+	return program ? program->executable : NULL;
 }
 
 uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks)

@@ -44,9 +44,13 @@ void st_family_finish(struct st_family *family, uint64_t now_ns);
 /* The process said hello: it is entered, whatever else was seen. */
 void st_family_entered(struct st_family *family, pid_t pid);
 pid_t st_family_parent(const struct st_family *family, pid_t pid); /* 0: not known */
-/* Arguments joined by NUL as seen when it was executed, or its short name; NULL: not known. */
-const char *st_family_command(const struct st_family *family, pid_t pid, size_t *size_bytes);
-const char *st_family_executable(const struct st_family *family, pid_t pid); /* NULL: not known */
+/* Whether it has executed another program since that time. */
+bool st_family_replaced(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns);
+/* Of the program it ran at that time. Arguments joined by NUL as seen when it was executed, or its short
+ * name; NULL: not known. */
+const char *st_family_command(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns,
+			      size_t *size_bytes);
+const char *st_family_executable(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns);
 /* How many of them live, the program itself not counted, and the processor time these used so far. */
 uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks);
 const char *st_family_source(const struct st_family *family); /* "perf events" or "/proc" */

@@ -52,17 +52,18 @@ static void look_at(struct st_family *family, struct st_member *member, uint64_t
 
 	if (!executable)
 		return;
-	same_as_parent = from && from->executable && strcmp(from->executable, executable) == 0;
-	if (!member->executable || strcmp(member->executable, executable) != 0) {
+	same_as_parent =
+		from && from->now.executable && strcmp(from->now.executable, executable) == 0;
+	if (!member->now.executable || strcmp(member->now.executable, executable) != 0) {
 		char name[16] = "";
-		bool executed = member->executable || !same_as_parent;
+		bool executed = member->now.executable || !same_as_parent;
 
 		st_proc_read(member->pid, "comm", name, sizeof(name));
 		name[strcspn(name, "\n")] = '\0';
 		if (executed)
 			st_member_executed(family, member->pid, name, now_ns);
-		free(member->executable);
-		member->executable = executable;
+		free(member->now.executable);
+		member->now.executable = executable;
 		executable = NULL;
 	}
 	free(executable);

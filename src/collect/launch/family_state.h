@@ -10,16 +10,20 @@
 
 enum { ST_MEMBERS_MAX = 32 << 10 };
 
+struct st_program {
+	char *executable; /* NULL: not known */
+	char *command;
+	size_t command_bytes;
+	char name[16];
+};
+
 struct st_member {
 	pid_t pid, parent; /* pid 0: free */
 	bool alive, executed, entered, judged;
 	bool seen;   /* by the present look at /proc */
 	bool looked; /* /proc: its mapped files were searched when it had settled */
 	uint64_t executed_ns, start_time;
-	char *executable;
-	char *command;
-	size_t command_bytes;
-	char name[16];
+	struct st_program now, before; /* before the last exec: a hello may be older than that */
 };
 
 struct st_family_perf;

@@ -102,15 +102,19 @@ static void define_process(const struct st_followed_table *table, struct st_foll
 			   uint64_t first_time)
 {
 	size_t size_bytes = 0, begin;
-	char *command = st_proc_command(process->pid, &size_bytes);
-	char *executable = st_proc_executable(process->pid);
+	/* After an exec /proc speaks of the next program. */
+	bool replaced = st_family_replaced(table->family, process->pid, process->hello_ns);
+	char *command = replaced ? NULL : st_proc_command(process->pid, &size_bytes);
+	char *executable = replaced ? NULL : st_proc_executable(process->pid);
 	const char *known_command = command, *known_executable = executable;
 	struct st_buf record;
 
 	if (!known_command)
-		known_command = st_family_command(table->family, process->pid, &size_bytes);
+		known_command = st_family_command(table->family, process->pid, process->hello_ns,
+						  &size_bytes);
 	if (!known_executable)
-		known_executable = st_family_executable(table->family, process->pid);
+		known_executable =
+			st_family_executable(table->family, process->pid, process->hello_ns);
 	if (!known_command)
 		known_command = "";
 	if (!known_executable)
@@ -254,18 +258,6 @@ static void watch_end(struct st_followed_table *table, struct st_followed *proce
 	epoll_ctl(table->epoll_fd, EPOLL_CTL_ADD, pidfd, &event);
 }
 
-/* It ended before we heard of it: everything it recorded is there, nothing will follow. */
-static void end_if_gone(struct st_followed_table *table, struct st_followed *process,
-			uint64_t now_ns)
-{
-	if (process->flags & ST_PROCESS_DIRECT) {
-		if (table->direct_gone)
-			st_followed_end(table, process, ST_END_EXITED, 0, now_ns);
-	} else if (process->pidfd < 0 && process->pid > 0) {
-		st_followed_end(table, process, ST_END_GONE, 0, now_ns);
-	}
-}
-
 static void drop_arrival(const struct st_arrival *arrival)
 {
 	if (arrival->fd >= 0)
@@ -309,10 +301,11 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 					      arrival->hello.segment_bytes, err);
 	close(arrival->fd);
 	watch_end(table, process, arrival->pidfd);
-	if (process->drain) {
+	if (process->drain)
 		set_control(table, process);
-		end_if_gone(table, process, now_ns);
-	}
+	/* No descriptor of a visible process: it ended before we heard of it. */
+	if (!(process->flags & ST_PROCESS_DIRECT) && process->pidfd < 0 && process->pid > 0)
+		process->gone = true;
 	return status;
 }
 
@@ -391,22 +384,30 @@ void st_followed_end(struct st_followed_table *table, struct st_followed *proces
 	st_buf_fini(&record);
 }
 
-void st_followed_gone(struct st_followed_table *table, uint32_t id, uint64_t now_ns)
+void st_followed_gone(struct st_followed_table *table, uint32_t id)
 {
 	struct st_followed *process = get(table, id);
 
-	if (process && !process->end)
-		st_followed_end(table, process, ST_END_GONE, 0, now_ns);
+	if (process)
+		process->gone = true;
 }
 
-void st_followed_direct_gone(struct st_followed_table *table, int wait_status, uint64_t now_ns)
+void st_followed_direct_gone(struct st_followed_table *table, int wait_status)
 {
-	struct st_followed *process = st_followed_live(table, table->direct_pid);
-
 	table->direct_gone = true;
 	table->direct_status = wait_status;
-	if (process)
-		st_followed_end(table, process, ST_END_EXITED, 0, now_ns);
+}
+
+void st_followed_end_gone(struct st_followed_table *table, uint64_t now_ns)
+{
+	for (uint32_t i = table->live_count; i > 0; i--) {
+		struct st_followed *process = get(table, table->live[i - 1]);
+
+		if (process->flags & ST_PROCESS_DIRECT && table->direct_gone)
+			st_followed_end(table, process, ST_END_EXITED, 0, now_ns);
+		else if (process->gone)
+			st_followed_end(table, process, ST_END_GONE, 0, now_ns);
+	}
 }
 
 uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns)
@@ -416,7 +417,7 @@ uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns)
 	while (table->live_count) {
 		struct st_followed *process = get(table, table->live[table->live_count - 1]);
 		struct pollfd gone = {.fd = process->pidfd, .events = POLLIN};
-		bool ended = process->pidfd >= 0 && poll(&gone, 1, 0) == 1;
+		bool ended = process->gone || (process->pidfd >= 0 && poll(&gone, 1, 0) == 1);
 
 		running += !ended;
 		st_followed_end(table, process, ended ? ST_END_GONE : ST_END_LEFT_RUNNING, 0,

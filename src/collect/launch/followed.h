@@ -26,6 +26,7 @@ struct st_followed {
 	uint64_t token, start_time, hello_ns;
 	int pidfd;
 	bool same_namespace;
+	bool gone;		/* it ended: to be closed when everything it handed over is in */
 	struct st_drain *drain; /* NULL once it has ended */
 	enum st_process_end end;
 	uint64_t active_ns; /* when it last recorded something */
@@ -64,9 +65,12 @@ struct st_followed *st_followed_live(struct st_followed_table *table, pid_t pid)
 void st_followed_end(struct st_followed_table *table, struct st_followed *process,
 		     enum st_process_end how, uint64_t time, uint64_t now_ns);
 /* Its pidfd said that it is gone. */
-void st_followed_gone(struct st_followed_table *table, uint32_t id, uint64_t now_ns);
+void st_followed_gone(struct st_followed_table *table, uint32_t id);
 /* The direct child was reaped. */
-void st_followed_direct_gone(struct st_followed_table *table, int wait_status, uint64_t now_ns);
+void st_followed_direct_gone(struct st_followed_table *table, int wait_status);
+/* Closes all that are gone. Call it when the hellos that came before are taken in: a process may hand
+ * over its last memory right before it ends. */
+void st_followed_end_gone(struct st_followed_table *table, uint64_t now_ns);
 /* Ends everything at the end of the run; returns how many still ran. */
 uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns);
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals);

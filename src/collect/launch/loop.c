@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What strata does while the program runs: it wakes every few milliseconds, takes in news of the
-// family and hellos, empties the rings, and keeps time limits. The order of a round matters: hellos
-// before exits, so that a process that said hello and died at once is read before it is closed.
+// family and hellos, empties the rings, and keeps time limits. The order of a round matters: first it
+// learns who ended or executed another program, then it takes in all hellos, and only then it closes
+// those processes, because their last hello may have come right before their end.
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -96,10 +97,8 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	run->child_gone = true;
 	run->wait_status = status;
 	run->program_ended_ns = now_ns;
-	st_followed_direct_gone(&run->followed, status, now_ns);
+	st_followed_direct_gone(&run->followed, status);
 	run->busy_ns = now_ns;
-	if (!run->finished)
-		st_family_poll(run->family, now_ns); /* whom it started last */
 }
 
 /* Collecting began paused: -resume-after lets everybody go, and the first process that resumes by
@@ -216,18 +215,17 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	uint64_t now_ns = st_clock_mono_raw_ns();
 
 	take_signals(run);
-	if (!run->finished) {
-		st_family_poll(run->family, now_ns);
-		take_arrivals(run, now_ns);
-		st_followed_cycle(&run->followed, now_ns, activity);
-		for (int i = 0; i < event_count; i++)
-			if (events[i].data.u64 && events[i].data.u64 <= run->followed.count)
-				st_followed_gone(&run->followed, (uint32_t)events[i].data.u64,
-						 now_ns);
-	}
 	reap_child(run, now_ns);
 	if (run->finished)
 		return;
+	for (int i = 0; i < event_count; i++)
+		if (events[i].data.u64 && events[i].data.u64 <= run->followed.count)
+			st_followed_gone(&run->followed, (uint32_t)events[i].data.u64);
+	st_family_poll(run->family, now_ns);
+	take_arrivals(run, now_ns);
+	st_followed_cycle(&run->followed, now_ns, activity);
+	st_run_apply_execs(run);
+	st_followed_end_gone(&run->followed, now_ns);
 	keep_pause(run, now_ns);
 	keep_limits(run, now_ns);
 	check_health(run);

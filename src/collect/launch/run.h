@@ -20,7 +20,7 @@ struct st_family;
 struct st_rendezvous;
 struct st_store_writer;
 
-enum { ST_RUN_ERRORS_MAX = 8, ST_RUN_ERROR_BYTES = 512 };
+enum { ST_RUN_ERRORS_MAX = 8, ST_RUN_ERROR_BYTES = 512, ST_RUN_EXECS_MAX = 256 };
 
 struct st_run {
 	const struct st_collect_config *config;
@@ -56,6 +56,12 @@ struct st_run {
 	const char *stop_reason; /* "" while collecting */
 	unsigned int interrupts;
 	uint32_t left_running;
+	/* Execs heard of in this round: they count once the hellos that came before are in. */
+	struct st_exec_news {
+		pid_t pid;
+		uint64_t mono_raw_ns;
+	} execs[ST_RUN_EXECS_MAX];
+	unsigned int exec_count;
 	bool told_failure;
 
 	char errors[ST_RUN_ERRORS_MAX][ST_RUN_ERROR_BYTES];
@@ -70,6 +76,8 @@ void st_run_error(struct st_run *run, const char *text);
 void st_run_stop(struct st_run *run, const char *reason);
 /* Everything to disk; after it only result.json is still written. */
 void st_run_finish(struct st_run *run);
+/* Ends what recorded before the execs of this round. */
+void st_run_apply_execs(struct st_run *run);
 /* A record about the whole family. */
 void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind);
 

@@ -59,11 +59,16 @@ bool st_signals_next(struct st_signals *signals, int *number, bool *sent)
 	return true;
 }
 
+/* What is ignored stays so: a summary that cannot be written, or an index that meets a file size limit,
+ * must not change how strata ends. */
 void st_signals_end(struct st_signals *signals)
 {
 	if (!signals->active)
 		return;
 	close(signals->fd);
-	st_signals_restore(signals);
+	for (int i = 0; i < ST_SIGNALS_CHANGED; i++)
+		if (!changed[i].ignore)
+			sigaction(changed[i].number, &signals->old_actions[i], NULL);
+	sigprocmask(SIG_SETMASK, &signals->old_mask, NULL);
 	signals->active = false;
 }
