@@ -32,10 +32,8 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	struct st_slot_reader *slot = &segment->slots[slot_index];
 	size_t record;
 
-	if (slot->track) {
-		st_drain_slot_loss(drain, segment, slot_index);
+	if (slot->track)
 		st_drain_flush_slot(drain, slot);
-	}
 	if (drain->counts.tracks >= ST_TRACKS_MAX) {
 		suspect(drain);
 		return;
@@ -45,8 +43,9 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	slot->ended = false;
 	slot->text_id = 0;
 	slot->gone_ticks = 0;
-	slot->dropped_before += slot->dropped_written;
-	slot->unmatched_before += slot->unmatched_written;
+	slot->dropped_before += slot->dropped_told;
+	slot->unmatched_before += slot->unmatched_told;
+	slot->dropped_told = slot->unmatched_told = 0;
 	slot->dropped_written = slot->unmatched_written = 0;
 	record = st_drain_define(drain, ST_DEF_THREAD);
 	st_buf_append_u32(&drain->definitions, slot->track);
@@ -161,12 +160,14 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 		return true;
 	case ST_EXT_END:
 	case ST_EXT_UNMATCHED_END:
+		slot->unmatched_told += subkind == ST_EXT_UNMATCHED_END;
 		take_end(drain, slot, payload[0], subkind == ST_EXT_END);
 		return true;
 	case ST_EXT_TEXT:
 		take_text(drain, slot, payload, word_count - 1);
 		return true;
 	case ST_EXT_LOST:
+		slot->dropped_told += payload[0];
 		mark(slot, ST_MARK_LOST, payload[0]);
 		return true;
 	case ST_EXT_PAUSE:

@@ -345,7 +345,7 @@ static void write_loss(struct st_drain *drain, uint32_t track, const struct st_d
 	st_drain_defined(drain, record);
 }
 
-void st_drain_slot_loss(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
+static void slot_loss(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
 {
 	struct st_shm_ring *ring = &st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
 	struct st_slot_reader *slot = &segment->slots[slot_index];
@@ -355,8 +355,11 @@ void st_drain_slot_loss(struct st_drain *drain, struct st_shm_segment *segment, 
 
 	loss.dropped = dropped - slot->dropped_before;
 	loss.unmatched_ends = unmatched - slot->unmatched_before;
-	if (!slot->track || (loss.dropped == slot->dropped_written &&
-			     loss.unmatched_ends == slot->unmatched_written))
+	/* Records still in the ring may belong to the next owner, and so may the counts. */
+	if (!slot->track || slot->head != slot->tail ||
+	    slot->head != atomic_load_explicit(&ring->head, memory_order_relaxed))
+		return;
+	if (loss.dropped == slot->dropped_written && loss.unmatched_ends == slot->unmatched_written)
 		return;
 	slot->dropped_written = loss.dropped;
 	slot->unmatched_written = loss.unmatched_ends;
@@ -385,7 +388,7 @@ void st_drain_write_loss(struct st_drain *drain)
 				atomic_load_explicit(&ring->dropped, memory_order_relaxed);
 			counts->unmatched_ends +=
 				atomic_load_explicit(&ring->unmatched_ends, memory_order_relaxed);
-			st_drain_slot_loss(drain, segment, j);
+			slot_loss(drain, segment, j);
 		}
 	}
 	if (counts->dropped == written->dropped &&

@@ -31,8 +31,10 @@ struct st_slot_reader {
 	bool ended;	  /* its thread said good-bye */
 	struct st_slice_encoder encoder;
 	uint64_t oldest_ns; /* when the first record came into the encoder */
-	/* Counters of the ring when this track began, and what was last written of them. */
-	uint64_t dropped_before, unmatched_before, dropped_written, unmatched_written;
+	/* The ring's counters run on over all owners of the slot; what earlier owners told in the
+	 * stream is theirs, the rest is the present owner's. */
+	uint64_t dropped_before, unmatched_before, dropped_told, unmatched_told;
+	uint64_t dropped_written, unmatched_written;
 	/* For threads that vanish: what was seen when the thread was first found gone. */
 	uint64_t silent_head, gone_ticks;
 	uint32_t silent_generation;
@@ -105,8 +107,6 @@ void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, 
 /* drain.c */
 void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot);
 void st_drain_flush_definitions(struct st_drain *drain);
-void st_drain_slot_loss(struct st_drain *drain, struct st_shm_segment *segment,
-			uint32_t slot_index);
 /* Begins and ends a definition record in the waiting buffer. */
 size_t st_drain_define(struct st_drain *drain, enum st_definition_type type);
 void st_drain_defined(struct st_drain *drain, size_t begin);
