@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES_MAX = 1200
 FUNCTION_LINES_MAX = 100
 README_LINES_MAX = 20
+# Files that are what they are: inputs of tests.
+DATA = ("tests/fuzz/corpus/", "tests/data/", "tests/golden/")
 CODE = {".c", ".h", ".py", ".sh", ".cmake"}
 # Home and work folders of a machine; written in pieces so that this file passes its own check.
 MACHINE_PATH = re.compile("(?<![\\w.])/(" + "|".join(["ro" + "ot", "wo" + "rk", "ho" + "me/[a-z]+"]) + ")/")
@@ -27,7 +29,7 @@ def tracked_files() -> list[Path]:
     """What git has or would take: nothing that is ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-    return [ROOT / name for name in sorted(set(names)) if name and (ROOT / name).is_file()]
+    return [ROOT / name for name in sorted(set(names)) if (ROOT / name).is_file() and not name.startswith(DATA)]
 
 
 def is_code(path: Path) -> bool:

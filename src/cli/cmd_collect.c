@@ -21,7 +21,7 @@
 #include "export/export.h"
 #include "store/result.h"
 
-enum { EXIT_STRATA_FAILED = 125, SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
+enum { SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
 
 /* Collection types and the suffix of their results. */
 struct collect_type {
@@ -260,7 +260,7 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 		st_console_error("%s", err.text);
 	if (!outcome.started) {
 		free(outcome.result_path);
-		return outcome.exit_status ? outcome.exit_status : EXIT_STRATA_FAILED;
+		return outcome.exit_status ? outcome.exit_status : ST_EXIT_STRATA_FAILED;
 	}
 	if (outcome.result_path && !config->quiet)
 		st_console_say("the result is in %s", outcome.result_path);

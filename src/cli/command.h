@@ -12,7 +12,12 @@
 struct st_args;
 
 /* Exit codes of strata itself; the program's own status comes through unchanged. */
-enum st_exit { ST_EXIT_OK = 0, ST_EXIT_FAILED = 1, ST_EXIT_USAGE = 2 };
+enum st_exit {
+	ST_EXIT_OK = 0,
+	ST_EXIT_FAILED = 1,
+	ST_EXIT_USAGE = 2,
+	ST_EXIT_STRATA_FAILED = 125 /* collect: before the program has started */
+};
 
 struct st_command {
 	const char *name;

@@ -4,6 +4,7 @@
  */
 #include "cli/locate.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -29,6 +30,9 @@ enum st_status st_locate_open_path(struct st_result **out, const char *path, boo
 	};
 	enum st_status status;
 
+	/* A limit on file sizes shall be an error of the write, not the end of strata. No program is started
+	 * after this, so nobody inherits it. */
+	signal(SIGXFSZ, SIG_IGN);
 	st_progress_init(&progress, quiet);
 	status = st_result_open(out, path, &options, err);
 	st_progress_fini(&progress);

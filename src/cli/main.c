@@ -11,23 +11,25 @@
 #include "cli/console.h"
 #include "cli/options.h"
 
-static int usage_error(const struct st_error *err)
+/* Usage errors, and the one other thing that can go wrong before a command runs: no memory. */
+static int fail(unsigned int command, const struct st_error *err)
 {
-	st_console_error("%s", err->text);
-	return ST_EXIT_USAGE;
+	int code = st_console_fail(err);
+
+	return code == ST_EXIT_FAILED && command == ST_IN_COLLECT ? ST_EXIT_STRATA_FAILED : code;
 }
 
 static int run(int argc, char **argv)
 {
 	struct st_error err = {0};
 	struct st_args args = {0};
-	unsigned int command;
+	unsigned int command = 0;
 	int code;
 
 	if (st_args_find_command(argc, argv, &command, &err))
-		return usage_error(&err);
+		return fail(command, &err);
 	if (st_args_parse(&args, command, argc, argv, &err))
-		code = usage_error(&err);
+		code = fail(command, &err);
 	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_HELP))
 		code = st_help_print(command);
 	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_VERSION))
