@@ -407,6 +407,7 @@ def test_second_ctrl_c_finishes_the_result(strata, programs):
     for count in (1, 2):
         os.killpg(running.pid, signal.SIGINT)
         assert f"interrupts {count}".encode() in running.stdout.readline()
+        until(lambda: not is_pending(running.pid, signal.SIGINT), what="strata's taking of the signal")
     info = until(
         lambda: (i := strata.result_json(strata.folder / "r"))["state"] == "finished" and i,
         what="the finished result",
