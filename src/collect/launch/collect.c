@@ -363,6 +363,13 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 	return status;
 }
 
+static void name_silent(void *arg, pid_t pid)
+{
+	struct st_run *run = arg;
+
+	st_followed_add_silent(&run->followed, pid, st_clock_mono_raw_ns());
+}
+
 void st_run_finish(struct st_run *run)
 {
 	struct st_clock_pair end;
@@ -370,6 +377,7 @@ void st_run_finish(struct st_run *run)
 
 	if (run->finished)
 		return;
+	st_family_each_alive(run->family, name_silent, run);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_family_finish(run->family, st_clock_mono_raw_ns());
 	end = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);

@@ -333,6 +333,19 @@ uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks)
 	return count;
 }
 
+void st_family_each_alive(const struct st_family *family, void (*each)(void *arg, pid_t pid),
+			  void *arg)
+{
+	for (uint32_t i = 0; i < family->capacity; i++) {
+		const struct st_member *member = &family->members[i];
+		uint64_t ticks;
+
+		if (member->alive && member->pid != family->options.pid &&
+		    st_proc_cpu_ticks(member->pid, &ticks))
+			each(arg, member->pid);
+	}
+}
+
 const char *st_family_source(const struct st_family *family)
 {
 	return family->perf ? "perf events" : "/proc";

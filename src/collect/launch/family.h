@@ -53,6 +53,9 @@ const char *st_family_command(const struct st_family *family, pid_t pid, uint64_
 const char *st_family_executable(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns);
 /* How many of them live, the program itself not counted, and the processor time these used so far. */
 uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks);
+/* Calls each for every one of these. */
+void st_family_each_alive(const struct st_family *family, void (*each)(void *arg, pid_t pid),
+			  void *arg);
 const char *st_family_source(const struct st_family *family); /* "perf events" or "/proc" */
 uint64_t st_family_lost(const struct st_family *family);      /* events the kernel dropped */
 

@@ -410,6 +410,29 @@ void st_followed_end_gone(struct st_followed_table *table, uint64_t now_ns)
 	}
 }
 
+void st_followed_add_silent(struct st_followed_table *table, pid_t pid, uint64_t now_ns)
+{
+	struct st_followed *process;
+	pid_t parent_pid;
+
+	if (st_followed_live(table, pid) || table->live_count >= LIVE_MAX ||
+	    table->count >= ALL_MAX)
+		return;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return;
+	process->pid = pid;
+	process->pidfd = -1;
+	process->hello_ns = process->active_ns = now_ns;
+	st_proc_stat(pid, &parent_pid, &process->start_time);
+	process->parent = find_parent(table, pid);
+	if (!add_to_lists(table, process)) {
+		free(process);
+		return;
+	}
+	define_process(table, process, st_launch_clock_now(table->shared->clock));
+}
+
 uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns)
 {
 	uint32_t running = 0;

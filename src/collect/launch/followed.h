@@ -71,6 +71,8 @@ void st_followed_direct_gone(struct st_followed_table *table, int wait_status);
 /* Closes all that are gone. Call it when the hellos that came before are taken in: a process may hand
  * over its last memory right before it ends. */
 void st_followed_end_gone(struct st_followed_table *table, uint64_t now_ns);
+/* A process of the family that never said hello and still runs at the end: the result names it. */
+void st_followed_add_silent(struct st_followed_table *table, pid_t pid, uint64_t now_ns);
 /* Ends everything at the end of the run; returns how many still ran. */
 uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns);
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals);
