@@ -74,7 +74,7 @@ static void rewind_tracks(struct st_index_builder *builder)
 static enum st_status decode(struct st_index_builder *builder, struct st_error *err)
 {
 	const struct st_index_request *request = builder->request;
-	int dir_fd = request->growing ? -1 : request->source->dir_fd;
+	int dir_fd = request->writing == ST_WRITING_NOW ? -1 : request->source->dir_fd;
 	enum st_status status;
 	bool again;
 

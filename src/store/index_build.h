@@ -17,6 +17,7 @@
 #include "store/id_map.h"
 #include "store/index_map.h"
 #include "store/index_meta.h"
+#include "store/segment.h"
 
 struct st_model;
 struct st_source;
@@ -27,8 +28,8 @@ struct st_result_options;
 struct st_index_request {
 	const struct st_source *source;
 	struct st_model *model;
-	bool growing;	   /* a strata is still writing: no damage at the end, and no file */
-	uint32_t rows_max; /* 0: as many as there can be */
+	enum st_writing writing; /* while it is being written no index file is left */
+	uint32_t rows_max;	 /* 0: as many as there can be */
 	const struct st_result_options *options; /* for progress; may be NULL */
 };
 

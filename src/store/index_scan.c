@@ -180,7 +180,10 @@ static enum st_status scan_segment(struct st_index_builder *builder, uint32_t se
 	struct st_walk walk;
 
 	st_walk_init(&walk, file->name, file->data, file->size_bytes, &builder->meta->notes);
-	walk.growing = builder->request->growing && segment + 1 == source->segment_count;
+	/* Only the last file grows; those before it were closed when it was begun. */
+	walk.writing = builder->request->writing;
+	if (walk.writing == ST_WRITING_NOW && segment + 1 < source->segment_count)
+		walk.writing = ST_WRITING_TORN;
 	while ((status = st_walk_next(&walk, &view, err)) == ST_OK && !builder->no_memory)
 		if (!scan_chunk(builder, &walk, &view, segment))
 			break;

@@ -15,6 +15,7 @@
 #include "store/id_map.h"
 #include "store/notes.h"
 #include "store/result.h"
+#include "store/segment.h"
 #include "store/text_table.h"
 
 struct st_source;
@@ -70,8 +71,8 @@ struct st_model {
 bool st_model_init(struct st_model *model);
 void st_model_fini(struct st_model *model);
 /* Reads definitions.strata. Only a newer version or no memory is a failure. */
-enum st_status st_model_load(struct st_model *model, const struct st_source *source, bool growing,
-			     struct st_error *err);
+enum st_status st_model_load(struct st_model *model, const struct st_source *source,
+			     enum st_writing writing, struct st_error *err);
 
 /* Index of a process by its id in the files, made up with a name that says so if nothing defines it;
  * ST_ID_NONE: no memory. */

@@ -347,8 +347,8 @@ static void resolve_parents(struct st_model *model)
 	}
 }
 
-enum st_status st_model_load(struct st_model *model, const struct st_source *source, bool growing,
-			     struct st_error *err)
+enum st_status st_model_load(struct st_model *model, const struct st_source *source,
+			     enum st_writing writing, struct st_error *err)
 {
 	const struct st_source_file *file = &source->definitions;
 	struct load load = {.model = model};
@@ -362,7 +362,7 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 		return status;
 	st_buf_init(&raw, (size_t)ST_CHUNK_RAW_MAX + 1);
 	st_walk_init(&walk, file->name, file->data, file->size_bytes, &model->notes);
-	walk.growing = growing;
+	walk.writing = writing;
 	while (!load.no_memory && (status = st_walk_next(&walk, &view, err)) == ST_OK) {
 		struct st_error why = {0};
 

@@ -71,7 +71,7 @@ static enum st_status get_index(struct st_result *result, const struct st_source
 {
 	struct st_index_request request = {.source = source,
 					   .model = &result->model,
-					   .growing = result->more.growing,
+					   .writing = result->more.writing,
 					   .options = options};
 
 	if (!(options && options->rebuild_index) && load_index(result, source))
@@ -344,7 +344,7 @@ static enum st_status open_notes(struct st_result **out, struct st_source *sourc
 	st_notes_append(&result->model.notes, notes);
 	status = st_info_read(&result->info, &result->more, source, &result->model, err);
 	if (!status)
-		status = st_model_load(&result->model, source, result->more.growing, err);
+		status = st_model_load(&result->model, source, result->more.writing, err);
 	if (!status)
 		status = get_index(result, source, options, err);
 	if (!status && !make_tables(result, source))

@@ -230,9 +230,12 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 				      err);
 		read_numbers(info, more, root);
 		read_problems(root, model);
-		more->growing = strcmp(info->state, "running") == 0 && writer_is_alive(root);
+		if (strcmp(info->state, "finished") == 0)
+			more->writing = ST_WRITING_CLOSED;
+		else if (strcmp(info->state, "running") == 0 && writer_is_alive(root))
+			more->writing = ST_WRITING_NOW;
 	}
-	if (strcmp(info->state, "finished") != 0 && !more->growing)
+	if (more->writing == ST_WRITING_TORN)
 		info->state = "torn";
 	json_object_put(root);
 	return status;

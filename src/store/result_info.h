@@ -11,13 +11,14 @@
 
 #include "base/error.h"
 #include "store/result.h"
+#include "store/segment.h"
 
 struct st_model;
 struct st_source;
 
 struct st_info_more { /* what result.json says beyond struct st_result_info */
 	uint64_t chunks_not_written;
-	bool growing; /* a strata is still writing this result */
+	enum st_writing writing;
 };
 
 /* Texts and notes are kept in the model. */

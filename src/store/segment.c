@@ -67,11 +67,24 @@ static void note_torn(struct st_walk *walk, enum st_status status, const struct 
 {
 	size_t lost_bytes = walk->size_bytes - walk->at;
 
-	if (walk->growing && status == ST_ENOTFOUND)
+	walk->at_end = true;
+	if (walk->writing == ST_WRITING_NOW && status == ST_ENOTFOUND)
 		return;
 	count_skipped(walk, lost_bytes, 0);
 	st_notes_add(walk->notes, "%s: torn at byte %zu (%s); the last %zu bytes are lost",
 		     walk->name, walk->at, why->text, lost_bytes);
+}
+
+/* Cut exactly between two chunks, or emptied: only the missing closing chunk tells. */
+static void check_end(struct st_walk *walk)
+{
+	if (walk->writing != ST_WRITING_CLOSED || walk->at_end)
+		return;
+	walk->at_end = true;
+	walk->damaged_chunks++;
+	st_notes_add(walk->notes,
+		     "%s: ends at byte %zu without its closing chunk; what came after is lost",
+		     walk->name, walk->size_bytes);
 }
 
 /* A hole in the numbering where the bytes themselves are whole: chunks were taken out. */
@@ -90,8 +103,10 @@ enum st_status st_walk_next(struct st_walk *walk, struct st_chunk_view *out, str
 	enum st_status status;
 	size_t found = walk->at;
 
-	if (walk->at >= walk->size_bytes)
+	if (walk->at >= walk->size_bytes) {
+		check_end(walk);
 		return ST_ENOTFOUND;
+	}
 	status = st_chunk_check(walk->data + walk->at, walk->size_bytes - walk->at, &out->header,
 				&why);
 	/* Later in a file the byte can only be damage: a writer has one version. */
@@ -113,6 +128,7 @@ enum st_status st_walk_next(struct st_walk *walk, struct st_chunk_view *out, str
 	out->offset = found;
 	out->packed = walk->data + found + sizeof(out->header);
 	walk->sequence = out->header.sequence + 1;
+	walk->at_end |= out->header.type == ST_CHUNK_END;
 	walk->at = found + sizeof(out->header) + out->header.packed_bytes;
 	return ST_OK;
 }

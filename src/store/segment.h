@@ -15,11 +15,18 @@
 
 struct st_notes;
 
+enum st_writing {
+	ST_WRITING_TORN = 0, /* the writer ended early: a file may end anywhere */
+	ST_WRITING_NOW,	     /* still being written: a torn end is no damage */
+	ST_WRITING_CLOSED,   /* closed in order: a file ends with its closing chunk */
+};
+
 struct st_walk {
 	const char *name; /* for notes */
 	const uint8_t *data;
 	size_t size_bytes, at;
-	bool growing; /* still being written: a torn end is no damage */
+	enum st_writing writing;
+	bool at_end; /* the closing chunk was seen, or what is missing was said */
 	struct st_notes *notes;
 	uint32_t sequence; /* of the next chunk */
 	uint64_t search_left_bytes;

@@ -477,6 +477,22 @@ static void test_index_is_kept_and_checked(void **state)
 	assert_int_equal(st_result_slices(f->result)->count, 7);
 }
 
+/* Emptied, or cut exactly between two chunks: every chunk left is whole, only the closing one is
+ * missing. */
+static void test_closed_file_that_lost_its_end(void **state)
+{
+	struct fixture *f = *state;
+	size_t cuts[] = {f->chunk_at[1], 0};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		f->m.trace.size_bytes = cuts[i];
+		maker_write(&f->m, f->folder);
+		assert_int_equal(open_folder(f), ST_OK);
+		assert_int_equal(st_result_quality(f->result)->damaged_chunks, 1);
+		assert_true(has_note(f->result, "without its closing chunk"));
+	}
+}
+
 static void test_index_keeps_what_was_said(void **state)
 {
 	struct fixture *f = *state;
@@ -547,6 +563,7 @@ int main(void)
 		CASE(test_json_fields),
 		CASE(test_running_and_torn),
 		CASE(test_index_is_kept_and_checked),
+		CASE(test_closed_file_that_lost_its_end),
 		CASE(test_index_keeps_what_was_said),
 		CASE(test_folder_without_room_for_an_index),
 #undef CASE

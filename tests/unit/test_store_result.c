@@ -504,6 +504,7 @@ static void test_not_entered_and_notes(void **state)
 	maker_numbers(&f->m, 999, "88", (uint64_t)1, (uint64_t)2);
 	maker_numbers(&f->m, ST_DEF_PROCESS_END, "8444", (uint64_t)50, 1u, 0u, 99u);
 	maker_define(&f->m, 0);
+	maker_end(&f->m);
 	open_result(f);
 	const struct st_not_entered_program *programs = st_result_not_entered(f->result, &count);
 
