@@ -100,6 +100,25 @@ unsigned int st_show_text(struct st_buf *out, struct st_text text, unsigned int 
 	return width;
 }
 
+unsigned int st_show_path(struct st_buf *out, struct st_text path, unsigned int max_width)
+{
+	size_t start;
+	const char *slash;
+
+	if (path.size_bytes <= max_width)
+		return st_show_text(out, path, max_width);
+	start = path.size_bytes - (max_width - 1);
+	slash = memchr(path.bytes + start, '/', path.size_bytes - start);
+	if (slash)
+		start = (size_t)(slash - path.bytes);
+	while (start < path.size_bytes && ((uint8_t)path.bytes[start] & 0xc0) == 0x80)
+		start++;
+	st_buf_append_text(out, "…");
+	path.bytes += start;
+	path.size_bytes -= start;
+	return 1 + st_show_text(out, path, max_width - 1);
+}
+
 void st_show_duration(struct st_buf *out, uint64_t ns)
 {
 	static const struct {

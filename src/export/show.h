@@ -23,6 +23,8 @@ void st_show_bytes(struct st_buf *out, uint64_t bytes); /* "38.1 MB" */
 void st_show_count(struct st_buf *out, uint64_t count); /* "1,234" */
 void st_show_percent(struct st_buf *out, double ratio); /* "12.3 %" */
 /* A cell by its kind and the unit of its column; returns the columns it takes. */
+/* A path, cut at its front: the program's name is at its end. */
+unsigned int st_show_path(struct st_buf *out, struct st_text path, unsigned int max_width);
 unsigned int st_show_cell(struct st_buf *out, const struct st_cell *cell, const char *unit,
 			  unsigned int max_width);
 /* The same for a cell that names its row: a name without a letter is shown as "[no name]". */

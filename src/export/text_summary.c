@@ -290,7 +290,7 @@ static void add_programs(struct st_text_job *job)
 		const struct st_cell *program = section_row(job, "not_entered", i);
 
 		st_buf_append_text(job->out, i ? "             " : "NOT ENTERED  ");
-		st_show_cell(job->out, &program[ST_SUMMARY_NAME], "", 40);
+		st_show_path(job->out, program[ST_SUMMARY_NAME].as.text, 48);
 		st_buf_printf(job->out, " (pid %llu",
 			      (unsigned long long)program[ST_SUMMARY_PID].as.u64);
 		if (program[ST_SUMMARY_COUNT].as.u64 > 1)
