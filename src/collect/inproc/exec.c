@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The exec family and posix_spawn, as the program calls them. Each looks at the program to be started
- * and calls the real function, with the caller's environment or with a copy on the stack that lacks our
- * LD_PRELOAD entry. Nothing else of the environment is touched; errno is the real function's.
+ * and calls the real function, with the caller's environment or with a copy that lacks our LD_PRELOAD
+ * entry. Nothing else of the environment is touched; errno is the real function's.
  */
 #include "collect/inproc/exec.h"
 
@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/rt/elf_first.h"
 #include "base/rt/syscall.h"
 #include "collect/inproc/state.h"
 
@@ -23,7 +24,7 @@
 #define LIBRARY_VARIABLE "INTEL_LIBITTNOTIFY64="
 #define ST_EXPORT __attribute__((visibility("default")))
 
-enum { ENVIRONMENT_MAX = 2048, VALUE_BYTES = 4096, ARGUMENTS_MAX = 256 };
+enum { FEW_ENTRIES = 160, VALUE_BYTES = 1024, ARGUMENTS_MAX = 128 };
 
 extern char **environ;
 
@@ -49,10 +50,14 @@ void st_exec_init(void)
 	*(void **)&real.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
 }
 
-/* An environment of our own making, on the caller's stack. */
+/* An environment of our own making. It is small enough for a thread with the smallest stack; what does
+ * not fit is mapped, and lost to the parent if the caller is its vforked child. */
 struct environment {
-	char *entries[ENVIRONMENT_MAX + 1];
-	char preload[VALUE_BYTES];
+	char *few[FEW_ENTRIES];
+	char few_bytes[VALUE_BYTES];
+	char **entries;
+	char *preload;
+	size_t mapped_bytes; /* 0: nothing is mapped */
 };
 
 static bool entry_is_ours(const char *entry, size_t length, const char *own)
@@ -92,8 +97,24 @@ static bool names_us(const char *preload, const char *own)
 	return false;
 }
 
-/* The user's own entries, in their order; false when they do not fit. */
-static bool without_us(char to[VALUE_BYTES], const char *preload, const char *own)
+/* Whether a library behind us insists on being the first (a script that appends it to LD_PRELOAD). */
+static bool one_behind_wants_our_place(const char *preload, const char *own)
+{
+	bool behind = false;
+
+	for (const char *at = preload; *at;) {
+		size_t length = entry_length(at);
+
+		if (behind && st_elf_name_is_first(at, length))
+			return true;
+		behind = behind || entry_is_ours(at, length, own);
+		at += length + (at[length] != '\0');
+	}
+	return false;
+}
+
+/* The user's own entries, in their order; never longer than what was there. */
+static void without_us(char *to, const char *preload, const char *own)
 {
 	size_t used = sizeof(PRELOAD) - 1;
 
@@ -102,8 +123,6 @@ static bool without_us(char to[VALUE_BYTES], const char *preload, const char *ow
 		size_t length = entry_length(at);
 
 		if (length && !entry_is_ours(at, length, own)) {
-			if (used + length + 2 > VALUE_BYTES)
-				return false;
 			if (used > sizeof(PRELOAD) - 1)
 				to[used++] = ':';
 			memcpy(to + used, at, length);
@@ -112,7 +131,6 @@ static bool without_us(char to[VALUE_BYTES], const char *preload, const char *ow
 		at += length + (at[length] != '\0');
 	}
 	to[used] = '\0';
-	return true;
 }
 
 /* The path a loader would have to open; NULL when this environment does not preload us. */
@@ -126,26 +144,56 @@ static const char *our_preload(char *const env[], const char **own)
 	return preload + sizeof(PRELOAD) - 1;
 }
 
+/* After a chroot, or behind a mount, the same path may name nothing. Opened, not asked for: that is what
+ * its loader will do, so no sandbox that lets it start objects. */
 static bool library_is_gone(const char *own)
 {
-	/* After a chroot, or behind a mount, the same path may name nothing. */
-	return own && *own == '/' && st_syscall(SYS_faccessat, AT_FDCWD, own, R_OK);
+	long fd;
+
+	if (!own || *own != '/')
+		return false;
+	fd = st_syscall(SYS_openat, AT_FDCWD, own, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		st_syscall(SYS_close, fd);
+	/* No descriptor left is no reason: the loader will have one more. */
+	return fd < 0 && fd != -EMFILE && fd != -ENFILE;
+}
+
+/* Room for `entries` pointers and a value of `value_bytes`. */
+static bool make_room(struct environment *copy, size_t entries, size_t value_bytes)
+{
+	size_t bytes = entries * sizeof(char *) + value_bytes;
+	long at;
+
+	copy->mapped_bytes = 0;
+	copy->entries = copy->few;
+	copy->preload = copy->few_bytes;
+	if (entries <= FEW_ENTRIES && value_bytes <= VALUE_BYTES)
+		return true;
+	at = st_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+	if (st_syscall_failed(at))
+		return false;
+	copy->mapped_bytes = bytes;
+	copy->entries = (char **)at;
+	copy->preload = (char *)(copy->entries + entries);
+	return true;
 }
 
 /* Copies env without our entry; env itself when that cannot be done. */
 static char *const *strip(struct environment *copy, char *const env[])
 {
 	const char *own, *preload = our_preload(env, &own);
-	size_t count = 0;
+	size_t count = 0, all = 0;
 
-	if (!preload || !without_us(copy->preload, preload, own))
+	copy->mapped_bytes = 0;
+	while (preload && env[all])
+		all++;
+	if (!preload || !make_room(copy, all + 1, sizeof(PRELOAD) + strlen(preload)))
 		return env;
-	for (size_t i = 0; env[i]; i++) {
-		bool is_preload = !strncmp(env[i], PRELOAD, sizeof(PRELOAD) - 1);
-
-		if (count >= ENVIRONMENT_MAX)
-			return env;
-		if (!is_preload)
+	without_us(copy->preload, preload, own);
+	for (size_t i = 0; i < all; i++) {
+		if (strncmp(env[i], PRELOAD, sizeof(PRELOAD) - 1))
 			copy->entries[count++] = env[i];
 		else if (copy->preload[sizeof(PRELOAD) - 1])
 			copy->entries[count++] = copy->preload;
@@ -154,15 +202,34 @@ static char *const *strip(struct environment *copy, char *const env[])
 	return copy->entries;
 }
 
+/* After a call that came back. */
+static void give_back(const struct environment *copy)
+{
+	if (copy->mapped_bytes)
+		st_syscall(SYS_munmap, copy->entries, copy->mapped_bytes);
+}
+
 static bool must_look(char *const env[], bool *gone)
 {
-	const char *own;
+	const char *own, *preload;
 
 	*gone = false;
-	if (!st_config.active || !our_preload(env, &own))
+	if (!st_config.active)
 		return false;
-	*gone = library_is_gone(own);
+	preload = our_preload(env, &own);
+	if (!preload)
+		return false;
+	*gone = one_behind_wants_our_place(preload, own) || library_is_gone(own);
 	return true;
+}
+
+/* libc's headers promise the compiler that paths are not NULL; callers promise nothing, and the kernel
+ * answers EFAULT. */
+static const char *as_given(const char *path)
+{
+	const char *volatile copy = path;
+
+	return copy;
 }
 
 enum how { BY_PATH, BY_SEARCH };
@@ -171,20 +238,23 @@ static bool to_strip(const char *file, char *const env[], enum how how)
 {
 	bool gone;
 
-	if (!file || !must_look(env, &gone))
+	if (!as_given(file) || !must_look(env, &gone))
 		return false;
 	if (gone)
 		return true;
 	return how == BY_PATH ? st_exec_refuses(AT_FDCWD, file) : st_exec_search_refuses(file);
 }
 
-/* The copy needs 20 KiB of stack: only where it is really made. */
+/* The copy needs stack: only where it is really made. */
 static __attribute__((noinline)) int exec_stripped(const char *file, char *const argv[],
 						   char *const env[], enum how how)
 {
 	struct environment copy;
+	int result;
 
-	return (how == BY_PATH ? real.execve : real.execvpe)(file, argv, strip(&copy, env));
+	result = (how == BY_PATH ? real.execve : real.execvpe)(file, argv, strip(&copy, env));
+	give_back(&copy);
+	return result;
 }
 
 static int exec_by(const char *file, char *const argv[], char *const env[], enum how how)
@@ -292,8 +362,10 @@ ST_EXPORT int execlp(const char *file, const char *arg, ...)
 static __attribute__((noinline)) int fexec_stripped(int fd, char *const argv[], char *const env[])
 {
 	struct environment copy;
+	int result = real.fexecve(fd, argv, strip(&copy, env));
 
-	return real.fexecve(fd, argv, strip(&copy, env));
+	give_back(&copy);
+	return result;
 }
 
 ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
@@ -313,24 +385,29 @@ static __attribute__((noinline)) int
 execat_stripped(int dirfd, const char *path, char *const argv[], char *const env[], int flags)
 {
 	struct environment copy;
+	int result = real.execveat(dirfd, path, argv, strip(&copy, env), flags);
 
-	return real.execveat(dirfd, path, argv, strip(&copy, env), flags);
+	give_back(&copy);
+	return result;
+}
+
+static bool at_refuses(int dirfd, const char *path, int flags)
+{
+	if (!as_given(path) || (!*path && (flags & AT_EMPTY_PATH)))
+		return st_exec_fd_refuses(dirfd);
+	return st_exec_refuses(dirfd, path);
 }
 
 ST_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
 		       int flags)
 {
-	bool gone, refuses = false;
+	bool gone;
 
 	if (!real.execveat) {
 		errno = ENOSYS;
 		return -1;
 	}
-	if (must_look(env, &gone))
-		refuses =
-			gone || ((flags & AT_EMPTY_PATH) && !*path ? st_exec_fd_refuses(dirfd)
-								   : st_exec_refuses(dirfd, path));
-	if (refuses)
+	if (must_look(env, &gone) && (gone || at_refuses(dirfd, path, flags)))
 		return execat_stripped(dirfd, path, argv, env, flags);
 	return real.execveat(dirfd, path, argv, env, flags);
 }
@@ -351,9 +428,11 @@ static __attribute__((noinline)) int spawn_stripped(const struct spawn_call *cal
 						    char *const env[])
 {
 	struct environment copy;
+	int result = call->function(call->pid, file, call->actions, call->attributes, call->argv,
+				    strip(&copy, env));
 
-	return call->function(call->pid, file, call->actions, call->attributes, call->argv,
-			      strip(&copy, env));
+	give_back(&copy);
+	return result;
 }
 
 static int spawn_by(const struct spawn_call *call, const char *file, char *const env[],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks into a program file before it is executed: its class, machine and loader. System calls only,
+ * Looks into a program file before it is executed: its class, machine, loader and first library. System calls only,
  * a few hundred bytes of stack, no state: it runs in forked and vforked children and in handlers.
  */
 #include "collect/inproc/exec.h"
@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/rt/elf_first.h"
 #include "base/rt/syscall.h"
+#include "collect/inproc/state.h"
 
 enum { SCRIPT_DEPTH = 4, SCRIPT_LINE = 256, HEADERS_MAX = 64, PATH_BYTES = 1024 };
 
@@ -53,7 +55,7 @@ static bool elf_refuses(int fd, const Elf64_Ehdr *head)
 		    (long)sizeof(segment))
 			return false;
 		if (segment.p_type == PT_INTERP)
-			return !loader_is_ours(fd, &segment);
+			return !loader_is_ours(fd, &segment) || st_elf_wants_to_be_first(fd, head);
 	}
 	return false; /* static: it reads no preload */
 }
@@ -118,6 +120,19 @@ bool st_exec_refuses(int dirfd, const char *path)
 	return refuses;
 }
 
+/* A sandbox that lets programs start lets them open their files; other calls may be fatal in it. */
+static bool can_be_executed(const char *path)
+{
+	long fd;
+
+	if (!st_passive())
+		return !st_syscall(SYS_faccessat, AT_FDCWD, path, X_OK);
+	fd = st_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		st_syscall(SYS_close, fd);
+	return fd >= 0;
+}
+
 bool st_exec_search_refuses(const char *file)
 {
 	const char *path = getenv("PATH"), *end;
@@ -136,7 +151,7 @@ bool st_exec_search_refuses(const char *file)
 			if (part)
 				candidate[part++] = '/';
 			memcpy(candidate + part, file, length + 1);
-			if (!st_syscall(SYS_faccessat, AT_FDCWD, candidate, X_OK))
+			if (can_be_executed(candidate))
 				return st_exec_refuses(AT_FDCWD, candidate);
 		}
 		if (!*end)

@@ -57,9 +57,12 @@ static void put_in(struct st_table *table, uint64_t hash, struct st_node *node)
 
 static void *map_memory(size_t size_bytes)
 {
-	long at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long at;
 
+	if (st_passive())
+		return NULL;
+	at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return st_syscall_failed(at) ? NULL : (void *)at;
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -46,11 +47,24 @@ static size_t segment_bytes(uint32_t slots)
 	return ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES + (size_t)slots * slot_bytes();
 }
 
+/* Growing a file beyond the limit is not only refused: the kernel sends SIGXFSZ, which is fatal. */
+static bool file_size_allowed(size_t size_bytes)
+{
+	struct {
+		uint64_t soft, hard;
+	} limit;
+
+	return !st_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) && size_bytes <= limit.soft;
+}
+
 static int make_memfd(size_t size_bytes)
 {
-	int fd = above_standard(
-		st_syscall(SYS_memfd_create, "strata", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	int fd;
 
+	if (!file_size_allowed(size_bytes))
+		return -1;
+	fd = above_standard(
+		st_syscall(SYS_memfd_create, "strata", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd < 0)
 		return -1;
 	if (st_syscall(SYS_fchmod, fd, 0600) || st_syscall(SYS_ftruncate, fd, size_bytes) ||
@@ -244,11 +258,13 @@ bool st_segment_create(uint32_t index)
 	uint32_t slots = st_config.slots;
 	bool made;
 
+	if (st_sandboxed())
+		return false;
 	become_process();
 	made = create_with(index, slots, &segment);
 	if (!made && slots > FEW_SLOTS)
 		made = create_with(index, FEW_SLOTS,
-				   &segment); /* RLIMIT_AS counts the whole mapping */
+				   &segment); /* RLIMIT_AS and RLIMIT_FSIZE count all of it */
 	if (!made)
 		return false;
 	/* Complete before it is seen: a handler that interrupts us counts its losses in it. */

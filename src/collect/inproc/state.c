@@ -71,7 +71,7 @@ bool st_process_lock(void)
 			goto locked;
 		relax();
 	}
-	if (atomic_load_explicit(&st_process->lock_stuck, memory_order_relaxed))
+	if (st_passive() || atomic_load_explicit(&st_process->lock_stuck, memory_order_relaxed))
 		return false;
 	for (int i = 0; i < LOCK_YIELDS + LOCK_SLEEPS; i++) {
 		if (i < LOCK_YIELDS)
@@ -192,6 +192,7 @@ __attribute__((constructor)) static void collector_init(void)
 {
 	read_environment();
 	st_exec_init();
+	st_sandbox_init();
 	st_process = st_map_wiped((sizeof(struct st_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;

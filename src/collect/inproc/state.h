@@ -49,6 +49,7 @@ struct st_shared {
 	uint32_t strings, domains;    /* highest ids that were published */
 	_Atomic uint32_t self_paused; /* enum st_self_paused */
 	_Atomic uint32_t detached;
+	_Atomic uint32_t passive; /* sandbox.c: no system call of ours any more */
 };
 extern struct st_shared st_shared;
 
@@ -158,6 +159,15 @@ static inline uint64_t st_ticks(void)
  * interrupt a holder on the same thread: st_tls == &st_hot_busy tells them. */
 bool st_process_lock(void);
 void st_process_unlock(void);
+
+/* sandbox.c: whether the program, or an ancestor it was forked from, may have locked itself up. */
+void st_sandbox_init(void);
+bool st_sandboxed(void);
+
+static inline bool st_passive(void)
+{
+	return atomic_load_explicit(&st_shared.passive, memory_order_relaxed);
+}
 
 /* segment.c: maps segment `index`, hands it to strata. Lock held. */
 bool st_segment_create(uint32_t index);

@@ -137,7 +137,8 @@ static struct st_thread *claim(void)
 	struct st_shm_slot *slot;
 	uint32_t index;
 
-	if (!process_on())
+	/* A new owner asks for its thread id. */
+	if (st_passive() || !process_on())
 		return NULL;
 	segment = take_slot(&index);
 	if (!segment)

@@ -12,6 +12,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/rt/elf_first.h"
+
 #if defined(__x86_64__)
 static const uint16_t our_machine = EM_X86_64;
 #else
@@ -107,6 +109,21 @@ enum st_elf_kind st_elf_look_through(const char *path)
 		kind = st_elf_look(name);
 	}
 	return kind;
+}
+
+bool st_elf_is_sanitized(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	Elf64_Ehdr head;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	     st_elf_wants_to_be_first(fd, &head);
+	close(fd);
+	return is;
 }
 
 bool st_elf_raises_rights(const char *path, unsigned int uid, unsigned int gid)

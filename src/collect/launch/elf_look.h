@@ -20,6 +20,8 @@ enum st_elf_kind {
 enum st_elf_kind st_elf_look(const char *path);
 /* The same for what really runs: follows "#!" lines to the interpreter. */
 enum st_elf_kind st_elf_look_through(const char *path);
+/* Whether its sanitizer ends it when our preload comes before it; ITT still finds us. */
+bool st_elf_is_sanitized(const char *path);
 /* Whether the kernel would run it with raised rights, for a user with these ids. */
 bool st_elf_raises_rights(const char *path, unsigned int uid, unsigned int gid);
 

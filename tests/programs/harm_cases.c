@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program in situations where a careless collector would kill or disturb it. Each case sets up its
+// situation, records tasks in it, and says on stdout that it lived through it.
+// usage: harm_cases CASE [PROGRAM]
+#include <errno.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "itt_static_part.h"
+
+enum { MANY_VARIABLES = 5000, MANY_THREADS = 70, FILTER_MAX = 32 };
+
+extern char **environ;
+
+static struct itt_domain *domain;
+static const char *program;
+
+static void record(const char *name)
+{
+	struct itt_string_handle *handle;
+
+	if (!domain)
+		domain = itt_domain_create("harm");
+	handle = itt_string_handle_create(name);
+	for (int i = 0; i < 10; i++) {
+		itt_task_begin(domain, handle);
+		itt_task_end(domain);
+	}
+}
+
+static int say(const char *text)
+{
+	size_t length = strlen(text);
+
+	return write(1, text, length) == (ssize_t)length ? 0 : 1;
+}
+
+static int limit(int resource, rlim_t value)
+{
+	const struct rlimit both = {value, value};
+
+	if (setrlimit(resource, &both))
+		return 2;
+	record("limited");
+	return say("alive\n");
+}
+
+static int limit_files(void)
+{
+	return limit(RLIMIT_FSIZE, 1 << 20);
+}
+
+static int limit_files_a_little(void)
+{
+	return limit(RLIMIT_FSIZE, 16 << 20);
+}
+
+static int limit_descriptors(void)
+{
+	return limit(RLIMIT_NOFILE, 3);
+}
+
+/* What a collector needs to meet its server, none of which this program calls. */
+static const unsigned int forbidden[] = {
+	SYS_memfd_create, SYS_socket,	   SYS_connect,	   SYS_sendmsg, SYS_ftruncate,
+	SYS_gettid,	  SYS_sched_yield, SYS_getsockopt, SYS_fchmod,
+};
+
+static int install_filter(void)
+{
+	struct sock_filter code[FILTER_MAX] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog whole = {.filter = code};
+	unsigned short used = 1;
+
+	for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
+		code[used++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden[i], 0, 1);
+		code[used++] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	}
+	code[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	whole.len = used;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return 2;
+	if (getenv("HARM_RAW"))
+		return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &whole) ? 2 : 0;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole) ? 2 : 0;
+}
+
+static int filter_first(void)
+{
+	int failed = install_filter();
+
+	record("filtered");
+	return failed ? failed : say("alive\n");
+}
+
+static void *record_in_thread(void *name)
+{
+	record(name);
+	return NULL;
+}
+
+/* More new threads at a time than the first segment has room for, then a forked child. */
+static int filter_later(void)
+{
+	pthread_t threads[MANY_THREADS];
+	int status;
+
+	record("before");
+	if (install_filter())
+		return 2;
+	record("after");
+	for (int i = 0; i < MANY_THREADS; i++)
+		pthread_create(&threads[i], NULL, record_in_thread, "in a thread");
+	for (int i = 0; i < MANY_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	if (!fork()) {
+		record("in a child");
+		_exit(say("child alive\n"));
+	}
+	if (wait(&status) < 0 || status)
+		return 3;
+	return say("alive\n");
+}
+
+/* Strict mode also takes the cycle counter away: reading it is a SIGSEGV. */
+static int strict(void)
+{
+	itt_task_begin(itt_domain_create("open"), itt_string_handle_create("open"));
+	record("before");
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		return 2;
+	record("before");
+	itt_task_end(domain);
+	say("alive\n");
+	syscall(SYS_exit, 0);
+	return 3;
+}
+
+static int no_counter(void)
+{
+	record("before");
+	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
+		return 2;
+	record("before");
+	return say("alive\n");
+}
+
+static int many_variables(void)
+{
+	static char text[MANY_VARIABLES][16], *variables[MANY_VARIABLES + 2];
+	char *argv[] = {(char *)program, NULL};
+
+	for (int i = 0; i < MANY_VARIABLES; i++) {
+		snprintf(text[i], sizeof(text[i]), "V%d=1", i);
+		variables[i] = text[i];
+	}
+	for (char **one = environ; *one; one++)
+		if (!strncmp(*one, "LD_PRELOAD=", 11))
+			variables[MANY_VARIABLES] = *one;
+	execve(program, argv, variables);
+	return 2;
+}
+
+static void *exec_in_thread(void *unused)
+{
+	record("small");
+	execl(program, program, (char *)NULL);
+	return unused;
+}
+
+static int small_stack(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN);
+	if (pthread_create(&thread, &attributes, exec_in_thread, NULL))
+		return 2;
+	pthread_join(thread, NULL);
+	return 3;
+}
+
+/* LTP-like: the kernel answers EFAULT; whoever looks first must not do worse. */
+static int bad_pointers(void)
+{
+	const char *volatile nothing = NULL; /* unknown to the compiler */
+	char *argv[] = {"x", NULL};
+	int bad = 0;
+
+	bad += execve((const char *)8, argv, environ) != -1 || errno != EFAULT;
+	bad += execve(nothing, argv, environ) != -1 || errno != EFAULT;
+	bad += execveat(-1, nothing, argv, environ, 0x1000) != -1;
+	bad += fexecve(-1, argv, environ) != -1 || errno != EINVAL;
+	return bad ? 2 : say("alive\n");
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} cases[] = {
+	{"limit-files", limit_files},
+	{"limit-files-a-little", limit_files_a_little},
+	{"limit-descriptors", limit_descriptors},
+	{"filter-first", filter_first},
+	{"filter-later", filter_later},
+	{"strict", strict},
+	{"no-counter", no_counter},
+	{"many-variables", many_variables},
+	{"small-stack", small_stack},
+	{"bad-pointers", bad_pointers},
+};
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 99;
+	itt_part_load();
+	program = argc > 2 ? argv[2] : "/bin/true";
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (!strcmp(argv[1], cases[i].name))
+			return cases[i].run();
+	return 99;
+}
