@@ -38,7 +38,7 @@ static const struct st_option options[ST_OPTIONS] = {
 
 	[ST_OPT_KNOB] = {"knob", 'k', "NAME=VALUE", COLLECT, ST_OPT_REPEATABLE, NULL,
 		"A setting of the collection: ring-size=KIB, the memory of each thread's ring "
-		"(64 to 4096, a power of two; 512 unless told)."},
+		"(64 to 4096, a power of two; 1024 unless told)."},
 	[ST_OPT_DURATION] = {"duration", 'd', "SECONDS", COLLECT, 0, "unlimited",
 		"Stop collecting after this time; the program goes on."},
 	[ST_OPT_START_PAUSED] = {"start-paused", 0, NULL, COLLECT, 0, NULL,
