@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/buf.h"
 
@@ -185,7 +186,11 @@ enum st_status st_unpacker_read(struct st_unpacker *unpacker, const struct st_ch
 		bytes = ZSTD_decompressDCtx(unpacker->context, raw->data, header->raw_bytes, packed,
 					    header->packed_bytes);
 		if (ZSTD_isError(bytes))
-			return st_error_set(err, ST_ECORRUPT, 0, "chunk does not unpack: %s",
+			return st_error_set(err,
+					    ZSTD_getErrorCode(bytes) == ZSTD_error_memory_allocation
+						    ? ST_ENOMEM
+						    : ST_ECORRUPT,
+					    0, "chunk does not unpack: %s",
 					    ZSTD_getErrorName(bytes));
 		if (bytes != header->raw_bytes)
 			return st_error_set(err, ST_ECORRUPT, 0,

@@ -205,7 +205,9 @@ static bool decode_chunk(struct st_index_builder *builder, struct st_chunk_ref *
 	    st_slice_decoder_init(&decoder, &header, builder->raw.data, builder->raw.size_bytes,
 				  &why) == ST_OK)
 		begins = decode_records(builder, ref, &decoder, &why);
-	if (why.status)
+	if (why.status == ST_ENOMEM)
+		builder->no_memory = true;
+	else if (why.status)
 		note_damage(builder, ref, &header, &why);
 	complete = begins == ref->begins;
 	ref->begins = begins;

@@ -160,7 +160,11 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_walk *walk,
 	if (type != ST_CHUNK_FILE && type != ST_CHUNK_CALIBRATION)
 		return true;
 	if (st_unpacker_read(builder->unpacker, &view->header, view->packed, &builder->raw, &why)) {
-		st_walk_reject(walk, view, &why);
+		/* Sound bytes that found no memory are not damaged. */
+		if (why.status == ST_ENOMEM)
+			builder->no_memory = true;
+		else
+			st_walk_reject(walk, view, &why);
 		return true;
 	}
 	if (type == ST_CHUNK_FILE)

@@ -366,7 +366,9 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 	while (!load.no_memory && (status = st_walk_next(&walk, &view, err)) == ST_OK) {
 		struct st_error why = {0};
 
-		if (st_unpacker_read(unpacker, &view.header, view.packed, &raw, &why))
+		if (st_unpacker_read(unpacker, &view.header, view.packed, &raw, &why) == ST_ENOMEM)
+			load.no_memory = true;
+		else if (why.status)
 			st_walk_reject(&walk, &view, &why);
 		else
 			load_chunk(&load, &walk, &view, &raw);
