@@ -57,9 +57,10 @@ bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 
 	st_quality_items(result, items);
 	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
-		if (items[i].value)
-			st_buf_printf(out, "%llu %s\n", (unsigned long long)items[i].value,
-				      items[i].words);
+		if (!items[i].value)
+			continue;
+		st_buf_append_count(out, items[i].value);
+		st_buf_printf(out, " %s\n", items[i].words);
 	}
 	add_state(st_result_info(result), out);
 	for (size_t i = 0; i < quality->note_count; i++)

@@ -114,6 +114,20 @@ bool st_buf_append_text(struct st_buf *buf, const char *text)
 	return st_buf_append(buf, text, strlen(text));
 }
 
+bool st_buf_append_count(struct st_buf *buf, uint64_t count)
+{
+	char digits[24], shown[32];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+	size_t to = 0;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			shown[to++] = ',';
+		shown[to++] = digits[i];
+	}
+	return st_buf_append(buf, shown, to);
+}
+
 bool st_buf_printf(struct st_buf *buf, const char *fmt, ...)
 {
 	va_list args;

@@ -9,6 +9,7 @@
 #include "analyze/quality.h"
 #include "base/buf.h"
 #include "export/show.h"
+#include "export/text_flow.h"
 
 enum { SPILL_BYTES = 256 << 10 };
 
@@ -63,6 +64,7 @@ uint32_t *st_report_preorder(const struct st_report *report)
 static void add_quality(struct st_text_job *job)
 {
 	struct st_buf lines;
+	struct st_flow flow;
 	const char *at, *end;
 
 	st_buf_init(&lines, 1 << 20);
@@ -77,8 +79,9 @@ static void add_quality(struct st_text_job *job)
 		size_t length = (size_t)((newline ? newline : end) - at);
 
 		st_buf_append_text(job->out, "note  ");
-		st_show_text(job->out, (struct st_text){at, length}, ST_SHOW_UNLIMITED);
-		st_buf_append_u8(job->out, '\n');
+		st_flow_init(&flow, job->out, job->style->width, 6);
+		st_flow_words(&flow, (struct st_text){at, length}, 0);
+		st_show_end_line(job->out);
 		at += length + 1;
 	}
 	st_buf_fini(&lines);

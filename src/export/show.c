@@ -119,6 +119,21 @@ unsigned int st_show_path(struct st_buf *out, struct st_text path, unsigned int 
 	return 1 + st_show_text(out, path, max_width - 1);
 }
 
+unsigned int st_show_command(struct st_buf *out, struct st_text command, unsigned int max_width)
+{
+	const char *blank = memchr(command.bytes, ' ', command.size_bytes);
+	size_t program_size = blank ? (size_t)(blank - command.bytes) : command.size_bytes;
+	size_t name = program_size;
+
+	if (max_width && command.size_bytes > max_width && program_size > max_width / 2) {
+		while (name > 0 && command.bytes[name - 1] != '/')
+			name--;
+		command.bytes += name;
+		command.size_bytes -= name;
+	}
+	return st_show_text(out, command, max_width);
+}
+
 void st_show_duration(struct st_buf *out, uint64_t ns)
 {
 	static const struct {
@@ -157,20 +172,6 @@ void st_show_bytes(struct st_buf *out, uint64_t bytes)
 	st_buf_printf(out, "%.1f %s", value, units[i]);
 }
 
-void st_show_count(struct st_buf *out, uint64_t count)
-{
-	char digits[24], shown[32];
-	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
-	int to = 0;
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			shown[to++] = ',';
-		shown[to++] = digits[i];
-	}
-	st_buf_append(out, shown, (size_t)to);
-}
-
 void st_show_percent(struct st_buf *out, double ratio)
 {
 	if (ratio > 0 && ratio < 0.0005)
@@ -186,7 +187,7 @@ static void show_number(struct st_buf *out, uint64_t value, const char *unit)
 	else if (strcmp(unit, "bytes") == 0)
 		st_show_bytes(out, value);
 	else
-		st_show_count(out, value);
+		st_buf_append_count(out, value);
 }
 
 unsigned int st_show_cell(struct st_buf *out, const struct st_cell *cell, const char *unit,
@@ -243,6 +244,13 @@ void st_show_pad(struct st_buf *out, unsigned int from, unsigned int to)
 {
 	for (; from < to; from++)
 		st_buf_append_u8(out, ' ');
+}
+
+void st_show_end_line(struct st_buf *out)
+{
+	while (out->size_bytes && out->data[out->size_bytes - 1] == ' ')
+		out->size_bytes--;
+	st_buf_append_u8(out, '\n');
 }
 
 void st_show_bar(struct st_buf *out, double ratio, unsigned int width)

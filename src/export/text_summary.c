@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "summary" as text: at most 40 lines of 100 columns. Each block has a word in front, and is not
-// there when it has nothing to say. What does not fit is counted ("and 12 more").
+// Report "summary" as text: at most 40 lines of 100 columns, or of fewer when the reader has fewer. Each
+// block has a word in front, and is not there when it has nothing to say. What does not fit is counted
+// ("and 12 more").
 #include "export/text.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "analyze/report_summary.h"
 #include "base/buf.h"
 #include "export/show.h"
+#include "export/text_flow.h"
 
 enum {
 	LINES_MAX = 40,
@@ -16,6 +18,9 @@ enum {
 	MARGIN = 8,
 	BAR_WIDTH = 20,
 	NAME_WIDTH = 36,
+	NAME_WIDTH_MIN = 12,
+	FIGURES_WIDTH = 42, /* of a row: what is neither name nor bar */
+	COMMAND_WIDTH_MIN = 16,
 	STEP_PARTS_MAX = 5,
 	PROGRAMS_MAX = 2,
 	QUALITY_LINES_MAX = 6,
@@ -27,6 +32,33 @@ struct room {
 };
 
 static const struct room full_room = {9, 4}, tight_room = {5, 3};
+
+static unsigned int line_width(const struct st_text_job *job)
+{
+	unsigned int width = job->style->width;
+
+	return width && width < LINE_WIDTH ? width : LINE_WIDTH;
+}
+
+/* Names and bars share what the figures of a row leave; below a certain width rows are just too long. */
+static unsigned int bar_width(const struct st_text_job *job)
+{
+	unsigned int width = line_width(job), most = BAR_WIDTH + NAME_WIDTH;
+
+	if (width >= FIGURES_WIDTH + most)
+		return BAR_WIDTH;
+	return width > FIGURES_WIDTH + NAME_WIDTH_MIN ? (width - FIGURES_WIDTH) * BAR_WIDTH / most
+						      : 0;
+}
+
+static unsigned int name_width(const struct st_text_job *job)
+{
+	unsigned int used = FIGURES_WIDTH + bar_width(job), width = line_width(job);
+
+	if (width < used + NAME_WIDTH_MIN)
+		return NAME_WIDTH_MIN;
+	return width - used < NAME_WIDTH ? width - used : NAME_WIDTH;
+}
 
 static bool in_section(const struct st_report_row *row, const char *section)
 {
@@ -79,20 +111,19 @@ static void add_margin(struct st_text_job *job, const char *word)
 	st_show_pad(job->out, (unsigned int)strlen(word), MARGIN);
 }
 
-static void end_line(struct st_text_job *job)
+/* A line with word in front, ready for running text. */
+static void begin_flow(struct st_text_job *job, struct st_flow *flow, const char *word)
 {
-	struct st_buf *out = job->out;
-
-	while (out->size_bytes && out->data[out->size_bytes - 1] == ' ')
-		out->size_bytes--;
-	st_buf_append_u8(out, '\n');
+	add_margin(job, word);
+	st_flow_init(flow, job->out, line_width(job), MARGIN);
 }
 
-/* "strata  tasks  COMMAND     12.4 s  exit 0     r000ta  38 MB" */
+/* "strata  tasks  COMMAND     12.4 s  exit 0     r000ta  38 MB"; the second half gets a line of its own
+ * when the command would have no room. */
 static void add_head(struct st_text_job *job)
 {
 	struct st_buf tail, *out = job->out;
-	unsigned int width = MARGIN, tail_width;
+	unsigned int width = MARGIN, limit = line_width(job), tail_width;
 	const struct st_cell *end = fact(job, "run", "end");
 
 	st_buf_init(&tail, 4096);
@@ -107,48 +138,69 @@ static void add_head(struct st_text_job *job)
 	add_margin(job, "strata");
 	width += st_show_cell(out, fact(job, "run", "type"), "", 20) + 2;
 	st_buf_append_text(out, "  ");
-	width += st_show_cell(out, fact(job, "run", "command"), "",
-			      LINE_WIDTH - 2 - width - tail_width);
-	st_show_pad(out, width, LINE_WIDTH - tail_width);
+	if (width + COMMAND_WIDTH_MIN + 2 + tail_width <= limit) {
+		width += st_show_cell(out, fact(job, "run", "command"), "",
+				      limit - 2 - width - tail_width);
+		st_show_pad(out, width, limit - tail_width);
+	} else {
+		st_show_cell(out, fact(job, "run", "command"), "",
+			     limit > width + COMMAND_WIDTH_MIN ? limit - width : COMMAND_WIDTH_MIN);
+		st_buf_append_u8(out, '\n');
+		add_margin(job, "");
+	}
 	st_show_move(out, &tail);
-	end_line(job);
+	st_show_end_line(job->out);
 }
 
 static void add_source(struct st_text_job *job)
 {
 	const struct st_cell *source = fact(job, "run", "source");
+	struct st_flow flow;
+	struct st_buf piece;
 
-	add_margin(job, "source");
+	begin_flow(job, &flow, "source");
+	st_buf_init(&piece, 4096);
 	if (source->kind != ST_CELL_NONE) {
-		st_show_cell(job->out, source, "", 60);
-		st_buf_append_text(job->out, ", ");
+		st_show_cell(&piece, source, "", 60);
+		st_buf_append_text(&piece, ",");
+		st_flow_piece(&flow, "", &piece);
 	}
-	st_show_cell(job->out, fact(job, "cost", "tasks"), "", 0);
-	st_buf_append_text(job->out, " tasks recorded\n");
+	st_buf_init(&piece, 4096);
+	st_show_cell(&piece, fact(job, "cost", "tasks"), "", 0);
+	st_buf_append_text(&piece, " tasks recorded");
+	st_flow_piece(&flow, " ", &piece);
+	st_show_end_line(job->out);
 }
 
 static void add_cost(struct st_text_job *job)
 {
 	const struct st_cell *ratio = fact(job, "cost", "estimate_ratio");
 	const struct st_cell *cpu = fact(job, "cost", "strata_cpu_ns");
+	struct st_flow flow;
+	struct st_buf piece;
 
-	add_margin(job, "cost");
+	begin_flow(job, &flow, "cost");
 	if (ratio->kind == ST_CELL_DOUBLE) {
 		double percent = ratio->as.number * 100.0;
 
+		st_buf_init(&piece, 4096);
 		if (percent < 0.01)
-			st_buf_append_text(job->out, "under +0.01 % (estimate)   ");
+			st_buf_append_text(&piece, "under +0.01 % (estimate)");
 		else
-			st_buf_printf(job->out, "+%.2f %% (estimate)   ", percent);
+			st_buf_printf(&piece, "+%.2f %% (estimate)", percent);
+		st_flow_piece(&flow, "", &piece);
 	}
 	if (cpu->kind == ST_CELL_U64 && cpu->as.u64) {
-		st_buf_append_text(job->out, "strata's own CPU ");
-		st_show_cell(job->out, cpu, "ns", 0);
-		st_buf_append_text(job->out, "   ");
+		st_buf_init(&piece, 4096);
+		st_buf_append_text(&piece, "strata's own CPU ");
+		st_show_cell(&piece, cpu, "ns", 0);
+		st_flow_piece(&flow, "   ", &piece);
 	}
-	st_buf_append_text(job->out, "lost ");
-	st_show_cell(job->out, fact(job, "cost", "lost"), "", 0);
-	end_line(job);
+	st_buf_init(&piece, 4096);
+	st_buf_append_text(&piece, "lost ");
+	st_show_cell(&piece, fact(job, "cost", "lost"), "", 0);
+	st_flow_piece(&flow, "   ", &piece);
+	st_show_end_line(job->out);
 }
 
 /* A duration, right-aligned in ten columns. */
@@ -183,9 +235,9 @@ static void add_count(struct st_text_job *job, const struct st_cell *cell, const
 	st_buf_append_text(job->out, tail);
 }
 
-static void add_name(struct st_text_job *job, const struct st_cell *cell, unsigned int columns)
+static void add_name(struct st_text_job *job, const struct st_cell *cell)
 {
-	unsigned int width;
+	unsigned int columns = name_width(job), width;
 
 	st_buf_append_text(job->out, "  ");
 	width = st_show_name(job->out, cell, columns);
@@ -197,35 +249,50 @@ static void add_more(struct st_text_job *job, uint32_t count, const char *where)
 	st_buf_printf(job->out, "  and %u more: %s\n", count, where);
 }
 
+static void add_step_head(struct st_text_job *job, const struct st_cell *step)
+{
+	static const struct {
+		const char *word;
+		unsigned int column;
+	} figures[] = {
+		{"p50 ", ST_SUMMARY_MEDIAN}, {"p95 ", ST_SUMMARY_P95}, {"p99 ", ST_SUMMARY_P99}};
+	struct st_flow flow;
+	struct st_buf piece;
+
+	begin_flow(job, &flow, "STEP");
+	st_buf_init(&piece, 4096);
+	st_show_cell(&piece, &step[ST_SUMMARY_COUNT], "", 0);
+	st_buf_append_text(&piece, " x ");
+	st_show_cell(&piece, &step[ST_SUMMARY_NAME], "", name_width(job));
+	st_flow_piece(&flow, "", &piece);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		st_buf_init(&piece, 4096);
+		st_buf_append_text(&piece, figures[i].word);
+		st_show_cell(&piece, &step[figures[i].column], "ns", 0);
+		st_flow_piece(&flow, "   ", &piece);
+	}
+	st_show_end_line(job->out);
+}
+
 static void add_steps(struct st_text_job *job)
 {
 	const struct st_cell *step = section_row(job, "step", 0);
 
 	if (!step)
 		return;
-	add_margin(job, "STEP");
-	st_show_cell(job->out, &step[ST_SUMMARY_COUNT], "", 0);
-	st_buf_append_text(job->out, " x ");
-	st_show_cell(job->out, &step[ST_SUMMARY_NAME], "", NAME_WIDTH);
-	st_buf_append_text(job->out, "   p50 ");
-	st_show_cell(job->out, &step[ST_SUMMARY_MEDIAN], "ns", 0);
-	st_buf_append_text(job->out, "   p95 ");
-	st_show_cell(job->out, &step[ST_SUMMARY_P95], "ns", 0);
-	st_buf_append_text(job->out, "   p99 ");
-	st_show_cell(job->out, &step[ST_SUMMARY_P99], "ns", 0);
-	st_buf_append_u8(job->out, '\n');
+	add_step_head(job, step);
 	for (uint32_t i = 0; i <= STEP_PARTS_MAX; i++) {
 		const struct st_cell *part = section_row(job, "step_part", i);
 
 		if (!part)
 			return;
-		add_name(job, &part[ST_SUMMARY_NAME], NAME_WIDTH);
-		st_show_bar(job->out, part[ST_SUMMARY_RATIO].as.number, BAR_WIDTH);
+		add_name(job, &part[ST_SUMMARY_NAME]);
+		st_show_bar(job->out, part[ST_SUMMARY_RATIO].as.number, bar_width(job));
 		add_duration(job, &part[ST_SUMMARY_TOTAL]);
 		add_percent(job, &part[ST_SUMMARY_RATIO]);
 		if (part[ST_SUMMARY_COUNT].kind != ST_CELL_NONE)
 			add_count(job, &part[ST_SUMMARY_COUNT], " tasks");
-		end_line(job);
+		st_show_end_line(job->out);
 	}
 }
 
@@ -238,18 +305,18 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 		return;
 	add_margin(job, "TASKS");
 	st_buf_append_text(job->out, "by self time");
-	st_show_pad(job->out, MARGIN + 12, 2 + NAME_WIDTH + 1 + BAR_WIDTH);
+	st_show_pad(job->out, MARGIN + 12, 3 + name_width(job) + bar_width(job));
 	st_buf_append_text(job->out, "      self   share     total      count\n");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *task = section_row(job, "task", i);
 
-		add_name(job, &task[ST_SUMMARY_NAME], NAME_WIDTH);
-		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, BAR_WIDTH);
+		add_name(job, &task[ST_SUMMARY_NAME]);
+		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, bar_width(job));
 		add_duration(job, &task[ST_SUMMARY_SELF]);
 		add_percent(job, &task[ST_SUMMARY_RATIO]);
 		add_duration(job, &task[ST_SUMMARY_TOTAL]);
 		add_count(job, &task[ST_SUMMARY_COUNT], "");
-		end_line(job);
+		st_show_end_line(job->out);
 	}
 	if (shown < count)
 		st_buf_append_text(job->out, "  and more: strata report tasks\n");
@@ -269,102 +336,71 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 		const struct st_cell *place = section_row(job, section, i);
 		bool has_share = place[ST_SUMMARY_RATIO].kind != ST_CELL_NONE;
 
-		add_name(job, &place[ST_SUMMARY_NAME], NAME_WIDTH);
+		add_name(job, &place[ST_SUMMARY_NAME]);
 		st_show_bar(job->out, has_share ? place[ST_SUMMARY_RATIO].as.number : 0.0,
-			    BAR_WIDTH);
+			    bar_width(job));
 		add_duration(job, &place[ST_SUMMARY_TOTAL]);
 		if (has_share)
 			add_percent(job, &place[ST_SUMMARY_RATIO]);
 		add_count(job, &place[ST_SUMMARY_COUNT], " tasks");
-		end_line(job);
+		st_show_end_line(job->out);
 	}
 	if (shown < count)
 		st_buf_printf(job->out, "  and more: %s\n", where);
 }
 
-static void add_programs(struct st_text_job *job)
+static void add_pid(struct st_buf *out, const struct st_cell *program)
 {
-	uint32_t count = section_count(job, "not_entered");
+	st_buf_printf(out, "(pid %llu", (unsigned long long)program[ST_SUMMARY_PID].as.u64);
+	if (program[ST_SUMMARY_COUNT].kind == ST_CELL_U64 && program[ST_SUMMARY_COUNT].as.u64 > 1) {
+		st_buf_append_text(out, ", ");
+		st_buf_append_count(out, program[ST_SUMMARY_COUNT].as.u64);
+		st_buf_append_text(out, " times");
+	}
+	st_buf_append_u8(out, ')');
+}
+
+/* Programs under a heading: name, pid and, when there is one, the reason. A path is cut at its front, a
+ * command line at its end: both keep the program's name. */
+static void add_programs(struct st_text_job *job, const char *section, const char *word)
+{
+	uint32_t count = section_count(job, section);
+	unsigned int indent = (unsigned int)strlen(word) + 2, limit = line_width(job);
 
 	for (uint32_t i = 0; i < count && i < PROGRAMS_MAX; i++) {
-		const struct st_cell *program = section_row(job, "not_entered", i);
+		const struct st_cell *program = section_row(job, section, i);
+		bool has_reason = program[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT;
+		unsigned int room =
+			limit > indent + NAME_WIDTH_MIN ? limit - indent : NAME_WIDTH_MIN;
+		struct st_flow flow;
+		struct st_buf piece;
 
-		st_buf_append_text(job->out, i ? "             " : "NOT ENTERED  ");
-		st_show_path(job->out, program[ST_SUMMARY_NAME].as.text, 48);
-		st_buf_printf(job->out, " (pid %llu",
-			      (unsigned long long)program[ST_SUMMARY_PID].as.u64);
-		if (program[ST_SUMMARY_COUNT].as.u64 > 1)
-			st_buf_printf(job->out, ", %llu times",
-				      (unsigned long long)program[ST_SUMMARY_COUNT].as.u64);
-		st_buf_append_text(job->out, "): ");
-		st_show_cell(job->out, &program[ST_SUMMARY_VALUE], "", 0);
-		st_buf_append_u8(job->out, '\n');
+		if (i == 0)
+			st_buf_append_text(job->out, word);
+		st_show_pad(job->out, i ? 0 : indent - 2, indent);
+		st_flow_init(&flow, job->out, limit, indent);
+		st_buf_init(&piece, 4096);
+		if (has_reason)
+			st_show_path(&piece, program[ST_SUMMARY_NAME].as.text,
+				     room < 48 ? room : 48);
+		else
+			st_show_command(&piece, program[ST_SUMMARY_NAME].as.text,
+					room < 60 ? room : 60);
+		st_flow_piece(&flow, "", &piece);
+		st_buf_init(&piece, 4096);
+		add_pid(&piece, program);
+		if (has_reason)
+			st_buf_append_u8(&piece, ':');
+		st_flow_piece(&flow, " ", &piece);
+		if (has_reason) {
+			st_buf_init(&piece, 4096);
+			st_show_cell(&piece, &program[ST_SUMMARY_VALUE], "", 0);
+			st_flow_piece(&flow, " ", &piece);
+		}
+		st_show_end_line(job->out);
 	}
 	if (count > PROGRAMS_MAX)
 		add_more(job, count - PROGRAMS_MAX, "strata report info");
-	count = section_count(job, "left_running");
-	for (uint32_t i = 0; i < count && i < PROGRAMS_MAX; i++) {
-		const struct st_cell *program = section_row(job, "left_running", i);
-
-		st_buf_append_text(job->out, i ? "              " : "LEFT RUNNING  ");
-		st_show_cell(job->out, &program[ST_SUMMARY_NAME], "", 60);
-		st_buf_printf(job->out, " (pid %llu)\n",
-			      (unsigned long long)program[ST_SUMMARY_PID].as.u64);
-	}
-	if (count > PROGRAMS_MAX)
-		add_more(job, count - PROGRAMS_MAX, "strata report info");
-}
-
-/* A place in a block of running text. */
-struct wrap {
-	unsigned int at, lines;
-};
-
-/* One word, on this line or the next; false when there is no line left for it. */
-static bool add_word(struct st_text_job *job, struct wrap *wrap, struct st_text word)
-{
-	struct st_buf shown;
-	/* Three columns are kept for a semicolon and an ellipsis. */
-	unsigned int width;
-
-	st_buf_init(&shown, 1 << 16);
-	width = st_show_text(&shown, word, LINE_WIDTH - MARGIN - 3);
-	if (wrap->at > MARGIN && wrap->at + 1 + width + 3 > LINE_WIDTH) {
-		if (wrap->lines == QUALITY_LINES_MAX) {
-			st_buf_fini(&shown);
-			return false;
-		}
-		st_buf_append_u8(job->out, '\n');
-		add_margin(job, "");
-		wrap->at = MARGIN;
-		wrap->lines++;
-	} else if (wrap->at > MARGIN) {
-		st_buf_append_u8(job->out, ' ');
-		wrap->at++;
-	}
-	st_show_move(job->out, &shown);
-	wrap->at += width;
-	return true;
-}
-
-static bool add_note(struct st_text_job *job, struct wrap *wrap, struct st_text note)
-{
-	const char *at = note.bytes, *end = note.bytes + note.size_bytes;
-
-	while (at < end) {
-		const char *blank = memchr(at, ' ', (size_t)(end - at));
-		const char *stop = blank ? blank : end;
-
-		/* A figure stays with the word behind it. */
-		if (at == note.bytes && blank && *at >= '0' && *at <= '9') {
-			blank = memchr(blank + 1, ' ', (size_t)(end - blank - 1));
-			stop = blank ? blank : end;
-		}
-		if (stop > at && !add_word(job, wrap, (struct st_text){at, (size_t)(stop - at)}))
-			return false;
-		at = stop + 1;
-	}
-	return true;
 }
 
 /* Notes one behind the other as running text. The figures come first, so that they are all there; of
@@ -372,54 +408,44 @@ static bool add_note(struct st_text_job *job, struct wrap *wrap, struct st_text 
 static void add_quality(struct st_text_job *job)
 {
 	uint32_t count = section_count(job, "quality");
-	struct wrap wrap = {MARGIN, 1};
+	struct st_flow flow;
 	bool fits = true;
 
 	if (!count)
 		return;
-	add_margin(job, "NOTE");
+	begin_flow(job, &flow, "NOTE");
 	for (uint32_t i = 0; i < count && fits; i++) {
-		struct st_text note = section_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text;
-
-		if (i) {
-			st_buf_append_u8(job->out, ';');
-			wrap.at++;
-		}
-		fits = add_note(job, &wrap, note);
+		if (i)
+			st_flow_mark(&flow, ";");
+		fits = st_flow_words(&flow,
+				     section_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text,
+				     QUALITY_LINES_MAX);
 	}
 	st_buf_append_text(job->out, fits ? "\n" : " …\n  the rest: strata report info\n");
 }
 
 static void add_advice(struct st_text_job *job)
 {
-	unsigned int at = MARGIN;
+	uint32_t count = section_count(job, "next");
+	struct st_flow flow;
 
 	for (uint32_t i = 0; i < section_count(job, "empty"); i++) {
-		const struct st_cell *line = &section_row(job, "empty", i)[ST_SUMMARY_VALUE];
-
-		add_margin(job, i ? "" : "EMPTY");
-		st_show_cell(job->out, line, "", LINE_WIDTH - MARGIN);
-		st_buf_append_u8(job->out, '\n');
+		begin_flow(job, &flow, i ? "" : "EMPTY");
+		st_flow_words(&flow, section_row(job, "empty", i)[ST_SUMMARY_VALUE].as.text, 0);
+		st_show_end_line(job->out);
 	}
-	for (uint32_t i = 0; i < section_count(job, "next"); i++) {
-		const struct st_cell *line = &section_row(job, "next", i)[ST_SUMMARY_VALUE];
-		unsigned int width = (unsigned int)line->as.text.size_bytes;
+	if (!count)
+		return;
+	begin_flow(job, &flow, "next");
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_buf piece;
 
-		if (i == 0) {
-			add_margin(job, "next");
-		} else if (at + 3 + width > LINE_WIDTH) {
-			st_buf_append_u8(job->out, '\n');
-			add_margin(job, "");
-			at = MARGIN;
-		} else {
-			st_buf_append_text(job->out, " | ");
-			at += 3;
-		}
 		/* A command is copied by the reader: it is never cut. */
-		at += st_show_cell(job->out, line, "", 0);
+		st_buf_init(&piece, 1 << 16);
+		st_show_cell(&piece, &section_row(job, "next", i)[ST_SUMMARY_VALUE], "", 0);
+		st_flow_piece(&flow, " | ", &piece);
 	}
-	if (section_count(job, "next"))
-		st_buf_append_u8(job->out, '\n');
+	st_show_end_line(job->out);
 }
 
 static void add_all(struct st_text_job *job, const struct room *room)
@@ -434,7 +460,8 @@ static void add_all(struct st_text_job *job, const struct room *room)
 			   room->places);
 	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread",
 		   room->places);
-	add_programs(job);
+	add_programs(job, "not_entered", "NOT ENTERED");
+	add_programs(job, "left_running", "LEFT RUNNING");
 	add_quality(job);
 	add_advice(job);
 }

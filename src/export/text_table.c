@@ -194,11 +194,7 @@ static void add_line(struct table *table, const struct st_report_row *row)
 			st_buf_append_text(table->job->out, "  ");
 		add_cell(table, i, row);
 	}
-	/* Empty cells at the end would leave blanks behind. */
-	while (table->job->out->size_bytes &&
-	       table->job->out->data[table->job->out->size_bytes - 1] == ' ')
-		table->job->out->size_bytes--;
-	st_buf_append_u8(table->job->out, '\n');
+	st_show_end_line(table->job->out);
 }
 
 static void add_head(struct table *table)

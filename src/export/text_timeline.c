@@ -125,7 +125,7 @@ static uint32_t add_strip(struct strips *strips, uint32_t first, char *strip)
 	st_buf_append_text(out, "| ");
 	st_show_percent(out, (double)busy_ns / (double)(strips->end_ns - strips->begin_ns));
 	st_buf_append_text(out, "  ");
-	st_show_count(out, count);
+	st_buf_append_count(out, count);
 	st_buf_append_text(out, count == 1 ? " task\n" : " tasks\n");
 	return row;
 }

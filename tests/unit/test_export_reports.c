@@ -21,11 +21,13 @@
 
 enum format { TEXT, CSV, JSON };
 
+static unsigned int text_width; /* of the text that render() makes; 0: unlimited */
+
 static char *render(const struct st_result *fake, const char *name,
 		    const struct st_report_options *options, enum format format)
 {
 	static const struct st_report_options none = {.bin_count = 0};
-	struct st_text_style style = {.width = 0};
+	struct st_text_style style = {.width = text_width};
 	struct st_report report;
 	struct st_sink *sink;
 	struct st_buf out;
@@ -436,7 +438,7 @@ static void test_values_for_people(void **state)
 	check_shown("192.4 s", &out);
 	st_show_bytes(&out, 38000000);
 	check_shown("38.0 MB", &out);
-	st_show_count(&out, 1234567);
+	st_buf_append_count(&out, 1234567);
 	check_shown("1,234,567", &out);
 	st_show_percent(&out, 0.0001);
 	check_shown("<0.1 %", &out);
@@ -482,6 +484,51 @@ static void test_width_cuts_names_only(void **state)
 	fake_destroy(fake);
 }
 
+/* Every line but the commands, which are there to be copied, keeps to the width. */
+static void test_summary_keeps_to_the_width(void **state)
+{
+	struct st_result *fake = nasty_create();
+
+	(void)state;
+	fake->quality.loss.slices_dropped = 377527;
+	for (unsigned int width = 60; width <= 120; width++) {
+		char *text;
+
+		text_width = width;
+		text = render(fake, "summary", NULL, TEXT);
+		text_width = 0;
+		assert_non_null(strstr(text, "377,527 tasks dropped"));
+		for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+			unsigned int columns = 0;
+
+			*end = '\0';
+			for (char *at = line; *at; at++)
+				columns += ((unsigned char)*at & 0xc0) != 0x80;
+			if (columns > (width < 100 ? width : 100) && !strstr(line, " -r "))
+				fail_msg("%u columns of %u: %s", columns, width, line);
+		}
+		free(text);
+	}
+	fake_destroy(fake);
+}
+
+static void test_commands_keep_the_programs_name(void **state)
+{
+	static const char text[] = "/a/very/long/path/to/some/virtual/environment/bin/python -c x";
+	struct st_text command = {text, strlen(text)};
+	struct st_buf out;
+
+	(void)state;
+	st_buf_init(&out, 1000);
+	assert_int_equal(st_show_command(&out, command, 0), strlen(text));
+	check_shown(text, &out);
+	st_show_command(&out, command, 30);
+	check_shown("python -c x", &out);
+	st_show_command(&out, command, 8);
+	check_shown("python …", &out);
+	st_buf_fini(&out);
+}
+
 static void test_unknown_report_offers_near_names(void **state)
 {
 	struct st_result *fake = fake_create();
@@ -508,6 +555,8 @@ int main(void)
 		cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_values_for_people),
 		cmocka_unit_test(test_width_cuts_names_only),
+		cmocka_unit_test(test_summary_keeps_to_the_width),
+		cmocka_unit_test(test_commands_keep_the_programs_name),
 		cmocka_unit_test(test_unknown_report_offers_near_names),
 	};
 
