@@ -187,6 +187,7 @@ static bool find_exact(const char *typed, struct match *out)
 static enum st_status unknown_option(const char *typed, unsigned int command,
 				     const struct candidates *list, struct st_error *err)
 {
+	const char *name = st_command_name(command);
 	char near[160];
 
 	for (size_t i = 0; i < sizeof(later_options) / sizeof(later_options[0]); i++)
@@ -195,8 +196,8 @@ static enum st_status unknown_option(const char *typed, unsigned int command,
 					    "option '-%s' is not available yet in this version",
 					    typed);
 	st_near_text(typed, list->names, list->count, near, sizeof(near));
-	return st_error_set(err, ST_EUSAGE, 0, "unknown option '-%.80s'%s (strata help %s)", typed,
-			    near, st_command_name(command));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown option '-%.80s'%s (strata help%s%s)", typed,
+			    near, name[0] ? " " : "", name);
 }
 
 /* The option that typed (without dashes) stands for in command. */

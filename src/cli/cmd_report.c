@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/quality.h"
 #include "analyze/report.h"
 #include "base/buf.h"
 #include "cli/command.h"
@@ -396,6 +397,25 @@ static enum st_status write_report(const struct request *request, const struct s
 	return st_sink_close(sink, true, err);
 }
 
+/* A CSV table stays pure; what was lost is said beside it. */
+static enum st_status say_quality(const struct st_result *result, struct st_error *err)
+{
+	struct st_buf lines;
+	char *at, *end;
+
+	st_buf_init(&lines, 1 << 20);
+	if (!st_quality_lines(result, &lines) || !st_buf_append_u8(&lines, '\0')) {
+		st_buf_fini(&lines);
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's notes");
+	}
+	for (at = (char *)lines.data; (end = strchr(at, '\n')); at = end + 1) {
+		*end = '\0';
+		st_console_say("note: %s", at);
+	}
+	st_buf_fini(&lines);
+	return ST_OK;
+}
+
 static enum st_status answer(const struct st_args *args, const struct request *request,
 			     struct st_error *err)
 {
@@ -408,6 +428,8 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 	status = st_report_build(result, request->name, &request->options, &report, err);
 	if (status == ST_OK) {
 		status = write_report(request, &report, result, err);
+		if (status == ST_OK && request->format == FORMAT_CSV)
+			status = say_quality(result, err);
 		st_report_fini(&report);
 	}
 	st_result_close(result);

@@ -83,6 +83,13 @@ static void expect_error(const char *needle, const char *const *words)
 	line_fini(&line);
 }
 
+static void test_unknown_option_points_to_help(void **state)
+{
+	(void)state;
+	expect_error("(strata help report)", WORDS("report", "summary", "-zzz"));
+	expect_error("(strata help)", WORDS("-zzz"));
+}
+
 static void test_both_forms(void **state)
 {
 	(void)state;
@@ -373,6 +380,7 @@ static void test_table_is_sound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unknown_option_points_to_help),
 		cmocka_unit_test(test_both_forms),
 		cmocka_unit_test(test_word_form),
 		cmocka_unit_test(test_target_keeps_its_arguments),
