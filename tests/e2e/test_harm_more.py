@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do no harm, in places where it is hard not to: limits, sandboxes, sanitizers, odd stacks."""
 
+import os
+import select
 import shutil
 import subprocess
 
 import pytest
+from harness import ROOT, until
 
 QUIET = ["-quiet", "-no-summary"]
 
@@ -34,6 +37,58 @@ def test_records_below_a_file_size_limit(strata, programs):
     """16 MiB are too little for the usual segment, and enough for a small one."""
     done = assert_untouched(strata, [programs / "harm_cases", "limit-files-a-little"])
     assert strata.counts(done.result) == {"limited": 10}
+
+
+def test_more_processes_than_descriptors(strata, programs):
+    """strata lifts its own limit to serve them all; the program keeps the one it was given."""
+    script = 'ulimit -Sn 64; "$@"'
+    command = ["bash", "-c", 'ulimit -Sn; "$0" many-children', programs / "harm_cases"]
+    done = strata.run(["bash", "-c", script, "bash", strata.binary, "-collect", "tasks", *QUIET, "-r", "many", *command])
+    assert (done.status, done.out, done.err) == (0, "64\nalive\n", "")
+    assert strata.counts(strata.folder / "many") == {"child": 10 * 100}
+
+
+# Descriptors that only the program should hold -------------------------------------------------------
+
+
+def test_pipe_ends_when_the_program_closes_it(strata, tmp_path):
+    """Whoever reads the program's output, or feeds it, notices at once that it is done with that."""
+    ours, theirs = os.pipe()
+    again, extra = os.pipe()
+    source, sink = os.pipe()
+    script = "import os, sys; [os.close(int(n)) for n in sys.argv[2:]]; open(sys.argv[1]).read()"
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    command = ["python3", "-c", script, gate, "0", "1", str(extra)]
+    process = strata.popen(
+        [strata.binary, "-collect", "tasks", *QUIET, "-r", "held", "--", *command],
+        stdin=source,
+        stdout=theirs,
+        pass_fds=[extra],
+    )
+    for number in (theirs, extra, source):
+        os.close(number)
+    assert next_byte(ours) == b"", "end of the output"
+    assert next_byte(again) == b"", "end of another pipe"
+    until(lambda: is_broken(sink), what="an input pipe without a reader")
+    assert process.poll() is None
+    gate.write_bytes(b"x")
+    assert process.wait(60) == 0
+    for number in (ours, again, sink):
+        os.close(number)
+
+
+def next_byte(number, timeout=30):
+    ready, _, _ = select.select([number], [], [], timeout)
+    assert ready, f"nothing came within {timeout} s"
+    return os.read(number, 1)
+
+
+def is_broken(number):
+    """Whether nobody can read from this pipe any more."""
+    poll = select.poll()
+    poll.register(number, 0)
+    return bool(poll.poll(0))
 
 
 # Sandboxes -------------------------------------------------------------------------------------------
@@ -88,8 +143,6 @@ int main(int argc, char **argv)
 
 
 def build(factory, programs, *flags):
-    from harness import ROOT
-
     folder = factory.mktemp("built")
     source, binary = folder / "sane.c", folder / "sane"
     source.write_text(SOURCE)

@@ -19,7 +19,7 @@
 
 #include "itt_static_part.h"
 
-enum { MANY_VARIABLES = 5000, MANY_THREADS = 70, FILTER_MAX = 32 };
+enum { MANY_VARIABLES = 5000, MANY_THREADS = 70, MANY_CHILDREN = 100, FILTER_MAX = 32 };
 
 extern char **environ;
 
@@ -69,6 +69,33 @@ static int limit_files_a_little(void)
 static int limit_descriptors(void)
 {
 	return limit(RLIMIT_NOFILE, 3);
+}
+
+/* All of them alive at the same time: none leaves before the last has recorded. */
+static int many_children(void)
+{
+	int ready[2], leave[2], status, failed = 0;
+	char byte = 0;
+
+	if (pipe(ready) || pipe(leave))
+		return 2;
+	for (int i = 0; i < MANY_CHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 3;
+		if (pid == 0) {
+			close(leave[1]);
+			record("child");
+			_exit(write(ready[1], &byte, 1) != 1 || read(leave[0], &byte, 1) != 0);
+		}
+	}
+	for (int i = 0; i < MANY_CHILDREN; i++)
+		failed += read(ready[0], &byte, 1) != 1;
+	close(leave[1]);
+	while (wait(&status) > 0)
+		failed += status != 0;
+	return failed ? 4 : say("alive\n");
 }
 
 /* What a collector needs to meet its server, none of which this program calls. */
@@ -217,6 +244,7 @@ static const struct {
 	{"limit-files", limit_files},
 	{"limit-files-a-little", limit_files_a_little},
 	{"limit-descriptors", limit_descriptors},
+	{"many-children", many_children},
 	{"filter-first", filter_first},
 	{"filter-later", filter_later},
 	{"strict", strict},

@@ -302,7 +302,8 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 					   .argv = run->config->argv,
 					   .environment = environment,
 					   .working_dir = run->config->app_working_dir,
-					   .signals = &run->signals};
+					   .signals = &run->signals,
+					   .inherited = &run->inherited};
 	struct st_family_options family = {.collector = run->collector,
 					   .not_entered = on_not_entered,
 					   .executed = on_executed,
@@ -331,6 +332,7 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 		return refuse(run, status == ST_ENOTFOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
 			      status);
 	ask_for_short_turns();
+	st_inherited_release(&run->inherited);
 	run->started = true;
 	return ST_OK;
 }
@@ -417,6 +419,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 
 	if (status)
 		return status;
+	st_inherited_begin(&run->inherited);
 	start_clock(run);
 	run->paused = config->start_paused || config->resume_after_s > 0;
 	/* Before the first file: a file size limit must be an error, not a signal. */

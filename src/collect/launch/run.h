@@ -13,6 +13,7 @@
 #include "collect/launch/collect.h"
 #include "collect/launch/drain.h"
 #include "collect/launch/followed.h"
+#include "collect/launch/inherited.h"
 #include "collect/launch/signals.h"
 #include "collect/launch/spawn.h"
 
@@ -29,6 +30,7 @@ struct st_run {
 	struct st_rendezvous *rendezvous;
 	struct st_family *family;
 	struct st_signals signals;
+	struct st_inherited inherited;
 	struct st_spawn spawn;
 	struct st_drain_shared shared;
 	struct st_followed_table followed;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/launch/inherited.h"
 #include "collect/launch/signals.h"
 
 enum { CHILD_FAILED = 127, SHELL_ARGUMENTS_MAX = 4096 };
@@ -50,6 +51,7 @@ static _Noreturn void run_child(const struct st_spawn_options *options, int go_f
 		failure.code = errno;
 		failure.in_chdir = 1;
 	} else {
+		st_inherited_restore(options->inherited);
 		st_signals_restore(options->signals);
 		execve(options->path, options->argv, options->environment);
 		if (errno == ENOEXEC)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+struct st_inherited;
 struct st_signals;
 
 struct st_spawn_options {
@@ -18,6 +19,7 @@ struct st_spawn_options {
 	char *const *environment;
 	const char *working_dir; /* NULL: ours */
 	const struct st_signals *signals;
+	const struct st_inherited *inherited;
 };
 
 struct st_spawn {
