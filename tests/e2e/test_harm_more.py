@@ -48,6 +48,16 @@ def test_more_processes_than_descriptors(strata, programs):
     assert strata.counts(strata.folder / "many") == {"child": 10 * 100}
 
 
+def test_not_enough_descriptors_is_told(strata, programs):
+    """At the hard limit the program goes on, and what was missed is not kept quiet."""
+    script = 'ulimit -n 64; "$@"'
+    command = ["-collect", "tasks", *QUIET, "-r", "few", programs / "harm_cases", "many-children"]
+    done = strata.run(["bash", "-c", script, "bash", strata.binary, *command])
+    assert (done.status, done.out) == (0, "alive\n")
+    assert "descriptors" in done.err
+    assert any("descriptors" in line for line in strata.result_json(strata.folder / "few")["errors"])
+
+
 # Descriptors that only the program should hold -------------------------------------------------------
 
 
@@ -186,7 +196,7 @@ def test_thread_sanitizer(strata, tsan):
     assert strata.counts(done.result) == {"sane": 2}
 
 
-@pytest.mark.parametrize("case", ["many-variables", "small-stack"])
+@pytest.mark.parametrize("case", ["many-variables", "small-stack", "spawn-elsewhere"])
 def test_preload_is_dropped_in_odd_places(strata, programs, case):
     """More variables than fit a stack, and a stack that hardly fits anything."""
     done = assert_untouched(strata, [programs / "harm_cases", case, programs / "itt_print_env_other"])

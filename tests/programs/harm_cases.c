@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,26 @@ static int many_variables(void)
 	return 2;
 }
 
+/* The path means something only in the folder that the child will be in. */
+static int spawn_elsewhere(void)
+{
+	char *folder = strdup(program), *slash = strrchr(folder, '/'), name[256];
+	char *argv[] = {name, NULL};
+	posix_spawn_file_actions_t actions;
+	int status;
+	pid_t pid;
+
+	if (!slash || chdir("/"))
+		return 2;
+	snprintf(name, sizeof(name), "./%s", slash + 1);
+	*slash = '\0';
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addchdir_np(&actions, folder);
+	if (posix_spawn(&pid, name, &actions, NULL, argv, environ) || wait(&status) != pid)
+		return 3;
+	return status ? 4 : 0;
+}
+
 static void *exec_in_thread(void *unused)
 {
 	record("small");
@@ -251,6 +272,7 @@ static const struct {
 	{"no-counter", no_counter},
 	{"many-variables", many_variables},
 	{"small-stack", small_stack},
+	{"spawn-elsewhere", spawn_elsewhere},
 	{"bad-pointers", bad_pointers},
 };
 

@@ -435,12 +435,26 @@ static __attribute__((noinline)) int spawn_stripped(const struct spawn_call *cal
 	return result;
 }
 
+/* The actions may change the folder first, and then a relative path names a file that cannot be looked
+ * at from here: to be safe it goes without our preload. */
+static bool is_elsewhere(const char *file)
+{
+	long fd;
+
+	if (!as_given(file) || *file == '/' || !strchr(file, '/'))
+		return false;
+	fd = st_syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		st_syscall(SYS_close, fd);
+	return fd < 0;
+}
+
 static int spawn_by(const struct spawn_call *call, const char *file, char *const env[],
 		    enum how how)
 {
 	if (!call->function)
 		return ENOSYS;
-	if (to_strip(file, env, how))
+	if (to_strip(file, env, how) || (call->actions && is_elsewhere(file)))
 		return spawn_stripped(call, file, env);
 	return call->function(call->pid, file, call->actions, call->attributes, call->argv, env);
 }

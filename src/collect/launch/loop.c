@@ -162,6 +162,18 @@ static void check_health(struct st_run *run)
 	st_run_write_json(run);
 }
 
+static void check_crowd(struct st_run *run)
+{
+	static const char text[] = "the limit on open descriptors (ulimit -n) is too low: not all "
+				   "processes are recorded";
+
+	if (run->told_crowded || !st_rendezvous_crowded(run->rendezvous))
+		return;
+	run->told_crowded = true;
+	st_run_error(run, text);
+	st_run_say(run, "%s", text);
+}
+
 static void each_second(struct st_run *run, uint64_t now_ns)
 {
 	if (now_ns - run->second_ns < second_ns || run->finished)
@@ -229,6 +241,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	keep_pause(run, now_ns);
 	keep_limits(run, now_ns);
 	check_health(run);
+	check_crowd(run);
 	each_second(run, now_ns);
 }
 

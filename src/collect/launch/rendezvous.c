@@ -51,6 +51,7 @@ struct st_rendezvous {
 	struct pending pending[PENDING_MAX];
 	unsigned int pending_count;
 	uint64_t refused;
+	bool crowded; /* there was no descriptor left for a hello */
 };
 
 static void remove_stale(const char *base, const char *name)
@@ -234,6 +235,11 @@ uint64_t st_rendezvous_refused(const struct st_rendezvous *rendezvous)
 	return rendezvous->refused;
 }
 
+bool st_rendezvous_crowded(const struct st_rendezvous *rendezvous)
+{
+	return rendezvous->crowded;
+}
+
 static void drop_pending(struct st_rendezvous *rendezvous, unsigned int index)
 {
 	close(rendezvous->pending[index].fd); /* leaves the epoll set by itself */
@@ -248,8 +254,10 @@ static void accept_from(struct st_rendezvous *rendezvous, int listener, uint64_t
 		if (rendezvous->pending_count == PENDING_MAX)
 			return; /* they wait in the backlog; silent ones time out */
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
+		if (fd < 0) {
+			rendezvous->crowded |= errno == EMFILE || errno == ENFILE;
 			return;
+		}
 		watch(rendezvous, fd);
 		rendezvous->pending[rendezvous->pending_count++] =
 			(struct pending){.fd = fd, .since_ns = now_ns};
@@ -308,6 +316,8 @@ static bool judge(struct st_rendezvous *rendezvous, int socket_fd, ssize_t size,
 			   arrival->hello.magic == ST_SHM_MAGIC;
 
 	arrival->fd = take_descriptor(message);
+	/* The kernel leaves out what it has no descriptor for; a hello brings one. */
+	rendezvous->crowded |= arrival->fd < 0 && (message->msg_flags & MSG_CTRUNC);
 	arrival->pidfd = -1;
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0)
 		goto refuse;

@@ -33,6 +33,8 @@ int st_rendezvous_fd(const struct st_rendezvous *rendezvous); /* readable when t
 const char *st_rendezvous_path(const struct st_rendezvous *rendezvous);
 const char *st_rendezvous_abstract(const struct st_rendezvous *rendezvous);
 const char *st_rendezvous_token(const struct st_rendezvous *rendezvous); /* 32 hex digits */
+/* Whether a process could not be followed because we had no descriptor left. */
+bool st_rendezvous_crowded(const struct st_rendezvous *rendezvous);
 uint64_t st_rendezvous_refused(const struct st_rendezvous *rendezvous);
 
 /* The next process that said hello; false when there is none now. */

@@ -64,7 +64,7 @@ struct st_run {
 		uint64_t mono_raw_ns;
 	} execs[ST_RUN_EXECS_MAX];
 	unsigned int exec_count;
-	bool told_failure;
+	bool told_failure, told_crowded;
 
 	char errors[ST_RUN_ERRORS_MAX][ST_RUN_ERROR_BYTES];
 	unsigned int error_count;
