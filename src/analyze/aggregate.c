@@ -191,6 +191,11 @@ static enum st_status check_question(const struct st_dataset *dataset,
 		if ((grouping == ST_BY_TASK || grouping == ST_BY_TASK_STACK) && !last)
 			return st_error_set(err, ST_EUSAGE, 0, "%s can only be the last grouping",
 					    st_grouping_info(grouping)->name);
+		for (unsigned int j = 0; j < i; j++) {
+			if (question->groupings[j] == grouping)
+				return st_error_set(err, ST_EUSAGE, 0, "grouping %s is given twice",
+						    st_grouping_info(grouping)->name);
+		}
 		if (!dataset->keys[grouping].key_count && dataset->row_count)
 			return st_error_set(err, ST_EUSAGE, 0, "this data has no grouping %s",
 					    st_grouping_info(grouping)->name);

@@ -11,17 +11,52 @@
 #include "analyze/report_make.h"
 #include "store/result.h"
 
-const struct st_report_kind st_report_kinds[] = {
-	{"summary", "where the time went, on one screen", st_report_summary_build},
-	{"tasks", "tasks by type, domain, family or instance, with their durations",
-	 st_report_tasks_build},
-	{"top-down", "tree of nested tasks with total and self time", st_report_top_down_build},
-	{"timeline", "each thread over time: how busy, and with which task",
-	 st_report_timeline_build},
-	{"info", "what is known of the run: command, host, processes, losses, files",
-	 st_report_info_build},
-	{NULL, NULL, NULL},
+enum {
+	ACCEPTS_QUESTION =
+		ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_SORT | ST_ACCEPTS_LIMIT,
 };
+
+const struct st_report_kind st_report_kinds[] = {
+	{"summary", "where the time went, on one screen", ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT,
+	 st_report_summary_build},
+	{"tasks", "tasks by type, domain, family or instance, with their durations",
+	 ACCEPTS_QUESTION, st_report_tasks_build},
+	{"top-down", "tree of nested tasks with total and self time", ACCEPTS_QUESTION,
+	 st_report_top_down_build},
+	{"timeline", "each thread over time: how busy, and with which task",
+	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
+	 st_report_timeline_build},
+	{"info", "what is known of the run: command, host, processes, losses, files", 0,
+	 st_report_info_build},
+	{NULL, NULL, 0, NULL},
+};
+
+/* An option without an effect would pass for one that had it. */
+static enum st_status check_accepted(const struct st_report_kind *kind,
+				     const struct st_report_options *options, struct st_error *err)
+{
+	const struct st_question *question = &options->question;
+	const struct {
+		const char *option;
+		unsigned int needs;
+		bool given;
+	} parts[] = {
+		{"group-by", ST_ACCEPTS_GROUP_BY, question->grouping_count > 0},
+		{"filter", ST_ACCEPTS_FILTER, question->filter_count > 0},
+		{"time-filter", ST_ACCEPTS_FILTER, question->has_time_range},
+		{question->sort_ascending ? "sort-asc" : "sort-desc", ST_ACCEPTS_SORT,
+		 question->sort_count > 0},
+		{"limit", ST_ACCEPTS_LIMIT, question->limit > 0},
+		{"report-knob bin-count", ST_ACCEPTS_BINS, options->bin_count > 0},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].given && !(kind->accepts & parts[i].needs))
+			return st_error_set(err, ST_EUSAGE, 0, "report %s cannot be asked with -%s",
+					    kind->name, parts[i].option);
+	}
+	return ST_OK;
+}
 
 enum st_status st_report_build(const struct st_result *result, const char *name,
 			       const struct st_report_options *options, struct st_report *out,
@@ -33,8 +68,11 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 	memset(out, 0, sizeof(*out));
 	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
 		names[count++] = kind->name;
-		if (st_name_equal(name, strlen(name), kind->name))
-			return kind->build(result, options, out, err);
+		if (st_name_equal(name, strlen(name), kind->name)) {
+			enum st_status status = check_accepted(kind, options, err);
+
+			return status ? status : kind->build(result, options, out, err);
+		}
 	}
 	return st_name_unknown(name, strlen(name), "report", &(struct st_name_list){names, count},
 			       err);

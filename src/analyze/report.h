@@ -64,9 +64,19 @@ struct st_report_options {
 	uint32_t bin_count;	     /* timeline; 0 = 60 */
 };
 
+/* Parts of the question that mean something to a report; others are refused, never ignored. */
+enum st_report_accepts {
+	ST_ACCEPTS_GROUP_BY = 1,
+	ST_ACCEPTS_FILTER = 2, /* and a time range */
+	ST_ACCEPTS_SORT = 4,
+	ST_ACCEPTS_LIMIT = 8,
+	ST_ACCEPTS_BINS = 16,
+};
+
 struct st_report_kind {
-	const char *name;    /* "tasks" */
-	const char *summary; /* one line for help */
+	const char *name;     /* "tasks" */
+	const char *summary;  /* one line for help */
+	unsigned int accepts; /* set of enum st_report_accepts */
 	enum st_status (*build)(const struct st_result *result,
 				const struct st_report_options *options, struct st_report *out,
 				struct st_error *err);

@@ -210,7 +210,7 @@ enum st_status st_report_info_build(const struct st_result *result,
 	struct st_dataset dataset;
 	enum st_status status = st_report_begin(out, "info", result, err);
 
-	(void)options; /* the run is the run, whatever is filtered */
+	(void)options; /* none is accepted */
 	if (status)
 		return status;
 	status = st_dataset_slices_init(&dataset, result, err);

@@ -136,21 +136,68 @@ static void add_steps(struct st_report *report, const struct st_steps *steps)
 	cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(steps->self_ns, steps->sum_ns));
 }
 
+static bool is_narrowed(const struct st_question *scope)
+{
+	return scope->filter_count || scope->has_time_range;
+}
+
+/* What the figures are of, when that is not the whole run. */
+static void add_scope(struct st_report *report, const struct st_question *scope,
+		      uint64_t elapsed_ns)
+{
+	struct st_arena *arena = st_report_arena(report);
+
+	for (size_t i = 0; i < scope->filter_count; i++) {
+		const struct st_filter *filter = &scope->filters[i];
+
+		add_text(report, "only", st_grouping_info(filter->grouping)->name,
+			 st_arena_printf(arena, "%s%s%s", st_grouping_info(filter->grouping)->name,
+					 filter->negate ? "!=" : "=", filter->pattern));
+	}
+	if (scope->has_time_range) {
+		int64_t end_ns = scope->time_end_ns;
+
+		if (end_ns > (int64_t)elapsed_ns && scope->time_begin_ns < (int64_t)elapsed_ns)
+			end_ns = (int64_t)elapsed_ns;
+		add_text(report, "only", "time",
+			 st_arena_printf(arena, "from %.6f s to %.6f s",
+					 (double)scope->time_begin_ns / 1e9, (double)end_ns / 1e9));
+	}
+}
+
+/* The part of the run that the figures are of. */
+static uint64_t scope_ns(const struct st_question *scope, uint64_t elapsed_ns)
+{
+	int64_t end_ns = (int64_t)elapsed_ns;
+
+	if (!scope->has_time_range)
+		return elapsed_ns;
+	if (scope->time_end_ns < end_ns)
+		end_ns = scope->time_end_ns;
+	return end_ns > scope->time_begin_ns ? (uint64_t)(end_ns - scope->time_begin_ns) : 0;
+}
+
 /* Types by self time, with their domains: two groupings, the inner one shown as a value. */
 static enum st_status add_tasks(struct st_report *report, const struct st_dataset *dataset,
-				struct st_error *err)
+				const struct st_question *scope, struct st_error *err)
 {
-	struct st_question question = {.groupings = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
-				       .grouping_count = 2,
-				       .metrics = 1u << ST_WALL_SELF | 1u << ST_WALL_MEDIAN,
-				       .sort = {ST_WALL_SELF},
-				       .sort_count = 1,
-				       .limit = TASKS_SHOWN};
+	struct st_question question = *scope;
 	struct st_answer answer;
-	enum st_status status = st_dataset_ask(dataset, &question, &answer, err);
+	enum st_status status;
 
+	question.groupings[0] = ST_BY_TASK_TYPE;
+	question.groupings[1] = ST_BY_TASK_DOMAIN;
+	question.grouping_count = 2;
+	question.metrics = 1u << ST_WALL_SELF | 1u << ST_WALL_MEDIAN;
+	question.sort[0] = ST_WALL_SELF;
+	question.sort_count = 1;
+	if (!question.limit)
+		question.limit = TASKS_SHOWN;
+	status = st_dataset_ask(dataset, &question, &answer, err);
 	if (status)
 		return status;
+	if (!answer.root_count && is_narrowed(scope))
+		add_text(report, "empty", "", "No tasks match.");
 	for (uint32_t i = 0; i < answer.root_count; i++) {
 		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
 		struct st_cell *cells = add(report, "task", "");
@@ -190,15 +237,19 @@ static void add_place(struct st_report *report, const char *section,
 
 /* Processes, then threads, by busy time. */
 static enum st_status add_places(struct st_report *report, const struct st_dataset *dataset,
-				 uint64_t elapsed_ns, struct st_error *err)
+				 const struct st_question *scope, uint64_t elapsed_ns,
+				 struct st_error *err)
 {
-	struct st_question question = {.groupings = {ST_BY_PROCESS, ST_BY_THREAD},
-				       .grouping_count = 2,
-				       .metrics = 1u << ST_WALL_TOTAL,
-				       .limit = PLACES_SHOWN};
+	struct st_question question = *scope;
 	struct st_answer answer;
-	enum st_status status = st_dataset_ask(dataset, &question, &answer, err);
+	enum st_status status;
 
+	question.groupings[0] = ST_BY_PROCESS;
+	question.groupings[1] = ST_BY_THREAD;
+	question.grouping_count = 2;
+	question.metrics = 1u << ST_WALL_TOTAL;
+	question.limit = PLACES_SHOWN;
+	status = st_dataset_ask(dataset, &question, &answer, err);
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < answer.root_count; i++)
@@ -288,22 +339,27 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 	}
 }
 
-static enum st_status fill(const struct st_result *result, const struct st_dataset *dataset,
-			   struct st_report *out, struct st_error *err)
+static enum st_status fill(const struct st_result *result, const struct st_question *scope,
+			   const struct st_dataset *dataset, struct st_report *out,
+			   struct st_error *err)
 {
 	const struct st_result_info *info = st_result_info(result);
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
-	struct st_steps steps;
-	enum st_status status = st_steps_find(&steps, dataset, err);
+	struct st_steps steps = {0};
+	enum st_status status = ST_OK;
 
+	/* Steps that are cut in pieces tell nothing about steps. */
+	if (!is_narrowed(scope))
+		status = st_steps_find(&steps, dataset, err);
 	if (status)
 		return status;
 	add_run(out, result);
 	add_cost(out, result);
+	add_scope(out, scope, elapsed_ns);
 	add_steps(out, &steps);
-	status = add_tasks(out, dataset, err);
+	status = add_tasks(out, dataset, scope, err);
 	if (!status)
-		status = add_places(out, dataset, elapsed_ns, err);
+		status = add_places(out, dataset, scope, scope_ns(scope, elapsed_ns), err);
 	add_programs(out, result);
 	add_quality(out, result);
 	add_advice(out, result);
@@ -317,14 +373,13 @@ enum st_status st_report_summary_build(const struct st_result *result,
 	struct st_dataset dataset;
 	enum st_status status = st_report_begin(out, "summary", result, err);
 
-	(void)options; /* the summary is of the whole run */
 	if (status)
 		return status;
 	st_report_columns(out, columns, ST_SUMMARY_COLUMNS);
 	out->totals.cells = st_report_new_cells(out);
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (!status) {
-		status = fill(result, &dataset, out, err);
+		status = fill(result, &options->question, &dataset, out, err);
 		st_dataset_slices_fini(&dataset);
 	}
 	if (!status)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
- * do not concern a fact stay empty. Sections, in order: run, cost, step, step_part, task, process,
- * thread, not_entered, left_running, quality, empty, next.
+ * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_part, task,
+ * process, thread, not_entered, left_running, quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
 #define ST_ANALYZE_REPORT_SUMMARY_H

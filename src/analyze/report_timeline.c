@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Report "timeline": for each thread, how busy it was with tasks in each bin of time, and with which.
-// Bins without any task are left out.
+// Bins without any task are left out. Threads over the limit are summed as one.
 #include "analyze/report_kinds.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "store/result.h"
 
 enum { BINS_DEFAULT = 60, BINS_MAX = 100000 };
+#define OTHERS UINT32_MAX
 
 static const struct st_column columns[] = {
 	{"process", "Process", "", true},	 {"thread", "Thread", "", true},
@@ -59,25 +60,36 @@ static void set_range(struct st_timeline *timeline, const struct st_result *resu
 		timeline->end_ns = timeline->begin_ns + 1;
 }
 
+static bool is_empty(const struct st_timeline_bin *bins, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (bins[i].busy_ns || bins[i].count)
+			return false;
+	}
+	return true;
+}
+
+/* track OTHERS: the sum of the threads over the limit. */
 static void add_track(struct st_report *report, struct st_timeline *timeline, uint32_t track,
 		      const struct st_timeline_bin *bins)
 {
 	const struct st_dataset *dataset = timeline->dataset;
 	struct st_arena *arena = st_report_arena(report);
-	uint32_t row = dataset->tracks[track].begin;
-	struct st_cell process = {0}, thread = {0};
+	struct st_cell process = st_cell_text("[Others]"), thread = process;
 
+	if (track != OTHERS) {
+		uint32_t row = dataset->tracks[track].begin;
+
+		process = st_cell_bytes(dataset->text(dataset, ST_BY_PROCESS,
+						      st_key_of(&dataset->keys[ST_BY_PROCESS], row),
+						      arena));
+		thread = st_cell_bytes(dataset->text(dataset, ST_BY_THREAD, track, arena));
+	}
 	for (uint32_t i = 0; i < timeline->bin_count; i++) {
 		struct st_cell *cells;
 
 		if (!bins[i].busy_ns && !bins[i].count)
 			continue;
-		if (thread.kind == ST_CELL_NONE) {
-			process = st_cell_bytes(dataset->text(
-				dataset, ST_BY_PROCESS,
-				st_key_of(&dataset->keys[ST_BY_PROCESS], row), arena));
-			thread = st_cell_bytes(dataset->text(dataset, ST_BY_THREAD, track, arena));
-		}
 		cells = st_report_add(report, 0);
 		cells[0] = process;
 		cells[1] = thread;
@@ -91,6 +103,48 @@ static void add_track(struct st_report *report, struct st_timeline *timeline, ui
 	}
 }
 
+static void add_bins(struct st_timeline_bin *to, const struct st_timeline_bin *bins, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		to[i].busy_ns += bins[i].busy_ns;
+		to[i].count += bins[i].count;
+		to[i].top_key = UINT32_MAX;
+	}
+}
+
+/* Fills the report; bins and others have room for all bins, others is zero. */
+static void add_tracks(struct st_report *out, struct st_timeline *timeline, uint64_t limit,
+		       struct st_timeline_bin *bins, struct st_timeline_bin *others)
+{
+	const struct st_dataset *dataset = timeline->dataset;
+	uint64_t busy_ns = 0, count = 0, shown = 0;
+
+	for (uint32_t track = 0; track < dataset->track_count; track++) {
+		if (dataset->tracks[track].begin == dataset->tracks[track].end)
+			continue;
+		st_timeline_fill(timeline, track, bins);
+		for (uint32_t i = 0; i < timeline->bin_count; i++) {
+			busy_ns += bins[i].busy_ns;
+			count += bins[i].count;
+		}
+		if (is_empty(bins, timeline->bin_count))
+			continue;
+		if (limit && shown == limit) {
+			add_bins(others, bins, timeline->bin_count);
+		} else {
+			add_track(out, timeline, track, bins);
+			shown++;
+		}
+	}
+	if (!is_empty(others, timeline->bin_count))
+		add_track(out, timeline, OTHERS, others);
+	out->totals.cells = st_report_new_cells(out);
+	out->totals.cells[2] = st_cell_i64(timeline->begin_ns);
+	out->totals.cells[3] = st_cell_i64(timeline->end_ns);
+	out->totals.cells[4] = st_cell_u64(busy_ns);
+	out->totals.cells[6] = st_cell_u64(count);
+}
+
 static enum st_status fill(const struct st_result *result, const struct st_report_options *options,
 			   const struct st_dataset *dataset, struct st_report *out,
 			   struct st_error *err)
@@ -98,7 +152,6 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	struct st_selection selection;
 	struct st_timeline timeline;
 	struct st_timeline_bin *bins;
-	uint64_t busy_ns = 0, count = 0;
 	enum st_status status = st_selection_init(&selection, dataset, &options->question, err);
 
 	if (status)
@@ -109,23 +162,11 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	}
 	timeline.bin_count = options->bin_count ? options->bin_count : BINS_DEFAULT;
 	set_range(&timeline, result, &options->question);
-	bins = calloc(timeline.bin_count, sizeof(*bins));
-	for (uint32_t track = 0; bins && track < dataset->track_count; track++) {
-		if (dataset->tracks[track].begin == dataset->tracks[track].end)
-			continue;
-		st_timeline_fill(&timeline, track, bins);
-		add_track(out, &timeline, track, bins);
-		for (uint32_t i = 0; i < timeline.bin_count; i++) {
-			busy_ns += bins[i].busy_ns;
-			count += bins[i].count;
-		}
-	}
-	out->totals.cells = st_report_new_cells(out);
-	out->totals.cells[2] = st_cell_i64(timeline.begin_ns);
-	out->totals.cells[3] = st_cell_i64(timeline.end_ns);
-	out->totals.cells[4] = st_cell_u64(busy_ns);
-	out->totals.cells[6] = st_cell_u64(count);
-	if (!bins)
+	bins = calloc(timeline.bin_count, 2 * sizeof(*bins));
+	if (bins)
+		add_tracks(out, &timeline, options->question.limit, bins,
+			   bins + timeline.bin_count);
+	else
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the timeline");
 	free(bins);
 	st_timeline_fini(&timeline);

@@ -315,10 +315,12 @@ static enum st_status parse_option(struct st_args *args, int argc, char **argv, 
 enum st_status st_args_find_command(int argc, char **argv, unsigned int *command,
 				    struct st_error *err)
 {
+	int at;
+
 	*command = 0;
 	if (argc > 1 && !is_option(argv[1]))
 		return st_command_parse(argv[1], command, err);
-	for (int at = 1; at < argc && is_option(argv[at]); at++) {
+	for (at = 1; at < argc && is_option(argv[at]); at++) {
 		char name[NAME_MAX_BYTES * 2];
 		const char *value;
 		struct match match;
@@ -340,6 +342,12 @@ enum st_status st_args_find_command(int argc, char **argv, unsigned int *command
 			return ST_OK;
 		if (option->argument && !value)
 			at++;
+	}
+	if (at < argc && st_command_parse(argv[at], command, NULL) == ST_OK) {
+		*command = 0;
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "the command comes first: strata %s …, or strata -%s …",
+				    argv[at], argv[at]);
 	}
 	return st_error_set(
 		err, ST_EUSAGE, 0,

@@ -18,6 +18,9 @@
 #include "export/export.h"
 #include "store/result.h"
 
+/* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
+enum { TIMELINE_FRAME = 50, TIMELINE_BINS_MIN = 10, TIMELINE_BINS_MAX = 60 };
+
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMATS };
 
 struct request {
@@ -341,6 +344,19 @@ static enum st_status parse_output(const struct st_args *args, struct request *r
 	return ST_OK;
 }
 
+/* A timeline that nobody gave a number of bins takes as many as fit the line. */
+static void fit_timeline(struct request *request)
+{
+	unsigned int width = request->style.width;
+
+	if (strcmp(request->name, "timeline") != 0 || request->format != FORMAT_TEXT ||
+	    request->options.bin_count || !width || width >= TIMELINE_FRAME + TIMELINE_BINS_MAX)
+		return;
+	request->options.bin_count = width > TIMELINE_FRAME + TIMELINE_BINS_MIN
+					     ? width - TIMELINE_FRAME
+					     : TIMELINE_BINS_MIN;
+}
+
 static enum st_status parse_style(const struct st_args *args, struct request *request,
 				  struct st_error *err)
 {
@@ -351,11 +367,14 @@ static enum st_status parse_style(const struct st_args *args, struct request *re
 
 	request->style.colour = terminal && !getenv("NO_COLOR");
 	request->style.width = terminal ? st_console_width(STDOUT_FILENO) : 0;
-	if (!width)
-		return ST_OK;
-	status = st_value_count("report-width", width, 0, 100000, &columns, err);
-	request->style.width = (unsigned int)columns;
-	return status;
+	if (width) {
+		status = st_value_count("report-width", width, 0, 100000, &columns, err);
+		if (status)
+			return status;
+		request->style.width = (unsigned int)columns;
+	}
+	fit_timeline(request);
+	return ST_OK;
 }
 
 static enum st_status parse_request(const struct st_args *args, struct request *request,

@@ -77,8 +77,8 @@ enum st_status st_value_time_range(const char *option, const char *text, int64_t
 				    "seconds such as 2.3:5.4",
 				    option, text);
 	if (begin >= end)
-		return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' ends before it begins", option,
-				    text);
+		return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' does not end after it begins",
+				    option, text);
 	*begin_ns = (int64_t)llround(begin * 1e9);
 	*end_ns = (int64_t)llround(end * 1e9);
 	return ST_OK;

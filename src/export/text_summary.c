@@ -274,6 +274,26 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 	st_show_end_line(job->out);
 }
 
+/* What the figures below are of, when that is not the whole run. */
+static void add_scope(struct st_text_job *job)
+{
+	uint32_t count = section_count(job, "only");
+	struct st_flow flow;
+
+	if (!count)
+		return;
+	begin_flow(job, &flow, "only");
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_buf piece;
+
+		st_buf_init(&piece, 1 << 16);
+		st_show_cell(&piece, &section_row(job, "only", i)[ST_SUMMARY_VALUE], "",
+			     line_width(job) - MARGIN);
+		st_flow_piece(&flow, ", ", &piece);
+	}
+	st_show_end_line(job->out);
+}
+
 static void add_steps(struct st_text_job *job)
 {
 	const struct st_cell *step = section_row(job, "step", 0);
@@ -453,6 +473,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_head(job);
 	add_source(job);
 	add_cost(job);
+	add_scope(job);
 	add_steps(job);
 	add_tasks(job, room);
 	if (section_count(job, "process") > 1)

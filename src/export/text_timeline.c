@@ -25,6 +25,7 @@ struct strips {
 	uint32_t bin_count;
 	struct legend letters[LETTERS];
 	unsigned int letter_count;
+	bool has_star; /* some bin belongs to none of the letters */
 };
 
 static bool equal(struct st_text a, struct st_text b)
@@ -113,8 +114,10 @@ static uint32_t add_strip(struct strips *strips, uint32_t first, char *strip)
 		int64_t bin = (int64_t)((__int128)(middle_ns - strips->begin_ns) *
 					strips->bin_count / (strips->end_ns - strips->begin_ns));
 
-		if (bin >= 0 && bin < strips->bin_count)
+		if (bin >= 0 && bin < strips->bin_count) {
 			strip[bin] = letter_of(strips, cells);
+			strips->has_star |= strip[bin] == '*';
+		}
 		busy_ns += cells[BUSY_NS].as.u64;
 		count += cells[COUNT].as.u64;
 	}
@@ -136,7 +139,7 @@ static void add_legend(struct strips *strips)
 
 	st_buf_append_text(
 		out, "\nCapital: busy for half of the bin or more; small: less; '.': no task");
-	st_buf_append_text(out, strips->letter_count == LETTERS ? "; '*': other types\n" : "\n");
+	st_buf_append_text(out, strips->has_star ? "; '*': other types\n" : "\n");
 	for (unsigned int i = 0; i < strips->letter_count; i++) {
 		st_buf_printf(out, "  %c  ", 'A' + (int)i);
 		st_show_text(out, strips->letters[i].type, 80);

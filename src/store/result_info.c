@@ -4,6 +4,7 @@
 // is said and passed over.
 #include "store/result_info.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,27 @@ static void read_problems(json_object *root, struct st_model *model)
 		st_notes_add(&model->notes, "%s", problem);
 }
 
+/* Losses that no record of the trace can tell, because nothing of these processes is in it. */
+static void read_process_losses(json_object *root, struct st_model *model)
+{
+	json_object *loss;
+	uint64_t refused, unseen;
+
+	if (!json_object_object_get_ex(root, "loss", &loss))
+		return;
+	refused = get_number(loss, "processes_refused");
+	unseen = get_number(loss, "family_events_lost");
+	if (refused)
+		st_notes_add(&model->notes,
+			     "%" PRIu64 " processes over the limit were not recorded", refused);
+	if (unseen)
+		st_notes_add(&model->notes,
+			     "%" PRIu64
+			     " forks, execs or exits were missed: programs that were not "
+			     "entered may be missing from the list",
+			     unseen);
+}
+
 /* The last component of the path, without slashes at its end. */
 static const char *name_of(const char *path, struct st_model *model)
 {
@@ -230,6 +252,7 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 				      err);
 		read_numbers(info, more, root);
 		read_problems(root, model);
+		read_process_losses(root, model);
 		if (strcmp(info->state, "finished") == 0)
 			more->writing = ST_WRITING_CLOSED;
 		else if (strcmp(info->state, "running") == 0 && writer_is_alive(root))

@@ -241,6 +241,10 @@ static void check_two_levels(struct st_result *fake, enum st_grouping outer, enu
 		question.time_begin_ns = range->begin;
 		question.time_end_ns = range->end;
 	}
+	if (outer == inner) {
+		assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_EUSAGE);
+		return;
+	}
 	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
 	brute_force(fake, window, in_group, &(struct group){NULL, NULL}, expected);
 	check_values(answer.total.values, expected);

@@ -124,9 +124,11 @@ static void try_report(const struct st_result *fake, const char *name,
 static void test_reports(void **state)
 {
 	struct st_result *fake = nasty_create();
-	const struct st_report_options options = {.bin_count = 10};
+	struct st_report_options options = {.bin_count = 10, .question.limit = 1};
 
 	(void)state;
+	try_report(fake, "timeline", &options);
+	options = (struct st_report_options){0};
 	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
 		try_report(fake, kind->name, &options);
 	fake_destroy(fake);

@@ -529,6 +529,61 @@ static void test_commands_keep_the_programs_name(void **state)
 	st_buf_fini(&out);
 }
 
+static void test_options_without_effect_are_refused(void **state)
+{
+	static const struct st_filter filter = {ST_BY_PROCESS, false, "*"};
+	static const struct {
+		const char *report, *option;
+		struct st_report_options options;
+	} cases[] = {
+		{"summary", "-group-by", {.question = {.grouping_count = 1}}},
+		{"summary", "-sort-asc", {.question = {.sort_count = 1, .sort_ascending = true}}},
+		{"timeline", "-sort-desc", {.question = {.sort_count = 1}}},
+		{"tasks", "-report-knob bin-count", {.bin_count = 2}},
+		{"info", "-limit", {.question = {.limit = 1}}},
+		{"info", "-time-filter", {.question = {.has_time_range = true, .time_end_ns = 1}}},
+		{"info", "-filter", {.question = {.filters = &filter, .filter_count = 1}}},
+	};
+	struct st_result *fake = nasty_create();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct st_report report;
+		struct st_error err;
+
+		assert_int_equal(
+			st_report_build(fake, cases[i].report, &cases[i].options, &report, &err),
+			ST_EUSAGE);
+		assert_non_null(strstr(err.text, cases[i].report));
+		assert_non_null(strstr(err.text, cases[i].option));
+	}
+	fake_destroy(fake);
+}
+
+static void test_summary_says_what_it_is_of(void **state)
+{
+	static const struct st_filter filter = {ST_BY_TASK_DOMAIN, true, "no such domain"};
+	struct st_report_options options = {.question = {.filters = &filter,
+							 .filter_count = 1,
+							 .has_time_range = true,
+							 .time_begin_ns = 1000,
+							 .time_end_ns = 5000}};
+	struct st_result *fake = nasty_create();
+	char *text = render(fake, "summary", &options, TEXT);
+
+	(void)state;
+	assert_non_null(strstr(text, "only    task-domain!=no such domain, from 0.000001 s"));
+	assert_null(strstr(text, "STEP"));
+	free(text);
+	options.question.time_begin_ns = INT64_MAX / 4;
+	options.question.time_end_ns = INT64_MAX / 2;
+	text = render(fake, "summary", &options, TEXT);
+	assert_non_null(strstr(text, "No tasks match."));
+	assert_null(strstr(text, "TASKS"));
+	free(text);
+	fake_destroy(fake);
+}
+
 static void test_unknown_report_offers_near_names(void **state)
 {
 	struct st_result *fake = fake_create();
@@ -557,6 +612,8 @@ int main(void)
 		cmocka_unit_test(test_width_cuts_names_only),
 		cmocka_unit_test(test_summary_keeps_to_the_width),
 		cmocka_unit_test(test_commands_keep_the_programs_name),
+		cmocka_unit_test(test_options_without_effect_are_refused),
+		cmocka_unit_test(test_summary_says_what_it_is_of),
 		cmocka_unit_test(test_unknown_report_offers_near_names),
 	};
 
