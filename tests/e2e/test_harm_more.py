@@ -39,6 +39,14 @@ def test_records_below_a_file_size_limit(strata, programs):
     assert strata.counts(done.result) == {"limited": 10}
 
 
+def test_memory_that_is_locked(strata, programs):
+    done = assert_untouched(strata, [programs / "harm_cases", "locked-memory"])
+    if done.stdout == b"no right to lock\n":
+        pytest.skip("no right to lock memory")
+    assert done.stdout == b"little\n"
+    assert strata.counts(done.result) == {"locked": 10}
+
+
 def test_more_processes_than_descriptors(strata, programs):
     """strata lifts its own limit to serve them all; the program keeps the one it was given."""
     script = 'ulimit -Sn 64; "$@"'

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,7 +21,13 @@
 
 #include "itt_static_part.h"
 
-enum { MANY_VARIABLES = 5000, MANY_THREADS = 70, MANY_CHILDREN = 100, FILTER_MAX = 32 };
+enum {
+	MANY_VARIABLES = 5000,
+	MANY_THREADS = 70,
+	MANY_CHILDREN = 100,
+	FILTER_MAX = 32,
+	MANY_KIB = 8192
+};
 
 extern char **environ;
 
@@ -70,6 +77,32 @@ static int limit_files_a_little(void)
 static int limit_descriptors(void)
 {
 	return limit(RLIMIT_NOFILE, 3);
+}
+
+static long status_kib(const char *name)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	long value = -1;
+	char line[128];
+
+	while (file && value < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			value = strtol(line + strlen(name), NULL, 10);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* A real-time program locks all its memory, also what is mapped later: that must stay little. */
+static int locked_memory(void)
+{
+	long before;
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		return say("no right to lock\n");
+	before = status_kib("VmRSS:");
+	record("locked");
+	return say(status_kib("VmRSS:") - before < MANY_KIB ? "little\n" : "much\n");
 }
 
 /* All of them alive at the same time: none leaves before the last has recorded. */
@@ -265,6 +298,7 @@ static const struct {
 	{"limit-files", limit_files},
 	{"limit-files-a-little", limit_files_a_little},
 	{"limit-descriptors", limit_descriptors},
+	{"locked-memory", locked_memory},
 	{"many-children", many_children},
 	{"filter-first", filter_first},
 	{"filter-later", filter_later},

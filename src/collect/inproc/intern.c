@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/rt/syscall.h"
 #include "collect/inproc/state.h"
 
 enum {
@@ -57,13 +56,9 @@ static void put_in(struct st_table *table, uint64_t hash, struct st_node *node)
 
 static void *map_memory(size_t size_bytes)
 {
-	long at;
-
-	if (st_passive())
-		return NULL;
-	at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return st_syscall_failed(at) ? NULL : (void *)at;
+	return st_passive()
+		       ? NULL
+		       : st_map_lazily(size_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
 /* A table with room for one more, at most half full. */

@@ -78,16 +78,16 @@ static int make_memfd(size_t size_bytes)
 /* Maps so that a forked child has no part of it: its writes would end up among the parent's. */
 static void *map_segment(int fd, size_t size_bytes)
 {
-	long at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *at = st_map_lazily(size_bytes, MAP_SHARED, fd);
 
-	if (st_syscall_failed(at))
+	if (!at)
 		return NULL;
 	if (st_syscall(SYS_madvise, at, size_bytes, MADV_DONTFORK)) {
 		st_syscall(SYS_munmap, at, size_bytes);
 		return NULL;
 	}
 	st_syscall(SYS_madvise, at, size_bytes, MADV_DONTDUMP);
-	return (void *)at;
+	return at;
 }
 
 /* Abstract names have no permissions: whoever bound ours must be root or ourselves. */

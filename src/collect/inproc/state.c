@@ -40,6 +40,21 @@ void *st_map_wiped(size_t size_bytes)
 	return (void *)at;
 }
 
+/* After mlockall(MCL_FUTURE) the kernel fills a new mapping before mmap returns: 100 MiB that nobody asked
+ * for. It cannot fill what cannot be accessed. */
+void *st_map_lazily(size_t size_bytes, int flags, int fd)
+{
+	long at = st_syscall(SYS_mmap, 0, size_bytes, PROT_NONE, flags, fd, 0);
+
+	if (st_syscall_failed(at))
+		return NULL;
+	st_syscall(SYS_munlock, at, size_bytes);
+	if (!st_syscall(SYS_mprotect, at, size_bytes, PROT_READ | PROT_WRITE))
+		return (void *)at;
+	st_syscall(SYS_munmap, at, size_bytes);
+	return NULL;
+}
+
 static bool try_lock(void)
 {
 	uint32_t expected = 0;

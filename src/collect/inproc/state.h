@@ -160,6 +160,10 @@ static inline uint64_t st_ticks(void)
 bool st_process_lock(void);
 void st_process_unlock(void);
 
+/* Memory whose pages come one by one as they are touched, even in a program that locks all its memory;
+ * NULL when there is none. `flags` and `fd` as for mmap. */
+void *st_map_lazily(size_t size_bytes, int flags, int fd);
+
 /* sandbox.c: whether the program, or an ancestor it was forked from, may have locked itself up. */
 void st_sandbox_init(void);
 bool st_sandboxed(void);
