@@ -56,6 +56,8 @@ const char *st_words_not_entered(enum st_not_entered reason)
 		return "its environment was emptied";
 	case ST_NOT_ENTERED_LAYOUT:
 		return "collector of another build";
+	case ST_NOT_ENTERED_SANITIZER:
+		return "its sanitizer admits no other library";
 	default:
 		return "reason unknown";
 	}

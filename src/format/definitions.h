@@ -57,6 +57,7 @@ enum st_not_entered {
 	ST_NOT_ENTERED_ENVIRONMENT = 5, /* its environment had been emptied */
 	ST_NOT_ENTERED_LAYOUT = 6,	/* a collector of another build said hello */
 	ST_NOT_ENTERED_UNKNOWN = 7,
+	ST_NOT_ENTERED_SANITIZER = 8, /* its sanitizer must be the first library */
 };
 
 /* Writing: begin, fields with st_buf_append_*, end. */

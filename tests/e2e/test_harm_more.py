@@ -51,7 +51,9 @@ def test_more_processes_than_descriptors(strata, programs):
     """strata lifts its own limit to serve them all; the program keeps the one it was given."""
     script = 'ulimit -Sn 64; "$@"'
     command = ["bash", "-c", 'ulimit -Sn; "$0" many-children', programs / "harm_cases"]
-    done = strata.run(["bash", "-c", script, "bash", strata.binary, "-collect", "tasks", *QUIET, "-r", "many", *command])
+    done = strata.run(
+        ["bash", "-c", script, "bash", strata.binary, "-collect", "tasks", *QUIET, "-r", "many", *command]
+    )
     assert (done.status, done.out, done.err) == (0, "64\nalive\n", "")
     assert strata.counts(strata.folder / "many") == {"child": 10 * 100}
 
@@ -186,6 +188,16 @@ def test_address_sanitizer(strata, asan, how):
     done = assert_untouched(strata, command)
     assert done.stdout.startswith(b"sane\n")
     assert strata.counts(done.result) == {"sane": 2 if how == "itself" else 1}
+
+
+def test_sanitized_program_that_records_nothing_is_named(strata, tmp_path):
+    source, binary = tmp_path / "plain.c", tmp_path / "plain"
+    source.write_text("int main(void) { return 4; }\n")
+    made = subprocess.run(["gcc", "-fsanitize=address", "-o", binary, source], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("no address sanitizer")
+    done = assert_untouched(strata, in_shell([binary]))
+    assert "sanitizer" in strata("report", "summary", "-r", done.result).out
 
 
 def test_address_sanitizer_preloaded_behind_us(strata, programs):

@@ -180,7 +180,8 @@ static enum st_not_entered reason_for(const struct st_family *family,
 	case ST_ELF_OTHER_CLASS:
 		return ST_NOT_ENTERED_OTHER_CLASS;
 	case ST_ELF_NATIVE:
-		return ST_NOT_ENTERED_ENVIRONMENT;
+		return st_elf_is_sanitized(member->now.executable) ? ST_NOT_ENTERED_SANITIZER
+								   : ST_NOT_ENTERED_ENVIRONMENT;
 	default:
 		return ST_NOT_ENTERED_UNKNOWN;
 	}
