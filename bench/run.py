@@ -81,9 +81,11 @@ def number(value):
     return f"{value:.3g}"
 
 
-def show(rows, missing):
-    header = ("what", "ours", "beside it", "ratio", "spread", "limit", "")
-    lines = [header]
+HEADER = ("what", "ours", "beside it", "ratio", "spread", "limit", "")
+
+
+def table(rows):
+    lines = [HEADER]
     for row in rows:
         ours = f"{number(statistics.median(row.ours))} {row.unit}".strip()
         other = row.other if isinstance(row.other, list) else [row.other]
@@ -93,13 +95,40 @@ def show(rows, missing):
         limit = f"{sign} {number(row.limit)}" if row.limit is not None else ""
         verdict = {True: "holds", False: "MISSED", None: ""}[row.holds]
         lines.append((row.what, ours, beside, number(row.ratio), spread, limit, verdict))
-    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    return lines
+
+
+def show(rows, missing):
+    lines = table(rows)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
     for index, line in enumerate(lines):
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
         if index == 0:
             print("  ".join("-" * width for width in widths))
     for text in missing:
         print(f"left out: {text}")
+
+
+MARKDOWN_HEAD = """# Measurements
+
+What `make bench` printed last, written by it (`make bench BENCH_ARGS="--markdown docs/measurements.md"`). Each row is
+ours beside a limit or a peer, both measured in the same run; *ratio* is the median of the rounds, *spread* the smallest
+and largest of them. The machines this is run on are shared virtual machines: trust ratios, not absolute figures.
+
+"""
+
+
+def write_markdown(path, rows, missing, machine, date):
+    text = MARKDOWN_HEAD
+    text += f"{date}, {machine['cpu']}, {machine['cores']} cores, {machine['machine']}, Linux {machine['kernel']}\n\n"
+    lines = table(rows)
+    for index, line in enumerate(lines):
+        text += "| " + " | ".join(line) + " |\n"
+        if index == 0:
+            text += "|" + "---|" * len(line) + "\n"
+    for item in missing:
+        text += f"\nLeft out: {item}.\n"
+    pathlib.Path(path).write_text(text)
 
 
 class Bench:
@@ -154,20 +183,46 @@ class Bench:
         dropped = sum(r["dropped"] for r in rounds)
         if dropped:
             self.missing.append(f"nothing, but micro_pair dropped {dropped} records: its figures flatter")
-        self.rows.append(Row("begin+end pair, recorded, 1 thread", "ns", one,
-                             [r["one_thread"]["two_reads_ns"] for r in rounds], "two clock reads", 2.0))
-        self.rows.append(Row("the same, 2 threads, per thread", "ns", [r["two_threads"]["pair_ns"] for r in rounds],
-                             one, "1 thread", 1.15))
-        self.rows.append(Row("the same, L2-cold", "ticks", [r["l2_cold"]["pair_ticks"] for r in rounds],
-                             [r["l2_cold"]["two_reads_ticks"] for r in rounds], "two clock reads, as cold"))
+        self.rows.append(
+            Row(
+                "begin+end pair, recorded, 1 thread",
+                "ns",
+                one,
+                [r["one_thread"]["two_reads_ns"] for r in rounds],
+                "two clock reads",
+                2.0,
+            )
+        )
+        self.rows.append(
+            Row(
+                "the same, 2 threads, per thread",
+                "ns",
+                [r["two_threads"]["pair_ns"] for r in rounds],
+                one,
+                "1 thread",
+                1.15,
+            )
+        )
+        self.rows.append(
+            Row(
+                "the same, L2-cold",
+                "ticks",
+                [r["l2_cold"]["pair_ticks"] for r in rounds],
+                [r["l2_cold"]["two_reads_ticks"] for r in rounds],
+                "two clock reads, as cold",
+            )
+        )
 
     def lookup_cost(self):
         rounds = [self.micro("micro_lookup") for _ in range(self.rounds)]
         self.raw["micro_lookup"] = rounds
         one = [r["one_thread"]["ns"] for r in rounds]
         self.rows.append(Row("string handle look-up, 1,000 names", "ns", one, 15.0, "budget", 1.0))
-        self.rows.append(Row("the same, 2 threads, per thread", "ns", [r["two_threads"]["ns"] for r in rounds],
-                             one, "1 thread", 1.15))
+        self.rows.append(
+            Row(
+                "the same, 2 threads, per thread", "ns", [r["two_threads"]["ns"] for r in rounds], one, "1 thread", 1.15
+            )
+        )
 
     def reference_collector(self):
         library = os.environ.get("ITT_REFERENCE_COLLECTOR")
@@ -185,43 +240,129 @@ class Bench:
     def torch_bytes(self):
         script = HERE / "torch_ops.py"
         ours, kineto, slowdown = [], [], []
-        for index in range(min(self.rounds, 3)):
+        for index in range(self.rounds):
             trace = self.scratch / f"kineto{index}.json"
             profiled = json.loads(self.run([self.python, script, "--profiler", trace]).stdout.splitlines()[-1])
             kineto.append(trace.stat().st_size / profiled["events"])
             trace.unlink()
             plain = json.loads(self.run([self.python, script]).stdout.splitlines()[-1])
+            silent = json.loads(self.run([self.python, script, "--itt"]).stdout.splitlines()[-1])
             result = self.scratch / f"torch{index}"
-            done = self.run([self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-r", result, "--",
-                             self.python, script, "--itt"])
+            done = self.run(
+                [
+                    self.strata,
+                    "-collect",
+                    "tasks",
+                    "-quiet",
+                    "-no-summary",
+                    "-r",
+                    result,
+                    "--",
+                    self.python,
+                    script,
+                    "--itt",
+                ]
+            )
             with_us = json.loads(done.stdout.splitlines()[-1])
             pairs = self.report(result, "tasks")["totals"]["count"]
             files = [f for f in result.iterdir() if f.name.endswith(".strata") and f.name != "index.strata"]
             ours.append(sum(f.stat().st_size for f in files) / pairs)
-            slowdown.append((with_us["step_ms"], plain["step_ms"], profiled["step_ms"]))
+            slowdown.append([run["step_ms"] for run in (with_us, plain, profiled, silent)])
         self.raw["torch"] = {"bytes_per_pair": ours, "kineto_bytes_per_event": kineto, "step_ms": slowdown}
         self.rows.append(Row("bytes on disk per pair, PyTorch run", "B", ours, 8.0, "budget", 1.0))
         self.rows.append(Row("bytes per operator, PyTorch run", "B", ours, kineto, "torch.profiler's JSON", 1.0))
-        self.rows.append(Row("PyTorch step, recorded under emit_itt", "ms", [s[0] for s in slowdown],
-                             [s[2] for s in slowdown], "torch.profiler recording"))
-        self.rows.append(Row("PyTorch step, recorded under emit_itt", "ms", [s[0] for s in slowdown],
-                             [s[1] for s in slowdown], "plain"))
+        self.rows.append(
+            Row(
+                "PyTorch step, recorded under emit_itt",
+                "ms",
+                [s[0] for s in slowdown],
+                [s[3] for s in slowdown],
+                "emit_itt, nobody recording",
+            )
+        )
+        self.rows.append(
+            Row(
+                "PyTorch step, recorded under emit_itt",
+                "ms",
+                [s[0] for s in slowdown],
+                [s[2] for s in slowdown],
+                "torch.profiler recording",
+            )
+        )
+        self.rows.append(
+            Row(
+                "PyTorch step, recorded under emit_itt",
+                "ms",
+                [s[0] for s in slowdown],
+                [s[1] for s in slowdown],
+                "plain",
+            )
+        )
 
     def flood(self):
         seconds = 10
-        lost_one, lost_two = [], []
+        lost_one, lost_two, lost_crowd = [], [], []
         for index in range(min(self.rounds, 3)):
-            one = self.collect(f"flood1_{index}", self.programs / "itt_target", "--threads", "1", "--rate", "1000000",
-                               "--seconds", seconds)
+            one = self.collect(
+                f"flood1_{index}",
+                self.programs / "itt_target",
+                "--threads",
+                "1",
+                "--rate",
+                "1000000",
+                "--seconds",
+                seconds,
+            )
             lost_one.append(self.loss(one))
-            two = self.collect(f"flood2_{index}", self.programs / "itt_target", "--threads", "2", "--rate", "1000000",
-                               "--seconds", seconds, "--busy-threads", os.cpu_count())
+            two = self.collect(
+                f"flood2_{index}",
+                self.programs / "itt_target",
+                "--threads",
+                "2",
+                "--rate",
+                "1000000",
+                "--seconds",
+                seconds,
+                "--spin",
+            )
             lost_two.append(self.loss(two))
-        self.raw["flood"] = {"one": lost_one, "two": lost_two}
-        self.rows.append(Row(f"dropped, 1 M pairs/s for {seconds} s", "of 1", [r for r, _, _ in lost_one], 1.0,
-                             "all of them", 0.0))
-        self.rows.append(Row("dropped, 2 × 1 M pairs/s, both cores busy", "of 1", [r for r, _, _ in lost_two], 1.0,
-                             "all of them", 0.001))
+            crowd = self.collect(
+                f"flood3_{index}",
+                self.programs / "itt_target",
+                "--threads",
+                "2",
+                "--rate",
+                "1000000",
+                "--seconds",
+                seconds,
+                "--busy-threads",
+                os.cpu_count(),
+            )
+            lost_crowd.append(self.loss(crowd))
+        self.raw["flood"] = {"one": lost_one, "two": lost_two, "crowd": lost_crowd}
+        self.rows.append(
+            Row(f"dropped, 1 M pairs/s for {seconds} s", "of 1", [r for r, _, _ in lost_one], 1.0, "all of them", 0.0)
+        )
+        self.rows.append(
+            Row(
+                "dropped, 2 x 1 M pairs/s, spinning between",
+                "of 1",
+                [r for r, _, _ in lost_two],
+                1.0,
+                "all of them",
+                0.001,
+            )
+        )
+        self.rows.append(
+            Row(
+                "dropped, 2 x 1 M pairs/s beside 2 busy threads",
+                "of 1",
+                [r for r, _, _ in lost_crowd],
+                1.0,
+                "all of them",
+                0.001,
+            )
+        )
 
     def loss(self, result):
         answer = self.report(result, "tasks")
@@ -256,8 +397,19 @@ class Bench:
             self.run(["true"])
             without.append((time.perf_counter() - start) * 1e3)
             start = time.perf_counter()
-            self.run([self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-r", self.scratch / f"t{index}",
-                      "--", "true"])
+            self.run(
+                [
+                    self.strata,
+                    "-collect",
+                    "tasks",
+                    "-quiet",
+                    "-no-summary",
+                    "-r",
+                    self.scratch / f"t{index}",
+                    "--",
+                    "true",
+                ]
+            )
             with_us.append((time.perf_counter() - start) * 1e3)
         added = [a - b for a, b in zip(with_us, without)]
         self.raw["launch_ms"] = {"with": with_us, "without": without}
@@ -278,6 +430,7 @@ def main():
     parser.add_argument("--python", default=ROOT / ".venv/bin/python", help="a Python that can import torch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", default=ROOT / "build/bench.json", help="where the raw figures go")
+    parser.add_argument("--markdown", help="write the table here too, as Markdown")
     parser.add_argument("--only", action="append", help="run only these rows (names of the methods)")
     args = parser.parse_args()
     bench = Bench(args.build, args.python, args.rounds)
@@ -291,9 +444,12 @@ def main():
     finally:
         shutil.rmtree(bench.scratch, ignore_errors=True)
     show(bench.rows, bench.missing)
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    if args.markdown:
+        write_markdown(args.markdown, bench.rows, bench.missing, bench.machine(), date[:10])
     document = {
         "schema": "strata.bench/1",
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "date": date,
         "machine": bench.machine(),
         "rows": [row.as_json() for row in bench.rows],
         "raw": bench.raw,
