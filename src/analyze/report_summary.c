@@ -12,6 +12,7 @@
 #include "analyze/steps.h"
 #include "analyze/words.h"
 #include "base/buf.h"
+#include "base/quote.h"
 #include "store/result.h"
 
 enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16 };
@@ -313,8 +314,12 @@ static void add_quality(struct st_report *report, const struct st_result *result
 
 static void add_advice(struct st_report *report, const struct st_result *result)
 {
-	const char *name = st_result_info(result)->path;
-	struct st_arena *arena = st_report_arena(report);
+	static const struct {
+		const char *before, *after;
+	} commands[] = {{"strata report top-down -r ", ""},
+			{"strata report timeline -r ", ""},
+			{"strata export chrome -r ", " -o trace.json"}};
+	struct st_buf command;
 
 	if (!st_result_slices(result)->count) {
 		add_text(
@@ -329,13 +334,18 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 		add_text(report, "empty", "",
 			 "Start the program with strata: a torch imported before strata was there "
 			 "stays silent.");
-	} else {
-		add_text(report, "next", "",
-			 st_arena_printf(arena, "strata report top-down -r %s", name));
-		add_text(report, "next", "",
-			 st_arena_printf(arena, "strata report timeline -r %s", name));
-		add_text(report, "next", "",
-			 st_arena_printf(arena, "strata export chrome -r %s -o trace.json", name));
+		return;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		st_buf_init(&command, 1 << 16);
+		st_buf_append_text(&command, commands[i].before);
+		st_quote_word(&command, st_result_info(result)->path);
+		st_buf_append_text(&command, commands[i].after);
+		if (command.failed)
+			((struct st_report_memory *)report->memory)->failed = true;
+		add(report, "next", "")[ST_SUMMARY_VALUE] =
+			copied(report, (struct st_text){(char *)command.data, command.size_bytes});
+		st_buf_fini(&command);
 	}
 }
 

@@ -12,6 +12,7 @@
 
 #include "analyze/report.h"
 #include "base/buf.h"
+#include "base/quote.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/locate.h"

@@ -334,6 +334,8 @@ static enum st_status parse_output(const struct st_args *args, struct request *r
 	const char *suffix = "";
 	size_t size;
 
+	if (slash && !slash[1])
+		return st_error_set(err, ST_EUSAGE, 0, "-report-output: %.200s is a folder", given);
 	if (given && strcmp(given, "-") != 0 && !strchr(slash ? slash : given, '.'))
 		suffix = format_suffixes[request->format];
 	size = strlen(path) + strlen(suffix) + 1;
@@ -357,6 +359,13 @@ static void fit_timeline(struct request *request)
 					     : TIMELINE_BINS_MIN;
 }
 
+static bool wants_colour(void)
+{
+	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(refused && *refused) && term && strcmp(term, "dumb") != 0;
+}
+
 static enum st_status parse_style(const struct st_args *args, struct request *request,
 				  struct st_error *err)
 {
@@ -365,7 +374,7 @@ static enum st_status parse_style(const struct st_args *args, struct request *re
 	uint64_t columns = 0;
 	enum st_status status;
 
-	request->style.colour = terminal && !getenv("NO_COLOR");
+	request->style.colour = terminal && wants_colour();
 	request->style.width = terminal ? st_console_width(STDOUT_FILENO) : 0;
 	if (width) {
 		status = st_value_count("report-width", width, 0, 100000, &columns, err);

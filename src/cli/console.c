@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages, progress, quoting. Each message is one write, so that lines of ours and lines of the
+ * Messages and progress. Each message is one write, so that lines of ours and lines of the
  * program do not mix in the middle.
  */
 #include "cli/console.h"
@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/rt/clock.h"
 #include "cli/command.h"
 
@@ -128,32 +127,4 @@ void st_progress_fini(struct st_progress *progress)
 	if (progress->shown)
 		write_all("\r\033[K", 4);
 	progress->shown = false;
-}
-
-static bool is_plain(const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "@%+=:,./_-";
-
-	return text[0] && strspn(text, plain) == strlen(text);
-}
-
-void st_quote_command(struct st_buf *out, int argc, char *const *argv)
-{
-	for (int i = 0; i < argc; i++) {
-		if (i)
-			st_buf_append_u8(out, ' ');
-		if (is_plain(argv[i])) {
-			st_buf_append_text(out, argv[i]);
-			continue;
-		}
-		st_buf_append_u8(out, '\'');
-		for (const char *at = argv[i]; *at; at++) {
-			if (*at == '\'')
-				st_buf_append_text(out, "'\\''");
-			else
-				st_buf_append_u8(out, (uint8_t)*at);
-		}
-		st_buf_append_u8(out, '\'');
-	}
 }

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 
-struct st_buf;
 
 /* Fills closed descriptors 0 to 2 with ones that refuse use and vanish at exec: no file of ours may
  * ever become somebody's standard output. To be called first. */
@@ -36,8 +35,5 @@ struct st_progress {
 void st_progress_init(struct st_progress *progress, bool quiet);
 void st_progress_show(void *progress, double fraction, const char *what);
 void st_progress_fini(struct st_progress *progress);
-
-/* argv as one line for a shell. */
-void st_quote_command(struct st_buf *out, int argc, char *const *argv);
 
 #endif

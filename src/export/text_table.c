@@ -2,7 +2,7 @@
 //
 // A table: text to the left, numbers to the right, two spaces between columns. The levels of a grouping
 // share the first column, indented. Columns in which no row has anything are left out. When the line
-// is too long for the terminal, the widest texts are cut.
+// is too long for the terminal, the widest texts are cut and the last columns are left out by name.
 #include "export/text.h"
 
 #include <stdlib.h>
@@ -10,8 +10,18 @@
 
 #include "base/buf.h"
 #include "export/show.h"
+#include "export/text_flow.h"
 
-enum { COLUMNS_MAX = 48, TEXT_MAX = 100, TEXT_MIN = 12, INDENT_MAX = 80 };
+enum {
+	COLUMNS_MAX = 48,
+	TEXT_MAX = 100,
+	TEXT_MIN = 12,
+	TEXT_GOOD = 16,
+	COLUMNS_MIN = 3,
+	INDENT_MAX = 80
+};
+
+static const char left_out_words[] = "left out, -report-width 0 shows all";
 
 struct table_column {
 	uint32_t from, count; /* report columns: several for the levels of a grouping */
@@ -25,6 +35,7 @@ struct table {
 	struct st_text_job *job;
 	struct table_column columns[COLUMNS_MAX];
 	uint32_t column_count;
+	uint32_t left_out; /* columns behind these that found no room */
 	uint32_t *order;
 };
 
@@ -141,9 +152,28 @@ static unsigned int line_width(const struct table *table)
 	return width;
 }
 
+/* The line when texts are cut as far as they can still be told apart. */
+static unsigned int least_width(const struct table *table)
+{
+	unsigned int width = line_width(table);
+
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		const struct table_column *column = &table->columns[i];
+
+		if (column->is_text && column->width > TEXT_GOOD)
+			width -= column->width - TEXT_GOOD;
+	}
+	return width;
+}
+
 static void fit(struct table *table)
 {
 	unsigned int limit = table->job->style->width;
+
+	while (limit && table->column_count > COLUMNS_MIN && least_width(table) > limit) {
+		table->column_count--;
+		table->left_out++;
+	}
 
 	while (limit && line_width(table) > limit) {
 		struct table_column *widest = NULL;
@@ -241,6 +271,28 @@ static void add_total(struct table *table)
 	report->totals.cells[0] = held;
 }
 
+static void add_left_out(struct table *table)
+{
+	struct st_buf *out = table->job->out;
+	struct st_flow flow;
+
+	if (!table->left_out)
+		return;
+	st_buf_append_text(out, "\nnote  ");
+	st_flow_init(&flow, out, table->job->style->width, 6);
+	for (uint32_t i = 0; i < table->left_out; i++) {
+		const char *title = table->columns[table->column_count + i].title;
+		struct st_buf piece;
+
+		st_buf_init(&piece, 4096);
+		st_buf_append_text(&piece, title);
+		st_buf_append_text(&piece, i + 1 < table->left_out ? "," : ":");
+		st_flow_piece(&flow, " ", &piece);
+	}
+	st_flow_words(&flow, (struct st_text){left_out_words, strlen(left_out_words)}, 0);
+	st_show_end_line(out);
+}
+
 enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 {
 	struct table table = {.job = job};
@@ -262,6 +314,7 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 		status = st_text_spill(job, err);
 	}
 	add_total(&table);
+	add_left_out(&table);
 	free(table.order);
 	return status;
 }

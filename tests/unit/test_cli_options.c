@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/quote.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/options.h"

@@ -529,6 +529,39 @@ static void test_commands_keep_the_programs_name(void **state)
 	st_buf_fini(&out);
 }
 
+static void test_narrow_tables_name_what_they_leave_out(void **state)
+{
+	struct st_result *fake = nasty_create();
+	char *text;
+
+	(void)state;
+	text_width = 80;
+	text = render(fake, "tasks", NULL, TEXT);
+	text_width = 0;
+	assert_null(strstr(text, "Maximum  "));
+	assert_non_null(strstr(text, "P99, Maximum: left out"));
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		assert_true(end - line <= 100); /* bytes: some are no columns */
+	free(text);
+	text = render(fake, "tasks", NULL, TEXT);
+	assert_null(strstr(text, "left out, -report-width"));
+	free(text);
+	fake_destroy(fake);
+}
+
+static void test_next_commands_can_be_copied(void **state)
+{
+	struct st_result *fake = nasty_create();
+	char *text;
+
+	(void)state;
+	fake->info.path = "it's a result";
+	text = render(fake, "summary", NULL, TEXT);
+	assert_non_null(strstr(text, "strata report top-down -r 'it'\\''s a result'"));
+	free(text);
+	fake_destroy(fake);
+}
+
 static void test_options_without_effect_are_refused(void **state)
 {
 	static const struct st_filter filter = {ST_BY_PROCESS, false, "*"};
@@ -612,6 +645,8 @@ int main(void)
 		cmocka_unit_test(test_width_cuts_names_only),
 		cmocka_unit_test(test_summary_keeps_to_the_width),
 		cmocka_unit_test(test_commands_keep_the_programs_name),
+		cmocka_unit_test(test_narrow_tables_name_what_they_leave_out),
+		cmocka_unit_test(test_next_commands_can_be_copied),
 		cmocka_unit_test(test_options_without_effect_are_refused),
 		cmocka_unit_test(test_summary_says_what_it_is_of),
 		cmocka_unit_test(test_unknown_report_offers_near_names),
