@@ -27,7 +27,7 @@
 enum {
 	ST_SHM_HEADER_BYTES = 64 << 10,
 	ST_SHM_DEFINITIONS_BYTES = 1 << 20,
-	ST_SHM_SLOTS = 64,	     /* per segment; 8 when RLIMIT_AS refuses the full size */
+	ST_SHM_SLOTS = 64,	     /* per segment; fewer under RLIMIT_AS or RLIMIT_FSIZE */
 	ST_SHM_SEGMENTS_MAX = 256,   /* 16,384 live threads; more are counted in lost_no_slot */
 	ST_SHM_RING_BYTES = 1 << 20, /* slice ring; knob ring-size, 64 KiB … 4 MiB */
 	ST_SHM_HANDLER_RING_BYTES = 256 << 10,

@@ -39,6 +39,13 @@ def test_records_below_a_file_size_limit(strata, programs):
     assert strata.counts(done.result) == {"limited": 10}
 
 
+def test_records_in_a_small_address_space(strata, programs):
+    """`ulimit -v` counts what is merely mapped: we take a small share of it."""
+    done = assert_untouched(strata, [programs / "harm_cases", "limit-address-space"])
+    assert done.stdout == b"alive\n"
+    assert strata.counts(done.result) == {"limited": 10}
+
+
 def test_memory_that_is_locked(strata, programs):
     done = assert_untouched(strata, [programs / "harm_cases", "locked-memory"])
     if done.stdout == b"no right to lock\n":

@@ -512,7 +512,8 @@ static void test_little_memory(void **state)
 	(void)state;
 	server_run(&server, NULL, little_memory);
 	assert_int_equal(server_count(&server, EVENT_BEGIN, "squeezed"), 1);
-	assert_int_equal(server.processes[0].header->slot_count, 8);
+	/* A sixteenth of it is ours. */
+	assert_in_range(server.processes[0].header->slot_count, 1, 8);
 }
 
 __attribute__((destructor)) static void at_the_end(void)

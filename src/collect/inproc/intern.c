@@ -15,7 +15,7 @@
 
 enum {
 	ARENA_BYTES = 16 << 20,
-	ARENA_STRINGS_BYTES = 15 << 20, /* the rest is for domains and families */
+	ARENA_OTHERS_PART = 16, /* one of 16 bytes is kept for domains and families */
 	FIRST_SLOTS = 4096,
 	FAMILY_TEXT_MAX = 255,
 };
@@ -27,7 +27,7 @@ struct st_index st_indexes[ST_INDEX_KINDS] = {
 };
 
 static char *arena;
-static size_t arena_used;
+static size_t arena_used, arena_bytes;
 
 /* One byte of text and its NUL do not fit a flexible member of a static object portably. */
 static char any_text[] = "*";
@@ -88,14 +88,23 @@ static struct st_table *grow(struct st_index *index)
 	return table;
 }
 
+static void make_arena(void)
+{
+	size_t share = st_passive() ? 0 : st_address_share();
+
+	arena_bytes = share < ARENA_BYTES ? share : ARENA_BYTES;
+	arena = arena_bytes ? map_memory(arena_bytes) : NULL;
+}
+
 static struct st_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
 {
 	size_t size_bytes = (sizeof(struct st_node) + key->length + 1 + 15) & ~15ul;
-	size_t limit = kind == ST_INDEX_STRINGS ? ARENA_STRINGS_BYTES : ARENA_BYTES;
 	struct st_node *node;
+	size_t limit;
 
 	if (!arena)
-		arena = map_memory(ARENA_BYTES);
+		make_arena();
+	limit = arena_bytes - (kind == ST_INDEX_STRINGS ? arena_bytes / ARENA_OTHERS_PART : 0);
 	if (!arena || arena_used + size_bytes > limit)
 		return NULL;
 	node = (struct st_node *)(arena + arena_used);
@@ -202,7 +211,7 @@ bool st_intern_owns(const void *object)
 {
 	const char *at = object;
 
-	return (arena && at >= arena && at < arena + ARENA_BYTES) ||
+	return (arena && at >= arena && at < arena + arena_bytes) ||
 	       object == (const void *)&st_any_family || object == (const void *)&st_any_domain;
 }
 

@@ -17,7 +17,7 @@
 #include "collect/inproc/intern.h"
 #include "collect/inproc/thread.h"
 
-enum { FEW_SLOTS = 8 };
+enum { FEW_SLOTS = 8, LIMITED_SEGMENTS = 2 };
 
 static void close_fd(int fd)
 {
@@ -252,19 +252,34 @@ fail:
 	return false;
 }
 
+/* As many as fit our share of a limited address space; 0 when there is no place for one. */
+static uint32_t slots_allowed(uint32_t index)
+{
+	size_t share = st_address_share();
+	uint32_t slots = st_config.slots;
+
+	if (share != SIZE_MAX && index >= LIMITED_SEGMENTS)
+		return 0;
+	while (slots && segment_bytes(slots) > share)
+		slots--;
+	return slots;
+}
+
 bool st_segment_create(uint32_t index)
 {
 	struct st_segment segment = {0};
-	uint32_t slots = st_config.slots;
+	uint32_t slots;
 	bool made;
 
 	if (st_sandboxed())
 		return false;
+	slots = slots_allowed(index);
+	if (!slots)
+		return false;
 	become_process();
 	made = create_with(index, slots, &segment);
 	if (!made && slots > FEW_SLOTS)
-		made = create_with(index, FEW_SLOTS,
-				   &segment); /* RLIMIT_AS and RLIMIT_FSIZE count all of it */
+		made = create_with(index, FEW_SLOTS, &segment); /* RLIMIT_FSIZE counts all of it */
 	if (!made)
 		return false;
 	/* Complete before it is seen: a handler that interrupts us counts its losses in it. */

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/exec.h"
 #include "collect/inproc/thread.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
+enum { ADDRESS_SHARE = 16 };
 
 struct st_config st_config;
 struct st_shared st_shared;
@@ -53,6 +55,17 @@ void *st_map_lazily(size_t size_bytes, int flags, int fd)
 		return (void *)at;
 	st_syscall(SYS_munmap, at, size_bytes);
 	return NULL;
+}
+
+size_t st_address_share(void)
+{
+	struct {
+		uint64_t soft, hard;
+	} limit;
+
+	if (st_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) || limit.soft == RLIM_INFINITY)
+		return SIZE_MAX;
+	return (size_t)(limit.soft / ADDRESS_SHARE) & ~4095ul;
 }
 
 static bool try_lock(void)

@@ -164,6 +164,9 @@ void st_process_unlock(void);
  * NULL when there is none. `flags` and `fd` as for mmap. */
 void *st_map_lazily(size_t size_bytes, int flags, int fd);
 
+/* How much may be mapped at a time: a sixteenth of a limited address space, which the program needs. */
+size_t st_address_share(void);
+
 /* sandbox.c: whether the program, or an ancestor it was forked from, may have locked itself up. */
 void st_sandbox_init(void);
 bool st_sandboxed(void);
