@@ -50,6 +50,16 @@ static void add_state(const struct st_result_info *info, struct st_buf *out)
 			      info->stop_reason);
 }
 
+static void add_pauses(const struct st_result *result, struct st_buf *out)
+{
+	uint32_t count;
+
+	st_result_pauses(result, &count);
+	if (count)
+		st_buf_printf(out, "recording was paused %u time%s (strata report info)\n", count,
+			      count == 1 ? "" : "s");
+}
+
 bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 {
 	const struct st_quality *quality = st_result_quality(result);
@@ -63,6 +73,7 @@ bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 		st_buf_printf(out, " %s\n", items[i].words);
 	}
 	add_state(st_result_info(result), out);
+	add_pauses(result, out);
 	for (size_t i = 0; i < quality->note_count; i++)
 		st_buf_printf(out, "%s\n", quality->notes[i]);
 	return !out->failed;

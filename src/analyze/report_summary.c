@@ -312,6 +312,36 @@ static void add_quality(struct st_report *report, const struct st_result *result
 	st_buf_fini(&lines);
 }
 
+/* Why there is nothing, as far as it is known; what to do about it. */
+static void add_empty(struct st_report *report, const struct st_result *result)
+{
+	static const char *const unmarked[] = {
+		"No tasks were recorded. Tasks are what a program marks with the ITT API.",
+		"PyTorch marks its operators inside: with torch.autograd.profiler.emit_itt():",
+		"and its own ranges with torch.profiler.itt.range_push(\"name\") / range_pop().",
+		"Start the program with strata: a torch imported before strata was there stays "
+		"silent.",
+	};
+	const struct st_quality *quality = st_result_quality(result);
+	uint32_t pauses;
+
+	st_result_pauses(result, &pauses);
+	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
+	    quality->chunks_not_written || st_quality_lost(result)) {
+		add_text(report, "empty", "", "No tasks could be read; the notes say why.");
+	} else if (pauses) {
+		add_text(report, "empty", "",
+			 "No tasks were recorded: recording was paused, with -start-paused or by "
+			 "the "
+			 "program.");
+		add_text(report, "empty", "",
+			 "It begins with __itt_resume in the program, or with -resume-after.");
+	} else {
+		for (size_t i = 0; i < sizeof(unmarked) / sizeof(unmarked[0]); i++)
+			add_text(report, "empty", "", unmarked[i]);
+	}
+}
+
 static void add_advice(struct st_report *report, const struct st_result *result)
 {
 	static const struct {
@@ -322,18 +352,7 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 	struct st_buf command;
 
 	if (!st_result_slices(result)->count) {
-		add_text(
-			report, "empty", "",
-			"No tasks were recorded. Tasks are what a program marks with the ITT API.");
-		add_text(report, "empty", "",
-			 "PyTorch marks its operators inside: with "
-			 "torch.autograd.profiler.emit_itt():");
-		add_text(report, "empty", "",
-			 "and its own ranges with torch.profiler.itt.range_push(\"name\") / "
-			 "range_pop().");
-		add_text(report, "empty", "",
-			 "Start the program with strata: a torch imported before strata was there "
-			 "stays silent.");
+		add_empty(report, result);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {

@@ -16,22 +16,28 @@ static const uint32_t all_metrics = (1u << ST_METRICS) - 1;
 static struct st_text join_domains(const struct st_answer *answer, const struct st_answer_row *row,
 				   struct st_arena *arena)
 {
+	static const char cut[] = "…";
 	const struct st_answer_row *children = &answer->rows[row->first_child];
 	size_t size_bytes = 0, used = 0;
 	char *joined;
 
 	if (row->child_count == 1)
 		return children[0].text;
+	/* The limit is about rows; what it cut off of the domains needs no name. */
 	for (uint32_t i = 0; i < row->child_count; i++)
-		size_bytes += children[i].text.size_bytes + 2;
+		size_bytes += children[i].text.size_bytes + 2 + sizeof(cut);
 	joined = st_arena_alloc(arena, size_bytes + 1);
 	for (uint32_t i = 0; joined && i < row->child_count; i++) {
 		if (i) {
 			memcpy(joined + used, ", ", 2);
 			used += 2;
 		}
-		memcpy(joined + used, children[i].text.bytes, children[i].text.size_bytes);
-		used += children[i].text.size_bytes;
+		struct st_text text = children[i].text;
+
+		if (children[i].is_others)
+			text = (struct st_text){cut, sizeof(cut) - 1};
+		memcpy(joined + used, text.bytes, text.size_bytes);
+		used += text.size_bytes;
 	}
 	return (struct st_text){joined ? joined : "", used};
 }

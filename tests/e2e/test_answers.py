@@ -97,3 +97,14 @@ def test_result_json_is_documented(unbalanced):
     page = (ROOT / "docs" / "format" / "result_json.md").read_text()
     missing = {key for key in keys_of(json.loads((unbalanced / "result.json").read_text())) if f"`{key}`" not in page}
     assert not missing
+
+
+def test_an_empty_result_says_why(strata, target):
+    done = strata("-collect", "tasks", "-start-paused", "-r", strata.folder / "p", "--", *emit_words(target, 5))
+    assert "recording was paused 1 time" in done.err and "-resume-after" in done.err
+    done = strata("-collect", "tasks", "-r", strata.folder / "e", "--", *emit_words(target, 5))
+    (strata.folder / "e" / "index.strata").unlink(missing_ok=True)
+    trace = strata.folder / "e" / "trace.000.strata"
+    trace.write_bytes(b"x" * trace.stat().st_size)
+    done = strata("report", "summary", strata.folder / "e")
+    assert b"No tasks could be read" in done.stdout and b"emit_itt" not in done.stdout
