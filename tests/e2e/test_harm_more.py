@@ -39,9 +39,10 @@ def test_records_below_a_file_size_limit(strata, programs):
     assert strata.counts(done.result) == {"limited": 10}
 
 
-def test_records_in_a_small_address_space(strata, programs):
-    """`ulimit -v` counts what is merely mapped: we take a small share of it."""
-    done = assert_untouched(strata, [programs / "harm_cases", "limit-address-space"])
+@pytest.mark.parametrize("case", ["limit-address-space", "limit-data"])
+def test_records_in_little_memory(strata, programs, case):
+    """`ulimit -v` and `-d` count what is merely mapped: we take a small share of it."""
+    done = assert_untouched(strata, [programs / "harm_cases", case])
     assert done.stdout == b"alive\n"
     assert strata.counts(done.result) == {"limited": 10}
 
@@ -126,8 +127,8 @@ def is_broken(number):
 def test_seccomp_filter_that_kills(strata, programs, case, raw):
     done = assert_untouched(strata, [programs / "harm_cases", case], env={"HARM_RAW": "1"} if raw else None)
     assert done.stdout.endswith(b"alive\n") and done.status == 0
-    if case == "filter-later":
-        assert strata.counts(done.result)["after"] == 10, "a thread that has its ring goes on"
+    name = "after" if case == "filter-later" else "filtered"
+    assert strata.counts(done.result)[name] == 10, "a thread that has its ring goes on"
 
 
 @pytest.mark.parametrize("case", ["strict", "no-counter"])

@@ -74,19 +74,29 @@ static int limit_files_a_little(void)
 	return limit(RLIMIT_FSIZE, 16 << 20);
 }
 
-/* Three quarters of the address space are the program's own need. */
-static int limit_address_space(void)
+/* Most of the limit is the program's own need. */
+static int limit_memory(int resource)
 {
-	const size_t all = 256ul << 20, need = 192ul << 20;
+	const size_t all = 256ul << 20, need = 216ul << 20;
 	const struct rlimit both = {all, all};
 
-	if (setrlimit(RLIMIT_AS, &both))
+	if (setrlimit(resource, &both))
 		return 2;
 	record("limited");
 	if (mmap(NULL, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
 	    MAP_FAILED)
 		return say("no memory left\n");
 	return say("alive\n");
+}
+
+static int limit_address_space(void)
+{
+	return limit_memory(RLIMIT_AS);
+}
+
+static int limit_data(void)
+{
+	return limit_memory(RLIMIT_DATA);
 }
 
 static int limit_descriptors(void)
@@ -313,6 +323,7 @@ static const struct {
 	{"limit-files", limit_files},
 	{"limit-files-a-little", limit_files_a_little},
 	{"limit-address-space", limit_address_space},
+	{"limit-data", limit_data},
 	{"limit-descriptors", limit_descriptors},
 	{"locked-memory", locked_memory},
 	{"many-children", many_children},

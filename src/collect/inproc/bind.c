@@ -25,6 +25,8 @@ static union {
 	void *align;
 } dummy_object;
 
+bool st_bound;
+
 static void *create_dummy(void)
 {
 	return &dummy_object;
@@ -160,6 +162,7 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 	(void)groups; /* the caller's wish; binding more is harmless */
 	if (!global || memcmp(global->magic, magic, sizeof(magic)) || !global->api_list_ptr)
 		return;
+	st_bound = true;
 	for (struct itt_api_info *api = global->api_list_ptr; api->name; api++)
 		if (api->func_ptr)
 			/* Another thread may call through it at once: all of our state is ready. */

@@ -96,6 +96,14 @@ static void make_arena(void)
 	arena = arena_bytes ? map_memory(arena_bytes) : NULL;
 }
 
+void st_intern_prepare(void)
+{
+	if (!arena)
+		make_arena();
+	for (int kind = 0; kind < ST_INDEX_KINDS; kind++)
+		grow(&st_indexes[kind]);
+}
+
 static struct st_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
 {
 	size_t size_bytes = (sizeof(struct st_node) + key->length + 1 + 15) & ~15ul;

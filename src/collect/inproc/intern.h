@@ -172,6 +172,9 @@ static ST_INLINE struct st_node *st_intern_find(enum st_index_kind kind,
 	return NULL;
 }
 
+/* Maps the memory for names now, because later it may not be allowed. Lock held. */
+void st_intern_prepare(void);
+
 /* Finds or makes; takes the lock. NULL when a bound is reached or the lock is not to be had. The caller
  * holds st_tls busy. */
 struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key);

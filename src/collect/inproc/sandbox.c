@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/intern.h"
 #include "collect/inproc/state.h"
 #include "collect/inproc/thread.h"
 
@@ -36,8 +37,27 @@ bool st_sandboxed(void)
 	return st_passive();
 }
 
+/* A program that has ITT in it says hello while it still may, so that this thread can be recorded. */
+static void say_hello_now(void)
+{
+	struct st_thread *thread = st_bound && !st_passive() ? st_thread_enter(false) : NULL;
+
+	if (!thread)
+		return;
+	if (st_process_lock()) {
+		st_intern_prepare();
+		st_process_unlock();
+	}
+	if (!atomic_load_explicit(thread->hot.control, memory_order_relaxed))
+		st_thread_identify(thread);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
 static void prepare(int option, unsigned long second)
 {
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+		say_hello_now();
 	if (option == PR_SET_TSC || (option == PR_SET_SECCOMP && second == SECCOMP_MODE_STRICT))
 		st_thread_ignore();
 	/* New threads inherit all of it: passive, they never get as far as reading the counter. */

@@ -59,13 +59,18 @@ void *st_map_lazily(size_t size_bytes, int flags, int fd)
 
 size_t st_address_share(void)
 {
-	struct {
-		uint64_t soft, hard;
-	} limit;
+	static const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
+	uint64_t share = RLIM_INFINITY;
 
-	if (st_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) || limit.soft == RLIM_INFINITY)
-		return SIZE_MAX;
-	return (size_t)(limit.soft / ADDRESS_SHARE) & ~4095ul;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct {
+			uint64_t soft, hard;
+		} limit;
+
+		if (!st_syscall(SYS_prlimit64, 0, kinds[i], 0, &limit) && limit.soft < share)
+			share = limit.soft;
+	}
+	return share == RLIM_INFINITY ? SIZE_MAX : (size_t)(share / ADDRESS_SHARE) & ~4095ul;
 }
 
 static bool try_lock(void)

@@ -41,6 +41,7 @@ struct st_config {
 	char abs[108];
 };
 extern struct st_config st_config;
+extern bool st_bound; /* bind.c: a static part of ITT has come in */
 
 /* Written under the process lock. A child may see any later store without an earlier one of another
  * thread (a fork copies page by page), so st_intern_highest() corrects the counts. */
