@@ -168,6 +168,16 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 		status = st_value_megabytes("data-limit", limit, &config->data_limit_bytes, err);
 	if (status)
 		return status;
+	/* What cannot be done is refused, so that nobody believes it was. */
+	if (!st_args_flag(args, ST_OPT_FOLLOW_CHILD, true))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-no-follow-child is not available yet in this version: child "
+				    "processes are always followed");
+	if (!st_args_flag(args, ST_OPT_RETURN_APP_EXITCODE, true))
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"-return-app-exitcode=false is not possible: the exit status is "
+			"always the program's");
 	if (!args->target)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "no program to run: strata -collect %s [options] [--] program",

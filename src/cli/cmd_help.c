@@ -64,8 +64,21 @@ static void print_option(const struct st_option *option)
 	print_wrapped(text, HELP_INDENT, HELP_INDENT);
 }
 
+static bool has_options(unsigned int command)
+{
+	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
+		const struct st_option *option = st_option_at(id);
+
+		if ((option->commands & command) && !(option->flags & ST_OPT_IS_COMMAND))
+			return true;
+	}
+	return false;
+}
+
 static void print_options(unsigned int command)
 {
+	if (!has_options(command))
+		return;
 	printf("\nOptions (one dash or two; -name value or -name=value; words may be shortened: "
 	       "-res-dir):\n");
 	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
@@ -85,10 +98,9 @@ static void print_names(unsigned int command)
 		printf("\nGroupings:\n ");
 		for (unsigned int i = 0; i < ST_GROUPINGS; i++)
 			printf(" %s", st_grouping_info(i)->name);
-		printf("\n\nMetrics to sort by:\n ");
+		printf("\n\nMetrics to sort by:\n");
 		for (unsigned int i = 0; i < ST_METRICS; i++)
-			printf(" %s", st_metric_info(i)->key);
-		printf("\n");
+			printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 	}
 	if (command == ST_IN_EXPORT) {
 		printf("\nFormats:\n");

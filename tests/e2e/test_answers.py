@@ -41,6 +41,12 @@ def test_options_without_a_meaning_are_refused(shared_strata, unbalanced):
         assert done.status == 2 and done.stdout == b"" and len(done.err.splitlines()) == 1, words
 
 
+def test_flags_that_cannot_be_switched_off(strata):
+    for word in ("-no-follow-child", "-follow-child=false", "-return-app-exitcode=false"):
+        done = strata("-collect", "tasks", word, "-r", strata.folder / "r", "--", "true")
+        assert done.status == 2 and not (strata.folder / "r").exists(), word
+
+
 def test_summary_of_a_part(shared_strata, unbalanced):
     done = shared_strata("report", "summary", unbalanced, "-filter", "task-type=t*", "-time-filter", "0:0.000001")
     assert done.status == 0 and b"only    task-type=t*, from 0.000000 s to 0.000001 s" in done.stdout
