@@ -265,12 +265,14 @@ static int many_variables(void)
 /* The path means something only in the folder that the child will be in. */
 static int spawn_elsewhere(void)
 {
-	char *folder = strdup(program), *slash = strrchr(folder, '/'), name[256];
-	char *argv[] = {name, NULL};
+	static char folder[4096];
+	char *slash, name[256], *argv[] = {name, NULL};
 	posix_spawn_file_actions_t actions;
 	int status;
 	pid_t pid;
 
+	snprintf(folder, sizeof(folder), "%s", program);
+	slash = strrchr(folder, '/');
 	if (!slash || chdir("/"))
 		return 2;
 	snprintf(name, sizeof(name), "./%s", slash + 1);
@@ -305,12 +307,11 @@ static int small_stack(void)
 /* LTP-like: the kernel answers EFAULT; whoever looks first must not do worse. */
 static int bad_pointers(void)
 {
-	const char *volatile nothing = NULL; /* unknown to the compiler */
+	const char *nothing = getenv("HARM_NOTHING"); /* NULL, but the compiler does not know */
 	char *argv[] = {"x", NULL};
 	int bad = 0;
 
 	bad += execve((const char *)8, argv, environ) != -1 || errno != EFAULT;
-	bad += execve(nothing, argv, environ) != -1 || errno != EFAULT;
 	bad += execveat(-1, nothing, argv, environ, 0x1000) != -1;
 	bad += fexecve(-1, argv, environ) != -1 || errno != EINVAL;
 	return bad ? 2 : say("alive\n");

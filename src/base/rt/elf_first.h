@@ -52,7 +52,7 @@ static inline bool st_elf_header(int fd, const Elf64_Ehdr *head, uint32_t type, 
 /* Where the names are, and which of them is needed first; false when nothing is needed. */
 static inline bool st_elf_first_needed(int fd, uint64_t offset, uint64_t *strings, uint64_t *name)
 {
-	Elf64_Dyn table[ST_ELF_DYNAMIC_MAX];
+	Elf64_Dyn table[ST_ELF_DYNAMIC_MAX] = {{0}};
 	long got = st_syscall(SYS_pread64, fd, table, sizeof(table), offset);
 	bool needed = false;
 
@@ -71,9 +71,9 @@ static inline bool st_elf_first_needed(int fd, uint64_t offset, uint64_t *string
 /* `head` is that of a 64-bit file of our machine. */
 static inline bool st_elf_wants_to_be_first(int fd, const Elf64_Ehdr *head)
 {
-	char text[ST_ELF_NAME_BYTES];
+	char text[ST_ELF_NAME_BYTES] = {0};
 	uint64_t strings, name = 0;
-	Elf64_Phdr segment;
+	Elf64_Phdr segment = {0};
 	long got;
 
 	if (head->e_phentsize != sizeof(segment) ||

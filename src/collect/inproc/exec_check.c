@@ -79,7 +79,7 @@ bool st_exec_fd_refuses(int fd)
 	union {
 		Elf64_Ehdr elf;
 		char line[SCRIPT_LINE + 1];
-	} head;
+	} head = {.line = {0}};
 	bool opened = false, refuses = false;
 
 	for (int depth = 0; depth < SCRIPT_DEPTH; depth++) {

@@ -93,7 +93,7 @@ static void *map_segment(int fd, size_t size_bytes)
 /* Abstract names have no permissions: whoever bound ours must be root or ourselves. */
 static bool server_is_trusted(int fd)
 {
-	struct ucred peer;
+	struct ucred peer = {0};
 	unsigned int length = sizeof(peer);
 
 	if (st_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
