@@ -52,7 +52,7 @@ static bool file_size_allowed(size_t size_bytes)
 {
 	struct {
 		uint64_t soft, hard;
-	} limit;
+	} limit = {0};
 
 	return !st_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) && size_bytes <= limit.soft;
 }

@@ -65,7 +65,7 @@ size_t st_address_share(void)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct {
 			uint64_t soft, hard;
-		} limit;
+		} limit = {0};
 
 		if (!st_syscall(SYS_prlimit64, 0, kinds[i], 0, &limit) && limit.soft < share)
 			share = limit.soft;
