@@ -44,7 +44,7 @@ static bool loader_is_ours(int fd, const Elf64_Phdr *interp)
 
 static bool elf_refuses(int fd, const Elf64_Ehdr *head)
 {
-	Elf64_Phdr segment;
+	Elf64_Phdr segment = {0};
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != OWN_MACHINE)
 		return true;
