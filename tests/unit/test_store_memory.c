@@ -11,41 +11,8 @@
 
 #include <cmocka.h>
 
+#include "fail_alloc.h"
 #include "result_maker.h"
-
-/* Linked with --wrap: the code under test comes here. */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long fail_after = -1; /* -1: never */
-static bool failed;
-
-static bool fails_now(void)
-{
-	if (fail_after < 0 || fail_after-- > 0)
-		return false;
-	failed = true;
-	return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails_now() ? NULL : __real_realloc(old, size);
-}
 
 static void expect_whole(const struct st_result *result)
 {
