@@ -12,15 +12,35 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A number inside a word, as in conv2d or log1p, names a thing; it does not count things. */
+static bool is_inside_word(struct st_text text, size_t begin, size_t end)
+{
+	return begin > 0 && end < text.size_bytes && is_letter(text.bytes[begin - 1]) &&
+	       is_letter(text.bytes[end]);
+}
+
 static size_t fold(struct st_text text, char *out)
 {
 	size_t size = 0;
 
-	for (size_t i = 0; i < text.size_bytes; i++) {
-		if (!is_digit(text.bytes[i]))
-			out[size++] = text.bytes[i];
-		else if (i == 0 || !is_digit(text.bytes[i - 1]))
+	for (size_t i = 0; i < text.size_bytes;) {
+		size_t end = i;
+
+		while (end < text.size_bytes && is_digit(text.bytes[end]))
+			end++;
+		if (end > i && !is_inside_word(text, i, end)) {
 			out[size++] = '*';
+			i = end;
+			continue;
+		}
+		do
+			out[size++] = text.bytes[i++];
+		while (i < end);
 	}
 	return size;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The family of a label: its name with each run of digits folded to '*', so that iteration_0,
- * iteration_1 … are one row.
+ * The family of a label: its name with each number folded to '*', so that iteration_0, iteration_1 …
+ * are one row. Digits between two letters (conv2d) are part of a word and stay.
  */
 #ifndef ST_STORE_FAMILY_H
 #define ST_STORE_FAMILY_H

@@ -68,7 +68,7 @@ struct st_track {
 struct st_label {
 	st_string_id domain;
 	st_string_id name;
-	st_string_id family; /* name with each run of digits folded to '*' ("iteration_*") */
+	st_string_id family; /* name with each number folded to '*' ("iteration_*") */
 };
 
 /* Columns of all slices, row by row. 40 bytes a slice, mapped from the index. */

@@ -231,8 +231,11 @@ static void test_families(void **state)
 		{"iteration_17", "iteration_*"},
 		{"", ""},
 		{"2", "*"},
-		{"aten::conv2d", "aten::conv*d"},
-		{"a1b22c", "a*b*c"},
+		{"aten::conv2d", "aten::conv2d"},
+		{"conv2d_12", "conv2d_*"},
+		{"a1b22c3", "a1b22c*"},
+		{"layer1.conv2", "layer*.conv*"},
+		{"7z_9", "*z_*"},
 		{"no digits", "no digits"},
 	};
 	struct st_text_table table;
