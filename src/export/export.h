@@ -41,7 +41,6 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 struct st_exporter {
 	const char *name; /* "chrome" */
 	const char *summary;
-	const char *default_suffix; /* ".json" */
 	enum st_status (*write)(const struct st_result *result, struct st_sink *sink,
 				struct st_error *err);
 };

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 const struct st_exporter st_exporters[] = {
-	{"chrome", "Trace Event Format: Perfetto, chrome://tracing, HolisticTraceAnalysis", ".json",
+	{"chrome", "Trace Event Format: Perfetto, chrome://tracing, HolisticTraceAnalysis",
 	 st_export_chrome},
-	{NULL, NULL, NULL, NULL},
+	{NULL, NULL, NULL},
 };

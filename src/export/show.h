@@ -13,8 +13,6 @@
 
 struct st_buf;
 
-enum { ST_SHOW_UNLIMITED = 0 };
-
 /* Appends text: control characters as escapes, what is not UTF-8 as U+FFFD, at most max_width columns
  * (0: any), the last of them an ellipsis when something was cut. Returns the columns it takes. */
 unsigned int st_show_text(struct st_buf *out, struct st_text text, unsigned int max_width);
