@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 
-
 /* Fills closed descriptors 0 to 2 with ones that refuse use and vanish at exec: no file of ours may
  * ever become somebody's standard output. To be called first. */
 void st_console_init(void);
