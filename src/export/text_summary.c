@@ -155,6 +155,7 @@ static void add_head(struct st_text_job *job)
 static void add_source(struct st_text_job *job)
 {
 	const struct st_cell *source = fact(job, "run", "source");
+	const struct st_cell *count = fact(job, "cost", "tasks");
 	struct st_flow flow;
 	struct st_buf piece;
 
@@ -166,8 +167,8 @@ static void add_source(struct st_text_job *job)
 		st_flow_piece(&flow, "", &piece);
 	}
 	st_buf_init(&piece, 4096);
-	st_show_cell(&piece, fact(job, "cost", "tasks"), "", 0);
-	st_buf_append_text(&piece, " tasks recorded");
+	st_show_cell(&piece, count, "", 0);
+	st_buf_append_text(&piece, count->as.u64 == 1 ? " task recorded" : " tasks recorded");
 	st_flow_piece(&flow, " ", &piece);
 	st_show_end_line(job->out);
 }
@@ -203,36 +204,34 @@ static void add_cost(struct st_text_job *job)
 	st_show_end_line(job->out);
 }
 
-/* A duration, right-aligned in ten columns. */
-static void add_duration(struct st_text_job *job, const struct st_cell *cell)
+/* A value, right-aligned. */
+static void add_figure(struct st_text_job *job, const struct st_cell *cell, const char *unit,
+		       unsigned int width)
 {
 	struct st_buf scratch;
 
 	st_buf_init(&scratch, 256);
-	st_show_cell(&scratch, cell, "ns", 0);
-	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 10);
+	st_show_cell(&scratch, cell, unit, 0);
+	st_show_pad(job->out, (unsigned int)scratch.size_bytes, width);
 	st_show_move(job->out, &scratch);
+}
+
+static void add_duration(struct st_text_job *job, const struct st_cell *cell)
+{
+	add_figure(job, cell, "ns", 10);
 }
 
 static void add_percent(struct st_text_job *job, const struct st_cell *cell)
 {
-	struct st_buf scratch;
-
-	st_buf_init(&scratch, 256);
-	st_show_cell(&scratch, cell, "ratio", 0);
-	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 8);
-	st_show_move(job->out, &scratch);
+	add_figure(job, cell, "ratio", 8);
 }
 
-static void add_count(struct st_text_job *job, const struct st_cell *cell, const char *tail)
+/* "  12 tasks", or just the number. */
+static void add_count(struct st_text_job *job, const struct st_cell *cell, bool with_word)
 {
-	struct st_buf scratch;
-
-	st_buf_init(&scratch, 256);
-	st_show_cell(&scratch, cell, "", 0);
-	st_show_pad(job->out, (unsigned int)scratch.size_bytes, 11);
-	st_show_move(job->out, &scratch);
-	st_buf_append_text(job->out, tail);
+	add_figure(job, cell, "", 11);
+	if (with_word)
+		st_buf_append_text(job->out, cell->as.u64 == 1 ? " task" : " tasks");
 }
 
 static void add_name(struct st_text_job *job, const struct st_cell *cell)
@@ -311,7 +310,7 @@ static void add_steps(struct st_text_job *job)
 		add_duration(job, &part[ST_SUMMARY_TOTAL]);
 		add_percent(job, &part[ST_SUMMARY_RATIO]);
 		if (part[ST_SUMMARY_COUNT].kind != ST_CELL_NONE)
-			add_count(job, &part[ST_SUMMARY_COUNT], " tasks");
+			add_count(job, &part[ST_SUMMARY_COUNT], true);
 		st_show_end_line(job->out);
 	}
 }
@@ -335,7 +334,7 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 		add_duration(job, &task[ST_SUMMARY_SELF]);
 		add_percent(job, &task[ST_SUMMARY_RATIO]);
 		add_duration(job, &task[ST_SUMMARY_TOTAL]);
-		add_count(job, &task[ST_SUMMARY_COUNT], "");
+		add_count(job, &task[ST_SUMMARY_COUNT], false);
 		st_show_end_line(job->out);
 	}
 	if (shown < count)
@@ -362,7 +361,7 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 		add_duration(job, &place[ST_SUMMARY_TOTAL]);
 		if (has_share)
 			add_percent(job, &place[ST_SUMMARY_RATIO]);
-		add_count(job, &place[ST_SUMMARY_COUNT], " tasks");
+		add_count(job, &place[ST_SUMMARY_COUNT], true);
 		st_show_end_line(job->out);
 	}
 	if (shown < count)

@@ -251,8 +251,8 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 		status = check_schema(get_text(root, "schema", model), model, source->json.name,
 				      err);
 		read_numbers(info, more, root);
-		read_problems(root, model);
 		read_process_losses(root, model);
+		read_problems(root, model);
 		if (strcmp(info->state, "finished") == 0)
 			more->writing = ST_WRITING_CLOSED;
 		else if (strcmp(info->state, "running") == 0 && writer_is_alive(root))

@@ -563,9 +563,24 @@ static void test_deep_stack(void **state)
 	assert_int_equal(f->quality->unfinished, 0);
 }
 
+/* Processes of which nothing was recorded can only be told by result.json. */
+static void test_processes_that_left_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	f->m.json = "{\"schema\": \"strata.result/1\", \"state\": \"finished\","
+		    " \"loss\": {\"processes_refused\": 7, \"family_events_lost\": 2}}";
+	maker_usual(&f->m);
+	maker_end(&f->m);
+	open_result(f);
+	assert_true(has_note(f->result, "7 processes over the limit were not recorded"));
+	assert_true(has_note(f->result, "2 forks, execs or exits were missed"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_processes_that_left_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nesting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_tracks_are_contiguous, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mixed_domains, setup, teardown),
