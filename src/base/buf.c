@@ -96,19 +96,6 @@ bool st_buf_append_u64(struct st_buf *buf, uint64_t value)
 	return append_little_endian(buf, value, 8);
 }
 
-bool st_buf_append_varint(struct st_buf *buf, uint64_t value)
-{
-	uint8_t bytes[10];
-	unsigned int count = 0;
-
-	while (value >= 0x80) {
-		bytes[count++] = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	bytes[count++] = (uint8_t)value;
-	return st_buf_append(buf, bytes, count);
-}
-
 bool st_buf_append_text(struct st_buf *buf, const char *text)
 {
 	return st_buf_append(buf, text, strlen(text));

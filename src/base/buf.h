@@ -28,7 +28,6 @@ bool st_buf_append_u8(struct st_buf *buf, uint8_t value);
 bool st_buf_append_u16(struct st_buf *buf, uint16_t value); /* little-endian */
 bool st_buf_append_u32(struct st_buf *buf, uint32_t value);
 bool st_buf_append_u64(struct st_buf *buf, uint64_t value);
-bool st_buf_append_varint(struct st_buf *buf, uint64_t value); /* LEB128 */
 bool st_buf_append_text(struct st_buf *buf, const char *text); /* without the terminator */
 bool st_buf_append_count(struct st_buf *buf, uint64_t count);  /* "1,234,567" */
 bool st_buf_printf(struct st_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -82,25 +82,6 @@ uint64_t st_cursor_u64(struct st_cursor *cursor)
 	return take_little_endian(cursor, 8);
 }
 
-uint64_t st_cursor_varint(struct st_cursor *cursor)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		const uint8_t *at = take(cursor, 1);
-
-		if (!at)
-			return 0;
-		if (shift == 63 && *at > 1)
-			break;
-		value |= (uint64_t)(*at & 0x7f) << shift;
-		if (*at < 0x80)
-			return value;
-	}
-	cursor->failed = true;
-	return 0;
-}
-
 struct st_text st_cursor_text(struct st_cursor *cursor)
 {
 	uint32_t size_bytes = st_cursor_u32(cursor);

@@ -80,7 +80,6 @@ bool st_definition_next(struct st_cursor *payload, enum st_definition_type *type
 uint16_t st_cursor_u16(struct st_cursor *cursor);
 uint32_t st_cursor_u32(struct st_cursor *cursor);
 uint64_t st_cursor_u64(struct st_cursor *cursor);
-uint64_t st_cursor_varint(struct st_cursor *cursor);
 struct st_text st_cursor_text(struct st_cursor *cursor);
 
 #endif

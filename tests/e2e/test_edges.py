@@ -107,7 +107,7 @@ def test_installed(strata, build_dir, target):
 
 
 def test_exports_of_the_collector(build_dir):
-    """What enters foreign programs exports ITT's entry points, the exec family and prctl: nothing else that could clash."""
+    """What enters foreign programs exports ITT's entry points, the exec family and prctl, and no more."""
     library = next(build_dir.rglob("libstrata_collector.so"))
     lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = {line.split()[-1].split("@")[0] for line in lines.splitlines()}

@@ -61,8 +61,8 @@ static void buffer_keeps_its_maximum(void **state)
 
 static void buffer_numbers_are_little_endian(void **state)
 {
-	static const uint8_t expected[] = {0x34, 0x12, 0x78, 0x56, 0x34, 0x12, 0xff, 0xee, 0xdd,
-					   0xcc, 0xbb, 0xaa, 0x99, 0x88, 0x7f, 0x80, 0x01};
+	static const uint8_t expected[] = {0x34, 0x12, 0x78, 0x56, 0x34, 0x12, 0xff,
+					   0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x88};
 	struct st_buf buf;
 
 	(void)state;
@@ -70,8 +70,6 @@ static void buffer_numbers_are_little_endian(void **state)
 	st_buf_append_u16(&buf, 0x1234);
 	st_buf_append_u32(&buf, 0x12345678);
 	st_buf_append_u64(&buf, 0x8899aabbccddeeffull);
-	st_buf_append_varint(&buf, 127);
-	st_buf_append_varint(&buf, 128);
 	assert_int_equal(buf.size_bytes, sizeof(expected));
 	assert_memory_equal(buf.data, expected, sizeof(expected));
 	st_buf_fini(&buf);

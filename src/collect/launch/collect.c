@@ -47,12 +47,33 @@ void st_run_say(struct st_run *run, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
+	st_run_log(run, "%s", line);
 	if (run->config->say)
 		run->config->say(run->config->say_arg, line);
 }
 
+void st_run_log(struct st_run *run, const char *fmt, ...)
+{
+	char line[1200];
+	va_list args;
+	int length;
+
+	if (!run->writer)
+		return;
+	length = snprintf(line, sizeof(line), "%10.3f s  ",
+			  (double)(st_clock_mono_raw_ns() - run->start.mono_raw_ns) / 1e9);
+	va_start(args, fmt);
+	vsnprintf(line + length, sizeof(line) - (size_t)length, fmt, args);
+	va_end(args);
+	for (char *c = line; *c; c++) /* names of programs may hold anything */
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	st_store_writer_log(run->writer, line);
+}
+
 void st_run_error(struct st_run *run, const char *text)
 {
+	st_run_log(run, "error: %s", text);
 	if (run->error_count < ST_RUN_ERRORS_MAX)
 		snprintf(run->errors[run->error_count++], ST_RUN_ERROR_BYTES, "%s", text);
 }
@@ -126,6 +147,7 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	st_definition_end(&record, begin);
 	write_family_record(run, &record);
 	st_buf_fini(&record);
+	st_run_log(run, "pid %d was not entered: %s", (int)program->pid, program->executable);
 }
 
 void st_run_other_build(struct st_run *run, pid_t pid)
@@ -331,6 +353,9 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 	if (status)
 		return refuse(run, status == ST_ENOTFOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
 			      status);
+	st_run_log(run, "pid %d started: %s; clock %s, family by %s", (int)run->spawn.pid,
+		   run->program, run->clock == ST_CLOCK_TSC ? "tsc" : "monotonic_raw",
+		   st_family_source(run->family));
 	ask_for_short_turns();
 	st_inherited_release(&run->inherited);
 	run->started = true;
@@ -392,6 +417,8 @@ void st_run_finish(struct st_run *run)
 		st_run_error(run, failure.text);
 		st_run_say(run, "collecting stopped: %s", failure.text);
 	}
+	st_run_log(run, "finished: %u processes recorded, %u left running", run->followed.count,
+		   run->left_running);
 	st_store_writer_finish(run->writer);
 	run->finished = true;
 	st_run_write_json(run);

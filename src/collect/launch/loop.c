@@ -79,8 +79,11 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 			st_run_other_build(run, arrival.pid);
 			continue;
 		}
-		if (st_followed_arrive(&run->followed, &arrival, now_ns, &err) == ST_OK)
+		if (st_followed_arrive(&run->followed, &arrival, now_ns, &err) == ST_OK) {
+			st_run_log(run, "pid %d records (segment %u)", (int)arrival.pid,
+				   arrival.hello.segment_index);
 			continue;
+		}
 		if (err.status == ST_EVERSION)
 			st_run_other_build(run, arrival.pid);
 		else
@@ -97,6 +100,8 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	run->child_gone = true;
 	run->wait_status = status;
 	run->program_ended_ns = now_ns;
+	st_run_log(run, "pid %d ended with wait status 0x%04x", (int)run->spawn.pid,
+		   (unsigned int)status);
 	st_followed_direct_gone(&run->followed, status);
 	run->busy_ns = now_ns;
 }

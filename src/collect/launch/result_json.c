@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/json_out.h"
+#include "base/quote.h"
 #include "collect/launch/family.h"
 #include "collect/launch/proc_info.h"
 #include "collect/launch/run.h"
@@ -33,42 +34,13 @@ static void put_u64(struct st_json *json, const char *key, uint64_t value)
 	st_json_u64(json, value);
 }
 
-static bool needs_quotes(const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_@%+=:,./-";
-
-	return text[0] == '\0' || text[strspn(text, plain)] != '\0';
-}
-
-/* One argument as it would be typed. */
-static void quote(struct st_buf *out, const char *text)
-{
-	if (!needs_quotes(text)) {
-		st_buf_append_text(out, text);
-		return;
-	}
-	st_buf_append_u8(out, '\'');
-	for (; *text; text++) {
-		if (*text == '\'')
-			st_buf_append_text(out, "'\\''");
-		else
-			st_buf_append_u8(out, (uint8_t)*text);
-	}
-	st_buf_append_u8(out, '\'');
-}
-
 static void put_command(struct st_json *json, const struct st_collect_config *config)
 {
 	char folder[PATH_MAX] = "";
 	struct st_buf command;
 
 	st_buf_init(&command, JSON_MAX_BYTES / 4);
-	for (int i = 0; config->argv[i]; i++) {
-		if (i)
-			st_buf_append_u8(&command, ' ');
-		quote(&command, config->argv[i]);
-	}
+	st_quote_command(&command, config->argc, config->argv);
 	st_json_key(json, "command");
 	st_json_bytes(json, command.data, command.size_bytes);
 	st_buf_fini(&command);

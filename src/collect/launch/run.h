@@ -72,6 +72,8 @@ struct st_run {
 
 /* collect.c */
 void st_run_say(struct st_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A line of log.txt, with its time. */
+void st_run_log(struct st_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Kept for result.json. */
 void st_run_error(struct st_run *run, const char *text);
 /* Ends collecting, not the program. */
