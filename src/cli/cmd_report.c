@@ -340,8 +340,10 @@ static enum st_status parse_output(const struct st_args *args, struct request *r
 		suffix = format_suffixes[request->format];
 	size = strlen(path) + strlen(suffix) + 1;
 	request->path = malloc(size);
-	if (!request->path)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	if (!request->path) {
+		st_error_set(err, ST_ENOMEM, 0, "out of memory");
+		return ST_ENOMEM; /* in words, for the static analyser */
+	}
 	snprintf(request->path, size, "%s%s", path, suffix);
 	return ST_OK;
 }
