@@ -340,10 +340,8 @@ static enum st_status parse_output(const struct st_args *args, struct request *r
 		suffix = format_suffixes[request->format];
 	size = strlen(path) + strlen(suffix) + 1;
 	request->path = malloc(size);
-	if (!request->path) {
-		st_error_set(err, ST_ENOMEM, 0, "out of memory");
-		return ST_ENOMEM; /* in words, for the static analyser */
-	}
+	if (!request->path)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	snprintf(request->path, size, "%s%s", path, suffix);
 	return ST_OK;
 }
@@ -372,7 +370,9 @@ static enum st_status parse_style(const struct st_args *args, struct request *re
 				  struct st_error *err)
 {
 	const char *width = st_args_value(args, ST_OPT_REPORT_WIDTH);
-	bool terminal = strcmp(request->path, "-") == 0 && isatty(STDOUT_FILENO);
+	/* The analyser does not know that st_error_set never returns ST_OK. */
+	bool to_stdout = request->path && strcmp(request->path, "-") == 0;
+	bool terminal = to_stdout && isatty(STDOUT_FILENO);
 	uint64_t columns = 0;
 	enum st_status status;
 
