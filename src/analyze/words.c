@@ -53,7 +53,7 @@ const char *st_words_not_entered(enum st_not_entered reason)
 	case ST_NOT_ENTERED_OTHER_CLASS:
 		return "another machine type or word size";
 	case ST_NOT_ENTERED_ENVIRONMENT:
-		return "its environment was emptied";
+		return "emptied environment, or another root without the collector";
 	case ST_NOT_ENTERED_LAYOUT:
 		return "collector of another build";
 	case ST_NOT_ENTERED_SANITIZER:

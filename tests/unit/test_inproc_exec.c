@@ -21,6 +21,8 @@
 #define PROGRAMS ST_TEST_BUILD_DIR "/tests/programs/"
 #define NORMAL PROGRAMS "itt_print_env"
 #define OTHER PROGRAMS "itt_print_env_other"
+#define MOVED PROGRAMS "itt_print_env_moved"
+#define MOVED_LOADER PROGRAMS "ld-linux-moved.so.2"
 #define USERS "libm.so.6"
 
 static const char *const ways[] = {
@@ -116,13 +118,54 @@ static void test_script(void **state)
 	rmdir(folder);
 }
 
+/* A copy of this machine's loader; `older` takes away the name of the version that the collector needs. */
+static void put_loader(bool older)
+{
+	static const char *const places[] = {"/lib64/ld-linux-x86-64.so.2",
+					     "/lib/ld-linux-aarch64.so.1"};
+	static char bytes[4 << 20];
+	FILE *from = fopen(places[0], "rb"), *to;
+	char *name;
+	size_t size;
+
+	if (!from)
+		from = fopen(places[1], "rb");
+	assert_non_null(from);
+	size = fread(bytes, 1, sizeof(bytes), from);
+	fclose(from);
+	name = memmem(bytes, size, "GLIBC_2.34", 10);
+	assert_non_null(name);
+	if (older)
+		memcpy(name, "GLIBC_1.34", 10);
+	unlink(MOVED_LOADER);
+	to = fopen(MOVED_LOADER, "wb");
+	assert_non_null(to);
+	assert_int_equal(fwrite(bytes, 1, size, to), size);
+	assert_int_equal(fclose(to), 0);
+	assert_int_equal(chmod(MOVED_LOADER, 0755), 0);
+}
+
+static void test_older_libc(void **state)
+{
+	char expected[1024], out[4096];
+
+	(void)state;
+	put_loader(false);
+	run(out, sizeof(out), "execv", MOVED, server_library());
+	snprintf(expected, sizeof(expected), "%s [one] [two]\n", server_library());
+	assert_string_equal(out, expected);
+	put_loader(true);
+	run(out, sizeof(out), "execv", MOVED, server_library());
+	assert_string_equal(out, "(none) [one] [two]\n");
+	unlink(MOVED_LOADER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_way),
-		cmocka_unit_test(test_only_ours),
-		cmocka_unit_test(test_search),
-		cmocka_unit_test(test_script),
+		cmocka_unit_test(test_every_way),  cmocka_unit_test(test_only_ours),
+		cmocka_unit_test(test_search),	   cmocka_unit_test(test_script),
+		cmocka_unit_test(test_older_libc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@ static const char *const allowed[] = {
 	"clock_gettime",
 	"memcmp",
 	"memcpy",
+	"memmem",
 	"memmove",
 	"memset",
 	"strchr",
@@ -154,12 +155,29 @@ static void test_tls_is_tiny(void **state)
 	assert_true(found);
 }
 
+/* exec_check.c keeps the preload from programs whose C library is older than this. */
+static void test_needs_no_newer_libc(void **state)
+{
+	const uint8_t *map = library();
+	struct stat status;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(stat(server_library(), &status), 0);
+	size = (size_t)status.st_size;
+	for (const uint8_t *at = map; (at = memmem(at, size - (size_t)(at - map), "GLIBC_2.", 8));
+	     at += 8)
+		assert_true(strtol((const char *)at + 8, NULL, 10) <= 34);
+	munmap((void *)map, size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_tls_is_tiny),
+		cmocka_unit_test(test_needs_no_newer_libc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

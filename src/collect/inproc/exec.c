@@ -42,6 +42,7 @@ static struct {
 /* The one place where a symbol is looked up: dlsym is not for handlers or vforked children. */
 void st_exec_init(void)
 {
+	st_exec_check_init();
 	*(void **)&real.execve = dlsym(RTLD_NEXT, "execve");
 	*(void **)&real.execvpe = dlsym(RTLD_NEXT, "execvpe");
 	*(void **)&real.fexecve = dlsym(RTLD_NEXT, "fexecve");

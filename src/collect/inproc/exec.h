@@ -13,7 +13,9 @@
 /* Finds the real functions; from the constructor. */
 void st_exec_init(void);
 
-/* exec_check.c: whether the loader of this program would complain about our preload or refuse to start.
+/* exec_check.c: remembers this process's loader; from the constructor. */
+void st_exec_check_init(void);
+/* Whether the loader of this program would complain about our preload or refuse to start.
  * Safe between vfork and exec. `path` is relative to dirfd. */
 bool st_exec_refuses(int dirfd, const char *path);
 bool st_exec_fd_refuses(int fd);

@@ -9,23 +9,88 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/rt/elf_first.h"
 #include "base/rt/syscall.h"
 #include "collect/inproc/state.h"
 
-enum { SCRIPT_DEPTH = 4, SCRIPT_LINE = 256, HEADERS_MAX = 64, PATH_BYTES = 1024 };
+enum {
+	SCRIPT_DEPTH = 4,
+	SCRIPT_LINE = 256,
+	HEADERS_MAX = 64,
+	PATH_BYTES = 1024,
+	LOADER_BYTES_MAX = 4 << 20,
+};
 
 #if defined(__x86_64__)
 enum { OWN_MACHINE = EM_X86_64 };
+#define OWN_LOADER "/lib64/ld-linux-x86-64.so.2"
 #else
 enum { OWN_MACHINE = EM_AARCH64 };
+#define OWN_LOADER "/lib/ld-linux-aarch64.so.1"
 #endif
+
+/* The newest symbols this library needs. A C library without them does not leave it out, it refuses
+ * to start the program. Its loader holds the name too (tests/unit/test_inproc_exports.c keeps it true). */
+static const char needed_version[] = "GLIBC_2.34";
+
+/* The loader of this process, to know another root's by; 0: not known. */
+static struct {
+	uint64_t device, inode;
+} own_loader;
+
+void st_exec_check_init(void)
+{
+	struct stat about;
+
+	if (st_syscall(SYS_newfstatat, AT_FDCWD, OWN_LOADER, &about, 0))
+		return;
+	own_loader.device = about.st_dev;
+	own_loader.inode = about.st_ino;
+}
 
 static long read_at(int fd, void *to, size_t size_bytes, uint64_t offset)
 {
 	return st_syscall(SYS_pread64, fd, to, size_bytes, offset);
+}
+
+static bool has_version(int fd)
+{
+	enum { KEEP = sizeof(needed_version) - 1 };
+	char block[512 + KEEP] = {0};
+
+	for (uint64_t at = 0; at < LOADER_BYTES_MAX; at += 512) {
+		long length = read_at(fd, block + KEEP, 512, at);
+
+		if (length <= 0)
+			return false;
+		if (memmem(block, KEEP + (size_t)length, needed_version, KEEP))
+			return true;
+		/* A name may lie across two blocks. */
+		memcpy(block, block + 512, KEEP);
+	}
+	return false;
+}
+
+/* Behind a chroot or in another mount namespace there may be an older C library. */
+static bool loader_is_new_enough(const char *path)
+{
+	struct stat about;
+	bool ok = true;
+	long fd;
+
+	if (st_passive())
+		return true; /* as few system calls as can be */
+	fd = st_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return true; /* the kernel will refuse the program anyway */
+	if (!st_syscall(SYS_fstat, fd, &about) && own_loader.inode &&
+	    (about.st_dev != own_loader.device || about.st_ino != own_loader.inode))
+		ok = has_version((int)fd);
+	st_syscall(SYS_close, fd);
+	return ok;
 }
 
 /* Only glibc's loader understands a library that was linked against glibc. */
@@ -39,7 +104,7 @@ static bool loader_is_ours(int fd, const Elf64_Phdr *interp)
 	    read_at(fd, path, length, interp->p_offset) != (long)length || path[length - 1])
 		return true; /* too odd to judge: leave it as it is */
 	name = strrchr(path, '/');
-	return !strncmp(name ? name + 1 : path, "ld-linux", 8);
+	return !strncmp(name ? name + 1 : path, "ld-linux", 8) && loader_is_new_enough(path);
 }
 
 static bool elf_refuses(int fd, const Elf64_Ehdr *head)
