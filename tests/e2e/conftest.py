@@ -2,11 +2,17 @@
 """Fixtures of the end-to-end tests; what is absent leads to a skip that names the reason."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from harness import ROOT, Strata
+
+# Whoever started the tests (nohup, a shell's background) may have signals ignored; targets must not inherit that.
+for ignored in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+    signal.signal(ignored, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def env_path(name, default):
