@@ -119,7 +119,8 @@ enum st_status st_spawn_go(struct st_spawn *spawn, const char *name, struct st_e
 	struct child_failure failure = {0};
 	ssize_t n;
 
-	if (write(spawn->go_fd, "g", 1) != 1)
+	/* EPIPE: somebody has killed it already; its wait status will say so, as at any later time. */
+	if (write(spawn->go_fd, "g", 1) != 1 && errno != EPIPE)
 		failure.code = errno;
 	close(spawn->go_fd);
 	spawn->go_fd = -1;
