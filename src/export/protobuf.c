@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The protobuf wire format. Lengths stand in front of what they measure: one byte is kept free for
+// them, and the few messages of 128 bytes and more are moved up when they end. So every length is as
+// short as it can be, and no message is built in a place of its own first.
+#include "export/protobuf.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json_out.h"
+
+enum { WIRE_VARINT = 0, WIRE_LENGTH = 2, VARINT_MAX_BYTES = 10 };
+
+static size_t put_varint(uint8_t *to, uint64_t value)
+{
+	size_t count = 0;
+
+	while (value >= 0x80) {
+		to[count++] = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	to[count++] = (uint8_t)value;
+	return count;
+}
+
+void st_pb_u64(struct st_buf *out, uint32_t field, uint64_t value)
+{
+	uint8_t bytes[2 * VARINT_MAX_BYTES];
+	size_t count = put_varint(bytes, (uint64_t)field << 3 | WIRE_VARINT);
+
+	count += put_varint(bytes + count, value);
+	st_buf_append(out, bytes, count);
+}
+
+size_t st_pb_begin(struct st_buf *out, uint32_t field)
+{
+	uint8_t bytes[VARINT_MAX_BYTES + 1];
+	size_t count = put_varint(bytes, (uint64_t)field << 3 | WIRE_LENGTH);
+
+	bytes[count++] = 0;
+	st_buf_append(out, bytes, count);
+	return out->size_bytes;
+}
+
+void st_pb_end(struct st_buf *out, size_t begin)
+{
+	uint8_t bytes[VARINT_MAX_BYTES];
+	size_t size_bytes = out->size_bytes - begin;
+	size_t count = put_varint(bytes, size_bytes);
+
+	/* The place of the length is made at the end, where a buffer grows. */
+	if (out->failed || !st_buf_append(out, bytes, count - 1))
+		return;
+	if (count > 1)
+		memmove(out->data + begin + count - 1, out->data + begin, size_bytes);
+	memcpy(out->data + begin - 1, bytes, count);
+}
+
+void st_pb_text(struct st_buf *out, uint32_t field, const void *bytes, size_t size_bytes)
+{
+	size_t begin = st_pb_begin(out, field);
+
+	st_utf8_append_clean(out, bytes, size_bytes);
+	st_pb_end(out, begin);
+}
