@@ -120,6 +120,7 @@ static void print_overview(void)
 	       "  strata report top-down                      where the time went, as a tree\n"
 	       "  strata export chrome -o trace.json.gz       for ui.perfetto.dev or "
 	       "chrome://tracing\n"
+	       "  strata export perfetto -o trace.pftrace     the same, small and fast to open\n"
 	       "\nstrata help COMMAND lists the options of a command. VTune's spelling works too:\n"
 	       "-collect, -report and -export with one dash, anywhere before the program.\n");
 }

@@ -9,6 +9,7 @@
 // Tracks are known by a number of ours, so that a pid or a tid that was given out twice is two tracks.
 #include "export/exporters.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ enum {
 };
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 }; /* sequence flags */
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT_UUID = 5 };
-enum { PROCESS_PID = 1, PROCESS_COMMAND_LINE = 2, PROCESS_NAME = 6 };
+enum { PROCESS_PID = 1, PROCESS_COMMAND_LINE = 2, PROCESS_NAME = 6, PROCESS_LABELS = 8 };
 enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum {
 	EVENT_CATEGORY_IIDS = 3,
@@ -150,6 +151,12 @@ static void add_process(struct perfetto *perfetto, uint32_t index)
 	st_pb_u64(out, PROCESS_PID, process->pid);
 	add_text(perfetto, PROCESS_COMMAND_LINE, process->command_line, "");
 	add_text(perfetto, PROCESS_NAME, process->name, "process");
+	if (process->incarnation) { /* the pid alone does not say which program it was then */
+		char label[32];
+		int length = snprintf(label, sizeof(label), "exec %u", process->incarnation);
+
+		st_pb_text(out, PROCESS_LABELS, label, (size_t)length);
+	}
 	st_pb_end(out, inner);
 	st_pb_end(out, track);
 	st_pb_end(out, packet);
