@@ -10,5 +10,7 @@ const struct st_exporter st_exporters[] = {
 	 st_export_chrome},
 	{"perfetto", "Perfetto's own format (.pftrace): ui.perfetto.dev, trace_processor",
 	 st_export_perfetto},
+	{"csv", "every task as a row: spreadsheets, pandas.read_csv", st_export_csv},
+	{"json", "every task as an object of one array: pandas.read_json, jq", st_export_json},
 	{NULL, NULL, NULL},
 };

@@ -9,8 +9,11 @@
 
 enum st_status st_export_chrome(const struct st_result *result, struct st_sink *sink,
 				struct st_error *err);
-
 enum st_status st_export_perfetto(const struct st_result *result, struct st_sink *sink,
 				  struct st_error *err);
+enum st_status st_export_csv(const struct st_result *result, struct st_sink *sink,
+			     struct st_error *err);
+enum st_status st_export_json(const struct st_result *result, struct st_sink *sink,
+			      struct st_error *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include "analyze/report.h"
 #include "base/buf.h"
 #include "base/json_out.h"
+#include "export/cells.h"
 #include "export/text.h"
 
 enum { SPILL_BYTES = 256 << 10 };
@@ -23,9 +24,9 @@ struct csv {
 	const struct st_report_row *path[ST_QUESTION_DEPTH_MAX]; /* the row of each level above */
 };
 
-static void add_text(struct csv *csv, struct st_text text)
+static void add_text(struct st_buf *out, char delimiter, struct st_text text)
 {
-	bool quoted = memchr(text.bytes, csv->delimiter, text.size_bytes) ||
+	bool quoted = memchr(text.bytes, delimiter, text.size_bytes) ||
 		      memchr(text.bytes, '"', text.size_bytes) ||
 		      memchr(text.bytes, '\n', text.size_bytes) ||
 		      memchr(text.bytes, '\r', text.size_bytes) ||
@@ -34,38 +35,38 @@ static void add_text(struct csv *csv, struct st_text text)
 	const char *at = text.bytes, *end = text.bytes + text.size_bytes;
 
 	if (quoted)
-		st_buf_append_u8(&csv->out, '"');
+		st_buf_append_u8(out, '"');
 	while (at < end) {
 		const char *quote = memchr(at, '"', (size_t)(end - at));
 		const char *stop = quote ? quote : end;
 
-		st_utf8_append_clean(&csv->out, at, (size_t)(stop - at));
+		st_utf8_append_clean(out, at, (size_t)(stop - at));
 		if (quote)
-			st_buf_append(&csv->out, "\"\"", 2);
+			st_buf_append(out, "\"\"", 2);
 		at = quote ? quote + 1 : end;
 	}
 	if (quoted)
-		st_buf_append_u8(&csv->out, '"');
+		st_buf_append_u8(out, '"');
 }
 
-static void add_cell(struct csv *csv, const struct st_cell *cell)
+void st_cell_write_csv(struct st_buf *out, char delimiter, const struct st_cell *cell)
 {
 	switch (cell->kind) {
 	case ST_CELL_TEXT:
-		add_text(csv, cell->as.text);
+		add_text(out, delimiter, cell->as.text);
 		break;
 	case ST_CELL_U64:
-		st_buf_printf(&csv->out, "%llu", (unsigned long long)cell->as.u64);
+		st_buf_printf(out, "%llu", (unsigned long long)cell->as.u64);
 		break;
 	case ST_CELL_I64:
-		st_buf_printf(&csv->out, "%lld", (long long)cell->as.i64);
+		st_buf_printf(out, "%lld", (long long)cell->as.i64);
 		break;
 	case ST_CELL_DOUBLE:
 		if (cell->as.number - cell->as.number == 0.0) /* neither NaN nor infinite */
-			st_buf_printf(&csv->out, "%.15g", cell->as.number);
+			st_buf_printf(out, "%.15g", cell->as.number);
 		break;
 	case ST_CELL_BOOL:
-		st_buf_append_text(&csv->out, cell->as.truth ? "true" : "false");
+		st_buf_append_text(out, cell->as.truth ? "true" : "false");
 		break;
 	default:
 		break;
@@ -98,7 +99,7 @@ static void add_row(struct csv *csv, const struct st_report_row *row)
 		if (cell->kind == ST_CELL_NONE && i < report->group_by_count && i < row->level &&
 		    csv->path[i])
 			cell = &csv->path[i]->cells[i];
-		add_cell(csv, cell);
+		st_cell_write_csv(&csv->out, csv->delimiter, cell);
 	}
 	st_buf_append(&csv->out, "\r\n", 2);
 }

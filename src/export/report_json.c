@@ -10,11 +10,12 @@
 #include "analyze/report.h"
 #include "base/buf.h"
 #include "base/json_out.h"
+#include "export/cells.h"
 #include "store/result.h"
 
 enum { SPILL_BYTES = 256 << 10 };
 
-static void add_cell(struct st_json *json, const struct st_cell *cell)
+void st_cell_write_json(struct st_json *json, const struct st_cell *cell)
 {
 	switch (cell->kind) {
 	case ST_CELL_TEXT:
@@ -45,7 +46,7 @@ static void add_cells(struct st_json *json, const struct st_report *report,
 		if (row->cells[i].kind == ST_CELL_NONE)
 			continue;
 		st_json_key(json, report->columns[i].key);
-		add_cell(json, &row->cells[i]);
+		st_cell_write_json(json, &row->cells[i]);
 	}
 }
 

@@ -6,13 +6,11 @@ by uuid, begins and ends paired by a stack per track. It knows nothing of how st
 """
 
 import gzip
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 
+import export_cases
 import pytest
-from harness import ROOT, TARGETS
-from test_labels import BROKEN, TEXTS
 
 schema = pytest.importorskip(
     "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the perfetto package is not installed"
@@ -122,57 +120,10 @@ class Trace:
         )
 
 
-def nested(strata, target):
-    words = ["--threads", "3", "--pairs", "900", "--depth", "4", "--labels", "11", "--fork", "2", "--burst", "300"]
-    return strata.collect(target, *words, "--thread-name", "worker ", result=strata.folder / "nested")
-
-
-def execs(strata, programs):
-    """One pid and one tid, two programs."""
-    words = [programs / "itt_target", "--threads", "0", "--pairs"]
-    return strata.collect(*words, "5", "--exec", *words, "6", result=strata.folder / "exec")
-
-
-def crossed(strata, programs):
-    return strata.collect(programs / "crossed_ends", "40", result=strata.folder / "crossed")
-
-
-def odd(strata, programs):
-    """Labels of every kind, ends of nothing, tasks that never end."""
-    file = strata.folder / "labels"
-    texts = [text.encode() for text in TEXTS if text] + BROKEN + [b""]
-    file.write_bytes(b"".join(text + b"\0" for text in texts))
-    return strata.collect(programs / "odd_labels", file, "3", "2", result=strata.folder / "odd")
-
-
-def torch_labels(strata, python):
-    labels = strata.folder / "labels.json"
-    labels.write_text(json.dumps(TEXTS))
-    return strata.collect(python, TARGETS / "labels.py", labels, result=strata.folder / "torch labels", timeout=120)
-
-
-def recipe(strata, python):
-    words = ["bash", ROOT / "examples" / "launch.sh", "--size", "small"]
-    env = {"PYTHON": str(python)}
-    return strata.collect(*words, env=env, result=strata.folder / "recipe", timeout=180)
-
-
-CASES = {
-    "nested": (nested, "target"),
-    "exec": (execs, "programs"),
-    "crossed": (crossed, "programs"),
-    "odd": (odd, "programs"),
-    "torch labels": (torch_labels, "python"),
-    "recipe": (recipe, "python"),
-}
-MARKS = {"torch labels": pytest.mark.torch, "recipe": pytest.mark.torch}
-
-
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=MARKS.get(name, ())) for name in CASES])
+@pytest.fixture(scope="module", params=export_cases.params())
 def case(request, shared_strata):
     """(strata, result, name of the case, file, decoded)"""
-    run, fixture = CASES[request.param]
-    result = run(shared_strata, request.getfixturevalue(fixture)).result
+    result = export_cases.collect(request, shared_strata)
     path = shared_strata.folder / f"{request.param}.pftrace"
     done = shared_strata("export", "perfetto", "-r", result, "-o", path)
     assert done.status == 0, done.err

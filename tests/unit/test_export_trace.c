@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Trace Event export, read back with a strict parser, and the sink it is written through.
+// The exports that are JSON, read back with a strict parser, and the sink they are written through.
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,17 +22,18 @@
 #include "export/export.h"
 #include "nasty_result.h"
 
-static const struct st_exporter *chrome(void)
+static const struct st_exporter *find_exporter(const char *name)
 {
 	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++) {
-		if (strcmp(exporter->name, "chrome") == 0)
+		if (strcmp(exporter->name, name) == 0)
 			return exporter;
 	}
-	fail_msg("no exporter chrome");
+	fail_msg("no exporter %s", name);
 	return NULL;
 }
 
-static struct json_object *export_parsed(const struct st_result *fake, struct st_buf *out)
+static struct json_object *export_as(const char *name, const struct st_result *fake,
+				     struct st_buf *out)
 {
 	struct json_tokener *tokener = json_tokener_new();
 	struct json_object *trace;
@@ -40,7 +41,7 @@ static struct json_object *export_parsed(const struct st_result *fake, struct st
 
 	st_buf_init(out, 64 << 20);
 	assert_int_equal(st_sink_open_buf(&sink, out, NULL), ST_OK);
-	assert_int_equal(chrome()->write(fake, sink, NULL), ST_OK);
+	assert_int_equal(find_exporter(name)->write(fake, sink, NULL), ST_OK);
 	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
 	st_buf_append_u8(out, 0);
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
@@ -48,6 +49,11 @@ static struct json_object *export_parsed(const struct st_result *fake, struct st
 	assert_non_null(trace);
 	json_tokener_free(tokener);
 	return trace;
+}
+
+static struct json_object *export_parsed(const struct st_result *fake, struct st_buf *out)
+{
+	return export_as("chrome", fake, out);
 }
 
 static struct json_object *member(struct json_object *object, const char *key)
@@ -161,6 +167,47 @@ static void test_empty_trace_parses(void **state)
 	(void)state;
 	assert_int_equal(json_object_array_length(member(trace, "traceEvents")), 0);
 	json_object_put(trace);
+	st_buf_fini(&out);
+	fake_destroy(fake);
+}
+
+static void test_rows_as_objects(void **state)
+{
+	struct st_result *fake = nasty_create();
+	struct st_buf out;
+	struct json_object *rows = export_as("json", fake, &out);
+
+	(void)state;
+	assert_int_equal(json_object_array_length(rows), fake->slices.count);
+	for (uint32_t i = 0; i < fake->slices.count; i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		struct st_text name = fake->texts[fake->labels[fake->label[i]].name];
+		bool has_parent = fake->parent[i] != ST_NO_ROW;
+
+		assert_int_equal(number(row, "row"), i);
+		assert_int_equal(number(row, "start_ns"), fake->begin_ns[i]);
+		assert_int_equal(number(row, "wall_total_ns"), fake->end_ns[i] - fake->begin_ns[i]);
+		assert_int_equal(json_object_object_get_ex(row, "parent", NULL), has_parent);
+		if (fake->label[i] != 3)
+			assert_memory_equal(json_object_get_string(member(row, "task")), name.bytes,
+					    name.size_bytes);
+		assert_string_equal(json_object_get_string(member(row, "process")),
+				    fake->track[i] ? "after\nexec (77, exec 1)" : "before (77)");
+	}
+	json_object_put(rows);
+	st_buf_fini(&out);
+	fake_destroy(fake);
+}
+
+static void test_no_rows(void **state)
+{
+	struct st_result *fake = fake_create();
+	struct st_buf out;
+	struct json_object *rows = export_as("json", fake, &out);
+
+	(void)state;
+	assert_int_equal(json_object_array_length(rows), 0);
+	json_object_put(rows);
 	st_buf_fini(&out);
 	fake_destroy(fake);
 }
@@ -297,6 +344,8 @@ int main(void)
 		cmocka_unit_test(test_every_task_is_there_once),
 		cmocka_unit_test(test_flags_are_told),
 		cmocka_unit_test(test_empty_trace_parses),
+		cmocka_unit_test(test_rows_as_objects),
+		cmocka_unit_test(test_no_rows),
 		cmocka_unit_test_setup_teardown(test_file_appears_whole_or_not_at_all, make_folder,
 						remove_folder),
 		cmocka_unit_test_setup_teardown(test_gz_is_chosen_by_name, make_folder,
