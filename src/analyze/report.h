@@ -56,6 +56,7 @@ struct st_report {
 	struct st_report_row *rows;
 	uint32_t row_count, root_first, root_count;
 	struct st_report_row totals;
+	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
 	void *memory;
 };
 

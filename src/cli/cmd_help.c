@@ -118,11 +118,13 @@ static void print_overview(void)
 	printf("\nFor example:\n"
 	       "  strata -collect tasks -- python train.py    run, record, print a summary\n"
 	       "  strata report top-down                      where the time went, as a tree\n"
+	       "  strata query \"SELECT task_type, count(*) FROM slices GROUP BY 1\"\n"
 	       "  strata export chrome -o trace.json.gz       for ui.perfetto.dev or "
 	       "chrome://tracing\n"
 	       "  strata export perfetto -o trace.pftrace     the same, small and fast to open\n"
 	       "\nstrata help COMMAND lists the options of a command. VTune's spelling works too:\n"
-	       "-collect, -report and -export with one dash, anywhere before the program.\n");
+	       "-collect, -report, -query and -export with one dash, anywhere before the "
+	       "program.\n");
 }
 
 int st_help_print(unsigned int bit)
@@ -191,7 +193,8 @@ static void print_man(void)
 	       "long names\n"
 	       "may be shortened word by word. The command may also be written as an option "
 	       "(\\-collect,\n"
-	       "\\-report, \\-export). The program begins at the first argument that is not an "
+	       "\\-report, \\-query, \\-export). The program begins at the first argument that is "
+	       "not an "
 	       "option.\n");
 	for (const struct st_command *command = st_commands; command->name; command++) {
 		printf(".SH %s\n", command->name);
@@ -207,7 +210,7 @@ static void print_man(void)
 	       "collect ends with the program's own status, a fatal signal raised again. Before "
 	       "the program\n"
 	       "has started: 2 wrong usage, 125 strata failed, 126 not executable, 127 not found.\n"
-	       "Other commands: 0 done, 1 failed, 2 wrong usage.\n");
+	       "Other commands: 0 done, 1 failed, 2 wrong usage; query ended by Ctrl\\-C: 130.\n");
 }
 
 int st_cmd_help(const struct st_args *args)

@@ -5,37 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "analyze/quality.h"
 #include "analyze/report.h"
-#include "base/buf.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/locate.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/values.h"
-#include "export/export.h"
 #include "store/result.h"
 
 /* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
 enum { TIMELINE_FRAME = 50, TIMELINE_BINS_MIN = 10, TIMELINE_BINS_MAX = 60 };
 
-enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMATS };
-
 struct request {
 	const char *name;
 	const char *result_word; /* a plain word that names the result, or NULL */
-	enum format format;
-	char delimiter;
-	struct st_text_style style;
 	struct st_report_options options;
 	struct st_filter *filters; /* owned; texts are argv's */
-	char *path;		   /* owned: "-" or the file to write */
+	struct st_output output;
 };
-
-static const char *const format_names[FORMATS] = {"text", "csv", "json"};
-static const char *const format_suffixes[FORMATS] = {".txt", ".csv", ".json"};
 
 /* Reports users of VTune will ask for and which need data this version does not record. */
 static const char *const later_reports[] = {
@@ -135,53 +124,6 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 				    "'%.80s' is one word too many: one result at a time",
 				    args->words[next]);
 	return ST_OK;
-}
-
-static enum st_status parse_format(const struct st_args *args, struct request *request,
-				   struct st_error *err)
-{
-	const char *typed = st_args_value(args, ST_OPT_FORMAT);
-
-	request->format = FORMAT_TEXT;
-	if (!typed)
-		return ST_OK;
-	for (unsigned int i = 0; i < FORMATS; i++) {
-		if (strcmp(typed, format_names[i]) == 0) {
-			request->format = i;
-			return ST_OK;
-		}
-	}
-	return st_error_set(err, ST_EUSAGE, 0, "-format: '%.60s' is not one of text, csv, json",
-			    typed);
-}
-
-static enum st_status parse_delimiter(const struct st_args *args, struct request *request,
-				      struct st_error *err)
-{
-	static const struct {
-		const char *name;
-		char byte;
-	} words[] = {{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"colon", ':'}};
-	const char *typed = st_args_value(args, ST_OPT_CSV_DELIMITER);
-
-	request->delimiter = ',';
-	if (!typed)
-		return ST_OK;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(typed, words[i].name) == 0) {
-			request->delimiter = words[i].byte;
-			return ST_OK;
-		}
-	}
-	/* A quote, a line end or a letter would make a file that no reader takes apart again. */
-	if (typed[0] && !typed[1] && strchr(",;:|\t !#$%&/^~", typed[0])) {
-		request->delimiter = typed[0];
-		return ST_OK;
-	}
-	return st_error_set(err, ST_EUSAGE, 0,
-			    "-csv-delimiter: '%.60s' is not comma, tab, semicolon, colon or one "
-			    "mark such as '|'",
-			    typed);
 }
 
 static enum st_status parse_groupings(const char *text, struct st_question *question,
@@ -324,68 +266,17 @@ static enum st_status parse_question(const struct st_args *args, struct request 
 	return status;
 }
 
-/* Where the report goes; a name without a suffix gets the format's. */
-static enum st_status parse_output(const struct st_args *args, struct request *request,
-				   struct st_error *err)
-{
-	const char *given = st_args_value(args, ST_OPT_REPORT_OUTPUT);
-	const char *path = given ? given : "-";
-	const char *slash = strrchr(path, '/');
-	const char *suffix = "";
-	size_t size;
-
-	if (slash && !slash[1])
-		return st_error_set(err, ST_EUSAGE, 0, "-report-output: %.200s is a folder", given);
-	if (given && strcmp(given, "-") != 0 && !strchr(slash ? slash : given, '.'))
-		suffix = format_suffixes[request->format];
-	size = strlen(path) + strlen(suffix) + 1;
-	request->path = malloc(size);
-	if (!request->path)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	snprintf(request->path, size, "%s%s", path, suffix);
-	return ST_OK;
-}
-
 /* A timeline that nobody gave a number of bins takes as many as fit the line. */
 static void fit_timeline(struct request *request)
 {
-	unsigned int width = request->style.width;
+	unsigned int width = request->output.style.width;
 
-	if (strcmp(request->name, "timeline") != 0 || request->format != FORMAT_TEXT ||
+	if (strcmp(request->name, "timeline") != 0 || request->output.format != ST_OUTPUT_TEXT ||
 	    request->options.bin_count || !width || width >= TIMELINE_FRAME + TIMELINE_BINS_MAX)
 		return;
 	request->options.bin_count = width > TIMELINE_FRAME + TIMELINE_BINS_MIN
 					     ? width - TIMELINE_FRAME
 					     : TIMELINE_BINS_MIN;
-}
-
-static bool wants_colour(void)
-{
-	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return !(refused && *refused) && term && strcmp(term, "dumb") != 0;
-}
-
-static enum st_status parse_style(const struct st_args *args, struct request *request,
-				  struct st_error *err)
-{
-	const char *width = st_args_value(args, ST_OPT_REPORT_WIDTH);
-	/* The analyser does not know that st_error_set never returns ST_OK. */
-	bool to_stdout = request->path && strcmp(request->path, "-") == 0;
-	bool terminal = to_stdout && isatty(STDOUT_FILENO);
-	uint64_t columns = 0;
-	enum st_status status;
-
-	request->style.colour = terminal && wants_colour();
-	request->style.width = terminal ? st_console_width(STDOUT_FILENO) : 0;
-	if (width) {
-		status = st_value_count("report-width", width, 0, 100000, &columns, err);
-		if (status)
-			return status;
-		request->style.width = (unsigned int)columns;
-	}
-	fit_timeline(request);
-	return ST_OK;
 }
 
 static enum st_status parse_request(const struct st_args *args, struct request *request,
@@ -394,56 +285,12 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 	enum st_status status = parse_words(args, request, err);
 
 	if (status == ST_OK)
-		status = parse_format(args, request, err);
-	if (status == ST_OK)
-		status = parse_delimiter(args, request, err);
+		status = st_output_parse(&request->output, args, err);
 	if (status == ST_OK)
 		status = parse_question(args, request, err);
 	if (status == ST_OK)
-		status = parse_output(args, request, err);
-	if (status == ST_OK)
-		status = parse_style(args, request, err);
+		fit_timeline(request);
 	return status;
-}
-
-static enum st_status write_report(const struct request *request, const struct st_report *report,
-				   const struct st_result *result, struct st_error *err)
-{
-	struct st_sink *sink;
-	enum st_status status = st_sink_open(&sink, request->path, err);
-
-	if (status)
-		return status;
-	if (request->format == FORMAT_CSV)
-		status = st_report_write_csv(report, result, request->delimiter, sink, err);
-	else if (request->format == FORMAT_JSON)
-		status = st_report_write_json(report, result, sink, err);
-	else
-		status = st_report_write_text(report, result, &request->style, sink, err);
-	if (status) {
-		st_sink_close(sink, false, NULL);
-		return status;
-	}
-	return st_sink_close(sink, true, err);
-}
-
-/* A CSV table stays pure; what was lost is said beside it. */
-static enum st_status say_quality(const struct st_result *result, struct st_error *err)
-{
-	struct st_buf lines;
-	char *at, *end;
-
-	st_buf_init(&lines, 1 << 20);
-	if (!st_quality_lines(result, &lines) || !st_buf_append_u8(&lines, '\0')) {
-		st_buf_fini(&lines);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's notes");
-	}
-	for (at = (char *)lines.data; (end = strchr(at, '\n')); at = end + 1) {
-		*end = '\0';
-		st_console_say("note: %s", at);
-	}
-	st_buf_fini(&lines);
-	return ST_OK;
 }
 
 static enum st_status answer(const struct st_args *args, const struct request *request,
@@ -457,9 +304,7 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 		return status;
 	status = st_report_build(result, request->name, &request->options, &report, err);
 	if (status == ST_OK) {
-		status = write_report(request, &report, result, err);
-		if (status == ST_OK && request->format == FORMAT_CSV)
-			status = say_quality(result, err);
+		status = st_output_write(&request->output, &report, result, err);
 		st_report_fini(&report);
 	}
 	st_result_close(result);
@@ -483,6 +328,6 @@ int st_cmd_report(const struct st_args *args)
 	if (status == ST_OK)
 		status = answer(args, &request, &err);
 	free(request.filters);
-	free(request.path);
+	st_output_fini(&request.output);
 	return status ? st_console_fail(&err) : ST_EXIT_OK;
 }

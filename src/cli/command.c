@@ -23,6 +23,11 @@ const struct st_command st_commands[] = {
 	 "Write a result in the format of another tool.",
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
 	 st_cmd_export},
+	{"query", ST_IN_QUERY, "query [RESULT] \"SQL\" [options]",
+	 "Ask a result in SQL.",
+	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
+	 "RESULT is a result folder; without one the newest in the working folder is taken.",
+	 st_cmd_query},
 	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL, st_cmd_help},
 	{"version", ST_IN_VERSION, "version", "Print the version.", NULL, st_cmd_version},
 	{NULL, 0, NULL, NULL, NULL, NULL},
@@ -31,7 +36,7 @@ const struct st_command st_commands[] = {
 
 static const char *const later_commands[] = {
 	"archive", "bottleneck", "collect-with", "command", "compare",
-	"doctor",  "finalize",	 "import",	 "query",   "serve",
+	"doctor",  "finalize",	 "import",	 "serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

@@ -16,7 +16,8 @@ enum st_exit {
 	ST_EXIT_OK = 0,
 	ST_EXIT_FAILED = 1,
 	ST_EXIT_USAGE = 2,
-	ST_EXIT_STRATA_FAILED = 125 /* collect: before the program has started */
+	ST_EXIT_STRATA_FAILED = 125, /* collect: before the program has started */
+	ST_EXIT_INTERRUPTED = 130    /* query: by Ctrl-C */
 };
 
 struct st_command {
@@ -39,6 +40,7 @@ bool st_command_is_later(const char *word);
 int st_cmd_collect(const struct st_args *args);
 int st_cmd_report(const struct st_args *args);
 int st_cmd_export(const struct st_args *args);
+int st_cmd_query(const struct st_args *args);
 int st_cmd_help(const struct st_args *args);
 int st_cmd_version(const struct st_args *args);
 

@@ -8,6 +8,7 @@
 #define COLLECT ST_IN_COLLECT
 #define REPORT ST_IN_REPORT
 #define EXPORT ST_IN_EXPORT
+#define QUERY ST_IN_QUERY
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -17,18 +18,20 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Print a report of a result."},
 	[ST_OPT_EXPORT] = {"export", 0, "FORMAT", EXPORT, ST_OPT_IS_COMMAND, NULL,
 		"Write a result in the format of another tool."},
+	[ST_OPT_QUERY] = {"query", 0, "SQL", QUERY, ST_OPT_IS_COMMAND, NULL,
+		"Ask a result in SQL."},
 	[ST_OPT_HELP] = {"help", 'h', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
 		"Explain a command: strata help COMMAND."},
 	[ST_OPT_VERSION] = {"version", 'V', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
 		"Print the version."},
 
-	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR", COLLECT | REPORT | EXPORT, 0,
+	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR", COLLECT | REPORT | EXPORT | QUERY, 0,
 		"r@@@ta for collect; else the newest result of the working folder",
 		"The result folder. For collect: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
-	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT, 0, NULL,
+	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
 		"Only warnings, errors and what was asked for (the summary too)."},
-	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT, 0, NULL,
+	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
 	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | REPORT, ST_OPT_REPEATABLE, NULL,
 		"Where binaries and symbols may be found. Accepted; not used by task collection."},
@@ -56,7 +59,7 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
 		"Accepted. The exit status is always the program's."},
 
-	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT, 0, "text", "Form of the report."},
+	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY, 0, "text", "Form of the report."},
 	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT, 0, "depends on the report",
 		"Levels of the rows, outermost first; '?' lists them."},
 	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
@@ -68,15 +71,20 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Largest first, by up to three metrics; '?' lists them."},
 	[ST_OPT_SORT_ASC] = {"sort-asc", 's', "METRIC,...", REPORT, 0, NULL, "Smallest first."},
 	[ST_OPT_LIMIT] = {"limit", 0, "N", REPORT, 0, "all", "At most N rows at each level."},
-	[ST_OPT_REPORT_OUTPUT] = {"report-output", 0, "FILE", REPORT, 0, "standard output",
+	[ST_OPT_REPORT_OUTPUT] = {"report-output", 0, "FILE", REPORT | QUERY, 0, "standard output",
 		"Write the report to a file; .txt, .csv or .json is appended to a name without a suffix."},
-	[ST_OPT_REPORT_WIDTH] = {"report-width", 0, "N", REPORT, 0,
+	[ST_OPT_REPORT_WIDTH] = {"report-width", 0, "N", REPORT | QUERY, 0,
 		"the terminal's, else unlimited",
 		"Columns of a text report; 0 is unlimited. Names are cut and the last columns left out to fit."},
 	[ST_OPT_REPORT_KNOB] = {"report-knob", 0, "NAME=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
 		"A setting of the report: bin-count=N, the number of slots of a timeline (60)."},
-	[ST_OPT_CSV_DELIMITER] = {"csv-delimiter", 0, "NAME", REPORT, 0, "comma",
+	[ST_OPT_CSV_DELIMITER] = {"csv-delimiter", 0, "NAME", REPORT | QUERY, 0, "comma",
 		"comma, tab, semicolon, colon, or one mark such as '|'."},
+
+	[ST_OPT_SCHEMA] = {"schema", 0, NULL, QUERY, 0, NULL,
+		"List the tables and columns that SQL can ask; needs no result."},
+	[ST_OPT_MEMORY_LIMIT] = {"memory-limit", 0, "MB", QUERY, 0, "256",
+		"Memory for the query and its answer; over it the query fails. 1 MB is 10^6 bytes."},
 
 	[ST_OPT_OUTPUT] = {"output", 'o', "FILE", EXPORT, 0, NULL,
 		"The file to write; '-' is standard output, a name that ends in .gz is compressed."},

@@ -19,7 +19,8 @@ enum st_command_bit {
 	ST_IN_EXPORT = 4,
 	ST_IN_HELP = 8,
 	ST_IN_VERSION = 16,
-	ST_IN_ALL = 31,
+	ST_IN_QUERY = 32,
+	ST_IN_ALL = 63,
 };
 
 enum st_option_id {
@@ -27,6 +28,7 @@ enum st_option_id {
 	ST_OPT_COLLECT,
 	ST_OPT_REPORT,
 	ST_OPT_EXPORT,
+	ST_OPT_QUERY,
 	ST_OPT_HELP,
 	ST_OPT_VERSION,
 	/* Of several commands. */
@@ -57,6 +59,9 @@ enum st_option_id {
 	ST_OPT_REPORT_WIDTH,
 	ST_OPT_REPORT_KNOB,
 	ST_OPT_CSV_DELIMITER,
+	/* Of query. */
+	ST_OPT_SCHEMA,
+	ST_OPT_MEMORY_LIMIT,
 	/* Of export. */
 	ST_OPT_OUTPUT,
 	/* Of help. */

@@ -38,12 +38,12 @@ void st_cell_write_json(struct st_json *json, const struct st_cell *cell)
 	}
 }
 
-/* The members of a row: cells that are there, by key. */
+/* The members of a row by key: cells that are there, and null where the user's own columns are empty. */
 static void add_cells(struct st_json *json, const struct st_report *report,
 		      const struct st_report_row *row)
 {
 	for (uint32_t i = 0; row->cells && i < report->column_count; i++) {
-		if (row->cells[i].kind == ST_CELL_NONE)
+		if (row->cells[i].kind == ST_CELL_NONE && !report->as_asked)
 			continue;
 		st_json_key(json, report->columns[i].key);
 		st_cell_write_json(json, &row->cells[i]);

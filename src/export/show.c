@@ -186,6 +186,8 @@ static void show_number(struct st_buf *out, uint64_t value, const char *unit)
 		st_show_duration(out, value);
 	else if (strcmp(unit, "bytes") == 0)
 		st_show_bytes(out, value);
+	else if (strcmp(unit, "id") == 0)
+		st_buf_printf(out, "%llu", (unsigned long long)value);
 	else
 		st_buf_append_count(out, value);
 }
@@ -211,6 +213,8 @@ unsigned int st_show_cell(struct st_buf *out, const struct st_cell *cell, const 
 	case ST_CELL_DOUBLE:
 		if (strcmp(unit, "ratio") == 0)
 			st_show_percent(out, cell->as.number);
+		else if (*unit && cell->as.number >= 0.0 && cell->as.number < 1e18)
+			show_number(out, (uint64_t)(cell->as.number + 0.5), unit);
 		else
 			st_buf_printf(out, "%.3f", cell->as.number);
 		break;

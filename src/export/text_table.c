@@ -80,6 +80,19 @@ static bool is_depth_of_tree(const struct st_report *report, uint32_t column)
 	       strcmp(report->group_by[report->group_by_count - 1], "task-stack") == 0;
 }
 
+/* Numbers that are looked up rather than compared: written as they are typed. */
+static bool names_a_thing(const char *key)
+{
+	static const char *const keys[] = {"row", "parent",	"track", "tid",
+					   "pid", "process_id", "label"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void choose_columns(struct table *table)
 {
 	const struct st_report *report = table->job->report;
@@ -97,6 +110,8 @@ static void choose_columns(struct table *table)
 		column->from = i;
 		column->count = i == 0 ? levels : 1;
 		column->unit = report->columns[i].unit;
+		if (report->as_asked && names_a_thing(report->columns[i].key))
+			column->unit = "id";
 		column->is_text = report->columns[i].is_key;
 		column->max_width = TEXT_MAX;
 		set_title(column, report);
@@ -114,7 +129,7 @@ static void measure(struct table *table)
 	st_buf_init(&scratch, 1 << 20);
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		struct table_column *column = &table->columns[i];
-		bool used = i == 0;
+		bool used = i == 0 || report->as_asked;
 
 		column->width = (unsigned int)strlen(column->title);
 		if (i == 0 && column->width < TEXT_MIN)
@@ -205,8 +220,9 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 		if (indent + 4 > column->width)
 			indent = column->width > 4 ? column->width - 4 : 0;
 		st_show_pad(out, 0, indent);
-		width = indent + (index == 0 ? st_show_name(out, cell, column->width - indent)
-					     : st_show_cell(out, cell, "", column->width - indent));
+		width = indent + (index == 0 && !table->job->report->as_asked
+					  ? st_show_name(out, cell, column->width - indent)
+					  : st_show_cell(out, cell, "", column->width - indent));
 		if (!last)
 			st_show_pad(out, width, column->width);
 		return;
@@ -299,7 +315,8 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 	enum st_status status = ST_OK;
 
 	if (!job->report->row_count) {
-		st_buf_append_text(job->out, "No tasks match.\n");
+		st_buf_append_text(job->out,
+				   job->report->as_asked ? "No rows.\n" : "No tasks match.\n");
 		return ST_OK;
 	}
 	table.order = st_report_preorder(job->report);

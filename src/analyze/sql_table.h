@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of SQL share: the tables as data, the open connection, and the scan of slices.
+ */
+#ifndef ST_ANALYZE_SQL_TABLE_H
+#define ST_ANALYZE_SQL_TABLE_H
+
+#include <sqlite3.h>
+
+#include "analyze/dataset.h"
+#include "analyze/report.h"
+#include "analyze/sql.h"
+#include "base/arena.h"
+#include "store/result.h"
+
+struct st_sql_column {
+	const char *name;
+	const char *type; /* INTEGER, TEXT, or "" for either */
+	const char *help;
+};
+
+struct st_sql_table {
+	const char *name;
+	const char *help;
+	const struct st_sql_column *columns;
+	int column_count;
+	/* The first column is the row number: looked up without a scan. */
+	bool has_row_number;
+	uint32_t (*count)(const struct st_sql *sql);
+	void (*cell)(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out);
+};
+/* Ends with a NULL name; slices come first. */
+extern const struct st_sql_table st_sql_tables[];
+enum { ST_SQL_TABLES = 9 };
+
+struct st_sql_binding { /* what SQLite hands back to a table */
+	struct st_sql *sql;
+	const struct st_sql_table *table;
+};
+
+struct st_sql {
+	const struct st_result *result;
+	struct st_sql_options options;
+	sqlite3 *db;
+	struct st_dataset dataset;
+	struct st_arena arena;
+	struct st_report info; /* behind the table info */
+	uint32_t *info_rows;   /* its rows that are facts of the run */
+	uint32_t info_count;
+	struct st_text *threads;   /* by track, as reports show them */
+	struct st_text *processes; /* by process */
+	struct st_sql_binding bindings[ST_SQL_TABLES];
+	uint64_t rows_read;
+	bool is_declaring; /* SQLite parses a declaration of ours */
+};
+
+/* Slices: which of them a constraint can exclude without looking, and the walk over the rest. */
+struct st_sql_scan {
+	uint32_t row, row_end;	   /* of the current track */
+	uint32_t track, track_end; /* tracks still to come are track + 1 … track_end - 1 */
+	uint32_t row_min, row_max; /* max is included, here and below */
+	int64_t begin_min, begin_max;
+	int64_t end_min, end_max;
+	uint8_t *tracks; /* 1: wanted; NULL: all */
+	uint8_t *labels;
+	bool nothing;
+};
+
+enum st_sql_slices_column {
+	ST_SQL_ROW,
+	ST_SQL_START_NS,
+	ST_SQL_END_NS,
+	ST_SQL_WALL_NS,
+	ST_SQL_SELF_NS,
+	ST_SQL_DEPTH,
+	ST_SQL_PARENT,
+	ST_SQL_TRACK,
+	ST_SQL_TID,
+	ST_SQL_THREAD,
+	ST_SQL_PID,
+	ST_SQL_PROCESS_ID,
+	ST_SQL_PROCESS,
+	ST_SQL_LABEL,
+	ST_SQL_TASK_TYPE,
+	ST_SQL_TASK_DOMAIN,
+	ST_SQL_TASK_FAMILY,
+	ST_SQL_UNFINISHED,
+	ST_SQL_CLIPPED,
+	ST_SQL_MISMATCHED,
+	ST_SQL_SLICES_COLUMNS
+};
+extern const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS];
+uint32_t st_sql_slices_count(const struct st_sql *sql);
+void st_sql_slices_cell(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out);
+
+int st_sql_slices_best_index(const struct st_sql *sql, sqlite3_index_info *info);
+/* SQLITE_OK or SQLITE_NOMEM; moves to the first row. */
+int st_sql_scan_begin(struct st_sql_scan *scan, struct st_sql *sql, const char *plan,
+		      sqlite3_value **values);
+void st_sql_scan_next(struct st_sql_scan *scan, struct st_sql *sql);
+bool st_sql_scan_is_done(const struct st_sql_scan *scan);
+void st_sql_scan_fini(struct st_sql_scan *scan);
+
+/* Makes the tables known to the connection. */
+int st_sql_register(struct st_sql *sql);
+void st_sql_result_text(sqlite3_context *out, struct st_text text);
+
+/* Steps a statement to its end and keeps its rows. */
+enum st_status st_sql_collect(struct st_sql *sql, sqlite3_stmt *statement, struct st_report *out,
+			      struct st_error *err);
+/* The error of the connection in words: where, what, and near names. */
+enum st_status st_sql_error(const struct st_sql *sql, const char *text, int code,
+			    struct st_error *err);
+
+#endif

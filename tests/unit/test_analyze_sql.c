@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SQL over a result: push-down against a full scan on random results, what is refused, the cap on
+// memory, stopping, the words of errors, and the form of answers.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/report.h"
+#include "analyze/sql.h"
+#include "base/buf.h"
+#include "fake_result.h"
+
+static uint64_t seed;
+
+static uint32_t random_below(uint32_t limit)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((seed >> 33) % limit);
+}
+
+/* Slices of random length at random places; parents are whatever is open, flags are random. */
+static void random_track(struct st_result *fake, uint32_t labels)
+{
+	uint32_t open = ST_NO_ROW;
+	int64_t now = random_below(50);
+
+	for (uint32_t i = 0, count = random_below(300); i < count; i++) {
+		int64_t end = now + random_below(100);
+		uint32_t row;
+
+		while (open != ST_NO_ROW && fake->end_ns[open] <= now)
+			open = fake->parent[open];
+		if (open != ST_NO_ROW && end > fake->end_ns[open])
+			end = fake->end_ns[open];
+		row = fake_slice(fake, random_below(labels), now, end, open);
+		fake->flags[row] = (uint16_t)random_below(8);
+		open = row;
+		now += random_below(12);
+	}
+}
+
+static struct st_result *random_result(uint64_t number)
+{
+	struct st_result *fake = fake_create();
+	uint32_t labels, processes;
+
+	seed = number;
+	processes = 1 + random_below(3);
+	for (uint32_t i = 0; i < processes; i++)
+		fake_process(fake, i ? "worker" : "train.py", 100 + random_below(2));
+	labels = 1 + random_below(12);
+	for (uint32_t i = 0; i < labels; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "step_%u", random_below(6));
+		fake_label(fake, i % 2 ? "other" : "torch", name);
+	}
+	for (uint32_t i = 0, count = random_below(6); i < count; i++) {
+		fake_track(fake, random_below(processes), i % 2 ? "" : "named",
+			   100 + random_below(4));
+		random_track(fake, labels);
+	}
+	fake_finish(fake);
+	return fake;
+}
+
+static struct st_sql *open_sql(const struct st_result *fake, const struct st_sql_options *options)
+{
+	struct st_error err = {0};
+	struct st_sql *sql;
+
+	if (st_sql_open(&sql, fake, options, &err))
+		fail_msg("%s", err.text);
+	return sql;
+}
+
+static void ask_ok(struct st_sql *sql, const char *text, struct st_report *out)
+{
+	struct st_error err = {0};
+
+	if (st_sql_ask(sql, text, out, &err))
+		fail_msg("%s: %s", text, err.text);
+}
+
+static void expect_error(struct st_sql *sql, const char *text, enum st_status status,
+			 const char *needle)
+{
+	struct st_report report;
+	struct st_error err = {0};
+
+	assert_int_equal(st_sql_ask(sql, text, &report, &err), status);
+	assert_int_equal(err.status, status);
+	if (!strstr(err.text, needle))
+		fail_msg("%s: expected '%s' in '%s'", text, needle, err.text);
+	assert_null(report.memory);
+}
+
+static int64_t number_of(struct st_sql *sql, const char *text)
+{
+	struct st_report report;
+	int64_t value;
+
+	ask_ok(sql, text, &report);
+	assert_int_equal(report.row_count, 1);
+	assert_int_equal(report.rows[0].cells[0].kind, ST_CELL_I64);
+	value = report.rows[0].cells[0].as.i64;
+	st_report_fini(&report);
+	return value;
+}
+
+static const char *const pushed[] = {
+	"start_ns", "end_ns",  "row",	     "rowid", "track",	   "tid",	  "thread",
+	"pid",	    "process", "process_id", "label", "task_type", "task_domain", "task_family",
+};
+enum { PUSHED = sizeof(pushed) / sizeof(pushed[0]) };
+
+static void random_value(const char *column, char *out, size_t size)
+{
+	static const char *const texts[] = {
+		"'step_1'",	 "'step_3'",	     "'torch'",	     "'other'",	 "'step_*'",
+		"'named (101)'", "'train.py (100)'", "'main (100)'", "'STEP_1'", "'1'"};
+	static const char *const odd[] = {"NULL",
+					  "'5'",
+					  "1e300",
+					  "-1e300",
+					  "''",
+					  "x'31'",
+					  "9223372036854775807",
+					  "-9223372036854775807 - 1",
+					  "1e999",
+					  "4294967295",
+					  "4294967296"};
+	bool is_text = strncmp(column, "task", 4) == 0 || strcmp(column, "thread") == 0 ||
+		       strcmp(column, "process") == 0;
+
+	if (random_below(12) == 0)
+		snprintf(out, size, "%s", odd[random_below(sizeof(odd) / sizeof(odd[0]))]);
+	else if (is_text)
+		snprintf(out, size, "%s", texts[random_below(sizeof(texts) / sizeof(texts[0]))]);
+	else if (strcmp(column, "tid") == 0 || strcmp(column, "pid") == 0)
+		snprintf(out, size, "%u", 99 + random_below(5));
+	else if (random_below(4) == 0)
+		snprintf(out, size, "%u.%u", random_below(900), random_below(10));
+	else
+		snprintf(out, size, "%u", random_below(strstr(column, "_ns") ? 900 : 8));
+}
+
+static void random_condition(char *out, size_t size)
+{
+	static const char *const compares[] = {"=", "<", "<=", ">", ">=", "<>", "IS", "IN"};
+	size_t used = 0;
+
+	for (uint32_t i = 0, count = 1 + random_below(4); i < count; i++) {
+		const char *column = pushed[random_below(PUSHED)];
+		const char *compare = compares[random_below(8)];
+		const char *joint = !i ? "" : random_below(5) ? " AND " : " OR ";
+		const char *collate = random_below(8) ? "" : " COLLATE NOCASE";
+		char value[64], second[64], list[200];
+
+		random_value(column, value, sizeof(value));
+		random_value(column, second, sizeof(second));
+		snprintf(list, sizeof(list), "(%s, %s)", value, second);
+		if (strcmp(compare, "IN") == 0)
+			collate = "";
+		used += (size_t)snprintf(out + used, size - used, "%s%s %s %s%s", joint, column,
+					 compare, strcmp(compare, "IN") == 0 ? list : value,
+					 collate);
+		assert_true(used < size);
+	}
+}
+
+static void assert_same(const struct st_report *a, const struct st_report *b, const char *what)
+{
+	if (a->row_count != b->row_count)
+		fail_msg("%s: %u rows, not %u", what, a->row_count, b->row_count);
+	for (uint32_t i = 0; i < a->row_count; i++)
+		if (a->rows[i].cells[0].as.i64 != b->rows[i].cells[0].as.i64)
+			fail_msg("%s: row %u differs", what, i);
+}
+
+static void test_push_down_gives_the_same_rows(void **state)
+{
+	uint64_t non_empty = 0;
+
+	(void)state;
+	for (uint64_t number = 1; number <= 60; number++) {
+		struct st_result *fake = random_result(number);
+		struct st_sql *sql = open_sql(fake, NULL);
+
+		for (int i = 0; i < 60; i++) {
+			char condition[800], text[1000];
+			struct st_report a, b;
+
+			random_condition(condition, sizeof(condition));
+			snprintf(text, sizeof(text),
+				 "SELECT row FROM slices WHERE %s ORDER BY +row", condition);
+			ask_ok(sql, text, &a);
+			/* A copy of the table knows nothing of push-down. */
+			snprintf(text, sizeof(text),
+				 "WITH copy AS MATERIALIZED (SELECT *, row AS rowid FROM slices) "
+				 "SELECT row FROM copy WHERE %s ORDER BY +row",
+				 condition);
+			ask_ok(sql, text, &b);
+			assert_same(&a, &b, condition);
+			non_empty += a.row_count > 0;
+			st_report_fini(&a);
+			st_report_fini(&b);
+		}
+		st_sql_close(sql);
+		fake_destroy(fake);
+	}
+	assert_true(non_empty > 500);
+}
+
+/* Two threads, 1000 tasks of 10 ns each, one type of ten is "rare". */
+static struct st_result *even_result(void)
+{
+	struct st_result *fake = fake_create();
+	uint32_t process = fake_process(fake, "train.py", 4711);
+	uint32_t often = fake_label(fake, "torch", "often");
+	uint32_t rare = fake_label(fake, "torch", "rare");
+
+	for (uint32_t track = 0; track < 2; track++) {
+		fake_track(fake, process, "", 4711 + track);
+		for (uint32_t i = 0; i < 1000; i++)
+			fake_slice(fake, i % 10 ? often : rare, i * 10, i * 10 + 10, ST_NO_ROW);
+	}
+	fake_finish(fake);
+	return fake;
+}
+
+static uint64_t rows_for(struct st_sql *sql, const char *text, int64_t expected)
+{
+	uint64_t before = st_sql_rows_read(sql);
+
+	assert_int_equal(number_of(sql, text), expected);
+	return st_sql_rows_read(sql) - before;
+}
+
+static void test_push_down_reads_less(void **state)
+{
+	struct st_result *fake = even_result();
+	struct st_sql *sql = open_sql(fake, NULL);
+
+	(void)state;
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices", 2000), 2000);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE start_ns >= 9900", 20),
+			 20);
+	assert_int_equal(
+		rows_for(sql, "SELECT count(*) FROM slices WHERE start_ns BETWEEN 100 AND 190", 20),
+		20);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE end_ns <= 100", 20), 22);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE tid = 4712", 1000), 1000);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE pid = 1", 0), 0);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE row = 1500", 1), 1);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE rowid IN (3, 4)", 2), 2);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE row >= 1999", 1), 1);
+	assert_int_equal(rows_for(sql, "SELECT count(*) FROM slices WHERE start_ns > NULL", 0), 0);
+	assert_int_equal(rows_for(sql,
+				  "SELECT count(*) FROM slices WHERE thread = 'main (4711)' AND "
+				  "task_type = 'rare' AND start_ns < 100",
+				  1),
+			 11);
+	/* A parent is looked up, not searched for. */
+	assert_true(rows_for(sql,
+			     "SELECT count(p.row) FROM slices s LEFT JOIN slices p ON p.row = "
+			     "s.parent",
+			     0) <= 2000);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+static void test_only_reading(void **state)
+{
+	static const char *const refused[] = {
+		"CREATE TABLE t(a)",
+		"CREATE TEMP TABLE t(a)",
+		"CREATE VIRTUAL TABLE t USING slices",
+		"CREATE VIRTUAL TABLE t USING fts5(a)",
+		"CREATE VIEW v AS SELECT 1",
+		"INSERT INTO slices VALUES (1)",
+		"DELETE FROM slices",
+		"UPDATE slices SET row = 1",
+		"DROP TABLE slices",
+		"ATTACH ':memory:' AS other",
+		"DETACH main",
+		"PRAGMA user_version",
+		"PRAGMA temp_store = FILE",
+		"PRAGMA hard_heap_limit = 0",
+		"SELECT * FROM pragma_user_version",
+		"SELECT load_extension('x')",
+		"SELECT fts3_tokenizer('simple')",
+		"BEGIN",
+		"SAVEPOINT a",
+		"VACUUM",
+		"VACUUM INTO 'file'",
+		"ANALYZE",
+		"REINDEX",
+		"WITH a AS (SELECT 1) DELETE FROM slices",
+		"EXPLAIN DELETE FROM slices",
+	};
+	struct st_result *fake = even_result();
+	struct st_sql *sql = open_sql(fake, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct st_report report;
+		struct st_error err = {0};
+
+		if (st_sql_ask(sql, refused[i], &report, &err) != ST_EUSAGE || !err.text[0])
+			fail_msg("%s was not refused: %s", refused[i], err.text);
+	}
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM sqlite_master"), 0);
+	assert_int_equal(number_of(sql,
+				   "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM "
+				   "n WHERE i < 9) SELECT sum(i) FROM n"),
+			 45);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+static void test_errors_name_the_place(void **state)
+{
+	struct st_result *fake = even_result();
+	struct st_sql *sql = open_sql(fake, NULL);
+	char *longest;
+
+	(void)state;
+	expect_error(sql, "SELECT * FROM slics", ST_EUSAGE,
+		     "line 1, column 15: no such table: slics; did you mean 'slices'?");
+	expect_error(sql, "SELECT * FROM main.slics", ST_EUSAGE, "did you mean 'slices'?");
+	expect_error(sql, "SELECT 1 FROM qqqq", ST_EUSAGE, "there are: slices, threads");
+	expect_error(sql, "SELECT\n s.wal_ns FROM slices s", ST_EUSAGE, "line 2, column 2: ");
+	expect_error(sql, "SELECT wal_ns FROM slices", ST_EUSAGE, "did you mean 'wall_ns'");
+	expect_error(sql, "SELECT zzzzzzzzzz FROM slices", ST_EUSAGE, "--schema");
+	expect_error(sql, "SELECT 'ü', zzz FROM slices", ST_EUSAGE, "line 1, column 13");
+	expect_error(sql, "SELECT * FROM slices WHERE task_type = \"rare\"", ST_EUSAGE,
+		     "single quotes");
+	expect_error(sql, "SELEC 1", ST_EUSAGE, "line 1, column 1: near \"SELEC\"");
+	expect_error(sql, "SELECT 1 FROM", ST_EUSAGE, "incomplete input");
+	expect_error(sql, "SELECT unheard(1)", ST_EUSAGE, "no such function: unheard");
+	expect_error(sql, "SELECT abs(-9223372036854775807 - 1)", ST_EUSAGE, "overflow");
+	expect_error(sql, "", ST_EUSAGE, "no statement");
+	expect_error(sql, " ; -- nothing", ST_EUSAGE, "no statement");
+	expect_error(sql, "SELECT 1; SELECT 2", ST_EUSAGE, "one statement");
+	expect_error(sql, "SELECT 1; nonsense", ST_EUSAGE, "one statement");
+	expect_error(sql, "SELECT ?", ST_EUSAGE, "parameter (?)");
+	expect_error(sql, "SELECT :a", ST_EUSAGE, "parameter (:a)");
+	assert_int_equal(number_of(sql, "SELECT 1; -- and that is all\n ; "), 1);
+	longest = malloc((2 << 20) + 1);
+	assert_non_null(longest);
+	memset(longest, ' ', 2 << 20);
+	longest[2 << 20] = '\0';
+	expect_error(sql, longest, ST_EUSAGE, "longer than");
+	free(longest);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+static void test_memory_cap(void **state)
+{
+	struct st_sql_options options = {.memory_bytes = 8000000};
+	struct st_result *fake = even_result();
+	struct st_sql *sql = open_sql(fake, &options);
+
+	(void)state;
+	/* In SQLite: a sort. In the answer: rows. In both: a long text. */
+	expect_error(sql,
+		     "SELECT count(*) FROM (SELECT DISTINCT a.row * 10000 + b.row FROM slices a, "
+		     "slices b)",
+		     ST_ENOMEM, "more than 8 MB");
+	expect_error(sql, "SELECT a.row, b.row FROM slices a, slices b", ST_ENOMEM,
+		     "-memory-limit");
+	expect_error(sql, "SELECT hex(zeroblob(6000000))", ST_ENOMEM, "more than 8 MB");
+	/* The connection goes on after that. */
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM slices"), 2000);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+static bool stop_at_third(void *arg)
+{
+	return ++*(int *)arg >= 3;
+}
+
+static void test_stopping(void **state)
+{
+	int asked = 0;
+	struct st_sql_options options = {.stopped = stop_at_third, .stopped_arg = &asked};
+	struct st_result *fake = even_result();
+	struct st_sql *sql = open_sql(fake, &options);
+
+	(void)state;
+	expect_error(sql, "SELECT count(*) FROM slices a, slices b, slices c", ST_EIO, "stopped");
+	assert_int_equal(asked, 3);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+static void test_columns_and_cells(void **state)
+{
+	struct st_result *fake = even_result();
+	struct st_sql *sql = open_sql(fake, NULL);
+	struct st_report report;
+
+	(void)state;
+	ask_ok(sql,
+	       "SELECT 1 AS a_ns, 2 AS a_ns, 'x' || char(0) || 'y' AS children, NULL AS n, 2.5 AS "
+	       "r_ratio, x'00fF' AS b, 7 AS size_bytes, '' AS \"\", 1 AS \"a\nb\"",
+	       &report);
+	assert_string_equal(report.name, "query");
+	assert_true(report.as_asked);
+	assert_int_equal(report.column_count, 9);
+	assert_string_equal(report.columns[0].key, "a_ns");
+	assert_string_equal(report.columns[0].unit, "ns");
+	assert_string_equal(report.columns[1].key, "a_2_ns");
+	assert_string_equal(report.columns[1].unit, "ns");
+	assert_string_equal(report.columns[2].key, "children_2");
+	assert_true(report.columns[2].is_key);
+	assert_int_equal(report.rows[0].cells[2].as.text.size_bytes, 3);
+	assert_memory_equal(report.rows[0].cells[2].as.text.bytes, "x\0y", 3);
+	assert_int_equal(report.rows[0].cells[3].kind, ST_CELL_NONE);
+	assert_string_equal(report.columns[4].unit, "ratio");
+	assert_string_equal(report.rows[0].cells[5].as.text.bytes, "00ff");
+	assert_string_equal(report.columns[6].unit, "bytes");
+	assert_string_equal(report.columns[7].title, "?");
+	assert_string_equal(report.columns[8].title, "a b");
+	st_report_fini(&report);
+	ask_ok(sql, "SELECT row FROM slices WHERE 0", &report);
+	assert_int_equal(report.row_count, 0);
+	st_report_fini(&report);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+/* Every cell of every table can be had, also of a result with nothing in it. */
+static void test_every_table(void **state)
+{
+	static const char *const tables[] = {"slices",	"threads",     "processes",
+					     "labels",	"not_entered", "pauses",
+					     "quality", "notes",       "info"};
+	static const char *const notes[] = {"torn"};
+
+	(void)state;
+	for (int filled = 0; filled < 2; filled++) {
+		struct st_result *fake = filled ? even_result() : fake_create();
+		struct st_sql *sql;
+		struct st_report report;
+
+		if (filled) {
+			fake->not_entered[0] = (struct st_not_entered_program){
+				.pid = 5, .reason = ST_NOT_ENTERED_STATIC, .count = 2};
+			fake->not_entered_count = 1;
+			fake->pauses[0] = (struct st_pause_window){ST_NO_ROW, 1, 2};
+			fake->pauses[1] = (struct st_pause_window){0, 5, 6};
+			fake->pause_count = 2;
+			fake->quality.notes = notes;
+			fake->quality.note_count = 1;
+		}
+		sql = open_sql(fake, NULL);
+		for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+			char text[100];
+
+			snprintf(text, sizeof(text), "SELECT * FROM %s", tables[i]);
+			ask_ok(sql, text, &report);
+			assert_true(report.row_count > 0 || !filled);
+			st_report_fini(&report);
+		}
+		if (filled) {
+			assert_int_equal(
+				number_of(sql, "SELECT count(*) FROM threads t JOIN processes p ON "
+					       "p.process_id = t.process_id AND p.pid = t.pid"),
+				fake->track_count);
+			assert_int_equal(number_of(sql,
+						   "SELECT count(*) FROM slices s JOIN labels l "
+						   "USING (label, task_type, task_family)"),
+					 fake->slices.count);
+			assert_int_equal(number_of(sql,
+						   "SELECT count(*) FROM threads WHERE track = "
+						   "99 OR track = -1 OR track = NULL"),
+					 0);
+		}
+		st_sql_close(sql);
+		fake_destroy(fake);
+	}
+}
+
+static void test_schema(void **state)
+{
+	struct st_buf text;
+
+	(void)state;
+	st_buf_init(&text, 1 << 20);
+	assert_true(st_sql_schema(&text));
+	assert_true(st_buf_append_u8(&text, '\0'));
+	assert_non_null(strstr((char *)text.data, "slices: "));
+	assert_non_null(strstr((char *)text.data, "  task_family "));
+	st_buf_fini(&text);
+	st_buf_init(&text, 100);
+	assert_false(st_sql_schema(&text));
+	st_buf_fini(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_push_down_gives_the_same_rows),
+		cmocka_unit_test(test_push_down_reads_less),
+		cmocka_unit_test(test_only_reading),
+		cmocka_unit_test(test_errors_name_the_place),
+		cmocka_unit_test(test_memory_cap),
+		cmocka_unit_test(test_stopping),
+		cmocka_unit_test(test_columns_and_cells),
+		cmocka_unit_test(test_every_table),
+		cmocka_unit_test(test_schema),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
