@@ -62,6 +62,24 @@ def test_report(strata, result, fail_nth, scale, kind, ever):
         assert failed, "no failure was ever injected"
 
 
+SQL = "SELECT task_type, count(*) AS n, max(wall_ns) AS max_ns FROM slices WHERE tid > 0 GROUP BY 1 ORDER BY 2, 1"
+
+
+@pytest.mark.parametrize("ever", [False, True], ids=["once", "ever"])
+def test_query(strata, result, fail_nth, scale, ever):
+    """The same of a query: SQLite's allocations are among those that fail."""
+    whole = strata("query", "-r", result, SQL, "-format", "json").stdout
+    wrong, failed = [], 0
+    for number in numbers(scale):
+        done = strata("query", "-r", result, SQL, "-format", "json", env=plan(fail_nth, "alloc", number, ever))
+        failed += done.status != 0
+        problem = wrong_report(done, whole)
+        if problem:
+            wrong.append(f"alloc {number}: {problem}")
+    assert not wrong, "\n".join(wrong)
+    assert failed, "no failure was ever injected"
+
+
 def wrong_report(done, whole):
     """What is wrong with a report after a fault, or None."""
     if done.status not in (0, 1):

@@ -45,37 +45,54 @@ static struct st_result *small_result(void)
 	return fake;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+/* Opened once: a statement that changed something would be seen by all that follow. */
+static struct st_sql *small_sql(void)
 {
-	struct st_sql_options options = {.memory_bytes = MEMORY_MAX_BYTES, .stopped = is_enough};
-	struct st_result *fake = small_result();
+	static const struct st_sql_options options = {.memory_bytes = MEMORY_MAX_BYTES,
+						      .stopped = is_enough};
+	static struct st_result *fake;
+	static struct st_sql *sql;
+
+	if (!sql) {
+		fake = small_result();
+		if (st_sql_open(&sql, fake, &options, NULL))
+			abort();
+	}
+	return sql;
+}
+
+static void ask(const char *text)
+{
 	struct st_error err = {0};
 	struct st_report report = {0};
-	struct st_sql *sql = NULL;
+
+	asks = 0;
+	if (st_sql_ask(small_sql(), text, &report, &err) == ST_OK) {
+		for (uint32_t i = 0; i < report.column_count; i++)
+			if (!report.columns[i].key || !report.columns[i].title)
+				abort();
+	} else if (!err.status || !err.text[0] || report.memory) {
+		abort(); /* refused without a word */
+	}
+	st_report_fini(&report);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+{
+	struct st_report report = {0};
 	char *text = malloc(size_bytes + 1);
 
-	if (text && st_sql_open(&sql, fake, &options, &err) == ST_OK) {
-		if (size_bytes)
-			memcpy(text, data, size_bytes);
-		text[size_bytes] = '\0';
-		asks = 0;
-		if (st_sql_ask(sql, text, &report, &err) == ST_OK) {
-			for (uint32_t i = 0; i < report.column_count; i++)
-				if (!report.columns[i].key || !report.columns[i].title)
-					abort();
-		} else if (!err.status || !err.text[0] || report.memory) {
-			abort(); /* refused without a word */
-		}
-		st_report_fini(&report);
-		/* Nothing a statement does may stay behind. */
-		asks = 0;
-		if (st_sql_ask(sql, "SELECT 1 FROM sqlite_master", &report, &err) ||
-		    report.row_count)
-			abort();
-		st_report_fini(&report);
-	}
-	st_sql_close(sql);
-	fake_destroy(fake);
+	if (!text)
+		return 0;
+	if (size_bytes)
+		memcpy(text, data, size_bytes);
+	text[size_bytes] = '\0';
+	ask(text);
 	free(text);
+	asks = 0;
+	if (st_sql_ask(small_sql(), "SELECT 1 FROM sqlite_master", &report, NULL) ||
+	    report.row_count)
+		abort();
+	st_report_fini(&report);
 	return 0;
 }

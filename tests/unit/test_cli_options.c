@@ -210,6 +210,14 @@ static void test_values(void **state)
 	parse_ok(&line, ST_IN_EXPORT, WORDS("-export", "chrome", "-o", "-"));
 	assert_string_equal(st_args_value(&line.args, ST_OPT_OUTPUT), "-");
 	line_fini(&line);
+	parse_ok(&line, ST_IN_QUERY, WORDS("-query", "SELECT 1", "-memory-limit=5", "r000ta"));
+	assert_string_equal(st_args_value(&line.args, ST_OPT_QUERY), "SELECT 1");
+	assert_string_equal(st_args_value(&line.args, ST_OPT_MEMORY_LIMIT), "5");
+	assert_string_equal(line.args.words[0], "r000ta");
+	line_fini(&line);
+	parse_ok(&line, ST_IN_QUERY, WORDS("query", "--schema"));
+	assert_true(st_args_flag(&line.args, ST_OPT_SCHEMA, false));
+	line_fini(&line);
 	parse_ok(&line, ST_IN_COLLECT, WORDS("collect", "tasks", "-duration", "-5", "p"));
 	assert_string_equal(st_args_value(&line.args, ST_OPT_DURATION), "-5");
 	line_fini(&line);
