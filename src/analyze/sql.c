@@ -16,7 +16,6 @@ enum {
 	VALUE_MAX_BYTES = 16 << 20,
 	SQL_MAX_BYTES = 1 << 20,
 	PATTERN_MAX_BYTES = 1000,
-	OPEN_MAX_BYTES = 16 << 20, /* what SQLite may need beside the query itself */
 };
 
 /* Functions that reach out of the database, where SQLite was built with them. */
@@ -239,7 +238,7 @@ enum st_status st_sql_ask(struct st_sql *sql, const char *text, struct st_report
 	if (strlen(text) > SQL_MAX_BYTES)
 		return st_error_set(err, ST_EUSAGE, 0, "the SQL is longer than %d bytes",
 				    SQL_MAX_BYTES);
-	/* The tables that SQLite keeps of our schema are not the query's. */
+
 	before = sqlite3_hard_heap_limit64((int64_t)sql->options.memory_bytes);
 	code = sqlite3_prepare_v2(sql->db, text, -1, &statement, &tail);
 	if (code)

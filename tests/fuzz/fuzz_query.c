@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 
-enum { MEMORY_MAX_BYTES = 16000000, ASKS_MAX = 100 };
+enum { MEMORY_MAX_BYTES = 4000000, ASKS_MAX = 100 };
 
 static unsigned int asks;
 
