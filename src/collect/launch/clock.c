@@ -5,8 +5,10 @@
 #include "collect/launch/clock.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,35 +31,47 @@ static bool read_text(const char *path, char *text, size_t size_bytes)
 
 #if defined(__x86_64__)
 /* Both words stand in the flags line of the first processor. */
-static bool counter_is_steady(void)
+static bool counter_is_steady(const char *root)
 {
-	char text[8192];
+	char path[PATH_MAX], text[8192];
 
-	if (!read_text("/proc/cpuinfo", text, sizeof(text)))
+	if (snprintf(path, sizeof(path), "%s/proc/cpuinfo", root) >= (int)sizeof(path) ||
+	    !read_text(path, text, sizeof(text)))
 		return false;
 	return strstr(text, " constant_tsc") && strstr(text, " nonstop_tsc");
 }
 
 static const char kernel_source[] = "tsc";
 #else
-static bool counter_is_steady(void)
+static bool counter_is_steady(const char *root)
 {
+	(void)root;
 	return true; /* the architecture promises it */
 }
 
 static const char kernel_source[] = "arch_sys_counter";
 #endif
 
+struct st_clock_trust st_launch_clock_trust(const char *root)
+{
+	struct st_clock_trust trust = {.clock = ST_CLOCK_MONO_RAW,
+				       .steady = counter_is_steady(root)};
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path),
+		     "%s/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		     root) >= (int)sizeof(path) ||
+	    !read_text(path, trust.source, sizeof(trust.source)))
+		snprintf(trust.source, sizeof(trust.source), "an unknown source");
+	trust.source[strcspn(trust.source, "\n")] = '\0';
+	if (strcmp(trust.source, kernel_source) == 0 && trust.steady)
+		trust.clock = ST_CLOCK_TSC;
+	return trust;
+}
+
 enum st_clock st_launch_clock_choose(void)
 {
-	char source[64];
-
-	if (!read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-		       sizeof(source)))
-		return ST_CLOCK_MONO_RAW;
-	source[strcspn(source, "\n")] = '\0';
-	return strcmp(source, kernel_source) == 0 && counter_is_steady() ? ST_CLOCK_TSC
-									 : ST_CLOCK_MONO_RAW;
+	return st_launch_clock_trust("").clock;
 }
 
 const char *st_launch_clock_name(enum st_clock clock)

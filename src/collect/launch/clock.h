@@ -5,6 +5,7 @@
 #ifndef ST_COLLECT_LAUNCH_CLOCK_H
 #define ST_COLLECT_LAUNCH_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/rt/clock.h"
@@ -15,6 +16,15 @@ struct st_clock_pair {
 	uint64_t error_ticks; /* half the bracket */
 };
 
+/* Whom to trust, and why not the counter: it is not steady, or the kernel has another source. */
+struct st_clock_trust {
+	enum st_clock clock;
+	bool steady;
+	char source[64]; /* the kernel's own */
+};
+
+/* root stands before /proc and /sys: "" but in tests. */
+struct st_clock_trust st_launch_clock_trust(const char *root);
 /* The cycle counter only where the kernel itself keeps time by it. */
 enum st_clock st_launch_clock_choose(void);
 const char *st_launch_clock_name(enum st_clock clock);

@@ -4,6 +4,7 @@
 // and reports forks, execs, exits and mapped files. It needs no rights over one's own processes unless
 // perf_event_paranoid is above 2. Rings are per processor, so records are put in order of time before
 // they are believed.
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -110,6 +111,17 @@ static bool open_ring(struct cpu_ring *ring, pid_t pid, int cpu)
 		return true;
 	}
 	return false;
+}
+
+bool st_family_perf_possible(void)
+{
+	struct st_family_perf *perf = st_family_perf_create(getpid());
+	bool possible = perf != NULL;
+	int code = errno;
+
+	st_family_perf_destroy(perf);
+	errno = code;
+	return possible;
 }
 
 struct st_family_perf *st_family_perf_create(pid_t pid)

@@ -49,6 +49,8 @@ void st_member_judge(struct st_family *family, struct st_member *member);
 
 /* family_perf.c; NULL when the kernel does not let us */
 struct st_family_perf *st_family_perf_create(pid_t pid);
+/* Whether a family would get its news from the kernel; errno says why not. */
+bool st_family_perf_possible(void);
 void st_family_perf_destroy(struct st_family_perf *perf);
 /* News up to the moment of the call; with `all` everything there is. */
 void st_family_perf_poll(struct st_family *family, bool all);
