@@ -28,6 +28,11 @@ const struct st_command st_commands[] = {
 	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
 	 st_cmd_query},
+	{"doctor", ST_IN_DOCTOR, "doctor [-format text|json]",
+	 "Say what can be measured on this machine.",
+	 "One line for each thing that matters, and for each thing missing the one change that unlocks it. "
+	 "Nothing is changed; what a security filter might punish is tried in a child process.",
+	 st_cmd_doctor},
 	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL, st_cmd_help},
 	{"version", ST_IN_VERSION, "version", "Print the version.", NULL, st_cmd_version},
 	{NULL, 0, NULL, NULL, NULL, NULL},
@@ -35,8 +40,8 @@ const struct st_command st_commands[] = {
 /* clang-format on */
 
 static const char *const later_commands[] = {
-	"archive", "bottleneck", "collect-with", "command", "compare",
-	"doctor",  "finalize",	 "import",	 "serve",
+	"archive", "bottleneck", "collect-with", "command",
+	"compare", "finalize",	 "import",	 "serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

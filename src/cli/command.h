@@ -41,6 +41,7 @@ int st_cmd_collect(const struct st_args *args);
 int st_cmd_report(const struct st_args *args);
 int st_cmd_export(const struct st_args *args);
 int st_cmd_query(const struct st_args *args);
+int st_cmd_doctor(const struct st_args *args);
 int st_cmd_help(const struct st_args *args);
 int st_cmd_version(const struct st_args *args);
 

@@ -16,7 +16,7 @@
 #include "base/rt/clock.h"
 #include "cli/command.h"
 
-enum { LINE_MAX_BYTES = 4096 };
+enum { LINE_MAX_BYTES = 4096, WRAP_WIDTH = 100 };
 
 void st_console_init(void)
 {
@@ -127,4 +127,24 @@ void st_progress_fini(struct st_progress *progress)
 	if (progress->shown)
 		write_all("\r\033[K", 4);
 	progress->shown = false;
+}
+
+void st_console_wrap(const char *text, size_t column, size_t indent)
+{
+	while (*text) {
+		size_t size = strcspn(text, " ");
+
+		if (column > indent && column + 1 + size > WRAP_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)size, text);
+		column += size;
+		text += size;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
 }

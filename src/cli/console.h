@@ -7,6 +7,7 @@
 #define ST_CLI_CONSOLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -21,6 +22,10 @@ void st_console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void st_console_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The text of err, and the exit code that belongs to its status in report and export. */
 int st_console_fail(const struct st_error *err);
+
+/* Text on standard output from column `column` on, broken at blanks to 100 columns, further lines indented
+ * by `indent`. */
+void st_console_wrap(const char *text, size_t column, size_t indent);
 
 /* Columns of the terminal that fd is, or 0 when it is none. */
 unsigned int st_console_width(int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of options. Parsing (args.c), help and the man page (cmd_help.c) and near-name errors all
- * read it, so an option exists in all of them or in none.
+ * The table of options. Parsing (args.c), help (cmd_help.c), the manual page (manual.c), completion
+ * (completion.c) and near-name errors all read it, so an option exists in all of them or in none.
  */
 #include "cli/options.h"
 
@@ -9,6 +9,7 @@
 #define REPORT ST_IN_REPORT
 #define EXPORT ST_IN_EXPORT
 #define QUERY ST_IN_QUERY
+#define DOCTOR ST_IN_DOCTOR
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -59,7 +60,8 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
 		"Accepted. The exit status is always the program's."},
 
-	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY, 0, "text", "Form of the report."},
+	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR, 0, "text",
+		"Form of the output; doctor has no csv."},
 	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT, 0, "depends on the report",
 		"Levels of the rows, outermost first; '?' lists them."},
 	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
@@ -90,6 +92,8 @@ static const struct st_option options[ST_OPTIONS] = {
 		"The file to write; '-' is standard output, a name that ends in .gz is compressed."},
 
 	[ST_OPT_MAN] = {"man", 0, NULL, ST_IN_HELP, 0, NULL, "Print the manual page (roff)."},
+	[ST_OPT_COMPLETION] = {"completion", 0, "bash|zsh", ST_IN_HELP, 0, NULL,
+		"Print the script that completes command lines in this shell; installations have it already."},
 };
 /* clang-format on */
 

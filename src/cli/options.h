@@ -20,7 +20,8 @@ enum st_command_bit {
 	ST_IN_HELP = 8,
 	ST_IN_VERSION = 16,
 	ST_IN_QUERY = 32,
-	ST_IN_ALL = 63,
+	ST_IN_DOCTOR = 64,
+	ST_IN_ALL = 127,
 };
 
 enum st_option_id {
@@ -66,6 +67,7 @@ enum st_option_id {
 	ST_OPT_OUTPUT,
 	/* Of help. */
 	ST_OPT_MAN,
+	ST_OPT_COMPLETION,
 	ST_OPTIONS
 };
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The manual page, in roff, made from the tables of commands, options, reports, metrics and exporters.
+ * One page with everything: one search finds it.
+ */
+#include <stdio.h>
+
+#include "analyze/report.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "export/export.h"
+
+/* roff treats '-' as a hyphen, and '.' or '\'' at the start of a line as a request. */
+static void print_roff(const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		printf("\\&");
+	for (; *text; text++) {
+		if (*text == '-')
+			printf("\\-");
+		else if (*text == '\\')
+			printf("\\e");
+		else
+			putchar(*text);
+	}
+}
+
+static void print_entry(const char *head, const char *text)
+{
+	printf(".TP\n.B ");
+	print_roff(head);
+	putchar('\n');
+	print_roff(text);
+	putchar('\n');
+}
+
+static void print_options(unsigned int command)
+{
+	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
+		const struct st_option *option = st_option_at(id);
+		char head[96];
+
+		if (!(option->commands & command) || (option->flags & ST_OPT_IS_COMMAND))
+			continue;
+		st_help_option_head(option, head, sizeof(head));
+		print_entry(head, option->help);
+		if (option->default_text) {
+			printf("Default: ");
+			print_roff(option->default_text);
+			printf(".\n");
+		}
+	}
+}
+
+static void print_names(unsigned int command)
+{
+	if (command == ST_IN_REPORT) {
+		printf(".PP\nReports:\n");
+		for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
+			print_entry(kind->name, kind->summary);
+		printf(".PP\nGroupings:");
+		for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+			printf("\n.BR ");
+			print_roff(st_grouping_info(i)->name);
+			printf("%s", i + 1 < ST_GROUPINGS ? " ," : " .");
+		}
+		printf("\n.PP\nMetrics to sort by:\n");
+		for (unsigned int i = 0; i < ST_METRICS; i++)
+			print_entry(st_metric_info(i)->key, st_metric_info(i)->title);
+	}
+	if (command == ST_IN_EXPORT) {
+		printf(".PP\nFormats:\n");
+		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
+			print_entry(exporter->name, exporter->summary);
+	}
+}
+
+static void print_commands(void)
+{
+	printf(".SH COMMANDS\n");
+	for (const struct st_command *command = st_commands; command->name; command++) {
+		printf(".SS strata ");
+		print_roff(command->usage);
+		putchar('\n');
+		print_roff(command->summary);
+		putchar('\n');
+		if (command->description) {
+			print_roff(command->description);
+			putchar('\n');
+		}
+		print_names(command->bit);
+		print_options(command->bit);
+	}
+}
+
+void st_manual_print(void)
+{
+	printf(".TH STRATA 1 \"\" \"strata %s\" \"User commands\"\n", ST_VERSION);
+	printf(".SH NAME\nstrata \\- record what a program does and show where its time goes\n");
+	printf(".SH SYNOPSIS\n");
+	for (const struct st_command *command = st_commands; command->name; command++) {
+		printf("%s.B strata ", command == st_commands ? "" : ".br\n");
+		print_roff(command->usage);
+		putchar('\n');
+	}
+	printf(".SH DESCRIPTION\n"
+	       "Options take one dash or two, and their value after a blank or an equals sign;\n"
+	       "long names may be shortened word by word. The command may also be written as an\n"
+	       "option (\\-collect, \\-report, \\-query, \\-export). The program begins at the "
+	       "first "
+	       "argument\n"
+	       "that is not an option.\n");
+	print_commands();
+	printf(".SH EXIT STATUS\n"
+	       "collect ends with the program's own status, a fatal signal raised again. Before\n"
+	       "the program has started: 2 wrong usage, 125 strata failed, 126 not executable,\n"
+	       "127 not found. doctor: 1 when no task can be collected here, else 0.\n"
+	       "Other commands: 0 done, 1 failed, 2 wrong usage.\n");
+	printf(".SH ENVIRONMENT\n");
+	print_entry("STRATA_DISABLE", "Set for a program: the collector does nothing there.");
+	print_entry("STRATA_COLLECTOR", "Another place of libstrata_collector.so.");
+	print_entry("NO_COLOR", "When not empty: no colours.");
+	printf(".SH FILES\n");
+	print_entry("r000ta, r001ta, ...",
+		    "Result folders, in the working folder unless -result-dir says otherwise.");
+	printf(".SH EXAMPLES\n");
+	print_entry("strata -collect tasks -- python train.py", "Run, record, print a summary.");
+	print_entry("strata report top-down", "Where the time went, as a tree.");
+	print_entry("strata export chrome -o trace.json.gz", "For ui.perfetto.dev.");
+	print_entry("strata doctor", "What can be measured on this machine.");
+}
