@@ -37,12 +37,16 @@ static void print_entry(const char *head, const char *text)
 
 static void print_options(unsigned int command)
 {
+	const char *title = ".PP\nOptions:\n";
+
 	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
 		const struct st_option *option = st_option_at(id);
 		char head[96];
 
 		if (!(option->commands & command) || (option->flags & ST_OPT_IS_COMMAND))
 			continue;
+		printf("%s", title);
+		title = "";
 		st_help_option_head(option, head, sizeof(head));
 		print_entry(head, option->help);
 		if (option->default_text) {

@@ -4,9 +4,11 @@
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
-from harness import strict_json
+from harness import emit_words, strict_json
 
 STATUSES = {"ok", "limited", "missing", "unknown"}
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -42,18 +44,18 @@ def check_text(strata, *before, **more):
 
 
 @pytest.fixture
-def reachable(strata, strata_binary, tmp_path_factory):
-    """A copy of strata and its collector that every user may run."""
-    folder = tmp_path_factory.mktemp("reachable")
-    for at in [folder, *folder.parents]:
-        if at.stat().st_uid == os.geteuid() and at.parent != at and not at.stat().st_mode & 0o005 == 0o005:
-            at.chmod(0o755)
-    (folder / "bin").mkdir()
-    (folder / "lib" / "strata").mkdir(parents=True)
-    shutil.copy(strata_binary, folder / "bin" / "strata")
-    shutil.copy(strata_binary.parent.parent / "lib" / "strata" / "libstrata_collector.so", folder / "lib" / "strata")
-    strata.binary = str(folder / "bin" / "strata")
-    return strata
+def reachable(strata, strata_binary):
+    """A copy of strata and its collector that every user may run; pytest's own folders are closed to others."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "bin").mkdir()
+        (folder / "lib" / "strata").mkdir(parents=True)
+        shutil.copy(strata_binary, folder / "bin" / "strata")
+        library = strata_binary.parent.parent / "lib" / "strata" / "libstrata_collector.so"
+        shutil.copy(library, folder / "lib" / "strata")
+        strata.binary = str(folder / "bin" / "strata")
+        yield strata
 
 
 def test_this_machine(strata):
@@ -69,18 +71,20 @@ def test_this_machine(strata):
             assert "to unlock: " + check["remedy"].split()[0] in done.out
 
 
-def test_leaves_nothing_behind(strata, tmp_path):
+def test_leaves_nothing_behind(strata, programs):
     """No file in the working folder, no socket folder, not even when a probe is killed."""
-    runtime = tmp_path / "run"
-    runtime.mkdir()
-    examine(strata, env={"XDG_RUNTIME_DIR": str(runtime)}, cwd=runtime)
-    assert list(runtime.iterdir()) == []
+    # The path of a socket is short.
+    with tempfile.TemporaryDirectory(dir="/tmp") as runtime:
+        env = {"XDG_RUNTIME_DIR": runtime}
+        found, _ = examine(strata, env=env, cwd=runtime)
+        assert runtime in found["sockets"]["fact"]
+        assert os.listdir(runtime) == []
+        examine(strata, programs / "filtered", "kill", "socket", "memfd_create", "--", status=1, env=env, cwd=runtime)
+        assert os.listdir(runtime) == []
 
 
 def test_the_verdict_is_true(strata, target):
     """What doctor says about tasks is what a collection gives."""
-    from harness import emit_words
-
     _, whole = examine(strata)
     assert whole["tasks"]
     assert strata.counts(strata.collect(*emit_words(target, 5)).result) == {"t0": 5}
@@ -134,6 +138,18 @@ def test_variables_of_others(strata):
     assert found["onednn"]["remedy"] == "unset ONEDNN_ITT_TASK_LEVEL"
     assert "oneDNN" in whole["verdict"]
     assert b"\x1b" not in check_text(strata, env=env).stdout
+
+
+def test_worst_machine(reachable, programs, root):
+    """Everything refused at once still fits a screen, and fits the time."""
+    filtered = Path(reachable.binary).parent / "filtered"
+    shutil.copy(programs / "filtered", filtered)
+    variables = ["PATH=/nonexistent", "TMPDIR=/nonexistent", "STRATA_DISABLE=1", "ONEDNN_ITT_TASK_LEVEL=0"]
+    before = [*NOBODY, "prlimit", f"--as={400 << 20}", "--nofile=64", "--", "env", *variables]
+    before += [filtered, "kill", "perf_event_open", "memfd_create", "socket", "--"]
+    found, _ = examine(reachable, *before, status=1, cwd="/")
+    assert sum(check["status"] == "missing" for check in found.values()) >= 8
+    check_text(reachable, *before, cwd="/")
 
 
 def test_limits(strata):

@@ -270,8 +270,8 @@ void st_doctor_conclude(struct st_doctor_report *report)
 			continue;
 		report->tasks = false;
 		snprintf(report->verdict, sizeof(report->verdict),
-			 "-collect tasks gives nothing here: %s is missing. %s", check->title,
-			 report->findings[i].remedy);
+			 "-collect tasks gives nothing here: %s is missing; to unlock: %s",
+			 check->title, report->findings[i].remedy);
 		return;
 	}
 	snprintf(report->verdict, sizeof(report->verdict),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -175,8 +176,16 @@ static void try_sockets(void *arg, struct st_doctor_answer *answer)
 	struct st_rendezvous *rendezvous;
 	struct st_error err = {0};
 	char *slash;
+	int fd;
 
 	(void)arg;
+	/* A filter that kills shall do so before there is a folder that nobody removes. */
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		answer->code = errno;
+		return;
+	}
+	close(fd);
 	if (st_rendezvous_create(&rendezvous, &err)) {
 		answer->code = err.code ? err.code : EIO;
 		return;
@@ -205,7 +214,13 @@ void st_doctor_sockets(const struct st_doctor_context *context, struct st_doctor
 	st_doctor_fact(finding, ST_DOCTOR_MISSING,
 		       "no socket in XDG_RUNTIME_DIR, TMPDIR or /tmp: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
-	st_doctor_remedy(finding, "export TMPDIR=DIR, a folder you may write, with a short path");
+	if (answer.code == -1 || answer.code == EPERM)
+		st_doctor_remedy(finding,
+				 "allow the system call socket in the seccomp profile (docker run "
+				 "--security-opt seccomp=PROFILE)");
+	else
+		st_doctor_remedy(finding,
+				 "export TMPDIR=DIR, a folder you may write, with a short path");
 }
 
 void st_doctor_shm(const struct st_doctor_context *context, struct st_doctor_finding *finding)
