@@ -120,7 +120,7 @@ void st_manual_print(void)
 	       "collect ends with the program's own status, a fatal signal raised again. Before\n"
 	       "the program has started: 2 wrong usage, 125 strata failed, 126 not executable,\n"
 	       "127 not found. doctor: 1 when no task can be collected here, else 0.\n"
-	       "Other commands: 0 done, 1 failed, 2 wrong usage.\n");
+	       "Other commands: 0 done, 1 failed, 2 wrong usage; query ended by Ctrl\\-C: 130.\n");
 	printf(".SH ENVIRONMENT\n");
 	print_entry("STRATA_DISABLE", "Set for a program: the collector does nothing there.");
 	print_entry("STRATA_COLLECTOR", "Another place of libstrata_collector.so.");

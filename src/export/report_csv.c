@@ -132,7 +132,7 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 	for (uint32_t i = 0; i < report->column_count; i++) {
 		if (i)
 			st_buf_append_u8(&csv.out, (uint8_t)delimiter);
-		add_text(&csv,
+		add_text(&csv.out, delimiter,
 			 (struct st_text){report->columns[i].key, strlen(report->columns[i].key)});
 	}
 	st_buf_append(&csv.out, "\r\n", 2);
