@@ -43,7 +43,7 @@ static struct {
 
 void st_exec_check_init(void)
 {
-	struct stat about;
+	struct stat about = {0};
 
 	if (st_syscall(SYS_newfstatat, AT_FDCWD, OWN_LOADER, &about, 0))
 		return;
@@ -77,7 +77,7 @@ static bool has_version(int fd)
 /* Behind a chroot or in another mount namespace there may be an older C library. */
 static bool loader_is_new_enough(const char *path)
 {
-	struct stat about;
+	struct stat about = {0};
 	bool ok = true;
 	long fd;
 
