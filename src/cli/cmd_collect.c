@@ -263,6 +263,7 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 {
 	struct st_error err = {0};
 	struct st_collect_outcome outcome = {0};
+	bool has_result;
 	enum st_status status;
 
 	config->say = say;
@@ -273,9 +274,13 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 		free(outcome.result_path);
 		return outcome.exit_status ? outcome.exit_status : ST_EXIT_STRATA_FAILED;
 	}
-	if (outcome.result_path && !config->quiet)
+	has_result = outcome.result_path && access(outcome.result_path, F_OK) == 0;
+	if (outcome.result_path && !has_result)
+		st_console_say("%s is no more: the folder was moved or deleted meanwhile",
+			       outcome.result_path);
+	else if (has_result && !config->quiet)
 		st_console_say("the result is in %s", outcome.result_path);
-	if (outcome.result_path && st_args_flag(args, ST_OPT_SUMMARY, true))
+	if (has_result && st_args_flag(args, ST_OPT_SUMMARY, true))
 		print_summary(outcome.result_path, config->quiet);
 	free(outcome.result_path);
 	return end_like(outcome.wait_status);

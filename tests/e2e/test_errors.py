@@ -322,6 +322,7 @@ def test_folder_gone_while_running(strata, target, how):
     assert str(result).encode() in err or b"folder" in err, err
     if how == "deleted":
         assert not result.exists(), "a deleted folder must not come back"
+        assert b"the result is in" not in err, err
     else:
         strata.opens(elsewhere)
         assert strata.total(elsewhere) >= 1000
