@@ -259,11 +259,22 @@ static int end_like(int wait_status)
 	return 128 + number;
 }
 
+/* False when there is nothing to show: the folder was moved or deleted while the program ran. */
+static bool say_where(const char *path, bool quiet)
+{
+	if (access(path, F_OK) != 0) {
+		st_console_say("%s is no more: the folder was moved or deleted meanwhile", path);
+		return false;
+	}
+	if (!quiet)
+		st_console_say("the result is in %s", path);
+	return true;
+}
+
 static int run(const struct st_args *args, struct st_collect_config *config)
 {
 	struct st_error err = {0};
 	struct st_collect_outcome outcome = {0};
-	bool has_result;
 	enum st_status status;
 
 	config->say = say;
@@ -274,13 +285,8 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 		free(outcome.result_path);
 		return outcome.exit_status ? outcome.exit_status : ST_EXIT_STRATA_FAILED;
 	}
-	has_result = outcome.result_path && access(outcome.result_path, F_OK) == 0;
-	if (outcome.result_path && !has_result)
-		st_console_say("%s is no more: the folder was moved or deleted meanwhile",
-			       outcome.result_path);
-	else if (has_result && !config->quiet)
-		st_console_say("the result is in %s", outcome.result_path);
-	if (has_result && st_args_flag(args, ST_OPT_SUMMARY, true))
+	if (outcome.result_path && say_where(outcome.result_path, config->quiet) &&
+	    st_args_flag(args, ST_OPT_SUMMARY, true))
 		print_summary(outcome.result_path, config->quiet);
 	free(outcome.result_path);
 	return end_like(outcome.wait_status);
