@@ -89,7 +89,6 @@ enum st_status st_packer_append(struct st_packer *packer, struct st_chunk_header
 	header->minor = ST_FORMAT_MINOR;
 	header->raw_bytes = (uint32_t)payload_bytes;
 	header->packed_bytes = (uint32_t)packed_bytes;
-	header->reserved = 0;
 	header->crc = chunk_crc(header, packed);
 	memcpy(out->data + out->size_bytes, header, sizeof(*header));
 	out->size_bytes += sizeof(*header) + packed_bytes;

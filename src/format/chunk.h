@@ -18,7 +18,7 @@ struct st_buf;
 
 enum {
 	ST_FORMAT_MAJOR = 1,
-	ST_FORMAT_MINOR = 0,
+	ST_FORMAT_MINOR = 1,	    /* 1: events, callers, open slices, objects */
 	ST_CHUNK_RAW_MAX = 4 << 20, /* a reader refuses more: nothing we write comes near */
 	ST_CHUNK_RECORDS_MAX = 16 << 10,
 	ST_CHUNK_AGE_MAX_MS = 250,
@@ -31,6 +31,9 @@ enum st_chunk_type {
 	ST_CHUNK_DEFINITIONS = 3, /* format/definitions.h */
 	ST_CHUNK_SLICES = 4,	  /* format/slices.h: one track, times ascending */
 	ST_CHUNK_END = 5,	  /* last of every file that was closed in order; no payload */
+	/* At the beginning of a trace file that is not the first: what was open then, outermost first, as
+	 * struct st_open_record; counts only when the files before it are gone. */
+	ST_CHUNK_OPEN = 6,
 };
 
 enum { ST_CHUNK_PLAIN = 1 }; /* flags: payload is not compressed */
@@ -49,8 +52,8 @@ struct st_chunk_header {
 	uint32_t raw_bytes;
 	uint32_t packed_bytes;
 	uint32_t flags;
-	uint32_t sequence; /* of the chunk in its file, from 0: shows a hole */
-	uint32_t reserved;
+	uint32_t sequence;    /* of the chunk in its file, from 0: shows a hole */
+	uint32_t event_count; /* ST_MARK_EVENTs among the records */
 	uint32_t crc;
 };
 _Static_assert(sizeof(struct st_chunk_header) == 64, "chunk header is a file format");
@@ -68,6 +71,12 @@ struct st_file_head {
 	uint64_t ticks_per_second; /* first estimate; calibration chunks are better */
 };
 _Static_assert(sizeof(struct st_file_head) == 64, "file head is a file format");
+
+struct st_open_record {
+	uint32_t track, domain, name, reserved;
+	uint64_t begin; /* ticks */
+};
+_Static_assert(sizeof(struct st_open_record) == 24, "open record is a file format");
 
 enum st_file_kind { ST_FILE_TRACE = 1, ST_FILE_DEFINITIONS = 2, ST_FILE_INDEX = 3 };
 

@@ -25,19 +25,29 @@ enum st_definition_type {
 	ST_DEF_PROCESS_END = 2,
 	ST_DEF_STRING = 3, /* u32 id, text */
 	ST_DEF_DOMAIN = 4, /* u32 id, text */
-	/* u32 ancestor process (dense id), u32 strings, u32 domains: ids 1 … n mean what they mean there */
+	/* u32 ancestor process (dense id), u32 strings, u32 domains, u32 objects: ids 1 … n mean what they
+	 * mean there */
 	ST_DEF_INHERIT = 5,
 	ST_DEF_THREAD = 6, /* u32 track, u32 tid, u64 first_time ticks */
 	ST_DEF_THREAD_NAME =
 		7, /* u32 tid, text; the last one wins; replaces for tracks of that tid */
 	/* u32 track (0: the process), then u64: slices dropped, unmatched ends, lost_no_slot, labels cut,
-	 * labels unknown, suspect ring positions; cumulative, the last one wins */
+	 * labels unknown, suspect ring positions, events dropped, events cut; cumulative, the last one wins */
 	ST_DEF_LOSS = 8,
 	/* u32 pid, u32 reason (enum st_not_entered), u64 time ticks, text executable path, text command */
 	ST_DEF_NOT_ENTERED = 9,
 	ST_DEF_NOTE = 10, /* u32 severity (0 info, 1 warning, 2 error), u64 time ticks, text */
 	/* u64 time ticks, u32 kind (ST_MARK_PAUSE / _RESUME for the family, ST_MARK_DETACH = stopped) */
 	ST_DEF_FAMILY_CONTROL = 11,
+	ST_DEF_OBJECT = 12, /* u32 id, u32 zero, then the bytes of ST_DEFINE_OBJECT */
+	ST_DEF_OBJECT_METADATA =
+		13, /* u32 object id, u32 zero, then the bytes of ST_DEFINE_OBJECT_METADATA */
+	/* u64 time ticks, u32 tid, u32 body bytes, body of an event (format/event.h): modules and JIT code */
+	ST_DEF_CODE_EVENT = 14,
+	/* A file mapped for execution: u64 start, u64 end, u64 file offset, u64 time first seen ticks, text
+	 * path, text build id (bytes) */
+	ST_DEF_CODE_MAP = 15,
+	ST_DEF_FAMILY_MARK = 16, /* u64 time ticks, text: strata -command mark */
 };
 
 enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };

@@ -35,12 +35,26 @@ enum st_ring_ext {
 	ST_EXT_PAUSE = 9, /* no payload: this process pauses (ITT) */
 	ST_EXT_RESUME = 10, /* no payload */
 	ST_EXT_DETACH = 11, /* no payload */
+	/* u64 kind | mask << 16 | detail << 32, then the fields of the mask (format/event_kind.h): */
+	ST_EXT_EVENT = 12,
+	/* u64 address: who called the next begin. Every ring has a table of ST_CALLER_SLOTS addresses, all 0
+	 * at each ST_EXT_THREAD; a begin's caller is in slot name % ST_CALLER_SLOTS, and this record, which comes
+	 * right before the begin (or its ST_EXT_TEXT), sets that slot. */
+	ST_EXT_CALLER = 13,
 };
 
 enum {
 	ST_BEGIN_TEXT = 1,    /* the name is the preceding ST_EXT_TEXT; the name id is its family */
 	ST_BEGIN_CLIPPED = 2, /* really began earlier, while paused: the time is the resume's */
 };
+
+enum { ST_CALLER_SLOTS = 64 };
+
+/* First payload word of ST_EXT_EVENT. */
+static inline uint64_t st_word_event(uint32_t kind, uint32_t mask, uint32_t detail)
+{
+	return kind | (uint64_t)mask << 16 | (uint64_t)detail << 32;
+}
 
 enum { ST_WORD_DOMAIN_MAX = 126, ST_WORD_NAME_MAX = (1 << 17) - 1 };
 #define ST_WORD_DT_MAX ((1ull << 36) - 1)
@@ -61,6 +75,10 @@ enum st_ring_definition {
 	ST_DEFINE_STRING = 1,	   /* id: name id, counted up from 1 */
 	ST_DEFINE_DOMAIN = 2,	   /* id: domain id, counted up from 1 */
 	ST_DEFINE_THREAD_NAME = 3, /* id: tid; the last one wins */
+	ST_DEFINE_OBJECT =
+		4, /* id: object id, counted up from 1; text = struct st_object_head and texts */
+	ST_DEFINE_OBJECT_METADATA =
+		5, /* id: object id; text = struct st_object_metadata and text */
 };
 
 static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t words, uint32_t id)
@@ -70,6 +88,8 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
 
 /* STRATA_CONFIG, the knobs that travel into the target: "key=value" joined by ';', no spaces, unknown
  * keys ignored. Keys: clock=tsc|mono_raw, ring=KiB, slots=N, paused=0|1, resume_at=MONO_RAW ns (a
- * process whose first record comes later than this starts unpaused). */
+ * process whose first record comes later than this starts unpaused), groups=HEX (bits of ITT's groups to
+ * bind), domains=PATTERNS (joined by ',', '*' and '?' as in a shell, a leading '!' excludes; every byte but
+ * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt). */
 
 #endif

@@ -36,6 +36,7 @@ enum {
 	ST_SHM_STRINGS_MAX = 64 << 10, /* distinct labels with a handle of their own */
 	ST_SHM_FAMILIES_MAX = 4096,    /* families that later labels share */
 	ST_SHM_DOMAINS_MAX = 4096,
+	ST_SHM_OBJECTS_MAX = 16 << 10, /* counters, clock domains and the like */
 };
 
 /* Bits of st_shm_header.control. Both sides change it by fetch_or / fetch_and; a producer records
@@ -62,6 +63,8 @@ struct st_shm_ring {
 	alignas(64) _Atomic uint64_t head; /* release store after the words */
 	_Atomic uint64_t dropped; /* records that found no room (begin and its end count once) */
 	_Atomic uint64_t unmatched_ends;
+	_Atomic uint64_t events_dropped; /* ST_EXT_EVENTs that found no room */
+	_Atomic uint64_t events_cut;	 /* whose data was cut */
 	/* drainer writes, producer reads */
 	alignas(64) _Atomic uint64_t tail;
 };
@@ -100,7 +103,7 @@ _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_sh
 	       "header fits");
 
 /* Changed by hand with any change of this file or of ring_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540001u
+#define ST_SHM_LAYOUT_HASH 0x53540002u
 
 /* One SEQPACKET message per segment, with exactly one descriptor. */
 struct st_shm_hello {
@@ -115,10 +118,12 @@ struct st_shm_hello {
 		parent_token; /* process_token of the nearest ancestor that said hello before the fork, or 0 */
 	uint32_t inherited_strings; /* string ids 1 … n mean what they mean in that ancestor */
 	uint32_t inherited_domains;
+	uint32_t inherited_objects;
+	uint32_t reserved;
 	uint64_t ticks; /* a clock pair taken at the hello */
 	uint64_t mono_raw_ns;
 	uint64_t segment_bytes;
 };
-_Static_assert(sizeof(struct st_shm_hello) == 88, "hello is a wire format");
+_Static_assert(sizeof(struct st_shm_hello) == 96, "hello is a wire format");
 
 #endif

@@ -9,6 +9,10 @@
  *   times   varint ticks since the previous record; the first since header.first_time
  *   extras  for each record that needs them, in order: varint domain (if 63); for ST_SLICE_MARK varint
  *           enum st_slice_mark, then its varint value; for ST_SLICE_BEGIN_FLAGGED varint flags
+ *   events  what is left of the payload: the bodies of the ST_MARK_EVENTs, in order (format/event.h)
+ *
+ * Callers: a table of ST_CALLER_SLOTS addresses, all 0 at the beginning of a chunk; the caller of a begin
+ * is in slot name % ST_CALLER_SLOTS, and ST_MARK_CALLER, right before a begin, sets that slot.
  *
  * Encoder and decoder stand here together so that they cannot drift apart.
  */
@@ -21,8 +25,10 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "format/ring_record.h"
 
 struct st_chunk_header;
+struct st_event;
 
 enum st_slice_op {
 	ST_SLICE_BEGIN = 0,
@@ -38,6 +44,8 @@ enum st_slice_mark {
 	ST_MARK_RESUME = 4,    /* as above */
 	ST_MARK_DETACH = 5,    /* value 0 */
 	ST_MARK_TRACK_END = 6, /* the thread ended (value 1: cleanly, 0: noticed by strata) */
+	ST_MARK_EVENT = 7,     /* value: bytes of its body in the events column */
+	ST_MARK_CALLER = 8,    /* value: address that the next begin was called from */
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */
@@ -48,14 +56,17 @@ struct st_slice_record {
 	uint32_t name;	/* begin */
 	uint32_t flags; /* begin */
 	enum st_slice_mark mark;
-	uint64_t value; /* mark */
-	uint64_t time;	/* ticks */
+	uint64_t value;	     /* mark */
+	uint64_t caller;     /* begin; 0: not known */
+	const uint8_t *body; /* ST_MARK_EVENT: value bytes */
+	uint64_t time;	     /* ticks */
 };
 
 struct st_slice_encoder {
-	struct st_buf ops, names, times, extras;
+	struct st_buf ops, names, times, extras, events;
 	uint64_t first_time, last_time;
-	uint32_t record_count, begin_count;
+	uint32_t record_count, begin_count, event_count;
+	uint64_t callers[ST_CALLER_SLOTS];
 };
 
 void st_slice_encoder_init(struct st_slice_encoder *enc);
@@ -67,13 +78,23 @@ void st_slice_encoder_begin(struct st_slice_encoder *enc, uint64_t time, uint32_
 void st_slice_encoder_end(struct st_slice_encoder *enc, uint64_t time, uint32_t domain);
 void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_slice_mark mark,
 			   uint64_t value);
-/* Appends the payload to out and fills first_time, last_time, record_count, begin_count of header. */
+/* Says who calls the begin that comes next, which has this name. Costs nothing while it stays the same. */
+void st_slice_encoder_caller(struct st_slice_encoder *enc, uint64_t time, uint32_t name,
+			     uint64_t caller);
+void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
+			    const struct st_event *event);
+/* As many records or bytes as a chunk should have: finish it. */
+bool st_slice_encoder_is_full(const struct st_slice_encoder *enc);
+/* Appends the payload to out and fills first_time, last_time and the counts of header. */
 bool st_slice_encoder_finish(struct st_slice_encoder *enc, struct st_chunk_header *header,
 			     struct st_buf *out);
 
 struct st_slice_decoder {
 	const uint8_t *ops, *ops_end, *names, *names_end, *times, *times_end, *extras, *extras_end;
+	const uint8_t *events, *events_end;
 	uint64_t time;
+	uint64_t callers[ST_CALLER_SLOTS];
+	uint64_t next_caller;
 };
 
 enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,

@@ -29,6 +29,9 @@ enum {
 	/* Ended while slices of other domains above it were still open, or, none of its domain being open, by
 	 * the end of another domain. */
 	ST_SLICE_MISMATCHED = 4,
+	/* A worker thread's repetition of the task that its caller runs at the same time (oneDNN): no call of
+	 * its own. */
+	ST_SLICE_COPY = 8,
 };
 
 struct st_loss {
@@ -37,7 +40,9 @@ struct st_loss {
 	uint64_t no_slot;	 /* threads beyond the limit */
 	uint64_t labels_cut;
 	uint64_t labels_unknown;
-	uint64_t suspect; /* impossible ring positions or records refused while draining */
+	uint64_t suspect;	 /* impossible ring positions or records refused while draining */
+	uint64_t events_dropped; /* everything but slices: rings were full */
+	uint64_t events_cut;	 /* data of an event was longer than what is kept */
 };
 
 struct st_process {
@@ -98,8 +103,9 @@ struct st_pause_window {  /* no recording between these; sorted, disjoint per pr
 };
 
 struct st_quality {
-	struct st_loss loss;			  /* sum over the result */
-	uint64_t unfinished, clipped, mismatched; /* slices */
+	struct st_loss loss;				  /* sum over the result */
+	uint64_t unfinished, clipped, mismatched, copies; /* slices */
+	uint64_t spans_unfinished;
 	uint64_t damaged_chunks, damaged_bytes, missing_segments, missing_names;
 	uint64_t chunks_not_written; /* disk full and the like, from result.json */
 	const char *const
