@@ -139,6 +139,9 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 		track->end_ns = ns;
 		track->has_end = true;
 		break;
+	case ST_MARK_EVENT:
+	case ST_MARK_CALLER:
+		break;
 	}
 }
 

@@ -292,6 +292,12 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_FAMILY_CONTROL:
 		load_control(load, body);
 		break;
+	case ST_DEF_OBJECT:
+	case ST_DEF_OBJECT_METADATA:
+	case ST_DEF_CODE_EVENT:
+	case ST_DEF_CODE_MAP:
+	case ST_DEF_FAMILY_MARK:
+		break;
 	}
 }
 
