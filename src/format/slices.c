@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "format/chunk.h"
+#include "format/event.h"
+#include "format/varint.h"
 
 enum {
 	OP_BITS = 2,
@@ -16,8 +18,8 @@ enum {
 	COLUMN_COUNT = 4,
 	HEAD_BYTES = COLUMN_COUNT * 4,
 	/* The most one record adds to each column: varints of 32 and 64 bits. */
-	NAME_MAX_BYTES = 5,
-	TIME_MAX_BYTES = 10,
+	NAME_MAX_BYTES = ST_VARINT32_MAX_BYTES,
+	TIME_MAX_BYTES = ST_VARINT64_MAX_BYTES,
 	EXTRAS_MAX_BYTES = 20,
 	SHORT_MAX = (1 << 28) - 1, /* four bytes as a varint; put_short writes them at once */
 	SPARE_BYTES = 4,
@@ -25,9 +27,13 @@ enum {
 	/* Twice what a chunk holds, so that a caller that tests after every batch is safe. All columns
 	 * full give a payload that is still under ST_CHUNK_RAW_MAX. */
 	RECORDS_MAX = 2 * ST_CHUNK_RECORDS_MAX,
+	/* The same for the bodies of events: a chunk is full at the first, and fails beyond the second. */
+	EVENTS_FULL_BYTES = 1 << 20,
+	EVENTS_MAX_BYTES = 5 << 19,
 };
 
-_Static_assert(RECORDS_MAX *(1 + NAME_MAX_BYTES + TIME_MAX_BYTES + EXTRAS_MAX_BYTES) + HEAD_BYTES <=
+_Static_assert(RECORDS_MAX *(1 + NAME_MAX_BYTES + TIME_MAX_BYTES + EXTRAS_MAX_BYTES) + HEAD_BYTES +
+			       EVENTS_MAX_BYTES <=
 		       ST_CHUNK_RAW_MAX,
 	       "a full encoder fits into a chunk");
 
@@ -38,6 +44,7 @@ void st_slice_encoder_init(struct st_slice_encoder *enc)
 	st_buf_init(&enc->names, RECORDS_MAX * NAME_MAX_BYTES + SPARE_BYTES);
 	st_buf_init(&enc->times, RECORDS_MAX * TIME_MAX_BYTES + SPARE_BYTES);
 	st_buf_init(&enc->extras, RECORDS_MAX * EXTRAS_MAX_BYTES + SPARE_BYTES);
+	st_buf_init(&enc->events, EVENTS_MAX_BYTES);
 }
 
 void st_slice_encoder_fini(struct st_slice_encoder *enc)
@@ -48,6 +55,7 @@ void st_slice_encoder_fini(struct st_slice_encoder *enc)
 	st_buf_fini(&enc->names);
 	st_buf_fini(&enc->times);
 	st_buf_fini(&enc->extras);
+	st_buf_fini(&enc->events);
 	memset(enc, 0, sizeof(*enc));
 }
 
@@ -57,10 +65,13 @@ void st_slice_encoder_clear(struct st_slice_encoder *enc)
 	st_buf_clear(&enc->names);
 	st_buf_clear(&enc->times);
 	st_buf_clear(&enc->extras);
+	st_buf_clear(&enc->events);
 	enc->first_time = 0;
 	enc->last_time = 0;
 	enc->record_count = 0;
 	enc->begin_count = 0;
+	enc->event_count = 0;
+	memset(enc->callers, 0, sizeof(enc->callers));
 }
 
 /* Room for more records in all columns at once, so that a record has one thing to test: whatever still
@@ -81,14 +92,7 @@ static bool make_room(struct st_slice_encoder *enc)
 
 static void put_varint(struct st_buf *buf, uint64_t value)
 {
-	uint8_t *at = buf->data + buf->size_bytes;
-
-	while (value >= 0x80) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	buf->size_bytes = (size_t)(at - buf->data);
+	buf->size_bytes = (size_t)(st_varint_put(buf->data + buf->size_bytes, value) - buf->data);
 }
 
 /* The same up to SHORT_MAX. Lengths differ from record to record, so a loop would be mispredicted all
@@ -192,6 +196,35 @@ void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_
 	put_varint(&enc->extras, value);
 }
 
+void st_slice_encoder_caller(struct st_slice_encoder *enc, uint64_t time, uint32_t name,
+			     uint64_t caller)
+{
+	uint64_t *slot = &enc->callers[name % ST_CALLER_SLOTS];
+
+	if (__builtin_expect(*slot == caller, 1))
+		return;
+	*slot = caller;
+	st_slice_encoder_mark(enc, time, ST_MARK_CALLER, caller);
+}
+
+void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
+			    const struct st_event *event)
+{
+	size_t before = enc->events.size_bytes;
+
+	st_event_encode(event, &enc->events);
+	if (enc->events.failed)
+		return;
+	st_slice_encoder_mark(enc, time, ST_MARK_EVENT, enc->events.size_bytes - before);
+	enc->event_count++;
+}
+
+bool st_slice_encoder_is_full(const struct st_slice_encoder *enc)
+{
+	return enc->record_count >= ST_CHUNK_RECORDS_MAX ||
+	       enc->events.size_bytes >= EVENTS_FULL_BYTES;
+}
+
 bool st_slice_encoder_finish(struct st_slice_encoder *enc, struct st_chunk_header *header,
 			     struct st_buf *out)
 {
@@ -202,12 +235,14 @@ bool st_slice_encoder_finish(struct st_slice_encoder *enc, struct st_chunk_heade
 	header->last_time = enc->last_time;
 	header->record_count = enc->record_count;
 	header->begin_count = enc->begin_count;
-	if (enc->ops.failed)
+	header->event_count = enc->event_count;
+	if (enc->ops.failed || enc->events.failed)
 		return false;
 	for (unsigned int i = 0; i < COLUMN_COUNT; i++)
 		st_buf_append_u32(out, (uint32_t)columns[i]->size_bytes);
 	for (unsigned int i = 0; i < COLUMN_COUNT; i++)
 		st_buf_append(out, columns[i]->data, columns[i]->size_bytes);
+	st_buf_append(out, enc->events.data, enc->events.size_bytes);
 	return !out->failed;
 }
 
@@ -226,86 +261,59 @@ enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,
 	memcpy(sizes, at, sizeof(sizes));
 	for (unsigned int i = 0; i < COLUMN_COUNT; i++)
 		sum += sizes[i];
-	if (sum != payload_bytes)
+	if (sum > payload_bytes)
 		return st_error_set(err, ST_ECORRUPT, 0,
-				    "columns of a slice chunk add up to %llu bytes, not to %zu",
+				    "columns of a slice chunk add up to %llu bytes, there are %zu",
 				    (unsigned long long)sum, payload_bytes);
-	if (sizes[0] != header->record_count || header->begin_count > header->record_count)
-		return st_error_set(
-			err, ST_ECORRUPT, 0,
-			"slice chunk holds %u records, its header says %u with %u begins", sizes[0],
-			header->record_count, header->begin_count);
+	if (sizes[0] != header->record_count || header->begin_count > header->record_count ||
+	    header->event_count > header->record_count - header->begin_count)
+		return st_error_set(err, ST_ECORRUPT, 0,
+				    "slice chunk holds %u records, its header says %u with %u "
+				    "begins and %u events",
+				    sizes[0], header->record_count, header->begin_count,
+				    header->event_count);
 	if (header->first_time > header->last_time)
 		return st_error_set(err, ST_ECORRUPT, 0, "slice chunk ends before it begins");
 	dec->ops = at + HEAD_BYTES;
 	dec->ops_end = dec->names = dec->ops + sizes[0];
 	dec->names_end = dec->times = dec->names + sizes[1];
 	dec->times_end = dec->extras = dec->times + sizes[2];
-	dec->extras_end = dec->extras + sizes[3];
+	dec->extras_end = dec->events = dec->extras + sizes[3];
+	dec->events_end = at + payload_bytes;
 	dec->time = header->first_time;
 	return ST_OK;
-}
-
-/* A varint that is cut off or longer than 64 bits is damage. */
-static bool get_varint_slow(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-	const uint8_t *p = *at;
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64 && p < end; shift += 7) {
-		uint8_t byte = *p++;
-
-		if (shift == 63 && byte > 1)
-			return false;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*at = p;
-			*out = value;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* As in put_short no branch on the length: eight bytes are loaded and what belongs to the number is
- * squeezed together. Near the end of a column, and for longer numbers, byte by byte. */
-static inline bool get_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-	uint64_t word, stop;
-
-	if (__builtin_expect(end - *at < 8, 0))
-		return get_varint_slow(at, end, out);
-	memcpy(&word, *at, sizeof(word));
-	stop = ~word & 0x8080808080808080ull;
-	if (__builtin_expect(!stop, 0))
-		return get_varint_slow(at, end, out);
-	*at += __builtin_ctzll(stop) / 8 + 1;
-	word &= (stop ^ (stop - 1)) & 0x7f7f7f7f7f7f7f7full;
-	word = (word & 0x007f007f007f007full) | (word & 0x7f007f007f007f00ull) >> 1;
-	word = (word & 0x00003fff00003fffull) | (word & 0x3fff00003fff0000ull) >> 2;
-	*out = (word & 0x000000000fffffffull) | (word & 0x0fffffff00000000ull) >> 4;
-	return true;
-}
-
-static inline bool get_u32(const uint8_t **at, const uint8_t *end, uint32_t *out)
-{
-	uint64_t value;
-
-	if (!get_varint(at, end, &value) || value > UINT32_MAX)
-		return false;
-	*out = (uint32_t)value;
-	return true;
 }
 
 static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *out)
 {
 	uint32_t mark;
 
-	if (!get_u32(&dec->extras, dec->extras_end, &mark) ||
-	    !get_varint(&dec->extras, dec->extras_end, &out->value))
+	if (!st_varint_get_u32(&dec->extras, dec->extras_end, &mark) ||
+	    !st_varint_get(&dec->extras, dec->extras_end, &out->value))
 		return false;
 	out->mark = (enum st_slice_mark)mark;
+	if (mark == ST_MARK_CALLER) {
+		dec->next_caller = out->value;
+		dec->has_next_caller = true;
+	}
+	if (mark != ST_MARK_EVENT)
+		return true;
+	if (out->value > (uint64_t)(dec->events_end - dec->events))
+		return false;
+	out->body = dec->events;
+	dec->events += out->value;
 	return true;
+}
+
+static uint64_t caller_of(struct st_slice_decoder *dec, uint32_t name)
+{
+	uint64_t *slot = &dec->callers[name % ST_CALLER_SLOTS];
+
+	if (__builtin_expect(dec->has_next_caller, 0)) {
+		*slot = dec->next_caller;
+		dec->has_next_caller = false;
+	}
+	return *slot;
 }
 
 static bool damage(struct st_slice_decoder *dec, const char *what, struct st_error *err)
@@ -316,6 +324,7 @@ static bool damage(struct st_slice_decoder *dec, const char *what, struct st_err
 	dec->names = dec->names_end;
 	dec->times = dec->times_end;
 	dec->extras = dec->extras_end;
+	dec->events = dec->events_end;
 	return false;
 }
 
@@ -327,7 +336,7 @@ bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record 
 
 	if (dec->ops == dec->ops_end) {
 		if (dec->names != dec->names_end || dec->times != dec->times_end ||
-		    dec->extras != dec->extras_end)
+		    dec->extras != dec->extras_end || dec->events != dec->events_end)
 			damage(dec, "columns are longer than its records", err);
 		return false;
 	}
@@ -338,22 +347,25 @@ bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record 
 	out->flags = 0;
 	out->mark = 0;
 	out->value = 0;
-	if (!get_varint(&dec->times, dec->times_end, &dt) || dt > UINT64_MAX - dec->time)
+	out->caller = 0;
+	out->body = NULL;
+	if (!st_varint_get(&dec->times, dec->times_end, &dt) || dt > UINT64_MAX - dec->time)
 		return damage(dec, "a time is damaged", err);
 	dec->time += dt;
 	out->time = dec->time;
 	if (out->domain == DOMAIN_IN_EXTRAS &&
-	    !get_u32(&dec->extras, dec->extras_end, &out->domain))
+	    !st_varint_get_u32(&dec->extras, dec->extras_end, &out->domain))
 		return damage(dec, "a domain is damaged", err);
 	switch (op) {
 	case ST_SLICE_BEGIN_FLAGGED:
-		if (!get_u32(&dec->extras, dec->extras_end, &out->flags))
+		if (!st_varint_get_u32(&dec->extras, dec->extras_end, &out->flags))
 			return damage(dec, "flags are damaged", err);
 		out->op = ST_SLICE_BEGIN;
 		__attribute__((fallthrough));
 	case ST_SLICE_BEGIN:
-		if (!get_u32(&dec->names, dec->names_end, &out->name))
+		if (!st_varint_get_u32(&dec->names, dec->names_end, &out->name))
 			return damage(dec, "a name is damaged", err);
+		out->caller = caller_of(dec, out->name);
 		break;
 	case ST_SLICE_MARK:
 		if (!decode_mark(dec, out))

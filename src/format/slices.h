@@ -95,6 +95,7 @@ struct st_slice_decoder {
 	uint64_t time;
 	uint64_t callers[ST_CALLER_SLOTS];
 	uint64_t next_caller;
+	bool has_next_caller;
 };
 
 enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,

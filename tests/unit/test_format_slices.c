@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "format/chunk.h"
+#include "format/event.h"
 #include "format/ring_record.h"
 #include "format/slices.h"
 
@@ -212,11 +213,15 @@ static enum st_status walk(struct fixture *f)
 
 static void test_every_byte_replaced(void **state)
 {
+	const struct st_event event = {
+		.kind = ST_EVENT_MARKER, .mask = ST_FIELD_NAMES | ST_FIELD_DATA, .data = "d"};
 	struct fixture *f = *state;
 
 	for (uint32_t i = 0; i < 20; i++) {
 		st_slice_encoder_begin(&f->enc, i * 300, i * 7, i * 9, i & 2);
 		st_slice_encoder_mark(&f->enc, i * 301, ST_MARK_LOST, i);
+		st_slice_encoder_caller(&f->enc, i * 301, i, i * 3);
+		st_slice_encoder_event(&f->enc, i * 301, &event);
 		st_slice_encoder_end(&f->enc, i * 302, i * 7);
 	}
 	finish(f);
@@ -269,6 +274,133 @@ static void test_left_over_bytes_are_damage(void **state)
 	assert_non_null(strstr(f->err.text, "longer"));
 }
 
+static uint64_t next_begin_caller(struct fixture *f)
+{
+	struct st_slice_record got;
+
+	do
+		assert_true(st_slice_decoder_next(&f->dec, &got, &f->err));
+	while (got.op != ST_SLICE_BEGIN);
+	return got.caller;
+}
+
+static void begin_from(struct fixture *f, uint32_t name, uint64_t caller)
+{
+	st_slice_encoder_caller(&f->enc, 10, name, caller);
+	st_slice_encoder_begin(&f->enc, 10, 1, name, 0);
+}
+
+static void test_callers(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_from(f, 1, 0);
+	begin_from(f, 1, 0x1000);
+	begin_from(f, 2, UINT64_MAX);
+	begin_from(f, 1, 0x1000);
+	begin_from(f, 1 + ST_CALLER_SLOTS, 0x2000);
+	begin_from(f, 1, 0x1000);
+	begin_from(f, 2, 0);
+	finish(f);
+	/* 7 begins, and a mark whenever the slot changed. */
+	assert_int_equal(f->header.record_count, 7 + 5);
+	assert_int_equal(f->header.begin_count, 7);
+	assert_int_equal(next_begin_caller(f), 0);
+	assert_int_equal(next_begin_caller(f), 0x1000);
+	assert_int_equal(next_begin_caller(f), UINT64_MAX);
+	assert_int_equal(next_begin_caller(f), 0x1000);
+	assert_int_equal(next_begin_caller(f), 0x2000);
+	assert_int_equal(next_begin_caller(f), 0x1000);
+	assert_int_equal(next_begin_caller(f), 0);
+	expect_end(f, ST_OK);
+	/* The next chunk begins with an empty table on both sides. */
+	st_slice_encoder_clear(&f->enc);
+	begin_from(f, 1, 0x1000);
+	finish(f);
+	assert_int_equal(f->header.record_count, 2);
+	assert_int_equal(next_begin_caller(f), 0x1000);
+}
+
+static void expect_event(struct fixture *f, uint64_t time, const struct st_event *want)
+{
+	struct st_slice_record got;
+	struct st_event event;
+
+	assert_true(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(got.op, ST_SLICE_MARK);
+	assert_int_equal(got.mark, ST_MARK_EVENT);
+	assert_int_equal(got.time, time);
+	assert_int_equal(st_event_decode(&event, got.body, got.value, &f->err), ST_OK);
+	assert_int_equal(event.kind, want->kind);
+	assert_int_equal(event.value, want->value);
+	assert_int_equal(event.data_bytes, want->data_bytes);
+	if (want->data_bytes)
+		assert_memory_equal(event.data, want->data, want->data_bytes);
+}
+
+static void test_events(void **state)
+{
+	const struct st_event value = {
+		.kind = ST_EVENT_COUNTER_SET, .mask = ST_FIELD_VALUE, .value = 77};
+	const struct st_event text = {.kind = ST_EVENT_METADATA_TEXT,
+				      .mask = ST_FIELD_DATA,
+				      .data = "some text",
+				      .data_bytes = 9};
+	struct fixture *f = *state;
+
+	st_slice_encoder_event(&f->enc, 5, &value);
+	st_slice_encoder_begin(&f->enc, 6, 1, 2, 0);
+	st_slice_encoder_event(&f->enc, 7, &text);
+	st_slice_encoder_event(&f->enc, 8, &value);
+	st_slice_encoder_end(&f->enc, 9, 1);
+	finish(f);
+	assert_int_equal(f->header.record_count, 5);
+	assert_int_equal(f->header.event_count, 3);
+	expect_event(f, 5, &value);
+	expect(f, (struct st_slice_record){.time = 6, .domain = 1, .name = 2});
+	expect_event(f, 7, &text);
+	expect_event(f, 8, &value);
+	expect(f, (struct st_slice_record){.op = ST_SLICE_END, .time = 9, .domain = 1});
+	expect_end(f, ST_OK);
+	/* Bytes behind the last body, and a body that is longer than what is left. */
+	f->payload.size_bytes--;
+	assert_int_equal(walk(f), ST_ECORRUPT);
+	f->payload.size_bytes++;
+	st_buf_append_u8(&f->payload, 0);
+	assert_int_equal(walk(f), ST_ECORRUPT);
+	f->header.event_count = 5;
+	assert_int_equal(walk(f), ST_ECORRUPT);
+}
+
+static void test_full_of_events(void **state)
+{
+	static uint8_t data[ST_EVENT_DATA_MAX];
+	const struct st_event large = {.kind = ST_EVENT_METADATA,
+				       .mask = ST_FIELD_DATA,
+				       .data = data,
+				       .data_bytes = sizeof(data)};
+	struct fixture *f = *state;
+	uint32_t count = 0;
+
+	while (!st_slice_encoder_is_full(&f->enc)) {
+		st_slice_encoder_event(&f->enc, 1, &large);
+		count++;
+	}
+	assert_in_range(count, 2, 16);
+	finish(f);
+	assert_int_equal(f->header.event_count, count);
+	for (uint32_t i = 0; i < count; i++)
+		expect_event(f, 1, &large);
+	for (uint32_t i = 0; i < 100; i++)
+		st_slice_encoder_event(&f->enc, 1, &large);
+	assert_false(st_slice_encoder_finish(&f->enc, &f->header, &f->payload));
+	st_slice_encoder_clear(&f->enc);
+	assert_false(st_slice_encoder_is_full(&f->enc));
+	for (uint32_t i = 0; i < ST_CHUNK_RECORDS_MAX; i++)
+		st_slice_encoder_end(&f->enc, i, 1);
+	assert_true(st_slice_encoder_is_full(&f->enc));
+}
+
 /* The bytes of the example in docs/format/trace.md. */
 static void test_documented_example(void **state)
 {
@@ -296,6 +428,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_every_byte_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_columns_are_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_over_bytes_are_damage, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_callers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_of_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_documented_example, setup, teardown),
 	};
 
