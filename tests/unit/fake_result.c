@@ -40,6 +40,11 @@ struct st_result *fake_create(void)
 					     .cpu_count = 2,
 					     .has_exit = true,
 					     .stop_reason = ""};
+	fake->event_rows = calloc(FAKE_EVENTS, sizeof(*fake->event_rows));
+	fake->spans = calloc(FAKE_EVENTS, sizeof(*fake->spans));
+	fake->slice_callers = calloc(FAKE_MAX, sizeof(*fake->slice_callers));
+	fake->events = (struct st_events){0, fake->event_rows, fake->first_of_track};
+	fake->id_count = fake->blob_count = 1; /* the null id, no data */
 	fake_text(fake, "");
 	return fake;
 }
@@ -48,6 +53,11 @@ void fake_destroy(struct st_result *fake)
 {
 	for (uint32_t i = 0; i < fake->text_count; i++)
 		free((void *)(uintptr_t)fake->texts[i].bytes);
+	for (uint32_t i = 1; i < fake->blob_count; i++)
+		free((void *)(uintptr_t)fake->blobs[i].bytes);
+	free(fake->event_rows);
+	free(fake->spans);
+	free(fake->slice_callers);
 	free(fake->begin_ns);
 	free(fake->end_ns);
 	free(fake->self_ns);
@@ -147,6 +157,63 @@ uint32_t fake_slice(struct st_result *fake, uint32_t label, int64_t begin_ns, in
 	return row;
 }
 
+uint32_t fake_event(struct st_result *fake, struct st_event_row row)
+{
+	assert(fake->events.count < FAKE_EVENTS);
+	fake->event_rows[fake->events.count] = row;
+	return fake->events.count++;
+}
+
+uint32_t fake_span(struct st_result *fake, struct st_span span)
+{
+	assert(fake->span_count < FAKE_EVENTS);
+	fake->spans[fake->span_count] = span;
+	return fake->span_count++;
+}
+
+uint32_t fake_id(struct st_result *fake, uint64_t d1, uint64_t d2, uint64_t d3)
+{
+	assert(fake->id_count < FAKE_SMALL);
+	fake->ids[fake->id_count] = (struct st_itt_id){{d1, d2, d3}};
+	return fake->id_count++;
+}
+
+uint32_t fake_blob(struct st_result *fake, const void *bytes, size_t size_bytes)
+{
+	char *copy = malloc(size_bytes + 1);
+
+	assert(copy && fake->blob_count < FAKE_SMALL);
+	memcpy(copy, bytes, size_bytes);
+	copy[size_bytes] = '\0';
+	fake->blobs[fake->blob_count] = (struct st_text){copy, size_bytes};
+	return fake->blob_count++;
+}
+
+uint32_t fake_object(struct st_result *fake, uint8_t kind, uint8_t type, const char *domain,
+		     const char *name)
+{
+	assert(fake->object_count < FAKE_SMALL);
+	fake->objects[fake->object_count] = (struct st_object){
+		.kind = kind,
+		.type = type,
+		.name = fake_text(fake, name),
+		.domain = domain ? fake_text(fake, domain) : 0,
+		.parent = ST_NO_ROW,
+	};
+	return fake->object_count++;
+}
+
+static void finish_events(struct st_result *fake)
+{
+	uint32_t at = 0;
+
+	for (uint32_t track = 0; track <= fake->track_count; track++) {
+		while (at < fake->events.count && fake->event_rows[at].track < track)
+			at++;
+		fake->first_of_track[track] = at;
+	}
+}
+
 void fake_finish(struct st_result *fake)
 {
 	for (uint32_t row = 0; row < fake->slices.count; row++) {
@@ -165,6 +232,7 @@ void fake_finish(struct st_result *fake)
 			fake->info.elapsed_ns = fake->end_ns[row];
 	}
 	fake->info.collected_ns = fake->info.elapsed_ns;
+	finish_events(fake);
 }
 
 const struct st_result_info *st_result_info(const struct st_result *result)
@@ -243,4 +311,76 @@ uint64_t st_result_wall_ns(const struct st_result *result, uint32_t row)
 			wall -= (uint64_t)(to - from);
 	}
 	return wall;
+}
+
+const struct st_events *st_result_events(const struct st_result *result)
+{
+	return &result->events;
+}
+
+struct st_text st_result_blob(const struct st_result *result, uint32_t blob)
+{
+	return blob ? result->blobs[blob] : (struct st_text){"", 0};
+}
+
+const struct st_itt_id *st_result_ids(const struct st_result *result, uint32_t *count)
+{
+	*count = result->id_count;
+	return result->ids;
+}
+
+const struct st_span *st_result_spans(const struct st_result *result, uint32_t *count)
+{
+	*count = result->span_count;
+	return result->spans;
+}
+
+const struct st_sync_object *st_result_sync_objects(const struct st_result *result, uint32_t *count)
+{
+	*count = result->sync_object_count;
+	return result->sync_objects;
+}
+
+const struct st_object *st_result_objects(const struct st_result *result, uint32_t *count)
+{
+	*count = result->object_count;
+	return result->objects;
+}
+
+const struct st_object_fact *st_result_object_facts(const struct st_result *result, uint32_t *count)
+{
+	*count = result->fact_count;
+	return result->facts;
+}
+
+const struct st_code *st_result_code(const struct st_result *result, uint32_t *count)
+{
+	*count = result->code_count;
+	return result->code;
+}
+
+const struct st_code_map *st_result_code_maps(const struct st_result *result, uint32_t *count)
+{
+	*count = result->code_map_count;
+	return result->code_maps;
+}
+
+const struct st_caller *st_result_callers(const struct st_result *result, uint32_t *count)
+{
+	*count = result->caller_count;
+	return result->callers;
+}
+
+const uint32_t *st_result_slice_callers(const struct st_result *result)
+{
+	return result->caller_count ? result->slice_callers : NULL;
+}
+
+uint32_t st_result_slice_event(const struct st_result *result, uint32_t slice, uint32_t kind)
+{
+	for (uint32_t i = 0; i < result->events.count; i++) {
+		if (result->event_rows[i].slice == slice && result->event_rows[i].kind == kind)
+			return i;
+	}
+	return ST_NO_ROW;
 }
