@@ -14,139 +14,8 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/drain.h"
-#include "fake_segment.h"
-#include "format/chunk.h"
-#include "format/definitions.h"
+#include "drain_fixture.h"
 #include "format/ring_record.h"
-#include "format/slices.h"
-
-enum { RECORDS_MAX = 1 << 16, DEFINITIONS_MAX = 4096, RING_BYTES = 4096, PROCESS = 7 };
-
-struct seen_record {
-	struct st_slice_record record;
-	uint32_t track;
-};
-
-struct seen_definition {
-	enum st_definition_type type;
-	uint32_t id;
-	uint64_t fields[6];
-	char text[64];
-	size_t text_bytes;
-	size_t records_before; /* slice records that were handed on earlier */
-};
-
-struct fixture {
-	struct fake_segment segment;
-	struct st_drain_shared shared;
-	struct st_drain *drain;
-	struct seen_record *records;
-	size_t record_count, chunk_count;
-	struct seen_definition definitions[DEFINITIONS_MAX];
-	size_t definition_count;
-	uint64_t start;
-};
-
-static void on_trace(void *arg, struct st_chunk_header *header, const struct st_buf *payload)
-{
-	struct fixture *f = arg;
-	struct st_slice_decoder decoder;
-	struct st_error err = {0};
-
-	assert_int_equal(header->process, PROCESS);
-	assert_true(header->record_count <= ST_CHUNK_RECORDS_MAX);
-	assert_int_equal(
-		st_slice_decoder_init(&decoder, header, payload->data, payload->size_bytes, &err),
-		ST_OK);
-	while (f->record_count < RECORDS_MAX &&
-	       st_slice_decoder_next(&decoder, &f->records[f->record_count].record, &err))
-		f->records[f->record_count++].track = header->track;
-	assert_int_equal(err.status, ST_OK);
-	f->chunk_count++;
-}
-
-static void on_definitions(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
-			   const struct st_buf *payload)
-{
-	struct st_cursor cursor = {.at = payload->data, .end = payload->data + payload->size_bytes};
-	struct fixture *f = arg;
-	enum st_definition_type type;
-	struct st_cursor body;
-	uint32_t count = 0;
-
-	(void)time;
-	assert_int_equal(process, PROCESS);
-	for (; st_definition_next(&cursor, &type, &body); count++) {
-		struct seen_definition *d =
-			&f->definitions[f->definition_count++ % DEFINITIONS_MAX];
-		struct st_text text = {0};
-
-		memset(d, 0, sizeof(*d));
-		d->type = type;
-		d->records_before = f->record_count;
-		d->id = st_cursor_u32(&body);
-		if (type == ST_DEF_LOSS)
-			for (int i = 0; i < 6; i++)
-				d->fields[i] = st_cursor_u64(&body);
-		else if (type == ST_DEF_THREAD)
-			d->fields[0] = st_cursor_u32(&body);
-		else
-			text = st_cursor_text(&body);
-		d->text_bytes = text.size_bytes;
-		if (text.size_bytes && text.size_bytes < sizeof(d->text))
-			memcpy(d->text, text.bytes, text.size_bytes);
-	}
-	assert_int_equal(count, record_count);
-}
-
-static int setup_with(void **state, uint32_t slots)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct st_drain_sink sink = {.trace = on_trace, .definitions = on_definitions, .arg = f};
-	struct st_error err = {0};
-
-	f->records = calloc(RECORDS_MAX, sizeof(*f->records));
-	assert_true(fake_segment_create(&f->segment, slots, RING_BYTES));
-	f->start = st_clock_mono_raw_ns() - 1000000000u;
-	st_drain_shared_init(&f->shared, &sink, ST_CLOCK_MONO_RAW, f->start);
-	assert_int_equal(st_drain_create(&f->drain, &f->shared, PROCESS, &err), ST_OK);
-	assert_int_equal(st_drain_add_segment(f->drain, f->segment.fd, f->segment.size_bytes, &err),
-			 ST_OK);
-	*state = f;
-	return 0;
-}
-
-static int setup(void **state)
-{
-	return setup_with(state, 2);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	st_drain_destroy(f->drain);
-	st_drain_shared_fini(&f->shared);
-	fake_segment_destroy(&f->segment);
-	free(f->records);
-	free(f);
-	return 0;
-}
-
-static void drain_all(struct fixture *f)
-{
-	st_drain_rest(f->drain, st_clock_mono_raw_ns());
-}
-
-static const struct seen_definition *find_definition(const struct fixture *f,
-						     enum st_definition_type type, uint32_t id)
-{
-	for (size_t i = f->definition_count; i > 0; i--)
-		if (f->definitions[i - 1].type == type && f->definitions[i - 1].id == id)
-			return &f->definitions[i - 1];
-	return NULL;
-}
 
 static void test_pairs_and_names(void **state)
 {
@@ -557,24 +426,31 @@ static void test_scribbling_meanwhile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_pairs_and_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_records_wrap_round_the_ring, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_chunks_are_handed_on_when_old, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_slot_changes_its_owner, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_labels_in_records, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loss_is_defined_per_track_and_process, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_impossible_positions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_impossible_words, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_times_stay_in_bounds, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_definitions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_vanished_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_control, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_segments_that_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scribbling, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scribbling_meanwhile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pairs_and_names, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_records_wrap_round_the_ring, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_chunks_are_handed_on_when_old, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_a_slot_changes_its_owner, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_labels_in_records, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_marks, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_loss_is_defined_per_track_and_process,
+						drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_impossible_positions, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_impossible_words, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_times_stay_in_bounds, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_definitions, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_vanished_threads, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_control, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_segments_that_are_refused, drain_setup,
+						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_scribbling, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_scribbling_meanwhile, drain_setup,
+						drain_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,20 @@ void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind)
 	st_buf_fini(&record);
 }
 
+void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text)
+{
+	struct st_buf record;
+	size_t begin;
+
+	st_buf_init(&record, RECORD_MAX_BYTES);
+	begin = st_definition_begin(&record, ST_DEF_FAMILY_MARK);
+	st_buf_append_u64(&record, ticks);
+	st_definition_text(&record, text, strlen(text));
+	st_definition_end(&record, begin);
+	write_family_record(run, &record);
+	st_buf_fini(&record);
+}
+
 void st_run_stop(struct st_run *run, const char *reason)
 {
 	if (run->stopped)
@@ -401,6 +415,7 @@ static void name_silent(void *arg, pid_t pid)
 void st_run_finish(struct st_run *run)
 {
 	struct st_clock_pair end;
+	struct st_drain_counts totals;
 	struct st_error failure = {0};
 
 	if (run->finished)
@@ -417,8 +432,12 @@ void st_run_finish(struct st_run *run)
 		st_run_error(run, failure.text);
 		st_run_say(run, "collecting stopped: %s", failure.text);
 	}
-	st_run_log(run, "finished: %u processes recorded, %u left running", run->followed.count,
-		   run->left_running);
+	st_followed_totals(&run->followed, &totals);
+	st_run_log(run,
+		   "finished: %u processes recorded %llu tasks and %llu other events, %u left "
+		   "running",
+		   run->followed.count, (unsigned long long)totals.begins,
+		   (unsigned long long)totals.events, run->left_running);
 	st_store_writer_finish(run->writer);
 	run->finished = true;
 	st_run_write_json(run);

@@ -22,6 +22,7 @@ struct st_collect_config {
 	double resume_after_s;	   /* < 0: not given */
 	double duration_s;	   /* < 0: unlimited */
 	uint64_t data_limit_bytes; /* 0: none */
+	double ring_buffer_s;	   /* -ring-buffer: only the last seconds are kept; 0: all */
 	uint32_t ring_kib;	   /* 0: default */
 	char *const *argv;	   /* program and arguments, NULL-terminated */
 	int argc;

@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "format/chunk.h"
+#include "format/event_kind.h"
 #include "format/ring_record.h"
 
 static const uint32_t name_id_max = ST_TEXT_ID_FIRST - 1;
+/* An object has two texts. */
+static const uint64_t definition_max_bytes = 2 * ST_SHM_TEXT_MAX + sizeof(struct st_object_head);
 
 static void suspect(struct st_drain *drain)
 {
@@ -32,8 +35,10 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	struct st_slot_reader *slot = &segment->slots[slot_index];
 	size_t record;
 
-	if (slot->track)
+	if (slot->track) {
 		st_drain_flush_slot(drain, slot);
+		st_drain_settle_loss(drain, segment, slot_index);
+	}
 	if (drain->counts.tracks >= ST_TRACKS_MAX) {
 		suspect(drain);
 		return;
@@ -43,6 +48,7 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	slot->ended = false;
 	slot->text_id = 0;
 	slot->gone_ticks = 0;
+	st_drain_forget_callers(slot);
 	slot->dropped_before += slot->dropped_told;
 	slot->unmatched_before += slot->unmatched_told;
 	slot->dropped_told = slot->unmatched_told = 0;
@@ -83,6 +89,7 @@ static void take_text(struct st_drain *drain, struct st_slot_reader *slot, const
 static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, const uint64_t *payload)
 {
 	uint32_t domain = (uint32_t)payload[0], name = (uint32_t)(payload[0] >> 32);
+	uint32_t ring_name = name;
 	uint64_t flags = payload[1];
 
 	if (domain > ST_SHM_DOMAINS_MAX || name > name_id_max ||
@@ -93,6 +100,7 @@ static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, cons
 	if ((flags & ST_BEGIN_TEXT) && slot->text_id)
 		name = slot->text_id;
 	slot->text_id = 0;
+	st_drain_take_begin_caller(slot, ring_name, name);
 	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name,
 			       (uint32_t)flags & ST_BEGIN_CLIPPED);
 	drain->counts.begins++;
@@ -119,6 +127,8 @@ static uint32_t payload_needed(unsigned int subkind)
 	case ST_EXT_UNMATCHED_END:
 	case ST_EXT_TEXT:
 	case ST_EXT_LOST:
+	case ST_EXT_EVENT:
+	case ST_EXT_CALLER:
 		return 1;
 	case ST_EXT_BEGIN:
 		return 2;
@@ -179,6 +189,13 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_DETACH:
 		mark(slot, ST_MARK_DETACH, 0);
 		return true;
+	case ST_EXT_EVENT:
+		st_drain_take_event(drain, slot, payload, word_count - 1);
+		return true;
+	case ST_EXT_CALLER:
+		slot->next_caller = payload[0];
+		slot->has_caller = true;
+		return true;
 	default:
 		return false;
 	}
@@ -212,6 +229,7 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 		st_slice_encoder_end(&slot->encoder, slot->time, domain);
 		return true;
 	}
+	st_drain_take_begin_caller(slot, name, name);
 	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name, 0);
 	drain->counts.begins++;
 	return true;
@@ -243,10 +261,11 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 			suspect(drain);
 			slot->time = drain->now;
 			slot->text_id = 0;
+			st_drain_forget_callers(slot);
 			break;
 		}
 		drain->counts.records++;
-		if (slot->encoder.record_count >= ST_CHUNK_RECORDS_MAX)
+		if (st_slice_encoder_is_full(&slot->encoder))
 			st_drain_flush_slot(drain, slot);
 		else if (!slot->oldest_ns && slot->encoder.record_count)
 			slot->oldest_ns = drain->now_ns;
@@ -256,25 +275,45 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 		st_drain_flush_slot(drain, slot);
 }
 
+/* The type a definition is stored as; 0: it cannot be. */
+static enum st_definition_type stored_type(unsigned int kind, uint32_t id, const void *text,
+					   size_t size_bytes)
+{
+	switch (kind) {
+	case ST_DEFINE_STRING:
+		return id <= name_id_max ? ST_DEF_STRING : 0;
+	case ST_DEFINE_DOMAIN:
+		return id <= ST_SHM_DOMAINS_MAX ? ST_DEF_DOMAIN : 0;
+	case ST_DEFINE_THREAD_NAME:
+		return ST_DEF_THREAD_NAME;
+	case ST_DEFINE_OBJECT:
+		return st_drain_object_ok(id, text, size_bytes) ? ST_DEF_OBJECT : 0;
+	case ST_DEFINE_OBJECT_METADATA:
+		return st_drain_object_metadata_ok(id, text, size_bytes) ? ST_DEF_OBJECT_METADATA
+									 : 0;
+	default:
+		return 0;
+	}
+}
+
 static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const uint64_t *text)
 {
-	static const enum st_definition_type types[] = {
-		[ST_DEFINE_STRING] = ST_DEF_STRING,
-		[ST_DEFINE_DOMAIN] = ST_DEF_DOMAIN,
-		[ST_DEFINE_THREAD_NAME] = ST_DEF_THREAD_NAME,
-	};
-	size_t record;
+	size_t size_bytes = (size_t)text[0], record;
+	enum st_definition_type type = stored_type(kind, id, text + 1, size_bytes);
 
-	if ((kind == ST_DEFINE_STRING && id > name_id_max) ||
-	    (kind == ST_DEFINE_DOMAIN && id > ST_SHM_DOMAINS_MAX) ||
-	    drain->definitions_seen >= ST_DEFINITIONS_MAX) {
+	if (!type || drain->definitions_seen >= ST_DEFINITIONS_MAX) {
 		suspect(drain);
 		return;
 	}
 	drain->definitions_seen++;
-	record = st_drain_define(drain, types[kind]);
+	record = st_drain_define(drain, type);
 	st_buf_append_u32(&drain->definitions, id);
-	st_definition_text(&drain->definitions, text + 1, (size_t)text[0]);
+	if (type == ST_DEF_OBJECT || type == ST_DEF_OBJECT_METADATA) {
+		st_buf_append_u32(&drain->definitions, 0);
+		st_buf_append(&drain->definitions, text + 1, size_bytes);
+	} else {
+		st_definition_text(&drain->definitions, text + 1, size_bytes);
+	}
 	st_drain_defined(drain, record);
 }
 
@@ -286,8 +325,7 @@ void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, 
 		unsigned int kind = (unsigned int)words[at] & 0xff;
 		uint32_t count = (uint32_t)(words[at] >> 8) & 0xffffff;
 
-		if (kind < ST_DEFINE_STRING || kind > ST_DEFINE_THREAD_NAME || count < 2 ||
-		    count > word_count - at || words[at + 1] > ST_SHM_TEXT_MAX ||
+		if (count < 2 || count > word_count - at || words[at + 1] > definition_max_bytes ||
 		    words[at + 1] > (uint64_t)(count - 2) * 8) {
 			suspect(drain);
 			return;

@@ -259,6 +259,7 @@ static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 	if (!position_ok(drain, &slot->tail, head, segment->ring_bytes)) {
 		slot->time = drain->now;
 		slot->text_id = 0;
+		st_drain_forget_callers(slot);
 		atomic_store_explicit(&shared_ring->tail, slot->tail, memory_order_release);
 		return;
 	}
@@ -328,77 +329,6 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
 	flush_old(drain, true);
 	st_drain_write_loss(drain);
 	st_drain_flush_definitions(drain);
-}
-
-static void write_loss(struct st_drain *drain, uint32_t track, const struct st_drain_counts *loss)
-{
-	struct st_buf *out = &drain->definitions;
-	size_t record = st_drain_define(drain, ST_DEF_LOSS);
-
-	st_buf_append_u32(out, track);
-	st_buf_append_u64(out, loss->dropped);
-	st_buf_append_u64(out, loss->unmatched_ends);
-	st_buf_append_u64(out, loss->no_slot);
-	st_buf_append_u64(out, loss->labels_cut);
-	st_buf_append_u64(out, loss->labels_unknown);
-	st_buf_append_u64(out, loss->suspect);
-	st_drain_defined(drain, record);
-}
-
-static void slot_loss(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
-{
-	struct st_shm_ring *ring = &st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
-	struct st_slot_reader *slot = &segment->slots[slot_index];
-	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-	uint64_t unmatched = atomic_load_explicit(&ring->unmatched_ends, memory_order_relaxed);
-	struct st_drain_counts loss = {0};
-
-	loss.dropped = dropped - slot->dropped_before;
-	loss.unmatched_ends = unmatched - slot->unmatched_before;
-	/* Records still in the ring may belong to the next owner, and so may the counts. */
-	if (!slot->track || slot->head != slot->tail ||
-	    slot->head != atomic_load_explicit(&ring->head, memory_order_relaxed))
-		return;
-	if (loss.dropped == slot->dropped_written && loss.unmatched_ends == slot->unmatched_written)
-		return;
-	slot->dropped_written = loss.dropped;
-	slot->unmatched_written = loss.unmatched_ends;
-	write_loss(drain, slot->track, &loss);
-}
-
-void st_drain_write_loss(struct st_drain *drain)
-{
-	struct st_drain_counts *counts = &drain->counts;
-	const struct st_drain_counts *written = &drain->written;
-
-	counts->dropped = counts->unmatched_ends = counts->no_slot = 0;
-	counts->labels_cut = counts->labels_unknown = 0;
-	for (uint32_t i = 0; i < drain->segment_count; i++) {
-		struct st_shm_segment *segment = &drain->segments[i];
-		struct st_shm_header *head = st_shm_segment_header(segment);
-
-		counts->no_slot += atomic_load_explicit(&head->lost_no_slot, memory_order_relaxed);
-		counts->labels_cut += atomic_load_explicit(&head->labels_cut, memory_order_relaxed);
-		counts->labels_unknown +=
-			atomic_load_explicit(&head->labels_unknown, memory_order_relaxed);
-		for (uint32_t j = 0; j < segment->slot_count; j++) {
-			struct st_shm_ring *ring = &st_shm_segment_slot(segment, j)->ring[0];
-
-			counts->dropped +=
-				atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-			counts->unmatched_ends +=
-				atomic_load_explicit(&ring->unmatched_ends, memory_order_relaxed);
-			slot_loss(drain, segment, j);
-		}
-	}
-	if (counts->dropped == written->dropped &&
-	    counts->unmatched_ends == written->unmatched_ends &&
-	    counts->no_slot == written->no_slot && counts->labels_cut == written->labels_cut &&
-	    counts->labels_unknown == written->labels_unknown &&
-	    counts->suspect == written->suspect)
-		return;
-	drain->written = *counts;
-	write_loss(drain, 0, counts);
 }
 
 /* Two looks with the same result, a second apart: a thread that has just adopted the slot may not

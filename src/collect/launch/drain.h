@@ -47,8 +47,9 @@ struct st_drain_activity {
 };
 
 struct st_drain_counts {
-	uint64_t begins, records;
+	uint64_t begins, events, records;
 	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
+	uint64_t events_dropped, events_cut;
 	uint32_t tracks;
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */

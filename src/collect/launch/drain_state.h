@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
- * and rounds), decode.c (the words), text_ids.c (labels that travel in records). Nobody else includes
- * this.
+ * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_loss.c (what was
+ * lost), text_ids.c (labels that travel in records). Nobody else includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_DRAIN_STATE_H
 #define ST_COLLECT_LAUNCH_DRAIN_STATE_H
@@ -17,6 +17,8 @@ enum {
 	ST_TEXT_IDS_MAX = 64 << 10, /* remembered at once */
 	ST_TRACKS_MAX = 1 << 20,
 	ST_DEFINITIONS_MAX = 1 << 20, /* per process; beyond it is no honest collector */
+	/* Modules and JIT code, per process; what comes later is counted as dropped. */
+	ST_CODE_BYTES_MAX = 256 << 20,
 	/* A time this much ahead of ours is skew between processors, not a lie. */
 	ST_TIME_SLACK_TICKS = 8192,
 };
@@ -29,12 +31,19 @@ struct st_slot_reader {
 	uint32_t tid;
 	uint32_t text_id; /* name for the next begin that says ST_BEGIN_TEXT */
 	bool ended;	  /* its thread said good-bye */
+	bool has_caller;  /* the next begin's is next_caller */
+	uint64_t next_caller;
+	uint64_t callers[ST_CALLER_SLOTS];
 	struct st_slice_encoder encoder;
 	uint64_t oldest_ns; /* when the first record came into the encoder */
 	/* The ring's counters run on over all owners of the slot; what earlier owners told in the
 	 * stream is theirs, the rest is the present owner's. */
 	uint64_t dropped_before, unmatched_before, dropped_told, unmatched_told;
 	uint64_t dropped_written, unmatched_written;
+	/* Dropped events are not told in the stream: when a new owner comes, all that were counted so
+	 * far are the earlier one's. */
+	uint64_t events_dropped_before, events_cut_before;
+	uint64_t events_dropped_written, events_cut_written;
 	/* For threads that vanish: what was seen when the thread was first found gone. */
 	uint64_t silent_head, gone_ticks;
 	uint32_t silent_generation;
@@ -72,6 +81,7 @@ struct st_drain {
 	uint32_t definition_count;
 	uint64_t definitions_since_ns;
 	struct st_text_ids texts;
+	uint64_t code_bytes, code_dropped;
 	struct st_drain_counts counts;
 	struct st_drain_counts written;
 };
@@ -110,6 +120,20 @@ void st_drain_flush_definitions(struct st_drain *drain);
 /* Begins and ends a definition record in the waiting buffer. */
 size_t st_drain_define(struct st_drain *drain, enum st_definition_type type);
 void st_drain_defined(struct st_drain *drain, size_t begin);
+
+/* drain_event.c. payload is what follows the header word. */
+void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
+			 const uint64_t *payload, uint32_t payload_words);
+/* Right before a begin: ring_name is the name in the ring, name the one that is stored. */
+void st_drain_take_begin_caller(struct st_slot_reader *slot, uint32_t ring_name, uint32_t name);
+void st_drain_forget_callers(struct st_slot_reader *slot);
+/* Whether a definition's text can be an object, or its metadata. */
+bool st_drain_object_ok(uint32_t id, const void *body, size_t size_bytes);
+bool st_drain_object_metadata_ok(uint32_t id, const void *body, size_t size_bytes);
+
+/* drain_loss.c: a new thread takes the slot over; what was lost so far is the old one's. */
+void st_drain_settle_loss(struct st_drain *drain, struct st_shm_segment *segment,
+			  uint32_t slot_index);
 
 /* text_ids.c: the id of a text, or 0 when there is no more; *fresh when it must be defined. */
 void st_text_ids_init(struct st_text_ids *texts);

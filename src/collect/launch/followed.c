@@ -151,6 +151,7 @@ static void define_inherited(const struct st_followed_table *table, const struct
 	st_buf_append_u32(&record, ancestor->id);
 	st_buf_append_u32(&record, arrival->hello.inherited_strings);
 	st_buf_append_u32(&record, arrival->hello.inherited_domains);
+	st_buf_append_u32(&record, arrival->hello.inherited_objects);
 	st_definition_end(&record, begin);
 	write_record(table, child->id, &record);
 	st_buf_fini(&record);
@@ -458,6 +459,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 			process->drain ? st_drain_counts(process->drain) : &process->counts;
 
 		totals->begins += counts->begins;
+		totals->events += counts->events;
 		totals->records += counts->records;
 		totals->dropped += counts->dropped;
 		totals->unmatched_ends += counts->unmatched_ends;
@@ -465,6 +467,8 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->labels_cut += counts->labels_cut;
 		totals->labels_unknown += counts->labels_unknown;
 		totals->suspect += counts->suspect;
+		totals->events_dropped += counts->events_dropped;
+		totals->events_cut += counts->events_cut;
 		totals->tracks += counts->tracks;
 		totals->resumes += counts->resumes;
 		if (counts->resumes && (!totals->first_resume_time ||

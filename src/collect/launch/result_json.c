@@ -223,11 +223,14 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 	put_u64(json, "labels_cut", totals.labels_cut);
 	put_u64(json, "labels_unknown", totals.labels_unknown);
 	put_u64(json, "suspect", totals.suspect);
+	put_u64(json, "events_dropped", totals.events_dropped);
+	put_u64(json, "events_cut", totals.events_cut);
 	put_u64(json, "processes_refused", run->followed.refused);
 	put_u64(json, "family_events_lost", run->family ? st_family_lost(run->family) : 0);
 	st_json_object_end(json);
 	put_u64(json, "chunks_not_written", st_store_writer_lost_chunks(run->writer));
 	put_u64(json, "events", totals.begins);
+	put_u64(json, "other_events", totals.events);
 	put_u64(json, "event_cost_ps", (uint64_t)(run->pair_cost_ns * 1000));
 	put_text(json, "event_cost_source",
 		 "estimate: two clock reads and two stores, measured at the start");

@@ -84,6 +84,8 @@ void st_run_finish(struct st_run *run);
 void st_run_apply_execs(struct st_run *run);
 /* A record about the whole family. */
 void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind);
+/* strata -command mark: a text at a moment of the whole family; at most 60 KiB of it. */
+void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text);
 
 /* A collector of another build said hello: its process is not recorded. */
 void st_run_other_build(struct st_run *run, pid_t pid);

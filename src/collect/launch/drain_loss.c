@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was lost, as definitions: one record per process (track 0) and one per track, written whenever a
+// figure has changed. The counters live in shared memory and run on over all owners of a slot.
+#include "collect/launch/drain_state.h"
+
+static uint64_t load(_Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void write_loss(struct st_drain *drain, uint32_t track, const struct st_drain_counts *loss)
+{
+	struct st_buf *out = &drain->definitions;
+	size_t record = st_drain_define(drain, ST_DEF_LOSS);
+
+	st_buf_append_u32(out, track);
+	st_buf_append_u64(out, loss->dropped);
+	st_buf_append_u64(out, loss->unmatched_ends);
+	st_buf_append_u64(out, loss->no_slot);
+	st_buf_append_u64(out, loss->labels_cut);
+	st_buf_append_u64(out, loss->labels_unknown);
+	st_buf_append_u64(out, loss->suspect);
+	st_buf_append_u64(out, loss->events_dropped);
+	st_buf_append_u64(out, loss->events_cut);
+	st_drain_defined(drain, record);
+}
+
+/* Writes the track's record when a figure differs from the last one. */
+static void write_track_loss(struct st_drain *drain, struct st_slot_reader *slot,
+			     const struct st_drain_counts *loss)
+{
+	if (loss->dropped == slot->dropped_written &&
+	    loss->unmatched_ends == slot->unmatched_written &&
+	    loss->events_dropped == slot->events_dropped_written &&
+	    loss->events_cut == slot->events_cut_written)
+		return;
+	slot->dropped_written = loss->dropped;
+	slot->unmatched_written = loss->unmatched_ends;
+	slot->events_dropped_written = loss->events_dropped;
+	slot->events_cut_written = loss->events_cut;
+	write_loss(drain, slot->track, loss);
+}
+
+static void slot_loss(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
+{
+	struct st_shm_ring *ring = &st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	struct st_drain_counts loss = {0};
+
+	loss.dropped = load(&ring->dropped) - slot->dropped_before;
+	loss.unmatched_ends = load(&ring->unmatched_ends) - slot->unmatched_before;
+	loss.events_dropped = load(&ring->events_dropped) - slot->events_dropped_before;
+	loss.events_cut = load(&ring->events_cut) - slot->events_cut_before;
+	/* Records still in the ring may belong to the next owner, and so may the counts. */
+	if (!slot->track || slot->head != slot->tail || slot->head != load(&ring->head))
+		return;
+	write_track_loss(drain, slot, &loss);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void st_drain_settle_loss(struct st_drain *drain, struct st_shm_segment *segment,
+			  uint32_t slot_index)
+{
+	struct st_shm_ring *ring = &st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	uint64_t dropped = load(&ring->events_dropped), cut = load(&ring->events_cut);
+	struct st_drain_counts loss = {0};
+
+	loss.dropped = larger(slot->dropped_told, slot->dropped_written);
+	loss.unmatched_ends = larger(slot->unmatched_told, slot->unmatched_written);
+	loss.events_dropped = dropped - slot->events_dropped_before;
+	loss.events_cut = cut - slot->events_cut_before;
+	if (loss.events_dropped != slot->events_dropped_written ||
+	    loss.events_cut != slot->events_cut_written)
+		write_track_loss(drain, slot, &loss);
+	slot->events_dropped_before = dropped;
+	slot->events_cut_before = cut;
+	slot->events_dropped_written = slot->events_cut_written = 0;
+}
+
+static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *segment)
+{
+	struct st_shm_header *head = st_shm_segment_header(segment);
+
+	counts->no_slot += load(&head->lost_no_slot);
+	counts->labels_cut += load(&head->labels_cut);
+	counts->labels_unknown += load(&head->labels_unknown);
+	for (uint32_t i = 0; i < segment->slot_count; i++) {
+		struct st_shm_ring *ring = &st_shm_segment_slot(segment, i)->ring[ST_RING_SLICE];
+
+		counts->dropped += load(&ring->dropped);
+		counts->unmatched_ends += load(&ring->unmatched_ends);
+		counts->events_dropped += load(&ring->events_dropped);
+		counts->events_cut += load(&ring->events_cut);
+	}
+}
+
+static bool same_loss(const struct st_drain_counts *a, const struct st_drain_counts *b)
+{
+	return a->dropped == b->dropped && a->unmatched_ends == b->unmatched_ends &&
+	       a->no_slot == b->no_slot && a->labels_cut == b->labels_cut &&
+	       a->labels_unknown == b->labels_unknown && a->suspect == b->suspect &&
+	       a->events_dropped == b->events_dropped && a->events_cut == b->events_cut;
+}
+
+void st_drain_write_loss(struct st_drain *drain)
+{
+	struct st_drain_counts *counts = &drain->counts;
+
+	counts->dropped = counts->unmatched_ends = counts->no_slot = 0;
+	counts->labels_cut = counts->labels_unknown = 0;
+	counts->events_dropped = drain->code_dropped;
+	counts->events_cut = 0;
+	for (uint32_t i = 0; i < drain->segment_count; i++) {
+		sum_segment(counts, &drain->segments[i]);
+		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
+			slot_loss(drain, &drain->segments[i], j);
+	}
+	if (same_loss(counts, &drain->written))
+		return;
+	drain->written = *counts;
+	write_loss(drain, 0, counts);
+}

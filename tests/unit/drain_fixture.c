@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The drain's fixture (drain_fixture.h).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "drain_fixture.h"
+#include "format/chunk.h"
+
+static void on_trace(void *arg, struct st_chunk_header *header, const struct st_buf *payload)
+{
+	struct fixture *f = arg;
+	struct st_slice_decoder decoder;
+	struct st_error err = {0};
+
+	assert_int_equal(header->process, PROCESS);
+	assert_true(header->record_count <= ST_CHUNK_RECORDS_MAX + 1);
+	assert_int_equal(
+		st_slice_decoder_init(&decoder, header, payload->data, payload->size_bytes, &err),
+		ST_OK);
+	while (f->record_count < RECORDS_MAX &&
+	       st_slice_decoder_next(&decoder, &f->records[f->record_count].record, &err)) {
+		struct seen_record *seen = &f->records[f->record_count++];
+
+		seen->track = header->track;
+		if (seen->record.mark == ST_MARK_EVENT && seen->record.value <= BODY_KEPT_BYTES) {
+			memcpy(seen->body, seen->record.body, seen->record.value);
+			seen->record.body = seen->body;
+		}
+	}
+	assert_int_equal(err.status, ST_OK);
+	f->chunk_count++;
+}
+
+static void on_definitions(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
+			   const struct st_buf *payload)
+{
+	struct st_cursor cursor = {.at = payload->data, .end = payload->data + payload->size_bytes};
+	struct fixture *f = arg;
+	enum st_definition_type type;
+	struct st_cursor body;
+	uint32_t count = 0;
+
+	(void)time;
+	assert_int_equal(process, PROCESS);
+	for (; st_definition_next(&cursor, &type, &body); count++) {
+		struct seen_definition *d =
+			&f->definitions[f->definition_count++ % DEFINITIONS_MAX];
+		struct st_text text = {0};
+
+		memset(d, 0, sizeof(*d));
+		d->type = type;
+		d->records_before = f->record_count;
+		d->body_bytes = (size_t)(body.end - body.at);
+		if (d->body_bytes <= BODY_KEPT_BYTES)
+			memcpy(d->body, body.at, d->body_bytes);
+		d->id = st_cursor_u32(&body);
+		if (type == ST_DEF_LOSS)
+			for (int i = 0; i < 8; i++)
+				d->fields[i] = st_cursor_u64(&body);
+		else if (type == ST_DEF_THREAD)
+			d->fields[0] = st_cursor_u32(&body);
+		else if (type == ST_DEF_STRING || type == ST_DEF_DOMAIN ||
+			 type == ST_DEF_THREAD_NAME)
+			text = st_cursor_text(&body);
+		d->text_bytes = text.size_bytes;
+		if (text.size_bytes && text.size_bytes < sizeof(d->text))
+			memcpy(d->text, text.bytes, text.size_bytes);
+	}
+	assert_int_equal(count, record_count);
+}
+
+int drain_setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct st_drain_sink sink = {.trace = on_trace, .definitions = on_definitions, .arg = f};
+	struct st_error err = {0};
+
+	f->records = calloc(RECORDS_MAX, sizeof(*f->records));
+	assert_true(fake_segment_create(&f->segment, 2, RING_BYTES));
+	f->start = st_clock_mono_raw_ns() - 1000000000u;
+	st_drain_shared_init(&f->shared, &sink, ST_CLOCK_MONO_RAW, f->start);
+	assert_int_equal(st_drain_create(&f->drain, &f->shared, PROCESS, &err), ST_OK);
+	assert_int_equal(st_drain_add_segment(f->drain, f->segment.fd, f->segment.size_bytes, &err),
+			 ST_OK);
+	*state = f;
+	return 0;
+}
+
+int drain_teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	st_drain_destroy(f->drain);
+	st_drain_shared_fini(&f->shared);
+	fake_segment_destroy(&f->segment);
+	free(f->records);
+	free(f);
+	return 0;
+}
+
+void drain_all(struct fixture *f)
+{
+	st_drain_rest(f->drain, st_clock_mono_raw_ns());
+}
+
+const struct seen_definition *find_definition(const struct fixture *f, enum st_definition_type type,
+					      uint32_t id)
+{
+	for (size_t i = f->definition_count; i > 0; i--)
+		if (f->definitions[i - 1].type == type && f->definitions[i - 1].id == id)
+			return &f->definitions[i - 1];
+	return NULL;
+}
