@@ -32,7 +32,6 @@ static const char *const later_options[] = {
 	"loop-mode",
 	"mrte-mode",
 	"option-file",
-	"ring-buffer",
 	"run-pass-thru",
 	"show-as",
 	"source-object",

@@ -15,6 +15,7 @@
 #include "base/quote.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/knobs.h"
 #include "cli/locate.h"
 #include "cli/options.h"
 #include "cli/values.h"
@@ -81,49 +82,6 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 			    near[0] ? near : "; this version has 'tasks'");
 }
 
-static enum st_status parse_knob(const char *text, struct st_collect_config *config,
-				 struct st_error *err)
-{
-	static const char *const knobs[] = {"ring-size"};
-	char name[64];
-	char near[160];
-	const char *value;
-	uint64_t kib;
-	enum st_status status = st_value_pair("knob", text, name, sizeof(name), &value, err);
-
-	if (status)
-		return status;
-	if (strcmp(name, "ring-size") != 0) {
-		st_near_text(name, knobs, 1, near, sizeof(near));
-		return st_error_set(err, ST_EUSAGE, 0, "unknown knob '%s'%s", name,
-				    near[0] ? near : "; 'tasks' has 'ring-size'");
-	}
-	status = st_value_count("knob ring-size", value, 64, 4096, &kib, err);
-	if (status)
-		return status;
-	if (kib & (kib - 1))
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "-knob ring-size: %s is not a power of two (KiB, 64 to 4096)",
-				    value);
-	config->ring_kib = (uint32_t)kib;
-	return ST_OK;
-}
-
-static enum st_status parse_knobs(const struct st_args *args, struct st_collect_config *config,
-				  struct st_error *err)
-{
-	for (size_t i = 0; i < args->given_count; i++) {
-		enum st_status status;
-
-		if (args->given[i].id != ST_OPT_KNOB)
-			continue;
-		status = parse_knob(args->given[i].value, config, err);
-		if (status)
-			return status;
-	}
-	return ST_OK;
-}
-
 static enum st_status parse_times(const struct st_args *args, struct st_collect_config *config,
 				  struct st_error *err)
 {
@@ -158,21 +116,20 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 				   struct st_error *err)
 {
 	const char *limit = st_args_value(args, ST_OPT_DATA_LIMIT);
+	const char *last = st_args_value(args, ST_OPT_RING_BUFFER);
 	enum st_status status = parse_type(args, config, err);
 
 	if (status == ST_OK)
-		status = parse_knobs(args, config, err);
+		status = st_knobs_read(args, config, err);
 	if (status == ST_OK)
 		status = parse_times(args, config, err);
 	if (status == ST_OK && limit)
 		status = st_value_megabytes("data-limit", limit, &config->data_limit_bytes, err);
+	if (status == ST_OK && last)
+		status = st_value_seconds("ring-buffer", last, &config->ring_buffer_s, err);
 	if (status)
 		return status;
 	/* What cannot be done is refused, so that nobody believes it was. */
-	if (!st_args_flag(args, ST_OPT_FOLLOW_CHILD, true))
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "-no-follow-child is not available yet in this version: child "
-				    "processes are always followed");
 	if (!st_args_flag(args, ST_OPT_RETURN_APP_EXITCODE, true))
 		return st_error_set(
 			err, ST_EUSAGE, 0,
@@ -185,6 +142,7 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 	config->result_dir = st_args_value(args, ST_OPT_RESULT_DIR);
 	config->app_working_dir = st_args_value(args, ST_OPT_APP_WORKING_DIR);
 	config->quiet = st_args_flag(args, ST_OPT_QUIET, false);
+	config->no_follow_child = !st_args_flag(args, ST_OPT_FOLLOW_CHILD, true);
 	config->argv = args->target;
 	config->argc = args->target_count;
 	config->strata_version = ST_VERSION;
@@ -292,10 +250,32 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 	return end_like(outcome.wait_status);
 }
 
+/* Every option as given, for result.json; malloc'd, the texts are the command line's. */
+static struct st_collect_option *list_options(const struct st_args *args, size_t *count)
+{
+	struct st_collect_option *list = calloc(args->given_count + 1, sizeof(*list));
+
+	*count = 0;
+	for (size_t i = 0; list && i < args->given_count; i++) {
+		const struct st_given *given = &args->given[i];
+		const struct st_option *option = st_option_at(given->id);
+
+		if (option->flags & ST_OPT_IS_COMMAND)
+			continue;
+		list[(*count)++] = (struct st_collect_option){
+			.name = option->name,
+			.value = given->value,
+			.on = given->on,
+			.repeatable = (option->flags & ST_OPT_REPEATABLE) != 0};
+	}
+	return list;
+}
+
 int st_cmd_collect(const struct st_args *args)
 {
 	struct st_error err = {0};
 	struct st_collect_config config = {0};
+	struct st_collect_option *options;
 	struct st_buf command;
 	int code;
 
@@ -303,11 +283,17 @@ int st_cmd_collect(const struct st_args *args)
 		st_console_error("%s", err.text);
 		return ST_EXIT_USAGE;
 	}
+	config.options = options = list_options(args, &config.option_count);
+	if (!options) {
+		st_console_error("out of memory");
+		return ST_EXIT_STRATA_FAILED;
+	}
 	st_buf_init(&command, COMMAND_MAX_BYTES);
 	st_quote_command(&command, args->argc, args->argv);
 	st_buf_append_u8(&command, '\0');
 	config.collect_command = command.failed ? "" : (const char *)command.data;
 	code = run(args, &config);
 	st_buf_fini(&command);
+	free(options);
 	return code;
 }

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/help.h"
+#include "cli/knobs.h"
 #include "cli/options.h"
 #include "export/export.h"
 
@@ -26,12 +27,10 @@ void st_help_option_head(const struct st_option *option, char *out, size_t out_s
 		 option->argument ? " " : "", option->argument ? option->argument : "");
 }
 
-static void print_option(const struct st_option *option)
+static void print_entry(const char *head, const struct st_option *option)
 {
-	char head[96];
 	char text[512];
 
-	st_help_option_head(option, head, sizeof(head));
 	snprintf(text, sizeof(text), "%s%s%s%s", option->help,
 		 option->default_text ? " Default: " : "",
 		 option->default_text ? option->default_text : "", option->default_text ? "." : "");
@@ -41,6 +40,26 @@ static void print_option(const struct st_option *option)
 		printf("  %-*s", HELP_INDENT - 2, head);
 	}
 	st_console_wrap(text, HELP_INDENT, HELP_INDENT);
+}
+
+static void print_option(const struct st_option *option)
+{
+	char head[96];
+
+	st_help_option_head(option, head, sizeof(head));
+	print_entry(head, option);
+}
+
+static void print_knobs(void)
+{
+	printf("\nKnobs (-knob name=value):\n");
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
+		struct st_option row = {.default_text = knob->default_text, .help = knob->help};
+		char head[96];
+
+		st_knob_head(knob, head, sizeof(head));
+		print_entry(head, &row);
+	}
 }
 
 static bool has_options(unsigned int command)
@@ -120,6 +139,8 @@ int st_help_print(unsigned int bit)
 		st_console_wrap(command->description, 0, 0);
 	print_names(bit);
 	print_options(bit);
+	if (bit == ST_IN_COLLECT)
+		print_knobs();
 	return ST_EXIT_OK;
 }
 

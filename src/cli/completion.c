@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/help.h"
+#include "cli/knobs.h"
 #include "cli/options.h"
 #include "export/export.h"
 
@@ -294,6 +295,26 @@ static void print_formats(void)
 		printf("%s%s", exporter == st_exporters ? "" : " ", exporter->name);
 }
 
+/* "task-lines=true task-lines=false" where the values are known, else "ring-size=". */
+static void print_knobs(void)
+{
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
+		const char *at = strchr(knob->argument, '|') ? knob->argument : "";
+
+		printf("%s%s=", knob == st_knobs ? "" : " ", knob->name);
+		while (*at) {
+			size_t bytes = strcspn(at, "|");
+
+			printf("%.*s", (int)bytes, at);
+			at += bytes;
+			if (*at++ == '|')
+				printf(" %s=", knob->name);
+			else
+				break;
+		}
+	}
+}
+
 /* What the value of an option may be: words, or a kind of file by the name of its argument. */
 static void print_value(enum st_option_id id, const struct st_option *option)
 {
@@ -310,7 +331,7 @@ static void print_value(enum st_option_id id, const struct st_option *option)
 	else if (id == ST_OPT_SORT_ASC || id == ST_OPT_SORT_DESC)
 		print_metrics();
 	else if (id == ST_OPT_KNOB)
-		printf("ring-size=");
+		print_knobs();
 	else if (id == ST_OPT_REPORT_KNOB)
 		printf("bin-count=");
 	else if (id == ST_OPT_CSV_DELIMITER)

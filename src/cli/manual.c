@@ -8,6 +8,7 @@
 #include "analyze/report.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/knobs.h"
 #include "cli/options.h"
 #include "export/export.h"
 
@@ -80,6 +81,20 @@ static void print_names(unsigned int command)
 	}
 }
 
+static void print_knobs(void)
+{
+	printf(".PP\nKnobs (\\-knob name=value):\n");
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
+		char head[96];
+
+		st_knob_head(knob, head, sizeof(head));
+		print_entry(head, knob->help);
+		printf("Default: ");
+		print_roff(knob->default_text);
+		printf(".\n");
+	}
+}
+
 static void print_commands(void)
 {
 	printf(".SH COMMANDS\n");
@@ -95,6 +110,8 @@ static void print_commands(void)
 		}
 		print_names(command->bit);
 		print_options(command->bit);
+		if (command->bit == ST_IN_COLLECT)
+			print_knobs();
 	}
 }
 

@@ -21,6 +21,7 @@
 #include "collect/launch/family.h"
 #include "collect/launch/rendezvous.h"
 #include "collect/launch/run.h"
+#include "collect/launch/target_config.h"
 #include "format/chunk.h"
 #include "format/shm.h"
 #include "format/slices.h"
@@ -151,6 +152,8 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	struct st_buf record;
 	size_t begin;
 
+	if (run->config->no_follow_child && program->pid != run->spawn.pid)
+		return;
 	st_buf_init(&record, RECORD_MAX_BYTES);
 	begin = st_definition_begin(&record, ST_DEF_NOT_ENTERED);
 	st_buf_append_u32(&record, (uint32_t)program->pid);
@@ -297,19 +300,20 @@ static char **make_environment(struct st_run *run)
 		.token_hex = st_rendezvous_token(run->rendezvous),
 		.preload = !refused && st_environment_can_preload(run->collector),
 	};
-	char text[160];
-	int n;
+	struct st_target_config target = {
+		.config = config, .clock = st_launch_clock_name(run->clock), .paused = run->paused};
+	struct st_buf text;
+	char **environment;
 
-	n = snprintf(text, sizeof(text), "clock=%s;slots=%d;paused=%d",
-		     st_launch_clock_name(run->clock), ST_SHM_SLOTS, run->paused);
-	if (config->ring_kib)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, ";ring=%u", config->ring_kib);
-	if (run->paused && config->resume_after_s >= 0)
-		snprintf(text + n, sizeof(text) - (size_t)n, ";resume_at=%llu",
-			 (unsigned long long)(st_clock_mono_raw_ns() +
-					      (uint64_t)(config->resume_after_s * 1e9)));
-	options.config = text;
-	return st_environment_create(&options);
+	if (config->resume_after_s >= 0)
+		target.resume_at_ns =
+			st_clock_mono_raw_ns() + (uint64_t)(config->resume_after_s * 1e9);
+	st_buf_init(&text, RECORD_MAX_BYTES);
+	st_target_config_text(&text, &target);
+	options.config = (const char *)text.data;
+	environment = text.failed ? NULL : st_environment_create(&options);
+	st_buf_fini(&text);
+	return environment;
 }
 
 /* Short turns on the processor when many threads want it: lateness fills rings. Not granted by old
@@ -405,6 +409,35 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 	return status;
 }
 
+/* A sentence that every report of the result shows. */
+static void write_note(struct st_run *run, const char *text)
+{
+	struct st_buf record;
+	size_t begin;
+
+	st_buf_init(&record, RECORD_MAX_BYTES);
+	begin = st_definition_begin(&record, ST_DEF_NOTE);
+	st_buf_append_u32(&record, 1);
+	st_buf_append_u64(&record, st_launch_clock_now(run->clock));
+	st_definition_text(&record, text, strlen(text));
+	st_definition_end(&record, begin);
+	write_family_record(run, &record);
+	st_buf_fini(&record);
+}
+
+static void tell_not_followed(struct st_run *run)
+{
+	char text[128];
+
+	if (!run->not_followed)
+		return;
+	snprintf(text, sizeof(text),
+		 "%u process%s of the program %s not recorded (-no-follow-child)",
+		 run->not_followed, run->not_followed == 1 ? "" : "es",
+		 run->not_followed == 1 ? "was" : "were");
+	write_note(run, text);
+}
+
 static void name_silent(void *arg, pid_t pid)
 {
 	struct st_run *run = arg;
@@ -420,7 +453,9 @@ void st_run_finish(struct st_run *run)
 
 	if (run->finished)
 		return;
-	st_family_each_alive(run->family, name_silent, run);
+	if (!run->config->no_follow_child)
+		st_family_each_alive(run->family, name_silent, run);
+	tell_not_followed(run);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_family_finish(run->family, st_clock_mono_raw_ns());
 	end = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);

@@ -8,9 +8,21 @@
 #define ST_COLLECT_LAUNCH_COLLECT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+
+/* A switch that may be left to whoever has the default. */
+enum st_choice { ST_CHOICE_DEFAULT = 0, ST_CHOICE_OFF, ST_CHOICE_ON };
+
+/* An option of the command line, as given, for result.json. */
+struct st_collect_option {
+	const char *name;
+	const char *value; /* NULL: a flag */
+	bool on;	   /* of a flag */
+	bool repeatable;
+};
 
 struct st_collect_config {
 	const char *type;	     /* "tasks" */
@@ -23,8 +35,15 @@ struct st_collect_config {
 	double duration_s;	   /* < 0: unlimited */
 	uint64_t data_limit_bytes; /* 0: none */
 	double ring_buffer_s;	   /* -ring-buffer: only the last seconds are kept; 0: all */
+	bool no_follow_child;	   /* record the program alone, not the processes it starts */
 	uint32_t ring_kib;	   /* 0: default */
-	char *const *argv;	   /* program and arguments, NULL-terminated */
+	const char *itt_domains;   /* patterns joined by commas; NULL: all */
+	bool has_itt_groups;
+	uint32_t itt_groups; /* bits of ITT's groups */
+	enum st_choice task_lines, offer_itt;
+	const struct st_collect_option *options; /* all that were given */
+	size_t option_count;
+	char *const *argv; /* program and arguments, NULL-terminated */
 	int argc;
 	const char *strata_version;
 	const char *collect_command; /* the strata command line itself, for result.json */

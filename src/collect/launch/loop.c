@@ -67,6 +67,28 @@ static void take_signals(struct st_run *run)
 	}
 }
 
+/* -no-follow-child: a process that is not the program itself is told to record nothing, and forgotten. */
+static bool turn_away(struct st_run *run, const struct st_arrival *arrival)
+{
+	struct st_drain *drain = NULL;
+
+	if (!run->config->no_follow_child || arrival->pid == run->spawn.pid)
+		return false;
+	if (arrival->fd >= 0 && st_drain_create(&drain, &run->shared, 0, NULL) == ST_OK) {
+		if (st_drain_add_segment(drain, arrival->fd, arrival->hello.segment_bytes, NULL) ==
+		    ST_OK)
+			st_drain_control(drain, ST_CONTROL_STOPPED, 0);
+		st_drain_destroy(drain);
+	}
+	if (arrival->fd >= 0)
+		close(arrival->fd);
+	if (arrival->pidfd >= 0)
+		close(arrival->pidfd);
+	run->not_followed += arrival->hello.segment_index == 0;
+	st_run_log(run, "pid %d is not followed", (int)arrival->pid);
+	return true;
+}
+
 static void take_arrivals(struct st_run *run, uint64_t now_ns)
 {
 	struct st_arrival arrival;
@@ -75,6 +97,8 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 		struct st_error err = {0};
 
 		st_family_entered(run->family, arrival.pid);
+		if (turn_away(run, &arrival))
+			continue;
 		if (arrival.layout_differs) {
 			st_run_other_build(run, arrival.pid);
 			continue;
@@ -215,7 +239,7 @@ static bool is_over(struct st_run *run, uint64_t now_ns)
 		return true;
 	if (!run->child_gone)
 		return false;
-	if (run->finished || run->stopped)
+	if (run->finished || run->stopped || run->config->no_follow_child)
 		return true;
 	look_at_others(run, now_ns);
 	if (!run->followed.live_count && !run->others_alive)

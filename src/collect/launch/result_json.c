@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -156,6 +157,8 @@ static void put_exit(struct st_json *json, const struct st_run *run)
 
 static void put_config(struct st_json *json, const struct st_collect_config *config)
 {
+	const char *groups_variable = getenv("INTEL_ITTNOTIFY_GROUPS");
+
 	st_json_key(json, "config");
 	st_json_object_begin(json);
 	st_json_key(json, "start_paused");
@@ -170,6 +173,64 @@ static void put_config(struct st_json *json, const struct st_collect_config *con
 	}
 	put_u64(json, "data_limit_bytes", config->data_limit_bytes);
 	put_u64(json, "ring_kib", config->ring_kib);
+	if (config->ring_buffer_s > 0) {
+		st_json_key(json, "ring_buffer_s");
+		st_json_double(json, config->ring_buffer_s);
+	}
+	st_json_key(json, "follow_child");
+	st_json_bool(json, !config->no_follow_child);
+	if (config->itt_domains)
+		put_text(json, "itt_domains", config->itt_domains);
+	if (config->has_itt_groups)
+		put_u64(json, "itt_groups", config->itt_groups);
+	else if (groups_variable && groups_variable[0])
+		put_text(json, "itt_groups_variable", groups_variable);
+	st_json_object_end(json);
+}
+
+static bool given_before(const struct st_collect_config *config, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (strcmp(config->options[i].name, config->options[at].name) == 0)
+			return true;
+	return false;
+}
+
+/* All values of an option that may be given more than once. */
+static void put_values(struct st_json *json, const struct st_collect_config *config,
+		       const char *name)
+{
+	st_json_array_begin(json);
+	for (size_t i = 0; i < config->option_count; i++)
+		if (strcmp(config->options[i].name, name) == 0)
+			st_json_text(json, config->options[i].value);
+	st_json_array_end(json);
+}
+
+/* What was given on the command line, as it was written there. The last one of a flag counts. */
+static void put_options(struct st_json *json, const struct st_collect_config *config)
+{
+	st_json_key(json, "options");
+	st_json_object_begin(json);
+	for (size_t i = 0; i < config->option_count; i++) {
+		const struct st_collect_option *option = &config->options[i];
+
+		if (given_before(config, i))
+			continue;
+		st_json_key(json, option->name);
+		if (option->repeatable) {
+			put_values(json, config, option->name);
+			continue;
+		}
+		if (option->value) {
+			st_json_text(json, option->value);
+			continue;
+		}
+		for (size_t j = i; j < config->option_count; j++)
+			if (strcmp(config->options[j].name, option->name) == 0)
+				option = &config->options[j];
+		st_json_bool(json, option->on);
+	}
 	st_json_object_end(json);
 }
 
@@ -311,8 +372,10 @@ void st_run_write_json(struct st_run *run)
 	put_machine(&json, run);
 	put_strata(&json, run);
 	put_config(&json, run->config);
+	put_options(&json, run->config);
 	put_text(&json, "family_source", run->family ? st_family_source(run->family) : "");
 	put_processes(&json, &run->followed);
+	put_u64(&json, "processes_not_followed", run->not_followed);
 	put_loss_and_cost(&json, run);
 	put_errors(&json, run);
 	put_u64(&json, "size_bytes", st_store_writer_bytes(run->writer));

@@ -57,7 +57,7 @@ struct st_run {
 	bool abandoned;		 /* the third Ctrl-C: not even the status is waited for */
 	const char *stop_reason; /* "" while collecting */
 	unsigned int interrupts;
-	uint32_t left_running;
+	uint32_t left_running, not_followed;
 	/* Execs heard of in this round: they count once the hellos that came before are in. */
 	struct st_exec_news {
 		pid_t pid;

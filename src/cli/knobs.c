@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of knobs and the reading of their values. Groups of ITT calls have the names that
+ * INTEL_ITTNOTIFY_GROUPS gives them.
+ */
+#include "cli/knobs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/values.h"
+#include "collect/launch/collect.h"
+
+enum { KNOB_NAME_BYTES = 64, WORD_BYTES = 64, DOMAINS_MAX_BYTES = 4096, NAMES_MAX = 32 };
+
+static enum st_status apply_ring_size(const char *option, const char *value,
+				      struct st_collect_config *config, struct st_error *err)
+{
+	uint64_t kib;
+	enum st_status status = st_value_count(option, value, 64, 4096, &kib, err);
+
+	if (status)
+		return status;
+	if (kib & (kib - 1))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-%s: %s is not a power of two (KiB, 64 to 4096)", option,
+				    value);
+	config->ring_kib = (uint32_t)kib;
+	return ST_OK;
+}
+
+static const struct {
+	const char *name;
+	uint32_t bits;
+} groups[] = {
+	{"all", UINT32_MAX}, {"none", 0},	    {"control", 0x2},	  {"thread", 0x4},
+	{"mark", 0x8},	     {"sync", 0x10},	    {"fsync", 0x20},	  {"jit", 0x40},
+	{"model", 0x80},     {"counter", 0x100},    {"frame", 0x200},	  {"stitch", 0x400},
+	{"heap", 0x800},     {"structure", 0x1000}, {"suppress", 0x2000}, {"arrays", 0x4000},
+	{"module", 0x8000},
+};
+
+enum { GROUP_COUNT = sizeof(groups) / sizeof(groups[0]) };
+
+static enum st_status find_group(const char *option, const char *word, uint32_t *bits,
+				 struct st_error *err)
+{
+	const char *names[GROUP_COUNT];
+	char near[160];
+
+	for (size_t i = 0; i < GROUP_COUNT; i++) {
+		names[i] = groups[i].name;
+		if (strcmp(word, groups[i].name) == 0) {
+			*bits = groups[i].bits;
+			return ST_OK;
+		}
+	}
+	st_near_text(word, names, GROUP_COUNT, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: no group '%.40s' of ITT calls%s", option, word,
+			    near[0] ? near
+				    : "; there are structure, counter, frame, sync, fsync, heap, "
+				      "mark, control, thread, stitch, suppress, module, model, "
+				      "jit, arrays, all, none");
+}
+
+/* Copies the next word of a list joined by commas; false when it is empty or too long. */
+static bool next_word(const char **at, char *word, size_t size)
+{
+	size_t length = strcspn(*at, ",");
+	bool fits = length > 0 && length < size;
+
+	snprintf(word, size, "%.*s", (int)length, *at);
+	*at += length;
+	*at = **at ? *at + 1 : NULL;
+	return fits;
+}
+
+/* "structure,counter", or what is left of all: "!sync,!heap". */
+static enum st_status apply_groups(const char *option, const char *value,
+				   struct st_collect_config *config, struct st_error *err)
+{
+	const char *at = value;
+	uint32_t chosen = value[0] == '!' ? UINT32_MAX : 0;
+
+	while (at) {
+		char word[WORD_BYTES];
+		uint32_t bits = 0;
+		bool out, whole = next_word(&at, word, sizeof(word));
+		enum st_status status;
+
+		out = word[0] == '!';
+		if (!whole || !word[out])
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-%s: '%.60s' has an empty or overlong name in it",
+					    option, value);
+		status = find_group(option, word + out, &bits, err);
+		if (status)
+			return status;
+		chosen = out ? chosen & ~bits : chosen | bits;
+	}
+	config->itt_groups = chosen;
+	config->has_itt_groups = true;
+	return ST_OK;
+}
+
+static enum st_status apply_domains(const char *option, const char *value,
+				    struct st_collect_config *config, struct st_error *err)
+{
+	size_t length = strlen(value);
+
+	if (length > DOMAINS_MAX_BYTES)
+		return st_error_set(err, ST_EUSAGE, 0, "-%s: longer than %d bytes", option,
+				    DOMAINS_MAX_BYTES);
+	for (const char *at = value; at;) {
+		const char *comma = strchr(at, ',');
+		size_t bytes = comma ? (size_t)(comma - at) : strlen(at);
+
+		if (bytes == 0 || (bytes == 1 && *at == '!'))
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-%s: '%.60s' has an empty name in it; expected "
+					    "patterns such as torch,dnnl*,!noisy",
+					    option, value);
+		at = comma ? comma + 1 : NULL;
+	}
+	config->itt_domains = value;
+	return ST_OK;
+}
+
+static enum st_status parse_truth(const char *option, const char *value, enum st_choice *out,
+				  struct st_error *err)
+{
+	*out = strcmp(value, "true") == 0 ? ST_CHOICE_ON : ST_CHOICE_OFF;
+	if (*out == ST_CHOICE_ON || strcmp(value, "false") == 0)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: expected true or false; not '%.60s'", option,
+			    value);
+}
+
+static enum st_status apply_task_lines(const char *option, const char *value,
+				       struct st_collect_config *config, struct st_error *err)
+{
+	return parse_truth(option, value, &config->task_lines, err);
+}
+
+static enum st_status apply_offer_itt(const char *option, const char *value,
+				      struct st_collect_config *config, struct st_error *err)
+{
+	return parse_truth(option, value, &config->offer_itt, err);
+}
+
+/* clang-format off */
+const struct st_knob st_knobs[] = {
+	{"ring-size", "KIB", "1024",
+	 "Memory of each thread's ring, 64 to 4096, a power of two.", apply_ring_size},
+	{"itt-domains", "PATTERNS", "all",
+	 "Record only these ITT domains: names joined by commas; '*' and '?' match as in a shell, a leading "
+	 "'!' leaves out. A domain that is left out costs its callers a load and a branch.",
+	 apply_domains},
+	{"itt-groups", "NAMES", "what INTEL_ITTNOTIFY_GROUPS says, else all",
+	 "Record only these groups of ITT calls, joined by commas: structure, counter, frame, sync, fsync, "
+	 "heap, mark, control, thread, stitch, suppress, module, model, jit, arrays, all, none; a leading "
+	 "'!' leaves out.",
+	 apply_groups},
+	{"task-lines", "true|false", "false",
+	 "Keep the Python line that began each task.", apply_task_lines},
+	{"offer-itt", "true|false", "true",
+	 "Offer the Python module 'itt' to scripts that import it where none is installed.",
+	 apply_offer_itt},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+/* clang-format on */
+
+void st_knob_head(const struct st_knob *knob, char *out, size_t out_size)
+{
+	snprintf(out, out_size, "%s=%s", knob->name, knob->argument);
+}
+
+static enum st_status unknown_knob(const char *name, struct st_error *err)
+{
+	const char *names[NAMES_MAX];
+	char list[256] = "";
+	size_t count = 0, used = 0;
+	char near[160];
+
+	for (const struct st_knob *knob = st_knobs; knob->name && count < NAMES_MAX; knob++) {
+		int size = snprintf(list + used, sizeof(list) - used, "%s'%s'", used ? ", " : "",
+				    knob->name);
+
+		names[count++] = knob->name;
+		if (size > 0 && (size_t)size < sizeof(list) - used)
+			used += (size_t)size;
+	}
+	st_near_text(name, names, count, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown knob '%s'%s%s", name,
+			    near[0] ? near : "; 'tasks' has ", near[0] ? "" : list);
+}
+
+static enum st_status read_knob(const char *text, uint32_t *seen, struct st_collect_config *config,
+				struct st_error *err)
+{
+	char name[KNOB_NAME_BYTES], option[KNOB_NAME_BYTES + 8];
+	const char *value;
+	enum st_status status = st_value_pair("knob", text, name, sizeof(name), &value, err);
+
+	if (status)
+		return status;
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
+		uint32_t bit = 1u << (knob - st_knobs);
+
+		if (strcmp(name, knob->name) != 0)
+			continue;
+		if (*seen & bit)
+			return st_error_set(err, ST_EUSAGE, 0, "-knob %s is given twice", name);
+		*seen |= bit;
+		snprintf(option, sizeof(option), "knob %s", name);
+		return knob->apply(option, value, config, err);
+	}
+	return unknown_knob(name, err);
+}
+
+enum st_status st_knobs_read(const struct st_args *args, struct st_collect_config *config,
+			     struct st_error *err)
+{
+	uint32_t seen = 0;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_KNOB)
+			continue;
+		status = read_knob(args->given[i].value, &seen, config, err);
+		if (status)
+			return status;
+	}
+	return ST_OK;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes STRATA_CONFIG (format/ring_record.h): keys and values that need no quoting anywhere.
+#include "collect/launch/target_config.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "collect/launch/collect.h"
+#include "format/shm.h"
+
+/* Bytes that could be taken for a separator, or that some shell would change, travel as %XX. */
+static void append_patterns(struct st_buf *out, const char *patterns)
+{
+	for (; *patterns; patterns++) {
+		unsigned char byte = (unsigned char)*patterns;
+
+		if ((isalnum(byte) && byte < 0x80) || strchr("_-.*?!,", byte))
+			st_buf_append_u8(out, byte);
+		else
+			st_buf_printf(out, "%%%02X", byte);
+	}
+}
+
+void st_target_config_text(struct st_buf *out, const struct st_target_config *target)
+{
+	const struct st_collect_config *config = target->config;
+
+	st_buf_printf(out, "clock=%s;slots=%d;paused=%d", target->clock, ST_SHM_SLOTS,
+		      target->paused);
+	if (config->ring_kib)
+		st_buf_printf(out, ";ring=%u", config->ring_kib);
+	if (target->paused && target->resume_at_ns)
+		st_buf_printf(out, ";resume_at=%llu", (unsigned long long)target->resume_at_ns);
+	if (config->has_itt_groups)
+		st_buf_printf(out, ";groups=%x", config->itt_groups);
+	if (config->itt_domains) {
+		st_buf_append_text(out, ";domains=");
+		append_patterns(out, config->itt_domains);
+	}
+	if (config->task_lines)
+		st_buf_printf(out, ";task_lines=%d", config->task_lines == ST_CHOICE_ON);
+	if (config->offer_itt)
+		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
+	st_buf_append_u8(out, '\0');
+}
