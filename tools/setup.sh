@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what is missing and nothing else: Debian packages, and a virtual environment in .venv with
-# torch (from the python on PATH when that one has it). Quick when there is nothing to do.
+# torch (from the python on PATH when that one has it); for the tests also one in .venv-tf with TensorFlow,
+# which wants packages of its own. Quick when there is nothing to do.
 #
 # usage: tools/setup.sh demo|test|lint
 set -euo pipefail
@@ -15,7 +16,8 @@ ruff_requirement='ruff>=0.6'
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-dev libjson-c-dev
 	libsqlite3-dev libdw-dev)
 python_packages=(python3 python3-venv)
-test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux)
+test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux gfortran libomp-14-dev g++
+	libtbb-dev)
 lint_packages=(clang-format-14 clang-tidy-14 cppcheck shellcheck codespell)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -126,13 +128,28 @@ make_venv() {
 	fi
 }
 
+# Without network the tests that need TensorFlow fail and say so; all others run.
+make_tensorflow_venv() {
+	if [ ! -x .venv-tf/bin/python ]; then
+		local python
+		python=$(base_python)
+		say "making .venv-tf with $("$python" --version)"
+		rm -rf .venv-tf
+		"$python" -m venv .venv-tf
+	fi
+	say "pip install -r tests/e2e/requirements-tensorflow.txt into .venv-tf"
+	.venv-tf/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		-r tests/e2e/requirements-tensorflow.txt </dev/null >&2 || say "TensorFlow cannot be installed; its tests will fail"
+}
+
 install_packages
 [ "$profile" != build ] || exit 0
 mkdir -p .cache
 stamp=.cache/setup-$profile
-wanted_state=$(cat tools/setup.sh tests/e2e/requirements.txt | sha256sum | cut -d' ' -f1)
+wanted_state=$(cat tools/setup.sh tests/e2e/requirements*.txt | sha256sum | cut -d' ' -f1)
 if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
 	exit 0
 fi
 make_venv
+[ "$profile" != test ] || make_tensorflow_venv
 echo "$wanted_state $(readlink -f .venv/bin/python)" >"$stamp"

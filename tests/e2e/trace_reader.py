@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a result folder from its bytes, as docs/format/trace.md describes them.
+
+Shares nothing with strata: zstandard and google-crc32c do the packing and the checksum, the rest is here.
+It is strict where strata is forgiving: damage, a hole in the sequence, an unknown record or an id that was
+not defined before its use is an error, because the tests that read through it expect none of these.
+"""
+
+import bisect
+import json
+import struct
+from pathlib import Path
+
+import google_crc32c
+import zstandard
+from trace_records import (
+    BEGIN_FLAGGED,
+    CALLER_SLOTS,
+    END,
+    LOSSES,
+    MARK,
+    MARK_CALLER,
+    MARK_EVENT,
+    OBJECT_KINDS,
+    Cursor,
+    Damage,
+    Mark,
+    Object,
+    Process,
+    Slice,
+    Track,
+    decode_event,
+    need,
+)
+
+HEADER = struct.Struct("<IBBHIIIIQQIIIIII")
+MAGIC = 0x4B435453
+CHUNK_FILE, CHUNK_CALIBRATION, CHUNK_DEFINITIONS, CHUNK_SLICES, CHUNK_END, CHUNK_OPEN = range(1, 7)
+FILE_TRACE, FILE_DEFINITIONS = 1, 2
+
+
+def chunks_of(path):
+    """(header fields, payload) of every chunk; the file must be whole and closed in order."""
+    data = Path(path).read_bytes()
+    unpacker = zstandard.ZstdDecompressor()
+    at, sequence, closed = 0, 0, False
+    while at < len(data):
+        need(not closed, f"{path}: something behind the end chunk")
+        need(at + HEADER.size <= len(data), f"{path}: torn at byte {at}")
+        head = data[at : at + HEADER.size]
+        fields = HEADER.unpack(head)
+        magic, major, minor, kind, process, track, records, begins, first, last = fields[:10]
+        raw_bytes, packed_bytes, flags, number, events, crc = fields[10:]
+        need(magic == MAGIC and major == 1, f"{path}: no chunk at byte {at}")
+        packed = data[at + HEADER.size : at + HEADER.size + packed_bytes]
+        need(len(packed) == packed_bytes, f"{path}: torn at byte {at}")
+        need(google_crc32c.value(head[:60] + bytes(4) + packed) == crc, f"{path}: checksum at byte {at}")
+        need(number == sequence, f"{path}: chunk {sequence} is missing")
+        payload = packed if flags & 1 else unpacker.decompress(packed, max_output_size=4 << 20)
+        need(len(payload) == raw_bytes, f"{path}: wrong size at byte {at}")
+        yield kind, process, track, (records, begins, events, first, last), payload
+        at += HEADER.size + packed_bytes
+        sequence += 1
+        closed = kind == CHUNK_END
+    need(closed, f"{path}: no end chunk")
+
+
+class Result:
+    """Everything a result folder holds, read once."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.json = json.loads((self.folder / "result.json").read_bytes())
+        self.processes = {}
+        self.notes = []
+        self.not_entered = []
+        self.controls = []
+        self.family_marks = []
+        self.pairs = []  # (ticks, MONOTONIC_RAW ns)
+        self.open_records = []
+        self.result_id = None
+        self._read_definitions()
+        for path in sorted(self.folder.glob("trace.[0-9]*.strata")):
+            self._read_trace(path)
+        for track in self.tracks:
+            for one in track.open:
+                one.unfinished = True
+
+    # What a test asks for -------------------------------------------------------------------------
+
+    @property
+    def tracks(self):
+        return [track for process in self.processes.values() for track in process.tracks.values()]
+
+    @property
+    def slices(self):
+        return [one for track in self.tracks for one in track.slices]
+
+    @property
+    def events(self):
+        return [one for track in self.tracks for one in track.events]
+
+    @property
+    def loss(self):
+        return {name: sum(process.loss[name] for process in self.processes.values()) for name in LOSSES}
+
+    def process_of(self, pid):
+        found = [one for one in self.processes.values() if one.pid == pid]
+        need(len(found) == 1, f"{len(found)} processes have the pid {pid}")
+        return found[0]
+
+    def mono_raw(self, ticks):
+        """Ticks as CLOCK_MONOTONIC_RAW ns: straight lines between the pairs, the outer ones go on."""
+        if self.clock == 2:
+            return ticks
+        at = bisect.bisect_left(self.pairs, (ticks, 0))
+        at = min(max(at, 1), len(self.pairs) - 1)
+        (x0, y0), (x1, y1) = self.pairs[at - 1], self.pairs[at]
+        return y0 + (ticks - x0) * (y1 - y0) // (x1 - x0)
+
+    # Files ----------------------------------------------------------------------------------------
+
+    def _file_head(self, path, payload, kind):
+        result_id, file_kind, segment, clock, _, ticks, mono, wall, rate = struct.unpack("<16sIIIIQQQQ", payload[:64])
+        need(file_kind == kind, f"{path}: kind {file_kind}")
+        need(self.result_id in (None, result_id), f"{path}: of another result")
+        self.result_id, self.clock, self.start_ticks = result_id, clock, ticks
+        self.start_mono_raw_ns, self.start_wall_ns, self.rate = mono, wall, rate
+        if (ticks, mono) not in self.pairs:
+            self.pairs.append((ticks, mono))
+        return segment
+
+    def _read_definitions(self):
+        path = self.folder / "definitions.strata"
+        for kind, process, _, _, payload in chunks_of(path):
+            if kind == CHUNK_FILE:
+                self._file_head(path, payload, FILE_DEFINITIONS)
+            elif kind == CHUNK_DEFINITIONS:
+                self._definitions(process, payload)
+            else:
+                need(kind in (CHUNK_END, CHUNK_CALIBRATION), f"{path}: chunk type {kind}")
+
+    def _read_trace(self, path):
+        for kind, process, track, head, payload in chunks_of(path):
+            if kind == CHUNK_FILE:
+                segment = self._file_head(path, payload, FILE_TRACE)
+                need(f"trace.{segment:03d}.strata" == path.name, f"{path}: says it is segment {segment}")
+            elif kind == CHUNK_CALIBRATION:
+                ticks, mono, _ = struct.unpack("<QQQ", payload[:24])
+                bisect.insort(self.pairs, (ticks, mono))
+            elif kind == CHUNK_SLICES:
+                self._slices(self.processes[process].tracks[track], head, payload)
+            elif kind == CHUNK_OPEN:
+                need(len(payload) % 24 == 0, f"{path}: open records")
+                self.open_records += [(path.name, process, *one) for one in struct.iter_unpack("<IIIIQ", payload)]
+            else:
+                need(kind == CHUNK_END, f"{path}: chunk type {kind}")
+
+    # Records --------------------------------------------------------------------------------------
+
+    def _definitions(self, number, payload):
+        at = Cursor(payload)
+        process = self.processes.setdefault(number, Process(number)) if number else None
+        while not at.done:
+            kind, _, size = at.unpack("HHI")
+            self._definition(process, kind, Cursor(at.take(size)))
+
+    def _definition(self, process, kind, body):
+        if kind == 1:
+            process.pid, process.parent, process.start_time = body.unpack("IIQ")
+            process.incarnation, process.flags, process.first = body.unpack("IIQ")
+            process.arguments = body.text().split(b"\0")
+            process.executable = body.text()
+        elif kind == 2:
+            process.end = body.unpack("QII")
+        elif kind in (3, 4):
+            table = process.strings if kind == 3 else process.domains
+            number = body.u32()
+            need(number not in table, f"id {number} is defined twice")
+            table[number] = body.text()
+        elif kind == 5:
+            ancestor, strings, domains = body.unpack("III")
+            objects = body.u32() if not body.done else 0
+            process.inherit = (self.processes[ancestor], strings, domains, objects)
+        elif kind == 6:
+            track, tid, first = body.unpack("IIQ")
+            process.tracks[track] = Track(process, track, tid, first)
+        elif kind == 7:
+            process.thread_names[body.u32()] = body.text()
+        elif kind == 8:
+            track = body.u32()
+            process.losses[track] = dict.fromkeys(LOSSES, 0) | dict(zip(LOSSES, body.unpack("8Q"), strict=True))
+        elif kind == 9:
+            pid, reason, ticks = body.unpack("IIQ")
+            self.not_entered.append((pid, reason, ticks, body.text(), body.text()))
+        elif kind == 10:
+            severity, ticks = body.unpack("IQ")
+            self.notes.append((severity, ticks, body.text()))
+        elif kind == 11:
+            self.controls.append(body.unpack("QI"))
+        elif kind == 12:
+            self._object(process, body)
+        elif kind == 13:
+            number, _ = body.unpack("II")
+            fact, size, value = body.unpack("IIQ")
+            process.object(number).metadata.append((fact, value, body.take(size)))
+        elif kind == 14:
+            ticks, tid, size = body.unpack("QII")
+            event = decode_event(body.take(size))
+            event.ticks, event.process, event.track = ticks, process, tid
+            process.code.append(event)
+        elif kind == 15:
+            process.code_maps.append((*body.unpack("QQQQ"), body.text(), body.text()))
+        elif kind == 16:
+            self.family_marks.append((body.u64(), body.text()))
+        else:
+            raise Damage(f"definition type {kind}")
+
+    @staticmethod
+    def _object(process, body):
+        number, _ = body.unpack("II")
+        kind, value_type, type_y, flags, parent = body.unpack("BBBBI")
+        numbers = body.unpack("QQQ")
+        name_bytes, second_bytes = body.unpack("II")
+        need(0 < kind <= len(OBJECT_KINDS), f"object kind {kind}")
+        name, second = body.take(name_bytes), body.take(second_bytes)
+        process.objects[number] = Object(
+            OBJECT_KINDS[kind - 1], value_type, type_y, flags, parent, numbers, name, second
+        )
+
+    def _slices(self, track, head, payload):
+        records, begins, events, first, last = head
+        sizes = struct.unpack("<4I", payload[:16])
+        need(16 + sum(sizes) <= len(payload) and sizes[0] == records, "columns do not fit")
+        ends = [16]
+        for size in sizes:
+            ends.append(ends[-1] + size)
+        columns = [Cursor(payload[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        columns.append(Cursor(payload[ends[-1] :]))
+        counts = self._records(track, payload[16 : ends[1]], columns, first)
+        need(counts == (begins, events), f"header says {begins, events}, inside are {counts}")
+        need(all(column.done for column in columns[1:]), "a column has bytes left")
+        need(track.last == last, "last_time is not that of the last record")
+
+    def _records(self, track, ops, columns, ticks):
+        _, names, times, extras, bodies = columns
+        callers = [0] * CALLER_SLOTS
+        pending, begins, events = None, 0, 0
+        need(ticks >= track.last, f"track {track.number}: chunks go back in time")
+        for op in ops:
+            operation, domain = op & 3, op >> 2
+            ticks += times.varint()
+            if domain == 63:
+                domain = extras.varint()
+            if operation == MARK:
+                mark, value = extras.varint(), extras.varint()
+                if mark == MARK_CALLER:
+                    pending = value
+                elif mark == MARK_EVENT:
+                    event = decode_event(bodies.take(value))
+                    event.ticks, event.process, event.track = ticks, track.process, track
+                    event.slice = track.open[-1] if track.open else None
+                    if event.slice:
+                        event.slice.events.append(event)
+                    track.records.append(event)
+                    events += 1
+                else:
+                    track.records.append(Mark(mark, value, ticks))
+            elif operation == END:
+                self._end(track, track.process.domain(domain) if domain else None, ticks)
+            else:
+                name = names.varint()
+                if pending is not None:
+                    callers[name % CALLER_SLOTS], pending = pending, None
+                self._begin(track, domain, name, ticks, callers[name % CALLER_SLOTS])
+                if operation == BEGIN_FLAGGED:
+                    track.open[-1].flags = extras.varint()
+                begins += 1
+            track.last = ticks
+        return begins, events
+
+    @staticmethod
+    def _begin(track, domain, name, ticks, caller):
+        one = Slice(
+            track.process.domain(domain) if domain else None, track.process.string(name) if name else None, ticks
+        )
+        one.caller, one.track = caller, track
+        one.parent = track.open[-1] if track.open else None
+        track.open.append(one)
+        track.records.append(one)
+
+    @staticmethod
+    def _end(track, domain, ticks):
+        need(track.open, f"track {track.number}: an end with nothing open")
+        at = next((i for i in reversed(range(len(track.open))) if track.open[i].domain == domain), len(track.open) - 1)
+        one = track.open.pop(at)
+        one.end = ticks
+        one.mismatched = one.domain != domain or any(above.domain != domain for above in track.open[at:])
+        track.records.append(("end", one))
