@@ -47,6 +47,7 @@ void st_node_add(struct st_node *node, uint64_t wall_ns, uint64_t self_ns)
 {
 	node->count++;
 	node->sum_ns += wall_ns;
+	node->squares += (st_u128)wall_ns * wall_ns;
 	node->self_ns += self_ns;
 	if (wall_ns < node->min_ns)
 		node->min_ns = wall_ns;
@@ -95,7 +96,8 @@ static uint32_t row_node(struct st_aggregate *aggregate, uint32_t row)
 		node = st_tree_find(&aggregate->tree, node, grouping,
 				    st_key_of(&aggregate->dataset->keys[grouping], row));
 	}
-	if (aggregate->has_stack && node != ST_NO_NODE)
+	if (aggregate->has_stack && node != ST_NO_NODE &&
+	    st_row_is_counted(aggregate->dataset, row))
 		node = stack_node(aggregate, row, node);
 	return node;
 }
@@ -111,6 +113,13 @@ static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t r
 	node = row_node(aggregate, row);
 	if (node == ST_NO_NODE)
 		return false;
+	if (!st_row_is_counted(aggregate->dataset, row)) {
+		/* What is no call of its own has no place of its own in a stack either. */
+		if (!aggregate->has_stack)
+			aggregate->node_of[row] = node;
+		aggregate->tree.nodes[node].copies++;
+		return true;
+	}
 	aggregate->node_of[row] = node;
 	st_node_add(&aggregate->tree.nodes[node], time.wall_ns, st_row_self(aggregate, row));
 	if (aggregate->tree.nodes[node].is_stack) {
@@ -188,7 +197,7 @@ static enum st_status check_question(const struct st_dataset *dataset,
 		enum st_grouping grouping = question->groupings[i];
 		bool last = i + 1 == question->grouping_count;
 
-		if ((grouping == ST_BY_TASK || grouping == ST_BY_TASK_STACK) && !last)
+		if ((grouping == dataset->instance || grouping == ST_BY_TASK_STACK) && !last)
 			return st_error_set(err, ST_EUSAGE, 0, "%s can only be the last grouping",
 					    st_grouping_info(grouping)->name);
 		for (unsigned int j = 0; j < i; j++) {
@@ -196,7 +205,8 @@ static enum st_status check_question(const struct st_dataset *dataset,
 				return st_error_set(err, ST_EUSAGE, 0, "grouping %s is given twice",
 						    st_grouping_info(grouping)->name);
 		}
-		if (!dataset->keys[grouping].key_count && dataset->row_count)
+		if (!(dataset->answers & ST_BIT(grouping)) ||
+		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0, "this data has no grouping %s",
 					    st_grouping_info(grouping)->name);
 	}
@@ -208,7 +218,8 @@ static enum st_status check_question(const struct st_dataset *dataset,
 enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_dataset *dataset,
 				const struct st_question *question, struct st_error *err)
 {
-	const uint32_t percentiles = 1u << ST_WALL_MEDIAN | 1u << ST_WALL_P95 | 1u << ST_WALL_P99;
+	const uint32_t percentiles =
+		ST_BIT(ST_WALL_MEDIAN) | ST_BIT(ST_WALL_P95) | ST_BIT(ST_WALL_P99);
 	enum st_status status = check_question(dataset, question, err);
 	uint32_t wanted = question->metrics;
 
@@ -222,11 +233,11 @@ enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_datase
 		enum st_grouping last = question->groupings[out->level_count - 1];
 
 		out->has_stack = last == ST_BY_TASK_STACK;
-		out->has_instances = last == ST_BY_TASK;
+		out->has_instances = last == dataset->instance;
 		out->level_count -= out->has_stack || out->has_instances;
 	}
 	for (unsigned int i = 0; i < question->sort_count && i < ST_QUESTION_SORT_MAX; i++)
-		wanted |= 1u << question->sort[i];
+		wanted |= ST_BIT(question->sort[i]);
 	out->has_percentiles = wanted & percentiles;
 	status = st_selection_init(&out->selection, dataset, question, err);
 	if (status)

@@ -40,6 +40,13 @@ struct st_dataset {
 	const uint32_t *track; /* index into tracks */
 	const uint16_t *flags;
 	uint16_t slow_flags; /* rows with one of these do not simply last from begin to end */
+	/* Rows with one of these are in their groups, but in no figure except ST_COPIES. */
+	uint16_t uncounted_flags;
+	uint32_t answers;	   /* set of groupings (ST_BIT) that these rows can answer */
+	enum st_grouping instance; /* the grouping that gives one row each */
+	enum st_grouping named_by; /* the grouping whose text such a row carries */
+	/* Makes the key column of a grouping that is too dear to be made always; NULL when there are none. */
+	bool (*prepare)(struct st_dataset *dataset, enum st_grouping grouping);
 	/* Time of the row inside begin_ns … end_ns (within its own bounds); asked for slow rows only. */
 	uint64_t (*part_ns)(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
 			    int64_t end_ns);
@@ -57,6 +64,11 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 				      struct st_error *err);
 void st_dataset_slices_fini(struct st_dataset *dataset);
 
+/* Makes the key columns that the question needs. Refuses, with the list of what there is, a grouping that
+ * these rows cannot answer. */
+enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
+				  struct st_error *err);
+
 /* st_question_ask on an open dataset: for a report that asks more than once. */
 enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_question *question,
 			      struct st_answer *out, struct st_error *err);
@@ -66,6 +78,11 @@ static inline uint32_t st_key_of(const struct st_key_column *keys, uint32_t row)
 	uint32_t value = keys->column ? keys->column[row] : row;
 
 	return keys->map ? keys->map[value] : value;
+}
+
+static inline bool st_row_is_counted(const struct st_dataset *dataset, uint32_t row)
+{
+	return !(dataset->flags[row] & dataset->uncounted_flags);
 }
 
 #endif

@@ -1,91 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Slices as a dataset: keys of processes, threads, domains, types and families out of the label and
-// track columns of a result, and the time of slices that straddle a pause.
+// track columns of a result, and the time of slices that straddle a pause. Steps, callers and Python
+// lines are made when a question needs them.
 #include "analyze/dataset.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dataset_parts.h"
+#include "analyze/dataset_slices.h"
+#include "store/events.h"
 #include "store/result.h"
 
 struct slices_private {
 	const struct st_result *result;
 	struct st_arena arena;
-	/* key → string id, for groupings whose keys are texts */
-	st_string_id *texts[ST_GROUPINGS];
-	struct st_pause_window *pauses; /* of all processes, by begin */
-	uint32_t pause_count;
+	struct st_key_texts texts[ST_GROUPINGS]; /* of groupings whose keys are texts */
+	struct st_pause_list pauses;
 };
 
-/* Turns string ids into dense keys, equal texts to one key: ids of equal texts from two processes need
- * not be equal. Open addressing; sized for all labels being different. */
-struct interner {
-	const struct st_result *result;
-	uint32_t *slots; /* key + 1 */
-	uint32_t mask;
-	st_string_id *texts;
-	uint32_t count;
-};
-
-static uint32_t hash_text(struct st_text text)
+static struct st_text category_text(const struct st_result *result, const struct st_label *label)
 {
-	uint64_t hash = 0xcbf29ce484222325ull;
+	static const struct st_text op = {"op", 2}, primitive = {"primitive", 9},
+				    task = {"task", 4};
+	struct st_text domain = st_result_text(result, label->domain);
+	struct st_text name = st_result_text(result, label->name);
 
-	for (size_t i = 0; i < text.size_bytes; i++)
-		hash = (hash ^ (uint8_t)text.bytes[i]) * 0x100000001b3ull;
-	return (uint32_t)(hash ^ hash >> 32);
+	if (domain.size_bytes >= 15 && memcmp(domain.bytes, "dnnl::primitive", 15) == 0)
+		return primitive;
+	/* PyTorch's own operators; ranges that a user marks have no namespace. */
+	if (domain.size_bytes == 7 && memcmp(domain.bytes, "PyTorch", 7) == 0 &&
+	    memmem(name.bytes, name.size_bytes, "::", 2))
+		return op;
+	return task;
 }
 
-static uint32_t intern(struct interner *table, st_string_id id)
+static struct st_text label_text(const struct st_result *result, const struct st_label *label,
+				 enum st_grouping grouping)
 {
-	struct st_text text = st_result_text(table->result, id);
-	uint32_t at = hash_text(text) & table->mask;
-
-	for (; table->slots[at]; at = (at + 1) & table->mask) {
-		st_string_id other = table->texts[table->slots[at] - 1];
-		struct st_text known = st_result_text(table->result, other);
-
-		if (other == id || (known.size_bytes == text.size_bytes &&
-				    memcmp(known.bytes, text.bytes, text.size_bytes) == 0))
-			return table->slots[at] - 1;
-	}
-	table->texts[table->count] = id;
-	table->slots[at] = ++table->count;
-	return table->count - 1;
-}
-
-static st_string_id label_text(const struct st_label *label, enum st_grouping grouping)
-{
+	if (grouping == ST_BY_CATEGORY)
+		return category_text(result, label);
 	if (grouping == ST_BY_TASK_DOMAIN)
-		return label->domain;
-	return grouping == ST_BY_TASK_FAMILY ? label->family : label->name;
+		return st_result_text(result, label->domain);
+	return st_result_text(result, grouping == ST_BY_TASK_FAMILY ? label->family : label->name);
 }
 
 static bool map_labels(struct st_dataset *dataset, enum st_grouping grouping,
 		       const struct st_slices *slices)
 {
 	struct slices_private *own = dataset->private_data;
-	struct interner table = {.result = own->result, .mask = 15};
+	struct st_key_texts *keys = &own->texts[grouping];
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(own->result, &count);
 	uint32_t *map = st_arena_calloc(&own->arena, (size_t)count + 1, sizeof(*map));
 
-	while (table.mask < 2 * (uint64_t)count)
-		table.mask = table.mask * 2 + 1;
-	table.texts = st_arena_calloc(&own->arena, (size_t)count + 1, sizeof(*table.texts));
-	table.slots = calloc((size_t)table.mask + 1, sizeof(*table.slots));
-	if (!map || !table.texts || !table.slots) {
-		free(table.slots);
+	if (!map)
 		return false;
-	}
 	for (uint32_t i = 0; i < count; i++)
-		map[i] = intern(&table, label_text(&labels[i], grouping));
-	free(table.slots);
-	own->texts[grouping] = table.texts;
-	dataset->keys[grouping] = (struct st_key_column){slices->label, map, table.count};
-	return true;
+		map[i] = st_key_texts_add(keys, label_text(own->result, &labels[i], grouping));
+	dataset->keys[grouping] = (struct st_key_column){slices->label, map, keys->count};
+	return !keys->failed;
 }
 
 static bool map_tracks(struct st_dataset *dataset, const struct st_slices *slices)
@@ -111,109 +86,15 @@ static bool map_tracks(struct st_dataset *dataset, const struct st_slices *slice
 	return true;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct st_pause_window *x = a, *y = b;
-
-	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
-}
-
-/* Windows of one process and of the whole family may overlap: sorted together, one pass tells their
- * union. */
-static bool sort_pauses(struct slices_private *own)
-{
-	const struct st_pause_window *pauses = st_result_pauses(own->result, &own->pause_count);
-
-	own->pauses = st_arena_calloc(&own->arena, (size_t)own->pause_count + 1, sizeof(*pauses));
-	if (!own->pauses)
-		return false;
-	if (own->pause_count) {
-		memcpy(own->pauses, pauses, own->pause_count * sizeof(*pauses));
-		qsort(own->pauses, own->pause_count, sizeof(*pauses), by_begin);
-	}
-	return true;
-}
-
 static uint64_t slice_part_ns(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
 			      int64_t end_ns)
 {
 	const struct slices_private *own = dataset->private_data;
 	uint32_t process = st_key_of(&dataset->keys[ST_BY_PROCESS], row);
-	int64_t covered_ns = begin_ns;
-	uint64_t paused_ns = 0;
 
 	if (begin_ns == dataset->begin_ns[row] && end_ns == dataset->end_ns[row])
 		return st_result_wall_ns(own->result, row);
-	for (uint32_t i = 0; i < own->pause_count && covered_ns < end_ns; i++) {
-		const struct st_pause_window *pause = &own->pauses[i];
-		int64_t from = pause->begin_ns > covered_ns ? pause->begin_ns : covered_ns;
-		int64_t to = pause->end_ns < end_ns ? pause->end_ns : end_ns;
-
-		if ((pause->process != process && pause->process != ST_NO_ROW) || from >= to)
-			continue;
-		paused_ns += (uint64_t)(to - from);
-		covered_ns = to;
-	}
-	return (uint64_t)(end_ns - begin_ns) - paused_ns;
-}
-
-static struct st_text make_text(char *bytes)
-{
-	return (struct st_text){bytes ? bytes : "", bytes ? strlen(bytes) : 0};
-}
-
-static struct st_text join_text(struct st_arena *arena, struct st_text name, const char *tail)
-{
-	size_t tail_bytes = strlen(tail);
-	char *bytes = st_arena_alloc(arena, name.size_bytes + tail_bytes + 1);
-
-	if (!bytes)
-		return (struct st_text){"", 0};
-	memcpy(bytes, name.bytes, name.size_bytes);
-	memcpy(bytes + name.size_bytes, tail, tail_bytes + 1);
-	return (struct st_text){bytes, name.size_bytes + tail_bytes};
-}
-
-static struct st_text process_text(const struct st_result *result, uint32_t key,
-				   struct st_arena *arena)
-{
-	uint32_t count;
-	const struct st_process *process = &st_result_processes(result, &count)[key];
-	struct st_text name = st_result_text(result, process->name);
-	char tail[64];
-
-	if (process->incarnation)
-		snprintf(tail, sizeof(tail), " (%u, exec %u)", process->pid, process->incarnation);
-	else
-		snprintf(tail, sizeof(tail), " (%u)", process->pid);
-	if (!name.size_bytes)
-		name = (struct st_text){"process", 7};
-	return join_text(arena, name, tail);
-}
-
-static struct st_text thread_name(const struct st_result *result, uint32_t key)
-{
-	uint32_t count, process_count;
-	const struct st_track *track = &st_result_tracks(result, &count)[key];
-	const struct st_process *processes = st_result_processes(result, &process_count);
-	struct st_text name = st_result_text(result, track->name);
-
-	if (name.size_bytes)
-		return name;
-	if (track->process < process_count && processes[track->process].pid == track->tid)
-		return (struct st_text){"main", 4};
-	return (struct st_text){"thread", 6};
-}
-
-static struct st_text thread_text(const struct st_result *result, uint32_t key,
-				  struct st_arena *arena)
-{
-	uint32_t count;
-	const struct st_track *track = &st_result_tracks(result, &count)[key];
-	char tail[32];
-
-	snprintf(tail, sizeof(tail), " (%u)", track->tid);
-	return join_text(arena, thread_name(result, key), tail);
+	return st_pause_list_recorded(&own->pauses, process, begin_ns, end_ns);
 }
 
 static struct st_text slice_text(const struct st_dataset *dataset, enum st_grouping grouping,
@@ -223,9 +104,9 @@ static struct st_text slice_text(const struct st_dataset *dataset, enum st_group
 
 	switch (grouping) {
 	case ST_BY_PROCESS:
-		return process_text(own->result, key, arena);
+		return st_place_process(own->result, key, arena);
 	case ST_BY_THREAD:
-		return thread_text(own->result, key, arena);
+		return st_place_thread(own->result, key, arena);
 	case ST_BY_TASK:
 		key = st_key_of(&dataset->keys[ST_BY_TASK_TYPE], key);
 		grouping = ST_BY_TASK_TYPE;
@@ -236,29 +117,110 @@ static struct st_text slice_text(const struct st_dataset *dataset, enum st_group
 	default:
 		break;
 	}
-	return st_result_text(own->result, own->texts[grouping][key]);
+	return own->texts[grouping].texts[key];
 }
 
 static bool slice_alias(const struct st_dataset *dataset, enum st_grouping grouping, uint32_t key,
 			unsigned int index, struct st_text *out, struct st_arena *arena)
 {
 	const struct slices_private *own = dataset->private_data;
+
+	return st_place_alias(own->result, grouping, key, index, out, arena);
+}
+
+static bool add_callers(struct st_dataset *dataset)
+{
+	static const struct st_text unknown = {"[unknown]", 9};
+	struct slices_private *own = dataset->private_data;
+	struct st_key_texts *keys = &own->texts[ST_BY_CALLER];
 	uint32_t count;
+	const struct st_caller *callers = st_result_callers(own->result, &count);
+	const uint32_t *column = st_result_slice_callers(own->result);
+	uint32_t *map = st_arena_calloc(&own->arena, (size_t)count + 1, sizeof(*map));
 
-	if ((grouping != ST_BY_PROCESS && grouping != ST_BY_THREAD) || index > 1)
+	if (!map)
 		return false;
-	if (grouping == ST_BY_PROCESS) {
-		const struct st_process *process = &st_result_processes(own->result, &count)[key];
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_text place = st_result_text(own->result, callers[i].place);
+		char *address;
 
-		*out = index == 0 ? st_result_text(own->result, process->name)
-				  : make_text(st_arena_printf(arena, "%u", process->pid));
-	} else {
-		const struct st_track *track = &st_result_tracks(own->result, &count)[key];
-
-		*out = index == 0 ? thread_name(own->result, key)
-				  : make_text(st_arena_printf(arena, "%u", track->tid));
+		if (!callers[i].address) {
+			place = unknown;
+		} else if (!place.size_bytes) {
+			address = st_arena_printf(&own->arena, "0x%llx",
+						  (unsigned long long)callers[i].address);
+			place = (struct st_text){address, address ? strlen(address) : 0};
+		}
+		map[i] = st_key_texts_add(keys, place);
 	}
-	return true;
+	dataset->keys[ST_BY_CALLER] = (struct st_key_column){column, map, keys->count};
+	return !keys->failed && !own->arena.failed;
+}
+
+static bool add_python_lines(struct st_dataset *dataset)
+{
+	static const struct st_text unknown = {"[unknown]", 9};
+	struct slices_private *own = dataset->private_data;
+	struct st_key_texts *keys = &own->texts[ST_BY_PYTHON_LINE];
+	const struct st_events *events = st_result_events(own->result);
+	uint32_t *column =
+		st_arena_calloc(&own->arena, (size_t)dataset->row_count + 1, sizeof(*column));
+
+	if (!column)
+		return false;
+	st_key_texts_add(keys, unknown); /* key 0: what the column is filled with */
+	for (uint32_t i = 0; i < events->count; i++) {
+		const struct st_event_row *row = &events->rows[i];
+
+		if (row->kind == ST_EVENT_TASK_LINE && row->slice < dataset->row_count)
+			column[row->slice] =
+				st_key_texts_add(keys, st_result_text(own->result, row->name));
+	}
+	dataset->keys[ST_BY_PYTHON_LINE] = (struct st_key_column){column, NULL, keys->count};
+	return !keys->failed;
+}
+
+static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	struct slices_private *own = dataset->private_data;
+
+	switch (grouping) {
+	case ST_BY_CATEGORY:
+		return map_labels(dataset, grouping, st_result_slices(own->result));
+	case ST_BY_CALLER:
+		return add_callers(dataset);
+	case ST_BY_PYTHON_LINE:
+		return add_python_lines(dataset);
+	case ST_BY_STEP:
+		return st_dataset_add_steps(dataset, &own->texts[ST_BY_STEP], &own->arena);
+	default:
+		return true; /* is there already, or there are no rows */
+	}
+}
+
+static bool has_python_lines(const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+
+	for (uint32_t i = 0; i < events->count; i++)
+		if (events->rows[i].kind == ST_EVENT_TASK_LINE)
+			return true;
+	return false;
+}
+
+static uint32_t groupings_of(const struct st_result *result)
+{
+	uint32_t callers, set = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) |
+				ST_BIT(ST_BY_CATEGORY) | ST_BIT(ST_BY_TASK_DOMAIN) |
+				ST_BIT(ST_BY_TASK_TYPE) | ST_BIT(ST_BY_TASK_FAMILY) |
+				ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_TASK_STACK) | ST_BIT(ST_BY_STEP);
+
+	st_result_callers(result, &callers);
+	if (callers && st_result_slice_callers(result))
+		set |= ST_BIT(ST_BY_CALLER);
+	if (has_python_lines(result))
+		set |= ST_BIT(ST_BY_PYTHON_LINE);
+	return set;
 }
 
 enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_result *result,
@@ -272,19 +234,26 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while preparing the tasks");
 	own->result = result;
 	st_arena_init(&own->arena, SIZE_MAX / 2);
-	out->private_data = own;
-	out->row_count = slices->count;
-	out->begin_ns = slices->begin_ns;
-	out->end_ns = slices->end_ns;
-	out->self_ns = slices->self_ns;
-	out->parent = slices->parent;
-	out->track = slices->track;
-	out->flags = slices->flags;
-	out->slow_flags = ST_SLICE_CLIPPED;
-	out->part_ns = slice_part_ns;
-	out->text = slice_text;
-	out->alias = slice_alias;
-	if (!sort_pauses(own) || !map_tracks(out, slices) ||
+	*out = (struct st_dataset){
+		.private_data = own,
+		.row_count = slices->count,
+		.begin_ns = slices->begin_ns,
+		.end_ns = slices->end_ns,
+		.self_ns = slices->self_ns,
+		.parent = slices->parent,
+		.track = slices->track,
+		.flags = slices->flags,
+		.slow_flags = ST_SLICE_CLIPPED,
+		.uncounted_flags = ST_SLICE_COPY,
+		.answers = groupings_of(result),
+		.instance = ST_BY_TASK,
+		.named_by = ST_BY_TASK_TYPE,
+		.part_ns = slice_part_ns,
+		.text = slice_text,
+		.alias = slice_alias,
+		.prepare = slice_prepare,
+	};
+	if (!st_pause_list_make(&own->pauses, result, &own->arena) || !map_tracks(out, slices) ||
 	    !map_labels(out, ST_BY_TASK_DOMAIN, slices) ||
 	    !map_labels(out, ST_BY_TASK_TYPE, slices) ||
 	    !map_labels(out, ST_BY_TASK_FAMILY, slices)) {
@@ -302,6 +271,8 @@ void st_dataset_slices_fini(struct st_dataset *dataset)
 
 	if (!own)
 		return;
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
+		st_key_texts_fini(&own->texts[i]);
 	st_arena_fini(&own->arena);
 	free(own);
 	memset(dataset, 0, sizeof(*dataset));

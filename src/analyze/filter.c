@@ -88,8 +88,8 @@ static bool key_passes(const struct st_dataset *dataset, const struct st_questio
 	for (size_t i = 0; i < question->filter_count; i++) {
 		struct st_filter filter = question->filters[i];
 
-		if (filter.grouping == ST_BY_TASK)
-			filter.grouping = ST_BY_TASK_TYPE;
+		if (filter.grouping == dataset->instance)
+			filter.grouping = dataset->named_by;
 		if (filter.grouping != grouping)
 			continue;
 		if (filter.negate && key_hits(dataset, &filter, key, arena))
@@ -139,7 +139,15 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 				err, ST_EUSAGE, 0,
 				"a filter by task-stack is not possible: use task-type");
 		/* A task is named as its type is; there is no other text to compare. */
-		filtered[grouping == ST_BY_TASK ? ST_BY_TASK_TYPE : grouping] = true;
+		if (grouping == dataset->instance)
+			grouping = dataset->named_by;
+		if (!(dataset->answers & ST_BIT(grouping)) ||
+		    (!dataset->keys[grouping].key_count && dataset->row_count))
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "a filter by %s is not possible: this data has no such "
+					    "grouping",
+					    st_grouping_info(grouping)->name);
+		filtered[grouping] = true;
 	}
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
 		enum st_status status;

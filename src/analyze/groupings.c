@@ -3,16 +3,39 @@
 // The table of groupings, and how a grouping is found by what a user typed.
 #include "analyze/question.h"
 
+#include <stdio.h>
+
 #include "analyze/names.h"
 
 static const struct st_grouping_info table[ST_GROUPINGS] = {
 	[ST_BY_PROCESS] = {"process", "process", "Process"},
 	[ST_BY_THREAD] = {"thread", "thread", "Thread"},
+	[ST_BY_CATEGORY] = {"category", "category", "Category"},
 	[ST_BY_TASK_DOMAIN] = {"task-domain", "task_domain", "Task Domain"},
 	[ST_BY_TASK_TYPE] = {"task-type", "task_type", "Task Type"},
 	[ST_BY_TASK_FAMILY] = {"task-family", "task_family", "Task Family"},
 	[ST_BY_TASK] = {"task", "task", "Task"},
 	[ST_BY_TASK_STACK] = {"task-stack", "task_stack", "Task Stack"},
+	[ST_BY_STEP] = {"step", "step", "Step"},
+	[ST_BY_CALLER] = {"caller", "caller", "Caller"},
+	[ST_BY_PYTHON_LINE] = {"python-line", "python_line", "Python Line"},
+	[ST_BY_FRAME_DOMAIN] = {"frame-domain", "frame_domain", "Frame Domain"},
+	[ST_BY_FRAME] = {"frame", "frame", "Frame"},
+	[ST_BY_DOMAIN] = {"domain", "domain", "Domain"},
+	[ST_BY_REGION] = {"region", "region", "Region"},
+	[ST_BY_MARKER] = {"marker", "marker", "Marker"},
+	[ST_BY_SCOPE] = {"scope", "scope", "Scope"},
+	[ST_BY_SYNC_TYPE] = {"sync-type", "sync_type", "Sync Object Type"},
+	[ST_BY_SYNC_OBJECT] = {"sync-object", "sync_object", "Sync Object"},
+	[ST_BY_COUNTER] = {"counter", "counter", "Counter"},
+	[ST_BY_SAMPLE] = {"sample", "sample", "Sample"},
+	[ST_BY_HEAD] = {"head", "head", "Head"},
+	[ST_BY_RELATION] = {"relation", "relation", "Relation"},
+	[ST_BY_TAIL] = {"tail", "tail", "Tail"},
+	[ST_BY_METADATA_KEY] = {"key", "key", "Key"},
+	[ST_BY_HISTOGRAM] = {"histogram", "histogram", "Histogram"},
+	[ST_BY_HEAP_FUNCTION] = {"heap-function", "heap_function", "Heap Function"},
+	[ST_BY_INSTANCE] = {"instance", "instance", "Instance"},
 };
 
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
@@ -35,4 +58,25 @@ enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_gr
 	}
 	return st_name_unknown(text, size_bytes, "grouping",
 			       &(struct st_name_list){names, ST_GROUPINGS}, err);
+}
+
+enum st_status st_grouping_refuse(enum st_grouping grouping, uint32_t offered, struct st_error *err)
+{
+	char list[400] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < ST_GROUPINGS && used < sizeof(list); i++) {
+		int n = 0;
+
+		if (offered & ST_BIT(i))
+			n = snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+				     table[i].name);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	if (grouping == ST_BY_PYTHON_LINE && (offered & ST_BIT(ST_BY_TASK)))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "this result holds no Python lines of tasks: record them with "
+				    "-knob task-lines=true");
+	return st_error_set(err, ST_EUSAGE, 0, "there is no grouping %s here; there are: %s",
+			    table[grouping].name, list);
 }

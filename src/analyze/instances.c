@@ -6,32 +6,39 @@
 #include "analyze/answer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/percentile.h"
 
 bool st_instances_prepare(struct st_answer_maker *maker)
 {
 	const struct st_aggregate *aggregate = maker->aggregate;
-	const struct st_tree *tree = &aggregate->tree;
-	size_t *cursor;
+	uint32_t node_count = aggregate->tree.count, row_count = aggregate->dataset->row_count;
+	uint32_t *first, at = 0;
 
 	if (!aggregate->has_instances)
 		return true;
-	cursor = malloc(((size_t)tree->count + 1) * sizeof(*cursor));
-	maker->instances = malloc((tree->nodes[0].subtree_count + 1) * sizeof(*maker->instances));
-	if (!cursor || !maker->instances) {
-		free(cursor);
+	/* Counted apart from the nodes' own ranges, which leave out rows that are not counted. */
+	first = maker->instance_first = calloc((size_t)node_count + 2, sizeof(*first));
+	maker->instances = malloc(((size_t)row_count + 1) * sizeof(*maker->instances));
+	if (!first || !maker->instances)
 		return false;
+	for (uint32_t row = 0; row < row_count; row++) {
+		if (aggregate->node_of[row] != ST_NO_NODE)
+			first[aggregate->node_of[row] + 1]++;
 	}
-	for (uint32_t i = 0; i < tree->count; i++)
-		cursor[i] = tree->nodes[i].range_begin;
-	for (uint32_t row = 0; row < aggregate->dataset->row_count; row++) {
-		uint32_t node = aggregate->node_of[row];
-
-		if (node != ST_NO_NODE)
-			maker->instances[cursor[node]++] = row;
+	for (uint32_t i = 0; i <= node_count; i++) {
+		at += first[i];
+		first[i] = at;
 	}
-	free(cursor);
+	/* While rows are put in their places, first[node] is the next free one; afterwards it has become the
+	 * first of the next node. */
+	for (uint32_t row = 0; row < row_count; row++) {
+		if (aggregate->node_of[row] != ST_NO_NODE)
+			maker->instances[first[aggregate->node_of[row]]++] = row;
+	}
+	memmove(first + 1, first, (size_t)node_count * sizeof(*first));
+	first[0] = 0;
 	return true;
 }
 
@@ -41,8 +48,10 @@ static uint64_t instance_value(const struct st_aggregate *aggregate, uint32_t ro
 {
 	struct st_row_time time = {0};
 
-	if (metric == ST_COUNT)
-		return 1;
+	if (metric == ST_COUNT || metric == ST_COPIES)
+		return st_row_is_counted(aggregate->dataset, row) == (metric == ST_COUNT);
+	if (metric == ST_WALL_STDDEV)
+		return 0;
 	if (metric == ST_WALL_SELF)
 		return st_row_self(aggregate, row);
 	st_row_time(aggregate, row, &time);
@@ -114,10 +123,12 @@ static void keep_first(uint32_t *rows, size_t count, size_t limit, struct st_agg
 static bool add_others(struct st_answer_maker *maker, uint32_t parent, uint32_t *rows, size_t count)
 {
 	struct st_aggregate *aggregate = maker->aggregate;
-	uint32_t others = st_tree_add(&aggregate->tree, parent, ST_BY_TASK, 0);
+	enum st_grouping instance = aggregate->dataset->instance;
+	uint32_t others = st_tree_add(&aggregate->tree, parent, instance, 0);
 	uint64_t *durations = malloc(count * sizeof(*durations));
 	struct st_answer_row *row = NULL;
 	struct st_percentiles found;
+	size_t counted = 0;
 
 	if (others == ST_NO_NODE || !durations)
 		goto out;
@@ -126,14 +137,18 @@ static bool add_others(struct st_answer_maker *maker, uint32_t parent, uint32_t 
 	for (size_t i = 0; i < count; i++) {
 		struct st_row_time time = {0};
 
+		if (!st_row_is_counted(aggregate->dataset, rows[i])) {
+			aggregate->tree.nodes[others].copies++;
+			continue;
+		}
 		st_row_time(aggregate, rows[i], &time);
-		durations[i] = time.wall_ns;
+		durations[counted++] = time.wall_ns;
 		st_node_add(&aggregate->tree.nodes[others], time.wall_ns,
 			    st_row_self(aggregate, rows[i]));
 		st_node_cover(aggregate, others, aggregate->dataset->track[rows[i]], rows[i],
 			      &time);
 	}
-	found = st_percentiles_take(durations, count);
+	found = st_percentiles_take(durations, counted);
 	aggregate->tree.nodes[others].median_ns = found.median;
 	aggregate->tree.nodes[others].p95_ns = found.p95;
 	aggregate->tree.nodes[others].p99_ns = found.p99;
@@ -150,8 +165,8 @@ bool st_instances_add(struct st_answer_maker *maker, uint32_t node, uint32_t *fi
 {
 	struct st_aggregate *aggregate = maker->aggregate;
 	const struct st_dataset *dataset = aggregate->dataset;
-	uint32_t *rows = maker->instances + aggregate->tree.nodes[node].range_begin;
-	size_t total = aggregate->tree.nodes[node].own_count, kept = total;
+	uint32_t *rows = maker->instances + maker->instance_first[node];
+	size_t total = maker->instance_first[node + 1] - maker->instance_first[node], kept = total;
 
 	if (aggregate->question->limit && total > aggregate->question->limit) {
 		kept = (size_t)aggregate->question->limit;
@@ -164,9 +179,9 @@ bool st_instances_add(struct st_answer_maker *maker, uint32_t node, uint32_t *fi
 
 		if (!row)
 			return false;
-		row->grouping = ST_BY_TASK;
+		row->grouping = dataset->instance;
 		row->slice = rows[i];
-		row->text = dataset->text(dataset, ST_BY_TASK, rows[i], maker->arena);
+		row->text = dataset->text(dataset, dataset->instance, rows[i], maker->arena);
 		for (unsigned int j = 0; j < ST_METRICS; j++)
 			row->values[j] = instance_value(aggregate, rows[i], (enum st_metric)j);
 	}

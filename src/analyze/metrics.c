@@ -8,6 +8,7 @@
 
 static const struct st_metric_info table[ST_METRICS] = {
 	[ST_COUNT] = {"count", "count", "Task Count", ""},
+	[ST_COPIES] = {"copies", "copies", "Threads", ""},
 	[ST_WALL_TOTAL] = {"wall-total", "wall_total_ns", "Task Time", "ns"},
 	[ST_WALL_SELF] = {"wall-self", "wall_self_ns", "Task Time:Self", "ns"},
 	[ST_WALL_MIN] = {"wall-min", "wall_min_ns", "Minimum", "ns"},
@@ -16,6 +17,7 @@ static const struct st_metric_info table[ST_METRICS] = {
 	[ST_WALL_P95] = {"wall-p95", "wall_p95_ns", "P95", "ns"},
 	[ST_WALL_P99] = {"wall-p99", "wall_p99_ns", "P99", "ns"},
 	[ST_WALL_MAX] = {"wall-max", "wall_max_ns", "Maximum", "ns"},
+	[ST_WALL_STDDEV] = {"wall-stddev", "wall_stddev_ns", "Std Dev", "ns"},
 };
 
 /* Further words for the same thing. */
@@ -23,13 +25,11 @@ static const struct {
 	const char *word;
 	enum st_metric metric;
 } aliases[] = {
-	{"total", ST_WALL_TOTAL},     {"self", ST_WALL_SELF},
-	{"min", ST_WALL_MIN},	      {"avg", ST_WALL_AVG},
-	{"average", ST_WALL_AVG},     {"median", ST_WALL_MEDIAN},
-	{"p50", ST_WALL_MEDIAN},      {"p95", ST_WALL_P95},
-	{"p99", ST_WALL_P99},	      {"max", ST_WALL_MAX},
-	{"wall", ST_WALL_TOTAL},      {"time", ST_WALL_TOTAL},
-	{"wall-time", ST_WALL_TOTAL}, {"Task Time:Total", ST_WALL_TOTAL},
+	{"total", ST_WALL_TOTAL}, {"self", ST_WALL_SELF},	{"min", ST_WALL_MIN},
+	{"avg", ST_WALL_AVG},	  {"average", ST_WALL_AVG},	{"median", ST_WALL_MEDIAN},
+	{"p50", ST_WALL_MEDIAN},  {"p95", ST_WALL_P95},		{"p99", ST_WALL_P99},
+	{"max", ST_WALL_MAX},	  {"stddev", ST_WALL_STDDEV},	{"wall", ST_WALL_TOTAL},
+	{"time", ST_WALL_TOTAL},  {"wall-time", ST_WALL_TOTAL}, {"Task Time:Total", ST_WALL_TOTAL},
 };
 
 const struct st_metric_info *st_metric_info(enum st_metric metric)

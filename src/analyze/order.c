@@ -47,7 +47,8 @@ static bool sort_durations(struct st_aggregate *aggregate, size_t *cursor)
 		uint32_t node = aggregate->node_of[row];
 		struct st_row_time time;
 
-		if (node != ST_NO_NODE && st_row_time(aggregate, row, &time))
+		if (node != ST_NO_NODE && st_row_is_counted(aggregate->dataset, row) &&
+		    st_row_time(aggregate, row, &time))
 			aggregate->durations[cursor[node]++] = time.wall_ns;
 	}
 	return true;
@@ -71,6 +72,8 @@ static size_t range_count(const struct st_node *node)
 static void add_figures(struct st_node *into, const struct st_node *node)
 {
 	into->count += node->count;
+	into->copies += node->copies;
+	into->squares += node->squares;
 	into->sum_ns += node->sum_ns;
 	into->self_ns += node->self_ns;
 	if (node->min_ns < into->min_ns)
@@ -160,7 +163,8 @@ static void cover_others(struct st_aggregate *aggregate, uint32_t node_count)
 			uint32_t node = aggregate->node_of[row];
 			struct st_row_time time;
 
-			if (node == ST_NO_NODE || !tree->nodes[node].is_cut)
+			if (node == ST_NO_NODE || !tree->nodes[node].is_cut ||
+			    !st_row_is_counted(dataset, row))
 				continue;
 			if (st_row_time(aggregate, row, &time))
 				st_node_cover(aggregate, tree->nodes[node].others, track, row,

@@ -37,7 +37,7 @@ struct st_answer_row *st_answer_add(struct st_answer_maker *maker, uint32_t node
 	maker->node_of[answer->row_count] = node;
 	row = &answer->rows[answer->row_count++];
 	memset(row, 0, sizeof(*row));
-	row->slice = ST_NO_ROW;
+	row->slice = row->parent = ST_NO_ROW;
 	return row;
 }
 
@@ -92,7 +92,7 @@ static bool lay_out(struct st_answer_maker *maker)
 	struct st_answer *answer = maker->answer;
 
 	st_answer_fill(maker, &answer->total, &maker->aggregate->tree.nodes[0]);
-	answer->total.slice = ST_NO_ROW;
+	answer->total.slice = answer->total.parent = ST_NO_ROW;
 	if (!add_children(maker, 0, &answer->root_first, &answer->root_count))
 		return false;
 	for (uint32_t i = 0; i < answer->row_count; i++) {
@@ -104,8 +104,65 @@ static bool lay_out(struct st_answer_maker *maker)
 			return false;
 		answer->rows[i].first_child = first;
 		answer->rows[i].child_count = count;
+		for (uint32_t j = 0; j < count; j++)
+			answer->rows[first + j].parent = i;
 	}
 	return !maker->arena->failed;
+}
+
+/* From rows of the dataset to rows of the answer, through the nodes. A node that the limit cut off is part
+ * of the others' row; st_aggregate_order has left its number in `others`. */
+static bool map_rows(struct st_answer_maker *maker)
+{
+	const struct st_aggregate *aggregate = maker->aggregate;
+	const struct st_tree *tree = &aggregate->tree;
+	uint32_t row_count = aggregate->dataset->row_count;
+	uint32_t *row_of, *answer_row;
+
+	if (!aggregate->question->wants_row_of)
+		return true;
+	row_of = maker->answer->row_of = malloc(((size_t)row_count + 1) * sizeof(*row_of));
+	answer_row = malloc(((size_t)tree->count + 1) * sizeof(*answer_row));
+	if (!row_of || !answer_row) {
+		free(answer_row);
+		return false;
+	}
+	memset(answer_row, 0xff, ((size_t)tree->count + 1) * sizeof(*answer_row));
+	for (uint32_t i = 0; i < maker->answer->row_count; i++) {
+		if (maker->node_of[i] != ST_NO_NODE)
+			answer_row[maker->node_of[i]] = i;
+	}
+	for (uint32_t row = 0; row < row_count; row++) {
+		uint32_t node = aggregate->node_of[row];
+
+		if (node != ST_NO_NODE && tree->nodes[node].is_cut)
+			node = tree->nodes[node].others;
+		row_of[row] = node == ST_NO_NODE ? ST_NO_ROW : answer_row[node];
+	}
+	free(answer_row);
+	return true;
+}
+
+enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
+				  struct st_error *err)
+{
+	uint32_t wanted = 0;
+
+	for (unsigned int i = 0; i < question->grouping_count && i < ST_QUESTION_DEPTH_MAX; i++)
+		wanted |= ST_BIT(question->groupings[i]);
+	for (size_t i = 0; i < question->filter_count; i++)
+		wanted |= ST_BIT(question->filters[i].grouping);
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		if (!(wanted & ST_BIT(i)))
+			continue;
+		if (!(dataset->answers & ST_BIT(i)))
+			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
+		if (!dataset->keys[i].key_count && dataset->prepare &&
+		    !dataset->prepare(dataset, (enum st_grouping)i))
+			return st_error_set(err, ST_ENOMEM, 0, "out of memory for grouping %s",
+					    st_grouping_info((enum st_grouping)i)->name);
+	}
+	return ST_OK;
 }
 
 enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_question *question,
@@ -126,7 +183,7 @@ enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_
 	out->memory = maker.arena = calloc(1, sizeof(*maker.arena));
 	if (!status && maker.arena) {
 		st_arena_init(maker.arena, SIZE_MAX / 2);
-		if (!st_instances_prepare(&maker) || !lay_out(&maker))
+		if (!st_instances_prepare(&maker) || !lay_out(&maker) || !map_rows(&maker))
 			status = ST_ENOMEM;
 	} else if (!status) {
 		status = ST_ENOMEM;
@@ -136,6 +193,7 @@ enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_
 			     out->row_count);
 	free(maker.node_of);
 	free(maker.instances);
+	free(maker.instance_first);
 	st_aggregate_fini(&aggregate);
 	if (status)
 		st_answer_fini(out);
@@ -152,7 +210,9 @@ enum st_status st_question_ask(const struct st_result *result, const struct st_q
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		return status;
-	status = st_dataset_ask(&dataset, question, out, err);
+	status = st_dataset_prepare(&dataset, question, err);
+	if (!status)
+		status = st_dataset_ask(&dataset, question, out, err);
 	st_dataset_slices_fini(&dataset);
 	return status;
 }
@@ -165,5 +225,6 @@ void st_answer_fini(struct st_answer *answer)
 		st_arena_fini(answer->memory);
 	free(answer->memory);
 	free(answer->rows);
+	free(answer->row_of);
 	memset(answer, 0, sizeof(*answer));
 }

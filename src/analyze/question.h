@@ -22,16 +22,38 @@ struct st_result;
 enum st_grouping {
 	ST_BY_PROCESS,
 	ST_BY_THREAD,
+	ST_BY_CATEGORY, /* the layer: task, op, primitive, frame … */
 	ST_BY_TASK_DOMAIN,
 	ST_BY_TASK_TYPE,
 	ST_BY_TASK_FAMILY,
-	ST_BY_TASK,	  /* one row per instance */
-	ST_BY_TASK_STACK, /* tree of nested task types, any depth; only as the last grouping */
+	ST_BY_TASK,	   /* one row per instance */
+	ST_BY_TASK_STACK,  /* tree of nested task types, any depth; only as the last grouping */
+	ST_BY_STEP,	   /* the step of the program that a task belongs to */
+	ST_BY_CALLER,	   /* where the task was begun: file and offset */
+	ST_BY_PYTHON_LINE, /* file:line that began the task */
+	ST_BY_FRAME_DOMAIN,
+	ST_BY_FRAME,  /* one row per frame */
+	ST_BY_DOMAIN, /* of what is neither task nor frame */
+	ST_BY_REGION,
+	ST_BY_MARKER,
+	ST_BY_SCOPE,
+	ST_BY_SYNC_TYPE,
+	ST_BY_SYNC_OBJECT,
+	ST_BY_COUNTER,
+	ST_BY_SAMPLE, /* one row per value of a counter */
+	ST_BY_HEAD,   /* of a relation */
+	ST_BY_RELATION,
+	ST_BY_TAIL,
+	ST_BY_METADATA_KEY,
+	ST_BY_HISTOGRAM,
+	ST_BY_HEAP_FUNCTION,
+	ST_BY_INSTANCE, /* one row each, of what has no better word */
 	ST_GROUPINGS
 };
 
 enum st_metric {
 	ST_COUNT,
+	ST_COPIES, /* rows that are no calls of their own (ST_SLICE_COPY): in no other figure */
 	ST_WALL_TOTAL,
 	ST_WALL_SELF,
 	ST_WALL_MIN,
@@ -40,6 +62,7 @@ enum st_metric {
 	ST_WALL_P95,
 	ST_WALL_P99,
 	ST_WALL_MAX,
+	ST_WALL_STDDEV, /* of all rows, not of a sample of them */
 	ST_METRICS
 };
 
@@ -63,6 +86,10 @@ enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_gr
 enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
 			       struct st_error *err);
 
+/* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
+enum st_status st_grouping_refuse(enum st_grouping grouping, uint32_t offered,
+				  struct st_error *err);
+
 struct st_filter {
 	enum st_grouping grouping;
 	bool negate;
@@ -84,7 +111,8 @@ struct st_question {
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
-	uint64_t limit; /* rows of each level; 0: all. What is cut off is summed in others. */
+	uint64_t limit;	   /* rows of each level; 0: all. What is cut off is summed in others. */
+	bool wants_row_of; /* st_answer.row_of */
 };
 
 /* A tree of rows, children of a row contiguous. Values hold ns or counts. */
@@ -93,8 +121,9 @@ struct st_answer_row {
 	struct st_text text; /* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
 	uint64_t values[ST_METRICS];
 	uint32_t first_child, child_count; /* indexes into rows */
-	uint32_t slice;			   /* ST_BY_TASK: row of the slice, else ST_NO_ROW */
-	bool is_others;			   /* stands for what the limit cut off */
+	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
+	uint32_t slice; /* of an instance (ST_BY_TASK …): row of the dataset, else ST_NO_ROW */
+	bool is_others; /* stands for what the limit cut off */
 };
 
 struct st_answer {
@@ -102,8 +131,15 @@ struct st_answer {
 	uint32_t row_count;
 	uint32_t root_first, root_count;
 	struct st_answer_row total;
+	/* When asked for: the innermost answer row that each row of the dataset is part of, or ST_NO_ROW. For
+	 * figures that the engine does not know of. */
+	uint32_t *row_of;
 	void *memory; /* arena that owns texts made by the engine */
 };
+
+/* Groupings and metrics as set bits. */
+#define ST_BIT(what) (UINT32_C(1) << (what))
+_Static_assert(ST_GROUPINGS <= 32 && ST_METRICS <= 32, "sets of these fit 32 bits");
 
 /* Total rules: wall_total of a group counts a slice only if no enclosing slice is in the same group (no
  * time is counted twice); count, self and the distribution take every slice. */

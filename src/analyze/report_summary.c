@@ -408,7 +408,9 @@ enum st_status st_report_summary_build(const struct st_result *result,
 	out->totals.cells = st_report_new_cells(out);
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (!status) {
-		status = fill(result, &options->question, &dataset, out, err);
+		status = st_dataset_prepare(&dataset, &options->question, err);
+		if (!status)
+			status = fill(result, &options->question, &dataset, out, err);
 		st_dataset_slices_fini(&dataset);
 	}
 	if (!status)

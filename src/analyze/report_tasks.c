@@ -10,7 +10,13 @@
 #include "analyze/words.h"
 #include "store/result.h"
 
-static const uint32_t all_metrics = (1u << ST_METRICS) - 1;
+/* A column of zeros would only take room. */
+static uint32_t metrics_of(const struct st_result *result)
+{
+	uint32_t all = ST_BIT(ST_METRICS) - 1;
+
+	return st_result_quality(result)->copies ? all : all & ~ST_BIT(ST_COPIES);
+}
 
 /* The domains of a type: nearly always one, else all of them with commas between. */
 static struct st_text join_domains(const struct st_answer *answer, const struct st_answer_row *row,
@@ -154,9 +160,10 @@ static enum st_status build_instances(const struct st_result *result,
 
 	/* Of one instance the whole distribution is one number. */
 	if (question->grouping_count == 1)
-		question->metrics &= 1u << ST_WALL_TOTAL | 1u << ST_WALL_SELF;
+		question->metrics &= ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
 	else
-		question->metrics &= 1u << ST_COUNT | 1u << ST_WALL_TOTAL | 1u << ST_WALL_SELF;
+		question->metrics &= ST_BIT(ST_COUNT) | ST_BIT(ST_COPIES) | ST_BIT(ST_WALL_TOTAL) |
+				     ST_BIT(ST_WALL_SELF);
 	status = st_dataset_ask(dataset, question, &answer, err);
 	if (status)
 		return status;
@@ -208,11 +215,14 @@ enum st_status st_report_tasks_build(const struct st_result *result,
 	if (status)
 		return status;
 	if (!question.metrics)
-		question.metrics = all_metrics;
+		question.metrics = metrics_of(result);
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		goto fail;
-	if (question.grouping_count == 0)
+	status = st_dataset_prepare(&dataset, &question, err);
+	if (status)
+		; /* said already */
+	else if (question.grouping_count == 0)
 		status = build_types(&dataset, &question, out, err);
 	else if (question.groupings[question.grouping_count - 1] == ST_BY_TASK)
 		status = build_instances(result, &dataset, &question, out, err);

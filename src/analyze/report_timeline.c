@@ -190,7 +190,9 @@ enum st_status st_report_timeline_build(const struct st_result *result,
 	st_report_columns(out, columns, sizeof(columns) / sizeof(columns[0]));
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (!status) {
-		status = fill(result, options, &dataset, out, err);
+		status = st_dataset_prepare(&dataset, &options->question, err);
+		if (!status)
+			status = fill(result, options, &dataset, out, err);
 		st_dataset_slices_fini(&dataset);
 	}
 	if (!status)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dataset_slices.h"
 #include "analyze/percentile.h"
 #include "store/result.h"
 
@@ -171,4 +172,50 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 	if (out->found && !add_parts(out, dataset))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");
 	return ST_OK;
+}
+
+/* "iteration_7" as it is; steps of one name are told apart by their number. */
+static struct st_text step_text(const struct st_dataset *dataset, uint32_t row, bool numbered,
+				uint32_t number, struct st_arena *arena)
+{
+	struct st_text name = dataset->text(dataset, ST_BY_TASK, row, arena);
+	char *text;
+
+	if (numbered)
+		return name;
+	text = st_arena_printf(arena, "%.*s %u",
+			       name.size_bytes < 1000 ? (int)name.size_bytes : 1000, name.bytes,
+			       number);
+	return text ? (struct st_text){text, strlen(text)} : name;
+}
+
+bool st_dataset_add_steps(struct st_dataset *dataset, struct st_key_texts *keys,
+			  struct st_arena *arena)
+{
+	static const struct st_text outside = {"[no step]", 9};
+	const struct st_key_column *families = &dataset->keys[ST_BY_TASK_FAMILY];
+	uint32_t *column = st_arena_calloc(arena, (size_t)dataset->row_count + 1, sizeof(*column));
+	uint32_t family = UINT32_MAX, number = 0;
+	bool numbered = false;
+	struct st_steps steps;
+
+	if (!column || st_steps_find(&steps, dataset, NULL))
+		return false;
+	if (steps.found) {
+		family = family_key(dataset, steps.family.text);
+		numbered = memchr(steps.family.text.bytes, '*', steps.family.text.size_bytes);
+	}
+	st_key_texts_add(keys, outside);
+	/* Rows come after the rows around them. A step inside a step is part of the outer one. */
+	for (uint32_t row = 0; row < dataset->row_count; row++) {
+		uint32_t parent = dataset->parent[row];
+
+		if (parent != ST_NO_ROW)
+			column[row] = column[parent];
+		if (!column[row] && family != UINT32_MAX && st_key_of(families, row) == family)
+			column[row] = st_key_texts_add(
+				keys, step_text(dataset, row, numbered, number++, arena));
+	}
+	dataset->keys[ST_BY_STEP] = (struct st_key_column){column, NULL, keys->count};
+	return !keys->failed && !arena->failed;
 }

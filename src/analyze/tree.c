@@ -3,6 +3,7 @@
 // Nodes of an answer: creation, look-up by parent and key, and their figures.
 #include "analyze/tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,11 +126,24 @@ uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping gr
 	return node;
 }
 
+static uint64_t stddev_ns(const struct st_node *node)
+{
+	long double mean, variance;
+
+	if (node->count < 2)
+		return 0;
+	mean = (long double)node->sum_ns / (long double)node->count;
+	variance = (long double)node->squares / (long double)node->count - mean * mean;
+	return variance > 0 ? (uint64_t)(sqrtl(variance) + 0.5L) : 0;
+}
+
 uint64_t st_node_value(const struct st_node *node, enum st_metric metric)
 {
 	switch (metric) {
 	case ST_COUNT:
 		return node->count;
+	case ST_COPIES:
+		return node->copies;
 	case ST_WALL_TOTAL:
 		return node->total_ns;
 	case ST_WALL_SELF:
@@ -146,6 +160,8 @@ uint64_t st_node_value(const struct st_node *node, enum st_metric metric)
 		return node->p99_ns;
 	case ST_WALL_MAX:
 		return node->max_ns;
+	case ST_WALL_STDDEV:
+		return stddev_ns(node);
 	default:
 		return 0;
 	}

@@ -14,6 +14,8 @@
 
 enum { ST_NO_NODE = UINT32_MAX };
 
+__extension__ typedef unsigned __int128 st_u128;
+
 struct st_node {
 	uint32_t parent, key;
 	uint32_t base; /* nearest ancestor (or itself) that is not a task stack node */
@@ -26,7 +28,8 @@ struct st_node {
 	uint32_t first_child, child_count; /* into the ordered list of nodes */
 	uint32_t hot_key, hot_child;	   /* the child looked up last, or ST_NO_NODE */
 	int64_t covered_ns;		   /* time of that track up to here is counted already */
-	uint64_t count, total_ns, self_ns, sum_ns, min_ns, max_ns;
+	uint64_t count, copies, total_ns, self_ns, sum_ns, min_ns, max_ns;
+	st_u128 squares; /* sum of the squared durations: exact, whatever the order */
 	uint64_t median_ns, p95_ns, p99_ns;
 	size_t range_begin, own_count, subtree_count; /* where its rows lie in the sorted rows */
 };

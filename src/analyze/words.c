@@ -74,10 +74,18 @@ const char *st_words_slice_flags(unsigned int flags)
 		"unfinished,mismatched",
 		"clipped,mismatched",
 		"unfinished,clipped,mismatched",
+		"copy",
+		"unfinished,copy",
+		"clipped,copy",
+		"unfinished,clipped,copy",
+		"mismatched,copy",
+		"unfinished,mismatched,copy",
+		"clipped,mismatched,copy",
+		"unfinished,clipped,mismatched,copy",
 	};
 
 	_Static_assert(ST_SLICE_UNFINISHED == 1 && ST_SLICE_CLIPPED == 2 &&
-			       ST_SLICE_MISMATCHED == 4,
+			       ST_SLICE_MISMATCHED == 4 && ST_SLICE_COPY == 8,
 		       "the table is indexed by these bits");
-	return words[flags & 7];
+	return words[flags & 15];
 }
