@@ -42,6 +42,7 @@ static const char *const allowed[] = {
 	"strncmp",
 	"strnlen",
 	"strrchr",
+	"strstr",
 	"getenv",
 	"environ",
 	"__environ",

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""-knob task-lines: the Python line that begins a task, read from the interpreter's memory.
+
+The reader is asked from every kind of place in every CPython that is installed here, and compared with what
+that CPython itself says about the frame that stands there at that moment.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import TARGETS, clean_env
+
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+
+
+def interpreter(version):
+    """A CPython of that version: of pyenv, or of the system."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = sorted(root.glob(f"{version}.*/bin/python{version}"))
+    for path in [*found, Path(f"/usr/bin/python{version}")]:
+        if path.is_file():
+            return path
+    pytest.skip(f"no CPython {version} here")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_lines_are_what_python_says(version, build_dir):
+    probe = next(build_dir.rglob("python_line_probe.so"))
+    command = [interpreter(version), TARGETS / "python_lines.py", probe]
+    done = subprocess.run(command, env=clean_env(), capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    # Five threads: recursion, calls over several lines, generators, decorators …, 6 files of 60 lines, 100 in a row.
+    assert int(done.stdout) > 5 * (41 + 6 * 60 + 100)
+
+
+def test_unknown_python_has_no_lines(build_dir, tmp_path):
+    """A thread that Python does not know of gets no line, and Python is not said to be unknown."""
+    probe = next(build_dir.rglob("python_line_probe.so"))
+    script = tmp_path / "foreign.py"
+    script.write_text(
+        "import ctypes, sys\n"
+        "lib = ctypes.CDLL(sys.argv[1])\n"
+        "text = ctypes.create_string_buffer(64)\n"
+        "libc = ctypes.CDLL(None)\n"
+        "thread = ctypes.c_ulong()\n"
+        "argument = ctypes.cast(text, ctypes.c_void_p)\n"
+        "libc.pthread_create(ctypes.byref(thread), None, lib.probe_on_thread, argument)\n"
+        "libc.pthread_join(thread, None)\n"
+        "print(text.value.decode(), lib.probe_unknown())\n"
+    )
+    done = subprocess.run([sys.executable, script, probe], env=clean_env(), capture_output=True, timeout=60)
+    assert done.stdout == b"-1 0\n", done.stderr.decode()
