@@ -95,6 +95,16 @@ def ittapi(python):
 
 
 @pytest.fixture(scope="session")
+def tensorflow():
+    """An interpreter with TensorFlow. Its absence fails the tests: nothing else stands in for it."""
+    path = env_path("STRATA_TEST_TENSORFLOW", ".venv-tf/bin/python")
+    probe = "import importlib.util as u, sys; sys.exit(u.find_spec('tensorflow') is None)"
+    if not path.is_file() or subprocess.run([path, "-c", probe], check=False).returncode:
+        pytest.fail(f"no TensorFlow at {path}: run tools/setup.sh test, or set STRATA_TEST_TENSORFLOW")
+    return path
+
+
+@pytest.fixture(scope="session")
 def scale():
     """quick (make test) or full (make test-full): how often the random things are done."""
     value = os.environ.get("STRATA_TEST_SCALE", "quick")

@@ -39,7 +39,8 @@ def test_parents_and_processes(strata, ittapi, target):
     done = strata.collect(ittapi, TARGETS / "family.py", "fork", "7", target)
     result = Result(done.result)
     by_report = {
-        (one.name, one.parent.name if one.parent else None, one.process.split()[0]) for one in strata.slices(done.result)
+        (one.name, one.parent.name if one.parent else None, one.process.split()[0])
+        for one in strata.slices(done.result)
     }
     by_bytes = {(one.name.decode(), one.parent.name.decode() if one.parent else None) for one in result.slices}
     assert {one[:2] for one in by_report} == by_bytes

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads libraries that hold a real ITT static part, and has every function of it called.
+
+usage: real_part.py CALLS-LIBRARY JOURNAL-FOLDER WHAT PART [PART] [ROUNDS]
+WHAT: call_all | pauses | begins_again | detaches | two_parts;  PART: torch | ittapi
+"""
+
+import ctypes
+import importlib.util
+import sys
+from pathlib import Path
+
+
+def library(part):
+    """The file; nothing is imported, so that the first call of all is ours."""
+    folder = Path(importlib.util.find_spec(part).submodule_search_locations[0])
+    if part == "torch":
+        return folder / "lib" / "libtorch_cpu.so"
+    return next(folder.glob("native*.so"))
+
+
+calls = ctypes.CDLL(sys.argv[1])
+journal, what, words = sys.argv[2].encode(), sys.argv[3], sys.argv[4:]
+handles = [ctypes.c_void_p(ctypes.CDLL(str(library(word)))._handle) for word in words if not word.isdigit()]
+rounds = [ctypes.c_uint(int(word)) for word in words if word.isdigit()]
+sys.exit(getattr(calls, f"real_{what}")(*handles, journal, *rounds))
