@@ -353,6 +353,48 @@ static void resolve_parents(struct st_model *model)
 	}
 }
 
+static bool is_ring_head(struct st_model *model, const struct st_buf *raw)
+{
+	struct st_file_head head;
+
+	if (raw->size_bytes < sizeof(head))
+		return false;
+	memcpy(&head, raw->data, sizeof(head));
+	return head.file_kind == ST_FILE_TRACE && head.flags & ST_FILE_RING_BUFFER &&
+	       st_model_offer_head(model, &head);
+}
+
+/* Trace files of a ring buffer hold definitions too. What is damaged in them is said by the scan, which
+ * walks them again; so notes are thrown away here. */
+static void load_trace_file(struct load *load, struct st_unpacker *unpacker, struct st_buf *raw,
+			    const struct st_source_file *file)
+{
+	struct st_notes notes = {0};
+	struct st_chunk_view view;
+	struct st_error ignored = {0};
+	struct st_walk walk;
+	bool is_ring = false;
+
+	st_walk_init(&walk, file->name, file->data, file->size_bytes, &notes);
+	while (!load->no_memory && st_walk_next(&walk, &view, &ignored) == ST_OK) {
+		bool is_head = view.header.type == ST_CHUNK_FILE;
+
+		if (!is_head && !is_ring)
+			break;
+		if (!is_head && view.header.type != ST_CHUNK_DEFINITIONS)
+			continue;
+		if (st_unpacker_read(unpacker, &view.header, view.packed, raw, &ignored)) {
+			load->no_memory |= ignored.status == ST_ENOMEM;
+			ignored.status = ST_OK;
+		} else if (is_head) {
+			is_ring = is_ring_head(load->model, raw);
+		} else {
+			load_chunk(load, &walk, &view, raw);
+		}
+	}
+	st_notes_fini(&notes);
+}
+
 enum st_status st_model_load(struct st_model *model, const struct st_source *source,
 			     enum st_writing writing, struct st_error *err)
 {
@@ -381,6 +423,8 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 	}
 	model->damaged_chunks += walk.damaged_chunks;
 	model->damaged_bytes += walk.damaged_bytes;
+	for (uint32_t i = 0; i < source->segment_count && !load.no_memory; i++)
+		load_trace_file(&load, unpacker, &raw, &source->segments[i]);
 	resolve_parents(model);
 	st_buf_fini(&raw);
 	st_unpacker_destroy(unpacker);

@@ -18,6 +18,9 @@
 
 enum { SEGMENTS_MAX = 100000 };
 
+/* A ring buffer that runs for months comes to high numbers. */
+static const unsigned long number_max = UINT32_MAX - 1;
+
 static void map_file(struct st_source *source, struct st_source_file *file, struct st_notes *notes)
 {
 	struct stat about = {0};
@@ -60,7 +63,7 @@ static bool parse_trace_name(const char *name, uint32_t *number)
 	if (name[0] < '0' || name[0] > '9')
 		return false;
 	value = strtoul(name, &end, 10);
-	if (end - name < 3 || strcmp(end, ".strata") != 0 || value >= SEGMENTS_MAX)
+	if (end - name < 3 || strcmp(end, ".strata") != 0 || value > number_max)
 		return false;
 	*number = (uint32_t)value;
 	return true;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "store/writer_state.h"
 
 enum {
 	/* Kept back for the last result.json and the closing chunks of a full disk … */
@@ -31,35 +32,12 @@ static const char json_name[] = "result.json";
 static const char json_next_name[] = "result.json.next";
 static const char definitions_name[] = "definitions.strata";
 
-struct chunk_file {
-	int fd; /* -1: not open */
-	uint32_t sequence;
-	uint64_t size_bytes;
-};
-
-struct st_store_writer {
-	char *path;
-	int dir_fd;
-	struct st_packer *packer;
-	struct st_buf packed;
-	struct st_file_head head;
-	struct chunk_file trace, definitions;
-	uint32_t segment; /* number of the open trace file */
-	uint64_t segment_bytes, limit_bytes;
-	uint64_t closed_bytes; /* of trace files already closed */
-	uint64_t json_bytes, log_bytes;
-	uint64_t lost_chunks;
-	uint64_t last_definitions_bytes; /* written after the failure */
-	bool has_reserve, finished;
-	struct st_error failure; /* the first one */
-};
-
-static void trace_name(char name[32], uint32_t segment)
+void st_writer_trace_name(char name[32], uint32_t segment)
 {
 	snprintf(name, 32, "trace.%03u.strata", segment);
 }
 
-static void remember_failure(struct st_store_writer *writer, int code, const char *what)
+void st_writer_failed(struct st_store_writer *writer, int code, const char *what)
 {
 	if (writer->failure.status)
 		return;
@@ -67,7 +45,7 @@ static void remember_failure(struct st_store_writer *writer, int code, const cha
 }
 
 /* All or nothing: what was written of a piece that did not fit is cut off again. */
-static bool write_whole(struct chunk_file *file, const struct st_buf *piece)
+static bool write_whole(struct st_chunk_file *file, const struct st_buf *piece)
 {
 	size_t done = 0;
 	int code;
@@ -90,7 +68,7 @@ static bool write_whole(struct chunk_file *file, const struct st_buf *piece)
 	return true;
 }
 
-static bool append_chunk(struct st_store_writer *writer, struct chunk_file *file,
+static bool append_chunk(struct st_store_writer *writer, struct st_chunk_file *file,
 			 struct st_chunk_header *header, const void *payload, size_t payload_bytes)
 {
 	struct st_error err = {0};
@@ -109,7 +87,7 @@ static bool append_chunk(struct st_store_writer *writer, struct chunk_file *file
 	return true;
 }
 
-static bool append_file_head(struct st_store_writer *writer, struct chunk_file *file,
+static bool append_file_head(struct st_store_writer *writer, struct st_chunk_file *file,
 			     enum st_file_kind kind, uint32_t segment)
 {
 	struct st_chunk_header header = {.type = ST_CHUNK_FILE, .record_count = 1};
@@ -117,18 +95,19 @@ static bool append_file_head(struct st_store_writer *writer, struct chunk_file *
 
 	header.first_time = header.last_time = head.start_ticks;
 	head.file_kind = (uint32_t)kind;
+	head.flags = writer->ring_ticks ? ST_FILE_RING_BUFFER : 0;
 	head.segment = segment;
 	return append_chunk(writer, file, &header, &head, sizeof(head));
 }
 
-static bool append_end(struct st_store_writer *writer, struct chunk_file *file)
+static bool append_end(struct st_store_writer *writer, struct st_chunk_file *file)
 {
 	struct st_chunk_header header = {.type = ST_CHUNK_END};
 
 	return append_chunk(writer, file, &header, NULL, 0);
 }
 
-static bool open_chunk_file(struct st_store_writer *writer, struct chunk_file *file,
+static bool open_chunk_file(struct st_store_writer *writer, struct st_chunk_file *file,
 			    const char *name, enum st_file_kind kind)
 {
 	uint32_t segment = kind == ST_FILE_TRACE ? writer->segment : 0;
@@ -136,13 +115,13 @@ static bool open_chunk_file(struct st_store_writer *writer, struct chunk_file *f
 	memset(file, 0, sizeof(*file));
 	file->fd = openat(writer->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (file->fd < 0 || !append_file_head(writer, file, kind, segment)) {
-		remember_failure(writer, errno, name);
+		st_writer_failed(writer, errno, name);
 		return false;
 	}
 	return true;
 }
 
-static void close_chunk_file(struct chunk_file *file)
+static void close_chunk_file(struct st_chunk_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
@@ -214,6 +193,7 @@ enum st_status st_store_writer_create(struct st_store_writer **out,
 	writer->limit_bytes = options->limit_bytes;
 	writer->segment_bytes =
 		options->segment_bytes ? options->segment_bytes : DEFAULT_SEGMENT_BYTES;
+	st_writer_set_ring(writer, options);
 	if (all_zero(writer->head.result_id, sizeof(writer->head.result_id)) &&
 	    getrandom(writer->head.result_id, sizeof(writer->head.result_id), 0) < 0)
 		memcpy(writer->head.result_id, &writer->head.start_wall_ns, 8);
@@ -226,7 +206,7 @@ enum st_status st_store_writer_create(struct st_store_writer **out,
 	status = make_folder(writer, err);
 	if (status)
 		goto fail;
-	trace_name(name, 0);
+	st_writer_trace_name(name, 0);
 	if (!open_chunk_file(writer, &writer->definitions, definitions_name, ST_FILE_DEFINITIONS) ||
 	    !open_chunk_file(writer, &writer->trace, name, ST_FILE_TRACE)) {
 		*err = writer->failure;
@@ -241,18 +221,18 @@ fail:
 	return status;
 }
 
-static void next_segment(struct st_store_writer *writer)
+void st_writer_next_segment(struct st_store_writer *writer)
 {
 	char name[32];
 
 	if (!append_end(writer, &writer->trace)) {
-		remember_failure(writer, errno, "trace");
+		st_writer_failed(writer, errno, "trace");
 		return;
 	}
 	writer->closed_bytes += writer->trace.size_bytes;
 	close_chunk_file(&writer->trace);
 	writer->segment++;
-	trace_name(name, writer->segment);
+	st_writer_trace_name(name, writer->segment);
 	open_chunk_file(writer, &writer->trace, name, ST_FILE_TRACE);
 }
 
@@ -261,17 +241,20 @@ void st_store_writer_trace(struct st_store_writer *writer, struct st_chunk_heade
 {
 	char name[32];
 
-	if (!writer->failure.status && writer->trace.size_bytes >= writer->segment_bytes)
-		next_segment(writer);
+	if (!writer->failure.status && !writer->ring_ticks &&
+	    writer->trace.size_bytes >= writer->segment_bytes)
+		st_writer_next_segment(writer);
 	if (writer->failure.status || writer->finished) {
 		writer->lost_chunks++;
 		return;
 	}
 	if (!append_chunk(writer, &writer->trace, header, payload->data, payload->size_bytes)) {
-		trace_name(name, writer->segment);
-		remember_failure(writer, errno, name);
+		st_writer_trace_name(name, writer->segment);
+		st_writer_failed(writer, errno, name);
 		writer->lost_chunks++;
+		return;
 	}
+	st_writer_note_chunk(writer, header);
 }
 
 /* After a failure a few small definitions still go out of the reserve: how processes ended and what
@@ -301,7 +284,7 @@ void st_store_writer_definitions(struct st_store_writer *writer, uint32_t proces
 	if (may_define(writer, payload->size_bytes) &&
 	    append_chunk(writer, &writer->definitions, &header, payload->data, payload->size_bytes))
 		return;
-	remember_failure(writer, errno, definitions_name);
+	st_writer_failed(writer, errno, definitions_name);
 	writer->lost_chunks++;
 }
 
@@ -320,7 +303,7 @@ void st_store_writer_calibration(struct st_store_writer *writer, uint64_t ticks,
 
 static bool write_json(struct st_store_writer *writer, const struct st_buf *json)
 {
-	struct chunk_file file = {0};
+	struct st_chunk_file file = {0};
 	int code = 0;
 
 	file.fd = openat(writer->dir_fd, json_next_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
@@ -342,7 +325,7 @@ static bool write_json(struct st_store_writer *writer, const struct st_buf *json
 void st_store_writer_result_json(struct st_store_writer *writer, const struct st_buf *json)
 {
 	if (!write_json(writer, json)) {
-		remember_failure(writer, errno, json_name);
+		st_writer_failed(writer, errno, json_name);
 		release_reserve(writer);
 		if (!write_json(writer, json))
 			return;
@@ -416,9 +399,9 @@ void st_store_writer_finish(struct st_store_writer *writer)
 	/* The reserve is for these and for the last result.json. */
 	release_reserve(writer);
 	if (writer->trace.fd >= 0 && !append_end(writer, &writer->trace))
-		remember_failure(writer, errno, "trace");
+		st_writer_failed(writer, errno, "trace");
 	if (writer->definitions.fd >= 0 && !append_end(writer, &writer->definitions))
-		remember_failure(writer, errno, definitions_name);
+		st_writer_failed(writer, errno, definitions_name);
 	close_chunk_file(&writer->trace);
 	close_chunk_file(&writer->definitions);
 }
@@ -431,6 +414,7 @@ static void destroy(struct st_store_writer *writer)
 		close(writer->dir_fd);
 	st_packer_destroy(writer->packer);
 	st_buf_fini(&writer->packed);
+	free(writer->kept);
 	free(writer->path);
 	free(writer);
 }
@@ -452,7 +436,7 @@ void st_store_writer_discard(struct st_store_writer *writer)
 		return;
 	if (writer->dir_fd >= 0) {
 		for (uint32_t i = 0; i <= writer->segment; i++) {
-			trace_name(name, i);
+			st_writer_trace_name(name, i);
 			unlinkat(writer->dir_fd, name, 0);
 		}
 		unlinkat(writer->dir_fd, definitions_name, 0);

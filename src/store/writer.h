@@ -21,6 +21,7 @@ struct st_store_options {
 	const char *path;	  /* folder to create; an existing one is ST_EEXIST */
 	uint64_t limit_bytes;	  /* -data-limit; 0 = none */
 	uint64_t segment_bytes;	  /* a new trace file after this many bytes; 0 = 256 MiB */
+	uint64_t ring_ticks;	  /* -ring-buffer: only so much before the newest record; 0 = all */
 	struct st_file_head head; /* result_id may be zero: one is made */
 };
 
@@ -39,6 +40,16 @@ void st_store_writer_calibration(struct st_store_writer *writer, uint64_t ticks,
 void st_store_writer_result_json(struct st_store_writer *writer, const struct st_buf *json);
 void st_store_writer_log(struct st_store_writer *writer, const char *line); /* log.txt */
 
+/* Of a ring buffer: whether it is time for a new trace file. The caller hands on what it holds, calls
+ * _rotate, and then writes what the new file needs to be understood by itself. */
+bool st_store_writer_wants_file(const struct st_store_writer *writer, uint64_t now_ticks);
+void st_store_writer_rotate(struct st_store_writer *writer, uint64_t now_ticks);
+struct st_store_dropped {
+	uint64_t files, records, bytes; /* deleted from a ring buffer */
+};
+struct st_store_dropped st_store_writer_dropped(const struct st_store_writer *writer);
+
+/* Of what is kept. */
 uint64_t st_store_writer_bytes(const struct st_store_writer *writer);
 bool st_store_writer_over_limit(const struct st_store_writer *writer);
 /* ST_OK, or what went wrong first (disk full, folder gone); asks the file system whether the folder is

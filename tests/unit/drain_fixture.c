@@ -12,6 +12,26 @@
 #include "drain_fixture.h"
 #include "format/chunk.h"
 
+static void on_definitions(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
+			   const struct st_buf *payload);
+
+/* What only a ring buffer writes. */
+static void on_other_chunk(struct fixture *f, const struct st_chunk_header *header,
+			   const struct st_buf *payload)
+{
+	if (header->type == ST_CHUNK_DEFINITIONS) {
+		on_definitions(f, header->process, header->first_time, header->record_count,
+			       payload);
+		f->trace_definition_count += header->record_count;
+		return;
+	}
+	assert_int_equal(header->type, ST_CHUNK_OPEN);
+	assert_int_equal(payload->size_bytes, header->record_count * sizeof(*f->open));
+	assert_true(f->open_count + header->record_count <= OPEN_MAX);
+	memcpy(&f->open[f->open_count], payload->data, payload->size_bytes);
+	f->open_count += header->record_count;
+}
+
 static void on_trace(void *arg, struct st_chunk_header *header, const struct st_buf *payload)
 {
 	struct fixture *f = arg;
@@ -19,6 +39,10 @@ static void on_trace(void *arg, struct st_chunk_header *header, const struct st_
 	struct st_error err = {0};
 
 	assert_int_equal(header->process, PROCESS);
+	if (header->type != ST_CHUNK_SLICES) {
+		on_other_chunk(f, header, payload);
+		return;
+	}
 	assert_true(header->record_count <= ST_CHUNK_RECORDS_MAX + 1);
 	assert_int_equal(
 		st_slice_decoder_init(&decoder, header, payload->data, payload->size_bytes, &err),

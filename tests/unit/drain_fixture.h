@@ -10,14 +10,16 @@
 
 #include "collect/launch/drain.h"
 #include "fake_segment.h"
+#include "format/chunk.h"
 #include "format/definitions.h"
 #include "format/slices.h"
 
 enum {
 	RECORDS_MAX = 1 << 16,
 	DEFINITIONS_MAX = 4096,
-	RING_BYTES = 4096,
+	RING_BYTES = 16384,
 	PROCESS = 7,
+	OPEN_MAX = 1 << 14,
 	BODY_KEPT_BYTES = 512,
 };
 
@@ -44,6 +46,9 @@ struct fixture {
 	struct st_drain *drain;
 	struct seen_record *records;
 	size_t record_count, chunk_count;
+	struct st_open_record open[OPEN_MAX]; /* all that were handed on */
+	size_t open_count;
+	size_t trace_definition_count; /* of definitions, those that came as trace chunks */
 	struct seen_definition definitions[DEFINITIONS_MAX];
 	size_t definition_count;
 	uint64_t start;

@@ -260,6 +260,7 @@ static enum st_status create_result(struct st_run *run, struct st_error *err)
 	char pattern[64], *path = NULL;
 
 	snprintf(pattern, sizeof(pattern), "r@@@%s", config->suffix ? config->suffix : "");
+	options.ring_ticks = (uint64_t)(config->ring_buffer_s * (double)run->ticks_per_second);
 	options.head.clock = (uint32_t)run->clock;
 	options.head.start_ticks = run->start.ticks;
 	options.head.start_mono_raw_ns = run->start.mono_raw_ns;
@@ -396,6 +397,7 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 	enum st_status status;
 
 	st_drain_shared_init(&run->shared, &sink, run->clock, run->start.ticks);
+	run->shared.ring_buffer = run->config->ring_buffer_s > 0;
 	run->followed.shared = &run->shared;
 	run->out->exit_status = EXIT_STRATA_FAILED;
 	run->epoll_fd = run->followed.epoll_fd = epoll_create1(EPOLL_CLOEXEC);

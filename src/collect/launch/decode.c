@@ -33,7 +33,6 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 			uint32_t tid)
 {
 	struct st_slot_reader *slot = &segment->slots[slot_index];
-	size_t record;
 
 	if (slot->track) {
 		st_drain_flush_slot(drain, slot);
@@ -45,7 +44,9 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	}
 	slot->track = ++drain->counts.tracks;
 	slot->tid = tid;
+	slot->first_time = slot->time;
 	slot->ended = false;
+	st_open_clear(slot);
 	slot->text_id = 0;
 	slot->gone_ticks = 0;
 	st_drain_forget_callers(slot);
@@ -53,11 +54,7 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	slot->unmatched_before += slot->unmatched_told;
 	slot->dropped_told = slot->unmatched_told = 0;
 	slot->dropped_written = slot->unmatched_written = 0;
-	record = st_drain_define(drain, ST_DEF_THREAD);
-	st_buf_append_u32(&drain->definitions, slot->track);
-	st_buf_append_u32(&drain->definitions, tid);
-	st_buf_append_u64(&drain->definitions, slot->time);
-	st_drain_defined(drain, record);
+	st_drain_define_thread(drain, slot);
 }
 
 static void mark(struct st_slot_reader *slot, enum st_slice_mark kind, uint64_t value)
@@ -69,6 +66,7 @@ static void take_text(struct st_drain *drain, struct st_slot_reader *slot, const
 		      uint32_t payload_words)
 {
 	uint64_t size = payload_words ? payload[0] : UINT64_MAX;
+	struct st_definition_batch *batch = st_drain_passing(drain);
 	bool fresh;
 	size_t record;
 
@@ -78,29 +76,38 @@ static void take_text(struct st_drain *drain, struct st_slot_reader *slot, const
 		return;
 	}
 	slot->text_id = st_text_ids_get(&drain->texts, payload + 1, size, &fresh);
+	slot->text = payload + 1;
+	slot->text_bytes = (uint32_t)size;
 	if (!fresh)
 		return;
-	record = st_drain_define(drain, ST_DEF_STRING);
-	st_buf_append_u32(&drain->definitions, slot->text_id);
-	st_definition_text(&drain->definitions, payload + 1, size);
-	st_drain_defined(drain, record);
+	record = st_drain_define(drain, batch, ST_DEF_STRING);
+	st_buf_append_u32(&batch->records, slot->text_id);
+	st_definition_text(&batch->records, payload + 1, size);
+	st_drain_defined(batch, record);
 }
 
 static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, const uint64_t *payload)
 {
 	uint32_t domain = (uint32_t)payload[0], name = (uint32_t)(payload[0] >> 32);
-	uint32_t ring_name = name;
+	struct st_open_slice open = {.domain = domain, .family = name, .begin = slot->time};
 	uint64_t flags = payload[1];
+	const void *text = NULL;
 
 	if (domain > ST_SHM_DOMAINS_MAX || name > name_id_max ||
 	    (flags & ~(uint64_t)(ST_BEGIN_TEXT | ST_BEGIN_CLIPPED))) {
 		suspect(drain);
 		return;
 	}
-	if ((flags & ST_BEGIN_TEXT) && slot->text_id)
+	if ((flags & ST_BEGIN_TEXT) && slot->text_id) {
 		name = slot->text_id;
+		text = slot->text;
+		open.text_bytes = slot->text_bytes;
+	}
+	open.name = name;
 	slot->text_id = 0;
-	st_drain_take_begin_caller(slot, ring_name, name);
+	slot->text = NULL;
+	st_open_begin(drain, slot, &open, text);
+	st_drain_take_begin_caller(slot, open.family, name);
 	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name,
 			       (uint32_t)flags & ST_BEGIN_CLIPPED);
 	drain->counts.begins++;
@@ -109,12 +116,14 @@ static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, cons
 static void take_end(struct st_drain *drain, struct st_slot_reader *slot, uint64_t domain,
 		     bool matched)
 {
-	if (domain > ST_SHM_DOMAINS_MAX)
+	if (domain > ST_SHM_DOMAINS_MAX) {
 		suspect(drain);
-	else if (matched)
+	} else if (matched) {
 		st_slice_encoder_end(&slot->encoder, slot->time, (uint32_t)domain);
-	else
+		st_open_end(drain, slot, (uint32_t)domain);
+	} else {
 		mark(slot, ST_MARK_UNMATCHED_END, domain);
+	}
 }
 
 /* Payload words each extended record must at least have. */
@@ -227,8 +236,16 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 		return false;
 	if (kind == ST_WORD_END) {
 		st_slice_encoder_end(&slot->encoder, slot->time, domain);
+		st_open_end(drain, slot, domain);
 		return true;
 	}
+	if (drain->shared->ring_buffer)
+		st_open_begin(drain, slot,
+			      &(struct st_open_slice){.domain = domain,
+						      .name = name,
+						      .family = name,
+						      .begin = slot->time},
+			      NULL);
 	st_drain_take_begin_caller(slot, name, name);
 	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name, 0);
 	drain->counts.begins++;
@@ -271,6 +288,7 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 			slot->oldest_ns = drain->now_ns;
 		at += count;
 	}
+	slot->text = NULL; /* it lies in words, which are another slot's now */
 	if (slot->ended)
 		st_drain_flush_slot(drain, slot);
 }
@@ -298,6 +316,7 @@ static enum st_definition_type stored_type(unsigned int kind, uint32_t id, const
 
 static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const uint64_t *text)
 {
+	struct st_buf *out = &drain->definitions.records;
 	size_t size_bytes = (size_t)text[0], record;
 	enum st_definition_type type = stored_type(kind, id, text + 1, size_bytes);
 
@@ -306,15 +325,15 @@ static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const
 		return;
 	}
 	drain->definitions_seen++;
-	record = st_drain_define(drain, type);
-	st_buf_append_u32(&drain->definitions, id);
+	record = st_drain_define(drain, &drain->definitions, type);
+	st_buf_append_u32(out, id);
 	if (type == ST_DEF_OBJECT || type == ST_DEF_OBJECT_METADATA) {
-		st_buf_append_u32(&drain->definitions, 0);
-		st_buf_append(&drain->definitions, text + 1, size_bytes);
+		st_buf_append_u32(out, 0);
+		st_buf_append(out, text + 1, size_bytes);
 	} else {
-		st_definition_text(&drain->definitions, text + 1, size_bytes);
+		st_definition_text(out, text + 1, size_bytes);
 	}
-	st_drain_defined(drain, record);
+	st_drain_defined(&drain->definitions, record);
 }
 
 void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, size_t word_count)

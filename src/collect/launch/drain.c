@@ -51,7 +51,8 @@ enum st_status st_drain_create(struct st_drain **out, struct st_drain_shared *sh
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	drain->shared = shared;
 	drain->process = process;
-	st_buf_init(&drain->definitions, DEFINITIONS_MAX_BYTES);
+	st_buf_init(&drain->definitions.records, DEFINITIONS_MAX_BYTES);
+	st_buf_init(&drain->passing.records, DEFINITIONS_MAX_BYTES);
 	st_text_ids_init(&drain->texts);
 	*out = drain;
 	return ST_OK;
@@ -64,7 +65,8 @@ void st_drain_destroy(struct st_drain *drain)
 	for (uint32_t i = 0; i < drain->segment_count; i++)
 		st_shm_segment_unmap(&drain->segments[i]);
 	free(drain->segments);
-	st_buf_fini(&drain->definitions);
+	st_buf_fini(&drain->definitions.records);
+	st_buf_fini(&drain->passing.records);
 	st_text_ids_fini(&drain->texts);
 	free(drain);
 }
@@ -113,34 +115,64 @@ enum st_status st_drain_add_segment(struct st_drain *drain, int fd, uint64_t seg
 	return ST_OK;
 }
 
-size_t st_drain_define(struct st_drain *drain, enum st_definition_type type)
+struct st_definition_batch *st_drain_passing(struct st_drain *drain)
 {
-	if (drain->definitions.size_bytes > DEFINITIONS_FLUSH_BYTES)
-		st_drain_flush_definitions(drain);
-	if (!drain->definition_count)
-		drain->definitions_since_ns = drain->now_ns;
-	return st_definition_begin(&drain->definitions, type);
+	return drain->shared->ring_buffer ? &drain->passing : &drain->definitions;
 }
 
-void st_drain_defined(struct st_drain *drain, size_t begin)
+size_t st_drain_define(struct st_drain *drain, struct st_definition_batch *batch,
+		       enum st_definition_type type)
 {
-	st_definition_end(&drain->definitions, begin);
-	drain->definition_count++;
+	if (batch->records.size_bytes > DEFINITIONS_FLUSH_BYTES)
+		st_drain_flush_definitions(drain);
+	if (!batch->count)
+		batch->since_ns = drain->now_ns;
+	return st_definition_begin(&batch->records, type);
+}
+
+void st_drain_defined(struct st_definition_batch *batch, size_t begin)
+{
+	st_definition_end(&batch->records, begin);
+	batch->count++;
+}
+
+void st_drain_define_thread(struct st_drain *drain, const struct st_slot_reader *slot)
+{
+	struct st_definition_batch *batch = st_drain_passing(drain);
+	size_t record = st_drain_define(drain, batch, ST_DEF_THREAD);
+
+	st_buf_append_u32(&batch->records, slot->track);
+	st_buf_append_u32(&batch->records, slot->tid);
+	st_buf_append_u64(&batch->records, slot->first_time);
+	st_drain_defined(batch, record);
+}
+
+static void flush_batch(struct st_drain *drain, struct st_definition_batch *batch)
+{
+	const struct st_drain_sink *sink = &drain->shared->sink;
+	struct st_chunk_header header = {.type = ST_CHUNK_DEFINITIONS,
+					 .process = drain->process,
+					 .record_count = batch->count,
+					 .first_time = drain->now,
+					 .last_time = drain->now};
+
+	if (!batch->count)
+		return;
+	if (batch->records.failed)
+		drain->counts.suspect++;
+	else if (batch == &drain->passing)
+		sink->trace(sink->arg, &header, &batch->records);
+	else
+		sink->definitions(sink->arg, drain->process, drain->now, batch->count,
+				  &batch->records);
+	st_buf_clear(&batch->records);
+	batch->count = 0;
 }
 
 void st_drain_flush_definitions(struct st_drain *drain)
 {
-	const struct st_drain_sink *sink = &drain->shared->sink;
-
-	if (!drain->definition_count)
-		return;
-	if (!drain->definitions.failed)
-		sink->definitions(sink->arg, drain->process, drain->now, drain->definition_count,
-				  &drain->definitions);
-	else
-		drain->counts.suspect++;
-	st_buf_clear(&drain->definitions);
-	drain->definition_count = 0;
+	flush_batch(drain, &drain->definitions);
+	flush_batch(drain, &drain->passing);
 }
 
 void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot)
@@ -161,6 +193,7 @@ void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot)
 		st_slice_encoder_clear(&slot->encoder);
 	}
 	if (slot->ended) { /* the next owner may be long in coming: give the memory back */
+		st_open_fini(slot);
 		st_slice_encoder_fini(&slot->encoder);
 		st_slice_encoder_init(&slot->encoder);
 	}
@@ -276,6 +309,11 @@ static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 	activity->bytes += bytes;
 }
 
+static bool is_old(const struct st_drain *drain, const struct st_definition_batch *batch)
+{
+	return batch->count && drain->now_ns - batch->since_ns >= chunk_age_max_ns;
+}
+
 static void flush_old(struct st_drain *drain, bool all)
 {
 	for (uint32_t i = 0; i < drain->segment_count; i++) {
@@ -289,8 +327,7 @@ static void flush_old(struct st_drain *drain, bool all)
 				st_drain_flush_slot(drain, slot);
 		}
 	}
-	if (drain->definition_count &&
-	    (all || drain->now_ns - drain->definitions_since_ns >= chunk_age_max_ns))
+	if (all || is_old(drain, &drain->definitions) || is_old(drain, &drain->passing))
 		st_drain_flush_definitions(drain);
 }
 
@@ -307,6 +344,11 @@ void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_act
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			take_slot(drain, &drain->segments[i], j, activity);
 	flush_old(drain, false);
+}
+
+void st_drain_before_file(struct st_drain *drain)
+{
+	flush_old(drain, true);
 }
 
 void st_drain_definitions(struct st_drain *drain)

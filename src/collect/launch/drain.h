@@ -32,6 +32,7 @@ struct st_drain_shared {
 	struct st_drain_sink sink;
 	enum st_clock clock;
 	uint64_t start_ticks; /* no record is older */
+	bool ring_buffer;     /* earlier files will be deleted: what is open must be known */
 	uint64_t *words;      /* the private copy of a ring */
 	size_t words_bytes;
 	struct st_buf payload;
@@ -50,6 +51,7 @@ struct st_drain_counts {
 	uint64_t begins, events, records;
 	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
 	uint64_t events_dropped, events_cut;
+	uint64_t open_unknown; /* slices too deep to be kept as open */
 	uint32_t tracks;
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */
@@ -71,6 +73,10 @@ void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_act
 void st_drain_definitions(struct st_drain *drain);
 /* Until nothing moves any more; then everything is handed on. */
 void st_drain_rest(struct st_drain *drain, uint64_t now_ns);
+/* Of a ring buffer, before and after a new trace file is begun: hands everything on; then writes what
+ * the new file needs to be understood by itself. */
+void st_drain_before_file(struct st_drain *drain);
+void st_drain_after_file(struct st_drain *drain);
 /* Loss figures that changed become definitions. */
 void st_drain_write_loss(struct st_drain *drain);
 /* Gives back the slots of threads that ended without a word. pid is that of our namespace; call it

@@ -32,7 +32,7 @@ static bool can_be(const struct st_event *event)
 static void define_code(struct st_drain *drain, const struct st_slot_reader *slot,
 			const struct st_event *event)
 {
-	struct st_buf *out = &drain->definitions;
+	struct st_buf *out = &drain->definitions.records;
 	size_t record, size_at;
 	uint32_t size_bytes;
 
@@ -40,7 +40,7 @@ static void define_code(struct st_drain *drain, const struct st_slot_reader *slo
 		drain->code_dropped++;
 		return;
 	}
-	record = st_drain_define(drain, ST_DEF_CODE_EVENT);
+	record = st_drain_define(drain, &drain->definitions, ST_DEF_CODE_EVENT);
 	st_buf_append_u64(out, slot->time);
 	st_buf_append_u32(out, slot->tid);
 	size_at = out->size_bytes;
@@ -50,7 +50,7 @@ static void define_code(struct st_drain *drain, const struct st_slot_reader *slo
 		size_bytes = (uint32_t)(out->size_bytes - size_at - sizeof(size_bytes));
 		memcpy(out->data + size_at, &size_bytes, sizeof(size_bytes));
 	}
-	st_drain_defined(drain, record);
+	st_drain_defined(&drain->definitions, record);
 	drain->code_bytes += event->data_bytes + RECORD_EXTRA_BYTES;
 }
 

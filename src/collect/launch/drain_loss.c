@@ -11,8 +11,9 @@ static uint64_t load(_Atomic uint64_t *counter)
 
 static void write_loss(struct st_drain *drain, uint32_t track, const struct st_drain_counts *loss)
 {
-	struct st_buf *out = &drain->definitions;
-	size_t record = st_drain_define(drain, ST_DEF_LOSS);
+	struct st_definition_batch *batch = track ? st_drain_passing(drain) : &drain->definitions;
+	size_t record = st_drain_define(drain, batch, ST_DEF_LOSS);
+	struct st_buf *out = &batch->records;
 
 	st_buf_append_u32(out, track);
 	st_buf_append_u64(out, loss->dropped);
@@ -23,7 +24,7 @@ static void write_loss(struct st_drain *drain, uint32_t track, const struct st_d
 	st_buf_append_u64(out, loss->suspect);
 	st_buf_append_u64(out, loss->events_dropped);
 	st_buf_append_u64(out, loss->events_cut);
-	st_drain_defined(drain, record);
+	st_drain_defined(batch, record);
 }
 
 /* Writes the track's record when a figure differs from the last one. */

@@ -2,7 +2,7 @@
  *
  * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
  * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_loss.c (what was
- * lost), text_ids.c (labels that travel in records). Nobody else includes this.
+ * lost), drain_open.c (open slices, for a ring buffer), text_ids.c (labels that travel in records). Nobody else includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_DRAIN_STATE_H
 #define ST_COLLECT_LAUNCH_DRAIN_STATE_H
@@ -19,21 +19,43 @@ enum {
 	ST_DEFINITIONS_MAX = 1 << 20, /* per process; beyond it is no honest collector */
 	/* Modules and JIT code, per process; what comes later is counted as dropped. */
 	ST_CODE_BYTES_MAX = 256 << 20,
+	/* A slice deeper than this is not known any more when the files before are gone. */
+	ST_OPEN_DEPTH_MAX = 4096,
+	ST_OPEN_TEXT_MAX = 4096, /* longer labels of open slices: their family's */
 	/* A time this much ahead of ours is skew between processors, not a lie. */
 	ST_TIME_SLACK_TICKS = 8192,
+};
+
+/* A slice that has begun and not ended; kept only for a ring buffer. */
+struct st_open_slice {
+	uint32_t domain, name;
+	uint32_t family;     /* name to use when text is not kept */
+	uint32_t text_bytes; /* of a label that travelled in a record */
+	char *text;
+	uint64_t begin;
+};
+
+struct st_open_slices {
+	struct st_open_slice *entries;
+	uint32_t depth, capacity;
+	uint32_t too_deep; /* open beyond ST_OPEN_DEPTH_MAX */
 };
 
 /* Our side of one slot. */
 struct st_slot_reader {
 	uint64_t tail, head; /* bytes; ours, the shared tail is only an output */
 	uint64_t time;	     /* of the previous record */
+	uint64_t first_time; /* of the present owner */
 	uint32_t track;	     /* 0: none yet */
 	uint32_t tid;
 	uint32_t text_id; /* name for the next begin that says ST_BEGIN_TEXT */
+	uint32_t text_bytes;
+	const void *text; /* its text, valid while its words are decoded */
 	bool ended;	  /* its thread said good-bye */
 	bool has_caller;  /* the next begin's is next_caller */
 	uint64_t next_caller;
 	uint64_t callers[ST_CALLER_SLOTS];
+	struct st_open_slices open;
 	struct st_slice_encoder encoder;
 	uint64_t oldest_ns; /* when the first record came into the encoder */
 	/* The ring's counters run on over all owners of the slot; what earlier owners told in the
@@ -68,6 +90,13 @@ struct st_text_ids {
 	uint32_t next_id;
 };
 
+/* Definitions that are not yet handed on. */
+struct st_definition_batch {
+	struct st_buf records;
+	uint32_t count;
+	uint64_t since_ns;
+};
+
 struct st_drain {
 	struct st_drain_shared *shared;
 	uint32_t process;
@@ -77,9 +106,9 @@ struct st_drain {
 	uint32_t definitions_seen;
 	uint64_t now; /* ticks; read after the positions of this round */
 	uint64_t now_ns;
-	struct st_buf definitions; /* not yet handed on */
-	uint32_t definition_count;
-	uint64_t definitions_since_ns;
+	struct st_definition_batch definitions;
+	/* Of a ring buffer: those that go into the trace file, because they are not needed longer. */
+	struct st_definition_batch passing;
 	struct st_text_ids texts;
 	uint64_t code_bytes, code_dropped;
 	struct st_drain_counts counts;
@@ -117,9 +146,21 @@ void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, 
 /* drain.c */
 void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot);
 void st_drain_flush_definitions(struct st_drain *drain);
-/* Begins and ends a definition record in the waiting buffer. */
-size_t st_drain_define(struct st_drain *drain, enum st_definition_type type);
-void st_drain_defined(struct st_drain *drain, size_t begin);
+/* Begins and ends a definition record in a waiting batch. */
+size_t st_drain_define(struct st_drain *drain, struct st_definition_batch *batch,
+		       enum st_definition_type type);
+void st_drain_defined(struct st_definition_batch *batch, size_t begin);
+/* Where a definition belongs that is needed no longer than the records of the file. */
+struct st_definition_batch *st_drain_passing(struct st_drain *drain);
+void st_drain_define_thread(struct st_drain *drain, const struct st_slot_reader *slot);
+
+/* drain_open.c; all of them do nothing unless there is a ring buffer. text: of a label that travelled
+ * in a record, else NULL. */
+void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
+		   const struct st_open_slice *slice, const void *text);
+void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain);
+void st_open_clear(struct st_slot_reader *slot);
+void st_open_fini(struct st_slot_reader *slot);
 
 /* drain_event.c. payload is what follows the header word. */
 void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
@@ -138,6 +179,8 @@ void st_drain_settle_loss(struct st_drain *drain, struct st_shm_segment *segment
 /* text_ids.c: the id of a text, or 0 when there is no more; *fresh when it must be defined. */
 void st_text_ids_init(struct st_text_ids *texts);
 void st_text_ids_fini(struct st_text_ids *texts);
+/* The texts, not the ids: those are never used again. */
+void st_text_ids_forget(struct st_text_ids *texts);
 uint32_t st_text_ids_get(struct st_text_ids *texts, const void *bytes, size_t size_bytes,
 			 bool *fresh);
 

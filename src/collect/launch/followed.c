@@ -325,6 +325,26 @@ void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 	}
 }
 
+void st_followed_before_file(struct st_followed_table *table)
+{
+	for (uint32_t i = 0; i < table->live_count; i++) {
+		struct st_followed *process = get(table, table->live[i]);
+
+		if (process->drain)
+			st_drain_before_file(process->drain);
+	}
+}
+
+void st_followed_after_file(struct st_followed_table *table)
+{
+	for (uint32_t i = 0; i < table->live_count; i++) {
+		struct st_followed *process = get(table, table->live[i]);
+
+		if (process->drain)
+			st_drain_after_file(process->drain);
+	}
+}
+
 void st_followed_upkeep(struct st_followed_table *table)
 {
 	for (uint32_t i = 0; i < table->live_count; i++) {
@@ -469,6 +489,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->suspect += counts->suspect;
 		totals->events_dropped += counts->events_dropped;
 		totals->events_cut += counts->events_cut;
+		totals->open_unknown += counts->open_unknown;
 		totals->tracks += counts->tracks;
 		totals->resumes += counts->resumes;
 		if (counts->resumes && (!totals->first_resume_time ||

@@ -57,6 +57,9 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 				  uint64_t now_ns, struct st_error *err);
 void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 		       struct st_drain_activity *activity);
+/* Of a ring buffer, before and after a new trace file is begun. */
+void st_followed_before_file(struct st_followed_table *table);
+void st_followed_after_file(struct st_followed_table *table);
 /* Loss figures and threads that vanished: about once a second. */
 void st_followed_upkeep(struct st_followed_table *table);
 void st_followed_control(struct st_followed_table *table, uint32_t set, uint32_t clear);

@@ -250,6 +250,19 @@ static bool is_over(struct st_run *run, uint64_t now_ns)
 	return now_ns - active >= silence_max_ns || now_ns - run->program_ended_ns >= stay_max_ns;
 }
 
+/* A new file of a ring buffer begins between two rounds, when nothing is held back, so that what is open
+ * at its beginning is exactly what the drains know. */
+static void keep_ring(struct st_run *run)
+{
+	uint64_t now = st_launch_clock_now(run->clock);
+
+	if (!st_store_writer_wants_file(run->writer, now))
+		return;
+	st_followed_before_file(&run->followed);
+	st_store_writer_rotate(run->writer, now);
+	st_followed_after_file(&run->followed);
+}
+
 static void one_round(struct st_run *run, const struct epoll_event *events, int event_count,
 		      struct st_drain_activity *activity)
 {
@@ -267,6 +280,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	st_followed_cycle(&run->followed, now_ns, activity);
 	st_run_apply_execs(run);
 	st_followed_end_gone(&run->followed, now_ns);
+	keep_ring(run);
 	keep_pause(run, now_ns);
 	keep_limits(run, now_ns);
 	check_health(run);

@@ -234,6 +234,26 @@ static void put_options(struct st_json *json, const struct st_collect_config *co
 	st_json_object_end(json);
 }
 
+/* What a ring buffer has let go of. */
+static void put_ring(struct st_json *json, const struct st_run *run)
+{
+	struct st_store_dropped dropped = st_store_writer_dropped(run->writer);
+	struct st_drain_counts totals;
+
+	if (run->config->ring_buffer_s <= 0)
+		return;
+	st_followed_totals(&run->followed, &totals);
+	st_json_key(json, "ring_buffer");
+	st_json_object_begin(json);
+	st_json_key(json, "seconds");
+	st_json_double(json, run->config->ring_buffer_s);
+	put_u64(json, "files_dropped", dropped.files);
+	put_u64(json, "records_dropped", dropped.records);
+	put_u64(json, "bytes_dropped", dropped.bytes);
+	put_u64(json, "open_slices_unknown", totals.open_unknown);
+	st_json_object_end(json);
+}
+
 static const char *end_name(const struct st_followed *process)
 {
 	switch (process->end) {
@@ -372,6 +392,7 @@ void st_run_write_json(struct st_run *run)
 	put_machine(&json, run);
 	put_strata(&json, run);
 	put_config(&json, run->config);
+	put_ring(&json, run);
 	put_options(&json, run->config);
 	put_text(&json, "family_source", run->family ? st_family_source(run->family) : "");
 	put_processes(&json, &run->followed);

@@ -101,8 +101,10 @@ enum st_status st_shm_segment_map(struct st_shm_segment *segment, int fd, uint64
 
 void st_shm_segment_unmap(struct st_shm_segment *segment)
 {
-	for (uint32_t i = 0; segment->slots && i < segment->slot_count; i++)
+	for (uint32_t i = 0; segment->slots && i < segment->slot_count; i++) {
 		st_slice_encoder_fini(&segment->slots[i].encoder);
+		st_open_fini(&segment->slots[i]);
+	}
 	free(segment->slots);
 	if (segment->map)
 		munmap(segment->map, segment->size_bytes);

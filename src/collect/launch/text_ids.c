@@ -76,6 +76,13 @@ void st_text_ids_fini(struct st_text_ids *texts)
 	memset(texts, 0, sizeof(*texts));
 }
 
+void st_text_ids_forget(struct st_text_ids *texts)
+{
+	if (texts->count)
+		memset(texts->entries, 0, texts->capacity * sizeof(*texts->entries));
+	texts->count = 0;
+}
+
 uint32_t st_text_ids_get(struct st_text_ids *texts, const void *bytes, size_t size_bytes,
 			 bool *fresh)
 {
@@ -83,10 +90,8 @@ uint32_t st_text_ids_get(struct st_text_ids *texts, const void *bytes, size_t si
 	uint64_t hash[2];
 
 	*fresh = false;
-	if (texts->count >= ST_TEXT_IDS_MAX) {
-		memset(texts->entries, 0, texts->capacity * sizeof(*texts->entries));
-		texts->count = 0;
-	}
+	if (texts->count >= ST_TEXT_IDS_MAX)
+		st_text_ids_forget(texts);
 	if (texts->count * 2 >= texts->capacity && !grow(texts))
 		return 0;
 	hash_text(hash, bytes, size_bytes);
