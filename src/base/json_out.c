@@ -11,8 +11,7 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Length of the valid UTF-8 sequence at p, or 0. Refuses overlong forms, surrogates and > U+10FFFF. */
-static size_t utf8_length(const uint8_t *p, const uint8_t *end)
+size_t st_utf8_length(const uint8_t *p, const uint8_t *end)
 {
 	size_t left = (size_t)(end - p);
 
@@ -42,6 +41,16 @@ static size_t utf8_length(const uint8_t *p, const uint8_t *end)
 	return 0;
 }
 
+bool st_utf8_is_valid(const void *bytes, size_t size_bytes)
+{
+	const uint8_t *p = bytes, *end = p + size_bytes;
+	size_t length = 1;
+
+	while (p < end && (length = st_utf8_length(p, end)) > 0)
+		p += length;
+	return length > 0;
+}
+
 void st_utf8_append_clean(struct st_buf *out, const void *bytes, size_t size_bytes)
 {
 	const uint8_t *p = bytes, *end = p + size_bytes;
@@ -50,7 +59,7 @@ void st_utf8_append_clean(struct st_buf *out, const void *bytes, size_t size_byt
 		const uint8_t *run = p;
 		size_t length = 1;
 
-		while (p < end && (length = utf8_length(p, end)) > 0)
+		while (p < end && (length = st_utf8_length(p, end)) > 0)
 			p += length;
 		st_buf_append(out, run, (size_t)(p - run));
 		if (p < end) {
@@ -165,7 +174,7 @@ static void append_string(struct st_buf *out, const uint8_t *p, size_t size_byte
 			append_escape(out, *p++);
 			continue;
 		}
-		length = utf8_length(p, end);
+		length = st_utf8_length(p, end);
 		if (length)
 			st_buf_append(out, p, length);
 		else

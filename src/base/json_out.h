@@ -36,6 +36,10 @@ void st_json_double(struct st_json *json, double value);
 void st_json_bool(struct st_json *json, bool value);
 void st_json_null(struct st_json *json);
 
+/* Length of the valid UTF-8 sequence at p, before end; or 0. Refuses overlong forms, surrogates and
+ * > U+10FFFF. */
+size_t st_utf8_length(const uint8_t *p, const uint8_t *end);
+bool st_utf8_is_valid(const void *bytes, size_t size_bytes);
 /* Appends text as valid UTF-8: bad bytes become U+FFFD. Nothing is escaped. */
 void st_utf8_append_clean(struct st_buf *out, const void *bytes, size_t size_bytes);
 

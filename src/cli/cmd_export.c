@@ -35,15 +35,19 @@ static enum st_status unknown_exporter(const char *typed, struct st_error *err)
 }
 
 static enum st_status write_export(const struct st_exporter *exporter,
-				   const struct st_result *result, const char *path,
+				   const struct st_result *result, const char *path, bool quiet,
 				   struct st_error *err)
 {
+	struct st_progress progress;
 	struct st_sink *sink;
 	enum st_status status = st_sink_open(&sink, path, err);
 
 	if (status)
 		return status;
+	st_progress_init(&progress, quiet);
+	st_sink_set_progress(sink, st_progress_show, &progress);
 	status = exporter->write(result, sink, err);
+	st_progress_fini(&progress);
 	if (status) {
 		st_sink_close(sink, false, NULL);
 		return status;
@@ -81,7 +85,7 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 				err);
 	if (status)
 		return status;
-	status = write_export(exporter, result, path, err);
+	status = write_export(exporter, result, path, st_args_flag(args, ST_OPT_QUIET, false), err);
 	st_result_close(result);
 	return status;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -23,6 +24,11 @@ enum st_status st_sink_open(struct st_sink **out, const char *path, struct st_er
 enum st_status st_sink_open_buf(struct st_sink **out, struct st_buf *buf, struct st_error *err);
 enum st_status st_sink_write(struct st_sink *sink, const void *data, size_t size_bytes,
 			     struct st_error *err);
+/* Somebody who wants to know how far it is, and what the writer tells it now and then. */
+void st_sink_set_progress(struct st_sink *sink,
+			  void (*progress)(void *arg, double fraction, const char *what),
+			  void *arg);
+void st_sink_progress(struct st_sink *sink, uint64_t done, uint64_t total);
 enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *err);
 
 struct st_text_style {

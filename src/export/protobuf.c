@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/json_out.h"
 
-enum { WIRE_VARINT = 0, WIRE_LENGTH = 2, VARINT_MAX_BYTES = 10 };
+enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_LENGTH = 2, VARINT_MAX_BYTES = 10 };
 
 static size_t put_varint(uint8_t *to, uint64_t value)
 {
@@ -31,6 +31,27 @@ void st_pb_u64(struct st_buf *out, uint32_t field, uint64_t value)
 
 	count += put_varint(bytes + count, value);
 	st_buf_append(out, bytes, count);
+}
+
+void st_pb_i64(struct st_buf *out, uint32_t field, int64_t value)
+{
+	st_pb_u64(out, field, (uint64_t)value);
+}
+
+void st_pb_fixed64(struct st_buf *out, uint32_t field, uint64_t value)
+{
+	uint8_t bytes[VARINT_MAX_BYTES];
+
+	st_buf_append(out, bytes, put_varint(bytes, (uint64_t)field << 3 | WIRE_64_BITS));
+	st_buf_append_u64(out, value);
+}
+
+void st_pb_double(struct st_buf *out, uint32_t field, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	st_pb_fixed64(out, field, bits);
 }
 
 size_t st_pb_begin(struct st_buf *out, uint32_t field)

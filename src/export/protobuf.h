@@ -14,6 +14,9 @@ struct st_buf;
 
 /* Field types uint32, uint64, bool, enum, and int32 and int64 that are not negative. */
 void st_pb_u64(struct st_buf *out, uint32_t field, uint64_t value);
+void st_pb_i64(struct st_buf *out, uint32_t field, int64_t value); /* int32 and int64 */
+void st_pb_fixed64(struct st_buf *out, uint32_t field, uint64_t value);
+void st_pb_double(struct st_buf *out, uint32_t field, double value);
 /* Text of any bytes: a string must be UTF-8, so what is not becomes U+FFFD. */
 void st_pb_text(struct st_buf *out, uint32_t field, const void *bytes, size_t size_bytes);
 /* Opens a message; the value goes to st_pb_end, innermost first. */

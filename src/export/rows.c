@@ -19,7 +19,7 @@ static const char *const keys[] = {
 	"task",	  "wall_total_ns", "wall_self_ns", "row",     "start_ns", "depth",
 	"parent", "parent_task",   "task_domain",  "process", "thread",	  "flags",
 };
-enum { KEYS = sizeof(keys) / sizeof(keys[0]), SPILL_BYTES = 256 << 10 };
+enum { KEYS = sizeof(keys) / sizeof(keys[0]), SPILL_BYTES = 256 << 10, PROGRESS_ROWS = 4096 };
 
 struct rows {
 	const struct st_result *result;
@@ -139,6 +139,8 @@ static enum st_status write_rows(struct rows *rows, const char *head, const char
 			return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 		add_row(rows, row);
 		status = spill(rows, sink, SPILL_BYTES, err);
+		if (row % PROGRESS_ROWS == 0)
+			st_sink_progress(sink, row, rows->slices->count);
 	}
 	st_buf_append_text(&rows->out, tail);
 	return status ? status : spill(rows, sink, 0, err);

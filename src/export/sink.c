@@ -27,7 +27,27 @@ struct st_sink {
 	uint8_t *pending; /* not yet written */
 	size_t pending_bytes;
 	enum st_status failed; /* later writes do nothing */
+	void (*progress)(void *arg, double fraction, const char *what);
+	void *progress_arg;
+	unsigned int shown_permille;
 };
+
+void st_sink_set_progress(struct st_sink *sink,
+			  void (*progress)(void *arg, double fraction, const char *what), void *arg)
+{
+	sink->progress = progress;
+	sink->progress_arg = arg;
+}
+
+void st_sink_progress(struct st_sink *sink, uint64_t done, uint64_t total)
+{
+	double fraction = total ? (double)done / (double)total : 0;
+
+	if (!sink->progress || (unsigned int)(fraction * 1000) == sink->shown_permille)
+		return;
+	sink->shown_permille = (unsigned int)(fraction * 1000);
+	sink->progress(sink->progress_arg, fraction, "writing");
+}
 
 static const char *shown_name(const struct st_sink *sink)
 {

@@ -190,7 +190,7 @@ struct trace {
 	struct track tracks[MAX_TRACKS];
 	uint32_t track_count, apart, packets;
 	uint32_t sequence; /* of the packet at hand; everything interned belongs to it */
-	struct message names[MAX_IID], categories[MAX_IID], texts[MAX_IID], notes[16];
+	struct message names[MAX_IID], categories[MAX_IID], texts[MAX_IID], notes[MAX_IID];
 	uint8_t *begun, *ended;
 	uint64_t shift_ns;
 };
@@ -244,7 +244,7 @@ static void take_interned(struct trace *trace, struct message message)
 							     : trace->notes;
 
 		assert_true(field.number <= 3 || field.number == 29);
-		assert_true(iid > 0 && iid < (table == trace->notes ? 16 : MAX_IID));
+		assert_true(iid > 0 && iid < MAX_IID);
 		assert_null(table[iid].at); /* once per sequence */
 		assert_true(find(field.bytes, 2, &text));
 		table[iid] = text.bytes;
