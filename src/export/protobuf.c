@@ -5,12 +5,19 @@
 // short as it can be, and no message is built in a place of its own first.
 #include "export/protobuf.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/json_out.h"
 
-enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_LENGTH = 2, VARINT_MAX_BYTES = 10 };
+enum {
+	WIRE_VARINT = 0,
+	WIRE_64_BITS = 1,
+	WIRE_LENGTH = 2,
+	VARINT_MAX_BYTES = 10,
+	FIELD_MAX_BYTES = 2 * VARINT_MAX_BYTES
+};
 
 static size_t put_varint(uint8_t *to, uint64_t value)
 {
@@ -24,13 +31,23 @@ static size_t put_varint(uint8_t *to, uint64_t value)
 	return count;
 }
 
+/* Most of a trace is small numbers: they are put where they belong as long as there is room for any. */
+static bool has_room(const struct st_buf *out)
+{
+	return !out->failed && out->capacity_bytes - out->size_bytes >= FIELD_MAX_BYTES;
+}
+
 void st_pb_u64(struct st_buf *out, uint32_t field, uint64_t value)
 {
-	uint8_t bytes[2 * VARINT_MAX_BYTES];
-	size_t count = put_varint(bytes, (uint64_t)field << 3 | WIRE_VARINT);
+	uint8_t bytes[FIELD_MAX_BYTES];
+	uint8_t *to = has_room(out) ? out->data + out->size_bytes : bytes;
+	size_t count = put_varint(to, (uint64_t)field << 3 | WIRE_VARINT);
 
-	count += put_varint(bytes + count, value);
-	st_buf_append(out, bytes, count);
+	count += put_varint(to + count, value);
+	if (to == bytes)
+		st_buf_append(out, bytes, count);
+	else
+		out->size_bytes += count;
 }
 
 void st_pb_i64(struct st_buf *out, uint32_t field, int64_t value)
@@ -56,11 +73,15 @@ void st_pb_double(struct st_buf *out, uint32_t field, double value)
 
 size_t st_pb_begin(struct st_buf *out, uint32_t field)
 {
-	uint8_t bytes[VARINT_MAX_BYTES + 1];
-	size_t count = put_varint(bytes, (uint64_t)field << 3 | WIRE_LENGTH);
+	uint8_t bytes[FIELD_MAX_BYTES];
+	uint8_t *to = has_room(out) ? out->data + out->size_bytes : bytes;
+	size_t count = put_varint(to, (uint64_t)field << 3 | WIRE_LENGTH);
 
-	bytes[count++] = 0;
-	st_buf_append(out, bytes, count);
+	to[count++] = 0;
+	if (to == bytes)
+		st_buf_append(out, bytes, count);
+	else
+		out->size_bytes += count;
 	return out->size_bytes;
 }
 
@@ -68,8 +89,13 @@ void st_pb_end(struct st_buf *out, size_t begin)
 {
 	uint8_t bytes[VARINT_MAX_BYTES];
 	size_t size_bytes = out->size_bytes - begin;
-	size_t count = put_varint(bytes, size_bytes);
+	size_t count;
 
+	if (size_bytes < 0x80 && !out->failed) {
+		out->data[begin - 1] = (uint8_t)size_bytes;
+		return;
+	}
+	count = put_varint(bytes, size_bytes);
 	/* The place of the length is made at the end, where a buffer grows. */
 	if (out->failed || !st_buf_append(out, bytes, count - 1))
 		return;
