@@ -27,8 +27,6 @@ struct st_event {
 	size_t data_bytes;
 };
 
-enum { ST_EVENT_DATA_MAX = 128 << 10 }; /* more is cut and counted by the collector */
-
 /* From the words of a ring, head word first; false when they cannot be an event. Data points into words. */
 bool st_event_from_words(struct st_event *out, const uint64_t *words, uint32_t word_count);
 

@@ -124,6 +124,8 @@ enum st_event_kind {
 	ST_EVENT_KINDS
 };
 
+enum { ST_EVENT_DATA_MAX = 128 << 10 }; /* more is cut and counted by the collector */
+
 enum st_event_call {
 	ST_CALL_AV_SAVE =
 		1, /* VALUE array, EXTRA rank, DATA: s32 type, s32 column order, s32 dimensions, path */

@@ -191,6 +191,47 @@ static void define(char ***table, uint32_t *count, uint32_t inherited, uint32_t 
 	*count = id;
 }
 
+/* All objects of the running test are freed by server_fini. */
+static void define_object(struct process *process, uint32_t id, const char *body, uint64_t length)
+{
+	uint32_t inherited = process->hello.inherited_objects;
+	struct object *object;
+
+	if (process->object_count < inherited)
+		process->object_count = inherited;
+	if (id > process->object_count) {
+		assert_int_equal(id, process->object_count + 1);
+		process->objects = realloc(process->objects, (id + 1) * sizeof(*process->objects));
+		process->objects[id] = calloc(1, sizeof(struct object));
+		process->object_count = id;
+	}
+	assert_true(id > inherited);
+	object = process->objects[id];
+	assert_true(length >= sizeof(object->head));
+	memcpy(&object->head, body, sizeof(object->head));
+	assert_int_equal(length, sizeof(object->head) + object->head.name_bytes +
+					 object->head.second_bytes);
+	assert_true(object->head.kind > 0 && object->head.kind < ST_OBJECT_KINDS);
+	object->name =
+		take_text((const void *)(body + sizeof(object->head)), object->head.name_bytes);
+	object->second =
+		take_text((const void *)(body + sizeof(object->head) + object->head.name_bytes),
+			  object->head.second_bytes);
+	object->defined++;
+}
+
+static void define_fact(struct process *process, uint32_t id, const char *body, uint64_t length)
+{
+	struct object_fact *fact = &process->facts[process->fact_count++];
+
+	assert_true(process->fact_count <= 64);
+	assert_true(length >= sizeof(fact->head));
+	memcpy(&fact->head, body, sizeof(fact->head));
+	assert_int_equal(length, sizeof(fact->head) + fact->head.text_bytes);
+	fact->object = id;
+	fact->text = take_text((const void *)(body + sizeof(fact->head)), fact->head.text_bytes);
+}
+
 static void decode_definitions(struct process *process, const struct words *words)
 {
 	for (size_t at = 0; at < words->count;) {
@@ -206,6 +247,10 @@ static void decode_definitions(struct process *process, const struct words *word
 		} else if ((word & 255) == ST_DEFINE_DOMAIN) {
 			define(&process->domains, &process->domain_count,
 			       process->hello.inherited_domains, id, text);
+		} else if ((word & 255) == ST_DEFINE_OBJECT) {
+			define_object(process, id, text, length);
+		} else if ((word & 255) == ST_DEFINE_OBJECT_METADATA) {
+			define_fact(process, id, text, length);
 		} else {
 			assert_int_equal(word & 255, ST_DEFINE_THREAD_NAME);
 			process->thread_name = text;
@@ -237,6 +282,20 @@ static const char *domain_of(struct process *process, uint32_t id)
 	return "";
 }
 
+static const struct object *object_of(struct process *process, uint64_t word)
+{
+	uint32_t id = (uint32_t)word;
+
+	assert_int_equal(word >> 32, 0);
+	for (; id && process; process = process->parent)
+		if (id > process->hello.inherited_objects) {
+			assert_true(id <= process->object_count);
+			return process->objects[id];
+		}
+	fail_msg("object %u is not defined", id);
+	return NULL;
+}
+
 struct decoder {
 	struct server *server;
 	struct process *process;
@@ -244,6 +303,9 @@ struct decoder {
 	uint32_t tid;
 	bool timed, identified, text_fresh;
 	const char *text;
+	uint64_t caller[ST_CALLER_SLOTS];
+	uint64_t caller_next;
+	bool caller_fresh; /* nothing but its begin, and the text of it, may follow */
 };
 
 static struct event *new_event(struct decoder *decoder, enum event_kind kind)
@@ -275,6 +337,10 @@ static void decode_begin(struct decoder *decoder, uint32_t domain, uint32_t name
 	event->domain = domain_of(decoder->process, domain);
 	event->name = string_of(decoder->process, name);
 	event->flags = flags;
+	if (decoder->caller_fresh)
+		decoder->caller[name % ST_CALLER_SLOTS] = decoder->caller_next;
+	decoder->caller_fresh = false;
+	event->caller = decoder->caller[name % ST_CALLER_SLOTS];
 	if (flags & ST_BEGIN_TEXT) {
 		assert_true(decoder->text_fresh);
 		event->name = decoder->text;
@@ -299,12 +365,70 @@ static void decode_thread(struct decoder *decoder, uint64_t payload)
 	decoder->identified = true;
 	decoder->depth = 0;
 	decoder->text_fresh = false;
+	memset(decoder->caller, 0, sizeof(decoder->caller));
 	new_event(decoder, EVENT_THREAD)->value = payload >> 32;
+}
+
+static const uint64_t *take_id(const uint64_t *at, uint64_t *id)
+{
+	memcpy(id, at, 3 * sizeof(*id));
+	return at + 3;
+}
+
+static void decode_event(struct decoder *decoder, const uint64_t *at, uint32_t size)
+{
+	struct event *event = new_event(decoder, EVENT_RECORD);
+	const uint64_t *end = at + size;
+
+	assert_true(decoder->identified);
+	event->record = (uint32_t)at[1] & 0xffff;
+	event->mask = (uint32_t)(at[1] >> 16) & 0xffff;
+	event->detail = (uint32_t)(at[1] >> 32);
+	assert_true(event->record > 0 && event->record < ST_EVENT_KINDS);
+	assert_int_equal(event->mask & ~(uint32_t)ST_FIELDS_ALL, 0);
+	at += 2;
+	if (event->mask & ST_FIELD_NAMES) {
+		event->domain = domain_of(decoder->process, (uint32_t)*at);
+		event->name = string_of(decoder->process, (uint32_t)(*at++ >> 32));
+	}
+	if (event->mask & ST_FIELD_ID)
+		at = take_id(at, event->id);
+	if (event->mask & ST_FIELD_OTHER)
+		at = take_id(at, event->other);
+	if (event->mask & ST_FIELD_VALUE)
+		event->value = *at++;
+	if (event->mask & ST_FIELD_EXTRA)
+		event->extra = *at++;
+	if (event->mask & ST_FIELD_OBJECT)
+		event->object = object_of(decoder->process, *at++);
+	if (event->mask & ST_FIELD_TIME)
+		event->given_time = *at++;
+	if (event->mask & ST_FIELD_CLOCK)
+		event->clock = object_of(decoder->process, *at++);
+	if (event->mask & ST_FIELD_DATA) {
+		event->data_bytes = *at++;
+		event->data = take_text(at, event->data_bytes);
+		at += (event->data_bytes + 7) / 8;
+	}
+	assert_true(at == end);
 }
 
 static void decode_extended(struct decoder *decoder, const uint64_t *at, uint32_t size)
 {
-	switch ((at[0] >> 4) & 255) {
+	uint32_t subkind = (at[0] >> 4) & 255;
+
+	if (decoder->caller_fresh)
+		assert_true(subkind == ST_EXT_BEGIN || subkind == ST_EXT_TEXT ||
+			    subkind == ST_EXT_TIME);
+	switch (subkind) {
+	case ST_EXT_EVENT:
+		decode_event(decoder, at, size);
+		break;
+	case ST_EXT_CALLER:
+		assert_int_equal(size, 2);
+		decoder->caller_next = at[1];
+		decoder->caller_fresh = true;
+		break;
 	case ST_EXT_TIME:
 		assert_int_equal(size, 2);
 		assert_true(at[1] >= decoder->time);
@@ -458,6 +582,10 @@ void server_fini(struct server *server)
 	for (uint32_t i = 0; i < server->process_count; i++) {
 		free(server->processes[i].strings);
 		free(server->processes[i].domains);
+		for (uint32_t k = server->processes[i].hello.inherited_objects + 1;
+		     k <= server->processes[i].object_count; k++)
+			free(server->processes[i].objects[k]);
+		free(server->processes[i].objects);
 	}
 	while (texts) {
 		struct text *next = texts->next;
@@ -489,6 +617,39 @@ const struct event *server_event(const struct server *server, enum event_kind ki
 	return NULL;
 }
 
+const struct event *server_record(const struct server *server, enum st_event_kind kind, size_t n)
+{
+	for (size_t i = 0; i < server->event_count; i++)
+		if (server->events[i].kind == EVENT_RECORD && server->events[i].record == kind &&
+		    n-- == 0)
+			return &server->events[i];
+	return NULL;
+}
+
+size_t server_record_count(const struct server *server, enum st_event_kind kind)
+{
+	size_t count = 0;
+
+	while (server_record(server, kind, count))
+		count++;
+	return count;
+}
+
+const struct object *server_object(const struct server *server, enum st_object_kind kind,
+				   const char *name)
+{
+	for (uint32_t i = 0; i < server->process_count; i++) {
+		const struct process *process = &server->processes[i];
+
+		for (uint32_t k = process->hello.inherited_objects + 1; k <= process->object_count;
+		     k++)
+			if (process->objects[k]->head.kind == kind &&
+			    !strcmp(process->objects[k]->name, name))
+				return process->objects[k];
+	}
+	return NULL;
+}
+
 static uint64_t sum_of(const struct server *server, size_t offset)
 {
 	uint64_t sum = 0;
@@ -511,4 +672,14 @@ uint64_t server_dropped(const struct server *server)
 uint64_t server_unmatched(const struct server *server)
 {
 	return sum_of(server, offsetof(struct st_shm_ring, unmatched_ends));
+}
+
+uint64_t server_events_dropped(const struct server *server)
+{
+	return sum_of(server, offsetof(struct st_shm_ring, events_dropped));
+}
+
+uint64_t server_events_cut(const struct server *server)
+{
+	return sum_of(server, offsetof(struct st_shm_ring, events_cut));
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "format/event_kind.h"
 #include "format/ring_record.h"
 #include "format/shm.h"
 
@@ -27,6 +28,19 @@ enum event_kind {
 	EVENT_DETACH,
 	EVENT_THREAD,
 	EVENT_THREAD_END,
+	EVENT_RECORD, /* ST_EXT_EVENT */
+};
+
+struct object {
+	struct st_object_head head;
+	const char *name, *second;
+	uint32_t defined; /* how often */
+};
+
+struct object_fact {
+	uint32_t object;
+	struct st_object_metadata head;
+	const char *text;
 };
 
 struct event {
@@ -36,7 +50,15 @@ struct event {
 	const char *domain, *name; /* "" when not given */
 	uint64_t time, value;
 	uint64_t flags;
-	bool text; /* named by a text in the ring */
+	bool text;	 /* named by a text in the ring */
+	uint64_t caller; /* of a begin */
+	/* Of EVENT_RECORD; `value` above is the field VALUE. */
+	uint32_t record, mask, detail;
+	uint64_t id[3], other[3];
+	uint64_t extra, given_time;
+	const struct object *object, *clock; /* NULL: none */
+	const char *data;		     /* NUL-terminated copy; NULL: none */
+	size_t data_bytes;
 };
 
 struct words {
@@ -58,6 +80,10 @@ struct process {
 	struct st_shm_header *header;
 	char **strings, **domains;
 	uint32_t string_count, domain_count;
+	struct object **objects;
+	uint32_t object_count;
+	struct object_fact facts[64];
+	uint32_t fact_count;
 	struct process *parent;
 	const char *thread_name;
 	uint32_t thread_name_tid;
@@ -95,6 +121,14 @@ void server_wait_drained(void);
 size_t server_count(const struct server *server, enum event_kind kind, const char *name);
 /* The n-th event of the kind, or NULL. */
 const struct event *server_event(const struct server *server, enum event_kind kind, size_t n);
+/* The n-th event record of this kind, or NULL. */
+const struct event *server_record(const struct server *server, enum st_event_kind kind, size_t n);
+size_t server_record_count(const struct server *server, enum st_event_kind kind);
+/* An object by name, or NULL. */
+const struct object *server_object(const struct server *server, enum st_object_kind kind,
+				   const char *name);
+uint64_t server_events_dropped(const struct server *server);
+uint64_t server_events_cut(const struct server *server);
 uint64_t server_dropped(const struct server *server);
 uint64_t server_unmatched(const struct server *server);
 

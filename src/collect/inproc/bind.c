@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "base/rt/clock.h"
+#include "collect/inproc/bind.h"
+#include "collect/inproc/choose.h"
+#include "collect/inproc/counter.h"
+#include "collect/inproc/event.h"
 #include "collect/inproc/itt_abi.h"
 #include "collect/inproc/label.h"
 #include "collect/inproc/state.h"
-#include "collect/inproc/task.h"
 #include "collect/inproc/thread.h"
 
 #define ST_EXPORT __attribute__((visibility("default")))
@@ -19,50 +22,34 @@
 ST_EXPORT void __itt_api_init(struct itt_global *global, int groups);
 ST_EXPORT void __itt_api_fini(struct itt_global *global);
 
-/* Handed out by creators whose events are not recorded yet; as large as the largest such object. */
-static union {
-	unsigned char bytes[128];
-	void *align;
-} dummy_object;
-
 bool st_bound;
 
-static void *create_dummy(void)
+/* 1 + the place in the thread's ring where __itt_api_init left it; 0: other calls came in since. */
+static __thread uint64_t loaded_at __attribute__((tls_model("initial-exec")));
+
+static uint64_t head_of_thread(void)
 {
-	return &dummy_object;
+	struct st_hot *hot = st_tls;
+
+	return hot && hot != &st_hot_busy && hot != &st_hot_ignored ? hot->head : 0;
+}
+
+/* Calls that write nothing are not noticed; then a text is lost, which is the safe side. */
+bool st_loaded_by_this_call(void)
+{
+	bool by_this = loaded_at && loaded_at == 1 + head_of_thread();
+
+	loaded_at = 0;
+	return by_this;
 }
 
 static void do_nothing(void)
 {
 }
 
-static void pause_scoped(int scope)
-{
-	(void)scope;
-	st_control_pause();
-}
-
-static void resume_scoped(int scope)
-{
-	(void)scope;
-	st_control_resume();
-}
-
-static void thread_set_name(const char *name)
-{
-	if (name)
-		st_label_thread(name, strlen(name));
-}
-
-static int thr_name_set(const char *name, int length)
-{
-	if (name && length > 0)
-		st_label_thread(name, strnlen(name, (size_t)length));
-	return 0;
-}
-
 static unsigned long long get_timestamp(void)
 {
+	loaded_at = 0;
 	return st_ticks();
 }
 
@@ -71,50 +58,16 @@ static const char *api_version(void)
 	return "Strata " ST_VERSION;
 }
 
-struct binding {
-	const char *name; /* without "__itt_" */
-	void (*tsc)(void);
-	void (*mono_raw)(void);
-};
-
-#define BIND(name, function)                                                                       \
-	{                                                                                          \
-		name, (void (*)(void))(function), (void (*)(void))(function)                       \
-	}
-
 /* Bound whether or not there is anybody to record for: programs rely on what these return, and entries
  * with an implementation in the static part would stay on their thunks otherwise. */
-static const struct binding always[] = {
-	BIND("domain_create", st_domain_create),
-	BIND("string_handle_create", st_string_handle_create),
-	BIND("counter_create", create_dummy),
-	BIND("counter_create_typed", create_dummy),
-	BIND("counter_create_v3", create_dummy),
-	BIND("histogram_create", create_dummy),
-	BIND("bind_context_metadata_to_counter", do_nothing),
-	BIND("module_load_with_sections", do_nothing),
-	BIND("module_unload_with_sections", do_nothing),
-	BIND("enable_attach", do_nothing),
-	BIND("get_timestamp", get_timestamp),
-	BIND("api_version", api_version),
+static const struct st_binding always[] = {
+	ST_BIND("domain_create", st_domain_create),
+	ST_BIND("string_handle_create", st_string_handle_create),
+	ST_BIND("enable_attach", do_nothing),
+	ST_BIND("get_timestamp", get_timestamp),
+	ST_BIND("api_version", api_version),
 };
-
-static const struct binding recording[] = {
-	{"task_begin", (void (*)(void))st_task_begin_tsc, (void (*)(void))st_task_begin_mono},
-	{"task_end", (void (*)(void))st_task_end_tsc, (void (*)(void))st_task_end_mono},
-	BIND("task_begin_ex", st_task_begin_ex),
-	BIND("task_end_ex", st_task_end_ex),
-	BIND("task_begin_fn", st_task_begin_fn),
-	BIND("pause", st_control_pause),
-	BIND("resume", st_control_resume),
-	BIND("pause_scoped", pause_scoped),
-	BIND("resume_scoped", resume_scoped),
-	BIND("detach", st_control_detach),
-	BIND("thread_set_name", thread_set_name),
-	BIND("thr_name_set", thr_name_set),
-	BIND("thread_ignore", st_thread_ignore),
-	BIND("thr_ignore", st_thread_ignore),
-};
+static const struct st_bindings always_table = ST_BINDINGS(always);
 
 static int return_zero(void)
 {
@@ -122,37 +75,98 @@ static int return_zero(void)
 }
 
 /* With nobody to record for: no-ops for the entries whose null function is their thunk. */
-static const struct binding idle[] = {
-	BIND("pause", do_nothing),	     BIND("resume", do_nothing),
-	BIND("pause_scoped", do_nothing),    BIND("resume_scoped", do_nothing),
-	BIND("thread_set_name", do_nothing), BIND("thr_name_set", return_zero),
-	BIND("thread_ignore", do_nothing),   BIND("thr_ignore", do_nothing),
+static const struct st_binding idle[] = {
+	ST_BIND("pause", do_nothing),
+	ST_BIND("resume", do_nothing),
+	ST_BIND("pause_scoped", do_nothing),
+	ST_BIND("resume_scoped", do_nothing),
+	ST_BIND("thread_set_name", do_nothing),
+	ST_BIND("thr_name_set", return_zero),
+	ST_BIND("thread_ignore", do_nothing),
+	ST_BIND("thr_ignore", do_nothing),
+	ST_BIND("module_load_with_sections", do_nothing),
+	ST_BIND("module_unload_with_sections", do_nothing),
+};
+static const struct st_bindings idle_table = ST_BINDINGS(idle);
+
+static const struct st_bindings *const recording[] = {
+	&st_calls_task,	    &st_calls_control, &st_calls_structure,
+	&st_calls_metadata, &st_calls_counter,
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-static void *find(const struct binding *table, size_t count, const char *name)
+/* The twins of the sync functions have the same names in the list; only their group tells. */
+static bool is_called(const struct itt_api_info *api, const char *row)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(table[i].name, name))
-			return (void *)(st_config.clock == ST_CLOCK_TSC ? table[i].tsc
-									: table[i].mono_raw);
+	const char *name = api->name + 6;
+
+	if (api->group == ITT_GROUP_FSYNC && !strncmp(name, "sync_", 5))
+		return row[0] == 'f' && !strcmp(row + 1, name);
+	return !strcmp(row, name);
+}
+
+static void *find(const struct st_bindings *table, const struct itt_api_info *api)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (is_called(api, table->rows[i].name))
+			return (void *)(st_config.clock == ST_CLOCK_TSC ? table->rows[i].tsc
+									: table->rows[i].mono_raw);
 	return NULL;
+}
+
+static void *find_recording(const struct itt_api_info *api)
+{
+	void *function = st_config.task_lines ? find(&st_calls_task_lines, api) : NULL;
+
+	for (size_t i = 0; !function && i < sizeof(recording) / sizeof(*recording); i++)
+		function = find(recording[i], api);
+	return function;
 }
 
 static void *function_for(const struct itt_api_info *api)
 {
-	const char *name = api->name;
-	void *function;
+	void *function = NULL;
 
-	if (strncmp(name, "__itt_", 6))
+	if (strncmp(api->name, "__itt_", 6))
 		return api->null_func;
-	name += 6;
-	function = find(always, COUNT(always), name);
+	function = find(&always_table, api);
 	if (!function)
-		function = st_config.active ? find(recording, COUNT(recording), name)
-					    : find(idle, COUNT(idle), name);
+		function = find(&st_calls_counter_create, api);
+	if (!function && st_config.active && st_group_wanted(api->group))
+		function = find_recording(api);
+	if (!function)
+		function = find(&idle_table, api);
+	/* Never its thunk: that would load us again and again. */
 	return function ? function : api->null_func;
+}
+
+/* A domain the user does not want is switched off where it was made: the program's macros then skip the
+ * call. What the program has switched off itself stays off. */
+static void choose_domains(struct itt_domain *domain)
+{
+	for (; domain; domain = domain->next)
+		if (domain->nameA && !st_domain_wanted(domain->nameA))
+			domain->flags = 0;
+}
+
+static void adopt_facts(const struct itt_counter_metadata *fact)
+{
+	struct st_thread *thread = fact ? st_thread_enter(ST_LOSS_NONE) : NULL;
+
+	if (!thread)
+		return;
+	for (; fact; fact = fact->next)
+		st_counter_fact(fact->counter, fact->type,
+				fact->str_valueA ? (const void *)fact->str_valueA
+						 : (const void *)&fact->value);
+	st_thread_leave(thread);
+}
+
+static bool has_entry(const struct itt_api_info *api, const char *name)
+{
+	for (; api->name; api++)
+		if (!strcmp(api->name, name))
+			return true;
+	return false;
 }
 
 ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
@@ -163,10 +177,16 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 	if (!global || memcmp(global->magic, magic, sizeof(magic)) || !global->api_list_ptr)
 		return;
 	st_bound = true;
+	choose_domains(global->domain_list);
+	/* Only with that function has the global a list of them; its version does not tell. */
+	if (has_entry(global->api_list_ptr, "__itt_bind_context_metadata_to_counter"))
+		adopt_facts(global->counter_metadata_list);
 	for (struct itt_api_info *api = global->api_list_ptr; api->name; api++)
 		if (api->func_ptr)
 			/* Another thread may call through it at once: all of our state is ready. */
 			__atomic_store_n(api->func_ptr, function_for(api), __ATOMIC_RELEASE);
+	/* Last of all: what is done above is not a call of the program. */
+	loaded_at = 1 + head_of_thread();
 }
 
 /* The static part resets its own pointers; threads that already read one may still come in, and other

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collect/inproc/choose.h"
+#include "collect/inproc/object.h"
 #include "collect/inproc/state.h"
 
 enum {
@@ -24,6 +26,7 @@ struct st_index st_indexes[ST_INDEX_KINDS] = {
 	[ST_INDEX_STRINGS] = {.max = ST_SHM_STRINGS_MAX},
 	[ST_INDEX_DOMAINS] = {.max = ST_SHM_DOMAINS_MAX - 1},
 	[ST_INDEX_FAMILIES] = {.max = ST_SHM_FAMILIES_MAX - 1},
+	[ST_INDEX_OBJECTS] = {.max = ST_SHM_OBJECTS_MAX - 1},
 };
 
 static char *arena;
@@ -104,9 +107,29 @@ void st_intern_prepare(void)
 		grow(&st_indexes[kind]);
 }
 
+/* An object stands behind its node. */
+static size_t node_bytes(enum st_index_kind kind, uint32_t length)
+{
+	size_t size_bytes = (sizeof(struct st_node) + length + 1 + 15) & ~15ul;
+
+	return size_bytes + (kind == ST_INDEX_OBJECTS ? sizeof(struct st_itt_object) : 0);
+}
+
+static void fill_object(struct st_node *node, const struct st_itt_object *from)
+{
+	struct st_itt_object *object =
+		(struct st_itt_object *)((char *)node + node_bytes(ST_INDEX_STRINGS, node->length));
+
+	*object = *from;
+	object->self = object;
+	object->node = node;
+	node->handle.extra2 = object;
+	st_object_fill(object);
+}
+
 static struct st_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
 {
-	size_t size_bytes = (sizeof(struct st_node) + key->length + 1 + 15) & ~15ul;
+	size_t size_bytes = node_bytes(kind, key->length);
 	struct st_node *node;
 	size_t limit;
 
@@ -124,12 +147,14 @@ static struct st_node *new_node(enum st_index_kind kind, const struct st_text_ke
 	node->length = key->length;
 	node->cut = key->cut;
 	if (kind == ST_INDEX_DOMAINS) {
-		node->domain.flags = 1;
+		node->domain.flags = st_domain_wanted(node->text);
 		node->domain.nameA = node->text;
 	} else {
 		node->handle.strA = node->text;
 		node->handle.extra1 = kind == ST_INDEX_FAMILIES ? ST_ID_FAMILY : 0;
 	}
+	if (kind == ST_INDEX_OBJECTS)
+		fill_object(node, key->object);
 	return node;
 }
 
@@ -143,7 +168,7 @@ static size_t highest_end(enum st_index_kind kind)
 		struct st_node *node =
 			atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
 		size_t end =
-			node ? (size_t)((char *)node - arena) + sizeof(*node) + node->length : 0;
+			node ? (size_t)((char *)node - arena) + node_bytes(kind, node->length) : 0;
 
 		if (end > highest)
 			highest = end;
@@ -244,10 +269,10 @@ static uint32_t highest_in(enum st_index_kind kind)
 	return highest;
 }
 
-void st_intern_highest(uint32_t *strings, uint32_t *domains)
+void st_intern_highest(uint32_t *strings, uint32_t *domains, uint32_t *objects)
 {
 	uint32_t labels = highest_in(ST_INDEX_STRINGS), families = highest_in(ST_INDEX_FAMILIES);
-	uint32_t own = highest_in(ST_INDEX_DOMAINS);
+	uint32_t own = highest_in(ST_INDEX_DOMAINS), things = highest_in(ST_INDEX_OBJECTS);
 
 	if (families > labels)
 		labels = families;
@@ -255,4 +280,20 @@ void st_intern_highest(uint32_t *strings, uint32_t *domains)
 		*strings = labels;
 	if (own > *domains)
 		*domains = own;
+	if (things > *objects)
+		*objects = things;
+}
+
+int st_intern_number(const void *object)
+{
+	const char *at = object;
+
+	return arena && at >= arena && at < arena + arena_bytes ? (int)((at - arena) / 16) + 1 : 0;
+}
+
+void *st_intern_numbered(int number)
+{
+	size_t offset = (size_t)(number - 1) * 16;
+
+	return arena && number > 0 && offset < arena_used ? arena + offset : NULL;
 }

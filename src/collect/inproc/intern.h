@@ -24,6 +24,7 @@ enum st_index_kind {
 	ST_INDEX_STRINGS = 0,
 	ST_INDEX_DOMAINS = 1,
 	ST_INDEX_FAMILIES = 2,
+	ST_INDEX_OBJECTS = 3, /* object.h */
 	ST_INDEX_KINDS
 };
 
@@ -43,6 +44,7 @@ struct st_text_key {
 	uint32_t length;
 	uint32_t cut;
 	uint64_t hash;
+	const struct st_itt_object *object; /* of ST_INDEX_OBJECTS: what a new one is to be */
 };
 
 /* Open addressing, at most half full. */
@@ -183,7 +185,11 @@ struct st_node *st_intern_family(const struct st_text_key *key);
 /* Whether a handle or domain is one of ours. */
 bool st_intern_owns(const void *object);
 /* Raises the counts to the highest id found in any node. */
-void st_intern_highest(uint32_t *strings, uint32_t *domains);
+void st_intern_highest(uint32_t *strings, uint32_t *domains, uint32_t *objects);
+
+/* Objects by numbers, for programs that hold an int: 0 for what is not in the arena. */
+int st_intern_number(const void *object);
+void *st_intern_numbered(int number);
 
 extern struct st_node st_any_family; /* "*" */
 extern struct st_node st_any_domain; /* "*": domains beyond ST_SHM_DOMAINS_MAX */

@@ -55,7 +55,7 @@ struct itt_domain *st_domain_create(const char *name)
 /* A label that shares a handle leaves its text in the ring, for the begin that is about to come. */
 static void put_shared_text(struct st_node *family, const struct st_text_key *key)
 {
-	struct st_thread *thread = st_thread_enter(false);
+	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
 	uint32_t length = key->length;
 	bool again;
 
@@ -233,6 +233,57 @@ struct st_label st_label_of(struct st_thread *thread, struct itt_string_handle *
 	return label;
 }
 
+static void count_unknown(void)
+{
+	atomic_fetch_add_explicit(&st_header()->labels_unknown, 1, memory_order_relaxed);
+}
+
+/* *shared: many labels have this id. */
+static uint32_t id_of_text(const char *text, size_t length, bool *shared)
+{
+	struct st_text_key key = st_text_key(text, length);
+	struct st_node *node = find_or_make(ST_INDEX_STRINGS, &key);
+
+	*shared = !node;
+	return node ? define_node(node, ST_DEFINE_STRING, 0)
+		    : define_node(st_intern_family(&key), ST_DEFINE_STRING, ST_ID_FAMILY);
+}
+
+uint32_t st_name_of_text(const char *text, size_t length)
+{
+	bool shared;
+	uint32_t id = id_of_text(text, length, &shared);
+
+	if (shared || !id)
+		count_unknown();
+	return id;
+}
+
+uint32_t st_name_of(struct itt_string_handle *handle)
+{
+	bool shared = false;
+	uint32_t id;
+
+	if (!handle)
+		return 0;
+	id = get_id(&handle->extra1);
+	if (ST_LIKELY(id && !(id & ST_ID_FAMILY)))
+		return id;
+	if (st_intern_owns(handle)) {
+		shared = id & ST_ID_FAMILY;
+		id = define_node((struct st_node *)handle, ST_DEFINE_STRING, id & ST_ID_FAMILY);
+	} else if (handle->strA) {
+		id = id_of_text(handle->strA, strlen(handle->strA), &shared);
+		if (id && !shared)
+			set_id(&handle->extra1, id);
+	} else {
+		return 0;
+	}
+	if (shared || !id)
+		count_unknown();
+	return id;
+}
+
 void st_label_retry_name(struct st_thread *thread)
 {
 	const struct st_node *node = thread->name_pending;
@@ -251,7 +302,7 @@ void st_label_thread(const char *name, size_t length)
 
 	if (!name)
 		return;
-	thread = st_thread_enter(false);
+	thread = st_thread_enter(ST_LOSS_NONE);
 	if (!thread)
 		return;
 	key = st_text_key(name, length);

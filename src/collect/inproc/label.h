@@ -31,6 +31,10 @@ struct st_label st_label_of(struct st_thread *thread, struct itt_string_handle *
 uint32_t st_domain_of(const struct itt_domain *domain);
 struct st_label st_label_of_text(struct st_thread *thread, const char *text, uint32_t length);
 
+/* For events, which carry no text: the id of a handle, of its family where it shares one (counted), or 0. */
+uint32_t st_name_of(struct itt_string_handle *handle);
+uint32_t st_name_of_text(const char *text, size_t length);
+
 /* Between enter and leave: defines thread->name_pending, if the ring has room for it now. */
 void st_label_retry_name(struct st_thread *thread);
 /* Names the calling thread. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collect/inproc/label.h"
+#include "collect/inproc/words.h"
 
 int64_t st_ring_room(const struct st_thread *thread)
 {
@@ -18,46 +19,15 @@ int64_t st_ring_room(const struct st_thread *thread)
 	return (int64_t)(tail + thread->ring_bytes - thread->hot.head - kept);
 }
 
-static void put_word(struct st_hot *hot, uint64_t word)
-{
-	hot->data[(hot->head / 8) & hot->mask] = word;
-	hot->head += 8;
-}
-
-static void publish(struct st_hot *hot)
-{
-	/* Pairs with the drainer's acquire load: words before head. */
-	atomic_store_explicit(hot->head_shared, hot->head, memory_order_release);
-}
-
-/* The dt of a record at `time` (0 = now), with an absolute time in front of it when the gap is long. */
-static uint64_t put_time(struct st_hot *hot, uint64_t time)
-{
-	uint64_t dt;
-
-	if (!time)
-		time = st_ticks();
-	if (time < hot->last)
-		time = hot->last;
-	dt = time - hot->last;
-	if (dt > ST_WORD_DT_MAX) {
-		put_word(hot, st_word_ext(ST_EXT_TIME, 2, 0));
-		put_word(hot, time);
-		dt = 0;
-	}
-	hot->last = time;
-	return dt;
-}
-
 static void put_record(struct st_hot *hot, enum st_ring_ext subkind, uint64_t time,
 		       const uint64_t *payload, uint32_t count)
 {
-	uint64_t dt = put_time(hot, time);
+	uint64_t dt = st_words_time(hot, time);
 
-	put_word(hot, st_word_ext(subkind, count + 1, dt));
+	st_words_put(hot, st_word_ext(subkind, count + 1, dt));
 	for (uint32_t i = 0; i < count; i++)
-		put_word(hot, payload[i]);
-	publish(hot);
+		st_words_put(hot, payload[i]);
+	st_words_publish(hot);
 }
 
 bool st_ring_put(struct st_thread *thread, enum st_ring_ext subkind, uint64_t time,
@@ -78,17 +48,28 @@ bool st_ring_put_text(struct st_thread *thread, const char *text, uint32_t lengt
 
 	if (st_ring_room(thread) < 16 + (int64_t)words * 8)
 		return false;
-	dt = put_time(hot, 0);
-	put_word(hot, st_word_ext(ST_EXT_TEXT, words, dt));
-	put_word(hot, length);
+	dt = st_words_time(hot, 0);
+	st_words_put(hot, st_word_ext(ST_EXT_TEXT, words, dt));
+	st_words_put(hot, length);
 	for (uint32_t done = 0; done < length; done += 8) {
 		uint64_t word = 0;
 
 		memcpy(&word, text + done, length - done < 8 ? length - done : 8);
-		put_word(hot, word);
+		st_words_put(hot, word);
 	}
-	publish(hot);
+	st_words_publish(hot);
 	return true;
+}
+
+void st_ring_put_caller(struct st_thread *thread, uint32_t name, uint64_t caller)
+{
+	uint64_t *slot = &thread->caller[name % ST_CALLER_SLOTS];
+
+	if (*slot == caller)
+		return;
+	*slot = caller;
+	/* No time of its own: the begin that follows may be given an earlier one than now. */
+	put_record(&thread->hot, ST_EXT_CALLER, thread->hot.last, &caller, 1);
 }
 
 void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain, uint32_t name,
@@ -100,9 +81,9 @@ void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain,
 	if (flags || domain > ST_WORD_DOMAIN_MAX || name > ST_WORD_NAME_MAX) {
 		put_record(&thread->hot, ST_EXT_BEGIN, time, payload, 2);
 	} else {
-		dt = put_time(&thread->hot, time);
-		put_word(&thread->hot, st_word_slice(ST_WORD_BEGIN, domain, name, dt));
-		publish(&thread->hot);
+		dt = st_words_time(&thread->hot, time);
+		st_words_put(&thread->hot, st_word_slice(ST_WORD_BEGIN, domain, name, dt));
+		st_words_publish(&thread->hot);
 	}
 	thread->hot.run++;
 }
@@ -115,9 +96,9 @@ void st_ring_put_end(struct st_thread *thread, uint64_t time, uint32_t domain)
 	if (domain > ST_WORD_DOMAIN_MAX) {
 		put_record(&thread->hot, ST_EXT_END, time, &payload, 1);
 	} else {
-		dt = put_time(&thread->hot, time);
-		put_word(&thread->hot, st_word_slice(ST_WORD_END, domain, 0, dt));
-		publish(&thread->hot);
+		dt = st_words_time(&thread->hot, time);
+		st_words_put(&thread->hot, st_word_slice(ST_WORD_END, domain, 0, dt));
+		st_words_publish(&thread->hot);
 	}
 	thread->hot.run--;
 }
@@ -178,15 +159,15 @@ void st_open_skip(struct st_thread *thread, bool lost)
 			(struct st_open){.kind = ST_OPEN_SKIPPED, .count = 1};
 }
 
-void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name)
+void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name, uint64_t caller)
 {
 	if (thread->open_count + 2 > ST_OPEN_MAX - ST_OPEN_SPARE) {
 		st_open_skip(thread, false);
 		return;
 	}
 	push_run(thread);
-	thread->open[thread->open_count++] =
-		(struct st_open){.kind = ST_OPEN_PAUSED, .count = domain, .name = name};
+	thread->open[thread->open_count++] = (struct st_open){
+		.kind = ST_OPEN_PAUSED, .count = domain, .name = name, .caller = caller};
 	thread->paused_count++;
 	thread->paused_ticks = st_ticks();
 }
@@ -206,12 +187,13 @@ static void publish_paused(struct st_thread *thread)
 
 		if (open->kind != ST_OPEN_PAUSED)
 			continue;
-		if (st_ring_room(thread) < 16 + 24 + ST_END_BYTES) {
+		if (st_ring_room(thread) < 16 + 16 + 24 + ST_END_BYTES) {
 			thread->lost++;
 			atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
 			*open = (struct st_open){.kind = ST_OPEN_SKIPPED, .count = 1};
 			continue;
 		}
+		st_ring_put_caller(thread, open->name, open->caller);
 		st_ring_put_begin(thread, time, open->count, open->name, ST_BEGIN_CLIPPED);
 		thread->hot.run--;
 		thread->written_below++;
@@ -230,17 +212,17 @@ bool st_thread_identify(struct st_thread *thread)
 		return true;
 	if (st_ring_room(thread) < 32)
 		return false;
-	put_word(hot, st_word_ext(ST_EXT_TIME, 2, 0));
-	put_word(hot, now);
+	st_words_put(hot, st_word_ext(ST_EXT_TIME, 2, 0));
+	st_words_put(hot, now);
 	hot->last = now;
-	put_word(hot, st_word_ext(ST_EXT_THREAD, 2, 0));
-	put_word(hot, payload);
-	publish(hot);
+	st_words_put(hot, st_word_ext(ST_EXT_THREAD, 2, 0));
+	st_words_put(hot, payload);
+	st_words_publish(hot);
 	thread->identified = true;
 	return true;
 }
 
-bool st_thread_catch_up(struct st_thread *thread)
+bool st_thread_tell(struct st_thread *thread)
 {
 	if (!st_thread_identify(thread))
 		return false;
@@ -254,12 +236,37 @@ bool st_thread_catch_up(struct st_thread *thread)
 		publish_paused(thread);
 	if (thread->name_pending)
 		st_label_retry_name(thread);
-	return !stack_exhausted(thread);
+	return true;
+}
+
+bool st_thread_catch_up(struct st_thread *thread)
+{
+	return st_thread_tell(thread) && !stack_exhausted(thread);
+}
+
+bool st_open_timed(struct st_thread *thread)
+{
+	if (thread->open_count + 2 > ST_OPEN_MAX - ST_OPEN_SPARE)
+		return false;
+	push_run(thread);
+	if (top(thread) && top(thread)->kind == ST_OPEN_TIMED)
+		top(thread)->count++;
+	else
+		thread->open[thread->open_count++] =
+			(struct st_open){.kind = ST_OPEN_TIMED, .count = 1};
+	return true;
+}
+
+bool st_open_top_skipped(const struct st_thread *thread)
+{
+	return !thread->hot.run && thread->open_count &&
+	       thread->open[thread->open_count - 1].kind == ST_OPEN_SKIPPED;
 }
 
 enum st_open_end st_open_end(struct st_thread *thread, bool recording)
 {
 	struct st_open *open;
+	uint32_t kind;
 
 	if (!thread->hot.run)
 		pop_run(thread);
@@ -272,9 +279,10 @@ enum st_open_end st_open_end(struct st_thread *thread, bool recording)
 		return ST_END_WRITE;
 	if (!open)
 		return ST_END_UNMATCHED;
-	if (open->kind == ST_OPEN_PAUSED)
+	kind = open->kind;
+	if (kind == ST_OPEN_PAUSED)
 		thread->paused_count--;
-	if (open->kind == ST_OPEN_PAUSED || !--open->count)
+	if (kind == ST_OPEN_PAUSED || !--open->count)
 		thread->open_count--;
-	return ST_END_NOTHING;
+	return kind == ST_OPEN_TIMED ? ST_END_TIMED : ST_END_NOTHING;
 }

@@ -40,7 +40,7 @@ bool st_sandboxed(void)
 /* A program that has ITT in it says hello while it still may, so that this thread can be recorded. */
 static void say_hello_now(void)
 {
-	struct st_thread *thread = st_bound && !st_passive() ? st_thread_enter(false) : NULL;
+	struct st_thread *thread = st_bound && !st_passive() ? st_thread_enter(ST_LOSS_NONE) : NULL;
 
 	if (!thread)
 		return;

@@ -166,9 +166,10 @@ static void become_process(void)
 		return;
 	st_process->parent_token = st_shared.token;
 	if (st_shared.token)
-		st_intern_highest(&st_shared.strings, &st_shared.domains);
+		st_intern_highest(&st_shared.strings, &st_shared.domains, &st_shared.objects);
 	st_process->inherited_strings = st_shared.strings;
 	st_process->inherited_domains = st_shared.domains;
+	st_process->inherited_objects = st_shared.objects;
 	st_process->token = make_token();
 }
 
@@ -185,6 +186,7 @@ static void fill_hello(struct st_shm_hello *hello, uint32_t index, size_t size_b
 	hello->parent_token = st_process->parent_token;
 	hello->inherited_strings = st_process->inherited_strings;
 	hello->inherited_domains = st_process->inherited_domains;
+	hello->inherited_objects = st_process->inherited_objects;
 	hello->segment_bytes = size_bytes;
 	hello->ticks = st_ticks();
 	hello->mono_raw_ns = st_clock_mono_raw_ns();

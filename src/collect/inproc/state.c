@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/choose.h"
 #include "collect/inproc/exec.h"
 #include "collect/inproc/thread.h"
 
@@ -145,6 +146,7 @@ static bool key_is(const char *text, const char *key)
 /* Unknown keys are ignored: an older collector may meet a newer strata. */
 static void parse_config(const char *text)
 {
+	const char *groups = NULL;
 	uint64_t value;
 
 	while (text && *text) {
@@ -162,11 +164,20 @@ static void parse_config(const char *text)
 			st_config.paused = text[7] == '1';
 		} else if (key_is(text, "resume_at=")) {
 			st_config.resume_at_ns = parse_number(text + 10);
+		} else if (key_is(text, "task_lines=")) {
+			st_config.task_lines = text[11] == '1';
+		} else if (key_is(text, "offer_itt=")) {
+			st_config.offer_itt = text[10] == '1';
+		} else if (key_is(text, "groups=")) {
+			groups = text + 7;
+		} else if (key_is(text, "domains=")) {
+			st_choose_domains(text + 8);
 		}
 		text = strchr(text, ';');
 		if (text)
 			text++;
 	}
+	st_choose_groups(groups, getenv("INTEL_ITTNOTIFY_GROUPS"));
 }
 
 static int hex_digit(char c)

@@ -30,6 +30,8 @@ struct st_config {
 	bool active; /* a strata process is to be told; false: creators work, nothing is recorded */
 	bool paused;
 	bool key_valid;
+	bool task_lines; /* every begin gets the Python line that made it */
+	bool offer_itt;	 /* Python programs get a module "itt" when they have none */
 	enum st_clock clock;
 	uint32_t ring_bytes;
 	uint32_t slots;
@@ -47,8 +49,8 @@ extern bool st_bound; /* bind.c: a static part of ITT has come in */
  * thread (a fork copies page by page), so st_intern_highest() corrects the counts. */
 struct st_shared {
 	uint64_t token; /* process_token of the last hello, of this process or of the ancestor */
-	uint32_t strings, domains;    /* highest ids that were published */
-	_Atomic uint32_t self_paused; /* enum st_self_paused */
+	uint32_t strings, domains, objects; /* highest ids that were published */
+	_Atomic uint32_t self_paused;	    /* enum st_self_paused */
 	_Atomic uint32_t detached;
 	_Atomic uint32_t passive; /* sandbox.c: no system call of ours any more */
 };
@@ -81,7 +83,7 @@ struct st_process {
 	_Atomic uint64_t resume_ticks; /* of the latest __itt_resume */
 	uint64_t token;
 	uint64_t parent_token;
-	uint32_t inherited_strings, inherited_domains;
+	uint32_t inherited_strings, inherited_domains, inherited_objects;
 	bool arena_checked; /* intern.c */
 	struct st_segment segment[ST_SHM_SEGMENTS_MAX];
 };
@@ -108,6 +110,7 @@ enum {
 	ST_SLACK_BYTES = 256, /* kept free for thread end, pause and loss records */
 	ST_OPEN_MAX = 256,
 	ST_OPEN_SPARE = 4,
+	ST_SCRATCH_BYTES = 4096,
 };
 
 /* The stack of open slices below hot.run, run-length coded. */
@@ -115,18 +118,21 @@ enum st_open_kind {
 	ST_OPEN_WRITTEN = 0, /* count slices whose begins are in the ring */
 	ST_OPEN_SKIPPED = 1, /* count slices that were dropped; their ends are, too */
 	ST_OPEN_PAUSED = 2,  /* one slice begun while paused: published if it outlives the pause */
+	ST_OPEN_TIMED = 3,   /* count tasks with times of their own, which are events */
 };
 struct st_open {
 	uint32_t kind;
 	uint32_t count; /* of ST_OPEN_PAUSED: the domain */
 	uint32_t name;
 	uint32_t reserved;
+	uint64_t caller;
 };
 
 struct st_node;
 
 struct st_thread {
 	alignas(64) struct st_hot hot;
+	uint64_t caller[ST_CALLER_SLOTS]; /* the ring's table, see ST_EXT_CALLER */
 	struct st_shm_slot *slot;
 	struct st_shm_ring *ring;
 	uint64_t ring_bytes;
@@ -143,6 +149,7 @@ struct st_thread {
 	uint32_t open_count;
 	uint32_t paused_count;
 	struct st_open open[ST_OPEN_MAX];
+	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };
 enum { ST_THREAD_STRIDE = (sizeof(struct st_thread) + 255) & ~255u };
 
@@ -180,8 +187,16 @@ static inline bool st_passive(void)
 /* segment.c: maps segment `index`, hands it to strata. Lock held. */
 bool st_segment_create(uint32_t index);
 
+/* A piece of the text of a definition or of the data of an event. */
+struct st_part {
+	const void *at;
+	uint32_t size_bytes;
+};
+
 /* define.c; lock held. False: the ring is full (counted), or there is none. */
 bool st_define(enum st_ring_definition kind, uint32_t id, const char *text, uint32_t length);
+bool st_define_parts(enum st_ring_definition kind, uint32_t id, const struct st_part *parts,
+		     uint32_t part_count);
 
 static inline struct st_shm_header *st_header(void)
 {

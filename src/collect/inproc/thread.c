@@ -164,7 +164,7 @@ static struct st_thread *claim(void)
 	return thread;
 }
 
-struct st_thread *st_thread_enter(bool losing)
+struct st_thread *st_thread_enter(enum st_loss losing)
 {
 	struct st_hot *saved;
 	struct st_thread *thread;
@@ -187,7 +187,10 @@ struct st_thread *st_thread_enter(bool losing)
 			return thread;
 		/* A handler that interrupted the fast path of its own thread. */
 		if (losing)
-			atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(losing == ST_LOSS_SLICE
+							  ? &thread->ring->dropped
+							  : &thread->ring->events_dropped,
+						  1, memory_order_relaxed);
 		st_busy_leave(saved);
 		return NULL;
 	}

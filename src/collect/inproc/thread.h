@@ -14,9 +14,11 @@
 
 #pragma GCC visibility push(hidden)
 
+enum st_loss { ST_LOSS_NONE = 0, ST_LOSS_SLICE = 1, ST_LOSS_EVENT = 2 };
+
 /* Marks the thread busy and gives its state, claiming a slot (and saying hello) if it has none yet.
- * NULL: nothing can be recorded now; `losing` says that a slice is lost by that and must be counted. */
-struct st_thread *st_thread_enter(bool losing);
+ * NULL: nothing can be recorded now; `losing` says what is lost by that and must be counted. */
+struct st_thread *st_thread_enter(enum st_loss losing);
 void st_thread_leave(struct st_thread *thread);
 
 /* Busy marks for work that needs no slot. False: this is a handler that interrupted such work. */
@@ -31,6 +33,8 @@ bool st_ring_put_text(struct st_thread *thread, const char *text, uint32_t lengt
 /* A begin or end as one word where it fits, else extended. The caller has made sure of the room. */
 void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain, uint32_t name,
 		       uint64_t flags);
+/* Says who calls the next begin, when the ring's table says otherwise; needs 32 bytes of room at most. */
+void st_ring_put_caller(struct st_thread *thread, uint32_t name, uint64_t caller);
 void st_ring_put_end(struct st_thread *thread, uint64_t time, uint32_t domain);
 /* Bytes free for anything but ends of open slices and the slack. */
 int64_t st_ring_room(const struct st_thread *thread);
@@ -41,16 +45,23 @@ void st_thread_set_limit(struct st_thread *thread);
 bool st_thread_identify(struct st_thread *thread);
 /* Puts in what has to stand before the next record: identity, losses, slices begun while paused.
  * False: no room, nothing may be written. */
+bool st_thread_tell(struct st_thread *thread);
+/* The same before a begin, for which the stack of open slices must have room, too. */
 bool st_thread_catch_up(struct st_thread *thread);
 
 /* The stack of open slices. */
 void st_open_skip(struct st_thread *thread, bool lost);
-void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name);
+void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name, uint64_t caller);
+/* A task with times of its own (ST_EVENT_TIMED_BEGIN): its end is an event, too. False: no place. */
+bool st_open_timed(struct st_thread *thread);
+/* Whether the current task of the thread is one that was not recorded. */
+bool st_open_top_skipped(const struct st_thread *thread);
 /* Whether the innermost open slice is a written one (then hot.run > 0); pops others. */
 enum st_open_end {
 	ST_END_WRITE,
 	ST_END_NOTHING,
-	ST_END_UNMATCHED
+	ST_END_UNMATCHED,
+	ST_END_TIMED
 } st_open_end(struct st_thread *thread, bool recording);
 
 /* Outside enter / leave: */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How words get into a ring, for the slow paths that write whole records. The caller has made sure of
+ * the room; nothing is seen by the drainer before st_words_publish.
+ */
+#ifndef ST_COLLECT_INPROC_WORDS_H
+#define ST_COLLECT_INPROC_WORDS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "collect/inproc/state.h"
+
+static inline void st_words_put(struct st_hot *hot, uint64_t word)
+{
+	hot->data[(hot->head / 8) & hot->mask] = word;
+	hot->head += 8;
+}
+
+static inline void st_words_publish(struct st_hot *hot)
+{
+	/* Pairs with the drainer's acquire load: words before head. */
+	atomic_store_explicit(hot->head_shared, hot->head, memory_order_release);
+}
+
+/* The dt of a record at `time` (0 = now), with an absolute time in front of it when the gap is long. */
+static inline uint64_t st_words_time(struct st_hot *hot, uint64_t time)
+{
+	uint64_t dt;
+
+	if (!time)
+		time = st_ticks();
+	if (time < hot->last)
+		time = hot->last;
+	dt = time - hot->last;
+	if (dt > ST_WORD_DT_MAX) {
+		st_words_put(hot, st_word_ext(ST_EXT_TIME, 2, 0));
+		st_words_put(hot, time);
+		dt = 0;
+	}
+	hot->last = time;
+	return dt;
+}
+
+/* One word after another out of pieces of bytes, the last one filled up with zeros. */
+struct st_part_reader {
+	const struct st_part *part, *end;
+	uint32_t done; /* bytes of *part */
+};
+
+static inline uint64_t st_part_word(struct st_part_reader *reader)
+{
+	uint64_t word = 0;
+
+	for (uint32_t filled = 0; filled < 8 && reader->part < reader->end;) {
+		uint32_t left = reader->part->size_bytes - reader->done;
+		uint32_t take = left < 8 - filled ? left : 8 - filled;
+
+		if (take)
+			memcpy((char *)&word + filled,
+			       (const char *)reader->part->at + reader->done, take);
+		filled += take;
+		reader->done += take;
+		if (reader->done == reader->part->size_bytes) {
+			reader->part++;
+			reader->done = 0;
+		}
+	}
+	return word;
+}
+
+#endif
