@@ -5,6 +5,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -186,8 +188,13 @@ static void append_string(struct st_buf *out, const uint8_t *p, size_t size_byte
 
 void st_json_key(struct st_json *json, const char *key)
 {
+	st_json_key_bytes(json, key, strlen(key));
+}
+
+void st_json_key_bytes(struct st_json *json, const void *bytes, size_t size_bytes)
+{
 	before_value(json);
-	append_string(json->out, (const uint8_t *)key, strlen(key));
+	append_string(json->out, bytes, size_bytes);
 	st_buf_append_u8(json->out, ':');
 	json->after_key = true;
 }
@@ -217,11 +224,19 @@ void st_json_i64(struct st_json *json, int64_t value)
 
 void st_json_double(struct st_json *json, double value)
 {
+	char text[40];
+
 	before_value(json);
-	if (isfinite(value))
-		st_buf_printf(json->out, "%.15g", value);
-	else
+	if (!isfinite(value)) {
 		st_buf_append(json->out, "null", 4);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	st_buf_append_text(json->out, text);
 }
 
 void st_json_bool(struct st_json *json, bool value)

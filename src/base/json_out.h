@@ -28,11 +28,12 @@ void st_json_object_end(struct st_json *json);
 void st_json_array_begin(struct st_json *json);
 void st_json_array_end(struct st_json *json);
 void st_json_key(struct st_json *json, const char *key);
+void st_json_key_bytes(struct st_json *json, const void *bytes, size_t size_bytes);
 void st_json_text(struct st_json *json, const char *text);
 void st_json_bytes(struct st_json *json, const void *bytes, size_t size_bytes);
 void st_json_u64(struct st_json *json, uint64_t value);
 void st_json_i64(struct st_json *json, int64_t value);
-void st_json_double(struct st_json *json, double value);
+void st_json_double(struct st_json *json, double value); /* reads back as the very same */
 void st_json_bool(struct st_json *json, bool value);
 void st_json_null(struct st_json *json);
 

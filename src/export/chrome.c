@@ -2,7 +2,8 @@
 //
 // Trace Event Format, as Perfetto, chrome://tracing and HolisticTraceAnalysis read it: one complete
 // event ("X") per task, names of processes and threads as metadata, strict JSON, written as a stream.
-// Times are microseconds with three decimals, so that no nanosecond is lost.
+// Times are microseconds with three decimals, so that no nanosecond is lost. Everything that is no task is
+// chrome_events.c's.
 //
 // Readers tell threads apart by pid and tid alone. A pid that goes on after an exec, and a tid that
 // the kernel gave out a second time, get a number above the largest possible one instead; the real one
@@ -13,24 +14,9 @@
 #include <string.h>
 
 #include "analyze/words.h"
-#include "base/buf.h"
-#include "base/json_out.h"
-#include "store/result.h"
+#include "export/chrome_parts.h"
 
-enum { SPILL_BYTES = 256 << 10, ID_FIRST_FREE = 1 << 22 /* PID_MAX_LIMIT of the kernel */ };
-
-struct chrome {
-	const struct st_result *result;
-	const struct st_process *processes;
-	const struct st_track *tracks;
-	const struct st_label *labels;
-	uint32_t process_count, track_count, label_count;
-	uint32_t *pids, *tids; /* as written, by process and by track */
-	struct st_buf out;
-	struct st_buf heads; /* the beginning of an event, once per label: name, category, domain */
-	size_t *head_ends;
-	struct st_sink *sink;
-};
+enum { ID_FIRST_FREE = 1 << 22 /* PID_MAX_LIMIT of the kernel */ };
 
 struct id {
 	uint32_t value, index;
@@ -63,7 +49,7 @@ static bool make_unique(uint32_t *values, uint32_t count)
 	return true;
 }
 
-static bool choose_ids(struct chrome *chrome)
+static bool choose_ids(struct st_chrome *chrome)
 {
 	chrome->pids = calloc((size_t)chrome->process_count + 1, sizeof(*chrome->pids));
 	chrome->tids = calloc((size_t)chrome->track_count + 1, sizeof(*chrome->tids));
@@ -86,7 +72,7 @@ static const char *category_of(struct st_text domain, struct st_text name)
 	return torch && memmem(name.bytes, name.size_bytes, "::", 2) ? "cpu_op" : "user_annotation";
 }
 
-static bool make_heads(struct chrome *chrome)
+static bool make_heads(struct st_chrome *chrome)
 {
 	chrome->head_ends = calloc((size_t)chrome->label_count + 1, sizeof(*chrome->head_ends));
 	if (!chrome->head_ends)
@@ -108,12 +94,18 @@ static bool make_heads(struct chrome *chrome)
 		st_json_object_begin(&json);
 		st_json_key(&json, "domain");
 		st_json_bytes(&json, domain.bytes, domain.size_bytes);
+		if (!st_utf8_is_valid(name.bytes, name.size_bytes)) {
+			chrome->scratch.size_bytes = 0;
+			st_text_escape(&chrome->scratch, name);
+			st_json_key(&json, st_arg_words[ST_ARG_NAME_BYTES]);
+			st_json_bytes(&json, chrome->scratch.data, chrome->scratch.size_bytes);
+		}
 		chrome->head_ends[i] = chrome->heads.size_bytes;
 	}
 	return !chrome->heads.failed;
 }
 
-static size_t format_u64(char *to, uint64_t value)
+size_t st_chrome_format_u64(char *to, uint64_t value)
 {
 	char digits[20];
 	size_t count = 0;
@@ -127,15 +119,14 @@ static size_t format_u64(char *to, uint64_t value)
 	return count;
 }
 
-/* Nanoseconds as microseconds with three decimals. */
-static size_t format_us(char *to, int64_t ns)
+size_t st_chrome_format_us(char *to, int64_t ns)
 {
 	uint64_t value = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 	size_t count = 0;
 
 	if (ns < 0)
 		to[count++] = '-';
-	count += format_u64(to + count, value / 1000);
+	count += st_chrome_format_u64(to + count, value / 1000);
 	to[count++] = '.';
 	to[count++] = (char)('0' + value / 100 % 10);
 	to[count++] = (char)('0' + value / 10 % 10);
@@ -152,7 +143,7 @@ static size_t put(char *to, const char *text)
 }
 
 /* printf for every event would be most of an export's time. */
-static void add_event(struct chrome *chrome, const struct st_slices *slices, uint32_t row)
+static void add_event(struct st_chrome *chrome, const struct st_slices *slices, uint32_t row)
 {
 	uint32_t label = slices->label[row], track = slices->track[row];
 	uint32_t process = chrome->tracks[track].process;
@@ -163,10 +154,10 @@ static void add_event(struct chrome *chrome, const struct st_slices *slices, uin
 	st_buf_append(&chrome->out, ",\n", 2);
 	st_buf_append(&chrome->out, chrome->heads.data + head, chrome->head_ends[label] - head);
 	n += put(line + n, ",\"row\":");
-	n += format_u64(line + n, row);
+	n += st_chrome_format_u64(line + n, row);
 	if (slices->parent[row] != ST_NO_ROW) {
 		n += put(line + n, ",\"parent\":");
-		n += format_u64(line + n, slices->parent[row]);
+		n += st_chrome_format_u64(line + n, slices->parent[row]);
 	}
 	if (slices->flags[row]) {
 		n += put(line + n, ",\"flags\":\"");
@@ -175,26 +166,32 @@ static void add_event(struct chrome *chrome, const struct st_slices *slices, uin
 	}
 	if (slices->flags[row] & ST_SLICE_CLIPPED) {
 		n += put(line + n, ",\"recorded_ns\":");
-		n += format_u64(line + n, st_result_wall_ns(chrome->result, row));
+		n += st_chrome_format_u64(line + n, st_result_wall_ns(chrome->result, row));
 	}
 	if (chrome->pids[process] != chrome->processes[process].pid) {
 		n += put(line + n, ",\"pid\":");
-		n += format_u64(line + n, chrome->processes[process].pid);
+		n += st_chrome_format_u64(line + n, chrome->processes[process].pid);
 	}
 	if (chrome->tids[track] != chrome->tracks[track].tid) {
 		n += put(line + n, ",\"tid\":");
-		n += format_u64(line + n, chrome->tracks[track].tid);
+		n += st_chrome_format_u64(line + n, chrome->tracks[track].tid);
+	}
+	if (chrome->has_more_args) {
+		st_buf_append(&chrome->out, line, n);
+		st_chrome_slice_args(chrome, row);
+		n = 0;
 	}
 	n += put(line + n, "},\"pid\":");
-	n += format_u64(line + n, chrome->pids[process]);
+	n += st_chrome_format_u64(line + n, chrome->pids[process]);
 	n += put(line + n, ",\"tid\":");
-	n += format_u64(line + n, chrome->tids[track]);
+	n += st_chrome_format_u64(line + n, chrome->tids[track]);
 	n += put(line + n, ",\"ts\":");
-	n += format_us(line + n, slices->begin_ns[row]);
+	n += st_chrome_format_us(line + n, slices->begin_ns[row]);
 	n += put(line + n, ",\"dur\":");
-	n += format_us(line + n, slices->end_ns[row] - slices->begin_ns[row]);
+	n += st_chrome_format_us(line + n, slices->end_ns[row] - slices->begin_ns[row]);
 	n += put(line + n, "}");
 	st_buf_append(&chrome->out, line, n);
+	st_chrome_slice_flows(chrome, row);
 }
 
 struct metadata {
@@ -203,7 +200,7 @@ struct metadata {
 	struct st_text name;
 };
 
-static void add_metadata(struct chrome *chrome, const struct metadata *metadata, bool first)
+static void add_metadata(struct st_chrome *chrome, const struct metadata *metadata, bool first)
 {
 	struct st_json json;
 
@@ -233,7 +230,7 @@ static struct st_text name_or(struct st_text name, const char *otherwise)
 	return name.size_bytes ? name : (struct st_text){otherwise, strlen(otherwise)};
 }
 
-static void add_all_metadata(struct chrome *chrome)
+static void add_all_metadata(struct st_chrome *chrome)
 {
 	for (uint32_t i = 0; i < chrome->process_count; i++) {
 		const struct st_process *process = &chrome->processes[i];
@@ -255,20 +252,21 @@ static void add_all_metadata(struct chrome *chrome)
 	}
 }
 
-static enum st_status spill(struct chrome *chrome, size_t above, struct st_error *err)
+enum st_status st_chrome_spill(struct st_chrome *chrome, size_t above, struct st_error *err)
 {
 	enum st_status status = ST_OK;
 
-	if (chrome->out.failed)
+	if (chrome->out.failed || chrome->scratch.failed)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	if (chrome->out.size_bytes > above) {
 		status = st_sink_write(chrome->sink, chrome->out.data, chrome->out.size_bytes, err);
 		st_buf_clear(&chrome->out);
+		st_sink_progress(chrome->sink, chrome->done, chrome->total);
 	}
 	return status;
 }
 
-static enum st_status write_trace(struct chrome *chrome, struct st_error *err)
+static enum st_status write_trace(struct st_chrome *chrome, struct st_error *err)
 {
 	const struct st_slices *slices = st_result_slices(chrome->result);
 	const struct st_result_info *info = st_result_info(chrome->result);
@@ -291,21 +289,45 @@ static enum st_status write_trace(struct chrome *chrome, struct st_error *err)
 	st_json_text(&json, info->started_at);
 	st_json_key(&json, "slices_dropped");
 	st_json_u64(&json, st_result_quality(chrome->result)->loss.slices_dropped);
+	if (chrome->counters.count)
+		st_chrome_list_counters(chrome, &json);
 	st_json_object_end(&json);
 	st_buf_append_text(&chrome->out, ",\n\"traceEvents\": [");
 	add_all_metadata(chrome);
-	for (uint32_t row = 0; row < slices->count && !status; row++) {
+	for (uint32_t row = 0; row < slices->count && !status; row++, chrome->done++) {
+		if (!row || slices->track[row] != slices->track[row - 1])
+			st_thing_args_track(&chrome->args, slices->track[row]);
 		add_event(chrome, slices, row);
-		status = spill(chrome, SPILL_BYTES, err);
+		status = st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);
 	}
+	if (!status)
+		status = st_chrome_write_events(chrome, err);
 	st_buf_append_text(&chrome->out, "\n]}\n");
-	return status ? status : spill(chrome, 0, err);
+	return status ? status : st_chrome_spill(chrome, 0, err);
+}
+
+static enum st_status prepare(struct st_chrome *chrome, struct st_error *err)
+{
+	enum st_status status = st_ties_make(&chrome->ties, chrome->result, err);
+
+	if (status)
+		return status;
+	if (!choose_ids(chrome) || !make_heads(chrome) ||
+	    !st_thing_args_init(&chrome->args, chrome->result, &chrome->ties) ||
+	    !st_places_init(&chrome->places, chrome->result, &chrome->ties))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	chrome->args.write = st_chrome_arg;
+	chrome->args.to = chrome;
+	chrome->has_more_args = chrome->args.events->count || chrome->args.slice_callers;
+	chrome->total = (uint64_t)chrome->args.slices->count + chrome->args.events->count +
+			chrome->args.span_count;
+	return st_chrome_make_counters(chrome, err);
 }
 
 enum st_status st_export_chrome(const struct st_result *result, struct st_sink *sink,
 				struct st_error *err)
 {
-	struct chrome chrome = {.result = result, .sink = sink};
+	struct st_chrome chrome = {.result = result, .sink = sink};
 	enum st_status status;
 
 	chrome.processes = st_result_processes(result, &chrome.process_count);
@@ -313,12 +335,18 @@ enum st_status st_export_chrome(const struct st_result *result, struct st_sink *
 	chrome.labels = st_result_labels(result, &chrome.label_count);
 	st_buf_init(&chrome.out, SIZE_MAX / 4);
 	st_buf_init(&chrome.heads, SIZE_MAX / 4);
-	if (!choose_ids(&chrome) || !make_heads(&chrome))
-		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	else
+	st_buf_init(&chrome.scratch, SIZE_MAX / 4);
+	status = prepare(&chrome, err);
+	if (!status)
 		status = write_trace(&chrome, err);
+	if (chrome.has_counters)
+		st_counters_fini(&chrome.counters);
+	st_places_fini(&chrome.places);
+	st_thing_args_fini(&chrome.args);
+	st_ties_fini(&chrome.ties);
 	st_buf_fini(&chrome.out);
 	st_buf_fini(&chrome.heads);
+	st_buf_fini(&chrome.scratch);
 	free(chrome.head_ends);
 	free(chrome.pids);
 	free(chrome.tids);
