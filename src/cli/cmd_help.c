@@ -100,6 +100,11 @@ static void print_names(unsigned int command)
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 	}
+	if (command == ST_IN_COMMAND) {
+		printf("\nVerbs:\n");
+		for (const struct st_verb *verb = st_verbs; verb->name; verb++)
+			printf("  %-12s %s\n", verb->name, verb->help);
+	}
 	if (command == ST_IN_EXPORT) {
 		printf("\nFormats:\n");
 		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)

@@ -28,6 +28,11 @@ const struct st_command st_commands[] = {
 	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
 	 st_cmd_query},
+	{"command", ST_IN_COMMAND, "command VERB [RESULT] [-r RESULT]",
+	 "Pause, resume, mark, ask or end a running collection.",
+	 "Speaks to the strata that writes RESULT; without one, the newest in the working folder. The program "
+	 "itself is never ended. mark takes the text of the instant: strata command mark 'epoch 3' -r RESULT.",
+	 st_cmd_command},
 	{"doctor", ST_IN_DOCTOR, "doctor [-format text|json]",
 	 "Say what can be measured on this machine.",
 	 "One line for each thing that matters, and for each thing missing the one change that unlocks it. "
@@ -40,8 +45,7 @@ const struct st_command st_commands[] = {
 /* clang-format on */
 
 static const char *const later_commands[] = {
-	"archive", "bottleneck", "collect-with", "command",
-	"compare", "finalize",	 "import",	 "serve",
+	"archive", "bottleneck", "collect-with", "compare", "finalize", "import", "serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

@@ -41,9 +41,17 @@ int st_cmd_collect(const struct st_args *args);
 int st_cmd_report(const struct st_args *args);
 int st_cmd_export(const struct st_args *args);
 int st_cmd_query(const struct st_args *args);
+int st_cmd_command(const struct st_args *args);
 int st_cmd_doctor(const struct st_args *args);
 int st_cmd_help(const struct st_args *args);
 int st_cmd_version(const struct st_args *args);
+
+/* What a running collection can be asked to do. */
+struct st_verb {
+	const char *name;
+	const char *help;
+};
+extern const struct st_verb st_verbs[]; /* ends with a NULL name */
 
 /* Help for one command on standard output; 0 for the overview. */
 int st_help_print(unsigned int command);

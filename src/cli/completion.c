@@ -29,7 +29,8 @@ static const char walk_text[] =
 	"\t\t\tcontinue\n"
 	"\t\tfi\n"
 	"\t\tif [ -n \"$st_pending\" ]; then\n"
-	"\t\t\tcase $st_pending in collect | c | report | R | export) st_typed=$word ;; esac\n"
+	"\t\t\tcase $st_pending in collect | c | report | R | export | command) st_typed=$word ;; "
+	"esac\n"
 	"\t\t\tst_pending=\n"
 	"\t\t\tcontinue\n"
 	"\t\tfi\n"
@@ -47,9 +48,10 @@ static const char walk_text[] =
 	"\t\t\tcollect | c) st_command=collect ;;\n"
 	"\t\t\treport | R) st_command=report ;;\n"
 	"\t\t\texport) st_command='export' ;;\n"
+	"\t\t\tcommand) st_command='command' ;;\n"
 	"\t\t\tesac\n"
 	"\t\t\tcase $name in\n"
-	"\t\t\tcollect=* | c=* | report=* | R=* | export=*) st_typed=${name#*=} ;;\n"
+	"\t\t\tcollect=* | c=* | report=* | R=* | export=* | command=*) st_typed=${name#*=} ;;\n"
 	"\t\t\t*=*) ;;\n"
 	"\t\t\t*)\n"
 	"\t\t\t\t_strata_values \"$st_command\" \"$name\"\n"
@@ -169,7 +171,7 @@ static const char expect_text[] =
 	"\t\tif [ -z \"$REPLY\" ]; then REPLY=@any; fi\n"
 	"\telse\n"
 	"\t\tREPLY=@any\n"
-	"\t\tcase $st_command in report | export) REPLY=@result ;; esac\n"
+	"\t\tcase $st_command in report | export | command) REPLY=@result ;; esac\n"
 	"\tfi\n"
 	"}\n"
 	"\n";
@@ -295,6 +297,12 @@ static void print_formats(void)
 		printf("%s%s", exporter == st_exporters ? "" : " ", exporter->name);
 }
 
+static void print_verbs(void)
+{
+	for (const struct st_verb *verb = st_verbs; verb->name; verb++)
+		printf("%s%s", verb == st_verbs ? "" : " ", verb->name);
+}
+
 /* "task-lines=true task-lines=false" where the values are known, else "ring-size=". */
 static void print_knobs(void)
 {
@@ -324,6 +332,8 @@ static void print_value(enum st_option_id id, const struct st_option *option)
 		print_reports();
 	else if (id == ST_OPT_EXPORT)
 		print_formats();
+	else if (id == ST_OPT_COMMAND)
+		print_verbs();
 	else if (id == ST_OPT_GROUP_BY)
 		print_groupings("");
 	else if (id == ST_OPT_FILTER)
@@ -352,7 +362,7 @@ static void print_values(void)
 {
 	printf("# Sets REPLY to what may be the value of an option of a command; nothing for a "
 	       "flag.\n"
-	       "_strata_values() {\n\tcase $1/$2 in\n\tdoctor/format) REPLY='");
+	       "_strata_values() {\n\tcase $1/$2 in\n\tdoctor/format | command/format) REPLY='");
 	print_choices(st_option_at(ST_OPT_FORMAT)->argument, "csv");
 	printf("' ;;\n");
 	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {

@@ -74,6 +74,11 @@ static void print_names(unsigned int command)
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			print_entry(st_metric_info(i)->key, st_metric_info(i)->title);
 	}
+	if (command == ST_IN_COMMAND) {
+		printf(".PP\nVerbs:\n");
+		for (const struct st_verb *verb = st_verbs; verb->name; verb++)
+			print_entry(verb->name, verb->help);
+	}
 	if (command == ST_IN_EXPORT) {
 		printf(".PP\nFormats:\n");
 		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)

@@ -10,6 +10,7 @@
 #define EXPORT ST_IN_EXPORT
 #define QUERY ST_IN_QUERY
 #define DOCTOR ST_IN_DOCTOR
+#define COMMAND ST_IN_COMMAND
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -21,16 +22,19 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Write a result in the format of another tool."},
 	[ST_OPT_QUERY] = {"query", 0, "SQL", QUERY, ST_OPT_IS_COMMAND, NULL,
 		"Ask a result in SQL."},
+	[ST_OPT_COMMAND] = {"command", 0, "VERB", COMMAND, ST_OPT_IS_COMMAND, NULL,
+		"Pause, resume, mark, ask or end a running collection."},
 	[ST_OPT_HELP] = {"help", 'h', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
 		"Explain a command: strata help COMMAND."},
 	[ST_OPT_VERSION] = {"version", 'V', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
 		"Print the version."},
 
-	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR", COLLECT | REPORT | EXPORT | QUERY, 0,
+	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
+		COLLECT | REPORT | EXPORT | QUERY | COMMAND, 0,
 		"r@@@ta for collect; else the newest result of the working folder",
 		"The result folder. For collect: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
-	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
+	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT | QUERY | COMMAND, 0, NULL,
 		"Only warnings, errors and what was asked for (the summary too)."},
 	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
@@ -45,7 +49,8 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_DURATION] = {"duration", 'd', "SECONDS", COLLECT, 0, "unlimited",
 		"Stop collecting after this time; the program goes on."},
 	[ST_OPT_START_PAUSED] = {"start-paused", 0, NULL, COLLECT, 0, NULL,
-		"Record nothing until the program resumes (__itt_resume) or -resume-after has passed."},
+		"Record nothing until the program (__itt_resume) or strata -command resume resumes, or -resume-after "
+		"has passed."},
 	[ST_OPT_RESUME_AFTER] = {"resume-after", 0, "SECONDS", COLLECT, 0, NULL,
 		"Start paused and begin to record after this time."},
 	[ST_OPT_DATA_LIMIT] = {"data-limit", 0, "MB", COLLECT, 0, "0, no limit",
@@ -62,8 +67,8 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
 		"Accepted. The exit status is always the program's."},
 
-	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR, 0, "text",
-		"Form of the output; doctor has no csv."},
+	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND, 0, "text",
+		"Form of the output; doctor and command status have no csv."},
 	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT, 0, "depends on the report",
 		"Levels of the rows, outermost first; '?' lists them."},
 	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,

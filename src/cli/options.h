@@ -21,7 +21,8 @@ enum st_command_bit {
 	ST_IN_VERSION = 16,
 	ST_IN_QUERY = 32,
 	ST_IN_DOCTOR = 64,
-	ST_IN_ALL = 127,
+	ST_IN_COMMAND = 128,
+	ST_IN_ALL = 255,
 };
 
 enum st_option_id {
@@ -30,6 +31,7 @@ enum st_option_id {
 	ST_OPT_REPORT,
 	ST_OPT_EXPORT,
 	ST_OPT_QUERY,
+	ST_OPT_COMMAND,
 	ST_OPT_HELP,
 	ST_OPT_VERSION,
 	/* Of several commands. */

@@ -105,6 +105,12 @@ _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_sh
 /* Changed by hand with any change of this file or of ring_record.h. */
 #define ST_SHM_LAYOUT_HASH 0x53540002u
 
+/* While the family is paused this file stands beside the socket of STRATA_SOCK (its last byte replaced):
+ * a process that makes its first segment then starts with ST_CONTROL_PAUSED_FAMILY. */
+#define ST_PAUSE_FILE "p"
+
+enum { ST_HELLO_PAUSED_AT_START = 1 }; /* paused by start-paused, not by the program's own call */
+
 /* One SEQPACKET message per segment, with exactly one descriptor. */
 struct st_shm_hello {
 	uint64_t magic;
@@ -119,7 +125,7 @@ struct st_shm_hello {
 	uint32_t inherited_strings; /* string ids 1 … n mean what they mean in that ancestor */
 	uint32_t inherited_domains;
 	uint32_t inherited_objects;
-	uint32_t reserved;
+	uint32_t flags; /* ST_HELLO_* */
 	uint64_t ticks; /* a clock pair taken at the hello */
 	uint64_t mono_raw_ns;
 	uint64_t segment_bytes;

@@ -4,18 +4,27 @@
 // is said and passed over.
 #include "store/result_info.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "base/buf.h"
 #include "store/model.h"
+#include "store/peek.h"
 #include "store/source.h"
 
-enum { JSON_MAX_BYTES = 16 << 20, JSON_MAX_DEPTH = 32, STAT_MAX_BYTES = 4096 };
+enum {
+	JSON_MAX_BYTES = 16 << 20,
+	JSON_MAX_DEPTH = 32,
+	STAT_MAX_BYTES = 4096,
+	PIECE_BYTES = 16 << 10
+};
 
 static const char schema_prefix[] = "strata.result/";
 enum { SCHEMA_NUMBER = 1 };
@@ -262,4 +271,75 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 		info->state = "torn";
 	json_object_put(root);
 	return status;
+}
+
+/* The object in an open file, or NULL. */
+static json_object *read_object(int fd)
+{
+	json_object *root = NULL;
+	json_tokener *tokener;
+	struct st_buf text;
+	ssize_t n = 1;
+
+	st_buf_init(&text, JSON_MAX_BYTES);
+	while (n > 0 && st_buf_reserve(&text, PIECE_BYTES)) {
+		n = read(fd, text.data + text.size_bytes, PIECE_BYTES);
+		if (n > 0)
+			text.size_bytes += (size_t)n;
+	}
+	tokener = n == 0 && text.size_bytes ? json_tokener_new_ex(JSON_MAX_DEPTH) : NULL;
+	if (tokener) {
+		root = json_tokener_parse_ex(tokener, (const char *)text.data,
+					     (int)text.size_bytes);
+		json_tokener_free(tokener);
+	}
+	st_buf_fini(&text);
+	if (root && !json_object_is_type(root, json_type_object)) {
+		json_object_put(root);
+		root = NULL;
+	}
+	return root;
+}
+
+static void peek_object(struct st_peek *out, json_object *root)
+{
+	json_object *value;
+
+	if (json_object_object_get_ex(root, "result_id", &value))
+		snprintf(out->id_hex, sizeof(out->id_hex), "%s", json_object_get_string(value));
+	out->strata_pid = get_number(root, "strata_pid");
+	if (json_object_object_get_ex(root, "state", &value) &&
+	    strcmp(json_object_get_string(value), "finished") == 0)
+		out->state = ST_PEEK_FINISHED;
+	else
+		out->state = writer_is_alive(root) ? ST_PEEK_RUNNING : ST_PEEK_TORN;
+}
+
+enum st_status st_result_peek(struct st_peek *out, const char *path, struct st_error *err)
+{
+	json_object *root;
+	int fd;
+
+	memset(out, 0, sizeof(*out));
+	out->folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (out->folder_fd < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? st_error_set(err, ST_ENOTFOUND, 0, "%s: no such result folder",
+					      path)
+			       : st_error_set(err, ST_EIO, errno, "%s", path);
+	fd = openat(out->folder_fd, "result.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	root = fd >= 0 ? read_object(fd) : NULL;
+	if (fd >= 0)
+		close(fd);
+	if (!root) {
+		close(out->folder_fd);
+		out->folder_fd = -1;
+		return st_error_set(err, ST_ENOTFOUND, 0,
+				    "%s is not a result folder: it has no result.json that can be "
+				    "read",
+				    path);
+	}
+	peek_object(out, root);
+	json_object_put(root);
+	return ST_OK;
 }

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/intern.h"
@@ -192,6 +193,18 @@ static void fill_hello(struct st_shm_hello *hello, uint32_t index, size_t size_b
 	hello->mono_raw_ns = st_clock_mono_raw_ns();
 }
 
+/* The family may be paused at this moment (format/shm.h). strata clears the bit when it is not. */
+static uint32_t family_control(void)
+{
+	char path[sizeof(st_config.sock)];
+
+	if (!st_config.sock_bytes)
+		return 0;
+	memcpy(path, st_config.sock, sizeof(path));
+	path[st_config.sock_bytes - 1] = ST_PAUSE_FILE[0];
+	return st_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 ? ST_CONTROL_PAUSED_FAMILY : 0;
+}
+
 /* Starting paused ends for good at resume_at: a process that comes later must not wait for a resume
  * that has already been. */
 static uint32_t first_control(void)
@@ -218,7 +231,9 @@ static void fill_header(struct st_shm_header *header, uint32_t index, uint32_t s
 	header->ring_bytes[ST_RING_HANDLER] = ST_SHM_HANDLER_RING_BYTES;
 	header->ring_bytes[ST_RING_FLOOD] = ST_SHM_FLOOD_RING_BYTES;
 	header->clock = st_config.clock;
-	atomic_store_explicit(&header->control, first_control(), memory_order_relaxed);
+	if (index == 0)
+		atomic_store_explicit(&header->control, first_control() | family_control(),
+				      memory_order_relaxed);
 }
 
 static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segment)
@@ -235,6 +250,9 @@ static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segme
 		goto fail;
 	fill_header(segment->header, index, slots);
 	fill_hello(&hello, index, size_bytes);
+	if (atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed) ==
+	    ST_SELF_PAUSED_AT_START)
+		hello.flags = ST_HELLO_PAUSED_AT_START;
 	if (!send_hello(&hello, fd))
 		goto fail;
 	close_fd(fd);

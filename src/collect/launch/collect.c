@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/launch/control.h"
 #include "collect/launch/elf_look.h"
 #include "collect/launch/environment.h"
 #include "collect/launch/family.h"
@@ -482,6 +483,7 @@ void st_run_finish(struct st_run *run)
 
 static void tear_down(struct st_run *run)
 {
+	st_run_close_control(run);
 	st_followed_fini(&run->followed);
 	st_family_destroy(run->family);
 	st_rendezvous_destroy(run->rendezvous);
@@ -518,6 +520,9 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 		return status;
 	if (run->paused)
 		st_run_family_control(run, run->start.ticks, ST_MARK_PAUSE);
+	st_run_open_control(run);
+	if (run->control)
+		watch(run, st_control_fd(run->control), UINT64_MAX, NULL);
 	st_run_write_json(run);
 	st_run_loop(run);
 	return ST_OK;

@@ -267,12 +267,16 @@ static void drop_arrival(const struct st_arrival *arrival)
 		close(arrival->pidfd);
 }
 
-/* Start-paused ended between the process's first record and its hello: it must not stay paused. */
-static void set_control(const struct st_followed_table *table, const struct st_followed *process)
+/* What the process assumed when it made its memory may be over by now: start-paused, or the pause of the
+ * family. A pause of its own it keeps. */
+static void set_control(const struct st_followed_table *table, const struct st_followed *process,
+			const struct st_arrival *arrival)
 {
-	bool late = table->resumed_ns && process->hello_ns < table->resumed_ns;
+	uint32_t clear = ST_CONTROL_PAUSED_FAMILY & ~table->control;
 
-	st_drain_control(process->drain, table->control, late ? ST_CONTROL_PAUSED_SELF : 0);
+	if (table->resumed_ns && (arrival->hello.flags & ST_HELLO_PAUSED_AT_START))
+		clear |= ST_CONTROL_PAUSED_SELF;
+	st_drain_control(process->drain, table->control, clear);
 }
 
 enum st_status st_followed_arrive(struct st_followed_table *table, const struct st_arrival *arrival,
@@ -303,7 +307,7 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 	close(arrival->fd);
 	watch_end(table, process, arrival->pidfd);
 	if (process->drain)
-		set_control(table, process);
+		set_control(table, process, arrival);
 	/* No descriptor of a visible process: it ended before we heard of it. */
 	if (!(process->flags & ST_PROCESS_DIRECT) && process->pidfd < 0 && process->pid > 0)
 		process->gone = true;

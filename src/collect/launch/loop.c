@@ -144,13 +144,15 @@ static void keep_pause(struct st_run *run, uint64_t now_ns)
 		run->paused = false;
 		run->followed.resumed_ns = now_ns;
 		st_followed_control(&run->followed, 0, ST_CONTROL_PAUSED_SELF);
-		st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_RESUME);
+		if (!run->family_paused)
+			st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_RESUME);
 		return;
 	}
 	st_followed_totals(&run->followed, &totals);
 	if (totals.resumes) {
 		run->paused = false;
-		st_run_family_control(run, totals.first_resume_time, ST_MARK_RESUME);
+		if (!run->family_paused)
+			st_run_family_control(run, totals.first_resume_time, ST_MARK_RESUME);
 	}
 }
 
@@ -270,8 +272,10 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 
 	take_signals(run);
 	reap_child(run, now_ns);
-	if (run->finished)
+	if (run->finished) {
+		st_run_close_control(run);
 		return;
+	}
 	for (int i = 0; i < event_count; i++)
 		if (events[i].data.u64 && events[i].data.u64 <= run->followed.count)
 			st_followed_gone(&run->followed, (uint32_t)events[i].data.u64);
@@ -286,6 +290,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	check_health(run);
 	check_crowd(run);
 	each_second(run, now_ns);
+	st_run_serve_commands(run, now_ns);
 }
 
 /* Busy rings are looked at often, silent ones seldom. */

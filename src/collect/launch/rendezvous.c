@@ -35,6 +35,7 @@ enum {
 
 static const uint64_t pending_limit_ns = 5000000000u;
 static const char folder_prefix[] = "strata-";
+static const char pause_name[] = ST_PAUSE_FILE;
 
 struct pending {
 	int fd;
@@ -68,6 +69,7 @@ static void remove_stale(const char *base, const char *name)
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
 	    time(NULL) - st.st_mtime > STALE_AFTER_S && flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		unlinkat(fd, "s", 0);
+		unlinkat(fd, pause_name, 0);
 		rmdir(path);
 	}
 	close(fd);
@@ -203,6 +205,8 @@ void st_rendezvous_destroy(struct st_rendezvous *rendezvous)
 		close(rendezvous->abstract_fd);
 	if (rendezvous->epoll_fd >= 0)
 		close(rendezvous->epoll_fd);
+	if (rendezvous->folder_fd >= 0)
+		unlinkat(rendezvous->folder_fd, pause_name, 0);
 	if (rendezvous->folder[0])
 		rmdir(rendezvous->folder);
 	if (rendezvous->folder_fd >= 0)
@@ -367,6 +371,20 @@ static bool hear(struct st_rendezvous *rendezvous, const struct pending *client,
 	if (n > 0)
 		*arrived = judge(rendezvous, client->fd, n, &message, arrival);
 	return true;
+}
+
+void st_rendezvous_pause(struct st_rendezvous *rendezvous, bool paused)
+{
+	int fd;
+
+	if (!paused) {
+		unlinkat(rendezvous->folder_fd, pause_name, 0);
+		return;
+	}
+	/* If it cannot be made, a new process records until its hello is taken in. */
+	fd = openat(rendezvous->folder_fd, pause_name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
 }
 
 bool st_rendezvous_next(struct st_rendezvous *rendezvous, uint64_t now_ns,

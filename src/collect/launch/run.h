@@ -17,6 +17,7 @@
 #include "collect/launch/signals.h"
 #include "collect/launch/spawn.h"
 
+struct st_control;
 struct st_family;
 struct st_rendezvous;
 struct st_store_writer;
@@ -28,6 +29,7 @@ struct st_run {
 	struct st_collect_outcome *out;
 	struct st_store_writer *writer;
 	struct st_rendezvous *rendezvous;
+	struct st_control *control; /* NULL: -command cannot reach this run */
 	struct st_family *family;
 	struct st_signals signals;
 	struct st_inherited inherited;
@@ -51,7 +53,7 @@ struct st_run {
 	bool started, child_gone;
 	int wait_status;
 	bool paused;		 /* since the start, and nobody has resumed yet */
-	bool resumed;		 /* by -resume-after */
+	bool family_paused;	 /* by -command pause */
 	bool stopped;		 /* nothing is collected any more */
 	bool finished;		 /* all chunks are written */
 	bool abandoned;		 /* the third Ctrl-C: not even the status is waited for */
@@ -89,6 +91,11 @@ void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text);
 
 /* A collector of another build said hello: its process is not recorded. */
 void st_run_other_build(struct st_run *run, pid_t pid);
+
+/* control_verbs.c: -command */
+void st_run_open_control(struct st_run *run);
+void st_run_close_control(struct st_run *run);
+void st_run_serve_commands(struct st_run *run, uint64_t now_ns);
 
 /* loop.c: until the program is gone and nobody records any more. */
 void st_run_loop(struct st_run *run);
