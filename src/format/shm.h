@@ -105,9 +105,9 @@ _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_sh
 /* Changed by hand with any change of this file or of ring_record.h. */
 #define ST_SHM_LAYOUT_HASH 0x53540002u
 
-/* While the family is paused this file stands beside the socket of STRATA_SOCK (its last byte replaced):
- * a process that makes its first segment then starts with ST_CONTROL_PAUSED_FAMILY. */
-#define ST_PAUSE_FILE "p"
+/* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
+ * yet and must know at once: the family is paused now; start-paused is over. */
+enum { ST_FLAG_PAUSED = 'p', ST_FLAG_RESUMED = 'r' };
 
 enum { ST_HELLO_PAUSED_AT_START = 1 }; /* paused by start-paused, not by the program's own call */
 

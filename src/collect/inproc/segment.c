@@ -193,16 +193,16 @@ static void fill_hello(struct st_shm_hello *hello, uint32_t index, size_t size_b
 	hello->mono_raw_ns = st_clock_mono_raw_ns();
 }
 
-/* The family may be paused at this moment (format/shm.h). strata clears the bit when it is not. */
-static uint32_t family_control(void)
+/* What strata tells those that have not said hello yet (format/shm.h). */
+static bool has_flag(char name)
 {
 	char path[sizeof(st_config.sock)];
 
 	if (!st_config.sock_bytes)
-		return 0;
+		return false;
 	memcpy(path, st_config.sock, sizeof(path));
-	path[st_config.sock_bytes - 1] = ST_PAUSE_FILE[0];
-	return st_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 ? ST_CONTROL_PAUSED_FAMILY : 0;
+	path[st_config.sock_bytes - 1] = name;
+	return st_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
 /* Starting paused ends for good at resume_at: a process that comes later must not wait for a resume
@@ -211,13 +211,16 @@ static uint32_t first_control(void)
 {
 	uint32_t paused = atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed);
 
-	if (paused == ST_SELF_PAUSED_AT_START && st_config.resume_at_ns &&
-	    st_clock_mono_raw_ns() >= st_config.resume_at_ns) {
+	if (paused == ST_SELF_PAUSED_AT_START &&
+	    ((st_config.resume_at_ns && st_clock_mono_raw_ns() >= st_config.resume_at_ns) ||
+	     has_flag(ST_FLAG_RESUMED))) {
 		atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING,
 				      memory_order_relaxed);
-		return 0;
+		paused = ST_SELF_RUNNING;
 	}
-	return paused ? ST_CONTROL_PAUSED_SELF : 0;
+	/* Whatever is no longer true when the hello is taken in, strata clears. */
+	return (paused ? ST_CONTROL_PAUSED_SELF : 0) |
+	       (has_flag(ST_FLAG_PAUSED) ? ST_CONTROL_PAUSED_FAMILY : 0);
 }
 
 static void fill_header(struct st_shm_header *header, uint32_t index, uint32_t slots)
@@ -232,8 +235,7 @@ static void fill_header(struct st_shm_header *header, uint32_t index, uint32_t s
 	header->ring_bytes[ST_RING_FLOOD] = ST_SHM_FLOOD_RING_BYTES;
 	header->clock = st_config.clock;
 	if (index == 0)
-		atomic_store_explicit(&header->control, first_control() | family_control(),
-				      memory_order_relaxed);
+		atomic_store_explicit(&header->control, first_control(), memory_order_relaxed);
 }
 
 static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segment)

@@ -33,7 +33,7 @@ static void pause_family(struct st_run *run, struct st_buf *answer)
 		return;
 	}
 	run->family_paused = true;
-	st_rendezvous_pause(run->rendezvous, true);
+	st_rendezvous_flag(run->rendezvous, ST_FLAG_PAUSED, true);
 	st_followed_control(&run->followed, ST_CONTROL_PAUSED_FAMILY, 0);
 	if (!run->paused)
 		st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_PAUSE);
@@ -47,8 +47,9 @@ static void resume_family(struct st_run *run, struct st_buf *answer)
 		return;
 	}
 	st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_RESUME);
-	st_rendezvous_pause(run->rendezvous, false);
+	st_rendezvous_flag(run->rendezvous, ST_FLAG_PAUSED, false);
 	if (run->paused) {
+		st_rendezvous_flag(run->rendezvous, ST_FLAG_RESUMED, true);
 		run->paused = false;
 		run->followed.resumed_ns = st_clock_mono_raw_ns();
 		st_followed_control(&run->followed, 0, ST_CONTROL_PAUSED_SELF);

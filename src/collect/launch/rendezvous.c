@@ -35,7 +35,9 @@ enum {
 
 static const uint64_t pending_limit_ns = 5000000000u;
 static const char folder_prefix[] = "strata-";
-static const char pause_name[] = ST_PAUSE_FILE;
+/* Everything that may stand in the folder. */
+static const char *const file_names[] = {"s", (const char[]){ST_FLAG_PAUSED, '\0'},
+					 (const char[]){ST_FLAG_RESUMED, '\0'}};
 
 struct pending {
 	int fd;
@@ -55,6 +57,12 @@ struct st_rendezvous {
 	bool crowded; /* there was no descriptor left for a hello */
 };
 
+static void remove_files(int folder_fd)
+{
+	for (size_t i = 0; i < sizeof(file_names) / sizeof(file_names[0]); i++)
+		unlinkat(folder_fd, file_names[i], 0);
+}
+
 static void remove_stale(const char *base, const char *name)
 {
 	char path[512];
@@ -68,8 +76,7 @@ static void remove_stale(const char *base, const char *name)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
 	    time(NULL) - st.st_mtime > STALE_AFTER_S && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		unlinkat(fd, "s", 0);
-		unlinkat(fd, pause_name, 0);
+		remove_files(fd);
 		rmdir(path);
 	}
 	close(fd);
@@ -206,7 +213,7 @@ void st_rendezvous_destroy(struct st_rendezvous *rendezvous)
 	if (rendezvous->epoll_fd >= 0)
 		close(rendezvous->epoll_fd);
 	if (rendezvous->folder_fd >= 0)
-		unlinkat(rendezvous->folder_fd, pause_name, 0);
+		remove_files(rendezvous->folder_fd);
 	if (rendezvous->folder[0])
 		rmdir(rendezvous->folder);
 	if (rendezvous->folder_fd >= 0)
@@ -373,16 +380,17 @@ static bool hear(struct st_rendezvous *rendezvous, const struct pending *client,
 	return true;
 }
 
-void st_rendezvous_pause(struct st_rendezvous *rendezvous, bool paused)
+void st_rendezvous_flag(struct st_rendezvous *rendezvous, char name, bool on)
 {
+	const char path[] = {name, '\0'};
 	int fd;
 
-	if (!paused) {
-		unlinkat(rendezvous->folder_fd, pause_name, 0);
+	if (!on) {
+		unlinkat(rendezvous->folder_fd, path, 0);
 		return;
 	}
-	/* If it cannot be made, a new process records until its hello is taken in. */
-	fd = openat(rendezvous->folder_fd, pause_name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	/* If it cannot be made, a new process learns it when its hello is taken in. */
+	fd = openat(rendezvous->folder_fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
 }

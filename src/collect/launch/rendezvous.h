@@ -37,9 +37,8 @@ const char *st_rendezvous_token(const struct st_rendezvous *rendezvous); /* 32 h
 bool st_rendezvous_crowded(const struct st_rendezvous *rendezvous);
 uint64_t st_rendezvous_refused(const struct st_rendezvous *rendezvous);
 
-/* Processes that have not said hello yet find out by themselves that the family is paused: by a file
- * beside the socket. */
-void st_rendezvous_pause(struct st_rendezvous *rendezvous, bool paused);
+/* Tells processes that have not said hello yet (ST_FLAG_*), by a file beside the socket. */
+void st_rendezvous_flag(struct st_rendezvous *rendezvous, char name, bool on);
 
 /* The next process that said hello; false when there is none now. */
 bool st_rendezvous_next(struct st_rendezvous *rendezvous, uint64_t now_ns,
