@@ -90,7 +90,8 @@ int main(int argc, char **argv)
 		char *name = strtok_r(NULL, " \n", &rest);
 		char *count = strtok_r(NULL, " \n", &rest);
 
-		if (!verb || !obey(verb, name ? name : "", count ? (int)strtol(count, NULL, 10) : 0))
+		if (!verb ||
+		    !obey(verb, name ? name : "", count ? (int)strtol(count, NULL, 10) : 0))
 			return 8;
 		printf("ok\n");
 		fflush(stdout);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Knobs: what each value means, what is refused and how, and the text in which they travel to the
+ * collector.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "cli/knobs.h"
+#include "cli/options.h"
+#include "collect/launch/collect.h"
+#include "collect/launch/target_config.h"
+
+enum { KNOBS_MAX = 8 };
+
+static struct st_collect_config config;
+static struct st_error err;
+
+/* Reads the knobs of a list that ends with NULL. */
+static enum st_status read_knobs(const char *const *values)
+{
+	struct st_given given[KNOBS_MAX];
+	struct st_args args = {.given = given};
+
+	memset(&config, 0, sizeof(config));
+	memset(&err, 0, sizeof(err));
+	for (; *values; values++)
+		given[args.given_count++] = (struct st_given){ST_OPT_KNOB, *values, true};
+	return st_knobs_read(&args, &config, &err);
+}
+
+#define KNOBS(...)                                                                                 \
+	(const char *const[])                                                                      \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+
+static void refuse(const char *needle, const char *const *values)
+{
+	assert_int_equal(read_knobs(values), ST_EUSAGE);
+	if (!strstr(err.text, needle))
+		fail_msg("'%s' does not say '%s'", err.text, needle);
+}
+
+static void expect_text(const char *expected, bool paused, uint64_t resume_at_ns)
+{
+	struct st_target_config target = {
+		.config = &config, .clock = "tsc", .paused = paused, .resume_at_ns = resume_at_ns};
+	struct st_buf text;
+
+	st_buf_init(&text, 1 << 16);
+	st_target_config_text(&text, &target);
+	assert_false(text.failed);
+	assert_string_equal((const char *)text.data, expected);
+	st_buf_fini(&text);
+}
+
+static void test_nothing_given(void **state)
+{
+	(void)state;
+	memset(&config, 0, sizeof(config));
+	expect_text("clock=tsc;slots=64;paused=0", false, 0);
+	expect_text("clock=tsc;slots=64;paused=0", false, 77); /* not paused: nothing to end */
+	expect_text("clock=tsc;slots=64;paused=1;resume_at=77", true, 77);
+}
+
+static void test_all_knobs(void **state)
+{
+	(void)state;
+	assert_int_equal(read_knobs(KNOBS("ring-size=256", "itt-groups=structure,counter",
+					  "itt-domains=torch,dnnl*,!a b;c=%,\xc3\xa9",
+					  "task-lines=true", "offer-itt=false")),
+			 ST_OK);
+	assert_int_equal(config.ring_kib, 256);
+	assert_int_equal(config.itt_groups, 0x1100);
+	expect_text("clock=tsc;slots=64;paused=0;ring=256;groups=1100;"
+		    "domains=torch,dnnl*,!a%20b%3Bc%3D%25,%C3%A9;task_lines=1;offer_itt=0",
+		    false, 0);
+}
+
+static void test_groups(void **state)
+{
+	static const struct {
+		const char *value;
+		uint32_t bits;
+	} cases[] = {
+		{"itt-groups=all", 0xffffffff},
+		{"itt-groups=none", 0},
+		{"itt-groups=none,sync,fsync", 0x30},
+		{"itt-groups=!sync,!heap", 0xfffff7ef},
+		{"itt-groups=control,thread,mark,jit,model", 0x2 | 0x4 | 0x8 | 0x40 | 0x80},
+		{"itt-groups=frame,stitch,heap,suppress,arrays,module",
+		 0x200 | 0x400 | 0x800 | 0x2000 | 0x4000 | 0x8000},
+		{"itt-groups=all,!structure", 0xffffefff},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(read_knobs(KNOBS(cases[i].value)), ST_OK);
+		assert_true(config.has_itt_groups);
+		assert_int_equal(config.itt_groups, cases[i].bits);
+	}
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	refuse("'task-lines'", KNOBS("task-line=true"));
+	refuse("'tasks' has 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
+	refuse("expected true or false", KNOBS("task-lines=yes"));
+	refuse("given twice", KNOBS("task-lines=true", "task-lines=true"));
+	refuse("'structure'", KNOBS("itt-groups=structur"));
+	refuse("there are structure, counter", KNOBS("itt-groups=xyzzy"));
+	refuse("empty or overlong", KNOBS("itt-groups=sync,"));
+	refuse("empty or overlong", KNOBS("itt-groups=!"));
+	refuse("empty name", KNOBS("itt-domains=a,,b"));
+	refuse("empty name", KNOBS("itt-domains=!"));
+	refuse("not a power of two", KNOBS("ring-size=65"));
+	refuse("knob", KNOBS("ring-size"));
+}
+
+static void test_long_domains(void **state)
+{
+	char value[5000] = "itt-domains=";
+
+	(void)state;
+	memset(value + strlen(value), 'x', 4096);
+	assert_int_equal(read_knobs(KNOBS(value)), ST_OK);
+	value[strlen(value)] = 'x';
+	refuse("longer than 4096", KNOBS(value));
+}
+
+static void test_table_is_sound(void **state)
+{
+	(void)state;
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
+		assert_non_null(knob->argument);
+		assert_non_null(knob->default_text);
+		assert_non_null(knob->help);
+		assert_true(knob - st_knobs < 32); /* a bit each */
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_given), cmocka_unit_test(test_all_knobs),
+		cmocka_unit_test(test_groups),	      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_long_domains),  cmocka_unit_test(test_table_is_sound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
