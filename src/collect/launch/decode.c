@@ -204,6 +204,7 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_CALLER:
 		slot->next_caller = payload[0];
 		slot->has_caller = true;
+		st_code_maps_want(&drain->maps, payload[0]);
 		return true;
 	default:
 		return false;

@@ -68,6 +68,7 @@ void st_drain_destroy(struct st_drain *drain)
 	st_buf_fini(&drain->definitions.records);
 	st_buf_fini(&drain->passing.records);
 	st_text_ids_fini(&drain->texts);
+	st_code_maps_fini(&drain->maps);
 	free(drain);
 }
 

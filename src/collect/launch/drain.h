@@ -51,7 +51,8 @@ struct st_drain_counts {
 	uint64_t begins, events, records;
 	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
 	uint64_t events_dropped, events_cut;
-	uint64_t open_unknown; /* slices too deep to be kept as open */
+	uint64_t callers_unknown; /* code addresses that no mapping explained */
+	uint64_t open_unknown;	  /* slices too deep to be kept as open */
 	uint32_t tracks;
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */
@@ -77,6 +78,10 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns);
  * the new file needs to be understood by itself. */
 void st_drain_before_file(struct st_drain *drain);
 void st_drain_after_file(struct st_drain *drain);
+/* Whether it met code addresses that lie in no known mapping, and may read the maps now. */
+bool st_drain_wants_maps(const struct st_drain *drain);
+/* Reads /proc/PID/maps and defines what is new in it. pid is that of our namespace. */
+void st_drain_read_maps(struct st_drain *drain, int pid);
 /* Loss figures that changed become definitions. */
 void st_drain_write_loss(struct st_drain *drain);
 /* Gives back the slots of threads that ended without a word. pid is that of our namespace; call it

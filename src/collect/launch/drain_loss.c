@@ -122,6 +122,7 @@ void st_drain_write_loss(struct st_drain *drain)
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			slot_loss(drain, &drain->segments[i], j);
 	}
+	counts->callers_unknown = drain->maps.unknown + drain->maps.waiting;
 	if (same_loss(counts, &drain->written))
 		return;
 	drain->written = *counts;

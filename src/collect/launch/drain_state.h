@@ -8,6 +8,7 @@
 #define ST_COLLECT_LAUNCH_DRAIN_STATE_H
 
 #include "collect/launch/drain.h"
+#include "collect/launch/drain_maps.h"
 #include "format/definitions.h"
 #include "format/shm.h"
 #include "format/slices.h"
@@ -19,6 +20,7 @@ enum {
 	ST_DEFINITIONS_MAX = 1 << 20, /* per process; beyond it is no honest collector */
 	/* Modules and JIT code, per process; what comes later is counted as dropped. */
 	ST_CODE_BYTES_MAX = 256 << 20,
+	ST_MAPS_DEFINED_MAX = 64 << 10, /* per process */
 	/* A slice deeper than this is not known any more when the files before are gone. */
 	ST_OPEN_DEPTH_MAX = 4096,
 	ST_OPEN_TEXT_MAX = 4096, /* longer labels of open slices: their family's */
@@ -111,6 +113,8 @@ struct st_drain {
 	struct st_definition_batch passing;
 	struct st_text_ids texts;
 	uint64_t code_bytes, code_dropped;
+	struct st_code_maps maps;
+	uint32_t maps_defined;
 	struct st_drain_counts counts;
 	struct st_drain_counts written;
 };

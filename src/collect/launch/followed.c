@@ -314,6 +314,14 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 	return status;
 }
 
+/* After an exec /proc speaks of the next program. */
+static void read_maps(const struct st_followed_table *table, struct st_followed *process)
+{
+	if (process->pid > 0 && !process->gone && st_drain_wants_maps(process->drain) &&
+	    !st_family_replaced(table->family, process->pid, process->hello_ns))
+		st_drain_read_maps(process->drain, process->pid);
+}
+
 void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 		       struct st_drain_activity *activity)
 {
@@ -324,6 +332,7 @@ void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 		if (!process->drain)
 			continue;
 		st_drain_cycle(process->drain, now_ns, activity);
+		read_maps(table, process);
 		if (activity->bytes != before)
 			process->active_ns = now_ns;
 	}
@@ -493,6 +502,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->suspect += counts->suspect;
 		totals->events_dropped += counts->events_dropped;
 		totals->events_cut += counts->events_cut;
+		totals->callers_unknown += counts->callers_unknown;
 		totals->open_unknown += counts->open_unknown;
 		totals->tracks += counts->tracks;
 		totals->resumes += counts->resumes;

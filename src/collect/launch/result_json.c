@@ -306,6 +306,7 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 	put_u64(json, "suspect", totals.suspect);
 	put_u64(json, "events_dropped", totals.events_dropped);
 	put_u64(json, "events_cut", totals.events_cut);
+	put_u64(json, "callers_unknown", totals.callers_unknown);
 	put_u64(json, "processes_refused", run->followed.refused);
 	put_u64(json, "family_events_lost", run->family ? st_family_lost(run->family) : 0);
 	st_json_object_end(json);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The build id of a mapped file, out of its notes. The file is the target's: anything may be in it, and
+// it may be another one by now.
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/launch/drain_maps.h"
+
+enum { PATH_BYTES = 4096 + 32, HEADERS_MAX = 64, NOTES_BYTES = 4096, NOTE_ALIGN = 4 };
+
+static bool read_at(int fd, void *out, size_t size_bytes, uint64_t offset)
+{
+	return offset <= INT64_MAX &&
+	       pread(fd, out, size_bytes, (off_t)offset) == (ssize_t)size_bytes;
+}
+
+static size_t find_note(const uint8_t *notes, size_t size_bytes, uint8_t *id)
+{
+	size_t at = 0;
+
+	while (size_bytes - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		uint64_t name, description, next;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		description = name + (((uint64_t)note.n_namesz + NOTE_ALIGN - 1) & ~3ull);
+		next = description + (((uint64_t)note.n_descsz + NOTE_ALIGN - 1) & ~3ull);
+		if (next > size_bytes)
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && note.n_descsz <= ST_BUILD_ID_MAX) {
+			memcpy(id, notes + description, note.n_descsz);
+			return note.n_descsz;
+		}
+		at = (size_t)next;
+	}
+	return 0;
+}
+
+static size_t read_build_id(int fd, uint8_t *id)
+{
+	Elf64_Ehdr head;
+	uint8_t notes[NOTES_BYTES];
+	size_t found = 0;
+
+	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr) ||
+	    head.e_phnum > HEADERS_MAX)
+		return 0;
+	for (uint32_t i = 0; i < head.e_phnum && !found; i++) {
+		Elf64_Phdr part;
+		size_t size;
+
+		if (!read_at(fd, &part, sizeof(part), head.e_phoff + i * sizeof(part)))
+			return 0;
+		size = part.p_filesz < NOTES_BYTES ? (size_t)part.p_filesz : NOTES_BYTES;
+		if (part.p_type == PT_NOTE && read_at(fd, notes, size, part.p_offset))
+			found = find_note(notes, size, id);
+	}
+	return found;
+}
+
+size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,
+			     uint8_t id[ST_BUILD_ID_MAX])
+{
+	char full[PATH_BYTES];
+	struct stat about;
+	size_t size = 0;
+	int fd;
+
+	if (snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path) >= (int)sizeof(full))
+		return 0;
+	/* Not blocking: a pipe may lie there by now. */
+	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && (uint64_t)about.st_ino == inode)
+		size = read_build_id(fd, id);
+	close(fd);
+	return size;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which files a process has mapped for execution, as far as somebody asked: addresses of callers are
+ * looked up, and when one lies in nothing known, /proc/PID/maps is read again, within limits.
+ */
+#ifndef ST_COLLECT_LAUNCH_DRAIN_MAPS_H
+#define ST_COLLECT_LAUNCH_DRAIN_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	ST_MAPS_MAX = 16 << 10,	  /* executable mappings of one process */
+	ST_MAPS_MISSING_MAX = 64, /* addresses that wait for their map at once */
+	ST_BUILD_ID_MAX = 64,
+};
+
+struct st_code_range { /* [start, end) */
+	uint64_t start, end, file_offset, inode;
+	uint32_t device;
+	bool is_new;	  /* was not there when the maps were last read */
+	uint32_t path_at; /* into paths; 0: no file */
+};
+
+struct st_code_maps {
+	struct st_code_range *ranges; /* ascending */
+	uint32_t count, hit;	      /* hit: where the last address was found */
+	char *paths;		      /* of the last reading, terminated; the first is empty */
+	size_t paths_bytes;
+	struct {
+		uint64_t address;
+		bool waits; /* false: was not in the maps when they were read */
+	} missing[ST_MAPS_MISSING_MAX];
+	uint32_t missing_count; /* runs on: the table is a ring */
+	uint32_t waiting;
+	uint64_t unknown; /* addresses that no reading explained */
+	uint64_t first_read_ns, reads;
+};
+
+void st_code_maps_fini(struct st_code_maps *maps);
+/* Looks an address up; an unknown one waits for the next reading. */
+void st_code_maps_want(struct st_code_maps *maps, uint64_t address);
+/* Whether something waits and reading is allowed now: eight times at once, then once a second. */
+bool st_code_maps_due(const struct st_code_maps *maps, uint64_t now_ns);
+/* Takes in the text of a maps file; ranges that were not there before are marked. */
+void st_code_maps_take(struct st_code_maps *maps, const char *text, size_t size_bytes);
+/* Reads those of a process; false when they cannot be read. */
+bool st_code_maps_read(struct st_code_maps *maps, pid_t pid, uint64_t now_ns);
+/* The build id of the file that lies at path in the root of the process; 0 bytes: it has none, or the
+ * file there is another one. */
+size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,
+			     uint8_t id[ST_BUILD_ID_MAX]);
+
+#endif
