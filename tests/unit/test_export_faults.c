@@ -12,6 +12,7 @@
 
 #include "analyze/report.h"
 #include "base/buf.h"
+#include "events_result.h"
 #include "export/export.h"
 #include "fail_alloc.h"
 #include "nasty_result.h"
@@ -140,12 +141,8 @@ static void add_overlaps(struct st_result *fake)
 	fake_finish(fake);
 }
 
-static void test_traces(void **state)
+static void try_exports(const struct st_result *fake)
 {
-	struct st_result *fake = nasty_create();
-
-	(void)state;
-	add_overlaps(fake);
 	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++) {
 		struct st_buf whole, out;
 
@@ -170,6 +167,24 @@ static void test_traces(void **state)
 		}
 		st_buf_fini(&whole);
 	}
+}
+
+static void test_traces(void **state)
+{
+	struct st_result *fake = nasty_create();
+
+	(void)state;
+	add_overlaps(fake);
+	try_exports(fake);
+	fake_destroy(fake);
+}
+
+static void test_traces_with_events(void **state)
+{
+	struct st_result *fake = events_create();
+
+	(void)state;
+	try_exports(fake);
 	fake_destroy(fake);
 }
 
@@ -179,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_reports),
 		cmocka_unit_test(test_groupings_with_everything),
 		cmocka_unit_test(test_traces),
+		cmocka_unit_test(test_traces_with_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,87 +15,7 @@
 #include "export/export.h"
 #include "export/protobuf.h"
 #include "nasty_result.h"
-
-/* The decoder ------------------------------------------------------------------------------------ */
-
-struct message {
-	const uint8_t *at, *end;
-};
-
-struct field {
-	uint64_t number, value;
-	struct message bytes; /* of a field with a length */
-	bool has_bytes;
-};
-
-static uint64_t take_varint(struct message *message)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 70; shift += 7) {
-		uint8_t byte;
-
-		assert_true(message->at < message->end);
-		byte = *message->at++;
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			assert_true(byte || !shift); /* as short as can be */
-			return value;
-		}
-	}
-	fail_msg("a number without an end");
-	return 0;
-}
-
-static bool take_field(struct message *message, struct field *field)
-{
-	uint64_t tag;
-
-	if (message->at == message->end)
-		return false;
-	tag = take_varint(message);
-	*field = (struct field){.number = tag >> 3, .has_bytes = (tag & 7) == 2};
-	assert_true((tag & 7) == 0 || (tag & 7) == 2);
-	field->value = take_varint(message);
-	if (field->has_bytes) {
-		assert_true(field->value <= (uint64_t)(message->end - message->at));
-		field->bytes = (struct message){message->at, message->at + field->value};
-		message->at += field->value;
-	}
-	return true;
-}
-
-/* The field of that number, which must be there once at most. */
-static bool find(struct message message, uint64_t number, struct field *found)
-{
-	struct field field;
-	bool has = false;
-
-	while (take_field(&message, &field)) {
-		if (field.number != number)
-			continue;
-		assert_false(has);
-		*found = field;
-		has = true;
-	}
-	return has;
-}
-
-static uint64_t number_of(struct message message, uint64_t number, uint64_t otherwise)
-{
-	struct field field;
-
-	return find(message, number, &field) ? field.value : otherwise;
-}
-
-static void check_text(struct message message, uint64_t number, const void *bytes, size_t size)
-{
-	struct field field;
-
-	assert_true(find(message, number, &field) && field.has_bytes);
-	assert_int_equal(field.value, size);
-	assert_memory_equal(field.bytes.at, bytes, size);
-}
+#include "pf_decode.h"
 
 /* The writer ------------------------------------------------------------------------------------- */
 
@@ -132,8 +52,8 @@ static void test_lengths_of_every_width(void **state)
 	memset(text, 'x', 2097152);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct st_buf out;
-		struct message message;
-		struct field outer, inner;
+		struct pf_message message;
+		struct pf_field outer, inner;
 		size_t at;
 
 		st_buf_init(&out, 8 << 20);
@@ -142,11 +62,11 @@ static void test_lengths_of_every_width(void **state)
 		st_pb_end(&out, at);
 		st_pb_u64(&out, 3, 7);
 		assert_false(out.failed);
-		message = (struct message){out.data, out.data + out.size_bytes};
-		assert_true(find(message, 60, &outer) && find(outer.bytes, 2, &inner));
+		message = (struct pf_message){out.data, out.data + out.size_bytes};
+		assert_true(pf_find(message, 60, &outer) && pf_find(outer.bytes, 2, &inner));
 		assert_int_equal(inner.value, sizes[i]);
 		assert_memory_equal(inner.bytes.at, text, sizes[i]);
-		assert_int_equal(number_of(message, 3, 0), 7);
+		assert_int_equal(pf_number_of(message, 3, 0), 7);
 		st_buf_fini(&out);
 	}
 	free(text);
@@ -190,7 +110,7 @@ struct trace {
 	struct track tracks[MAX_TRACKS];
 	uint32_t track_count, apart, packets;
 	uint32_t sequence; /* of the packet at hand; everything interned belongs to it */
-	struct message names[MAX_IID], categories[MAX_IID], texts[MAX_IID], notes[MAX_IID];
+	struct pf_message names[MAX_IID], categories[MAX_IID], texts[MAX_IID], notes[MAX_IID];
 	uint8_t *begun, *ended;
 	uint64_t shift_ns;
 };
@@ -204,92 +124,93 @@ static struct track *track_of(struct trace *trace, uint64_t uuid)
 	return NULL;
 }
 
-static void take_descriptor(struct trace *trace, struct message message)
+static void take_descriptor(struct trace *trace, struct pf_message message)
 {
 	struct track *track = &trace->tracks[trace->track_count++];
-	struct field inner;
+	struct pf_field inner;
 
 	assert_true(trace->track_count < MAX_TRACKS);
-	*track = (struct track){.uuid = number_of(message, 1, 0),
-				.parent_uuid = number_of(message, 5, 0),
+	*track = (struct track){.uuid = pf_number_of(message, 1, 0),
+				.parent_uuid = pf_number_of(message, 5, 0),
 				.sequence = trace->sequence};
 	assert_int_not_equal(track->uuid, 0);
 	assert_ptr_equal(track_of(trace, track->uuid), track); /* no other has it */
-	track->is_process = find(message, 3, &inner);
+	track->is_process = pf_find(message, 3, &inner);
 	if (track->is_process) {
 		assert_int_equal(track->parent_uuid, 0);
-		track->pid = number_of(inner.bytes, 1, 0);
+		track->pid = pf_number_of(inner.bytes, 1, 0);
 		return;
 	}
 	assert_non_null(track_of(trace, track->parent_uuid)); /* came before */
-	track->is_thread = find(message, 4, &inner);
+	track->is_thread = pf_find(message, 4, &inner);
 	assert_int_equal(track->is_thread, track_of(trace, track->parent_uuid)->is_process);
 	if (track->is_thread) {
-		track->pid = number_of(inner.bytes, 1, 0);
-		track->tid = number_of(inner.bytes, 2, 0);
+		track->pid = pf_number_of(inner.bytes, 1, 0);
+		track->tid = pf_number_of(inner.bytes, 2, 0);
 		assert_int_equal(track->pid, track_of(trace, track->parent_uuid)->pid);
 	}
 }
 
-static void take_interned(struct trace *trace, struct message message)
+static void take_interned(struct trace *trace, struct pf_message message)
 {
-	struct field field;
+	struct pf_field field;
 
-	while (take_field(&message, &field)) {
-		uint64_t iid = number_of(field.bytes, 1, 0);
-		struct field text;
-		struct message *table = field.number == 1    ? trace->categories
-					: field.number == 2  ? trace->names
-					: field.number == 29 ? trace->texts
-							     : trace->notes;
+	while (pf_take_field(&message, &field)) {
+		uint64_t iid = pf_number_of(field.bytes, 1, 0);
+		struct pf_field text;
+		struct pf_message *table = field.number == 1	? trace->categories
+					   : field.number == 2	? trace->names
+					   : field.number == 29 ? trace->texts
+								: trace->notes;
 
 		assert_true(field.number <= 3 || field.number == 29);
 		assert_true(iid > 0 && iid < MAX_IID);
 		assert_null(table[iid].at); /* once per sequence */
-		assert_true(find(field.bytes, 2, &text));
+		assert_true(pf_find(field.bytes, 2, &text));
 		table[iid] = text.bytes;
 	}
 }
 
-static bool is_text(struct message message, const char *text)
+static bool is_text(struct pf_message message, const char *text)
 {
 	return (size_t)(message.end - message.at) == strlen(text) &&
 	       memcmp(message.at, text, strlen(text)) == 0;
 }
 
 /* The value of the annotation of that name. */
-static bool find_note(const struct trace *trace, struct message event, const char *name,
-		      struct field *value)
+static bool find_note(const struct trace *trace, struct pf_message event, const char *name,
+		      struct pf_field *value)
 {
-	struct field field, id;
+	struct pf_field field, id;
 
-	while (take_field(&event, &field)) {
+	while (pf_take_field(&event, &field)) {
 		if (field.number != 4)
 			continue;
-		assert_true(find(field.bytes, 1, &id));
+		assert_true(pf_find(field.bytes, 1, &id));
 		assert_non_null(trace->notes[id.value].at);
 		if (is_text(trace->notes[id.value], name))
-			return find(field.bytes, 3, value) || find(field.bytes, 6, value) ||
-			       find(field.bytes, 17, value);
+			return pf_find(field.bytes, 3, value) || pf_find(field.bytes, 6, value) ||
+			       pf_find(field.bytes, 17, value);
 	}
 	return false;
 }
 
-static void check_interned(struct message message, struct st_text text)
+static void check_interned(struct pf_message message, struct st_text text)
 {
 	struct st_buf clean;
 
 	st_buf_init(&clean, 1 << 20);
 	st_pb_text(&clean, 1, text.bytes, text.size_bytes);
-	check_text((struct message){clean.data, clean.data + clean.size_bytes}, 1, message.at,
-		   (size_t)(message.end - message.at));
+	pf_check_text((struct pf_message){clean.data, clean.data + clean.size_bytes}, 1, message.at,
+		      (size_t)(message.end - message.at));
 	st_buf_fini(&clean);
 }
 
-static void take_begin(struct trace *trace, struct message event, struct track *track, uint64_t ns)
+static void take_begin(struct trace *trace, struct pf_message event, struct track *track,
+		       uint64_t ns)
 {
 	const struct st_result *fake = trace->fake;
-	struct field value;
+	struct pf_field value;
 	uint32_t row;
 	const struct st_label *label;
 
@@ -299,8 +220,8 @@ static void take_begin(struct trace *trace, struct message event, struct track *
 	assert_false(trace->begun[row]++);
 	assert_int_equal(ns, (uint64_t)fake->begin_ns[row] + trace->shift_ns);
 	label = &fake->labels[fake->label[row]];
-	check_interned(trace->names[number_of(event, 10, 0)], fake->texts[label->name]);
-	check_interned(trace->categories[number_of(event, 3, 0)], fake->texts[label->domain]);
+	check_interned(trace->names[pf_number_of(event, 10, 0)], fake->texts[label->name]);
+	check_interned(trace->categories[pf_number_of(event, 3, 0)], fake->texts[label->domain]);
 	assert_true(find_note(trace, event, "domain", &value));
 	check_interned(trace->texts[value.value], fake->texts[label->domain]);
 	assert_int_equal(find_note(trace, event, "flags", &value), fake->flags[row] != 0);
@@ -319,20 +240,20 @@ static void take_begin(struct trace *trace, struct message event, struct track *
 	track->open[track->depth++] = row;
 }
 
-static void take_event(struct trace *trace, struct message event, uint64_t ns)
+static void take_event(struct trace *trace, struct pf_message event, uint64_t ns)
 {
-	struct track *track = track_of(trace, number_of(event, 11, 0));
+	struct track *track = track_of(trace, pf_number_of(event, 11, 0));
 
 	assert_non_null(track);
 	assert_int_equal(track->sequence, trace->sequence);
 	assert_true(ns >= track->last_ns);
 	track->last_ns = ns;
-	if (number_of(event, 9, 0) == 1) {
+	if (pf_number_of(event, 9, 0) == 1) {
 		take_begin(trace, event, track, ns);
 	} else {
 		uint32_t row;
 
-		assert_int_equal(number_of(event, 9, 0), 2);
+		assert_int_equal(pf_number_of(event, 9, 0), 2);
 		assert_true(track->depth > 0);
 		row = track->open[--track->depth];
 		assert_int_equal(ns, (uint64_t)trace->fake->end_ns[row] + trace->shift_ns);
@@ -340,11 +261,11 @@ static void take_event(struct trace *trace, struct message event, uint64_t ns)
 	}
 }
 
-static void take_packet(struct trace *trace, struct message packet)
+static void take_packet(struct trace *trace, struct pf_message packet)
 {
-	uint32_t sequence = (uint32_t)number_of(packet, 10, 0);
-	uint64_t flags = number_of(packet, 13, 0);
-	struct field field;
+	uint32_t sequence = (uint32_t)pf_number_of(packet, 10, 0);
+	uint64_t flags = pf_number_of(packet, 13, 0);
+	struct pf_field field;
 
 	assert_int_not_equal(sequence, 0);
 	if (flags & 1) {
@@ -357,14 +278,14 @@ static void take_packet(struct trace *trace, struct message packet)
 	}
 	trace->sequence = sequence;
 	trace->packets++;
-	if (find(packet, 12, &field))
+	if (pf_find(packet, 12, &field))
 		take_interned(trace, field.bytes);
-	if (find(packet, 60, &field))
+	if (pf_find(packet, 60, &field))
 		take_descriptor(trace, field.bytes);
-	if (find(packet, 11, &field)) {
+	if (pf_find(packet, 11, &field)) {
 		assert_int_equal(flags, 2);
-		assert_int_not_equal(number_of(packet, 8, UINT64_MAX), UINT64_MAX);
-		take_event(trace, field.bytes, number_of(packet, 8, 0));
+		assert_int_not_equal(pf_number_of(packet, 8, UINT64_MAX), UINT64_MAX);
+		take_event(trace, field.bytes, pf_number_of(packet, 8, 0));
 	}
 }
 
@@ -372,8 +293,8 @@ static struct trace *export_and_check(const struct st_result *fake, uint64_t shi
 {
 	struct trace *trace = calloc(1, sizeof(*trace));
 	const struct st_exporter *exporter = st_exporters;
-	struct message all;
-	struct field packet;
+	struct pf_message all;
+	struct pf_field packet;
 	struct st_sink *sink;
 	struct st_buf out;
 
@@ -388,8 +309,8 @@ static struct trace *export_and_check(const struct st_result *fake, uint64_t shi
 	trace->shift_ns = shift_ns;
 	trace->begun = calloc((size_t)fake->slices.count + 1, 1);
 	trace->ended = calloc((size_t)fake->slices.count + 1, 1);
-	all = (struct message){out.data, out.data + out.size_bytes};
-	while (take_field(&all, &packet)) {
+	all = (struct pf_message){out.data, out.data + out.size_bytes};
+	while (pf_take_field(&all, &packet)) {
 		assert_int_equal(packet.number, 1);
 		take_packet(trace, packet.bytes);
 	}
