@@ -186,7 +186,8 @@ class Result:
             track, tid, first = body.unpack("IIQ")
             process.tracks[track] = Track(process, track, tid, first)
         elif kind == 7:
-            process.thread_names[body.u32()] = body.text()
+            tid = body.u32()
+            process.thread_names[tid] = body.text()
         elif kind == 8:
             track = body.u32()
             process.losses[track] = dict.fromkeys(LOSSES, 0) | dict(zip(LOSSES, body.unpack("8Q"), strict=True))

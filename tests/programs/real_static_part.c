@@ -56,8 +56,9 @@ void real_say(struct caller *self, const char *call, const char *format, ...)
 	uint64_t after = real_now();
 	va_list args;
 
-	fprintf(self->journal, "{\"call\":\"%s\",\"before\":%llu,\"after\":%llu,", call,
-		(ull)self->before, (ull)after);
+	fprintf(self->journal,
+		"{\"call\":\"%s\",\"thread\":%u,\"before\":%llu,\"after\":%llu,", call,
+		self->index, (ull)self->before, (ull)after);
 	va_start(args, format);
 	vfprintf(self->journal, format, args);
 	va_end(args);

@@ -161,21 +161,24 @@ static void relations(struct caller *self)
 
 		IN_DOMAIN(self, domain, relation_add, (domain, head, kind, tail));
 		real_say(self, "relation_add",
-			 "\"id\":" ID_FORMAT ",\"other\":" ID_FORMAT ",\"detail\":%d",
+			 "\"domain\":\"real\",\"id\":" ID_FORMAT ",\"other\":" ID_FORMAT
+			 ",\"detail\":%d",
 			 ID_VALUES(head), ID_VALUES(tail), kind);
 		IN_DOMAIN(self, domain, relation_add_to_current, (domain, kind, tail));
-		real_say(self, "relation_add_to_current", "\"other\":" ID_FORMAT ",\"detail\":%d",
+		real_say(self, "relation_add_to_current",
+			 "\"domain\":\"real\",\"other\":" ID_FORMAT ",\"detail\":%d",
 			 ID_VALUES(tail), kind);
 		IN_DOMAIN(self, domain, relation_add_ex,
 			  (domain, self->clock, time, head, kind, tail));
 		real_say(self, "relation_add_ex",
-			 "\"id\":" ID_FORMAT ",\"other\":" ID_FORMAT ",\"detail\":%d,\"time\":%llu",
+			 "\"domain\":\"real\",\"id\":" ID_FORMAT ",\"other\":" ID_FORMAT
+			 ",\"detail\":%d,\"time\":%llu",
 			 ID_VALUES(head), ID_VALUES(tail), kind, time);
 		IN_DOMAIN(self, domain, relation_add_to_current_ex,
 			  (domain, self->clock, time, kind, tail));
 		real_say(self, "relation_add_to_current_ex",
-			 "\"other\":" ID_FORMAT ",\"detail\":%d,\"time\":%llu", ID_VALUES(tail),
-			 kind, time);
+			 "\"domain\":\"real\",\"other\":" ID_FORMAT ",\"detail\":%d,\"time\":%llu",
+			 ID_VALUES(tail), kind, time);
 	}
 }
 
