@@ -168,6 +168,16 @@ def fuzz_one(suite: Suite, program: Path, seconds: int) -> None:
         suite.passed += 1
 
 
+def add_fuzz_time(name: str, seconds: float) -> float:
+    """Adds to the hours each target has been fuzzed for on this machine; gives all of them."""
+    path = LEDGER / "fuzz-hours.json"
+    hours = json.loads(path.read_text()) if path.exists() else {}
+    hours[name] = round(hours.get(name, 0.0) + seconds / 3600, 4)
+    LEDGER.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(hours, indent=1, sort_keys=True) + "\n")
+    return hours[name]
+
+
 def suite_fuzz(suite: Suite, options: argparse.Namespace) -> None:
     if not shutil.which("clang-14"):
         suite.skipped = 1
@@ -180,7 +190,11 @@ def suite_fuzz(suite: Suite, options: argparse.Namespace) -> None:
     if not programs:
         settle(suite, 1)
     for program in programs:
+        begin = time.monotonic()
         fuzz_one(suite, program, 10 if options.scale == "quick" else 600)
+        hours = add_fuzz_time(program.name, time.monotonic() - begin)
+        if options.scale == "full":
+            suite.notes.append(f"{program.name}: {hours:.2f} hours in all")
 
 
 SUITES = {"unit": suite_unit, "e2e": suite_e2e, "asan": suite_asan, "fuzz": suite_fuzz}

@@ -67,6 +67,7 @@ static void add_run(struct st_report *report, const struct st_result_info *info)
 	add_text(report, "run", "command", info->command);
 	add_text(report, "run", "working_dir", info->working_dir);
 	add_text(report, "run", "type", info->type);
+	add_text(report, "run", "options", info->options);
 	add_text(report, "run", "state", info->state);
 	add_text(report, "run", "source", info->source);
 	add_text(report, "run", "started_at", info->started_at);

@@ -133,6 +133,7 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint64_t strata_cpu_ns;
 	uint64_t peak_rss_bytes; /* of strata */
 	const char *stop_reason; /* "", "duration", "data-limit", "interrupt" … */
+	const char *options; /* those of collect as given: "-ring-buffer 10 -knob itt-groups=all" */
 };
 
 struct st_result;

@@ -15,6 +15,7 @@
 #include <json-c/json.h>
 
 #include "base/buf.h"
+#include "base/quote.h"
 #include "store/model.h"
 #include "store/peek.h"
 #include "store/source.h"
@@ -23,7 +24,8 @@ enum {
 	JSON_MAX_BYTES = 16 << 20,
 	JSON_MAX_DEPTH = 32,
 	STAT_MAX_BYTES = 4096,
-	PIECE_BYTES = 16 << 10
+	PIECE_BYTES = 16 << 10,
+	OPTIONS_MAX_BYTES = 64 << 10
 };
 
 static const char schema_prefix[] = "strata.result/";
@@ -167,6 +169,45 @@ static void read_texts(struct st_result_info *info, json_object *root, struct st
 		*texts[i].to = root ? get_text(root, texts[i].key, model) : "";
 }
 
+static void append_option(struct st_buf *out, const char *name, json_object *value)
+{
+	bool is_text = json_object_is_type(value, json_type_string);
+	bool off = json_object_is_type(value, json_type_boolean) && !json_object_get_boolean(value);
+
+	st_buf_printf(out, "%s-%s%s", out->size_bytes ? " " : "", off ? "no-" : "", name);
+	if (is_text) {
+		st_buf_append_u8(out, ' ');
+		st_quote_word(out, json_object_get_string(value));
+	}
+}
+
+/* The options of the command line, as somebody would type them again. */
+static const char *read_options(json_object *root, struct st_model *model)
+{
+	json_object *options;
+	struct st_buf text;
+	const char *kept;
+
+	if (!json_object_object_get_ex(root, "options", &options) ||
+	    !json_object_is_type(options, json_type_object))
+		return "";
+	st_buf_init(&text, OPTIONS_MAX_BYTES);
+	json_object_object_foreach(options, name, value)
+	{
+		size_t count = json_object_is_type(value, json_type_array)
+				       ? json_object_array_length(value)
+				       : 0;
+
+		for (size_t i = 0; i < count; i++)
+			append_option(&text, name, json_object_array_get_idx(value, i));
+		if (!json_object_is_type(value, json_type_array))
+			append_option(&text, name, value);
+	}
+	kept = keep_text(model, (const char *)text.data, text.size_bytes);
+	st_buf_fini(&text);
+	return kept;
+}
+
 static void read_numbers(struct st_result_info *info, struct st_info_more *more, json_object *root)
 {
 	json_object *value;
@@ -256,9 +297,11 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 		st_notes_add(&model->notes,
 			     "result.json is missing: command and machine are not known");
 	read_texts(info, root, model);
+	info->options = "";
 	if (root) {
 		status = check_schema(get_text(root, "schema", model), model, source->json.name,
 				      err);
+		info->options = read_options(root, model);
 		read_numbers(info, more, root);
 		read_process_losses(root, model);
 		read_problems(root, model);
