@@ -90,8 +90,9 @@ static const struct st_binding idle[] = {
 static const struct st_bindings idle_table = ST_BINDINGS(idle);
 
 static const struct st_bindings *const recording[] = {
-	&st_calls_task,	    &st_calls_control, &st_calls_structure,
-	&st_calls_metadata, &st_calls_counter,
+	&st_calls_task,	   &st_calls_control, &st_calls_structure, &st_calls_metadata,
+	&st_calls_counter, &st_calls_mark,    &st_calls_clock,	   &st_calls_sync,
+	&st_calls_heap,	   &st_calls_module,  &st_calls_legacy,
 };
 
 /* The twins of the sync functions have the same names in the list; only their group tells. */

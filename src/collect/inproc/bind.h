@@ -31,7 +31,8 @@ struct st_bindings {
 	}
 
 extern const struct st_bindings st_calls_task, st_calls_task_lines, st_calls_control,
-	st_calls_structure, st_calls_metadata, st_calls_counter;
+	st_calls_structure, st_calls_metadata, st_calls_counter, st_calls_mark, st_calls_clock,
+	st_calls_sync, st_calls_heap, st_calls_module, st_calls_legacy;
 /* Bound even when nobody listens: programs rely on what these return. */
 extern const struct st_bindings st_calls_counter_create;
 

@@ -178,11 +178,29 @@ static uint32_t define_new(struct st_itt_object *object, uint32_t parent)
 	return id;
 }
 
+static uint32_t define_again(struct st_itt_object *object, uint32_t id)
+{
+	if (!st_process_lock())
+		return 0;
+	if (atomic_load_explicit(&object->stale, memory_order_relaxed)) {
+		if (define(object, id, object->parent ? known_id(object->parent) : 0))
+			atomic_store_explicit(&object->stale, 0, memory_order_relaxed);
+		else
+			id = 0;
+	}
+	st_process_unlock();
+	return id;
+}
+
 uint32_t st_object_id(struct st_itt_object *object)
 {
 	uint32_t id = object ? known_id(object) : 0, parent = 0;
 
-	if (ST_LIKELY(id) || !object)
+	if (!object)
+		return 0;
+	if (ST_UNLIKELY(atomic_load_explicit(&object->stale, memory_order_relaxed)))
+		return define_again(object, id);
+	if (ST_LIKELY(id))
 		return id;
 	if (object->parent) {
 		parent = known_id(object->parent);
@@ -192,14 +210,14 @@ uint32_t st_object_id(struct st_itt_object *object)
 	return define_new(object, parent);
 }
 
-void st_object_redefine(struct st_itt_object *object)
+void st_object_redefine(struct st_itt_object *object, const uint64_t number[3])
 {
-	uint32_t id = known_id(object);
-
-	if (!id || !st_process_lock())
+	if (!st_process_lock())
 		return;
-	define(object, id, object->parent ? known_id(object->parent) : 0);
+	memcpy(object->head.number, number, sizeof(object->head.number));
+	atomic_store_explicit(&object->stale, known_id(object) != 0, memory_order_relaxed);
 	st_process_unlock();
+	st_object_id(object);
 }
 
 void st_object_announce(struct st_itt_object *object)

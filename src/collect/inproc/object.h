@@ -33,7 +33,7 @@ struct st_itt_object {
 	struct st_itt_object *parent;
 	struct st_object_head head; /* of the definition */
 	_Atomic uint32_t told;	    /* bits: context metadata that is defined */
-	uint32_t reserved;
+	_Atomic uint32_t stale;	    /* its definition is older than head.number */
 };
 
 _Static_assert(sizeof(struct st_itt_object) % 16 == 0, "the arena stays aligned");
@@ -64,8 +64,8 @@ struct st_itt_object *st_object_numbered(int number, enum st_object_kind kind);
 /* Between st_thread_enter and st_thread_leave: the id in records, defined first if need be; 0 when that
  * is not possible now. NULL is 0. */
 uint32_t st_object_id(struct st_itt_object *object);
-/* Defines it once more, after a change of head.number. */
-void st_object_redefine(struct st_itt_object *object);
+/* Gives it other numbers; whoever uses it from now on defines it once more, if it cannot be done now. */
+void st_object_redefine(struct st_itt_object *object, const uint64_t number[3]);
 /* Outside: makes sure that it is defined, whether or not it will ever be used. */
 void st_object_announce(struct st_itt_object *object);
 

@@ -15,6 +15,7 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/choose.h"
 #include "collect/inproc/exec.h"
+#include "collect/inproc/python_line.h"
 #include "collect/inproc/thread.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
@@ -237,6 +238,8 @@ __attribute__((constructor)) static void collector_init(void)
 	read_environment();
 	st_exec_init();
 	st_sandbox_init();
+	if (st_config.task_lines)
+		st_python_line_init();
 	st_process = st_map_wiped((sizeof(struct st_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;

@@ -5,7 +5,6 @@
  */
 #include "collect/inproc/bind.h"
 #include "collect/inproc/event.h"
-#include "collect/inproc/object.h"
 
 typedef unsigned long long ull;
 
@@ -120,26 +119,6 @@ static void frame_submit_v3(const struct itt_domain *domain, struct itt_id *id, 
 	record.time = begin;
 	record.extra = end == ~0ull ? st_ticks() : end;
 	st_event(&record);
-}
-
-static void legacy_frame(enum st_event_kind kind, void *handle)
-{
-	struct st_record record = {.kind = kind, .object = st_object_own(handle)};
-
-	if (!record.object)
-		return;
-	record.mask = ST_FIELD_OBJECT;
-	st_event(&record);
-}
-
-static void frame_begin(void *handle)
-{
-	legacy_frame(ST_EVENT_FRAME_BEGIN, handle);
-}
-
-static void frame_end(void *handle)
-{
-	legacy_frame(ST_EVENT_FRAME_END, handle);
 }
 
 /* --- markers and ids --- */
@@ -260,8 +239,6 @@ static const struct st_binding rows[] = {
 	ST_BIND("frame_begin_v3", frame_begin_v3),
 	ST_BIND("frame_end_v3", frame_end_v3),
 	ST_BIND("frame_submit_v3", frame_submit_v3),
-	ST_BIND("frame_begin", frame_begin),
-	ST_BIND("frame_end", frame_end),
 	ST_BIND("marker", marker),
 	ST_BIND("marker_ex", marker_ex),
 	ST_BIND("id_create", id_create),
