@@ -57,6 +57,7 @@ struct st_dataset {
 	 * no more. */
 	bool (*alias)(const struct st_dataset *dataset, enum st_grouping grouping, uint32_t key,
 		      unsigned int index, struct st_text *out, struct st_arena *arena);
+	struct st_arena *arena; /* holds texts that the dataset made itself */
 	void *private_data;
 };
 
@@ -68,6 +69,9 @@ void st_dataset_slices_fini(struct st_dataset *dataset);
  * these rows cannot answer. */
 enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
 				  struct st_error *err);
+
+/* Texts that the dataset made live on in the arena when it is closed; it cannot be asked any more. */
+void st_dataset_hand_over(struct st_dataset *dataset, struct st_arena *to);
 
 /* st_question_ask on an open dataset: for a report that asks more than once. */
 enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_question *question,

@@ -202,3 +202,11 @@ uint32_t st_key_texts_add(struct st_key_texts *keys, struct st_text text)
 	keys->slots[at] = ++keys->count;
 	return keys->count - 1;
 }
+
+uint32_t st_key_texts_append(struct st_key_texts *keys, struct st_text text)
+{
+	if (keys->count == keys->capacity && !grow(keys))
+		return 0;
+	keys->texts[keys->count] = text;
+	return keys->count++;
+}

@@ -43,4 +43,7 @@ void st_key_texts_fini(struct st_key_texts *keys);
 /* The key of a text, a new one if need be; 0 and failed when memory is out. */
 uint32_t st_key_texts_add(struct st_key_texts *keys, struct st_text text);
 
+/* A further key for a text that may be there already: things of the same name that are not the same. */
+uint32_t st_key_texts_append(struct st_key_texts *keys, struct st_text text);
+
 #endif

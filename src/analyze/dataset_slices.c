@@ -236,6 +236,7 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 	st_arena_init(&own->arena, SIZE_MAX / 2);
 	*out = (struct st_dataset){
 		.private_data = own,
+		.arena = &own->arena,
 		.row_count = slices->count,
 		.begin_ns = slices->begin_ns,
 		.end_ns = slices->end_ns,

@@ -6,7 +6,24 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "store/events.h"
 #include "store/result.h"
+
+/* Only a clock domain makes them, and few programs have one: without it there is nothing to look for. */
+static uint64_t estimated_times(const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+	uint32_t object_count;
+	const struct st_object *objects = st_result_objects(result, &object_count);
+	bool has_clock = false;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < object_count; i++)
+		has_clock = has_clock || objects[i].kind == ST_OBJECT_CLOCK;
+	for (uint32_t i = 0; has_clock && i < events->count; i++)
+		count += (events->rows[i].flags & ST_EVENT_TIME_ESTIMATED) != 0;
+	return count;
+}
 
 void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS])
 {
@@ -27,6 +44,15 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"clipped", "tasks clipped by a pause or the collection's edge", quality->clipped},
 		{"mismatched", "tasks ended out of order", quality->mismatched},
 		{"unmatched_ends", "ends without a begin", loss->unmatched_ends},
+		{"events_dropped", "events other than tasks dropped (rings full)",
+		 loss->events_dropped},
+		{"events_cut", "events whose data was longer than what is kept", loss->events_cut},
+		{"spans_unfinished", "frames, regions, waits and the like never ended",
+		 quality->spans_unfinished},
+		{"times_estimated", "times of a clock of the program's own, converted",
+		 estimated_times(result)},
+		{"copies", "worker copies of tasks (column Threads; in no count or time)",
+		 quality->copies},
 	};
 
 	memcpy(out, items, sizeof(items));
@@ -36,7 +62,7 @@ uint64_t st_quality_lost(const struct st_result *result)
 {
 	const struct st_loss *loss = &st_result_quality(result)->loss;
 
-	return loss->slices_dropped + loss->no_slot + loss->suspect;
+	return loss->slices_dropped + loss->events_dropped + loss->no_slot + loss->suspect;
 }
 
 static void add_state(const struct st_result_info *info, struct st_buf *out)

@@ -200,6 +200,11 @@ enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_
 	return status;
 }
 
+void st_dataset_hand_over(struct st_dataset *dataset, struct st_arena *to)
+{
+	st_arena_take(to, dataset->arena);
+}
+
 enum st_status st_question_ask(const struct st_result *result, const struct st_question *question,
 			       struct st_answer *out, struct st_error *err)
 {
@@ -213,6 +218,8 @@ enum st_status st_question_ask(const struct st_result *result, const struct st_q
 	status = st_dataset_prepare(&dataset, question, err);
 	if (!status)
 		status = st_dataset_ask(&dataset, question, out, err);
+	if (!status)
+		st_dataset_hand_over(&dataset, out->memory);
 	st_dataset_slices_fini(&dataset);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "analyze/names.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
+#include "analyze/report_rows.h"
 #include "store/result.h"
 
 enum {
@@ -18,17 +19,37 @@ enum {
 
 const struct st_report_kind st_report_kinds[] = {
 	{"summary", "where the time went, on one screen", ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT,
-	 st_report_summary_build},
+	 st_report_summary_build, NULL},
 	{"tasks", "tasks by type, domain, family or instance, with their durations",
-	 ACCEPTS_QUESTION, st_report_tasks_build},
+	 ACCEPTS_QUESTION, st_report_tasks_build, NULL},
 	{"top-down", "tree of nested tasks with total and self time", ACCEPTS_QUESTION,
-	 st_report_top_down_build},
+	 st_report_top_down_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
-	 st_report_timeline_build},
+	 st_report_timeline_build, NULL},
+	{"frames", "frames by domain: frame times and rate", ACCEPTS_QUESTION, NULL,
+	 &st_frames_report},
+	{"regions", "regions by name, with their durations", ACCEPTS_QUESTION, NULL,
+	 &st_regions_report},
+	{"overlapped", "overlapped tasks by type, with their durations", ACCEPTS_QUESTION, NULL,
+	 &st_overlapped_report},
+	{"markers", "markers, user events and marks in order of time", ACCEPTS_QUESTION, NULL,
+	 &st_markers_report},
+	{"counters", "counters: first, last, least, largest and average value", ACCEPTS_QUESTION,
+	 NULL, &st_counters_report},
+	{"sync", "waits for sync objects, and how long they were held", ACCEPTS_QUESTION, NULL,
+	 &st_sync_report},
+	{"relations", "relations that the program told between its tasks", ACCEPTS_QUESTION, NULL,
+	 &st_relations_report},
+	{"metadata", "what the program attached to its tasks", ACCEPTS_QUESTION, NULL,
+	 &st_metadata_report},
+	{"histograms", "histograms that the program submitted", ACCEPTS_QUESTION, NULL,
+	 &st_histograms_report},
+	{"heap", "allocations told by allocators, by heap function", ACCEPTS_QUESTION, NULL,
+	 &st_heap_report},
 	{"info", "what is known of the run: command, host, processes, losses, files", 0,
-	 st_report_info_build},
-	{NULL, NULL, 0, NULL},
+	 st_report_info_build, NULL},
+	{NULL, NULL, 0, NULL, NULL},
 };
 
 /* An option without an effect would pass for one that had it. */
@@ -62,7 +83,7 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 			       const struct st_report_options *options, struct st_report *out,
 			       struct st_error *err)
 {
-	const char *names[16];
+	const char *names[32];
 	size_t count = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -71,11 +92,39 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 		if (st_name_equal(name, strlen(name), kind->name)) {
 			enum st_status status = check_accepted(kind, options, err);
 
-			return status ? status : kind->build(result, options, out, err);
+			if (status)
+				return status;
+			return kind->rows
+				       ? st_rows_report_build(kind->rows, result, options, out, err)
+				       : kind->build(result, options, out, err);
 		}
 	}
 	return st_name_unknown(name, strlen(name), "report", &(struct st_name_list){names, count},
 			       err);
+}
+
+enum st_status st_report_groupings(const struct st_report_kind *kind,
+				   const struct st_result *result, uint32_t *out,
+				   struct st_error *err)
+{
+	struct st_dataset dataset;
+	enum st_status status;
+
+	*out = 0;
+	if (kind->rows) {
+		*out = st_dataset_rows_answers(kind->rows->set);
+		return ST_OK;
+	}
+	if (!(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
+		return ST_OK;
+	*out = ST_BIT(ST_BY_PYTHON_LINE + 1) - 1;
+	if (!result)
+		return ST_OK;
+	status = st_dataset_slices_init(&dataset, result, err);
+	if (!status)
+		*out = dataset.answers;
+	st_dataset_slices_fini(&dataset);
+	return status;
 }
 
 enum st_status st_report_begin(struct st_report *out, const char *name,
@@ -196,6 +245,11 @@ struct st_cell st_cell_double(double value)
 	return (struct st_cell){.kind = ST_CELL_DOUBLE, .as.number = value};
 }
 
+struct st_cell st_cell_bool(bool value)
+{
+	return (struct st_cell){.kind = ST_CELL_BOOL, .as.truth = value};
+}
+
 static uint32_t metric_count(const struct st_question *question)
 {
 	return (uint32_t)__builtin_popcount(question->metrics & ((1u << ST_METRICS) - 1));
@@ -205,7 +259,13 @@ uint32_t st_report_extra_index(const struct st_report_layout *layout)
 {
 	uint32_t keys = layout->question->grouping_count;
 
-	return layout->extra_first ? keys : keys + metric_count(layout->question);
+	return layout->front_count ? keys : keys + metric_count(layout->question);
+}
+
+uint32_t st_report_behind_index(const struct st_report_layout *layout)
+{
+	return layout->question->grouping_count + layout->front_count +
+	       metric_count(layout->question);
 }
 
 static void answer_columns(struct st_report *report, const struct st_report_layout *layout)
@@ -220,16 +280,18 @@ static void answer_columns(struct st_report *report, const struct st_report_layo
 		columns[count++] = (struct st_column){info->key, info->title, "", true};
 		report->group_by[report->group_by_count++] = info->name;
 	}
-	for (uint32_t i = 0; i < layout->extra_count && layout->extra_first; i++)
+	for (uint32_t i = 0; i < layout->front_count; i++)
 		columns[count++] = layout->extra[i];
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
 		const struct st_metric_info *info = st_metric_info((enum st_metric)i);
 
-		if (question->metrics & 1u << i)
-			columns[count++] =
-				(struct st_column){info->key, info->title, info->unit, false};
+		const char *title = layout->titles ? layout->titles[i] : NULL;
+
+		if (question->metrics & ST_BIT(i))
+			columns[count++] = (struct st_column){
+				info->key, title ? title : info->title, info->unit, false};
 	}
-	for (uint32_t i = 0; i < layout->extra_count && !layout->extra_first; i++)
+	for (uint32_t i = layout->front_count; i < layout->extra_count; i++)
 		columns[count++] = layout->extra[i];
 	st_report_columns(report, columns, count);
 }
@@ -237,10 +299,8 @@ static void answer_columns(struct st_report *report, const struct st_report_layo
 static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 			 const struct st_report_layout *layout)
 {
-	uint32_t at = layout->question->grouping_count;
+	uint32_t at = layout->question->grouping_count + layout->front_count;
 
-	if (layout->extra_first)
-		at += layout->extra_count;
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
 		if (layout->question->metrics & 1u << i)
 			cells[at++] = st_cell_u64(row->values[i]);

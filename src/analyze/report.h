@@ -57,6 +57,8 @@ struct st_report {
 	uint32_t row_count, root_first, root_count;
 	struct st_report_row totals;
 	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
+	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
+	const char *empty; /* what to say when there are no rows; NULL: "No tasks match." */
 	void *memory;
 };
 
@@ -81,13 +83,26 @@ struct st_report_kind {
 	enum st_status (*build)(const struct st_result *result,
 				const struct st_report_options *options, struct st_report *out,
 				struct st_error *err);
+	const struct st_rows_report *rows; /* instead of build: a report of report_rows.h */
 };
-/* summary, tasks, top-down, timeline, info; ends with a NULL name. */
+/* Ends with a NULL name. */
 extern const struct st_report_kind st_report_kinds[];
+
+struct st_rows_report;
+struct st_result;
+/* The groupings that a report can answer, as set bits; with a result only those that this one has. 0 for a
+ * report that takes none. */
+enum st_status st_report_groupings(const struct st_report_kind *kind,
+				   const struct st_result *result, uint32_t *out,
+				   struct st_error *err);
 
 enum st_status st_report_build(const struct st_result *result, const char *name,
 			       const struct st_report_options *options, struct st_report *out,
 			       struct st_error *err);
+/* Keeps only the columns that the list names (comma between): by key, by title, or by any part of either,
+ * whatever the case. Columns of the grouping always stay. ST_EUSAGE when a word fits no column. */
+enum st_status st_report_choose_columns(struct st_report *report, const char *list,
+					struct st_error *err);
 void st_report_fini(struct st_report *report);
 
 #endif

@@ -36,6 +36,7 @@ struct st_cell st_cell_bytes(struct st_text text);
 struct st_cell st_cell_u64(uint64_t value);
 struct st_cell st_cell_i64(int64_t value);
 struct st_cell st_cell_double(double value);
+struct st_cell st_cell_bool(bool value);
 
 /* Grouping columns, then the metrics whose bits are set, then further ones; and the rows of an answer,
  * which the report takes over. Rows of the answer and of the report have the same numbers. */
@@ -43,11 +44,13 @@ struct st_report_layout {
 	const struct st_question *question;
 	const struct st_column *extra;
 	uint32_t extra_count;
-	bool extra_first; /* before the metrics */
+	uint32_t front_count;	   /* of the further ones: how many come before the metrics */
+	const char *const *titles; /* by metric: another title, where not NULL; may be NULL */
 };
 void st_report_from_answer(struct st_report *report, struct st_answer *answer,
 			   const struct st_report_layout *layout);
-/* Index of the first extra column. */
+/* Index of the first further column, and of the first one behind the metrics. */
 uint32_t st_report_extra_index(const struct st_report_layout *layout);
+uint32_t st_report_behind_index(const struct st_report_layout *layout);
 
 #endif

@@ -13,6 +13,7 @@
 #include "analyze/words.h"
 #include "base/buf.h"
 #include "base/quote.h"
+#include "store/events.h"
 #include "store/result.h"
 
 enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16 };
@@ -86,7 +87,9 @@ static void add_run(struct st_report *report, const struct st_result *result)
 static void add_cost(struct st_report *report, const struct st_result *result)
 {
 	const struct st_result_info *info = st_result_info(result);
-	uint64_t pairs = st_result_slices(result)->count + st_quality_lost(result);
+	/* One event costs about what one half of a pair does. */
+	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
+			 st_quality_lost(result);
 	uint64_t cost_ns = pairs * info->event_cost_ns_x1000 / 1000;
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 
@@ -389,6 +392,8 @@ static enum st_status fill(const struct st_result *result, const struct st_quest
 	status = add_tasks(out, dataset, scope, err);
 	if (!status)
 		status = add_places(out, dataset, scope, scope_ns(scope, elapsed_ns), err);
+	if (!status)
+		status = st_summary_add_rows(out, result, scope, err);
 	add_programs(out, result);
 	add_quality(out, result);
 	add_advice(out, result);

@@ -2,7 +2,8 @@
  *
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_part, task,
- * process, thread, not_entered, left_running, quality, empty, next.
+ * process, thread, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
+ * quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
 #define ST_ANALYZE_REPORT_SUMMARY_H
@@ -21,5 +22,11 @@ enum st_summary_column {
 	ST_SUMMARY_PID,
 	ST_SUMMARY_COLUMNS
 };
+
+#include "analyze/report_make.h"
+
+/* The sections frames … markers: one row each, when the result has such a thing. */
+enum st_status st_summary_add_rows(struct st_report *report, const struct st_result *result,
+				   const struct st_question *scope, struct st_error *err);
 
 #endif

@@ -55,7 +55,7 @@ static enum st_status build_types(const struct st_dataset *dataset, struct st_qu
 {
 	static const struct st_column domain[] = {{"task_domain", "Task Domain", "", true}};
 	struct st_question shown = *question;
-	struct st_report_layout layout = {&shown, domain, 1, true};
+	struct st_report_layout layout = {&shown, domain, 1, 1, NULL};
 	struct st_answer answer;
 	enum st_status status;
 
@@ -151,7 +151,7 @@ static enum st_status build_instances(const struct st_result *result,
 {
 	struct st_column columns[INSTANCE_COLUMNS];
 	unsigned int from[INSTANCE_COLUMNS];
-	struct st_report_layout layout = {question, columns, 0, false};
+	struct st_report_layout layout = {question, columns, 0, 0, NULL};
 	struct st_arena *arena = st_report_arena(out);
 	struct place_texts places = {dataset, arena, NULL, NULL};
 	const struct st_answer *kept;
@@ -228,6 +228,8 @@ enum st_status st_report_tasks_build(const struct st_result *result,
 		status = build_instances(result, &dataset, &question, out, err);
 	else
 		status = build_groups(&dataset, &question, out, err);
+	if (!status)
+		st_dataset_hand_over(&dataset, st_report_arena(out));
 	st_dataset_slices_fini(&dataset);
 	if (!status)
 		return st_report_end(out, err);

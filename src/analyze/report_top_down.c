@@ -11,7 +11,7 @@ enum st_status st_report_top_down_build(const struct st_result *result,
 {
 	static const struct st_column depth[] = {{"depth", "Depth", "", false}};
 	struct st_question question = options->question;
-	struct st_report_layout layout = {&question, depth, 1, true};
+	struct st_report_layout layout = {&question, depth, 1, 1, NULL};
 	unsigned int last = question.grouping_count;
 	struct st_answer answer;
 	enum st_status status;

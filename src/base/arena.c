@@ -36,6 +36,19 @@ void st_arena_fini(struct st_arena *arena)
 	memset(arena, 0, sizeof(*arena));
 }
 
+void st_arena_take(struct st_arena *to, struct st_arena *from)
+{
+	struct st_arena_block **end = &to->blocks;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = from->blocks;
+	to->used_bytes += from->used_bytes;
+	to->failed = to->failed || from->failed;
+	from->blocks = NULL;
+	from->used_bytes = 0;
+}
+
 static struct st_arena_block *add_block(struct st_arena *arena, size_t need)
 {
 	size_t size = need > BLOCK_BYTES / 4 ? need : BLOCK_BYTES;

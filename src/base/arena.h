@@ -21,6 +21,8 @@ struct st_arena {
 
 void st_arena_init(struct st_arena *arena, size_t max_bytes);
 void st_arena_fini(struct st_arena *arena);
+/* Moves every piece of from into to, where they live on; from is empty afterwards. */
+void st_arena_take(struct st_arena *to, struct st_arena *from);
 void *st_arena_alloc(struct st_arena *arena, size_t size_bytes);
 void *st_arena_calloc(struct st_arena *arena, size_t count, size_t size_bytes);
 /* A copy with a terminator behind it. */

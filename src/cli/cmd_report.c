@@ -23,6 +23,7 @@ struct request {
 	const char *result_word; /* a plain word that names the result, or NULL */
 	struct st_report_options options;
 	struct st_filter *filters; /* owned; texts are argv's */
+	const char *columns;	   /* as typed, or NULL */
 	struct st_output output;
 };
 
@@ -45,21 +46,69 @@ static bool asks_for_list(const char *value)
 	return value && strcmp(value, "?") == 0;
 }
 
-/* Lists what an option understands, on standard output; true when one was asked for. */
-static bool print_lists(const struct st_args *args)
+static bool asks_for_groupings(const struct st_args *args)
 {
-	bool groupings = asks_for_list(st_args_value(args, ST_OPT_GROUP_BY));
-	bool metrics = asks_for_list(st_args_value(args, ST_OPT_SORT_DESC)) ||
-		       asks_for_list(st_args_value(args, ST_OPT_SORT_ASC));
-
+	if (asks_for_list(st_args_value(args, ST_OPT_GROUP_BY)))
+		return true;
 	for (size_t i = 0; i < args->given_count; i++)
 		if (args->given[i].id == ST_OPT_FILTER && asks_for_list(args->given[i].value))
-			groupings = true;
-	for (unsigned int i = 0; groupings && i < ST_GROUPINGS; i++)
-		printf("%-14s %s\n", st_grouping_info(i)->name, st_grouping_info(i)->title);
-	for (unsigned int i = 0; metrics && i < ST_METRICS; i++)
+			return true;
+	return false;
+}
+
+static bool asks_for_metrics(const struct st_args *args)
+{
+	return asks_for_list(st_args_value(args, ST_OPT_SORT_DESC)) ||
+	       asks_for_list(st_args_value(args, ST_OPT_SORT_ASC));
+}
+
+static const struct st_report_kind *kind_of(const char *name)
+{
+	for (const struct st_report_kind *kind = st_report_kinds; name && kind->name; kind++)
+		if (strcmp(name, kind->name) == 0)
+			return kind;
+	return NULL;
+}
+
+/* What the report can be grouped by: of the result at hand what it can answer, without one everything. */
+static enum st_status print_groupings(const struct st_args *args, struct st_error *err)
+{
+	const char *name = st_args_value(args, ST_OPT_REPORT);
+	const struct st_report_kind *kind = kind_of(name	       ? name
+						    : args->word_count ? args->words[0]
+								       : NULL);
+	const char *word = args->word_count > (name ? 0u : 1u) ? args->words[name ? 0 : 1] : NULL;
+	bool is_named = word || st_args_value(args, ST_OPT_RESULT_DIR);
+	uint32_t set = UINT32_MAX;
+	struct st_result *result = NULL;
+	struct st_error ignored;
+	enum st_status status;
+
+	if (kind) {
+		status = st_locate_open(&result, args, word, is_named ? err : &ignored);
+		if (status && is_named)
+			return status;
+		status = st_report_groupings(kind, status ? NULL : result, &set, err);
+		st_result_close(result);
+		if (status)
+			return status;
+	}
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
+		if (set & ST_BIT(i))
+			printf("%-14s %s\n", st_grouping_info(i)->name, st_grouping_info(i)->title);
+	return ST_OK;
+}
+
+static void print_metrics(void)
+{
+	for (unsigned int i = 0; i < ST_METRICS; i++)
 		printf("%-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
-	return groupings || metrics;
+}
+
+static void print_columns(const struct st_report *report)
+{
+	for (uint32_t i = 0; i < report->column_count; i++)
+		printf("%-16s %s\n", report->columns[i].key, report->columns[i].title);
 }
 
 static void print_reports(void)
@@ -90,10 +139,7 @@ static enum st_status unknown_report(const char *typed, struct st_error *err)
 
 static bool is_report(const char *word)
 {
-	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
-		if (strcmp(word, kind->name) == 0)
-			return true;
-	return false;
+	return kind_of(word);
 }
 
 /* "report NAME [RESULT]", "-report NAME … [RESULT]" and, for the summary, just "report RESULT". */
@@ -288,6 +334,7 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 		status = st_output_parse(&request->output, args, err);
 	if (status == ST_OK)
 		status = parse_question(args, request, err);
+	request->columns = st_args_value(args, ST_OPT_COLUMN);
 	if (status == ST_OK)
 		fit_timeline(request);
 	return status;
@@ -303,10 +350,15 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 	if (status)
 		return status;
 	status = st_report_build(result, request->name, &request->options, &report, err);
-	if (status == ST_OK) {
-		status = st_output_write(&request->output, &report, result, err);
-		st_report_fini(&report);
+	if (status == ST_OK && asks_for_list(request->columns)) {
+		print_columns(&report);
+	} else if (status == ST_OK) {
+		if (request->columns)
+			status = st_report_choose_columns(&report, request->columns, err);
+		if (status == ST_OK)
+			status = st_output_write(&request->output, &report, result, err);
 	}
+	st_report_fini(&report);
 	st_result_close(result);
 	return status;
 }
@@ -322,8 +374,12 @@ int st_cmd_report(const struct st_args *args)
 		print_reports();
 		return ST_EXIT_OK;
 	}
-	if (print_lists(args))
+	if (asks_for_groupings(args))
+		return print_groupings(args, &err) ? st_console_fail(&err) : ST_EXIT_OK;
+	if (asks_for_metrics(args)) {
+		print_metrics();
 		return ST_EXIT_OK;
+	}
 	status = parse_request(args, &request, &err);
 	if (status == ST_OK)
 		status = answer(args, &request, &err);

@@ -70,7 +70,10 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND, 0, "text",
 		"Form of the output; doctor and command status have no csv."},
 	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT, 0, "depends on the report",
-		"Levels of the rows, outermost first; '?' lists them."},
+		"Levels of the rows, outermost first; '?' lists them (with a result, those it can answer)."},
+	[ST_OPT_COLUMN] = {"column", 0, "NAME,...", REPORT, 0, "all",
+		"Show only the columns whose name holds one of these, any case; '?' lists them. Columns of the "
+		"grouping stay."},
 	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
 		"Keep only matching rows (!= for all others); '*' and '?' match as in a shell; "
 		"-filter '?' lists the groupings."},

@@ -54,6 +54,7 @@ enum st_option_id {
 	/* Of report. */
 	ST_OPT_FORMAT,
 	ST_OPT_GROUP_BY,
+	ST_OPT_COLUMN,
 	ST_OPT_FILTER,
 	ST_OPT_TIME_FILTER,
 	ST_OPT_SORT_DESC,

@@ -97,7 +97,7 @@ enum st_status st_report_write_text(const struct st_report *report, const struct
 	enum st_status status;
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (strcmp(layouts[i].report, report->name) == 0)
+		if (strcmp(layouts[i].report, report->name) == 0 && !report->as_table)
 			write = layouts[i].write;
 	}
 	st_buf_init(&out, SIZE_MAX / 4);

@@ -21,17 +21,16 @@ enum {
 	NAME_WIDTH_MIN = 12,
 	FIGURES_WIDTH = 42, /* of a row: what is neither name nor bar */
 	COMMAND_WIDTH_MIN = 16,
-	STEP_PARTS_MAX = 5,
-	PROGRAMS_MAX = 2,
-	QUALITY_LINES_MAX = 6,
+	QUALITY_LINES_MAX = 9,
 };
 
 /* How many rows the long blocks may have. */
 struct room {
-	uint32_t tasks, places;
+	uint32_t tasks, places, steps, kinds, programs;
 };
 
-static const struct room full_room = {9, 4}, tight_room = {5, 3};
+/* The first that fits is taken; the last one, if none does. */
+static const struct room rooms[] = {{9, 4, 6, 6, 2}, {5, 3, 6, 6, 2}, {4, 2, 2, 4, 1}};
 
 static unsigned int line_width(const struct st_text_job *job)
 {
@@ -293,14 +292,14 @@ static void add_scope(struct st_text_job *job)
 	st_show_end_line(job->out);
 }
 
-static void add_steps(struct st_text_job *job)
+static void add_steps(struct st_text_job *job, const struct room *room)
 {
 	const struct st_cell *step = section_row(job, "step", 0);
 
 	if (!step)
 		return;
 	add_step_head(job, step);
-	for (uint32_t i = 0; i <= STEP_PARTS_MAX; i++) {
+	for (uint32_t i = 0; i < room->steps; i++) {
 		const struct st_cell *part = section_row(job, "step_part", i);
 
 		if (!part)
@@ -368,6 +367,61 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 		st_buf_printf(job->out, "  and more: %s\n", where);
 }
 
+/* "FRAMES  1,200 of 2 domains   total 20.1 s   p50 16.6 ms   p95 17.1 ms   p99 30.2 ms   render, audio" */
+static void add_kind(struct st_text_job *job, const struct st_cell *cells, const char *word)
+{
+	static const struct {
+		const char *word;
+		unsigned int column;
+	} figures[] = {{"total ", ST_SUMMARY_TOTAL},
+		       {"p50 ", ST_SUMMARY_MEDIAN},
+		       {"p95 ", ST_SUMMARY_P95},
+		       {"p99 ", ST_SUMMARY_P99}};
+	unsigned int used = MARGIN, limit = line_width(job), width;
+	struct st_buf line;
+
+	add_margin(job, word);
+	st_buf_init(&line, 4096);
+	st_show_cell(&line, &cells[ST_SUMMARY_COUNT], "", 0);
+	st_buf_append_text(&line, " of ");
+	st_show_cell(&line, &cells[ST_SUMMARY_NAME], "", 0);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		if (cells[figures[i].column].kind == ST_CELL_NONE)
+			continue;
+		st_buf_append_text(&line, "   ");
+		st_buf_append_text(&line, figures[i].word);
+		st_show_cell(&line, &cells[figures[i].column], "ns", 0);
+	}
+	/* One line each: what does not fit is in the report of that kind. */
+	width = limit > MARGIN ? limit - MARGIN : NAME_WIDTH_MIN;
+	used += st_show_text(job->out, (struct st_text){(char *)line.data, line.size_bytes}, width);
+	if (line.failed)
+		job->out->failed = true;
+	st_buf_fini(&line);
+	if (used + 3 + NAME_WIDTH_MIN <= limit) {
+		st_buf_append_text(job->out, "   ");
+		st_show_cell(job->out, &cells[ST_SUMMARY_VALUE], "", limit - used - 3);
+	}
+	st_show_end_line(job->out);
+}
+
+static void add_kinds(struct st_text_job *job, const struct room *room)
+{
+	uint32_t shown = 0;
+
+	static const struct {
+		const char *section, *word;
+	} kinds[] = {{"frames", "FRAMES"},    {"overlapped", "ASYNC"}, {"waits", "WAITS"},
+		     {"counters", "COUNTER"}, {"regions", "REGIONS"},  {"markers", "MARKERS"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct st_cell *cells = section_row(job, kinds[i].section, 0);
+
+		if (cells && shown++ < room->kinds)
+			add_kind(job, cells, kinds[i].word);
+	}
+}
+
 static void add_pid(struct st_buf *out, const struct st_cell *program)
 {
 	st_buf_printf(out, "(pid %llu", (unsigned long long)program[ST_SUMMARY_PID].as.u64);
@@ -381,15 +435,16 @@ static void add_pid(struct st_buf *out, const struct st_cell *program)
 
 /* Programs under a heading: name, pid and, when there is one, the reason. A path is cut at its front, a
  * command line at its end: both keep the program's name. */
-static void add_programs(struct st_text_job *job, const char *section, const char *word)
+static void add_programs(struct st_text_job *job, const char *section, const char *word,
+			 const struct room *room)
 {
 	uint32_t count = section_count(job, section);
 	unsigned int indent = (unsigned int)strlen(word) + 2, limit = line_width(job);
 
-	for (uint32_t i = 0; i < count && i < PROGRAMS_MAX; i++) {
+	for (uint32_t i = 0; i < count && i < room->programs; i++) {
 		const struct st_cell *program = section_row(job, section, i);
 		bool has_reason = program[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT;
-		unsigned int room =
+		unsigned int columns =
 			limit > indent + NAME_WIDTH_MIN ? limit - indent : NAME_WIDTH_MIN;
 		struct st_flow flow;
 		struct st_buf piece;
@@ -401,10 +456,10 @@ static void add_programs(struct st_text_job *job, const char *section, const cha
 		st_buf_init(&piece, 4096);
 		if (has_reason)
 			st_show_path(&piece, program[ST_SUMMARY_NAME].as.text,
-				     room < 48 ? room : 48);
+				     columns < 48 ? columns : 48);
 		else
 			st_show_command(&piece, program[ST_SUMMARY_NAME].as.text,
-					room < 60 ? room : 60);
+					columns < 60 ? columns : 60);
 		st_flow_piece(&flow, "", &piece);
 		st_buf_init(&piece, 4096);
 		add_pid(&piece, program);
@@ -418,8 +473,8 @@ static void add_programs(struct st_text_job *job, const char *section, const cha
 		}
 		st_show_end_line(job->out);
 	}
-	if (count > PROGRAMS_MAX)
-		add_more(job, count - PROGRAMS_MAX, "strata report info");
+	if (count > room->programs)
+		add_more(job, count - room->programs, "strata report info");
 }
 
 /* Notes one behind the other as running text. The figures come first, so that they are all there; of
@@ -473,30 +528,32 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_source(job);
 	add_cost(job);
 	add_scope(job);
-	add_steps(job);
+	add_steps(job, room);
 	add_tasks(job, room);
 	if (section_count(job, "process") > 1)
 		add_places(job, "process", "PROCESS", "strata report tasks -group-by process",
 			   room->places);
 	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread",
 		   room->places);
-	add_programs(job, "not_entered", "NOT ENTERED");
-	add_programs(job, "left_running", "LEFT RUNNING");
+	add_kinds(job, room);
+	add_programs(job, "not_entered", "NOT ENTERED", room);
+	add_programs(job, "left_running", "LEFT RUNNING", room);
 	add_quality(job);
 	add_advice(job);
 }
 
 enum st_status st_text_summary(struct st_text_job *job, struct st_error *err)
 {
-	unsigned int lines = 0;
-
 	(void)err;
-	add_all(job, &full_room);
-	for (size_t i = 0; i < job->out->size_bytes; i++)
-		lines += job->out->data[i] == '\n';
-	if (lines > LINES_MAX && !job->out->failed) {
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+		unsigned int lines = 0;
+
 		st_buf_clear(job->out);
-		add_all(job, &tight_room);
+		add_all(job, &rooms[i]);
+		for (size_t j = 0; j < job->out->size_bytes; j++)
+			lines += job->out->data[j] == '\n';
+		if (lines <= LINES_MAX || job->out->failed)
+			break;
 	}
 	return ST_OK;
 }

@@ -129,7 +129,7 @@ static void measure(struct table *table)
 	st_buf_init(&scratch, 1 << 20);
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		struct table_column *column = &table->columns[i];
-		bool used = i == 0 || report->as_asked;
+		bool used = i == 0 || report->as_asked || report->as_table;
 
 		column->width = (unsigned int)strlen(column->title);
 		if (i == 0 && column->width < TEXT_MIN)
@@ -315,8 +315,10 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 	enum st_status status = ST_OK;
 
 	if (!job->report->row_count) {
-		st_buf_append_text(job->out,
-				   job->report->as_asked ? "No rows.\n" : "No tasks match.\n");
+		const char *words = job->report->as_asked ? "No rows." : "No tasks match.";
+
+		st_buf_append_text(job->out, job->report->empty ? job->report->empty : words);
+		st_buf_append_u8(job->out, '\n');
 		return ST_OK;
 	}
 	table.order = st_report_preorder(job->report);

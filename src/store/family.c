@@ -24,7 +24,7 @@ static bool is_inside_word(struct st_text text, size_t begin, size_t end)
 	       is_letter(text.bytes[end]);
 }
 
-static size_t fold(struct st_text text, char *out)
+size_t st_family_fold(struct st_text text, char *out)
 {
 	size_t size = 0;
 
@@ -55,7 +55,7 @@ bool st_family_of(struct st_text_table *texts, st_string_id name, st_string_id *
 	*out = name;
 	if (!folded)
 		return false;
-	ok = st_text_table_add(texts, folded, fold(text, folded), out);
+	ok = st_text_table_add(texts, folded, st_family_fold(text, folded), out);
 	if (folded != nearby)
 		free(folded);
 	return ok;

@@ -11,6 +11,8 @@
 #include "store/result.h"
 #include "store/text_table.h"
 
+/* Writes the folded name, at most as long as the text, and returns its length. */
+size_t st_family_fold(struct st_text text, char *out);
 bool st_family_of(struct st_text_table *texts, st_string_id name, st_string_id *out);
 
 #endif

@@ -216,6 +216,7 @@ static void finish_events(struct st_result *fake)
 
 void fake_finish(struct st_result *fake)
 {
+	memset(fake->self_ns, 0, fake->slices.count * sizeof(*fake->self_ns));
 	for (uint32_t row = 0; row < fake->slices.count; row++) {
 		uint32_t parent = fake->parent[row];
 		uint64_t wall = st_result_wall_ns(fake, row);

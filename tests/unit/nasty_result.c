@@ -32,7 +32,11 @@ static void add_losses(struct st_result *fake)
 					 .suspect = 3,
 					 .labels_unknown = 9,
 					 .labels_cut = 10,
-					 .unmatched_ends = 14};
+					 .unmatched_ends = 14,
+					 .events_dropped = 15,
+					 .events_cut = 16};
+	quality->spans_unfinished = 17;
+	quality->copies = 19;
 	quality->chunks_not_written = 4;
 	quality->missing_segments = 5;
 	quality->damaged_chunks = 6;
@@ -43,6 +47,64 @@ static void add_losses(struct st_result *fake)
 	quality->mismatched = 13;
 	quality->notes = notes;
 	quality->note_count = 2;
+}
+
+void nasty_events(struct st_result *fake)
+{
+	static const double numbers[] = {0.5, -2.0};
+	uint32_t domain = fake_text(fake, "dom\"ain\xff"), name = fake_text(fake, "na\nme");
+	uint32_t id = fake_id(fake, 1, 2, 3), text = fake_blob(fake, "va\"lue\n\x1b\xff", 9);
+	uint32_t data = fake_blob(fake, numbers, sizeof(numbers));
+	const struct st_event_row common = {
+		.time_ns = 5000, .slice = 0, .domain = domain, .name = name, .object = ST_NO_ROW};
+	struct st_event_row row = common;
+
+	for (uint32_t kind = 1; kind < ST_EVENT_KINDS; kind++) {
+		row = common;
+		row.kind = (uint16_t)kind;
+		row.data = text;
+		row.id = row.other = id;
+		row.value = 0x1000;
+		row.extra = 2;
+		if (kind == ST_EVENT_METADATA || kind == ST_EVENT_HISTOGRAM)
+			row.data = data;
+		if (kind == ST_EVENT_METADATA)
+			row.detail = 8;
+		if (kind == ST_EVENT_HISTOGRAM)
+			row.value = 8;
+		if (kind == ST_EVENT_COUNTER_ADD || kind == ST_EVENT_COUNTER_SET)
+			row.object = 0;
+		if (kind == ST_EVENT_HISTOGRAM)
+			row.object = 1;
+		if (kind >= ST_EVENT_HEAP_ALLOCATE_BEGIN && kind <= ST_EVENT_HEAP_REALLOCATE_END)
+			row.object = 2;
+		if (kind == ST_EVENT_TIMED_BEGIN)
+			row.flags = ST_EVENT_TIME_ESTIMATED;
+		fake_event(fake, row);
+	}
+	fake_object(fake, ST_OBJECT_COUNTER, 8, "dom\"ain", "coun\nter");
+	fake_object(fake, ST_OBJECT_HISTOGRAM, 8, "dom\"ain", "histo\ngram");
+	fake->objects[1].type_y = 8;
+	fake_object(fake, ST_OBJECT_HEAP_FUNCTION, 0, "dom\"ain", "mal\nloc");
+	fake_object(fake, ST_OBJECT_CLOCK, 0, NULL, "");
+	fake->facts[fake->fact_count++] = (struct st_object_fact){0, 5, 0, name};
+	fake->sync_objects[fake->sync_object_count++] =
+		(struct st_sync_object){0, 2, 0x1000, domain, name, 0};
+	for (uint32_t kind = 1; kind < ST_SPAN_KINDS; kind++)
+		fake_span(fake, (struct st_span){.begin_ns = 100,
+						 .end_ns = 300,
+						 .kind = kind,
+						 .begin_track = 0,
+						 .end_track = 1,
+						 .slice = 0,
+						 .domain = domain,
+						 .name = name,
+						 .object = 0,
+						 .id = id,
+						 .parent = id,
+						 .event = 0,
+						 .flags = ST_SLICE_UNFINISHED});
+	fake_finish(fake);
 }
 
 struct st_result *nasty_create(void)
