@@ -139,7 +139,7 @@ make_tensorflow_venv() {
 	fi
 	say "pip install -r tests/e2e/requirements-tensorflow.txt into .venv-tf"
 	.venv-tf/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		-r tests/e2e/requirements-tensorflow.txt </dev/null >&2 || say "TensorFlow cannot be installed; its tests will fail"
+		-r tests/e2e/requirements-tensorflow.txt </dev/null >&2
 }
 
 install_packages
@@ -147,9 +147,13 @@ install_packages
 mkdir -p .cache
 stamp=.cache/setup-$profile
 wanted_state=$(cat tools/setup.sh tests/e2e/requirements*.txt | sha256sum | cut -d' ' -f1)
-if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
+if [ -x .venv/bin/python ] && { [ "$profile" != test ] || [ -x .venv-tf/bin/python ]; } &&
+	[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
 	exit 0
 fi
 make_venv
-[ "$profile" != test ] || make_tensorflow_venv
+if [ "$profile" = test ] && ! make_tensorflow_venv; then
+	say "TensorFlow cannot be installed: its tests will fail; the next run tries again"
+	exit 0
+fi
 echo "$wanted_state $(readlink -f .venv/bin/python)" >"$stamp"
