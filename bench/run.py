@@ -224,6 +224,32 @@ class Bench:
             )
         )
 
+    def event_costs(self):
+        rounds = [self.micro("micro_events") for _ in range(self.rounds)]
+        self.raw["micro_events"] = rounds
+        reads = [r["two_reads"]["ns"] for r in rounds]
+        for what, key in (
+            ("begin with an id and a parent, and its end", "pair_with_id"),
+            ("overlapped task, begin and end", "overlapped_pair"),
+            ("frame, begin and end", "frame"),
+            ("counter set", "counter_set"),
+            ("metadata, one u64", "metadata"),
+            ("formatted metadata, a text and a number", "formatted"),
+            ("marker", "marker"),
+            ("lock: prepare, acquired, releasing", "sync_round"),
+        ):
+            self.rows.append(Row(what, "ns", [r[key]["ns"] for r in rounds], reads, "two clock reads"))
+        self.rows.append(
+            Row(
+                "begin+end in a domain that is switched off",
+                "ns",
+                [r["off_pair"]["ns"] for r in rounds],
+                [r["no_pair"]["ns"] for r in rounds],
+                "no collector",
+                1.5,
+            )
+        )
+
     def reference_collector(self):
         library = os.environ.get("ITT_REFERENCE_COLLECTOR")
         if not library:
@@ -434,7 +460,16 @@ def main():
     parser.add_argument("--only", action="append", help="run only these rows (names of the methods)")
     args = parser.parse_args()
     bench = Bench(args.build, args.python, args.rounds)
-    steps = ["pair_cost", "lookup_cost", "reference_collector", "torch_bytes", "flood", "indexing", "launch_cost"]
+    steps = [
+        "pair_cost",
+        "lookup_cost",
+        "event_costs",
+        "reference_collector",
+        "torch_bytes",
+        "flood",
+        "indexing",
+        "launch_cost",
+    ]
     try:
         for step in steps:
             if args.only and step not in args.only:
