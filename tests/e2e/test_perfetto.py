@@ -1,123 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Perfetto export, decoded with the public schema, against the report.
-
-The decoder below does what the format asks of every reader: interning state per packet sequence, tracks
-by uuid, begins and ends paired by a stack per track. It knows nothing of how strata writes.
-"""
+"""The tasks of the Perfetto export, decoded with the public schema, against the report."""
 
 import gzip
 from collections import Counter
-from dataclasses import dataclass, field
 
 import export_cases
 import pytest
-
-schema = pytest.importorskip(
-    "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the perfetto package is not installed"
-)
-
-CLEARED = schema.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-NEEDS_STATE = schema.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
-
-
-@dataclass
-class Drawn:
-    """A slice as a reader draws it."""
-
-    name: str
-    category: str
-    begin_ns: int
-    track: int
-    notes: dict
-    parent: "Drawn"
-    end_ns: int = None
-
-
-@dataclass
-class Sequence:
-    names: dict = field(default_factory=dict)
-    categories: dict = field(default_factory=dict)
-    note_names: dict = field(default_factory=dict)
-    note_texts: dict = field(default_factory=dict)
-
-    def intern(self, data):
-        for table, entries in (
-            (self.names, data.event_names),
-            (self.categories, data.event_categories),
-            (self.note_names, data.debug_annotation_names),
-        ):
-            for entry in entries:
-                assert entry.iid and entry.iid not in table, f"id {entry.iid} is given out twice"
-                table[entry.iid] = entry.name
-        for entry in data.debug_annotation_string_values:
-            assert entry.iid and entry.iid not in self.note_texts
-            self.note_texts[entry.iid] = entry.str.decode("utf-8", errors="strict")
-
-    def note(self, one):
-        kind = one.WhichOneof("value")
-        value = getattr(one, kind)
-        return self.note_names[one.name_iid], self.note_texts[value] if kind == "string_value_iid" else value
-
-
-class Trace:
-    def __init__(self, data):
-        self.tracks, self.slices, self.open, self.last_ns = {}, [], {}, {}
-        sequences = {}
-        for packet in schema.Trace.FromString(data).packet:
-            number = packet.trusted_packet_sequence_id
-            assert number, "a packet of no sequence"
-            if packet.sequence_flags & CLEARED:
-                assert packet.first_packet_on_sequence and number not in sequences
-                sequences[number] = Sequence()
-            state = sequences[number]
-            state.intern(packet.interned_data)
-            if packet.HasField("track_descriptor"):
-                self.describe(packet.track_descriptor)
-            if packet.HasField("track_event"):
-                assert packet.sequence_flags & NEEDS_STATE and packet.HasField("timestamp")
-                self.event(packet, state)
-        assert not any(self.open.values()), "slices without an end"
-
-    def describe(self, descriptor):
-        assert descriptor.uuid and descriptor.uuid not in self.tracks, "a uuid is given out twice"
-        if not descriptor.HasField("process"):
-            assert descriptor.parent_uuid in self.tracks
-        self.tracks[descriptor.uuid] = descriptor
-
-    def event(self, packet, state):
-        event, now = packet.track_event, packet.timestamp
-        stack = self.open.setdefault(event.track_uuid, [])
-        assert event.track_uuid in self.tracks
-        assert now >= self.last_ns.get(event.track_uuid, 0), "time runs backwards on a track"
-        self.last_ns[event.track_uuid] = now
-        if event.type == schema.TrackEvent.TYPE_SLICE_END:
-            stack.pop().end_ns = now
-            return
-        assert event.type == schema.TrackEvent.TYPE_SLICE_BEGIN
-        (category,) = event.category_iids
-        one = Drawn(
-            state.names[event.name_iid],
-            state.categories[category],
-            now,
-            event.track_uuid,
-            dict(map(state.note, event.debug_annotations)),
-            stack[-1] if stack else None,
-        )
-        stack.append(one)
-        self.slices.append(one)
-
-    def thread(self, uuid):
-        """The thread of a track, and its process, in the words of the report."""
-        track = self.tracks[uuid]
-        while not track.HasField("thread"):
-            track = self.tracks[track.parent_uuid]
-        process = self.tracks[track.parent_uuid].process
-        assert process.pid == track.thread.pid
-        labels = "".join(f", {label}" for label in process.process_labels)
-        return (
-            f"{process.process_name} ({process.pid}{labels})",
-            f"{track.thread.thread_name} ({track.thread.tid})",
-        )
+from perfetto_trace import Trace
 
 
 @pytest.fixture(scope="module", params=export_cases.params())
@@ -167,8 +56,7 @@ def test_threads_equal_the_report(case):
     trace = case[4]
     for told, drawn in pairs(case):
         assert trace.thread(drawn.track) == (told.process, told.thread)
-    threads = {track.uuid for track in trace.tracks.values() if track.HasField("thread")}
-    lanes = {track.uuid for track in trace.tracks.values() if track.parent_uuid in threads}
+    lanes = [track for track in trace.tracks.values() if track.name == "overlapping tasks"]
     assert bool(lanes) == (case[2] == "crossed")
     for track in trace.tracks.values():
         if track.HasField("process"):
