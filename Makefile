@@ -5,13 +5,14 @@ JOBS ?= $(shell nproc)
 DESTDIR ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-full lint format bench install clean
+.PHONY: help build demo test test-full soak lint format bench install clean
 
 help:
 	@echo "make            build/release/bin/strata"
 	@echo "make demo       install what is missing, build, profile examples/launch.sh, show the summary"
 	@echo "make test       everything, with reduced counts (25 minutes at most on two cores)"
 	@echo "make test-full  everything, with full counts; keeps a dated ledger in .cache/ledger"
+	@echo "make soak       half an hour under -ring-buffer; adds its figures to docs/measurements.md"
 	@echo "make lint       formatting, static analysis, layer and style checks"
 	@echo "make format     let clang-format and ruff rewrite the sources"
 	@echo "make bench      one table of speed and size figures, also as JSON"
@@ -34,6 +35,11 @@ test:
 test-full:
 	@tools/setup.sh test
 	@python3 tools/run_tests.py --scale full --jobs $(JOBS)
+
+soak:
+	@tools/setup.sh test
+	@tools/build.sh dev
+	@python3 tools/soak.py --append docs/measurements.md $(SOAK_ARGS)
 
 lint:
 	@tools/setup.sh lint

@@ -128,7 +128,10 @@ def write_markdown(path, rows, missing, machine, date):
             text += "|" + "---|" * len(line) + "\n"
     for item in missing:
         text += f"\nLeft out: {item}.\n"
-    pathlib.Path(path).write_text(text)
+    path = pathlib.Path(path)
+    # `make soak` adds its own section, which stays.
+    _, heading, soak = path.read_text().partition("\n## Soak") if path.exists() else ("", "", "")
+    path.write_text(text + heading + soak)
 
 
 class Bench:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every suite, one after the other, and prints one closing table.
+"""Runs every suite, one after the other (the soak beside the fuzzers), and prints one closing table.
 
 quick: reduced counts, for every change. full: the counts the project promises.
 Standard library only; the suites bring their own needs (tools/setup.sh installs them).
@@ -10,6 +10,7 @@ A dated ledger of what ran is kept in .cache/ledger; the working tree is left as
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -197,7 +198,18 @@ def suite_fuzz(suite: Suite, options: argparse.Namespace) -> None:
             suite.notes.append(f"{program.name}: {hours:.2f} hours in all")
 
 
-SUITES = {"unit": suite_unit, "e2e": suite_e2e, "asan": suite_asan, "fuzz": suite_fuzz}
+def suite_soak(suite: Suite, options: argparse.Namespace) -> None:
+    """A minute at either scale; half an hour is `make soak`."""
+    if not build(suite, "dev"):
+        return
+    rc = run(suite.name, [sys.executable, "tools/soak.py", "--seconds", "60", "--window", "5"], timeout=180)
+    suite.passed += rc == 0
+    settle(suite, rc)
+
+
+SUITES = {"unit": suite_unit, "e2e": suite_e2e, "asan": suite_asan, "fuzz": suite_fuzz, "soak": suite_soak}
+# Mostly waiting, so it runs while another one works.
+BESIDE = {"fuzz": "soak"}
 
 
 def print_table(suites: list[Suite]) -> None:
@@ -230,6 +242,18 @@ def keep_ledger(suites: list[Suite], scale: str) -> Path:
     return path
 
 
+def run_suite(name: str, options: argparse.Namespace) -> Suite:
+    suite = Suite(name)
+    (CACHE / f"{name}.log").unlink(missing_ok=True)
+    (CACHE / f"{name}.xml").unlink(missing_ok=True)
+    print(f"{name} …", flush=True)
+    begin = time.monotonic()
+    SUITES[name](suite, options)
+    suite.seconds = time.monotonic() - begin
+    print(f"{name}: {suite.passed} passed, {suite.failed} failed, {suite.seconds:.1f} s", flush=True)
+    return suite
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", choices=["quick", "full"], default="quick")
@@ -237,19 +261,19 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(SUITES), help="suites, separated by commas")
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    suites = []
-    for name in options.only.split(","):
+    names = options.only.split(",")
+    for name in names:
         if name not in SUITES:
             parser.error(f"no suite '{name}'; there are: {', '.join(SUITES)}")
-        suite = Suite(name)
-        (CACHE / f"{name}.log").unlink(missing_ok=True)
-        (CACHE / f"{name}.xml").unlink(missing_ok=True)
-        print(f"{name} …", flush=True)
-        begin = time.monotonic()
-        SUITES[name](suite, options)
-        suite.seconds = time.monotonic() - begin
-        print(f"{name}: {suite.passed} passed, {suite.failed} failed, {suite.seconds:.1f} s", flush=True)
-        suites.append(suite)
+    suites = []
+    while names:
+        beside = BESIDE.get(names[0])
+        together = [names.pop(0)]
+        if beside in names:
+            names.remove(beside)
+            together.append(beside)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            suites += pool.map(lambda name: run_suite(name, options), together)
     print_table(suites)
     print(f"ledger: {keep_ledger(suites, options.scale).relative_to(ROOT)}")
     failed = sum(suite.failed for suite in suites)

@@ -14,6 +14,7 @@ from pathlib import Path
 import google_crc32c
 import zstandard
 from trace_records import (
+    BEGIN_CLIPPED,
     BEGIN_FLAGGED,
     CALLER_SLOTS,
     END,
@@ -37,6 +38,7 @@ HEADER = struct.Struct("<IBBHIIIIQQIIIIII")
 MAGIC = 0x4B435453
 CHUNK_FILE, CHUNK_CALIBRATION, CHUNK_DEFINITIONS, CHUNK_SLICES, CHUNK_END, CHUNK_OPEN = range(1, 7)
 FILE_TRACE, FILE_DEFINITIONS = 1, 2
+FILE_RING_BUFFER = 1
 
 
 def chunks_of(path):
@@ -80,6 +82,7 @@ class Result:
         self.open_records = []
         self.result_id = None
         self._read_definitions()
+        self.first_segment = None
         for path in sorted(self.folder.glob("trace.[0-9]*.strata")):
             self._read_trace(path)
         for track in self.tracks:
@@ -121,10 +124,13 @@ class Result:
     # Files ----------------------------------------------------------------------------------------
 
     def _file_head(self, path, payload, kind):
-        result_id, file_kind, segment, clock, _, ticks, mono, wall, rate = struct.unpack("<16sIIIIQQQQ", payload[:64])
+        result_id, file_kind, segment, clock, flags, ticks, mono, wall, rate = struct.unpack(
+            "<16sIIIIQQQQ", payload[:64]
+        )
         need(file_kind == kind, f"{path}: kind {file_kind}")
         need(self.result_id in (None, result_id), f"{path}: of another result")
         self.result_id, self.clock, self.start_ticks = result_id, clock, ticks
+        self.is_ring = bool(flags & FILE_RING_BUFFER)
         self.start_mono_raw_ns, self.start_wall_ns, self.rate = mono, wall, rate
         if (ticks, mono) not in self.pairs:
             self.pairs.append((ticks, mono))
@@ -145,14 +151,23 @@ class Result:
             if kind == CHUNK_FILE:
                 segment = self._file_head(path, payload, FILE_TRACE)
                 need(f"trace.{segment:03d}.strata" == path.name, f"{path}: says it is segment {segment}")
+                if self.first_segment is None:
+                    self.first_segment = segment
+                    need(segment == 0 or self.is_ring, f"{path} is the first, and no ring buffer")
             elif kind == CHUNK_CALIBRATION:
                 ticks, mono, _ = struct.unpack("<QQQ", payload[:24])
                 bisect.insort(self.pairs, (ticks, mono))
             elif kind == CHUNK_SLICES:
                 self._slices(self.processes[process].tracks[track], head, payload)
+            elif kind == CHUNK_DEFINITIONS:
+                need(self.is_ring, f"{path}: definitions, and no ring buffer")
+                self._definitions(process, payload)
             elif kind == CHUNK_OPEN:
                 need(len(payload) % 24 == 0, f"{path}: open records")
-                self.open_records += [(path.name, process, *one) for one in struct.iter_unpack("<IIIIQ", payload)]
+                opened = list(struct.iter_unpack("<IIIIQ", payload))
+                self.open_records += [(path.name, process, *one) for one in opened]
+                if segment == self.first_segment and segment > 0:
+                    self._open(self.processes[process], opened)
             else:
                 need(kind == CHUNK_END, f"{path}: chunk type {kind}")
 
@@ -176,15 +191,19 @@ class Result:
         elif kind in (3, 4):
             table = process.strings if kind == 3 else process.domains
             number = body.u32()
-            need(number not in table, f"id {number} is defined twice")
-            table[number] = body.text()
+            text = body.text()
+            # In a ring buffer a file repeats what the files before it defined.
+            need(table.get(number, text) == text, f"id {number} is defined twice")
+            need(number not in table or self.is_ring, f"id {number} is defined twice")
+            table[number] = text
         elif kind == 5:
             ancestor, strings, domains = body.unpack("III")
             objects = body.u32() if not body.done else 0
             process.inherit = (self.processes[ancestor], strings, domains, objects)
         elif kind == 6:
             track, tid, first = body.unpack("IIQ")
-            process.tracks[track] = Track(process, track, tid, first)
+            need(track not in process.tracks or self.is_ring, f"track {track} is defined twice")
+            process.tracks.setdefault(track, Track(process, track, tid, first))
         elif kind == 7:
             tid = body.u32()
             process.thread_names[tid] = body.text()
@@ -279,6 +298,13 @@ class Result:
                 begins += 1
             track.last = ticks
         return begins, events
+
+    def _open(self, process, opened):
+        """What began in a file that is gone."""
+        for track, domain, name, _, begin in opened:
+            track = process.tracks[track]
+            self._begin(track, domain, name, begin, 0)
+            track.open[-1].flags = BEGIN_CLIPPED
 
     @staticmethod
     def _begin(track, domain, name, ticks, caller):

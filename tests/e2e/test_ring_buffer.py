@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""-ring-buffer: the last seconds are there, whole and without a gap; what came before is gone and said to be."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from harness import become_subreaper
+from trace_reader import Result
+
+ALL_DIFFERENT = 1 << 40  # labels, so that every pair has its own
+
+
+def paced(programs, rate, seconds, labels=ALL_DIFFERENT):
+    return [programs / "paced", str(rate), str(seconds), str(labels)]
+
+
+def steps_of(result):
+    """The numbers of the steps that are there, in order of their begin."""
+    steps = [one for one in result.slices if one.name.startswith(b"step number ")]
+    return [int(one.name.split()[-1]) for one in sorted(steps, key=lambda one: one.begin)]
+
+
+def test_the_last_seconds_are_kept(strata, programs):
+    rate, seconds, window = 5000, 4, 1
+    done = strata.collect(*paced(programs, rate, seconds), options=["-quiet", "-ring-buffer", str(window)])
+    pairs = json.loads(done.out.splitlines()[0])["pairs"]
+    assert pairs == rate * seconds
+    about = strata.result_json(done.result)
+    result = Result(done.result)
+    steps = steps_of(result)
+    # A window is cut at the borders of files, which last a quarter of a second here, and a round of the drain.
+    assert window * rate <= len(steps) + 1 <= (window + 0.75) * rate
+    assert steps == list(range(pairs - len(steps), pairs)), "a gap, or not the last ones"
+    ring = about["ring_buffer"]
+    assert ring["seconds"] == window
+    assert ring["records_dropped"] >= 2 * (pairs - len(steps))
+    assert ring["files_dropped"] == min(int(path.name.split(".")[1]) for path in done.result.glob("trace.*"))
+    assert ring["bytes_dropped"] > 0
+    assert about["loss"]["slices_dropped"] == 0
+    assert about["events"] == pairs + 1
+
+
+def test_every_file_says_what_is_open(strata, programs):
+    done = strata.collect(*paced(programs, 2000, 3), options=["-quiet", "-ring-buffer", "1"])
+    result = Result(done.result)
+    process = next(iter(result.processes.values()))
+    files = sorted(path.name for path in done.result.glob("trace.*"))
+    assert len(files) >= 4
+    assert files[0] != "trace.000.strata"
+    for name in files:
+        records = [one for one in result.open_records if one[0] == name]
+        names = [process.strings[one[4]] for one in records]
+        assert names == [b"whole run"], name
+    begins = {one[6] for one in result.open_records}
+    assert len(begins) == 1  # always the same moment: when it really began
+
+
+def test_reports_show_the_window(strata, programs):
+    done = strata.collect(*paced(programs, 2000, 3), options=["-quiet", "-ring-buffer", "1"])
+    counts = strata.counts(done.result)
+    steps = steps_of(Result(done.result))
+    named = {name for name in counts if name.startswith("step number ")}
+    assert named == {f"step number {number}" for number in steps}
+    strata.opens(done.result)
+
+
+def test_a_limit_counts_what_is_kept(strata, programs):
+    """About 60 KB of all different labels a second; some 90 KB of them are kept."""
+    options = ["-quiet", "-ring-buffer", "0.5", "-data-limit", "1"]
+    done = strata.collect(*paced(programs, 40000, 4), options=options)
+    about = strata.result_json(done.result)
+    assert about["ring_buffer"]["bytes_dropped"] + about["size_bytes"] > 1 << 20, "the test is too small"
+    assert about["stop_reason"] == ""
+    assert about["size_bytes"] < 1 << 20
+
+
+def wait_for_file(folder, number, process):
+    """Until the trace file of that number, or a later one, is there."""
+    while process.poll() is None:
+        if any(int(path.name.split(".")[1]) >= number for path in folder.glob("trace.*.strata")):
+            return
+        time.sleep(0.002)  # polling
+    pytest.fail("strata ended before it was killed")
+
+
+@pytest.mark.parametrize("number", [1, 3, 6])
+def test_killed_at_any_instant_it_opens(strata, programs, number):
+    """Right after a file was begun old ones are being deleted and the new one is filled."""
+    become_subreaper()
+    folder = strata.folder / "killed"
+    command = [strata.binary, "-collect", "tasks", "-quiet", "-ring-buffer", "0.25", "-r", folder, "--"]
+    process = strata.popen([*command, *paced(programs, 20000, 20)], stdout=subprocess.DEVNULL)
+    while not folder.is_dir():
+        assert process.poll() is None
+        time.sleep(0.002)  # polling
+    wait_for_file(folder, number, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    counts = strata.counts(folder)
+    steps = sorted(int(name.split()[-1]) for name in counts if name.startswith("step number "))
+    assert steps, "nothing is left"
+    assert steps == list(range(steps[0], steps[0] + len(steps))), "a gap"
+    strata.opens(folder)

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a steady program under -ring-buffer for a long time and shows that nothing grows.
+
+Two runs side by side: one with a single label at 100,000 pairs a second, and one whose labels are all different, so
+that names must go as well as records. The resident memory of the program and of strata and the size of the result
+are sampled; the medians of an early and a late part of the run are compared. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EARLY = (0.25, 0.50)  # parts of the run; before the first the window is not yet full
+LATE = (0.75, 1.00)
+# Flat: the late median is above the early one by no more than this.
+MEMORY_SHARE, MEMORY_BYTES = 0.02, 256 << 10
+FOLDER_SHARE, FOLDER_BYTES = 0.10, 64 << 10
+ALL_DIFFERENT = 1 << 40
+HEADING = "## Soak"
+HEAD = f"""{HEADING}
+
+Written by `make soak`: a program that records tasks at a steady rate under `-ring-buffer 10`. Median (smallest …
+largest) of the second and of the last quarter of the run. Flat: the median of memory grows by at most
+{MEMORY_SHARE:.0%} or {MEMORY_BYTES >> 10} KiB, that of the result folder by at most {FOLDER_SHARE:.0%}. The size of
+the result moves by one file as the window goes on.
+
+| date, machine | run | memory of the program | of strata | result folder | recorded | lost |
+|---|---|---|---|---|---|---|
+"""
+
+
+def rss_bytes(pid):
+    """Resident memory, or None when the process is gone."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    return None
+
+
+def child_of(pid):
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return None
+    return int(children[0]) if children else None
+
+
+def folder_bytes(folder):
+    total = 0
+    for entry in os.scandir(folder):
+        try:
+            total += entry.stat().st_size
+        except FileNotFoundError:  # deleted meanwhile, as it should be
+            pass
+    return total
+
+
+class Run:
+    """One program under strata, sampled."""
+
+    def __init__(self, name, args, folder, rate, labels):
+        self.name = name
+        self.result = folder / name
+        self.rate = rate
+        self.output = folder / f"{name}.out"
+        self.samples = []
+        command = [args.strata, "-collect", "tasks", "-quiet", "-ring-buffer", f"{args.window:g}", "-r", self.result]
+        command += ["--", Path(args.programs) / "paced", str(rate), f"{args.seconds:g}", str(labels)]
+        with self.output.open("wb") as out:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        self.began = time.monotonic()
+        self.program = None
+
+    def sample(self):
+        """One row of figures; False when the run is over."""
+        if self.process.poll() is not None:
+            return False
+        self.program = self.program or child_of(self.process.pid)
+        row = {
+            "at": time.monotonic() - self.began,
+            "program": rss_bytes(self.program) if self.program else None,
+            "strata": rss_bytes(self.process.pid),
+            "folder": folder_bytes(self.result) if self.result.is_dir() else None,
+        }
+        if None not in row.values():
+            self.samples.append(row)
+        return True
+
+    def part(self, key, seconds, bounds):
+        return [row[key] for row in self.samples if bounds[0] * seconds <= row["at"] < bounds[1] * seconds]
+
+    def figures(self, seconds):
+        text = self.output.read_text(errors="replace")
+        if self.process.returncode:
+            raise SystemExit(f"soak: {self.name} ended with {self.process.returncode}: {text[-2000:]}")
+        about = json.loads((self.result / "result.json").read_text())
+        pairs = next(json.loads(line)["pairs"] for line in text.splitlines() if line.startswith('{"pairs"'))
+        out = {"name": self.name, "rate": self.rate, "pairs": pairs, "recorded": about["events"]}
+        out["loss"] = {key: value for key, value in about["loss"].items() if value}
+        out["loss"] |= {"chunks_not_written": about["chunks_not_written"]} if about["chunks_not_written"] else {}
+        out["ring_buffer"] = about["ring_buffer"]
+        out["definitions_bytes"] = (self.result / "definitions.strata").stat().st_size
+        for key in ("program", "strata", "folder"):
+            parts = [self.part(key, seconds, bounds) for bounds in (EARLY, LATE)]
+            if not all(len(part) >= 5 for part in parts):
+                raise SystemExit(f"soak: {self.name}: too few samples ({[len(part) for part in parts]})")
+            for when, part in zip(("early", "late"), parts):
+                out[f"{key}_{when}"] = {"median": statistics.median(part), "min": min(part), "max": max(part)}
+        return out
+
+
+def complaints(run):
+    """What is not as promised, a sentence each."""
+    found = []
+    for key, share, extra in (
+        ("program", MEMORY_SHARE, MEMORY_BYTES),
+        ("strata", MEMORY_SHARE, MEMORY_BYTES),
+        ("folder", FOLDER_SHARE, FOLDER_BYTES),
+    ):
+        early, late = run[f"{key}_early"]["median"], run[f"{key}_late"]["median"]
+        if late > early + max(early * share, extra):
+            found.append(f"{run['name']}: {key} grew from {early:,.0f} to {late:,.0f} bytes")
+    if run["loss"]:
+        found.append(f"{run['name']}: lost {run['loss']}")
+    if run["recorded"] != run["pairs"] + 1:  # and the task round all of them
+        found.append(f"{run['name']}: {run['pairs']} pairs, {run['recorded']} recorded")
+    if not run["ring_buffer"]["files_dropped"]:
+        found.append(f"{run['name']}: nothing was dropped: the ring buffer did not turn")
+    return found
+
+
+def mib(part):
+    return f"{part['median'] / 2**20:.2f} ({part['min'] / 2**20:.2f} … {part['max'] / 2**20:.2f})"
+
+
+def machine():
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
+
+
+def append(path, runs, seconds):
+    """A row a run, below the heading, which is made when it is missing."""
+    text = path.read_text() if path.exists() else ""
+    if HEADING not in text:
+        text = text.rstrip("\n") + "\n\n" + HEAD
+    date = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
+    for run in runs:
+        cells = [f"{date}, {machine()}", f"{run['name']}, {run['rate']:,} pairs/s, {seconds / 60:g} min"]
+        for key in ("program", "strata", "folder"):
+            cells.append(f"{mib(run[key + '_early'])} → {mib(run[key + '_late'])} MiB")
+        cells += [f"{run['recorded']:,}", json.dumps(run["loss"]) if run["loss"] else "0"]
+        text += "| " + " | ".join(cells) + " |\n"
+    path.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--strata", default=ROOT / "build/dev/bin/strata")
+    parser.add_argument("--programs", default=ROOT / "build/dev/tests/programs")
+    parser.add_argument("--seconds", type=float, default=1800)
+    parser.add_argument("--rate", type=int, default=100000)
+    parser.add_argument("--window", type=float, default=10)
+    parser.add_argument("--append", type=Path, help="add the figures to this Markdown file")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    args = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="strata-soak-"))
+    interval = min(max(args.seconds / 400, 0.2), 5)
+    runs = []
+    try:
+        runs.append(Run("one label", args, folder, args.rate, 0))
+        runs.append(Run("labels all different", args, folder, args.rate // 10, ALL_DIFFERENT))
+        active = list(runs)
+        while active:
+            time.sleep(interval)  # between samples: nothing waits for it
+            active = [run for run in active if run.sample()]
+        figures = [run.figures(args.seconds) for run in runs]
+    finally:
+        for run in runs:
+            if run.process.poll() is None:
+                run.process.terminate()
+                run.process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    problems = [text for run in figures for text in complaints(run)]
+    for run in figures:
+        print(f"{run['name']}: {run['recorded']:,} tasks, lost {run['loss'] or 0}, {run['ring_buffer']}")
+        for key in ("program", "strata", "folder"):
+            print(f"  {key:<8} {mib(run[key + '_early'])} -> {mib(run[key + '_late'])} MiB")
+    if args.json:
+        args.json.write_text(json.dumps({"seconds": args.seconds, "runs": figures, "problems": problems}, indent=1))
+    if args.append:
+        append(args.append, figures, args.seconds)
+    for text in problems:
+        print(f"soak: {text}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
