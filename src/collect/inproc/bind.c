@@ -151,15 +151,10 @@ static void choose_domains(struct itt_domain *domain)
 
 static void adopt_facts(const struct itt_counter_metadata *fact)
 {
-	struct st_thread *thread = fact ? st_thread_enter(ST_LOSS_NONE) : NULL;
-
-	if (!thread)
-		return;
 	for (; fact; fact = fact->next)
 		st_counter_fact(fact->counter, fact->type,
 				fact->str_valueA ? (const void *)fact->str_valueA
 						 : (const void *)&fact->value);
-	st_thread_leave(thread);
 }
 
 static bool has_entry(const struct itt_api_info *api, const char *name)

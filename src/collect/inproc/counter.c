@@ -246,33 +246,33 @@ static bool define_fact(struct st_itt_object *counter, int type, const void *val
 }
 
 /* As in the static part, the first value of a kind stays. Wide strings are Windows' alone: even kinds up
- * to 8 do not exist here. */
+ * to 8 do not exist here. A counter that was made before us becomes an object here, which cannot be done
+ * once the thread has entered. */
 void st_counter_fact(void *handle, int type, const void *value)
 {
 	struct st_itt_object *counter = counter_of(handle);
+	struct st_thread *thread;
 	uint32_t bit = 1u << (type & 31);
 
 	if (!counter || !value || type <= 0 || type > CONTEXT_LAST ||
 	    (type <= CONTEXT_TEXT_LAST && type % 2 == 0) ||
 	    (atomic_load_explicit(&counter->told, memory_order_relaxed) & bit))
 		return;
+	thread = st_thread_enter(ST_LOSS_NONE);
+	if (!thread)
+		return;
 	if (define_fact(counter, type, value))
 		atomic_fetch_or_explicit(&counter->told, bit, memory_order_relaxed);
+	st_thread_leave(thread);
 }
 
 static void bind_context_metadata(void *handle, size_t length,
 				  const struct itt_context_metadata *metadata)
 {
-	struct st_thread *thread;
-
 	if (!handle || !metadata)
-		return;
-	thread = st_thread_enter(ST_LOSS_NONE);
-	if (!thread)
 		return;
 	for (size_t i = 0; i < length; i++)
 		st_counter_fact(handle, metadata[i].type, metadata[i].value);
-	st_thread_leave(thread);
 }
 
 static const struct st_binding rows[] = {
