@@ -182,7 +182,7 @@ SYNC = {"sync": 0, "fsync": 1, "notify_sync": 2}
 def sync_event(call, line):
     """prepare, cancel, acquired and releasing of the three families, and the three ways to name one."""
     if call in ("sync_create", "sync_set_name", "notify_sync_name"):
-        family = 2 if call == "notify_sync_name" else 0
+        family = 0 if call == "sync_create" else 2  # the older interface
         texts = [(line[key] or "").encode() for key in ("type", "name")]
         given = (line["type"] is not None) | (line["name"] is not None) << 1
         detail = line["attribute"] | family << 16
@@ -224,10 +224,10 @@ def code_event(line):
     return event(CODE[call], without(line, "name"), data=data)
 
 
-def expected(line, index):
-    """Records of the thread's stream for one call; index is the calling thread's, which its clock tells."""
-    call = line["call"]
-    clock = (1000000 + index, 5000 + index) if call in CLOCKED else None
+def expected(line):
+    """Records of the thread's stream for one call."""
+    call, thread = line["call"], line["thread"]
+    clock = (1000000 + thread, 5000 + thread) if call in CLOCKED else None
     if call in DEFINITIONS or call in CODE:
         return []
     if call == "task_begin":
@@ -235,7 +235,13 @@ def expected(line, index):
         return [("begin", line["domain"].encode(), line["name"].encode())] + [told] * bool(told[1])
     if call == "task_begin_fn":
         told = event("TASK_ID", without(line, "domain", "value"))
-        return [("begin", line["domain"].encode(), ANY), event("TASK_FN", without(line, "domain", "id")), told]
+        return [
+            ("begin", line["domain"].encode(), b"0x%x" % line["value"]),
+            event("TASK_FN", without(line, "domain", "id")),
+            told,
+        ]
+    if call == "task_begin_fn_ex":
+        return [event("TIMED_BEGIN", line, clock=clock, name=b"0x%x" % line["value"])]
     if call == "task_end":
         return [("end", line["domain"].encode())]
     if call in ("mark_global", "mark_global_off"):

@@ -5,6 +5,9 @@
 
 static const struct itt_id none;
 
+/* What a clock is asked with must outlive the thread that made it. */
+static unsigned int numbers[128];
+
 static void tell_clock(struct itt_clock_info *info, void *data)
 {
 	info->freq = 1000000 + *(unsigned int *)data;
@@ -15,6 +18,7 @@ static void create_objects(struct caller *self)
 {
 	char name[64];
 
+	numbers[self->index] = self->index;
 	snprintf(name, sizeof(name), "heap %u", self->index);
 	self->heap = VALUE(self, heap_function_create, (name, "allocators"));
 	real_check(self, self->heap != NULL, "heap_function_create");
@@ -37,7 +41,7 @@ static void create_objects(struct caller *self)
 	self->frame = VALUE(self, frame_create, (name));
 	real_check(self, self->frame != NULL, "frame_create");
 	real_say(self, "frame_create", "\"name\":\"%s\"", name);
-	self->clock = VALUE(self, clock_domain_create, (tell_clock, &self->index));
+	self->clock = VALUE(self, clock_domain_create, (tell_clock, &numbers[self->index]));
 	real_check(self, self->clock != NULL, "clock_domain_create");
 	real_say(self, "clock_domain_create", "\"freq\":%u,\"base\":%u", 1000000 + self->index,
 		 5000 + self->index);
@@ -249,7 +253,8 @@ static void frames(struct caller *self)
 	IN_DOMAIN(self, self->other_domain, frame_end_v3, (self->other_domain, NULL));
 	real_say(self, "frame_end_v3", "\"domain\":\"%s\"", self->other_domain->nameA);
 	until = VALUE(self, get_timestamp, ());
-	real_check(self, until >= from && from, "get_timestamp");
+	real_check(self, *self->part->get_timestamp ? until >= from && from : !until,
+		   "get_timestamp");
 	IN_DOMAIN(self, domain, frame_end_v3, (domain, &id));
 	real_say(self, "frame_end_v3", "\"domain\":\"%s\",\"id\":" ID_FORMAT, domain->nameA,
 		 ID_VALUES(id));
