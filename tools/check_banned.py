@@ -25,7 +25,7 @@ def blank(match: re.Match[str]) -> str:
 def check_file(path: Path) -> list[str]:
     name = path.relative_to(ROOT).as_posix()
     banned = list(EVERYWHERE)
-    if name.startswith("src/collect/inproc/") or name.startswith("src/base/rt/"):
+    if name.startswith(("src/collect/inproc/", "src/collect/jit/", "src/base/rt/")):
         banned += IN_TARGET
     call = re.compile(r"(?<![\w.>])(" + "|".join(banned) + r")\s*\(")
     text = LITERAL.sub(blank, path.read_text(encoding="utf-8"))

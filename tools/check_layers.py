@@ -22,6 +22,7 @@ ALLOWED = {
     "format": {"base", "base/rt"},
     "store": {"base", "base/rt", "format"},
     "collect/inproc": {"base/rt", "format"},
+    "collect/jit": {"collect/inproc"},
     "collect/launch": {"base", "base/rt", "format", "store"},
     "resolve": {"base", "base/rt", "format", "store"},
     "analyze": {"base", "base/rt", "format", "store", "resolve"},
@@ -40,7 +41,10 @@ ALLOWED = {
     },
 }
 # Layers whose whole chain of headers must stay inside these layers.
-CLOSED = {"collect/inproc": {"collect/inproc", "base/rt", "format"}}
+CLOSED = {
+    "collect/inproc": {"collect/inproc", "base/rt", "format"},
+    "collect/jit": {"collect/jit", "collect/inproc"},
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 

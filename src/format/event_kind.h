@@ -117,7 +117,8 @@ enum st_event_kind {
 	ST_EVENT_MODULE_UNLOAD_SECTIONS = 65, /* ID, DATA name */
 	/* detail: event number of the JIT interface. VALUE load address, EXTRA size, ID d1 = method id,
 	 * d2 = parent method id, d3 = type of an update or architecture. DATA: method, class, source file, module
-	 * (each u32 length, bytes), u32 number of lines, then u32 offset, u32 line each. */
+	 * (each u32 length, bytes), u32 number of lines, then u32 offset, u32 line each. Of event 17 (an update by
+	 * address) the class is the data format. */
 	ST_EVENT_JIT = 66,
 	/* Advisor and legacy calls, kept as they came: detail enum st_event_call; VALUE, EXTRA, DATA. */
 	ST_EVENT_CALL = 67,

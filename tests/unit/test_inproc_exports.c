@@ -23,7 +23,7 @@
 static const char *const exported[] = {
 	"__itt_api_fini", "__itt_api_init", "execl",	    "execle", "execlp",
 	"execv",	  "execve",	    "execveat",	    "execvp", "execvpe",
-	"fexecve",	  "posix_spawn",    "posix_spawnp", "prctl",
+	"fexecve",	  "posix_spawn",    "posix_spawnp", "prctl",  "strata_jit_notify",
 };
 
 static const char *const allowed[] = {

@@ -205,6 +205,10 @@ static void test_environment(void **state)
 	setenv("INTEL_LIBITTNOTIFY64", "/opt/other/lib.so", 1);
 	expect(st_doctor_environment, ST_DOCTOR_LIMITED, "/opt/other/lib.so", "unset");
 	unsetenv("INTEL_LIBITTNOTIFY64");
+	setenv("INTEL_JIT_PROFILER64", "/opt/other/jit.so", 1);
+	expect(st_doctor_environment, ST_DOCTOR_LIMITED, "/opt/other/jit.so",
+	       "unset INTEL_JIT_PROFILER64");
+	unsetenv("INTEL_JIT_PROFILER64");
 	expect(st_doctor_environment, ST_DOCTOR_OK, "nobody else", "");
 	setenv("ONEDNN_ITT_TASK_LEVEL", "0", 1);
 	expect(st_doctor_onednn, ST_DOCTOR_MISSING, "not marked", "unset ONEDNN_ITT_TASK_LEVEL");

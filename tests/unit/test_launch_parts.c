@@ -133,9 +133,18 @@ static void test_environment(void **state)
 	assert_string_equal(variable(environment, "LD_PRELOAD"), "/lib/theirs.so");
 	st_environment_destroy(environment);
 	unsetenv("LD_PRELOAD");
+	setenv("INTEL_JIT_PROFILER64", "/lib/theirs.so", 1);
 	environment = st_environment_create(&options);
 	assert_null(variable(environment, "LD_PRELOAD"));
+	/* There is no libstrata_jit.so beside that collector. */
+	assert_string_equal(variable(environment, "INTEL_JIT_PROFILER64"), "/lib/theirs.so");
 	st_environment_destroy(environment);
+	options.collector = ST_TEST_BUILD_DIR "/lib/strata/libstrata_collector.so";
+	environment = st_environment_create(&options);
+	assert_string_equal(variable(environment, "INTEL_JIT_PROFILER64"),
+			    ST_TEST_BUILD_DIR "/lib/strata/libstrata_jit.so");
+	st_environment_destroy(environment);
+	unsetenv("INTEL_JIT_PROFILER64");
 	assert_true(st_environment_can_preload("/opt/strata/lib.so"));
 	assert_false(st_environment_can_preload("/opt/my strata/lib.so"));
 }

@@ -15,6 +15,7 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/choose.h"
 #include "collect/inproc/exec.h"
+#include "collect/inproc/python_itt.h"
 #include "collect/inproc/python_line.h"
 #include "collect/inproc/thread.h"
 
@@ -220,6 +221,7 @@ static void read_environment(void)
 	st_config.clock = ST_CLOCK_MONO_RAW;
 	st_config.ring_bytes = ST_SHM_RING_BYTES;
 	st_config.slots = ST_SHM_SLOTS;
+	st_config.offer_itt = true;
 	parse_config(getenv("STRATA_CONFIG"));
 	parse_token(getenv("STRATA_TOKEN"));
 	st_config.sock_bytes =
@@ -238,8 +240,6 @@ __attribute__((constructor)) static void collector_init(void)
 	read_environment();
 	st_exec_init();
 	st_sandbox_init();
-	if (st_config.task_lines)
-		st_python_line_init();
 	st_process = st_map_wiped((sizeof(struct st_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;
@@ -249,4 +249,8 @@ __attribute__((constructor)) static void collector_init(void)
 	 * for us. strata then notices the end of a thread by itself. */
 	st_config.key_valid =
 		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
+	if (st_config.task_lines)
+		st_python_line_init();
+	if (st_config.offer_itt)
+		st_python_itt_init();
 }

@@ -68,7 +68,7 @@ void st_doctor_collector(const struct st_doctor_context *context, struct st_doct
 {
 	struct st_doctor_answer answer;
 	struct st_error err = {0};
-	char why[96], *path = NULL;
+	char why[96], *path = NULL, *jit = NULL;
 
 	(void)context;
 	if (st_environment_find_collector(&path, &err)) {
@@ -89,9 +89,15 @@ void st_doctor_collector(const struct st_doctor_context *context, struct st_doct
 			       "%s loads, but cannot be preloaded: blank or colon in its path",
 			       path);
 		st_doctor_remedy(finding, "install strata under a path without blanks and colons");
+	} else if (!(jit = st_environment_jit_library(path))) {
+		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
+			       "%s, but no libstrata_jit.so beside it: generated code has no names",
+			       path);
+		st_doctor_remedy(finding, "install strata again");
 	} else {
 		st_doctor_fact(finding, ST_DOCTOR_OK, "%s", path);
 	}
+	free(jit);
 	free(path);
 }
 
@@ -99,6 +105,7 @@ void st_doctor_environment(const struct st_doctor_context *context,
 			   struct st_doctor_finding *finding)
 {
 	const char *library = getenv("INTEL_LIBITTNOTIFY64"), *preload = getenv("LD_PRELOAD");
+	const char *jit = getenv("INTEL_JIT_PROFILER64");
 
 	(void)context;
 	if (getenv("STRATA_DISABLE")) {
@@ -114,12 +121,18 @@ void st_doctor_environment(const struct st_doctor_context *context,
 	} else if (library) {
 		st_doctor_fact(finding, ST_DOCTOR_LIMITED, "this shell itself runs under strata");
 		st_doctor_remedy(finding, "start strata outside: one collection at a time");
+	} else if (jit) {
+		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
+			       "INTEL_JIT_PROFILER64=%.80s: another one, replaced under strata",
+			       jit);
+		st_doctor_remedy(finding, "unset INTEL_JIT_PROFILER64");
 	} else if (preload && preload[0]) {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
 			       "LD_PRELOAD=%.80s is kept, in front of the collector", preload);
 	} else {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "nobody else has set INTEL_LIBITTNOTIFY64 or LD_PRELOAD");
+			       "nobody else has set INTEL_LIBITTNOTIFY64, INTEL_JIT_PROFILER64 or "
+			       "LD_PRELOAD");
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the program's environment. Variables of others stay as they are, but for the one through which
-// ITT finds a collector: there is room for one name only, and it is ours for this run.
+// Builds the program's environment. Variables of others stay as they are, but for the two through which
+// ITT and the JIT interface find a collector: there is room for one name only, ours for this run.
 #include "collect/launch/environment.h"
 
 #include <errno.h>
@@ -15,15 +15,17 @@
 extern char **environ;
 
 static const char library_name[] = "libstrata_collector.so";
+static const char jit_library_name[] = "libstrata_jit.so";
 
 /* Places relative to the folder of the executable: installed, then two shapes of a build tree. */
 static const char *const library_places[] = {
 	"../lib/strata", "../lib64/strata", ".", "../collect/inproc", "../../src/collect/inproc",
 };
 
+/* The JIT library's comes last: it is left as it is when there is no such library. */
 static const char *const our_names[] = {
-	"LD_PRELOAD", "INTEL_LIBITTNOTIFY64", "STRATA_SOCK",
-	"STRATA_ABS", "STRATA_TOKEN",	      "STRATA_CONFIG",
+	"LD_PRELOAD",	"INTEL_LIBITTNOTIFY64", "STRATA_SOCK",		"STRATA_ABS",
+	"STRATA_TOKEN", "STRATA_CONFIG",	"INTEL_JIT_PROFILER64",
 };
 
 enum { OUR_COUNT = sizeof(our_names) / sizeof(our_names[0]) };
@@ -162,9 +164,23 @@ static char *preload_variable(const char *collector, bool preload)
 	return n < 0 ? NULL : out;
 }
 
-static bool is_ours(const char *variable)
+char *st_environment_jit_library(const char *collector)
 {
-	for (int i = 0; i < OUR_COUNT; i++) {
+	const char *slash = strrchr(collector, '/');
+	char *out = NULL;
+
+	if (!slash ||
+	    asprintf(&out, "%.*s/%s", (int)(slash - collector), collector, jit_library_name) < 0)
+		return NULL;
+	if (access(out, R_OK) == 0)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static bool is_ours(const char *variable, int count)
+{
+	for (int i = 0; i < count; i++) {
 		size_t length = strlen(our_names[i]);
 
 		if (strncmp(variable, our_names[i], length) == 0 && variable[length] == '=')
@@ -175,22 +191,24 @@ static bool is_ours(const char *variable)
 
 char **st_environment_create(const struct st_environment_options *options)
 {
+	char *jit = st_environment_jit_library(options->collector), **out;
 	const char *values[OUR_COUNT] = {NULL,
 					 options->collector,
 					 options->socket_path,
 					 options->abstract_name,
 					 options->token_hex,
-					 options->config};
+					 options->config,
+					 jit};
+	int our_count = jit ? OUR_COUNT : OUR_COUNT - 1;
 	size_t count = 0, at = 0;
-	char **out;
 
 	while (environ[count])
 		count++;
 	out = calloc(count + OUR_COUNT + 1, sizeof(*out));
 	if (!out)
-		return NULL;
+		goto fail;
 	for (size_t i = 0; i < count; i++) {
-		if (is_ours(environ[i]))
+		if (is_ours(environ[i], our_count))
 			continue;
 		out[at] = strdup(environ[i]);
 		if (!out[at++])
@@ -205,13 +223,15 @@ char **st_environment_create(const struct st_environment_options *options)
 		free(out[at]);
 		out[at] = NULL;
 	}
-	for (int i = 1; i < OUR_COUNT; i++)
+	for (int i = 1; i < our_count; i++)
 		if (asprintf(&out[at++], "%s=%s", our_names[i], values[i]) < 0) {
 			out[at - 1] = NULL;
 			goto fail;
 		}
+	free(jit);
 	return out;
 fail:
+	free(jit);
 	st_environment_destroy(out);
 	return NULL;
 }

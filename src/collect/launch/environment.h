@@ -17,6 +17,8 @@ struct st_environment_options {
 
 /* libstrata_collector.so: beside this executable, then STRATA_COLLECTOR. malloc'd. */
 enum st_status st_environment_find_collector(char **out, struct st_error *err);
+/* libstrata_jit.so beside that collector, or NULL when it is not there. malloc'd. */
+char *st_environment_jit_library(const char *collector);
 /* The file that would be executed for name: ST_ENOTFOUND, or ST_EIO when it cannot be executed.
  * Absolute when make_absolute. malloc'd. */
 enum st_status st_environment_find_program(const char *name, bool make_absolute, char **out,
