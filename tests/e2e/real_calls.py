@@ -251,6 +251,8 @@ def expected(line):
     if call in ("suppress_mark_range", "suppress_clear_range"):
         kind = "SUPPRESS_CLEAR" if "clear" in call else "SUPPRESS_RANGE"
         return [event(kind, line, id=(line["mode"], 0, 0) if line["mode"] else None)]
+    if call == "formatted_first":
+        return [event("METADATA_FORMATTED", line, detail=1)]
     if call in PLAIN:
         return [event(PLAIN[call], line, clock=clock)]
     if "sync" in call:

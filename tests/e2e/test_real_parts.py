@@ -218,3 +218,19 @@ def test_two_parts(real, parts):
     assert kinds["begin"] == kinds["end"] == 3 * 3 * 3
     # The same name is the same domain, whichever part it was made through.
     assert list(process.domains.values()).count(b"real") == 1
+
+
+FIRST_CALLS = "task thread_name pause event_create get_timestamp formatted_metadata counter state".split()
+
+
+@pytest.mark.parametrize("which", range(len(FIRST_CALLS)), ids=FIRST_CALLS)
+def test_first_call(real, which):
+    """Whatever call loads the collector is recorded itself, and nothing is made up for it."""
+    result, journals = real("first_call", "ittapi", str(which))
+    process, track, lines = only_thread(result, journals)
+    kinds = compare(result, track, lines, Pausing())
+    assert kinds["MARKER"] == 3
+    assert process.thread_names.get(track.tid) == (b"first" if FIRST_CALLS[which] == "thread_name" else None)
+    made = {(one.kind, one.name) for one in process.objects.values()}
+    wanted = {"event_create": {("USER_EVENT", b"first event")}, "counter": {("COUNTER", b"early")}}
+    assert made == wanted.get(FIRST_CALLS[which], set())

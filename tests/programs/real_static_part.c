@@ -23,6 +23,7 @@ EXPORT int real_call_all(void *handle, const char *folder, unsigned int rounds);
 EXPORT int real_pauses(void *handle, const char *folder);
 EXPORT int real_begins_again(void *handle, const char *folder);
 EXPORT int real_detaches(void *handle, const char *folder);
+EXPORT int real_first_call(void *handle, const char *folder, unsigned int which);
 EXPORT int real_two_parts(void *first, void *second, const char *folder, unsigned int rounds);
 
 struct plan {
@@ -56,9 +57,8 @@ void real_say(struct caller *self, const char *call, const char *format, ...)
 	uint64_t after = real_now();
 	va_list args;
 
-	fprintf(self->journal,
-		"{\"call\":\"%s\",\"thread\":%u,\"before\":%llu,\"after\":%llu,", call,
-		self->index, (ull)self->before, (ull)after);
+	fprintf(self->journal, "{\"call\":\"%s\",\"thread\":%u,\"before\":%llu,\"after\":%llu,",
+		call, self->index, (ull)self->before, (ull)after);
 	va_start(args, format);
 	vfprintf(self->journal, format, args);
 	va_end(args);
@@ -317,4 +317,76 @@ int real_two_parts(void *first, void *second, const char *folder, unsigned int r
 		one_round(&borrowed);
 	}
 	return fclose(a.journal);
+}
+
+/* The call that makes the static part load its collector; its thunk passes the arguments on. */
+static void first_call(struct caller *self, unsigned int which)
+{
+	static const struct itt_id none;
+	struct itt_domain *domain = self->domain;
+
+	switch (which) {
+	case 0:
+		IN_DOMAIN(self, domain, task_begin, (domain, none, none, self->name[0]));
+		real_say(self, "task_begin",
+			 "\"domain\":\"real\",\"name\":\"%s\",\"id\":[0,0,0],\"other\":[0,0,0]",
+			 self->name[0]->strA);
+		IN_DOMAIN(self, domain, task_end, (domain));
+		real_say(self, "task_end", "\"domain\":\"real\"");
+		break;
+	case 1:
+		CALL(self, thread_set_name, ("first"));
+		real_say(self, "again", "\"name\":\"first\"");
+		break;
+	case 2:
+		CALL(self, pause, ());
+		real_say(self, "pause", "\"x\":0");
+		CALL(self, resume, ());
+		real_say(self, "resume", "\"x\":0");
+		break;
+	case 3:
+		self->event = VALUE(self, event_create, ("first event", 11));
+		real_check(self, self->event > 0, "event_create");
+		real_say(self, "event_create", "\"name\":\"first event\"");
+		break;
+	case 4:
+		real_check(self, VALUE(self, get_timestamp, ()) > 0, "get_timestamp");
+		break;
+	case 5: /* the thunk cannot pass variable arguments on */
+		IN_DOMAIN(self, domain, formatted_metadata_add, (domain, self->name[1], 4242));
+		real_say(self, "formatted_first", "\"domain\":\"real\",\"name\":\"%s\"",
+			 self->name[1]->strA);
+		break;
+	case 6:
+		CALL(self, counter_inc_delta, (self->counter[0], 17));
+		real_say(self, "counter_inc_delta", "\"object\":\"early\",\"add\":17");
+		break;
+	case 7:
+		real_check(self, self->part->get_collection_state() == 4, "collection state");
+		break;
+	default:
+		real_check(self, 0, "no such first call");
+	}
+}
+
+/* Nothing but creators comes before: they leave the collector unloaded, and it takes over what they made. */
+int real_first_call(void *handle, const char *folder, unsigned int which)
+{
+	struct caller self;
+
+	begin_caller(&self, handle, folder);
+	self.domain = VALUE(&self, domain_create, ("real"));
+	self.name[0] = VALUE(&self, string_handle_create, ("alpha"));
+	self.name[1] = VALUE(&self, string_handle_create, ("number %d"));
+	self.counter[0] = VALUE(&self, counter_create, ("early", "counters"));
+	first_call(&self, which);
+	for (int i = 0; i < 3; i++) {
+		struct itt_id id = real_id(&self);
+
+		IN_DOMAIN(&self, self.domain, marker, (self.domain, id, self.name[0], 1));
+		real_say(&self, "marker",
+			 "\"domain\":\"real\",\"name\":\"alpha\",\"id\":" ID_FORMAT ",\"detail\":1",
+			 ID_VALUES(id));
+	}
+	return fclose(self.journal);
 }
