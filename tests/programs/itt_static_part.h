@@ -37,6 +37,44 @@ struct itt_id {
 	unsigned long long d1, d2, d3;
 };
 
+struct itt_counter {
+	const char *nameA;
+	void *nameW;
+	const char *domainA;
+	void *domainW;
+	int type;
+	long index;
+	int extra1;
+	void *extra2;
+	struct itt_counter *next;
+};
+
+struct itt_histogram {
+	const struct itt_domain *domain;
+	const char *nameA;
+	void *nameW;
+	int x_type, y_type;
+	int extra1;
+	void *extra2;
+	struct itt_histogram *next;
+};
+
+struct itt_counter_metadata {
+	struct itt_counter *counter;
+	int type;
+	const char *str_valueA;
+	void *str_valueW;
+	unsigned long long value;
+	int extra1;
+	void *extra2;
+	struct itt_counter_metadata *next;
+};
+
+struct itt_context_metadata {
+	int type;
+	void *value;
+};
+
 struct itt_api_info {
 	const char *name;
 	void **func_ptr;
@@ -58,9 +96,10 @@ struct itt_global {
 	struct itt_domain *domain_list;
 	struct itt_string_handle *string_list;
 	int state;
-	void *counter_list;
+	struct itt_counter *counter_list;
 	unsigned int ipt_collect_events;
-	void *histogram_list, *counter_metadata_list;
+	struct itt_histogram *histogram_list;
+	struct itt_counter_metadata *counter_metadata_list;
 };
 
 _Static_assert(sizeof(struct itt_global) == 200 || sizeof(void *) != 8, "layout of the interface");
@@ -179,6 +218,71 @@ static inline struct itt_string_handle *itt_early_string(const char *name)
 	*at = calloc(1, sizeof(**at));
 	(*at)->strA = strdup(name);
 	return *at;
+}
+
+/* As the real one, without clearing what is the collector's: it holds what the heap held before. */
+static inline struct itt_counter *itt_early_counter(const char *name, const char *domain, int type)
+{
+	struct itt_counter **at = &itt_global.counter_list;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = malloc(sizeof(**at));
+	memset(*at, 0xa5, sizeof(**at));
+	(*at)->nameA = strdup(name);
+	(*at)->domainA = domain ? strdup(domain) : NULL;
+	(*at)->type = type;
+	(*at)->next = NULL;
+	return *at;
+}
+
+static inline struct itt_histogram *itt_early_histogram(struct itt_domain *domain, const char *name,
+							 int x_type, int y_type)
+{
+	struct itt_histogram **at = &itt_global.histogram_list;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = calloc(1, sizeof(**at));
+	(*at)->domain = domain;
+	(*at)->nameA = strdup(name);
+	(*at)->x_type = x_type;
+	(*at)->y_type = y_type;
+	return *at;
+}
+
+/* One of text and value, by the type. */
+static inline void itt_early_fact(struct itt_counter *counter, int type, const char *text,
+				  unsigned long long value)
+{
+	struct itt_counter_metadata **at = &itt_global.counter_metadata_list;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = calloc(1, sizeof(**at));
+	(*at)->counter = counter;
+	(*at)->type = type;
+	(*at)->str_valueA = text ? strdup(text) : NULL;
+	(*at)->value = value;
+}
+
+/* What __itt_release_resources does: the program's early objects are gone, without a word to anybody. */
+static inline void itt_part_release(void)
+{
+#define ITT_FREE_LIST(list, text)                                                                  \
+	while (list) {                                                                             \
+		void *node = list, *next = (list)->next;                                           \
+		free((char *)(uintptr_t)(list)->text);                                             \
+		memset(node, 0x5a, sizeof(*(list)));                                               \
+		free(node);                                                                        \
+		(list) = next;                                                                     \
+	}
+	ITT_FREE_LIST(itt_global.domain_list, nameA)
+	ITT_FREE_LIST(itt_global.string_list, strA)
+	ITT_FREE_LIST(itt_global.counter_list, nameA)
+	ITT_FREE_LIST(itt_global.histogram_list, nameA)
+	ITT_FREE_LIST(itt_global.counter_metadata_list, str_valueA)
+#undef ITT_FREE_LIST
 }
 
 /* Fills the list as a static part of the given number of entries (147 … 156) has it. */

@@ -630,8 +630,8 @@ size_t server_record_count(const struct server *server, enum st_event_kind kind)
 {
 	size_t count = 0;
 
-	while (server_record(server, kind, count))
-		count++;
+	for (size_t i = 0; i < server->event_count; i++)
+		count += server->events[i].kind == EVENT_RECORD && server->events[i].record == kind;
 	return count;
 }
 

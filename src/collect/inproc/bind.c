@@ -153,8 +153,8 @@ static void adopt_facts(const struct itt_counter_metadata *fact)
 {
 	for (; fact; fact = fact->next)
 		st_counter_fact(fact->counter, fact->type,
-				fact->str_valueA ? (const void *)fact->str_valueA
-						 : (const void *)&fact->value);
+				fact->type <= ITT_CONTEXT_TEXT_LAST ? (const void *)fact->str_valueA
+								    : (const void *)&fact->value);
 }
 
 static bool has_entry(const struct itt_api_info *api, const char *name)

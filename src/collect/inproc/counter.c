@@ -14,8 +14,6 @@
 #include "collect/inproc/thread.h"
 #include "collect/inproc/values.h"
 
-enum { CONTEXT_TEXT_LAST = 8, CONTEXT_LAST = 17 };
-
 typedef unsigned long long ull;
 
 static struct st_itt_object *make_counter(const char *name, const char *domain, int type)
@@ -229,7 +227,7 @@ static void histogram_submit(struct itt_histogram *handle, size_t length, void *
 static bool define_fact(struct st_itt_object *counter, int type, const void *value)
 {
 	struct st_object_metadata fact = {.type = (uint32_t)type};
-	const char *text = type <= CONTEXT_TEXT_LAST ? value : NULL;
+	const char *text = type <= ITT_CONTEXT_TEXT_LAST ? value : NULL;
 	const struct st_part parts[2] = {
 		{&fact, sizeof(fact)}, {text, text ? (uint32_t)strnlen(text, ST_SHM_TEXT_MAX) : 0}};
 	uint32_t id = st_object_id(counter);
@@ -250,12 +248,12 @@ static bool define_fact(struct st_itt_object *counter, int type, const void *val
  * once the thread has entered. */
 void st_counter_fact(void *handle, int type, const void *value)
 {
-	struct st_itt_object *counter = counter_of(handle);
-	struct st_thread *thread;
+	struct st_itt_object *counter = value ? counter_of(handle) : NULL;
 	uint32_t bit = 1u << (type & 31);
+	struct st_thread *thread;
 
-	if (!counter || !value || type <= 0 || type > CONTEXT_LAST ||
-	    (type <= CONTEXT_TEXT_LAST && type % 2 == 0) ||
+	if (!counter || type <= 0 || type > ITT_CONTEXT_LAST ||
+	    (type <= ITT_CONTEXT_TEXT_LAST && type % 2 == 0) ||
 	    (atomic_load_explicit(&counter->told, memory_order_relaxed) & bit))
 		return;
 	thread = st_thread_enter(ST_LOSS_NONE);
@@ -269,9 +267,7 @@ void st_counter_fact(void *handle, int type, const void *value)
 static void bind_context_metadata(void *handle, size_t length,
 				  const struct itt_context_metadata *metadata)
 {
-	if (!handle || !metadata)
-		return;
-	for (size_t i = 0; i < length; i++)
+	for (size_t i = 0; metadata && i < length; i++)
 		st_counter_fact(handle, metadata[i].type, metadata[i].value);
 }
 

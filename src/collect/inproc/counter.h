@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Between st_thread_enter and st_thread_leave. `value` points to text (types 1-8) or a u64. */
+/* `value` points to text (types 1-8) or a u64. */
 void st_counter_fact(void *handle, int type, const void *value);
 
 #pragma GCC visibility pop

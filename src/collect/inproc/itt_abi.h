@@ -142,6 +142,8 @@ enum itt_type {
 	ITT_TYPE_DOUBLE = 8,
 };
 
+enum { ITT_CONTEXT_TEXT_LAST = 8, ITT_CONTEXT_LAST = 17 };
+
 enum itt_group {
 	ITT_GROUP_LEGACY = 1,
 	ITT_GROUP_CONTROL = 2,

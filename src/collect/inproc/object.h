@@ -48,7 +48,7 @@ struct st_object_wish {
 	struct st_itt_object *template; /* the rest: interface part, parent, types, numbers */
 };
 
-/* Anywhere. Never NULL: beyond the bounds it is the object that stands for all others. */
+/* Not between st_thread_enter and st_thread_leave. Never NULL: beyond the bounds it is the object that stands for all others. */
 struct st_itt_object *st_object_make(const struct st_object_wish *wish);
 /* Without making one; NULL. */
 struct st_itt_object *st_object_find(const struct st_object_wish *wish);
