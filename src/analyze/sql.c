@@ -174,6 +174,8 @@ void st_sql_close(struct st_sql *sql)
 	if (!sql)
 		return;
 	sqlite3_close(sql->db);
+	st_sql_rows_close(sql);
+	st_counters_fini(&sql->counters);
 	st_report_fini(&sql->info);
 	st_dataset_slices_fini(&sql->dataset);
 	st_arena_fini(&sql->arena);

@@ -10,7 +10,7 @@
 
 #include "base/near.h"
 
-enum { NAMES_MAX = 128, NAME_BYTES = 64 };
+enum { NAMES_MAX = 256, NAME_BYTES = 64 };
 
 /* The name behind prefix in a message of SQLite, without its table or schema; false when the message is
  * another one. */
@@ -40,7 +40,7 @@ static size_t table_names(const char **names)
 	size_t count = 0;
 
 	for (int i = 0; i < ST_SQL_TABLES; i++)
-		add_name(names, &count, st_sql_tables[i].name);
+		add_name(names, &count, st_sql_tables[i]->name);
 	return count;
 }
 
@@ -49,8 +49,8 @@ static size_t column_names(const char **names)
 	size_t count = 0;
 
 	for (int i = 0; i < ST_SQL_TABLES; i++)
-		for (int j = 0; j < st_sql_tables[i].column_count; j++)
-			add_name(names, &count, st_sql_tables[i].columns[j].name);
+		for (int j = 0; j < st_sql_tables[i]->column_count; j++)
+			add_name(names, &count, st_sql_tables[i]->columns[j].name);
 	return count;
 }
 

@@ -6,6 +6,7 @@
 #include "analyze/sql_table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS] = {
@@ -30,6 +31,14 @@ const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS] = {
 	[ST_SQL_UNFINISHED] = {"unfinished", "INTEGER", "1: never ended, closed with its thread"},
 	[ST_SQL_CLIPPED] = {"clipped", "INTEGER", "1: straddles a pause or the collection's edge"},
 	[ST_SQL_MISMATCHED] = {"mismatched", "INTEGER", "1: ended out of order"},
+	[ST_SQL_COPY] = {"copy", "INTEGER",
+			 "1: a worker's copy of its caller's task, no call of its own"},
+	[ST_SQL_ITT_ID] = {"itt_id", "TEXT", "id given by the program, 'd1:d2:d3', or NULL"},
+	[ST_SQL_PARENT_ID] = {"parent_id", "TEXT",
+			      "id of the parent given by the program, or NULL"},
+	[ST_SQL_CALLER] = {"caller", "TEXT",
+			   "where it was begun: 'libtorch_cpu.so+0x1234', or NULL"},
+	[ST_SQL_PYTHON_LINE] = {"python_line", "TEXT", "'file:line' that began it, or NULL"},
 };
 
 uint32_t st_sql_slices_count(const struct st_sql *sql)
@@ -37,13 +46,17 @@ uint32_t st_sql_slices_count(const struct st_sql *sql)
 	return st_result_slices(sql->result)->count;
 }
 
-static void track_cell(const struct st_sql *sql, uint32_t track, int column, sqlite3_context *out)
+void st_sql_place_cell(const struct st_sql *sql, uint32_t track, enum st_sql_slices_column column,
+		       sqlite3_context *out)
 {
 	uint32_t track_count, process_count;
 	const struct st_track *tracks = st_result_tracks(sql->result, &track_count);
 	const struct st_process *processes = st_result_processes(sql->result, &process_count);
-	uint32_t process = tracks[track].process;
+	uint32_t process;
 
+	if (track >= track_count)
+		return;
+	process = tracks[track].process;
 	if (column == ST_SQL_TID)
 		sqlite3_result_int64(out, tracks[track].tid);
 	else if (column == ST_SQL_THREAD)
@@ -71,6 +84,41 @@ static void label_cell(const struct st_sql *sql, uint32_t label, int column, sql
 	const struct st_label *labels = st_result_labels(sql->result, &count);
 
 	st_sql_result_text(out, st_result_text(sql->result, label_text(&labels[label], column)));
+}
+
+/* What events of the slice's own tell about it. */
+static void told_cell(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out)
+{
+	uint32_t kind = column == ST_SQL_PYTHON_LINE ? ST_EVENT_TASK_LINE : ST_EVENT_TASK_ID;
+	uint32_t event = st_result_slice_event(sql->result, row, kind);
+	const struct st_events *events = st_result_events(sql->result);
+
+	if (event >= events->count)
+		return;
+	if (column == ST_SQL_PYTHON_LINE)
+		st_sql_result_id(out, sql, events->rows[event].name);
+	else
+		st_sql_result_itt_id(out, sql,
+				     column == ST_SQL_ITT_ID ? events->rows[event].id
+							     : events->rows[event].other);
+}
+
+static void caller_cell(const struct st_sql *sql, uint32_t row, sqlite3_context *out)
+{
+	const uint32_t *of_slice = st_result_slice_callers(sql->result);
+	uint32_t count;
+	const struct st_caller *callers = st_result_callers(sql->result, &count);
+	char address[24];
+
+	if (!of_slice || !of_slice[row] || of_slice[row] >= count)
+		return;
+	if (callers[of_slice[row]].place) {
+		st_sql_result_id(out, sql, callers[of_slice[row]].place);
+		return;
+	}
+	snprintf(address, sizeof(address), "0x%llx",
+		 (unsigned long long)callers[of_slice[row]].address);
+	sqlite3_result_text(out, address, -1, SQLITE_TRANSIENT);
 }
 
 void st_sql_slices_cell(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out)
@@ -120,8 +168,19 @@ void st_sql_slices_cell(const struct st_sql *sql, uint32_t row, int column, sqli
 	case ST_SQL_MISMATCHED:
 		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_MISMATCHED) != 0);
 		break;
+	case ST_SQL_COPY:
+		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_COPY) != 0);
+		break;
+	case ST_SQL_ITT_ID:
+	case ST_SQL_PARENT_ID:
+	case ST_SQL_PYTHON_LINE:
+		told_cell(sql, row, column, out);
+		break;
+	case ST_SQL_CALLER:
+		caller_cell(sql, row, out);
+		break;
 	default:
-		track_cell(sql, slices->track[row], column, out);
+		st_sql_place_cell(sql, slices->track[row], (enum st_sql_slices_column)column, out);
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "analyze/counters.h"
 #include "analyze/dataset.h"
 #include "analyze/report.h"
 #include "analyze/sql.h"
@@ -28,10 +29,17 @@ struct st_sql_table {
 	bool has_row_number;
 	uint32_t (*count)(const struct st_sql *sql);
 	void (*cell)(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out);
+	/* Made ready when a statement first names the table; NULL: always is. SQLITE_OK or SQLITE_NOMEM. */
+	int (*open)(struct st_sql *sql);
+	/* Columns (as bits) of which a comparison can make the range of rows smaller, and how: op is '=', '<'
+	 * or '>', the last two including equality. May only leave out rows that cannot match. */
+	uint32_t narrows;
+	void (*narrow)(const struct st_sql *sql, int column, char op, sqlite3_value *value,
+		       uint32_t range[2]);
 };
-/* Ends with a NULL name; slices come first. */
-extern const struct st_sql_table st_sql_tables[];
-enum { ST_SQL_TABLES = 9 };
+/* Slices come first. */
+enum { ST_SQL_TABLES = 28 };
+extern const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES];
 
 struct st_sql_binding { /* what SQLite hands back to a table */
 	struct st_sql *sql;
@@ -50,6 +58,8 @@ struct st_sql {
 	struct st_text *threads;   /* by track, as reports show them */
 	struct st_text *processes; /* by process */
 	struct st_sql_binding bindings[ST_SQL_TABLES];
+	struct st_sql_rows *rows;    /* what the tables of row sets need: sql_rows.c */
+	struct st_counters counters; /* behind the table counters, once it was asked for */
 	uint64_t rows_read;
 	bool is_declaring; /* SQLite parses a declaration of ours */
 };
@@ -87,6 +97,11 @@ enum st_sql_slices_column {
 	ST_SQL_UNFINISHED,
 	ST_SQL_CLIPPED,
 	ST_SQL_MISMATCHED,
+	ST_SQL_COPY,
+	ST_SQL_ITT_ID,
+	ST_SQL_PARENT_ID,
+	ST_SQL_CALLER,
+	ST_SQL_PYTHON_LINE,
 	ST_SQL_SLICES_COLUMNS
 };
 extern const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS];
@@ -100,6 +115,22 @@ int st_sql_scan_begin(struct st_sql_scan *scan, struct st_sql *sql, const char *
 void st_sql_scan_next(struct st_sql_scan *scan, struct st_sql *sql);
 bool st_sql_scan_is_done(const struct st_sql_scan *scan);
 void st_sql_scan_fini(struct st_sql_scan *scan);
+
+/* A number and a text of a track, a process. */
+void st_sql_place_cell(const struct st_sql *sql, uint32_t track, enum st_sql_slices_column column,
+		       sqlite3_context *out);
+void st_sql_result_id(sqlite3_context *out, const struct st_sql *sql, st_string_id id);
+void st_sql_result_itt_id(sqlite3_context *out, const struct st_sql *sql, uint32_t id);
+void st_sql_result_row(sqlite3_context *out, uint32_t row); /* NULL for ST_NO_ROW */
+
+/* The tables of sql_events.c and sql_rows.c. */
+extern const struct st_sql_table st_sql_events_table, st_sql_spans_table, st_sql_objects_table,
+	st_sql_object_facts_table, st_sql_sync_objects_table, st_sql_counters_table,
+	st_sql_code_table, st_sql_code_maps_table, st_sql_callers_table;
+extern const struct st_sql_table st_sql_frames_table, st_sql_regions_table, st_sql_overlapped_table,
+	st_sql_markers_table, st_sql_counter_values_table, st_sql_waits_table,
+	st_sql_relations_table, st_sql_metadata_table, st_sql_histograms_table, st_sql_heap_table;
+void st_sql_rows_close(struct st_sql *sql);
 
 /* Makes the tables known to the connection. */
 int st_sql_register(struct st_sql *sql);

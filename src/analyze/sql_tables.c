@@ -3,13 +3,15 @@
 // The tables of SQL as data, the small ones with their cells, and the page that lists them all.
 #include "analyze/sql_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/quality.h"
 #include "analyze/words.h"
 #include "base/buf.h"
+#include "store/events.h"
 
-#define COLUMNS_OF(array) (array), (int)(sizeof(array) / sizeof((array)[0]))
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 void st_sql_result_text(sqlite3_context *out, struct st_text text)
 {
@@ -18,9 +20,28 @@ void st_sql_result_text(sqlite3_context *out, struct st_text text)
 			      SQLITE_UTF8);
 }
 
-static void result_id(sqlite3_context *out, const struct st_sql *sql, st_string_id id)
+void st_sql_result_id(sqlite3_context *out, const struct st_sql *sql, st_string_id id)
 {
 	st_sql_result_text(out, st_result_text(sql->result, id));
+}
+
+void st_sql_result_itt_id(sqlite3_context *out, const struct st_sql *sql, uint32_t id)
+{
+	uint32_t count;
+	const struct st_itt_id *ids = st_result_ids(sql->result, &count);
+	char text[80];
+
+	if (!id || id >= count)
+		return;
+	snprintf(text, sizeof(text), "%llu:%llu:%llu", (unsigned long long)ids[id].d[0],
+		 (unsigned long long)ids[id].d[1], (unsigned long long)ids[id].d[2]);
+	sqlite3_result_text(out, text, -1, SQLITE_TRANSIENT);
+}
+
+void st_sql_result_row(sqlite3_context *out, uint32_t row)
+{
+	if (row != ST_NO_ROW)
+		sqlite3_result_int64(out, row);
 }
 
 static const struct st_sql_column threads_columns[] = {
@@ -56,7 +77,7 @@ static void threads_cell(const struct st_sql *sql, uint32_t row, int column, sql
 	else if (column == 2)
 		st_sql_result_text(out, sql->threads[row]);
 	else if (column == 3 && track->name)
-		result_id(out, sql, track->name);
+		st_sql_result_id(out, sql, track->name);
 	else if (column == 4 && has_process)
 		sqlite3_result_int64(out, processes[track->process].pid);
 	else if (column == 5 && has_process)
@@ -120,7 +141,7 @@ static void processes_cell(const struct st_sql *sql, uint32_t row, int column, s
 	else if (column == 2)
 		st_sql_result_text(out, sql->processes[row]);
 	else if (column == 3)
-		result_id(out, sql, process->name);
+		st_sql_result_id(out, sql, process->name);
 	else if (column == 4 && process->parent != ST_NO_ROW)
 		sqlite3_result_int64(out, process->parent);
 	else if (column == 5)
@@ -128,9 +149,9 @@ static void processes_cell(const struct st_sql *sql, uint32_t row, int column, s
 	else if (column == 6)
 		sqlite3_result_int(out, (process->flags & ST_PROCESS_DIRECT) != 0);
 	else if (column == 7)
-		result_id(out, sql, process->command_line);
+		st_sql_result_id(out, sql, process->command_line);
 	else if (column == 8)
-		result_id(out, sql, process->executable);
+		st_sql_result_id(out, sql, process->executable);
 	else if (column == 9)
 		process_end(process, out);
 	else if (column == 10)
@@ -164,11 +185,11 @@ static void labels_cell(const struct st_sql *sql, uint32_t row, int column, sqli
 	if (column == 0)
 		sqlite3_result_int64(out, row);
 	else if (column == 1)
-		result_id(out, sql, label->name);
+		st_sql_result_id(out, sql, label->name);
 	else if (column == 2)
-		result_id(out, sql, label->domain);
+		st_sql_result_id(out, sql, label->domain);
 	else
-		result_id(out, sql, label->family);
+		st_sql_result_id(out, sql, label->family);
 }
 
 static const struct st_sql_column not_entered_columns[] = {
@@ -198,9 +219,9 @@ static void not_entered_cell(const struct st_sql *sql, uint32_t row, int column,
 	if (column == 0)
 		sqlite3_result_int64(out, program->pid);
 	else if (column == 1)
-		result_id(out, sql, program->executable);
+		st_sql_result_id(out, sql, program->executable);
 	else if (column == 2)
-		result_id(out, sql, program->command);
+		st_sql_result_id(out, sql, program->command);
 	else if (column == 3)
 		sqlite3_result_text(out, st_words_not_entered(program->reason), -1, SQLITE_STATIC);
 	else if (column == 4)
@@ -298,35 +319,133 @@ static void info_cell(const struct st_sql *sql, uint32_t row, int column, sqlite
 		sqlite3_result_int64(out, (int64_t)cell->as.u64);
 }
 
-const struct st_sql_table st_sql_tables[] = {
-	{"slices", "one row per recorded task", st_sql_slices_columns, ST_SQL_SLICES_COLUMNS, true,
-	 st_sql_slices_count, st_sql_slices_cell},
-	{"threads", "one row per thread that recorded", COLUMNS_OF(threads_columns), true,
-	 threads_count, threads_cell},
-	{"processes", "one row per process that was entered", COLUMNS_OF(processes_columns), true,
-	 processes_count, processes_cell},
-	{"labels", "what tasks are called", COLUMNS_OF(labels_columns), true, labels_count,
-	 labels_cell},
-	{"not_entered", "programs that ran unrecorded", COLUMNS_OF(not_entered_columns), false,
-	 not_entered_count, not_entered_cell},
-	{"pauses", "times without recording", COLUMNS_OF(pauses_columns), false, pauses_count,
-	 pauses_cell},
-	{"quality", "what was lost, cut or guessed", COLUMNS_OF(quality_columns), false,
-	 quality_count, quality_cell},
-	{"notes", "what there is to say about damage", COLUMNS_OF(notes_columns), false,
-	 notes_count, notes_cell},
-	{"info", "what is known of the run", COLUMNS_OF(info_columns), false, info_count,
-	 info_cell},
-	{NULL, NULL, NULL, 0, false, NULL, NULL},
+static const struct st_sql_table slices_table = {
+	.name = "slices",
+	.help = "one row per recorded task",
+	.columns = st_sql_slices_columns,
+	.column_count = ST_SQL_SLICES_COLUMNS,
+	.has_row_number = true,
+	.count = st_sql_slices_count,
+	.cell = st_sql_slices_cell,
 };
-_Static_assert(sizeof(st_sql_tables) / sizeof(st_sql_tables[0]) == ST_SQL_TABLES + 1,
-	       "ST_SQL_TABLES counts the tables");
+
+static const struct st_sql_table threads_table = {
+	.name = "threads",
+	.help = "one row per thread that recorded",
+	.columns = threads_columns,
+	.column_count = COUNT_OF(threads_columns),
+	.has_row_number = true,
+	.count = threads_count,
+	.cell = threads_cell,
+};
+
+static const struct st_sql_table processes_table = {
+	.name = "processes",
+	.help = "one row per process that was entered",
+	.columns = processes_columns,
+	.column_count = COUNT_OF(processes_columns),
+	.has_row_number = true,
+	.count = processes_count,
+	.cell = processes_cell,
+};
+
+static const struct st_sql_table labels_table = {
+	.name = "labels",
+	.help = "what tasks are called",
+	.columns = labels_columns,
+	.column_count = COUNT_OF(labels_columns),
+	.has_row_number = true,
+	.count = labels_count,
+	.cell = labels_cell,
+};
+
+static const struct st_sql_table not_entered_table = {
+	.name = "not_entered",
+	.help = "programs that ran unrecorded",
+	.columns = not_entered_columns,
+	.column_count = COUNT_OF(not_entered_columns),
+	.has_row_number = false,
+	.count = not_entered_count,
+	.cell = not_entered_cell,
+};
+
+static const struct st_sql_table pauses_table = {
+	.name = "pauses",
+	.help = "times without recording",
+	.columns = pauses_columns,
+	.column_count = COUNT_OF(pauses_columns),
+	.has_row_number = false,
+	.count = pauses_count,
+	.cell = pauses_cell,
+};
+
+static const struct st_sql_table quality_table = {
+	.name = "quality",
+	.help = "what was lost, cut or guessed",
+	.columns = quality_columns,
+	.column_count = COUNT_OF(quality_columns),
+	.has_row_number = false,
+	.count = quality_count,
+	.cell = quality_cell,
+};
+
+static const struct st_sql_table notes_table = {
+	.name = "notes",
+	.help = "what there is to say about damage",
+	.columns = notes_columns,
+	.column_count = COUNT_OF(notes_columns),
+	.has_row_number = false,
+	.count = notes_count,
+	.cell = notes_cell,
+};
+
+static const struct st_sql_table info_table = {
+	.name = "info",
+	.help = "what is known of the run",
+	.columns = info_columns,
+	.column_count = COUNT_OF(info_columns),
+	.has_row_number = false,
+	.count = info_count,
+	.cell = info_cell,
+};
+
+const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES] = {
+	&slices_table,
+	&threads_table,
+	&processes_table,
+	&labels_table,
+	&st_sql_frames_table,
+	&st_sql_regions_table,
+	&st_sql_overlapped_table,
+	&st_sql_markers_table,
+	&st_sql_counters_table,
+	&st_sql_counter_values_table,
+	&st_sql_sync_objects_table,
+	&st_sql_waits_table,
+	&st_sql_relations_table,
+	&st_sql_metadata_table,
+	&st_sql_histograms_table,
+	&st_sql_heap_table,
+	&st_sql_spans_table,
+	&st_sql_events_table,
+	&st_sql_objects_table,
+	&st_sql_object_facts_table,
+	&st_sql_callers_table,
+	&st_sql_code_table,
+	&st_sql_code_maps_table,
+	&not_entered_table,
+	&pauses_table,
+	&quality_table,
+	&notes_table,
+	&info_table,
+};
 
 bool st_sql_schema(struct st_buf *out)
 {
-	for (const struct st_sql_table *table = st_sql_tables; table->name; table++) {
-		st_buf_printf(out, "%s%s: %s\n", table == st_sql_tables ? "" : "\n", table->name,
-			      table->help);
+	for (int t = 0; t < ST_SQL_TABLES; t++) {
+		const struct st_sql_table *table = st_sql_tables[t];
+
+		st_buf_printf(out, "%s%s: %s\n", t ? "\n" : "", table->name, table->help);
 		for (int i = 0; i < table->column_count; i++) {
 			const struct st_sql_column *column = &table->columns[i];
 

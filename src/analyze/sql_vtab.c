@@ -21,7 +21,7 @@ static const struct st_sql_binding *binding_of(sqlite3_vtab_cursor *cursor)
 
 static bool is_slices(const struct st_sql_binding *binding)
 {
-	return binding->table == &st_sql_tables[0];
+	return binding->table == st_sql_tables[0];
 }
 
 static int vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
@@ -52,6 +52,8 @@ static int vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *arg
 			sqlite3_mprintf("table %s: %s", binding->table->name, sqlite3_errmsg(db));
 		return status;
 	}
+	if (binding->table->open && binding->table->open(binding->sql))
+		return SQLITE_NOMEM;
 	vtab = sqlite3_malloc64(sizeof(*vtab));
 	if (!vtab)
 		return SQLITE_NOMEM;
@@ -63,6 +65,51 @@ static int vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *arg
 static int vtab_disconnect(sqlite3_vtab *vtab)
 {
 	sqlite3_free(vtab);
+	return SQLITE_OK;
+}
+
+static char operator_letter(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return '=';
+	case SQLITE_INDEX_CONSTRAINT_GT:
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return '>';
+	case SQLITE_INDEX_CONSTRAINT_LT:
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return '<';
+	default:
+		return 0;
+	}
+}
+
+/* Constraints that make the range of rows smaller: column and operator of each, as letters. */
+static int narrow_best_index(const struct st_sql_table *table, sqlite3_index_info *info)
+{
+	char *plan = sqlite3_malloc64(2 * (uint64_t)info->nConstraint + 1);
+	int used = 0;
+
+	if (!plan)
+		return SQLITE_NOMEM;
+	for (int i = 0; i < info->nConstraint; i++) {
+		int column = info->aConstraint[i].iColumn;
+		char letter = operator_letter(info->aConstraint[i].op);
+
+		if (!letter || !info->aConstraint[i].usable || column < 0 ||
+		    !(table->narrows & UINT32_C(1) << column) ||
+		    sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+			continue;
+		plan[2 * used] = (char)('A' + column);
+		plan[2 * used + 1] = letter;
+		info->aConstraintUsage[i].argvIndex = ++used;
+		info->estimatedCost /= letter == '=' ? 10 : 2;
+		info->estimatedRows = info->estimatedRows / (letter == '=' ? 10 : 2) + 1;
+	}
+	plan[2 * used] = '\0';
+	info->idxNum = used ? 2 : 0;
+	info->idxStr = plan;
+	info->needToFreeIdxStr = 1;
 	return SQLITE_OK;
 }
 
@@ -85,9 +132,9 @@ static int small_best_index(const struct st_sql_binding *binding, sqlite3_index_
 		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 		info->estimatedRows = 1;
 		info->estimatedCost = 10.0;
-		break;
+		return SQLITE_OK;
 	}
-	return SQLITE_OK;
+	return binding->table->narrow ? narrow_best_index(binding->table, info) : SQLITE_OK;
 }
 
 static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
@@ -119,6 +166,25 @@ static int vtab_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+static void narrow(struct cursor *cursor, const struct st_sql_binding *binding, const char *steps,
+		   sqlite3_value **argv)
+{
+	uint32_t range[2] = {cursor->row, cursor->end};
+
+	/* Twice, because what one constraint leaves may be in an order that helps another one. */
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; steps[2 * i]; i++) {
+			if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+				range[1] = range[0]; /* nothing compares with NULL */
+			else
+				binding->table->narrow(binding->sql, steps[2 * i] - 'A',
+						       steps[2 * i + 1], argv[i], range);
+		}
+	}
+	cursor->row = range[0];
+	cursor->end = range[1];
+}
+
 static int vtab_filter(sqlite3_vtab_cursor *base, int plan, const char *steps, int argc,
 		       sqlite3_value **argv)
 {
@@ -144,6 +210,10 @@ static int vtab_filter(sqlite3_vtab_cursor *base, int plan, const char *steps, i
 			cursor->end = cursor->row + 1;
 		}
 	}
+	if (plan == 2)
+		narrow(cursor, binding, steps, argv);
+	if (binding->table->narrow)
+		binding->sql->rows_read += cursor->end - cursor->row;
 	return SQLITE_OK;
 }
 
@@ -209,8 +279,8 @@ int st_sql_register(struct st_sql *sql)
 	int status = SQLITE_OK;
 
 	for (int i = 0; i < ST_SQL_TABLES && status == SQLITE_OK; i++) {
-		sql->bindings[i] = (struct st_sql_binding){sql, &st_sql_tables[i]};
-		status = sqlite3_create_module_v2(sql->db, st_sql_tables[i].name, &module,
+		sql->bindings[i] = (struct st_sql_binding){sql, st_sql_tables[i]};
+		status = sqlite3_create_module_v2(sql->db, st_sql_tables[i]->name, &module,
 						  &sql->bindings[i], NULL);
 	}
 	return status;

@@ -52,6 +52,7 @@ static void add_losses(struct st_result *fake)
 void nasty_events(struct st_result *fake)
 {
 	static const double numbers[] = {0.5, -2.0};
+	static const uint32_t lines[] = {8, 1, 16, 3};
 	uint32_t domain = fake_text(fake, "dom\"ain\xff"), name = fake_text(fake, "na\nme");
 	uint32_t id = fake_id(fake, 1, 2, 3), text = fake_blob(fake, "va\"lue\n\x1b\xff", 9);
 	uint32_t data = fake_blob(fake, numbers, sizeof(numbers));
@@ -90,6 +91,20 @@ void nasty_events(struct st_result *fake)
 	fake->facts[fake->fact_count++] = (struct st_object_fact){0, 5, 0, name};
 	fake->sync_objects[fake->sync_object_count++] =
 		(struct st_sync_object){0, 2, 0x1000, domain, name, 0};
+	fake->code[fake->code_count++] = (struct st_code){.kind = ST_EVENT_JIT,
+							  .address = 0x4000,
+							  .size_bytes = 16,
+							  .from_ns = 1,
+							  .until_ns = 2,
+							  .name = name,
+							  .method = 1000,
+							  .lines = lines,
+							  .line_count = 2};
+	fake->code_maps[fake->code_map_count++] =
+		(struct st_code_map){.start = 0x1000, .end = 0x2000, .path = name};
+	fake->caller_count = 2; /* the first one is nobody */
+	fake->callers[1] = (struct st_caller){.address = 0x1234, .place = name};
+	fake->slice_callers[0] = 1;
 	for (uint32_t kind = 1; kind < ST_SPAN_KINDS; kind++)
 		fake_span(fake, (struct st_span){.begin_ns = 100,
 						 .end_ns = 300,

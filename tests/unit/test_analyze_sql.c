@@ -13,9 +13,11 @@
 #include <cmocka.h>
 
 #include "analyze/report.h"
+#include "analyze/report_rows.h"
 #include "analyze/sql.h"
+#include "analyze/sql_table.h"
 #include "base/buf.h"
-#include "fake_result.h"
+#include "nasty_result.h"
 
 static uint64_t seed;
 
@@ -443,21 +445,16 @@ static void test_columns_and_cells(void **state)
 /* Every cell of every table can be had, also of a result with nothing in it. */
 static void test_every_table(void **state)
 {
-	static const char *const tables[] = {"slices",	"threads",     "processes",
-					     "labels",	"not_entered", "pauses",
-					     "quality", "notes",       "info"};
 	static const char *const notes[] = {"torn"};
 
 	(void)state;
 	for (int filled = 0; filled < 2; filled++) {
-		struct st_result *fake = filled ? even_result() : fake_create();
+		struct st_result *fake = filled ? nasty_create() : fake_create();
 		struct st_sql *sql;
 		struct st_report report;
 
 		if (filled) {
-			fake->not_entered[0] = (struct st_not_entered_program){
-				.pid = 5, .reason = ST_NOT_ENTERED_STATIC, .count = 2};
-			fake->not_entered_count = 1;
+			nasty_events(fake);
 			fake->pauses[0] = (struct st_pause_window){ST_NO_ROW, 1, 2};
 			fake->pauses[1] = (struct st_pause_window){0, 5, 6};
 			fake->pause_count = 2;
@@ -465,11 +462,13 @@ static void test_every_table(void **state)
 			fake->quality.note_count = 1;
 		}
 		sql = open_sql(fake, NULL);
-		for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		for (size_t i = 0; i < ST_SQL_TABLES; i++) {
 			char text[100];
 
-			snprintf(text, sizeof(text), "SELECT * FROM %s", tables[i]);
+			snprintf(text, sizeof(text), "SELECT * FROM %s", st_sql_tables[i]->name);
 			ask_ok(sql, text, &report);
+			if (filled && !report.row_count)
+				print_error("%s is empty\n", st_sql_tables[i]->name);
 			assert_true(report.row_count > 0 || !filled);
 			st_report_fini(&report);
 		}
@@ -490,6 +489,132 @@ static void test_every_table(void **state)
 		st_sql_close(sql);
 		fake_destroy(fake);
 	}
+}
+
+/* A table of a set of rows has the columns of its report, by name and in order. */
+static void test_row_tables_follow_their_reports(void **state)
+{
+	static const struct {
+		const struct st_sql_table *table;
+		const struct st_rows_report *report;
+	} pairs[] = {
+		{&st_sql_frames_table, &st_frames_report},
+		{&st_sql_regions_table, &st_regions_report},
+		{&st_sql_overlapped_table, &st_overlapped_report},
+		{&st_sql_markers_table, &st_markers_report},
+		{&st_sql_counter_values_table, &st_counters_report},
+		{&st_sql_waits_table, &st_sync_report},
+		{&st_sql_relations_table, &st_relations_report},
+		{&st_sql_metadata_table, &st_metadata_report},
+		{&st_sql_histograms_table, &st_histograms_report},
+		{&st_sql_heap_table, &st_heap_report},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		uint32_t count = pairs[i].report->instance_column_count;
+
+		for (uint32_t j = 0; j < count; j++)
+			assert_string_equal(pairs[i].table->columns[3 + j].name,
+					    pairs[i].report->instance_columns[j].key);
+		assert_string_equal(pairs[i].table->columns[3 + count].name, "track");
+	}
+}
+
+/* What the program told of a slice, and values that are not what a table of slices has. */
+static void test_cells_of_events(void **state)
+{
+	struct st_result *fake = nasty_create();
+	struct st_sql *sql;
+
+	(void)state;
+	nasty_events(fake);
+	fake->flags[2] |= ST_SLICE_COPY;
+	sql = open_sql(fake, NULL);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM slices WHERE itt_id = '1:2:3' AND "
+					"parent_id = '1:2:3' AND row = 0"),
+			 1);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM slices WHERE itt_id IS NOT NULL"), 1);
+	assert_int_equal(number_of(sql, "SELECT row FROM slices WHERE caller IS NOT NULL"), 0);
+	assert_int_equal(number_of(sql, "SELECT row FROM slices WHERE copy"), 2);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM slices WHERE python_line = "
+					"(SELECT name FROM events WHERE kind = 'task_line')"),
+			 1);
+	assert_int_equal(number_of(sql, "SELECT json_array_length(value) FROM metadata WHERE type "
+					"= 'double'"),
+			 2);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM histograms WHERE CAST(x AS REAL) = "
+					"0.5 AND CAST(y AS REAL) = -2"),
+			 1);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM events"), fake->events.count);
+	assert_int_equal(number_of(sql, "SELECT json_extract(lines, '$[1][1]') FROM code"), 3);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM counter_values v JOIN counters c ON "
+					"c.counter = v.counter_row AND c.name = v.name"),
+			 2);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
+static struct st_result *many_events(void)
+{
+	struct st_result *fake = random_result(7);
+
+	for (uint32_t track = 0; track < fake->track_count; track++)
+		for (uint32_t i = 0; i < 20; i++)
+			fake_event(fake, (struct st_event_row){.time_ns = random_below(100),
+							       .track = track,
+							       .slice = ST_NO_ROW,
+							       .object = ST_NO_ROW,
+							       .kind = ST_EVENT_MARKER});
+	for (uint32_t kind = 1; kind < ST_SPAN_KINDS; kind++)
+		for (uint32_t i = 0; i < 20; i++)
+			fake_span(fake, (struct st_span){.begin_ns = 10 * i,
+							 .end_ns = 10 * i + 5,
+							 .kind = kind,
+							 .slice = ST_NO_ROW});
+	fake_finish(fake);
+	return fake;
+}
+
+/* The same rows with and without help from the order of the rows ("+column" is without), and fewer read. */
+static void test_events_and_spans_are_narrowed(void **state)
+{
+	static const char *const conditions[][2] = {
+		{"FROM events WHERE track = 1", "FROM events WHERE +track = 1"},
+		{"FROM events WHERE track = 99", "FROM events WHERE +track = 99"},
+		{"FROM events WHERE track = 0 AND start_ns > 50",
+		 "FROM events WHERE +track = 0 AND start_ns > 50"},
+		{"FROM spans WHERE kind = 'frame'", "FROM spans WHERE +kind = 'frame'"},
+		{"FROM spans WHERE kind = 'no such'", "FROM spans WHERE +kind = 'no such'"},
+		{"FROM spans WHERE start_ns >= 100 AND kind = 'wait' AND start_ns < 150",
+		 "FROM spans WHERE +start_ns >= 100 AND +kind = 'wait' AND +start_ns < 150"},
+		{"FROM spans WHERE start_ns = 110", "FROM spans WHERE +start_ns = 110"},
+		{"FROM spans WHERE kind = 'hold' AND start_ns > 12.5",
+		 "FROM spans WHERE +kind = 'hold' AND +start_ns > 12.5"},
+		{"FROM spans WHERE kind IN ('hold', 'mark') AND start_ns <= 20",
+		 "FROM spans WHERE +kind IN ('hold', 'mark') AND +start_ns <= 20"},
+	};
+	struct st_result *fake = many_events();
+	struct st_sql *sql = open_sql(fake, NULL);
+	uint64_t before;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+		char quick[200], slow[200];
+
+		snprintf(quick, sizeof(quick), "SELECT coalesce(sum(row * row + 1), 0) %s",
+			 conditions[i][0]);
+		snprintf(slow, sizeof(slow), "SELECT coalesce(sum(row * row + 1), 0) %s",
+			 conditions[i][1]);
+		assert_int_equal(number_of(sql, quick), number_of(sql, slow));
+	}
+	before = st_sql_rows_read(sql);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM spans WHERE kind = 'wait' AND "
+					"start_ns BETWEEN 100 AND 140"),
+			 5);
+	assert_int_equal(st_sql_rows_read(sql) - before, 5);
+	st_sql_close(sql);
+	fake_destroy(fake);
 }
 
 static void test_schema(void **state)
@@ -519,6 +644,9 @@ int main(void)
 		cmocka_unit_test(test_stopping),
 		cmocka_unit_test(test_columns_and_cells),
 		cmocka_unit_test(test_every_table),
+		cmocka_unit_test(test_row_tables_follow_their_reports),
+		cmocka_unit_test(test_cells_of_events),
+		cmocka_unit_test(test_events_and_spans_are_narrowed),
 		cmocka_unit_test(test_schema),
 	};
 
