@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from harness import TARGETS, clean_env
+from trace_reader import Result
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 
@@ -54,3 +54,43 @@ def test_unknown_python_has_no_lines(build_dir, tmp_path):
     )
     done = subprocess.run([sys.executable, script, probe], env=clean_env(), capture_output=True, timeout=60)
     assert done.stdout == b"-1 0\n", done.stderr.decode()
+
+
+def lines_of(strata, python, which):
+    """Name → line as the script says it, and as it was recorded."""
+    done = strata.collect(python, TARGETS / "task_lines.py", which, options=["-knob", "task-lines=true"])
+    said = dict(row.split("\t") for row in done.out.splitlines())
+    events = [event for event in Result(done.result).events if event.kind == "TASK_LINE"]
+    found = {event.slice.name.decode(): event.name.decode() for event in events}
+    assert len(found) == len(events) or which == "torch"
+    return said, found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tasks_have_their_line(strata, version):
+    said, found = lines_of(strata, interpreter(version), "itt")
+    assert len(said) > 5 * 60 and found == said
+
+
+def test_line_of_the_caller_of_ittapi(strata, ittapi):
+    """What ittapi does in its own files is not where the task was begun."""
+    said, found = lines_of(strata, ittapi, "ittapi")
+    assert len(said) == 121 and found == said
+
+
+def test_line_of_the_caller_of_torch(strata, python):
+    said, found = lines_of(strata, python, "torch")
+    assert len(said) == 122 and said.items() <= found.items()
+
+
+def test_no_lines_unless_wanted(strata):
+    done = strata.collect(interpreter("3.11"), TARGETS / "task_lines.py", "itt")
+    assert not [event for event in Result(done.result).events if event.kind == "TASK_LINE"]
+
+
+def test_programs_without_python(strata, target):
+    """The knob does nothing to them."""
+    words = ["--threads", "0", "--pairs", "100", "--labels", "1", "--quiet"]
+    done = strata.collect(target, *words, options=["-knob", "task-lines=true"])
+    result = Result(done.result)
+    assert len(result.slices) == 100 and not [event for event in result.events if event.kind == "TASK_LINE"]
