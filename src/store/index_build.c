@@ -26,7 +26,7 @@ static int by_ids(const void *a, const void *b)
 static bool lay_out(struct st_index_builder *builder)
 {
 	struct st_index_meta *meta = builder->meta;
-	uint32_t row = 0;
+	uint32_t row = 0, event = 0;
 
 	free(meta->tracks);
 	meta->tracks = calloc((size_t)builder->track_count + 1, sizeof(*meta->tracks));
@@ -48,8 +48,15 @@ static bool lay_out(struct st_index_builder *builder)
 		track->next_row = out->row_begin = row;
 		row += (uint32_t)track->rows;
 		out->row_end = row;
+		track->next_event = out->event_begin = event;
+		event += (uint32_t)track->events;
+		out->event_end = event;
+		/* Numbers of processes stand in the index: they must come out the same when it is read. */
+		if (st_model_process(builder->request->model, out->process_id) == ST_ID_NONE)
+			return false;
 	}
 	builder->row_count = row;
+	builder->event_count = event;
 	return true;
 }
 
@@ -60,14 +67,22 @@ static void rewind_tracks(struct st_index_builder *builder)
 		struct st_track_state *track = &builder->tracks[i];
 
 		track->rows = 0;
+		track->events = 0;
 		track->clock_hint = 0;
 		track->depth = 0;
 		track->has_end = false;
 		track->last_ns = 0;
 		track->lost = track->unmatched_ends = 0;
 	}
-	for (uint32_t i = 0; i < builder->ref_count; i++)
-		builder->tracks[builder->refs[i].track].rows += builder->refs[i].begins;
+	for (uint32_t i = 0; i < builder->ref_count; i++) {
+		struct st_track_state *track = &builder->tracks[builder->refs[i].track];
+
+		track->rows += builder->refs[i].begins;
+		track->events += builder->refs[i].events;
+	}
+	for (uint32_t i = 0; i < builder->open_count; i++)
+		builder->tracks[builder->opens[i].track].rows++;
+	builder->tables.wide_count = 0;
 	builder->decoded_before = true;
 }
 
@@ -75,13 +90,17 @@ static enum st_status decode(struct st_index_builder *builder, struct st_error *
 {
 	const struct st_index_request *request = builder->request;
 	int dir_fd = request->writing == ST_WRITING_NOW ? -1 : request->source->dir_fd;
+	struct st_index_shape shape = {0};
 	enum st_status status;
 	bool again;
 
 	do {
-		if (!lay_out(builder))
+		if (!lay_out(builder) || !st_index_objects_begin(builder))
 			return st_error_set(err, ST_ENOMEM, 0, "out of memory for the tracks");
-		status = st_index_create(builder->index, dir_fd, (uint32_t)builder->row_count, err);
+		shape.row_count = (uint32_t)builder->row_count;
+		/* Marks of the family come last. */
+		shape.event_count = (uint32_t)builder->event_count + request->model->mark_count;
+		status = st_index_create(builder->index, dir_fd, &shape, err);
 		if (status)
 			return status;
 		status = st_index_decode(builder, &again, err);
@@ -121,20 +140,25 @@ static bool add_family_pauses(struct st_index_builder *builder)
 static void keep(struct st_index_builder *builder, const struct st_index_key *key)
 {
 	const struct st_model *model = builder->request->model;
-	struct st_buf meta;
+	struct st_index_block sections[ST_SECTIONS], meta = {0};
+	struct st_buf out;
 
-	st_buf_init(&meta, META_MAX_BYTES);
-	st_index_meta_write(builder->meta, model, &meta);
-	if (meta.failed)
-		st_buf_clear(&meta);
-	st_index_commit(builder->index, key, &model->head, meta.data, meta.size_bytes);
-	st_buf_fini(&meta);
+	st_buf_init(&out, META_MAX_BYTES);
+	st_index_tables_blocks(&builder->meta->tables, sections);
+	if (st_index_meta_write(builder->meta, model, &out))
+		meta = (struct st_index_block){.data = out.data, .size_bytes = out.size_bytes};
+	st_index_commit(builder->index, key, &model->head, sections, &meta);
+	st_buf_fini(&out);
 }
 
 static void fini(struct st_index_builder *builder)
 {
-	for (uint32_t i = 0; i < builder->track_count; i++)
+	for (uint32_t i = 0; i < builder->track_count; i++) {
 		free(builder->tracks[i].stack);
+		free(builder->tracks[i].callers);
+	}
+	free(builder->opens);
+	st_event_tables_fini(&builder->tables);
 	free(builder->tracks);
 	free(builder->refs);
 	free(builder->pairs);
@@ -171,6 +195,11 @@ enum st_status st_index_build(struct st_index *index, struct st_index_meta *meta
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the pauses");
 	if (!status) {
 		st_index_finish(&builder);
+		st_index_finish_events(&builder);
+		if (builder.no_memory)
+			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the events");
+	}
+	if (!status) {
 		keep(&builder, &key);
 	} else {
 		st_index_close(index);

@@ -17,8 +17,11 @@
 #include "store/id_map.h"
 #include "store/index_map.h"
 #include "store/index_meta.h"
+#include "store/key_table.h"
 #include "store/segment.h"
+#include "store/text_table.h"
 
+struct st_event;
 struct st_model;
 struct st_source;
 struct st_unpacker;
@@ -43,6 +46,23 @@ struct st_chunk_ref {
 	uint32_t segment;
 	uint32_t track;	 /* index into builder->tracks */
 	uint32_t begins; /* rows it will make */
+	uint32_t events; /* the same of events */
+};
+
+struct st_open_ref {	/* a slice that began in a file that is gone (ST_CHUNK_OPEN) */
+	uint32_t track; /* index into builder->tracks */
+	uint32_t domain, name;
+};
+
+/* An event that may begin or end a span, whoever calls: these are paired in the order of the calls. */
+struct st_wide_event {
+	int64_t ns; /* of the call, whatever time the program gave */
+	uint32_t row, process_id;
+};
+
+struct st_caller_slot {
+	uint64_t address;
+	uint32_t caller; /* index; 0: nothing here yet */
 };
 
 struct st_open_slice {
@@ -51,21 +71,44 @@ struct st_open_slice {
 
 struct st_track_state {
 	uint32_t process_id, track_id;
-	uint64_t rows;
+	uint64_t rows, events;
 	uint64_t first_ticks;
 	uint32_t final; /* index into meta->tracks */
-	uint32_t next_row;
+	uint32_t next_row, next_event;
 	uint32_t clock_hint;
 	bool has_first, has_end;
 	int64_t end_ns, last_ns;
 	struct st_open_slice *stack;
 	uint32_t depth, stack_capacity;
 	uint64_t lost, unmatched_ends;
+	struct st_caller_slot
+		*callers; /* ST_CALLER_SLOTS of them, or NULL: the last one of each slot */
 };
 
 struct st_label_slot {
 	uint32_t process_id, domain, name;
 	uint32_t label; /* + 1; 0: free */
+};
+
+/* What the events of all tracks share; empty while there are none. */
+struct st_event_tables {
+	struct st_key_table ids;
+	struct st_text_table blobs;
+	struct st_object *objects;
+	uint32_t object_count, object_capacity;
+	uint32_t *object_sources; /* definition that an object comes from, or ST_NO_ROW */
+	uint32_t source_capacity;
+	struct st_id_map object_of;   /* (process id, object id) -> index */
+	struct st_key_table counters; /* (process id, domain, name) of counters without an object */
+	uint32_t *counter_objects;
+	uint32_t counter_capacity;
+	struct st_wide_event *wide;
+	uint32_t wide_count, wide_capacity;
+	uint32_t sync_count;	     /* rows that tell of sync objects */
+	struct st_key_table callers; /* (process id, address); the first stands for none */
+	int64_t *caller_ns;	     /* when each was first seen */
+	uint32_t caller_capacity;
+	bool no_callers; /* there was no room for their column */
 };
 
 struct st_index_builder {
@@ -87,6 +130,12 @@ struct st_index_builder {
 	size_t label_slot_count, label_used;
 	struct st_id_map labels;			   /* (domain text, name text) -> label */
 	struct st_id_map missing_strings, missing_domains; /* (process id, id) */
+	struct st_open_ref *opens;
+	uint32_t open_count, open_capacity;
+	bool has_window;	/* files before the first one are gone: what is known begins here */
+	uint32_t first_segment; /* that has anything in it */
+	uint64_t window_ticks, event_count;
+	struct st_event_tables tables;
 	bool decoded_before; /* the second try after a chunk held less than it said */
 	bool no_memory;
 };
@@ -96,10 +145,34 @@ enum st_status st_index_scan(struct st_index_builder *builder, struct st_error *
 /* index_labels.c; ST_ID_NONE: no memory */
 uint32_t st_index_label_of(struct st_index_builder *builder, uint32_t process_id, uint32_t domain,
 			   uint32_t name);
+/* The texts behind the ids of a process; 0: none. What nobody defines is named so and counted. */
+struct st_index_label st_index_texts_of(struct st_index_builder *builder, uint32_t process_id,
+					uint32_t domain, uint32_t name);
 /* index_decode.c; *short_chunks: some chunk held fewer begins than its header said */
 enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chunks,
 			       struct st_error *err);
 /* index_finish.c: pauses, self times and the counts of flags */
 void st_index_finish(struct st_index_builder *builder);
+/* index_events.c: one event of a track into its row. What needs memory sets builder->no_memory. */
+void st_index_take_event(struct st_index_builder *builder, struct st_track_state *track,
+			 const struct st_event *event, uint64_t ticks, int64_t ns);
+/* Everything that follows from the events, when all rows are there and finished. */
+void st_index_finish_events(struct st_index_builder *builder);
+void st_event_tables_fini(struct st_event_tables *tables);
+/* index_objects.c: the object that an id of a process means at that time, made up if nobody defines it. */
+uint32_t st_index_object_of(struct st_index_builder *builder, uint32_t process_id,
+			    const struct st_event *event, st_string_id domain, st_string_id name);
+const struct st_object_head *st_index_clock_of(struct st_index_builder *builder,
+					       uint32_t process_id, uint32_t id, uint64_t ticks);
+bool st_index_objects_begin(struct st_index_builder *builder);
+bool st_index_objects_finish(struct st_index_builder *builder);
+/* index_callers.c */
+uint32_t st_index_caller_of(struct st_index_builder *builder, struct st_track_state *track,
+			    const struct st_slice_record *record, int64_t ns);
+bool st_index_callers_finish(struct st_index_builder *builder);
+/* index_spans.c, index_sync.c, index_lanes.c */
+bool st_index_spans_finish(struct st_index_builder *builder);
+/* index_copies.c: flags the slices of worker threads that repeat their caller's */
+bool st_index_copies_finish(struct st_index_builder *builder);
 
 #endif

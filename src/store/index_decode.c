@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/chunk.h"
+#include "format/event.h"
 #include "format/ring_record.h"
 #include "format/slices.h"
 #include "store/model.h"
@@ -44,7 +45,10 @@ static void take_begin(struct st_index_builder *builder, struct st_track_state *
 	uint32_t parent = track->depth ? track->stack[track->depth - 1].row : ST_NO_ROW;
 	uint32_t label =
 		st_index_label_of(builder, track->process_id, record->domain, record->name);
+	uint32_t caller = 0;
 
+	if (record->caller)
+		caller = st_index_caller_of(builder, track, record, ns);
 	if (label == ST_ID_NONE || !push(track, row, record->domain)) {
 		builder->no_memory = true;
 		return;
@@ -59,6 +63,8 @@ static void take_begin(struct st_index_builder *builder, struct st_track_state *
 					      ? UINT16_MAX
 					      : (uint16_t)(columns->depth[parent] + 1);
 	columns->flags[row] = record->flags & ST_BEGIN_CLIPPED ? ST_SLICE_CLIPPED : 0;
+	if (caller)
+		columns->callers[row] = caller;
 }
 
 static void close_row(struct st_index_builder *builder, uint32_t row, int64_t ns, uint16_t flags)
@@ -156,13 +162,30 @@ static void note_damage(struct st_index_builder *builder, const struct st_chunk_
 		     builder->request->source->segments[ref->segment].name, ref->offset, why->text);
 }
 
-/* Records up to the end or to damage; returns the number of begins among them. */
-static uint32_t decode_records(struct st_index_builder *builder, const struct st_chunk_ref *ref,
-			       struct st_slice_decoder *decoder, struct st_error *why)
+/* After a first try, what a chunk holds more than was counted is where its damage began: no news. */
+static bool take_event(struct st_index_builder *builder, struct st_track_state *track,
+		       const struct st_slice_record *record, int64_t ns, struct st_error *why)
+{
+	struct st_event event;
+
+	if (st_event_decode(&event, record->body, (size_t)record->value, why))
+		return false;
+	st_index_take_event(builder, track, &event, record->time, ns);
+	return true;
+}
+
+struct counts {
+	uint32_t begins, events;
+};
+
+/* Records up to the end or to damage; returns the number of begins and events among them. */
+static struct counts decode_records(struct st_index_builder *builder,
+				    const struct st_chunk_ref *ref,
+				    struct st_slice_decoder *decoder, struct st_error *why)
 {
 	struct st_track_state *track = &builder->tracks[ref->track];
 	struct st_slice_record record;
-	uint32_t begins = 0;
+	struct counts counts = {0};
 
 	while (st_slice_decoder_next(decoder, &record, why) && !builder->no_memory) {
 		int64_t ns =
@@ -172,23 +195,30 @@ static uint32_t decode_records(struct st_index_builder *builder, const struct st
 			ns = track->last_ns;
 		track->last_ns = ns;
 		if (record.op == ST_SLICE_BEGIN) {
-			if (begins == ref->begins) {
-				/* After a first try that is where the damage began: no news. */
+			if (counts.begins == ref->begins) {
 				st_error_set(why, ST_ECORRUPT, 0, "more begins than it says");
 				break;
 			}
-			begins++;
+			counts.begins++;
 			take_begin(builder, track, &record, ns);
 		} else if (record.op == ST_SLICE_END) {
 			take_end(builder, track, record.domain, ns);
-		} else {
+		} else if (record.mark != ST_MARK_EVENT) {
 			take_mark(builder, track, &record, ns);
+		} else {
+			if (counts.events == ref->events) {
+				st_error_set(why, ST_ECORRUPT, 0, "more events than it says");
+				break;
+			}
+			if (!take_event(builder, track, &record, ns, why))
+				break;
+			counts.events++;
 		}
 	}
-	return begins;
+	return counts;
 }
 
-/* True when the chunk made the rows it promised; else ref->begins becomes what it really holds. */
+/* True when the chunk made the rows it promised; else ref says what it really holds. */
 static bool decode_chunk(struct st_index_builder *builder, struct st_chunk_ref *ref)
 {
 	const struct st_source_file *file = &builder->request->source->segments[ref->segment];
@@ -196,7 +226,7 @@ static bool decode_chunk(struct st_index_builder *builder, struct st_chunk_ref *
 	struct st_slice_decoder decoder;
 	struct st_chunk_header header;
 	struct st_error why = {.status = ST_OK};
-	uint32_t begins = 0;
+	struct counts counts = {0};
 	bool complete;
 
 	/* Checked in the first pass; a file that changes under us is only read within its bounds. */
@@ -207,13 +237,14 @@ static bool decode_chunk(struct st_index_builder *builder, struct st_chunk_ref *
 			     &why) == ST_OK &&
 	    st_slice_decoder_init(&decoder, &header, builder->raw.data, builder->raw.size_bytes,
 				  &why) == ST_OK)
-		begins = decode_records(builder, ref, &decoder, &why);
+		counts = decode_records(builder, ref, &decoder, &why);
 	if (why.status == ST_ENOMEM)
 		builder->no_memory = true;
 	else if (why.status)
 		note_damage(builder, ref, &header, &why);
-	complete = begins == ref->begins;
-	ref->begins = begins;
+	complete = counts.begins == ref->begins && counts.events == ref->events;
+	ref->begins = counts.begins;
+	ref->events = counts.events;
 	return complete;
 }
 
@@ -248,12 +279,32 @@ static void end_tracks(struct st_index_builder *builder)
 	}
 }
 
+/* Begun in a file that is gone: they begin where what is known begins. */
+static void take_opens(struct st_index_builder *builder)
+{
+	uint32_t hint = 0;
+	int64_t ns = 0;
+
+	if (builder->open_count)
+		ns = st_clock_map_ns(&builder->meta->clock, &hint, builder->window_ticks);
+	for (uint32_t i = 0; i < builder->open_count && !builder->no_memory; i++) {
+		const struct st_open_ref *open = &builder->opens[i];
+		const struct st_slice_record record = {.op = ST_SLICE_BEGIN,
+						       .domain = open->domain,
+						       .name = open->name,
+						       .flags = ST_BEGIN_CLIPPED};
+
+		take_begin(builder, &builder->tracks[open->track], &record, ns);
+	}
+}
+
 enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chunks,
 			       struct st_error *err)
 {
 	const struct st_result_options *options = builder->request->options;
 
 	*short_chunks = false;
+	take_opens(builder);
 	for (uint32_t i = 0; i < builder->ref_count && !builder->no_memory; i++) {
 		if (!decode_chunk(builder, &builder->refs[i]))
 			*short_chunks = true;

@@ -69,8 +69,8 @@ static st_string_id missing_text(struct st_index_builder *builder, const char *w
 }
 
 /* Id 0 means that none was given: the empty text. */
-static struct st_index_label texts_of(struct st_index_builder *builder, uint32_t process_id,
-				      uint32_t domain, uint32_t name)
+struct st_index_label st_index_texts_of(struct st_index_builder *builder, uint32_t process_id,
+					uint32_t domain, uint32_t name)
 {
 	const struct st_model *model = builder->request->model;
 	struct st_index_label label = {0};
@@ -120,7 +120,7 @@ uint32_t st_index_label_of(struct st_index_builder *builder, uint32_t process_id
 	slot = &builder->label_slots[place_of(builder, process_id, domain, name)];
 	if (slot->label)
 		return slot->label - 1;
-	label = add_label(builder, texts_of(builder, process_id, domain, name));
+	label = add_label(builder, st_index_texts_of(builder, process_id, domain, name));
 	if (label == ST_ID_NONE)
 		return ST_ID_NONE;
 	*slot = (struct st_label_slot){

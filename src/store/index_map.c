@@ -31,14 +31,17 @@ static size_t aligned(size_t bytes)
 	return (bytes + COLUMN_ALIGN - 1) & ~(size_t)(COLUMN_ALIGN - 1);
 }
 
-/* Points the columns into the map; returns the offset behind the last one. */
-static size_t place_columns(struct st_index_columns *columns, uint8_t *map, uint32_t row_count)
+/* Points the columns into the map, unless there is none; returns the offset behind the last one. */
+static size_t place_columns(struct st_index_columns *columns, uint8_t *map,
+			    const struct st_index_shape *shape)
 {
-	size_t at = COLUMNS_OFFSET, wide = aligned((size_t)row_count * 8);
-	size_t middle = aligned((size_t)row_count * 4), narrow = aligned((size_t)row_count * 2);
+	size_t rows = shape->row_count, wide = aligned(rows * 8), middle = aligned(rows * 4);
+	size_t narrow = aligned(rows * 2), at = COLUMNS_OFFSET;
+	size_t events = aligned((size_t)shape->event_count * sizeof(struct st_event_row));
 
 	if (!map)
-		return at + 3 * wide + 3 * middle + 2 * narrow;
+		return at + 3 * wide + 3 * middle + 2 * narrow + events +
+		       (shape->has_callers ? middle : 0);
 	columns->begin_ns = (int64_t *)(void *)(map + at);
 	columns->end_ns = (int64_t *)(void *)(map + (at += wide));
 	columns->self_ns = (uint64_t *)(void *)(map + (at += wide));
@@ -47,7 +50,10 @@ static size_t place_columns(struct st_index_columns *columns, uint8_t *map, uint
 	columns->parent = (uint32_t *)(void *)(map + (at += middle));
 	columns->depth = (uint16_t *)(void *)(map + (at += middle));
 	columns->flags = (uint16_t *)(void *)(map + (at += narrow));
-	return at + narrow;
+	columns->events = (struct st_event_row *)(void *)(map + (at += narrow));
+	at += events;
+	columns->callers = shape->has_callers ? (uint32_t *)(void *)(map + at) : NULL;
+	return at + (shape->has_callers ? middle : 0);
 }
 
 static uint32_t tail_crc(const struct st_source_file *file)
@@ -77,6 +83,24 @@ static uint32_t head_crc(struct st_index_head head)
 	return st_crc32c(0, &head, sizeof(head));
 }
 
+/* Points the sections into the map; *end is behind the last one. False: they are not all there. */
+static bool place_sections(struct st_index *index, const struct st_index_head *head, size_t *end)
+{
+	size_t at = place_columns(NULL, NULL, &head->shape);
+
+	for (unsigned int i = 0; i < ST_SECTIONS; i++) {
+		uint64_t bytes = head->section_bytes[i];
+
+		if (at > index->map_bytes || bytes > index->map_bytes - at)
+			return false;
+		index->sections[i] =
+			(struct st_index_block){.data = index->map + at, .size_bytes = bytes};
+		at += aligned((size_t)bytes);
+	}
+	*end = at;
+	return at <= index->map_bytes;
+}
+
 static bool check_map(struct st_index *index, const struct st_index_key *key)
 {
 	struct st_index_head head;
@@ -89,12 +113,12 @@ static bool check_map(struct st_index *index, const struct st_index_key *key)
 	memcpy(&head, index->map + HEAD_OFFSET, sizeof(head));
 	if (head.head_crc != head_crc(head) || memcmp(&head.key, key, sizeof(*key)) != 0)
 		return false;
-	end = place_columns(NULL, NULL, head.row_count);
-	if (head.meta_offset != end || end > index->map_bytes ||
-	    head.meta_bytes != index->map_bytes - end)
+	if (!place_sections(index, &head, &end))
 		return false;
-	index->row_count = head.row_count;
-	place_columns(&index->columns, index->map, head.row_count);
+	if (head.meta_offset != end || head.meta_bytes != index->map_bytes - end)
+		return false;
+	index->shape = head.shape;
+	place_columns(&index->columns, index->map, &head.shape);
 	index->meta = index->map + end;
 	index->meta_bytes = (size_t)head.meta_bytes;
 	return st_crc32c(0, index->meta, index->meta_bytes) == head.meta_crc &&
@@ -151,16 +175,16 @@ static void create_file(struct st_index *index, size_t bytes)
 		drop_file(index);
 }
 
-enum st_status st_index_create(struct st_index *index, int dir_fd, uint32_t row_count,
-			       struct st_error *err)
+enum st_status st_index_create(struct st_index *index, int dir_fd,
+			       const struct st_index_shape *shape, struct st_error *err)
 {
-	size_t bytes = place_columns(NULL, NULL, row_count);
+	size_t bytes = place_columns(NULL, NULL, shape);
 	void *map;
 
 	memset(index, 0, sizeof(*index));
 	index->fd = -1;
 	index->dir_fd = dir_fd;
-	index->row_count = row_count;
+	index->shape = *shape;
 	if (dir_fd >= 0)
 		create_file(index, bytes);
 	if (index->fd < 0) {
@@ -177,11 +201,35 @@ enum st_status st_index_create(struct st_index *index, int dir_fd, uint32_t row_
 	}
 	index->map = map;
 	index->map_bytes = bytes;
-	place_columns(&index->columns, index->map, row_count);
+	place_columns(&index->columns, index->map, shape);
 	return ST_OK;
 fail:
 	drop_file(index);
 	return err ? err->status : ST_EIO;
+}
+
+enum st_status st_index_add_callers(struct st_index *index, struct st_error *err)
+{
+	struct st_index_shape shape = index->shape;
+	size_t bytes;
+	void *map;
+	int failed;
+
+	shape.has_callers = 1;
+	bytes = place_columns(NULL, NULL, &shape);
+	failed = index->temporary_name[0] ? fallocate(index->fd, 0, 0, (off_t)bytes)
+					  : ftruncate(index->fd, (off_t)bytes);
+	if (failed)
+		return st_error_set(err, ST_EIO, errno, "cannot make room for the index");
+	map = mremap(index->map, index->map_bytes, bytes, MREMAP_MAYMOVE);
+	if (map == MAP_FAILED)
+		return st_error_set(err, ST_ENOMEM, errno, "cannot map an index of %zu bytes",
+				    bytes);
+	index->map = map;
+	index->map_bytes = bytes;
+	index->shape = shape;
+	place_columns(&index->columns, index->map, &shape);
+	return ST_OK;
 }
 
 static bool write_at(int fd, const void *data, size_t size_bytes, off_t offset)
@@ -227,19 +275,42 @@ static bool write_heads(struct st_index *index, const struct st_file_head *file_
 	return ok;
 }
 
-void st_index_commit(struct st_index *index, const struct st_index_key *key,
-		     const struct st_file_head *head, const void *meta, size_t meta_bytes)
+/* Sections behind the columns, then meta; fills in what the head says of them. */
+static bool write_behind(struct st_index *index, struct st_index_head *head,
+			 const struct st_index_block *sections, const struct st_index_block *meta)
 {
-	struct st_index_head index_head = {.key = *key,
-					   .row_count = index->row_count,
-					   .meta_offset = index->map_bytes,
-					   .meta_bytes = meta_bytes};
+	static const uint8_t zeros[COLUMN_ALIGN];
+	size_t at = index->map_bytes;
+	uint32_t crc = st_crc32c(0, index->map + COLUMNS_OFFSET, at - COLUMNS_OFFSET);
 
-	if (index->temporary_name[0] && meta_bytes <= META_MAX_BYTES &&
-	    write_at(index->fd, meta, meta_bytes, (off_t)index->map_bytes)) {
-		index_head.meta_crc = st_crc32c(0, meta, meta_bytes);
-		index_head.columns_crc = st_crc32c(0, index->map + COLUMNS_OFFSET,
-						   index->map_bytes - COLUMNS_OFFSET);
+	for (unsigned int i = 0; i < ST_SECTIONS; i++) {
+		size_t bytes = (size_t)sections[i].size_bytes, padding = aligned(bytes) - bytes;
+
+		head->section_bytes[i] = bytes;
+		if (!bytes)
+			continue;
+		if (!write_at(index->fd, sections[i].data, bytes, (off_t)at) ||
+		    !write_at(index->fd, zeros, padding, (off_t)(at + bytes)))
+			return false;
+		crc = st_crc32c(crc, sections[i].data, bytes);
+		crc = st_crc32c(crc, zeros, padding);
+		at += bytes + padding;
+	}
+	head->meta_offset = at;
+	head->meta_bytes = meta->size_bytes;
+	head->meta_crc = st_crc32c(0, meta->data, (size_t)meta->size_bytes);
+	head->columns_crc = crc;
+	return write_at(index->fd, meta->data, (size_t)meta->size_bytes, (off_t)at);
+}
+
+void st_index_commit(struct st_index *index, const struct st_index_key *key,
+		     const struct st_file_head *head, const struct st_index_block *sections,
+		     const struct st_index_block *meta)
+{
+	struct st_index_head index_head = {.key = *key, .shape = index->shape};
+
+	if (index->temporary_name[0] && meta->size_bytes && meta->size_bytes <= META_MAX_BYTES &&
+	    write_behind(index, &index_head, sections, meta)) {
 		index_head.head_crc = head_crc(index_head);
 		if (write_heads(index, head, &index_head) &&
 		    renameat(index->dir_fd, index->temporary_name, index->dir_fd, index_name) == 0)

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "store/model.h"
 
-enum { TRACK_BYTES = 48, LABEL_BYTES = 8, TEXT_MIN_BYTES = 4, KNOT_BYTES = 24, SPAN_BYTES = 20 };
+enum { TRACK_BYTES = 56, LABEL_BYTES = 8, TEXT_MIN_BYTES = 4, KNOT_BYTES = 24, SPAN_BYTES = 20 };
 
 void st_index_meta_fini(struct st_index_meta *meta)
 {
@@ -21,6 +21,7 @@ void st_index_meta_fini(struct st_index_meta *meta)
 	st_clock_map_fini(&meta->clock);
 	st_pauses_fini(&meta->pauses);
 	st_notes_fini(&meta->notes);
+	st_index_tables_fini(&meta->tables);
 	memset(meta, 0, sizeof(*meta));
 }
 
@@ -34,6 +35,8 @@ static void write_tracks(const struct st_index_meta *meta, struct st_buf *out)
 		st_buf_append_u32(out, track->track_id);
 		st_buf_append_u32(out, track->row_begin);
 		st_buf_append_u32(out, track->row_end);
+		st_buf_append_u32(out, track->event_begin);
+		st_buf_append_u32(out, track->event_end);
 		st_buf_append_u64(out, (uint64_t)track->first_ns);
 		st_buf_append_u64(out, (uint64_t)track->last_ns);
 		st_buf_append_u64(out, track->lost);
@@ -47,7 +50,8 @@ bool st_index_meta_write(const struct st_index_meta *meta, const struct st_model
 	const uint64_t numbers[] = {
 		(uint64_t)meta->last_ns, meta->damaged_chunks, meta->damaged_bytes,
 		meta->missing_names,	 meta->unfinished,     meta->clipped,
-		meta->mismatched,	 meta->notes.left_out,
+		meta->mismatched,	 meta->copies,	       meta->spans_unfinished,
+		meta->is_ring,		 meta->notes.left_out,
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -91,10 +95,12 @@ static uint32_t read_count(struct st_cursor *cursor, size_t item_bytes)
 	return cursor->failed ? 0 : count;
 }
 
-/* Tracks must divide the rows among them, in order and without a gap. */
-static bool read_tracks(struct st_index_meta *meta, struct st_cursor *cursor, uint32_t row_count)
+/* Tracks must divide the rows among them, in order and without a gap; events too, but for the last ones,
+ * which are the family's. */
+static bool read_tracks(struct st_index_meta *meta, struct st_cursor *cursor,
+			const struct st_index_shape *shape)
 {
-	uint32_t count = read_count(cursor, TRACK_BYTES), rows = 0;
+	uint32_t count = read_count(cursor, TRACK_BYTES), rows = 0, events = 0;
 
 	meta->tracks = calloc((size_t)count + 1, sizeof(*meta->tracks));
 	if (!meta->tracks)
@@ -107,15 +113,19 @@ static bool read_tracks(struct st_index_meta *meta, struct st_cursor *cursor, ui
 		track->track_id = st_cursor_u32(cursor);
 		track->row_begin = st_cursor_u32(cursor);
 		track->row_end = st_cursor_u32(cursor);
+		track->event_begin = st_cursor_u32(cursor);
+		track->event_end = st_cursor_u32(cursor);
 		track->first_ns = (int64_t)st_cursor_u64(cursor);
 		track->last_ns = (int64_t)st_cursor_u64(cursor);
 		track->lost = st_cursor_u64(cursor);
 		track->unmatched_ends = st_cursor_u64(cursor);
-		if (track->row_begin != rows || track->row_end < rows)
+		if (track->row_begin != rows || track->row_end < rows ||
+		    track->event_begin != events || track->event_end < events)
 			return false;
 		rows = track->row_end;
+		events = track->event_end;
 	}
-	return !cursor->failed && rows == row_count;
+	return !cursor->failed && rows == shape->row_count && events <= shape->event_count;
 }
 
 /* The texts must come out with the ids they had when the labels were written. */
@@ -205,10 +215,10 @@ static bool read_notes(struct st_index_meta *meta, struct st_cursor *cursor)
 	return !cursor->failed;
 }
 
-bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model, const uint8_t *bytes,
-			size_t size_bytes, uint32_t row_count)
+bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model,
+			const struct st_index *index)
 {
-	struct st_cursor cursor = {.at = bytes, .end = bytes + size_bytes};
+	struct st_cursor cursor = {.at = index->meta, .end = index->meta + index->meta_bytes};
 
 	memset(meta, 0, sizeof(*meta));
 	meta->last_ns = (int64_t)st_cursor_u64(&cursor);
@@ -218,8 +228,12 @@ bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model, cons
 	meta->unfinished = st_cursor_u64(&cursor);
 	meta->clipped = st_cursor_u64(&cursor);
 	meta->mismatched = st_cursor_u64(&cursor);
+	meta->copies = st_cursor_u64(&cursor);
+	meta->spans_unfinished = st_cursor_u64(&cursor);
+	meta->is_ring = st_cursor_u64(&cursor) != 0;
 	meta->notes.left_out = st_cursor_u64(&cursor);
-	if (!cursor.failed && read_tracks(meta, &cursor, row_count) &&
+	if (!cursor.failed && read_tracks(meta, &cursor, &index->shape) &&
+	    st_index_tables_read(&meta->tables, index->sections) &&
 	    read_texts(meta, model, &cursor) && read_labels(meta, model, &cursor) &&
 	    read_clock(meta, &cursor) && read_pauses(meta, &cursor) && read_notes(meta, &cursor))
 		return true;

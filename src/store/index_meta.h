@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "store/clock_map.h"
+#include "store/index_tables.h"
 #include "store/notes.h"
 #include "store/pauses.h"
 #include "store/result.h"
@@ -21,6 +22,7 @@ struct st_model;
 struct st_index_track { /* sorted by process id, then track id */
 	uint32_t process_id, track_id;
 	uint32_t row_begin, row_end;
+	uint32_t event_begin, event_end;
 	int64_t first_ns, last_ns;
 	uint64_t lost, unmatched_ends; /* as the marks in the trace tell */
 };
@@ -40,15 +42,17 @@ struct st_index_meta {
 	struct st_notes notes;
 	int64_t last_ns; /* the latest time known */
 	uint64_t damaged_chunks, damaged_bytes, missing_names;
-	uint64_t unfinished, clipped, mismatched;
+	uint64_t unfinished, clipped, mismatched, copies, spans_unfinished;
+	bool is_ring;		       /* the trace is what a ring buffer kept */
+	struct st_index_tables tables; /* in sections of their own */
 };
 
 void st_index_meta_fini(struct st_index_meta *meta);
 /* False: no memory (out->failed). Takes the texts behind text_base from the model. */
 bool st_index_meta_write(const struct st_index_meta *meta, const struct st_model *model,
 			 struct st_buf *out);
-/* False: these bytes are not what this model and row_count need; the index is to be built anew. */
-bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model, const uint8_t *bytes,
-			size_t size_bytes, uint32_t row_count);
+/* False: these bytes are not what this model and these columns need; the index is to be built anew. */
+bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model,
+			const struct st_index *index);
 
 #endif

@@ -19,21 +19,10 @@ enum {
 	/* A writer keeps to ST_CHUNK_RECORDS_MAX; the reader is a little more generous. */
 	RECORDS_ACCEPTED_MAX = 4 * ST_CHUNK_RECORDS_MAX,
 	SLICES_HEAD_BYTES = 16,
+	EVENT_MIN_BYTES = 5, /* beyond what every record takes: mark, size, kind, mask, detail */
 	TRACKS_MAX = 1 << 24,
 	PAIRS_MAX = 1 << 24,
 };
-
-static bool grow(void **array, uint32_t *capacity, size_t item_bytes)
-{
-	uint32_t larger = *capacity ? *capacity * 2 : 64;
-	void *grown = larger > *capacity ? realloc(*array, (size_t)larger * item_bytes) : NULL;
-
-	if (!grown)
-		return false;
-	*array = grown;
-	*capacity = larger;
-	return true;
-}
 
 static uint32_t find_track(struct st_index_builder *builder, uint32_t process_id, uint32_t track_id)
 {
@@ -44,9 +33,7 @@ static uint32_t find_track(struct st_index_builder *builder, uint32_t process_id
 		return at;
 	at = builder->track_count;
 	if (at >= TRACKS_MAX ||
-	    (at == builder->track_capacity &&
-	     !grow((void **)&builder->tracks, &builder->track_capacity,
-		   sizeof(*builder->tracks))) ||
+	    !st_grow(&builder->tracks, at, &builder->track_capacity, sizeof(*builder->tracks)) ||
 	    !st_id_map_put(&builder->track_index, key, at)) {
 		builder->no_memory = true;
 		return ST_ID_NONE;
@@ -58,14 +45,16 @@ static uint32_t find_track(struct st_index_builder *builder, uint32_t process_id
 	return at;
 }
 
-/* Every record takes two bytes at least, a begin three. */
+/* Every record takes two bytes at least, a begin three, an event seven. */
 static bool is_plausible(const struct st_chunk_header *header)
 {
-	uint64_t least = SLICES_HEAD_BYTES + 2ull * header->record_count + header->begin_count;
+	uint64_t least = SLICES_HEAD_BYTES + 2ull * header->record_count + header->begin_count +
+			 EVENT_MIN_BYTES * (uint64_t)header->event_count;
 
 	return header->process && header->track && header->record_count <= RECORDS_ACCEPTED_MAX &&
-	       header->begin_count <= header->record_count && least <= header->raw_bytes &&
-	       header->first_time <= header->last_time;
+	       header->begin_count <= header->record_count &&
+	       header->event_count <= header->record_count - header->begin_count &&
+	       least <= header->raw_bytes && header->first_time <= header->last_time;
 }
 
 static void saw_times(struct st_index_builder *builder, const struct st_chunk_header *header)
@@ -89,14 +78,14 @@ static void add_slices(struct st_index_builder *builder, struct st_walk *walk,
 		st_walk_reject(walk, view, &why);
 		return;
 	}
-	if (builder->row_count + view->header.begin_count >= (rows_max ? rows_max : ST_NO_ROW)) {
+	if (builder->row_count + view->header.begin_count >= (rows_max ? rows_max : ST_NO_ROW) ||
+	    builder->event_count + view->header.event_count >= (rows_max ? rows_max : ST_NO_ROW)) {
 		builder->too_many_rows = true;
 		return;
 	}
 	at = find_track(builder, view->header.process, view->header.track);
-	if (at == ST_ID_NONE ||
-	    (builder->ref_count == builder->ref_capacity &&
-	     !grow((void **)&builder->refs, &builder->ref_capacity, sizeof(*builder->refs)))) {
+	if (at == ST_ID_NONE || !st_grow(&builder->refs, builder->ref_count, &builder->ref_capacity,
+					 sizeof(*builder->refs))) {
 		builder->no_memory = true;
 		return;
 	}
@@ -106,11 +95,17 @@ static void add_slices(struct st_index_builder *builder, struct st_walk *walk,
 		track->first_ticks = view->header.first_time;
 	track->has_first = true;
 	builder->row_count += view->header.begin_count;
+	track->events += view->header.event_count;
+	builder->event_count += view->header.event_count;
 	builder->refs[builder->ref_count++] =
 		(struct st_chunk_ref){.offset = view->offset,
 				      .segment = segment,
 				      .track = at,
-				      .begins = view->header.begin_count};
+				      .begins = view->header.begin_count,
+				      .events = view->header.event_count};
+	if (builder->has_window && segment == builder->first_segment &&
+	    view->header.first_time < builder->window_ticks)
+		builder->window_ticks = view->header.first_time;
 	saw_times(builder, &view->header);
 }
 
@@ -121,13 +116,51 @@ static void add_calibration(struct st_index_builder *builder)
 	_Static_assert(sizeof(pair) == 24, "a pair lies in the file as it lies in memory");
 	if (builder->raw.size_bytes < sizeof(pair) || builder->pair_count >= PAIRS_MAX)
 		return;
-	if (builder->pair_count == builder->pair_capacity &&
-	    !grow((void **)&builder->pairs, &builder->pair_capacity, sizeof(pair))) {
+	if (!st_grow(&builder->pairs, builder->pair_count, &builder->pair_capacity, sizeof(pair))) {
 		builder->no_memory = true;
 		return;
 	}
 	memcpy(&pair, builder->raw.data, sizeof(pair));
 	builder->pairs[builder->pair_count++] = pair;
+}
+
+/* What was open when the first file there is was begun, and files before it are gone. */
+static void add_opens(struct st_index_builder *builder, struct st_walk *walk,
+		      const struct st_chunk_view *view)
+{
+	const struct st_chunk_header *header = &view->header;
+	struct st_open_record record;
+	struct st_error why = {0};
+
+	if ((uint64_t)header->record_count * sizeof(record) > builder->raw.size_bytes ||
+	    !header->process) {
+		st_error_set(&why, ST_ECORRUPT, 0, "its counts cannot be true");
+		st_walk_reject(walk, view, &why);
+		return;
+	}
+	if (header->first_time && header->first_time < builder->window_ticks)
+		builder->window_ticks = header->first_time;
+	for (uint32_t i = 0; i < header->record_count && !builder->no_memory; i++) {
+		struct st_open_ref open;
+
+		memcpy(&record, builder->raw.data + i * sizeof(record), sizeof(record));
+		if (builder->row_count + 1 >= ST_NO_ROW)
+			builder->too_many_rows = true;
+		if (!record.track || builder->too_many_rows)
+			continue;
+		open = (struct st_open_ref){
+			.track = find_track(builder, header->process, record.track),
+			.domain = record.domain,
+			.name = record.name};
+		if (open.track == ST_ID_NONE || !st_grow(&builder->opens, builder->open_count,
+							 &builder->open_capacity, sizeof(open))) {
+			builder->no_memory = true;
+			return;
+		}
+		builder->opens[builder->open_count++] = open;
+		builder->tracks[open.track].rows++;
+		builder->row_count++;
+	}
 }
 
 /* False: the file is of another result, or no trace at all. */
@@ -138,8 +171,11 @@ static bool check_head(struct st_index_builder *builder, const struct st_source_
 	if (builder->raw.size_bytes < sizeof(head))
 		return true;
 	memcpy(&head, builder->raw.data, sizeof(head));
-	if (head.file_kind == ST_FILE_TRACE && st_model_offer_head(builder->request->model, &head))
+	if (head.file_kind == ST_FILE_TRACE &&
+	    st_model_offer_head(builder->request->model, &head)) {
+		builder->meta->is_ring |= (head.flags & ST_FILE_RING_BUFFER) != 0;
 		return true;
+	}
 	st_notes_add(&builder->meta->notes, "%s belongs to another result and is left out",
 		     file->name);
 	builder->meta->damaged_bytes += file->size_bytes;
@@ -157,7 +193,9 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_walk *walk,
 		add_slices(builder, walk, view, segment);
 		return true;
 	}
-	if (type != ST_CHUNK_FILE && type != ST_CHUNK_CALIBRATION)
+	if (type == ST_CHUNK_OPEN && !(builder->has_window && segment == builder->first_segment))
+		return true;
+	if (type != ST_CHUNK_FILE && type != ST_CHUNK_CALIBRATION && type != ST_CHUNK_OPEN)
 		return true;
 	if (st_unpacker_read(builder->unpacker, &view->header, view->packed, &builder->raw, &why)) {
 		/* Sound bytes that found no memory are not damaged. */
@@ -169,6 +207,10 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_walk *walk,
 	}
 	if (type == ST_CHUNK_FILE)
 		return check_head(builder, &builder->request->source->segments[segment]);
+	if (type == ST_CHUNK_OPEN) {
+		add_opens(builder, walk, view);
+		return true;
+	}
 	add_calibration(builder);
 	saw_times(builder, &view->header);
 	return true;
@@ -244,12 +286,20 @@ enum st_status st_index_scan(struct st_index_builder *builder, struct st_error *
 	const struct st_source *source = builder->request->source;
 	enum st_status status = ST_OK;
 
-	builder->first_ticks = UINT64_MAX;
+	builder->first_ticks = builder->window_ticks = UINT64_MAX;
+	/* A file of a running ring buffer may go while it is being opened. */
+	while (builder->first_segment + 1 < source->segment_count &&
+	       !source->segments[builder->first_segment].size_bytes)
+		builder->first_segment++;
+	builder->has_window =
+		source->segment_count && source->segments[builder->first_segment].number > 0;
 	builder->last_ticks = builder->request->model->last_ticks;
 	for (uint32_t i = 0; i < source->segment_count && !status; i++)
 		status = scan_segment(builder, i, err);
 	if (status)
 		return status;
+	if (builder->window_ticks == UINT64_MAX)
+		builder->has_window = false;
 	make_up_head(builder);
 	add_defined_tracks(builder);
 	if (!builder->no_memory)

@@ -40,6 +40,13 @@ void st_model_fini(struct st_model *model)
 	free(model->not_entered);
 	free(model->not_entered_ticks);
 	free(model->controls);
+	st_id_map_fini(&model->object_index);
+	free(model->objects);
+	free(model->facts);
+	free(model->code_events);
+	free(model->lines);
+	free(model->maps);
+	free(model->marks);
 	memset(model, 0, sizeof(*model));
 }
 
@@ -118,45 +125,58 @@ struct st_thread_definition *st_model_thread(struct st_model *model, uint32_t pr
 	return &model->threads[index];
 }
 
-enum id_kind { KIND_STRING, KIND_DOMAIN };
+enum id_kind { KIND_STRING, KIND_DOMAIN, KIND_OBJECT };
 
-static bool look_up(const struct st_model *model, enum id_kind kind, uint32_t process_id,
-		    uint32_t id, st_string_id *out)
+static uint32_t look_up(const struct st_model *model, enum id_kind kind, uint32_t process_id,
+			uint32_t id)
 {
-	const struct st_id_map *map = kind == KIND_STRING ? &model->strings : &model->domains;
+	const struct st_id_map *maps[] = {&model->strings, &model->domains, &model->object_index};
 
-	*out = 0;
 	for (unsigned int depth = 0; depth < INHERIT_DEPTH_MAX; depth++) {
-		uint32_t text = st_id_map_get(map, st_id_pair(process_id, id));
-		const struct st_process_more *more;
+		uint32_t value = st_id_map_get(maps[kind], st_id_pair(process_id, id));
 		uint32_t index, inherited;
+		const struct st_process_more *more;
 
-		if (text != ST_ID_NONE) {
-			*out = text;
-			return true;
-		}
+		if (value != ST_ID_NONE)
+			return value;
 		index = st_id_map_get(&model->process_index, process_id);
 		if (index == ST_ID_NONE)
-			return false;
+			return ST_ID_NONE;
 		more = &model->more[index];
-		inherited = kind == KIND_STRING ? more->inherited_strings : more->inherited_domains;
+		inherited = kind == KIND_STRING	  ? more->inherited_strings
+			    : kind == KIND_DOMAIN ? more->inherited_domains
+						  : more->inherited_objects;
 		if (!more->ancestor_id || id > inherited)
-			return false;
+			return ST_ID_NONE;
 		process_id = more->ancestor_id;
 	}
-	return false;
+	return ST_ID_NONE;
+}
+
+static bool look_up_text(const struct st_model *model, enum id_kind kind, uint32_t process_id,
+			 uint32_t id, st_string_id *out)
+{
+	uint32_t text = look_up(model, kind, process_id, id);
+
+	*out = text == ST_ID_NONE ? 0 : text;
+	return text != ST_ID_NONE;
 }
 
 bool st_model_string(const struct st_model *model, uint32_t process_id, uint32_t id,
 		     st_string_id *out)
 {
-	return look_up(model, KIND_STRING, process_id, id, out);
+	return look_up_text(model, KIND_STRING, process_id, id, out);
 }
 
 bool st_model_domain(const struct st_model *model, uint32_t process_id, uint32_t id,
 		     st_string_id *out)
 {
-	return look_up(model, KIND_DOMAIN, process_id, id, out);
+	return look_up_text(model, KIND_DOMAIN, process_id, id, out);
+}
+
+uint32_t st_model_object(const struct st_model *model, uint32_t process_id, uint32_t id)
+{
+	return look_up(model, KIND_OBJECT, process_id, id);
 }
 
 bool st_model_offer_head(struct st_model *model, const struct st_file_head *head)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "format/chunk.h"
 #include "format/definitions.h"
+#include "format/event_kind.h"
 #include "store/id_map.h"
 #include "store/notes.h"
 #include "store/result.h"
@@ -26,7 +27,7 @@ struct st_process_more {
 	uint32_t parent_id;
 	uint64_t first_ticks, end_ticks;
 	uint32_t ancestor_id; /* ST_DEF_INHERIT; 0: none */
-	uint32_t inherited_strings, inherited_domains;
+	uint32_t inherited_strings, inherited_domains, inherited_objects;
 	struct st_text arguments; /* joined by NUL; kept in the text table */
 };
 
@@ -40,6 +41,40 @@ struct st_thread_definition {
 struct st_control { /* ST_DEF_FAMILY_CONTROL */
 	uint64_t ticks;
 	uint32_t kind;
+};
+
+struct st_object_definition { /* ST_DEF_OBJECT */
+	uint32_t process_id, id;
+	struct st_object_head head;
+	st_string_id name, second;
+	uint32_t older; /* the definition that this one replaced, or ST_NO_ROW */
+};
+
+struct st_fact_definition { /* ST_DEF_OBJECT_METADATA */
+	uint32_t process_id, object_id, type;
+	st_string_id text;
+	uint64_t number;
+};
+
+/* ST_DEF_CODE_EVENT; a module with sections is one of these for each section. */
+struct st_code_event {
+	uint32_t process_id;
+	uint32_t kind, detail;
+	uint64_t ticks;
+	uint64_t value, extra, id[3]; /* as format/event_kind.h says; of a section: address, size */
+	st_string_id name, class_name, source, module;
+	uint32_t first_line, line_count; /* pairs in model->lines */
+};
+
+struct st_map_definition { /* ST_DEF_CODE_MAP */
+	uint32_t process_id;
+	st_string_id path;
+	uint64_t start, end, file_offset, ticks;
+};
+
+struct st_family_mark { /* ST_DEF_FAMILY_MARK */
+	uint64_t ticks;
+	st_string_id text;
 };
 
 struct st_model {
@@ -62,6 +97,19 @@ struct st_model {
 	struct st_id_map not_entered_index; /* (executable, reason) */
 	struct st_control *controls;
 	uint32_t control_count, control_capacity;
+	struct st_object_definition *objects;
+	uint32_t object_count, object_capacity;
+	struct st_id_map object_index; /* (process id, id) -> the newest definition */
+	struct st_fact_definition *facts;
+	uint32_t fact_count, fact_capacity;
+	struct st_code_event *code_events;
+	uint32_t code_event_count, code_event_capacity;
+	uint32_t *lines;		    /* end offset, line */
+	uint32_t line_count, line_capacity; /* numbers, not pairs */
+	struct st_map_definition *maps;
+	uint32_t map_count, map_capacity;
+	struct st_family_mark *marks;
+	uint32_t mark_count, mark_capacity;
 	struct st_file_head head; /* of the first file that has a good one */
 	bool has_head;
 	uint64_t last_ticks; /* the latest time in the definitions */
@@ -84,9 +132,21 @@ bool st_model_string(const struct st_model *model, uint32_t process_id, uint32_t
 		     st_string_id *out);
 bool st_model_domain(const struct st_model *model, uint32_t process_id, uint32_t id,
 		     st_string_id *out);
+/* The newest definition of an object id of a process, through what it inherits; ST_ID_NONE: nobody's. */
+uint32_t st_model_object(const struct st_model *model, uint32_t process_id, uint32_t id);
 /* Takes a file head as the one of the result, unless one is known. False: of another result. */
 bool st_model_offer_head(struct st_model *model, const struct st_file_head *head);
 st_string_id st_model_add_text(struct st_model *model, const char *text);
+
+/* model_events.c: bodies of the definitions that come with events. A body that is too short fails; false:
+ * no memory. */
+bool st_model_load_object(struct st_model *model, uint32_t process_id, struct st_cursor *body);
+bool st_model_load_fact(struct st_model *model, uint32_t process_id, struct st_cursor *body);
+bool st_model_load_code(struct st_model *model, uint32_t process_id, struct st_cursor *body);
+bool st_model_load_map(struct st_model *model, uint32_t process_id, struct st_cursor *body);
+/* By process, start and time, once all are there. */
+void st_model_sort_maps(struct st_model *model);
+bool st_model_load_mark(struct st_model *model, struct st_cursor *body);
 
 /* process_name.c: arguments joined by NUL as a person would type them. */
 bool st_command_line(struct st_text_table *texts, struct st_text arguments, st_string_id *out);

@@ -103,13 +103,16 @@ static void load_name(struct load *load, struct st_id_map *map, struct st_cursor
 static void load_inherit(struct load *load, struct st_cursor *body)
 {
 	uint32_t ancestor_id = st_cursor_u32(body), strings = st_cursor_u32(body);
-	uint32_t domains = st_cursor_u32(body), index;
+	uint32_t domains = st_cursor_u32(body), objects = 0, index;
 
+	if (body->at < body->end) /* version 1.0 had none */
+		objects = st_cursor_u32(body);
 	if (body->failed || !find_process(load, &index))
 		return;
 	load->model->more[index].ancestor_id = ancestor_id;
 	load->model->more[index].inherited_strings = strings;
 	load->model->more[index].inherited_domains = domains;
+	load->model->more[index].inherited_objects = objects;
 }
 
 static void load_thread(struct load *load, struct st_cursor *body)
@@ -134,7 +137,7 @@ static void load_thread(struct load *load, struct st_cursor *body)
 static void load_loss(struct load *load, struct st_cursor *body)
 {
 	uint32_t track_id = st_cursor_u32(body), index;
-	struct st_loss loss;
+	struct st_loss loss = {0};
 	struct st_thread_definition *thread;
 
 	loss.slices_dropped = st_cursor_u64(body);
@@ -143,6 +146,10 @@ static void load_loss(struct load *load, struct st_cursor *body)
 	loss.labels_cut = st_cursor_u64(body);
 	loss.labels_unknown = st_cursor_u64(body);
 	loss.suspect = st_cursor_u64(body);
+	if (body->at < body->end) { /* version 1.0 had none */
+		loss.events_dropped = st_cursor_u64(body);
+		loss.events_cut = st_cursor_u64(body);
+	}
 	if (body->failed)
 		return;
 	if (!track_id) {
@@ -256,6 +263,36 @@ static void load_thread_name(struct load *load, struct st_cursor *body)
 	load_name(load, &load->model->thread_names, body);
 }
 
+/* What comes with events: objects, code, marks of the family. */
+static void load_event_record(struct load *load, enum st_definition_type type,
+			      struct st_cursor *body)
+{
+	struct st_model *model = load->model;
+	bool ok = true;
+
+	switch ((int)type) {
+	case ST_DEF_OBJECT:
+		ok = st_model_load_object(model, load->process_id, body);
+		break;
+	case ST_DEF_OBJECT_METADATA:
+		ok = st_model_load_fact(model, load->process_id, body);
+		break;
+	case ST_DEF_CODE_EVENT:
+		ok = st_model_load_code(model, load->process_id, body);
+		break;
+	case ST_DEF_CODE_MAP:
+		ok = st_model_load_map(model, load->process_id, body);
+		break;
+	case ST_DEF_FAMILY_MARK:
+		ok = st_model_load_mark(model, body);
+		break;
+	default:
+		break;
+	}
+	if (!ok)
+		load->no_memory = true;
+}
+
 static void load_record(struct load *load, enum st_definition_type type, struct st_cursor *body)
 {
 	switch (type) {
@@ -297,6 +334,7 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_CODE_EVENT:
 	case ST_DEF_CODE_MAP:
 	case ST_DEF_FAMILY_MARK:
+		load_event_record(load, type, body);
 		break;
 	}
 }
@@ -426,6 +464,7 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 	for (uint32_t i = 0; i < source->segment_count && !load.no_memory; i++)
 		load_trace_file(&load, unpacker, &raw, &source->segments[i]);
 	resolve_parents(model);
+	st_model_sort_maps(model);
 	st_buf_fini(&raw);
 	st_unpacker_destroy(unpacker);
 	if (load.no_memory)

@@ -4,27 +4,13 @@
 // puts together the tables that reports ask for. The work itself is in the files around this one.
 #include "store/result.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/family.h"
-#include "store/index_build.h"
-#include "store/model.h"
-#include "store/result_info.h"
+#include "store/result_state.h"
 #include "store/source.h"
-
-struct st_result {
-	struct st_result_info info;
-	struct st_info_more more;
-	struct st_model model;
-	struct st_index index;
-	struct st_index_meta meta;
-	struct st_slices slices;
-	struct st_track *tracks;
-	struct st_label *labels;
-	struct st_pause_window *windows;
-	struct st_quality quality;
-};
 
 /* Labels, tracks and parents of an index from disk are used as subscripts everywhere: a checksum only
  * says that nobody damaged them, not that they are right. */
@@ -50,15 +36,27 @@ static bool rows_are_sound(const struct st_index *index, const struct st_index_m
 	return sound;
 }
 
+/* In the same order as the builder did: rows speak of processes by their number. */
+static bool know_processes(struct st_result *result)
+{
+	for (uint32_t i = 0; i < result->meta.track_count; i++)
+		if (st_model_process(&result->model, result->meta.tracks[i].process_id) ==
+		    ST_ID_NONE)
+			return false;
+	return true;
+}
+
 static bool load_index(struct st_result *result, const struct st_source *source)
 {
 	struct st_index_key key = st_index_key_of(source);
 
 	if (!st_index_load(&result->index, source->dir_fd, &key))
 		return false;
-	if (st_index_meta_read(&result->meta, &result->model, result->index.meta,
-			       result->index.meta_bytes, result->index.row_count)) {
-		if (rows_are_sound(&result->index, &result->meta))
+	if (st_index_meta_read(&result->meta, &result->model, &result->index)) {
+		if (know_processes(result) && rows_are_sound(&result->index, &result->meta) &&
+		    st_index_events_are_sound(&result->index, &result->meta,
+					      result->model.texts.count,
+					      result->model.process_count))
 			return true;
 		st_index_meta_fini(&result->meta);
 	}
@@ -110,6 +108,8 @@ static void add_loss(struct st_loss *sum, const struct st_loss *loss)
 	sum->labels_cut += loss->labels_cut;
 	sum->labels_unknown += loss->labels_unknown;
 	sum->suspect += loss->suspect;
+	sum->events_dropped += loss->events_dropped;
+	sum->events_cut += loss->events_cut;
 }
 
 /* Two tellings of the same losses, where one may be incomplete: the larger is nearer the truth. */
@@ -121,6 +121,8 @@ static void raise_loss(struct st_loss *loss, const struct st_loss *other)
 	loss->labels_cut = larger(loss->labels_cut, other->labels_cut);
 	loss->labels_unknown = larger(loss->labels_unknown, other->labels_unknown);
 	loss->suspect = larger(loss->suspect, other->suspect);
+	loss->events_dropped = larger(loss->events_dropped, other->events_dropped);
+	loss->events_cut = larger(loss->events_cut, other->events_cut);
 }
 
 static bool make_track(struct st_result *result, uint32_t index)
@@ -244,6 +246,26 @@ static bool make_windows(struct st_result *result)
 	return true;
 }
 
+/* Files that a ring buffer dropped are no damage, but must be said. */
+static void note_first_files(struct st_result *result, const struct st_source *source)
+{
+	struct st_notes *notes = &result->model.notes;
+	const struct st_info_more *more = &result->more;
+
+	if (!source->missing_first)
+		return;
+	if (!result->meta.is_ring && more->ring_buffer_s <= 0) {
+		result->quality.missing_segments += source->missing_first;
+		st_notes_add(notes, "%" PRIu32 " trace files before %s are missing",
+			     source->missing_first, source->segments[0].name);
+		return;
+	}
+	st_notes_add(notes,
+		     "ring buffer: kept the last %g s; %" PRIu32 " files with %" PRIu64
+		     " records dropped",
+		     more->ring_buffer_s, source->missing_first, more->records_dropped);
+}
+
 static void make_quality(struct st_result *result, const struct st_source *source)
 {
 	struct st_quality *quality = &result->quality;
@@ -253,10 +275,13 @@ static void make_quality(struct st_result *result, const struct st_source *sourc
 	quality->unfinished = meta->unfinished;
 	quality->clipped = meta->clipped;
 	quality->mismatched = meta->mismatched;
+	quality->copies = meta->copies;
+	quality->spans_unfinished = meta->spans_unfinished;
 	quality->missing_names = meta->missing_names;
 	quality->damaged_chunks = meta->damaged_chunks + result->model.damaged_chunks;
 	quality->damaged_bytes = meta->damaged_bytes + result->model.damaged_bytes;
 	quality->missing_segments = source->missing_segments;
+	note_first_files(result, source);
 	quality->chunks_not_written = result->more.chunks_not_written;
 	st_notes_append(notes, &meta->notes);
 	st_notes_close(notes);
@@ -298,7 +323,7 @@ static void make_slices(struct st_result *result)
 	const struct st_index_columns *columns = &result->index.columns;
 
 	result->slices = (struct st_slices){
-		.count = result->index.row_count,
+		.count = result->index.shape.row_count,
 		.begin_ns = columns->begin_ns,
 		.end_ns = columns->end_ns,
 		.self_ns = columns->self_ns,
@@ -310,12 +335,32 @@ static void make_slices(struct st_result *result)
 	};
 }
 
+static bool make_events(struct st_result *result)
+{
+	uint32_t count = result->meta.track_count;
+
+	result->first_of_track = calloc((size_t)count + 1, sizeof(*result->first_of_track));
+	if (!result->first_of_track)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		result->first_of_track[i] = result->meta.tracks[i].event_begin;
+		result->first_of_track[i + 1] = result->meta.tracks[i].event_end;
+	}
+	result->events = (struct st_events){
+		.count = result->index.shape.event_count,
+		.rows = result->index.columns.events,
+		.first_of_track = result->first_of_track,
+	};
+	return st_code_table_build(&result->code, &result->model, &result->meta.clock);
+}
+
 static bool make_tables(struct st_result *result, const struct st_source *source)
 {
 	struct st_model *model = &result->model;
 	uint32_t hint = 0;
 
-	if (!make_labels(result) || !make_tracks(result) || !make_windows(result))
+	if (!make_labels(result) || !make_tracks(result) || !make_windows(result) ||
+	    !make_events(result))
 		return false;
 	for (uint32_t i = 0; i < model->not_entered_count; i++)
 		model->not_entered[i].time_ns =
@@ -409,6 +454,8 @@ void st_result_close(struct st_result *result)
 	free(result->tracks);
 	free(result->labels);
 	free(result->windows);
+	free(result->first_of_track);
+	st_code_table_fini(&result->code);
 	free(result);
 }
 

@@ -219,6 +219,12 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 	info->strata_cpu_ns = get_number(root, "strata_cpu_ns");
 	info->peak_rss_bytes = get_number(root, "peak_rss_bytes");
 	more->chunks_not_written = get_number(root, "chunks_not_written");
+	if (json_object_object_get_ex(root, "ring_buffer", &value) &&
+	    json_object_is_type(value, json_type_object)) {
+		more->records_dropped = get_number(value, "records_dropped");
+		if (json_object_object_get_ex(value, "seconds", &value))
+			more->ring_buffer_s = json_object_get_double(value);
+	}
 	if (json_object_object_get_ex(root, "wait_status", &value) &&
 	    json_object_is_type(value, json_type_int)) {
 		info->has_exit = true;

@@ -18,6 +18,8 @@ struct st_source;
 
 struct st_info_more { /* what result.json says beyond struct st_result_info */
 	uint64_t chunks_not_written;
+	double ring_buffer_s;	  /* only the last seconds were kept; 0: everything */
+	uint64_t records_dropped; /* by the ring buffer */
 	enum st_writing writing;
 };
 

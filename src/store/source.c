@@ -128,7 +128,9 @@ static void count_missing(struct st_source *source, struct st_notes *notes)
 	for (uint32_t i = 0; i < source->segment_count; i++) {
 		uint32_t number = source->segments[i].number;
 
-		if (number > next) {
+		if (!i) {
+			source->missing_first = number;
+		} else if (number > next) {
 			source->missing_segments += number - next;
 			st_notes_add(notes, "%" PRIu32 " trace files before %s are missing",
 				     number - next, source->segments[i].name);

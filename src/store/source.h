@@ -32,8 +32,9 @@ struct st_source {
 	struct st_source_file json, definitions;
 	struct st_source_file *segments; /* ascending by number; freed by close */
 	uint32_t segment_count;
-	uint64_t missing_segments;
-	uint64_t size_bytes; /* of what was recorded: everything but the index */
+	uint64_t missing_segments; /* between those that are there */
+	uint32_t missing_first;	   /* before the first: gone, or dropped by a ring buffer */
+	uint64_t size_bytes;	   /* of what was recorded: everything but the index */
 };
 
 /* ST_ENOTFOUND, naming what is missing, for what is not a result folder. */

@@ -7,7 +7,9 @@
 //	1  a list of chunks without frames: u8 kind and file, u8 process, u8 track, u8 begins, u8 records,
 //	   u16 payload size, payload. They are framed with good checksums, so that the fuzzer gets at what
 //	   lies inside: definitions, slices, clock, pauses.
-//	2  the meta block of an index.
+//	2  the meta block of an index: u8 rows, u8 events, then the block.
+//	3  as 1, with u8 events behind the records; u8 number of the trace file comes first, so that files
+//	   before it may be gone.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "base/buf.h"
 #include "base/rt/clock.h"
 #include "format/chunk.h"
+#include "store/events.h"
 #include "store/index_meta.h"
 #include "store/model.h"
 #include "store/result.h"
@@ -81,6 +84,89 @@ static void use_result(const struct st_result *result)
 	(void)sink;
 }
 
+static void need_row(uint32_t value, uint32_t count)
+{
+	if (value != ST_NO_ROW && value >= count)
+		abort();
+}
+
+static void need_item(uint32_t value, uint32_t count)
+{
+	if (value && value >= count)
+		abort();
+}
+
+struct counts {
+	uint32_t ids, objects, syncs, facts, spans, callers, code, maps, tracks;
+};
+
+static void use_spans(const struct st_result *result, const struct counts *counts)
+{
+	uint32_t rows = st_result_slices(result)->count, events = st_result_events(result)->count;
+	uint32_t count;
+	const struct st_span *spans = st_result_spans(result, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct st_span *span = &spans[i];
+		bool is_sync = span->kind == ST_SPAN_WAIT || span->kind == ST_SPAN_HOLD;
+
+		if (!span->kind || span->kind >= ST_SPAN_KINDS || span->end_ns < span->begin_ns ||
+		    span->event >= events || span->begin_ns < 0 ||
+		    (i &&
+		     (spans[i - 1].kind > span->kind ||
+		      (spans[i - 1].kind == span->kind && spans[i - 1].begin_ns > span->begin_ns))))
+			abort();
+		need_row(span->begin_track, counts->tracks);
+		need_row(span->end_track, counts->tracks);
+		need_row(span->slice, rows);
+		need_row(span->object, is_sync ? counts->syncs : counts->objects);
+		need_item(span->id, counts->ids);
+		need_item(span->parent, counts->ids);
+		st_result_text(result, span->name);
+	}
+}
+
+/* The same for everything that is not a slice. */
+static void use_events(const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+	const uint32_t *callers = st_result_slice_callers(result);
+	uint32_t rows = st_result_slices(result)->count;
+	volatile uint64_t sink = 0;
+	struct counts counts;
+	const struct st_object *objects = st_result_objects(result, &counts.objects);
+	const struct st_code *code = st_result_code(result, &counts.code);
+
+	st_result_tracks(result, &counts.tracks);
+	st_result_ids(result, &counts.ids);
+	st_result_sync_objects(result, &counts.syncs);
+	st_result_object_facts(result, &counts.facts);
+	st_result_callers(result, &counts.callers);
+	st_result_code_maps(result, &counts.maps);
+	for (uint32_t i = 0; i < events->count; i++) {
+		const struct st_event_row *row = &events->rows[i];
+
+		need_row(row->track, counts.tracks);
+		need_row(row->slice, rows);
+		need_row(row->object, counts.objects);
+		need_item(row->id, counts.ids);
+		need_item(row->other, counts.ids);
+		sink += st_result_blob(result, row->data).size_bytes;
+		sink += st_result_text(result, row->name).size_bytes;
+		if (row->slice != ST_NO_ROW)
+			sink += st_result_slice_event(result, row->slice, row->kind);
+	}
+	for (uint32_t i = 0; callers && i < rows; i++)
+		need_item(callers[i], counts.callers);
+	for (uint32_t i = 0; i < counts.objects; i++)
+		need_row(objects[i].parent, counts.objects);
+	for (uint32_t i = 0; i < counts.code; i++)
+		for (uint32_t line = 0; line < 2 * code[i].line_count; line++)
+			sink += code[i].lines[line];
+	use_spans(result, &counts);
+	(void)sink;
+}
+
 static struct st_source_file file_of(const char *name, struct st_text bytes)
 {
 	struct st_source_file file = {.exists = true,
@@ -91,7 +177,8 @@ static struct st_source_file file_of(const char *name, struct st_text bytes)
 	return file;
 }
 
-static void open_files(struct st_text definitions, struct st_text json, struct st_text trace)
+static void open_files(struct st_text definitions, struct st_text json, struct st_text trace,
+		       uint32_t number)
 {
 	struct st_source source = {.path = "fuzz", .dir_fd = -1};
 	struct st_error err = {0};
@@ -102,12 +189,15 @@ static void open_files(struct st_text definitions, struct st_text json, struct s
 		return;
 	source.segment_count = 1;
 	source.segments[0] = file_of("trace.000.strata", trace);
+	source.segments[0].number = source.missing_first = number;
 	source.definitions = file_of("definitions.strata", definitions);
 	source.json = file_of("result.json", json);
-	if (st_result_open_source(&result, &source, NULL, &err) == ST_OK)
+	if (st_result_open_source(&result, &source, NULL, &err) == ST_OK) {
 		use_result(result);
-	else if (!err.status || !err.text[0])
+		use_events(result);
+	} else if (!err.status || !err.text[0]) {
 		abort(); /* refused without a word */
+	}
 	st_result_close(result);
 }
 
@@ -117,7 +207,7 @@ static void fuzz_files(struct input in)
 	struct st_text definitions = take_bytes(&in, definitions_bytes);
 	struct st_text json = take_bytes(&in, json_bytes);
 
-	open_files(definitions, json, take_bytes(&in, SIZE_MAX));
+	open_files(definitions, json, take_bytes(&in, SIZE_MAX), 0);
 }
 
 static void add_head(struct st_packer *packer, struct st_buf *file, uint32_t kind)
@@ -129,7 +219,8 @@ static void add_head(struct st_packer *packer, struct st_buf *file, uint32_t kin
 	st_packer_append(packer, &header, &head, sizeof(head), file, NULL);
 }
 
-static void add_chunk(struct st_packer *packer, struct st_buf files[2], struct input *in)
+static void add_chunk(struct st_packer *packer, struct st_buf files[2], struct input *in,
+		      bool has_events)
 {
 	struct st_chunk_header header = {0};
 	uint8_t kind = take_u8(in);
@@ -140,14 +231,17 @@ static void add_chunk(struct st_packer *packer, struct st_buf files[2], struct i
 	header.track = take_u8(in);
 	header.begin_count = take_u8(in);
 	header.record_count = take_u8(in);
+	if (has_events)
+		header.event_count = take_u8(in);
 	header.last_time = UINT64_MAX >> (header.track & 0x3f);
 	payload = take_bytes(in, take_u16(in));
 	st_packer_append(packer, &header, payload.bytes, payload.size_bytes, &files[kind >> 7],
 			 NULL);
 }
 
-static void fuzz_chunks(struct input in)
+static void fuzz_chunks(struct input in, bool has_events)
 {
+	uint32_t number = has_events ? take_u8(&in) : 0;
 	struct st_packer *packer = NULL;
 	struct st_buf files[2];
 
@@ -158,10 +252,10 @@ static void fuzz_chunks(struct input in)
 	add_head(packer, &files[0], ST_FILE_TRACE);
 	add_head(packer, &files[1], ST_FILE_DEFINITIONS);
 	while (in.at < in.end)
-		add_chunk(packer, files, &in);
+		add_chunk(packer, files, &in, has_events);
 	open_files((struct st_text){(const char *)files[1].data, files[1].size_bytes},
 		   (struct st_text){"{}", 2},
-		   (struct st_text){(const char *)files[0].data, files[0].size_bytes});
+		   (struct st_text){(const char *)files[0].data, files[0].size_bytes}, number);
 	st_buf_fini(&files[0]);
 	st_buf_fini(&files[1]);
 	st_packer_destroy(packer);
@@ -171,10 +265,13 @@ static void fuzz_meta(struct input in)
 {
 	struct st_index_meta meta;
 	struct st_model model;
-	uint8_t rows = take_u8(&in);
+	struct st_index index = {0};
 
-	if (st_model_init(&model) &&
-	    st_index_meta_read(&meta, &model, in.at, (size_t)(in.end - in.at), rows))
+	index.shape.row_count = take_u8(&in);
+	index.shape.event_count = take_u8(&in);
+	index.meta = in.at;
+	index.meta_bytes = (size_t)(in.end - in.at);
+	if (st_model_init(&model) && st_index_meta_read(&meta, &model, &index))
 		st_index_meta_fini(&meta);
 	st_model_fini(&model);
 }
@@ -183,15 +280,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
 	struct input in = {.at = data, .end = data + size_bytes};
 
-	switch (take_u8(&in) % 3) {
+	switch (take_u8(&in) % 4) {
 	case 0:
 		fuzz_files(in);
 		break;
 	case 1:
-		fuzz_chunks(in);
+		fuzz_chunks(in, false);
+		break;
+	case 2:
+		fuzz_meta(in);
 		break;
 	default:
-		fuzz_meta(in);
+		fuzz_chunks(in, true);
 	}
 	return 0;
 }

@@ -157,6 +157,52 @@ void maker_numbers(struct result_maker *m, uint32_t type, const char *fields, ..
 	m->record_count++;
 }
 
+void maker_object(struct result_maker *m, uint32_t id, struct st_object_head head, const char *name,
+		  const char *second)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_OBJECT);
+
+	head.name_bytes = (uint32_t)strlen(name);
+	head.second_bytes = (uint32_t)strlen(second);
+	st_buf_append_u32(&m->records, id);
+	st_buf_append_u32(&m->records, 0);
+	st_buf_append(&m->records, &head, sizeof(head));
+	st_buf_append_text(&m->records, name);
+	st_buf_append_text(&m->records, second);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_code_event(struct result_maker *m, uint64_t time, const struct st_event *event)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_CODE_EVENT);
+	struct st_buf body;
+
+	st_buf_init(&body, ST_CHUNK_RAW_MAX);
+	st_event_encode(event, &body);
+	st_buf_append_u64(&m->records, time);
+	st_buf_append_u32(&m->records, 100);
+	st_definition_text(&m->records, body.data, body.size_bytes);
+	st_definition_end(&m->records, at);
+	st_buf_fini(&body);
+	m->record_count++;
+}
+
+void maker_code_map(struct result_maker *m, uint64_t start, uint64_t end, uint64_t file_offset,
+		    const char *path)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_CODE_MAP);
+
+	st_buf_append_u64(&m->records, start);
+	st_buf_append_u64(&m->records, end);
+	st_buf_append_u64(&m->records, file_offset);
+	st_buf_append_u64(&m->records, 0);
+	st_definition_text(&m->records, path, strlen(path));
+	st_definition_text(&m->records, "", 0);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
 void maker_define(struct result_maker *m, uint32_t process)
 {
 	struct st_chunk_header header = {
@@ -222,15 +268,16 @@ void maker_usual(struct result_maker *m)
 	maker_define(m, 1);
 }
 
-enum st_status maker_open(const struct result_maker *m, struct st_result **out,
-			  struct st_error *err)
+enum st_status maker_open_as(const struct result_maker *m, uint32_t number, struct st_result **out,
+			     struct st_error *err)
 {
-	struct st_source source = {.path = "memory", .dir_fd = -1};
+	struct st_source source = {.path = "memory", .dir_fd = -1, .missing_first = number};
 
 	source.segments = calloc(1, sizeof(*source.segments));
 	need(source.segments, "calloc");
 	source.segment_count = 1;
 	source.segments[0] = (struct st_source_file){.name = "trace.000.strata",
+						     .number = number,
 						     .exists = true,
 						     .data = m->trace.data,
 						     .size_bytes = m->trace.size_bytes};
@@ -245,6 +292,12 @@ enum st_status maker_open(const struct result_maker *m, struct st_result **out,
 		source.json.size_bytes = strlen(m->json);
 	}
 	return st_result_open_source(out, &source, NULL, err);
+}
+
+enum st_status maker_open(const struct result_maker *m, struct st_result **out,
+			  struct st_error *err)
+{
+	return maker_open_as(m, 0, out, err);
 }
 
 void write_file(const char *folder, const char *name, const void *data, size_t size_bytes)

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "format/chunk.h"
+#include "format/event.h"
 #include "format/slices.h"
 #include "store/result.h"
 
@@ -46,6 +47,12 @@ void maker_numbers(struct result_maker *m, uint32_t type, const char *fields,
 		   ...); /* 4 = u32, 8 = u64 */
 void maker_define(struct result_maker *m, uint32_t process);
 
+void maker_object(struct result_maker *m, uint32_t id, struct st_object_head head, const char *name,
+		  const char *second);
+void maker_code_event(struct result_maker *m, uint64_t time, const struct st_event *event);
+void maker_code_map(struct result_maker *m, uint64_t start, uint64_t end, uint64_t file_offset,
+		    const char *path);
+
 /* Slices: m->slices is filled by the test; maker_chunk puts it into one chunk. */
 void maker_chunk(struct result_maker *m, uint32_t process, uint32_t track);
 void maker_raw_chunk(struct result_maker *m, struct st_chunk_header header, const void *payload,
@@ -56,6 +63,9 @@ void maker_end(struct result_maker *m);
 /* One process (id 1, pid 100, domain 1 "d", strings 1 "a", 2 "b", 3 "c_12_3") with one thread. */
 void maker_usual(struct result_maker *m);
 
+/* Trace file 0, or another number: then those before it are gone. */
+enum st_status maker_open_as(const struct result_maker *m, uint32_t number, struct st_result **out,
+			     struct st_error *err);
 enum st_status maker_open(const struct result_maker *m, struct st_result **out,
 			  struct st_error *err);
 void maker_write(const struct result_maker *m, const char *folder);
