@@ -86,17 +86,20 @@ static bool is_result(const char *word)
 static enum st_status take_text(struct request *request, char *const *words, size_t count,
 				struct st_error *err)
 {
+	size_t bytes = 0;
+
 	for (size_t i = 0; i < count; i++) {
+		bytes += strlen(words[i]) + (i > 0);
 		if (i)
 			st_buf_append_u8(&request->text, ' ');
 		st_buf_append_text(&request->text, words[i]);
 	}
-	if (!count)
-		st_buf_append_text(&request->text, "mark");
-	if (request->text.failed)
+	if (bytes > ST_CONTROL_TEXT_MAX)
 		return st_error_set(err, ST_EUSAGE, 0, "mark: the text is longer than %d bytes",
 				    ST_CONTROL_TEXT_MAX);
-	return ST_OK;
+	if (!count)
+		st_buf_append_text(&request->text, "mark");
+	return request->text.failed ? st_error_set(err, ST_ENOMEM, 0, "out of memory") : ST_OK;
 }
 
 static enum st_status take_format(const struct st_args *args, struct request *request,
@@ -112,8 +115,8 @@ static enum st_status take_format(const struct st_args *args, struct request *re
 	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "-format: status comes as text or json; not '%.40s'", format);
-	if (is_verb(request, "status"))
-		st_buf_append_text(&request->text, format);
+	if (is_verb(request, "status") && !st_buf_append_text(&request->text, format))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	return ST_OK;
 }
 

@@ -55,6 +55,15 @@ static enum st_status write_export(const struct st_exporter *exporter,
 	return st_sink_close(sink, true, err);
 }
 
+/* What could not be read is missing from the file, whose format has no place to say so. */
+static void say_notes(const struct st_result *result)
+{
+	const struct st_quality *quality = st_result_quality(result);
+
+	for (size_t i = 0; i < quality->note_count; i++)
+		st_console_say("note: %s", quality->notes[i]);
+}
+
 static enum st_status run(const struct st_args *args, struct st_error *err)
 {
 	const char *format = st_args_value(args, ST_OPT_EXPORT);
@@ -86,6 +95,8 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 	if (status)
 		return status;
 	status = write_export(exporter, result, path, st_args_flag(args, ST_OPT_QUIET, false), err);
+	if (status == ST_OK)
+		say_notes(result);
 	st_result_close(result);
 	return status;
 }

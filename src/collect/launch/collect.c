@@ -219,17 +219,25 @@ static enum st_status check_inputs(struct st_run *run, struct st_error *err)
 	enum st_status status;
 	struct stat st;
 
-	if (config->app_working_dir &&
-	    (stat(config->app_working_dir, &st) != 0 || !S_ISDIR(st.st_mode)))
-		return refuse(run, EXIT_USAGE,
-			      st_error_set(err, ST_EUSAGE, 0, "%s: no such working folder",
-					   config->app_working_dir));
+	if (config->app_working_dir) {
+		int code = stat(config->app_working_dir, &st) != 0 ? errno : 0;
+
+		if (code && code != ENOENT && code != ENOTDIR)
+			return refuse(
+				run, EXIT_USAGE,
+				st_error_set(err, ST_EUSAGE, code, "%s", config->app_working_dir));
+		if (code || !S_ISDIR(st.st_mode))
+			return refuse(run, EXIT_USAGE,
+				      st_error_set(err, ST_EUSAGE, 0, "%s: no such working folder",
+						   config->app_working_dir));
+	}
 	status = st_environment_find_program(config->argv[0], config->app_working_dir != NULL,
 					     &run->program, err);
 	if (status == ST_ENOTFOUND)
 		return refuse(run, EXIT_NOT_FOUND, status);
 	if (status)
-		return refuse(run, EXIT_NOT_EXECUTABLE, status);
+		return refuse(run, status == ST_ENOMEM ? EXIT_STRATA_FAILED : EXIT_NOT_EXECUTABLE,
+			      status);
 	status = st_environment_find_collector(&run->collector, err);
 	return status ? refuse(run, EXIT_STRATA_FAILED, status) : ST_OK;
 }

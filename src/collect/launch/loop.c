@@ -298,7 +298,7 @@ static int next_timeout_ms(const struct st_run *run, const struct st_drain_activ
 			   int timeout_ms)
 {
 	if (run->finished)
-		return -1;
+		return run->child_watched ? -1 : POLL_IDLE_MS;
 	if (activity->fill_percent >= BUSY_PERCENT)
 		return POLL_BUSY_MS;
 	if (activity->fill_percent >= QUICK_PERCENT)
@@ -316,7 +316,7 @@ void st_run_loop(struct st_run *run)
 	int timeout_ms = POLL_MS;
 
 	/* Data 0: only wakes us, reaping is part of every round. */
-	epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, run->spawn.pidfd, &child);
+	run->child_watched = epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, run->spawn.pidfd, &child) == 0;
 	run->second_ns = run->program_began_ns;
 	for (;;) {
 		struct st_drain_activity activity = {0};

@@ -51,6 +51,7 @@ struct st_run {
 	uint64_t looked_ns, busy_ns, busy_ticks;
 	bool others_alive;
 	bool started, child_gone;
+	bool child_watched; /* its end wakes the loop */
 	int wait_status;
 	bool paused;		 /* since the start, and nobody has resumed yet */
 	bool family_paused;	 /* by -command pause */

@@ -42,12 +42,18 @@ static void exec_by_shell(const struct st_spawn_options *options)
 static _Noreturn void run_child(const struct st_spawn_options *options, int go_fd, int error_fd)
 {
 	struct child_failure failure = {0};
+	ssize_t n;
 	char go;
 
+	do
+		n = read(go_fd, &go, 1);
+	while (n < 0 && errno == EINTR);
 	/* End of file: strata is gone or gave up before the program began. */
-	if (read(go_fd, &go, 1) != 1)
+	if (n == 0)
 		_exit(CHILD_FAILED);
-	if (options->working_dir && chdir(options->working_dir) != 0) {
+	if (n < 0) {
+		failure.code = errno;
+	} else if (options->working_dir && chdir(options->working_dir) != 0) {
 		failure.code = errno;
 		failure.in_chdir = 1;
 	} else {
