@@ -78,6 +78,8 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns);
  * the new file needs to be understood by itself. */
 void st_drain_before_file(struct st_drain *drain);
 void st_drain_after_file(struct st_drain *drain);
+/* The maps are wanted whatever addresses come. */
+void st_drain_ask_for_maps(struct st_drain *drain);
 /* Whether it met code addresses that lie in no known mapping, and may read the maps now. */
 bool st_drain_wants_maps(const struct st_drain *drain);
 /* Reads /proc/PID/maps and defines what is new in it. pid is that of our namespace. */

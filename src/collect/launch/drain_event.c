@@ -94,6 +94,11 @@ static void define_map(struct st_drain *drain, const struct st_code_range *range
 	st_drain_defined(&drain->definitions, record);
 }
 
+void st_drain_ask_for_maps(struct st_drain *drain)
+{
+	drain->maps.asked = true;
+}
+
 bool st_drain_wants_maps(const struct st_drain *drain)
 {
 	return st_code_maps_due(&drain->maps, drain->now_ns);
@@ -108,7 +113,7 @@ void st_drain_read_maps(struct st_drain *drain, int pid)
 			define_map(drain, &drain->maps.ranges[i], pid);
 }
 
-void st_drain_take_begin_caller(struct st_slot_reader *slot, uint32_t ring_name, uint32_t name)
+void st_drain_tell_caller(struct st_slot_reader *slot, uint32_t ring_name, uint32_t name)
 {
 	uint64_t *known = &slot->callers[ring_name % ST_CALLER_SLOTS];
 

@@ -84,7 +84,7 @@ void st_code_maps_want(struct st_code_maps *maps, uint64_t address)
 
 bool st_code_maps_due(const struct st_code_maps *maps, uint64_t now_ns)
 {
-	if (!maps->waiting)
+	if (!maps->waiting && !maps->asked)
 		return false;
 	return maps->reads < READS_AT_ONCE + (now_ns - maps->first_read_ns) / second_ns;
 }
@@ -127,9 +127,12 @@ static size_t path_length(const char *path)
 static bool was_there(const struct st_code_maps *maps, const struct st_code_range *range)
 {
 	uint32_t at = lower_bound(maps, range->start);
-	const struct st_code_range *old = &maps->ranges[at];
+	const struct st_code_range *old;
 
-	return at < maps->count && old->start == range->start && old->end == range->end &&
+	if (at == maps->count)
+		return false;
+	old = &maps->ranges[at];
+	return old->start == range->start && old->end == range->end &&
 	       old->file_offset == range->file_offset && old->inode == range->inode &&
 	       old->device == range->device;
 }
@@ -215,6 +218,7 @@ bool st_code_maps_read(struct st_code_maps *maps, pid_t pid, uint64_t now_ns)
 	if (!maps->reads)
 		maps->first_read_ns = now_ns;
 	maps->reads++;
+	maps->asked = false;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	st_buf_init(&text, MAPS_MAX_BYTES);

@@ -35,6 +35,7 @@ struct st_code_maps {
 	} missing[ST_MAPS_MISSING_MAX];
 	uint32_t missing_count; /* runs on: the table is a ring */
 	uint32_t waiting;
+	bool asked;	  /* to be read whether somebody waits or not */
 	uint64_t unknown; /* addresses that no reading explained */
 	uint64_t first_read_ns, reads;
 };

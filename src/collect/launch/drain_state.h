@@ -169,8 +169,18 @@ void st_open_fini(struct st_slot_reader *slot);
 /* drain_event.c. payload is what follows the header word. */
 void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 			 const uint64_t *payload, uint32_t payload_words);
-/* Right before a begin: ring_name is the name in the ring, name the one that is stored. */
-void st_drain_take_begin_caller(struct st_slot_reader *slot, uint32_t ring_name, uint32_t name);
+void st_drain_tell_caller(struct st_slot_reader *slot, uint32_t ring_name, uint32_t name);
+
+/* Right before a begin: ring_name is the name in the ring, name the one that is stored. Nearly always
+ * the chunk knows the caller already. */
+static inline void st_drain_take_begin_caller(struct st_slot_reader *slot, uint32_t ring_name,
+					      uint32_t name)
+{
+	if (slot->has_caller || slot->callers[ring_name % ST_CALLER_SLOTS] !=
+					slot->encoder.callers[name % ST_CALLER_SLOTS])
+		st_drain_tell_caller(slot, ring_name, name);
+}
+
 void st_drain_forget_callers(struct st_slot_reader *slot);
 /* Whether a definition's text can be an object, or its metadata. */
 bool st_drain_object_ok(uint32_t id, const void *body, size_t size_bytes);

@@ -279,6 +279,17 @@ static void set_control(const struct st_followed_table *table, const struct st_f
 	st_drain_control(process->drain, table->control, clear);
 }
 
+static enum st_status start_drain(struct st_followed_table *table, struct st_followed *process,
+				  struct st_error *err)
+{
+	enum st_status status = st_drain_create(&process->drain, table->shared, process->id, err);
+
+	/* At once: a short process may be gone when its first caller is seen. */
+	if (!status)
+		st_drain_ask_for_maps(process->drain);
+	return status;
+}
+
 enum st_status st_followed_arrive(struct st_followed_table *table, const struct st_arrival *arrival,
 				  uint64_t now_ns, struct st_error *err)
 {
@@ -299,8 +310,7 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 		drop_arrival(arrival);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	}
-	status = process->drain ? ST_OK
-				: st_drain_create(&process->drain, table->shared, process->id, err);
+	status = process->drain ? ST_OK : start_drain(table, process, err);
 	if (!status)
 		status = st_drain_add_segment(process->drain, arrival->fd,
 					      arrival->hello.segment_bytes, err);
