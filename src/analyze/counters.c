@@ -65,7 +65,7 @@ static void run_up(struct st_counter *counter, struct st_counter_sample *samples
 		if (is_float && sample->is_addition)
 			number += (double)(int64_t)given;
 		else if (is_float)
-			number = st_value_number(counter->definition->type, given);
+			number = st_value_number(ST_VALUE_DOUBLE, given); /* floats are widened */
 		else
 			integer = sample->is_addition
 					  ? integer + given

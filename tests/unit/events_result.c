@@ -129,10 +129,14 @@ static void add_sample(struct maker *maker, uint32_t object, uint64_t bits)
 /* A counter of every type, with the largest value of that type; of the last one the unit is known. */
 static void add_counters(struct maker *maker)
 {
-	static const uint64_t bits[] = {[U64] = UINT64_MAX,   [S64] = (uint64_t)INT64_MIN,
-					[U32] = UINT32_MAX,   [S32] = (uint32_t)INT32_MIN,
-					[U16] = UINT16_MAX,   [S16] = (uint16_t)INT16_MIN,
-					[FLOAT] = 0x3dcccccd, [DOUBLE] = 0x3fb999999999999aull};
+	static const uint64_t bits[] = {[U64] = UINT64_MAX,
+					[S64] = (uint64_t)INT64_MIN,
+					[U32] = UINT32_MAX,
+					[S32] = (uint32_t)INT32_MIN,
+					[U16] = UINT16_MAX,
+					[S16] = (uint16_t)INT16_MIN,
+					[FLOAT] = 0x3fb99999a0000000ull,
+					[DOUBLE] = 0x3fb999999999999aull};
 	static const char *const names[] = {
 		[U64] = "c.u64", [S64] = "c.s64", [U32] = "c.u32",     [S32] = "c.s32",
 		[U16] = "c.u16", [S16] = "c.s16", [FLOAT] = "c.float", [DOUBLE] = "c.double"};
