@@ -82,6 +82,7 @@ def by_itt():
 
 def by_ittapi():
     import ittapi
+    from ittapi import compat
 
     @ittapi.task("decorated by ittapi")
     def decorated():
@@ -93,8 +94,8 @@ def by_ittapi():
         one = ittapi.nested_task(told(sys._getframe(), sys._getframe().f_lineno + 1))
         one.begin()
         one.end()
-        ittapi.compat.task_begin(ittapi.domain("d"), told(sys._getframe()))
-        ittapi.compat.task_end(ittapi.domain("d"))
+        compat.task_begin(ittapi.domain("d"), told(sys._getframe()))
+        compat.task_end(ittapi.domain("d"))
     print(f"decorated by ittapi\t{__file__}:{sys._getframe().f_lineno + 1}")
     decorated()
 
