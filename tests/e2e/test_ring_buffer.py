@@ -23,6 +23,12 @@ def steps_of(result):
     return [int(one.name.split()[-1]) for one in sorted(steps, key=lambda one: one.begin)]
 
 
+def assert_sound(quality):
+    """Deleted files are no damage."""
+    for key in ("missing_segments", "damaged_chunks", "missing_names", "unmatched_ends", "lost"):
+        assert quality[key] == 0, key
+
+
 def test_the_last_seconds_are_kept(strata, programs):
     rate, seconds, window = 5000, 4, 1
     done = strata.collect(*paced(programs, rate, seconds), options=["-quiet", "-ring-buffer", str(window)])
@@ -64,6 +70,16 @@ def test_reports_show_the_window(strata, programs):
     steps = steps_of(Result(done.result))
     named = {name for name in counts if name.startswith("step number ")}
     assert named == {f"step number {number}" for number in steps}
+    # What began before the window is there once, from the window's beginning on, and is said to be cut.
+    whole = strata.types(done.result)["whole run"]
+    assert whole["count"] == 1
+    assert 1e9 <= whole["wall_total_ns"] <= 1.75e9
+    report = strata.report(done.result, "tasks")
+    assert report["quality"]["clipped"] == 1
+    assert_sound(report["quality"])
+    ring = strata.result_json(done.result)["ring_buffer"]
+    note = f"{ring['files_dropped']} files with {ring['records_dropped']} records dropped"
+    assert any(note in text for text in report["quality"]["notes"])
     strata.opens(done.result)
 
 
@@ -103,4 +119,5 @@ def test_killed_at_any_instant_it_opens(strata, programs, number):
     steps = sorted(int(name.split()[-1]) for name in counts if name.startswith("step number "))
     assert steps, "nothing is left"
     assert steps == list(range(steps[0], steps[0] + len(steps))), "a gap"
+    assert_sound(strata.report(folder, "tasks")["quality"])
     strata.opens(folder)
