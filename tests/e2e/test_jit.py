@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JIT interface: code that a program makes while it runs, with names, addresses, sizes and lines."""
 
+import json
 import os
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
-from harness import TARGETS
+from harness import TARGETS, strict_csv
 from trace_reader import Result
 
 
@@ -59,6 +60,33 @@ def test_every_event(hand_made):
     (task,) = reader.slices
     assert all(task.begin <= event.ticks <= task.end for event in loads)
     assert all(task.end <= event.ticks for event in changes)
+
+
+def test_code_in_queries(hand_made, strata):
+    """What lay where, and from when to when."""
+    result, base = hand_made
+    done = strata("query", "-r", result, "SELECT * FROM code ORDER BY row", "-format", "csv")
+    rows = strict_csv(done.stdout)
+    assert {row["kind"] for row in rows} == {"jit"}
+    assert [(row["name"], int(row["address"], 16) - base, int(row["size_bytes"])) for row in rows] == [
+        ("plain", 0, 64),
+        ("second \xfc", 0x1000, 0x100),
+        ("third", 0x2000, 0x200),
+        ("inlined", 16, 8),
+        ("plain", 0x3000, 32),
+        ("replaces", 0x1080, 0x40),
+    ]
+    plain, second, third, inlined, moved, replaces = rows
+    assert (plain["class_name"], plain["source"], plain["module"]) == ("Plain", "plain.cpp", "")
+    assert (second["source"], second["module"]) == ("second.cpp", "module2")
+    assert json.loads(plain["lines"]) == [[16, 101], [40, 103], [64, 102]]
+    assert json.loads(inlined["lines"]) == [[16, 101]] and inlined["parent_method"] == "1"
+    # Moved by an update, replaced by an overlapping load, unloaded.
+    assert plain["end_ns"] == moved["start_ns"] and second["end_ns"] == replaces["start_ns"]
+    starts = [int(row["start_ns"]) for row in rows]
+    assert starts == sorted(starts) and int(moved["start_ns"]) < int(third["end_ns"]) < int(replaces["start_ns"])
+    last = max(int(row["end_ns"]) for row in rows)
+    assert all(int(row["end_ns"]) == last for row in (inlined, moved, replaces))
 
 
 def test_nothing_else_changes(strata, programs):

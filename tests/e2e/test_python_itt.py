@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from harness import TARGETS, clean_env
+from harness import TARGETS, clean_env, strict_csv
 from test_task_lines import VERSIONS, interpreter
 from trace_reader import Result
 
@@ -106,6 +106,25 @@ def test_events(surface):
     )
     expected = {"event": 4, "Worker.fires": 1, "two": 1}
     assert counts == {(kind, name): n for name, n in expected.items() for kind in ("USER_START", "USER_END")}
+
+
+def test_spans_in_queries(surface, shared_strata):
+    """The pairs, as strata itself puts them together."""
+    result, reader = surface
+    query = "SELECT kind, domain, name, start_ns, end_ns, track, end_track, unfinished, clipped FROM spans"
+    rows = strict_csv(shared_strata("query", "-r", result, query, "-format", "csv").stdout)
+    counts = Counter((row["kind"], row["domain"], row["name"]) for row in rows)
+    overlapped = ["first", "second", "third", "low overlapped", "crossing"]
+    events = {"event": 4, "Worker.fires": 1, "two": 1}
+    assert counts == {("overlapped", "own", name): 1 for name in overlapped} | {
+        ("event", "", name): count for name, count in events.items()
+    }
+    assert all(row["unfinished"] == row["clipped"] == "0" and row["track"] == row["end_track"] for row in rows)
+    assert all(int(row["end_ns"]) >= int(row["start_ns"]) for row in rows)
+    begin, end = (
+        {row["name"]: int(row[key]) for row in rows if row["kind"] == "overlapped"} for key in ("start_ns", "end_ns")
+    )
+    assert begin["first"] <= begin["second"] <= end["first"] <= end["second"] <= begin["third"]
 
 
 def test_pt_regions(surface):

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import TARGETS, clean_env
+from harness import TARGETS, clean_env, strict_csv
 from trace_reader import Result
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
@@ -63,6 +63,9 @@ def lines_of(strata, python, which):
     events = [event for event in Result(done.result).events if event.kind == "TASK_LINE"]
     found = {event.slice.name.decode(): event.name.decode() for event in events}
     assert len(found) == len(events) or which == "torch"
+    query = "SELECT task_type, python_line FROM slices WHERE python_line IS NOT NULL"
+    rows = strict_csv(strata("query", "-r", done.result, query, "-format", "csv").stdout)
+    assert {row["task_type"]: row["python_line"] for row in rows} == found and len(rows) == len(events)
     return said, found
 
 

@@ -24,6 +24,7 @@ struct begin {
 	struct st_itt_object *clock; /* NULL: not one of ours */
 	uint64_t time;		     /* 0 = now */
 	uint64_t caller;
+	uint32_t line; /* name id of the Python line, or 0 */
 	struct itt_id id, parent;
 };
 
@@ -53,7 +54,6 @@ static bool write_begin(struct st_thread *thread, const struct begin *begin, uin
 static void write_facts(struct st_thread *thread, const struct begin *begin)
 {
 	struct st_record record = {.ticks = thread->hot.last};
-	uint32_t length;
 
 	if (st_id_given(begin->id) || st_id_given(begin->parent)) {
 		record.kind = ST_EVENT_TASK_ID;
@@ -67,13 +67,21 @@ static void write_facts(struct st_thread *thread, const struct begin *begin)
 		record.value = (uintptr_t)begin->fn;
 		st_event_put(thread, &record);
 	}
-	if (st_config.task_lines &&
-	    st_python_line(thread->scratch, sizeof(thread->scratch), &length)) {
+	if (begin->line) {
 		record.kind = ST_EVENT_TASK_LINE;
 		record.mask = ST_FIELD_NAMES;
-		record.name_id = st_name_of_text(thread->scratch, length);
+		record.name_id = begin->line;
 		st_event_put(thread, &record);
 	}
+}
+
+static uint32_t line_name(struct st_thread *thread)
+{
+	uint32_t length;
+
+	if (!st_python_line(thread->scratch, sizeof(thread->scratch), &length))
+		return 0;
+	return st_name_of_text(thread->scratch, length);
 }
 
 /* Its times do not fit into the thread's order: an event, whose end will be one, too. */
@@ -121,6 +129,9 @@ static void begin_entered(struct st_thread *thread, struct begin *begin, struct 
 	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
 	uint32_t domain_id = st_domain_of(begin->domain);
 
+	/* Before the time is taken: it may be as long as a short task. */
+	if (!control && st_config.task_lines)
+		begin->line = line_name(thread);
 	if (control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED))
 		st_open_skip(thread, false);
 	else if (begin->timed && (control ? begin->clock != NULL : !fits_order(thread, begin)))
