@@ -88,9 +88,9 @@ def test_a_limit_counts_what_is_kept(strata, programs):
     options = ["-quiet", "-ring-buffer", "0.5", "-data-limit", "1"]
     done = strata.collect(*paced(programs, 40000, 4), options=options)
     about = strata.result_json(done.result)
-    assert about["ring_buffer"]["bytes_dropped"] + about["size_bytes"] > 1 << 20, "the test is too small"
+    assert about["ring_buffer"]["bytes_dropped"] + about["size_bytes"] > 10**6, "the test is too small"
     assert about["stop_reason"] == ""
-    assert about["size_bytes"] < 1 << 20
+    assert about["size_bytes"] < 10**6
 
 
 def wait_for_file(folder, number, process):
