@@ -10,6 +10,7 @@
 
 #include "cli/console.h"
 #include "cli/options.h"
+#include "resolve/functions.h"
 #include "store/result.h"
 #include "store/writer.h"
 
@@ -35,6 +36,8 @@ enum st_status st_locate_open_path(struct st_result **out, const char *path, boo
 	signal(SIGXFSZ, SIG_IGN);
 	st_progress_init(&progress, quiet);
 	status = st_result_open(out, path, &options, err);
+	if (status == ST_OK)
+		st_resolve_functions(*out);
 	st_progress_fini(&progress);
 	return status;
 }

@@ -510,6 +510,20 @@ struct st_text st_result_text(const struct st_result *result, st_string_id id)
 	return st_text_table_get(&result->model.texts, id);
 }
 
+bool st_result_name_label(struct st_result *result, uint32_t label, const char *name)
+{
+	struct st_label renamed;
+
+	if (label >= result->meta.label_count)
+		return false;
+	renamed = result->labels[label];
+	if (!st_text_table_add(&result->model.texts, name, strlen(name), &renamed.name) ||
+	    !st_family_of(&result->model.texts, renamed.name, &renamed.family))
+		return false;
+	result->labels[label] = renamed;
+	return true;
+}
+
 uint32_t st_result_text_count(const struct st_result *result)
 {
 	return result->model.texts.count;

@@ -160,6 +160,9 @@ const struct st_pause_window *st_result_pauses(const struct st_result *result, u
 /* Texts may hold any bytes, also NUL: use the size. Always terminated as well. */
 struct st_text st_result_text(const struct st_result *result, st_string_id id);
 uint32_t st_result_text_count(const struct st_result *result);
+/* Gives a label another name, until the result is closed. Before anything was asked: texts handed out by
+ * st_result_text_count may be fewer than there are then. False: no memory, and nothing has changed. */
+bool st_result_name_label(struct st_result *result, uint32_t label, const char *name);
 
 /* end - begin, less paused time inside when the slice is flagged ST_SLICE_CLIPPED. */
 uint64_t st_result_wall_ns(const struct st_result *result, uint32_t row);
