@@ -151,6 +151,32 @@ static void test_long_labels_become_their_family(void **state)
 	assert_int_equal(find_definition(f, ST_DEF_STRING, f->open[1].name)->text_bytes, 4096);
 }
 
+/* A thread's texts together are bounded: 128 KiB; those that end make room. */
+static void test_texts_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	static char text[4097];
+	uint32_t texts = 0;
+
+	memset(text, 'x', sizeof(text) - 1);
+	fake_segment_own(&f->segment, 0, 10, f->start);
+	for (int i = 0; i < 40; i++) {
+		begin_text(f, 3, text);
+		st_drain_cycle(f->drain, 1, NULL);
+	}
+	for (int i = 0; i < 20; i++)
+		end(f, 0, 1);
+	for (int i = 0; i < 20; i++) {
+		st_drain_cycle(f->drain, 1, NULL);
+		begin_text(f, 3, text);
+	}
+	new_file(f);
+	assert_int_equal(f->open_count, 40);
+	for (size_t i = 0; i < f->open_count; i++)
+		texts += f->open[i].name != 3;
+	assert_int_equal(texts, 32);
+}
+
 static void test_depth_is_bounded(void **state)
 {
 	struct fixture *f = *state;
@@ -201,6 +227,7 @@ int main(void)
 						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_long_labels_become_their_family, setup,
 						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_texts_are_bounded, setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_depth_is_bounded, setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_losses_are_told_again, setup, drain_teardown),
 	};

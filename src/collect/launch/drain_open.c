@@ -12,8 +12,10 @@
 
 enum { FIRST_CAPACITY = 16, OPEN_PER_CHUNK = 64 << 10 };
 
-static void forget_text(struct st_open_slice *slice)
+static void forget_text(struct st_open_slices *open, struct st_open_slice *slice)
 {
+	if (slice->text)
+		open->text_bytes -= slice->text_bytes;
 	free(slice->text);
 	slice->text = NULL;
 }
@@ -50,11 +52,14 @@ void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
 	}
 	entry = &open->entries[open->depth++];
 	*entry = *slice;
-	if (!text || slice->text_bytes > ST_OPEN_TEXT_MAX)
+	if (!text || slice->text_bytes > ST_OPEN_TEXT_MAX ||
+	    open->text_bytes + slice->text_bytes > ST_OPEN_TEXTS_MAX)
 		return;
 	entry->text = malloc(slice->text_bytes + 1);
-	if (entry->text)
-		memcpy(entry->text, text, slice->text_bytes);
+	if (!entry->text)
+		return;
+	memcpy(entry->text, text, slice->text_bytes);
+	open->text_bytes += slice->text_bytes;
 }
 
 void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain)
@@ -73,7 +78,7 @@ void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t d
 	while (at > 0 && open->entries[at - 1].domain != domain)
 		at--;
 	at = at ? at - 1 : open->depth - 1;
-	forget_text(&open->entries[at]);
+	forget_text(open, &open->entries[at]);
 	open->depth--;
 	memmove(&open->entries[at], &open->entries[at + 1],
 		(open->depth - at) * sizeof(*open->entries));
@@ -82,7 +87,7 @@ void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t d
 void st_open_clear(struct st_slot_reader *slot)
 {
 	while (slot->open.depth)
-		forget_text(&slot->open.entries[--slot->open.depth]);
+		forget_text(&slot->open, &slot->open.entries[--slot->open.depth]);
 	slot->open.too_deep = 0;
 }
 

@@ -23,7 +23,8 @@ enum {
 	ST_MAPS_DEFINED_MAX = 64 << 10, /* per process */
 	/* A slice deeper than this is not known any more when the files before are gone. */
 	ST_OPEN_DEPTH_MAX = 4096,
-	ST_OPEN_TEXT_MAX = 4096, /* longer labels of open slices: their family's */
+	ST_OPEN_TEXT_MAX = 4096,       /* longer labels of open slices: their family's */
+	ST_OPEN_TEXTS_MAX = 128 << 10, /* all those of a thread together */
 	/* A time this much ahead of ours is skew between processors, not a lie. */
 	ST_TIME_SLACK_TICKS = 8192,
 };
@@ -40,7 +41,8 @@ struct st_open_slice {
 struct st_open_slices {
 	struct st_open_slice *entries;
 	uint32_t depth, capacity;
-	uint32_t too_deep; /* open beyond ST_OPEN_DEPTH_MAX */
+	uint32_t too_deep;   /* open beyond ST_OPEN_DEPTH_MAX */
+	uint32_t text_bytes; /* kept in entries */
 };
 
 /* Our side of one slot. */
