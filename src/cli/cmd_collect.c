@@ -168,7 +168,9 @@ static enum st_status write_summary(const char *path, bool quiet, struct st_erro
 		return status;
 	if (style.width == 0 || style.width > SUMMARY_WIDTH)
 		style.width = SUMMARY_WIDTH;
+	st_busy_begin(quiet, "building the summary");
 	status = st_report_build(result, "summary", &options, &report, err);
+	st_busy_end();
 	if (status)
 		goto out_result;
 	status = st_sink_open(&sink, "-", err);
@@ -229,6 +231,14 @@ static bool say_where(const char *path, bool quiet)
 	return true;
 }
 
+static int program_status; /* wait status, for a Ctrl-C during the summary */
+
+/* A Ctrl-C when the program is gone ends the summary; the status is the program's all the same. */
+static void end_early(void)
+{
+	_exit(end_like(program_status));
+}
+
 static int run(const struct st_args *args, struct st_collect_config *config)
 {
 	struct st_error err = {0};
@@ -243,6 +253,8 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 		free(outcome.result_path);
 		return outcome.exit_status ? outcome.exit_status : ST_EXIT_STRATA_FAILED;
 	}
+	program_status = outcome.wait_status;
+	st_console_catch_ends(end_early);
 	if (outcome.result_path && say_where(outcome.result_path, config->quiet) &&
 	    st_args_flag(args, ST_OPT_SUMMARY, true))
 		print_summary(outcome.result_path, config->quiet);

@@ -133,7 +133,9 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 
 	if (status)
 		return status;
+	st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "asking");
 	status = ask(request, result, &report, err);
+	st_busy_end();
 	if (status == ST_OK) {
 		status = write_rows(request, &report, result, err);
 		st_report_fini(&report);

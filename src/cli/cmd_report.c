@@ -349,7 +349,9 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 
 	if (status)
 		return status;
+	st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "building the report");
 	status = st_report_build(result, request->name, &request->options, &report, err);
+	st_busy_end();
 	if (status == ST_OK && asks_for_list(request->columns)) {
 		print_columns(&report);
 	} else if (status == ST_OK) {

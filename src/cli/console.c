@@ -7,12 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/leftover.h"
 #include "base/rt/clock.h"
 #include "cli/command.h"
 
@@ -101,6 +104,88 @@ unsigned int st_console_width(int fd)
 	return size.ws_col;
 }
 
+/* What the handlers below know. */
+static volatile sig_atomic_t line_shown;
+static void (*instead_of_end)(void);
+static const char *busy_what = "";
+static uint64_t busy_begin_ns;
+
+static void clear_line(void)
+{
+	if (line_shown)
+		write_all("\r\033[K", 4);
+	line_shown = 0;
+}
+
+static void on_end(int number)
+{
+	st_leftover_remove_all();
+	clear_line();
+	if (instead_of_end)
+		instead_of_end();
+	/* The handler is gone (SA_RESETHAND); the signal acts when it is let through again. */
+	raise(number);
+}
+
+void st_console_catch_ends(void (*instead)(void))
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND}, before;
+
+	instead_of_end = instead;
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+}
+
+/* "\rstrata: what, 12 s", with nothing that a signal handler may not call. */
+static void on_tick(int number)
+{
+	unsigned long long seconds = (st_clock_mono_raw_ns() - busy_begin_ns) / 1000000000u;
+	char line[128] = "\rstrata: ", digits[24];
+	size_t used = strlen(line), count = 0;
+	int code = errno;
+
+	(void)number;
+	for (const char *at = busy_what; *at && used < 80; at++)
+		line[used++] = *at;
+	line[used++] = ',';
+	line[used++] = ' ';
+	do
+		digits[count++] = (char)('0' + seconds % 10);
+	while (seconds /= 10);
+	while (count)
+		line[used++] = digits[--count];
+	memcpy(line + used, " s\033[K", 5);
+	line_shown = 1;
+	write_all(line, used + 5);
+	errno = code;
+}
+
+void st_busy_begin(bool quiet, const char *what)
+{
+	static const struct itimerval times = {.it_value = {.tv_sec = 2},
+					       .it_interval = {.tv_sec = 1}};
+	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+
+	if (quiet || !isatty(STDERR_FILENO))
+		return;
+	busy_what = what;
+	busy_begin_ns = st_clock_mono_raw_ns();
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &times, NULL);
+}
+
+void st_busy_end(void)
+{
+	static const struct itimerval none;
+
+	setitimer(ITIMER_REAL, &none, NULL);
+	clear_line();
+}
+
 void st_progress_init(struct st_progress *progress, bool quiet)
 {
 	progress->begin_ns = st_clock_mono_raw_ns();
@@ -117,6 +202,7 @@ void st_progress_show(void *arg, double fraction, const char *what)
 	if (!progress->on || st_clock_mono_raw_ns() - progress->begin_ns < 2000000000u)
 		return;
 	size = snprintf(line, sizeof(line), "\rstrata: %.60s %3.0f %%\033[K", what, fraction * 100);
+	line_shown = 1;
 	if (size > 0)
 		write_all(line, (size_t)size);
 	progress->shown = true;
@@ -125,7 +211,7 @@ void st_progress_show(void *arg, double fraction, const char *what)
 void st_progress_fini(struct st_progress *progress)
 {
 	if (progress->shown)
-		write_all("\r\033[K", 4);
+		clear_line();
 	progress->shown = false;
 }
 

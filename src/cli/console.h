@@ -30,6 +30,15 @@ void st_console_wrap(const char *text, size_t column, size_t indent);
 /* Columns of the terminal that fd is, or 0 when it is none. */
 unsigned int st_console_width(int fd);
 
+/* From now on a Ctrl-C, SIGTERM or SIGHUP (unless ignored) removes half-written files and the progress
+ * line, calls `instead` if there is one, and else ends strata as the signal would have. */
+void st_console_catch_ends(void (*instead)(void));
+
+/* For work that does not know how far it is: after two seconds a line on a terminal says what is being
+ * done and for how long. Ends with st_busy_end. */
+void st_busy_begin(bool quiet, const char *what);
+void st_busy_end(void);
+
 struct st_progress {
 	uint64_t begin_ns;
 	bool on;    /* there is somebody to show it to */

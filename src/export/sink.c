@@ -15,12 +15,14 @@
 #include <zlib.h>
 
 #include "base/buf.h"
+#include "base/leftover.h"
 
 enum { BUFFER_BYTES = 64 << 10 };
 
 struct st_sink {
 	int fd;
 	char *path, *temporary; /* temporary NULL: written in place */
+	int leftover;		/* slot of base/leftover.h */
 	struct st_buf *buf;	/* instead of fd */
 	bool is_packed;
 	z_stream pack;
@@ -137,10 +139,13 @@ static enum st_status open_file(struct st_sink *sink, struct st_error *err)
 			return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 		snprintf(sink->temporary, size, "%s.part-%ld", sink->path, (long)getpid());
 		name = sink->temporary;
+		sink->leftover = st_leftover_add(AT_FDCWD, name);
 	}
 	sink->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (sink->fd >= 0)
 		return ST_OK;
+	if (sink->temporary)
+		st_leftover_forget(sink->leftover);
 	st_error_set(err, ST_EIO, errno, "cannot write %s", sink->path);
 	free(sink->temporary);
 	sink->temporary = NULL;
@@ -241,6 +246,8 @@ enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *e
 		status = st_error_set(err, ST_EIO, errno, "cannot write %s", sink->path);
 	if (sink->temporary && (!keep || status))
 		unlink(sink->temporary);
+	if (sink->temporary)
+		st_leftover_forget(sink->leftover);
 	sink_free(sink);
 	return status;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/leftover.h"
 #include "format/chunk.h"
 #include "store/source.h"
 
@@ -157,6 +158,8 @@ static void drop_file(struct st_index *index)
 	index->fd = -1;
 	if (index->temporary_name[0])
 		unlinkat(index->dir_fd, index->temporary_name, 0);
+	if (index->temporary_name[0])
+		st_leftover_forget(index->leftover);
 	index->temporary_name[0] = '\0';
 }
 
@@ -165,9 +168,11 @@ static void create_file(struct st_index *index, size_t bytes)
 {
 	snprintf(index->temporary_name, sizeof(index->temporary_name), ".%s.%ld", index_name,
 		 (long)getpid());
+	index->leftover = st_leftover_add(index->dir_fd, index->temporary_name);
 	index->fd = openat(index->dir_fd, index->temporary_name,
 			   O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (index->fd < 0) {
+		st_leftover_forget(index->leftover);
 		index->temporary_name[0] = '\0';
 		return;
 	}
@@ -313,8 +318,11 @@ void st_index_commit(struct st_index *index, const struct st_index_key *key,
 	    write_behind(index, &index_head, sections, meta)) {
 		index_head.head_crc = head_crc(index_head);
 		if (write_heads(index, head, &index_head) &&
-		    renameat(index->dir_fd, index->temporary_name, index->dir_fd, index_name) == 0)
+		    renameat(index->dir_fd, index->temporary_name, index->dir_fd, index_name) ==
+			    0) {
+			st_leftover_forget(index->leftover);
 			index->temporary_name[0] = '\0';
+		}
 	}
 	drop_file(index);
 	mprotect(index->map, index->map_bytes, PROT_READ);

@@ -93,6 +93,7 @@ struct st_index {
 	int fd;	    /* while building; -1 */
 	int dir_fd; /* borrowed; -1: memory only */
 	char temporary_name[64];
+	int leftover; /* slot of base/leftover.h */
 };
 
 struct st_index_key st_index_key_of(const struct st_source *source);
