@@ -170,6 +170,35 @@ def test_collect(strata, target, fail_nth, scale):  # noqa: F811
     run_all(found, scale, 4, fail_nth, attempt)
 
 
+def test_ring_buffer(strata, programs, fail_nth, scale):  # noqa: F811
+    """The places that only a ring buffer passes."""
+    number = itertools.count()
+    program = [programs / "paced", "5000", "0.8", str(1 << 40)]  # every label another
+
+    def run(env, *options):
+        path = strata.folder / f"ring{next(number)}"
+        return strata.collect(
+            *program, options=["-no-summary", *options], result=path, ok=False, env=env, timeout=LIMIT_S
+        )
+
+    def attempt(env, _):
+        done = run(env, "-ring-buffer", "0.25")
+        if (done.status, done.stdout) != (0, b'{"pairs": 4000}\n'):
+            return f"status {done.status}, output {done.stdout!r}: {done.err.strip()}"
+        steps = [name for name in strata.counts(done.result) if name.startswith("step number ")]
+        numbers = sorted(int(name.split()[-1]) for name in steps)
+        if numbers and numbers == list(range(numbers[0], 4000)):
+            return None
+        quality = strata.report(done.result, "tasks")["quality"]
+        return None if done.err.strip() or quality["lost"] else "tasks are missing and nobody says so"
+
+    plain = {(name, site) for name, site, _ in places(strata.folder, fail_nth, run)}
+    ring = places(strata.folder, fail_nth, lambda env: run(env, "-ring-buffer", "0.25"))
+    found = [one for one in ring if one[:2] not in plain]
+    assert any(name == "unlinkat" for name, _, _ in found), found
+    run_all(found, scale, 1, fail_nth, attempt)
+
+
 class Commanded:
     """A collection that is paused, marked, resumed, asked and stopped while the program runs."""
 
