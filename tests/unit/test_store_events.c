@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,6 +178,48 @@ static void test_kept_index_says_the_same(void **state)
 	}
 	remove_folder(folder);
 	free(folder);
+}
+
+static uint8_t *read_index(const char *folder, size_t *size_bytes)
+{
+	uint8_t *bytes = malloc(1 << 20);
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/index.strata", folder);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	*size_bytes = fread(bytes, 1, 1 << 20, file);
+	fclose(file);
+	return bytes;
+}
+
+/* Whatever happens to the index, the rows come out the same. */
+static void test_damaged_index(void **state)
+{
+	struct fixture *f = *state;
+	char *folder = temporary_folder();
+	size_t size_bytes;
+	uint8_t *bytes;
+
+	make_many_fields(f);
+	maker_end(&f->m);
+	maker_write(&f->m, folder);
+	assert_int_equal(st_result_open(&f->result, folder, NULL, &f->err), ST_OK);
+	bytes = read_index(folder, &size_bytes);
+	assert_in_range(size_bytes, 4096 + 5 * 64, 1 << 16);
+	for (size_t at = 0; at < size_bytes; at += at < 192 || at >= 4096 ? 5 : 500) {
+		st_result_close(f->result);
+		bytes[at] ^= 0x10;
+		write_file(folder, "index.strata", bytes, at % 3 ? size_bytes : at);
+		bytes[at] ^= 0x10;
+		assert_int_equal(st_result_open(&f->result, folder, NULL, &f->err), ST_OK);
+		f->events = st_result_events(f->result);
+		check_many_fields(f);
+	}
+	remove_folder(folder);
+	free(folder);
+	free(bytes);
 }
 
 static void test_several_tracks(void **state)
@@ -576,6 +619,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_every_field, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept_index_says_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_index, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_several_tracks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_events_no_tables, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),

@@ -13,16 +13,69 @@
 
 #include "fail_alloc.h"
 #include "result_maker.h"
+#include "store/events.h"
 
 static void expect_whole(const struct st_result *result)
 {
 	const struct st_quality *quality = st_result_quality(result);
+	uint32_t count;
 
 	assert_int_equal(st_result_slices(result)->count, 1000);
 	assert_int_equal(quality->damaged_chunks, 0);
 	assert_int_equal(quality->damaged_bytes, 0);
 	assert_int_equal(quality->missing_names, 0);
 	assert_int_equal(quality->unfinished, 0);
+	assert_int_equal(st_result_events(result)->count, 1001);
+	st_result_spans(result, &count);
+	assert_int_equal(count, 100 + 100 + 100 + 100);
+	st_result_callers(result, &count);
+	assert_int_equal(count, 1 + 10);
+	st_result_code(result, &count);
+	assert_int_equal(count, 1);
+	st_result_sync_objects(result, &count);
+	assert_int_equal(count, 100);
+}
+
+/* Something of everything: objects, facts, code, spans, sync objects, callers, copies, marks. */
+static void define_everything(struct result_maker *m)
+{
+	struct st_event code = {.kind = ST_EVENT_JIT,
+				.mask = ST_FIELD_VALUE | ST_FIELD_EXTRA,
+				.detail = 13,
+				.value = 0x5000,
+				.extra = 16};
+
+	maker_text(m, ST_DEF_DOMAIN, 3, "dnnl::primitive::execute");
+	maker_object(m, 1, (struct st_object_head){.kind = ST_OBJECT_COUNTER}, "counter", "d");
+	maker_code_event(m, 10, &code);
+	maker_code_map(m, 0x1000, 0x2000, 0, "/lib/x.so");
+	maker_numbers(m, ST_DEF_OBJECT_METADATA, "44448", 1u, 0u, 9u, 0u, (uint64_t)1);
+	maker_numbers(m, ST_DEF_FAMILY_MARK, "84", (uint64_t)5, 0u);
+	maker_define(m, 1);
+}
+
+static void add_events(struct result_maker *m, uint64_t i)
+{
+	const uint32_t kinds[] = {ST_EVENT_OVERLAPPED_BEGIN, ST_EVENT_FRAME_BEGIN,
+				  ST_EVENT_COUNTER_SET,	     ST_EVENT_COUNTER_ADD,
+				  ST_EVENT_SYNC_CREATE,	     ST_EVENT_SYNC_PREPARE,
+				  ST_EVENT_SYNC_ACQUIRED,    ST_EVENT_ID_CREATE,
+				  ST_EVENT_TASK_ID,	     ST_EVENT_OVERLAPPED_END};
+	struct st_event event = {.kind = kinds[i % 10],
+				 .mask = ST_FIELD_NAMES | ST_FIELD_ID | ST_FIELD_VALUE |
+					 ST_FIELD_DATA,
+				 .domain = 1,
+				 .name = 2,
+				 .id = {1 + i / 10, 1, 1},
+				 .value = i / 10,
+				 .data = &i,
+				 .data_bytes = sizeof(i)};
+
+	if (event.kind == ST_EVENT_COUNTER_SET) {
+		event.mask |= ST_FIELD_OBJECT;
+		event.object = 1;
+	}
+	st_slice_encoder_event(&m->slices, 10 * i + 2, &event);
 }
 
 static void test_no_memory_is_no_damage(void **state)
@@ -35,10 +88,15 @@ static void test_no_memory_is_no_damage(void **state)
 	(void)state;
 	maker_init(&m);
 	maker_usual(&m);
+	define_everything(&m);
 	maker_calibration(&m, 0, 0);
 	for (uint64_t i = 0; i < 1000; i++) {
-		st_slice_encoder_begin(&m.slices, 10 * i, 1, 1 + (uint32_t)(i % 3), 0);
-		st_slice_encoder_end(&m.slices, 10 * i + 5, 1);
+		uint32_t name = 1 + (uint32_t)(i % 3);
+
+		st_slice_encoder_caller(&m.slices, 10 * i, name, 0x1ff8 + i % 10);
+		st_slice_encoder_begin(&m.slices, 10 * i, i % 2 ? 1 : 3, name, 0);
+		add_events(&m, i);
+		st_slice_encoder_end(&m.slices, 10 * i + 5, i % 2 ? 1 : 3);
 	}
 	maker_chunk(&m, 1, 1);
 	maker_end(&m);
