@@ -98,6 +98,18 @@ static enum st_status ask(const struct st_dataset *dataset, const struct st_ques
 	return status;
 }
 
+/* "Marker" says more than "Instance": the column is called by what its texts are. */
+static void name_instances(struct st_rows_job *job, const struct st_question *question)
+{
+	const struct st_grouping_info *info = st_grouping_info(job->dataset->named_by);
+
+	if (job->dataset->instance != ST_BY_INSTANCE || grouped_by(question, info->key) ||
+	    !job->report->columns)
+		return;
+	job->report->columns[question->grouping_count - 1].key = info->key;
+	job->report->columns[question->grouping_count - 1].title = info->title;
+}
+
 static enum st_status build_instances(const struct st_rows_report *kind, struct st_rows_job *job,
 				      struct st_question *question, struct st_error *err)
 {
@@ -116,6 +128,8 @@ static enum st_status build_instances(const struct st_rows_report *kind, struct 
 		columns[layout.extra_count++] = kind->instance_columns[i];
 	}
 	status = ask(job->dataset, question, out, &layout, err);
+	if (!status)
+		name_instances(job, question);
 	job->answer = &((struct st_report_memory *)out->memory)->answer;
 	for (uint32_t i = 0; !status && i < out->row_count && !job->arena->failed; i++) {
 		struct st_cell cells[ST_REPORT_COLUMNS_MAX] = {{.kind = ST_CELL_NONE}};

@@ -273,12 +273,22 @@ static void add_head(struct table *table)
 	st_buf_append_u8(out, '\n');
 }
 
+static bool has_figures(const struct st_report *report, const struct st_report_row *row)
+{
+	for (uint32_t i = 0; i < report->column_count; i++) {
+		if (row->cells[i].kind != ST_CELL_NONE)
+			return true;
+	}
+	return false;
+}
+
 static void add_total(struct table *table)
 {
 	const struct st_report *report = table->job->report;
 	struct st_cell held;
 
-	if (!report->totals.cells || !report->column_count || !report->columns[0].is_key)
+	if (!report->totals.cells || !report->column_count || !report->columns[0].is_key ||
+	    !has_figures(report, &report->totals))
 		return;
 	/* The total has no key of its own: the word stands there while the line is written. */
 	held = report->totals.cells[0];

@@ -63,7 +63,7 @@ enum st_event_kind {
 	ST_EVENT_COUNTER_ADD =
 		23, /* OBJECT, or NAMES (counters named by domain and string); VALUE s64 */
 	ST_EVENT_COUNTER_SET =
-		24, /* OBJECT, VALUE: bits of its type widened to 64, [TIME, CLOCK] */
+		24, /* OBJECT, VALUE: its type widened to 64 bits (a float to a double), [TIME, CLOCK] */
 	ST_EVENT_COUNTER_DESTROY = 25, /* OBJECT */
 	/* OBJECT, EXTRA elements of each axis as given, DATA x elements then y elements; VALUE bytes of the x
 	 * part (0: x was NULL) */

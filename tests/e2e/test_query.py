@@ -107,7 +107,7 @@ def test_9_depth_and_unfinished(shared_strata, result, ask):
     assert row["unfinished"] == instances["quality"]["unfinished"] >= 1
     assert row["count"] == len(instances["rows"])
     items = {row["name"]: row["value"] for row in ask("SELECT name, value FROM quality")}
-    assert items == {key: instances["quality"][key] for key in items} and len(items) == 14
+    assert items == {key: instances["quality"][key] for key in items} and len(items) == 19
 
 
 def test_10_not_entered_and_info(shared_strata, result, ask):
@@ -180,7 +180,7 @@ def test_every_wrong_word_is_said(shared_strata, result):
         (["-r", result, "SELECT 1", "-memory-limit", "0"], "memory-limit"),
         (["-r", result, "SELECT 1", "-format", "xml"], "-format"),
         (["-r", result, "SELECT 1", "-limit", "3"], "option of 'report'"),
-        (["-r", result, "SELECT s.*, t.*, u.* FROM slices s, slices t, slices u LIMIT 1"], "60 columns"),
+        (["-r", result, "SELECT s.*, t.*, u.* FROM slices s, slices t, slices u LIMIT 1"], "75 columns"),
     )
     for words, needle in cases:
         done = shared_strata("query", *words)

@@ -106,7 +106,7 @@ static void test_counters(void **state)
 	fake_track(fake, 0, "", 101);
 	queue = fake_object(fake, ST_OBJECT_COUNTER, ST_VALUE_U64, "D", "queue");
 	mark = fake_object(fake, ST_OBJECT_MARK_TYPE, 0, NULL, "no counter");
-	loss = fake_object(fake, ST_OBJECT_COUNTER, ST_VALUE_DOUBLE, NULL, "loss");
+	loss = fake_object(fake, ST_OBJECT_COUNTER, ST_VALUE_FLOAT, NULL, "loss");
 	level = fake_object(fake, ST_OBJECT_COUNTER, ST_VALUE_U64, "D", "level");
 	never = fake_object(fake, ST_OBJECT_COUNTER, ST_VALUE_S32, "D", "never");
 	fake->facts[fake->fact_count++] =
@@ -115,6 +115,7 @@ static void test_counters(void **state)
 	/* Both threads count the queue up and down; its value follows time, not the threads. */
 	add_sample(fake, queue, ST_EVENT_COUNTER_ADD, 0, 10, 5);
 	add_sample(fake, queue, ST_EVENT_COUNTER_ADD, 0, 30, (uint64_t)-3);
+	/* A float is widened to a double by the collector. */
 	add_sample(fake, loss, ST_EVENT_COUNTER_SET, 0, 11, bits_of(2.5));
 	add_sample(fake, loss, ST_EVENT_COUNTER_SET, 0, 12, bits_of(2.0));
 	add_sample(fake, level, ST_EVENT_COUNTER_SET, 0, 13, UINT64_MAX);
