@@ -90,11 +90,16 @@ def check_objects(process, lines):
                 assert table[one.parent].name == line["group"].encode(), (line, one)
 
 
-def check_callers(process, track):
-    """Every begin says where it was called: in the library of ours, one place for each line that calls."""
-    maps = [one for one in process.code_maps if one[4].endswith(b"/real_static_part.so")]
+def check_callers(result, track):
+    """Every begin says where it was called: in the library of ours, one place for each line that calls.
+
+    A process that is gone before strata looks at its mappings is counted instead; a fork has those of its parent.
+    """
+    maps = [one for process in result.processes.values() for one in process.code_maps]
+    ours = [one for one in maps if one[4].endswith(b"/real_static_part.so")]
+    assert ours or result.json["loss"]["callers_unknown"], maps
     for one in track.slices:
-        assert any(start <= one.caller < end for start, end, *_ in maps), (one, process.code_maps)
+        assert not ours or any(start <= one.caller < end for start, end, *_ in ours), (one, maps)
     by_function = {one.caller for one in track.slices if one.name.startswith(b"0x")}
     assert len(by_function) == 1
     assert not by_function & {one.caller for one in track.slices if not one.name.startswith(b"0x")}
@@ -106,7 +111,7 @@ def check_process(result, pid, threads):
     for tid, lines in threads.items():
         kinds += compare(result, track_of(result, pid, tid), lines)
         check_objects(process, lines)
-        check_callers(process, track_of(result, pid, tid))
+        check_callers(result, track_of(result, pid, tid))
         names = [line["name"].encode() for line in lines if line["call"] == "thr_name_set"]
         assert process.thread_names.get(tid) == names[-1]
         want = [real_calls.code_event(line) for line in lines if line["call"] in real_calls.CODE]
