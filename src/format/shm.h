@@ -93,7 +93,14 @@ struct st_shm_header {
 	_Atomic uint64_t
 		definitions_delayed; /* definitions that had to be retried: ring was full */
 	alignas(64) struct st_shm_ring definitions;
-	alignas(64) uint8_t reserved[64];
+	alignas(64) _Atomic uint32_t notices; /* bits: what the user should be told */
+	uint8_t reserved[60];
+};
+
+/* Bits of st_shm_header.notices. */
+enum {
+	ST_NOTICE_NO_ITT = 1,	/* `import itt` under -I or -E: not offered there */
+	ST_NOTICE_NO_LINES = 2, /* a CPython whose frames are not known */
 };
 
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");
@@ -103,7 +110,7 @@ _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_sh
 	       "header fits");
 
 /* Changed by hand with any change of this file or of ring_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540002u
+#define ST_SHM_LAYOUT_HASH 0x53540003u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

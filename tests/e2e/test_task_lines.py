@@ -97,3 +97,13 @@ def test_programs_without_python(strata, target):
     done = strata.collect(target, *words, options=["-knob", "task-lines=true"])
     result = Result(done.result)
     assert len(result.slices) == 100 and not [event for event in result.events if event.kind == "TASK_LINE"]
+
+
+def test_unknown_version_is_said(strata):
+    """A CPython that we have no layout of: no line, no harm, one sentence."""
+    done = strata.collect(interpreter("3.7"), TARGETS / "nersc.py", options=["-knob", "task-lines=true"])
+    assert strata.counts(done.result) == {"CreateTrainer": 1, "step": 3, "last": 1}
+    assert not [event for event in Result(done.result).events if event.kind == "TASK_LINE"]
+    told = "no Python lines of tasks: frames of this CPython are not known"
+    assert told in " ".join(done.err.split())
+    assert told in strata("query", "-r", done.result, "SELECT * FROM notes").out

@@ -18,7 +18,7 @@
 
 #include "collect/inproc/itt_abi.h"
 #include "collect/inproc/python_abi.h"
-#include "collect/inproc/state.h"
+#include "collect/inproc/thread.h"
 
 void __itt_api_init(struct itt_global *global, int groups);
 
@@ -311,8 +311,12 @@ static void append_finder(struct py_object *path)
 {
 	struct py_object *finder;
 
-	if (!path || has_finder(path) || !may_offer())
+	if (!path || has_finder(path))
 		return;
+	if (!may_offer()) {
+		st_notice(ST_NOTICE_NO_ITT);
+		return;
+	}
 	finder = py.PyModule_New("strata.itt");
 	if (!finder)
 		return;

@@ -79,8 +79,12 @@ static uint32_t line_name(struct st_thread *thread)
 {
 	uint32_t length;
 
-	if (!st_python_line(thread->scratch, sizeof(thread->scratch), &length))
+	if (!st_python_line(thread->scratch, sizeof(thread->scratch), &length)) {
+		if (st_python_unknown())
+			atomic_fetch_or_explicit(&st_header()->notices, ST_NOTICE_NO_LINES,
+						 memory_order_relaxed);
 		return 0;
+	}
 	return st_name_of_text(thread->scratch, length);
 }
 

@@ -209,6 +209,17 @@ void st_thread_leave(struct st_thread *thread)
 	st_busy_leave(&thread->hot);
 }
 
+void st_notice(uint32_t notice)
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
+
+	if (!thread)
+		return;
+	atomic_fetch_or_explicit(&st_header()->notices, notice, memory_order_relaxed);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
 /* Gives the slot back; the next new thread goes on at the same head. */
 static void retire(struct st_thread *thread)
 {

@@ -65,6 +65,7 @@ enum st_open_end {
 } st_open_end(struct st_thread *thread, bool recording);
 
 /* Outside enter / leave: */
+void st_notice(uint32_t notice); /* tells strata, once */
 void st_thread_ignore(void);
 void st_thread_destructor(void *unused);
 void *st_map_wiped(size_t size_bytes);

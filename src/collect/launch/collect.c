@@ -449,6 +449,17 @@ static void tell_not_followed(struct st_run *run)
 	write_note(run, text);
 }
 
+/* What collectors found out inside the programs. */
+static void tell_notices(struct st_run *run, uint32_t notices)
+{
+	if (notices & ST_NOTICE_NO_ITT)
+		write_note(run, "a Python program imported itt under -I or -E, where strata offers "
+				"none");
+	if (notices & ST_NOTICE_NO_LINES)
+		write_note(run, "no Python lines of tasks: frames of this CPython are not known "
+				"(those of 3.8 to 3.13 are)");
+}
+
 static void name_silent(void *arg, pid_t pid)
 {
 	struct st_run *run = arg;
@@ -468,6 +479,8 @@ void st_run_finish(struct st_run *run)
 		st_family_each_alive(run->family, name_silent, run);
 	tell_not_followed(run);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
+	st_followed_totals(&run->followed, &totals);
+	tell_notices(run, totals.notices);
 	st_family_finish(run->family, st_clock_mono_raw_ns());
 	end = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
 	st_store_writer_calibration(run->writer, end.ticks, end.mono_raw_ns, end.error_ticks);
@@ -478,7 +491,6 @@ void st_run_finish(struct st_run *run)
 		st_run_error(run, failure.text);
 		st_run_say(run, "collecting stopped: %s", failure.text);
 	}
-	st_followed_totals(&run->followed, &totals);
 	st_run_log(run,
 		   "finished: %u processes recorded %llu tasks and %llu other events, %u left "
 		   "running",

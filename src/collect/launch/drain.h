@@ -54,6 +54,7 @@ struct st_drain_counts {
 	uint64_t callers_unknown; /* code addresses that no mapping explained */
 	uint64_t open_unknown;	  /* slices too deep to be kept as open */
 	uint32_t tracks;
+	uint32_t notices;	    /* ST_NOTICE_* */
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */
 };

@@ -91,6 +91,7 @@ static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *s
 	counts->no_slot += load(&head->lost_no_slot);
 	counts->labels_cut += load(&head->labels_cut);
 	counts->labels_unknown += load(&head->labels_unknown);
+	counts->notices |= atomic_load_explicit(&head->notices, memory_order_relaxed);
 	for (uint32_t i = 0; i < segment->slot_count; i++) {
 		struct st_shm_ring *ring = &st_shm_segment_slot(segment, i)->ring[ST_RING_SLICE];
 

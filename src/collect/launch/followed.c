@@ -515,6 +515,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->callers_unknown += counts->callers_unknown;
 		totals->open_unknown += counts->open_unknown;
 		totals->tracks += counts->tracks;
+		totals->notices |= counts->notices;
 		totals->resumes += counts->resumes;
 		if (counts->resumes && (!totals->first_resume_time ||
 					counts->first_resume_time < totals->first_resume_time))
