@@ -380,7 +380,8 @@ void st_thing_args_span(struct st_thing_args *args, uint32_t index)
 	bool is_sync = span->kind == ST_SPAN_WAIT || span->kind == ST_SPAN_HOLD;
 
 	begin_thing(args);
-	tell_string(args, ST_ARG_DOMAIN, span->domain);
+	if (span->domain)
+		tell_string(args, ST_ARG_DOMAIN, span->domain);
 	tell_u64(args, ST_ARG_ROW, index);
 	tell_flags(args, span->flags);
 	tell_id(args, ST_ARG_ID, span->id);
