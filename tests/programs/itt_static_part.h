@@ -237,7 +237,7 @@ static inline struct itt_counter *itt_early_counter(const char *name, const char
 }
 
 static inline struct itt_histogram *itt_early_histogram(struct itt_domain *domain, const char *name,
-							 int x_type, int y_type)
+							int x_type, int y_type)
 {
 	struct itt_histogram **at = &itt_global.histogram_list;
 

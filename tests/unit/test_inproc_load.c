@@ -228,6 +228,24 @@ static void test_generations(void **state)
 	assert_int_equal(server.processes[0].object_count, 1);
 }
 
+/* The entries of a static part of 2010 have another size: not touched. */
+static void too_old(void)
+{
+	itt_part_init(147);
+	itt_global.version_build = 20101001;
+	load();
+	for (struct itt_api_info *api = itt_api_list; api->name; api++)
+		if (*api->func_ptr != (void *)itt_thunk)
+			_exit(1);
+}
+
+static void test_too_old(void **state)
+{
+	(void)state;
+	server_run(&server, NULL, too_old);
+	assert_int_equal(server.process_count, 0);
+}
+
 /* --- several static parts --- */
 
 static void *open_part(const char *name, int flags, void (**call)(const char *))
@@ -425,6 +443,27 @@ static void test_domains(void **state)
 	assert_int_equal(server_record_count(&server, ST_EVENT_MARKER), 0);
 }
 
+/* Beyond the bound of domains, too. */
+static void many_unwanted(void)
+{
+	char name[32];
+
+	load();
+	for (int i = 0; i < ST_SHM_DOMAINS_MAX + 10; i++) {
+		snprintf(name, sizeof(name), "drop %d", i);
+		if (itt_domain_create(name)->flags)
+			_exit(1);
+	}
+	task(itt_domain_create("keep this"), "wanted");
+}
+
+static void test_many_unwanted(void **state)
+{
+	(void)state;
+	server_run(&server, "clock=tsc;domains=keep*", many_unwanted);
+	assert_int_equal(server_count(&server, EVENT_BEGIN, "wanted"), 1);
+}
+
 static void only_sync(void)
 {
 	domain_type *d = itt_early_domain("dom");
@@ -602,11 +641,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_released, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_generations, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_old, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_first_formatted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_first_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_domains, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_unwanted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_groups_of_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forked, setup, teardown),

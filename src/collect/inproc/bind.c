@@ -22,6 +22,8 @@
 ST_EXPORT void __itt_api_init(struct itt_global *global, int groups);
 ST_EXPORT void __itt_api_fini(struct itt_global *global);
 
+enum { LAST_SHORT_ENTRIES = 20101001 };
+
 bool st_bound;
 
 /* 1 + the place in the thread's ring where __itt_api_init left it; 0: other calls came in since. */
@@ -171,6 +173,9 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 
 	(void)groups; /* the caller's wish; binding more is harmless */
 	if (!global || memcmp(global->magic, magic, sizeof(magic)) || !global->api_list_ptr)
+		return;
+	/* The entries of 2010 were shorter; nobody has seen them in years. */
+	if (global->version_build && global->version_build <= LAST_SHORT_ENTRIES)
 		return;
 	st_bound = true;
 	choose_domains(global->domain_list);

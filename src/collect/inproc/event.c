@@ -190,6 +190,8 @@ bool st_event_put(struct st_thread *thread, const struct st_record *record)
 		return false;
 	if (control && !outlasts_pause(record->kind))
 		return false;
+	if (!control)
+		st_note_running();
 	/* What was begun in the pause is not to be seen before it is over. */
 	ready = control ? st_thread_identify(thread) : st_thread_tell(thread);
 	if (ready && !(is_of_current(record) && st_open_top_skipped(thread)) &&

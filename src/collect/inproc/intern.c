@@ -36,6 +36,7 @@ static size_t arena_used, arena_bytes;
 static char any_text[] = "*";
 struct st_node st_any_family = {.handle = {.strA = any_text, .extra1 = ST_ID_FAMILY}, .length = 1};
 struct st_node st_any_domain = {.domain = {.flags = 1, .nameA = any_text}, .length = 1};
+struct st_node st_off_domain = {.domain = {.flags = 0, .nameA = any_text}, .length = 1};
 
 void st_text_cut(struct st_text_key *key)
 {
@@ -245,7 +246,8 @@ bool st_intern_owns(const void *object)
 	const char *at = object;
 
 	return (arena && at >= arena && at < arena + arena_bytes) ||
-	       object == (const void *)&st_any_family || object == (const void *)&st_any_domain;
+	       object == (const void *)&st_any_family || object == (const void *)&st_any_domain ||
+	       object == (const void *)&st_off_domain;
 }
 
 static uint32_t highest_in(enum st_index_kind kind)
@@ -295,5 +297,7 @@ void *st_intern_numbered(int number)
 {
 	size_t offset = (size_t)(number - 1) * 16;
 
-	return arena && number > 0 && offset < arena_used ? arena + offset : NULL;
+	return arena && number > 0 && offset + sizeof(struct st_itt_object) <= arena_used
+		       ? arena + offset
+		       : NULL;
 }

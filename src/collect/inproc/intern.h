@@ -192,7 +192,8 @@ int st_intern_number(const void *object);
 void *st_intern_numbered(int number);
 
 extern struct st_node st_any_family; /* "*" */
-extern struct st_node st_any_domain; /* "*": domains beyond ST_SHM_DOMAINS_MAX */
+extern struct st_node st_any_domain; /* "*": domains beyond ST_SHM_DOMAINS_MAX … */
+extern struct st_node st_off_domain; /* … that are not wanted */
 
 #pragma GCC visibility pop
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "collect/inproc/choose.h"
 #include "collect/inproc/thread.h"
 
 /* Pairs: whoever reads the id may publish a record with it at once. */
@@ -37,7 +38,9 @@ static __attribute__((noinline)) struct itt_domain *domain_slow(const struct st_
 		node = st_intern_make(ST_INDEX_DOMAINS, key);
 		st_busy_leave(saved);
 	}
-	return node ? &node->domain : &st_any_domain.domain;
+	if (node)
+		return &node->domain;
+	return st_domain_wanted(key->text) ? &st_any_domain.domain : &st_off_domain.domain;
 }
 
 struct itt_domain *st_domain_create(const char *name)

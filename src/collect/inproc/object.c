@@ -122,8 +122,8 @@ struct st_itt_object *st_object_own(const void *pointer)
 
 	if (pointer == &other)
 		return &other;
-	if (!pointer || (uintptr_t)pointer % 16 || !st_intern_owns(pointer) ||
-	    object->self != object)
+	if (!pointer || (uintptr_t)pointer % 16 || !st_intern_owns(object) ||
+	    !st_intern_owns((const char *)(object + 1) - 1) || object->self != object)
 		return NULL;
 	return (struct st_itt_object *)object;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Begin and end of tasks. The fast path touches five cache lines (TLS, thread state, control word,
+ * Begin and end of tasks. The fast path touches six cache lines (TLS, thread state, callers, control word,
  * shared head, ring) and ends in one release store; everything unusual fails one of its tests and is
  * done by the slow path. hot.limit is 0 while the fast path runs, so that a signal handler on the same
  * thread is turned away, and in a forked child, where it was wiped.
@@ -146,12 +146,8 @@ static void begin_entered(struct st_thread *thread, struct begin *begin, struct 
 		write_facts(thread, begin);
 	else
 		st_open_skip(thread, true);
-	if (!control &&
-	    ST_UNLIKELY(atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed) ==
-			ST_SELF_PAUSED_AT_START))
-		/* strata has ended the pause; children forked from now on must not start in it. */
-		atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING,
-				      memory_order_relaxed);
+	if (!control)
+		st_note_running();
 	st_thread_set_limit(thread);
 }
 

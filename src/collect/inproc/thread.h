@@ -64,6 +64,16 @@ enum st_open_end {
 	ST_END_TIMED
 } st_open_end(struct st_thread *thread, bool recording);
 
+/* With a control word of 0: strata may have ended the pause that the process was started in; children forked
+ * from now on must not start in it. */
+static inline void st_note_running(void)
+{
+	if (ST_UNLIKELY(atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed) ==
+			ST_SELF_PAUSED_AT_START))
+		atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING,
+				      memory_order_relaxed);
+}
+
 /* Outside enter / leave: */
 void st_notice(uint32_t notice); /* tells strata, once */
 void st_thread_ignore(void);
