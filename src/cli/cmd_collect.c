@@ -234,8 +234,9 @@ static bool say_where(const char *path, bool quiet)
 static int program_status; /* wait status, for a Ctrl-C during the summary */
 
 /* A Ctrl-C when the program is gone ends the summary; the status is the program's all the same. */
-static void end_early(void)
+static void end_early(int number)
 {
+	(void)number;
 	_exit(end_like(program_status));
 }
 

@@ -90,6 +90,7 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "'%.80s' is one word too many: one result at a time",
 				    args->words[next + 1]);
+	st_console_catch_ends(NULL);
 	status = st_locate_open(&result, args, args->word_count > next ? args->words[next] : NULL,
 				err);
 	if (status)

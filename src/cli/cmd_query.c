@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/report.h"
 #include "analyze/sql.h"
@@ -32,6 +33,18 @@ static void on_interrupt(int number)
 {
 	(void)number;
 	interrupted = 1;
+}
+
+/* Before the query itself has begun, and while its answer is written. */
+static void end_interrupted(int number)
+{
+	static const char text[] = "strata: error: the query was stopped\n";
+
+	if (number != SIGINT)
+		return;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(ST_EXIT_INTERRUPTED);
+	_exit(ST_EXIT_INTERRUPTED);
 }
 
 static bool is_interrupted(void *arg)
@@ -129,8 +142,10 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 {
 	struct st_result *result;
 	struct st_report report = {0};
-	enum st_status status = st_locate_open(&result, args, request->result_word, err);
+	enum st_status status;
 
+	st_console_catch_ends(end_interrupted);
+	status = st_locate_open(&result, args, request->result_word, err);
 	if (status)
 		return status;
 	st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "asking");

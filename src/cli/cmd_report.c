@@ -345,8 +345,10 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 {
 	struct st_result *result;
 	struct st_report report = {0};
-	enum st_status status = st_locate_open(&result, args, request->result_word, err);
+	enum st_status status;
 
+	st_console_catch_ends(NULL);
+	status = st_locate_open(&result, args, request->result_word, err);
 	if (status)
 		return status;
 	st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "building the report");

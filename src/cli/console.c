@@ -106,7 +106,7 @@ unsigned int st_console_width(int fd)
 
 /* What the handlers below know. */
 static volatile sig_atomic_t line_shown;
-static void (*instead_of_end)(void);
+static void (*instead_of_end)(int number);
 static const char *busy_what = "";
 static uint64_t busy_begin_ns;
 
@@ -122,12 +122,12 @@ static void on_end(int number)
 	st_leftover_remove_all();
 	clear_line();
 	if (instead_of_end)
-		instead_of_end();
+		instead_of_end(number);
 	/* The handler is gone (SA_RESETHAND); the signal acts when it is let through again. */
 	raise(number);
 }
 
-void st_console_catch_ends(void (*instead)(void))
+void st_console_catch_ends(void (*instead)(int number))
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND}, before;

@@ -32,7 +32,7 @@ unsigned int st_console_width(int fd);
 
 /* From now on a Ctrl-C, SIGTERM or SIGHUP (unless ignored) removes half-written files and the progress
  * line, calls `instead` if there is one, and else ends strata as the signal would have. */
-void st_console_catch_ends(void (*instead)(void));
+void st_console_catch_ends(void (*instead)(int number));
 
 /* For work that does not know how far it is: after two seconds a line on a terminal says what is being
  * done and for how long. Ends with st_busy_end. */

@@ -51,7 +51,6 @@ enum st_status st_locate_open(struct st_result **out, const struct st_args *args
 	enum st_status status;
 
 	*out = NULL;
-	st_console_catch_ends(NULL);
 	if (given && word)
 		return st_error_set(err, ST_EUSAGE, 0, "two results are named: '%.80s' and '%.80s'",
 				    given, word);
