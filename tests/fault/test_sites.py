@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every place in strata that allocates or calls the system fails once, at its first and at its last hit.
 
-First a command runs whole and its places are written down (fail_nth.c); then it runs once for each of them. It must end
-with a status that is defined and, unless it went on as if nothing had been, with a message; never by a crash or a hang, and
-never to the harm of the program.
+First a command runs whole and its places are written down (fail_nth.c); then it runs once for each of them. It
+must end with a status that is defined and, unless it went on as if nothing had been, with a message; never by a
+crash or a hang, and never to the harm of the program.
 """
 
 import itertools

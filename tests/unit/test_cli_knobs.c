@@ -115,7 +115,7 @@ static void test_refused(void **state)
 	refuse("'tasks' has 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
 	refuse("expected true or false", KNOBS("task-lines=yes"));
 	refuse("given twice", KNOBS("task-lines=true", "task-lines=true"));
-	refuse("'structure'", KNOBS("itt-groups=structur"));
+	refuse("'structure'", KNOBS("itt-groups=structures"));
 	refuse("there are structure, counter", KNOBS("itt-groups=xyzzy"));
 	refuse("empty or overlong", KNOBS("itt-groups=sync,"));
 	refuse("empty or overlong", KNOBS("itt-groups=!"));
