@@ -28,37 +28,31 @@ struct py_builtin {
 	struct py_object *(*init)(void);
 };
 
-/* One row per function: result, name, parameters. */
-#define PYTHON_FUNCTIONS(ROW)                                                                      \
-	ROW(struct py_object *, PyTuple_GetItem, (struct py_object *, ptrdiff_t))                  \
-	ROW(int, PyObject_IsInstance, (struct py_object *, struct py_object *))                    \
-	ROW(int, PyUnicode_CompareWithASCIIString, (struct py_object *, const char *))             \
-	ROW(ptrdiff_t, PyList_Size, (struct py_object *))                                          \
-	ROW(struct py_object *, PyList_GetItem, (struct py_object *, ptrdiff_t))                   \
-	ROW(int, PyList_Append, (struct py_object *, struct py_object *))                          \
-	ROW(struct py_object *, PySys_GetObject, (const char *))                                   \
-	ROW(struct py_object *, PyObject_GetAttrString, (struct py_object *, const char *))        \
-	ROW(int, PyObject_SetAttrString, (struct py_object *, const char *, struct py_object *))   \
-	ROW(struct py_object *, PyObject_CallFunction, (struct py_object *, const char *, ...))    \
-	ROW(long, PyLong_AsLong, (struct py_object *))                                             \
-	ROW(struct py_object *, PyImport_ImportModule, (const char *))                             \
-	ROW(struct py_object *, PyCFunction_NewEx,                                                 \
-	    (struct py_method *, struct py_object *, struct py_object *))                          \
-	ROW(struct py_object *, PyModule_New, (const char *))                                      \
-	ROW(int, PyModule_AddFunctions, (struct py_object *, struct py_method *))                  \
-	ROW(int, PyArg_ParseTuple, (struct py_object *, const char *, ...))                        \
-	ROW(struct py_object *, Py_BuildValue, (const char *, ...))                                \
-	ROW(struct py_object *, PyCapsule_New, (void *, const char *, void *))                     \
-	ROW(void *, PyCapsule_GetPointer, (struct py_object *, const char *))                      \
-	ROW(void, PyErr_Clear, (void))                                                             \
-	ROW(void, Py_IncRef, (struct py_object *))                                                 \
-	ROW(void, Py_DecRef, (struct py_object *))
-
+/* Filled by the name of each member. */
 struct python_functions {
-#define ROW(result, name, parameters) result(*name) parameters;
-	PYTHON_FUNCTIONS(ROW)
-#undef ROW
-	struct py_object *string_type;
+	struct py_object *(*PyTuple_GetItem)(struct py_object *, ptrdiff_t);
+	int (*PyObject_IsInstance)(struct py_object *, struct py_object *);
+	int (*PyUnicode_CompareWithASCIIString)(struct py_object *, const char *);
+	ptrdiff_t (*PyList_Size)(struct py_object *);
+	struct py_object *(*PyList_GetItem)(struct py_object *, ptrdiff_t);
+	int (*PyList_Append)(struct py_object *, struct py_object *);
+	struct py_object *(*PySys_GetObject)(const char *);
+	struct py_object *(*PyObject_GetAttrString)(struct py_object *, const char *);
+	int (*PyObject_SetAttrString)(struct py_object *, const char *, struct py_object *);
+	struct py_object *(*PyObject_CallFunction)(struct py_object *, const char *, ...);
+	long (*PyLong_AsLong)(struct py_object *);
+	struct py_object *(*PyImport_ImportModule)(const char *);
+	struct py_object *(*PyCFunction_NewEx)(struct py_method *, struct py_object *,
+					       struct py_object *);
+	struct py_object *(*PyModule_New)(const char *);
+	int (*PyModule_AddFunctions)(struct py_object *, struct py_method *);
+	int (*PyArg_ParseTuple)(struct py_object *, const char *, ...);
+	struct py_object *(*Py_BuildValue)(const char *, ...);
+	struct py_object *(*PyCapsule_New)(void *, const char *, void *);
+	void *(*PyCapsule_GetPointer)(struct py_object *, const char *);
+	void (*PyErr_Clear)(void);
+	void (*Py_DecRef)(struct py_object *);
+	struct py_object *PyUnicode_Type;
 };
 
 #endif

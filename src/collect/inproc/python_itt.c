@@ -211,7 +211,7 @@ static struct py_method module_methods[] = {
 
 static bool is_itt(struct py_object *name)
 {
-	return name && py.PyObject_IsInstance(name, py.string_type) == 1 &&
+	return name && py.PyObject_IsInstance(name, py.PyUnicode_Type) == 1 &&
 	       !py.PyUnicode_CompareWithASCIIString(name, "itt");
 }
 
@@ -267,16 +267,51 @@ static struct py_method finder_methods[] = {
 	{NULL, NULL, 0, NULL},
 };
 
+#define MEMBER(name)                                                                               \
+	{                                                                                          \
+#name, offsetof(struct python_functions, name)                                     \
+	}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} members[] = {
+	MEMBER(PyTuple_GetItem),
+	MEMBER(PyObject_IsInstance),
+	MEMBER(PyUnicode_CompareWithASCIIString),
+	MEMBER(PyList_Size),
+	MEMBER(PyList_GetItem),
+	MEMBER(PyList_Append),
+	MEMBER(PySys_GetObject),
+	MEMBER(PyObject_GetAttrString),
+	MEMBER(PyObject_SetAttrString),
+	MEMBER(PyObject_CallFunction),
+	MEMBER(PyLong_AsLong),
+	MEMBER(PyImport_ImportModule),
+	MEMBER(PyCFunction_NewEx),
+	MEMBER(PyModule_New),
+	MEMBER(PyModule_AddFunctions),
+	MEMBER(PyArg_ParseTuple),
+	MEMBER(Py_BuildValue),
+	MEMBER(PyCapsule_New),
+	MEMBER(PyCapsule_GetPointer),
+	MEMBER(PyErr_Clear),
+	MEMBER(Py_DecRef),
+	MEMBER(PyUnicode_Type),
+};
+
+_Static_assert(sizeof(members) / sizeof(*members) == sizeof(py) / sizeof(void *), "all of them");
+
 static bool look_up(void)
 {
-#define ROW(result, name, parameters)                                                              \
-	*(void **)&py.name = dlsym(RTLD_DEFAULT, #name);                                           \
-	if (!py.name)                                                                              \
-		return false;
-	PYTHON_FUNCTIONS(ROW)
-#undef ROW
-	py.string_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-	return py.string_type != NULL;
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		void *found = dlsym(RTLD_DEFAULT, members[i].name);
+
+		if (!found)
+			return false;
+		memcpy((char *)&py + members[i].offset, &found, sizeof(found));
+	}
+	return true;
 }
 
 static bool flag(struct py_object *flags, const char *name)
@@ -333,7 +368,7 @@ static struct py_object *is_builtin(struct py_object *self, struct py_object *na
 		append_finder(py.PySys_GetObject("meta_path"));
 		py.PyErr_Clear();
 	}
-	return py.PyObject_CallFunction(self, "O", name);
+	return py.PyObject_CallFunction(self, "(O)", name);
 }
 
 static struct py_method is_builtin_method = {"is_builtin", is_builtin, PY_ONE_ARGUMENT, NULL};
