@@ -293,6 +293,7 @@ static enum st_status prepare(struct st_pf *pf, struct st_error *err)
 
 	if (status)
 		return status;
+	pf->text_count = st_result_text_count(pf->result);
 	pf->names_sent = calloc(texts, sizeof(*pf->names_sent));
 	pf->categories_sent = calloc(texts, sizeof(*pf->categories_sent));
 	pf->keys_sent = calloc(texts, sizeof(*pf->keys_sent));
@@ -325,6 +326,7 @@ static void release(struct st_pf *pf)
 	free(pf->categories_sent);
 	free(pf->keys_sent);
 	free(pf->texts_sent);
+	free(pf->blobs_sent);
 	free(pf->lane_uuids);
 }
 

@@ -7,6 +7,7 @@
 #include "export/perfetto_packet.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/itt_values.h"
@@ -31,6 +32,8 @@ enum {
 	INTERNED_ANNOTATION_TEXTS = 29,
 };
 enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
+/* What is no longer is no shorter when it is sent once and then named. */
+enum { SHORT_TEXT_BYTES = 16 };
 
 enum st_status st_pf_out_of_memory(struct st_error *err)
 {
@@ -177,12 +180,46 @@ static void add_name(struct st_pf *pf, const struct st_arg *arg)
 	}
 }
 
-/* Text that cannot stand as it is comes as { escaped: … }, so that nobody mistakes it for the original. */
-static void add_any_text(struct st_pf *pf, struct st_text text)
+/* The interning id of a text that a program gave as data: behind those of the texts of the result. 0: it is
+ * not worth one. */
+static uint64_t intern_blob(struct st_pf *pf, uint32_t blob, struct st_text text)
 {
+	uint64_t iid = 1 + (uint64_t)pf->text_count + blob;
+
+	if (!blob || text.size_bytes <= SHORT_TEXT_BYTES)
+		return 0;
+	if (blob >= pf->blob_capacity) {
+		uint32_t capacity = blob < UINT32_MAX / 2 ? 2 * blob + 64 : UINT32_MAX;
+		uint32_t *sent = realloc(pf->blobs_sent, (size_t)capacity * sizeof(*sent));
+
+		if (!sent) {
+			pf->interned.failed = true; /* seen when the packet is written out */
+			return 0;
+		}
+		memset(sent + pf->blob_capacity, 0,
+		       (size_t)(capacity - pf->blob_capacity) * sizeof(*sent));
+		pf->blobs_sent = sent;
+		pf->blob_capacity = capacity;
+	}
+	if (pf->blobs_sent[blob] != pf->sequence) {
+		pf->blobs_sent[blob] = pf->sequence;
+		add_interned(pf, INTERNED_ANNOTATION_TEXTS, iid, text);
+	}
+	return iid;
+}
+
+/* Text that cannot stand as it is comes as { escaped: … }, so that nobody mistakes it for the original. */
+static void add_any_text(struct st_pf *pf, struct st_text text, uint32_t blob)
+{
+	uint64_t iid;
 	size_t message;
 
 	if (st_utf8_is_valid(text.bytes, text.size_bytes)) {
+		iid = intern_blob(pf, blob, text);
+		if (iid) {
+			st_pb_u64(&pf->out, ANNOTATION_TEXT_IID, iid);
+			return;
+		}
 		st_pb_text(&pf->out, ANNOTATION_TEXT, text.bytes, text.size_bytes);
 		return;
 	}
@@ -237,7 +274,7 @@ static void add_value(struct st_pf *pf, const struct st_arg *arg)
 		add_values(&pf->out, arg->type, arg->text);
 		break;
 	default:
-		add_any_text(pf, arg->text);
+		add_any_text(pf, arg->text, arg->blob);
 		break;
 	}
 }

@@ -81,6 +81,8 @@ struct st_pf {
 	/* By text: the sequence that has it, as the name of an event, as a category, as the name of an
 	 * annotation, as its value. */
 	uint32_t *names_sent, *categories_sent, *keys_sent, *texts_sent;
+	uint32_t *blobs_sent; /* the same by blob, as far as there were any */
+	uint32_t blob_capacity, text_count;
 	uint32_t sequence;
 	uint64_t next_uuid, global_uuid;
 	uint64_t shift_ns;    /* added to every time, when one lies before the start */

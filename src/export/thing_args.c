@@ -188,6 +188,7 @@ static void tell_metadata(struct st_thing_args *args, const struct st_event_row 
 		tell(args, (struct st_arg){.form = ST_ARG_IS_GROUP, .word = ST_ARG_METADATA});
 	args->in_metadata = true;
 	arg.text = st_result_blob(args->result, row->data);
+	arg.blob = row->data;
 	if (row->flags & ST_EVENT_DATA_CUT)
 		args->cut++;
 	if (row->kind == ST_EVENT_METADATA || row->kind == ST_EVENT_METADATA_SCOPED) {

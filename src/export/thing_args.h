@@ -71,6 +71,7 @@ struct st_arg {
 	uint64_t number;
 	st_string_id text_id;
 	struct st_text text;
+	uint32_t blob; /* of the result that the text is, or 0 */
 };
 
 typedef void (*st_arg_write)(void *to, const struct st_arg *arg);

@@ -192,6 +192,10 @@ static void add_first_thread(struct maker *maker, uint32_t outer_id, uint32_t ot
 	maker->time_ns = 301;
 	maker->slice = EVENTS_OUTER;
 	add_text(maker, ST_EVENT_METADATA_TEXT, "late", "told after a task inside", 0);
+	event = fake->event_rows[fake->events.count - 1];
+	event.name = fake_text(fake, "again");
+	event.time_ns = maker->time_ns++;
+	fake_event(fake, event);
 	add_text(maker, ST_EVENT_METADATA_TEXT, "of a span", "by id", maker->span_id);
 	add_text(maker, ST_EVENT_METADATA_TEXT, "of nobody", "lost?", unknown);
 	maker->time_ns = 401;

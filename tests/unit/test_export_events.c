@@ -149,7 +149,8 @@ static void test_arguments_of_an_outer_task(void **state)
 	check(args, "python_line", "\"train.py:88\"");
 	check(args, "function", "\"0xabc0\"");
 	check(args, "caller", "\"lib.so+0x1\"");
-	check(args, "metadata", "{\"late\":\"told after a task inside\"}");
+	check(args, "metadata",
+	      "{\"late\":\"told after a task inside\",\"again\":\"told after a task inside\"}");
 	args = get(event_of(*state, "X", "other", 0), "args");
 	check(args, "id", "\"18446744073709551615:0:0\"");
 	check(args, "parent_id", "\"1:2:3\"");
@@ -439,6 +440,26 @@ static void test_annotations_of_every_type(void **state)
 	pf_check_text(escaped, 6, "a\\\\\\xff", 7);
 }
 
+/* A long text that is told again is sent once per thread. */
+static void test_long_texts_are_interned(void **state)
+{
+	struct perfetto *perfetto = *state;
+	static const char text[] = "told after a task inside";
+	struct pf_message told;
+	const uint8_t *first;
+	uint64_t time_ns, id;
+
+	told = note_of(perfetto, pf_event_of(perfetto, 1, "outer", 0, &time_ns), 4, "metadata");
+	id = pf_number_of(note_of(perfetto, told, 11, "late"), 17, 0);
+	assert_int_not_equal(id, 0);
+	assert_true(is_text(perfetto->names->text[id], text));
+	first = memmem(perfetto->out.data, perfetto->out.size_bytes, text, strlen(text));
+	assert_non_null(first);
+	assert_null(memmem(first + 1,
+			   perfetto->out.size_bytes - (size_t)(first + 1 - perfetto->out.data),
+			   text, strlen(text)));
+}
+
 /* All flow numbers of the events of a name: as a source (47) or a target (48). */
 static unsigned int flow_count(struct perfetto *perfetto, uint64_t number)
 {
@@ -569,6 +590,7 @@ int main(void)
 		CHROME(test_counters_to_the_last_bit),
 		CHROME(test_flows_have_two_ends),
 		PERFETTO(test_annotations_of_every_type),
+		PERFETTO(test_long_texts_are_interned),
 		PERFETTO(test_flows_in_perfetto),
 		PERFETTO(test_counters_in_perfetto),
 		PERFETTO(test_spans_in_perfetto),
