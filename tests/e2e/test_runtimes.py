@@ -33,10 +33,10 @@ def compiled(shared_strata):
     return compile_it
 
 
-def run_both(strata, *program):
+def run_both(strata, *program, env=None):
     """Under strata and without: the same output and status. Gives the result as it was written."""
-    plain = strata.run(program)
-    done = strata.collect(*program, ok=False)
+    plain = strata.run(program, env=env)
+    done = strata.collect(*program, ok=False, env=env)
     assert (done.status, done.out) == (plain.status, plain.out), done.err
     result = Result(done.result)
     assert not any(result.loss.values()), result.loss
@@ -128,6 +128,18 @@ def test_tbb(strata, compiled):
     assert {b"twice", b"add"} <= texts, texts
     told = {event.data for event in events_of(process, "SYNC_RENAME") + events_of(process, "SYNC_CREATE")}
     assert any(b"the queuing lock" in text for text in told), told
+
+
+def test_tbb_allocator(strata, compiled):
+    """An allocator that replaces malloc and tells ITT from inside it: we must not allocate on that path."""
+    program = compiled("g++", "tbb_work.cpp", "-ltbb")
+    preload = {"LD_PRELOAD": "libtbbmalloc_proxy.so.2"}
+    maps = strata.run([program.parent / "tbb_work", "1"], env=preload | {"LD_DEBUG": "libs"})
+    assert "libtbbmalloc.so" in maps.err, "the allocator was not loaded"
+    _, result = run_both(strata, program, "20", env=preload)
+    (process,) = result.processes.values()
+    assert len([one for one in result.slices if one.name == b"body"]) == 20 * 16
+    assert kinds_of(process)["SYNC_ACQUIRED"] > 100
 
 
 def test_fortran(strata, compiled, python):
