@@ -52,8 +52,8 @@ def reachable(strata, strata_binary):
         (folder / "bin").mkdir()
         (folder / "lib" / "strata").mkdir(parents=True)
         shutil.copy(strata_binary, folder / "bin" / "strata")
-        library = strata_binary.parent.parent / "lib" / "strata" / "libstrata_collector.so"
-        shutil.copy(library, folder / "lib" / "strata")
+        for name in ("libstrata_collector.so", "libstrata_jit.so"):
+            shutil.copy(strata_binary.parent.parent / "lib" / "strata" / name, folder / "lib" / "strata")
         strata.binary = str(folder / "bin" / "strata")
         yield strata
 
@@ -294,3 +294,12 @@ def test_manual_page(strata):
     shown = subprocess.run(["col", "-bx"], input=done.stdout, capture_output=True, check=True).stdout.decode()
     for word in ("-result-dir", "-group-by", "top-down", "chrome", "strata doctor", "EXIT STATUS", "STRATA_DISABLE"):
         assert word in shown, word
+
+
+def test_jit_library_is_missing(reachable):
+    """Tasks work without it; names of generated code do not."""
+    library = Path(reachable.binary).parent.parent / "lib" / "strata" / "libstrata_jit.so"
+    library.unlink()
+    found, _ = examine(reachable)
+    assert found["collector"]["status"] == "limited" and "libstrata_jit.so" in found["collector"]["fact"]
+    assert found["collector"]["remedy"]

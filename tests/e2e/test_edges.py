@@ -104,14 +104,16 @@ def test_installed(strata, build_dir, target):
     assert (moved / "lib" / "strata" / "libstrata_collector.so").is_file()
     done = strata.collect(*emit_words(target, 10))
     assert strata.counts(done.result) == {"t0": 10}
+    done = strata.collect("sh", "-c", "echo $INTEL_JIT_PROFILER64")
+    assert done.out.strip() == str(moved / "lib" / "strata" / "libstrata_jit.so")
 
 
 def test_exports_of_the_collector(build_dir):
-    """What enters foreign programs exports ITT's entry points, the exec family and prctl, and no more."""
+    """What enters foreign programs exports ITT's entry points, the exec family, prctl and one name of ours."""
     library = next(build_dir.rglob("libstrata_collector.so"))
     lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = {line.split()[-1].split("@")[0] for line in lines.splitlines()}
     assert {"__itt_api_init"} <= names
     assert not names & {"Initialize", "NotifyEvent", "malloc", "free", "dlopen"}
-    allowed = ("__itt_", "exec", "posix_spawn", "fexecve", "prctl")
+    allowed = ("__itt_", "exec", "posix_spawn", "fexecve", "prctl", "strata_jit_notify")
     assert all(name.startswith(allowed) for name in names), names
