@@ -191,7 +191,8 @@ static void add_event(struct st_chrome *chrome, const struct st_slices *slices, 
 	n += st_chrome_format_us(line + n, slices->end_ns[row] - slices->begin_ns[row]);
 	n += put(line + n, "}");
 	st_buf_append(&chrome->out, line, n);
-	st_chrome_slice_flows(chrome, row);
+	if (chrome->ties.flow_count)
+		st_chrome_slice_flows(chrome, row);
 }
 
 struct metadata {

@@ -23,13 +23,18 @@ static void add_key(struct st_chrome *chrome, const struct st_arg *arg)
 {
 	struct st_text text =
 		arg->word ? word_text(arg->word) : st_result_text(chrome->result, arg->key);
+	bool is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
 
 	if (chrome->level && chrome->lists[chrome->level - 1])
 		return;
-	if (arg->repeat) {
+	if (arg->repeat || !is_plain) {
 		chrome->scratch.size_bytes = 0;
-		st_buf_append(&chrome->scratch, text.bytes, text.size_bytes);
-		st_buf_printf(&chrome->scratch, " #%" PRIu32, arg->repeat);
+		if (is_plain)
+			st_buf_append(&chrome->scratch, text.bytes, text.size_bytes);
+		else /* two keys must not become one */
+			st_text_escape(&chrome->scratch, text);
+		if (arg->repeat)
+			st_buf_printf(&chrome->scratch, " #%" PRIu32, arg->repeat);
 		text = (struct st_text){(const char *)chrome->scratch.data,
 					chrome->scratch.size_bytes};
 	}

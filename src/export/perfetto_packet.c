@@ -6,7 +6,6 @@
 // take in any order.
 #include "export/perfetto_packet.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,21 +159,28 @@ void st_pf_event_end(struct st_pf *pf)
 
 static void add_name(struct st_pf *pf, const struct st_arg *arg)
 {
-	char number[16];
 	struct st_text text;
+	bool is_plain;
 
-	if (arg->repeat) { /* a name of its own, seldom enough not to be interned */
-		text = arg->word ? (struct st_text){st_arg_words[arg->word],
-						    strlen(st_arg_words[arg->word])}
-				 : st_result_text(pf->result, arg->key);
+	if (!arg->repeat && (arg->word || !arg->key)) {
+		if (arg->word)
+			st_pb_u64(&pf->out, ANNOTATION_NAME_IID, arg->word);
+		return;
+	}
+	text = arg->word
+		       ? (struct st_text){st_arg_words[arg->word], strlen(st_arg_words[arg->word])}
+		       : st_result_text(pf->result, arg->key);
+	is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
+	if (arg->repeat || !is_plain) { /* seldom enough not to be interned */
 		pf->scratch.size_bytes = 0;
-		st_buf_append(&pf->scratch, text.bytes, text.size_bytes);
-		snprintf(number, sizeof(number), " #%u", arg->repeat);
-		st_buf_append_text(&pf->scratch, number);
+		if (is_plain)
+			st_buf_append(&pf->scratch, text.bytes, text.size_bytes);
+		else /* two keys must not become one */
+			st_text_escape(&pf->scratch, text);
+		if (arg->repeat)
+			st_buf_printf(&pf->scratch, " #%u", arg->repeat);
 		st_pb_text(&pf->out, ANNOTATION_NAME, pf->scratch.data, pf->scratch.size_bytes);
-	} else if (arg->word) {
-		st_pb_u64(&pf->out, ANNOTATION_NAME_IID, arg->word);
-	} else if (arg->key) {
+	} else {
 		st_pb_u64(&pf->out, ANNOTATION_NAME_IID,
 			  intern(pf, INTERNED_ANNOTATION_NAMES, pf->keys_sent, arg->key));
 	}

@@ -66,8 +66,9 @@ bool st_thing_args_init(struct st_thing_args *args, const struct st_result *resu
 	args->objects = st_result_objects(result, &args->object_count);
 	args->syncs = st_result_sync_objects(result, &args->sync_count);
 	args->tracks = st_result_tracks(result, &args->track_count);
-	args->slice_callers = st_result_slice_callers(result);
 	args->callers = st_result_callers(result, &count);
+	/* The first one stands for none. */
+	args->slice_callers = count > 1 ? st_result_slice_callers(result) : NULL;
 	args->key_seen = calloc((size_t)st_result_text_count(result) + 1, sizeof(*args->key_seen));
 	return args->key_seen != NULL;
 }

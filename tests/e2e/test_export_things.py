@@ -12,6 +12,7 @@ import pytest
 from harness import strict_json
 from perfetto_trace import Trace
 from test_chrome import hta_frame
+from test_command import Run
 
 OUTER, OTHER = "1:2:3", "18446744073709551615:5:0"
 NARROW = struct.unpack("f", struct.pack("f", 0.1))[0]
@@ -26,6 +27,8 @@ METADATA = {
     "double": [0.1, -1e300],
     "text": "größer than a word",
     "broken": {"escaped": "a\\\\\\xff"},
+    "key\\xff": "1",
+    "key\\xfe": "2",
     "formatted": "conv,42",
 }
 COUNTERS = {
@@ -312,7 +315,32 @@ def test_relations_and_metadata_equal_sql(trace, ask):
     things = trace.slices + trace.spans
     assert sum(len(one.notes.get("metadata", {})) for one in things) == len(rows)
     keys = Counter("formatted" if row["type"] == "formatted" else row["key"] for row in rows)
-    assert keys == Counter(key for one in things for key in one.notes.get("metadata", {}))
+    drawn = Counter(key for one in things for key in one.notes.get("metadata", {}))
+    assert {key: n for key, n in keys.items() if "\ufffd" not in key} == {
+        key: n for key, n in drawn.items() if "\\x" not in key
+    }
+
+
+def test_commands_are_drawn(strata, programs):
+    """A mark by strata -command stands over everything; a task around a pause says so."""
+    run = Run(strata, [programs / "obedient"])
+    run.tell("begin outer")
+    run.command("mark", "epoch 3 é")
+    run.command("pause")
+    run.command("resume")
+    run.tell("end")
+    run.end()
+    path = strata.folder / "marked.pftrace"
+    assert strata("export", "perfetto", "-r", run.result, "-o", path).status == 0
+    trace = Trace(path.read_bytes())
+    mark = only(trace.instants)
+    assert mark.name == "epoch 3 é" and not trace.tracks[mark.track].parent_uuid
+    outer = only(trace.slices)
+    assert outer.notes["flags"] == "clipped" and outer.begin_ns < mark.begin_ns < outer.end_ns
+    assert outer.notes["recorded_ns"] < outer.end_ns - outer.begin_ns
+    events = strata.chrome(run.result, strata.folder / "marked.json")["traceEvents"]
+    event = only(event for event in events if event["ph"] == "i")
+    assert (event["name"], event["s"], to_ns(event["ts"])) == ("epoch 3 é", "g", mark.begin_ns)
 
 
 def test_head_of_the_chrome_file(result, shared_strata):

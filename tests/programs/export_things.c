@@ -92,6 +92,8 @@ static void tell_every_type(void)
 	metadata(none, "double", DOUBLE, 2, wide);
 	text(none, "text", "größer than a word");
 	text(none, "broken", "a\\\xff");
+	text(none, "key\xff", "1");
+	text(none, "key\xfe", "2");
 	DO(formatted_metadata_add, (domain_t, name_t, ...), domain, name("%s,%d"), "conv", 42);
 	end();
 }
