@@ -269,19 +269,22 @@ def test_others_notice_nothing(strata, version, audit):
     assert plain.status == 0 and done.stdout == plain.stdout
 
 
-def test_sub_interpreters(strata):
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.11", "3.12"])
+def test_sub_interpreters(strata, version):
     """Each one gets a module of its own."""
     script = """if 1:
     import itt, _xxsubinterpreters as s
     for _ in range(2):
         one = s.create()
-        s.run_string(one, "import itt; d = itt.domain_create('sub'); itt.task_begin(d, 't'); itt.task_end(d)")
+        s.run_string(one, "\\nimport itt; d = itt.domain_create('sub'); itt.task_begin(d, 't'); itt.task_end(d)")
         s.destroy(one)
     itt.task_begin(itt.domain_create('main'), 't')
     """
-    done = strata.collect(interpreter("3.11"), "-c", script)
+    done = strata.collect(interpreter(version), "-c", script, options=["-knob", "task-lines=true"])
     reader = Result(done.result)
     assert Counter(one.domain for one in reader.slices) == {b"sub": 2, b"main": 1}
+    lines = {event.slice.domain: event.name for event in reader.events if event.kind == "TASK_LINE"}
+    assert lines == {b"sub": b"<string>:2", b"main": b"<string>:7"}
 
 
 def test_forked_children(strata):

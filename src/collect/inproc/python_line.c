@@ -23,6 +23,7 @@ struct layout {
 	const char *version;	       /* as Py_GetVersion begins */
 	uint16_t lines;		       /* enum st_python_lines */
 	uint16_t state_frame, c_frame; /* state → frame, or → C frame → frame */
+	uint16_t state_thread;	       /* up to 3.11: whose it is */
 	uint16_t frame_bytes, frame_code, frame_back, frame_owner;
 	uint16_t
 		frame_place; /* up to 3.10 an int, in units of place_scale bytes; then an address */
@@ -42,24 +43,25 @@ struct layout {
 	}
 
 static const struct layout layouts[] = {
-	{"3.8.", ST_LINES_DELTAS, 24, ABSENT, 112, 32, 24, ABSENT, 104, 1, 128, 40, 104, 120, 0, 0,
-	 OLD_STRINGS},
-	{"3.9.", ST_LINES_DELTAS, 24, ABSENT, 112, 32, 24, ABSENT, 104, 1, 128, 40, 104, 120, 0, 0,
-	 OLD_STRINGS},
-	{"3.10.", ST_LINES_RANGES, 24, ABSENT, 104, 32, 24, ABSENT, 96, 2, 128, 40, 104, 120, 0, 0,
-	 OLD_STRINGS},
-	{"3.11.", ST_LINES_LOCATIONS, 56, 8, 72, 32, 48, 69, 56, 0, 184, 72, 112, 136, 184, 168,
-	 OLD_STRINGS},
-	{"3.12.", ST_LINES_LOCATIONS, 56, 0, 72, 0, 8, 70, 56, 0, 192, 68, 112, 136, 192, 176,
-	 NEW_STRINGS},
-	{"3.13.", ST_LINES_LOCATIONS, 72, ABSENT, 72, 0, 8, 70, 56, 0, 200, 68, 112, 136, 200, 184,
-	 NEW_STRINGS},
+	{"3.8.", ST_LINES_DELTAS, 24, ABSENT, 176, 112, 32, 24, ABSENT, 104, 1, 128, 40, 104, 120,
+	 0, 0, OLD_STRINGS},
+	{"3.9.", ST_LINES_DELTAS, 24, ABSENT, 176, 112, 32, 24, ABSENT, 104, 1, 128, 40, 104, 120,
+	 0, 0, OLD_STRINGS},
+	{"3.10.", ST_LINES_RANGES, 24, ABSENT, 176, 104, 32, 24, ABSENT, 96, 2, 128, 40, 104, 120,
+	 0, 0, OLD_STRINGS},
+	{"3.11.", ST_LINES_LOCATIONS, 56, 8, 152, 72, 32, 48, 69, 56, 0, 184, 72, 112, 136, 184,
+	 168, OLD_STRINGS},
+	{"3.12.", ST_LINES_LOCATIONS, 56, 0, ABSENT, 72, 0, 8, 70, 56, 0, 192, 68, 112, 136, 192,
+	 176, NEW_STRINGS},
+	{"3.13.", ST_LINES_LOCATIONS, 72, ABSENT, ABSENT, 72, 0, 8, 70, 56, 0, 200, 68, 112, 136,
+	 200, 184, NEW_STRINGS},
 };
 
 /* Written by the constructor only. */
 static struct {
 	const struct layout *layout;
 	void *(*this_thread_state)(void);
+	void *(*running_state)(void); /* up to 3.11: who holds the interpreter's lock */
 	uint64_t code_type, string_type, bytes_type;
 	bool present;
 } python;
@@ -90,6 +92,7 @@ void st_python_line_init(void)
 		return;
 	python.present = true;
 	*(void **)&python.this_thread_state = symbol("PyGILState_GetThisThreadState");
+	*(void **)&python.running_state = symbol("_PyThreadState_UncheckedGet");
 	python.code_type = (uint64_t)(uintptr_t)symbol("PyCode_Type");
 	python.string_type = (uint64_t)(uintptr_t)symbol("PyUnicode_Type");
 	python.bytes_type = (uint64_t)(uintptr_t)symbol("PyBytes_Type");
@@ -136,9 +139,26 @@ struct walk {
 	int64_t offset; /* of the instruction, in bytes */
 };
 
+/* What Python keeps for the thread itself is the state of its first interpreter. In another one it runs with
+ * another state, which up to 3.11 is only known by holding the lock. */
+static uint64_t thread_state(const struct layout *layout)
+{
+	uint64_t first = (uint64_t)(uintptr_t)python.this_thread_state(), running, of[2];
+
+	if (!first || layout->state_thread == ABSENT || !python.running_state)
+		return first;
+	running = (uint64_t)(uintptr_t)python.running_state();
+	/* It may be another thread's, and be gone any moment. */
+	if (!running || running == first || st_passive() ||
+	    !st_python_read(&of[0], first + layout->state_thread, 8, true) ||
+	    !st_python_read(&of[1], running + layout->state_thread, 8, true) || of[0] != of[1])
+		return first;
+	return running;
+}
+
 static bool begin_walk(struct walk *walk)
 {
-	uint64_t state = (uint64_t)(uintptr_t)python.this_thread_state();
+	uint64_t state = thread_state(walk->layout);
 
 	if (!state) /* not a thread of Python's */
 		return false;
