@@ -294,7 +294,8 @@ static void fill_sync_events(struct st_rows *rows, const struct st_text *texts,
 		struct sync_place wanted = {.address = row->value, .first_ns = row->time_ns};
 		uint32_t object;
 
-		if (row->kind != ST_EVENT_SYNC_ACQUIRED && row->kind != ST_EVENT_SYNC_RELEASING)
+		if ((row->kind != ST_EVENT_SYNC_ACQUIRED && row->kind != ST_EVENT_SYNC_RELEASING) ||
+		    row->flags & ST_EVENT_REPEATED)
 			continue;
 		wanted.process = process_of(rows, row->track);
 		object = find_object(places, place_count, &wanted);

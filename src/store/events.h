@@ -18,6 +18,8 @@ enum {
 	ST_EVENT_TIME_GIVEN = 1,     /* time_ns is the program's own, converted */
 	ST_EVENT_TIME_ESTIMATED = 2, /* converted from a foreign clock domain */
 	ST_EVENT_DATA_CUT = 4,	     /* its data was longer than what is kept */
+	/* A use of a sync object told once more, through fsync: makes no span, is not to be counted. */
+	ST_EVENT_REPEATED = 8,
 };
 
 /* Rows of one track lie together in the order in which they were recorded; those of the family (marks by

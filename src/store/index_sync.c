@@ -2,6 +2,10 @@
 //
 // Sync objects, and how long threads wait for them and hold them. First the lives at each address, in the
 // order of the calls of all threads; then, thread by thread, prepare, acquired and releasing.
+//
+// Runtimes like LLVM's libomp tell each use of a lock twice, by sync_* and within it by fsync_*: where both are
+// used at an address, fsync is the repetition. Where only fsync is, "releasing" and "acquired" say that one
+// thread lets another go on; nobody holds anything.
 #include "store/index_spans.h"
 
 #include <stdlib.h>
@@ -9,7 +13,7 @@
 
 #include "store/model.h"
 
-enum { ATTRIBUTE_BARRIER = 1, HAS_TYPE = 1, HAS_NAME = 2 };
+enum { ATTRIBUTE_BARRIER = 1, HAS_TYPE = 1, HAS_NAME = 2, INTERFACE_FSYNC = 1 };
 
 struct life {
 	uint32_t address; /* number of the address */
@@ -22,6 +26,7 @@ struct address {
 	uint32_t first;	  /* its lives, once sorted: first and how many */
 	uint32_t count;
 	uint32_t made_up; /* object + 1 for an address that nobody told of */
+	bool plain;	  /* used by other calls than fsync_* */
 };
 
 struct waiting { /* of a thread at an address; spans + 1 */
@@ -228,14 +233,15 @@ static bool begin_span(struct sync *sync, enum st_span_kind kind, uint32_t row, 
 	return true;
 }
 
-/* Prepared again without an answer: the answer got lost, and with it how long the wait was. */
-static void forget_wait(struct sync *sync, struct waiting *thread)
+/* Prepared again without an answer, or acquired again without a release: that got lost, or never comes
+ * (TBB's monitors), and with it how long the wait or the hold was. */
+static void forget_span(struct sync *sync, uint32_t *span)
 {
-	if (thread->wait) {
-		sync->out->spans[thread->wait - 1].kind = 0;
-		sync->out->spans[thread->wait - 1].end_ns = 0;
+	if (*span) {
+		sync->out->spans[*span - 1].kind = 0;
+		sync->out->spans[*span - 1].end_ns = 0;
 	}
-	thread->wait = 0;
+	*span = 0;
 }
 
 static void end_span(struct sync *sync, uint32_t *span, uint32_t row, uint16_t flags)
@@ -253,17 +259,17 @@ static bool take_use(struct sync *sync, struct waiting *thread, uint32_t at, uin
 
 	switch (row->kind) {
 	case ST_EVENT_SYNC_PREPARE:
-		forget_wait(sync, thread);
+		forget_span(sync, &thread->wait);
 		return begin_span(sync, ST_SPAN_WAIT, at, object, &thread->wait);
 	case ST_EVENT_SYNC_CANCEL:
 		end_span(sync, &thread->wait, at, ST_SPAN_CANCELLED);
 		return true;
 	case ST_EVENT_SYNC_ACQUIRED:
 		end_span(sync, &thread->wait, at, 0);
-		/* Nobody said that the last one was released. */
-		end_span(sync, &thread->hold, at, ST_SLICE_UNFINISHED);
+		forget_span(sync, &thread->hold);
 		/* A barrier is passed, not held. */
 		return sync->objects[object].attribute == ATTRIBUTE_BARRIER ||
+		       row->detail == INTERFACE_FSYNC ||
 		       begin_span(sync, ST_SPAN_HOLD, at, object, &thread->hold);
 	default:
 		end_span(sync, &thread->hold, at, 0);
@@ -284,21 +290,49 @@ static struct waiting *thread_at(struct sync *sync, uint32_t track, uint32_t add
 	return &sync->waiting[at];
 }
 
-static bool find_uses(struct sync *sync)
+static bool is_use(const struct st_event_row *row)
+{
+	return row->kind >= ST_EVENT_SYNC_PREPARE && row->kind <= ST_EVENT_SYNC_RELEASING;
+}
+
+static bool find_interfaces(struct sync *sync)
 {
 	const struct st_index_builder *builder = sync->out->builder;
 
 	for (uint32_t i = 0; i < builder->event_count; i++) {
 		const struct st_event_row *row = &builder->index->columns.events[i];
+		uint32_t address;
+
+		if (!is_use(row) || row->detail == INTERFACE_FSYNC)
+			continue;
+		address =
+			address_of(sync, builder->meta->tracks[row->track].process_id, row->value);
+		if (address == ST_ID_NONE)
+			return false;
+		sync->by_address[address].plain = true;
+	}
+	return true;
+}
+
+static bool find_uses(struct sync *sync)
+{
+	const struct st_index_builder *builder = sync->out->builder;
+
+	for (uint32_t i = 0; i < builder->event_count; i++) {
+		struct st_event_row *row = &builder->index->columns.events[i];
 		uint32_t process_id, address, object;
 		struct waiting *thread;
 
-		if (row->kind < ST_EVENT_SYNC_PREPARE || row->kind > ST_EVENT_SYNC_RELEASING)
+		if (!is_use(row))
 			continue;
 		process_id = builder->meta->tracks[row->track].process_id;
 		address = address_of(sync, process_id, row->value);
 		if (address == ST_ID_NONE)
 			return false;
+		if (row->detail == INTERFACE_FSYNC && sync->by_address[address].plain) {
+			row->flags |= ST_EVENT_REPEATED;
+			continue;
+		}
 		object = object_at(sync, process_id, address, row);
 		thread = thread_at(sync, row->track, address);
 		if (object == ST_NO_ROW || !thread || !take_use(sync, thread, i, object))
@@ -315,7 +349,7 @@ bool st_spans_add_sync(struct st_span_builder *spans)
 
 	if (ok) {
 		sort_lives(&sync);
-		ok = find_uses(&sync);
+		ok = find_interfaces(&sync) && find_uses(&sync);
 	}
 	tables->sync_objects = sync.objects;
 	tables->sync_object_count = sync.object_count;

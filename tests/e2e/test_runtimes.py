@@ -87,7 +87,7 @@ def check_openmp(result, process, regions, function):
 
 def test_openmp(strata, openmp):
     regions = 20
-    _, result = run_both(strata, openmp, str(regions))
+    done, result = run_both(strata, openmp, str(regions))
     (process,) = result.processes.values()
     types, metadata = check_openmp(result, process, regions, "work")
     assert {b"OMP Critical", b"OMP Lock"} <= types, types
@@ -99,6 +99,17 @@ def test_openmp(strata, openmp):
     assert names[0] == b"OMP Primary Thread #0" and len(names) == 2, names
     assert names[1].startswith(b"OMP Worker Thread #")
     assert kinds_of(process)["CALLEE_ENTER"] and kinds_of(process)["CALLER_CREATE"]
+    # Two threads enter the critical section and take the lock once in each region; that libomp tells each of
+    # these twice (sync and fsync) does not double them.
+    report = strata.report(done.result, "sync", "-group-by", "sync-type")
+    rows = {row["sync_type"]: row for row in report["rows"]}
+    for kind in ("OMP Critical", "OMP Lock"):
+        assert (rows[kind]["count"], rows[kind]["acquisitions"], rows[kind]["releases"]) == (2 * regions,) * 3, rows[
+            kind
+        ]
+        assert rows[kind]["hold_total_ns"] > 0
+    frames = {row["frame_domain"]: row["count"] for row in strata.report(done.result, "frames")["rows"]}
+    assert frames == collections.Counter(domain for domain, _, _ in frames_of(result, process))
 
 
 def test_openmp_fork(strata, openmp):

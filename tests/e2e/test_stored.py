@@ -75,7 +75,10 @@ def test_every_event(case):
 
 def test_every_span(case):
     """What has a begin and an end is one span, for each pair that the threads made."""
-    kinds = collections.Counter(one.kind for one in case[2].events)
+    # Uses of a sync object that fsync repeats make none: both interfaces were called for the same address.
+    kinds = collections.Counter(
+        one.kind for one in case[2].events if not (one.kind.startswith("SYNC") and one.detail == 1)
+    )
     expected = {
         "overlapped": kinds["OVERLAPPED_END"],
         "region": kinds["REGION_END"],
