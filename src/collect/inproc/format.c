@@ -350,18 +350,18 @@ static struct spec parse_spec(const char **at, struct arguments *arguments)
 
 static int64_t take_signed(const struct spec *spec, struct arguments *arguments)
 {
+	int value;
+
+	if (spec->size >= SIZE_LONG)
+		return va_arg(arguments->list, long long);
+	value = va_arg(arguments->list, int);
 	switch (spec->size) {
 	case SIZE_CHAR:
-		return (signed char)va_arg(arguments->list, int);
+		return (signed char)value;
 	case SIZE_SHORT:
-		return (short)va_arg(arguments->list, int);
-	case SIZE_LONG:
-	case SIZE_LONG_LONG:
-	case SIZE_LONG_DOUBLE:
-		return va_arg(arguments->list, long long);
-	case SIZE_INT:
+		return (short)value;
 	default:
-		return va_arg(arguments->list, int);
+		return value;
 	}
 }
 

@@ -97,7 +97,7 @@ static void metadata_str_add_with_scope(const struct itt_domain *domain, int sco
 }
 
 /* The text is made in the thread's scratch memory, so that it costs the program no stack. */
-static void add_formatted(struct st_record *record, va_list arguments)
+static void add_formatted(struct st_record record, va_list arguments)
 {
 	/* The thunk through which a static part loads us forwards no variable arguments: what stands
 	 * in their place is garbage, and nobody but the one who was loaded just now can know. */
@@ -108,20 +108,20 @@ static void add_formatted(struct st_record *record, va_list arguments)
 
 	if (!thread)
 		return;
-	record->kind = ST_EVENT_METADATA_FORMATTED;
-	record->mask |= ST_FIELD_NAMES;
-	if (forwarded || !record->name || !record->name->strA) {
-		record->detail = 1;
+	record.kind = ST_EVENT_METADATA_FORMATTED;
+	record.mask |= ST_FIELD_NAMES;
+	if (forwarded || !record.name || !record.name->strA) {
+		record.detail = 1;
 	} else {
-		text = st_format(thread->scratch, sizeof(thread->scratch), record->name->strA,
+		text = st_format(thread->scratch, sizeof(thread->scratch), record.name->strA,
 				 arguments);
 		part = (struct st_part){thread->scratch, text.length};
-		record->cut = text.cut;
-		record->mask |= ST_FIELD_DATA;
-		record->parts = &part;
-		record->part_count = 1;
+		record.cut = text.cut;
+		record.mask |= ST_FIELD_DATA;
+		record.parts = &part;
+		record.part_count = 1;
 	}
-	st_event_put(thread, record);
+	st_event_put(thread, &record);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 }
@@ -133,7 +133,7 @@ static void formatted_metadata_add(const struct itt_domain *domain,
 	va_list arguments;
 
 	va_start(arguments, format);
-	add_formatted(&record, arguments);
+	add_formatted(record, arguments);
 	va_end(arguments);
 }
 
@@ -145,7 +145,7 @@ static void formatted_metadata_add_overlapped(const struct itt_domain *domain, s
 
 	st_record_id(&record, id);
 	va_start(arguments, format);
-	add_formatted(&record, arguments);
+	add_formatted(record, arguments);
 	va_end(arguments);
 }
 
