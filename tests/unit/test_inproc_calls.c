@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -661,6 +662,73 @@ static void test_lost_task(void **state)
 			 server_count(&server, EVENT_END, NULL));
 }
 
+/* --- handlers --- */
+
+static domain_type *handler_domain;
+static volatile sig_atomic_t handler_calls;
+
+static void on_signal(int number)
+{
+	(void)number;
+	handler_calls++;
+	FN(void (*)(domain_type *, id_type, string_type *, int), marker)
+	(handler_domain, no_id, text("in the handler"), 1);
+	FN(int (*)(const char *, int), event_create)("made in the handler", -1);
+}
+
+enum { INTERRUPTED = 100000 };
+
+/* A timer interrupts events and tasks at random: each event is recorded or counted. */
+static void interrupted(void)
+{
+	struct itimerspec period = {{0, 50000}, {0, 50000}};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	void *(*create)(const char *, const char *);
+	char name[32];
+	timer_t timer;
+
+	load();
+	handler_domain = itt_domain_create("dom");
+	create = FN(__typeof__(create), counter_create);
+	signal(SIGUSR1, on_signal);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &period, NULL))
+		_exit(98);
+	for (int i = 0; i < INTERRUPTED; i++) {
+		snprintf(name, sizeof(name), "counter %d", i % 5000);
+		FN(void (*)(void *), counter_inc)(create(name, NULL));
+		itt_task_begin(handler_domain, text("task"));
+		itt_task_end(handler_domain);
+		if (i % 1000 == 0)
+			server_wait_drained();
+	}
+	timer_delete(timer);
+	server_wait_drained();
+	if (!handler_calls)
+		_exit(97);
+	FN(void (*)(domain_type *, string_type *, ull), counter_inc_delta_v3)
+	(handler_domain, text("calls"), (ull)handler_calls);
+}
+
+static void test_interrupted(void **state)
+{
+	const struct event *last;
+	uint64_t lost, adds;
+
+	(void)state;
+	server_run(&server, NULL, interrupted);
+	adds = server_record_count(&server, ST_EVENT_COUNTER_ADD);
+	last = record(ST_EVENT_COUNTER_ADD, adds - 1);
+	assert_string_equal(last->name, "calls");
+	lost = server_events_dropped(&server) + server_dropped(&server) +
+	       server.processes[0].header->lost_no_slot;
+	assert_int_equal(adds + server_record_count(&server, ST_EVENT_MARKER) +
+				 server_count(&server, EVENT_BEGIN, NULL) + lost,
+			 2 * INTERRUPTED + 1 + last->value);
+	assert_int_equal(server_count(&server, EVENT_BEGIN, NULL),
+			 server_count(&server, EVENT_END, NULL));
+	assert_int_equal(server_unmatched(&server), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -674,6 +742,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pauses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flood, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
