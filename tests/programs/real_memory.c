@@ -59,10 +59,12 @@ void real_sync(struct caller *self)
 	AT(sync_prepare, at);
 	AT(sync_acquired, at);
 	AT(sync_releasing, at);
+	at = address(self);
 	AT(fsync_prepare, at);
 	AT(fsync_cancel, at);
 	AT(fsync_acquired, at);
 	AT(fsync_releasing, at);
+	at = address(self);
 	AT(notify_sync_prepare, at);
 	AT(notify_sync_cancel, at);
 	AT(notify_sync_acquired, at);
