@@ -269,6 +269,22 @@ static void print_answer(const char *text)
 	putchar('\n');
 }
 
+/* The other side closed without an answer: it has just finished, or died, or had too much to do. */
+static enum st_status hung_up(const char *path, struct st_error *err)
+{
+	struct st_peek peek;
+	enum st_status status = st_result_peek(&peek, path, err);
+
+	if (status)
+		return status;
+	close(peek.folder_fd);
+	if (peek.state == ST_PEEK_FINISHED)
+		return ended(path, err);
+	if (peek.state == ST_PEEK_TORN)
+		return torn(path, err);
+	return st_error_set(err, ST_EIO, 0, "%s: no answer; try again", path);
+}
+
 static enum st_status take_answer(int fd, const struct request *request, const struct st_peek *peek,
 				  struct st_error *err)
 {
@@ -287,7 +303,7 @@ static enum st_status take_answer(int fd, const struct request *request, const s
 				    request->path, (unsigned long long)peek->strata_pid);
 	n = ready < 0 ? -1 : recv(fd, answer, sizeof(answer) - 1, 0);
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return ended(request->path, err);
+		return hung_up(request->path, err);
 	if (n < 0)
 		return st_error_set(err, ST_EIO, errno, "%s: no answer", request->path);
 	answer[n] = '\0';

@@ -239,6 +239,14 @@ def ask_raw(path, packet):
         return client.recv(1 << 16)
 
 
+def answers(path, packet):
+    """Whether it is obeyed; a socket that has too many clients may hang up at once."""
+    try:
+        return ask_raw(path, packet).startswith(b"ok")
+    except (ConnectionResetError, BrokenPipeError):
+        return False
+
+
 def test_hostile_bytes(obedient, monkeypatch):
     """Whatever comes in through the socket is answered with an error, and recording goes on."""
     monkeypatch.chdir(obedient.result)
@@ -257,7 +265,7 @@ def test_hostile_bytes(obedient, monkeypatch):
     obedient.tell("record seen 10")
     for client in idle:
         client.close()
-    until(lambda: ask_raw("control", good + b"status text").startswith(b"ok state"), what="an answer")
+    until(lambda: answers("control", good + b"status text"), what="an answer")
     obedient.end()
     assert obedient.strata.counts(obedient.result) == {"seen": 10}
 

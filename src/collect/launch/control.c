@@ -175,6 +175,16 @@ static bool is_trusted(int fd)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
+/* A socket closed with something unread resets the other end, which then never sees the answer. */
+static void refuse(int fd)
+{
+	char unread[1];
+
+	send_answer(fd, false, "too many commands at a time; try again");
+	recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
+	close(fd);
+}
+
 static void accept_clients(struct st_control *control, uint64_t now_ns)
 {
 	for (int i = 0; i < ACCEPT_MAX; i++) {
@@ -183,8 +193,7 @@ static void accept_clients(struct st_control *control, uint64_t now_ns)
 		if (fd < 0)
 			return;
 		if (control->client_count == CLIENTS_MAX || !watch(control, fd)) {
-			send_answer(fd, false, "too many commands at a time; try again");
-			close(fd);
+			refuse(fd);
 			continue;
 		}
 		control->clients[control->client_count++] =
