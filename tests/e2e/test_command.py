@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """strata -command: pause, resume, mark, status, stop and detach of a running collection."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -183,8 +184,10 @@ def test_mark(obedient):
     assert strata("command", "mark", "x" * 4097, "-r", obedient.result).status == 2
     assert strata("command", "mark", "x" * 4096, "-r", obedient.result).status == 0
     obedient.end()
-    names = (obedient.result / "definitions.strata").stat().st_size
-    assert names > 0
+    done = strata("query", "-r", obedient.result, "-format", "json", "SELECT marker, start_ns FROM markers ORDER BY 2")
+    rows = strict_json(done.stdout)["rows"]
+    assert [row["marker"] for row in rows] == ["epoch 3 é", "mark", "two words", "x" * 4096]
+    assert all(0 < a["start_ns"] < b["start_ns"] for a, b in itertools.pairwise(rows))
     strata.opens(obedient.result)
 
 
