@@ -244,16 +244,19 @@ static enum st_status add_places(struct st_report *report, const struct st_datas
 				 const struct st_question *scope, uint64_t elapsed_ns,
 				 struct st_error *err)
 {
+	/* A worker that repeats its caller's task is busy all the same. */
+	struct st_dataset everything = *dataset;
 	struct st_question question = *scope;
 	struct st_answer answer;
 	enum st_status status;
 
+	everything.uncounted_flags = 0;
 	question.groupings[0] = ST_BY_PROCESS;
 	question.groupings[1] = ST_BY_THREAD;
 	question.grouping_count = 2;
 	question.metrics = 1u << ST_WALL_TOTAL;
 	question.limit = PLACES_SHOWN;
-	status = st_dataset_ask(dataset, &question, &answer, err);
+	status = st_dataset_ask(&everything, &question, &answer, err);
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < answer.root_count; i++)
@@ -332,6 +335,10 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
 	    quality->chunks_not_written || st_quality_lost(result)) {
 		add_text(report, "empty", "", "No tasks could be read; the notes say why.");
+	} else if (st_result_events(result)->count) {
+		add_text(report, "empty", "",
+			 "No nested tasks were recorded. What else was has reports of its own: "
+			 "strata report ?");
 	} else if (pauses) {
 		add_text(report, "empty", "",
 			 "No tasks were recorded: recording was paused, with -start-paused or by "

@@ -92,6 +92,7 @@ static void test_reports(void **state)
 	struct st_report_options options = {.bin_count = 10, .question.limit = 1};
 
 	(void)state;
+	nasty_events(fake);
 	try_report(fake, "timeline", &options);
 	options = (struct st_report_options){0};
 	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
@@ -102,6 +103,8 @@ static void test_reports(void **state)
 static void test_groupings_with_everything(void **state)
 {
 	static const struct st_filter filters[] = {{ST_BY_PROCESS, false, "*"}};
+	static const enum st_grouping dear[] = {ST_BY_STEP, ST_BY_CALLER, ST_BY_PYTHON_LINE,
+						ST_BY_CATEGORY};
 	struct st_result *fake = nasty_create();
 	struct st_report_options options = {.question = {.groupings = {ST_BY_THREAD, ST_BY_TASK},
 							 .grouping_count = 2,
@@ -113,11 +116,22 @@ static void test_groupings_with_everything(void **state)
 							 .limit = 2}};
 
 	(void)state;
+	nasty_events(fake);
 	try_report(fake, "tasks", &options);
+	for (size_t i = 0; i < sizeof(dear) / sizeof(dear[0]); i++) {
+		options.question.groupings[1] = dear[i];
+		try_report(fake, "tasks", &options);
+	}
 	options.question.groupings[1] = ST_BY_TASK_STACK;
 	try_report(fake, "tasks", &options);
 	options.question.groupings[1] = ST_BY_TASK_TYPE;
 	try_report(fake, "tasks", &options);
+	options.question.groupings[1] = ST_BY_FRAME;
+	try_report(fake, "frames", &options);
+	options.question.groupings[1] = ST_BY_INSTANCE;
+	try_report(fake, "sync", &options);
+	options.question.groupings[1] = ST_BY_SAMPLE;
+	try_report(fake, "counters", &options);
 	fake_destroy(fake);
 }
 
