@@ -42,7 +42,8 @@ def ask(shared_strata, run):
     def run_sql(sql):
         done = shared_strata("query", "-r", run[0], sql, "-format", "json")
         assert done.status == 0, done.err
-        return [{key: value for key, value in row.items() if key != "children"} for row in strict_json(done.stdout)["rows"]]
+        rows = strict_json(done.stdout)["rows"]
+        return [{key: value for key, value in row.items() if key != "children"} for row in rows]
 
     return run_sql
 
@@ -253,7 +254,8 @@ QUESTIONS = [
         ("count", "min", "max", "first", "last"),
         "SELECT c.name AS counter, v.count, v.min, v.max, "
         "(SELECT value FROM counter_values WHERE counter_row = c.counter ORDER BY start_ns, row LIMIT 1) AS first, "
-        "(SELECT value FROM counter_values WHERE counter_row = c.counter ORDER BY start_ns DESC, row DESC LIMIT 1) AS last "
+        "(SELECT value FROM counter_values WHERE counter_row = c.counter "
+        "ORDER BY start_ns DESC, row DESC LIMIT 1) AS last "
         "FROM counters c JOIN (SELECT counter_row, count(*) AS count, min(value) AS min, max(value) AS max "
         "FROM counter_values GROUP BY 1) v ON v.counter_row = c.counter",
     ),
@@ -261,9 +263,9 @@ QUESTIONS = [
         ("sync", "-group-by", "thread"),
         "thread",
         ("count", "wall_total_ns", "cancelled", "acquisitions", "releases", "hold_total_ns"),
-        "SELECT thread, sum(kind = 'wait') AS count, sum(iif(kind = 'wait', wall_ns, 0)) AS wall_total_ns, "
+        "SELECT thread, sum(kind = 'wait') AS count, sum((kind = 'wait') * wall_ns) AS wall_total_ns, "
         "sum(kind = 'wait' AND flags LIKE '%cancelled%') AS cancelled, sum(kind = 'acquired') AS acquisitions, "
-        "sum(kind = 'releasing') AS releases, sum(iif(kind = 'hold', wall_ns, 0)) AS hold_total_ns "
+        "sum(kind = 'releasing') AS releases, sum((kind = 'hold') * wall_ns) AS hold_total_ns "
         "FROM waits GROUP BY track",
     ),
     (
@@ -290,7 +292,7 @@ QUESTIONS = [
         "caller",
         ("count", "wall_self_ns"),
         "SELECT coalesce(caller, '[unknown]') AS caller, sum(NOT copy) AS count, "
-        "sum(iif(copy, 0, self_ns)) AS wall_self_ns FROM slices GROUP BY 1",
+        "sum((NOT copy) * self_ns) AS wall_self_ns FROM slices GROUP BY 1",
     ),
 ]
 
