@@ -13,13 +13,13 @@
 enum {
 	/* How far down an end looks for its begin, as with slices. */
 	SEARCH_DEPTH_MAX = 4096,
-	NOTHING = 0,
 };
 
 enum key_tag {
 	KEY_OVERLAPPED = 1,
 	KEY_REGION,
 	KEY_FRAME,
+	KEY_CURRENT_FRAME, /* of a domain, whatever its id */
 	KEY_OLD_FRAME,
 	KEY_TIMED,
 	KEY_USER,
@@ -32,12 +32,16 @@ struct open_list {
 	int64_t last_ns; /* the last of them */
 };
 
+struct links { /* span + 1 that lies below: in its list, and of frames in that of their domain */
+	uint32_t own, current;
+};
+
 struct pairing {
 	struct st_span_builder out;
 	struct st_key_table keys;
 	struct open_list *lists; /* by key */
 	uint32_t list_capacity;
-	uint32_t *below; /* span + 1 that lies below in its list, by span */
+	struct links *below; /* by span */
 	uint32_t below_capacity;
 	/* Of the process whose events are being walked. */
 	uint32_t process_id;
@@ -79,7 +83,7 @@ uint32_t st_spans_begin(struct st_span_builder *spans, enum st_span_kind kind, u
 	return spans->count++;
 }
 
-static void close_at(struct st_span *span, int64_t ns)
+void st_span_close_at(struct st_span *span, int64_t ns)
 {
 	span->end_ns = ns < span->begin_ns ? span->begin_ns : ns;
 }
@@ -88,12 +92,13 @@ void st_spans_end(struct st_span_builder *spans, uint32_t span, uint32_t row)
 {
 	const struct st_event_row *event = &spans->builder->index->columns.events[row];
 
-	close_at(&spans->spans[span], event->time_ns);
+	st_span_close_at(&spans->spans[span], event->time_ns);
 	spans->spans[span].end_track = event->track;
 	if (event->flags & ST_EVENT_TIME_ESTIMATED)
 		spans->spans[span].flags |= ST_SPAN_ESTIMATED;
 }
 
+/* The list of a key; lists may move when another key is added. */
 static struct open_list *list_of(struct pairing *p, enum key_tag tag, uint64_t a, uint64_t b)
 {
 	uint32_t known = p->keys.count;
@@ -108,9 +113,8 @@ static struct open_list *list_of(struct pairing *p, enum key_tag tag, uint64_t a
 	return &p->lists[key];
 }
 
-/* Opens a span at the top of its list. */
-static uint32_t open_span(struct pairing *p, struct open_list *list, enum st_span_kind kind,
-			  const struct call *call)
+/* A span without a place in any list. */
+static uint32_t add_span(struct pairing *p, enum st_span_kind kind, const struct call *call)
 {
 	uint32_t span = st_spans_begin(&p->out, kind, call->at);
 
@@ -118,29 +122,46 @@ static uint32_t open_span(struct pairing *p, struct open_list *list, enum st_spa
 		p->no_memory = true;
 		return ST_NO_ROW;
 	}
-	p->below[span] = list->top;
+	p->below[span] = (struct links){0};
+	return span;
+}
+
+/* Opens a span at the top of its list. */
+static uint32_t open_span(struct pairing *p, struct open_list *list, enum st_span_kind kind,
+			  const struct call *call)
+{
+	uint32_t span = add_span(p, kind, call);
+
+	if (span == ST_NO_ROW)
+		return ST_NO_ROW;
+	p->below[span].own = list->top;
 	list->top = span + 1;
 	return span;
 }
 
-/* Whom an end closes: the first in the list that fits, ST_NO_ROW if none does. */
-enum wanted { WANT_TOP, WANT_ID, WANT_DOMAIN };
+static bool is_open(const struct pairing *p, uint32_t span)
+{
+	return p->out.spans[span].end_ns == ST_SPAN_OPEN;
+}
 
-static uint32_t take_open(struct pairing *p, struct open_list *list, enum wanted wanted,
-			  const struct st_event_row *row)
+/* Takes the newest out of a list, or the newest of a domain; ST_NO_ROW: there is none. What has ended by
+ * another way lies in the list until it is come across. */
+static uint32_t take_open(struct pairing *p, struct open_list *list, const st_string_id *domain)
 {
 	uint32_t *link = &list->top;
 
-	for (unsigned int i = 0; *link && i < SEARCH_DEPTH_MAX; i++) {
+	for (unsigned int passed = 0; *link && passed < SEARCH_DEPTH_MAX;) {
 		uint32_t at = *link - 1;
-		const struct st_span *span = &p->out.spans[at];
+		bool fits = !domain || p->out.spans[at].domain == *domain;
 
-		if (wanted == WANT_TOP || (wanted == WANT_ID && span->id == row->id) ||
-		    (wanted == WANT_DOMAIN && span->domain == row->domain)) {
-			*link = p->below[at];
+		if (fits || !is_open(p, at))
+			*link = p->below[at].own;
+		if (fits && is_open(p, at))
 			return at;
+		if (!fits && is_open(p, at)) {
+			link = &p->below[at].own;
+			passed++;
 		}
-		link = &p->below[at];
 	}
 	return ST_NO_ROW;
 }
@@ -175,12 +196,9 @@ static void end_without_begin(struct pairing *p, struct open_list *list, enum st
 	if (since < 0 || st_pause_at(p->pauses, call->ns) ||
 	    (list->was_seen && list->last_ns >= since))
 		return;
-	at = st_spans_begin(&p->out, kind, call->at);
-	if (at == ST_NO_ROW || !st_grow(&p->below, at, &p->below_capacity, sizeof(*p->below))) {
-		p->no_memory = true;
+	at = add_span(p, kind, call);
+	if (at == ST_NO_ROW)
 		return;
-	}
-	p->below[at] = 0;
 	span = &p->out.spans[at];
 	span->begin_ns = since;
 	span->slice = ST_NO_ROW;
@@ -191,13 +209,10 @@ static void end_without_begin(struct pairing *p, struct open_list *list, enum st
 }
 
 static void end_span(struct pairing *p, struct open_list *list, enum st_span_kind kind,
-		     enum wanted wanted, const struct call *call)
+		     const struct call *call)
 {
-	uint32_t span = take_open(p, list, wanted, call->row);
+	uint32_t span = take_open(p, list, NULL);
 
-	/* Of tasks on a stack the innermost ends, when none of the domain is open. */
-	if (span == ST_NO_ROW && wanted == WANT_DOMAIN)
-		span = take_open(p, list, WANT_TOP, call->row);
 	if (span == ST_NO_ROW)
 		end_without_begin(p, list, kind, call);
 	else
@@ -205,56 +220,86 @@ static void end_span(struct pairing *p, struct open_list *list, enum st_span_kin
 }
 
 /* The same id begins again though it has not ended: nobody will end the first one. */
-static void give_up(struct pairing *p, struct open_list *list, enum wanted wanted,
-		    const struct call *call)
+static void give_up(struct pairing *p, struct open_list *list, const struct call *call)
 {
-	uint32_t span = take_open(p, list, wanted, call->row);
+	uint32_t span = take_open(p, list, NULL);
 
 	if (span == ST_NO_ROW)
 		return;
-	close_at(&p->out.spans[span], call->ns);
+	st_span_close_at(&p->out.spans[span], call->ns);
 	p->out.spans[span].flags |= ST_SLICE_UNFINISHED;
+}
+
+static void saw(struct open_list *list, const struct call *call)
+{
+	list->was_seen = true;
+	list->last_ns = call->ns;
+}
+
+static void begin_frame(struct pairing *p, struct open_list *list, struct open_list *current,
+			const struct call *call)
+{
+	uint32_t span;
+
+	if (call->row->id)
+		give_up(p, list, call);
+	span = open_span(p, list, ST_SPAN_FRAME, call);
+	if (span == ST_NO_ROW)
+		return;
+	p->below[span].current = current->top;
+	current->top = span + 1;
+	if (call->row->object != ST_NO_ROW)
+		p->out.spans[span].domain =
+			p->out.builder->meta->tables.objects[call->row->object].name;
+}
+
+/* Without an id it is the domain's newest that ends, whatever id it has. */
+static void end_current_frame(struct pairing *p, struct open_list *list, struct open_list *current,
+			      const struct call *call)
+{
+	while (current->top && !is_open(p, current->top - 1))
+		current->top = p->below[current->top - 1].current;
+	if (!current->top) {
+		end_without_begin(p, list, ST_SPAN_FRAME, call);
+		return;
+	}
+	st_spans_end(&p->out, current->top - 1, call->at);
+	current->top = p->below[current->top - 1].current;
 }
 
 static void take_frame(struct pairing *p, const struct call *call)
 {
 	bool is_old = call->row->object != ST_NO_ROW;
-	struct open_list *list = list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME,
-					 is_old ? call->row->object : call->row->domain, 0);
-	enum wanted wanted = call->row->id ? WANT_ID : WANT_TOP;
-	uint32_t span;
+	uint64_t domain = is_old ? call->row->object : call->row->domain;
+	struct open_list *list, *current;
 
-	if (!list)
+	/* Once more for the first, because the second may move it. */
+	list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME, domain, call->row->id);
+	current = list_of(p, KEY_CURRENT_FRAME, domain, is_old);
+	list = list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME, domain, call->row->id);
+	if (!list || !current)
 		return;
-	if (call->row->kind == ST_EVENT_FRAME_END) {
-		end_span(p, list, ST_SPAN_FRAME, wanted, call);
-	} else {
-		if (call->row->id)
-			give_up(p, list, WANT_ID, call);
-		span = open_span(p, list, ST_SPAN_FRAME, call);
-		if (span != ST_NO_ROW && is_old)
-			p->out.spans[span].domain =
-				p->out.builder->meta->tables.objects[call->row->object].name;
-	}
-	list->was_seen = true;
-	list->last_ns = call->ns;
+	if (call->row->kind == ST_EVENT_FRAME_BEGIN)
+		begin_frame(p, list, current, call);
+	else if (call->row->id)
+		end_span(p, list, ST_SPAN_FRAME, call);
+	else
+		end_current_frame(p, list, current, call);
+	saw(list, call);
 }
 
 /* All ones as the end means now; an end before the begin is the begin. */
 static void take_submitted_frame(struct pairing *p, const struct call *call)
 {
 	const struct st_index_builder *builder = p->out.builder;
-	uint32_t at = st_spans_begin(&p->out, ST_SPAN_FRAME, call->at), hint = 0;
+	uint32_t at = add_span(p, ST_SPAN_FRAME, call), hint = 0;
 	int64_t end_ns = call->ns;
 
-	if (at == ST_NO_ROW || !st_grow(&p->below, at, &p->below_capacity, sizeof(*p->below))) {
-		p->no_memory = true;
+	if (at == ST_NO_ROW)
 		return;
-	}
-	p->below[at] = 0;
 	if (call->row->extra != UINT64_MAX)
 		end_ns = st_clock_map_ns(&builder->meta->clock, &hint, call->row->extra);
-	close_at(&p->out.spans[at], end_ns);
+	st_span_close_at(&p->out.spans[at], end_ns);
 	p->out.spans[at].end_track = call->row->track;
 }
 
@@ -269,28 +314,32 @@ static void take_by_id(struct pairing *p, const struct call *call)
 	if (!list)
 		return;
 	if (call->row->kind == ST_EVENT_REGION_END || call->row->kind == ST_EVENT_OVERLAPPED_END) {
-		end_span(p, list, kind, WANT_TOP, call);
+		end_span(p, list, kind, call);
 	} else if (!is_region || !list->top) {
 		if (!is_region)
-			give_up(p, list, WANT_TOP, call);
+			give_up(p, list, call);
 		open_span(p, list, kind, call);
 	}
-	list->was_seen = true;
-	list->last_ns = call->ns;
+	saw(list, call);
 }
 
 static void take_timed(struct pairing *p, const struct call *call)
 {
 	struct open_list *list = list_of(p, KEY_TIMED, call->row->track, 0);
+	uint32_t span;
 
 	if (!list)
 		return;
-	if (call->row->kind == ST_EVENT_TIMED_END)
-		end_span(p, list, ST_SPAN_TIMED_TASK, WANT_DOMAIN, call);
-	else
+	if (call->row->kind == ST_EVENT_TIMED_BEGIN) {
 		open_span(p, list, ST_SPAN_TIMED_TASK, call);
-	list->was_seen = true;
-	list->last_ns = call->ns;
+	} else {
+		span = take_open(p, list, &call->row->domain);
+		if (span != ST_NO_ROW)
+			st_spans_end(&p->out, span, call->at);
+		else
+			end_span(p, list, ST_SPAN_TIMED_TASK, call);
+	}
+	saw(list, call);
 }
 
 /* A start or mark that nothing ends is a moment, not a span: it is taken back in the end. */
@@ -306,11 +355,10 @@ static void take_user_event(struct pairing *p, const struct call *call)
 	if (!list)
 		return;
 	if (call->row->kind == ST_EVENT_MARK_OFF || call->row->kind == ST_EVENT_USER_END)
-		end_span(p, list, kind, WANT_TOP, call);
+		end_span(p, list, kind, call);
 	else
 		open_span(p, list, kind, call);
-	list->was_seen = true;
-	list->last_ns = call->ns;
+	saw(list, call);
 	if (p->out.count > at && call->row->object != ST_NO_ROW)
 		p->out.spans[at].name =
 			p->out.builder->meta->tables.objects[call->row->object].name;
@@ -380,70 +428,6 @@ static bool pair(struct pairing *p)
 	return !p->no_memory;
 }
 
-/* Where a span ends that nobody ended: with its thread, or with the process for what any thread may end. */
-static int64_t end_of(const struct st_index_builder *builder, const struct st_span *span)
-{
-	const struct st_model *model = builder->request->model;
-	uint32_t hint = 0;
-
-	if (span->kind >= ST_SPAN_TIMED_TASK)
-		return builder->meta->tracks[span->begin_track].last_ns;
-	if (model->more[span->process].has_end)
-		return st_clock_map_ns(&builder->meta->clock, &hint,
-				       model->more[span->process].end_ticks);
-	return builder->meta->last_ns;
-}
-
-/* As with slices: what ends inside a pause ends where the pause began. */
-static void clip(struct st_index_builder *builder, struct st_span *span)
-{
-	uint32_t process_id = builder->request->model->processes[span->process].id;
-	struct st_pause_range pauses = st_pauses_of(&builder->meta->pauses, process_id);
-	const struct st_pause_span *pause = st_pause_at(pauses, span->end_ns);
-
-	if (pause && span->end_ns > span->begin_ns) {
-		close_at(span, pause->begin_ns);
-		span->flags |= ST_SLICE_CLIPPED;
-	} else if (st_pause_overlap_ns(pauses, span->begin_ns, span->end_ns)) {
-		span->flags |= ST_SLICE_CLIPPED;
-	}
-}
-
-/* Ends what is open, takes back what is no span; returns how many are left. */
-static uint32_t finish(struct st_span_builder *out)
-{
-	struct st_index_builder *builder = out->builder;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < out->count; i++) {
-		struct st_span *span = &out->spans[i];
-
-		if (span->end_ns == ST_SPAN_OPEN) {
-			if (span->kind == ST_SPAN_USER_EVENT || span->kind == ST_SPAN_MARK)
-				continue;
-			close_at(span, end_of(builder, span));
-			span->flags |= ST_SLICE_UNFINISHED;
-		}
-		if (span->kind == NOTHING)
-			continue;
-		clip(builder, span);
-		builder->meta->spans_unfinished += span->flags & ST_SLICE_UNFINISHED ? 1 : 0;
-		out->spans[kept++] = *span;
-	}
-	return kept;
-}
-
-static int by_kind_and_begin(const void *a, const void *b)
-{
-	const struct st_span *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->event > y->event) - (x->event < y->event);
-}
-
 bool st_index_spans_finish(struct st_index_builder *builder)
 {
 	struct pairing p = {.out.builder = builder};
@@ -452,14 +436,9 @@ bool st_index_spans_finish(struct st_index_builder *builder)
 
 	if (!builder->event_count)
 		return true;
-	ok = pair(&p) && st_spans_add_sync(&p.out);
-	if (ok)
-		p.out.count = finish(&p.out);
+	ok = pair(&p) && st_spans_add_sync(&p.out) && st_spans_complete(&p.out);
 	tables->spans = p.out.spans;
 	tables->span_count = ok ? p.out.count : 0;
-	if (tables->span_count)
-		qsort(tables->spans, tables->span_count, sizeof(*tables->spans), by_kind_and_begin);
-	ok = ok && st_spans_assign_lanes(tables->spans, tables->span_count);
 	st_key_table_fini(&p.keys);
 	free(p.lists);
 	free(p.below);

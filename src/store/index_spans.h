@@ -20,7 +20,9 @@ uint32_t st_spans_begin(struct st_span_builder *spans, enum st_span_kind kind, u
 void st_spans_end(struct st_span_builder *spans, uint32_t span, uint32_t row);
 /* index_sync.c: sync objects, waits and holds. Needs the wide events sorted. */
 bool st_spans_add_sync(struct st_span_builder *spans);
-/* index_lanes.c: spans must be sorted by kind, then begin. */
-bool st_spans_assign_lanes(struct st_span *spans, uint32_t count);
+/* Not before its begin. */
+void st_span_close_at(struct st_span *span, int64_t ns);
+/* index_lanes.c: ends what is open, takes out what is no span, clips, sorts and gives lanes. */
+bool st_spans_complete(struct st_span_builder *spans);
 
 #endif

@@ -3,11 +3,13 @@
 // Writes a synthetic result through the real encoder, packer and writer, for benchmarks and tests that
 // need a large one at once:
 //
-//	make_result FOLDER PAIRS THREADS LABELS
+//	make_result FOLDER PAIRS THREADS LABELS [EVENTS]
 //
 // One process. Every thread runs the same pattern: an iteration (label 0, "iteration_N" by number of
 // labels) that holds eight operators, each with two primitives inside. What it holds is therefore
-// known: PAIRS slices in all, divided evenly among the threads, labels used in turn.
+// known: PAIRS slices in all, divided evenly among the threads, labels used in turn. With EVENTS every
+// iteration also sends that many events, in turn the begin of an overlapped task, its end, a counter's value and
+// metadata of the current task; and every begin has a caller.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include "base/json_out.h"
 #include "base/rt/clock.h"
 #include "format/definitions.h"
+#include "format/event.h"
 #include "format/slices.h"
 #include "store/writer.h"
 
@@ -31,6 +34,8 @@ enum {
 	PROCESS = 1,
 	DOMAIN = 1,
 	PID = 4242,
+	EVENT_KINDS = 4,
+	EVENTS_MAX = 1000,
 };
 
 static const uint64_t start_ticks = 1000000000000ull, start_ns = 400000000000ull;
@@ -38,14 +43,15 @@ static const uint64_t start_ticks = 1000000000000ull, start_ns = 400000000000ull
 struct thread {
 	struct st_slice_encoder encoder;
 	uint64_t ticks, pairs_left;
-	uint32_t random, step, next_label;
+	uint64_t next_event;
+	uint32_t random, step, next_label, track;
 };
 
 struct job {
 	struct st_store_writer *writer;
 	struct st_buf payload;
 	struct thread *threads;
-	uint32_t thread_count, label_count;
+	uint32_t thread_count, label_count, event_count;
 	uint64_t pairs, last_calibration;
 };
 
@@ -103,6 +109,9 @@ static void flush(struct job *job, uint32_t index)
 static void begin(struct job *job, struct thread *thread)
 {
 	thread->ticks += next_gap(thread);
+	if (job->event_count)
+		st_slice_encoder_caller(&thread->encoder, thread->ticks, thread->next_label + 1,
+					0x7f0000001000 + 16 * (thread->next_label % 64));
 	st_slice_encoder_begin(&thread->encoder, thread->ticks, DOMAIN, thread->next_label + 1, 0);
 	thread->next_label = (thread->next_label + 1) % job->label_count;
 	thread->pairs_left--;
@@ -126,18 +135,54 @@ static void run_operator(struct job *job, struct thread *thread)
 	end(thread);
 }
 
+static void send_event(struct thread *thread)
+{
+	const uint64_t number = thread->next_event / EVENT_KINDS;
+	struct st_event events[EVENT_KINDS] = {
+		{.kind = ST_EVENT_OVERLAPPED_BEGIN,
+		 .mask = ST_FIELD_NAMES | ST_FIELD_ID,
+		 .domain = DOMAIN,
+		 .name = 1,
+		 .id = {number, thread->track, 1}},
+		{.kind = ST_EVENT_OVERLAPPED_END,
+		 .mask = ST_FIELD_NAMES | ST_FIELD_ID,
+		 .domain = DOMAIN,
+		 .id = {number, thread->track, 1}},
+		{.kind = ST_EVENT_COUNTER_ADD,
+		 .mask = ST_FIELD_NAMES | ST_FIELD_VALUE,
+		 .domain = DOMAIN,
+		 .name = 1,
+		 .value = number},
+		{.kind = ST_EVENT_METADATA,
+		 .mask = ST_FIELD_NAMES | ST_FIELD_EXTRA | ST_FIELD_DATA,
+		 .detail = 1,
+		 .domain = DOMAIN,
+		 .name = 1,
+		 .extra = 1,
+		 .data = &number,
+		 .data_bytes = sizeof(number)},
+	};
+
+	thread->ticks += next_gap(thread);
+	st_slice_encoder_event(&thread->encoder, thread->ticks,
+			       &events[thread->next_event++ % EVENT_KINDS]);
+}
+
 static void run_iteration(struct job *job, struct thread *thread)
 {
 	begin(job, thread);
 	for (int i = 0; i < OPERATORS; i++)
 		run_operator(job, thread);
+	for (uint32_t i = 0; i < job->event_count; i++)
+		send_event(thread);
 	end(thread);
 }
 
 /* Threads in turn, an iteration each, so that their chunks lie mixed in the file as they really do. */
 static void record(struct job *job)
 {
-	const uint32_t most = 2 * (1 + OPERATORS * (1 + PRIMITIVES));
+	/* A begin may come with its caller. */
+	const uint32_t most = 3 * (1 + OPERATORS * (1 + PRIMITIVES)) + job->event_count;
 	uint32_t busy = job->thread_count;
 
 	while (busy) {
@@ -277,6 +322,7 @@ static void run(struct job *job)
 		st_slice_encoder_init(&thread->encoder);
 		thread->ticks = start_ticks + 1000 * TICKS_PER_US;
 		thread->random = i + 1;
+		thread->track = i + 1;
 		thread->pairs_left = job->pairs / job->thread_count +
 				     (i < job->pairs % job->thread_count ? 1 : 0);
 	}
@@ -297,13 +343,19 @@ int main(int argc, char **argv)
 	struct st_error err = {0};
 	struct job job = {0};
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: make_result FOLDER PAIRS THREADS LABELS\n");
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: make_result FOLDER PAIRS THREADS LABELS [EVENTS]\n");
 		return 2;
 	}
 	job.pairs = number(argv[2]);
 	job.thread_count = (uint32_t)number(argv[3]);
 	job.label_count = (uint32_t)number(argv[4]);
+	if (argc == 6)
+		job.event_count = (uint32_t)number(argv[5]);
+	if (job.event_count > EVENTS_MAX) {
+		fprintf(stderr, "make_result: at most %d events\n", EVENTS_MAX);
+		return 2;
+	}
 	job.last_calibration = start_ticks;
 	job.threads = calloc(job.thread_count, sizeof(*job.threads));
 	if (!job.threads)

@@ -195,6 +195,7 @@ static void test_frames(void **state)
 	with_id(f, 40, ST_EVENT_FRAME_BEGIN, 8);
 	with_id(f, 50, ST_EVENT_FRAME_END, 7);
 	with_id(f, 60, ST_EVENT_FRAME_END, 0); /* the domain's current one is 8 */
+	with_id(f, 65, ST_EVENT_FRAME_END, 8); /* it has ended already */
 	with_object(f, 70, ST_EVENT_FRAME_BEGIN, 3, 0);
 	with_object(f, 80, ST_EVENT_FRAME_END, 3, 0);
 	st_slice_encoder_event(&f->m.slices, 700, &submit);
