@@ -64,8 +64,8 @@ struct st_file_head {
 	uint32_t file_kind;    /* enum st_file_kind */
 	uint32_t segment;      /* number of the trace file */
 	uint32_t clock;	       /* enum st_clock */
-	uint32_t flags;	      /* ST_FILE_RING_BUFFER */
-	uint64_t start_ticks; /* start of collection: time 0 of every report */
+	uint32_t flags;	       /* ST_FILE_RING_BUFFER */
+	uint64_t start_ticks;  /* start of collection: time 0 of every report */
 	uint64_t start_mono_raw_ns;
 	uint64_t start_wall_ns;	   /* CLOCK_REALTIME at the same moment */
 	uint64_t ticks_per_second; /* first estimate; calibration chunks are better */

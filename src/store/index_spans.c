@@ -274,10 +274,12 @@ static void take_frame(struct pairing *p, const struct call *call)
 	struct open_list *list, *current;
 
 	/* Once more for the first, because the second may move it. */
-	list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME, domain, call->row->id);
+	if (!list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME, domain, call->row->id))
+		return;
 	current = list_of(p, KEY_CURRENT_FRAME, domain, is_old);
-	list = list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME, domain, call->row->id);
-	if (!list || !current)
+	list = current ? list_of(p, is_old ? KEY_OLD_FRAME : KEY_FRAME, domain, call->row->id)
+		       : NULL;
+	if (!list)
 		return;
 	if (call->row->kind == ST_EVENT_FRAME_BEGIN)
 		begin_frame(p, list, current, call);
