@@ -197,15 +197,20 @@ static void define_object(struct process *process, uint32_t id, const char *body
 	uint32_t inherited = process->hello.inherited_objects;
 	struct object *object;
 
-	if (process->object_count < inherited)
+	if (!process->objects) {
 		process->object_count = inherited;
+		process->objects = calloc((size_t)inherited + 1, sizeof(*process->objects));
+	}
+	assert_true(id > 0 && id <= process->object_count + 1);
 	if (id > process->object_count) {
-		assert_int_equal(id, process->object_count + 1);
-		process->objects = realloc(process->objects, (id + 1) * sizeof(*process->objects));
-		process->objects[id] = calloc(1, sizeof(struct object));
+		process->objects =
+			realloc(process->objects, ((size_t)id + 1) * sizeof(*process->objects));
+		process->objects[id] = NULL;
 		process->object_count = id;
 	}
-	assert_true(id > inherited);
+	/* A process may define anew what it inherited: for itself. */
+	if (!process->objects[id])
+		process->objects[id] = calloc(1, sizeof(struct object));
 	object = process->objects[id];
 	assert_true(length >= sizeof(object->head));
 	memcpy(&object->head, body, sizeof(object->head));
@@ -287,11 +292,11 @@ static const struct object *object_of(struct process *process, uint64_t word)
 	uint32_t id = (uint32_t)word;
 
 	assert_int_equal(word >> 32, 0);
-	for (; id && process; process = process->parent)
-		if (id > process->hello.inherited_objects) {
-			assert_true(id <= process->object_count);
+	for (; id && process; process = process->parent) {
+		if (process->objects && id <= process->object_count && process->objects[id])
 			return process->objects[id];
-		}
+		assert_true(id <= process->hello.inherited_objects);
+	}
 	fail_msg("object %u is not defined", id);
 	return NULL;
 }
@@ -582,8 +587,8 @@ void server_fini(struct server *server)
 	for (uint32_t i = 0; i < server->process_count; i++) {
 		free(server->processes[i].strings);
 		free(server->processes[i].domains);
-		for (uint32_t k = server->processes[i].hello.inherited_objects + 1;
-		     k <= server->processes[i].object_count; k++)
+		for (uint32_t k = 0;
+		     k <= server->processes[i].object_count && server->processes[i].objects; k++)
 			free(server->processes[i].objects[k]);
 		free(server->processes[i].objects);
 	}

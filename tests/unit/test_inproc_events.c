@@ -275,11 +275,16 @@ static void metadata(void)
 	void (*add)(domain_type *, id_type, string_type *, int, size_t, void *);
 	void (*add_text)(domain_type *, id_type, string_type *, const char *, size_t);
 	static uint64_t values[HUGE_COUNT];
+	static char long_text[ST_EVENT_DATA_MAX + 100];
 	char raw[32];
 	domain_type *d;
 
 	load();
 	d = itt_domain_create("dom");
+	/* A two-byte character lies across the cut. */
+	for (size_t i = 1; i + 1 < sizeof(long_text); i += 2)
+		memcpy(long_text + i, "\xc3\xa4", 2);
+	long_text[0] = 'x';
 	add = FN(__typeof__(add), metadata_add);
 	add_text = FN(__typeof__(add_text), metadata_str_add);
 	for (int i = 0; i < HUGE_COUNT; i++)
@@ -295,6 +300,7 @@ static void metadata(void)
 	add_text(d, no_id, text("text"), "a\0b-not this", 3);
 	add_text(d, id_b, text("text"), "", 0);
 	add_text(d, id_b, text("text"), NULL, (size_t)-1);
+	add_text(d, id_b, text("text"), long_text, sizeof(long_text));
 	FN(void (*)(domain_type *, int, string_type *, int, size_t, void *),
 	   metadata_add_with_scope)
 	(d, 3, text("scoped"), 3, 1, raw);
@@ -333,7 +339,7 @@ static void test_metadata(void **state)
 	assert_int_equal(event->data_bytes, ST_EVENT_DATA_MAX);
 	for (uint64_t i = 0; i < ST_EVENT_DATA_MAX / 8; i++)
 		assert_int_equal(((const uint64_t *)(const void *)event->data)[i], i * 3);
-	assert_int_equal(server_events_cut(&server), 1);
+	assert_int_equal(server_events_cut(&server), 2);
 	assert_string_equal(record(ST_EVENT_METADATA_TEXT, 0)->data, "whole");
 	event = record(ST_EVENT_METADATA_TEXT, 1);
 	assert_int_equal(event->data_bytes, 3);
@@ -341,6 +347,9 @@ static void test_metadata(void **state)
 	assert_int_equal(record(ST_EVENT_METADATA_TEXT, 2)->data_bytes, 0);
 	assert_id(record(ST_EVENT_METADATA_TEXT, 2)->id, id_b);
 	assert_false(record(ST_EVENT_METADATA_TEXT, 3)->mask & ST_FIELD_DATA);
+	event = record(ST_EVENT_METADATA_TEXT, 4);
+	assert_int_equal(event->extra, ST_EVENT_DATA_MAX + 100);
+	assert_int_equal(event->data_bytes, ST_EVENT_DATA_MAX - 1);
 	event = record(ST_EVENT_METADATA_SCOPED, 0);
 	assert_int_equal(event->detail, 3 | 3 << 16);
 	assert_memory_equal(event->data, "0123", 4);

@@ -515,18 +515,35 @@ static void test_groups_of_environment(void **state)
 
 /* --- over a fork, beyond the bounds, at once --- */
 
+struct clock_info {
+	ull frequency, base;
+};
+
+static void clock_fn(struct clock_info *info, void *data)
+{
+	*info = *(const struct clock_info *)data;
+}
+
 static void forked(void)
 {
-	void (*inc)(void *);
-	void *before, *after;
+	static struct clock_info answer = {1000, 1};
+	void (*inc)(void *), (*mark_ex)(domain_type *, void *, ull, id_type, string_type *, int);
+	domain_type *d = itt_early_domain("dom");
+	void *before, *after, *clock;
 	int status;
 
 	load();
 	inc = FN(void (*)(void *), counter_inc);
 	before = FN(void *(*)(const char *, const char *), counter_create)("before", NULL);
 	inc(before);
+	clock = FN(void *(*)(void *, void *), clock_domain_create)((void *)(uintptr_t)clock_fn,
+								   &answer);
+	mark_ex = FN(__typeof__(mark_ex), marker_ex);
 	if (!fork()) {
 		inc(before);
+		answer.frequency = 2000;
+		FN(void (*)(void), clock_domain_reset)();
+		mark_ex(d, clock, 5, no_id, text("child"), 1);
 		after = FN(void *(*)(const char *, const char *), counter_create)("child", NULL);
 		inc(after);
 		_exit(0);
@@ -534,6 +551,7 @@ static void forked(void)
 	wait(&status);
 	after = FN(void *(*)(const char *, const char *), counter_create)("parent", NULL);
 	inc(after);
+	mark_ex(d, clock, 5, no_id, text("parent"), 1);
 }
 
 static void test_forked(void **state)
@@ -543,16 +561,23 @@ static void test_forked(void **state)
 	(void)state;
 	server_run(&server, NULL, forked);
 	assert_int_equal(server.process_count, 2);
-	assert_int_equal(child->hello.inherited_objects, 1);
-	assert_int_equal(server.processes[0].object_count, 2);
-	assert_int_equal(child->object_count, 2);
-	assert_string_equal(child->objects[2]->name, "child");
+	assert_int_equal(child->hello.inherited_objects, 2);
+	assert_int_equal(server.processes[0].object_count, 3);
+	assert_int_equal(child->object_count, 3);
+	assert_string_equal(child->objects[3]->name, "child");
+	/* The child's reset is the child's alone. */
+	for (size_t i = 0; i < 2; i++) {
+		const struct event *event = record(ST_EVENT_MARKER, i);
+
+		assert_int_equal(event->clock->head.number[0],
+				 strcmp(event->name, "child") ? 1000 : 2000);
+	}
 	assert_int_equal(server_record_count(&server, ST_EVENT_COUNTER_ADD), 4);
 	for (size_t i = 0; i < 4; i++) {
 		const struct event *event = record(ST_EVENT_COUNTER_ADD, i);
 		bool shared = !strcmp(event->object->name, "before");
 
-		assert_true(shared || event->object == server.processes[event->process].objects[2]);
+		assert_true(shared || event->object == server.processes[event->process].objects[3]);
 	}
 }
 

@@ -23,6 +23,17 @@ struct fact {
 	struct itt_string_handle *key;
 };
 
+/* As much as an event can carry; a text ends between characters, so that it can be read. */
+static uint32_t cut_length(enum st_event_kind kind, const char *data)
+{
+	uint32_t length = st_event_data_max();
+
+	if (kind == ST_EVENT_METADATA_TEXT || kind == ST_EVENT_METADATA_TEXT_SCOPED)
+		for (int i = 0; i < 3 && ((uint8_t)data[length] & 0xc0) == 0x80; i++)
+			length--;
+	return length;
+}
+
 static void add_bytes(const struct fact *fact, uint64_t count, const void *data, uint64_t bytes)
 {
 	struct st_record record = {.kind = fact->kind,
@@ -34,7 +45,7 @@ static void add_bytes(const struct fact *fact, uint64_t count, const void *data,
 	struct st_part part = {data, (uint32_t)bytes};
 
 	if (bytes > st_event_data_max()) {
-		part.size_bytes = st_event_data_max();
+		part.size_bytes = data ? cut_length(fact->kind, data) : 0;
 		record.cut = true;
 	}
 	if (data) {
