@@ -103,6 +103,43 @@ def test_readers(strata, result, fail_nth, scale, name):  # noqa: F811
     run_all(places(strata.folder, fail_nth, run), scale, 4, fail_nth, attempt)
 
 
+@pytest.fixture(scope="module")
+def eventful(shared_strata, programs):
+    """A result with spans, counters, instants, relations and metadata."""
+    return shared_strata.collect(programs / "export_things").result
+
+
+QUESTIONS = {
+    "frames": ["report", "frames", "-format", "json"],
+    "counters": ["report", "counters", "-format", "json"],
+    "markers": ["report", "markers", "-format", "json"],
+    "metadata": ["report", "metadata", "-format", "json"],
+    "sync": ["report", "sync", "-format", "json"],
+    "events": ["query", "SELECT kind, count(*) AS n FROM events GROUP BY 1 ORDER BY 1", "-format", "json"],
+    "spans": ["query", "SELECT kind, name, start_ns FROM spans ORDER BY 3, 1", "-format", "json"],
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_readers_of_events(strata, eventful, fail_nth, scale, name):  # noqa: F811
+    """The same of what is no nested task."""
+
+    def run(env):
+        (eventful / "index.strata").unlink(missing_ok=True)
+        return strata(*QUESTIONS[name], "-r", eventful, env=env, timeout=LIMIT_S)
+
+    def attempt(env, _):
+        done = run(env)
+        problem = defined(done, whole.stdout)
+        if problem and done.status == 0 and admits(strict_json(done.stdout)["quality"]):
+            return None
+        return problem or ("output and a failure" if done.status and done.stdout else None)
+
+    whole = run({})
+    assert whole.status == 0, whole.err
+    run_all(places(strata.folder, fail_nth, run), scale, 6, fail_nth, attempt)
+
+
 @pytest.mark.parametrize("form", ["chrome", "perfetto", "csv", "json"])
 def test_export(strata, result, fail_nth, scale, form):  # noqa: F811
     """The file is whole, or not there."""
