@@ -8,23 +8,7 @@
 
 #include "store/id_map.h"
 
-enum { FIRST_SLOTS = 128, FIRST_ITEMS = 16, KEYS_MAX = 1 << 30 };
-
-bool st_grow(void *array, uint32_t count, uint32_t *capacity, size_t item_bytes)
-{
-	uint32_t larger = *capacity ? *capacity * 2 : FIRST_ITEMS;
-	void *old, *grown;
-
-	if (count < *capacity)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	grown = larger > *capacity ? realloc(old, (size_t)larger * item_bytes) : NULL;
-	if (!grown)
-		return false;
-	memcpy(array, &grown, sizeof(grown));
-	*capacity = larger;
-	return true;
-}
+enum { FIRST_SLOTS = 128, KEYS_MAX = 1 << 30 };
 
 void st_key_table_fini(struct st_key_table *table)
 {

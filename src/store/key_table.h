@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/grow.h"
+
 struct st_key {
 	uint64_t d[3];
 };
@@ -26,8 +28,5 @@ void st_key_table_fini(struct st_key_table *table);
 uint32_t st_key_table_add(struct st_key_table *table, uint64_t a, uint64_t b, uint64_t c);
 /* ST_ID_NONE: not there. */
 uint32_t st_key_table_find(const struct st_key_table *table, uint64_t a, uint64_t b, uint64_t c);
-
-/* Doubles an array when it is full; false: no memory. *array keeps its content either way. */
-bool st_grow(void *array, uint32_t count, uint32_t *capacity, size_t item_bytes);
 
 #endif
