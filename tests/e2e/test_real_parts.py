@@ -239,3 +239,12 @@ def test_first_call(real, which):
     made = {(one.kind, one.name) for one in process.objects.values()}
     wanted = {"event_create": {("USER_EVENT", b"first event")}, "counter": {("COUNTER", b"early")}}
     assert made == wanted.get(FIRST_CALLS[which], set())
+
+
+def test_library_that_comes_and_goes(real):
+    """A library with a static part is unloaded and loaded again: its memory is gone, what it told stays."""
+    result, journals = real("reopen", "ittapi", "5")
+    process, track, lines = only_thread(result, journals)
+    kinds = compare(result, track, lines)
+    assert kinds == {"begin": 5, "end": 5, "MARKER": 15}
+    assert sorted(process.domains.values()) == [b"real"]

@@ -2,9 +2,10 @@
 """Loads libraries that hold a real ITT static part, and has every function of it called.
 
 usage: real_part.py CALLS-LIBRARY JOURNAL-FOLDER WHAT PART [PART] [ROUNDS]
-WHAT: call_all | pauses | begins_again | detaches | two_parts;  PART: torch | ittapi
+WHAT: call_all | pauses | begins_again | detaches | first_call | two_parts | reopen;  PART: torch | ittapi
 """
 
+import _ctypes
 import ctypes
 import importlib.util
 import sys
@@ -19,8 +20,22 @@ def library(part):
     return next(folder.glob("native*.so"))
 
 
+def reopen(path, rounds):
+    """Loads the library, has a task recorded, and unloads it, with all that its static part holds."""
+    for _ in range(rounds):
+        handle = _ctypes.dlopen(path, 0)
+        if calls.real_first_call(ctypes.c_void_p(handle), journal, ctypes.c_uint(0)):
+            return 1
+        _ctypes.dlclose(handle)
+        if path in Path("/proc/self/maps").read_text():
+            return 2
+    return 0
+
+
 calls = ctypes.CDLL(sys.argv[1])
 journal, what, words = sys.argv[2].encode(), sys.argv[3], sys.argv[4:]
+if what == "reopen":
+    sys.exit(reopen(str(library(words[0])), int(words[1])))
 handles = [ctypes.c_void_p(ctypes.CDLL(str(library(word)))._handle) for word in words if not word.isdigit()]
 rounds = [ctypes.c_uint(int(word)) for word in words if word.isdigit()]
 sys.exit(getattr(calls, f"real_{what}")(*handles, journal, *rounds))
