@@ -248,3 +248,10 @@ def test_library_that_comes_and_goes(real):
     kinds = compare(result, track, lines)
     assert kinds == {"begin": 5, "end": 5, "MARKER": 15}
     assert sorted(process.domains.values()) == [b"real"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_loaded_in_a_constructor(real, part):
+    result, journals = real("constructor", part)
+    _, track, lines = only_thread(result, journals)
+    assert compare(result, track, lines) == {"begin": 1, "end": 1, "MARKER": 3}

@@ -2,12 +2,14 @@
 """Loads libraries that hold a real ITT static part, and has every function of it called.
 
 usage: real_part.py CALLS-LIBRARY JOURNAL-FOLDER WHAT PART [PART] [ROUNDS]
-WHAT: call_all | pauses | begins_again | detaches | first_call | two_parts | reopen;  PART: torch | ittapi
+WHAT: call_all | pauses | begins_again | detaches | first_call | two_parts | reopen |
+      constructor;  PART: torch | ittapi
 """
 
 import _ctypes
 import ctypes
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -32,10 +34,20 @@ def reopen(path, rounds):
     return 0
 
 
+def constructor(path):
+    """The state of the collection, asked for in a constructor, is "success"; then a task is recorded."""
+    os.environ["REAL_PART"] = path
+    asking = ctypes.CDLL(str(Path(sys.argv[1]).with_name("real_constructor.so")))
+    handle = ctypes.c_void_p(ctypes.CDLL(path)._handle)
+    return ctypes.c_int.in_dll(asking, "real_state").value != 4 or calls.real_first_call(handle, journal, 0)
+
+
 calls = ctypes.CDLL(sys.argv[1])
 journal, what, words = sys.argv[2].encode(), sys.argv[3], sys.argv[4:]
 if what == "reopen":
     sys.exit(reopen(str(library(words[0])), int(words[1])))
+if what == "constructor":
+    sys.exit(constructor(str(library(words[0]))))
 handles = [ctypes.c_void_p(ctypes.CDLL(str(library(word)))._handle) for word in words if not word.isdigit()]
 rounds = [ctypes.c_uint(int(word)) for word in words if word.isdigit()]
 sys.exit(getattr(calls, f"real_{what}")(*handles, journal, *rounds))
