@@ -45,7 +45,8 @@ static bool grow_slots(struct st_key_table *table)
 	for (uint32_t i = 0; i < table->count; i++)
 		larger.slots[place_of(&larger, &table->keys[i])] = i + 1;
 	free(table->slots);
-	*table = larger;
+	table->slots = larger.slots;
+	table->slot_count = larger.slot_count;
 	return true;
 }
 
