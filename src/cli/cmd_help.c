@@ -87,16 +87,26 @@ static void print_options(unsigned int command)
 	}
 }
 
+static void print_groupings(void)
+{
+	char text[1024] = "";
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < ST_GROUPINGS && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+					 st_grouping_info(i)->name);
+	printf("\nGroupings:\n  ");
+	st_console_wrap(text, 2, 2);
+}
+
 static void print_names(unsigned int command)
 {
 	if (command == ST_IN_REPORT) {
 		printf("\nReports:\n");
 		for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
 			printf("  %-12s %s\n", kind->name, kind->summary);
-		printf("\nGroupings:\n ");
-		for (unsigned int i = 0; i < ST_GROUPINGS; i++)
-			printf(" %s", st_grouping_info(i)->name);
-		printf("\n\nMetrics to sort by:\n");
+		print_groupings();
+		printf("\nMetrics to sort by:\n");
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 	}

@@ -28,8 +28,8 @@ const struct st_command st_commands[] = {
 	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
 	 st_cmd_query},
-	{"command", ST_IN_COMMAND, "command VERB [RESULT] [-r RESULT]",
-	 "Pause, resume, mark, ask or end a running collection.",
+	{"command", ST_IN_COMMAND, "command VERB [RESULT] [options]",
+	 "Steer a running collection.",
 	 "Speaks to the strata that writes RESULT; without one, the newest in the working folder. The program "
 	 "itself is never ended. mark takes the text of the instant: strata command mark 'epoch 3' -r RESULT.",
 	 st_cmd_command},
