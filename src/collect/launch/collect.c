@@ -456,8 +456,8 @@ static void tell_notices(struct st_run *run, uint32_t notices)
 		write_note(run, "a Python program imported itt under -I or -E, where strata offers "
 				"none");
 	if (notices & ST_NOTICE_NO_LINES)
-		write_note(run, "no Python lines of tasks: frames of this CPython are not known "
-				"(those of 3.8 to 3.13 are)");
+		write_note(run, "no Python lines of tasks: frames of this CPython cannot be read "
+				"(those of 3.8 to 3.13 can, unless process_vm_readv is forbidden)");
 }
 
 static void name_silent(void *arg, pid_t pid)
