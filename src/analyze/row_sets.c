@@ -186,17 +186,17 @@ static bool fill_markers(struct st_rows *rows)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_mark = spans[i].kind == ST_SPAN_MARK;
-		const struct st_event_row *begin = NULL;
+		const char *scope = "thread";
 
 		if (!is_mark && spans[i].kind != ST_SPAN_USER_EVENT)
 			continue;
 		if (spans[i].event < events->count) {
 			spanned[spans[i].event] = 1;
-			begin = &events->rows[spans[i].event];
+			if (is_mark)
+				scope = mark_scope(&events->rows[spans[i].event]);
 		}
 		add_span(rows, i, 0);
-		marker_keys(rows, object_name(rows, spans[i].object), spans[i].domain,
-			    is_mark && begin ? mark_scope(begin) : "thread");
+		marker_keys(rows, object_name(rows, spans[i].object), spans[i].domain, scope);
 		st_rows_key(rows, ST_BY_CATEGORY, plain(is_mark ? "mark" : "event"));
 	}
 	for (uint32_t i = 0; i < events->count; i++) {
