@@ -31,6 +31,11 @@ def odd(strata, programs):
     return strata.collect(programs / "odd_labels", file, "3", "2", result=strata.folder / "odd")
 
 
+def things(strata, programs):
+    """Tasks among everything else that ITT tells."""
+    return strata.collect(programs / "export_things", result=strata.folder / "things among")
+
+
 def torch_labels(strata, python):
     labels = strata.folder / "labels.json"
     labels.write_text(json.dumps(TEXTS))
@@ -48,6 +53,7 @@ CASES = {
     "exec": (execs, "programs"),
     "crossed": (crossed, "programs"),
     "odd": (odd, "programs"),
+    "things": (things, "programs"),
     "torch labels": (torch_labels, "python"),
     "recipe": (recipe, "python"),
 }
