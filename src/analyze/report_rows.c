@@ -98,7 +98,7 @@ static enum st_status ask(const struct st_dataset *dataset, const struct st_ques
 	return status;
 }
 
-/* "Marker" says more than "Instance": the column is called by what its texts are. */
+/* "Marker" says more than "Instance": the heading tells what the texts are. The key stays the grouping's. */
 static void name_instances(struct st_rows_job *job, const struct st_question *question)
 {
 	const struct st_grouping_info *info = st_grouping_info(job->dataset->named_by);
@@ -106,7 +106,6 @@ static void name_instances(struct st_rows_job *job, const struct st_question *qu
 	if (job->dataset->instance != ST_BY_INSTANCE || grouped_by(question, info->key) ||
 	    !job->report->columns)
 		return;
-	job->report->columns[question->grouping_count - 1].key = info->key;
 	job->report->columns[question->grouping_count - 1].title = info->title;
 }
 

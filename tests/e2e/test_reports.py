@@ -102,7 +102,7 @@ def test_markers(run, report):
     wanted = tally(calls["marker"] + calls["marker_ex"], "name")
     wanted += tally(calls["event_start"] + calls["mark"] + calls["mark_global"], "object")
     found = report("markers")
-    assert tally(found["rows"], "marker") == wanted
+    assert tally(found["rows"], "instance") == wanted
     assert counts(report("markers", "-group-by", "marker")["rows"], "marker") == wanted
     starts = [row["start_ns"] for row in found["rows"]]
     assert starts == sorted(starts)

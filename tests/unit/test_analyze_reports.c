@@ -233,15 +233,15 @@ static void test_markers(void **state)
 
 	build(fake, "markers", NULL);
 	assert_int_equal(report.row_count, 4); /* the paired start is in its span */
-	check_word(0, "marker", "load");
+	check_word(0, "instance", "load");
 	check_number(0, "start_ns", 20);
 	check_word(0, "thread", "worker (101)");
-	check_word(1, "marker", "epoch");
+	check_word(1, "instance", "epoch");
 	check_word(1, "domain", "D2");
 	check_word(1, "scope", "process");
 	check_word(1, "task", "outer");
 	check_number(2, "wall_total_ns", 7);
-	check_word(3, "marker", "strata command mark");
+	check_word(3, "instance", "strata command mark");
 	check_word(3, "text", "half");
 	check_word(3, "thread", "[no thread]");
 	st_report_fini(&report);
@@ -404,14 +404,14 @@ static void test_relations_and_metadata(void **state)
 	st_report_fini(&report);
 	build(fake, "metadata", NULL);
 	assert_int_equal(report.row_count, 3);
-	check_word(0, "task_type", "outer");
+	check_word(0, "instance", "outer");
 	check_word(0, "key", "shape");
 	check_word(0, "value", "[64,3]");
 	check_word(0, "type", "u16");
-	check_word(1, "task_type", "backward");
+	check_word(1, "instance", "backward");
 	check_word(1, "value", "x");
 	check_word(1, "id", "8:0:0");
-	check_word(2, "task_type", "[everything]");
+	check_word(2, "instance", "[everything]");
 	st_report_fini(&report);
 	fake_destroy(fake);
 }
