@@ -25,13 +25,32 @@ static uint64_t estimated_times(const struct st_result *result)
 	return count;
 }
 
+/* Only the object that stands for all beyond the limit can have them. */
+static uint64_t events_of_others(const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+	uint32_t object_count;
+	const struct st_object *objects = st_result_objects(result, &object_count);
+	bool has_others = false;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < object_count; i++)
+		has_others = has_others || objects[i].kind == ST_OBJECT_OTHERS;
+	for (uint32_t i = 0; has_others && i < events->count; i++) {
+		uint32_t object = events->rows[i].object;
+
+		count += object < object_count && objects[object].kind == ST_OBJECT_OTHERS;
+	}
+	return count;
+}
+
 void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS])
 {
 	const struct st_quality *quality = st_result_quality(result);
 	const struct st_loss *loss = &quality->loss;
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
 		{"slices_dropped", "tasks dropped (rings full)", loss->slices_dropped},
-		{"no_slot", "records of threads beyond the limit not kept", loss->no_slot},
+		{"no_slot", "records of surplus threads, nested handlers lost", loss->no_slot},
 		{"suspect", "impossible records refused", loss->suspect},
 		{"chunks_not_written", "chunks not written", quality->chunks_not_written},
 		{"missing_segments", "trace files missing", quality->missing_segments},
@@ -51,6 +70,8 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		 quality->spans_unfinished},
 		{"times_estimated", "times of a clock of the program's own, converted",
 		 estimated_times(result)},
+		{"objects_unknown", "events of surplus counters (no name)",
+		 events_of_others(result)},
 		{"copies", "worker copies of tasks (column Threads; in no count or time)",
 		 quality->copies},
 	};

@@ -37,7 +37,7 @@ enum {
 struct st_loss {
 	uint64_t slices_dropped; /* rings were full */
 	uint64_t unmatched_ends; /* an end with nothing open (the program's doing) */
-	uint64_t no_slot;	 /* threads beyond the limit */
+	uint64_t no_slot;	 /* threads beyond the limit, handlers inside us */
 	uint64_t labels_cut;
 	uint64_t labels_unknown;
 	uint64_t suspect;	 /* impossible ring positions or records refused while draining */

@@ -24,6 +24,10 @@ def in_shell(command):
     return ["bash", "-c", '"$@"; echo "status $?"', "bash", *command]
 
 
+def quality_of(strata, result):
+    return strata.report(result, "tasks")["quality"]
+
+
 # Limits ----------------------------------------------------------------------------------------------
 
 
@@ -45,6 +49,16 @@ def test_records_in_little_memory(strata, programs, case):
     done = assert_untouched(strata, [programs / "harm_cases", case])
     assert done.stdout == b"alive\n"
     assert strata.counts(done.result) == {"limited": 10}
+
+
+def test_more_counters_than_are_kept_apart(strata, programs):
+    """They leave room for the labels of tasks, and what has lost its name is said."""
+    done = assert_untouched(strata, [programs / "harm_cases", "many-counters"])
+    assert strata.counts(done.result) == {"after counters": 10, "after counters, too": 10}
+    quality = quality_of(strata, done.result)
+    kept = strata.report(done.result, "counters")["totals"]["count"]
+    assert kept > 1000 and quality["objects_unknown"] > 0
+    assert kept + quality["objects_unknown"] + quality["events_dropped"] == 10000
 
 
 def test_memory_that_is_locked(strata, programs):

@@ -26,7 +26,10 @@ enum {
 	MANY_THREADS = 70,
 	MANY_CHILDREN = 100,
 	FILTER_MAX = 32,
-	MANY_KIB = 8192
+	MANY_KIB = 8192,
+	MANY_COUNTERS = 10000,
+	COUNTERS_AT_ONCE = 100,
+	COUNTER_NAME_BYTES = 1900,
 };
 
 extern char **environ;
@@ -315,6 +318,30 @@ static int bad_pointers(void)
 	return bad ? 2 : say("alive\n");
 }
 
+/* More counters than are kept apart, with names that would fill all the memory there is for names. */
+static int many_counters(void)
+{
+	void *(*create)(const char *, const char *) =
+		ITT_CALL(void *(*)(const char *, const char *), counter_create);
+	void (*inc)(void *) = ITT_CALL(void (*)(void *), counter_inc);
+	char name[COUNTER_NAME_BYTES + 16];
+
+	memset(name, 'c', COUNTER_NAME_BYTES);
+	for (int i = 0; create && inc && i < MANY_COUNTERS; i++) {
+		void *counter;
+
+		snprintf(name + COUNTER_NAME_BYTES, sizeof(name) - COUNTER_NAME_BYTES, "%d", i);
+		counter = create(name, "many");
+		/* Definitions are not to be dropped: strata gets time to take them. */
+		if (i % COUNTERS_AT_ONCE == 0)
+			usleep(1000);
+		inc(counter);
+	}
+	record("after counters");
+	record("after counters, too");
+	return say("alive\n");
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -334,6 +361,7 @@ static const struct {
 	{"small-stack", small_stack},
 	{"spawn-elsewhere", spawn_elsewhere},
 	{"bad-pointers", bad_pointers},
+	{"many-counters", many_counters},
 };
 
 int main(int argc, char **argv)

@@ -36,7 +36,7 @@ static void add_losses(struct st_result *fake)
 					 .events_dropped = 15,
 					 .events_cut = 16};
 	quality->spans_unfinished = 17;
-	quality->copies = 19;
+	quality->copies = 20;
 	quality->chunks_not_written = 4;
 	quality->missing_segments = 5;
 	quality->damaged_chunks = 6;
@@ -79,6 +79,8 @@ void nasty_events(struct st_result *fake)
 			row.object = 1;
 		if (kind >= ST_EVENT_HEAP_ALLOCATE_BEGIN && kind <= ST_EVENT_HEAP_REALLOCATE_END)
 			row.object = 2;
+		if (kind == ST_EVENT_MARK || kind == ST_EVENT_MARK_OFF)
+			row.object = 4;
 		if (kind == ST_EVENT_TIMED_BEGIN)
 			row.flags = ST_EVENT_TIME_ESTIMATED;
 		fake_event(fake, row);
@@ -88,6 +90,7 @@ void nasty_events(struct st_result *fake)
 	fake->objects[1].type_y = 8;
 	fake_object(fake, ST_OBJECT_HEAP_FUNCTION, 0, "dom\"ain", "mal\nloc");
 	fake_object(fake, ST_OBJECT_CLOCK, 0, NULL, "");
+	fake_object(fake, ST_OBJECT_OTHERS, 0, NULL, "");
 	fake->facts[fake->fact_count++] = (struct st_object_fact){0, 5, 0, name};
 	fake->sync_objects[fake->sync_object_count++] =
 		(struct st_sync_object){0, 2, 0x1000, domain, name, 0};

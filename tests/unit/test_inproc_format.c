@@ -10,13 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #include <cmocka.h>
 
 #include "collect/inproc/format.h"
 
-enum { CAPACITY = 2048 };
+enum { CAPACITY = 4096 };
 
 static char ours[CAPACITY], theirs[CAPACITY];
 
@@ -78,8 +80,11 @@ static void test_integers(void **state)
 static void test_texts(void **state)
 {
 	wchar_t wide[] = {0xe4, 0x20ac, 0x1f525, 'x', 0};
+	char text[800];
 
 	(void)state;
+	memset(text, 't', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
 	same("[%s] [%10s] [%-10s] [%.2s] [%10.2s] [%.0s]", "text", "text", "text", "text", "text",
 	     "text");
 	same("[%c] [%3c] [%-3c]", 'a', 'b', 'c');
@@ -90,6 +95,28 @@ static void test_texts(void **state)
 	becomes("\xc3\xa4\xe2\x82\xac\xf0\x9f\x94\xa5x", "%ls", wide);
 	becomes("\xe2\x82\xac", "%lc", (wint_t)0x20ac);
 	becomes("(null)", "%ls", NULL);
+	same("%.700s|%700s|%-600d|%.600d", text, "x", 7, 8);
+}
+
+/* A precision counts bytes, and what it leaves out is not looked at. */
+static void test_unterminated(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = pages + page;
+	wchar_t *wide = (wchar_t *)(void *)end - 2;
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	assert_int_equal(mprotect(pages, page, PROT_READ | PROT_WRITE), 0);
+	wide[0] = wide[1] = 0x20ac;
+	becomes("[\xe2\x82\xac\xe2\x82\xac]", "[%.6ls]", wide);
+	becomes("[\xe2\x82\xac]", "[%.5ls]", wide);
+	becomes("[  \xe2\x82\xac]", "[%5.3ls]", wide);
+	becomes("[\xe2\x82\xac  ]", "[%-5.3ls]", wide);
+	memcpy(end - 3, "xyz", 3);
+	becomes("[xyz]", "[%.3s]", end - 3);
+	munmap(pages, 2 * page);
 }
 
 static void test_odd(void **state)
@@ -192,7 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_integers), cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_odd),	 cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_floats),
+		cmocka_unit_test(test_floats),	 cmocka_unit_test(test_unterminated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { WIDTH_MAX = 512, PRECISION_MAX = 512 };
+/* More than there is room for is as good as any other; a number has no more places than that. */
+enum { COUNT_MAX = 1 << 16, PLACES_MAX = 512 };
 
 struct output {
 	char *out;
@@ -42,7 +43,7 @@ static void put(struct output *output, const char *text, size_t length)
 
 static void fill(struct output *output, char c, int count)
 {
-	for (; count > 0; count--)
+	for (; count > 0 && !output->cut; count--)
 		put(output, &c, 1);
 }
 
@@ -101,7 +102,7 @@ static const char *sign_of(const struct spec *spec, bool negative)
 /* --- numbers with a point --- */
 
 struct body {
-	char text[1400]; /* 309 digits, a point and PRECISION_MAX fit, and an exponent */
+	char text[1400]; /* 309 digits, a point and PLACES_MAX fit, and an exponent */
 	int length;
 };
 
@@ -185,6 +186,8 @@ static void put_double(struct output *output, struct spec spec, double value)
 		put_field(output, &spec, sign_of(&spec, negative), word, 0);
 		return;
 	}
+	if (precision > PLACES_MAX)
+		precision = PLACES_MAX;
 	st_decimal_exact(&decimal, negative ? -value : value);
 	switch (spec.conversion | 0x20) {
 	case 'f':
@@ -206,9 +209,8 @@ static void put_double(struct output *output, struct spec spec, double value)
 
 /* --- text --- */
 
-static void put_wide(struct output *output, uint32_t c)
+static size_t encode_wide(char bytes[4], uint32_t c)
 {
-	char bytes[4];
 	size_t length;
 
 	if (c < 0x80) {
@@ -226,7 +228,14 @@ static void put_wide(struct output *output, uint32_t c)
 	}
 	for (size_t i = 1; i < length; i++)
 		bytes[i] = (char)(0x80 | (c >> 6 * (length - 1 - i) & 63));
-	put(output, bytes, length);
+	return length;
+}
+
+static void put_wide(struct output *output, uint32_t c)
+{
+	char bytes[4];
+
+	put(output, bytes, encode_wide(bytes, c));
 }
 
 static void put_string(struct output *output, const struct spec *spec, const char *text)
@@ -246,16 +255,31 @@ static void put_string(struct output *output, const struct spec *spec, const cha
 		fill(output, ' ', pad);
 }
 
+/* A precision counts bytes and whole characters; once it is used up nothing more is read, because the text
+ * need not be terminated then. */
 static void put_wide_string(struct output *output, const struct spec *spec, const wchar_t *text)
 {
-	int most = spec->has_precision ? spec->precision : (int)output->capacity + 1;
+	size_t most = output->capacity - output->length + 1, used = 0, count = 0;
+	int pad;
 
 	if (!text) {
 		put_string(output, spec, NULL);
 		return;
 	}
-	for (int i = 0; i < most && text[i] && !output->cut; i++)
+	if (spec->has_precision && (size_t)spec->precision < most)
+		most = (size_t)spec->precision;
+	for (char bytes[4]; used < most && text[count]; count++) {
+		size_t length = encode_wide(bytes, (uint32_t)text[count]);
+
+		if (spec->has_precision && used + length > (size_t)spec->precision)
+			break;
+		used += length;
+	}
+	pad = spec->width > (int)used ? spec->width - (int)used : 0;
+	fill(output, ' ', spec->minus ? 0 : pad);
+	for (size_t i = 0; i < count; i++)
 		put_wide(output, (uint32_t)text[i]);
+	fill(output, ' ', spec->minus ? pad : 0);
 }
 
 /* --- the format --- */
@@ -331,14 +355,14 @@ static struct spec parse_spec(const char **at, struct arguments *arguments)
 	struct spec spec = {.size = SIZE_INT};
 
 	parse_flags(at, &spec);
-	spec.width = parse_count(at, arguments, WIDTH_MAX);
+	spec.width = parse_count(at, arguments, COUNT_MAX);
 	if (spec.width < 0) {
 		spec.minus = true;
 		spec.width = -spec.width;
 	}
 	if (**at == '.') {
 		++*at;
-		spec.precision = parse_count(at, arguments, PRECISION_MAX);
+		spec.precision = parse_count(at, arguments, COUNT_MAX);
 		spec.has_precision = spec.precision >= 0;
 	}
 	parse_size(at, &spec);

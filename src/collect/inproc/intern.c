@@ -18,6 +18,7 @@
 enum {
 	ARENA_BYTES = 16 << 20,
 	ARENA_OTHERS_PART = 16, /* one of 16 bytes is kept for domains and families */
+	ARENA_OBJECTS_PART = 2, /* one of 2 is the most that objects take: labels need the rest */
 	FIRST_SLOTS = 4096,
 	FAMILY_TEXT_MAX = 255,
 };
@@ -30,7 +31,7 @@ struct st_index st_indexes[ST_INDEX_KINDS] = {
 };
 
 static char *arena;
-static size_t arena_used, arena_bytes;
+static size_t arena_used, arena_bytes, objects_used;
 
 /* One byte of text and its NUL do not fit a flexible member of a static object portably. */
 static char any_text[] = "*";
@@ -128,17 +129,29 @@ static void fill_object(struct st_node *node, const struct st_itt_object *from)
 	st_object_fill(object);
 }
 
+/* Domains and families have all of it. */
+static bool has_place(enum st_index_kind kind, size_t size_bytes)
+{
+	size_t limit = arena_bytes;
+
+	if (kind == ST_INDEX_STRINGS || kind == ST_INDEX_OBJECTS)
+		limit -= arena_bytes / ARENA_OTHERS_PART;
+	return arena_used + size_bytes <= limit &&
+	       (kind != ST_INDEX_OBJECTS ||
+		objects_used + size_bytes <= arena_bytes / ARENA_OBJECTS_PART);
+}
+
 static struct st_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
 {
 	size_t size_bytes = node_bytes(kind, key->length);
 	struct st_node *node;
-	size_t limit;
 
 	if (!arena)
 		make_arena();
-	limit = arena_bytes - (kind == ST_INDEX_STRINGS ? arena_bytes / ARENA_OTHERS_PART : 0);
-	if (!arena || arena_used + size_bytes > limit)
+	if (!arena || !has_place(kind, size_bytes))
 		return NULL;
+	if (kind == ST_INDEX_OBJECTS)
+		objects_used += size_bytes;
 	node = (struct st_node *)(arena + arena_used);
 	arena_used += size_bytes;
 	/* A child forked in the middle of this may find old bytes here. */
