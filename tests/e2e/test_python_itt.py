@@ -254,7 +254,14 @@ print([getattr(f, '__name__', type(f)) for f in sys.meta_path], len(sys.path_hoo
 print(sorted(sys.modules), sorted(sys.builtin_module_names), sys.flags, sys.argv)
 print(events)
 import _imp
-print(_imp.is_builtin("sys"), _imp.is_builtin("json"), _imp.is_builtin("itt"))
+one = _imp.is_builtin
+print(one("sys"), one("json"), one("itt"))
+print(repr(one), one.__doc__, one.__module__, one.__name__, one.__text_signature__, one.__self__)
+for args in (), ("a", "b"), (None,), ("a\\0b",):
+    try:
+        print(one(*args))
+    except (TypeError, ValueError) as error:
+        print(error)
 """
 
 
@@ -271,7 +278,7 @@ def test_others_notice_nothing(strata, version, audit):
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.11", "3.12"])
 def test_sub_interpreters(strata, version):
-    """Each one gets a module of its own."""
+    """Each one gets a module of its own, up to 3.12."""
     script = """if 1:
     import itt, _xxsubinterpreters as s
     for _ in range(2):

@@ -44,6 +44,10 @@ struct python_functions {
 	struct py_object *(*PyImport_ImportModule)(const char *);
 	struct py_object *(*PyCFunction_NewEx)(struct py_method *, struct py_object *,
 					       struct py_object *);
+	py_function (*PyCFunction_GetFunction)(struct py_object *);
+	struct py_object *(*PyCFunction_GetSelf)(struct py_object *);
+	int (*PyCFunction_GetFlags)(struct py_object *);
+	const char *(*PyUnicode_AsUTF8)(struct py_object *);
 	struct py_object *(*PyModule_New)(const char *);
 	int (*PyModule_AddFunctions)(struct py_object *, struct py_method *);
 	int (*PyArg_ParseTuple)(struct py_object *, const char *, ...);

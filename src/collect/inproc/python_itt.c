@@ -27,6 +27,7 @@ enum { BUILTINS_MAX = 512 };
 static struct python_functions py;
 static struct py_builtin builtins[BUILTINS_MAX];
 static struct py_object *(*their_init)(void);
+static py_function their_is_builtin;
 static struct py_object *latest_finder; /* of whichever interpreter; only compared */
 
 /* Our static part: pointers that bind.c fills. */
@@ -289,6 +290,10 @@ static const struct {
 	MEMBER(PyLong_AsLong),
 	MEMBER(PyImport_ImportModule),
 	MEMBER(PyCFunction_NewEx),
+	MEMBER(PyCFunction_GetFunction),
+	MEMBER(PyCFunction_GetSelf),
+	MEMBER(PyCFunction_GetFlags),
+	MEMBER(PyUnicode_AsUTF8),
 	MEMBER(PyModule_New),
 	MEMBER(PyModule_AddFunctions),
 	MEMBER(PyArg_ParseTuple),
@@ -361,24 +366,77 @@ static void append_finder(struct py_object *path)
 		latest_finder = finder; /* and stays: its address is not to be another's */
 }
 
-/* In place of _imp.is_builtin, which is `self`. */
+/* In place of _imp.is_builtin. */
 static struct py_object *is_builtin(struct py_object *self, struct py_object *name)
 {
 	if (is_itt(name)) {
 		append_finder(py.PySys_GetObject("meta_path"));
 		py.PyErr_Clear();
 	}
-	return py.PyObject_CallFunction(self, "(O)", name);
+	return their_is_builtin(self, name);
 }
 
-static struct py_method is_builtin_method = {"is_builtin", is_builtin, PY_ONE_ARGUMENT, NULL};
+static char is_builtin_doc[256];
+static struct py_method is_builtin_method = {"is_builtin", is_builtin, PY_ONE_ARGUMENT,
+					     is_builtin_doc};
+
+/* Appends an attribute of a function, if it is a text and there is room. */
+static size_t add_attribute(size_t at, struct py_object *function, const char *name)
+{
+	struct py_object *value = py.PyObject_GetAttrString(function, name);
+	const char *text = NULL;
+	size_t length;
+
+	if (value && py.PyObject_IsInstance(value, py.PyUnicode_Type) == 1)
+		text = py.PyUnicode_AsUTF8(value);
+	length = text ? strlen(text) : 0;
+	if (at + length < sizeof(is_builtin_doc)) {
+		memcpy(is_builtin_doc + at, text ? text : "", length);
+		at += length;
+	}
+	if (value)
+		py.Py_DecRef(value);
+	return at;
+}
+
+/* As Python keeps them: name, signature, a line of two dashes, the text. */
+static void copy_doc(struct py_object *theirs)
+{
+	static const char mark[] = "\n--\n\n";
+	size_t at = add_attribute(0, theirs, "__name__");
+
+	at = add_attribute(at, theirs, "__text_signature__");
+	if (at + sizeof(mark) < sizeof(is_builtin_doc)) {
+		memcpy(is_builtin_doc + at, mark, sizeof(mark) - 1);
+		at += sizeof(mark) - 1;
+	}
+	is_builtin_doc[add_attribute(at, theirs, "__doc__")] = '\0';
+}
+
+/* A function of the same module, name and description, which nobody can tell from theirs. Where it is ours
+ * already, it was copied into another interpreter. */
+static struct py_object *make_is_builtin(struct py_object *theirs)
+{
+	struct py_object *module_name, *ours;
+
+	if (py.PyCFunction_GetFlags(theirs) != PY_ONE_ARGUMENT ||
+	    py.PyCFunction_GetFunction(theirs) == is_builtin)
+		return NULL;
+	their_is_builtin = py.PyCFunction_GetFunction(theirs);
+	copy_doc(theirs);
+	module_name = py.Py_BuildValue("s", "_imp");
+	ours = py.PyCFunction_NewEx(&is_builtin_method, py.PyCFunction_GetSelf(theirs),
+				    module_name);
+	if (module_name)
+		py.Py_DecRef(module_name);
+	return ours;
+}
 
 static void replace_is_builtin(void)
 {
 	struct py_object *module = py.PyImport_ImportModule("_imp");
 	struct py_object *theirs = module ? py.PyObject_GetAttrString(module, "is_builtin") : NULL;
-	struct py_object *ours =
-		theirs ? py.PyCFunction_NewEx(&is_builtin_method, theirs, NULL) : NULL;
+	struct py_object *ours = theirs ? make_is_builtin(theirs) : NULL;
 
 	if (ours)
 		py.PyObject_SetAttrString(module, "is_builtin", ours);
