@@ -198,28 +198,18 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 	}
 }
 
-static bool has_python_lines(const struct st_result *result)
-{
-	const struct st_events *events = st_result_events(result);
-
-	for (uint32_t i = 0; i < events->count; i++)
-		if (events->rows[i].kind == ST_EVENT_TASK_LINE)
-			return true;
-	return false;
-}
-
+/* Whether there are Python lines is found out when somebody asks for them: it takes a look at every event. */
 static uint32_t groupings_of(const struct st_result *result)
 {
 	uint32_t callers, set = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) |
 				ST_BIT(ST_BY_CATEGORY) | ST_BIT(ST_BY_TASK_DOMAIN) |
 				ST_BIT(ST_BY_TASK_TYPE) | ST_BIT(ST_BY_TASK_FAMILY) |
-				ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_TASK_STACK) | ST_BIT(ST_BY_STEP);
+				ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_TASK_STACK) | ST_BIT(ST_BY_STEP) |
+				ST_BIT(ST_BY_PYTHON_LINE);
 
 	st_result_callers(result, &callers);
 	if (callers && st_result_slice_callers(result))
 		set |= ST_BIT(ST_BY_CALLER);
-	if (has_python_lines(result))
-		set |= ST_BIT(ST_BY_PYTHON_LINE);
 	return set;
 }
 

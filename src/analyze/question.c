@@ -161,6 +161,9 @@ enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_qu
 		    !dataset->prepare(dataset, (enum st_grouping)i))
 			return st_error_set(err, ST_ENOMEM, 0, "out of memory for grouping %s",
 					    st_grouping_info((enum st_grouping)i)->name);
+		/* Key 0 is "[unknown]". */
+		if (i == ST_BY_PYTHON_LINE && dataset->row_count && dataset->keys[i].key_count <= 1)
+			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
 	}
 	return ST_OK;
 }

@@ -121,10 +121,16 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	if (!result)
 		return ST_OK;
 	status = st_dataset_slices_init(&dataset, result, err);
-	if (!status)
-		*out = dataset.answers;
+	if (status)
+		return status;
+	*out = dataset.answers;
+	if (st_dataset_prepare(
+		    &dataset,
+		    &(struct st_question){.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1},
+		    NULL))
+		*out &= ~ST_BIT(ST_BY_PYTHON_LINE);
 	st_dataset_slices_fini(&dataset);
-	return status;
+	return ST_OK;
 }
 
 enum st_status st_report_begin(struct st_report *out, const char *name,

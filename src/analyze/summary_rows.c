@@ -46,6 +46,11 @@ static struct st_cell names_cell(struct st_report *report, const struct st_answe
 	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? size : 0});
 }
 
+static bool is_momentary(enum st_row_set set)
+{
+	return set == ST_ROWS_SAMPLES || set == ST_ROWS_MARKERS;
+}
+
 static void add_row(struct st_report *report, const struct st_answer *answer, size_t kind)
 {
 	const uint64_t *values = answer->total.values;
@@ -57,7 +62,7 @@ static void add_row(struct st_report *report, const struct st_answer *answer, si
 				answer->root_count == 1 ? kinds[kind].one : kinds[kind].many));
 	cells[ST_SUMMARY_VALUE] = names_cell(report, answer);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(values[ST_COUNT]);
-	if (kinds[kind].set == ST_ROWS_SAMPLES || kinds[kind].set == ST_ROWS_MARKERS)
+	if (is_momentary(kinds[kind].set))
 		return;
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(values[ST_WALL_TOTAL]);
 	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(values[ST_WALL_MEDIAN]);
@@ -80,7 +85,9 @@ enum st_status st_summary_add_rows(struct st_report *report, const struct st_res
 
 		question.groupings[0] = kinds[i].by;
 		question.grouping_count = 1;
-		question.metrics = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_MEDIAN);
+		question.metrics = ST_BIT(ST_COUNT);
+		if (!is_momentary(kinds[i].set))
+			question.metrics |= ST_BIT(ST_WALL_MEDIAN);
 		question.limit = 0;
 		question.sort[0] = ST_COUNT;
 		question.sort_count = 1;
