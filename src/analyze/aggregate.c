@@ -118,10 +118,13 @@ static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t r
 		if (!aggregate->has_stack)
 			aggregate->node_of[row] = node;
 		aggregate->tree.nodes[node].copies++;
-		return true;
+		if (!aggregate->dataset->uncounted_take_time)
+			return true;
+	} else {
+		aggregate->node_of[row] = node;
+		st_node_add(&aggregate->tree.nodes[node], time.wall_ns,
+			    st_row_self(aggregate, row));
 	}
-	aggregate->node_of[row] = node;
-	st_node_add(&aggregate->tree.nodes[node], time.wall_ns, st_row_self(aggregate, row));
 	if (aggregate->tree.nodes[node].is_stack) {
 		st_node_cover(aggregate, node, track, row, &time);
 		node = aggregate->tree.nodes[node].base;

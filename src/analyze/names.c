@@ -40,7 +40,7 @@ static void add_names(char *out, size_t capacity, const char *const *names, size
 enum st_status st_name_unknown(const char *text, size_t size_bytes, const char *what,
 			       const struct st_name_list *list, struct st_error *err)
 {
-	char typed[64], near[128], all[256];
+	char typed[64], near[128], all[512];
 	const char *found[3];
 	size_t count;
 

@@ -72,7 +72,8 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		 estimated_times(result)},
 		{"objects_unknown", "events of surplus counters (no name)",
 		 events_of_others(result)},
-		{"copies", "worker copies of tasks (column Threads; in no count or time)",
+		{"copies",
+		 "worker copies of tasks (column Threads; else only in how busy threads were)",
 		 quality->copies},
 	};
 
@@ -97,11 +98,30 @@ static void add_state(const struct st_result_info *info, struct st_buf *out)
 			      info->stop_reason);
 }
 
+/* How often somebody paused. A program that is started paused and resumes itself is one pause of the family
+ * and of its process; a stop is kept as the family's last pause, which never ends. */
+static uint32_t count_pauses(const struct st_result *result)
+{
+	uint32_t count, family = 0, counted = 0;
+	const struct st_pause_window *pauses = st_result_pauses(result, &count);
+
+	while (family < count && pauses[family].process == ST_NO_ROW)
+		family++; /* they come first */
+	for (uint32_t i = family; i < count; i++) {
+		bool inside = false;
+
+		for (uint32_t j = 0; j < family && !inside; j++)
+			inside = pauses[i].begin_ns >= pauses[j].begin_ns &&
+				 pauses[i].end_ns <= pauses[j].end_ns;
+		counted += !inside;
+	}
+	return counted + family - (family && *st_result_info(result)->stop_reason);
+}
+
 static void add_pauses(const struct st_result *result, struct st_buf *out)
 {
-	uint32_t count;
+	uint32_t count = count_pauses(result);
 
-	st_result_pauses(result, &count);
 	if (count)
 		st_buf_printf(out, "recording was paused %u time%s (strata report info)\n", count,
 			      count == 1 ? "" : "s");

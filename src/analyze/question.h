@@ -86,6 +86,8 @@ enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_gr
 enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
 			       struct st_error *err);
 
+/* ST_EUSAGE: the rows at hand cannot be sorted by it; names the metrics by which they can. */
+enum st_status st_metric_refuse(enum st_metric metric, uint32_t offered, struct st_error *err);
 /* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
 enum st_status st_grouping_refuse(enum st_grouping grouping, uint32_t offered,
 				  struct st_error *err);

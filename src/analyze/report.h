@@ -96,6 +96,13 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 				   const struct st_result *result, uint32_t *out,
 				   struct st_error *err);
 
+/* The metrics that a report can be sorted by, as set bits; what it calls one of them; and which of them a user
+ * typed: any name of the metric, or the report's own title. ST_EUSAGE with the list otherwise. */
+uint32_t st_report_metrics(const struct st_report_kind *kind);
+const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric);
+enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
+				      enum st_metric *out, struct st_error *err);
+
 enum st_status st_report_build(const struct st_result *result, const char *name,
 			       const struct st_report_options *options, struct st_report *out,
 			       struct st_error *err);

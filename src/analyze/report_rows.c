@@ -213,11 +213,23 @@ static const char *empty_words(const struct st_rows_report *kind, const struct s
 	return st_arena_printf(arena, "No %s match.", kind->name);
 }
 
+/* Sorting by a figure that the rows do not have would change nothing, or something nobody sees. */
+static enum st_status check_sort(const struct st_question *question, uint32_t metrics,
+				 struct st_error *err)
+{
+	for (unsigned int i = 0; i < question->sort_count; i++) {
+		if (!(metrics & ST_BIT(question->sort[i])))
+			return st_metric_refuse(question->sort[i], metrics, err);
+	}
+	return ST_OK;
+}
+
 static enum st_status build(const struct st_rows_report *kind, struct st_rows_job *job,
 			    const struct st_question *asked, struct st_error *err)
 {
 	struct st_question question = *asked;
 	bool by_default = !question.grouping_count;
+	enum st_status status;
 	unsigned int last;
 
 	if (by_default) {
@@ -227,8 +239,13 @@ static enum st_status build(const struct st_rows_report *kind, struct st_rows_jo
 	if (!question.metrics)
 		question.metrics = kind->metrics;
 	last = question.grouping_count - 1;
-	if (question.groupings[last] == job->dataset->instance)
-		return build_instances(kind, job, &question, err);
+	if (question.groupings[last] == job->dataset->instance) {
+		status = check_sort(&question, kind->instance_metrics, err);
+		return status ? status : build_instances(kind, job, &question, err);
+	}
+	status = check_sort(&question, kind->metrics, err);
+	if (status)
+		return status;
 	return build_groups(kind, job, &question, by_default && kind->joins_second, err);
 }
 

@@ -30,6 +30,7 @@ static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
 	[ST_SUMMARY_P99] = {"wall_p99_ns", "P99", "ns", false},
 	[ST_SUMMARY_RATIO] = {"share_ratio", "Share", "ratio", false},
 	[ST_SUMMARY_PID] = {"pid", "PID", "", false},
+	[ST_SUMMARY_COPIES] = {"copies", "Threads", "", false},
 };
 
 static struct st_cell *add(struct st_report *report, const char *section, const char *name)
@@ -87,13 +88,16 @@ static void add_run(struct st_report *report, const struct st_result *result)
 static void add_cost(struct st_report *report, const struct st_result *result)
 {
 	const struct st_result_info *info = st_result_info(result);
+	uint64_t copies = st_result_quality(result)->copies;
 	/* One event costs about what one half of a pair does. */
 	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
 			 st_quality_lost(result);
 	uint64_t cost_ns = pairs * info->event_cost_ns_x1000 / 1000;
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 
-	add_number(report, "cost", "tasks", st_result_slices(result)->count);
+	add_number(report, "cost", "tasks", st_result_slices(result)->count - copies);
+	if (copies)
+		add_number(report, "cost", "copies", copies);
 	if (info->event_cost_ns_x1000 && elapsed_ns) {
 		add_number(report, "cost", "estimate_ns", cost_ns);
 		add(report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
@@ -169,13 +173,13 @@ static void add_scope(struct st_report *report, const struct st_question *scope,
 	}
 }
 
-/* The part of the run that the figures are of. */
-static uint64_t scope_ns(const struct st_question *scope, uint64_t elapsed_ns)
+/* The part of the recorded time that the figures are of. */
+static uint64_t scope_ns(const struct st_question *scope, uint64_t collected_ns)
 {
-	int64_t end_ns = (int64_t)elapsed_ns;
+	int64_t end_ns = (int64_t)collected_ns;
 
 	if (!scope->has_time_range)
-		return elapsed_ns;
+		return collected_ns;
 	if (scope->time_end_ns < end_ns)
 		end_ns = scope->time_end_ns;
 	return end_ns > scope->time_begin_ns ? (uint64_t)(end_ns - scope->time_begin_ns) : 0;
@@ -234,6 +238,8 @@ static void add_place(struct st_report *report, const char *section,
 	cells[ST_SUMMARY_NAME] = copied(report, row->text);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+	if (row->values[ST_COPIES])
+		cells[ST_SUMMARY_COPIES] = st_cell_u64(row->values[ST_COPIES]);
 	if (!row->is_others && elapsed_ns && row->grouping == ST_BY_THREAD)
 		cells[ST_SUMMARY_RATIO] =
 			st_cell_double(ratio(row->values[ST_WALL_TOTAL], elapsed_ns));
@@ -250,11 +256,11 @@ static enum st_status add_places(struct st_report *report, const struct st_datas
 	struct st_answer answer;
 	enum st_status status;
 
-	everything.uncounted_flags = 0;
+	everything.uncounted_take_time = true;
 	question.groupings[0] = ST_BY_PROCESS;
 	question.groupings[1] = ST_BY_THREAD;
 	question.grouping_count = 2;
-	question.metrics = 1u << ST_WALL_TOTAL;
+	question.metrics = ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_COPIES);
 	question.limit = PLACES_SHOWN;
 	status = st_dataset_ask(&everything, &question, &answer, err);
 	if (status)
@@ -329,6 +335,7 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 		"silent.",
 	};
 	const struct st_quality *quality = st_result_quality(result);
+	const char *options = st_result_info(result)->options;
 	uint32_t pauses;
 
 	st_result_pauses(result, &pauses);
@@ -345,7 +352,12 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 			 "the "
 			 "program.");
 		add_text(report, "empty", "",
-			 "It begins with __itt_resume in the program, or with -resume-after.");
+			 "It begins with __itt_resume in the program, strata -command resume, or "
+			 "-resume-after.");
+	} else if (options && (strstr(options, "itt-domains=") || strstr(options, "itt-groups="))) {
+		add_text(report, "empty", "",
+			 "No tasks were recorded: the program marks none, or -knob itt-domains and "
+			 "itt-groups leave them out.");
 	} else {
 		for (size_t i = 0; i < sizeof(unmarked) / sizeof(unmarked[0]); i++)
 			add_text(report, "empty", "", unmarked[i]);
@@ -384,6 +396,9 @@ static enum st_status fill(const struct st_result *result, const struct st_quest
 {
 	const struct st_result_info *info = st_result_info(result);
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
+	/* Nothing is known of the time after a stop. */
+	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
+	uint64_t collected_ns = stopped ? (uint64_t)info->collected_ns : elapsed_ns;
 	struct st_steps steps = {0};
 	enum st_status status = ST_OK;
 
@@ -398,7 +413,7 @@ static enum st_status fill(const struct st_result *result, const struct st_quest
 	add_steps(out, &steps);
 	status = add_tasks(out, dataset, scope, err);
 	if (!status)
-		status = add_places(out, dataset, scope, scope_ns(scope, elapsed_ns), err);
+		status = add_places(out, dataset, scope, scope_ns(scope, collected_ns), err);
 	if (!status)
 		status = st_summary_add_rows(out, result, scope, err);
 	add_programs(out, result);

@@ -20,6 +20,7 @@ enum st_summary_column {
 	ST_SUMMARY_P99,
 	ST_SUMMARY_RATIO, /* task: self of all self; step_part: of the steps' time; thread: busy */
 	ST_SUMMARY_PID,
+	ST_SUMMARY_COPIES, /* process, thread: tasks that repeat those of other threads */
 	ST_SUMMARY_COLUMNS
 };
 

@@ -147,7 +147,7 @@ void st_timeline_fill(struct st_timeline *timeline, uint32_t track, struct st_ti
 		if (end_ns < timeline->begin_ns || !st_selection_has(timeline->selection, row))
 			continue;
 		close_rows(&sweep, begin_ns);
-		if (begin_ns >= timeline->begin_ns)
+		if (begin_ns >= timeline->begin_ns && st_row_is_counted(dataset, row))
 			bins[sweep.bin].count++;
 		if (sweep.depth < ST_TIMELINE_DEPTH_MAX)
 			timeline->open[sweep.depth++] = row;

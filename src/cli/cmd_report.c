@@ -70,13 +70,19 @@ static const struct st_report_kind *kind_of(const char *name)
 	return NULL;
 }
 
+/* The report that is asked about, if any. */
+static const struct st_report_kind *asked_kind(const struct st_args *args)
+{
+	const char *name = st_args_value(args, ST_OPT_REPORT);
+
+	return kind_of(!name && args->word_count ? args->words[0] : name);
+}
+
 /* What the report can be grouped by: of the result at hand what it can answer, without one everything. */
 static enum st_status print_groupings(const struct st_args *args, struct st_error *err)
 {
 	const char *name = st_args_value(args, ST_OPT_REPORT);
-	const struct st_report_kind *kind = kind_of(name	       ? name
-						    : args->word_count ? args->words[0]
-								       : NULL);
+	const struct st_report_kind *kind = asked_kind(args);
 	const char *word = args->word_count > (name ? 0u : 1u) ? args->words[name ? 0 : 1] : NULL;
 	bool is_named = word || st_args_value(args, ST_OPT_RESULT_DIR);
 	uint32_t set = UINT32_MAX;
@@ -99,10 +105,14 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 	return ST_OK;
 }
 
-static void print_metrics(void)
+static void print_metrics(const struct st_report_kind *kind)
 {
+	uint32_t set = kind ? st_report_metrics(kind) : UINT32_MAX;
+
 	for (unsigned int i = 0; i < ST_METRICS; i++)
-		printf("%-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
+		if (set & ST_BIT(i))
+			printf("%-14s %s\n", st_metric_info(i)->key,
+			       kind ? st_report_metric_title(kind, i) : st_metric_info(i)->title);
 }
 
 static void print_columns(const struct st_report *report)
@@ -193,9 +203,11 @@ static enum st_status parse_groupings(const char *text, struct st_question *ques
 	return ST_OK;
 }
 
-static enum st_status parse_sort(const struct st_args *args, struct st_question *question,
+static enum st_status parse_sort(const struct st_args *args, struct request *request,
 				 struct st_error *err)
 {
+	const struct st_report_kind *kind = kind_of(request->name);
+	struct st_question *question = &request->options.question;
 	const char *descending = st_args_value(args, ST_OPT_SORT_DESC);
 	const char *text = st_args_value(args, ST_OPT_SORT_ASC);
 
@@ -213,7 +225,8 @@ static enum st_status parse_sort(const struct st_args *args, struct st_question 
 		if (question->sort_count == ST_QUESTION_SORT_MAX)
 			return st_error_set(err, ST_EUSAGE, 0, "-sort-%s: at most %d metrics",
 					    descending ? "desc" : "asc", ST_QUESTION_SORT_MAX);
-		status = st_metric_parse(text, size, &question->sort[question->sort_count], err);
+		status = st_report_metric_parse(kind, (struct st_text){text, size},
+						&question->sort[question->sort_count], err);
 		if (status)
 			return status;
 		question->sort_count++;
@@ -297,7 +310,7 @@ static enum st_status parse_question(const struct st_args *args, struct request 
 		parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), question, err);
 
 	if (status == ST_OK)
-		status = parse_sort(args, question, err);
+		status = parse_sort(args, request, err);
 	if (status == ST_OK)
 		status = parse_filters(args, request, err);
 	if (status == ST_OK)
@@ -381,7 +394,7 @@ int st_cmd_report(const struct st_args *args)
 	if (asks_for_groupings(args))
 		return print_groupings(args, &err) ? st_console_fail(&err) : ST_EXIT_OK;
 	if (asks_for_metrics(args)) {
-		print_metrics();
+		print_metrics(asked_kind(args));
 		return ST_EXIT_OK;
 	}
 	status = parse_request(args, &request, &err);

@@ -155,6 +155,7 @@ static void add_source(struct st_text_job *job)
 {
 	const struct st_cell *source = fact(job, "run", "source");
 	const struct st_cell *count = fact(job, "cost", "tasks");
+	const struct st_cell *copies = fact(job, "cost", "copies");
 	struct st_flow flow;
 	struct st_buf piece;
 
@@ -167,7 +168,13 @@ static void add_source(struct st_text_job *job)
 	}
 	st_buf_init(&piece, 4096);
 	st_show_cell(&piece, count, "", 0);
-	st_buf_append_text(&piece, count->as.u64 == 1 ? " task recorded" : " tasks recorded");
+	st_buf_append_text(&piece, count->as.u64 == 1 ? " task" : " tasks");
+	if (copies->kind == ST_CELL_U64) {
+		st_buf_append_text(&piece, " and ");
+		st_show_cell(&piece, copies, "", 0);
+		st_buf_append_text(&piece, copies->as.u64 == 1 ? " worker copy" : " worker copies");
+	}
+	st_buf_append_text(&piece, " recorded");
 	st_flow_piece(&flow, " ", &piece);
 	st_show_end_line(job->out);
 }
@@ -231,6 +238,19 @@ static void add_count(struct st_text_job *job, const struct st_cell *cell, bool 
 	add_figure(job, cell, "", 11);
 	if (with_word)
 		st_buf_append_text(job->out, cell->as.u64 == 1 ? " task" : " tasks");
+}
+
+/* "  12 tasks", or "  48 copies" of a worker that has no tasks of its own. */
+static void add_place_count(struct st_text_job *job, const struct st_cell *place)
+{
+	const struct st_cell *copies = &place[ST_SUMMARY_COPIES];
+
+	if (place[ST_SUMMARY_COUNT].as.u64 || copies->kind != ST_CELL_U64) {
+		add_count(job, &place[ST_SUMMARY_COUNT], true);
+		return;
+	}
+	add_figure(job, copies, "", 11);
+	st_buf_append_text(job->out, copies->as.u64 == 1 ? " copy" : " copies");
 }
 
 static void add_name(struct st_text_job *job, const struct st_cell *cell)
@@ -360,7 +380,7 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 		add_duration(job, &place[ST_SUMMARY_TOTAL]);
 		if (has_share)
 			add_percent(job, &place[ST_SUMMARY_RATIO]);
-		add_count(job, &place[ST_SUMMARY_COUNT], true);
+		add_place_count(job, place);
 		st_show_end_line(job->out);
 	}
 	if (shown < count)
@@ -411,8 +431,8 @@ static void add_kinds(struct st_text_job *job, const struct room *room)
 
 	static const struct {
 		const char *section, *word;
-	} kinds[] = {{"frames", "FRAMES"},    {"overlapped", "ASYNC"}, {"waits", "WAITS"},
-		     {"counters", "COUNTER"}, {"regions", "REGIONS"},  {"markers", "MARKERS"}};
+	} kinds[] = {{"frames", "FRAMES"},    {"overlapped", "OVERLAP"}, {"waits", "WAITS"},
+		     {"counters", "COUNTER"}, {"regions", "REGIONS"},	 {"markers", "MARKERS"}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const struct st_cell *cells = section_row(job, kinds[i].section, 0);

@@ -371,7 +371,7 @@ def test_what_is_not_there_is_said(strata, target):
 
 def test_summary_has_a_line_of_each(shared_strata, run):
     text = shared_strata("report", "summary", "-r", run[0]).out
-    for word in ("FRAMES", "ASYNC", "WAITS", "COUNTER"):
+    for word in ("FRAMES", "OVERLAP", "WAITS", "COUNTER"):
         assert sum(line.startswith(word) for line in text.splitlines()) == 1, text
     assert len(text.splitlines()) <= 40
     assert "times of a clock of the program's own" in text

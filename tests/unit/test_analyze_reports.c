@@ -486,6 +486,21 @@ static void test_histograms(void **state)
 	fake_destroy(fake);
 }
 
+/* The row of a section of the summary that has this name. */
+static uint32_t summary_row(const char *section, const char *name)
+{
+	for (uint32_t i = 0; i < report.row_count; i++) {
+		const struct st_cell *cells = report.rows[i].cells;
+
+		if (strncmp(cells[0].as.text.bytes, section, strlen(section)) == 0 &&
+		    cells[1].as.text.size_bytes == strlen(name) &&
+		    memcmp(cells[1].as.text.bytes, name, strlen(name)) == 0)
+			return i;
+	}
+	fail_msg("no %s in section %s", name, section);
+	return 0;
+}
+
 /* Threads of a pool repeat the task of their caller: one call. */
 static void test_copies(void **state)
 {
@@ -510,6 +525,88 @@ static void test_copies(void **state)
 	check_number(0, "wall_self_ns", 100);
 	check_number(0, "wall_max_ns", 100);
 	st_report_fini(&report);
+	build(fake, "summary", NULL);
+	check_number(summary_row("cost", "tasks"), "value", 1);
+	check_number(summary_row("cost", "copies"), "value", 2);
+	check_number(summary_row("thread", "thread (101)"), "count", 0);
+	check_number(summary_row("thread", "thread (101)"), "copies", 1);
+	check_number(summary_row("thread", "thread (101)"), "wall_total_ns", 80);
+	st_report_fini(&report);
+	build(fake, "timeline", NULL);
+	assert_int_equal(report.totals.cells[6].as.u64, 1);
+	st_report_fini(&report);
+	fake_destroy(fake);
+}
+
+/* A stop is no pause, and a thread's share is of the time that was recorded. */
+static void test_stopped_early(void **state)
+{
+	struct st_result *fake = fake_create();
+	unsigned int said = 0;
+
+	(void)state;
+	fake_process(fake, "train.py", 100);
+	fake_track(fake, 0, "", 100);
+	fake_slice(fake, fake_label(fake, "app", "tick"), 0, 300, ST_NO_ROW);
+	fake->info.elapsed_ns = 1200;
+	fake->info.stop_reason = "duration";
+	/* Started paused, resumed by the program itself; stopped. */
+	fake->pauses[fake->pause_count++] = (struct st_pause_window){ST_NO_ROW, 0, 10};
+	fake->pauses[fake->pause_count++] = (struct st_pause_window){ST_NO_ROW, 400, 401};
+	fake->pauses[fake->pause_count++] = (struct st_pause_window){0, 0, 10};
+	fake_finish(fake);
+	fake->info.collected_ns = 400;
+	build(fake, "summary", NULL);
+	check_number(summary_row("thread", "main (100)"), "share_ratio", 0.75);
+	for (uint32_t i = 0; i < report.row_count; i++)
+		said += cell(i, "value")->kind == ST_CELL_TEXT &&
+			strncmp(cell(i, "value")->as.text.bytes, "recording was paused 1 time ",
+				28) == 0;
+	assert_int_equal(said, 1);
+	st_report_fini(&report);
+	fake_destroy(fake);
+}
+
+/* A report is sorted by the figures it has, and by no others: an option without an effect is refused. */
+static void test_sorting_by_what_there_is(void **state)
+{
+	static const struct {
+		const char *report, *typed;
+		int metric; /* -1: refused */
+	} cases[] = {
+		{"frames", "Frame Time", ST_WALL_TOTAL},
+		{"frames", "p95", ST_WALL_P95},
+		{"frames", "Task Time:Self", -1},
+		{"counters", "Samples", ST_COUNT},
+		{"counters", "max", -1},
+		{"heap", "alloc_bytes", -1},
+		{"tasks", "copies", ST_COPIES},
+		{"sync", "longest wait", ST_WALL_MAX},
+	};
+	struct st_result *fake = make();
+	struct st_report_options options = {.question = {.sort = {ST_WALL_MAX}, .sort_count = 1}};
+	struct st_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct st_report_kind *kind = st_report_kinds;
+		enum st_metric metric = ST_METRICS;
+		enum st_status status;
+
+		while (strcmp(kind->name, cases[i].report) != 0)
+			kind++;
+		status = st_report_metric_parse(
+			kind, (struct st_text){cases[i].typed, strlen(cases[i].typed)}, &metric,
+			&err);
+		assert_int_equal(status, cases[i].metric < 0 ? ST_EUSAGE : ST_OK);
+		if (!status)
+			assert_int_equal(metric, cases[i].metric);
+	}
+	/* Whoever asks without words is told as well. */
+	fake_finish(fake);
+	assert_int_equal(st_report_build(fake, "counters", &options, &report, &err), ST_EUSAGE);
+	assert_non_null(strstr(err.text, "only by: count"));
+	assert_int_equal(st_report_build(fake, "metadata", &options, &report, &err), ST_EUSAGE);
 	fake_destroy(fake);
 }
 
@@ -635,6 +732,8 @@ int main(void)
 		cmocka_unit_test(test_heap),
 		cmocka_unit_test(test_histograms),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_stopped_early),
+		cmocka_unit_test(test_sorting_by_what_there_is),
 		cmocka_unit_test(test_steps_callers_lines_categories),
 		cmocka_unit_test(test_what_is_not_there),
 		cmocka_unit_test(test_choosing_columns),
