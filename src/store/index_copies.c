@@ -2,8 +2,9 @@
 //
 // Worker copies. oneDNN's worker threads send the task of the primitive that their caller runs again, each
 // on its own thread, where nothing else is open. Such a slice lies within its caller's in time, has the same
-// label and, since ids are told, the same id. Where none are told, a thread counts as a worker when all of
-// its outermost slices of that domain lie within such slices of others.
+// label and, since ids are told, the same id: which two callers of one primitive in the same millisecond have
+// as well. So a thread must be a worker, too. It creates no primitives, and all of its outermost slices lie
+// within others': by id most of them, because the caller's may be lost.
 #include "store/index_build.h"
 
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #include "store/model.h"
 
 static const char domain_prefix[] = "dnnl::primitive::";
+static const char create_domain[] = "dnnl::primitive::create";
+
+enum { NOT_WANTED = 0, WANTED = 1, CREATES = 2 };
 
 struct candidate {
 	uint32_t process_id, label, row;
@@ -23,6 +27,12 @@ struct covering {
 	uint32_t track;
 };
 
+/* The outermost slices of a thread in a domain. */
+struct tally {
+	uint32_t within, calls;
+	bool has_ids;
+};
+
 struct copies {
 	struct st_index_builder *builder;
 	uint8_t *is_wanted; /* by label */
@@ -32,8 +42,11 @@ struct copies {
 	struct st_key_table keys; /* (process id, label, id) */
 	struct covering *covering;
 	uint32_t covering_capacity;
-	struct st_key_table threads; /* (track, domain) that have calls of their own */
-	uint8_t *is_within;	     /* by item: 1 by label, 2 by id */
+	struct st_key_table threads; /* (track, domain) */
+	struct tally *tallies;	     /* by number of that key */
+	uint32_t tally_capacity;
+	uint8_t *creates;   /* by track: it creates primitives */
+	uint8_t *is_within; /* by item: by id where it has one, else by label */
 };
 
 static bool find_labels(struct copies *c)
@@ -52,7 +65,7 @@ static bool find_labels(struct copies *c)
 		found = true;
 		if (!c->is_wanted)
 			break;
-		c->is_wanted[i] = 1;
+		c->is_wanted[i] = strcmp(domain.bytes, create_domain) ? WANTED : CREATES;
 	}
 	return found;
 }
@@ -66,7 +79,11 @@ static bool find_items(struct copies *c)
 		const struct st_index_track *track = &meta->tracks[t];
 
 		for (uint32_t row = track->row_begin; row < track->row_end; row++) {
-			if (!c->is_wanted[columns->label[row]])
+			uint8_t wanted = c->is_wanted[columns->label[row]];
+
+			if (wanted == CREATES)
+				c->creates[t] = 1;
+			if (wanted != WANTED)
 				continue;
 			if (!st_grow(&c->items, c->count, &c->capacity, sizeof(*c->items)))
 				return false;
@@ -146,6 +163,20 @@ static bool is_covered(struct copies *c, const struct candidate *item, uint32_t 
 	return others >= end_ns;
 }
 
+static struct tally *tally_of(struct copies *c, const struct candidate *item)
+{
+	uint32_t track = c->builder->index->columns.track[item->row], known = c->threads.count;
+	st_string_id domain = c->builder->meta->labels[item->label].domain;
+	uint32_t key = st_key_table_add(&c->threads, track, domain, 0);
+
+	if (key == ST_ID_NONE ||
+	    !st_grow(&c->tallies, key, &c->tally_capacity, sizeof(*c->tallies)))
+		return NULL;
+	if (key >= known)
+		c->tallies[key] = (struct tally){0};
+	return &c->tallies[key];
+}
+
 static bool find_covered(struct copies *c)
 {
 	const struct st_index_columns *columns = &c->builder->index->columns;
@@ -154,18 +185,32 @@ static bool find_covered(struct copies *c)
 	for (uint32_t i = 0; i < c->count && ok; i++) {
 		const struct candidate *item = &c->items[i];
 		uint32_t id = st_id_map_get(&c->ids, item->row);
-		st_string_id domain = c->builder->meta->labels[item->label].domain;
-		bool by_label = is_covered(c, item, 0, &ok);
+		bool within = is_covered(c, item, 0, &ok);
+		struct tally *tally = tally_of(c, item);
 
-		c->is_within[i] = by_label;
 		if (id != ST_ID_NONE)
-			c->is_within[i] = is_covered(c, item, id, &ok) ? 2 : 0;
-		if (ok && !by_label && columns->depth[item->row] == 0 &&
-		    st_key_table_add(&c->threads, columns->track[item->row], domain, 0) ==
-			    ST_ID_NONE)
-			ok = false;
+			within = is_covered(c, item, id, &ok);
+		c->is_within[i] = within;
+		if (!tally)
+			return false;
+		if (columns->depth[item->row])
+			continue;
+		tally->has_ids = tally->has_ids || id != ST_ID_NONE;
+		tally->within += within;
+		tally->calls += !within;
 	}
 	return ok;
+}
+
+static bool is_worker(const struct copies *c, const struct candidate *item)
+{
+	uint32_t track = c->builder->index->columns.track[item->row];
+	st_string_id domain = c->builder->meta->labels[item->label].domain;
+	uint32_t key = st_key_table_find(&c->threads, track, domain, 0);
+	const struct tally *tally = &c->tallies[key];
+
+	return !c->creates[track] &&
+	       (tally->has_ids ? tally->calls <= tally->within : !tally->calls);
 }
 
 static void flag(struct copies *c)
@@ -174,11 +219,8 @@ static void flag(struct copies *c)
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t row = c->items[i].row;
-		st_string_id domain = c->builder->meta->labels[c->items[i].label].domain;
-		bool has_calls = st_key_table_find(&c->threads, columns->track[row], domain, 0) !=
-				 ST_ID_NONE;
 
-		if (columns->depth[row] || !c->is_within[i] || (c->is_within[i] == 1 && has_calls))
+		if (columns->depth[row] || !c->is_within[i] || !is_worker(c, &c->items[i]))
 			continue;
 		columns->flags[row] |= ST_SLICE_COPY;
 		c->builder->meta->copies++;
@@ -192,7 +234,8 @@ bool st_index_copies_finish(struct st_index_builder *builder)
 
 	if (!find_labels(&c))
 		return true;
-	ok = c.is_wanted && find_items(&c) && find_ids(&c);
+	c.creates = calloc(builder->meta->track_count + 1, 1);
+	ok = c.is_wanted && c.creates && find_items(&c) && find_ids(&c);
 	if (ok && c.count) {
 		qsort_r(c.items, c.count, sizeof(*c.items), by_time, &builder->index->columns);
 		c.is_within = calloc(c.count, 1);
@@ -203,6 +246,8 @@ bool st_index_copies_finish(struct st_index_builder *builder)
 	free(c.is_wanted);
 	free(c.items);
 	free(c.is_within);
+	free(c.creates);
+	free(c.tallies);
 	free(c.covering);
 	st_id_map_fini(&c.ids);
 	st_key_table_fini(&c.keys);

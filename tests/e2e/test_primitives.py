@@ -77,6 +77,21 @@ def test_torch_convolutions(strata, python, threads):
         assert not copies[CREATE, "convolution"]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_torch_callers_at_the_same_time(strata, python, threads):
+    """They run the same primitive in the same millisecond, which gives them the same ids; all are calls."""
+    command = [python, TARGETS / "conv.py", "60", str(threads), "3"]
+    expected, printed = verbose_counts(strata, *command)
+    assert expected[EXECUTE, "convolution"] == 180
+    done = strata.collect(*command)
+    assert done.out == printed
+    rows = reported(strata, done.result)
+    assert counts_of(rows) == expected
+    check_copies(done, rows)
+    assert rows[EXECUTE, "convolution"]["copies"] == 180 * (threads - 1)
+    assert not rows[CREATE, "convolution"]["copies"]
+
+
 def callers_times(result):
     """Durations of the convolutions on the thread that calls them (main), in ns."""
     (track,) = (track for track in result.tracks if track.tid == track.process.pid)

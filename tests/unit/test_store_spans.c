@@ -543,11 +543,12 @@ static void test_copies_by_id(void **state)
 	st_slice_encoder_begin(&f->m.slices, 50, 1, 1, 0);
 	primitive(f, 100, 200, 1, 11);
 	primitive(f, 300, 400, 1, 12);
+	primitive(f, 410, 420, 2, 14);
 	st_slice_encoder_end(&f->m.slices, 900, 1);
 	maker_chunk(&f->m, 1, 1);
 	primitive(f, 110, 190, 1, 11); /* a copy */
-	primitive(f, 310, 390, 1, 13); /* a call of its own that happens to lie within */
-	primitive(f, 320, 380, 2, 12); /* another primitive */
+	primitive(f, 310, 390, 1, 13); /* the caller's is lost: a call, as far as we know */
+	primitive(f, 412, 418, 2, 14); /* a copy */
 	primitive(f, 500, 600, 1, 11); /* the id again, at another time */
 	maker_chunk(&f->m, 1, 2);
 	st_slice_encoder_begin(&f->m.slices, 300, 1, 1, 0);
@@ -556,9 +557,38 @@ static void test_copies_by_id(void **state)
 	maker_chunk(&f->m, 1, 3);
 	open_result(f);
 	assert_int_equal(copies_of_track(f, 0), 0);
-	assert_int_equal(copies_of_track(f, 1), 1);
-	assert_true(st_result_slices(f->result)->flags[3] & ST_SLICE_COPY);
+	assert_int_equal(copies_of_track(f, 1), 2);
+	assert_true(st_result_slices(f->result)->flags[4] & ST_SLICE_COPY);
 	assert_int_equal(copies_of_track(f, 2), 0);
+	assert_int_equal(st_result_quality(f->result)->copies, 2);
+}
+
+/* Ids are an address and a millisecond: callers of the same primitive at the same time share them. */
+static void test_callers_are_no_copies_of_each_other(void **state)
+{
+	struct fixture *f = *state;
+
+	maker_text(&f->m, ST_DEF_DOMAIN, 3, "dnnl::primitive::execute");
+	maker_text(&f->m, ST_DEF_DOMAIN, 4, "dnnl::primitive::create");
+	maker_define(&f->m, 1);
+	primitive(f, 100, 200, 1, 11);
+	maker_chunk(&f->m, 1, 1);
+	primitive(f, 110, 190, 1, 11); /* most of this thread's are calls */
+	primitive(f, 300, 400, 1, 12);
+	primitive(f, 500, 600, 1, 13);
+	maker_chunk(&f->m, 1, 2);
+	st_slice_encoder_begin(&f->m.slices, 101, 4, 1, 0); /* this one creates its primitives */
+	st_slice_encoder_end(&f->m.slices, 105, 4);
+	primitive(f, 120, 180, 1, 11);
+	maker_chunk(&f->m, 1, 3);
+	primitive(f, 130, 170, 1, 11); /* whoever's worker */
+	maker_chunk(&f->m, 1, 4);
+	st_slice_encoder_begin(&f->m.slices, 102, 4, 1, 0); /* workers create nothing */
+	st_slice_encoder_end(&f->m.slices, 104, 4);
+	maker_chunk(&f->m, 1, 5);
+	open_result(f);
+	for (uint32_t track = 0; track < 5; track++)
+		assert_int_equal(copies_of_track(f, track), track == 3);
 	assert_int_equal(st_result_quality(f->result)->copies, 1);
 }
 
@@ -623,6 +653,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sync_objects, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_lanes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copies_by_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_callers_are_no_copies_of_each_other, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_copies_without_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_domains_have_no_copies, setup, teardown),
 	};
