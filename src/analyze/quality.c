@@ -127,6 +127,18 @@ static void add_pauses(const struct st_result *result, struct st_buf *out)
 			      count == 1 ? "" : "s");
 }
 
+/* " tasks never ended", of one " task never ended". */
+static void add_words(struct st_buf *out, const char *words, bool one)
+{
+	size_t first = strcspn(words, " ");
+	bool plural = first > 1 && words[first - 1] == 's';
+
+	st_buf_append_u8(out, ' ');
+	st_buf_append(out, words, one && plural ? first - 1 : first);
+	st_buf_append_text(out, words + first);
+	st_buf_append_u8(out, '\n');
+}
+
 bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 {
 	const struct st_quality *quality = st_result_quality(result);
@@ -137,7 +149,7 @@ bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 		if (!items[i].value)
 			continue;
 		st_buf_append_count(out, items[i].value);
-		st_buf_printf(out, " %s\n", items[i].words);
+		add_words(out, items[i].words, items[i].value == 1);
 	}
 	add_state(st_result_info(result), out);
 	add_pauses(result, out);

@@ -396,9 +396,10 @@ static enum st_status fill(const struct st_result *result, const struct st_quest
 {
 	const struct st_result_info *info = st_result_info(result);
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
-	/* Nothing is known of the time after a stop. */
+	/* Nothing is known of the time after a stop, nor of what a ring buffer dropped. */
 	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
 	uint64_t collected_ns = stopped ? (uint64_t)info->collected_ns : elapsed_ns;
+	uint64_t dropped_ns = (uint64_t)info->kept_from_ns;
 	struct st_steps steps = {0};
 	enum st_status status = ST_OK;
 
@@ -407,6 +408,8 @@ static enum st_status fill(const struct st_result *result, const struct st_quest
 		status = st_steps_find(&steps, dataset, err);
 	if (status)
 		return status;
+	if (dropped_ns < collected_ns && !scope->has_time_range)
+		collected_ns -= dropped_ns;
 	add_run(out, result);
 	add_cost(out, result);
 	add_scope(out, scope, elapsed_ns);

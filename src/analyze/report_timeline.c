@@ -43,7 +43,7 @@ static void set_range(struct st_timeline *timeline, const struct st_result *resu
 	const struct st_result_info *info = st_result_info(result);
 	const struct st_dataset *dataset = timeline->dataset;
 
-	timeline->begin_ns = 0;
+	timeline->begin_ns = info->kept_from_ns;
 	timeline->end_ns = info->collected_ns > 0 ? info->collected_ns : info->elapsed_ns;
 	for (uint32_t row = 0; row < dataset->row_count; row++) {
 		if (dataset->end_ns[row] > timeline->end_ns)

@@ -261,9 +261,26 @@ static void note_first_files(struct st_result *result, const struct st_source *s
 		return;
 	}
 	st_notes_add(notes,
-		     "ring buffer: kept the last %g s; %" PRIu32 " files with %" PRIu64
+		     "ring buffer: kept the last %g s; %" PRIu32 " file%s with %" PRIu64
 		     " records dropped",
-		     more->ring_buffer_s, source->missing_first, more->records_dropped);
+		     more->ring_buffer_s, source->missing_first,
+		     source->missing_first == 1 ? "" : "s", more->records_dropped);
+}
+
+/* The first moment of which something is left, of a result whose first files a ring buffer dropped. */
+static void find_kept(struct st_result *result, const struct st_source *source)
+{
+	const struct st_slices *slices = &result->slices;
+	int64_t first_ns = INT64_MAX;
+
+	if (!source->missing_first || (!result->meta.is_ring && result->more.ring_buffer_s <= 0))
+		return;
+	for (uint32_t i = 0; i < slices->count; i++) {
+		if (slices->begin_ns[i] < first_ns)
+			first_ns = slices->begin_ns[i];
+	}
+	if (first_ns > 0 && first_ns < INT64_MAX)
+		result->info.kept_from_ns = first_ns;
 }
 
 static void make_quality(struct st_result *result, const struct st_source *source)
@@ -367,6 +384,7 @@ static bool make_tables(struct st_result *result, const struct st_source *source
 			st_clock_map_ns(&result->meta.clock, &hint, model->not_entered_ticks[i]);
 	make_slices(result);
 	complete_info(result);
+	find_kept(result, source);
 	make_quality(result, source);
 	return true;
 }

@@ -126,6 +126,7 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint32_t cpu_count;
 	int64_t elapsed_ns;   /* wall time of the program */
 	int64_t collected_ns; /* until collection stopped */
+	int64_t kept_from_ns; /* a ring buffer dropped what is older; 0: nothing was dropped */
 	bool has_exit;	      /* the program's end is known */
 	int wait_status;
 	uint64_t size_bytes;

@@ -567,6 +567,27 @@ static void test_stopped_early(void **state)
 	fake_destroy(fake);
 }
 
+/* What a ring buffer dropped is no time without tasks. */
+static void test_ring_buffer(void **state)
+{
+	struct st_result *fake = fake_create();
+
+	(void)state;
+	fake_process(fake, "train.py", 100);
+	fake_track(fake, 0, "", 100);
+	fake_slice(fake, fake_label(fake, "app", "tick"), 600, 900, ST_NO_ROW);
+	fake->info.elapsed_ns = 1000;
+	fake->info.kept_from_ns = 600;
+	fake_finish(fake);
+	build(fake, "summary", NULL);
+	check_number(summary_row("thread", "main (100)"), "share_ratio", 0.75);
+	st_report_fini(&report);
+	build(fake, "timeline", NULL);
+	check_number(ST_NO_ROW, "start_ns", 600);
+	st_report_fini(&report);
+	fake_destroy(fake);
+}
+
 /* A report is sorted by the figures it has, and by no others: an option without an effect is refused. */
 static void test_sorting_by_what_there_is(void **state)
 {
@@ -733,6 +754,7 @@ int main(void)
 		cmocka_unit_test(test_histograms),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_stopped_early),
+		cmocka_unit_test(test_ring_buffer),
 		cmocka_unit_test(test_sorting_by_what_there_is),
 		cmocka_unit_test(test_steps_callers_lines_categories),
 		cmocka_unit_test(test_what_is_not_there),
