@@ -106,7 +106,8 @@ static void print_names(unsigned int command)
 		for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
 			printf("  %-12s %s\n", kind->name, kind->summary);
 		print_groupings();
-		printf("\nMetrics to sort by:\n");
+		printf("\nMetrics to sort by (of tasks; -sort-desc '?' lists those of a "
+		       "report):\n");
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 	}
@@ -136,8 +137,8 @@ static void print_overview(void)
 	       "chrome://tracing\n"
 	       "  strata export perfetto -o trace.pftrace     the same, small and fast to open\n"
 	       "\nstrata help COMMAND lists the options of a command. VTune's spelling works too:\n"
-	       "-collect, -report, -query and -export with one dash, anywhere before the "
-	       "program.\n");
+	       "-collect, -report, -query, -export and -command with one dash, anywhere before "
+	       "the program.\n");
 }
 
 int st_help_print(unsigned int bit)

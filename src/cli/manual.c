@@ -70,7 +70,8 @@ static void print_names(unsigned int command)
 			print_roff(st_grouping_info(i)->name);
 			printf("%s", i + 1 < ST_GROUPINGS ? " ," : " .");
 		}
-		printf("\n.PP\nMetrics to sort by:\n");
+		printf("\n.PP\nMetrics to sort by (of tasks; \\-sort\\-desc ? lists those of a "
+		       "report):\n");
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			print_entry(st_metric_info(i)->key, st_metric_info(i)->title);
 	}
@@ -133,7 +134,8 @@ void st_manual_print(void)
 	printf(".SH DESCRIPTION\n"
 	       "Options take one dash or two, and their value after a blank or an equals sign;\n"
 	       "long names may be shortened word by word. The command may also be written as an\n"
-	       "option (\\-collect, \\-report, \\-query, \\-export). The program begins at the "
+	       "option (\\-collect, \\-report, \\-query, \\-export, \\-command). The program "
+	       "begins at the "
 	       "first "
 	       "argument\n"
 	       "that is not an option.\n");
