@@ -26,7 +26,11 @@ static int split(const uint8_t *data, size_t size_bytes, char **argv)
 		const uint8_t *end = memchr(data, '\n', size_bytes);
 		size_t length = end ? (size_t)(end - data) : size_bytes;
 
-		argv[argc++] = strndup((const char *)data, length);
+		/* Not strndup: it may look at the byte behind an input that nothing terminates. */
+		argv[argc] = calloc(length + 1, 1);
+		if (!argv[argc])
+			break;
+		memcpy(argv[argc++], data, length);
 		data += length;
 		size_bytes -= length;
 		if (size_bytes) {
