@@ -204,6 +204,7 @@ static void instance(struct st_rows_job *job, struct st_cell *cells, uint32_t ro
 
 const struct st_rows_report st_heap_report = {
 	.name = "heap",
+	.rows_name = "heap calls",
 	.set = ST_ROWS_HEAP,
 	.defaults = {ST_BY_HEAP_FUNCTION, ST_BY_DOMAIN},
 	.default_count = 2,

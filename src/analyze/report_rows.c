@@ -114,11 +114,14 @@ static enum st_status build_instances(const struct st_rows_report *kind, struct 
 {
 	struct st_column columns[ST_REPORT_COLUMNS_MAX];
 	unsigned int from[ST_REPORT_COLUMNS_MAX];
-	struct st_report_layout layout = {
-		.question = question, .extra = columns, .titles = kind->titles};
+	const char *titles[ST_METRICS];
+	struct st_report_layout layout = {.question = question, .extra = columns, .titles = titles};
 	struct st_report *out = job->report;
 	enum st_status status;
 
+	memcpy(titles, kind->titles, sizeof(titles));
+	if (kind->instance_time)
+		titles[ST_WALL_TOTAL] = kind->instance_time;
 	question->metrics = kind->instance_metrics;
 	for (unsigned int i = 0; i < kind->instance_column_count; i++) {
 		if (grouped_by(question, kind->instance_columns[i].key))
@@ -210,7 +213,8 @@ static const char *empty_words(const struct st_rows_report *kind, const struct s
 	/* Only waits are counted of a set that has holds and events beside them; all rows count here. */
 	if (!dataset->row_count)
 		return kind->empty;
-	return st_arena_printf(arena, "No %s match.", kind->name);
+	return st_arena_printf(arena, "No %s match.",
+			       kind->rows_name ? kind->rows_name : kind->name);
 }
 
 /* Sorting by a figure that the rows do not have would change nothing, or something nobody sees. */

@@ -23,6 +23,7 @@ struct st_rows_job {
 
 struct st_rows_report {
 	const char *name;
+	const char *rows_name; /* what its rows are called, where that is not the name */
 	enum st_row_set set;
 	enum st_grouping defaults[3];
 	unsigned int default_count;
@@ -30,6 +31,7 @@ struct st_rows_report {
 	bool joins_second;
 	uint32_t metrics, instance_metrics;
 	const char *titles[ST_METRICS];
+	const char *instance_time; /* title of the time of a single row, where it is another one */
 	const struct st_column *group_columns;
 	uint32_t group_column_count;
 	/* Fills the own columns of all rows and of the totals. */

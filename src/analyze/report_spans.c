@@ -160,6 +160,7 @@ static void overlapped_instance(struct st_rows_job *job, struct st_cell *cells, 
 
 const struct st_rows_report st_overlapped_report = {
 	.name = "overlapped",
+	.rows_name = "overlapped tasks",
 	.set = ST_ROWS_OVERLAPPED,
 	.defaults = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
 	.default_count = 2,

@@ -114,6 +114,7 @@ static void instance(struct st_rows_job *job, struct st_cell *cells, uint32_t ro
 
 const struct st_rows_report st_sync_report = {
 	.name = "sync",
+	.rows_name = "waits",
 	.set = ST_ROWS_SYNC,
 	.defaults = {ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE},
 	.default_count = 2,
@@ -125,6 +126,7 @@ const struct st_rows_report st_sync_report = {
 		   [ST_WALL_TOTAL] = "Wait Time",
 		   [ST_WALL_AVG] = "Average Wait Time",
 		   [ST_WALL_MAX] = "Longest Wait"},
+	.instance_time = "Duration", /* of waits and of holds */
 	.group_columns = group_columns,
 	.group_column_count = GROUP_COLUMNS,
 	.group_cells = groups,

@@ -380,6 +380,28 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 	return status;
 }
 
+/* The list of what an option takes, of a report that does not take the option. */
+static enum st_status check_list(const struct st_args *args, struct st_error *err)
+{
+	static const struct {
+		enum st_option_id option;
+		unsigned int needs;
+	} lists[] = {
+		{ST_OPT_GROUP_BY, ST_ACCEPTS_GROUP_BY},
+		{ST_OPT_FILTER, ST_ACCEPTS_FILTER},
+		{ST_OPT_SORT_DESC, ST_ACCEPTS_SORT},
+		{ST_OPT_SORT_ASC, ST_ACCEPTS_SORT},
+	};
+	const struct st_report_kind *kind = asked_kind(args);
+
+	for (size_t i = 0; kind && i < sizeof(lists) / sizeof(lists[0]); i++) {
+		if (st_args_value(args, lists[i].option) && !(kind->accepts & lists[i].needs))
+			return st_error_set(err, ST_EUSAGE, 0, "report %s cannot be asked with -%s",
+					    kind->name, st_option_at(lists[i].option)->name);
+	}
+	return ST_OK;
+}
+
 int st_cmd_report(const struct st_args *args)
 {
 	struct st_error err = {0};
@@ -391,6 +413,8 @@ int st_cmd_report(const struct st_args *args)
 		print_reports();
 		return ST_EXIT_OK;
 	}
+	if ((asks_for_groupings(args) || asks_for_metrics(args)) && check_list(args, &err))
+		return st_console_fail(&err);
 	if (asks_for_groupings(args))
 		return print_groupings(args, &err) ? st_console_fail(&err) : ST_EXIT_OK;
 	if (asks_for_metrics(args)) {

@@ -347,6 +347,16 @@ def test_columns_are_chosen(shared_strata, run, report):
     assert wrong.status == 2 and "frame_rate_hz" in wrong.err
 
 
+def test_lists_are_those_of_the_report(shared_strata, run):
+    """What a report can be sorted by, in its own words; a report that takes no such option says so."""
+    listed = shared_strata("report", "counters", "-r", run[0], "-sort-desc", "?")
+    assert listed.out.split() == ["count", "Samples"]
+    for report, option in (("info", "-group-by"), ("info", "-filter"), ("summary", "-sort-asc"), ("summary", "-group-by")):
+        refused = shared_strata("report", report, "-r", run[0], option, "?")
+        assert (refused.status, refused.out) == (2, "")
+        assert f"report {report} cannot be asked with {option}" in refused.err
+
+
 def test_groupings_are_listed_for_the_result(shared_strata, run, target):
     def listed(*words):
         done = shared_strata("report", *words, "-group-by=?")

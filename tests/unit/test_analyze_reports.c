@@ -303,6 +303,11 @@ static void test_sync(void **state)
 	check_number(3, "acquisitions", 1);
 	check_number(3, "hold_total_ns", 0);
 	st_report_fini(&report);
+	/* Waits and holds side by side. */
+	by_thread.question.groupings[1] = ST_BY_INSTANCE;
+	build(fake, "sync", &by_thread);
+	assert_string_equal(report.columns[2].title, "Duration");
+	st_report_fini(&report);
 	fake_destroy(fake);
 }
 
