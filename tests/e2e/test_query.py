@@ -107,7 +107,9 @@ def test_9_depth_and_unfinished(shared_strata, result, ask):
     assert row["unfinished"] == instances["quality"]["unfinished"] >= 1
     assert row["count"] == len(instances["rows"])
     items = {row["name"]: row["value"] for row in ask("SELECT name, value FROM quality")}
-    assert items == {key: instances["quality"][key] for key in items} and len(items) == 19
+    quality = {key: value for key, value in instances["quality"].items() if isinstance(value, int)}
+    quality.pop("lost")  # the sum of several of them
+    assert items == quality
 
 
 def test_10_not_entered_and_info(shared_strata, result, ask):
