@@ -351,7 +351,8 @@ def test_lists_are_those_of_the_report(shared_strata, run):
     """What a report can be sorted by, in its own words; a report that takes no such option says so."""
     listed = shared_strata("report", "counters", "-r", run[0], "-sort-desc", "?")
     assert listed.out.split() == ["count", "Samples"]
-    for report, option in (("info", "-group-by"), ("info", "-filter"), ("summary", "-sort-asc"), ("summary", "-group-by")):
+    refusals = (("info", "-group-by"), ("info", "-filter"), ("summary", "-sort-asc"), ("summary", "-group-by"))
+    for report, option in refusals:
         refused = shared_strata("report", report, "-r", run[0], option, "?")
         assert (refused.status, refused.out) == (2, "")
         assert f"report {report} cannot be asked with {option}" in refused.err
