@@ -65,8 +65,10 @@ bool st_places_init(struct st_places *places, const struct st_result *result,
 
 void st_places_fini(struct st_places *places)
 {
-	for (uint32_t i = 0; i < places->group_count; i++)
+	for (uint32_t i = 0; i < places->group_count; i++) {
 		free(places->groups[i].lanes);
+		free(places->groups[i].least_end_ns);
+	}
 	free(places->groups);
 	free(places->slots);
 	free(places->begins_span);
@@ -139,22 +141,61 @@ static struct st_span_group *find_group(struct st_places *places,
 	return &places->groups[*slot - 1];
 }
 
-/* The first lane from `lane` on that is free at that time. */
+/* The first lane from `lane` on that is free at that time; lane_count: none of them. Spans that nobody ended
+ * can be hundreds of thousands at once, so blocks of lanes are passed over as a whole. */
+static uint32_t first_free(struct st_span_group *group, uint32_t lane, int64_t begin_ns)
+{
+	while (lane < group->lane_count) {
+		uint32_t block = lane / ST_LANES_PER_BLOCK, end = (block + 1) * ST_LANES_PER_BLOCK;
+		bool is_whole = lane % ST_LANES_PER_BLOCK == 0;
+		int64_t least = INT64_MAX;
+
+		if (end > group->lane_count)
+			end = group->lane_count;
+		if (is_whole && group->least_end_ns[block] > begin_ns) {
+			lane = end;
+			continue;
+		}
+		for (; lane < end; lane++) {
+			if (group->lanes[lane].end_ns <= begin_ns)
+				return lane;
+			if (group->lanes[lane].end_ns < least)
+				least = group->lanes[lane].end_ns;
+		}
+		/* Stays true: what comes into a lane ends later. */
+		if (is_whole)
+			group->least_end_ns[block] = least;
+	}
+	return lane;
+}
+
+static bool grow_lanes(struct st_span_group *group, uint32_t count)
+{
+	uint32_t blocks = (count + ST_LANES_PER_BLOCK - 1) / ST_LANES_PER_BLOCK;
+	uint32_t first = group->lane_count / ST_LANES_PER_BLOCK;
+	struct st_span_lane *lanes = realloc(group->lanes, count * sizeof(*lanes));
+	int64_t *least;
+
+	if (!lanes)
+		return false;
+	group->lanes = lanes;
+	least = realloc(group->least_end_ns, blocks * sizeof(*least));
+	if (!least)
+		return false;
+	group->least_end_ns = least;
+	for (uint32_t i = group->lane_count; i < count; i++)
+		lanes[i] = (struct st_span_lane){INT64_MIN, 0};
+	for (uint32_t i = first; i < blocks; i++)
+		least[i] = INT64_MIN;
+	group->lane_count = count;
+	return true;
+}
+
 static bool take_lane(struct st_span_group *group, const struct st_span *span, uint32_t *lane)
 {
-	struct st_span_lane *lanes;
-
-	while (*lane < group->lane_count && group->lanes[*lane].end_ns > span->begin_ns)
-		++*lane;
-	if (*lane >= group->lane_count) {
-		lanes = realloc(group->lanes, ((size_t)*lane + 1) * sizeof(*lanes));
-		if (!lanes)
-			return false;
-		for (uint32_t i = group->lane_count; i <= *lane; i++)
-			lanes[i] = (struct st_span_lane){INT64_MIN, 0};
-		group->lanes = lanes;
-		group->lane_count = *lane + 1;
-	}
+	*lane = first_free(group, *lane, span->begin_ns);
+	if (*lane >= group->lane_count && !grow_lanes(group, *lane + 1))
+		return false;
 	group->lanes[*lane].end_ns = span->end_ns;
 	return true;
 }

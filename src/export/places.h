@@ -20,6 +20,8 @@ struct st_place {
 	uint32_t index; /* of the thread or process */
 };
 
+enum { ST_LANES_PER_BLOCK = 512 };
+
 struct st_span_lane {
 	int64_t end_ns;
 	uint64_t number; /* the exporter's; 0 until it gave one */
@@ -32,6 +34,7 @@ struct st_span_group {
 	uint64_t number; /* the exporter's; 0 until it gave one */
 	struct st_span_lane *lanes;
 	uint32_t lane_count;
+	int64_t *least_end_ns; /* of each ST_LANES_PER_BLOCK lanes: none of them ends before */
 };
 
 struct st_places {

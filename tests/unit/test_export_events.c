@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "events_result.h"
 #include "export/export.h"
+#include "export/places.h"
 #include "pf_decode.h"
 
 static void export_as(const char *name, const struct st_result *fake, struct st_buf *out)
@@ -580,20 +581,45 @@ static void test_instants_in_perfetto(void **state)
 #define CHROME(test) cmocka_unit_test_setup_teardown(test, open_chrome, close_chrome)
 #define PERFETTO(test) cmocka_unit_test_setup_teardown(test, open_perfetto, close_perfetto)
 
+/* Every span gets the first lane that is free, also among thousands that never become so. */
+static void test_first_free_lane(void **state)
+{
+	enum { SPANS = 6000 };
+	struct st_span *spans = calloc(SPANS, sizeof(*spans));
+	int64_t *ends = calloc(SPANS, sizeof(*ends));
+	struct st_places places = {.spans = spans, .span_count = SPANS, .track_count = 1};
+	uint32_t lanes = 0, dice = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < SPANS; i++) {
+		uint32_t lane, expected = 0;
+
+		dice = dice * 1103515245 + 12345;
+		spans[i] = (struct st_span){.kind = ST_SPAN_WAIT, .begin_ns = i};
+		/* One in four stays, the others last up to 2,000. */
+		spans[i].end_ns = dice >> 16 & 3 ? i + (dice >> 18) % 2000 : 1000000;
+		while (expected < lanes && ends[expected] > i)
+			expected++;
+		lanes += expected == lanes;
+		ends[expected] = spans[i].end_ns;
+		assert_non_null(st_places_span(&places, i, &lane));
+		assert_int_equal(lane, expected);
+	}
+	assert_true(lanes > 2 * ST_LANES_PER_BLOCK);
+	st_places_fini(&places);
+	free(ends);
+	free(spans);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CHROME(test_arguments_of_every_type),
-		CHROME(test_arguments_of_an_outer_task),
-		CHROME(test_spans_on_lanes),
-		CHROME(test_instants_by_scope),
-		CHROME(test_counters_to_the_last_bit),
-		CHROME(test_flows_have_two_ends),
-		PERFETTO(test_annotations_of_every_type),
-		PERFETTO(test_long_texts_are_interned),
-		PERFETTO(test_flows_in_perfetto),
-		PERFETTO(test_counters_in_perfetto),
-		PERFETTO(test_spans_in_perfetto),
+		cmocka_unit_test(test_first_free_lane),	 CHROME(test_arguments_of_every_type),
+		CHROME(test_arguments_of_an_outer_task), CHROME(test_spans_on_lanes),
+		CHROME(test_instants_by_scope),		 CHROME(test_counters_to_the_last_bit),
+		CHROME(test_flows_have_two_ends),	 PERFETTO(test_annotations_of_every_type),
+		PERFETTO(test_long_texts_are_interned),	 PERFETTO(test_flows_in_perfetto),
+		PERFETTO(test_counters_in_perfetto),	 PERFETTO(test_spans_in_perfetto),
 		PERFETTO(test_instants_in_perfetto),
 	};
 
