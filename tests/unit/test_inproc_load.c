@@ -324,6 +324,8 @@ static void test_again(void **state)
 
 /* --- the first call --- */
 
+static pthread_barrier_t waiting;
+
 /* Its thunk forwards no variable arguments: the pointers are left as they come, and would be fatal. */
 static void first_formatted(void)
 {
@@ -367,6 +369,45 @@ static void test_first_formatted(void **state)
 	assert_int_equal(event->id[2], 3);
 	assert_int_equal(record(ST_EVENT_METADATA_FORMATTED, 4)->detail, 1);
 	assert_int_equal(record(ST_EVENT_METADATA_FORMATTED, 5)->detail, 1);
+}
+
+/* Another thread's call while we were being loaded waits in the thunk and then comes without arguments, too. */
+static void *call_after_waiting(void *unused)
+{
+	domain_type *d = itt_early_domain("dom");
+	string_type *format = itt_early_string("%s and %d");
+	void (*add)(domain_type *, string_type *, ...) =
+		FN(__typeof__(add), formatted_metadata_add);
+
+	itt_task_begin(d, text("task"));
+	pthread_barrier_wait(&waiting);
+	/* Loaded again, as after a reset. */
+	pthread_barrier_wait(&waiting);
+	add(d, format, (char *)1, 2);
+	add(d, format, "text", 7);
+	itt_task_end(d);
+	return unused;
+}
+
+static void formatted_after_waiting(void)
+{
+	pthread_t thread;
+
+	load();
+	pthread_barrier_init(&waiting, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, call_after_waiting, NULL), 0);
+	pthread_barrier_wait(&waiting);
+	load();
+	pthread_barrier_wait(&waiting);
+	pthread_join(thread, NULL);
+}
+
+static void test_formatted_after_waiting(void **state)
+{
+	(void)state;
+	server_run(&server, NULL, formatted_after_waiting);
+	assert_int_equal(record(ST_EVENT_METADATA_FORMATTED, 0)->detail, 1);
+	assert_string_equal(record(ST_EVENT_METADATA_FORMATTED, 1)->data, "text and 7");
 }
 
 static int first_call;
@@ -670,6 +711,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_first_formatted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_formatted_after_waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_first_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_domains, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_unwanted, setup, teardown),

@@ -5,6 +5,7 @@
  * function of its entry; none stays on its thunk, because LLVM's libomp takes a thunk for a function
  * that works. Objects the program made before are taken over when they are first used (label.c).
  */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/rt/clock.h"
@@ -22,18 +23,40 @@
 ST_EXPORT void __itt_api_init(struct itt_global *global, int groups);
 ST_EXPORT void __itt_api_fini(struct itt_global *global);
 
-enum { LAST_SHORT_ENTRIES = 20101001 };
+enum { LAST_SHORT_ENTRIES = 20101001, WAITING_NS = 100000000 };
 
 bool st_bound;
 
 /* 1 + the place in the thread's ring where __itt_api_init left it; 0: other calls came in since. */
 static __thread uint64_t loaded_at __attribute__((tls_model("initial-exec")));
 
+/* When some thread last came by: in ticks, and in ns. */
+static _Atomic uint64_t bound_ticks, bound_ns;
+
+static const struct st_hot *hot_of_thread(void)
+{
+	const struct st_hot *hot = st_tls;
+
+	return hot != &st_hot_busy && hot != &st_hot_ignored ? hot : NULL;
+}
+
 static uint64_t head_of_thread(void)
 {
-	struct st_hot *hot = st_tls;
+	const struct st_hot *hot = hot_of_thread();
 
-	return hot && hot != &st_hot_busy && hot != &st_hot_ignored ? hot->head : 0;
+	return hot ? hot->head : 0;
+}
+
+/* A thread that called while another one was loading us has waited in the same thunk. All that can be known
+ * of it is that it has written nothing since, and that this is not long ago. */
+static bool may_have_waited(void)
+{
+	const struct st_hot *hot = hot_of_thread();
+	uint64_t last = hot ? hot->last : 0;
+
+	return last <= atomic_load_explicit(&bound_ticks, memory_order_relaxed) &&
+	       st_clock_mono_raw_ns() - atomic_load_explicit(&bound_ns, memory_order_relaxed) <
+		       WAITING_NS;
 }
 
 /* Calls that write nothing are not noticed; then a text is lost, which is the safe side. */
@@ -42,7 +65,7 @@ bool st_loaded_by_this_call(void)
 	bool by_this = loaded_at && loaded_at == 1 + head_of_thread();
 
 	loaded_at = 0;
-	return by_this;
+	return by_this || may_have_waited();
 }
 
 static void do_nothing(void)
@@ -186,6 +209,8 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 		if (api->func_ptr)
 			/* Another thread may call through it at once: all of our state is ready. */
 			__atomic_store_n(api->func_ptr, function_for(api), __ATOMIC_RELEASE);
+	atomic_store_explicit(&bound_ticks, st_ticks(), memory_order_relaxed);
+	atomic_store_explicit(&bound_ns, st_clock_mono_raw_ns(), memory_order_relaxed);
 	/* Last of all: what is done above is not a call of the program. */
 	loaded_at = 1 + head_of_thread();
 }

@@ -65,7 +65,7 @@ static inline void st_record_other(struct st_record *record, struct itt_id other
 /* The time a program gives together with a clock domain; NULL is our own clock. */
 void st_record_time(struct st_record *record, void *clock_domain, unsigned long long time);
 
-/* Whether this thread came in by the very call that loaded us: bind.c. */
+/* Whether this thread came in by the very call that loaded us, or may have waited for it: bind.c. */
 bool st_loaded_by_this_call(void);
 
 #pragma GCC visibility pop
