@@ -314,13 +314,19 @@ static void complete_info(struct st_result *result)
 	int64_t last_ns = result->meta.last_ns;
 
 	for (uint32_t i = 0; i < model->process_count; i++) {
-		const struct st_process *process = &model->processes[i];
+		struct st_process *process = &model->processes[i];
 
 		if (!(process->flags & ST_PROCESS_DIRECT))
 			continue;
 		if (!*info->command)
 			info->command =
 				st_text_table_get(&model->texts, process->command_line).bytes;
+		/* Collecting ended before the program did; how it ended came into result.json. */
+		if (process->end == ST_END_LEFT_RUNNING && info->has_exit) {
+			process->end = ST_END_EXITED;
+			process->wait_status = info->wait_status;
+			continue;
+		}
 		if (process->end != ST_END_EXITED)
 			continue;
 		last_ns = process->last_ns;

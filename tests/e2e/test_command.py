@@ -149,6 +149,9 @@ def test_stop_and_detach(obedient, verb):
     obedient.end()
     assert strata.counts(result) == {"seen": 10, "open": 1}
     assert strata.result_json(result)["exit"] == {"code": 7}
+    # It ran when collecting ended, and has ended since: nobody is told that it still runs.
+    assert "still run" not in obedient.error.read_text()
+    assert "LEFT RUNNING" not in strata("report", "summary", result).out
 
 
 def test_status(obedient):

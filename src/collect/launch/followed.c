@@ -4,7 +4,9 @@
 // so what was written about a process stays true whatever the kernel does with its pid.
 #include "collect/launch/followed.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -489,6 +491,20 @@ uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns)
 		running += !ended;
 		st_followed_end(table, process, ended ? ST_END_GONE : ST_END_LEFT_RUNNING, 0,
 				now_ns);
+	}
+	return running;
+}
+
+uint32_t st_followed_left(const struct st_followed_table *table)
+{
+	uint32_t running = 0;
+
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct st_followed *process = table->all[i];
+
+		if (process->end == ST_END_LEFT_RUNNING &&
+		    !(process->pid == table->direct_pid && table->direct_gone))
+			running += kill(process->pid, 0) == 0 || errno == EPERM;
 	}
 	return running;
 }

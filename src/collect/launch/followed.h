@@ -78,6 +78,8 @@ void st_followed_end_gone(struct st_followed_table *table, uint64_t now_ns);
 void st_followed_add_silent(struct st_followed_table *table, pid_t pid, uint64_t now_ns);
 /* Ends everything at the end of the run; returns how many still ran. */
 uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns);
+/* Of these, how many are still there now. */
+uint32_t st_followed_left(const struct st_followed_table *table);
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals);
 /* When any of them last recorded; 0: none lives. */
 uint64_t st_followed_last_active(const struct st_followed_table *table);

@@ -314,6 +314,7 @@ void st_run_loop(struct st_run *run)
 	struct epoll_event child = {.events = EPOLLIN, .data.u64 = 0};
 	struct epoll_event events[EVENTS_MAX];
 	int timeout_ms = POLL_MS;
+	uint32_t left;
 
 	/* Data 0: only wakes us, reaping is part of every round. */
 	run->child_watched = epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, run->spawn.pidfd, &child) == 0;
@@ -336,9 +337,8 @@ void st_run_loop(struct st_run *run)
 	if (run->abandoned)
 		run->wait_status = SIGINT;
 	st_run_finish(run);
-	if (run->left_running && !run->config->quiet)
-		st_run_say(run, "%u process%s of the program still run%s and %s left alone",
-			   run->left_running, run->left_running == 1 ? "" : "es",
-			   run->left_running == 1 ? "s" : "",
-			   run->left_running == 1 ? "is" : "are");
+	left = st_followed_left(&run->followed);
+	if (left && !run->config->quiet)
+		st_run_say(run, "%u process%s of the program still run%s and %s left alone", left,
+			   left == 1 ? "" : "es", left == 1 ? "s" : "", left == 1 ? "is" : "are");
 }
