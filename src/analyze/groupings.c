@@ -43,21 +43,23 @@ const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
 	return &table[grouping];
 }
 
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_grouping *out,
-				 struct st_error *err)
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint32_t offered,
+				 enum st_grouping *out, struct st_error *err)
 {
 	const char *names[ST_GROUPINGS];
+	size_t count = 0;
 
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
-		names[i] = table[i].name;
+		if (offered & ST_BIT(i))
+			names[count++] = table[i].name;
 		if (st_name_equal(text, size_bytes, table[i].name) ||
 		    st_name_equal(text, size_bytes, table[i].title)) {
 			*out = (enum st_grouping)i;
 			return ST_OK;
 		}
 	}
-	return st_name_unknown(text, size_bytes, "grouping",
-			       &(struct st_name_list){names, ST_GROUPINGS}, err);
+	return st_name_unknown(text, size_bytes, "grouping", &(struct st_name_list){names, count},
+			       err);
 }
 
 enum st_status st_grouping_refuse(enum st_grouping grouping, uint32_t offered, struct st_error *err)

@@ -80,9 +80,10 @@ struct st_metric_info {
 };
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping);
 const struct st_metric_info *st_metric_info(enum st_metric metric);
-/* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise. */
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, enum st_grouping *out,
-				 struct st_error *err);
+/* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise: of groupings, those
+ * of the set. */
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint32_t offered,
+				 enum st_grouping *out, struct st_error *err);
 enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
 			       struct st_error *err);
 

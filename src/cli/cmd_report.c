@@ -182,8 +182,8 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 	return ST_OK;
 }
 
-static enum st_status parse_groupings(const char *text, struct st_question *question,
-				      struct st_error *err)
+static enum st_status parse_groupings(const char *text, uint32_t offered,
+				      struct st_question *question, struct st_error *err)
 {
 	while (text) {
 		const char *comma = strchr(text, ',');
@@ -193,7 +193,7 @@ static enum st_status parse_groupings(const char *text, struct st_question *ques
 		if (question->grouping_count == ST_QUESTION_DEPTH_MAX)
 			return st_error_set(err, ST_EUSAGE, 0, "-group-by: at most %d levels",
 					    ST_QUESTION_DEPTH_MAX);
-		status = st_grouping_parse(text, size,
+		status = st_grouping_parse(text, size, offered,
 					   &question->groupings[question->grouping_count], err);
 		if (status)
 			return status;
@@ -235,7 +235,8 @@ static enum st_status parse_sort(const struct st_args *args, struct request *req
 	return ST_OK;
 }
 
-static enum st_status parse_filter(const char *text, struct st_filter *out, struct st_error *err)
+static enum st_status parse_filter(const char *text, uint32_t offered, struct st_filter *out,
+				   struct st_error *err)
 {
 	const char *equals = strchr(text, '=');
 	size_t size;
@@ -248,11 +249,11 @@ static enum st_status parse_filter(const char *text, struct st_filter *out, stru
 	out->negate = equals[-1] == '!';
 	size = (size_t)(equals - text) - (out->negate ? 1 : 0);
 	out->pattern = equals + 1;
-	return st_grouping_parse(text, size, &out->grouping, err);
+	return st_grouping_parse(text, size, offered, &out->grouping, err);
 }
 
-static enum st_status parse_filters(const struct st_args *args, struct request *request,
-				    struct st_error *err)
+static enum st_status parse_filters(const struct st_args *args, uint32_t offered,
+				    struct request *request, struct st_error *err)
 {
 	size_t count = 0;
 
@@ -264,7 +265,7 @@ static enum st_status parse_filters(const struct st_args *args, struct request *
 
 		if (args->given[i].id != ST_OPT_FILTER)
 			continue;
-		status = parse_filter(args->given[i].value, &request->filters[count], err);
+		status = parse_filter(args->given[i].value, offered, &request->filters[count], err);
 		if (status)
 			return status;
 		count++;
@@ -306,13 +307,19 @@ static enum st_status parse_question(const struct st_args *args, struct request 
 	struct st_question *question = &request->options.question;
 	const char *limit = st_args_value(args, ST_OPT_LIMIT);
 	const char *range = st_args_value(args, ST_OPT_TIME_FILTER);
-	enum st_status status =
-		parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), question, err);
+	uint32_t offered = UINT32_MAX;
+	enum st_status status = st_report_groupings(kind_of(request->name), NULL, &offered, err);
+
+	if (!offered)
+		offered = UINT32_MAX; /* a report without groupings says so itself */
+	if (status == ST_OK)
+		status = parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), offered, question,
+					 err);
 
 	if (status == ST_OK)
 		status = parse_sort(args, request, err);
 	if (status == ST_OK)
-		status = parse_filters(args, request, err);
+		status = parse_filters(args, offered, request, err);
 	if (status == ST_OK)
 		status = parse_report_knobs(args, request, err);
 	if (status == ST_OK && limit)

@@ -532,9 +532,12 @@ static void test_wrong_questions_are_refused(void **state)
 	assert_int_equal(st_question_ask(fake, &question, &answer, &err), ST_EUSAGE);
 	question = (struct st_question){.has_time_range = true, .time_begin_ns = 5};
 	assert_int_equal(st_question_ask(fake, &question, &answer, &err), ST_EUSAGE);
-	assert_int_equal(st_grouping_parse("task-typ", 8, &grouping, &err), ST_EUSAGE);
+	assert_int_equal(st_grouping_parse("task-typ", 8, UINT32_MAX, &grouping, &err), ST_EUSAGE);
 	assert_non_null(strstr(err.text, "did you mean task-type"));
-	assert_int_equal(st_grouping_parse("Task Family", 11, &grouping, &err), ST_OK);
+	assert_int_equal(st_grouping_parse("zzz", 3, ST_BIT(ST_BY_FRAME), &grouping, &err),
+			 ST_EUSAGE);
+	assert_string_equal(err.text, "no such grouping: zzz; there are: frame");
+	assert_int_equal(st_grouping_parse("Task Family", 11, 0, &grouping, &err), ST_OK);
 	assert_int_equal(grouping, ST_BY_TASK_FAMILY);
 	assert_int_equal(st_metric_parse("wall_p95_ns", 11, &metric, &err), ST_OK);
 	assert_int_equal(metric, ST_WALL_P95);
