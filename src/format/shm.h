@@ -94,7 +94,9 @@ struct st_shm_header {
 		definitions_delayed; /* definitions that had to be retried: ring was full */
 	alignas(64) struct st_shm_ring definitions;
 	alignas(64) _Atomic uint32_t notices; /* bits: what the user should be told */
-	uint8_t reserved[60];
+	uint32_t reserved;
+	_Atomic uint64_t resumed; /* strata: ticks at which it last ended a pause; 0: never */
+	uint8_t reserved_more[48];
 };
 
 /* Bits of st_shm_header.notices. */
@@ -110,7 +112,7 @@ _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_sh
 	       "header fits");
 
 /* Changed by hand with any change of this file or of ring_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540003u
+#define ST_SHM_LAYOUT_HASH 0x53540004u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

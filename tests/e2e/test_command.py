@@ -89,6 +89,10 @@ def test_pause_and_resume(strata, program):
     for one in slices:
         if one.name not in ("outer",):
             assert one.end_ns <= begin or one.begin_ns >= end, one
+    # Begun in the pause: from the resume on, not from the next call of its thread, which comes after a command.
+    (late,) = [one for one in slices if one.name == "begins_in_pause"]
+    after = min(one.begin_ns for one in slices if one.name == "after")
+    assert late.begin_ns - end < after - late.begin_ns
     strata.opens(run.result)
 
 

@@ -176,10 +176,16 @@ void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name, uin
 static void publish_paused(struct st_thread *thread)
 {
 	uint64_t time = atomic_load_explicit(&st_process->resume_ticks, memory_order_relaxed);
+	uint64_t by_strata, now = st_ticks();
 	uint32_t at = thread->open_count;
 
-	if (time < thread->paused_ticks)
-		time = 0; /* another resume, by strata: its time is not known here */
+	/* Pairs with st_drain_control: the time was stored before the pause was taken away. */
+	atomic_thread_fence(memory_order_acquire);
+	by_strata = atomic_load_explicit(&st_header()->resumed, memory_order_relaxed);
+	if (time < by_strata)
+		time = by_strata; /* a pause of either kind lasts until the later of the two */
+	if (time < thread->paused_ticks || time > now)
+		time = now;
 	for (uint32_t left = thread->paused_count; left;)
 		left -= thread->open[--at].kind == ST_OPEN_PAUSED;
 	for (; at < thread->open_count; at++) {
