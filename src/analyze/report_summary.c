@@ -16,7 +16,7 @@
 #include "store/events.h"
 #include "store/result.h"
 
-enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16 };
+enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16, TYPES_UNFOLDED = 20 };
 
 static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
 	[ST_SUMMARY_SECTION] = {"section", "Section", "", true},
@@ -186,6 +186,16 @@ static uint64_t scope_ns(const struct st_question *scope, uint64_t collected_ns)
 }
 
 /* Types by self time, with their domains: two groupings, the inner one shown as a value. */
+/* A loop that numbers its tasks would fill the list with one name: then families are shown. */
+static enum st_grouping task_grouping(const struct st_dataset *dataset)
+{
+	uint32_t types = dataset->keys[ST_BY_TASK_TYPE].key_count;
+	uint32_t families = dataset->keys[ST_BY_TASK_FAMILY].key_count;
+
+	return types > TYPES_UNFOLDED && families <= types / 2 ? ST_BY_TASK_FAMILY
+							       : ST_BY_TASK_TYPE;
+}
+
 static enum st_status add_tasks(struct st_report *report, const struct st_dataset *dataset,
 				const struct st_question *scope, struct st_error *err)
 {
@@ -193,7 +203,7 @@ static enum st_status add_tasks(struct st_report *report, const struct st_datase
 	struct st_answer answer;
 	enum st_status status;
 
-	question.groupings[0] = ST_BY_TASK_TYPE;
+	question.groupings[0] = task_grouping(dataset);
 	question.groupings[1] = ST_BY_TASK_DOMAIN;
 	question.grouping_count = 2;
 	question.metrics = 1u << ST_WALL_SELF | 1u << ST_WALL_MEDIAN;

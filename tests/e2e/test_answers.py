@@ -29,6 +29,18 @@ def test_csv_says_losses_beside_the_table(shared_strata, unbalanced):
     assert json.loads(done.stdout)["quality"]["unmatched_ends"] == 3 and done.err == ""
 
 
+def test_summary_folds_the_names_of_a_loop(strata, ittapi):
+    """A hundred numbered names are one line; a handful of them stay as they are."""
+    script = "import ittapi, sys\nfor i in range(int(sys.argv[1])):\n"
+    script += "  with ittapi.task(f'step_{i}'):\n    with ittapi.task('work'): pass"
+    for count, folded in ((100, True), (3, False)):
+        done = strata.collect(ittapi, "-c", script, str(count))
+        rows = json.loads(strata("report", "summary", done.result, "-format=json").out)["rows"]
+        tasks = {row["name"]: row["count"] for row in rows if row["section"] == "task"}
+        expected = {"step_*": 100} if folded else {f"step_{i}": 1 for i in range(3)}
+        assert tasks == expected | {"work": count}
+
+
 def test_options_without_a_meaning_are_refused(shared_strata, unbalanced):
     for words in (
         ["summary", "-group-by", "process"],
