@@ -70,6 +70,7 @@ static void rewind_tracks(struct st_index_builder *builder)
 		track->events = 0;
 		track->clock_hint = 0;
 		track->depth = 0;
+		track->line = 0;
 		track->has_end = false;
 		track->last_ns = 0;
 		track->lost = track->unmatched_ends = 0;

@@ -67,6 +67,7 @@ struct st_caller_slot {
 
 struct st_open_slice {
 	uint32_t row, domain;
+	uint32_t line; /* object id of the ITT track it was begun on; 0: the thread's own */
 };
 
 struct st_track_state {
@@ -80,6 +81,8 @@ struct st_track_state {
 	int64_t end_ns, last_ns;
 	struct st_open_slice *stack;
 	uint32_t depth, stack_capacity;
+	uint32_t
+		line; /* ITT track that the thread's tasks go to now: each has a nesting of its own */
 	uint64_t lost, unmatched_ends;
 	struct st_caller_slot
 		*callers; /* ST_CALLER_SLOTS of them, or NULL: the last one of each slot */
@@ -148,7 +151,9 @@ uint32_t st_index_label_of(struct st_index_builder *builder, uint32_t process_id
 /* The texts behind the ids of a process; 0: none. What nobody defines is named so and counted. */
 struct st_index_label st_index_texts_of(struct st_index_builder *builder, uint32_t process_id,
 					uint32_t domain, uint32_t name);
-/* index_decode.c; *short_chunks: some chunk held fewer begins than its header said */
+/* index_decode.c: the innermost open slice of the thread's present ITT track, or ST_NO_ROW. */
+uint32_t st_index_innermost(const struct st_track_state *track);
+/* *short_chunks: some chunk held fewer begins than its header said */
 enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chunks,
 			       struct st_error *err);
 /* index_finish.c: pauses, self times and the counts of flags */

@@ -33,8 +33,19 @@ static bool push(struct st_track_state *track, uint32_t row, uint32_t domain)
 		track->stack = grown;
 		track->stack_capacity = capacity;
 	}
-	track->stack[track->depth++] = (struct st_open_slice){.row = row, .domain = domain};
+	track->stack[track->depth++] =
+		(struct st_open_slice){.row = row, .domain = domain, .line = track->line};
 	return true;
+}
+
+uint32_t st_index_innermost(const struct st_track_state *track)
+{
+	uint32_t lowest = track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
+
+	for (uint32_t i = track->depth; i > lowest; i--)
+		if (track->stack[i - 1].line == track->line)
+			return track->stack[i - 1].row;
+	return ST_NO_ROW;
 }
 
 static void take_begin(struct st_index_builder *builder, struct st_track_state *track,
@@ -42,7 +53,7 @@ static void take_begin(struct st_index_builder *builder, struct st_track_state *
 {
 	struct st_index_columns *columns = &builder->index->columns;
 	uint32_t row = track->next_row++;
-	uint32_t parent = track->depth ? track->stack[track->depth - 1].row : ST_NO_ROW;
+	uint32_t parent = st_index_innermost(track);
 	uint32_t label =
 		st_index_label_of(builder, track->process_id, record->domain, record->name);
 	uint32_t caller = 0;
@@ -75,20 +86,37 @@ static void close_row(struct st_index_builder *builder, uint32_t row, int64_t ns
 	columns->flags[row] |= flags;
 }
 
-/* The end of a domain that is not on top of the stack. */
+/* Which open slice an end closes that does not fit the top of the stack: the innermost of its domain on
+ * the present ITT track, else of its domain, else the innermost. *crossed: it is not the innermost of its
+ * ITT track. */
+static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, bool *crossed)
+{
+	uint32_t lowest = track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
+	uint32_t of_domain = ST_NO_ROW;
+	bool above = false;
+
+	*crossed = true;
+	for (uint32_t i = track->depth; i > lowest; i--) {
+		const struct st_open_slice *open = &track->stack[i - 1];
+
+		if (open->domain == domain && open->line == track->line) {
+			*crossed = above;
+			return i - 1;
+		}
+		above = above || open->line == track->line;
+		if (open->domain == domain && of_domain == ST_NO_ROW)
+			of_domain = i - 1;
+	}
+	return of_domain == ST_NO_ROW ? track->depth - 1 : of_domain;
+}
+
 static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,
 			   uint32_t domain, int64_t ns)
 {
-	uint32_t lowest = track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
-	uint32_t at = track->depth - 1; /* none of its domain: the innermost */
+	bool crossed;
+	uint32_t at = closed_by(track, domain, &crossed);
 
-	for (uint32_t i = track->depth; i > lowest; i--) {
-		if (track->stack[i - 1].domain == domain) {
-			at = i - 1;
-			break;
-		}
-	}
-	close_row(builder, track->stack[at].row, ns, ST_SLICE_MISMATCHED);
+	close_row(builder, track->stack[at].row, ns, crossed ? ST_SLICE_MISMATCHED : 0);
 	track->depth--;
 	memmove(&track->stack[at], &track->stack[at + 1],
 		(track->depth - at) * sizeof(*track->stack));
@@ -99,7 +127,8 @@ static void take_end(struct st_index_builder *builder, struct st_track_state *tr
 {
 	if (!track->depth) {
 		track->unmatched_ends++;
-	} else if (track->stack[track->depth - 1].domain == domain) {
+	} else if (track->stack[track->depth - 1].domain == domain &&
+		   track->stack[track->depth - 1].line == track->line) {
 		track->depth--;
 		close_row(builder, track->stack[track->depth].row, ns, 0);
 	} else {
@@ -171,6 +200,8 @@ static bool take_event(struct st_index_builder *builder, struct st_track_state *
 	if (st_event_decode(&event, record->body, (size_t)record->value, why))
 		return false;
 	st_index_take_event(builder, track, &event, record->time, ns);
+	if (event.kind == ST_EVENT_SET_TRACK)
+		track->line = event.object;
 	return true;
 }
 

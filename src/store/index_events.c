@@ -147,7 +147,7 @@ void st_index_take_event(struct st_index_builder *builder, struct st_track_state
 		.value = event->value,
 		.extra = event->extra,
 		.track = track->final,
-		.slice = track->depth ? track->stack[track->depth - 1].row : ST_NO_ROW,
+		.slice = st_index_innermost(track),
 		.domain = names.domain,
 		.name = names.name,
 		.object = ST_NO_ROW,

@@ -259,6 +259,54 @@ static void test_no_events_no_tables(void **state)
 	assert_int_equal(st_result_slice_event(f->result, 0, ST_EVENT_TASK_ID), ST_NO_ROW);
 }
 
+static void go_to_track(struct fixture *f, uint64_t time, uint32_t object)
+{
+	add(f, time,
+	    (struct st_event){.kind = ST_EVENT_SET_TRACK,
+			      .mask = object ? ST_FIELD_OBJECT : 0,
+			      .object = object});
+}
+
+/* One thread, two ITT tracks and its own: tasks nest on each by itself, and an end belongs to the track
+ * that is set when it comes. */
+static void test_tracks_nest_apart(void **state)
+{
+	static const int64_t ends[] = {100, 95, 60, 90};
+	static const uint32_t parents[] = {ST_NO_ROW, ST_NO_ROW, ST_NO_ROW, 1};
+	struct fixture *f = *state;
+	const struct st_slices *slices;
+
+	maker_object(&f->m, 1, (struct st_object_head){.kind = ST_OBJECT_TRACK}, "one", "");
+	maker_object(&f->m, 2, (struct st_object_head){.kind = ST_OBJECT_TRACK}, "two", "");
+	maker_define(&f->m, 1);
+	st_slice_encoder_begin(&f->m.slices, 10, 1, 1, 0); /* row 0, the thread's own */
+	go_to_track(f, 15, 1);
+	st_slice_encoder_begin(&f->m.slices, 20, 1, 1, 0); /* row 1, on one */
+	go_to_track(f, 25, 2);
+	st_slice_encoder_begin(&f->m.slices, 30, 1, 1, 0); /* row 2, on two */
+	go_to_track(f, 35, 1);
+	st_slice_encoder_begin(&f->m.slices, 40, 1, 1, 0); /* row 3, on one, inside row 1 */
+	go_to_track(f, 50, 2);
+	st_slice_encoder_end(&f->m.slices, 60, 1);
+	go_to_track(f, 65, 1);
+	st_slice_encoder_end(&f->m.slices, 90, 1); /* row 3 */
+	st_slice_encoder_end(&f->m.slices, 95, 1); /* row 1 */
+	go_to_track(f, 96, 0);
+	st_slice_encoder_end(&f->m.slices, 100, 1);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	slices = st_result_slices(f->result);
+	assert_int_equal(slices->count, 4);
+	for (uint32_t row = 0; row < 4; row++) {
+		assert_int_equal(slices->end_ns[row], ends[row]);
+		assert_int_equal(slices->parent[row], parents[row]);
+		assert_int_equal(slices->flags[row], 0);
+	}
+	/* What is told on a track belongs to the task that is open there. */
+	assert_int_equal(f->events->rows[3].slice, 3);
+	assert_int_equal(f->events->rows[4].slice, ST_NO_ROW);
+}
+
 static void counter(struct fixture *f, uint64_t time, uint32_t object)
 {
 	add(f, time,
@@ -632,6 +680,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_first_file_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_chunk_in_first_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tracks_nest_apart, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
