@@ -21,7 +21,7 @@
 #include "base/rt/clock.h"
 #include "collect/launch/doctor_check.h"
 
-enum { ATTEMPT_MS = 800, ATTEMPT_AGAIN_MS = 100, STATUS_BYTES = 8192 };
+enum { ATTEMPT_MS = 800, ATTEMPT_AGAIN_MS = 400, STATUS_BYTES = 8192 };
 
 static const uint64_t examine_ns = 1200000000u;
 
