@@ -66,7 +66,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"events_dropped", "events other than tasks dropped (rings full)",
 		 loss->events_dropped},
 		{"events_cut", "events whose data was longer than what is kept", loss->events_cut},
-		{"spans_unfinished", "frames, regions, waits and the like never ended",
+		{"spans_unfinished", "spans never ended (frames, regions, waits and the like)",
 		 quality->spans_unfinished},
 		{"times_estimated", "times of a clock of the program's own, converted",
 		 estimated_times(result)},
