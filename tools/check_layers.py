@@ -21,10 +21,22 @@ ALLOWED = {
     "base": {"base/rt"},
     "format": {"base", "base/rt"},
     "store": {"base", "base/rt", "format"},
-    "collect/inproc": {"base/rt", "format"},
+    "unwind/rt": {"base/rt", "format"},
+    "unwind": {"base", "base/rt", "format", "unwind/rt"},
+    "collect/inproc": {"base/rt", "format", "unwind/rt"},
     "collect/jit": {"collect/inproc"},
-    "collect/launch": {"base", "base/rt", "format", "store"},
-    "resolve": {"base", "base/rt", "format", "store"},
+    "collect/host": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
+    "collect/launch": {
+        "base",
+        "base/rt",
+        "format",
+        "store",
+        "unwind",
+        "unwind/rt",
+        "collect/host",
+    },
+    "collect/import": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
+    "resolve": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
     "analyze": {"base", "base/rt", "format", "store", "resolve"},
     "export": {"base", "base/rt", "format", "store", "resolve", "analyze"},
     "serve": {"base", "base/rt", "format", "store", "resolve", "analyze"},
@@ -34,6 +46,8 @@ ALLOWED = {
         "format",
         "store",
         "collect/launch",
+        "collect/host",
+        "collect/import",
         "resolve",
         "analyze",
         "export",
@@ -42,7 +56,7 @@ ALLOWED = {
 }
 # Layers whose whole chain of headers must stay inside these layers.
 CLOSED = {
-    "collect/inproc": {"collect/inproc", "base/rt", "format"},
+    "collect/inproc": {"collect/inproc", "base/rt", "format", "unwind/rt"},
     "collect/jit": {"collect/jit", "collect/inproc"},
 }
 

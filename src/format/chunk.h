@@ -18,7 +18,7 @@ struct st_buf;
 
 enum {
 	ST_FORMAT_MAJOR = 1,
-	ST_FORMAT_MINOR = 1,	    /* 1: events, callers, open slices, objects */
+	ST_FORMAT_MINOR = 2,	    /* 1: events, callers, open slices, objects; 2: samples */
 	ST_CHUNK_RAW_MAX = 4 << 20, /* a reader refuses more: nothing we write comes near */
 	ST_CHUNK_RECORDS_MAX = 16 << 10,
 	ST_CHUNK_AGE_MAX_MS = 250,
@@ -34,6 +34,7 @@ enum st_chunk_type {
 	/* At the beginning of a trace file that is not the first: what was open then, outermost first, as
 	 * struct st_open_record; counts only when the files before it are gone. */
 	ST_CHUNK_OPEN = 6,
+	ST_CHUNK_SAMPLES = 7, /* format/samples.h: one track, times ascending */
 };
 
 enum { ST_CHUNK_PLAIN = 1 }; /* flags: payload is not compressed */

@@ -32,7 +32,8 @@ enum st_definition_type {
 	ST_DEF_THREAD_NAME =
 		7, /* u32 tid, text; the last one wins; replaces for tracks of that tid */
 	/* u32 track (0: the process), then u64: slices dropped, unmatched ends, lost_no_slot, labels cut,
-	 * labels unknown, suspect ring positions, events dropped, events cut; cumulative, the last one wins */
+	 * labels unknown, suspect ring positions, events dropped, events cut, samples dropped; cumulative, the
+	 * last one wins */
 	ST_DEF_LOSS = 8,
 	/* u32 pid, u32 reason (enum st_not_entered), u64 time ticks, text executable path, text command */
 	ST_DEF_NOT_ENTERED = 9,
@@ -48,6 +49,22 @@ enum st_definition_type {
 	 * path, text build id (bytes) */
 	ST_DEF_CODE_MAP = 15,
 	ST_DEF_FAMILY_MARK = 16, /* u64 time ticks, text: strata -command mark */
+	ST_DEF_STACK_NODES = 17, /* format/samples.h: a run of nodes of the process's stack tree */
+	/* u32 id, u32 first line, u32 flags (ST_PYTHON_CODE_*), text file, text name, text line table */
+	ST_DEF_PYTHON_CODE = 18,
+	/* u32 PY_VERSION_HEX, u32 flags, u64 start and end of the evaluation function, u64 start and end of its
+	 * cold part */
+	ST_DEF_PYTHON_RUNTIME = 19,
+	/* How the process is sampled; the last one wins: u32 rung, u32 trigger, u32 ST_ARM_* flags, u32 zero,
+	 * u64 period ns, u64 time ticks, text why no better rung ("" when it is the best) */
+	ST_DEF_SAMPLER = 20,
+	/* u32 tid, u32 tid of the thread that created it, u64 time ticks */
+	ST_DEF_THREAD_CREATOR = 21,
+	/* What was lost while sampling, of the process; cumulative, the last one wins: u64 samples dropped (rings
+	 * were full), samples not taken (the thread was inside the collector, or had no slot), ticks spent in the
+	 * handler, stack nodes refused (tree full), samples before the first table was ready, ns of table
+	 * building, tables built, tables found in the cache */
+	ST_DEF_SAMPLER_LOSS = 22,
 };
 
 enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };

@@ -41,6 +41,11 @@ enum st_ring_ext {
 	 * at each ST_EXT_THREAD; a begin's caller is in slot name % ST_CALLER_SLOTS, and this record, which comes
 	 * right before the begin (or its ST_EXT_TEXT), sets that slot. */
 	ST_EXT_CALLER = 13,
+	/* Only in handler rings (ST_RING_HANDLER), see sample_record.h; ST_EXT_TIME, _THREAD, _THREAD_END and
+	 * _LOST (samples) are written there too. */
+	ST_EXT_SAMPLE = 32,
+	ST_EXT_PYTHON_CODE = 33,
+	ST_EXT_PYTHON_RUNTIME = 34,
 };
 
 enum {
@@ -90,6 +95,9 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
  * keys ignored. Keys: clock=tsc|mono_raw, ring=KiB, slots=N, paused=0|1, resume_at=MONO_RAW ns (a
  * process whose first record comes later than this starts unpaused), groups=HEX (bits of ITT's groups to
  * bind), domains=PATTERNS (joined by ',', '*' and '?' as in a shell, a leading '!' excludes; every byte but
- * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt). */
+ * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt);
+ * of the sampler: sample_ns=PERIOD (0: no samples), sample_trigger=cpu_clock|cycles, sample_stacks=0|1,
+ * sample_depth=FRAMES (native, and as many of Python), sample_rung=N (none above it is tried),
+ * sample_processes=PATTERNS (as domains; of the executable's or script's last name). */
 
 #endif

@@ -7,7 +7,8 @@
  *
  *   offset 0                        struct st_shm_header, then st_shm_slot[slot_count]
  *   ST_SHM_HEADER_BYTES             definitions ring (segment 0 only; the space exists in every one)
- *   + ST_SHM_DEFINITIONS_BYTES      slot 0: slice ring, handler ring, flood ring; slot 1 …
+ *   + ST_SHM_DEFINITIONS_BYTES      struct st_shm_unwind (segment 0 only; the space exists in every one)
+ *   ST_SHM_RINGS_OFFSET             slot 0: slice ring, handler ring, flood ring; slot 1 …
  *
  * A ring is a power-of-two number of 8-byte words, one producer, one consumer. head and tail count
  * bytes since the beginning and never wrap; word index = (head / 8) & (ring_bytes / 8 - 1). Every
@@ -27,6 +28,9 @@
 enum {
 	ST_SHM_HEADER_BYTES = 64 << 10,
 	ST_SHM_DEFINITIONS_BYTES = 1 << 20,
+	ST_SHM_UNWIND_BYTES = 256 << 10,
+	ST_SHM_RINGS_OFFSET = ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES + ST_SHM_UNWIND_BYTES,
+	ST_SHM_MODULES_MAX = 2048,   /* executable mappings with an unwind table, of one process */
 	ST_SHM_SLOTS = 64,	     /* per segment; fewer under RLIMIT_AS or RLIMIT_FSIZE */
 	ST_SHM_SEGMENTS_MAX = 256,   /* 16,384 live threads; more are counted in lost_no_slot */
 	ST_SHM_RING_BYTES = 1 << 20, /* slice ring; knob ring-size, 64 KiB … 4 MiB */
@@ -111,8 +115,39 @@ _Static_assert(sizeof(struct st_shm_header) + ST_SHM_SLOTS * sizeof(struct st_sh
 		       ST_SHM_HEADER_BYTES,
 	       "header fits");
 
-/* Changed by hand with any change of this file or of ring_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540004u
+/* Unwind tables of the process, written by strata only and read by the sampler in the target, which maps
+ * the file of an entry read-only when a stack first passes through it. Entries are never moved or reused;
+ * `count` is stored (release) after the entry. Of two live entries that hold an address the later counts. */
+struct st_shm_module {
+	uint64_t start, end; /* addresses in the target */
+	uint64_t bias; /* address less the address that the table knows (ELF virtual address) */
+	uint32_t path; /* offset in paths of a NUL-terminated name, e.g. in the cache folder */
+	_Atomic uint32_t state; /* enum st_module_state */
+};
+
+enum st_module_state {
+	ST_MODULE_READY = 1,
+	ST_MODULE_GONE = 2,	/* unmapped: addresses in it mean nothing any more */
+	ST_MODULE_NO_TABLE = 3, /* known, and there is nothing to unwind it with */
+	/* Known, its table is being made; a later entry of the same place replaces this one. */
+	ST_MODULE_PENDING = 4,
+};
+
+struct st_shm_unwind {
+	_Atomic uint32_t count;
+	_Atomic uint32_t generation; /* strata: +1 after any change */
+	_Atomic uint32_t
+		wanted; /* target: +1 when an address lies in no entry and no known anonymous code */
+	uint32_t reserved;
+	_Atomic uint64_t wanted_address;
+	uint64_t reserved_more[5];
+	struct st_shm_module modules[ST_SHM_MODULES_MAX];
+	char paths[ST_SHM_UNWIND_BYTES - 64 - ST_SHM_MODULES_MAX * sizeof(struct st_shm_module)];
+};
+_Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
+
+/* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
+#define ST_SHM_LAYOUT_HASH 0x53540005u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */
@@ -140,5 +175,51 @@ struct st_shm_hello {
 	uint64_t segment_bytes;
 };
 _Static_assert(sizeof(struct st_shm_hello) == 96, "hello is a wire format");
+
+/* A process arms its sampler: one message on the same socket, before or after its hello and again in each
+ * forked child, with the descriptor of the trigger event where the rung has one. The target keeps none:
+ * strata enables and disables the event, and closes it when the process is gone. */
+#define ST_SHM_ARM_MAGIC 0x31304d5241545253ull /* "SRTARM01" as bytes */
+
+enum st_sampler_rung {
+	ST_RUNG_NONE = 0,	  /* nothing works: see errors */
+	ST_RUNG_SIGTRAP = 1,	  /* perf event with sigtrap, inherited by later threads */
+	ST_RUNG_SIGTRAP_USER = 2, /* the same, exclude_kernel: samples in the kernel are missing */
+	ST_RUNG_SETSIG = 3,	  /* perf event + F_SETSIG per thread, exclude_kernel */
+	ST_RUNG_THREAD_TIMER =
+		4, /* timer_create(CLOCK_THREAD_CPUTIME_ID) per thread: at most CONFIG_HZ */
+	ST_RUNG_PROCESS_TIMER = 5, /* setitimer(ITIMER_PROF) */
+	ST_RUNG_OUTSIDE = 6,	   /* strata reads stacks from outside (-target-pid) */
+	ST_RUNG_IMPORTED = 7,
+};
+
+/* What fires it. */
+enum st_sampler_trigger {
+	ST_TRIGGER_CPU_CLOCK = 1,
+	ST_TRIGGER_CYCLES = 2,
+	ST_TRIGGER_CPU_TIME = 3, /* a timer */
+};
+
+struct st_shm_arm {
+	uint64_t magic;
+	uint32_t layout_hash;
+	uint32_t rung; /* enum st_sampler_rung */
+	uint8_t token[16];
+	uint32_t pid, tid; /* in the target's namespace */
+	uint32_t trigger;  /* enum st_sampler_trigger */
+	uint32_t flags;	   /* ST_ARM_* */
+	uint64_t period_ns;
+	uint64_t ticks;
+	uint64_t reserved[2];
+	int32_t errors
+		[6]; /* errno by which each rung was refused, by enum st_sampler_rung; 0: not tried */
+};
+_Static_assert(sizeof(struct st_shm_arm) == 104, "arm is a wire format");
+
+enum {
+	ST_ARM_FOREIGN_HANDLER = 1, /* the program has a SIGTRAP handler of its own: a lower rung */
+	ST_ARM_TRACED = 2,	    /* a tracer is attached: a lower rung */
+	ST_ARM_NO_CYCLES = 4,	    /* cycles were asked for and there are none: cpu-clock */
+};
 
 #endif

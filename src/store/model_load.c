@@ -336,6 +336,13 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_FAMILY_MARK:
 		load_event_record(load, type, body);
 		break;
+	case ST_DEF_STACK_NODES:
+	case ST_DEF_PYTHON_CODE:
+	case ST_DEF_PYTHON_RUNTIME:
+	case ST_DEF_SAMPLER:
+	case ST_DEF_THREAD_CREATOR:
+	case ST_DEF_SAMPLER_LOSS:
+		break;
 	}
 }
 

@@ -143,7 +143,7 @@ static void scribble(const uint8_t *data, size_t size_bytes)
 	uint64_t *words = (uint64_t *)segment.map;
 	const size_t first = sizeof(struct st_shm_header) / 8;
 	const size_t slots = SLOTS * sizeof(struct st_shm_slot) / 8;
-	const size_t rings = (ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES) / 8;
+	const size_t rings = ST_SHM_RINGS_OFFSET / 8;
 
 	for (int i = 0; i < SCRIBBLES && size_bytes >= SCRIBBLE_BYTES; i++) {
 		uint16_t where;

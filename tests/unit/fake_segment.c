@@ -22,8 +22,7 @@ bool fake_segment_create(struct fake_segment *segment, uint32_t slot_count, uint
 	memset(segment, 0, sizeof(*segment));
 	segment->slot_count = slot_count;
 	segment->ring_bytes = ring_bytes;
-	segment->size_bytes =
-		ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES + (uint64_t)slot_count * slot_bytes;
+	segment->size_bytes = ST_SHM_RINGS_OFFSET + (uint64_t)slot_count * slot_bytes;
 	segment->fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (segment->fd < 0 || ftruncate(segment->fd, (off_t)segment->size_bytes) != 0 ||
 	    fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
@@ -63,7 +62,7 @@ struct st_shm_slot *fake_segment_slot(const struct fake_segment *segment, uint32
 
 uint64_t *fake_segment_words(const struct fake_segment *segment, uint32_t slot)
 {
-	return (uint64_t *)(segment->map + ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES +
+	return (uint64_t *)(segment->map + ST_SHM_RINGS_OFFSET +
 			    (size_t)slot * (segment->ring_bytes + 2 * SIDE_RING_BYTES));
 }
 

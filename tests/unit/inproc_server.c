@@ -147,7 +147,7 @@ static void drain(struct server *server, bool definitions, bool events)
 				   ST_SHM_DEFINITIONS_BYTES, &segment->definitions_tail);
 		for (uint32_t k = 0; events && k < header->slot_count; k++)
 			drain_ring(&segment->ring[k], &slots[k].ring[ST_RING_SLICE],
-				   (uint64_t *)(base + ST_SHM_DEFINITIONS_BYTES +
+				   (uint64_t *)((uint8_t *)header + ST_SHM_RINGS_OFFSET +
 						(size_t)k * header->slot_bytes),
 				   header->ring_bytes[ST_RING_SLICE], &segment->tail[k]);
 	}

@@ -45,7 +45,7 @@ static uint32_t slot_bytes(void)
 
 static size_t segment_bytes(uint32_t slots)
 {
-	return ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES + (size_t)slots * slot_bytes();
+	return ST_SHM_RINGS_OFFSET + (size_t)slots * slot_bytes();
 }
 
 /* Growing a file beyond the limit is not only refused: the kernel sends SIGXFSZ, which is fatal. */
@@ -259,8 +259,7 @@ static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segme
 		goto fail;
 	close_fd(fd);
 	segment->slots = (struct st_shm_slot *)(segment->header + 1);
-	segment->rings =
-		(uint8_t *)segment->header + ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES;
+	segment->rings = (uint8_t *)segment->header + ST_SHM_RINGS_OFFSET;
 	segment->slot_count = slots;
 	segment->slot_bytes = slot_bytes();
 	return true;

@@ -135,7 +135,7 @@ static inline struct st_shm_slot *st_shm_segment_slot(const struct st_shm_segmen
 static inline const uint64_t *st_shm_segment_ring(const struct st_shm_segment *segment,
 						  uint32_t slot)
 {
-	return (const uint64_t *)(segment->map + ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES +
+	return (const uint64_t *)(segment->map + ST_SHM_RINGS_OFFSET +
 				  (size_t)slot * segment->slot_bytes);
 }
 

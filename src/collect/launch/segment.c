@@ -32,8 +32,7 @@ static enum st_status check_descriptor(int fd, uint64_t segment_bytes, struct st
 	if (fstatfs(fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC || fstat(fd, &st) != 0 ||
 	    !S_ISREG(st.st_mode))
 		return st_error_set(err, ST_ECORRUPT, 0, "not a shared memory descriptor");
-	if ((uint64_t)st.st_size != segment_bytes ||
-	    segment_bytes < ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES)
+	if ((uint64_t)st.st_size != segment_bytes || segment_bytes < ST_SHM_RINGS_OFFSET)
 		return st_error_set(err, ST_ECORRUPT, 0, "the shared memory has a wrong size");
 	return ST_OK;
 }
@@ -59,8 +58,8 @@ static enum st_status check_header(struct st_shm_segment *segment, enum st_clock
 	}
 	if (head.slot_count == 0 || head.slot_count > ST_SHM_SLOTS ||
 	    head.segment_index >= ST_SHM_SEGMENTS_MAX || head.slot_bytes != rings ||
-	    segment->size_bytes != ST_SHM_HEADER_BYTES + ST_SHM_DEFINITIONS_BYTES +
-					   (uint64_t)head.slot_count * head.slot_bytes)
+	    segment->size_bytes !=
+		    ST_SHM_RINGS_OFFSET + (uint64_t)head.slot_count * head.slot_bytes)
 		return st_error_set(err, ST_ECORRUPT, 0, "impossible slot layout");
 	segment->index = head.segment_index;
 	segment->slot_count = head.slot_count;
