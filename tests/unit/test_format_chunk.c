@@ -188,7 +188,7 @@ static void test_versions(void **state)
 	assert_int_equal(st_chunk_check(f->packed.data, f->packed.size_bytes, &header, &f->err),
 			 ST_EVERSION);
 	assert_non_null(strstr(f->err.text, "2.2"));
-	assert_non_null(strstr(f->err.text, "1.1"));
+	assert_non_null(strstr(f->err.text, "1.2"));
 	f->packed.data[offsetof(struct st_chunk_header, major)] = 0;
 	assert_int_equal(st_chunk_check(f->packed.data, f->packed.size_bytes, &header, &f->err),
 			 ST_ECORRUPT);
