@@ -319,6 +319,7 @@ static bool build_maps(struct st_code_table *table, const struct st_model *model
 			.file_offset = map->file_offset,
 			.from_ns = st_clock_map_ns(clock, &hint, map->ticks),
 			.path = map->path,
+			.build_id = map->build_id,
 		};
 	}
 	return true;

@@ -120,7 +120,7 @@ struct st_code_map {
 	uint32_t process;
 	uint64_t start, end, file_offset;
 	int64_t from_ns;
-	st_string_id path;
+	st_string_id path, build_id; /* bytes of the id; empty: none or not known */
 };
 
 struct st_events {

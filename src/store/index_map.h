@@ -35,7 +35,7 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 4 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 5 }; /* +1 whenever the same trace would give another index */
 
 /* Tables behind the columns. */
 enum st_index_section {

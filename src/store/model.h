@@ -68,7 +68,7 @@ struct st_code_event {
 
 struct st_map_definition { /* ST_DEF_CODE_MAP */
 	uint32_t process_id;
-	st_string_id path;
+	st_string_id path, build_id;
 	uint64_t start, end, file_offset, ticks;
 };
 

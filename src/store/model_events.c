@@ -213,17 +213,18 @@ bool st_model_load_code(struct st_model *model, uint32_t process_id, struct st_c
 bool st_model_load_map(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	struct st_map_definition map = {.process_id = process_id};
-	struct st_text path;
+	struct st_text path, build_id;
 
 	map.start = st_cursor_u64(body);
 	map.end = st_cursor_u64(body);
 	map.file_offset = st_cursor_u64(body);
 	map.ticks = st_cursor_u64(body);
 	path = st_cursor_text(body);
+	build_id = st_cursor_text(body);
 	if (body->failed || map.end <= map.start || model->map_count >= LIST_MAX)
 		return true;
 	if (st_model_process(model, process_id) == ST_ID_NONE ||
-	    !keep_text(model, path, &map.path) ||
+	    !keep_text(model, path, &map.path) || !keep_text(model, build_id, &map.build_id) ||
 	    !st_grow(&model->maps, model->map_count, &model->map_capacity, sizeof(map)))
 		return false;
 	model->maps[model->map_count++] = map;

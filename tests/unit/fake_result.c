@@ -8,6 +8,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void *column(size_t item_bytes)
+{
+	void *items = calloc(FAKE_MAX, item_bytes);
+
+	assert(items);
+	return items;
+}
+
+/* Node 0 is the empty stack. */
+static void create_samples(struct st_result *fake)
+{
+	struct fake_sample_columns *samples = &fake->sample_columns;
+	struct fake_node_columns *nodes = &fake->node_columns;
+
+	samples->time_ns = column(sizeof(*samples->time_ns));
+	samples->weight_ns = column(sizeof(*samples->weight_ns));
+	samples->node = column(sizeof(*samples->node));
+	samples->track = column(sizeof(*samples->track));
+	samples->slice = column(sizeof(*samples->slice));
+	samples->inherited = column(sizeof(*samples->inherited));
+	samples->flags = column(sizeof(*samples->flags));
+	fake->samples = (struct st_samples){0,
+					    samples->time_ns,
+					    samples->weight_ns,
+					    samples->node,
+					    samples->track,
+					    samples->slice,
+					    samples->inherited,
+					    samples->flags,
+					    samples->first_of_track};
+	nodes->parent = column(sizeof(*nodes->parent));
+	nodes->process = column(sizeof(*nodes->process));
+	nodes->line = column(sizeof(*nodes->line));
+	nodes->value = column(sizeof(*nodes->value));
+	nodes->kind = column(sizeof(*nodes->kind));
+	fake->nodes = (struct st_stack_nodes){
+		1, nodes->parent, nodes->process, nodes->value, nodes->line, nodes->kind};
+	for (uint32_t i = 0; i < FAKE_SMALL; i++)
+		fake->creators[i] = ST_NO_ROW;
+}
+
+static void destroy_samples(struct st_result *fake)
+{
+	free(fake->sample_columns.time_ns);
+	free(fake->sample_columns.weight_ns);
+	free(fake->sample_columns.node);
+	free(fake->sample_columns.track);
+	free(fake->sample_columns.slice);
+	free(fake->sample_columns.inherited);
+	free(fake->sample_columns.flags);
+	free(fake->node_columns.parent);
+	free(fake->node_columns.process);
+	free(fake->node_columns.line);
+	free(fake->node_columns.value);
+	free(fake->node_columns.kind);
+}
+
 struct st_result *fake_create(void)
 {
 	struct st_result *fake = calloc(1, sizeof(*fake));
@@ -45,6 +102,7 @@ struct st_result *fake_create(void)
 	fake->slice_callers = calloc(FAKE_MAX, sizeof(*fake->slice_callers));
 	fake->events = (struct st_events){0, fake->event_rows, fake->first_of_track};
 	fake->id_count = fake->blob_count = 1; /* the null id, no data */
+	create_samples(fake);
 	fake_text(fake, "");
 	return fake;
 }
@@ -55,6 +113,7 @@ void fake_destroy(struct st_result *fake)
 		free((void *)(uintptr_t)fake->texts[i].bytes);
 	for (uint32_t i = 1; i < fake->blob_count; i++)
 		free((void *)(uintptr_t)fake->blobs[i].bytes);
+	destroy_samples(fake);
 	free(fake->event_rows);
 	free(fake->spans);
 	free(fake->slice_callers);
@@ -203,6 +262,125 @@ uint32_t fake_object(struct st_result *fake, uint8_t kind, uint8_t type, const c
 	return fake->object_count++;
 }
 
+uint32_t fake_node(struct st_result *fake, uint32_t parent, uint8_t kind, uint64_t value)
+{
+	uint32_t node = fake->nodes.count++;
+
+	assert(node < FAKE_MAX && parent < node && fake->track_count);
+	fake->node_columns.parent[node] = parent;
+	fake->node_columns.process[node] = fake->tracks[fake->track_count - 1].process;
+	fake->node_columns.kind[node] = kind;
+	fake->node_columns.value[node] = value;
+	return node;
+}
+
+uint32_t fake_python_code(struct st_result *fake, uint32_t process, const char *file,
+			  const char *name, uint32_t first_line)
+{
+	assert(fake->python_code_count < FAKE_SMALL);
+	fake->python_codes[fake->python_code_count] =
+		(struct st_python_code){.process = process,
+					.first_line = first_line,
+					.file = fake_text(fake, file),
+					.name = fake_text(fake, name)};
+	return fake->python_code_count++;
+}
+
+uint32_t fake_python_node(struct st_result *fake, uint32_t parent, uint32_t code, uint32_t line)
+{
+	uint32_t node = fake_node(fake, parent, ST_FRAME_PYTHON, code | (uint64_t)line << 32);
+
+	fake->node_columns.line[node] = line;
+	return node;
+}
+
+uint32_t fake_sample(struct st_result *fake, int64_t time_ns, uint64_t weight_ns, uint32_t node,
+		     uint16_t flags)
+{
+	uint32_t row = fake->samples.count++;
+
+	assert(row < FAKE_MAX && fake->track_count && node < fake->nodes.count);
+	fake->sample_columns.time_ns[row] = time_ns;
+	fake->sample_columns.weight_ns[row] = weight_ns;
+	fake->sample_columns.node[row] = node;
+	fake->sample_columns.track[row] = fake->track_count - 1;
+	fake->sample_columns.flags[row] = flags;
+	return row;
+}
+
+uint32_t fake_sampler(struct st_result *fake, uint32_t process, uint64_t period_ns)
+{
+	assert(fake->sampler_count < FAKE_SMALL);
+	fake->samplers[fake->sampler_count] = (struct st_sampler){.process = process,
+								  .rung = ST_RUNG_SIGTRAP,
+								  .trigger = ST_TRIGGER_CPU_CLOCK,
+								  .period_ns = period_ns};
+	return fake->sampler_count++;
+}
+
+void fake_code_map(struct st_result *fake, uint32_t process, uint64_t start, uint64_t end,
+		   const char *path)
+{
+	assert(fake->code_map_count < FAKE_SMALL);
+	fake->code_maps[fake->code_map_count++] = (struct st_code_map){
+		.process = process, .start = start, .end = end, .path = fake_text(fake, path)};
+}
+
+/* The innermost slice of a track at a time: rows come in order of begin, parents first. */
+static uint32_t open_slice(const struct st_result *fake, uint32_t track, int64_t time_ns)
+{
+	uint32_t found = ST_NO_ROW;
+
+	for (uint32_t row = fake->tracks[track].row_begin; row < fake->tracks[track].row_end; row++)
+		if (fake->begin_ns[row] <= time_ns && time_ns < fake->end_ns[row])
+			found = row;
+	return found;
+}
+
+static void count_sample(struct st_result *fake, uint32_t row)
+{
+	struct st_sample_quality *quality = &fake->sample_quality;
+	uint16_t flags = fake->samples.flags[row];
+
+	if (flags & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE))
+		return;
+	quality->samples++;
+	quality->cpu_ns += fake->samples.weight_ns[row];
+	quality->truncated += flags & ST_SAMPLE_TRUNCATED ? 1 : 0;
+	quality->recovered += flags & ST_SAMPLE_RECOVERED ? 1 : 0;
+	quality->no_table += flags & ST_SAMPLE_NO_TABLE ? 1 : 0;
+	quality->python_cut += flags & ST_SAMPLE_PYTHON_CUT ? 1 : 0;
+	quality->python_top_unknown += flags & ST_SAMPLE_PYTHON_TOP_UNKNOWN ? 1 : 0;
+	quality->mismatched += flags & ST_SAMPLE_MISMATCH ? 1 : 0;
+	quality->depth_cut += flags & ST_SAMPLE_DEPTH_CUT ? 1 : 0;
+	quality->nominal += flags & ST_SAMPLE_WEIGHT_NOMINAL ? 1 : 0;
+	quality->approximate += flags & ST_SAMPLE_APPROXIMATE ? 1 : 0;
+}
+
+static void finish_samples(struct st_result *fake)
+{
+	struct fake_sample_columns *columns = &fake->sample_columns;
+	uint32_t at = 0;
+
+	memset(&fake->sample_quality, 0, sizeof(fake->sample_quality));
+	for (uint32_t row = 0; row < fake->samples.count; row++) {
+		uint32_t from = fake->creators[columns->track[row]];
+
+		columns->slice[row] = open_slice(fake, columns->track[row], columns->time_ns[row]);
+		columns->inherited[row] = ST_NO_ROW;
+		for (; columns->slice[row] == ST_NO_ROW && from != ST_NO_ROW &&
+		       columns->inherited[row] == ST_NO_ROW;
+		     from = fake->creators[from])
+			columns->inherited[row] = open_slice(fake, from, columns->time_ns[row]);
+		count_sample(fake, row);
+	}
+	for (uint32_t track = 0; track <= fake->track_count; track++) {
+		while (at < fake->samples.count && columns->track[at] < track)
+			at++;
+		columns->first_of_track[track] = at;
+	}
+}
+
 static void finish_events(struct st_result *fake)
 {
 	uint32_t at = 0;
@@ -232,7 +410,12 @@ void fake_finish(struct st_result *fake)
 		if (fake->end_ns[row] > fake->info.elapsed_ns)
 			fake->info.elapsed_ns = fake->end_ns[row];
 	}
+	for (uint32_t row = 0; row < fake->samples.count; row++) {
+		if (fake->samples.time_ns[row] > fake->info.elapsed_ns)
+			fake->info.elapsed_ns = fake->samples.time_ns[row];
+	}
 	fake->info.collected_ns = fake->info.elapsed_ns;
+	finish_samples(fake);
 	finish_events(fake);
 }
 
@@ -384,4 +567,36 @@ uint32_t st_result_slice_event(const struct st_result *result, uint32_t slice, u
 			return i;
 	}
 	return ST_NO_ROW;
+}
+
+const struct st_samples *st_result_samples(const struct st_result *result)
+{
+	return &result->samples;
+}
+
+const struct st_stack_nodes *st_result_stack_nodes(const struct st_result *result)
+{
+	return &result->nodes;
+}
+
+const struct st_python_code *st_result_python_codes(const struct st_result *result, uint32_t *count)
+{
+	*count = result->python_code_count;
+	return result->python_codes;
+}
+
+const struct st_sampler *st_result_samplers(const struct st_result *result, uint32_t *count)
+{
+	*count = result->sampler_count;
+	return result->samplers;
+}
+
+const struct st_sample_quality *st_result_sample_quality(const struct st_result *result)
+{
+	return &result->sample_quality;
+}
+
+uint32_t st_result_track_creator(const struct st_result *result, uint32_t track)
+{
+	return result->creators[track];
 }

@@ -8,8 +8,23 @@
 
 #include "store/events.h"
 #include "store/result.h"
+#include "store/samples.h"
 
 enum { FAKE_MAX = 300000, FAKE_SMALL = 64, FAKE_EVENTS = 4096 };
+
+/* The columns of struct st_samples and struct st_stack_nodes, to be written to. */
+struct fake_sample_columns {
+	int64_t *time_ns;
+	uint64_t *weight_ns;
+	uint32_t *node, *track, *slice, *inherited;
+	uint16_t *flags;
+	uint32_t first_of_track[FAKE_SMALL + 1];
+};
+struct fake_node_columns {
+	uint32_t *parent, *process, *line;
+	uint64_t *value;
+	uint8_t *kind;
+};
 
 struct st_result {
 	struct st_result_info info;
@@ -41,6 +56,16 @@ struct st_result {
 	struct st_code_map code_maps[FAKE_SMALL];
 	struct st_caller callers[FAKE_SMALL];
 	uint32_t *slice_callers; /* by slice; only given out when there are callers */
+	/* Samples of one track together, in the order of the tracks. */
+	struct st_samples samples;
+	struct fake_sample_columns sample_columns;
+	struct st_stack_nodes nodes;
+	struct fake_node_columns node_columns;
+	struct st_python_code python_codes[FAKE_SMALL];
+	struct st_sampler samplers[FAKE_SMALL];
+	struct st_sample_quality sample_quality;
+	uint32_t creators[FAKE_SMALL]; /* by track; ST_NO_ROW until a test sets it */
+	uint32_t python_code_count, sampler_count;
 	uint32_t span_count, id_count, blob_count, sync_object_count, object_count, fact_count,
 		code_count, code_map_count, caller_count;
 };
@@ -65,7 +90,18 @@ uint32_t fake_id(struct st_result *fake, uint64_t d1, uint64_t d2, uint64_t d3);
 uint32_t fake_blob(struct st_result *fake, const void *bytes, size_t size_bytes);
 uint32_t fake_object(struct st_result *fake, uint8_t kind, uint8_t type, const char *domain,
 		     const char *name);
-/* Self times, depths and counts, once every slice is there. */
+/* Stacks, outermost first: parent 0 is the empty stack. The process is that of the newest track. */
+uint32_t fake_node(struct st_result *fake, uint32_t parent, uint8_t kind, uint64_t value);
+uint32_t fake_python_code(struct st_result *fake, uint32_t process, const char *file,
+			  const char *name, uint32_t first_line);
+uint32_t fake_python_node(struct st_result *fake, uint32_t parent, uint32_t code, uint32_t line);
+/* Appends to the newest track. Slice, inherited and the quality counts are filled in by fake_finish. */
+uint32_t fake_sample(struct st_result *fake, int64_t time_ns, uint64_t weight_ns, uint32_t node,
+		     uint16_t flags);
+uint32_t fake_sampler(struct st_result *fake, uint32_t process, uint64_t period_ns);
+void fake_code_map(struct st_result *fake, uint32_t process, uint64_t start, uint64_t end,
+		   const char *path);
+/* Self times, depths and counts, once every slice and sample is there. */
 void fake_finish(struct st_result *fake);
 
 #endif

@@ -63,6 +63,7 @@ void maker_init_empty(struct result_maker *m)
 	st_buf_init(&m->trace, 64 << 20);
 	st_buf_init(&m->records, ST_CHUNK_RAW_MAX);
 	st_slice_encoder_init(&m->slices);
+	st_sample_encoder_init(&m->samples);
 	m->json = usual_json;
 	m->head.clock = ST_CLOCK_MONO_RAW;
 	m->head.ticks_per_second = 1000000000;
@@ -82,6 +83,7 @@ void maker_fini(struct result_maker *m)
 	st_buf_fini(&m->trace);
 	st_buf_fini(&m->records);
 	st_slice_encoder_fini(&m->slices);
+	st_sample_encoder_fini(&m->samples);
 }
 
 static void process_record(struct result_maker *m, uint32_t pid, uint32_t parent, uint32_t flags,
@@ -201,6 +203,90 @@ void maker_code_map(struct result_maker *m, uint64_t start, uint64_t end, uint64
 	st_definition_text(&m->records, "", 0);
 	st_definition_end(&m->records, at);
 	m->record_count++;
+}
+
+void maker_nodes(struct result_maker *m, uint32_t first_id, const struct st_stack_node *nodes,
+		 uint32_t count)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_STACK_NODES);
+	struct st_node_encoder enc;
+
+	st_stack_nodes_begin(&enc, &m->records, first_id);
+	for (uint32_t i = 0; i < count; i++)
+		st_stack_nodes_add(&enc, &nodes[i]);
+	st_stack_nodes_end(&enc);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_python_code(struct result_maker *m, uint32_t id, uint32_t first_line, const char *file,
+		       const char *name, const struct st_text *line_table)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_PYTHON_CODE);
+
+	st_buf_append_u32(&m->records, id);
+	st_buf_append_u32(&m->records, first_line);
+	st_buf_append_u32(&m->records, 0);
+	st_definition_text(&m->records, file, strlen(file));
+	st_definition_text(&m->records, name, strlen(name));
+	st_definition_text(&m->records, line_table ? line_table->bytes : "",
+			   line_table ? line_table->size_bytes : 0);
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_python_runtime(struct result_maker *m, uint32_t version)
+{
+	maker_numbers(m, ST_DEF_PYTHON_RUNTIME, "448888", version, 0u, (uint64_t)0, (uint64_t)0,
+		      (uint64_t)0, (uint64_t)0);
+}
+
+void maker_sampler(struct result_maker *m, uint32_t rung, uint32_t trigger, uint64_t period_ns,
+		   const char *why)
+{
+	size_t at = st_definition_begin(&m->records, ST_DEF_SAMPLER);
+
+	st_buf_append_u32(&m->records, rung);
+	st_buf_append_u32(&m->records, trigger);
+	st_buf_append_u32(&m->records, 0);
+	st_buf_append_u32(&m->records, 0);
+	st_buf_append_u64(&m->records, period_ns);
+	st_buf_append_u64(&m->records, 0);
+	st_definition_text(&m->records, why, strlen(why));
+	st_definition_end(&m->records, at);
+	m->record_count++;
+}
+
+void maker_thread(struct result_maker *m, uint32_t track, uint32_t tid)
+{
+	maker_numbers(m, ST_DEF_THREAD, "448", track, tid, (uint64_t)0);
+}
+
+void maker_thread_creator(struct result_maker *m, uint32_t tid, uint32_t creator_tid)
+{
+	maker_numbers(m, ST_DEF_THREAD_CREATOR, "448", tid, creator_tid, (uint64_t)0);
+}
+
+void maker_sample(struct result_maker *m, uint64_t time, uint64_t weight_ns, uint32_t node,
+		  uint32_t flags)
+{
+	const struct st_sample_record sample = {
+		.time = time, .weight_ns = weight_ns, .node = node, .flags = flags};
+
+	st_sample_encoder_add(&m->samples, &sample);
+}
+
+void maker_samples(struct result_maker *m, uint32_t process, uint32_t track)
+{
+	struct st_chunk_header header = {
+		.type = ST_CHUNK_SAMPLES, .process = process, .track = track};
+	struct st_buf payload;
+
+	st_buf_init(&payload, ST_CHUNK_RAW_MAX);
+	need(st_sample_encoder_finish(&m->samples, &header, &payload), "finishing samples");
+	append(m, &m->trace, &m->trace_sequence, &header, &payload);
+	st_sample_encoder_clear(&m->samples);
+	st_buf_fini(&payload);
 }
 
 void maker_define(struct result_maker *m, uint32_t process)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "format/chunk.h"
 #include "format/event.h"
+#include "format/samples.h"
 #include "format/slices.h"
 #include "store/result.h"
 
@@ -26,6 +27,7 @@ struct result_maker {
 	uint32_t record_count;
 	uint32_t definitions_sequence, trace_sequence;
 	struct st_slice_encoder slices;
+	struct st_sample_encoder samples;
 	const char *json; /* NULL: there is none */
 };
 
@@ -52,6 +54,23 @@ void maker_object(struct result_maker *m, uint32_t id, struct st_object_head hea
 void maker_code_event(struct result_maker *m, uint64_t time, const struct st_event *event);
 void maker_code_map(struct result_maker *m, uint64_t start, uint64_t end, uint64_t file_offset,
 		    const char *path);
+
+/* Stack nodes get the ids first_id, first_id + 1 …; parents must be smaller, 0 is the empty stack. */
+void maker_nodes(struct result_maker *m, uint32_t first_id, const struct st_stack_node *nodes,
+		 uint32_t count);
+/* The line table is that of a CPython of maker_python_runtime's version; NULL: none. */
+void maker_python_code(struct result_maker *m, uint32_t id, uint32_t first_line, const char *file,
+		       const char *name, const struct st_text *line_table);
+void maker_python_runtime(struct result_maker *m, uint32_t version);
+void maker_sampler(struct result_maker *m, uint32_t rung, uint32_t trigger, uint64_t period_ns,
+		   const char *why);
+void maker_thread(struct result_maker *m, uint32_t track, uint32_t tid);
+void maker_thread_creator(struct result_maker *m, uint32_t tid, uint32_t creator_tid);
+
+/* Samples: maker_sample adds one to the chunk that maker_samples then writes. */
+void maker_sample(struct result_maker *m, uint64_t time, uint64_t weight_ns, uint32_t node,
+		  uint32_t flags);
+void maker_samples(struct result_maker *m, uint32_t process, uint32_t track);
 
 /* Slices: m->slices is filled by the test; maker_chunk puts it into one chunk. */
 void maker_chunk(struct result_maker *m, uint32_t process, uint32_t track);
