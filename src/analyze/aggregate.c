@@ -221,10 +221,10 @@ static enum st_status check_question(const struct st_dataset *dataset,
 enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_dataset *dataset,
 				const struct st_question *question, struct st_error *err)
 {
-	const uint32_t percentiles =
+	const uint64_t percentiles =
 		ST_BIT(ST_WALL_MEDIAN) | ST_BIT(ST_WALL_P95) | ST_BIT(ST_WALL_P99);
 	enum st_status status = check_question(dataset, question, err);
-	uint32_t wanted = question->metrics;
+	uint64_t wanted = question->metrics;
 
 	memset(out, 0, sizeof(*out));
 	if (status)

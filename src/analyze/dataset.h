@@ -43,7 +43,7 @@ struct st_dataset {
 	/* Rows with one of these are in their groups, but in no figure except ST_COPIES. */
 	uint16_t uncounted_flags;
 	bool uncounted_take_time;  /* their time is in ST_WALL_TOTAL all the same: who was busy? */
-	uint32_t answers;	   /* set of groupings (ST_BIT) that these rows can answer */
+	uint64_t answers;	   /* set of groupings (ST_BIT) that these rows can answer */
 	enum st_grouping instance; /* the grouping that gives one row each */
 	enum st_grouping named_by; /* the grouping whose text such a row carries */
 	/* Makes the key column of a grouping that is too dear to be made always; NULL when there are none. */

@@ -216,7 +216,7 @@ const struct st_counters *st_dataset_rows_counters(const struct st_dataset *data
 	return rows->counters.memory ? &rows->counters : NULL;
 }
 
-uint32_t st_dataset_rows_answers(enum st_row_set set)
+uint64_t st_dataset_rows_answers(enum st_row_set set)
 {
 	return st_row_sets[set].answers | ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) |
 	       ST_BIT(st_row_sets[set].instance);

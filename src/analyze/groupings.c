@@ -36,6 +36,19 @@ static const struct st_grouping_info table[ST_GROUPINGS] = {
 	[ST_BY_HISTOGRAM] = {"histogram", "histogram", "Histogram"},
 	[ST_BY_HEAP_FUNCTION] = {"heap-function", "heap_function", "Heap Function"},
 	[ST_BY_INSTANCE] = {"instance", "instance", "Instance"},
+	[ST_BY_FUNCTION] = {"function", "function", "Function"},
+	[ST_BY_FUNCTION_MANGLED] = {"function-mangled", "function_mangled", "Function (Mangled)"},
+	[ST_BY_MODULE] = {"module", "module", "Module"},
+	[ST_BY_MODULE_PATH] = {"module-path", "module_path", "Module Path"},
+	[ST_BY_CLASS] = {"class", "class", "Class"},
+	[ST_BY_SOURCE_FILE] = {"source-file", "source_file", "Source File"},
+	[ST_BY_SOURCE_FILE_PATH] = {"source-file-path", "source_file_path", "Source File Path"},
+	[ST_BY_SOURCE_LINE] = {"source-line", "source_line", "Source Line"},
+	[ST_BY_ADDRESS] = {"address", "address", "Code Location"},
+	[ST_BY_PYTHON_FUNCTION] = {"python-function", "python_function", "Python Function"},
+	[ST_BY_CALLSTACK] = {"callstack", "callstack", "Call Stack"},
+	[ST_BY_FUNCTION_STACK] = {"function-stack", "function_stack", "Function Stack"},
+	[ST_BY_CPU_CLASS] = {"cpu-class", "cpu_class", "CPU Time Class"},
 };
 
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
@@ -43,7 +56,7 @@ const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
 	return &table[grouping];
 }
 
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint32_t offered,
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint64_t offered,
 				 enum st_grouping *out, struct st_error *err)
 {
 	const char *names[ST_GROUPINGS];
@@ -62,9 +75,9 @@ enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint32_t o
 			       err);
 }
 
-enum st_status st_grouping_refuse(enum st_grouping grouping, uint32_t offered, struct st_error *err)
+enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered, struct st_error *err)
 {
-	char list[400] = "";
+	char list[800] = "";
 	size_t used = 0;
 
 	for (unsigned int i = 0; i < ST_GROUPINGS && used < sizeof(list); i++) {

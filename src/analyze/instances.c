@@ -182,7 +182,7 @@ bool st_instances_add(struct st_answer_maker *maker, uint32_t node, uint32_t *fi
 		row->grouping = dataset->instance;
 		row->slice = rows[i];
 		row->text = dataset->text(dataset, dataset->instance, rows[i], maker->arena);
-		for (unsigned int j = 0; j < ST_METRICS; j++)
+		for (unsigned int j = 0; j < ST_WALL_METRICS; j++)
 			row->values[j] = instance_value(aggregate, rows[i], (enum st_metric)j);
 	}
 	if (kept < total && !add_others(maker, node, rows + kept, total - kept))

@@ -21,6 +21,30 @@ static const struct st_metric_info table[ST_METRICS] = {
 	[ST_WALL_P99] = {"wall-p99", "wall_p99_ns", "P99", "ns"},
 	[ST_WALL_MAX] = {"wall-max", "wall_max_ns", "Maximum", "ns"},
 	[ST_WALL_STDDEV] = {"wall-stddev", "wall_stddev_ns", "Std Dev", "ns"},
+	[ST_CPU_SELF] = {"cpu-self", "cpu_self_ns", "CPU Time", "ns"},
+	[ST_CPU_EFFECTIVE] = {"effective", "effective_ns", "CPU Time:Effective Time", "ns"},
+	[ST_CPU_SPIN] = {"spin", "spin_ns", "CPU Time:Spin Time", "ns"},
+	[ST_SPIN_IMBALANCE] = {"spin-imbalance", "spin_imbalance_ns",
+			       "CPU Time:Spin Time:Imbalance or Serial Spinning", "ns"},
+	[ST_SPIN_LOCK] = {"spin-lock", "spin_lock_ns", "CPU Time:Spin Time:Lock Contention", "ns"},
+	[ST_SPIN_COMMUNICATION] = {"spin-communication", "spin_communication_ns",
+				   "CPU Time:Spin Time:Communication", "ns"},
+	[ST_SPIN_OTHER] = {"spin-other", "spin_other_ns", "CPU Time:Spin Time:Other", "ns"},
+	[ST_CPU_OVERHEAD] = {"overhead", "overhead_ns", "CPU Time:Overhead Time", "ns"},
+	[ST_OVERHEAD_CREATION] = {"overhead-creation", "overhead_creation_ns",
+				  "CPU Time:Overhead Time:Creation", "ns"},
+	[ST_OVERHEAD_SCHEDULING] = {"overhead-scheduling", "overhead_scheduling_ns",
+				    "CPU Time:Overhead Time:Scheduling", "ns"},
+	[ST_OVERHEAD_REDUCTION] = {"overhead-reduction", "overhead_reduction_ns",
+				   "CPU Time:Overhead Time:Reduction", "ns"},
+	[ST_OVERHEAD_ATOMICS] = {"overhead-atomics", "overhead_atomics_ns",
+				 "CPU Time:Overhead Time:Atomics", "ns"},
+	[ST_OVERHEAD_OTHER] = {"overhead-other", "overhead_other_ns",
+			       "CPU Time:Overhead Time:Other", "ns"},
+	[ST_CPU_TOTAL] = {"cpu-total", "cpu_total_ns", "CPU Time:Total", "ns"},
+	[ST_CPU_INHERITED] = {"cpu-inherited", "cpu_inherited_ns", "CPU Time:Inherited", "ns"},
+	[ST_SAMPLES] = {"samples", "samples", "Samples", ""},
+	[ST_WAIT] = {"wait", "wait_ns", "Wait Time", "ns"},
 };
 
 /* Further words for the same thing. */
@@ -64,12 +88,12 @@ enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metr
 			       &(struct st_name_list){names, ST_METRICS}, err);
 }
 
-uint32_t st_report_metrics(const struct st_report_kind *kind)
+uint64_t st_report_metrics(const struct st_report_kind *kind)
 {
 	if (!(kind->accepts & ST_ACCEPTS_SORT))
 		return 0;
 	return kind->rows ? kind->rows->metrics | kind->rows->instance_metrics
-			  : ST_BIT(ST_METRICS) - 1;
+			  : ST_BIT(ST_WALL_METRICS) - 1;
 }
 
 const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric)
@@ -79,9 +103,9 @@ const char *st_report_metric_title(const struct st_report_kind *kind, enum st_me
 	return title ? title : table[metric].title;
 }
 
-enum st_status st_metric_refuse(enum st_metric metric, uint32_t offered, struct st_error *err)
+enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct st_error *err)
 {
-	char all[256];
+	char all[600];
 	size_t used = 0;
 
 	all[0] = '\0';
@@ -105,7 +129,7 @@ enum st_status st_metric_refuse(enum st_metric metric, uint32_t offered, struct 
 enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
 				      enum st_metric *out, struct st_error *err)
 {
-	uint32_t offered = st_report_metrics(kind);
+	uint64_t offered = st_report_metrics(kind);
 	const char *names[ST_METRICS];
 	enum st_status status;
 	size_t count = 0;

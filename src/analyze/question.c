@@ -48,7 +48,7 @@ void st_answer_fill(struct st_answer_maker *maker, struct st_answer_row *row,
 
 	row->grouping = (enum st_grouping)node->grouping;
 	row->is_others = node->is_others;
-	for (unsigned int i = 0; i < ST_METRICS; i++)
+	for (unsigned int i = 0; i < ST_WALL_METRICS; i++)
 		row->values[i] = st_node_value(node, (enum st_metric)i);
 	if (node->parent == ST_NO_NODE)
 		row->text = total_text;
@@ -146,7 +146,7 @@ static bool map_rows(struct st_answer_maker *maker)
 enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
 				  struct st_error *err)
 {
-	uint32_t wanted = 0;
+	uint64_t wanted = 0;
 
 	for (unsigned int i = 0; i < question->grouping_count && i < ST_QUESTION_DEPTH_MAX; i++)
 		wanted |= ST_BIT(question->groupings[i]);

@@ -48,6 +48,20 @@ enum st_grouping {
 	ST_BY_HISTOGRAM,
 	ST_BY_HEAP_FUNCTION,
 	ST_BY_INSTANCE, /* one row each, of what has no better word */
+	/* Of samples: where the CPU was. */
+	ST_BY_FUNCTION,
+	ST_BY_FUNCTION_MANGLED,
+	ST_BY_MODULE, /* the binary */
+	ST_BY_MODULE_PATH,
+	ST_BY_CLASS, /* of C++ and Python */
+	ST_BY_SOURCE_FILE,
+	ST_BY_SOURCE_FILE_PATH,
+	ST_BY_SOURCE_LINE,
+	ST_BY_ADDRESS,
+	ST_BY_PYTHON_FUNCTION,
+	ST_BY_CALLSTACK,      /* tree of callers, innermost first; only as the last grouping */
+	ST_BY_FUNCTION_STACK, /* tree of calls from the outermost in; only as the last grouping */
+	ST_BY_CPU_CLASS,      /* effective, spin: lock contention … */
 	ST_GROUPINGS
 };
 
@@ -63,7 +77,26 @@ enum st_metric {
 	ST_WALL_P99,
 	ST_WALL_MAX,
 	ST_WALL_STDDEV, /* of all rows, not of a sample of them */
-	ST_METRICS
+	/* Of samples. Self: the CPU was in the group itself; effective + spin + overhead. */
+	ST_CPU_SELF,
+	ST_CPU_EFFECTIVE,
+	ST_CPU_SPIN,
+	ST_SPIN_IMBALANCE,
+	ST_SPIN_LOCK,
+	ST_SPIN_COMMUNICATION,
+	ST_SPIN_OTHER,
+	ST_CPU_OVERHEAD,
+	ST_OVERHEAD_CREATION,
+	ST_OVERHEAD_SCHEDULING,
+	ST_OVERHEAD_REDUCTION,
+	ST_OVERHEAD_ATOMICS,
+	ST_OVERHEAD_OTHER,
+	ST_CPU_TOTAL, /* self and all that it called, or that was nested in it */
+	ST_CPU_INHERITED, /* part of self: of threads that work for the task of the thread that created them */
+	ST_SAMPLES,
+	ST_WAIT, /* not on a CPU */
+	ST_METRICS,
+	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
 };
 
 struct st_grouping_info {
@@ -82,15 +115,15 @@ const struct st_grouping_info *st_grouping_info(enum st_grouping grouping);
 const struct st_metric_info *st_metric_info(enum st_metric metric);
 /* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise: of groupings, those
  * of the set. */
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint32_t offered,
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint64_t offered,
 				 enum st_grouping *out, struct st_error *err);
 enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
 			       struct st_error *err);
 
 /* ST_EUSAGE: the rows at hand cannot be sorted by it; names the metrics by which they can. */
-enum st_status st_metric_refuse(enum st_metric metric, uint32_t offered, struct st_error *err);
+enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct st_error *err);
 /* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
-enum st_status st_grouping_refuse(enum st_grouping grouping, uint32_t offered,
+enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered,
 				  struct st_error *err);
 
 struct st_filter {
@@ -110,7 +143,7 @@ struct st_question {
 	bool has_time_range;
 	int64_t time_begin_ns,
 		time_end_ns; /* slices that overlap it; their time is clipped to it */
-	uint32_t metrics;    /* bit set of 1 << enum st_metric */
+	uint64_t metrics;    /* set of metrics (ST_BIT) */
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
@@ -122,12 +155,21 @@ struct st_question {
 struct st_answer_row {
 	enum st_grouping grouping;
 	struct st_text text; /* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
-	uint64_t values[ST_METRICS];
+	uint64_t values[ST_WALL_METRICS];
+	const uint64_t *cpu; /* of samples: figures from ST_CPU_SELF on, else NULL */
 	uint32_t first_child, child_count; /* indexes into rows */
 	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
 	uint32_t slice; /* of an instance (ST_BY_TASK …): row of the dataset, else ST_NO_ROW */
 	bool is_others; /* stands for what the limit cut off */
 };
+
+enum { ST_CPU_METRICS = ST_METRICS - ST_WALL_METRICS };
+static inline uint64_t st_answer_value(const struct st_answer_row *row, enum st_metric metric)
+{
+	if (metric < ST_WALL_METRICS)
+		return row->values[metric];
+	return row->cpu ? row->cpu[metric - ST_WALL_METRICS] : 0;
+}
 
 struct st_answer {
 	struct st_answer_row *rows;
@@ -141,8 +183,8 @@ struct st_answer {
 };
 
 /* Groupings and metrics as set bits. */
-#define ST_BIT(what) (UINT32_C(1) << (what))
-_Static_assert(ST_GROUPINGS <= 32 && ST_METRICS <= 32, "sets of these fit 32 bits");
+#define ST_BIT(what) (UINT64_C(1) << (what))
+_Static_assert(ST_GROUPINGS <= 64 && ST_METRICS <= 64, "sets of these fit 64 bits");
 
 /* Total rules: wall_total of a group counts a slice only if no enclosing slice is in the same group (no
  * time is counted twice); count, self and the distribution take every slice. */

@@ -104,7 +104,7 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 }
 
 enum st_status st_report_groupings(const struct st_report_kind *kind,
-				   const struct st_result *result, uint32_t *out,
+				   const struct st_result *result, uint64_t *out,
 				   struct st_error *err)
 {
 	struct st_dataset dataset;
@@ -258,7 +258,7 @@ struct st_cell st_cell_bool(bool value)
 
 static uint32_t metric_count(const struct st_question *question)
 {
-	return (uint32_t)__builtin_popcount(question->metrics & ((1u << ST_METRICS) - 1));
+	return (uint32_t)__builtin_popcountll(question->metrics & (ST_BIT(ST_METRICS) - 1));
 }
 
 uint32_t st_report_extra_index(const struct st_report_layout *layout)
@@ -308,8 +308,8 @@ static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 	uint32_t at = layout->question->grouping_count + layout->front_count;
 
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		if (layout->question->metrics & 1u << i)
-			cells[at++] = st_cell_u64(row->values[i]);
+		if (layout->question->metrics & ST_BIT(i))
+			cells[at++] = st_cell_u64(st_answer_value(row, (enum st_metric)i));
 	}
 }
 

@@ -218,7 +218,7 @@ static const char *empty_words(const struct st_rows_report *kind, const struct s
 }
 
 /* Sorting by a figure that the rows do not have would change nothing, or something nobody sees. */
-static enum st_status check_sort(const struct st_question *question, uint32_t metrics,
+static enum st_status check_sort(const struct st_question *question, uint64_t metrics,
 				 struct st_error *err)
 {
 	for (unsigned int i = 0; i < question->sort_count; i++) {

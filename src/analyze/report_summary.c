@@ -206,7 +206,7 @@ static enum st_status add_tasks(struct st_report *report, const struct st_datase
 	question.groupings[0] = task_grouping(dataset);
 	question.groupings[1] = ST_BY_TASK_DOMAIN;
 	question.grouping_count = 2;
-	question.metrics = 1u << ST_WALL_SELF | 1u << ST_WALL_MEDIAN;
+	question.metrics = ST_BIT(ST_WALL_SELF) | ST_BIT(ST_WALL_MEDIAN);
 	question.sort[0] = ST_WALL_SELF;
 	question.sort_count = 1;
 	if (!question.limit)

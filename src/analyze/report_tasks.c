@@ -11,9 +11,9 @@
 #include "store/result.h"
 
 /* A column of zeros would only take room. */
-static uint32_t metrics_of(const struct st_result *result)
+static uint64_t metrics_of(const struct st_result *result)
 {
-	uint32_t all = ST_BIT(ST_METRICS) - 1;
+	uint64_t all = ST_BIT(ST_WALL_METRICS) - 1;
 
 	return st_result_quality(result)->copies ? all : all & ~ST_BIT(ST_COPIES);
 }

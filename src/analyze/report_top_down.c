@@ -22,7 +22,7 @@ enum st_status st_report_top_down_build(const struct st_result *result,
 		question.groupings[question.grouping_count++] = ST_BY_TASK_STACK;
 	}
 	if (!question.metrics)
-		question.metrics = 1u << ST_COUNT | 1u << ST_WALL_TOTAL | 1u << ST_WALL_SELF;
+		question.metrics = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
 	status = st_report_begin(out, "top-down", result, err);
 	if (status)
 		return status;

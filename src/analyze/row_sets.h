@@ -12,7 +12,7 @@
 struct st_rows {
 	const struct st_result *result;
 	struct st_arena arena;
-	uint32_t answers; /* groupings with a column */
+	uint64_t answers; /* groupings with a column */
 	uint32_t count, capacity;
 	uint32_t process_count, track_count;
 	struct st_row_source *source;
@@ -38,7 +38,7 @@ void st_rows_key(struct st_rows *rows, enum st_grouping grouping, struct st_text
 
 struct st_row_set_info {
 	const char *noun; /* "frames" */
-	uint32_t answers; /* beside process, thread and the instance */
+	uint64_t answers; /* beside process, thread and the instance */
 	enum st_grouping instance, named_by;
 	bool (*fill)(struct st_rows *rows); /* false when memory is out */
 };

@@ -85,7 +85,7 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 	const struct st_report_kind *kind = asked_kind(args);
 	const char *word = args->word_count > (name ? 0u : 1u) ? args->words[name ? 0 : 1] : NULL;
 	bool is_named = word || st_args_value(args, ST_OPT_RESULT_DIR);
-	uint32_t set = UINT32_MAX;
+	uint64_t set = UINT64_MAX;
 	struct st_result *result = NULL;
 	struct st_error ignored;
 	enum st_status status;
@@ -107,7 +107,7 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 
 static void print_metrics(const struct st_report_kind *kind)
 {
-	uint32_t set = kind ? st_report_metrics(kind) : UINT32_MAX;
+	uint64_t set = kind ? st_report_metrics(kind) : UINT64_MAX;
 
 	for (unsigned int i = 0; i < ST_METRICS; i++)
 		if (set & ST_BIT(i))
@@ -182,7 +182,7 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 	return ST_OK;
 }
 
-static enum st_status parse_groupings(const char *text, uint32_t offered,
+static enum st_status parse_groupings(const char *text, uint64_t offered,
 				      struct st_question *question, struct st_error *err)
 {
 	while (text) {
@@ -235,7 +235,7 @@ static enum st_status parse_sort(const struct st_args *args, struct request *req
 	return ST_OK;
 }
 
-static enum st_status parse_filter(const char *text, uint32_t offered, struct st_filter *out,
+static enum st_status parse_filter(const char *text, uint64_t offered, struct st_filter *out,
 				   struct st_error *err)
 {
 	const char *equals = strchr(text, '=');
@@ -252,7 +252,7 @@ static enum st_status parse_filter(const char *text, uint32_t offered, struct st
 	return st_grouping_parse(text, size, offered, &out->grouping, err);
 }
 
-static enum st_status parse_filters(const struct st_args *args, uint32_t offered,
+static enum st_status parse_filters(const struct st_args *args, uint64_t offered,
 				    struct request *request, struct st_error *err)
 {
 	size_t count = 0;
@@ -307,11 +307,11 @@ static enum st_status parse_question(const struct st_args *args, struct request 
 	struct st_question *question = &request->options.question;
 	const char *limit = st_args_value(args, ST_OPT_LIMIT);
 	const char *range = st_args_value(args, ST_OPT_TIME_FILTER);
-	uint32_t offered = UINT32_MAX;
+	uint64_t offered = UINT64_MAX;
 	enum st_status status = st_report_groupings(kind_of(request->name), NULL, &offered, err);
 
 	if (!offered)
-		offered = UINT32_MAX; /* a report without groupings says so itself */
+		offered = UINT64_MAX; /* a report without groupings says so itself */
 	if (status == ST_OK)
 		status = parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), offered, question,
 					 err);
