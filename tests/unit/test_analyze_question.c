@@ -15,7 +15,7 @@
 #include "analyze/question.h"
 #include "fake_result.h"
 
-#define ALL_METRICS ((1u << ST_METRICS) - 1)
+#define ALL_METRICS ((1u << ST_WALL_METRICS) - 1)
 
 static uint64_t random_state = 42;
 
@@ -72,7 +72,7 @@ static struct st_result *random_result(void)
 }
 
 struct expected {
-	uint64_t values[ST_METRICS];
+	uint64_t values[ST_WALL_METRICS];
 	uint64_t *durations;
 };
 
@@ -135,7 +135,7 @@ static void brute_force(const struct st_result *fake, struct window range, membe
 	uint64_t count = 0, sum = 0;
 	double square = 0.0;
 
-	memset(values, 0, ST_METRICS * sizeof(*values));
+	memset(values, 0, ST_WALL_METRICS * sizeof(*values));
 	for (uint32_t row = 0; row < fake->slices.count; row++) {
 		struct window mine, theirs;
 		uint64_t wall, self;
@@ -180,7 +180,7 @@ static void brute_force(const struct st_result *fake, struct window range, membe
 
 static void check_values(const uint64_t *got, const uint64_t *expected)
 {
-	for (unsigned int i = 0; i < ST_METRICS; i++) {
+	for (unsigned int i = 0; i < ST_WALL_METRICS; i++) {
 		if (got[i] != expected[i])
 			print_error("%s: got %llu, expected %llu\n",
 				    st_metric_info((enum st_metric)i)->key,
@@ -252,7 +252,7 @@ static void check_two_levels(struct st_result *fake, enum st_grouping outer, enu
 		.groupings = {outer, inner}, .grouping_count = 2, .metrics = ALL_METRICS};
 	struct window window = range ? *range : everything;
 	struct st_answer answer;
-	uint64_t expected[ST_METRICS];
+	uint64_t expected[ST_WALL_METRICS];
 
 	if (range) {
 		question.has_time_range = true;
@@ -323,7 +323,7 @@ static void test_filters_of_one_grouping_are_alternatives(void **state)
 	struct st_question question = {
 		.filters = filters, .filter_count = 4, .metrics = ALL_METRICS};
 	struct st_answer answer;
-	uint64_t expected[ST_METRICS];
+	uint64_t expected[ST_WALL_METRICS];
 
 	(void)state;
 	brute_force(fake, everything, filter_member, NULL, expected);
@@ -359,7 +359,7 @@ static void test_limit_sums_the_rest_exactly(void **state)
 				       .sort = {ST_WALL_P95, ST_COUNT},
 				       .sort_count = 2};
 	struct st_answer answer;
-	uint64_t expected[ST_METRICS];
+	uint64_t expected[ST_WALL_METRICS];
 
 	(void)state;
 	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
@@ -402,7 +402,7 @@ static void test_instances_sorted_and_limited(void **state)
 				       .sort = {ST_WALL_SELF},
 				       .sort_count = 1};
 	struct st_answer answer;
-	uint64_t expected[ST_METRICS];
+	uint64_t expected[ST_WALL_METRICS];
 
 	(void)state;
 	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
@@ -464,7 +464,7 @@ static bool on_path(const struct st_result *fake, uint32_t row, const void *arg)
 static uint64_t check_stack(const struct st_result *fake, const struct st_answer *answer,
 			    const struct st_answer_row *row, const char *above)
 {
-	uint64_t expected[ST_METRICS], count = row->values[ST_COUNT];
+	uint64_t expected[ST_WALL_METRICS], count = row->values[ST_COUNT];
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%.*s", above, (int)row->text.size_bytes, row->text.bytes);
@@ -481,7 +481,7 @@ static void test_task_stack_tree(void **state)
 	struct st_question question = {
 		.groupings = {ST_BY_TASK_STACK}, .grouping_count = 1, .metrics = ALL_METRICS};
 	struct st_answer answer;
-	uint64_t expected[ST_METRICS], count = 0;
+	uint64_t expected[ST_WALL_METRICS], count = 0;
 
 	(void)state;
 	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
