@@ -20,6 +20,7 @@
 #include "cli/options.h"
 #include "cli/values.h"
 #include "collect/launch/collect.h"
+#include "collect/launch/sampling.h"
 #include "export/export.h"
 #include "store/result.h"
 
@@ -29,23 +30,24 @@ enum { SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
 struct collect_type {
 	const char *name;
 	const char *suffix; /* NULL: a later version */
+	bool samples;
 };
 
 static const struct collect_type types[] = {
-	{"tasks", "ta"},
-	{"hotspots", NULL},
-	{"threading", NULL},
-	{"uarch-exploration", NULL},
-	{"hpc-performance", NULL},
-	{"memory-access", NULL},
-	{"memory-consumption", NULL},
-	{"anomaly-detection", NULL},
-	{"operators", NULL},
-	{"gpu-hotspots", NULL},
-	{"gpu-offload", NULL},
-	{"performance-snapshot", NULL},
-	{"system-overview", NULL},
-	{"io", NULL},
+	{"tasks", "ta", false},
+	{"hotspots", "hs", true},
+	{"threading", NULL, false},
+	{"uarch-exploration", NULL, false},
+	{"hpc-performance", NULL, false},
+	{"memory-access", NULL, false},
+	{"memory-consumption", NULL, false},
+	{"anomaly-detection", NULL, false},
+	{"operators", NULL, false},
+	{"gpu-hotspots", NULL, false},
+	{"gpu-offload", NULL, false},
+	{"performance-snapshot", NULL, false},
+	{"system-overview", NULL, false},
+	{"io", NULL, false},
 };
 
 enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
@@ -71,15 +73,16 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 			return st_error_set(
 				err, ST_EUSAGE, 0,
 				"collection type '%s' is not available yet in this version; "
-				"'tasks' is",
+				"'tasks' and 'hotspots' are",
 				typed);
 		config->type = types[i].name;
 		config->suffix = types[i].suffix;
+		config->sampling.on = types[i].samples;
 		return ST_OK;
 	}
 	st_near_text(typed, names, TYPE_COUNT, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s", typed,
-			    near[0] ? near : "; this version has 'tasks'");
+			    near[0] ? near : "; this version has 'tasks' and 'hotspots'");
 }
 
 static enum st_status parse_times(const struct st_args *args, struct st_collect_config *config,
@@ -112,6 +115,61 @@ static enum st_status parse_times(const struct st_args *args, struct st_collect_
 	return ST_OK;
 }
 
+/* One of the words of an option; *out counts from 0, and stays when the option is not given. */
+static enum st_status parse_word(const struct st_args *args, enum st_option_id id,
+				 const char *const *words, size_t *out, struct st_error *err)
+{
+	const char *typed = st_args_value(args, id);
+
+	for (size_t i = 0; typed && words[i]; i++)
+		if (strcmp(typed, words[i]) == 0) {
+			*out = i;
+			return ST_OK;
+		}
+	if (!typed)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' is none of %s", st_option_at(id)->name,
+			    typed, st_option_at(id)->argument);
+}
+
+/* Options that say how reports show what was collected: kept in the result, as given. */
+static enum st_status check_modes(const struct st_args *args, struct st_error *err)
+{
+	static const char *const stacks[] = {"user-only", "user-plus-one", "all", NULL};
+	static const char *const inlines[] = {"on", "off", NULL};
+	static const char *const loops[] = {"function-only", "loop-only", "loop-and-function",
+					    NULL};
+	static const char *const managed[] = {"auto", "native", "mixed", "managed", NULL};
+	size_t which;
+	enum st_status status = parse_word(args, ST_OPT_CALL_STACK_MODE, stacks, &which, err);
+
+	if (!status)
+		status = parse_word(args, ST_OPT_INLINE_MODE, inlines, &which, err);
+	if (!status)
+		status = parse_word(args, ST_OPT_LOOP_MODE, loops, &which, err);
+	if (!status)
+		status = parse_word(args, ST_OPT_MRTE_MODE, managed, &which, err);
+	return status;
+}
+
+static enum st_status parse_sampling(const struct st_args *args, struct st_collect_config *config,
+				     struct st_error *err)
+{
+	static const char *const durations[] = {"veryshort", "short", "medium", "long", NULL};
+	static const double scales[] = {1, 1, 10, 100};
+	size_t duration = 0;
+	uint64_t ignored;
+	enum st_status status =
+		parse_word(args, ST_OPT_TARGET_DURATION_TYPE, durations, &duration, err);
+
+	if (!status)
+		status = check_modes(args, err);
+	if (status || !config->sampling.on)
+		return status;
+	config->sampling.interval_scale = scales[duration];
+	return st_sampling_interval(&config->sampling, &ignored, err);
+}
+
 static enum st_status parse_config(const struct st_args *args, struct st_collect_config *config,
 				   struct st_error *err)
 {
@@ -121,6 +179,8 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 
 	if (status == ST_OK)
 		status = st_knobs_read(args, config, err);
+	if (status == ST_OK)
+		status = parse_sampling(args, config, err);
 	if (status == ST_OK)
 		status = parse_times(args, config, err);
 	if (status == ST_OK && limit)

@@ -12,9 +12,10 @@
 const struct st_command st_commands[] = {
 	{"collect", ST_IN_COLLECT, "collect TYPE [options] [--] program [arguments]",
 	 "Run a program and record it.",
-	 "TYPE is what to record; this version has 'tasks': everything that the program, or a library in it "
+	 "TYPE is what to record. 'tasks': everything that the program, or a library in it "
 	 "such as PyTorch under emit_itt, tells through the ITT API: tasks, frames, counters, markers and "
-	 "so on. The program's output, signals and exit status are "
+	 "so on. 'hotspots': the same, and where the CPU time goes: samples of every thread with their stacks, "
+	 "from Python lines to native code. The program's output, signals and exit status are "
 	 "its own; everything strata has to say goes to standard error.", st_cmd_collect},
 	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",
 	 "Print a report of a result.",

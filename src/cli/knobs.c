@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/knobs_sampling.h"
 #include "cli/options.h"
 #include "cli/values.h"
 #include "collect/launch/collect.h"
@@ -104,8 +105,8 @@ static enum st_status apply_groups(const char *option, const char *value,
 	return ST_OK;
 }
 
-static enum st_status apply_domains(const char *option, const char *value,
-				    struct st_collect_config *config, struct st_error *err)
+enum st_status st_knob_patterns(const char *option, const char *value, const char **out,
+				struct st_error *err)
 {
 	size_t length = strlen(value);
 
@@ -123,12 +124,18 @@ static enum st_status apply_domains(const char *option, const char *value,
 					    option, value);
 		at = comma ? comma + 1 : NULL;
 	}
-	config->itt_domains = value;
+	*out = value;
 	return ST_OK;
 }
 
-static enum st_status parse_truth(const char *option, const char *value, enum st_choice *out,
-				  struct st_error *err)
+static enum st_status apply_domains(const char *option, const char *value,
+				    struct st_collect_config *config, struct st_error *err)
+{
+	return st_knob_patterns(option, value, &config->itt_domains, err);
+}
+
+enum st_status st_knob_truth(const char *option, const char *value, enum st_choice *out,
+			     struct st_error *err)
 {
 	*out = strcmp(value, "true") == 0 ? ST_CHOICE_ON : ST_CHOICE_OFF;
 	if (*out == ST_CHOICE_ON || strcmp(value, "false") == 0)
@@ -140,34 +147,53 @@ static enum st_status parse_truth(const char *option, const char *value, enum st
 static enum st_status apply_task_lines(const char *option, const char *value,
 				       struct st_collect_config *config, struct st_error *err)
 {
-	return parse_truth(option, value, &config->task_lines, err);
+	return st_knob_truth(option, value, &config->task_lines, err);
 }
 
 static enum st_status apply_offer_itt(const char *option, const char *value,
 				      struct st_collect_config *config, struct st_error *err)
 {
-	return parse_truth(option, value, &config->offer_itt, err);
+	return st_knob_truth(option, value, &config->offer_itt, err);
 }
 
 /* clang-format off */
 const struct st_knob st_knobs[] = {
 	{"ring-size", "KIB", "1024",
-	 "Memory of each thread's ring, 64 to 4096, a power of two.", apply_ring_size},
+	 "Memory of each thread's ring, 64 to 4096, a power of two.", apply_ring_size, false},
 	{"itt-domains", "PATTERNS", "all",
 	 "Record only these ITT domains: names joined by commas; '*' and '?' match as in a shell, a leading "
 	 "'!' leaves out. A domain that is left out costs its callers a load and a branch.",
-	 apply_domains},
+	 apply_domains, false},
 	{"itt-groups", "NAMES", "what INTEL_ITTNOTIFY_GROUPS says, else all",
 	 "Record only these groups of ITT calls, joined by commas: structure, counter, frame, sync, fsync, "
 	 "heap, mark, control, thread, stitch, suppress, module, model, jit, arrays, all, none; a leading "
 	 "'!' leaves out.",
-	 apply_groups},
+	 apply_groups, false},
 	{"task-lines", "true|false", "false",
-	 "Keep the Python line that began each task.", apply_task_lines},
+	 "Keep the Python line that began each task.", apply_task_lines, false},
 	{"offer-itt", "true|false", "true",
 	 "Offer the Python module 'itt' to scripts that import it where none is installed.",
-	 apply_offer_itt},
-	{NULL, NULL, NULL, NULL, NULL},
+	 apply_offer_itt, false},
+	{"sampling-mode", "sw|hw", "sw",
+	 "hotspots: sw samples by the CPU time of each thread; hw by the processor's cycles where they can be "
+	 "counted, else by the CPU clock, and says which.", st_knob_sampling_mode, true},
+	{"sampling-interval", "MS", "10 in sw mode, 1 in hw mode",
+	 "hotspots: CPU time between two samples of a thread, 0.1 to 1000 ms (hw: 0.01 to 1000).",
+	 st_knob_sampling_interval, true},
+	{"enable-stack-collection", "true|false", "true",
+	 "hotspots: keep the stack of each sample, not only where it was.", st_knob_stack_collection, true},
+	{"stack-size", "BYTES", "as much as there is",
+	 "hotspots: how much of a stack is copied when it is read from outside (-target-pid); else accepted.",
+	 st_knob_stack_size, true},
+	{"stack-depth", "FRAMES", "all, up to 512",
+	 "hotspots: at most so many native frames, and as many of Python, 1 to 4095; deeper stacks lose their "
+	 "outermost frames, and say so.", st_knob_stack_depth, true},
+	{"sample-processes", "PATTERNS", "all",
+	 "hotspots: sample only processes whose program or script has one of these names; patterns as in "
+	 "itt-domains.", st_knob_sample_processes, true},
+	{"enable-characterization-insights", "true|false", "true",
+	 "hotspots: accepted; there is no further run of counters.", st_knob_characterization, true},
+	{NULL, NULL, NULL, NULL, NULL, false},
 };
 /* clang-format on */
 
@@ -179,7 +205,7 @@ void st_knob_head(const struct st_knob *knob, char *out, size_t out_size)
 static enum st_status unknown_knob(const char *name, struct st_error *err)
 {
 	const char *names[NAMES_MAX];
-	char list[256] = "";
+	char list[512] = "";
 	size_t count = 0, used = 0;
 	char near[160];
 
@@ -193,7 +219,7 @@ static enum st_status unknown_knob(const char *name, struct st_error *err)
 	}
 	st_near_text(name, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown knob '%s'%s%s", name,
-			    near[0] ? near : "; 'tasks' has ", near[0] ? "" : list);
+			    near[0] ? near : "; there are ", near[0] ? "" : list);
 }
 
 static enum st_status read_knob(const char *text, uint32_t *seen, struct st_collect_config *config,
@@ -213,6 +239,10 @@ static enum st_status read_knob(const char *text, uint32_t *seen, struct st_coll
 		if (*seen & bit)
 			return st_error_set(err, ST_EUSAGE, 0, "-knob %s is given twice", name);
 		*seen |= bit;
+		if (knob->samples && !config->sampling.on)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-knob %s is one of 'hotspots': '%s' takes no samples",
+					    name, config->type ? config->type : "this");
 		snprintf(option, sizeof(option), "knob %s", name);
 		return knob->apply(option, value, config, err);
 	}

@@ -6,6 +6,7 @@
 #ifndef ST_CLI_KNOBS_H
 #define ST_CLI_KNOBS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -20,6 +21,7 @@ struct st_knob {
 	const char *help;
 	enum st_status (*apply)(const char *option, const char *value,
 				struct st_collect_config *config, struct st_error *err);
+	bool samples; /* only of collections that take samples */
 };
 extern const struct st_knob st_knobs[]; /* ends with a NULL name */
 

@@ -15,7 +15,7 @@
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_COLLECT] = {"collect", 'c', "TYPE", COLLECT, ST_OPT_IS_COMMAND, NULL,
-		"Run a program and record it; TYPE is what to record: tasks."},
+		"Run a program and record it; TYPE is what to record: tasks or hotspots."},
 	[ST_OPT_REPORT] = {"report", 'R', "NAME", REPORT, ST_OPT_IS_COMMAND, NULL,
 		"Print a report of a result."},
 	[ST_OPT_EXPORT] = {"export", 0, "FORMAT", EXPORT, ST_OPT_IS_COMMAND, NULL,
@@ -31,7 +31,7 @@ static const struct st_option options[ST_OPTIONS] = {
 
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
 		COLLECT | REPORT | EXPORT | QUERY | COMMAND, 0,
-		"r@@@ta for collect; else the newest result of the working folder",
+		"r@@@ta or r@@@hs for collect; else the newest result of the working folder",
 		"The result folder. For collect: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
 	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT | QUERY | COMMAND, 0, NULL,
@@ -39,10 +39,10 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
 	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | REPORT, ST_OPT_REPEATABLE, NULL,
-		"Where binaries and symbols may be found. Kept in the result; tasks do not need them."},
+		"Where binaries and symbols may be found: folders or files. Kept in the result."},
 	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | REPORT,
 		ST_OPT_REPEATABLE, NULL,
-		"Where sources may be found. Kept in the result; tasks do not need them."},
+		"Where sources may be found. Kept in the result."},
 
 	[ST_OPT_KNOB] = {"knob", 'k', "NAME=VALUE", COLLECT, ST_OPT_REPEATABLE, NULL,
 		"A setting of the collection; see Knobs."},
@@ -66,6 +66,19 @@ static const struct st_option options[ST_OPTIONS] = {
 		"unrecorded, and the summary says how many there were."},
 	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
 		"Accepted. The exit status is always the program's."},
+	[ST_OPT_CALL_STACK_MODE] = {"call-stack-mode", 0, "user-only|user-plus-one|all", COLLECT, 0,
+		"user-plus-one", "How functions of the system show in stacks. Kept in the result for its reports."},
+	[ST_OPT_INLINE_MODE] = {"inline-mode", 0, "on|off", COLLECT, 0, "on",
+		"Show inlined functions as functions. Kept in the result for its reports."},
+	[ST_OPT_LOOP_MODE] = {"loop-mode", 0, "function-only|loop-only|loop-and-function", COLLECT, 0,
+		"function-only", "Accepted. Loops are not told apart in this version."},
+	[ST_OPT_MRTE_MODE] = {"mrte-mode", 0, "auto|native|mixed|managed", COLLECT, 0, "auto",
+		"Accepted. Code made at run time is named wherever its names are known."},
+	[ST_OPT_FINALIZATION_MODE] = {"finalization-mode", 0, "full|fast|deferred|none", COLLECT, 0, "full",
+		"When the names of functions are looked up: at the end of the run (full, fast), or later, by "
+		"'strata finalize' or the first report (deferred, none)."},
+	[ST_OPT_TARGET_DURATION_TYPE] = {"target-duration-type", 0, "veryshort|short|medium|long", COLLECT, 0,
+		"short", "hotspots: medium makes the usual sampling interval 10 times longer, long 100 times."},
 
 	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND, 0, "text",
 		"Form of the output; doctor and command status have no csv."},

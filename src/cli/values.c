@@ -61,6 +61,21 @@ enum st_status st_value_seconds(const char *option, const char *text, double *ou
 	return ST_OK;
 }
 
+enum st_status st_value_milliseconds(const char *option, const char *text, double *out,
+				     struct st_error *err)
+{
+	static const struct unit units[] = {
+		{"", 1}, {"ms", 1}, {"us", 1e-3}, {"s", 1e3}, {NULL, 0}};
+
+	*out = 0;
+	if (parse_quantity(text, strlen(text), units, out) || *out > seconds_max)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-%s: '%.60s' is not a time; expected milliseconds such as 10, "
+				    "0.5 or 100us",
+				    option, text);
+	return ST_OK;
+}
+
 enum st_status st_value_time_range(const char *option, const char *text, int64_t *begin_ns,
 				   int64_t *end_ns, struct st_error *err)
 {

@@ -14,6 +14,9 @@
 /* Seconds, not negative; also "500ms", "10s", "2min". */
 enum st_status st_value_seconds(const char *option, const char *text, double *out,
 				struct st_error *err);
+/* Milliseconds; also "100us", "1s". */
+enum st_status st_value_milliseconds(const char *option, const char *text, double *out,
+				     struct st_error *err);
 /* "BEGIN:END" in seconds to ns; an empty side is the beginning or the end of time. */
 enum st_status st_value_time_range(const char *option, const char *text, int64_t *begin_ns,
 				   int64_t *end_ns, struct st_error *err);

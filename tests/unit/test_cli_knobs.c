@@ -15,12 +15,14 @@
 #include "cli/knobs.h"
 #include "cli/options.h"
 #include "collect/launch/collect.h"
+#include "collect/launch/sampling.h"
 #include "collect/launch/target_config.h"
 
 enum { KNOBS_MAX = 8 };
 
 static struct st_collect_config config;
 static struct st_error err;
+static bool samples; /* the collection that is asked for takes samples */
 
 /* Reads the knobs of a list that ends with NULL. */
 static enum st_status read_knobs(const char *const *values)
@@ -30,6 +32,7 @@ static enum st_status read_knobs(const char *const *values)
 
 	memset(&config, 0, sizeof(config));
 	memset(&err, 0, sizeof(err));
+	config.sampling.on = samples;
 	for (; *values; values++)
 		given[args.given_count++] = (struct st_given){ST_OPT_KNOB, *values, true};
 	return st_knobs_read(&args, &config, &err);
@@ -112,7 +115,8 @@ static void test_refused(void **state)
 {
 	(void)state;
 	refuse("'task-lines'", KNOBS("task-line=true"));
-	refuse("'tasks' has 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
+	refuse("there are 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
+	refuse("one of 'hotspots'", KNOBS("sampling-mode=sw"));
 	refuse("expected true or false", KNOBS("task-lines=yes"));
 	refuse("given twice", KNOBS("task-lines=true", "task-lines=true"));
 	refuse("'structure'", KNOBS("itt-groups=structures"));
@@ -123,6 +127,70 @@ static void test_refused(void **state)
 	refuse("empty name", KNOBS("itt-domains=!"));
 	refuse("not a power of two", KNOBS("ring-size=65"));
 	refuse("knob", KNOBS("ring-size"));
+}
+
+static void expect_plan(uint64_t asked_ns, uint64_t period_ns, bool has_cycles, const char *note)
+{
+	struct st_sampling_plan plan;
+	uint64_t interval;
+
+	assert_int_equal(st_sampling_interval(&config.sampling, &interval, &err), ST_OK);
+	st_sampling_plan(&plan, &config.sampling, has_cycles);
+	assert_int_equal(plan.asked_ns, asked_ns);
+	assert_int_equal(plan.period_ns, period_ns);
+	assert_int_equal(plan.trigger, has_cycles && config.sampling.hardware
+					       ? ST_TRIGGER_CYCLES
+					       : ST_TRIGGER_CPU_CLOCK);
+	assert_int_equal(note == NULL, plan.note[0] == 0);
+	if (note)
+		assert_non_null(strstr(plan.note, note));
+}
+
+static void refuse_interval(const char *needle, const char *const *values)
+{
+	uint64_t interval;
+
+	assert_int_equal(read_knobs(values), ST_OK);
+	assert_int_equal(st_sampling_interval(&config.sampling, &interval, &err), ST_EUSAGE);
+	assert_non_null(strstr(err.text, needle));
+}
+
+static void test_sampling(void **state)
+{
+	struct st_sampling_plan plan;
+	struct st_target_config target = {.config = &config, .clock = "tsc", .sampling = &plan};
+	struct st_buf text;
+
+	(void)state;
+	samples = true;
+	assert_int_equal(read_knobs(KNOBS("task-lines=false")), ST_OK);
+	expect_plan(10000000, 10000000, true, NULL);
+	config.sampling.interval_scale = 100;
+	expect_plan(1000000000, 1000000000, true, NULL);
+	assert_int_equal(read_knobs(KNOBS("sampling-interval=0.1", "sampling-mode=hw")), ST_OK);
+	expect_plan(100000, 100000, true, NULL);
+	expect_plan(100000, 1000000, false, "every 1 ms instead of 0.1 ms");
+	assert_int_equal(read_knobs(KNOBS("sampling-mode=hw")), ST_OK);
+	expect_plan(1000000, 1000000, false, "no hardware cycles");
+	refuse_interval("0.1 to 1000 ms", KNOBS("sampling-interval=0.09"));
+	refuse_interval("0.1 to 1000 ms", KNOBS("sampling-interval=0"));
+	refuse_interval("0.01 to 1000 ms", KNOBS("sampling-mode=hw", "sampling-interval=1001"));
+	refuse("expected sw or hw", KNOBS("sampling-mode=tw"));
+	refuse("not a time", KNOBS("sampling-interval=1h"));
+	refuse("from 1 to 4095", KNOBS("stack-depth=0"));
+	assert_int_equal(
+		read_knobs(KNOBS("sampling-interval=0.5", "enable-stack-collection=false",
+				 "stack-depth=100", "stack-size=0", "sample-processes=py*,!a;b",
+				 "enable-characterization-insights=true")),
+		ST_OK);
+	st_sampling_plan(&plan, &config.sampling, false);
+	st_buf_init(&text, 1 << 16);
+	st_target_config_text(&text, &target);
+	assert_string_equal((const char *)text.data,
+			    "clock=tsc;slots=64;paused=0;sample_ns=500000;sample_trigger=cpu_clock;"
+			    "sample_stacks=0;sample_depth=100;sample_processes=py*,!a%3Bb");
+	st_buf_fini(&text);
+	samples = false;
 }
 
 static void test_long_domains(void **state)
@@ -153,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_given), cmocka_unit_test(test_all_knobs),
 		cmocka_unit_test(test_groups),	      cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_long_domains),  cmocka_unit_test(test_table_is_sound),
+		cmocka_unit_test(test_sampling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,8 @@ static char **make_environment(struct st_run *run)
 	if (config->resume_after_s >= 0)
 		target.resume_at_ns =
 			st_clock_mono_raw_ns() + (uint64_t)(config->resume_after_s * 1e9);
+	if (config->sampling.on)
+		target.sampling = &run->sampling;
 	st_buf_init(&text, RECORD_MAX_BYTES);
 	st_target_config_text(&text, &target);
 	options.config = (const char *)text.data;
@@ -527,6 +529,13 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 	st_inherited_begin(&run->inherited);
 	start_clock(run);
 	run->paused = config->start_paused || config->resume_after_s > 0;
+	run->followed.start_paused = run->paused;
+	if (config->sampling.on) {
+		st_sampling_plan(&run->sampling, &config->sampling,
+				 config->sampling.hardware && st_sampling_has_cycles());
+		if (run->sampling.note[0])
+			st_run_say(run, "%s", run->sampling.note);
+	}
 	/* Before the first file: a file size limit must be an error, not a signal. */
 	status = st_signals_begin(&run->signals, err);
 	if (status)

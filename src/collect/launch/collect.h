@@ -24,8 +24,25 @@ struct st_collect_option {
 	bool repeatable;
 };
 
+enum {
+	ST_SAMPLE_DEPTH_MIN = 1,
+	ST_SAMPLE_DEPTH_MAX = 4095,
+};
+
+/* How the program is to be sampled, as asked. */
+struct st_sampling_config {
+	bool on;
+	bool hardware;	       /* sampling-mode=hw: triggered by cycles where there is a PMU */
+	uint64_t interval_ns;  /* 0: the default of the mode */
+	double interval_scale; /* of the default, by -target-duration-type; 0: 1 */
+	enum st_choice stacks;
+	uint32_t depth;	       /* frames; 0: default */
+	uint64_t stack_bytes;  /* of a stack that is copied from outside; 0: default */
+	const char *processes; /* patterns joined by commas; NULL: all */
+};
+
 struct st_collect_config {
-	const char *type;	     /* "tasks" */
+	const char *type;	     /* "tasks", "hotspots" */
 	const char *suffix;	     /* "ta" */
 	const char *result_dir;	     /* pattern with @@@, or NULL for "r@@@" + suffix */
 	const char *app_working_dir; /* NULL: the current one */
@@ -41,6 +58,7 @@ struct st_collect_config {
 	bool has_itt_groups;
 	uint32_t itt_groups; /* bits of ITT's groups */
 	enum st_choice task_lines, offer_itt;
+	struct st_sampling_config sampling;
 	const struct st_collect_option *options; /* all that were given */
 	size_t option_count;
 	char *const *argv; /* program and arguments, NULL-terminated */

@@ -223,7 +223,7 @@ static bool position_ok(struct st_drain *drain, uint64_t *tail, uint64_t head, u
 	return false;
 }
 
-static struct st_shm_segment *first_segment(struct st_drain *drain)
+static struct st_shm_segment *first_segment(const struct st_drain *drain)
 {
 	for (uint32_t i = 0; i < drain->segment_count; i++)
 		if (drain->segments[i].index == 0)
@@ -433,6 +433,15 @@ void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear)
 			atomic_fetch_and_explicit(&head->control, ~clear, memory_order_release);
 		}
 	}
+}
+
+uint32_t st_drain_control_word(const struct st_drain *drain)
+{
+	const struct st_shm_segment *segment = first_segment(drain);
+
+	return segment ? atomic_load_explicit(&st_shm_segment_header(segment)->control,
+					      memory_order_acquire)
+		       : 0;
 }
 
 const struct st_drain_counts *st_drain_counts(const struct st_drain *drain)

@@ -92,6 +92,7 @@ void st_drain_write_loss(struct st_drain *drain);
 void st_drain_reap_threads(struct st_drain *drain, int pid);
 
 void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear);
+uint32_t st_drain_control_word(const struct st_drain *drain); /* of the process, now */
 const struct st_drain_counts *st_drain_counts(const struct st_drain *drain);
 
 #endif

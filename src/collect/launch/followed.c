@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "collect/launch/armed.h"
 #include "collect/launch/clock.h"
 #include "collect/launch/family.h"
 #include "collect/launch/proc_info.h"
@@ -23,8 +24,10 @@ enum { LIVE_MAX = 4096, ALL_MAX = 256 << 10, PARENT_STEPS_MAX = 64, RECORD_MAX_B
 
 void st_followed_fini(struct st_followed_table *table)
 {
+	st_followed_forget_waiting(table);
 	for (uint32_t i = 0; i < table->count; i++) {
 		st_drain_destroy(table->all[i]->drain);
+		st_armed_destroy(table->all[i]->armed);
 		if (table->all[i]->pidfd >= 0)
 			close(table->all[i]->pidfd);
 		free(table->all[i]);
@@ -320,6 +323,7 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 	watch_end(table, process, arrival->pidfd);
 	if (process->drain)
 		set_control(table, process, arrival);
+	st_followed_adopt_armed(table, process, arrival->hello.pid);
 	/* No descriptor of a visible process: it ended before we heard of it. */
 	if (!(process->flags & ST_PROCESS_DIRECT) && process->pidfd < 0 && process->pid > 0)
 		process->gone = true;
@@ -393,6 +397,7 @@ void st_followed_control(struct st_followed_table *table, uint32_t set, uint32_t
 		if (process->drain)
 			st_drain_control(process->drain, set, clear);
 	}
+	st_followed_set_events(table);
 }
 
 void st_followed_end(struct st_followed_table *table, struct st_followed *process,
@@ -403,6 +408,7 @@ void st_followed_end(struct st_followed_table *table, struct st_followed *proces
 
 	if (process->end)
 		return;
+	st_followed_disarm(table, process, how);
 	if (how == ST_END_LEFT_RUNNING && process->drain)
 		st_drain_control(process->drain, ST_CONTROL_STOPPED, 0);
 	if (process->drain) {

@@ -14,6 +14,7 @@
 #include "collect/launch/drain.h"
 #include "format/definitions.h"
 
+struct st_armed;
 struct st_arrival;
 struct st_family;
 
@@ -31,6 +32,8 @@ struct st_followed {
 	enum st_process_end end;
 	uint64_t active_ns; /* when it last recorded something */
 	struct st_drain_counts counts;
+	struct st_armed *armed;		     /* its sampler; NULL: none, or it has ended */
+	uint32_t rung, trigger;		     /* of its sampler, as last told; 0: none */
 	char label[ST_FOLLOWED_LABEL_BYTES]; /* command line for result.json, cut */
 };
 
@@ -42,6 +45,10 @@ struct st_followed_table {
 	uint64_t refused;
 	uint32_t control;    /* what new ones are told at once */
 	uint64_t resumed_ns; /* start-paused ended at this time; 0: it did not */
+	bool start_paused;
+	struct st_armed *waiting; /* samplers of processes that have not said hello yet */
+	uint32_t waiting_count;
+	uint64_t waiting_looked_ns;
 	/* Given by the run. */
 	struct st_drain_shared *shared;
 	struct st_family *family;
@@ -81,6 +88,17 @@ uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns);
 /* Of these, how many are still there now. */
 uint32_t st_followed_left(const struct st_followed_table *table);
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals);
+/* followed_armed.c: samplers. Takes over the arrival's descriptors. */
+void st_followed_arm(struct st_followed_table *table, const struct st_arrival *arrival);
+/* A process has said hello: the sampler that waited for it is its own. own_pid: in its namespace. */
+void st_followed_adopt_armed(struct st_followed_table *table, struct st_followed *process,
+			     uint32_t own_pid);
+void st_followed_disarm(struct st_followed_table *table, struct st_followed *process,
+			enum st_process_end how);
+/* Trigger events are switched as the control words say; each round. */
+void st_followed_set_events(struct st_followed_table *table);
+void st_followed_look_at_armed(struct st_followed_table *table, uint64_t now_ns);
+void st_followed_forget_waiting(struct st_followed_table *table);
 /* When any of them last recorded; 0: none lives. */
 uint64_t st_followed_last_active(const struct st_followed_table *table);
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/launch/armed.h"
 #include "collect/launch/family.h"
 #include "collect/launch/rendezvous.h"
 #include "collect/launch/run.h"
@@ -74,7 +75,8 @@ static bool turn_away(struct st_run *run, const struct st_arrival *arrival)
 
 	if (!run->config->no_follow_child || arrival->pid == run->spawn.pid)
 		return false;
-	if (arrival->fd >= 0 && st_drain_create(&drain, &run->shared, 0, NULL) == ST_OK) {
+	if (!arrival->arms && arrival->fd >= 0 &&
+	    st_drain_create(&drain, &run->shared, 0, NULL) == ST_OK) {
 		if (st_drain_add_segment(drain, arrival->fd, arrival->hello.segment_bytes, NULL) ==
 		    ST_OK)
 			st_drain_control(drain, ST_CONTROL_STOPPED, 0);
@@ -84,9 +86,19 @@ static bool turn_away(struct st_run *run, const struct st_arrival *arrival)
 		close(arrival->fd);
 	if (arrival->pidfd >= 0)
 		close(arrival->pidfd);
+	if (arrival->arms) /* closing its event is all it takes */
+		return true;
 	run->not_followed += arrival->hello.segment_index == 0;
 	st_run_log(run, "pid %d is not followed", (int)arrival->pid);
 	return true;
+}
+
+static void take_arm(struct st_run *run, const struct st_arrival *arrival)
+{
+	st_run_log(run, "pid %d is sampled: %s, rung %u, errors %d %d %d", (int)arrival->pid,
+		   st_rung_name(arrival->arm.rung), arrival->arm.rung, arrival->arm.errors[1],
+		   arrival->arm.errors[2], arrival->arm.errors[3]);
+	st_followed_arm(&run->followed, arrival);
 }
 
 static void take_arrivals(struct st_run *run, uint64_t now_ns)
@@ -101,6 +113,10 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 			continue;
 		if (arrival.layout_differs) {
 			st_run_other_build(run, arrival.pid);
+			continue;
+		}
+		if (arrival.arms) {
+			take_arm(run, &arrival);
 			continue;
 		}
 		if (st_followed_arrive(&run->followed, &arrival, now_ns, &err) == ST_OK) {
@@ -287,6 +303,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	keep_ring(run);
 	keep_pause(run, now_ns);
 	keep_limits(run, now_ns);
+	st_followed_look_at_armed(&run->followed, now_ns);
 	check_health(run);
 	check_crowd(run);
 	each_second(run, now_ns);

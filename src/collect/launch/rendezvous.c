@@ -33,6 +33,12 @@ enum {
 	ACCEPT_MAX = 64,     /* per call: the drain must go on */
 };
 
+enum {
+	MESSAGE_MAX = sizeof(struct st_shm_arm) > sizeof(struct st_shm_hello)
+			      ? sizeof(struct st_shm_arm)
+			      : sizeof(struct st_shm_hello)
+};
+
 static const uint64_t pending_limit_ns = 5000000000u;
 static const char folder_prefix[] = "strata-";
 /* Everything that may stand in the folder. */
@@ -275,8 +281,9 @@ static void accept_from(struct st_rendezvous *rendezvous, int listener, uint64_t
 	}
 }
 
-/* Takes the one descriptor out of a message; -1 and everything closed when it is not exactly one. */
-static int take_descriptor(struct msghdr *message)
+/* Takes the one descriptor out of a message; -1 and everything closed when it is not exactly one. *count:
+ * how many there were. */
+static int take_descriptor(struct msghdr *message, unsigned int *found)
 {
 	int fds[DESCRIPTORS_MAX];
 	unsigned int count = 0;
@@ -297,6 +304,7 @@ static int take_descriptor(struct msghdr *message)
 				close(fd);
 		}
 	}
+	*found = count + ((message->msg_flags & MSG_CTRUNC) != 0);
 	if (count == 1 && !(message->msg_flags & MSG_CTRUNC))
 		return fds[0];
 	while (count)
@@ -317,16 +325,31 @@ static int open_pidfd(int socket_fd, pid_t pid)
 	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-/* Judges one message; true when it is an arrival. */
+static bool is_whole(const struct st_rendezvous *rendezvous, ssize_t size,
+		     const struct st_arrival *arrival, unsigned int descriptors)
+{
+	if (arrival->arms)
+		return size == (ssize_t)sizeof(arrival->arm) && descriptors <= 1 &&
+		       memcmp(arrival->arm.token, rendezvous->token, sizeof(rendezvous->token)) ==
+			       0;
+	return size == (ssize_t)sizeof(arrival->hello) && arrival->fd >= 0 &&
+	       arrival->hello.process_token != 0 &&
+	       memcmp(arrival->hello.token, rendezvous->token, sizeof(rendezvous->token)) == 0;
+}
+
+/* Judges one message; true when it is an arrival. Both kinds begin with magic and layout. */
 static bool judge(struct st_rendezvous *rendezvous, int socket_fd, ssize_t size,
 		  struct msghdr *message, struct st_arrival *arrival)
 {
 	struct ucred peer = {0};
 	socklen_t peer_size = sizeof(peer);
-	bool known_magic = size >= (ssize_t)offsetof(struct st_shm_hello, segment_index) &&
-			   arrival->hello.magic == ST_SHM_MAGIC;
+	bool known_magic =
+		size >= (ssize_t)offsetof(struct st_shm_hello, segment_index) &&
+		(arrival->hello.magic == ST_SHM_MAGIC || arrival->hello.magic == ST_SHM_ARM_MAGIC);
+	unsigned int descriptors = 0;
 
-	arrival->fd = take_descriptor(message);
+	arrival->arms = known_magic && arrival->hello.magic == ST_SHM_ARM_MAGIC;
+	arrival->fd = take_descriptor(message, &descriptors);
 	/* The kernel leaves out what it has no descriptor for; a hello brings one. */
 	rendezvous->crowded |= arrival->fd < 0 && (message->msg_flags & MSG_CTRUNC);
 	arrival->pidfd = -1;
@@ -343,9 +366,7 @@ static bool judge(struct st_rendezvous *rendezvous, int socket_fd, ssize_t size,
 		arrival->fd = -1;
 		return true;
 	}
-	if (size != (ssize_t)sizeof(arrival->hello) || arrival->fd < 0 ||
-	    arrival->hello.process_token == 0 ||
-	    memcmp(arrival->hello.token, rendezvous->token, sizeof(rendezvous->token)) != 0)
+	if (!is_whole(rendezvous, size, arrival, descriptors))
 		goto refuse;
 	arrival->pidfd = open_pidfd(socket_fd, arrival->pid);
 	return true;
@@ -361,7 +382,7 @@ static bool hear(struct st_rendezvous *rendezvous, const struct pending *client,
 		 struct st_arrival *arrival, bool *arrived)
 {
 	alignas(struct cmsghdr) char control[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
-	struct iovec part = {.iov_base = &arrival->hello, .iov_len = sizeof(arrival->hello)};
+	struct iovec part = {.iov_base = &arrival->hello, .iov_len = MESSAGE_MAX};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = control,
@@ -374,7 +395,7 @@ static bool hear(struct st_rendezvous *rendezvous, const struct pending *client,
 	if (n < 0)
 		return errno != EAGAIN && errno != EINTR;
 	if (n > 0 && (message.msg_flags & MSG_TRUNC))
-		n = (ssize_t)sizeof(arrival->hello) + 1;
+		n = (ssize_t)MESSAGE_MAX + 1;
 	if (n > 0)
 		*arrived = judge(rendezvous, client->fd, n, &message, arrival);
 	return true;

@@ -15,10 +15,14 @@
 
 struct st_rendezvous;
 
-/* A process that said hello. The caller owns both descriptors. */
+/* A process that said hello, or armed its sampler. The caller owns both descriptors. */
 struct st_arrival {
-	struct st_shm_hello hello;
-	int fd;	   /* its shared memory; -1 when layout_differs */
+	bool arms; /* arm is filled, else hello */
+	union {
+		struct st_shm_hello hello;
+		struct st_shm_arm arm;
+	};
+	int fd;	   /* its shared memory, or a trigger event (-1: none); -1 when layout_differs */
 	int pidfd; /* -1: it is gone already, or cannot be watched */
 	pid_t pid; /* in our namespace; 0: not visible from here */
 	uid_t uid;

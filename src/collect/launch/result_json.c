@@ -378,6 +378,7 @@ void st_run_write_json(struct st_run *run)
 {
 	struct st_buf compact, readable;
 	struct st_json json;
+	char source[160];
 
 	st_buf_init(&compact, JSON_MAX_BYTES);
 	st_buf_init(&readable, JSON_MAX_BYTES);
@@ -389,10 +390,12 @@ void st_run_write_json(struct st_run *run)
 	put_command(&json, run->config);
 	put_times(&json, run);
 	put_exit(&json, run);
-	put_text(&json, "source", "ITT tasks");
+	st_run_source_text(run, source, sizeof(source));
+	put_text(&json, "source", source);
 	put_machine(&json, run);
 	put_strata(&json, run);
 	put_config(&json, run->config);
+	st_run_put_sampling(run, &json);
 	put_ring(&json, run);
 	put_options(&json, run->config);
 	put_text(&json, "family_source", run->family ? st_family_source(run->family) : "");

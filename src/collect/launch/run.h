@@ -14,11 +14,13 @@
 #include "collect/launch/drain.h"
 #include "collect/launch/followed.h"
 #include "collect/launch/inherited.h"
+#include "collect/launch/sampling.h"
 #include "collect/launch/signals.h"
 #include "collect/launch/spawn.h"
 
 struct st_control;
 struct st_family;
+struct st_json;
 struct st_rendezvous;
 struct st_store_writer;
 
@@ -40,6 +42,7 @@ struct st_run {
 	char *collector, *program;
 
 	enum st_clock clock;
+	struct st_sampling_plan sampling; /* of a run that samples */
 	struct st_clock_pair start, last; /* last: the newest pair */
 	uint64_t ticks_per_second;
 	uint64_t start_wall_ns;
@@ -103,5 +106,8 @@ void st_run_loop(struct st_run *run);
 
 /* result_json.c */
 void st_run_write_json(struct st_run *run);
+/* result_json_sampling.c: one line that says where the numbers come from, and the section "sampling". */
+void st_run_source_text(const struct st_run *run, char *out, size_t out_size);
+void st_run_put_sampling(const struct st_run *run, struct st_json *json);
 
 #endif

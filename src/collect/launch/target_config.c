@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "collect/launch/collect.h"
+#include "collect/launch/sampling.h"
 #include "format/shm.h"
 
 /* Bytes that could be taken for a separator, or that some shell would change, travel as %XX. */
@@ -20,6 +21,21 @@ static void append_patterns(struct st_buf *out, const char *patterns)
 			st_buf_append_u8(out, byte);
 		else
 			st_buf_printf(out, "%%%02X", byte);
+	}
+}
+
+static void append_sampling(struct st_buf *out, const struct st_sampling_config *asked,
+			    const struct st_sampling_plan *plan)
+{
+	st_buf_printf(out, ";sample_ns=%llu;sample_trigger=%s;sample_stacks=%d",
+		      (unsigned long long)plan->period_ns,
+		      plan->trigger == ST_TRIGGER_CYCLES ? "cycles" : "cpu_clock",
+		      asked->stacks != ST_CHOICE_OFF);
+	if (asked->depth)
+		st_buf_printf(out, ";sample_depth=%u", asked->depth);
+	if (asked->processes) {
+		st_buf_append_text(out, ";sample_processes=");
+		append_patterns(out, asked->processes);
 	}
 }
 
@@ -43,5 +59,7 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 		st_buf_printf(out, ";task_lines=%d", config->task_lines == ST_CHOICE_ON);
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
+	if (target->sampling)
+		append_sampling(out, &config->sampling, target->sampling);
 	st_buf_append_u8(out, '\0');
 }

@@ -10,12 +10,14 @@
 
 struct st_buf;
 struct st_collect_config;
+struct st_sampling_plan;
 
 struct st_target_config {
 	const struct st_collect_config *config;
 	const char *clock;
 	bool paused;
-	uint64_t resume_at_ns; /* CLOCK_MONOTONIC_RAW; 0: never by itself */
+	uint64_t resume_at_ns;			 /* CLOCK_MONOTONIC_RAW; 0: never by itself */
+	const struct st_sampling_plan *sampling; /* NULL: no samples */
 };
 
 /* Terminated. The buffer's `failed` says whether it is whole. */
