@@ -140,14 +140,16 @@ struct st_shm_unwind {
 		wanted; /* target: +1 when an address lies in no entry and no known anonymous code */
 	uint32_t reserved;
 	_Atomic uint64_t wanted_address;
-	uint64_t reserved_more[5];
+	/* target: samples not taken, because the thread was inside the collector or got no slot */
+	_Atomic uint64_t not_taken;
+	uint64_t reserved_more[4];
 	struct st_shm_module modules[ST_SHM_MODULES_MAX];
 	char paths[ST_SHM_UNWIND_BYTES - 64 - ST_SHM_MODULES_MAX * sizeof(struct st_shm_module)];
 };
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540005u
+#define ST_SHM_LAYOUT_HASH 0x53540006u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sampler inside the target: a trigger interrupts each thread after so much CPU time, and the signal handler
+ * writes one ST_EXT_SAMPLE into the handler ring of the thread's slot (format/sample_record.h). The trigger's
+ * descriptor goes to strata (struct st_shm_arm); the target keeps none. Everything that runs in the
+ * handler is made of system calls and memory that was mapped before.
+ */
+#ifndef ST_COLLECT_INPROC_SAMPLER_H
+#define ST_COLLECT_INPROC_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/inproc/state.h"
+
+#pragma GCC visibility push(hidden)
+
+enum {
+	/* For whoever has the handler right now (the copy of a stack, then Python's frames and texts). */
+	ST_SAMPLER_SCRATCH_BYTES = 64 << 10,
+	ST_SAMPLER_DEPTH = 256, /* frames of each kind, unless sample_depth says otherwise */
+};
+
+/* The sampling state of one thread; valid while its handler runs. */
+struct st_sampler;
+
+/* Inside the handler: appends one extended record to the thread's handler ring, with the time of the sample that
+ * is being taken. The payload is made of pieces, each filled up with zeros to whole words. False:
+ * no room; nothing was written, and nothing is counted. */
+bool st_sampler_put(struct st_sampler *sampler, enum st_ring_ext subkind,
+		    const struct st_part *parts, uint32_t part_count);
+/* ST_SAMPLER_SCRATCH_BYTES of the thread's own, aligned to a page; contents are undefined. */
+void *st_sampler_scratch(struct st_sampler *sampler);
+/* Changes when another thread has adopted the slot: what a ring was told must be told again. */
+uint32_t st_sampler_generation(const struct st_sampler *sampler);
+
+/* Copies memory of this process; false where a load would fault, or when no system call is allowed. */
+bool st_sampler_read(uint64_t address, void *out, size_t size_bytes);
+
+/* state.c: one key of STRATA_CONFIG ("sample_…=…"). */
+void st_sampler_configure(const char *text);
+/* In the constructor, after everything else. */
+void st_sampler_init(void);
+
+#pragma GCC visibility pop
+
+#endif
