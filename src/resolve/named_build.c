@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From stack nodes to named frames (resolve/named_build.h): every node finds its site (module and place), the
+// sites of each module are resolved together, then every node becomes its frames.
+#include "resolve/named_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "resolve/binary.h"
+#include "resolve/jit_sites.h"
+#include "resolve/places.h"
+#include "store/events.h"
+#include "store/samples.h"
+
+struct build {
+	const struct st_result *result;
+	const struct st_named_options *options;
+	const struct st_stack_nodes *nodes;
+	struct st_names *names;
+	struct st_places *places;
+	struct st_sites sites;
+	struct st_jit_work jit;
+	int64_t *time_ns;	/* of each node: the first sample through it */
+	uint32_t *site_of_node; /* of Python nodes: function */
+	uint32_t *module_of_map;
+	struct st_id_map python; /* (file, name and line) -> function */
+	uint32_t unknown;	 /* function */
+};
+
+static void say(const struct build *build, double fraction, const char *what)
+{
+	if (build->options && build->options->progress)
+		build->options->progress(build->options->progress_arg, fraction, what);
+}
+
+/* A node is there from the first sample through it on. Parents lie before their children. */
+static bool find_times(struct build *build)
+{
+	const struct st_samples *samples = st_result_samples(build->result);
+	uint32_t count = build->nodes->count;
+
+	build->time_ns = malloc(((size_t)count + 1) * sizeof(*build->time_ns));
+	if (!build->time_ns)
+		return false;
+	for (uint32_t i = 0; i <= count; i++)
+		build->time_ns[i] = INT64_MAX;
+	for (uint32_t i = 0; samples && i < samples->count; i++)
+		if (samples->node[i] < count &&
+		    samples->time_ns[i] < build->time_ns[samples->node[i]])
+			build->time_ns[samples->node[i]] = samples->time_ns[i];
+	for (uint32_t i = count; i > 1; i--) {
+		uint32_t parent = build->nodes->parent[i - 1];
+
+		if (parent < i - 1 && build->time_ns[i - 1] < build->time_ns[parent])
+			build->time_ns[parent] = build->time_ns[i - 1];
+	}
+	return true;
+}
+
+static struct st_text text_of(const struct build *build, st_string_id id)
+{
+	return st_result_text(build->result, id);
+}
+
+static uint32_t module_of_map(struct build *build, uint32_t map)
+{
+	uint32_t count;
+	const struct st_code_map *its = &st_result_code_maps(build->result, &count)[map];
+
+	if (!build->module_of_map[map])
+		build->module_of_map[map] = st_names_module(build->names, text_of(build, its->path),
+							    text_of(build, its->build_id));
+	return build->module_of_map[map];
+}
+
+static uint32_t site_of_file(struct build *build, uint32_t map, uint64_t address)
+{
+	uint32_t count;
+	const struct st_code_map *its = &st_result_code_maps(build->result, &count)[map];
+	bool is_new;
+
+	return st_sites_get(&build->sites, module_of_map(build, map),
+			    address - its->start + its->file_offset, &is_new);
+}
+
+static uint32_t find_site(struct build *build, uint32_t node)
+{
+	const struct st_stack_nodes *nodes = build->nodes;
+	uint32_t kind = nodes->kind[node] & ST_FRAME_KIND_MASK, process = nodes->process[node];
+	uint64_t address = nodes->value[node] - (kind == ST_FRAME_CALL);
+	int64_t time_ns = build->time_ns[node];
+	uint32_t found = st_places_code(build->places, process, address, time_ns);
+
+	if (found != ST_PLACE_NONE)
+		return st_jit_site(&build->jit, build->places, found, address);
+	found = st_places_map(build->places, process, address, time_ns);
+	if (found != ST_PLACE_NONE)
+		return site_of_file(build, found, address);
+	return 0;
+}
+
+/* Python functions are the same in every process. */
+static uint32_t python_function(struct build *build, uint32_t code)
+{
+	struct st_names *names = build->names;
+	uint32_t count, found;
+	const struct st_python_code *codes = st_result_python_codes(build->result, &count);
+	struct st_named_function function = {.kind = ST_FUNCTION_PYTHON};
+	struct st_text file, name, none = {"", 0};
+	uint64_t key;
+
+	if (code >= count)
+		return build->unknown;
+	key = (uint64_t)codes[code].file << 40 ^ (uint64_t)codes[code].name << 20 ^
+	      codes[code].first_line;
+	found = st_id_map_get(&build->python, key);
+	file = text_of(build, codes[code].file);
+	name = text_of(build, codes[code].name);
+	if (found != ST_ID_NONE) {
+		const struct st_named_function *old = &names->functions[found];
+
+		/* Keys may meet: then the later one stands for itself. */
+		if (old->line == codes[code].first_line &&
+		    old->name.size_bytes == name.size_bytes &&
+		    memcmp(old->name.bytes, name.bytes, name.size_bytes) == 0 &&
+		    old->source == st_names_source(names, file.bytes, file.size_bytes))
+			return found;
+	}
+	function.name = st_names_keep(names, name.bytes, name.size_bytes);
+	function.full = function.mangled = function.name;
+	function.module = st_names_module(names, file, none);
+	function.source = st_names_source(names, file.bytes, file.size_bytes);
+	function.line = codes[code].first_line;
+	if (found != ST_ID_NONE)
+		return st_names_function(names, &function);
+	found = st_names_function(names, &function);
+	if (!st_id_map_put(&build->python, key, found))
+		names->failed = true;
+	return found;
+}
+
+static bool find_sites(struct build *build)
+{
+	uint32_t count = build->nodes->count, codes;
+	uint32_t *of_code;
+
+	st_result_python_codes(build->result, &codes);
+	of_code = calloc((size_t)codes + 1, sizeof(*of_code));
+	build->site_of_node = calloc((size_t)count + 1, sizeof(*build->site_of_node));
+	if (!of_code || !build->site_of_node) {
+		free(of_code);
+		return false;
+	}
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t kind = build->nodes->kind[i] & ST_FRAME_KIND_MASK;
+		uint32_t code = (uint32_t)build->nodes->value[i];
+
+		if (kind != ST_FRAME_PYTHON) {
+			build->site_of_node[i] = find_site(build, i);
+			continue;
+		}
+		if (code < codes && !of_code[code])
+			of_code[code] = python_function(build, code);
+		build->site_of_node[i] = code < codes ? of_code[code] : build->unknown;
+	}
+	free(of_code);
+	return true;
+}
+
+static int by_module(const void *a, const void *b, void *arg)
+{
+	const struct st_sites *sites = arg;
+	uint32_t x = sites->items[*(const uint32_t *)a].module;
+	uint32_t y = sites->items[*(const uint32_t *)b].module;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sites that have no function yet, module by module. */
+static bool resolve_sites(struct build *build)
+{
+	struct st_binary_work work = {.names = build->names,
+				      .sites = &build->sites,
+				      .options = build->options,
+				      .folder = st_result_info(build->result)->path};
+	uint32_t *list = calloc((size_t)build->sites.count + 1, sizeof(*list));
+	uint32_t count = 0, first = 0;
+
+	if (!list)
+		return false;
+	for (uint32_t i = 1; i < build->sites.count; i++)
+		if (!build->sites.items[i].function)
+			list[count++] = i;
+	qsort_r(list, count, sizeof(*list), by_module, &build->sites);
+	for (uint32_t i = 1; i <= count; i++) {
+		uint32_t module = build->sites.items[list[first]].module;
+
+		if (i < count && build->sites.items[list[i]].module == module)
+			continue;
+		say(build, 0.2 + 0.6 * first / count, build->names->modules[module].name.bytes);
+		st_binary_resolve(&work, module, list + first, i - first);
+		first = i;
+	}
+	free(list);
+	return true;
+}
+
+/* The frames of a native site, outermost first; returns the innermost. */
+static uint32_t add_site_frames(struct build *build, uint32_t node, struct st_named_frame frame)
+{
+	const struct st_site *site = &build->sites.items[build->site_of_node[node]];
+	const struct st_inlined *inlined = build->sites.inlined + site->inlined_first;
+	uint32_t at;
+
+	frame.function = build->site_of_node[node] ? site->function : build->unknown;
+	frame.address = site->address;
+	if ((build->nodes->kind[node] & ST_FRAME_KIND_MASK) == ST_FRAME_EXACT &&
+	    (site->flags & ST_SITE_AT_PAUSE))
+		frame.flags |= ST_NAMED_AT_PAUSE;
+	for (uint32_t i = 0; i < site->inlined_count; i++) {
+		frame.source = inlined[i].source;
+		frame.line = inlined[i].line;
+		at = st_names_frame(build->names, &frame);
+		frame.parent = at;
+		frame.function = inlined[i].function;
+		frame.flags |= ST_NAMED_INLINED;
+	}
+	frame.source = site->source;
+	frame.line = site->line;
+	return st_names_frame(build->names, &frame);
+}
+
+static void add_frames(struct build *build)
+{
+	const struct st_stack_nodes *nodes = build->nodes;
+	struct st_names *names = build->names;
+
+	for (uint32_t i = 1; i < nodes->count; i++) {
+		uint32_t kind = nodes->kind[i];
+		struct st_named_frame frame = {.node = i};
+
+		frame.parent = nodes->parent[i] < i ? names->frame_of_node[nodes->parent[i]] : 0;
+		frame.flags = (kind & ST_FRAME_RECOVERED ? ST_NAMED_RECOVERED : 0u) |
+			      (kind & ST_FRAME_EVAL ? ST_NAMED_EVAL : 0u);
+		if ((kind & ST_FRAME_KIND_MASK) == ST_FRAME_PYTHON) {
+			frame.function = build->site_of_node[i];
+			frame.source = names->functions[frame.function].source;
+			frame.line = nodes->line[i];
+			frame.address = nodes->value[i] >> 32;
+			names->frame_of_node[i] = st_names_frame(names, &frame);
+		} else {
+			names->frame_of_node[i] = add_site_frames(build, i, frame);
+		}
+	}
+}
+
+static bool prepare(struct build *build)
+{
+	static const struct st_text path = {"[Unknown]", 9}, none = {"", 0};
+	struct st_named_function unknown = {.kind = ST_FUNCTION_UNKNOWN, .mangled = none};
+	uint32_t maps;
+
+	st_result_code_maps(build->result, &maps);
+	build->names = st_names_create(build->nodes->count);
+	build->places = st_places_create(build->result);
+	build->module_of_map = calloc((size_t)maps + 1, sizeof(*build->module_of_map));
+	if (!build->names || !build->places || !build->module_of_map ||
+	    !st_sites_init(&build->sites))
+		return false;
+	build->jit.result = build->result;
+	build->jit.names = build->names;
+	build->jit.sites = &build->sites;
+	unknown.name = unknown.full = st_names_keep(build->names, "[Outside any known module]", 26);
+	unknown.module = st_names_module(build->names, path, none);
+	build->unknown = st_names_function(build->names, &unknown);
+	return true;
+}
+
+struct st_names *st_names_build(const struct st_result *result,
+				const struct st_named_options *options)
+{
+	struct build build = {
+		.result = result, .options = options, .nodes = st_result_stack_nodes(result)};
+	struct st_names *names;
+	bool ok;
+
+	say(&build, 0, "stacks");
+	ok = prepare(&build) && find_times(&build) && find_sites(&build) && resolve_sites(&build);
+	if (ok) {
+		say(&build, 0.8, "frames");
+		add_frames(&build);
+		st_names_finish(build.names);
+		say(&build, 1, "done");
+	}
+	names = build.names;
+	if (!ok || names->failed) {
+		st_names_destroy(names);
+		names = NULL;
+	}
+	st_places_destroy(build.places);
+	st_sites_fini(&build.sites);
+	st_id_map_fini(&build.python);
+	st_id_map_fini(&build.jit.functions);
+	free(build.time_ns);
+	free(build.site_of_node);
+	free(build.module_of_map);
+	return names;
+}
