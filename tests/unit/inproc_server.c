@@ -80,24 +80,20 @@ static void push_word(struct words *words, uint64_t word)
 	words->at[words->count++] = word;
 }
 
-static void take_hello(struct server *server, int peer)
+static void take_arm(struct server *server, const struct st_shm_arm *arm, int fd)
 {
-	struct segment *segment = calloc(1, sizeof(*segment));
-	struct iovec part = {&segment->hello, sizeof(segment->hello)};
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-	const struct st_shm_hello *hello = &segment->hello;
-	int fd;
+	assert_int_equal(arm->layout_hash, ST_SHM_LAYOUT_HASH);
+	assert_int_equal(arm->token[0], 0xab);
+	assert_true(server->arm_count < SERVER_ARMS);
+	server->triggers[server->arm_count] = fd;
+	server->arms[server->arm_count++] = *arm;
+}
 
-	assert_int_equal(recvmsg(peer, &message, 0), sizeof(segment->hello));
-	assert_non_null(CMSG_FIRSTHDR(&message));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+static void take_hello(struct server *server, struct segment *segment, int fd)
+{
+	const struct st_shm_hello *hello = &segment->hello;
+
+	assert_true(fd >= 0);
 	assert_true(hello->magic == ST_SHM_MAGIC);
 	assert_int_equal(hello->layout_hash, ST_SHM_LAYOUT_HASH);
 	assert_int_equal(hello->token[0], 0xab);
@@ -111,12 +107,43 @@ static void take_hello(struct server *server, int peer)
 	server->segments[server->segment_count++] = segment;
 }
 
+static void take_message(struct server *server, int peer)
+{
+	union {
+		struct st_shm_hello hello;
+		struct st_shm_arm arm;
+	} body;
+	struct iovec part = {&body, sizeof(body)};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	struct segment *segment;
+	ssize_t got = recvmsg(peer, &message, 0);
+	int fd = -1;
+
+	if (CMSG_FIRSTHDR(&message))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	if (got == (ssize_t)sizeof(body.arm) && body.arm.magic == ST_SHM_ARM_MAGIC) {
+		take_arm(server, &body.arm, fd);
+		return;
+	}
+	assert_int_equal(got, sizeof(body.hello));
+	segment = calloc(1, sizeof(*segment));
+	segment->hello = body.hello;
+	take_hello(server, segment, fd);
+}
+
 static void accept_all(struct server *server)
 {
 	int peer;
 
 	while ((peer = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		take_hello(server, peer);
+		take_message(server, peer);
 		close(peer);
 	}
 }
@@ -145,11 +172,17 @@ static void drain(struct server *server, bool definitions, bool events)
 		if (definitions)
 			drain_ring(&segment->definitions, &header->definitions, (uint64_t *)base,
 				   ST_SHM_DEFINITIONS_BYTES, &segment->definitions_tail);
-		for (uint32_t k = 0; events && k < header->slot_count; k++)
+		for (uint32_t k = 0; events && k < header->slot_count; k++) {
+			uint8_t *data = (uint8_t *)header + ST_SHM_RINGS_OFFSET +
+					(size_t)k * header->slot_bytes;
+
 			drain_ring(&segment->ring[k], &slots[k].ring[ST_RING_SLICE],
-				   (uint64_t *)((uint8_t *)header + ST_SHM_RINGS_OFFSET +
-						(size_t)k * header->slot_bytes),
-				   header->ring_bytes[ST_RING_SLICE], &segment->tail[k]);
+				   (uint64_t *)data, header->ring_bytes[ST_RING_SLICE],
+				   &segment->tail[k]);
+			drain_ring(&segment->handler[k], &slots[k].ring[ST_RING_HANDLER],
+				   (uint64_t *)(data + header->ring_bytes[ST_RING_SLICE]),
+				   header->ring_bytes[ST_RING_HANDLER], &segment->handler_tail[k]);
+		}
 	}
 }
 
@@ -575,13 +608,18 @@ void server_run(struct server *server, const char *config, void (*scenario)(void
 
 void server_fini(struct server *server)
 {
+	for (uint32_t i = 0; i < server->arm_count; i++)
+		if (server->triggers[i] >= 0)
+			close(server->triggers[i]);
 	for (uint32_t i = 0; i < server->segment_count; i++) {
 		struct segment *segment = server->segments[i];
 
 		munmap(segment->header, segment->hello.segment_bytes);
 		free(segment->definitions.at);
-		for (uint32_t k = 0; k < ST_SHM_SLOTS; k++)
+		for (uint32_t k = 0; k < ST_SHM_SLOTS; k++) {
 			free(segment->ring[k].at);
+			free(segment->handler[k].at);
+		}
 		free(segment);
 	}
 	for (uint32_t i = 0; i < server->process_count; i++) {

@@ -16,7 +16,7 @@
 #include "format/ring_record.h"
 #include "format/shm.h"
 
-enum { SERVER_SEGMENTS = 1024 };
+enum { SERVER_SEGMENTS = 1024, SERVER_ARMS = 256 };
 
 enum event_kind {
 	EVENT_BEGIN,
@@ -73,6 +73,8 @@ struct segment {
 	struct words definitions;
 	uint64_t tail[ST_SHM_SLOTS];
 	struct words ring[ST_SHM_SLOTS];
+	uint64_t handler_tail[ST_SHM_SLOTS];
+	struct words handler[ST_SHM_SLOTS];
 };
 
 struct process {
@@ -99,6 +101,9 @@ struct server {
 	int status; /* wait status of the child */
 	struct segment *segments[SERVER_SEGMENTS];
 	uint32_t segment_count;
+	struct st_shm_arm arms[SERVER_ARMS]; /* of samplers */
+	int triggers[SERVER_ARMS];	     /* their descriptors; -1: none */
+	uint32_t arm_count;
 	struct process processes[SERVER_SEGMENTS];
 	uint32_t process_count;
 	struct event *events;

@@ -52,6 +52,7 @@ static const char *const allowed[] = {
 	/* in the constructor only */
 	"dlsym",
 	"pthread_key_create",
+	"__register_atfork",
 	/* the compiler's start files; all weak */
 	"__cxa_finalize",
 	"__gmon_start__",

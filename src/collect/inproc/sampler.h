@@ -38,6 +38,11 @@ uint32_t st_sampler_generation(const struct st_sampler *sampler);
 /* Copies memory of this process; false where a load would fault, or when no system call is allowed. */
 bool st_sampler_read(uint64_t address, void *out, size_t size_bytes);
 
+/* segment.c: bytes of sampling state for each slot; 0: no sampler. */
+size_t st_sampler_stride(void);
+/* thread.c: the calling thread gives back its slot. */
+void st_sampler_leave(struct st_sampler *sampler);
+
 /* state.c: one key of STRATA_CONFIG ("sample_…=…"). */
 void st_sampler_configure(const char *text);
 /* In the constructor, after everything else. */

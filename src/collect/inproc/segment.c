@@ -16,6 +16,7 @@
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/intern.h"
+#include "collect/inproc/sampler.h"
 #include "collect/inproc/thread.h"
 
 enum { FEW_SLOTS = 8, LIMITED_SEGMENTS = 2 };
@@ -26,8 +27,7 @@ static void close_fd(int fd)
 		st_syscall(SYS_close, fd);
 }
 
-/* A program that closed its standard descriptors must not find ours in their place. */
-static int above_standard(long fd)
+int st_above_standard(long fd)
 {
 	long high;
 
@@ -64,7 +64,7 @@ static int make_memfd(size_t size_bytes)
 
 	if (!file_size_allowed(size_bytes))
 		return -1;
-	fd = above_standard(
+	fd = st_above_standard(
 		st_syscall(SYS_memfd_create, "strata", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd < 0)
 		return -1;
@@ -111,7 +111,7 @@ static int connect_once(const char *name, uint32_t name_bytes, bool abstract)
 	if (!name_bytes)
 		return -1;
 	memcpy(address.sun_path + abstract, name, name_bytes);
-	fd = above_standard(
+	fd = st_above_standard(
 		st_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -1;
@@ -122,18 +122,15 @@ static int connect_once(const char *name, uint32_t name_bytes, bool abstract)
 	return fd;
 }
 
-static bool send_hello(const struct st_shm_hello *hello, int memfd)
+bool st_rendezvous_send(const void *content, size_t size_bytes, int passed)
 {
-	struct iovec part = {.iov_base = (void *)hello, .iov_len = sizeof(*hello)};
+	struct iovec part = {.iov_base = (void *)content, .iov_len = size_bytes};
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = {{0}};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct cmsghdr *cmsg = &control.align;
 	long sent;
 	int fd = connect_once(st_config.sock, st_config.sock_bytes, false);
 
@@ -144,10 +141,14 @@ static bool send_hello(const struct st_shm_hello *hello, int memfd)
 	cmsg->cmsg_level = SOL_SOCKET;
 	cmsg->cmsg_type = SCM_RIGHTS;
 	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &memfd, sizeof(memfd));
+	memcpy(CMSG_DATA(cmsg), &passed, sizeof(passed));
+	if (passed >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+	}
 	sent = st_syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	close_fd(fd);
-	return sent == (long)sizeof(*hello);
+	return sent == (long)size_bytes;
 }
 
 static uint64_t make_token(void)
@@ -255,13 +256,15 @@ static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segme
 	if (atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed) ==
 	    ST_SELF_PAUSED_AT_START)
 		hello.flags = ST_HELLO_PAUSED_AT_START;
-	if (!send_hello(&hello, fd))
+	if (!st_rendezvous_send(&hello, sizeof(hello), fd))
 		goto fail;
 	close_fd(fd);
 	segment->slots = (struct st_shm_slot *)(segment->header + 1);
 	segment->rings = (uint8_t *)segment->header + ST_SHM_RINGS_OFFSET;
 	segment->slot_count = slots;
 	segment->slot_bytes = slot_bytes();
+	if (st_sampler_stride())
+		segment->samplers = st_map_wiped(slots * st_sampler_stride());
 	return true;
 fail:
 	if (segment->threads)
@@ -281,7 +284,7 @@ static uint32_t slots_allowed(uint32_t index)
 
 	if (share != SIZE_MAX && index >= LIMITED_SEGMENTS)
 		return 0;
-	while (slots && segment_bytes(slots) > share)
+	while (slots && segment_bytes(slots) + slots * st_sampler_stride() > share)
 		slots--;
 	return slots;
 }

@@ -17,6 +17,7 @@
 #include "collect/inproc/exec.h"
 #include "collect/inproc/python_itt.h"
 #include "collect/inproc/python_line.h"
+#include "collect/inproc/sampler.h"
 #include "collect/inproc/thread.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
@@ -174,6 +175,8 @@ static void parse_config(const char *text)
 			groups = text + 7;
 		} else if (key_is(text, "domains=")) {
 			st_choose_domains(text + 8);
+		} else if (key_is(text, "sample_")) {
+			st_sampler_configure(text + 7);
 		}
 		text = strchr(text, ';');
 		if (text)
@@ -253,4 +256,5 @@ __attribute__((constructor)) static void collector_init(void)
 		st_python_line_init();
 	if (st_config.offer_itt)
 		st_python_itt_init();
+	st_sampler_init();
 }

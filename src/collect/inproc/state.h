@@ -69,6 +69,7 @@ struct st_segment {
 	struct st_shm_slot *slots;
 	uint8_t *rings;
 	uint8_t *threads;
+	uint8_t *samplers; /* NULL: no samples of these threads */
 	uint32_t slot_count;
 	uint32_t slot_bytes;
 };
@@ -129,12 +130,14 @@ struct st_open {
 };
 
 struct st_node;
+struct st_sampler;
 
 struct st_thread {
 	alignas(64) struct st_hot hot;
 	uint64_t caller[ST_CALLER_SLOTS]; /* the ring's table, see ST_EXT_CALLER */
 	struct st_shm_slot *slot;
 	struct st_shm_ring *ring;
+	struct st_sampler *sampler; /* its memory, whether it samples or not; NULL: none */
 	uint64_t ring_bytes;
 	uint64_t written_below;		   /* slices in ST_OPEN_WRITTEN entries */
 	uint64_t lost;			   /* slices dropped and not yet told by ST_EXT_LOST */
@@ -186,6 +189,10 @@ static inline bool st_passive(void)
 
 /* segment.c: maps segment `index`, hands it to strata. Lock held. */
 bool st_segment_create(uint32_t index);
+/* One message to strata, with a descriptor (-1: none) that stays open here. Nothing is awaited. */
+bool st_rendezvous_send(const void *message, size_t size_bytes, int fd);
+/* A program that closed its standard descriptors must not find ours in their place. */
+int st_above_standard(long fd);
 
 /* A piece of the text of a definition or of the data of an event. */
 struct st_part {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/sampler.h"
 
 enum { NO_SLOT_RETRY = 256 };
 
@@ -149,6 +150,9 @@ static struct st_thread *claim(void)
 	thread->slot = slot;
 	thread->ring = &slot->ring[ST_RING_SLICE];
 	thread->ring_bytes = st_config.ring_bytes;
+	if (segment->samplers)
+		thread->sampler = (struct st_sampler *)(segment->samplers +
+							(size_t)index * st_sampler_stride());
 	thread->tid = (uint32_t)st_syscall(SYS_gettid, 0);
 	thread->generation =
 		atomic_fetch_add_explicit(&slot->generation, 1, memory_order_relaxed) + 1;
@@ -228,6 +232,8 @@ static void retire(struct st_thread *thread)
 		thread->lost = 0;
 	if (thread->identified)
 		st_ring_put(thread, ST_EXT_THREAD_END, 0, NULL, 0);
+	if (thread->sampler)
+		st_sampler_leave(thread->sampler);
 	thread->hot.data = NULL;
 	/* Pairs with the acquire of the adopter and of the drainer. */
 	atomic_store_explicit(&thread->slot->state, ST_SLOT_DONE, memory_order_release);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sampler in the target, against a strata of the test's own: what arrives by message and in the
+ * handler rings, weights against the program's own CPU clock, threads, forks, pauses, full rings.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../programs/itt_static_part.h"
+#include "inproc_samples.h"
+#include "inproc_server.h"
+
+#define AT_1KHZ "sample_ns=1000000"
+
+enum { BURN_MS = 150 };
+
+static struct server server;
+static struct samples samples;
+/* What the scenarios, which run in another process, have to say. */
+static struct {
+	uint64_t cpu_ns[4];
+	uint32_t tid[4];
+} * truth;
+
+static int setup(void **state)
+{
+	(void)state;
+	truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return truth == MAP_FAILED;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	munmap(truth, 4096);
+	samples_free(&samples);
+	server_fini(&server);
+	return 0;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void load(void)
+{
+	if (!itt_part_load())
+		_exit(99);
+}
+
+__attribute__((noinline)) static void burn(uint32_t ms)
+{
+	uint64_t until = cpu_ns() + ms * 1000000ull;
+	volatile uint64_t sum = 0;
+
+	while (cpu_ns() < until)
+		for (int i = 0; i < 20000; i++)
+			sum += (uint64_t)i;
+}
+
+static void burn_measured(int which)
+{
+	uint64_t before = cpu_ns();
+
+	burn(BURN_MS);
+	truth->cpu_ns[which] = cpu_ns() - before;
+	truth->tid[which] = (uint32_t)gettid();
+}
+
+static void one_thread(void)
+{
+	load();
+	burn_measured(0);
+}
+
+static void assert_near(uint64_t value, uint64_t expected, uint64_t percent)
+{
+	uint64_t difference = value > expected ? value - expected : expected - value;
+
+	if (difference * 100 > expected * percent)
+		fail_msg("%llu instead of %llu", (unsigned long long)value,
+			 (unsigned long long)expected);
+}
+
+static void run(const char *config, void (*scenario)(void))
+{
+	server_run(&server, config, scenario);
+	samples_decode(&samples, &server);
+}
+
+static void test_one_thread(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, one_thread);
+	assert_int_equal(server.arm_count, 1);
+	assert_int_equal(server.arms[0].rung, ST_RUNG_SIGTRAP);
+	assert_int_equal(server.arms[0].trigger, ST_TRIGGER_CPU_CLOCK);
+	assert_int_equal(server.arms[0].period_ns, 1000000);
+	assert_int_equal(server.arms[0].errors[ST_RUNG_SIGTRAP], 0);
+	assert_true(server.triggers[0] >= 0);
+	assert_int_equal(samples.threads, 1);
+	assert_true(samples.count > BURN_MS / 2 && samples.count < BURN_MS * 2);
+	/* The rest is the end of the process and the last part of a period. */
+	assert_near(samples_weight_ns(&samples, 0, 0), truth->cpu_ns[0], 5);
+	for (size_t i = 0; i < samples.count; i++)
+		assert_int_equal(samples.at[i].tid, truth->tid[0]);
+}
+
+static void test_none(void **state)
+{
+	(void)state;
+	run("sample_ns=0", one_thread);
+	assert_int_equal(server.arm_count, 0);
+	assert_int_equal(server.segment_count, 0);
+}
+
+static void *burn_thread(void *arg)
+{
+	burn_measured(*(int *)arg);
+	return NULL;
+}
+
+static void two_threads(void)
+{
+	int which[2] = {1, 2};
+	pthread_t threads[2];
+
+	load();
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, burn_thread, &which[i]);
+	burn_measured(0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static uint64_t weight_of(uint32_t tid)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < samples.count; i++)
+		if (samples.at[i].tid == tid)
+			sum += samples.at[i].weight_ns;
+	return sum;
+}
+
+static void test_threads_are_inherited(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, two_threads);
+	assert_int_equal(server.arm_count, 1);
+	assert_int_equal(samples.threads, 3);
+	assert_int_equal(samples.ends, 2);
+	for (int i = 0; i < 3; i++)
+		assert_near(weight_of(truth->tid[i]), truth->cpu_ns[i], 5);
+}
+
+static void forked(void)
+{
+	int status;
+	pid_t pid;
+
+	load();
+	burn_measured(0);
+	pid = fork();
+	if (!pid) {
+		burn_measured(1);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		_exit(98);
+}
+
+static void test_fork_arms_again(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, forked);
+	assert_int_equal(server.arm_count, 2);
+	assert_int_equal(server.arms[1].pid, truth->tid[1]);
+	assert_int_equal(server.process_count, 2);
+	for (int i = 0; i < 2; i++)
+		assert_near(weight_of(truth->tid[i]), truth->cpu_ns[i], 5);
+}
+
+static void paused_part(void)
+{
+	load();
+	burn_measured(0);
+	itt_pause();
+	burn(BURN_MS);
+	itt_resume();
+	burn_measured(1);
+}
+
+static void test_pause(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, paused_part);
+	assert_near(samples_weight_ns(&samples, 0, 0), truth->cpu_ns[0] + truth->cpu_ns[1], 5);
+}
+
+static void long_thread(void)
+{
+	load();
+	burn(3 * BURN_MS);
+}
+
+static void test_full_ring(void **state)
+{
+	struct st_shm_slot *slots;
+
+	(void)state;
+	server_init(&server);
+	server.config = "sample_ns=20000";
+	server.frozen = true;
+	server_run_prepared(&server, long_thread);
+	assert_int_equal(server.status, 0);
+	samples_decode(&samples, &server);
+	slots = (struct st_shm_slot *)(server.segments[0]->header + 1);
+	assert_true(atomic_load(&slots[0].ring[ST_RING_HANDLER].dropped) > 0);
+	assert_int_equal(atomic_load(&slots[0].ring[ST_RING_SLICE].dropped), 0);
+	/* What fitted is whole. */
+	assert_true(samples.count > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_one_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_threads_are_inherited, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fork_arms_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
