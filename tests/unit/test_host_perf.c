@@ -4,6 +4,7 @@
 // child that burns, sleeps and starts a thread.
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "collect/host/kernel_side.h"
 #include "collect/host/perf_record.h"
 #include "collect/host/perf_rings.h"
 
@@ -190,11 +192,87 @@ static void a_child_is_watched(void **state)
 	close(go[1]);
 }
 
+/* Half a second in the kernel, from one call site, then a wait of 50 ms. */
+static void kernel_child(int go)
+{
+	static char bytes[1 << 20];
+	struct timespec now;
+	int zero = open("/dev/zero", O_RDONLY);
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
+		_exit(1);
+	do {
+		if (read(zero, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
+			_exit(1);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	} while (now.tv_sec == 0 && now.tv_nsec < 500000000);
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	_exit(0);
+}
+
+struct waits {
+	uint64_t longest_ns, wrong;
+	uint32_t tid;
+};
+
+static void see_wait(void *arg, const struct st_kernel_wait *wait)
+{
+	struct waits *waits = arg;
+
+	waits->wrong += wait->tid != waits->tid || wait->end_ns < wait->begin_ns ||
+			wait->off_ns > wait->end_ns - wait->begin_ns;
+	if (!wait->preempted && wait->off_ns > waits->longest_ns)
+		waits->longest_ns = wait->off_ns;
+}
+
+static void the_kernel_side_is_watched(void **state)
+{
+	struct waits waits = {0};
+	struct st_kernel_options options = {.period_ns = 1000000,
+					    .stacks = true,
+					    .switches = true,
+					    .waited = see_wait,
+					    .arg = &waits};
+	const struct st_kernel_state *got;
+	struct st_kernel_side *side;
+	int go[2], status;
+
+	(void)state;
+	assert_int_equal(pipe(go), 0);
+	options.pid = fork();
+	assert_true(options.pid >= 0);
+	if (options.pid == 0)
+		kernel_child(go[0]);
+	waits.tid = (uint32_t)options.pid;
+	assert_int_equal(st_kernel_side_create(&side, &options, NULL), ST_OK);
+	got = st_kernel_side_state(side);
+	assert_int_equal(write(go[1], "x", 1), 1);
+	while (waitpid(options.pid, &status, WNOHANG) == 0) {
+		st_kernel_side_poll(side, false);
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	}
+	st_kernel_side_poll(side, true);
+	assert_int_equal(status, 0);
+	assert_int_equal(waits.wrong, 0);
+	if (got->switches)
+		assert_in_range(waits.longest_ns, 50000000, 5000000000);
+	if (got->stacks)
+		assert_in_range(got->samples, 300, 600);
+	else
+		assert_true(got->why[0] != '\0');
+	assert_int_equal(got->lost, 0);
+	st_kernel_side_destroy(side);
+	close(go[0]);
+	close(go[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_is_taken_apart),
 		cmocka_unit_test(a_child_is_watched),
+		cmocka_unit_test(the_kernel_side_is_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
