@@ -3,12 +3,14 @@
  * strata export: one result, one format of another tool, one file.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/locate.h"
 #include "cli/options.h"
+#include "cli/question_args.h"
 #include "export/export.h"
 #include "store/result.h"
 
@@ -34,19 +36,133 @@ static enum st_status unknown_exporter(const char *typed, struct st_error *err)
 			    near[0] ? "" : "; 'strata export ?' lists them");
 }
 
-static enum st_status write_export(const struct st_exporter *exporter,
-				   const struct st_result *result, const char *path, bool quiet,
-				   struct st_error *err)
+struct request {
+	const struct st_exporter *exporter;
+	const char *path;
+	struct st_export_options options;
+	struct st_question question;
+	struct st_filter *filters; /* owned */
+	const char **search;	   /* owned: -search-dir, then -source-search-dir */
+};
+
+/* The number of the word among those, or a sentence that names them. */
+static enum st_status parse_word(const char *option, const char *typed, const char *const *words,
+				 unsigned int *out, struct st_error *err)
 {
+	for (*out = 0; words[*out]; (*out)++)
+		if (strcmp(words[*out], typed) == 0)
+			return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.40s' is not %s, %s or %s", option, typed,
+			    words[0], words[1], words[2]);
+}
+
+static enum st_status parse_modes(const struct st_args *args, struct request *request,
+				  struct st_error *err)
+{
+	/* In the order of enum st_call_stack_mode and enum st_python_frames. */
+	static const char *const stack_modes[] = {"all", "user-plus-one", "user-only", NULL};
+	static const char *const python_modes[] = {"mixed", "only", "none", NULL};
+	const char *stack = st_args_value(args, ST_OPT_CALL_STACK_MODE);
+	const char *python = st_args_value(args, ST_OPT_PYTHON_FRAMES);
+	unsigned int mode = 0;
+	enum st_status status = ST_OK;
+
+	if (stack)
+		status = parse_word("call-stack-mode", stack, stack_modes, &mode, err);
+	request->options.call_stack_mode = (enum st_call_stack_mode)mode;
+	mode = 0;
+	if (!status && python)
+		status = parse_word("python-frames", python, python_modes, &mode, err);
+	request->options.python_frames = (enum st_python_frames)mode;
+	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
+	return status;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), wanted = strlen(suffix);
+
+	return length > wanted && strcmp(path + length - wanted, suffix) == 0;
+}
+
+/* An option that the format does not heed must not seem to have worked. */
+static enum st_status refuse_options(const struct st_args *args, const struct st_exporter *exporter,
+				     struct st_error *err)
+{
+	static const struct {
+		enum st_option_id option;
+		unsigned int needs;
+	} takers[] = {
+		{ST_OPT_GROUP_BY, ST_EXPORT_GROUPS},
+		{ST_OPT_FILTER, ST_EXPORT_TAKES_SAMPLES},
+		{ST_OPT_TIME_FILTER, ST_EXPORT_TAKES_SAMPLES},
+		{ST_OPT_CALL_STACK_MODE, ST_EXPORT_TAKES_SAMPLES},
+		{ST_OPT_PYTHON_FRAMES, ST_EXPORT_TAKES_SAMPLES},
+		{ST_OPT_REVERSE, ST_EXPORT_REVERSES},
+	};
+
+	for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++) {
+		if (st_args_has(args, takers[i].option) && !(exporter->flags & takers[i].needs))
+			return st_error_set(err, ST_EUSAGE, 0, "export %s does not take -%s",
+					    exporter->name, st_option_at(takers[i].option)->name);
+	}
+	return ST_OK;
+}
+
+static size_t take_values(const struct st_args *args, enum st_option_id id, const char **out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < args->given_count; i++)
+		if (args->given[i].id == id)
+			out[count++] = args->given[i].value;
+	return count;
+}
+
+static enum st_status parse_options(const struct st_args *args, struct request *request,
+				    struct st_error *err)
+{
+	struct st_named_options *names = &request->options.names;
+	enum st_status status = refuse_options(args, request->exporter, err);
+
+	if (!status)
+		status = parse_modes(args, request, err);
+	if (!status)
+		status = st_question_args(args, UINT64_MAX, &request->question, &request->filters,
+					  err);
+	request->search = calloc(args->given_count + 1, sizeof(*request->search));
+	if (!status && !request->search)
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	if (status)
+		return status;
+	request->options.question = &request->question;
+	request->options.is_page =
+		has_suffix(request->path, ".html") || has_suffix(request->path, ".htm");
+	names->search = request->search;
+	names->search_count = take_values(args, ST_OPT_SEARCH_DIR, request->search);
+	names->source_search = request->search + names->search_count;
+	names->source_search_count =
+		take_values(args, ST_OPT_SOURCE_SEARCH_DIR, request->search + names->search_count);
+	names->inlines = true;
+	names->keep = true;
+	return ST_OK;
+}
+
+static enum st_status write_export(const struct request *request, const struct st_result *result,
+				   bool quiet, struct st_error *err)
+{
+	struct st_export_options options = request->options;
 	struct st_progress progress;
 	struct st_sink *sink;
-	enum st_status status = st_sink_open(&sink, path, err);
+	enum st_status status = st_sink_open(&sink, request->path, err);
 
 	if (status)
 		return status;
 	st_progress_init(&progress, quiet);
 	st_sink_set_progress(sink, st_progress_show, &progress);
-	status = exporter->write(result, sink, err);
+	options.names.progress = st_progress_show;
+	options.names.progress_arg = &progress;
+	status = request->exporter->write(result, &options, sink, err);
 	st_progress_fini(&progress);
 	if (status) {
 		st_sink_close(sink, false, NULL);
@@ -64,11 +180,9 @@ static void say_notes(const struct st_result *result)
 		st_console_say("note: %s", quality->notes[i]);
 }
 
-static enum st_status run(const struct st_args *args, struct st_error *err)
+static enum st_status run(const struct st_args *args, struct request *request, struct st_error *err)
 {
 	const char *format = st_args_value(args, ST_OPT_EXPORT);
-	const char *path = st_args_value(args, ST_OPT_OUTPUT);
-	const struct st_exporter *exporter;
 	struct st_result *result;
 	size_t next = 0;
 	enum st_status status;
@@ -78,24 +192,28 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 	if (!format)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "export needs a format: strata export chrome -o FILE");
-	exporter = find_exporter(format);
-	if (!exporter)
+	request->path = st_args_value(args, ST_OPT_OUTPUT);
+	request->exporter = find_exporter(format);
+	if (!request->exporter)
 		return unknown_exporter(format, err);
-	if (!path)
+	if (!request->path)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
 			"export needs a file: strata export %s -o FILE ('-' is standard output)",
-			exporter->name);
+			request->exporter->name);
 	if (args->word_count > next + 1)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "'%.80s' is one word too many: one result at a time",
 				    args->words[next + 1]);
+	status = parse_options(args, request, err);
+	if (status)
+		return status;
 	st_console_catch_ends(NULL);
 	status = st_locate_open(&result, args, args->word_count > next ? args->words[next] : NULL,
 				err);
 	if (status)
 		return status;
-	status = write_export(exporter, result, path, st_args_flag(args, ST_OPT_QUIET, false), err);
+	status = write_export(request, result, st_args_flag(args, ST_OPT_QUIET, false), err);
 	if (status == ST_OK)
 		say_notes(result);
 	st_result_close(result);
@@ -105,7 +223,9 @@ static enum st_status run(const struct st_args *args, struct st_error *err)
 int st_cmd_export(const struct st_args *args)
 {
 	struct st_error err = {0};
+	struct request request = {0};
 	const char *format = st_args_value(args, ST_OPT_EXPORT);
+	enum st_status status;
 
 	if (!format && args->word_count)
 		format = args->words[0];
@@ -114,5 +234,8 @@ int st_cmd_export(const struct st_args *args)
 			printf("%-14s %s\n", exporter->name, exporter->summary);
 		return ST_EXIT_OK;
 	}
-	return run(args, &err) ? st_console_fail(&err) : ST_EXIT_OK;
+	status = run(args, &request, &err);
+	free(request.filters);
+	free(request.search);
+	return status ? st_console_fail(&err) : ST_EXIT_OK;
 }

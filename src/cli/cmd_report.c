@@ -12,6 +12,7 @@
 #include "cli/locate.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/question_args.h"
 #include "cli/values.h"
 #include "store/result.h"
 
@@ -182,27 +183,6 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 	return ST_OK;
 }
 
-static enum st_status parse_groupings(const char *text, uint64_t offered,
-				      struct st_question *question, struct st_error *err)
-{
-	while (text) {
-		const char *comma = strchr(text, ',');
-		size_t size = comma ? (size_t)(comma - text) : strlen(text);
-		enum st_status status;
-
-		if (question->grouping_count == ST_QUESTION_DEPTH_MAX)
-			return st_error_set(err, ST_EUSAGE, 0, "-group-by: at most %d levels",
-					    ST_QUESTION_DEPTH_MAX);
-		status = st_grouping_parse(text, size, offered,
-					   &question->groupings[question->grouping_count], err);
-		if (status)
-			return status;
-		question->grouping_count++;
-		text = comma ? comma + 1 : NULL;
-	}
-	return ST_OK;
-}
-
 static enum st_status parse_sort(const struct st_args *args, struct request *request,
 				 struct st_error *err)
 {
@@ -232,46 +212,6 @@ static enum st_status parse_sort(const struct st_args *args, struct request *req
 		question->sort_count++;
 		text = comma ? comma + 1 : NULL;
 	}
-	return ST_OK;
-}
-
-static enum st_status parse_filter(const char *text, uint64_t offered, struct st_filter *out,
-				   struct st_error *err)
-{
-	const char *equals = strchr(text, '=');
-	size_t size;
-
-	if (!equals || equals == text)
-		return st_error_set(
-			err, ST_EUSAGE, 0,
-			"-filter: '%.60s' is not of the form grouping=value or grouping!=value",
-			text);
-	out->negate = equals[-1] == '!';
-	size = (size_t)(equals - text) - (out->negate ? 1 : 0);
-	out->pattern = equals + 1;
-	return st_grouping_parse(text, size, offered, &out->grouping, err);
-}
-
-static enum st_status parse_filters(const struct st_args *args, uint64_t offered,
-				    struct request *request, struct st_error *err)
-{
-	size_t count = 0;
-
-	request->filters = calloc(args->given_count + 1, sizeof(*request->filters));
-	if (!request->filters)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	for (size_t i = 0; i < args->given_count; i++) {
-		enum st_status status;
-
-		if (args->given[i].id != ST_OPT_FILTER)
-			continue;
-		status = parse_filter(args->given[i].value, offered, &request->filters[count], err);
-		if (status)
-			return status;
-		count++;
-	}
-	request->options.question.filters = request->filters;
-	request->options.question.filter_count = count;
 	return ST_OK;
 }
 
@@ -306,29 +246,19 @@ static enum st_status parse_question(const struct st_args *args, struct request 
 {
 	struct st_question *question = &request->options.question;
 	const char *limit = st_args_value(args, ST_OPT_LIMIT);
-	const char *range = st_args_value(args, ST_OPT_TIME_FILTER);
 	uint64_t offered = UINT64_MAX;
 	enum st_status status = st_report_groupings(kind_of(request->name), NULL, &offered, err);
 
 	if (!offered)
 		offered = UINT64_MAX; /* a report without groupings says so itself */
 	if (status == ST_OK)
-		status = parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), offered, question,
-					 err);
-
+		status = st_question_args(args, offered, question, &request->filters, err);
 	if (status == ST_OK)
 		status = parse_sort(args, request, err);
-	if (status == ST_OK)
-		status = parse_filters(args, offered, request, err);
 	if (status == ST_OK)
 		status = parse_report_knobs(args, request, err);
 	if (status == ST_OK && limit)
 		status = st_value_count("limit", limit, 1, UINT64_MAX, &question->limit, err);
-	if (status == ST_OK && range) {
-		question->has_time_range = true;
-		status = st_value_time_range("time-filter", range, &question->time_begin_ns,
-					     &question->time_end_ns, err);
-	}
 	return status;
 }
 

@@ -38,9 +38,9 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Only warnings, errors and what was asked for (the summary too)."},
 	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
-	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | REPORT, ST_OPT_REPEATABLE, NULL,
+	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,
 		"Where binaries and symbols may be found: folders or files. Kept in the result."},
-	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | REPORT,
+	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | REPORT | EXPORT,
 		ST_OPT_REPEATABLE, NULL,
 		"Where sources may be found. Kept in the result."},
 
@@ -66,8 +66,9 @@ static const struct st_option options[ST_OPTIONS] = {
 		"unrecorded, and the summary says how many there were."},
 	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
 		"Accepted. The exit status is always the program's."},
-	[ST_OPT_CALL_STACK_MODE] = {"call-stack-mode", 0, "user-only|user-plus-one|all", COLLECT, 0,
-		"user-plus-one", "How functions of the system show in stacks. Kept in the result for its reports."},
+	[ST_OPT_CALL_STACK_MODE] = {"call-stack-mode", 0, "user-only|user-plus-one|all", COLLECT | EXPORT, 0,
+		"user-plus-one; all for export",
+		"How functions of the system show in stacks. Kept in the result for its reports."},
 	[ST_OPT_INLINE_MODE] = {"inline-mode", 0, "on|off", COLLECT, 0, "on",
 		"Show inlined functions as functions. Kept in the result for its reports."},
 	[ST_OPT_LOOP_MODE] = {"loop-mode", 0, "function-only|loop-only|loop-and-function", COLLECT, 0,
@@ -82,15 +83,15 @@ static const struct st_option options[ST_OPTIONS] = {
 
 	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND, 0, "text",
 		"Form of the output; doctor and command status have no csv."},
-	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT, 0, "depends on the report",
+	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT | EXPORT, 0, "depends on the report",
 		"Levels of the rows, outermost first; '?' lists them (with a result, those it can answer)."},
 	[ST_OPT_COLUMN] = {"column", 0, "NAME,...", REPORT, 0, "all",
 		"Show only the columns whose name holds one of these, any case; '?' lists them. Columns of the "
 		"grouping stay."},
-	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
+	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,
 		"Keep only matching rows (!= for all others); '*' and '?' match as in a shell; "
 		"-filter '?' lists the groupings."},
-	[ST_OPT_TIME_FILTER] = {"time-filter", 0, "BEGIN:END", REPORT, 0, "everything",
+	[ST_OPT_TIME_FILTER] = {"time-filter", 0, "BEGIN:END", REPORT | EXPORT, 0, "everything",
 		"Only this part of the run, in seconds since its start; either side may be empty."},
 	[ST_OPT_SORT_DESC] = {"sort-desc", 'S', "METRIC,...", REPORT, 0, "total time",
 		"Largest first, by up to three metrics; '?' lists them."},
@@ -112,7 +113,12 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Memory for the query and its answer; over it the query fails. 1 MB is 10^6 bytes."},
 
 	[ST_OPT_OUTPUT] = {"output", 'o', "FILE", EXPORT, 0, NULL,
-		"The file to write; '-' is standard output, a name that ends in .gz is compressed."},
+		"The file to write; '-' is standard output, a name that ends in .gz is compressed. A flame graph is a "
+		"page if the name ends in .html, else an SVG picture."},
+	[ST_OPT_PYTHON_FRAMES] = {"python-frames", 0, "mixed|only|none", EXPORT, 0, "mixed",
+		"Python functions in place of the interpreter that runs them, nothing else, or not at all."},
+	[ST_OPT_REVERSE] = {"reverse", 0, NULL, EXPORT, 0, NULL,
+		"From where the CPU time went to the callers: flamegraph and folded."},
 
 	[ST_OPT_MAN] = {"man", 0, NULL, ST_IN_HELP, 0, NULL, "Print the manual page (roff)."},
 	[ST_OPT_COMPLETION] = {"completion", 0, "bash|zsh", ST_IN_HELP, 0, NULL,

@@ -75,6 +75,8 @@ enum st_option_id {
 	ST_OPT_MEMORY_LIMIT,
 	/* Of export. */
 	ST_OPT_OUTPUT,
+	ST_OPT_PYTHON_FRAMES,
+	ST_OPT_REVERSE,
 	/* Of help. */
 	ST_OPT_MAN,
 	ST_OPT_COMPLETION,

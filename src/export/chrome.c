@@ -325,12 +325,14 @@ static enum st_status prepare(struct st_chrome *chrome, struct st_error *err)
 	return st_chrome_make_counters(chrome, err);
 }
 
-enum st_status st_export_chrome(const struct st_result *result, struct st_sink *sink,
+enum st_status st_export_chrome(const struct st_result *result,
+				const struct st_export_options *options, struct st_sink *sink,
 				struct st_error *err)
 {
 	struct st_chrome chrome = {.result = result, .sink = sink};
 	enum st_status status;
 
+	(void)options; /* samples are not in it */
 	chrome.processes = st_result_processes(result, &chrome.process_count);
 	chrome.tracks = st_result_tracks(result, &chrome.track_count);
 	chrome.labels = st_result_labels(result, &chrome.label_count);

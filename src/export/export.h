@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "resolve/named.h"
 
 struct st_buf;
+struct st_question;
 struct st_report;
 struct st_result;
 
@@ -22,6 +24,9 @@ struct st_sink;
 enum st_status st_sink_open(struct st_sink **out, const char *path, struct st_error *err);
 /* Into a buffer of the caller's. */
 enum st_status st_sink_open_buf(struct st_sink **out, struct st_buf *buf, struct st_error *err);
+/* Compresses whatever its name is, for formats that are always compressed; before the first write. A buffer
+ * gets it plain. */
+enum st_status st_sink_pack(struct st_sink *sink, struct st_error *err);
 enum st_status st_sink_write(struct st_sink *sink, const void *data, size_t size_bytes,
 			     struct st_error *err);
 /* Somebody who wants to know how far it is, and what the writer tells it now and then. */
@@ -44,11 +49,38 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err);
 
+enum st_call_stack_mode {
+	ST_CALL_STACK_ALL,
+	ST_CALL_STACK_USER_PLUS_ONE, /* and functions of the system that the user's call directly */
+	ST_CALL_STACK_USER_ONLY,
+};
+enum st_python_frames {
+	ST_PYTHON_FRAMES_MIXED, /* Python functions in place of the interpreter's evaluation function */
+	ST_PYTHON_FRAMES_ONLY,
+	ST_PYTHON_FRAMES_NONE, /* the interpreter as the native program it is */
+};
+
+/* What an export is about and how it looks. Zeroed: everything. */
+struct st_export_options {
+	/* Filters, time range and levels above the stacks (groupings) of the formats of samples. May be NULL. */
+	const struct st_question *question;
+	enum st_call_stack_mode call_stack_mode;
+	enum st_python_frames python_frames;
+	bool reverse; /* from where the time went to the callers */
+	bool is_page; /* flame graph: HTML rather than SVG */
+	struct st_named_options names;
+	const struct st_named *named; /* already open; NULL: opened with names */
+};
+
+enum { ST_EXPORT_TAKES_SAMPLES = 1, ST_EXPORT_REVERSES = 2, ST_EXPORT_GROUPS = 4 };
 struct st_exporter {
 	const char *name; /* "chrome" */
 	const char *summary;
-	enum st_status (*write)(const struct st_result *result, struct st_sink *sink,
+	/* options may be NULL. */
+	enum st_status (*write)(const struct st_result *result,
+				const struct st_export_options *options, struct st_sink *sink,
 				struct st_error *err);
+	unsigned int flags; /* ST_EXPORT_*: which options it heeds */
 };
 extern const struct st_exporter st_exporters[]; /* ends with a NULL name */
 

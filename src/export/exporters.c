@@ -7,10 +7,18 @@
 
 const struct st_exporter st_exporters[] = {
 	{"chrome", "Trace Event Format: Perfetto, chrome://tracing, HolisticTraceAnalysis",
-	 st_export_chrome},
+	 st_export_chrome, 0},
 	{"perfetto", "Perfetto's own format (.pftrace): ui.perfetto.dev, trace_processor",
-	 st_export_perfetto},
-	{"csv", "every task as a row: spreadsheets, pandas.read_csv", st_export_csv},
-	{"json", "every task as an object of one array: pandas.read_json, jq", st_export_json},
-	{NULL, NULL, NULL},
+	 st_export_perfetto, 0},
+	{"csv", "every task as a row: spreadsheets, pandas.read_csv", st_export_csv, 0},
+	{"json", "every task as an object of one array: pandas.read_json, jq", st_export_json, 0},
+	{"flamegraph", "samples as a flame graph: one SVG or HTML file for any browser",
+	 st_export_flamegraph, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_REVERSES | ST_EXPORT_GROUPS},
+	{"folded", "samples as a line per stack with its CPU time in ns: flamegraph.pl, inferno",
+	 st_export_folded, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_REVERSES | ST_EXPORT_GROUPS},
+	{"speedscope", "samples thread by thread, in order of time: speedscope.app",
+	 st_export_speedscope, ST_EXPORT_TAKES_SAMPLES},
+	{"pprof", "samples as a gzipped profile.proto: go tool pprof and its web page",
+	 st_export_pprof, ST_EXPORT_TAKES_SAMPLES},
+	{NULL, NULL, NULL, 0},
 };

@@ -330,12 +330,14 @@ static void release(struct st_pf *pf)
 	free(pf->lane_uuids);
 }
 
-enum st_status st_export_perfetto(const struct st_result *result, struct st_sink *sink,
+enum st_status st_export_perfetto(const struct st_result *result,
+				  const struct st_export_options *options, struct st_sink *sink,
 				  struct st_error *err)
 {
 	struct st_pf pf = {.result = result, .sink = sink};
 	enum st_status status;
 
+	(void)options; /* samples are not in it */
 	pf.processes = st_result_processes(result, &pf.process_count);
 	pf.tracks = st_result_tracks(result, &pf.track_count);
 	pf.labels = st_result_labels(result, &pf.label_count);

@@ -165,13 +165,15 @@ static enum st_status export_rows(struct rows *rows, const char *head, const cha
 	return status;
 }
 
-enum st_status st_export_csv(const struct st_result *result, struct st_sink *sink,
+enum st_status st_export_csv(const struct st_result *result,
+			     const struct st_export_options *options, struct st_sink *sink,
 			     struct st_error *err)
 {
 	struct rows rows = {.result = result, .add_row = add_csv};
 	struct st_buf head;
 	enum st_status status;
 
+	(void)options; /* samples are not in it */
 	st_buf_init(&head, 4096);
 	for (unsigned int i = 0; i < KEYS; i++) {
 		st_buf_append_text(&head, i ? "," : "");
@@ -186,10 +188,12 @@ enum st_status st_export_csv(const struct st_result *result, struct st_sink *sin
 	return status;
 }
 
-enum st_status st_export_json(const struct st_result *result, struct st_sink *sink,
+enum st_status st_export_json(const struct st_result *result,
+			      const struct st_export_options *options, struct st_sink *sink,
 			      struct st_error *err)
 {
 	struct rows rows = {.result = result, .add_row = add_json};
 
+	(void)options; /* samples are not in it */
 	return export_rows(&rows, "[", "\n]\n", sink, err);
 }

@@ -162,6 +162,16 @@ static void sink_free(struct st_sink *sink)
 	free(sink);
 }
 
+enum st_status st_sink_pack(struct st_sink *sink, struct st_error *err)
+{
+	if (sink->is_packed || sink->buf)
+		return ST_OK;
+	if (deflateInit2(&sink->pack, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	sink->is_packed = true;
+	return ST_OK;
+}
+
 enum st_status st_sink_open(struct st_sink **out, const char *path, struct st_error *err)
 {
 	struct st_sink *sink = calloc(1, sizeof(*sink));
@@ -178,15 +188,9 @@ enum st_status st_sink_open(struct st_sink **out, const char *path, struct st_er
 		st_error_set(err, ST_ENOMEM, 0, "out of memory");
 		goto fail;
 	}
-	if (!is_stdout && ends_in_gz(path)) {
-		if (deflateInit2(&sink->pack, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
-		    Z_OK) {
-			st_error_set(err, ST_ENOMEM, 0, "out of memory");
-			goto fail;
-		}
-		sink->is_packed = true;
-	}
-	status = is_stdout ? ST_OK : open_file(sink, err);
+	status = !is_stdout && ends_in_gz(path) ? st_sink_pack(sink, err) : ST_OK;
+	if (!status && !is_stdout)
+		status = open_file(sink, err);
 	if (status)
 		goto fail;
 	*out = sink;

@@ -16,6 +16,7 @@
 #include "export/export.h"
 #include "fail_alloc.h"
 #include "nasty_result.h"
+#include "samples_result.h"
 
 static enum st_status write_report(const struct st_report *report, const struct st_result *fake,
 				   int format, struct st_sink *sink)
@@ -136,11 +137,11 @@ static void test_groupings_with_everything(void **state)
 }
 
 static enum st_status export(const struct st_exporter *exporter, const struct st_result *fake,
-			     struct st_buf *out) {
+			     const struct st_export_options *options, struct st_buf *out) {
 	struct st_sink *sink; enum st_status status = st_sink_open_buf(&sink, out, NULL);
 
 	if (status) return status;
-	status = exporter->write(fake, sink, NULL);
+	status = exporter->write(fake, options, sink, NULL);
 	if (st_sink_close(sink, true, NULL) && !status) status = ST_ENOMEM;
 	return status;
 }
@@ -155,13 +156,15 @@ static void add_overlaps(struct st_result *fake)
 	fake_finish(fake);
 }
 
-static void try_exports(const struct st_result *fake)
+static void try_exports(const struct st_result *fake, const struct st_export_options *options)
 {
 	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++) {
 		struct st_buf whole, out;
 
+		if (!options && (exporter->flags & ST_EXPORT_TAKES_SAMPLES))
+			continue;
 		st_buf_init(&whole, 64 << 20);
-		assert_int_equal(export(exporter, fake, &whole), ST_OK);
+		assert_int_equal(export(exporter, fake, options, &whole), ST_OK);
 		failed = true;
 		for (long n = 0; failed; n++) {
 			enum st_status status;
@@ -169,7 +172,7 @@ static void try_exports(const struct st_result *fake)
 			st_buf_init(&out, 64 << 20);
 			failed = false;
 			fail_after = n;
-			status = export(exporter, fake, &out);
+			status = export(exporter, fake, options, &out);
 			fail_after = -1;
 			assert_true(n < 100000);
 			assert_true(status == ST_OK || status == ST_ENOMEM);
@@ -189,7 +192,7 @@ static void test_traces(void **state)
 
 	(void)state;
 	add_overlaps(fake);
-	try_exports(fake);
+	try_exports(fake, NULL);
 	fake_destroy(fake);
 }
 
@@ -198,17 +201,30 @@ static void test_traces_with_events(void **state)
 	struct st_result *fake = events_create();
 
 	(void)state;
-	try_exports(fake);
+	try_exports(fake, NULL);
 	fake_destroy(fake);
+}
+
+static void test_samples(void **state)
+{
+	struct samples_result made;
+	struct st_export_options options = {0};
+
+	(void)state;
+	samples_create(&made);
+	options.named = &made.names->named;
+	try_exports(made.fake, &options);
+	options.reverse = true;
+	try_exports(made.fake, &options);
+	samples_destroy(&made);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_groupings_with_everything),
-		cmocka_unit_test(test_traces),
-		cmocka_unit_test(test_traces_with_events),
+		cmocka_unit_test(test_reports), cmocka_unit_test(test_groupings_with_everything),
+		cmocka_unit_test(test_traces),	cmocka_unit_test(test_traces_with_events),
+		cmocka_unit_test(test_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
