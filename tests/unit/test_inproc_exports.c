@@ -151,7 +151,8 @@ static void test_tls_is_tiny(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < head->e_phnum; i++)
 		if (segments[i].p_type == PT_TLS) {
-			assert_int_equal(segments[i].p_memsz, 16); /* the state, and a mark */
+			/* pointers to the thread's states, a few marks */
+			assert_true(segments[i].p_memsz <= 48);
 			found = true;
 		}
 	assert_true(found);
