@@ -26,7 +26,7 @@ static int by_ids(const void *a, const void *b)
 static bool lay_out(struct st_index_builder *builder)
 {
 	struct st_index_meta *meta = builder->meta;
-	uint32_t row = 0, event = 0;
+	uint32_t row = 0, event = 0, sample = 0;
 
 	free(meta->tracks);
 	meta->tracks = calloc((size_t)builder->track_count + 1, sizeof(*meta->tracks));
@@ -51,12 +51,17 @@ static bool lay_out(struct st_index_builder *builder)
 		track->next_event = out->event_begin = event;
 		event += (uint32_t)track->events;
 		out->event_end = event;
+		track->next_sample = track->join_at = out->sample_begin = sample;
+		sample += (uint32_t)track->samples;
+		track->sample_end = out->sample_end = sample;
+		out->creator = ST_NO_ROW;
 		/* Numbers of processes stand in the index: they must come out the same when it is read. */
 		if (st_model_process(builder->request->model, out->process_id) == ST_ID_NONE)
 			return false;
 	}
 	builder->row_count = row;
 	builder->event_count = event;
+	builder->sample_count = sample;
 	return true;
 }
 
@@ -68,6 +73,9 @@ static void rewind_tracks(struct st_index_builder *builder)
 
 		track->rows = 0;
 		track->events = 0;
+		track->samples = 0;
+		track->sample_hint = 0;
+		track->sample_ns = 0;
 		track->clock_hint = 0;
 		track->depth = 0;
 		track->line = 0;
@@ -81,6 +89,9 @@ static void rewind_tracks(struct st_index_builder *builder)
 		track->rows += builder->refs[i].begins;
 		track->events += builder->refs[i].events;
 	}
+	for (uint32_t i = 0; i < builder->sample_ref_count; i++)
+		builder->tracks[builder->sample_refs[i].track].samples +=
+			builder->sample_refs[i].count;
 	for (uint32_t i = 0; i < builder->open_count; i++)
 		builder->tracks[builder->opens[i].track].rows++;
 	builder->tables.wide_count = 0;
@@ -99,6 +110,7 @@ static enum st_status decode(struct st_index_builder *builder, struct st_error *
 		if (!lay_out(builder) || !st_index_objects_begin(builder))
 			return st_error_set(err, ST_ENOMEM, 0, "out of memory for the tracks");
 		shape.row_count = (uint32_t)builder->row_count;
+		shape.sample_count = (uint32_t)builder->sample_count;
 		/* Marks of the family come last. */
 		shape.event_count = (uint32_t)builder->event_count + request->model->mark_count;
 		status = st_index_create(builder->index, dir_fd, &shape, err);
@@ -162,6 +174,7 @@ static void fini(struct st_index_builder *builder)
 	st_event_tables_fini(&builder->tables);
 	free(builder->tracks);
 	free(builder->refs);
+	free(builder->sample_refs);
 	free(builder->pairs);
 	free(builder->label_slots);
 	st_id_map_fini(&builder->track_index);
@@ -197,7 +210,7 @@ enum st_status st_index_build(struct st_index *index, struct st_index_meta *meta
 	if (!status) {
 		st_index_finish(&builder);
 		st_index_finish_events(&builder);
-		if (builder.no_memory)
+		if (builder.no_memory || !st_index_inherit(&builder))
 			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the events");
 	}
 	if (!status) {

@@ -49,6 +49,13 @@ struct st_chunk_ref {
 	uint32_t events; /* the same of events */
 };
 
+struct st_sample_ref { /* a chunk of samples */
+	size_t offset;
+	uint32_t segment;
+	uint32_t track; /* index into builder->tracks */
+	uint32_t count; /* rows it will make */
+};
+
 struct st_open_ref {	/* a slice that began in a file that is gone (ST_CHUNK_OPEN) */
 	uint32_t track; /* index into builder->tracks */
 	uint32_t domain, name;
@@ -84,6 +91,11 @@ struct st_track_state {
 	uint32_t
 		line; /* ITT track that the thread's tasks go to now: each has a nesting of its own */
 	uint64_t lost, unmatched_ends;
+	uint64_t samples;
+	uint32_t next_sample;	      /* row for the next one to be decoded */
+	uint32_t join_at, sample_end; /* rows that are not yet joined with their slices */
+	uint32_t sample_hint;
+	int64_t sample_ns; /* of the last one joined */
 	struct st_caller_slot
 		*callers; /* ST_CALLER_SLOTS of them, or NULL: the last one of each slot */
 };
@@ -133,6 +145,9 @@ struct st_index_builder {
 	size_t label_slot_count, label_used;
 	struct st_id_map labels;			   /* (domain text, name text) -> label */
 	struct st_id_map missing_strings, missing_domains; /* (process id, id) */
+	struct st_sample_ref *sample_refs;
+	uint32_t sample_ref_count, sample_ref_capacity;
+	uint64_t sample_count;
 	struct st_open_ref *opens;
 	uint32_t open_count, open_capacity;
 	bool has_window;	/* files before the first one are gone: what is known begins here */
@@ -145,6 +160,9 @@ struct st_index_builder {
 
 /* index_scan.c */
 enum st_status st_index_scan(struct st_index_builder *builder, struct st_error *err);
+/* The track of these ids, made if need be; ST_ID_NONE: no memory. */
+uint32_t st_index_find_track(struct st_index_builder *builder, uint32_t process_id,
+			     uint32_t track_id);
 /* index_labels.c; ST_ID_NONE: no memory */
 uint32_t st_index_label_of(struct st_index_builder *builder, uint32_t process_id, uint32_t domain,
 			   uint32_t name);
@@ -156,6 +174,22 @@ uint32_t st_index_innermost(const struct st_track_state *track);
 /* *short_chunks: some chunk held fewer begins than its header said */
 enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chunks,
 			       struct st_error *err);
+/* A chunk of the second pass that did not hold what it said. */
+void st_index_note_damage(struct st_index_builder *builder, uint32_t segment, size_t offset,
+			  const struct st_error *why);
+/* Unpacks the chunk that the first pass found there into builder->raw. */
+bool st_index_unpack(struct st_index_builder *builder, uint32_t segment, size_t offset,
+		     struct st_chunk_header *header, struct st_error *why);
+/* index_samples.c: a chunk of samples found by the scan; false: its counts cannot be true. */
+bool st_index_add_samples(struct st_index_builder *builder, const struct st_chunk_header *header,
+			  uint32_t segment, size_t offset);
+/* All samples into their columns, by time; *short_chunks as below. Before slices are decoded. */
+void st_index_decode_samples(struct st_index_builder *builder, bool *short_chunks);
+/* The samples of a track before that tick belong to what is open on it now. */
+void st_index_join_samples(struct st_index_builder *builder, struct st_track_state *track,
+			   uint64_t before_ticks);
+/* index_inherit.c: who created whom, and what samples without a slice inherit from there. */
+bool st_index_inherit(struct st_index_builder *builder);
 /* index_finish.c: pauses, self times and the counts of flags */
 void st_index_finish(struct st_index_builder *builder);
 /* index_events.c: one event of a track into its row. What needs memory sets builder->no_memory. */

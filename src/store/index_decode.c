@@ -180,15 +180,33 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 	}
 }
 
-static void note_damage(struct st_index_builder *builder, const struct st_chunk_ref *ref,
-			const struct st_chunk_header *header, const struct st_error *why)
+void st_index_note_damage(struct st_index_builder *builder, uint32_t segment, size_t offset,
+			  const struct st_error *why)
 {
+	const struct st_source_file *file = &builder->request->source->segments[segment];
+	struct st_chunk_header header;
+
 	if (builder->decoded_before)
 		return;
+	memcpy(&header, file->data + offset, sizeof(header));
 	builder->meta->damaged_chunks++;
-	builder->meta->damaged_bytes += sizeof(*header) + header->packed_bytes;
-	st_notes_add(&builder->meta->notes, "%s: the chunk at byte %zu is damaged: %s",
-		     builder->request->source->segments[ref->segment].name, ref->offset, why->text);
+	builder->meta->damaged_bytes += sizeof(header) + header.packed_bytes;
+	st_notes_add(&builder->meta->notes, "%s: the chunk at byte %zu is damaged: %s", file->name,
+		     offset, why->text);
+}
+
+bool st_index_unpack(struct st_index_builder *builder, uint32_t segment, size_t offset,
+		     struct st_chunk_header *header, struct st_error *why)
+{
+	const struct st_source_file *file = &builder->request->source->segments[segment];
+	const uint8_t *data = file->data + offset;
+
+	/* Checked in the first pass; a file that changes under us is only read within its bounds. */
+	memcpy(header, data, sizeof(*header));
+	if (header->packed_bytes > file->size_bytes - offset - sizeof(*header))
+		header->packed_bytes = 0;
+	return st_unpacker_read(builder->unpacker, header, data + sizeof(*header), &builder->raw,
+				why) == ST_OK;
 }
 
 /* After a first try, what a chunk holds more than was counted is where its damage began: no news. */
@@ -225,6 +243,8 @@ static struct counts decode_records(struct st_index_builder *builder,
 		if (ns < track->last_ns)
 			ns = track->last_ns;
 		track->last_ns = ns;
+		if (track->join_at < track->sample_end)
+			st_index_join_samples(builder, track, record.time);
 		if (record.op == ST_SLICE_BEGIN) {
 			if (counts.begins == ref->begins) {
 				st_error_set(why, ST_ECORRUPT, 0, "more begins than it says");
@@ -252,27 +272,20 @@ static struct counts decode_records(struct st_index_builder *builder,
 /* True when the chunk made the rows it promised; else ref says what it really holds. */
 static bool decode_chunk(struct st_index_builder *builder, struct st_chunk_ref *ref)
 {
-	const struct st_source_file *file = &builder->request->source->segments[ref->segment];
-	const uint8_t *data = file->data + ref->offset;
 	struct st_slice_decoder decoder;
 	struct st_chunk_header header;
 	struct st_error why = {.status = ST_OK};
 	struct counts counts = {0};
 	bool complete;
 
-	/* Checked in the first pass; a file that changes under us is only read within its bounds. */
-	memcpy(&header, data, sizeof(header));
-	if (header.packed_bytes > file->size_bytes - ref->offset - sizeof(header))
-		header.packed_bytes = 0;
-	if (st_unpacker_read(builder->unpacker, &header, data + sizeof(header), &builder->raw,
-			     &why) == ST_OK &&
+	if (st_index_unpack(builder, ref->segment, ref->offset, &header, &why) &&
 	    st_slice_decoder_init(&decoder, &header, builder->raw.data, builder->raw.size_bytes,
 				  &why) == ST_OK)
 		counts = decode_records(builder, ref, &decoder, &why);
 	if (why.status == ST_ENOMEM)
 		builder->no_memory = true;
 	else if (why.status)
-		note_damage(builder, ref, &header, &why);
+		st_index_note_damage(builder, ref->segment, ref->offset, &why);
 	complete = counts.begins == ref->begins && counts.events == ref->events;
 	ref->begins = counts.begins;
 	ref->events = counts.events;
@@ -290,6 +303,7 @@ static int64_t end_of_track(struct st_index_builder *builder, struct st_track_st
 		ns = track->end_ns;
 	else if (process != ST_ID_NONE && model->more[process].has_end)
 		ns = st_clock_map_ns(&builder->meta->clock, &hint, model->more[process].end_ticks);
+	ns = ns < track->sample_ns ? track->sample_ns : ns;
 	return ns < track->last_ns ? track->last_ns : ns;
 }
 
@@ -300,6 +314,8 @@ static void end_tracks(struct st_index_builder *builder)
 		struct st_index_track *out = &builder->meta->tracks[track->final];
 		uint32_t hint = 0;
 
+		if (track->join_at < track->sample_end)
+			st_index_join_samples(builder, track, UINT64_MAX);
 		out->last_ns = end_of_track(builder, track);
 		out->first_ns = st_clock_map_ns(&builder->meta->clock, &hint, track->first_ticks);
 		if (out->last_ns < out->first_ns)
@@ -334,7 +350,7 @@ enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chu
 {
 	const struct st_result_options *options = builder->request->options;
 
-	*short_chunks = false;
+	st_index_decode_samples(builder, short_chunks);
 	take_opens(builder);
 	for (uint32_t i = 0; i < builder->ref_count && !builder->no_memory; i++) {
 		if (!decode_chunk(builder, &builder->refs[i]))

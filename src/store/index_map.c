@@ -32,29 +32,50 @@ static size_t aligned(size_t bytes)
 	return (bytes + COLUMN_ALIGN - 1) & ~(size_t)(COLUMN_ALIGN - 1);
 }
 
+/* Hands out places one behind the other; without a map only the offset moves. */
+struct place {
+	uint8_t *map;
+	size_t at;
+};
+
+static void *next_column(struct place *place, size_t count, size_t item_bytes)
+{
+	void *column = place->map ? place->map + place->at : NULL;
+
+	place->at += aligned(count * item_bytes);
+	return column;
+}
+
 /* Points the columns into the map, unless there is none; returns the offset behind the last one. */
 static size_t place_columns(struct st_index_columns *columns, uint8_t *map,
 			    const struct st_index_shape *shape)
 {
-	size_t rows = shape->row_count, wide = aligned(rows * 8), middle = aligned(rows * 4);
-	size_t narrow = aligned(rows * 2), at = COLUMNS_OFFSET;
-	size_t events = aligned((size_t)shape->event_count * sizeof(struct st_event_row));
+	struct place place = {.map = map, .at = COLUMNS_OFFSET};
+	size_t rows = shape->row_count, samples = shape->sample_count;
+	struct st_index_columns out;
 
-	if (!map)
-		return at + 3 * wide + 3 * middle + 2 * narrow + events +
-		       (shape->has_callers ? middle : 0);
-	columns->begin_ns = (int64_t *)(void *)(map + at);
-	columns->end_ns = (int64_t *)(void *)(map + (at += wide));
-	columns->self_ns = (uint64_t *)(void *)(map + (at += wide));
-	columns->label = (uint32_t *)(void *)(map + (at += wide));
-	columns->track = (uint32_t *)(void *)(map + (at += middle));
-	columns->parent = (uint32_t *)(void *)(map + (at += middle));
-	columns->depth = (uint16_t *)(void *)(map + (at += middle));
-	columns->flags = (uint16_t *)(void *)(map + (at += narrow));
-	columns->events = (struct st_event_row *)(void *)(map + (at += narrow));
-	at += events;
-	columns->callers = shape->has_callers ? (uint32_t *)(void *)(map + at) : NULL;
-	return at + (shape->has_callers ? middle : 0);
+	out.begin_ns = next_column(&place, rows, sizeof(*out.begin_ns));
+	out.end_ns = next_column(&place, rows, sizeof(*out.end_ns));
+	out.self_ns = next_column(&place, rows, sizeof(*out.self_ns));
+	out.label = next_column(&place, rows, sizeof(*out.label));
+	out.track = next_column(&place, rows, sizeof(*out.track));
+	out.parent = next_column(&place, rows, sizeof(*out.parent));
+	out.depth = next_column(&place, rows, sizeof(*out.depth));
+	out.flags = next_column(&place, rows, sizeof(*out.flags));
+	out.samples.time_ns = next_column(&place, samples, sizeof(*out.samples.time_ns));
+	out.samples.weight_ns = next_column(&place, samples, sizeof(*out.samples.weight_ns));
+	out.samples.node = next_column(&place, samples, sizeof(*out.samples.node));
+	out.samples.track = next_column(&place, samples, sizeof(*out.samples.track));
+	out.samples.slice = next_column(&place, samples, sizeof(*out.samples.slice));
+	out.samples.inherited = next_column(&place, samples, sizeof(*out.samples.inherited));
+	out.samples.flags = next_column(&place, samples, sizeof(*out.samples.flags));
+	out.events = next_column(&place, shape->event_count, sizeof(*out.events));
+	out.callers = NULL;
+	if (shape->has_callers)
+		out.callers = next_column(&place, rows, sizeof(*out.callers));
+	if (columns)
+		*columns = out;
+	return place.at;
 }
 
 static uint32_t tail_crc(const struct st_source_file *file)

@@ -9,6 +9,7 @@
  *   128   struct st_index_head
  *   4096  begin_ns, end_ns, self_ns (8 bytes a row), label, track, parent (4), depth, flags (2); each
  *         column begins at a multiple of 64
+ *   then  samples: time_ns, weight_ns (8 bytes a row), node, track, slice, inherited (4), flags (2)
  *   then  event rows; callers of slices (4 bytes a row) if any is known; the sections; each at a multiple
  *         of 64
  *   then  meta
@@ -54,19 +55,27 @@ enum st_index_section {
 struct st_index_shape {
 	uint32_t row_count, event_count;
 	uint32_t has_callers; /* the column of callers is there */
+	uint32_t sample_count;
 };
 
 struct st_index_head {
 	struct st_index_key key;
 	struct st_index_shape shape;
-	uint32_t meta_crc;
+	uint32_t meta_crc, reserved;
 	uint64_t meta_offset, meta_bytes;
 	uint64_t section_bytes[ST_SECTIONS];
 	uint32_t columns_crc; /* from the first column to meta */
 	uint32_t head_crc;    /* over this struct with head_crc 0 */
 };
 _Static_assert(sizeof(struct st_index_key) == 32, "index key is a file format");
-_Static_assert(sizeof(struct st_index_head) == 144, "index head is a file format");
+_Static_assert(sizeof(struct st_index_head) == 152, "index head is a file format");
+
+struct st_sample_columns {
+	int64_t *time_ns; /* ticks while building, until the sample is joined with its slice */
+	uint64_t *weight_ns;
+	uint32_t *node, *track, *slice, *inherited;
+	uint16_t *flags;
+};
 
 struct st_index_columns {
 	int64_t *begin_ns, *end_ns;
@@ -75,6 +84,7 @@ struct st_index_columns {
 	uint16_t *depth, *flags;
 	struct st_event_row *events;
 	uint32_t *callers; /* NULL: none is known */
+	struct st_sample_columns samples;
 };
 
 struct st_index_block { /* a section */

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "store/model.h"
 
-enum { TRACK_BYTES = 56, LABEL_BYTES = 8, TEXT_MIN_BYTES = 4, KNOT_BYTES = 24, SPAN_BYTES = 20 };
+enum { TRACK_BYTES = 68, LABEL_BYTES = 8, TEXT_MIN_BYTES = 4, KNOT_BYTES = 24, SPAN_BYTES = 20 };
 
 void st_index_meta_fini(struct st_index_meta *meta)
 {
@@ -37,6 +37,9 @@ static void write_tracks(const struct st_index_meta *meta, struct st_buf *out)
 		st_buf_append_u32(out, track->row_end);
 		st_buf_append_u32(out, track->event_begin);
 		st_buf_append_u32(out, track->event_end);
+		st_buf_append_u32(out, track->sample_begin);
+		st_buf_append_u32(out, track->sample_end);
+		st_buf_append_u32(out, track->creator);
 		st_buf_append_u64(out, (uint64_t)track->first_ns);
 		st_buf_append_u64(out, (uint64_t)track->last_ns);
 		st_buf_append_u64(out, track->lost);
@@ -51,7 +54,7 @@ bool st_index_meta_write(const struct st_index_meta *meta, const struct st_model
 		(uint64_t)meta->last_ns, meta->damaged_chunks, meta->damaged_bytes,
 		meta->missing_names,	 meta->unfinished,     meta->clipped,
 		meta->mismatched,	 meta->copies,	       meta->spans_unfinished,
-		meta->is_ring,		 meta->notes.left_out,
+		meta->is_ring,		 meta->notes.left_out, meta->stacks_missing,
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -100,7 +103,7 @@ static uint32_t read_count(struct st_cursor *cursor, size_t item_bytes)
 static bool read_tracks(struct st_index_meta *meta, struct st_cursor *cursor,
 			const struct st_index_shape *shape)
 {
-	uint32_t count = read_count(cursor, TRACK_BYTES), rows = 0, events = 0;
+	uint32_t count = read_count(cursor, TRACK_BYTES), rows = 0, events = 0, samples = 0;
 
 	meta->tracks = calloc((size_t)count + 1, sizeof(*meta->tracks));
 	if (!meta->tracks)
@@ -115,17 +118,24 @@ static bool read_tracks(struct st_index_meta *meta, struct st_cursor *cursor,
 		track->row_end = st_cursor_u32(cursor);
 		track->event_begin = st_cursor_u32(cursor);
 		track->event_end = st_cursor_u32(cursor);
+		track->sample_begin = st_cursor_u32(cursor);
+		track->sample_end = st_cursor_u32(cursor);
+		track->creator = st_cursor_u32(cursor);
 		track->first_ns = (int64_t)st_cursor_u64(cursor);
 		track->last_ns = (int64_t)st_cursor_u64(cursor);
 		track->lost = st_cursor_u64(cursor);
 		track->unmatched_ends = st_cursor_u64(cursor);
 		if (track->row_begin != rows || track->row_end < rows ||
-		    track->event_begin != events || track->event_end < events)
+		    track->event_begin != events || track->event_end < events ||
+		    track->sample_begin != samples || track->sample_end < samples ||
+		    (track->creator != ST_NO_ROW && track->creator >= count))
 			return false;
+		samples = track->sample_end;
 		rows = track->row_end;
 		events = track->event_end;
 	}
-	return !cursor->failed && rows == shape->row_count && events <= shape->event_count;
+	return !cursor->failed && rows == shape->row_count && events <= shape->event_count &&
+	       samples == shape->sample_count;
 }
 
 /* The texts must come out with the ids they had when the labels were written. */
@@ -232,6 +242,7 @@ bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model,
 	meta->spans_unfinished = st_cursor_u64(&cursor);
 	meta->is_ring = st_cursor_u64(&cursor) != 0;
 	meta->notes.left_out = st_cursor_u64(&cursor);
+	meta->stacks_missing = st_cursor_u64(&cursor);
 	if (!cursor.failed && read_tracks(meta, &cursor, &index->shape) &&
 	    st_index_tables_read(&meta->tables, index->sections) &&
 	    read_texts(meta, model, &cursor) && read_labels(meta, model, &cursor) &&

@@ -23,6 +23,8 @@ struct st_index_track { /* sorted by process id, then track id */
 	uint32_t process_id, track_id;
 	uint32_t row_begin, row_end;
 	uint32_t event_begin, event_end;
+	uint32_t sample_begin, sample_end;
+	uint32_t creator; /* track of the thread that created its thread, or ST_NO_ROW */
 	int64_t first_ns, last_ns;
 	uint64_t lost, unmatched_ends; /* as the marks in the trace tell */
 };
@@ -43,7 +45,8 @@ struct st_index_meta {
 	int64_t last_ns; /* the latest time known */
 	uint64_t damaged_chunks, damaged_bytes, missing_names;
 	uint64_t unfinished, clipped, mismatched, copies, spans_unfinished;
-	bool is_ring;		       /* the trace is what a ring buffer kept */
+	uint64_t stacks_missing; /* samples whose stack is not, or not all, in the definitions */
+	bool is_ring;		 /* the trace is what a ring buffer kept */
 	struct st_index_tables tables; /* in sections of their own */
 };
 

@@ -24,7 +24,8 @@ enum {
 	PAIRS_MAX = 1 << 24,
 };
 
-static uint32_t find_track(struct st_index_builder *builder, uint32_t process_id, uint32_t track_id)
+uint32_t st_index_find_track(struct st_index_builder *builder, uint32_t process_id,
+			     uint32_t track_id)
 {
 	uint64_t key = st_id_pair(process_id, track_id);
 	uint32_t at = st_id_map_get(&builder->track_index, key);
@@ -65,17 +66,33 @@ static void saw_times(struct st_index_builder *builder, const struct st_chunk_he
 		builder->first_ticks = header->first_time;
 }
 
+static void reject(struct st_walk *walk, const struct st_chunk_view *view)
+{
+	struct st_error why = {0};
+
+	st_error_set(&why, ST_ECORRUPT, 0, "its counts cannot be true");
+	st_walk_reject(walk, view, &why);
+}
+
+/* A chunk that is taken: what it tells of the time. */
+static void saw_chunk(struct st_index_builder *builder, const struct st_chunk_view *view,
+		      uint32_t segment)
+{
+	if (builder->has_window && segment == builder->first_segment &&
+	    view->header.first_time < builder->window_ticks)
+		builder->window_ticks = view->header.first_time;
+	saw_times(builder, &view->header);
+}
+
 static void add_slices(struct st_index_builder *builder, struct st_walk *walk,
 		       const struct st_chunk_view *view, uint32_t segment)
 {
 	uint32_t rows_max = builder->request->rows_max;
-	struct st_error why = {0};
 	struct st_track_state *track;
 	uint32_t at;
 
 	if (!is_plausible(&view->header)) {
-		st_error_set(&why, ST_ECORRUPT, 0, "its counts cannot be true");
-		st_walk_reject(walk, view, &why);
+		reject(walk, view);
 		return;
 	}
 	if (builder->row_count + view->header.begin_count >= (rows_max ? rows_max : ST_NO_ROW) ||
@@ -83,7 +100,7 @@ static void add_slices(struct st_index_builder *builder, struct st_walk *walk,
 		builder->too_many_rows = true;
 		return;
 	}
-	at = find_track(builder, view->header.process, view->header.track);
+	at = st_index_find_track(builder, view->header.process, view->header.track);
 	if (at == ST_ID_NONE || !st_grow(&builder->refs, builder->ref_count, &builder->ref_capacity,
 					 sizeof(*builder->refs))) {
 		builder->no_memory = true;
@@ -103,10 +120,7 @@ static void add_slices(struct st_index_builder *builder, struct st_walk *walk,
 				      .track = at,
 				      .begins = view->header.begin_count,
 				      .events = view->header.event_count};
-	if (builder->has_window && segment == builder->first_segment &&
-	    view->header.first_time < builder->window_ticks)
-		builder->window_ticks = view->header.first_time;
-	saw_times(builder, &view->header);
+	saw_chunk(builder, view, segment);
 }
 
 static void add_calibration(struct st_index_builder *builder)
@@ -130,12 +144,10 @@ static void add_opens(struct st_index_builder *builder, struct st_walk *walk,
 {
 	const struct st_chunk_header *header = &view->header;
 	struct st_open_record record;
-	struct st_error why = {0};
 
 	if ((uint64_t)header->record_count * sizeof(record) > builder->raw.size_bytes ||
 	    !header->process) {
-		st_error_set(&why, ST_ECORRUPT, 0, "its counts cannot be true");
-		st_walk_reject(walk, view, &why);
+		reject(walk, view);
 		return;
 	}
 	if (header->first_time && header->first_time < builder->window_ticks)
@@ -149,7 +161,7 @@ static void add_opens(struct st_index_builder *builder, struct st_walk *walk,
 		if (!record.track || builder->too_many_rows)
 			continue;
 		open = (struct st_open_ref){
-			.track = find_track(builder, header->process, record.track),
+			.track = st_index_find_track(builder, header->process, record.track),
 			.domain = record.domain,
 			.name = record.name};
 		if (open.track == ST_ID_NONE || !st_grow(&builder->opens, builder->open_count,
@@ -191,6 +203,13 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_walk *walk,
 
 	if (type == ST_CHUNK_SLICES) {
 		add_slices(builder, walk, view, segment);
+		return true;
+	}
+	if (type == ST_CHUNK_SAMPLES) {
+		if (st_index_add_samples(builder, &view->header, segment, view->offset))
+			saw_chunk(builder, view, segment);
+		else
+			reject(walk, view);
 		return true;
 	}
 	if (type == ST_CHUNK_OPEN && !(builder->has_window && segment == builder->first_segment))
@@ -254,7 +273,7 @@ static void make_up_head(struct st_index_builder *builder)
 		model->head.start_ticks = builder->pairs[0].ticks;
 		model->head.start_mono_raw_ns = builder->pairs[0].mono_raw_ns;
 	}
-	if (builder->ref_count)
+	if (builder->ref_count || builder->sample_ref_count)
 		st_notes_add(&builder->meta->notes,
 			     "the head of every file is damaged: times count from the first one "
 			     "known");
@@ -271,7 +290,7 @@ static void add_defined_tracks(struct st_index_builder *builder)
 
 		if (!thread->is_defined)
 			continue;
-		at = find_track(builder, thread->process_id, thread->track_id);
+		at = st_index_find_track(builder, thread->process_id, thread->track_id);
 		if (at == ST_ID_NONE)
 			continue;
 		if (!builder->tracks[at].has_first ||
@@ -309,9 +328,10 @@ enum st_status st_index_scan(struct st_index_builder *builder, struct st_error *
 	if (builder->no_memory || status)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while reading the trace");
 	if (builder->too_many_rows)
-		st_notes_add(&builder->meta->notes,
-			     "there are more slices than an index can hold: only the first %" PRIu64
-			     " are shown",
-			     builder->row_count);
+		st_notes_add(
+			&builder->meta->notes,
+			"there are more slices or samples than an index can hold: only the first "
+			"%" PRIu64 " slices and %" PRIu64 " samples are shown",
+			builder->row_count, builder->sample_count);
 	return ST_OK;
 }

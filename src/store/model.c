@@ -47,6 +47,7 @@ void st_model_fini(struct st_model *model)
 	free(model->lines);
 	free(model->maps);
 	free(model->marks);
+	st_forest_fini(&model->forest);
 	memset(model, 0, sizeof(*model));
 }
 

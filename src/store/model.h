@@ -17,6 +17,7 @@
 #include "store/notes.h"
 #include "store/result.h"
 #include "store/segment.h"
+#include "store/forest.h"
 #include "store/text_table.h"
 
 struct st_source;
@@ -110,6 +111,7 @@ struct st_model {
 	uint32_t map_count, map_capacity;
 	struct st_family_mark *marks;
 	uint32_t mark_count, mark_capacity;
+	struct st_forest forest;
 	struct st_file_head head; /* of the first file that has a good one */
 	bool has_head;
 	uint64_t last_ticks; /* the latest time in the definitions */

@@ -150,6 +150,8 @@ static void load_loss(struct load *load, struct st_cursor *body)
 		loss.events_dropped = st_cursor_u64(body);
 		loss.events_cut = st_cursor_u64(body);
 	}
+	if (body->at < body->end) /* version 1.1 had none */
+		loss.samples_dropped = st_cursor_u64(body);
 	if (body->failed)
 		return;
 	if (!track_id) {
@@ -342,6 +344,8 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_SAMPLER:
 	case ST_DEF_THREAD_CREATOR:
 	case ST_DEF_SAMPLER_LOSS:
+		if (!st_forest_load(load->model, load->process_id, type, body))
+			load->no_memory = true;
 		break;
 	}
 }
@@ -472,6 +476,8 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 		load_trace_file(&load, unpacker, &raw, &source->segments[i]);
 	resolve_parents(model);
 	st_model_sort_maps(model);
+	if (!load.no_memory && !st_forest_finish(model))
+		load.no_memory = true;
 	st_buf_fini(&raw);
 	st_unpacker_destroy(unpacker);
 	if (load.no_memory)

@@ -56,7 +56,9 @@ static bool load_index(struct st_result *result, const struct st_source *source)
 		if (know_processes(result) && rows_are_sound(&result->index, &result->meta) &&
 		    st_index_events_are_sound(&result->index, &result->meta,
 					      result->model.texts.count,
-					      result->model.process_count))
+					      result->model.process_count) &&
+		    st_samples_are_sound(&result->index, &result->meta,
+					 result->model.forest.node_count))
 			return true;
 		st_index_meta_fini(&result->meta);
 	}
@@ -110,6 +112,7 @@ static void add_loss(struct st_loss *sum, const struct st_loss *loss)
 	sum->suspect += loss->suspect;
 	sum->events_dropped += loss->events_dropped;
 	sum->events_cut += loss->events_cut;
+	sum->samples_dropped += loss->samples_dropped;
 }
 
 /* Two tellings of the same losses, where one may be incomplete: the larger is nearer the truth. */
@@ -123,6 +126,7 @@ static void raise_loss(struct st_loss *loss, const struct st_loss *other)
 	loss->suspect = larger(loss->suspect, other->suspect);
 	loss->events_dropped = larger(loss->events_dropped, other->events_dropped);
 	loss->events_cut = larger(loss->events_cut, other->events_cut);
+	loss->samples_dropped = larger(loss->samples_dropped, other->samples_dropped);
 }
 
 static bool make_track(struct st_result *result, uint32_t index)
@@ -279,6 +283,10 @@ static void find_kept(struct st_result *result, const struct st_source *source)
 		if (slices->begin_ns[i] < first_ns)
 			first_ns = slices->begin_ns[i];
 	}
+	for (uint32_t i = 0; i < result->samples.count; i++) {
+		if (result->samples.time_ns[i] < first_ns)
+			first_ns = result->samples.time_ns[i];
+	}
 	if (first_ns > 0 && first_ns < INT64_MAX)
 		result->info.kept_from_ns = first_ns;
 }
@@ -383,7 +391,7 @@ static bool make_tables(struct st_result *result, const struct st_source *source
 	uint32_t hint = 0;
 
 	if (!make_labels(result) || !make_tracks(result) || !make_windows(result) ||
-	    !make_events(result))
+	    !make_events(result) || !st_samples_make(result))
 		return false;
 	for (uint32_t i = 0; i < model->not_entered_count; i++)
 		model->not_entered[i].time_ns =
@@ -479,6 +487,8 @@ void st_result_close(struct st_result *result)
 	free(result->labels);
 	free(result->windows);
 	free(result->first_of_track);
+	free(result->samplers);
+	free(result->sample_first);
 	st_code_table_fini(&result->code);
 	free(result);
 }

@@ -40,9 +40,10 @@ struct st_loss {
 	uint64_t no_slot;	 /* threads beyond the limit, handlers inside us */
 	uint64_t labels_cut;
 	uint64_t labels_unknown;
-	uint64_t suspect;	 /* impossible ring positions or records refused while draining */
-	uint64_t events_dropped; /* everything but slices: rings were full */
-	uint64_t events_cut;	 /* data of an event was longer than what is kept */
+	uint64_t suspect;	  /* impossible ring positions or records refused while draining */
+	uint64_t events_dropped;  /* everything but slices: rings were full */
+	uint64_t events_cut;	  /* data of an event was longer than what is kept */
+	uint64_t samples_dropped; /* rings were full */
 };
 
 struct st_process {

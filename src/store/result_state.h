@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An open result from inside; for result.c and events.c only.
+ * An open result from inside; for result.c, events.c and samples.c only.
  */
 #ifndef ST_STORE_RESULT_STATE_H
 #define ST_STORE_RESULT_STATE_H
@@ -10,6 +10,7 @@
 #include "store/index_build.h"
 #include "store/model.h"
 #include "store/result_info.h"
+#include "store/samples.h"
 
 struct st_result {
 	struct st_result_info info;
@@ -25,6 +26,16 @@ struct st_result {
 	struct st_events events;
 	uint32_t *first_of_track;
 	struct st_code_table code;
+	struct st_samples samples;
+	struct st_stack_nodes nodes;
+	struct st_sampler *samplers;
+	uint32_t *sample_first; /* first_of_track of the samples */
+	struct st_sample_quality sample_quality;
 };
+
+/* samples.c: subscripts of an index from disk are in range; what the accessors give out. */
+bool st_samples_are_sound(const struct st_index *index, const struct st_index_meta *meta,
+			  uint32_t node_count);
+bool st_samples_make(struct st_result *result);
 
 #endif

@@ -59,6 +59,8 @@ struct st_sample_quality { /* of running samples, all processes */
 	uint64_t truncated, recovered, no_table, python_cut, python_top_unknown, mismatched;
 	uint64_t depth_cut, nominal, approximate;
 	uint64_t dropped, not_taken;
+	uint64_t
+		stacks_missing; /* not, or not all, in the definitions: damage; flagged truncated too */
 };
 
 const struct st_samples *st_result_samples(const struct st_result *result);

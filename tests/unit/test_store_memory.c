@@ -14,6 +14,7 @@
 #include "fail_alloc.h"
 #include "result_maker.h"
 #include "store/events.h"
+#include "store/samples.h"
 
 static void expect_whole(const struct st_result *result)
 {
@@ -34,11 +35,24 @@ static void expect_whole(const struct st_result *result)
 	assert_int_equal(count, 1);
 	st_result_sync_objects(result, &count);
 	assert_int_equal(count, 100);
+	assert_int_equal(st_result_samples(result)->count, 400);
+	assert_int_equal(st_result_samples(result)->slice[1], 0);
+	assert_int_equal(st_result_samples(result)->inherited[201], 0);
+	assert_int_equal(st_result_stack_nodes(result)->count, 4);
+	assert_int_equal(st_result_sample_quality(result)->stacks_missing, 0);
+	assert_int_equal(quality->note_count, 0);
+	st_result_python_codes(result, &count);
+	assert_int_equal(count, 1);
+	st_result_samplers(result, &count);
+	assert_int_equal(count, 1);
 }
 
 /* Something of everything: objects, facts, code, spans, sync objects, callers, copies, marks. */
 static void define_everything(struct result_maker *m)
 {
+	static const struct st_stack_node nodes[] = {{0, ST_FRAME_CALL, 0x1000},
+						     {1, ST_FRAME_PYTHON, 1 | 2ull << 32},
+						     {2, ST_FRAME_EXACT, 0x1800}};
 	struct st_event code = {.kind = ST_EVENT_JIT,
 				.mask = ST_FIELD_VALUE | ST_FIELD_EXTRA,
 				.detail = 13,
@@ -51,7 +65,23 @@ static void define_everything(struct result_maker *m)
 	maker_code_map(m, 0x1000, 0x2000, 0, "/lib/x.so");
 	maker_numbers(m, ST_DEF_OBJECT_METADATA, "44448", 1u, 0u, 9u, 0u, (uint64_t)1);
 	maker_numbers(m, ST_DEF_FAMILY_MARK, "84", (uint64_t)5, 0u);
+	maker_thread(m, 2, 101);
+	maker_thread_creator(m, 101, 100);
+	maker_sampler(m, ST_RUNG_SIGTRAP, ST_TRIGGER_CPU_CLOCK, 1000000, "");
+	maker_python_runtime(m, 0x030b0700);
+	maker_python_code(m, 1, 5, "train.py", "step", NULL);
+	maker_nodes(m, 1, nodes, 3);
 	maker_define(m, 1);
+}
+
+/* Two chunks of a track that overlap. */
+static void add_samples(struct result_maker *m, uint32_t track)
+{
+	for (uint64_t turn = 0; turn < 2; turn++) {
+		for (uint64_t i = 0; i < 100; i++)
+			maker_sample(m, 1 + turn + 20 * i, 5, (uint32_t)(i % 4), 0);
+		maker_samples(m, 1, track);
+	}
 }
 
 static void add_events(struct result_maker *m, uint64_t i)
@@ -99,6 +129,8 @@ static void test_no_memory_is_no_damage(void **state)
 		st_slice_encoder_end(&m.slices, 10 * i + 5, i % 2 ? 1 : 3);
 	}
 	maker_chunk(&m, 1, 1);
+	add_samples(&m, 1);
+	add_samples(&m, 2);
 	maker_end(&m);
 	maker_write(&m, folder);
 	failed = true;
