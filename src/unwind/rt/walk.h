@@ -17,7 +17,9 @@ struct st_unwind_table; /* a mapped table file */
 struct st_unwind_module {
 	uint64_t start, end;
 	uint64_t bias;
-	const struct st_unwind_table *table; /* NULL: none (yet) */
+	/* NULL: not there yet, walks end here with NO_TABLE. A file without CFI has a table too, an empty one, and
+	 * stacks are recovered through it. */
+	const struct st_unwind_table *table;
 };
 
 struct st_unwind_modules {
@@ -36,12 +38,15 @@ struct st_walk {
 	struct st_unwind_cache *cache;
 	uint32_t generation;	 /* of the set of modules */
 	uint64_t pc, sp, fp, bx; /* x86-64: rip, rsp, rbp, rbx at the interruption */
+	/* All registers at the interruption, as a signal frame has them (x86-64: uc_mcontext.gregs); NULL: only
+	 * those above are known. Needed in the few instructions that realign the stack. */
+	const uint64_t *context;
 	/* The stack: addresses low … high - 1 are readable at bytes + (address - low). In the target itself bytes is
 	 * (const uint8_t *)low. */
 	uint64_t stack_low, stack_high;
 	const uint8_t *stack;
-	/* Executable bytes at an address outside tables (JIT code), for recovery: copies size bytes, false when it
-	 * cannot. May be NULL. */
+	/* For recovery: copies the target's memory (code before a return address, a PLT slot), at most 16 bytes; false
+	 * when it cannot. Addresses come out of the stack: anything may be asked. May be NULL: no recovery. */
 	bool (*read_code)(void *arg, uint64_t address, void *out, size_t size_bytes);
 	void *arg;
 	uint64_t *frames; /* out: words of format/sample_record.h, innermost first */
@@ -51,8 +56,11 @@ struct st_walk {
 	uint32_t frame_count;
 	uint32_t flags;	     /* enum st_sample_flag: TRUNCATED, RECOVERED, NO_TABLE, DEPTH_CUT */
 	uint64_t missing_pc; /* with TRUNCATED: where no rule was found; 0: another reason */
+	/* The last frame: where a caller that knows of another stack (an alternate one) may go on. */
+	uint64_t last_pc, last_sp, last_fp, last_bx;
 };
 
+/* Async-signal-safe; about 300 bytes of stack for each of four levels at most. */
 void st_walk_run(struct st_walk *walk);
 
 #endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The walk by rules; what has none is left to recover.c. Every word comes out of a target's stack and every
+// rule out of a file: both may hold anything.
+#include "unwind/rt/walk.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "format/sample_record.h"
+#include "unwind/rt/step.h"
+
+enum {
+	WORD = 8,
+	CACHE_ENTRIES = 4096,
+	CACHE_SHIFT = 12,
+	ADDRESS_BITS = 47,
+	RULE_BITS = 15,
+	MODULE_BITS = 11,
+};
+
+#define ADDRESS_LIMIT                                                                              \
+	(1ull << 57) /* above it is no user memory, and frame words have flags there */
+
+/* Entry: address >> 12 | module << 35 | rule << 46; rule 0 is never kept, so 0 is empty. */
+struct st_unwind_cache {
+	uint32_t generation;
+	uint32_t reserved;
+	uint64_t entries[CACHE_ENTRIES];
+};
+
+size_t st_unwind_cache_bytes(void)
+{
+	return sizeof(struct st_unwind_cache);
+}
+
+bool st_walk_read(const struct st_walk *walk, uint64_t address, uint64_t *value)
+{
+	/* The address may be near 2^64: nothing is added to it. */
+	if (address < walk->stack_low || address > walk->stack_high - WORD)
+		return false;
+	memcpy(value, walk->stack + (address - walk->stack_low), WORD);
+	return true;
+}
+
+bool st_walk_push(struct st_walk *walk, uint64_t word)
+{
+	if (walk->frame_count >= walk->frames_max)
+		return false;
+	walk->frames[walk->frame_count++] = word;
+	return true;
+}
+
+const struct st_unwind_module *st_walk_module(const struct st_walk *walk, uint64_t address)
+{
+	const struct st_unwind_module *modules = walk->modules.modules;
+	uint32_t low = 0, high = walk->modules.count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (modules[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < modules[low - 1].end ? &modules[low - 1] : NULL;
+}
+
+static const struct st_unwind_rule *find_slowly(const struct st_walk *walk, uint64_t address,
+						uint64_t *entry, bool *no_table)
+{
+	const struct st_unwind_module *module = st_walk_module(walk, address);
+	uint64_t index;
+	uint32_t row, rule;
+
+	if (!module || !module->table) {
+		*no_table = module;
+		return NULL;
+	}
+	if (!st_unwind_table_row(module->table, address - module->bias, &row))
+		return NULL;
+	rule = st_unwind_table_row_rules(module->table)[row] & ST_ROW_RULE;
+	index = (uint64_t)(module - walk->modules.modules);
+	if (rule && entry && index < 1u << MODULE_BITS)
+		*entry = address >> CACHE_SHIFT | index << (ADDRESS_BITS - CACHE_SHIFT) |
+			 (uint64_t)rule << (ADDRESS_BITS - CACHE_SHIFT + MODULE_BITS);
+	return st_unwind_table_rule_at(module->table, rule);
+}
+
+static const struct st_unwind_rule *find(const struct st_walk *walk, uint64_t address,
+					 bool *no_table)
+{
+	const uint64_t tag_mask = (1ull << (ADDRESS_BITS - CACHE_SHIFT)) - 1;
+	uint64_t *entry, value, module;
+
+	if (!walk->cache || address >> ADDRESS_BITS)
+		return find_slowly(walk, address, NULL, no_table);
+	entry = &walk->cache->entries[(address ^ address >> CACHE_SHIFT) & (CACHE_ENTRIES - 1)];
+	value = *entry;
+	if (!value || (value & tag_mask) != address >> CACHE_SHIFT)
+		return find_slowly(walk, address, entry, no_table);
+	module = value >> (ADDRESS_BITS - CACHE_SHIFT) & ((1u << MODULE_BITS) - 1);
+	if (module >= walk->modules.count || !walk->modules.modules[module].table)
+		return find_slowly(walk, address, entry, no_table);
+	return st_unwind_table_rule_at(
+		walk->modules.modules[module].table,
+		(uint32_t)(value >> (ADDRESS_BITS - CACHE_SHIFT + MODULE_BITS)) & ST_ROW_RULE);
+}
+
+static bool register_value(struct st_walker *walker, const struct st_walk_frame *frame,
+			   uint32_t which, uint64_t *value)
+{
+	uint32_t word = which - ST_REGISTER_CONTEXT;
+
+	if (which == ST_REGISTER_SP) {
+		*value = frame->sp;
+	} else if (which == ST_REGISTER_FP) {
+		*value = frame->fp;
+		walker->fp_guess_used |= frame->fp_guessed;
+	} else if (which == ST_REGISTER_BX) {
+		*value = frame->bx;
+	} else {
+		if (which < ST_REGISTER_CONTEXT || word >= walker->arch->context_count ||
+		    !frame->context)
+			return false;
+		memcpy(value, frame->context + word * WORD, WORD);
+	}
+	return true;
+}
+
+static bool find_cfa(struct st_walker *walker, const struct st_walk_frame *frame,
+		     const struct st_unwind_rule *rule, uint64_t *cfa)
+{
+	uint64_t base;
+
+	if (rule->cfa == ST_CFA_PLT) {
+		*cfa = frame->sp + (uint64_t)(int64_t)rule->cfa_offset;
+		if ((int64_t)(frame->pc & 15) >= rule->cfa_add)
+			*cfa += WORD;
+		return true;
+	}
+	if (!register_value(walker, frame, rule->cfa_register, &base))
+		return false;
+	base += (uint64_t)(int64_t)rule->cfa_offset;
+	if (rule->cfa == ST_CFA_DEREF) {
+		if (!st_walk_read(walker->walk, base, &base))
+			return false;
+		base += (uint64_t)(int64_t)rule->cfa_add;
+	}
+	*cfa = base;
+	return true;
+}
+
+/* A saved register. GCC leaves "saved" behind after the pop: a slot below the stack pointer means that the
+ * register holds the caller's value again. */
+static bool restore(struct st_walker *walker, const struct st_walk_frame *frame, uint8_t kind,
+		    uint64_t slot, uint64_t *value)
+{
+	if (kind == ST_SAVED_LOST) {
+		*value = 0;
+		return true;
+	}
+	if (kind == ST_SAVED_SAME || slot < frame->sp)
+		return true;
+	return st_walk_read(walker->walk, slot, value);
+}
+
+static enum st_walk_end step_signal(struct st_walker *walker, struct st_walk_frame *frame)
+{
+	const struct st_unwind_arch *arch = walker->arch;
+	const struct st_walk *walk = walker->walk;
+	const uint64_t size = (uint64_t)arch->context_count * WORD;
+	uint64_t words[4], at;
+	const uint8_t wanted[4] = {arch->ra, arch->sp, arch->fp, arch->bx};
+
+	if (frame->sp < walk->stack_low || frame->sp > walk->stack_high - WORD ||
+	    walk->stack_high - frame->sp < arch->context_offset + size)
+		return ST_WALK_BAD;
+	at = frame->sp + arch->context_offset;
+	for (int i = 0; i < 4; i++)
+		if (!st_walk_read(walk, at + (uint64_t)arch->context[wanted[i]] * WORD, &words[i]))
+			return ST_WALK_BAD;
+	*frame = (struct st_walk_frame){.pc = words[0],
+					.sp = words[1],
+					.fp = words[2],
+					.bx = words[3],
+					.exact = true,
+					.context = walk->stack + (at - walk->stack_low)};
+	return words[0] < ADDRESS_LIMIT ? ST_WALK_COMPLETE : ST_WALK_BAD;
+}
+
+enum st_walk_end st_walk_step(struct st_walker *walker, struct st_walk_frame *frame,
+			      const struct st_unwind_rule *rule, bool *last)
+{
+	uint64_t cfa, pc, fp = frame->fp, bx = frame->bx, fp_base, bx_base;
+
+	*last = rule->cfa == ST_CFA_END;
+	if (*last)
+		return ST_WALK_COMPLETE;
+	if (rule->cfa == ST_CFA_SIGNAL)
+		return step_signal(walker, frame);
+	if (rule->cfa > ST_CFA_PLT || rule->ra != ST_SAVED_CFA ||
+	    !find_cfa(walker, frame, rule, &cfa))
+		return ST_WALK_NO_RULE;
+	if (cfa <= frame->sp ||
+	    !st_walk_read(walker->walk, cfa + (uint64_t)(int64_t)rule->ra_offset, &pc))
+		return ST_WALK_BAD;
+	fp_base = rule->fp == ST_SAVED_FP ? frame->fp : cfa;
+	bx_base = rule->bx == ST_SAVED_FP ? frame->fp : cfa;
+	if (!restore(walker, frame, rule->fp, fp_base + (uint64_t)(int64_t)rule->fp_offset, &fp) ||
+	    !restore(walker, frame, rule->bx, bx_base + (uint64_t)(int64_t)rule->bx_offset, &bx))
+		return ST_WALK_BAD;
+	*last = pc == 0;
+	if (*last)
+		return ST_WALK_COMPLETE;
+	if (pc >= ADDRESS_LIMIT)
+		return ST_WALK_BAD;
+	frame->fp_guessed = frame->fp_guessed && rule->fp == ST_SAVED_SAME;
+	frame->pc = pc;
+	frame->sp = cfa;
+	frame->fp = fp;
+	frame->bx = bx;
+	frame->exact = false;
+	frame->context = NULL;
+	return ST_WALK_COMPLETE;
+}
+
+enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *frame)
+{
+	struct st_walk *walk = walker->walk;
+
+	for (;;) {
+		bool no_table = false, last;
+		const struct st_unwind_rule *rule =
+			find(walk, frame->pc - !frame->exact, &no_table);
+		enum st_walk_end end;
+
+		if (!rule)
+			return no_table ? ST_WALK_NO_TABLE : ST_WALK_NO_RULE;
+		end = st_walk_step(walker, frame, rule, &last);
+		if (end != ST_WALK_COMPLETE || last)
+			return end;
+		if (!st_walk_push(walk, frame->pc | (frame->exact ? ST_FRAME_WORD_EXACT : 0)))
+			return ST_WALK_CUT;
+		if (walker->steps_left && !--walker->steps_left)
+			return ST_WALK_BAD;
+	}
+}
+
+static void forget_old(struct st_unwind_cache *cache, uint32_t generation)
+{
+	if (cache->generation == generation)
+		return;
+	memset(cache->entries, 0, sizeof(cache->entries));
+	/* A handler that interrupts this one on the same thread must not find the new generation over old
+	 * entries. */
+	atomic_signal_fence(memory_order_seq_cst);
+	cache->generation = generation;
+}
+
+static void finish(struct st_walker *walker, const struct st_walk_frame *frame,
+		   enum st_walk_end end)
+{
+	struct st_walk *walk = walker->walk;
+
+	walk->last_pc = frame->pc;
+	walk->last_sp = frame->sp;
+	walk->last_fp = frame->fp;
+	walk->last_bx = frame->bx;
+	if (end == ST_WALK_COMPLETE)
+		return;
+	walk->flags |= ST_SAMPLE_TRUNCATED;
+	if (end == ST_WALK_CUT)
+		walk->flags |= ST_SAMPLE_DEPTH_CUT;
+	if (end == ST_WALK_NO_TABLE || walker->saw_no_table)
+		walk->flags |= ST_SAMPLE_NO_TABLE;
+	if (end == ST_WALK_NO_TABLE || end == ST_WALK_NO_RULE)
+		walk->missing_pc = frame->pc;
+}
+
+void st_walk_run(struct st_walk *walk)
+{
+	struct st_walker walker = {.walk = walk, .arch = &st_unwind_arch_x86_64};
+	struct st_walk_frame frame = {.pc = walk->pc,
+				      .sp = walk->sp,
+				      .fp = walk->fp,
+				      .bx = walk->bx,
+				      .context = (const uint8_t *)walk->context,
+				      .exact = true};
+	enum st_walk_end end = ST_WALK_BAD;
+
+	walk->frame_count = 0;
+	walk->flags = 0;
+	walk->missing_pc = 0;
+	if (walk->cache)
+		forget_old(walk->cache, walk->generation);
+	if (!st_walk_push(walk, walk->pc & (ADDRESS_LIMIT - 1))) {
+		end = ST_WALK_CUT;
+	} else if (walk->stack_high >= walk->stack_low + WORD && walk->stack_low < ADDRESS_LIMIT) {
+		end = st_walk_chain(&walker, &frame);
+		if (end == ST_WALK_NO_RULE && walk->recover && walk->read_code) {
+			walker.trials_left = ST_RECOVER_TRIALS;
+			walker.steps_left = ST_RECOVER_STEPS;
+			walker.words_left = ST_RECOVER_WORDS;
+			end = st_walk_recover(&walker, &frame, 0);
+		}
+	}
+	finish(&walker, &frame, end);
+}
