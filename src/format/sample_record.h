@@ -53,9 +53,12 @@ static inline uint64_t st_word_sample(uint32_t flags, const struct st_sample_cou
 }
 
 /* A Python frame is one word: code id (u32) | position << 32 (24 bits) | ST_PYTHON_FRAME_* << 56. The position
- * is f_lasti in its own unit (bytes up to 3.9, code units of 2 bytes from 3.10 on). */
+ * is f_lasti in its own unit (bytes up to 3.9, code units of 2 bytes from 3.10 on). Code 0: too many code objects. */
 enum {
 	ST_PYTHON_FRAME_ENTRY = 1, /* outermost one of its native evaluation frame */
+	/* No frame, only the place of one: of a native evaluation frame whose Python frame has not begun or is
+	 * gone. With ENTRY, code 0. */
+	ST_PYTHON_FRAME_EMPTY = 2,
 };
 enum { ST_PYTHON_POSITION_NONE = 0xffffff };
 

@@ -38,6 +38,11 @@ static bool is_entry(uint64_t word)
 	return (word >> 56) & ST_PYTHON_FRAME_ENTRY;
 }
 
+static bool is_empty(uint64_t word)
+{
+	return (word >> 56) & ST_PYTHON_FRAME_EMPTY;
+}
+
 static uint32_t count_evals(const struct st_merge_input *in, uint32_t from, uint32_t end)
 {
 	uint32_t count = 0;
@@ -126,9 +131,10 @@ static void put_group(struct output *out)
 		if (!first && is_entry(word))
 			return;
 		first = false;
-		out->frames[out->count++] = (struct st_merged_frame){
-			.value = word & ((1ull << 56) - 1), .kind = ST_FRAME_PYTHON};
 		out->python_left--;
+		if (!is_empty(word))
+			out->frames[out->count++] = (struct st_merged_frame){
+				.value = word & ((1ull << 56) - 1), .kind = ST_FRAME_PYTHON};
 	}
 }
 
@@ -145,7 +151,7 @@ static void put_native(struct output *out, uint32_t index, bool with_group)
 
 	if (word & ST_FRAME_WORD_RECOVERED)
 		kind |= ST_FRAME_RECOVERED;
-	if (with_group)
+	if (with_group && out->python_left && !is_empty(out->in->python[out->python_left - 1]))
 		kind |= ST_FRAME_EVAL;
 	out->frames[out->count++] =
 		(struct st_merged_frame){.value = word & ADDRESS_MASK, .kind = kind};

@@ -4,6 +4,8 @@
  * Python frames: from the one marked ST_PYTHON_FRAME_ENTRY inwards up to the next such frame. Groups and
  * evaluation frames are paired off, and each group is put right inside its evaluation frame.
  *
+ * A group may be empty (ST_PYTHON_FRAME_EMPTY): its evaluation frame stays an ordinary native frame.
+ *
  * As many of both: one to one. One evaluation frame more than groups: the innermost one has not linked its
  * Python frame yet, or no longer, and stays an ordinary native frame. Otherwise one of the two stacks is not
  * whole, and they are paired from the end that is known to be right:
@@ -37,7 +39,7 @@ struct st_merged_frame {
 };
 
 /* Fills `out`, which has room for native_count + python_count frames, from the outermost frame inwards and
- * returns how many there are, which is always their sum. *flags: ST_SAMPLE_MISMATCH, or 0. */
+ * returns how many there are. *flags: ST_SAMPLE_MISMATCH, or 0. */
 uint32_t st_merge_frames(const struct st_merge_input *in, struct st_merged_frame *out,
 			 uint32_t *flags);
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A table of fingerprints with open addressing. Entries are never removed, so a look-up needs no lock; the one
+ * who puts a fingerprint in, or finds one that nobody could describe, describes it.
+ */
+#include "collect/inproc/python_codes.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "collect/inproc/sampler.h"
+#include "collect/inproc/thread.h"
+#include "format/sample_record.h"
+
+enum { ENTRIES = 32 << 10, PROBES_MAX = 64 };
+/* What a value is besides the id. */
+enum { BEING_DESCRIBED = 1u << 30, DESCRIBED = 1u << 31, ID_MASK = BEING_DESCRIBED - 1 };
+
+struct entry {
+	_Atomic uint64_t fingerprint; /* 0: free */
+	_Atomic uint32_t value;	      /* 0: no id yet */
+	uint32_t reserved;
+};
+
+static struct table {
+	_Atomic uint32_t ids;
+	uint32_t reserved[15];
+	struct entry entries[ENTRIES];
+} * table;
+
+bool st_python_codes_init(void)
+{
+	if (!table)
+		table = st_map_wiped((sizeof(*table) + 4095) & ~(size_t)4095);
+	return table != NULL;
+}
+
+static uint64_t load64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint32_t load32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+uint64_t st_python_code_fingerprint(const struct st_python_code_seen *code)
+{
+	const struct st_python_layout *layout = &code->runtime->layout;
+	uint64_t hash = mix(0x5354, code->address);
+
+	if (load64(code->bytes + ST_PYTHON_OBJECT_TYPE) != code->runtime->code_type)
+		return 0;
+	hash = mix(hash, load32(code->bytes + layout->code_first_line));
+	hash = mix(hash, load64(code->bytes + layout->code_file));
+	hash = mix(hash, load64(code->bytes + layout->code_name));
+	hash = mix(hash, load64(code->bytes + layout->code_table));
+	if (layout->code_version != ST_PYTHON_ABSENT)
+		hash = mix(hash, load32(code->bytes + layout->code_version));
+	return hash ? hash : 1;
+}
+
+/* The entry of a fingerprint, made when there is none; NULL: no place. */
+static struct entry *find(uint64_t fingerprint)
+{
+	for (uint32_t i = 0; i < PROBES_MAX; i++) {
+		struct entry *entry = &table->entries[(fingerprint + i) % ENTRIES];
+		uint64_t found = atomic_load_explicit(&entry->fingerprint, memory_order_relaxed);
+
+		/* Nothing else is published by the fingerprint: the value has its own order. */
+		if (!found && atomic_compare_exchange_strong_explicit(
+				      &entry->fingerprint, &found, fingerprint,
+				      memory_order_relaxed, memory_order_relaxed))
+			return entry;
+		if (found == fingerprint)
+			return entry;
+	}
+	return NULL;
+}
+
+uint32_t st_python_code_id(uint64_t fingerprint, bool *define)
+{
+	struct entry *entry = table ? find(fingerprint) : NULL;
+	uint32_t value, wanted;
+
+	*define = false;
+	if (!entry)
+		return 0;
+	value = atomic_load_explicit(&entry->value, memory_order_relaxed);
+	if (value & (DESCRIBED | BEING_DESCRIBED))
+		return value & ID_MASK;
+	wanted = value;
+	if (!wanted)
+		wanted = atomic_fetch_add_explicit(&table->ids, 1, memory_order_relaxed) + 1;
+	/* Another thread may be faster; then the id we have drawn is never used. */
+	if (!atomic_compare_exchange_strong_explicit(&entry->value, &value,
+						     wanted | BEING_DESCRIBED, memory_order_relaxed,
+						     memory_order_relaxed))
+		return value & ID_MASK;
+	*define = true;
+	return wanted;
+}
+
+void st_python_code_described(uint64_t fingerprint, bool done)
+{
+	struct entry *entry = find(fingerprint);
+	uint32_t value;
+
+	if (!entry)
+		return;
+	value = atomic_load_explicit(&entry->value, memory_order_relaxed) & ID_MASK;
+	atomic_store_explicit(&entry->value, done ? value | DESCRIBED : value,
+			      memory_order_relaxed);
+}
+
+static bool is_type(uint64_t object, uint64_t type)
+{
+	uint64_t found;
+
+	return !(object & 7) &&
+	       st_python_read(&found, object + ST_PYTHON_OBJECT_TYPE, sizeof(found), true) &&
+	       found == type;
+}
+
+static uint32_t text(const struct st_python_code_seen *code, uint16_t field, uint8_t *to,
+		     uint32_t capacity, uint32_t *flags)
+{
+	const struct st_python_runtime *runtime = code->runtime;
+	struct st_python_span object = {.address = load64(code->bytes + field), .careful = true};
+	uint32_t length = 0;
+
+	if (!is_type(object.address, runtime->string_type) ||
+	    !st_python_text(&runtime->layout.strings, &object, (char *)to, capacity, &length)) {
+		*flags |= ST_PYTHON_CODE_TEXT_CUT;
+		return 0;
+	}
+	return length;
+}
+
+static uint32_t lines(const struct st_python_code_seen *code, uint8_t *to, uint32_t *flags)
+{
+	uint64_t object = load64(code->bytes + code->runtime->layout.code_table), size;
+
+	if (!is_type(object, code->runtime->bytes_type) ||
+	    !st_python_read(&size, object + ST_PYTHON_OBJECT_SIZE, sizeof(size), true)) {
+		*flags |= ST_PYTHON_CODE_TABLE_CUT;
+		return 0;
+	}
+	if (size > ST_PYTHON_LINES_MAX) {
+		*flags |= ST_PYTHON_CODE_TABLE_CUT;
+		size = ST_PYTHON_LINES_MAX;
+	}
+	if (size && !st_python_read(to, object + ST_PYTHON_BYTES_HEAD, size, true)) {
+		*flags |= ST_PYTHON_CODE_TABLE_CUT;
+		return 0;
+	}
+	return (uint32_t)size;
+}
+
+bool st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
+			     uint32_t id, uint8_t *scratch)
+{
+	const struct st_python_layout *layout = &code->runtime->layout;
+	uint8_t *name = scratch + ST_PYTHON_FILE_MAX, *table_at = name + ST_PYTHON_NAME_MAX;
+	uint32_t flags = 0;
+	uint32_t file_bytes = text(code, layout->code_file, scratch, ST_PYTHON_FILE_MAX, &flags);
+	uint32_t name_bytes = text(code, layout->code_name, name, ST_PYTHON_NAME_MAX, &flags);
+	uint32_t table_bytes = lines(code, table_at, &flags);
+	const uint64_t head[] = {
+		id | (uint64_t)load32(code->bytes + layout->code_first_line) << 32,
+		file_bytes | (uint64_t)name_bytes << 32,
+		table_bytes | (uint64_t)flags << 32,
+	};
+	const struct st_part parts[] = {
+		{head, sizeof(head)},
+		{scratch, file_bytes},
+		{name, name_bytes},
+		{table_at, table_bytes},
+	};
+
+	return st_sampler_put(sampler, ST_EXT_PYTHON_CODE, parts, 4);
+}

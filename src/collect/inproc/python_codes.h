@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The code objects of the process and their ids. Whoever meets one for the first time, in the handler of any
+ * thread, gives it an id and describes it in a ring of its own; the frame that was met keeps the code
+ * alive meanwhile. Addresses are used again, so a code is known by its address and what it points to.
+ */
+#ifndef ST_COLLECT_INPROC_PYTHON_CODES_H
+#define ST_COLLECT_INPROC_PYTHON_CODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/inproc/python_layout.h"
+
+#pragma GCC visibility push(hidden)
+
+struct st_sampler;
+
+/* Maps the table, which a forked child finds empty. False: no memory. */
+bool st_python_codes_init(void);
+
+struct st_python_code_seen {
+	const struct st_python_runtime *runtime;
+	uint64_t address;
+	const uint8_t *bytes; /* a copy of layout.code_bytes of it */
+};
+
+/* Which code this is; 0: not a code object. */
+uint64_t st_python_code_fingerprint(const struct st_python_code_seen *code);
+
+/* The id of a code, 0 when the table is full. *define: the caller has to describe it, and to say
+ * st_python_code_described when that is done or has failed. */
+uint32_t st_python_code_id(uint64_t fingerprint, bool *define);
+void st_python_code_described(uint64_t fingerprint, bool done);
+
+enum {
+	ST_PYTHON_FILE_MAX = 4096,
+	ST_PYTHON_NAME_MAX = 1024,
+	ST_PYTHON_LINES_MAX = 32 << 10,
+	ST_PYTHON_DESCRIPTION_BYTES = ST_PYTHON_FILE_MAX + ST_PYTHON_NAME_MAX + ST_PYTHON_LINES_MAX,
+};
+
+/* Writes ST_EXT_PYTHON_CODE; `scratch` has ST_PYTHON_DESCRIPTION_BYTES. False: no room in the ring. */
+bool st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
+			     uint32_t id, uint8_t *scratch);
+
+#pragma GCC visibility pop
+
+#endif

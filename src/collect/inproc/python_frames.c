@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the thread's state along the chain of frames. What is read is a chain of addresses from a running
+ * interpreter: it may be half written, so every code object's type is compared before its frame is
+ * believed, and the chain is followed only as far as it can be read.
+ *
+ * Frames come in blocks: the frames of a block are collected first, then their code objects are read together,
+ * then the words are written.
+ */
+#include "collect/inproc/python_frames.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "collect/inproc/python_batch.h"
+#include "collect/inproc/python_codes.h"
+#include "collect/inproc/python_layout.h"
+#include "collect/inproc/sampler.h"
+#include "format/sample_record.h"
+
+enum {
+	WINDOW_BYTES = 16 << 10, /* as a rule the size of a chunk of the frame stack */
+	PIECE_BYTES = 88,
+	KEPT_MAX = 256, /* frames outside of the frame stack */
+	KNOWN_MAX = 256,
+	KNOWN_PROBES = 8,
+	BLOCK_MAX = 48,
+	STATE_BYTES = 320,
+	CHUNK_BYTES_MAX = 64 << 20,	    /* of the innermost one, whose top is known */
+	OUTER_BYTES_MAX = 4 * WINDOW_BYTES, /* of others; frames of larger ones come one by one */
+	STEPS_MAX = 3, /* frames looked at for each one asked for: some are not shown */
+	EVAL_BEGIN_BYTES = 0x100,
+};
+#define ADDRESS_MIN 4096ull
+#define ADDRESS_END (1ull << 56)
+
+/* A code object that this thread has met. */
+struct known {
+	uint64_t address, fingerprint; /* 0: not a code object */
+	uint32_t id;
+	uint32_t epoch; /* the sample in which it was last compared */
+	int32_t traceable;
+	uint32_t reserved;
+};
+
+struct thread {
+	uint64_t told; /* generation of the ring whose reader knows the runtime, | TOLD */
+	uint32_t pid, epoch;
+	uint32_t kept_count, reserved;
+	uint64_t kept[KEPT_MAX]; /* frames outside of the frame stack in the previous sample */
+	struct known known[KNOWN_MAX];
+};
+#define TOLD (1ull << 32)
+
+enum { ITEM_ENDS_GROUP = 1, ITEM_GENERATOR = 2, ITEM_SHIM = 4 };
+struct item {
+	uint64_t code;
+	int32_t position;
+	uint32_t flags;
+	struct known *known;
+};
+
+struct scratch {
+	/* Also the texts of a code object that is described; what was here is read again then. */
+	union {
+		struct {
+			uint8_t window[WINDOW_BYTES];
+			uint8_t pieces[KEPT_MAX][PIECE_BYTES];
+		};
+		uint8_t description[ST_PYTHON_DESCRIPTION_BYTES];
+	};
+	struct st_python_batch batch;
+	uint64_t next[KEPT_MAX];
+	uint8_t state[STATE_BYTES];
+	uint8_t codes[BLOCK_MAX][ST_PYTHON_CODE_BYTES_MAX];
+	struct known spare[BLOCK_MAX];
+	struct item block[BLOCK_MAX];
+	uint8_t single[ST_PYTHON_FRAME_BYTES_MAX];
+};
+_Static_assert(sizeof(struct scratch) <= ST_PYTHON_SCRATCH_BYTES, "fits");
+_Static_assert(offsetof(struct scratch, batch) >= ST_PYTHON_DESCRIPTION_BYTES, "overlaid");
+
+/* Of the process. `ready` is stored last. */
+static struct st_python_runtime found;
+static _Atomic uint32_t ready;
+static _Atomic uint32_t refusal; /* enum st_python_refusal */
+
+struct walker {
+	struct st_python_walk *out;
+	const struct st_python_layout *layout;
+	struct thread *thread;
+	struct scratch *scratch;
+	uint64_t low, high;   /* what the window holds */
+	uint64_t base, older; /* chunk that the window is of; chunk of the next outer frames */
+	uint32_t piece_count, cursor, next_count;
+	uint32_t item_count;
+	uint32_t group_frames; /* shown, of the group at hand */
+	bool any;	       /* a code object was believed */
+	bool stop;
+};
+
+static uint64_t load64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static int32_t load32(const uint8_t *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static bool plausible(uint64_t address)
+{
+	return address >= ADDRESS_MIN && address < ADDRESS_END && !(address & 7);
+}
+
+static void begin_batch(struct walker *walker)
+{
+	walker->scratch->batch.count = 0;
+	walker->scratch->batch.pid = walker->thread->pid;
+	walker->scratch->batch.refused = false;
+}
+
+static void run_batch(struct walker *walker)
+{
+	st_batch_read(&walker->scratch->batch);
+	if (walker->scratch->batch.refused)
+		atomic_store_explicit(&refusal, ST_PYTHON_NO_SAFE_READ, memory_order_relaxed);
+}
+
+static bool read_one(struct walker *walker, void *to, uint64_t from, uint64_t size_bytes)
+{
+	begin_batch(walker);
+	st_batch_add(&walker->scratch->batch, to, from, size_bytes);
+	run_batch(walker);
+	return walker->scratch->batch.ok[0];
+}
+
+/* The part of the frame stack that is in use, the C frame, and the frames outside that were there the last
+ * time, outermost first: those are the most likely to be there still. False: the C frame cannot be read. */
+static bool read_ahead(struct walker *walker, uint64_t c_frame, uint64_t *c_frame_copy)
+{
+	const struct st_python_layout *layout = walker->layout;
+	struct thread *thread = walker->thread;
+	struct scratch *scratch = walker->scratch;
+	struct st_python_batch *batch = &scratch->batch;
+	uint32_t size = layout->frame_bytes - layout->frame_begin, first;
+	uint64_t chunk = 0, top = 0;
+
+	if (layout->state_chunk != ST_PYTHON_ABSENT) {
+		chunk = load64(scratch->state + layout->state_chunk);
+		top = load64(scratch->state + layout->state_chunk + 8);
+	}
+	begin_batch(walker);
+	if (plausible(chunk) && top > chunk && top - chunk < CHUNK_BYTES_MAX) {
+		walker->base = chunk;
+		walker->high = top;
+		walker->low = top - chunk > WINDOW_BYTES ? top - WINDOW_BYTES : chunk;
+		st_batch_add(batch, scratch->window, walker->low, top - walker->low);
+	}
+	if (c_frame_copy)
+		st_batch_add(batch, c_frame_copy, c_frame, 24);
+	first = batch->count;
+	for (uint32_t i = thread->kept_count; i--;)
+		st_batch_add(batch, scratch->pieces[i], thread->kept[i] + layout->frame_begin,
+			     size);
+	if (batch->count)
+		run_batch(walker);
+	walker->piece_count = thread->kept_count;
+	for (uint32_t i = 0; i < thread->kept_count; i++)
+		if (!batch->ok[first + i])
+			thread->kept[thread->kept_count - 1 - i] = 0;
+	if (walker->high && !batch->ok[0])
+		walker->low = walker->high = 0;
+	walker->older = walker->high && walker->low == chunk ? load64(scratch->window) : chunk;
+	return !c_frame_copy || batch->ok[first - 1];
+}
+
+/* Moves the window to the chunk that comes next. False: the frame is not there. */
+static bool move_window(struct walker *walker, uint64_t frame)
+{
+	uint64_t end = frame + walker->layout->frame_bytes, low = walker->older;
+
+	if (!plausible(low) || frame <= low || frame - low >= OUTER_BYTES_MAX)
+		return false;
+	walker->base = low;
+	if (end - low > WINDOW_BYTES)
+		low = end - WINDOW_BYTES;
+	walker->low = walker->high = 0;
+	if (!read_one(walker, walker->scratch->window, low, end - low))
+		return false;
+	walker->low = low;
+	walker->high = end;
+	walker->older = low == walker->base ? load64(walker->scratch->window) : walker->base;
+	return true;
+}
+
+static const uint8_t *find_piece(struct walker *walker, uint64_t frame)
+{
+	for (uint32_t i = 0; i < walker->piece_count; i++) {
+		uint32_t index = (walker->cursor + i) % walker->piece_count;
+
+		if (walker->thread->kept[index] == frame) {
+			walker->cursor = index + 1;
+			return walker->scratch->pieces[index];
+		}
+	}
+	return NULL;
+}
+
+/* The bytes of a frame from layout->frame_begin on; NULL: unreadable. */
+static const uint8_t *read_frame(struct walker *walker, uint64_t frame)
+{
+	const struct st_python_layout *layout = walker->layout;
+	struct scratch *scratch = walker->scratch;
+	const uint8_t *bytes;
+
+	if (!plausible(frame))
+		return NULL;
+	if ((frame >= walker->low && frame < walker->high &&
+	     walker->high - frame >= layout->frame_bytes) ||
+	    (walker->older && !find_piece(walker, frame) && move_window(walker, frame)))
+		return scratch->window + (frame - walker->low) + layout->frame_begin;
+	if (walker->next_count < KEPT_MAX)
+		scratch->next[walker->next_count++] = frame;
+	bytes = find_piece(walker, frame);
+	if (bytes)
+		return bytes;
+	if (!read_one(walker, scratch->single, frame + layout->frame_begin,
+		      layout->frame_bytes - layout->frame_begin))
+		return NULL;
+	return scratch->single;
+}
+
+/* Adds a frame to the block and gives the next one outwards. False: it cannot be a frame. */
+static bool take_frame(struct walker *walker, uint64_t frame, uint64_t *next)
+{
+	const struct st_python_layout *layout = walker->layout;
+	const uint8_t *bytes = read_frame(walker, frame);
+	struct item *item = &walker->scratch->block[walker->item_count];
+	uint8_t owner = 0;
+	int64_t place;
+
+	if (!bytes)
+		return false;
+	bytes -= layout->frame_begin;
+	*next = load64(bytes + layout->frame_back);
+	*item = (struct item){.code = load64(bytes + layout->frame_code) &
+				      ~(uint64_t)layout->code_tag};
+	if (layout->frame_owner == ST_PYTHON_ABSENT) {
+		item->position = load32(bytes + layout->frame_place);
+		item->flags = ITEM_ENDS_GROUP;
+		walker->item_count += item->position >= -1;
+		return item->position >= -1;
+	}
+	owner = bytes[layout->frame_owner];
+	if (owner == ST_PYTHON_OWNER_SENTINEL)
+		return true;
+	if (owner > ST_PYTHON_OWNER_SENTINEL)
+		return false;
+	if (owner == ST_PYTHON_OWNER_SHIM) {
+		item->flags = ITEM_SHIM | ITEM_ENDS_GROUP;
+		walker->item_count++;
+		return true;
+	}
+	place = (int64_t)(load64(bytes + layout->frame_place) - item->code - layout->code_begin);
+	if (place < -2 || place >= 2 * (int64_t)ST_PYTHON_POSITION_NONE || place & 1)
+		return false;
+	item->position = (int32_t)(place / 2);
+	if (owner == ST_PYTHON_OWNER_GENERATOR)
+		item->flags |= ITEM_GENERATOR;
+	if (layout->frame_entry != ST_PYTHON_ABSENT && bytes[layout->frame_entry])
+		item->flags |= ITEM_ENDS_GROUP;
+	walker->item_count++;
+	return true;
+}
+
+/* Where what is known of a code stands, or may stand; NULL: every place holds a code of this sample. */
+static struct known *find_known(struct walker *walker, uint64_t code)
+{
+	struct thread *thread = walker->thread;
+	uint64_t hash = (code >> 4) * 0x9e3779b97f4a7c15ull >> 40;
+	struct known *victim = NULL;
+
+	for (uint32_t i = 0; i < KNOWN_PROBES; i++) {
+		struct known *known = &thread->known[(hash + i) % KNOWN_MAX];
+
+		if (known->address == code)
+			return known;
+		if (!victim && known->epoch != thread->epoch)
+			victim = known;
+	}
+	return victim;
+}
+
+/* Compares a code with what is known of it; a new one gets its id and is described. */
+static void know(struct walker *walker, struct known *known, const uint8_t *bytes)
+{
+	struct st_python_code_seen code = {
+		.runtime = &found, .address = known->address, .bytes = bytes};
+	uint64_t fingerprint = bytes ? st_python_code_fingerprint(&code) : 0;
+	bool define, done;
+
+	if (fingerprint && known->fingerprint == fingerprint && known->id)
+		return;
+	known->fingerprint = fingerprint;
+	known->id = 0;
+	if (!fingerprint)
+		return;
+	known->traceable = walker->layout->code_traceable
+				   ? load32(bytes + walker->layout->code_traceable)
+				   : -1;
+	known->id = st_python_code_id(fingerprint, &define);
+	if (!define)
+		return;
+	done = st_python_code_describe(walker->out->sampler, &code, known->id,
+				       walker->scratch->description);
+	st_python_code_described(fingerprint, done);
+	if (!done)
+		known->fingerprint = 1; /* asked for again the next time */
+	walker->low = walker->high = 0;
+	walker->older = walker->base;
+	walker->piece_count = 0;
+}
+
+/* Reads the code objects of the block that this sample has not read yet. */
+static void know_block(struct walker *walker)
+{
+	struct scratch *scratch = walker->scratch;
+	struct known *wanted[BLOCK_MAX];
+	uint32_t count = 0;
+
+	begin_batch(walker);
+	for (uint32_t i = 0; i < walker->item_count; i++) {
+		struct item *item = &scratch->block[i];
+		struct known *known;
+
+		if (item->flags & ITEM_SHIM)
+			continue;
+		known = find_known(walker, item->code);
+		if (!known) {
+			known = &scratch->spare[i];
+			known->address = 0;
+		}
+		item->known = known;
+		if (known->address == item->code && known->epoch == walker->thread->epoch)
+			continue;
+		if (known->address != item->code)
+			*known = (struct known){.address = item->code};
+		known->epoch = walker->thread->epoch;
+		wanted[count] = known;
+		st_batch_add(&scratch->batch, scratch->codes[count++], item->code,
+			     walker->layout->code_bytes);
+	}
+	if (!count)
+		return;
+	run_batch(walker);
+	for (uint32_t i = count; i--;)
+		if (!scratch->batch.ok[i])
+			scratch->codes[i][ST_PYTHON_OBJECT_TYPE] = 1; /* no type is there */
+	for (uint32_t i = 0; i < count; i++)
+		know(walker, wanted[i], scratch->codes[i]);
+}
+
+static bool put_word(struct walker *walker, uint64_t word)
+{
+	struct st_python_walk *out = walker->out;
+
+	if (out->frame_count == out->frames_max) {
+		out->flags |= ST_SAMPLE_PYTHON_CUT;
+		walker->stop = true;
+		return false;
+	}
+	out->frames[out->frame_count++] = word;
+	return true;
+}
+
+/* Frames that have not begun are not shown, as CPython itself does it. */
+static bool is_shown(const struct item *item)
+{
+	return !(item->flags & ITEM_SHIM) &&
+	       (item->flags & ITEM_GENERATOR || item->position >= item->known->traceable);
+}
+
+/* Writes the words of the block. False: a code that is none. */
+static bool put_block(struct walker *walker)
+{
+	struct st_python_walk *out = walker->out;
+
+	know_block(walker);
+	for (uint32_t i = 0; i < walker->item_count && !walker->stop; i++) {
+		const struct item *item = &walker->scratch->block[i];
+		bool shim = item->flags & ITEM_SHIM;
+
+		if (!shim && (!item->known->fingerprint || !plausible(item->code)))
+			return false;
+		walker->any |= !shim;
+		if (is_shown(item)) {
+			uint32_t position = item->position < 0 ? (uint32_t)ST_PYTHON_POSITION_NONE
+							       : (uint32_t)item->position;
+
+			if (!put_word(walker, st_word_python_frame(item->known->id, position, 0)))
+				break;
+			walker->group_frames++;
+		}
+		if (!(item->flags & ITEM_ENDS_GROUP))
+			continue;
+		if (walker->group_frames)
+			out->frames[out->frame_count - 1] |= (uint64_t)ST_PYTHON_FRAME_ENTRY << 56;
+		else
+			put_word(walker, st_word_python_frame(0, ST_PYTHON_POSITION_NONE,
+							      ST_PYTHON_FRAME_ENTRY |
+								      ST_PYTHON_FRAME_EMPTY));
+		walker->group_frames = 0;
+	}
+	walker->item_count = 0;
+	return true;
+}
+
+/* Follows the chain from `frame`. False: not even its first frame is one. */
+static bool follow(struct walker *walker, uint64_t frame)
+{
+	uint32_t left = walker->out->frames_max * STEPS_MAX + BLOCK_MAX;
+	bool whole = true;
+
+	walker->out->frame_count = 0;
+	walker->item_count = walker->group_frames = 0;
+	walker->any = walker->stop = false;
+	while (frame && whole && !walker->stop && left--) {
+		whole = take_frame(walker, frame, &frame);
+		if (walker->item_count == BLOCK_MAX)
+			whole = put_block(walker) && whole;
+	}
+	if (!walker->stop && walker->item_count && !put_block(walker))
+		whole = false;
+	if (!whole && !walker->any)
+		return false;
+	if (!whole || frame)
+		walker->out->flags |= ST_SAMPLE_PYTHON_CUT;
+	return true;
+}
+
+/* What Python keeps for the thread itself is, up to 3.11, the state of its first interpreter. In another one it
+ * runs with another state, which is only known by holding the lock. False: no state can be read. */
+static bool read_state(struct walker *walker)
+{
+	const struct st_python_layout *layout = walker->layout;
+	struct scratch *scratch = walker->scratch;
+	uint64_t state = (uint64_t)(uintptr_t)found.this_thread_state(), running = 0, owner = 0;
+	bool holds;
+
+	if (!state)
+		return false;
+	begin_batch(walker);
+	st_batch_add(&scratch->batch, scratch->state, state, layout->state_bytes);
+	if (found.running_state)
+		running = (uint64_t)(uintptr_t)found.running_state();
+	if (running && running != state)
+		st_batch_add(&scratch->batch, &owner, running + layout->state_thread, 8);
+	run_batch(walker);
+	if (!scratch->batch.ok[0]) {
+		walker->out->flags |= ST_SAMPLE_PYTHON_CUT;
+		return false;
+	}
+	holds = running == state;
+	if (running && !holds && owner && owner == load64(scratch->state + layout->state_thread))
+		holds = read_one(walker, scratch->state, running, layout->state_bytes);
+	if (layout->state_status != ST_PYTHON_ABSENT)
+		holds = load32(scratch->state + layout->state_status) & layout->holds_lock;
+	if (holds)
+		walker->out->flags |= ST_SAMPLE_HOLDS_GIL;
+	return true;
+}
+
+static void keep(struct walker *walker)
+{
+	memcpy(walker->thread->kept, walker->scratch->next,
+	       walker->next_count * sizeof(*walker->scratch->next));
+	walker->thread->kept_count = walker->next_count;
+}
+
+/* With C frames (3.11, 3.12) the evaluation function announces its own before it is filled in: what is
+ * there then is what the stack held before. The next outer one is right. */
+static void walk_state(struct walker *walker)
+{
+	const struct st_python_layout *layout = walker->layout;
+	struct st_python_walk *out = walker->out;
+	uint64_t top = load64(walker->scratch->state + layout->state_frame);
+	uint64_t c_frame[3] = {0};
+	bool by_c_frame = layout->c_frame != ST_PYTHON_ABSENT;
+	bool outer_known;
+
+	if (!read_ahead(walker, top, by_c_frame ? c_frame : NULL)) {
+		out->flags |= ST_SAMPLE_PYTHON_CUT;
+		return;
+	}
+	if (by_c_frame) {
+		top = c_frame[layout->c_frame / 8];
+		if (out->pc >= found.eval_start && out->pc < found.eval_start + EVAL_BEGIN_BYTES)
+			out->flags |= ST_SAMPLE_PYTHON_TOP_UNKNOWN;
+	}
+	if (!top || follow(walker, top)) {
+		keep(walker);
+		return;
+	}
+	out->flags |= ST_SAMPLE_PYTHON_TOP_UNKNOWN;
+	outer_known = by_c_frame && plausible(c_frame[layout->c_previous / 8]) &&
+		      read_one(walker, c_frame, c_frame[layout->c_previous / 8], 24);
+	walker->next_count = walker->cursor = 0;
+	if (!outer_known || !c_frame[layout->c_frame / 8] ||
+	    !follow(walker, c_frame[layout->c_frame / 8])) {
+		out->frame_count = 0;
+		out->flags |= ST_SAMPLE_PYTHON_CUT;
+	}
+	keep(walker);
+}
+
+/* Says once in each ring which CPython this is. */
+static bool tell_runtime(struct walker *walker)
+{
+	uint64_t told = walker->out->generation | TOLD;
+	const uint64_t words[] = {
+		found.version | (uint64_t)(found.free_threaded ? ST_PYTHON_FREE_THREADED : 0) << 32,
+		found.eval_start,
+		found.eval_end,
+		0,
+		0,
+	};
+	const struct st_part part = {words, sizeof(words)};
+
+	if (walker->thread->told != told &&
+	    st_sampler_put(walker->out->sampler, ST_EXT_PYTHON_RUNTIME, &part, 1))
+		walker->thread->told = told;
+	return walker->thread->told == told;
+}
+
+void st_python_frames_walk(struct st_python_walk *walk)
+{
+	struct walker walker = {.out = walk,
+				.layout = &found.layout,
+				.thread = walk->thread,
+				.scratch = walk->scratch};
+
+	walk->frame_count = 0;
+	walk->flags = 0;
+	/* Pairs with the release store of st_python_frames_init. */
+	if (!atomic_load_explicit(&ready, memory_order_acquire) || !found.this_thread_state ||
+	    !walk->frames_max)
+		return;
+	if (atomic_load_explicit(&refusal, memory_order_relaxed) || st_passive()) {
+		if (found.this_thread_state() && tell_runtime(&walker))
+			walk->flags = ST_SAMPLE_PYTHON_CUT;
+		return;
+	}
+	if (!walker.thread->pid)
+		walker.thread->pid = (uint32_t)st_syscall(SYS_getpid, 0);
+	if (!++walker.thread->epoch)
+		memset(walker.thread->known, 0, sizeof(walker.thread->known));
+	if (!read_state(&walker))
+		return;
+	if (!tell_runtime(&walker)) {
+		walk->flags |= ST_SAMPLE_PYTHON_CUT;
+		return;
+	}
+	walk_state(&walker);
+}
+
+size_t st_python_thread_bytes(void)
+{
+	return (sizeof(struct thread) + 63) & ~(size_t)63;
+}
+
+enum st_python_refusal st_python_frames_refusal(void)
+{
+	return (enum st_python_refusal)atomic_load_explicit(&refusal, memory_order_relaxed);
+}
+
+static enum st_python_refusal why_not(void)
+{
+	uint64_t probe = 1, copy = 0;
+
+	if (found.free_threaded)
+		return ST_PYTHON_REFUSED_FREE_THREADED;
+	if (!found.known)
+		return ST_PYTHON_UNKNOWN_VERSION;
+	if (!st_python_codes_init())
+		return ST_PYTHON_NO_MEMORY;
+	if (!st_python_read(&copy, (uint64_t)(uintptr_t)&probe, sizeof(copy), true) || copy != 1)
+		return ST_PYTHON_NO_SAFE_READ;
+	return ST_PYTHON_READ;
+}
+
+bool st_python_frames_init(void)
+{
+	if (atomic_load_explicit(&ready, memory_order_relaxed))
+		return true;
+	if (!st_python_runtime_find(&found))
+		return false;
+	atomic_store_explicit(&refusal, why_not(), memory_order_relaxed);
+	/* Pairs with the acquire load of st_python_frames_walk. */
+	atomic_store_explicit(&ready, 1, memory_order_release);
+	return true;
+}
