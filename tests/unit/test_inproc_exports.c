@@ -50,6 +50,7 @@ static const char *const allowed[] = {
 	"pthread_setspecific",
 	"__stack_chk_fail",
 	/* in the constructor only */
+	"dladdr1",
 	"dlsym",
 	"pthread_key_create",
 	"__register_atfork",
