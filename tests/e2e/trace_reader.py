@@ -22,12 +22,17 @@ from trace_records import (
     MARK,
     MARK_CALLER,
     MARK_EVENT,
+    NODE_PYTHON,
     OBJECT_KINDS,
+    SAMPLER_LOSSES,
+    Code,
     Cursor,
     Damage,
     Mark,
+    Node,
     Object,
     Process,
+    Sample,
     Slice,
     Track,
     decode_event,
@@ -36,9 +41,13 @@ from trace_records import (
 
 HEADER = struct.Struct("<IBBHIIIIQQIIIIII")
 MAGIC = 0x4B435453
-CHUNK_FILE, CHUNK_CALIBRATION, CHUNK_DEFINITIONS, CHUNK_SLICES, CHUNK_END, CHUNK_OPEN = range(1, 7)
+CHUNK_FILE, CHUNK_CALIBRATION, CHUNK_DEFINITIONS, CHUNK_SLICES, CHUNK_END, CHUNK_OPEN, CHUNK_SAMPLES = range(1, 8)
 FILE_TRACE, FILE_DEFINITIONS = 1, 2
 FILE_RING_BUFFER = 1
+
+
+def unzigzag(value):
+    return value >> 1 ^ -(value & 1)
 
 
 def chunks_of(path):
@@ -104,6 +113,10 @@ class Result:
         return [one for track in self.tracks for one in track.events]
 
     @property
+    def samples(self):
+        return [one for track in self.tracks for one in track.samples]
+
+    @property
     def loss(self):
         return {name: sum(process.loss[name] for process in self.processes.values()) for name in LOSSES}
 
@@ -159,6 +172,8 @@ class Result:
                 bisect.insort(self.pairs, (ticks, mono))
             elif kind == CHUNK_SLICES:
                 self._slices(self.processes[process].tracks[track], head, payload)
+            elif kind == CHUNK_SAMPLES:
+                self._samples(self.processes[process].tracks[track], head, payload)
             elif kind == CHUNK_DEFINITIONS:
                 need(self.is_ring, f"{path}: definitions, and no ring buffer")
                 self._definitions(process, payload)
@@ -209,7 +224,8 @@ class Result:
             process.thread_names[tid] = body.text()
         elif kind == 8:
             track = body.u32()
-            process.losses[track] = dict.fromkeys(LOSSES, 0) | dict(zip(LOSSES, body.unpack("8Q"), strict=True))
+            numbers = body.unpack("9Q" if len(body.data) > 68 else "8Q")
+            process.losses[track] = dict.fromkeys(LOSSES, 0) | dict(zip(LOSSES, numbers, strict=False))
         elif kind == 9:
             pid, reason, ticks = body.unpack("IIQ")
             self.not_entered.append((pid, reason, ticks, body.text(), body.text()))
@@ -233,8 +249,62 @@ class Result:
             process.code_maps.append((*body.unpack("QQQQ"), body.text(), body.text()))
         elif kind == 16:
             self.family_marks.append((body.u64(), body.text()))
+        elif kind == 17:
+            self._nodes(process, body)
+        elif kind == 18:
+            number, line, flags = body.unpack("III")
+            process.codes[number] = Code(line, flags, body.text(), body.text(), body.text())
+        elif kind == 19:
+            process.runtime = body.unpack("IIQQQQ")
+        elif kind == 20:
+            rung, trigger, flags, _, period_ns, ticks = body.unpack("IIIIQQ")
+            process.sampler = {"rung": rung, "trigger": trigger, "flags": flags, "period_ns": period_ns}
+            process.sampler |= {"ticks": ticks, "why": body.text()}
+        elif kind == 21:
+            process.creators.append(body.unpack("IIQ"))
+        elif kind == 22:
+            process.sampler_loss = dict(zip(SAMPLER_LOSSES, body.unpack("8Q"), strict=True))
         else:
             raise Damage(f"definition type {kind}")
+
+    @staticmethod
+    def _nodes(process, body):
+        first, count = body.unpack("II")
+        need(first == len(process.nodes) + 1, f"nodes from {first}, there are {len(process.nodes)}")
+        address = 0
+        for number in range(first, first + count):
+            caller = number - body.varint()
+            need(0 <= caller < number, f"node {number} hangs on {caller}")
+            kind = body.take(1)[0]
+            node = Node(process.nodes[caller] if caller else None, kind & 15, kind & 0xF0)
+            if node.kind == NODE_PYTHON:
+                node.code, node.position = body.varint(), body.varint()
+            else:
+                need(node.kind in (1, 2, 4), f"node of kind {node.kind}")
+                address = (address + unzigzag(body.varint())) % (1 << 64)
+                node.address = address
+            process.nodes[number] = node
+        need(body.done, "bytes behind the nodes")
+
+    @staticmethod
+    def _samples(track, head, payload):
+        records, _, _, ticks, last = head
+        sizes = struct.unpack("<3I", payload[:12])
+        ends = [12]
+        for size in sizes:
+            ends.append(ends[-1] + size)
+        need(ends[-1] <= len(payload), "columns do not fit")
+        times, nodes, weights = (Cursor(payload[a:b]) for a, b in zip(ends, ends[1:], strict=False))
+        flags = Cursor(payload[ends[-1] :])
+        node = 0
+        for _ in range(records):
+            ticks += times.varint()
+            node += unzigzag(nodes.varint())
+            need(node == 0 or node in track.process.nodes, f"sample at node {node}, which is not defined")
+            found = track.process.nodes[node] if node else None
+            track.samples.append(Sample(ticks, weights.varint(), found, flags.varint(), track))
+        need(all(column.done for column in (times, nodes, weights, flags)), "a column has bytes left")
+        need(not records or ticks == last, "last_time is not that of the last sample")
 
     @staticmethod
     def _object(process, body):

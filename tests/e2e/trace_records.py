@@ -20,7 +20,8 @@ HEAP_ACCESS_BEGIN HEAP_ACCESS_END HEAP_GROWTH_BEGIN HEAP_GROWTH_END HEAP_RESET H
 SUPPRESS_RANGE SUPPRESS_CLEAR MODULE_LOAD MODULE_UNLOAD MODULE_LOAD_SECTIONS MODULE_UNLOAD_SECTIONS JIT CALL""".split()
 OBJECT_KINDS = """COUNTER HISTOGRAM HEAP_FUNCTION USER_EVENT MARK_TYPE PT_REGION FRAME CLOCK TRACK_GROUP TRACK
 OTHERS""".split()
-LOSSES = """slices_dropped unmatched_ends no_slot labels_cut labels_unknown suspect events_dropped events_cut""".split()
+LOSSES = """slices_dropped unmatched_ends no_slot labels_cut labels_unknown suspect events_dropped events_cut
+    samples_dropped""".split()
 
 
 class Damage(Exception):
@@ -176,6 +177,50 @@ class Object:
     metadata: list = field(default_factory=list)
 
 
+NODE_NATIVE_CALL, NODE_NATIVE_EXACT, NODE_PYTHON, NODE_KERNEL = range(1, 5)
+NODE_EVAL, NODE_RECOVERED = 0x40, 0x80
+SAMPLER_LOSSES = (
+    """dropped not_taken handler_ticks nodes_refused before_tables build_ns tables_built tables_cached""".split()
+)
+
+
+@dataclass
+class Code:
+    first_line: int
+    flags: int
+    file: bytes
+    name: bytes
+    line_table: bytes = field(repr=False)
+
+
+@dataclass
+class Node:
+    caller: object = field(repr=False)  # Node, or None
+    kind: int
+    flags: int
+    address: int = 0
+    code: int = 0  # id in the codes of the process, or of one it was forked from
+    position: int = 0
+
+    @property
+    def frames(self):
+        """Frames from the innermost to the outermost."""
+        one, frames = self, []
+        while one:
+            frames.append(one)
+            one = one.caller
+        return frames
+
+
+@dataclass
+class Sample:
+    ticks: int
+    weight_ns: int
+    node: Node
+    flags: int
+    track: object = field(repr=False)
+
+
 @dataclass
 class Process:
     number: int
@@ -197,6 +242,12 @@ class Process:
     code: list = field(default_factory=list)  # Events
     code_maps: list = field(default_factory=list)
     tracks: dict = field(default_factory=dict)
+    nodes: dict = field(default_factory=dict)  # id -> Node
+    codes: dict = field(default_factory=dict)  # id -> Code
+    runtime: tuple = None  # version, flags, four addresses
+    sampler: dict = None
+    sampler_loss: dict = None
+    creators: list = field(default_factory=list)  # (tid, tid of the creator, ticks)
 
     def lookup(self, what, index, number):
         if self.inherit and number <= self.inherit[index]:
@@ -227,6 +278,7 @@ class Track:
     first: int = 0
     records: list = field(default_factory=list, repr=False)  # Slice at its begin, ("end", Slice), Mark, Event
     open: list = field(default_factory=list, repr=False)
+    samples: list = field(default_factory=list, repr=False)
     last: int = 0
 
     @property
