@@ -15,6 +15,40 @@
 static void on_definitions(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
 			   const struct st_buf *payload);
 
+static void on_samples(struct fixture *f, const struct st_chunk_header *header,
+		       const struct st_buf *payload)
+{
+	struct st_sample_decoder decoder;
+	struct st_error err = {0};
+
+	assert_int_equal(
+		st_sample_decoder_init(&decoder, header, payload->data, payload->size_bytes, &err),
+		ST_OK);
+	while (f->sample_count < SAMPLES_MAX &&
+	       st_sample_decoder_next(&decoder, &f->samples[f->sample_count].record, &err)) {
+		/* A node is defined before it is used. */
+		assert_true(f->samples[f->sample_count].record.node <= f->node_count);
+		f->samples[f->sample_count++].track = header->track;
+	}
+	assert_int_equal(err.status, ST_OK);
+}
+
+static void on_nodes(struct fixture *f, struct st_cursor body)
+{
+	struct st_node_decoder decoder;
+	struct st_stack_node node;
+	uint32_t id;
+
+	assert_true(st_node_decoder_init(&decoder, &body));
+	while (st_node_decoder_next(&decoder, &id, &node)) {
+		assert_int_equal(id, f->node_count + 1);
+		assert_true(id < NODES_MAX);
+		f->nodes[id] = node;
+		f->node_count = id;
+	}
+	assert_false(decoder.body.failed);
+}
+
 /* What only a ring buffer writes. */
 static void on_other_chunk(struct fixture *f, const struct st_chunk_header *header,
 			   const struct st_buf *payload)
@@ -39,6 +73,10 @@ static void on_trace(void *arg, struct st_chunk_header *header, const struct st_
 	struct st_error err = {0};
 
 	assert_int_equal(header->process, PROCESS);
+	if (header->type == ST_CHUNK_SAMPLES) {
+		on_samples(f, header, payload);
+		return;
+	}
 	if (header->type != ST_CHUNK_SLICES) {
 		on_other_chunk(f, header, payload);
 		return;
@@ -83,6 +121,8 @@ static void on_definitions(void *arg, uint32_t process, uint64_t time, uint32_t 
 		d->body_bytes = (size_t)(body.end - body.at);
 		if (d->body_bytes <= BODY_KEPT_BYTES)
 			memcpy(d->body, body.at, d->body_bytes);
+		if (type == ST_DEF_STACK_NODES)
+			on_nodes(f, body);
 		d->id = st_cursor_u32(&body);
 		if (type == ST_DEF_LOSS)
 			for (int i = 0; i < 8; i++)

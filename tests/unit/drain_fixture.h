@@ -12,6 +12,7 @@
 #include "fake_segment.h"
 #include "format/chunk.h"
 #include "format/definitions.h"
+#include "format/samples.h"
 #include "format/slices.h"
 
 enum {
@@ -21,6 +22,8 @@ enum {
 	PROCESS = 7,
 	OPEN_MAX = 1 << 14,
 	BODY_KEPT_BYTES = 512,
+	SAMPLES_MAX = 4096,
+	NODES_MAX = 4096,
 };
 
 struct seen_record {
@@ -40,6 +43,11 @@ struct seen_definition {
 	size_t records_before; /* slice records that were handed on earlier */
 };
 
+struct seen_sample {
+	struct st_sample_record record;
+	uint32_t track;
+};
+
 struct fixture {
 	struct fake_segment segment;
 	struct st_drain_shared shared;
@@ -51,6 +59,10 @@ struct fixture {
 	size_t trace_definition_count; /* of definitions, those that came as trace chunks */
 	struct seen_definition definitions[DEFINITIONS_MAX];
 	size_t definition_count;
+	struct seen_sample samples[SAMPLES_MAX];
+	size_t sample_count;
+	struct st_stack_node nodes[NODES_MAX]; /* by id */
+	uint32_t node_count;
 	uint64_t start;
 };
 

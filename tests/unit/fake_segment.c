@@ -83,6 +83,14 @@ void fake_segment_push(const struct fake_segment *segment, uint32_t slot, const 
 	     fake_segment_words(segment, slot), segment->ring_bytes, words, count);
 }
 
+void fake_segment_push_handler(const struct fake_segment *segment, uint32_t slot,
+			       const uint64_t *words, size_t count)
+{
+	push(&fake_segment_slot(segment, slot)->ring[ST_RING_HANDLER],
+	     fake_segment_words(segment, slot) + segment->ring_bytes / 8, SIDE_RING_BYTES, words,
+	     count);
+}
+
 void fake_segment_define(const struct fake_segment *segment, unsigned int kind, uint32_t id,
 			 const void *text, size_t size_bytes)
 {

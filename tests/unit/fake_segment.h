@@ -28,6 +28,9 @@ uint64_t *fake_segment_words(const struct fake_segment *segment, uint32_t slot);
 /* Appends to the slice ring of a slot and publishes. */
 void fake_segment_push(const struct fake_segment *segment, uint32_t slot, const uint64_t *words,
 		       size_t count);
+/* The same to its handler ring, which has 4096 bytes. */
+void fake_segment_push_handler(const struct fake_segment *segment, uint32_t slot,
+			       const uint64_t *words, size_t count);
 /* Appends one definition and publishes. */
 void fake_segment_define(const struct fake_segment *segment, unsigned int kind, uint32_t id,
 			 const void *text, size_t size_bytes);

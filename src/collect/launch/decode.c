@@ -20,7 +20,7 @@ static void suspect(struct st_drain *drain)
 	drain->counts.suspect++;
 }
 
-static uint64_t bounded_time(struct st_drain *drain, uint64_t previous, uint64_t time)
+uint64_t st_drain_bounded_time(struct st_drain *drain, uint64_t previous, uint64_t time)
 {
 	if (time > drain->now + ST_TIME_SLACK_TICKS) {
 		suspect(drain);
@@ -29,21 +29,37 @@ static uint64_t bounded_time(struct st_drain *drain, uint64_t previous, uint64_t
 	return time < previous ? previous : time;
 }
 
+uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, uint64_t owner,
+			   uint64_t first_time)
+{
+	struct st_owner *known = &slot->owners[(owner >> 32) % ST_OWNERS_KEPT];
+
+	if (owner && known->key == owner)
+		return known->track;
+	if (drain->counts.tracks >= ST_TRACKS_MAX) {
+		suspect(drain);
+		return 0;
+	}
+	*known = (struct st_owner){.key = owner, .track = ++drain->counts.tracks};
+	st_drain_define_thread(drain, known->track, (uint32_t)owner, first_time);
+	return known->track;
+}
+
 static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
-			uint32_t tid)
+			uint64_t owner)
 {
 	struct st_slot_reader *slot = &segment->slots[slot_index];
+	uint32_t track;
 
 	if (slot->track) {
 		st_drain_flush_slot(drain, slot);
 		st_drain_settle_loss(drain, segment, slot_index);
 	}
-	if (drain->counts.tracks >= ST_TRACKS_MAX) {
-		suspect(drain);
+	track = st_drain_track_of(drain, slot, owner, slot->time);
+	if (!track)
 		return;
-	}
-	slot->track = ++drain->counts.tracks;
-	slot->tid = tid;
+	slot->track = track;
+	slot->tid = (uint32_t)owner;
 	slot->first_time = slot->time;
 	slot->ended = false;
 	st_open_clear(slot);
@@ -54,7 +70,6 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	slot->unmatched_before += slot->unmatched_told;
 	slot->dropped_told = slot->unmatched_told = 0;
 	slot->dropped_written = slot->unmatched_written = 0;
-	st_drain_define_thread(drain, slot);
 }
 
 static void mark(struct st_slot_reader *slot, enum st_slice_mark kind, uint64_t value)
@@ -165,10 +180,10 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 		return false;
 	switch (subkind) {
 	case ST_EXT_TIME:
-		slot->time = bounded_time(drain, slot->time, payload[0]);
+		slot->time = st_drain_bounded_time(drain, slot->time, payload[0]);
 		return true;
 	case ST_EXT_THREAD:
-		begin_track(drain, segment, slot_index, (uint32_t)payload[0]);
+		begin_track(drain, segment, slot_index, payload[0]);
 		return true;
 	case ST_EXT_THREAD_END:
 		mark(slot, ST_MARK_TRACK_END, 1);
@@ -230,7 +245,7 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 	uint32_t domain = (uint32_t)(word >> 4) & 0x7f, name = (uint32_t)(word >> 11) & 0x1ffff;
 	unsigned int kind = (unsigned int)word & 15;
 
-	slot->time = bounded_time(drain, slot->time, slot->time + (word >> 28));
+	slot->time = st_drain_bounded_time(drain, slot->time, slot->time + (word >> 28));
 	if (kind == ST_WORD_EXTENDED)
 		return take_extended(drain, segment, slot_index, words, word_count);
 	if ((kind != ST_WORD_BEGIN && kind != ST_WORD_END) || domain > ST_WORD_DOMAIN_MAX)

@@ -37,6 +37,7 @@ void st_drain_shared_init(struct st_drain_shared *shared, const struct st_drain_
 void st_drain_shared_fini(struct st_drain_shared *shared)
 {
 	free(shared->words);
+	free(shared->merged);
 	st_buf_fini(&shared->payload);
 	memset(shared, 0, sizeof(*shared));
 }
@@ -68,6 +69,7 @@ void st_drain_destroy(struct st_drain *drain)
 	st_buf_fini(&drain->definitions.records);
 	st_buf_fini(&drain->passing.records);
 	st_text_ids_fini(&drain->texts);
+	st_stack_tree_fini(&drain->tree);
 	st_code_maps_fini(&drain->maps);
 	free(drain);
 }
@@ -106,7 +108,10 @@ enum st_status st_drain_add_segment(struct st_drain *drain, int fd, uint64_t seg
 	segments = realloc(drain->segments, (drain->segment_count + 1) * sizeof(*segments));
 	if (segments)
 		drain->segments = segments;
-	if (!status && (!segments || !reserve_words(drain->shared, segment.ring_bytes)))
+	if (!status &&
+	    (!segments || !reserve_words(drain->shared, segment.ring_bytes > segment.handler_bytes
+								? segment.ring_bytes
+								: segment.handler_bytes)))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	if (status) {
 		st_shm_segment_unmap(&segment);
@@ -137,14 +142,15 @@ void st_drain_defined(struct st_definition_batch *batch, size_t begin)
 	batch->count++;
 }
 
-void st_drain_define_thread(struct st_drain *drain, const struct st_slot_reader *slot)
+void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid,
+			    uint64_t first_time)
 {
 	struct st_definition_batch *batch = st_drain_passing(drain);
 	size_t record = st_drain_define(drain, batch, ST_DEF_THREAD);
 
-	st_buf_append_u32(&batch->records, slot->track);
-	st_buf_append_u32(&batch->records, slot->tid);
-	st_buf_append_u64(&batch->records, slot->first_time);
+	st_buf_append_u32(&batch->records, track);
+	st_buf_append_u32(&batch->records, tid);
+	st_buf_append_u64(&batch->records, first_time);
 	st_drain_defined(batch, record);
 }
 
@@ -172,6 +178,7 @@ static void flush_batch(struct st_drain *drain, struct st_definition_batch *batc
 
 void st_drain_flush_definitions(struct st_drain *drain)
 {
+	st_drain_define_nodes(drain);
 	flush_batch(drain, &drain->definitions);
 	flush_batch(drain, &drain->passing);
 }
@@ -271,12 +278,25 @@ static void snapshot_heads(struct st_drain *drain)
 		struct st_shm_segment *segment = &drain->segments[i];
 		uint32_t used = slots_used(segment);
 
-		for (uint32_t j = 0; j < used; j++)
-			segment->slots[j].head = atomic_load_explicit(
-				&st_shm_segment_slot(segment, j)->ring[ST_RING_SLICE].head,
-				memory_order_acquire);
+		for (uint32_t j = 0; j < used; j++) {
+			struct st_shm_ring *rings = st_shm_segment_slot(segment, j)->ring;
+
+			segment->slots[j].head = atomic_load_explicit(&rings[ST_RING_SLICE].head,
+								      memory_order_acquire);
+			segment->slots[j].sample_head = atomic_load_explicit(
+				&rings[ST_RING_HANDLER].head, memory_order_acquire);
+		}
 	}
 	drain->now = st_launch_clock_now(drain->shared->clock);
+}
+
+static void note_activity(struct st_drain_activity *activity, uint64_t bytes, uint32_t ring_bytes)
+{
+	uint32_t percent = (uint32_t)(bytes * 100 / ring_bytes);
+
+	if (percent > activity->fill_percent)
+		activity->fill_percent = percent;
+	activity->bytes += bytes;
 }
 
 static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
@@ -286,7 +306,6 @@ static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 	struct st_shm_ring *shared_ring =
 		&st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
 	uint64_t head = slot->head, bytes;
-	uint32_t percent;
 
 	if (head == slot->tail)
 		return;
@@ -304,10 +323,31 @@ static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 	/* At once: the producer gets its room back while we still decode. */
 	atomic_store_explicit(&shared_ring->tail, head, memory_order_release);
 	st_drain_decode(drain, segment, slot_index, drain->shared->words, bytes / 8);
-	percent = (uint32_t)(bytes * 100 / segment->ring_bytes);
-	if (percent > activity->fill_percent)
-		activity->fill_percent = percent;
-	activity->bytes += bytes;
+	note_activity(activity, bytes, segment->ring_bytes);
+}
+
+static void take_samples(struct st_drain *drain, struct st_shm_segment *segment,
+			 uint32_t slot_index, struct st_drain_activity *activity)
+{
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	struct st_shm_ring *shared_ring =
+		&st_shm_segment_slot(segment, slot_index)->ring[ST_RING_HANDLER];
+	uint64_t head = slot->sample_head, bytes;
+
+	if (head == slot->sample_tail)
+		return;
+	if (!position_ok(drain, &slot->sample_tail, head, segment->handler_bytes)) {
+		st_drain_forget_stack(drain, slot);
+		atomic_store_explicit(&shared_ring->tail, slot->sample_tail, memory_order_release);
+		return;
+	}
+	bytes = head - slot->sample_tail;
+	copy_ring(drain->shared->words, st_shm_segment_handler_ring(segment, slot_index),
+		  segment->handler_bytes, slot->sample_tail, head);
+	slot->sample_tail = head;
+	atomic_store_explicit(&shared_ring->tail, head, memory_order_release);
+	st_drain_decode_samples(drain, slot, drain->shared->words, bytes / 8);
+	note_activity(activity, bytes, segment->handler_bytes);
 }
 
 static bool is_old(const struct st_drain *drain, const struct st_definition_batch *batch)
@@ -326,6 +366,9 @@ static void flush_old(struct st_drain *drain, bool all)
 			if (slot->oldest_ns &&
 			    (all || drain->now_ns - slot->oldest_ns >= chunk_age_max_ns))
 				st_drain_flush_slot(drain, slot);
+			if (slot->samples && slot->samples->oldest_ns &&
+			    (all || drain->now_ns - slot->samples->oldest_ns >= chunk_age_max_ns))
+				st_drain_flush_samples(drain, slot);
 		}
 	}
 	if (all || is_old(drain, &drain->definitions) || is_old(drain, &drain->passing))
@@ -344,6 +387,9 @@ void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_act
 	for (uint32_t i = 0; i < drain->segment_count; i++)
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			take_slot(drain, &drain->segments[i], j, activity);
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
+			take_samples(drain, &drain->segments[i], j, activity);
 	flush_old(drain, false);
 }
 
@@ -374,6 +420,29 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
 	st_drain_flush_definitions(drain);
 }
 
+static bool records(const struct st_slot_reader *slot, uint32_t tid)
+{
+	return slot->track && slot->tid == tid;
+}
+
+static bool is_sampled(const struct st_slot_reader *slot, uint32_t tid)
+{
+	return slot->samples && slot->samples->track && (uint32_t)slot->samples->owner == tid;
+}
+
+static void end_owner(struct st_drain *drain, struct st_slot_reader *slot, uint32_t tid)
+{
+	if (is_sampled(slot, tid))
+		st_drain_end_samples(drain, slot);
+	if (!records(slot, tid))
+		return;
+	if (slot->time < slot->gone_ticks)
+		slot->time = slot->gone_ticks;
+	st_slice_encoder_mark(&slot->encoder, slot->time, ST_MARK_TRACK_END, 0);
+	slot->ended = true;
+	st_drain_flush_slot(drain, slot);
+}
+
 /* Two looks with the same result, a second apart: a thread that has just adopted the slot may not
  * have written its own tid yet. */
 static void reap_slot(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index,
@@ -386,25 +455,21 @@ static void reap_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 	generation = atomic_load_explicit(&shared_slot->generation, memory_order_acquire);
 	tid = atomic_load_explicit(&shared_slot->tid, memory_order_acquire);
 	if (atomic_load_explicit(&shared_slot->state, memory_order_acquire) != ST_SLOT_OWNED ||
-	    tid == 0 || tid > INT32_MAX || slot->tid != tid || slot->head != slot->tail ||
+	    tid == 0 || tid > INT32_MAX || !(records(slot, tid) || is_sampled(slot, tid)) ||
+	    slot->head != slot->tail || slot->sample_head != slot->sample_tail ||
 	    syscall(SYS_tgkill, pid, (int)tid, 0) == 0 || errno != ESRCH) {
 		slot->gone_ticks = 0;
 		return;
 	}
 	if (!slot->gone_ticks || slot->silent_generation != generation ||
-	    slot->silent_head != slot->head) {
+	    slot->silent_head != slot->head + slot->sample_head) {
 		slot->gone_ticks = st_launch_clock_now(drain->shared->clock);
 		slot->silent_generation = generation;
-		slot->silent_head = slot->head;
+		slot->silent_head = slot->head + slot->sample_head;
 		return;
 	}
-	if (atomic_compare_exchange_strong(&shared_slot->state, &state, ST_SLOT_DONE)) {
-		if (slot->time < slot->gone_ticks)
-			slot->time = slot->gone_ticks;
-		st_slice_encoder_mark(&slot->encoder, slot->time, ST_MARK_TRACK_END, 0);
-		slot->ended = true;
-		st_drain_flush_slot(drain, slot);
-	}
+	if (atomic_compare_exchange_strong(&shared_slot->state, &state, ST_SLOT_DONE))
+		end_owner(drain, slot, tid);
 	slot->gone_ticks = 0;
 }
 

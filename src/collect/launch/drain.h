@@ -18,6 +18,7 @@
 
 struct st_chunk_header;
 struct st_drain;
+struct st_merged_frame;
 
 /* Where chunks go: the store writer, or a test. */
 struct st_drain_sink {
@@ -35,6 +36,7 @@ struct st_drain_shared {
 	bool ring_buffer;     /* earlier files will be deleted: what is open must be known */
 	uint64_t *words;      /* the private copy of a ring */
 	size_t words_bytes;
+	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
 };
 
@@ -57,6 +59,9 @@ struct st_drain_counts {
 	uint32_t notices;	    /* ST_NOTICE_* */
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */
+	uint64_t samples, sample_cpu_ns, handler_ticks;
+	uint64_t samples_dropped, samples_not_taken, before_tables, nodes_refused;
+	uint64_t build_ns, tables_built, tables_cached; /* unwind tables */
 };
 
 enum st_status st_drain_create(struct st_drain **out, struct st_drain_shared *shared,

@@ -24,7 +24,24 @@ static void write_loss(struct st_drain *drain, uint32_t track, const struct st_d
 	st_buf_append_u64(out, loss->suspect);
 	st_buf_append_u64(out, loss->events_dropped);
 	st_buf_append_u64(out, loss->events_cut);
+	st_buf_append_u64(out, loss->samples_dropped);
 	st_drain_defined(batch, record);
+}
+
+static void write_sampler_loss(struct st_drain *drain, const struct st_drain_counts *loss)
+{
+	size_t record = st_drain_define(drain, &drain->definitions, ST_DEF_SAMPLER_LOSS);
+	struct st_buf *out = &drain->definitions.records;
+
+	st_buf_append_u64(out, loss->samples_dropped);
+	st_buf_append_u64(out, loss->samples_not_taken);
+	st_buf_append_u64(out, loss->handler_ticks);
+	st_buf_append_u64(out, loss->nodes_refused);
+	st_buf_append_u64(out, loss->before_tables);
+	st_buf_append_u64(out, loss->build_ns);
+	st_buf_append_u64(out, loss->tables_built);
+	st_buf_append_u64(out, loss->tables_cached);
+	st_drain_defined(&drain->definitions, record);
 }
 
 /* Writes the track's record when a figure differs from the last one. */
@@ -99,6 +116,9 @@ static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *s
 		counts->unmatched_ends += load(&ring->unmatched_ends);
 		counts->events_dropped += load(&ring->events_dropped);
 		counts->events_cut += load(&ring->events_cut);
+		ring = &st_shm_segment_slot(segment, i)->ring[ST_RING_HANDLER];
+		counts->samples_dropped += load(&ring->dropped);
+		counts->samples_not_taken += load(&ring->events_dropped);
 	}
 }
 
@@ -107,7 +127,17 @@ static bool same_loss(const struct st_drain_counts *a, const struct st_drain_cou
 	return a->dropped == b->dropped && a->unmatched_ends == b->unmatched_ends &&
 	       a->no_slot == b->no_slot && a->labels_cut == b->labels_cut &&
 	       a->labels_unknown == b->labels_unknown && a->suspect == b->suspect &&
-	       a->events_dropped == b->events_dropped && a->events_cut == b->events_cut;
+	       a->events_dropped == b->events_dropped && a->events_cut == b->events_cut &&
+	       a->samples_dropped == b->samples_dropped;
+}
+
+static bool same_sampler_loss(const struct st_drain_counts *a, const struct st_drain_counts *b)
+{
+	return a->samples_dropped == b->samples_dropped &&
+	       a->samples_not_taken == b->samples_not_taken &&
+	       a->handler_ticks == b->handler_ticks && a->nodes_refused == b->nodes_refused &&
+	       a->before_tables == b->before_tables && a->build_ns == b->build_ns &&
+	       a->tables_built == b->tables_built && a->tables_cached == b->tables_cached;
 }
 
 void st_drain_write_loss(struct st_drain *drain)
@@ -118,14 +148,17 @@ void st_drain_write_loss(struct st_drain *drain)
 	counts->labels_cut = counts->labels_unknown = 0;
 	counts->events_dropped = drain->code_dropped;
 	counts->events_cut = 0;
+	counts->samples_dropped = counts->samples_not_taken = 0;
+	counts->nodes_refused = drain->tree.refused;
 	for (uint32_t i = 0; i < drain->segment_count; i++) {
 		sum_segment(counts, &drain->segments[i]);
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			slot_loss(drain, &drain->segments[i], j);
 	}
 	counts->callers_unknown = drain->maps.unknown + drain->maps.waiting;
-	if (same_loss(counts, &drain->written))
-		return;
+	if (!same_sampler_loss(counts, &drain->written))
+		write_sampler_loss(drain, counts);
+	if (!same_loss(counts, &drain->written))
+		write_loss(drain, 0, counts);
 	drain->written = *counts;
-	write_loss(drain, 0, counts);
 }

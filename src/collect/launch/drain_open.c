@@ -153,7 +153,22 @@ static void renew_slot(struct st_drain *drain, struct st_slot_reader *slot)
 	slot->text_id = 0;
 	slot->dropped_written = slot->unmatched_written = 0;
 	slot->events_dropped_written = slot->events_cut_written = 0;
-	st_drain_define_thread(drain, slot);
+	st_drain_define_thread(drain, slot->track, slot->tid, slot->first_time);
+}
+
+static bool lives(const struct st_slot_reader *slot)
+{
+	return slot->track && !slot->ended;
+}
+
+/* A thread that was sampled and has recorded nothing else. */
+static void renew_sampled(struct st_drain *drain, const struct st_slot_reader *slot)
+{
+	const struct st_sample_reader *reader = slot->samples;
+
+	if (reader && reader->track && !(lives(slot) && slot->track == reader->track))
+		st_drain_define_thread(drain, reader->track, (uint32_t)reader->owner,
+				       reader->first_time);
 }
 
 void st_drain_after_file(struct st_drain *drain)
@@ -167,7 +182,8 @@ void st_drain_after_file(struct st_drain *drain)
 		struct st_shm_segment *segment = &drain->segments[i];
 
 		for (uint32_t j = 0; j < segment->slot_count; j++) {
-			if (!segment->slots[j].track || segment->slots[j].ended)
+			renew_sampled(drain, &segment->slots[j]);
+			if (!lives(&segment->slots[j]))
 				continue;
 			renew_slot(drain, &segment->slots[j]);
 			add_slot(drain, &segment->slots[j], &count);

@@ -2,14 +2,17 @@
  *
  * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
  * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_loss.c (what was
- * lost), drain_open.c (open slices, for a ring buffer), text_ids.c (labels that travel in records). Nobody else includes this.
+ * lost), drain_open.c (open slices, for a ring buffer), drain_samples.c (handler rings), text_ids.c (labels that
+ * travel in records). Nobody else includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_DRAIN_STATE_H
 #define ST_COLLECT_LAUNCH_DRAIN_STATE_H
 
 #include "collect/launch/drain.h"
 #include "collect/launch/drain_maps.h"
+#include "collect/launch/stack_tree.h"
 #include "format/definitions.h"
+#include "format/samples.h"
 #include "format/shm.h"
 #include "format/slices.h"
 
@@ -45,12 +48,40 @@ struct st_open_slices {
 	uint32_t text_bytes; /* kept in entries */
 };
 
+struct st_frame_words {
+	uint64_t *words; /* innermost first */
+	uint32_t count, capacity;
+};
+
+/* Our side of the handler ring of one slot, from its first sample to the end of its owner. */
+struct st_sample_reader {
+	uint64_t time, first_time, owner;
+	uint32_t track; /* 0: none yet */
+	bool ended;
+	struct st_frame_words native, python; /* of the last sample */
+	uint32_t *path;			      /* nodes of the last sample, outermost first */
+	uint32_t path_count, path_capacity;
+	struct st_sample_encoder encoder;
+	uint64_t oldest_ns; /* when the first sample came into the encoder */
+};
+
+enum { ST_OWNERS_KEPT = 64 };
+
+/* Which track an owner of a slot has: its rings are read one after the other. */
+struct st_owner {
+	uint64_t key; /* tid | generation << 32; 0: none */
+	uint32_t track;
+};
+
 /* Our side of one slot. */
 struct st_slot_reader {
-	uint64_t tail, head; /* bytes; ours, the shared tail is only an output */
-	uint64_t time;	     /* of the previous record */
-	uint64_t first_time; /* of the present owner */
-	uint32_t track;	     /* 0: none yet */
+	uint64_t sample_tail, sample_head;	/* of its handler ring */
+	struct st_sample_reader *samples;	/* NULL: none now */
+	struct st_owner owners[ST_OWNERS_KEPT]; /* by generation */
+	uint64_t tail, head;			/* bytes; ours, the shared tail is only an output */
+	uint64_t time;				/* of the previous record */
+	uint64_t first_time;			/* of the present owner */
+	uint32_t track;				/* 0: none yet */
 	uint32_t tid;
 	uint32_t text_id; /* name for the next begin that says ST_BEGIN_TEXT */
 	uint32_t text_bytes;
@@ -79,7 +110,7 @@ struct st_shm_segment {
 	uint8_t *map;
 	size_t size_bytes;
 	uint32_t index;
-	uint32_t slot_count, slot_bytes, ring_bytes;
+	uint32_t slot_count, slot_bytes, ring_bytes, handler_bytes;
 	struct st_slot_reader *slots;
 };
 
@@ -117,6 +148,11 @@ struct st_drain {
 	uint64_t code_bytes, code_dropped;
 	struct st_code_maps maps;
 	uint32_t maps_defined;
+	/* Samples. */
+	struct st_stack_tree tree;
+	uint32_t nodes_written; /* of the tree */
+	uint64_t python_runtime, python_eval[4];
+	bool tables_ready; /* an unwind table has been published */
 	struct st_drain_counts counts;
 	struct st_drain_counts written;
 };
@@ -139,6 +175,12 @@ static inline const uint64_t *st_shm_segment_ring(const struct st_shm_segment *s
 				  (size_t)slot * segment->slot_bytes);
 }
 
+static inline const uint64_t *st_shm_segment_handler_ring(const struct st_shm_segment *segment,
+							  uint32_t slot)
+{
+	return st_shm_segment_ring(segment, slot) + segment->ring_bytes / sizeof(uint64_t);
+}
+
 /* segment.c */
 enum st_status st_shm_segment_map(struct st_shm_segment *segment, int fd, uint64_t segment_bytes,
 				  enum st_clock clock, struct st_error *err);
@@ -149,6 +191,25 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 		     const uint64_t *words, size_t word_count);
 void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, size_t word_count);
 
+/* What cannot be is counted and becomes now; never before `previous`. */
+uint64_t st_drain_bounded_time(struct st_drain *drain, uint64_t previous, uint64_t time);
+/* The track of an owner of the slot (payload of ST_EXT_THREAD; 0: nobody knows), which is defined when it is
+ * new. 0: there are too many. */
+uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, uint64_t owner,
+			   uint64_t first_time);
+
+/* drain_samples.c */
+void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot,
+			     const uint64_t *words, size_t word_count);
+/* After a gap in the ring: what was kept of stacks is not known any more. */
+void st_drain_forget_stack(struct st_drain *drain, struct st_slot_reader *slot);
+void st_drain_flush_samples(struct st_drain *drain, struct st_slot_reader *slot);
+/* The same, and the owner is gone. */
+void st_drain_end_samples(struct st_drain *drain, struct st_slot_reader *slot);
+/* New nodes of the tree become definitions. */
+void st_drain_define_nodes(struct st_drain *drain);
+void st_sample_reader_destroy(struct st_sample_reader *reader);
+
 /* drain.c */
 void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot);
 void st_drain_flush_definitions(struct st_drain *drain);
@@ -158,7 +219,8 @@ size_t st_drain_define(struct st_drain *drain, struct st_definition_batch *batch
 void st_drain_defined(struct st_definition_batch *batch, size_t begin);
 /* Where a definition belongs that is needed no longer than the records of the file. */
 struct st_definition_batch *st_drain_passing(struct st_drain *drain);
-void st_drain_define_thread(struct st_drain *drain, const struct st_slot_reader *slot);
+void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid,
+			    uint64_t first_time);
 
 /* drain_open.c; all of them do nothing unless there is a ring buffer. text: of a label that travelled
  * in a record, else NULL. */

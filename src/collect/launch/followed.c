@@ -515,6 +515,20 @@ uint32_t st_followed_left(const struct st_followed_table *table)
 	return running;
 }
 
+static void add_samples(struct st_drain_counts *totals, const struct st_drain_counts *counts)
+{
+	totals->samples += counts->samples;
+	totals->sample_cpu_ns += counts->sample_cpu_ns;
+	totals->handler_ticks += counts->handler_ticks;
+	totals->samples_dropped += counts->samples_dropped;
+	totals->samples_not_taken += counts->samples_not_taken;
+	totals->before_tables += counts->before_tables;
+	totals->nodes_refused += counts->nodes_refused;
+	totals->build_ns += counts->build_ns;
+	totals->tables_built += counts->tables_built;
+	totals->tables_cached += counts->tables_cached;
+}
+
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals)
 {
 	memset(totals, 0, sizeof(*totals));
@@ -538,6 +552,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->open_unknown += counts->open_unknown;
 		totals->tracks += counts->tracks;
 		totals->notices |= counts->notices;
+		add_samples(totals, counts);
 		totals->resumes += counts->resumes;
 		if (counts->resumes && (!totals->first_resume_time ||
 					counts->first_resume_time < totals->first_resume_time))

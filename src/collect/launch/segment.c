@@ -65,6 +65,7 @@ static enum st_status check_header(struct st_shm_segment *segment, enum st_clock
 	segment->slot_count = head.slot_count;
 	segment->slot_bytes = head.slot_bytes;
 	segment->ring_bytes = head.ring_bytes[ST_RING_SLICE];
+	segment->handler_bytes = head.ring_bytes[ST_RING_HANDLER];
 	return ST_OK;
 }
 
@@ -103,6 +104,7 @@ void st_shm_segment_unmap(struct st_shm_segment *segment)
 	for (uint32_t i = 0; segment->slots && i < segment->slot_count; i++) {
 		st_slice_encoder_fini(&segment->slots[i].encoder);
 		st_open_fini(&segment->slots[i]);
+		st_sample_reader_destroy(segment->slots[i].samples);
 	}
 	free(segment->slots);
 	if (segment->map)

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handler rings: samples as the signal handler wrote them (format/sample_record.h). Each sample names only
+// the frames that differ from the one before, so that stacks are restored per ring, then Python's frames are
+// put among the native ones, and the result becomes one node of the process's stack tree. Input is a
+// private copy and may be garbage, as in decode.c.
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/launch/drain_state.h"
+#include "collect/launch/merge.h"
+#include "format/chunk.h"
+#include "format/ring_record.h"
+
+enum {
+	KNOWN_FLAGS = ST_SAMPLE_RUNNABLE * 2 - 1,
+	SAMPLE_HEAD_WORDS = 2, /* of the payload */
+	CODE_HEAD_WORDS = 3,
+	RUNTIME_WORDS = 5,
+	/* Texts and tables of Python code, with what a definition needs besides. */
+	CODE_RECORD_EXTRA_BYTES = 64,
+	NODES_PER_RECORD = 32 << 10,
+	NODES_FLUSH = 64 << 10,
+};
+
+static void suspect(struct st_drain *drain)
+{
+	drain->counts.suspect++;
+}
+
+void st_sample_reader_destroy(struct st_sample_reader *reader)
+{
+	if (!reader)
+		return;
+	free(reader->native.words);
+	free(reader->python.words);
+	free(reader->path);
+	st_sample_encoder_fini(&reader->encoder);
+	free(reader);
+}
+
+static bool reserve(struct st_frame_words *frames, uint32_t count)
+{
+	uint32_t capacity = frames->capacity ? frames->capacity : 64;
+	uint64_t *words;
+
+	if (count <= frames->capacity)
+		return true;
+	while (capacity < count)
+		capacity *= 2;
+	words = realloc(frames->words, capacity * sizeof(*words));
+	if (!words)
+		return false;
+	frames->words = words;
+	frames->capacity = capacity;
+	return true;
+}
+
+/* What is kept of the stack before moves behind what is new. False: it cannot be. */
+static bool restore(struct st_frame_words *frames, const uint64_t *fresh, uint32_t new_count,
+		    uint32_t kept)
+{
+	if (kept > frames->count || new_count + kept > ST_SAMPLE_FRAMES_MAX ||
+	    !reserve(frames, new_count + kept))
+		return false;
+	/* Nothing to move is nothing to touch: there may be no memory yet. */
+	if (kept)
+		memmove(frames->words + new_count, frames->words + (frames->count - kept),
+			kept * sizeof(*frames->words));
+	if (new_count)
+		memcpy(frames->words, fresh, new_count * sizeof(*frames->words));
+	frames->count = new_count + kept;
+	return true;
+}
+
+/* The frames that this sample and the one before have in common need not be looked up again. */
+static uint32_t node_of(struct st_drain *drain, struct st_sample_reader *reader,
+			const struct st_merged_frame *frames, uint32_t count)
+{
+	struct st_stack_tree *tree = &drain->tree;
+	uint32_t parent = 0, at = 0;
+
+	if (count > reader->path_capacity) {
+		uint32_t capacity = count < 64 ? 64 : count * 2;
+		void *more = realloc(reader->path, capacity * sizeof(*reader->path));
+
+		if (!more)
+			return 0;
+		reader->path = more;
+		reader->path_capacity = capacity;
+	}
+	while (at < count && at < reader->path_count) {
+		const struct st_stack_node *node = &tree->nodes[reader->path[at]];
+
+		if (node->value != frames[at].value || node->kind != frames[at].kind)
+			break;
+		parent = reader->path[at++];
+	}
+	reader->path_count = at;
+	for (; at < count; at++) {
+		parent = st_stack_tree_get(tree, parent, frames[at].kind, frames[at].value);
+		if (!parent)
+			return 0;
+		reader->path[at] = parent;
+		reader->path_count = at + 1;
+	}
+	return parent;
+}
+
+static struct st_merged_frame *merge_room(struct st_drain_shared *shared)
+{
+	if (!shared->merged)
+		shared->merged = malloc(2 * (size_t)ST_SAMPLE_FRAMES_MAX * sizeof(*shared->merged));
+	return shared->merged;
+}
+
+static void want_maps(struct st_drain *drain, const uint64_t *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		st_code_maps_want(&drain->maps,
+				  frames[i] & ~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT));
+}
+
+static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, uint32_t flags,
+		       uint64_t weight_word)
+{
+	struct st_merge_input input = {.native = reader->native.words,
+				       .python = reader->python.words,
+				       .native_count = reader->native.count,
+				       .python_count = reader->python.count,
+				       .flags = flags};
+	struct st_merged_frame *merged = merge_room(drain->shared);
+	struct st_sample_record record = {.time = reader->time, .weight_ns = (uint32_t)weight_word};
+	uint32_t merge_flags = 0, count;
+
+	memcpy(input.eval, drain->python_eval, sizeof(input.eval));
+	if (merged) {
+		count = st_merge_frames(&input, merged, &merge_flags);
+		record.node = node_of(drain, reader, merged, count);
+		if (count && !record.node) /* better none than half of one */
+			merge_flags |= ST_SAMPLE_TRUNCATED;
+	}
+	record.flags = flags | merge_flags;
+	st_sample_encoder_add(&reader->encoder, &record);
+	drain->counts.samples++;
+	drain->counts.sample_cpu_ns += record.weight_ns;
+	drain->counts.handler_ticks += weight_word >> 32;
+	if ((flags & ST_SAMPLE_NO_TABLE) && !drain->tables_ready)
+		drain->counts.before_tables++;
+}
+
+static bool take_sample(struct st_drain *drain, struct st_sample_reader *reader,
+			const uint64_t *payload, uint32_t payload_words)
+{
+	struct st_sample_counts counts = {
+		.native_new = (uint32_t)(payload[0] >> 16) & ST_SAMPLE_FRAMES_MAX,
+		.native_kept = (uint32_t)(payload[0] >> 28) & ST_SAMPLE_FRAMES_MAX,
+		.python_new = (uint32_t)(payload[0] >> 40) & ST_SAMPLE_FRAMES_MAX,
+		.python_kept = (uint32_t)(payload[0] >> 52) & ST_SAMPLE_FRAMES_MAX,
+	};
+	const uint64_t *frames = payload + SAMPLE_HEAD_WORDS;
+	uint32_t flags = (uint32_t)payload[0] & 0xffff & KNOWN_FLAGS;
+
+	if (payload_words != SAMPLE_HEAD_WORDS + counts.native_new + counts.python_new)
+		return false;
+	if (!restore(&reader->native, frames, counts.native_new, counts.native_kept)) {
+		/* After a gap in the ring the frames that were kept are not known. */
+		restore(&reader->native, frames, counts.native_new, 0);
+		flags |= ST_SAMPLE_TRUNCATED;
+		suspect(drain);
+	}
+	if (!restore(&reader->python, frames + counts.native_new, counts.python_new,
+		     counts.python_kept)) {
+		restore(&reader->python, frames + counts.native_new, counts.python_new, 0);
+		flags |= ST_SAMPLE_PYTHON_CUT;
+		suspect(drain);
+	}
+	want_maps(drain, frames, counts.native_new);
+	add_sample(drain, reader, flags, payload[1]);
+	return true;
+}
+
+static uint64_t padded(uint64_t bytes)
+{
+	return (bytes + 7) / 8;
+}
+
+/* A code object stays for the whole result; all of a process together are bounded like other code. */
+static bool take_code(struct st_drain *drain, const uint64_t *payload, uint32_t payload_words)
+{
+	struct st_buf *out = &drain->definitions.records;
+	uint64_t file = (uint32_t)payload[1], name = payload[1] >> 32, table = (uint32_t)payload[2];
+	const uint64_t *text = payload + CODE_HEAD_WORDS;
+	size_t record;
+
+	if (CODE_HEAD_WORDS + padded(file) + padded(name) + padded(table) > payload_words)
+		return false;
+	if (drain->code_bytes > ST_CODE_BYTES_MAX ||
+	    drain->definitions_seen >= ST_DEFINITIONS_MAX) {
+		drain->code_dropped++;
+		return true;
+	}
+	drain->definitions_seen++;
+	drain->code_bytes += file + name + table + CODE_RECORD_EXTRA_BYTES;
+	record = st_drain_define(drain, &drain->definitions, ST_DEF_PYTHON_CODE);
+	st_buf_append_u32(out, (uint32_t)payload[0]);
+	st_buf_append_u32(out, (uint32_t)(payload[0] >> 32));
+	st_buf_append_u32(out, (uint32_t)(payload[2] >> 32));
+	st_definition_text(out, text, file);
+	st_definition_text(out, text + padded(file), name);
+	st_definition_text(out, text + padded(file) + padded(name), table);
+	st_drain_defined(&drain->definitions, record);
+	return true;
+}
+
+/* Every thread tells it; one definition is enough. */
+static void take_runtime(struct st_drain *drain, const uint64_t *payload)
+{
+	struct st_buf *out = &drain->definitions.records;
+	size_t record;
+
+	if (drain->python_runtime == payload[0] &&
+	    !memcmp(drain->python_eval, payload + 1, sizeof(drain->python_eval)))
+		return;
+	if (drain->definitions_seen >= ST_DEFINITIONS_MAX)
+		return;
+	drain->definitions_seen++;
+	drain->python_runtime = payload[0];
+	memcpy(drain->python_eval, payload + 1, sizeof(drain->python_eval));
+	record = st_drain_define(drain, &drain->definitions, ST_DEF_PYTHON_RUNTIME);
+	st_buf_append_u32(out, (uint32_t)payload[0]);
+	st_buf_append_u32(out, (uint32_t)(payload[0] >> 32));
+	for (size_t i = 0; i < sizeof(drain->python_eval) / sizeof(drain->python_eval[0]); i++)
+		st_buf_append_u64(out, drain->python_eval[i]);
+	st_drain_defined(&drain->definitions, record);
+}
+
+static void forget_stack(struct st_sample_reader *reader)
+{
+	reader->native.count = reader->python.count = reader->path_count = 0;
+}
+
+static void begin_owner(struct st_drain *drain, struct st_slot_reader *slot, uint64_t owner)
+{
+	struct st_sample_reader *reader = slot->samples;
+
+	if (reader->track)
+		st_drain_flush_samples(drain, slot);
+	reader->owner = owner;
+	reader->first_time = reader->time;
+	reader->ended = false;
+	forget_stack(reader);
+	reader->track = st_drain_track_of(drain, slot, owner, reader->time);
+}
+
+/* One record; false when it cannot be one. */
+static bool take_record(struct st_drain *drain, struct st_slot_reader *slot, const uint64_t *words,
+			uint32_t word_count)
+{
+	struct st_sample_reader *reader = slot->samples;
+	unsigned int subkind = (unsigned int)(words[0] >> 4) & 0xff;
+	const uint64_t *payload = words + 1;
+	uint32_t payload_words = word_count - 1;
+
+	reader->time = st_drain_bounded_time(drain, reader->time, reader->time + (words[0] >> 28));
+	switch (subkind) {
+	case ST_EXT_TIME:
+		if (payload_words)
+			reader->time = st_drain_bounded_time(drain, reader->time, payload[0]);
+		return payload_words > 0;
+	case ST_EXT_THREAD:
+		if (payload_words)
+			begin_owner(drain, slot, payload[0]);
+		return payload_words > 0;
+	case ST_EXT_THREAD_END:
+		reader->ended = true;
+		return true;
+	case ST_EXT_LOST: /* the ring counts them as well */
+		return payload_words > 0;
+	case ST_EXT_SAMPLE:
+		if (!reader->track) /* of nobody: the identity was lost */
+			begin_owner(drain, slot, 0);
+		return payload_words >= SAMPLE_HEAD_WORDS &&
+		       take_sample(drain, reader, payload, payload_words);
+	case ST_EXT_PYTHON_CODE:
+		return payload_words >= CODE_HEAD_WORDS && take_code(drain, payload, payload_words);
+	case ST_EXT_PYTHON_RUNTIME:
+		if (payload_words >= RUNTIME_WORDS)
+			take_runtime(drain, payload);
+		return payload_words >= RUNTIME_WORDS;
+	default:
+		return false;
+	}
+}
+
+static bool make_reader(struct st_slot_reader *slot)
+{
+	if (slot->samples)
+		return true;
+	slot->samples = calloc(1, sizeof(*slot->samples));
+	if (!slot->samples)
+		return false;
+	st_sample_encoder_init(&slot->samples->encoder);
+	return true;
+}
+
+void st_drain_forget_stack(struct st_drain *drain, struct st_slot_reader *slot)
+{
+	if (!slot->samples)
+		return;
+	slot->samples->time = drain->now;
+	forget_stack(slot->samples);
+}
+
+void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot,
+			     const uint64_t *words, size_t word_count)
+{
+	struct st_sample_reader *reader;
+	size_t at = 0;
+
+	if (!make_reader(slot)) {
+		suspect(drain);
+		return;
+	}
+	reader = slot->samples;
+	if (reader->time < drain->shared->start_ticks)
+		reader->time = drain->shared->start_ticks;
+	while (at < word_count) {
+		uint32_t count = (uint32_t)(words[at] >> 12) & 0xffff;
+
+		if ((words[at] & 15) != ST_WORD_EXTENDED || !count || count > word_count - at ||
+		    !take_record(drain, slot, words + at, count)) {
+			suspect(drain);
+			st_drain_forget_stack(drain, slot);
+			break;
+		}
+		drain->counts.records++;
+		if (st_sample_encoder_is_full(&reader->encoder))
+			st_drain_flush_samples(drain, slot);
+		else if (!reader->oldest_ns && reader->encoder.record_count)
+			reader->oldest_ns = drain->now_ns;
+		if (drain->tree.count - drain->nodes_written >= NODES_FLUSH)
+			st_drain_flush_definitions(drain);
+		at += count;
+	}
+	if (reader->ended)
+		st_drain_end_samples(drain, slot);
+}
+
+void st_drain_define_nodes(struct st_drain *drain)
+{
+	struct st_buf *out = &drain->definitions.records;
+
+	while (drain->nodes_written < drain->tree.count) {
+		uint32_t first = drain->nodes_written + 1, end = drain->tree.count + 1;
+		struct st_node_encoder encoder;
+		size_t record;
+
+		if (end - first > NODES_PER_RECORD)
+			end = first + NODES_PER_RECORD;
+		drain->nodes_written = end - 1; /* before: defining may flush, which comes here */
+		record = st_drain_define(drain, &drain->definitions, ST_DEF_STACK_NODES);
+		st_stack_nodes_begin(&encoder, out, first);
+		for (uint32_t id = first; id < end; id++)
+			st_stack_nodes_add(&encoder, &drain->tree.nodes[id]);
+		st_stack_nodes_end(&encoder);
+		st_drain_defined(&drain->definitions, record);
+	}
+}
+
+void st_drain_flush_samples(struct st_drain *drain, struct st_slot_reader *slot)
+{
+	const struct st_drain_sink *sink = &drain->shared->sink;
+	struct st_sample_reader *reader = slot->samples;
+	struct st_buf *payload = &drain->shared->payload;
+	struct st_chunk_header header = {.type = ST_CHUNK_SAMPLES, .process = drain->process};
+
+	if (!reader)
+		return;
+	header.track = reader->track;
+	reader->oldest_ns = 0;
+	if (reader->encoder.record_count) {
+		st_drain_flush_definitions(drain);
+		st_buf_clear(payload);
+		if (st_sample_encoder_finish(&reader->encoder, &header, payload))
+			sink->trace(sink->arg, &header, payload);
+		else
+			suspect(drain);
+		st_sample_encoder_clear(&reader->encoder);
+	}
+}
+
+void st_drain_end_samples(struct st_drain *drain, struct st_slot_reader *slot)
+{
+	st_drain_flush_samples(drain, slot);
+	/* The next owner may be long in coming: give the memory back. */
+	st_sample_reader_destroy(slot->samples);
+	slot->samples = NULL;
+}
