@@ -10,7 +10,12 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/sampler_modules.h"
 #include "collect/inproc/sampler_registers.h"
+#include "collect/inproc/sampler_stack.h"
+#include "unwind/rt/walk.h"
+
+#define ST_FRAME_ADDRESS (~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT))
 
 static uint64_t thread_cpu_ns(void)
 {
@@ -51,6 +56,57 @@ static uint32_t weigh(struct st_sampler *sampler, uint64_t cpu_ns, uint32_t *fla
 	return weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 }
 
+static bool read_code(void *arg, uint64_t address, void *out, size_t size_bytes)
+{
+	(void)arg;
+	return st_sampler_read(address, out, size_bytes);
+}
+
+/* Code that nobody has told strata about: just loaded, or made at run time. */
+static void report_unknown(const struct st_modules_view *view, const struct st_walk *walk)
+{
+	bool known = true;
+
+	if (walk->flags & ST_SAMPLE_TRUNCATED && walk->missing_pc)
+		known = st_modules_known(view, walk->missing_pc);
+	for (uint32_t i = 0; known && i < walk->frame_count; i++)
+		known = st_modules_known(view, walk->frames[i] & ST_FRAME_ADDRESS);
+}
+
+static uint32_t walk_native(struct st_sampler *sampler, const struct st_registers *at)
+{
+	struct st_walk walk = {.pc = at->pc,
+			       .sp = at->sp,
+			       .fp = at->fp,
+			       .bx = at->bx,
+			       .cache = st_sampler_cache(sampler),
+			       .read_code = read_code,
+			       .frames = st_sampler_native(sampler, sampler->current),
+			       .frames_max = st_sampler_settings.depth};
+	struct st_modules_view view;
+	struct st_stack stack;
+
+	if (!st_stack_of(sampler, at->sp, &stack)) {
+		walk.frames[0] = at->pc;
+		sampler->native_count[sampler->current] = 1;
+		return ST_SAMPLE_TRUNCATED;
+	}
+	walk.stack_low = stack.low;
+	walk.stack_high = stack.high;
+	walk.stack = stack.bytes;
+	st_modules_acquire(&view);
+	walk.modules = view.modules;
+	walk.generation = view.generation;
+	/* A scan would find callers where a table is only not mapped yet. */
+	walk.recover = view.complete;
+	st_walk_run(&walk);
+	if (walk.flags & (ST_SAMPLE_TRUNCATED | ST_SAMPLE_RECOVERED))
+		report_unknown(&view, &walk);
+	st_modules_release(&view);
+	sampler->native_count[sampler->current] = walk.frame_count;
+	return walk.flags;
+}
+
 static void take(struct st_sampler *sampler, const void *context)
 {
 	struct st_registers at = st_registers_of(context);
@@ -58,10 +114,15 @@ static void take(struct st_sampler *sampler, const void *context)
 	uint32_t now = sampler->current, flags = 0, weight;
 
 	weight = weigh(sampler, cpu_ns, &flags);
-	st_sampler_native(sampler, now)[0] = at.pc;
-	sampler->native_count[now] = 1;
-	sampler->python_count[now] = 0;
-	flags |= ST_SAMPLE_NO_STACK;
+	if (st_sampler_settings.stacks) {
+		flags |= walk_native(sampler, &at);
+		sampler->python_count[now] = 0;
+	} else {
+		st_sampler_native(sampler, now)[0] = at.pc;
+		sampler->native_count[now] = 1;
+		sampler->python_count[now] = 0;
+		flags |= ST_SAMPLE_NO_STACK;
+	}
 	if (st_sampler_write(sampler, flags, weight)) {
 		sampler->cpu_ns += weight;
 		sampler->after_pause = false;

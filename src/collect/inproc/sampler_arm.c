@@ -17,6 +17,8 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/sampler_modules.h"
+#include "collect/inproc/sampler_stack.h"
 #include "collect/inproc/sampler_trigger.h"
 
 enum {
@@ -240,6 +242,8 @@ void st_sampler_init(void)
 	st_sampling = st_map_wiped(4096);
 	if (!st_sampling)
 		return;
+	st_stack_init();
+	st_modules_init();
 	st_sampler_signal_init();
 	st_sampler_arm();
 	pthread_atfork(NULL, NULL, st_sampler_arm);

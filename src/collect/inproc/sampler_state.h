@@ -28,12 +28,13 @@ struct st_sampling {
 	_Atomic uint32_t armed;	 /* enum st_sampler_rung; 0: not (yet) */
 	_Atomic uint32_t signal; /* by which the trigger comes; 0: none */
 	uint32_t pid;
-	uint32_t tid;		    /* of the thread that armed */
-	uint64_t arm_cpu_ns;	    /* its CPU time then */
-	uint64_t nominal_ns;	    /* the period that was really set */
-	bool late;		    /* other threads were there before */
-	_Atomic uint32_t given_up;  /* no more samples: sandbox, or another's signal */
-	_Atomic uint64_t not_taken; /* before there was a header to count in */
+	uint32_t tid;		      /* of the thread that armed */
+	uint64_t arm_cpu_ns;	      /* its CPU time then */
+	uint64_t nominal_ns;	      /* the period that was really set */
+	bool late;		      /* other threads were there before */
+	_Atomic uint32_t signal_lock; /* around what the program wants done at our signal */
+	_Atomic uint32_t given_up;    /* no more samples: sandbox, or another's signal */
+	_Atomic uint64_t not_taken;   /* before there was a header to count in */
 };
 extern struct st_sampling *st_sampling; /* NULL: no sampler */
 
@@ -59,6 +60,7 @@ enum { ST_SAMPLER_HEAD_BYTES = 4096 };
 uint64_t *st_sampler_native(struct st_sampler *sampler, uint32_t which);
 uint64_t *st_sampler_python(struct st_sampler *sampler, uint32_t which);
 void *st_sampler_cache(struct st_sampler *sampler);
+void *st_sampler_python_memory(struct st_sampler *sampler);
 
 /* sampler_thread.c. The calling thread's, NULL when a sample cannot be taken (counted). */
 struct st_sampler *st_sampler_mine(void);
@@ -79,6 +81,8 @@ void st_sampler_handler(int signal, siginfo_t *info, void *context);
  * foreign handler that was not set through us, or the kernel refuses. */
 bool st_sampler_take_signal(int signal);
 void st_sampler_signal_init(void);
+/* The program is about to lock itself up: no more signals of ours. */
+void st_sampler_drop_signal(void);
 /* A signal that is not ours: what the program's own disposition says. */
 void st_sampler_pass_on(int signal, siginfo_t *info, void *context);
 

@@ -9,6 +9,7 @@
 
 #include "base/rt/syscall.h"
 #include "format/sample_record.h"
+#include "unwind/rt/walk.h"
 
 struct st_sampler_settings st_sampler_settings = {
 	.depth = ST_SAMPLER_DEPTH, .rung = ST_RUNG_SIGTRAP, .stacks = true};
@@ -33,7 +34,8 @@ size_t st_sampler_stride(void)
 {
 	if (!st_sampling)
 		return 0;
-	return ST_SAMPLER_HEAD_BYTES + 4 * stack_bytes() + ST_SAMPLER_SCRATCH_BYTES;
+	return ST_SAMPLER_HEAD_BYTES + 4 * stack_bytes() + ST_SAMPLER_SCRATCH_BYTES +
+	       page_up(st_unwind_cache_bytes());
 }
 
 uint64_t *st_sampler_native(struct st_sampler *sampler, uint32_t which)
@@ -54,6 +56,11 @@ void *st_sampler_scratch(struct st_sampler *sampler)
 void *st_sampler_cache(struct st_sampler *sampler)
 {
 	return (uint8_t *)st_sampler_scratch(sampler) + ST_SAMPLER_SCRATCH_BYTES;
+}
+
+void *st_sampler_python_memory(struct st_sampler *sampler)
+{
+	return (uint8_t *)st_sampler_cache(sampler) + page_up(st_unwind_cache_bytes());
 }
 
 uint32_t st_sampler_generation(const struct st_sampler *sampler)
