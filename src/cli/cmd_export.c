@@ -59,7 +59,7 @@ static enum st_status parse_word(const char *option, const char *typed, const ch
 static enum st_status parse_modes(const struct st_args *args, struct request *request,
 				  struct st_error *err)
 {
-	/* In the order of enum st_call_stack_mode and enum st_python_frames. */
+	/* In the order of enum st_export_stack_mode and enum st_export_python. */
 	static const char *const stack_modes[] = {"all", "user-plus-one", "user-only", NULL};
 	static const char *const python_modes[] = {"mixed", "only", "none", NULL};
 	const char *stack = st_args_value(args, ST_OPT_CALL_STACK_MODE);
@@ -69,11 +69,11 @@ static enum st_status parse_modes(const struct st_args *args, struct request *re
 
 	if (stack)
 		status = parse_word("call-stack-mode", stack, stack_modes, &mode, err);
-	request->options.call_stack_mode = (enum st_call_stack_mode)mode;
+	request->options.call_stack_mode = (enum st_export_stack_mode)mode;
 	mode = 0;
 	if (!status && python)
 		status = parse_word("python-frames", python, python_modes, &mode, err);
-	request->options.python_frames = (enum st_python_frames)mode;
+	request->options.python_frames = (enum st_export_python)mode;
 	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
 	return status;
 }
@@ -96,8 +96,8 @@ static enum st_status refuse_options(const struct st_args *args, const struct st
 		{ST_OPT_GROUP_BY, ST_EXPORT_GROUPS},
 		{ST_OPT_FILTER, ST_EXPORT_TAKES_SAMPLES},
 		{ST_OPT_TIME_FILTER, ST_EXPORT_TAKES_SAMPLES},
-		{ST_OPT_CALL_STACK_MODE, ST_EXPORT_TAKES_SAMPLES},
-		{ST_OPT_PYTHON_FRAMES, ST_EXPORT_TAKES_SAMPLES},
+		{ST_OPT_CALL_STACK_MODE, ST_EXPORT_SHOWS_STACKS},
+		{ST_OPT_PYTHON_FRAMES, ST_EXPORT_SHOWS_STACKS},
 		{ST_OPT_REVERSE, ST_EXPORT_REVERSES},
 	};
 

@@ -303,6 +303,8 @@ static enum st_status write_trace(struct st_chrome *chrome, struct st_error *err
 	}
 	if (!status)
 		status = st_chrome_write_events(chrome, err);
+	if (!status)
+		status = st_chrome_write_samples(chrome, &chrome->stacks, err);
 	st_buf_append_text(&chrome->out, "\n]}\n");
 	return status ? status : st_chrome_spill(chrome, 0, err);
 }
@@ -321,7 +323,7 @@ static enum st_status prepare(struct st_chrome *chrome, struct st_error *err)
 	chrome->args.to = chrome;
 	chrome->has_more_args = chrome->args.events->count || chrome->args.slice_callers;
 	chrome->total = (uint64_t)chrome->args.slices->count + chrome->args.events->count +
-			chrome->args.span_count;
+			chrome->args.span_count + chrome->stacks.row_count;
 	return st_chrome_make_counters(chrome, err);
 }
 
@@ -332,18 +334,20 @@ enum st_status st_export_chrome(const struct st_result *result,
 	struct st_chrome chrome = {.result = result, .sink = sink};
 	enum st_status status;
 
-	(void)options; /* samples are not in it */
 	chrome.processes = st_result_processes(result, &chrome.process_count);
 	chrome.tracks = st_result_tracks(result, &chrome.track_count);
 	chrome.labels = st_result_labels(result, &chrome.label_count);
 	st_buf_init(&chrome.out, SIZE_MAX / 4);
 	st_buf_init(&chrome.heads, SIZE_MAX / 4);
 	st_buf_init(&chrome.scratch, SIZE_MAX / 4);
-	status = prepare(&chrome, err);
+	status = st_stacks_init(&chrome.stacks, result, options, err);
+	if (!status)
+		status = prepare(&chrome, err);
 	if (!status)
 		status = write_trace(&chrome, err);
 	if (chrome.has_counters)
 		st_counters_fini(&chrome.counters);
+	st_stacks_fini(&chrome.stacks);
 	st_places_fini(&chrome.places);
 	st_thing_args_fini(&chrome.args);
 	st_ties_fini(&chrome.ties);

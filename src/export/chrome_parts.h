@@ -16,6 +16,7 @@
 #include "export/export.h"
 #include "export/places.h"
 #include "export/thing_args.h"
+#include "export/stacks.h"
 #include "store/events.h"
 
 enum { ST_CHROME_SPILL_BYTES = 256 << 10 };
@@ -31,6 +32,7 @@ struct st_chrome {
 	struct st_buf heads; /* the beginning of an event, once per label: name, category, domain */
 	size_t *head_ends;
 	struct st_sink *sink;
+	struct st_stacks stacks;
 	struct st_ties ties;
 	struct st_thing_args args;
 	struct st_places places;
@@ -59,5 +61,8 @@ void st_chrome_slice_flows(struct st_chrome *chrome, uint32_t row);
 enum st_status st_chrome_make_counters(struct st_chrome *chrome, struct st_error *err);
 void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json);
 enum st_status st_chrome_write_events(struct st_chrome *chrome, struct st_error *err);
+/* The samples, last (chrome_samples.c). */
+enum st_status st_chrome_write_samples(struct st_chrome *chrome, const struct st_stacks *stacks,
+				       struct st_error *err);
 
 #endif

@@ -49,30 +49,35 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err);
 
-enum st_call_stack_mode {
-	ST_CALL_STACK_ALL,
-	ST_CALL_STACK_USER_PLUS_ONE, /* and functions of the system that the user's call directly */
-	ST_CALL_STACK_USER_ONLY,
+enum st_export_stack_mode {
+	ST_EXPORT_STACKS_ALL,
+	ST_EXPORT_STACKS_USER_PLUS_ONE, /* and functions of the system that the user's call directly */
+	ST_EXPORT_STACKS_USER_ONLY,
 };
-enum st_python_frames {
-	ST_PYTHON_FRAMES_MIXED, /* Python functions in place of the interpreter's evaluation function */
-	ST_PYTHON_FRAMES_ONLY,
-	ST_PYTHON_FRAMES_NONE, /* the interpreter as the native program it is */
+enum st_export_python {
+	ST_EXPORT_PYTHON_MIXED, /* Python functions in place of the interpreter's evaluation function */
+	ST_EXPORT_PYTHON_ONLY,
+	ST_EXPORT_PYTHON_NONE, /* the interpreter as the native program it is */
 };
 
 /* What an export is about and how it looks. Zeroed: everything. */
 struct st_export_options {
 	/* Filters, time range and levels above the stacks (groupings) of the formats of samples. May be NULL. */
 	const struct st_question *question;
-	enum st_call_stack_mode call_stack_mode;
-	enum st_python_frames python_frames;
+	enum st_export_stack_mode call_stack_mode;
+	enum st_export_python python_frames;
 	bool reverse; /* from where the time went to the callers */
 	bool is_page; /* flame graph: HTML rather than SVG */
 	struct st_named_options names;
 	const struct st_named *named; /* already open; NULL: opened with names */
 };
 
-enum { ST_EXPORT_TAKES_SAMPLES = 1, ST_EXPORT_REVERSES = 2, ST_EXPORT_GROUPS = 4 };
+enum {
+	ST_EXPORT_TAKES_SAMPLES = 1, /* and nothing else: needs some, and can choose among them */
+	ST_EXPORT_REVERSES = 2,
+	ST_EXPORT_GROUPS = 4,
+	ST_EXPORT_SHOWS_STACKS = 8, /* samples are part of it at least: modes go for their stacks */
+};
 struct st_exporter {
 	const char *name; /* "chrome" */
 	const char *summary;

@@ -323,7 +323,7 @@ static void add_legend(struct flames *flames)
 			      styles[i].class, x, x + 16);
 		add_escaped(&flames->out, flames->scratch.data, flames->scratch.size_bytes);
 		st_buf_append_text(&flames->out, "</text>\n");
-		x += 32 + 7 * (unsigned int)flames->scratch.size_bytes;
+		x += 30 + 6 * (unsigned int)flames->scratch.size_bytes;
 	}
 	st_buf_printf(
 		&flames->out,

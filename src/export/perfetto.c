@@ -227,6 +227,8 @@ static enum st_status write_trace(struct st_pf *pf, struct st_error *err)
 		status = st_pf_write_spans(pf, err);
 	if (!status)
 		status = st_pf_write_counters(pf, err);
+	if (!status)
+		status = st_pf_write_samples(pf, &pf->stacks, err);
 	return status ? status : st_pf_spill(pf, 0, err);
 }
 
@@ -271,6 +273,8 @@ static void find_shift(struct st_pf *pf)
 		take_first(pf, events->rows[i].time_ns);
 	for (uint32_t i = 0; i < pf->args.span_count; i++)
 		take_first(pf, pf->args.spans[i].begin_ns);
+	for (uint32_t i = 0; i < pf->stacks.row_count; i++)
+		take_first(pf, pf->stacks.samples->time_ns[pf->stacks.rows[i]]);
 }
 
 static bool find_bad_labels(struct st_pf *pf)
@@ -306,13 +310,15 @@ static enum st_status prepare(struct st_pf *pf, struct st_error *err)
 	pf->args.write = st_pf_arg;
 	pf->args.to = pf;
 	pf->next_uuid = st_pf_thread_uuid(pf, pf->track_count);
-	pf->total = (uint64_t)pf->slices->count + pf->args.span_count + pf->args.events->count;
+	pf->total = (uint64_t)pf->slices->count + pf->args.span_count + pf->args.events->count +
+		    pf->stacks.row_count;
 	find_shift(pf);
 	return ST_OK;
 }
 
 static void release(struct st_pf *pf)
 {
+	st_stacks_fini(&pf->stacks);
 	st_places_fini(&pf->places);
 	st_thing_args_fini(&pf->args);
 	st_ties_fini(&pf->ties);
@@ -337,7 +343,6 @@ enum st_status st_export_perfetto(const struct st_result *result,
 	struct st_pf pf = {.result = result, .sink = sink};
 	enum st_status status;
 
-	(void)options; /* samples are not in it */
 	pf.processes = st_result_processes(result, &pf.process_count);
 	pf.tracks = st_result_tracks(result, &pf.track_count);
 	pf.labels = st_result_labels(result, &pf.label_count);
@@ -346,7 +351,9 @@ enum st_status st_export_perfetto(const struct st_result *result,
 	st_buf_init(&pf.interned, SIZE_MAX / 4);
 	st_buf_init(&pf.scratch, SIZE_MAX / 4);
 	st_lanes_init(&pf.lanes);
-	status = prepare(&pf, err);
+	status = st_stacks_init(&pf.stacks, result, options, err);
+	if (!status)
+		status = prepare(&pf, err);
 	if (!status)
 		status = write_trace(&pf, err);
 	release(&pf);

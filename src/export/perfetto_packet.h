@@ -15,6 +15,7 @@
 #include "export/lanes.h"
 #include "export/places.h"
 #include "export/thing_args.h"
+#include "export/stacks.h"
 #include "store/events.h"
 
 /* Field numbers of the public schema (perfetto_trace.proto), by message. */
@@ -87,6 +88,7 @@ struct st_pf {
 	uint64_t next_uuid, global_uuid;
 	uint64_t shift_ns;    /* added to every time, when one lies before the start */
 	uint64_t done, total; /* for the progress: slices, spans and events */
+	struct st_stacks stacks;
 	struct st_ties ties;
 	struct st_thing_args args;
 	struct st_places places;
@@ -145,5 +147,8 @@ enum st_status st_pf_write_instants(struct st_pf *pf, uint32_t first, uint32_t e
 				    struct st_error *err);
 enum st_status st_pf_write_spans(struct st_pf *pf, struct st_error *err);
 enum st_status st_pf_write_counters(struct st_pf *pf, struct st_error *err);
+/* The samples, last (perfetto_samples.c). */
+enum st_status st_pf_write_samples(struct st_pf *pf, const struct st_stacks *stacks,
+				   struct st_error *err);
 
 #endif

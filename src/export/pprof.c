@@ -121,7 +121,11 @@ static void add_function(struct pprof *to, uint32_t index)
 	size_t message;
 
 	to->scratch.size_bytes = 0;
-	st_stacks_label_text(&to->stacks, (struct st_stack_label){index, 0, 0}, &to->scratch);
+	if (index)
+		st_stacks_label_text(&to->stacks, (struct st_stack_label){index, 0, 0},
+				     &to->scratch);
+	else
+		st_buf_append_text(&to->scratch, "[no frame shown]");
 	message = st_pb_begin(&to->out, PROFILE_FUNCTION);
 	st_pb_u64(&to->out, FUNCTION_ID, (uint64_t)index + 1);
 	st_pb_u64(&to->out, FUNCTION_NAME, scratch_string(to));
@@ -141,7 +145,8 @@ static uint32_t end_of_location(const struct pprof *to, uint32_t frame, uint32_t
 	const struct st_named_frame *frames = to->stacks.named->frames;
 	uint32_t at = frame;
 
-	for (*lines = 0; at && frames[at].node == frames[frame].node; (*lines)++)
+	/* A sample without a frame has a line that says so. */
+	for (*lines = !frame; at && frames[at].node == frames[frame].node; (*lines)++)
 		at = st_stacks_caller(&to->stacks, at);
 	return at;
 }
@@ -248,8 +253,11 @@ static void add_sample(struct pprof *to, uint32_t index, struct st_buf *stack)
 	size_t message, packed;
 
 	stack->size_bytes = 0;
-	for (uint32_t frame = (uint32_t)key->d[0], next; frame; frame = next)
+	for (uint32_t frame = (uint32_t)key->d[0], next;; frame = next) {
 		add_packed(stack, location_of(to, frame, &next));
+		if (!next)
+			break;
+	}
 	message = st_pb_begin(&to->out, PROFILE_SAMPLE);
 	packed = st_pb_begin(&to->out, SAMPLE_LOCATION);
 	st_buf_append(&to->out, stack->data, stack->size_bytes);
@@ -303,6 +311,30 @@ static void add_mapping(struct pprof *to, uint32_t index)
 	for (uint32_t field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINES; field++)
 		st_pb_u64(&to->out, field, 1);
 	st_pb_end(&to->out, message);
+}
+
+/* Readers take the first mapping for the program. */
+static void write_mappings(struct pprof *to)
+{
+	const struct st_named *named = to->stacks.named;
+	struct st_text program = {"", 0};
+	uint32_t first = 0;
+
+	if (to->stacks.process_count)
+		program = st_result_text(to->stacks.result, to->stacks.processes[0].executable);
+	for (uint32_t i = 1; i < named->module_count && !first; i++) {
+		struct st_text path = named->modules[i].path;
+
+		if (to->limits[i] && path.size_bytes == program.size_bytes &&
+		    !memcmp(path.bytes, program.bytes, path.size_bytes))
+			first = i;
+	}
+	if (first)
+		add_mapping(to, first);
+	for (uint32_t i = 1; i < named->module_count; i++) {
+		if (to->limits[i] && i != first)
+			add_mapping(to, i);
+	}
 }
 
 static void add_comment(struct pprof *to, const char *what, uint64_t count)
@@ -360,10 +392,7 @@ static enum st_status write_all(struct pprof *to, struct st_error *err)
 		st_sink_progress(to->sink, i, to->samples.count);
 	}
 	st_buf_fini(&stack);
-	for (uint32_t i = 1; i < to->stacks.named->module_count && !status; i++) {
-		if (to->limits[i])
-			add_mapping(to, i);
-	}
+	write_mappings(to);
 	add_facts(to);
 	return status ? status : write_strings(to, err);
 }

@@ -24,14 +24,14 @@ static bool is_system(const struct st_named *named, uint32_t frame)
 }
 
 static bool python_mode_hides(const struct st_named *named, uint32_t frame,
-			      enum st_python_frames mode)
+			      enum st_export_python mode)
 {
 	bool is_python = named->functions[named->frames[frame].function].kind == ST_FUNCTION_PYTHON;
 
 	switch (mode) {
-	case ST_PYTHON_FRAMES_ONLY:
+	case ST_EXPORT_PYTHON_ONLY:
 		return !is_python;
-	case ST_PYTHON_FRAMES_NONE:
+	case ST_EXPORT_PYTHON_NONE:
 		return is_python;
 	default:
 		return (named->frames[frame].flags & ST_NAMED_EVAL) != 0;
@@ -40,13 +40,13 @@ static bool python_mode_hides(const struct st_named *named, uint32_t frame,
 
 /* near: by frame, itself or the nearest caller that the Python mode leaves. */
 static bool stack_mode_hides(const struct st_named *named, uint32_t frame,
-			     enum st_call_stack_mode mode, const uint32_t *near)
+			     enum st_export_stack_mode mode, const uint32_t *near)
 {
 	uint32_t caller = near[named->frames[frame].parent];
 
-	if (mode == ST_CALL_STACK_ALL || !is_system(named, frame))
+	if (mode == ST_EXPORT_STACKS_ALL || !is_system(named, frame))
 		return false;
-	return mode == ST_CALL_STACK_USER_ONLY || !caller || is_system(named, caller);
+	return mode == ST_EXPORT_STACKS_USER_ONLY || !caller || is_system(named, caller);
 }
 
 static bool choose_frames(struct st_stacks *stacks, const struct st_export_options *options)

@@ -113,9 +113,9 @@ static void test_python_frames(void **state)
 	};
 	struct fixture *f = *state;
 
-	f->options.python_frames = ST_PYTHON_FRAMES_ONLY;
+	f->options.python_frames = ST_EXPORT_PYTHON_ONLY;
 	check_folded(f, only);
-	f->options.python_frames = ST_PYTHON_FRAMES_NONE;
+	f->options.python_frames = ST_EXPORT_PYTHON_NONE;
 	check_folded(f, none);
 }
 
@@ -139,9 +139,9 @@ static void test_call_stack_modes(void **state)
 	};
 	struct fixture *f = *state;
 
-	f->options.call_stack_mode = ST_CALL_STACK_USER_PLUS_ONE;
+	f->options.call_stack_mode = ST_EXPORT_STACKS_USER_PLUS_ONE;
 	check_folded(f, plus_one);
-	f->options.call_stack_mode = ST_CALL_STACK_USER_ONLY;
+	f->options.call_stack_mode = ST_EXPORT_STACKS_USER_ONLY;
 	check_folded(f, only);
 }
 
@@ -384,6 +384,94 @@ static void test_pprof(void **state)
 	assert_int_equal(pf_number_of(profile, 12, 0), 10000000);
 }
 
+/* Follows the parents of a node of V8's kind of profile. */
+static void check_path(struct json_object *nodes, int64_t id, const char *const *names)
+{
+	for (; id != 1; names++) {
+		struct json_object *node = NULL;
+
+		for (size_t i = 0; i < json_object_array_length(nodes); i++) {
+			node = json_object_array_get_idx(nodes, i);
+			if (json_object_get_int64(member(node, "id")) == id)
+				break;
+		}
+		assert_non_null(*names);
+		assert_string_equal(
+			json_object_get_string(member(member(node, "callFrame"), "functionName")),
+			*names);
+		id = json_object_get_int64(member(node, "parent"));
+	}
+	assert_null(*names);
+}
+
+static void test_chrome(void **state)
+{
+	static const char *const path[] = {"jit_conv", "at::conv<a; b>", "train (train.py:88)",
+					   "_start", NULL};
+	struct fixture *f = *state;
+	struct json_object *file = json_tokener_parse(export(f, "chrome"));
+	struct json_object *events = member(file, "traceEvents");
+	int64_t weights = 0, chunks = 0, profiles = 0;
+
+	for (size_t i = 0; i < json_object_array_length(events); i++) {
+		struct json_object *event = json_object_array_get_idx(events, i), *data, *list;
+		const char *name;
+
+		if (strcmp(json_object_get_string(member(event, "ph")), "P"))
+			continue;
+		name = json_object_get_string(member(event, "name"));
+		data = member(member(event, "args"), "data");
+		profiles += !strcmp(name, "Profile");
+		if (strcmp(name, "ProfileChunk"))
+			continue;
+		list = member(data, "weights_ns");
+		for (size_t j = 0; j < json_object_array_length(list); j++)
+			weights += item(list, j);
+		assert_int_equal(json_object_array_length(member(data, "timeDeltas")),
+				 json_object_array_length(list));
+		list = member(member(data, "cpuProfile"), "samples");
+		if (!chunks++) {
+			assert_int_equal(json_object_get_int64(member(event, "tid")), 100);
+			assert_int_equal(json_object_array_length(list), 4);
+			check_path(member(member(data, "cpuProfile"), "nodes"), item(list, 0),
+				   path);
+		}
+	}
+	assert_int_equal(profiles, 2);
+	assert_int_equal(chunks, 2);
+	assert_int_equal(weights, 100);
+	json_object_put(file);
+}
+
+static void test_perfetto(void **state)
+{
+	struct fixture *f = *state;
+	struct pf_message trace;
+	struct pf_field packet, sample, interned, field;
+	uint64_t samples = 0, last = 0, total = 0, stacks = 0, errors = 0;
+
+	export(f, "perfetto");
+	trace = (struct pf_message){f->out.data, f->out.data + f->out.size_bytes - 1};
+	while (pf_take_field(&trace, &packet)) {
+		if (!pf_find(packet.bytes, 66, &sample))
+			continue;
+		samples++;
+		assert_int_equal(pf_number_of(sample.bytes, 2, 0), 100);
+		if (pf_number_of(sample.bytes, 6, 0) < last)
+			total += last; /* the next thread counts from 0 */
+		last = pf_number_of(sample.bytes, 6, 0);
+		errors += pf_number_of(sample.bytes, 16, 0) == 3;
+		if (!pf_find(packet.bytes, 12, &interned))
+			continue;
+		while (pf_take_field(&interned.bytes, &field))
+			stacks += field.number == 7;
+	}
+	assert_int_equal(samples, 6);
+	assert_int_equal(total + last, 100);
+	assert_int_equal(stacks, 4);
+	assert_int_equal(errors, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +484,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_small_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_speedscope, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pprof, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chrome, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_perfetto, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
