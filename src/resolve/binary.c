@@ -3,23 +3,12 @@
 // One binary and the sites in it (resolve/binary.h).
 #include "resolve/binary.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-#include "resolve/demangle.h"
-#include "resolve/elf_symbols.h"
-
-struct binary {
-	const struct st_binary_work *work;
-	uint32_t module;
-	struct st_elf_file file;
-	struct st_bounds *bounds; /* by address */
-	uint32_t *list;		  /* the sites, in the same order */
-	uint32_t count;
-	struct st_id_map by_start; /* functions */
-	uint32_t unnamed;	   /* function that stands for the whole module */
-};
+#include "resolve/binary_state.h"
+#include "resolve/find_file.h"
 
 bool st_module_is_system(struct st_text name)
 {
@@ -36,75 +25,6 @@ bool st_module_is_system(struct st_text name)
 			return true;
 	}
 	return false;
-}
-
-static struct st_named_function empty_function(const struct binary *binary)
-{
-	const struct st_named_module *module = &binary->work->names->modules[binary->module];
-
-	return (struct st_named_function){
-		.module = binary->module,
-		.kind = ST_FUNCTION_NATIVE,
-		.flags = st_module_is_system(module->name) ? ST_FUNCTION_SYSTEM : 0};
-}
-
-static uint32_t add_plain(const struct binary *binary, struct st_named_function *function,
-			  const char *name)
-{
-	struct st_names *names = binary->work->names;
-
-	function->name = st_names_keep(names, name, strlen(name));
-	function->full = function->name;
-	function->mangled = st_names_keep(names, "", 0);
-	return st_names_function(names, function);
-}
-
-/* One function for all places of which nothing is known: "[libfoo.so]". */
-static uint32_t unnamed(struct binary *binary)
-{
-	const struct st_named_module *module = &binary->work->names->modules[binary->module];
-	struct st_named_function function = empty_function(binary);
-	char name[512];
-
-	if (binary->unnamed)
-		return binary->unnamed;
-	function.flags |= ST_FUNCTION_NO_SYMBOL;
-	if (module->name.size_bytes && module->name.bytes[0] == '[')
-		snprintf(name, sizeof(name), "%s", module->name.bytes);
-	else
-		snprintf(name, sizeof(name), "[%s]", module->name.bytes);
-	binary->unnamed = add_plain(binary, &function, name);
-	return binary->unnamed;
-}
-
-static uint32_t function_of(struct binary *binary, const struct st_bounds *bounds)
-{
-	struct st_named_function function = empty_function(binary);
-	struct st_demangled names;
-	char name[64];
-	uint32_t found;
-
-	if (bounds->kind == ST_BOUNDS_NONE)
-		return unnamed(binary);
-	found = st_id_map_get(&binary->by_start, bounds->start);
-	if (found != ST_ID_NONE)
-		return found;
-	function.start = bounds->start;
-	function.end = bounds->end;
-	if (bounds->kind == ST_BOUNDS_SYMBOL) {
-		names = st_demangle(binary->work->names, bounds->name);
-		function.name = names.name;
-		function.full = names.full;
-		function.mangled = names.mangled;
-		found = st_names_function(binary->work->names, &function);
-	} else {
-		snprintf(name, sizeof(name), "func@0x%llx", (unsigned long long)bounds->start);
-		function.flags |= ST_FUNCTION_NO_SYMBOL;
-		found = add_plain(binary, &function, name);
-	}
-	if (!st_id_map_put(&binary->by_start, bounds->start, found))
-		binary->work->names->failed = true;
-	return found;
 }
 
 /* A processor that waits in a loop is interrupted at or, more often, right behind the pause. */
@@ -132,7 +52,7 @@ static int by_address(const void *a, const void *b, void *arg)
 }
 
 /* From places in the file to addresses, and in their order. */
-static bool take_sites(struct binary *binary)
+static bool take_sites(struct st_binary *binary)
 {
 	struct st_sites *sites = binary->work->sites;
 
@@ -145,50 +65,132 @@ static bool take_sites(struct binary *binary)
 	}
 	qsort_r(binary->list, binary->count, sizeof(*binary->list), by_address, sites);
 	binary->bounds = calloc((size_t)binary->count + 1, sizeof(*binary->bounds));
-	if (!binary->bounds)
+	binary->places = calloc((size_t)binary->count + 1, sizeof(*binary->places));
+	if (!binary->bounds || !binary->places)
 		return false;
-	for (uint32_t i = 0; i < binary->count; i++)
+	for (uint32_t i = 0; i < binary->count; i++) {
 		binary->bounds[i].address = sites->items[binary->list[i]].address;
+		binary->places[i].address = binary->bounds[i].address;
+	}
 	return true;
 }
 
-static void name_sites(struct binary *binary)
+/* The separate debug file is looked for when the file itself lacks symbols or lines. */
+static void read_tables(struct st_binary *binary)
+{
+	const struct st_named_options *options = binary->work->options;
+	GElf_Shdr header;
+	bool whole = st_elf_section_of_type(&binary->file, SHT_SYMTAB, &header) != NULL;
+	bool lines = st_elf_section(&binary->file, ".debug_info", &header) != NULL;
+
+	if ((!whole || !lines) && binary->file.path)
+		st_find_debug(&binary->debug, &binary->file, options);
+	if (binary->debug.elf)
+		st_elf_find_symbols(&binary->debug, binary->bounds, binary->count);
+	st_elf_find_symbols(&binary->file, binary->bounds, binary->count);
+	st_elf_find_stubs(&binary->file, binary->bounds, binary->count);
+	st_elf_find_fdes(&binary->file, binary->bounds, binary->count);
+	binary->has_dwarf =
+		st_dwarf_open(&binary->dwarf, &binary->file, binary->places, binary->count) ||
+		(binary->debug.elf &&
+		 st_dwarf_open(&binary->dwarf, &binary->debug, binary->places, binary->count));
+	if (binary->dwarf.failed)
+		binary->work->names->failed = true;
+}
+
+static void name_sites(struct st_binary *binary)
 {
 	for (uint32_t i = 0; i < binary->count; i++) {
 		struct st_site *site = &binary->work->sites->items[binary->list[i]];
-		const struct st_bounds *bounds = &binary->bounds[i];
 
-		site->function = function_of(binary, bounds);
-		if (bounds->kind != ST_BOUNDS_NONE && is_at_pause(&binary->file, bounds))
+		st_binary_name_site(binary, i);
+		if (binary->bounds[i].kind != ST_BOUNDS_NONE &&
+		    is_at_pause(&binary->file, &binary->bounds[i]))
 			site->flags |= ST_SITE_AT_PAUSE;
+	}
+}
+
+/* The code that the kernel puts into every process: ours is the same while the kernel is. */
+static bool open_vdso(struct st_elf_file *file)
+{
+	const uint8_t *image = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)image;
+
+	if (!image || header->e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	return st_elf_open_memory(file, image,
+				  header->e_shoff + (size_t)header->e_shnum * header->e_shentsize);
+}
+
+static enum st_found open_file(struct st_binary *binary)
+{
+	const struct st_named_module *module = &binary->work->names->modules[binary->module];
+	struct st_wanted wanted = {.path = module->path,
+				   .build_id = module->build_id,
+				   .not_after_s = binary->work->not_after_s};
+	enum st_found found;
+
+	if (module->path.bytes[0] != '[') {
+		found = st_find_binary(&binary->file, &wanted, binary->work->options);
+		return found;
+	}
+	if (strcmp(module->path.bytes, "[vdso]") != 0 || !binary->work->is_here ||
+	    !open_vdso(&binary->file))
+		return ST_FOUND_MISSING;
+	if (module->build_id.size_bytes &&
+	    !st_elf_has_build_id(&binary->file, module->build_id.bytes,
+				 module->build_id.size_bytes)) {
+		st_elf_close(&binary->file);
+		return ST_FOUND_CHANGED;
+	}
+	return ST_FOUND;
+}
+
+static void give_up(struct st_binary *binary, enum st_found found)
+{
+	struct st_names *names = binary->work->names;
+	const char *path = names->modules[binary->module].path.bytes;
+
+	for (uint32_t i = 0; i < binary->count; i++)
+		binary->work->sites->items[binary->list[i]].function = st_binary_unnamed(binary);
+	if (found == ST_FOUND_CHANGED) {
+		names->named.modules_changed++;
+		st_names_note(
+			names,
+			"%s is not the file that ran: its build id or its time is another, so its "
+			"functions have no names (-search-dir tells where the right one is)",
+			path);
+	} else if (path[0] != '[') {
+		names->named.modules_missing++;
+		st_names_note(
+			names,
+			"%s cannot be read, so its functions have no names (-search-dir tells "
+			"where it is now)",
+			path);
 	}
 }
 
 void st_binary_resolve(const struct st_binary_work *work, uint32_t module, uint32_t *list,
 		       uint32_t count)
 {
-	struct binary binary = {.work = work, .module = module, .list = list, .count = count};
-	const struct st_named_module *its = &work->names->modules[module];
+	struct st_binary binary = {.work = work, .module = module, .list = list, .count = count};
+	enum st_found found = open_file(&binary);
 
-	if (!st_elf_open(&binary.file, its->path.bytes) ||
-	    (its->build_id.size_bytes &&
-	     !st_elf_has_build_id(&binary.file, its->build_id.bytes, its->build_id.size_bytes))) {
-		for (uint32_t i = 0; i < count; i++)
-			work->sites->items[list[i]].function = unnamed(&binary);
-		if (binary.file.elf)
-			work->names->named.modules_changed++;
-		else
-			work->names->named.modules_missing++;
-		st_elf_close(&binary.file);
+	if (found != ST_FOUND) {
+		give_up(&binary, found);
 		return;
 	}
 	if (take_sites(&binary)) {
-		st_elf_find_symbols(&binary.file, binary.bounds, count);
+		read_tables(&binary);
 		name_sites(&binary);
 	} else {
 		work->names->failed = true;
 	}
+	st_dwarf_close(&binary.dwarf);
 	free(binary.bounds);
+	free(binary.places);
 	st_id_map_fini(&binary.by_start);
+	st_id_map_fini(&binary.by_name);
+	st_elf_close(&binary.debug);
 	st_elf_close(&binary.file);
 }

@@ -12,7 +12,8 @@ struct st_binary_work {
 	struct st_names *names;
 	struct st_sites *sites;
 	const struct st_named_options *options; /* may be NULL */
-	const char *folder;			/* of the result: copies of files may lie there */
+	int64_t not_after_s; /* end of the recording: files without a build id must not be newer; 0: any */
+	bool is_here;	     /* recorded on this machine since it was started */
 };
 
 /* list: indices of the sites of one module, in any order (sorted here). */

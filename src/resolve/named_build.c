@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "resolve/binary.h"
+#include "resolve/dynamic.h"
 #include "resolve/jit_sites.h"
+#include "resolve/kernel.h"
 #include "resolve/places.h"
+#include "resolve/recording.h"
 #include "store/events.h"
 #include "store/samples.h"
 
@@ -21,11 +24,15 @@ struct build {
 	struct st_places *places;
 	struct st_sites sites;
 	struct st_jit_work jit;
+	struct st_dynamic *dynamic;
 	int64_t *time_ns;	/* of each node: the first sample through it */
 	uint32_t *site_of_node; /* of Python nodes: function */
 	uint32_t *module_of_map;
 	struct st_id_map python; /* (file, name and line) -> function */
-	uint32_t unknown;	 /* function */
+	uint32_t process_count;
+	uint32_t unknown; /* function */
+	uint32_t kernel;  /* module */
+	bool is_here;	  /* recorded on this machine since it was started */
 };
 
 static void say(const struct build *build, double fraction, const char *what)
@@ -74,6 +81,44 @@ static uint32_t module_of_map(struct build *build, uint32_t map)
 	return build->module_of_map[map];
 }
 
+static struct st_text path_of_map(const struct build *build, uint32_t map)
+{
+	uint32_t count;
+
+	return text_of(build, st_result_code_maps(build->result, &count)[map].path);
+}
+
+/* Memory that no file stands behind, though it may have a name: code made at run time. */
+static bool is_dynamic(struct st_text path)
+{
+	static const char *const begins[] = {"//anon",	    "/memfd:", "/dev/zero", "/SYSV",
+					     "anon_inode:", "[anon",   "[heap]",    "[stack"};
+
+	if (!path.size_bytes)
+		return true;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(path.bytes, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Code made at run time of which nobody told. */
+static uint32_t site_of_dynamic(struct build *build, uint64_t address)
+{
+	static const struct st_text name = {"[Dynamic code]", 14}, none = {"", 0};
+	uint32_t module = st_names_module(build->names, name, none), site;
+	bool is_new;
+
+	site = st_sites_get(&build->sites, module, address, &is_new);
+	if (is_new) {
+		uint32_t function = st_jit_function(&build->jit, none, name, 0);
+
+		build->sites.items[site].function = function;
+		build->names->functions[function].flags |= ST_FUNCTION_NO_SYMBOL;
+	}
+	return site;
+}
+
 static uint32_t site_of_file(struct build *build, uint32_t map, uint64_t address)
 {
 	uint32_t count;
@@ -90,14 +135,23 @@ static uint32_t find_site(struct build *build, uint32_t node)
 	uint32_t kind = nodes->kind[node] & ST_FRAME_KIND_MASK, process = nodes->process[node];
 	uint64_t address = nodes->value[node] - (kind == ST_FRAME_CALL);
 	int64_t time_ns = build->time_ns[node];
-	uint32_t found = st_places_code(build->places, process, address, time_ns);
+	uint32_t found, site;
+	bool is_new;
 
+	if (kind == ST_FRAME_KERNEL)
+		return st_sites_get(&build->sites, build->kernel, address, &is_new);
+	found = st_places_code(build->places, process, address, time_ns);
 	if (found != ST_PLACE_NONE)
 		return st_jit_site(&build->jit, build->places, found, address);
 	found = st_places_map(build->places, process, address, time_ns);
-	if (found != ST_PLACE_NONE)
+	if (found != ST_PLACE_NONE && !is_dynamic(path_of_map(build, found)))
 		return site_of_file(build, found, address);
-	return 0;
+	site = process < build->process_count
+		       ? st_dynamic_site(build->dynamic, &build->jit, process, address)
+		       : 0;
+	if (!site && found != ST_PLACE_NONE)
+		return site_of_dynamic(build, address);
+	return site;
 }
 
 /* Python functions are the same in every process. */
@@ -183,7 +237,8 @@ static bool resolve_sites(struct build *build)
 	struct st_binary_work work = {.names = build->names,
 				      .sites = &build->sites,
 				      .options = build->options,
-				      .folder = st_result_info(build->result)->path};
+				      .not_after_s = st_recording_end_s(build->result),
+				      .is_here = build->is_here};
 	uint32_t *list = calloc((size_t)build->sites.count + 1, sizeof(*list));
 	uint32_t count = 0, first = 0;
 
@@ -199,7 +254,11 @@ static bool resolve_sites(struct build *build)
 		if (i < count && build->sites.items[list[i]].module == module)
 			continue;
 		say(build, 0.2 + 0.6 * first / count, build->names->modules[module].name.bytes);
-		st_binary_resolve(&work, module, list + first, i - first);
+		if (module == build->kernel)
+			st_kernel_resolve(build->names, &build->sites, list + first, i - first,
+					  build->is_here);
+		else
+			st_binary_resolve(&work, module, list + first, i - first);
 		first = i;
 	}
 	free(list);
@@ -257,21 +316,26 @@ static void add_frames(struct build *build)
 
 static bool prepare(struct build *build)
 {
-	static const struct st_text path = {"[Unknown]", 9}, none = {"", 0};
+	static const struct st_text path = {"[Unknown]", 9}, kernel = {"[kernel]", 8},
+				    none = {"", 0};
 	struct st_named_function unknown = {.kind = ST_FUNCTION_UNKNOWN, .mangled = none};
 	uint32_t maps;
 
 	st_result_code_maps(build->result, &maps);
 	build->names = st_names_create(build->nodes->count);
 	build->places = st_places_create(build->result);
+	build->dynamic = st_dynamic_create(build->result);
+	st_result_processes(build->result, &build->process_count);
 	build->module_of_map = calloc((size_t)maps + 1, sizeof(*build->module_of_map));
-	if (!build->names || !build->places || !build->module_of_map ||
+	if (!build->names || !build->places || !build->dynamic || !build->module_of_map ||
 	    !st_sites_init(&build->sites))
 		return false;
 	build->jit.result = build->result;
 	build->jit.names = build->names;
 	build->jit.sites = &build->sites;
 	unknown.name = unknown.full = st_names_keep(build->names, "[Outside any known module]", 26);
+	build->kernel = st_names_module(build->names, kernel, none);
+	build->is_here = st_recording_is_here(build->result);
 	unknown.module = st_names_module(build->names, path, none);
 	build->unknown = st_names_function(build->names, &unknown);
 	return true;
@@ -299,6 +363,7 @@ struct st_names *st_names_build(const struct st_result *result,
 		names = NULL;
 	}
 	st_places_destroy(build.places);
+	st_dynamic_destroy(build.dynamic);
 	st_sites_fini(&build.sites);
 	st_id_map_fini(&build.python);
 	st_id_map_fini(&build.jit.functions);

@@ -7,7 +7,7 @@
 
 #define MARK(name) __asm__ volatile(".globl " #name "\n" #name ": nop")
 
-int part_plain(int x);
+int part_plain(int);
 int part_outer(int x);
 int part_spin(int x);
 int part_calls(void);

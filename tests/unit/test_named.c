@@ -2,6 +2,7 @@
  *
  * Stacks with names: code of a library that is loaded here, so its places are known (named_part.c).
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -11,21 +12,75 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "fake_result.h"
+#include "resolve/elf_file.h"
+#include "resolve/elf_symbols.h"
 #include "resolve/named.h"
 #include "store/samples.h"
 
 static const char part_path[] = ST_TEST_BUILD_DIR "/tests/unit/named_part.so";
+static const char part_source[] = ST_TEST_SOURCE_DIR "/tests/unit/named_part.c";
+static const char stripped_path[] = ST_TEST_BUILD_DIR "/tests/unit/named_stripped/part.so";
+static const char stripped_folder[] = ST_TEST_BUILD_DIR "/tests/unit/named_stripped";
+static const char debug_folder[] = ST_TEST_BUILD_DIR "/tests/unit/named_stripped/debug";
+
+static char *temporary_folder(void)
+{
+	char *path = strdup("/tmp/strata-test-XXXXXX");
+
+	assert_non_null(path);
+	assert_non_null(mkdtemp(path));
+	return path;
+}
+
+static void write_file(const char *folder, const char *name, const void *data, size_t size_bytes)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(data, 1, size_bytes, file), size_bytes);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void remove_folder(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)) != NULL)
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	assert_int_equal(rmdir(folder), 0);
+}
 
 struct fixture {
 	struct st_result *fake;
 	uint32_t process;
 	void *library;
 };
+
+/* The bytes of the build id, as the loader sees them. */
+static st_string_id build_id_of_part(struct fixture *f)
+{
+	struct st_elf_file file;
+	st_string_id id;
+
+	assert_true(st_elf_open(&file, part_path));
+	assert_int_equal(file.build_id_bytes, 20);
+	id = fake_bytes(f->fake, file.build_id, file.build_id_bytes);
+	st_elf_close(&file);
+	return id;
+}
 
 /* Maps the code of the library at the place it has here, but from the file at path. */
 static void map_part(struct fixture *f, uint32_t process, const char *path)
@@ -46,6 +101,7 @@ static void map_part(struct fixture *f, uint32_t process, const char *path)
 		offset = strtoull(at + 6, &at, 16);
 		fake_code_map(f->fake, process, start, end, path);
 		f->fake->code_maps[f->fake->code_map_count - 1].file_offset = offset;
+		f->fake->code_maps[f->fake->code_map_count - 1].build_id = build_id_of_part(f);
 		found++;
 	}
 	fclose(maps);
@@ -99,6 +155,37 @@ static struct st_named *open_named(const struct fixture *f)
 	assert_int_equal(st_named_open(&named, f->fake, &options, &err), ST_OK);
 	assert_non_null(named);
 	return named;
+}
+
+static struct st_named *open_searching(const struct fixture *f, const char *search)
+{
+	const struct st_named_options options = {
+		.inlines = true, .search = &search, .search_count = 1};
+	struct st_named *named = NULL;
+	struct st_error err = {0};
+
+	fake_finish(f->fake);
+	assert_int_equal(st_named_open(&named, f->fake, &options, &err), ST_OK);
+	assert_non_null(named);
+	return named;
+}
+
+/* The line of named_part.c that holds some words. */
+static uint32_t line_of(const char *words)
+{
+	FILE *file = fopen(part_source, "re");
+	char line[512];
+	uint32_t number = 0, found = 0;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		number++;
+		if (strstr(line, words))
+			found = number;
+	}
+	fclose(file);
+	assert_true(found > 0);
+	return found;
 }
 
 static const struct st_named_frame *frame_of(const struct st_named *named, uint32_t node)
@@ -172,12 +259,123 @@ static void test_demangled(void **state)
 	st_named_close(named);
 }
 
+static void test_lines_and_inlined(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t plain, inner;
+	const struct st_named_frame *frame;
+	struct st_named *named;
+
+	map_part(f, f->process, part_path);
+	plain = leaf(f, "part_in_plain");
+	inner = leaf(f, "part_in_innermost");
+	named = open_named(f);
+	assert_text(named->sources[frame_of(named, plain)->source], part_source);
+	assert_int_equal(frame_of(named, plain)->line, line_of("line of plain"));
+	assert_int_equal(function_of(named, plain)->line, line_of("int part_plain(int x)"));
+	frame = frame_of(named, inner);
+	assert_text(named->functions[frame->function].name, "part_innermost");
+	assert_text(named->sources[frame->source], part_source);
+	assert_int_equal(frame->line, line_of("line of innermost"));
+	assert_int_equal(frame->flags, ST_NAMED_INLINED);
+	frame = &named->frames[frame->parent];
+	assert_text(named->functions[frame->function].name, "part_middle");
+	assert_int_equal(frame->line, line_of("line of middle"));
+	assert_int_equal(frame->flags, ST_NAMED_INLINED);
+	assert_int_equal(frame->node, inner);
+	frame = &named->frames[frame->parent];
+	assert_text(named->functions[frame->function].name, "part_outer");
+	assert_int_equal(frame->line, line_of("line of outer"));
+	assert_int_equal(frame->flags, 0);
+	assert_int_equal(frame->parent, 0);
+	st_named_close(named);
+}
+
+static void test_stub(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call = place(f, "part_call_of_stub");
+	int32_t distance;
+	uint32_t stub;
+	struct st_named *named;
+
+	memcpy(&distance, (const void *)(uintptr_t)(call + 1), sizeof(distance));
+	map_part(f, f->process, part_path);
+	stub = fake_node(f->fake, 0, ST_FRAME_EXACT, call + 5 + (uint64_t)(int64_t)distance);
+	named = open_named(f);
+	assert_text(function_of(named, stub)->name, "getppid@plt");
+	assert_int_equal(function_of(named, stub)->flags, 0);
+	st_named_close(named);
+}
+
+static void test_stripped(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t exported, hidden, behind_pause;
+	struct st_named *named;
+	char name[64];
+
+	map_part(f, f->process, stripped_path);
+	exported = leaf(f, "part_in_plain");
+	hidden = leaf(f, "part_in_hidden");
+	behind_pause = leaf(f, "part_behind_pause");
+	named = open_named(f);
+	assert_text(function_of(named, exported)->name, "part_plain");
+	assert_int_equal(function_of(named, hidden)->flags, ST_FUNCTION_NO_SYMBOL);
+	assert_true(frame_of(named, hidden)->address >= function_of(named, hidden)->start);
+	assert_true(frame_of(named, hidden)->address < function_of(named, hidden)->end);
+	snprintf(name, sizeof(name), "func@0x%llx",
+		 (unsigned long long)function_of(named, hidden)->start);
+	assert_text(function_of(named, hidden)->name, name);
+	assert_int_equal(frame_of(named, behind_pause)->flags, ST_NAMED_AT_PAUSE);
+	st_named_close(named);
+}
+
+static void test_debug_file(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t hidden;
+	struct st_named *named;
+
+	map_part(f, f->process, stripped_path);
+	hidden = leaf(f, "part_in_hidden");
+	named = open_searching(f, debug_folder);
+	assert_text(function_of(named, hidden)->name, "hidden");
+	assert_int_equal(function_of(named, hidden)->flags, 0);
+	assert_text(named->sources[frame_of(named, hidden)->source], part_source);
+	st_named_close(named);
+}
+
+static void test_moved(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t node;
+	struct st_named *named;
+
+	map_part(f, f->process, "/no/such/folder/part.so");
+	node = leaf(f, "part_in_plain");
+	named = open_named(f);
+	assert_text(function_of(named, node)->name, "[part.so]");
+	assert_int_equal(named->modules_missing, 1);
+	assert_int_equal(named->note_count, 1);
+	assert_non_null(strstr(named->notes[0], "/no/such/folder/part.so"));
+	st_named_close(named);
+	named = open_searching(f, stripped_folder);
+	assert_text(function_of(named, node)->name, "part_plain");
+	assert_int_equal(named->modules_missing, 0);
+	assert_int_equal(named->note_count, 0);
+	st_named_close(named);
+	named = open_searching(f, part_path); /* a file of another name, but the same build */
+	assert_text(function_of(named, node)->name, "part_plain");
+	st_named_close(named);
+}
+
 static void test_python(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t main_code = fake_python_code(f->fake, f->process, "/home/u/train.py", "main", 10);
+	uint32_t main_code = fake_python_code(f->fake, f->process, "/src/train.py", "main", 10);
 	uint32_t step_code =
-		fake_python_code(f->fake, f->process, "/home/u/train.py", "Trainer.step", 3);
+		fake_python_code(f->fake, f->process, "/src/train.py", "Trainer.step", 3);
 	uint32_t eval, outer, inner, inner_again;
 	struct st_named *named;
 
@@ -194,7 +392,7 @@ static void test_python(void **state)
 	assert_int_equal(frame_of(named, inner)->line, 5);
 	assert_int_equal(frame_of(named, inner_again)->line, 6);
 	assert_int_equal(frame_of(named, inner)->function, frame_of(named, inner_again)->function);
-	assert_text(named->sources[frame_of(named, inner)->source], "/home/u/train.py");
+	assert_text(named->sources[frame_of(named, inner)->source], "/src/train.py");
 	assert_text(named->modules[function_of(named, inner)->module].name, "train.py");
 	assert_int_equal(frame_of(named, inner)->parent, named->frame_of_node[outer]);
 	assert_int_equal(frame_of(named, outer)->parent, named->frame_of_node[eval]);
@@ -338,6 +536,178 @@ static void test_other_build(void **state)
 	st_named_close(named);
 }
 
+static void test_newer_file(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t node;
+	struct st_named *named;
+
+	/* Without a build id the time of the file decides. */
+	map_part(f, f->process, part_path);
+	f->fake->code_maps[0].build_id = 0;
+	f->fake->info.started_at = "2001-02-03T04:05:06Z";
+	node = leaf(f, "part_in_plain");
+	named = open_named(f);
+	assert_text(function_of(named, node)->name, "[named_part.so]");
+	assert_int_equal(named->modules_changed, 1);
+	st_named_close(named);
+	f->fake->info.started_at = "2201-02-03T04:05:06Z";
+	named = open_named(f);
+	assert_text(function_of(named, node)->name, "part_plain");
+	st_named_close(named);
+}
+
+static void test_perf_map(void **state)
+{
+	static const char text[] = "5000 100 old_function\n7000 10 lambda with blanks\n"
+				   "bad line\n5080 80 new_function\n";
+	struct fixture *f = *state;
+	char *folder = temporary_folder();
+	uint32_t before, after, blanks, behind;
+	struct st_named *named;
+
+	f->fake->info.path = folder;
+	write_file(folder, "perf-100.map", text, strlen(text));
+	before = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x507f);
+	after = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x5080);
+	blanks = fake_node(f->fake, 0, ST_FRAME_CALL, 0x7010);
+	behind = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x7010);
+	named = open_named(f);
+	assert_text(function_of(named, before)->name, "old_function");
+	assert_text(function_of(named, after)->name, "new_function");
+	assert_text(function_of(named, blanks)->name, "lambda with blanks");
+	assert_int_equal(function_of(named, blanks)->kind, ST_FUNCTION_JIT);
+	assert_text(named->modules[function_of(named, blanks)->module].name, "[Dynamic code]");
+	assert_int_equal(function_of(named, behind)->kind, ST_FUNCTION_UNKNOWN);
+	st_named_close(named);
+	remove_folder(folder);
+	free(folder);
+}
+
+static void put(struct st_buf *out, uint32_t id, const struct st_buf *body)
+{
+	st_buf_append_u32(out, id);
+	st_buf_append_u32(out, (uint32_t)(16 + body->size_bytes));
+	st_buf_append_u64(out, 0);
+	st_buf_append(out, body->data, body->size_bytes);
+}
+
+/* A jitdump with one piece of 16 bytes at 0x6000, of line 5 and from its byte 8 on of line 6. */
+static void make_jitdump(struct st_buf *out)
+{
+	struct st_buf body;
+
+	st_buf_init(out, 4096);
+	st_buf_init(&body, 4096);
+	st_buf_append_u32(out, 0x4a695444);
+	st_buf_append_u32(out, 1);
+	st_buf_append_u32(out, 40);
+	for (int i = 0; i < 7; i++)
+		st_buf_append_u32(out, 0);
+	st_buf_append_u64(&body, 0x6000);
+	st_buf_append_u64(&body, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		st_buf_append_u64(&body, 0x6000 + 8 * i);
+		st_buf_append_u32(&body, 5 + i);
+		st_buf_append_u32(&body, 0);
+		st_buf_append(&body, "a.js", 5);
+	}
+	put(out, 2, &body);
+	st_buf_clear(&body);
+	st_buf_append_u64(&body, 0);
+	st_buf_append_u64(&body, 0x6000);
+	st_buf_append_u64(&body, 0x6000);
+	st_buf_append_u64(&body, 16);
+	st_buf_append_u64(&body, 1);
+	st_buf_append(&body, "js_sum", 7);
+	st_buf_append(&body, "0123456789abcdef", 16);
+	put(out, 0, &body);
+	st_buf_fini(&body);
+}
+
+static void test_jitdump(void **state)
+{
+	struct fixture *f = *state;
+	char *folder = temporary_folder();
+	uint32_t first, second;
+	struct st_buf dump;
+	struct st_named *named;
+
+	make_jitdump(&dump);
+	f->fake->info.path = folder;
+	write_file(folder, "jit-100.dump", dump.data, dump.size_bytes);
+	first = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x6007);
+	second = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x6008);
+	named = open_named(f);
+	assert_text(function_of(named, first)->name, "js_sum");
+	assert_int_equal(frame_of(named, first)->line, 5);
+	assert_int_equal(frame_of(named, second)->line, 6);
+	assert_text(named->sources[frame_of(named, second)->source], "a.js");
+	st_named_close(named);
+	/* Cut anywhere, it is read as far as it goes. */
+	for (size_t size = 0; size < dump.size_bytes; size++) {
+		write_file(folder, "jit-100.dump", dump.data, size);
+		named = open_named(f);
+		assert_int_equal(function_of(named, first)->kind, ST_FUNCTION_UNKNOWN);
+		st_named_close(named);
+	}
+	st_buf_fini(&dump);
+	remove_folder(folder);
+	free(folder);
+}
+
+/* Its place in the vdso, by trying every byte. */
+static uint64_t vdso_clock_gettime(uint64_t vdso)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(uintptr_t)vdso;
+	size_t size_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	struct st_elf_file file;
+	uint64_t found = 0;
+
+	assert_true(st_elf_open_memory(&file, header, size_bytes));
+	for (uint64_t address = 0; address < size_bytes && !found; address++) {
+		struct st_bounds bounds = {.address = address};
+
+		st_elf_find_symbols(&file, &bounds, 1);
+		if (bounds.name && strcmp(bounds.name, "clock_gettime") == 0)
+			found = address;
+	}
+	st_elf_close(&file);
+	assert_true(found > 0);
+	return found;
+}
+
+static void test_special_modules(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+	uint32_t anonymous, clock, kernel;
+	char host[256] = "";
+	struct st_named *named;
+	uint64_t clock_at;
+
+	assert_int_equal(gethostname(host, sizeof(host)), 0);
+	f->fake->info.host = host;
+	f->fake->info.started_at = "2201-02-03T04:05:06Z";
+	fake_code_map(f->fake, f->process, 0x9000, 0xa000, "//anon");
+	fake_code_map(f->fake, f->process, vdso, vdso + 0x4000, "[vdso]");
+	anonymous = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x9010);
+	clock_at = vdso_clock_gettime(vdso);
+	clock = fake_node(f->fake, 0, ST_FRAME_EXACT, vdso + clock_at);
+	kernel = fake_node(f->fake, clock, ST_FRAME_KERNEL, 0xffffffff81000010ull);
+	named = open_named(f);
+	assert_text(function_of(named, anonymous)->name, "[Dynamic code]");
+	assert_int_equal(function_of(named, anonymous)->kind, ST_FUNCTION_JIT);
+	assert_text(function_of(named, clock)->name, "clock_gettime");
+	assert_text(named->modules[function_of(named, clock)->module].name, "[vdso]");
+	assert_int_equal(function_of(named, clock)->flags & ST_FUNCTION_SYSTEM, ST_FUNCTION_SYSTEM);
+	assert_int_equal(function_of(named, kernel)->kind, ST_FUNCTION_KERNEL);
+	assert_text(named->modules[function_of(named, kernel)->module].name, "[kernel]");
+	assert_int_equal(function_of(named, kernel)->flags & ST_FUNCTION_SYSTEM,
+			 ST_FUNCTION_SYSTEM);
+	st_named_close(named);
+}
+
 static void test_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -354,6 +724,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_demangled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines_and_inlined, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stub, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stripped, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debug_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_jit_in_time, setup, teardown),
@@ -361,6 +736,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_module_in_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forked_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_build, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_newer_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_perf_map, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_jitdump, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_special_modules, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing, setup, teardown),
 	};
 
