@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/sql_table.h"
+#include "resolve/named.h"
 
 enum {
 	STEPS_BETWEEN_ASKING = 10000,
@@ -175,6 +176,7 @@ void st_sql_close(struct st_sql *sql)
 		return;
 	sqlite3_close(sql->db);
 	st_sql_rows_close(sql);
+	st_named_close(sql->own_named);
 	st_counters_fini(&sql->counters);
 	st_report_fini(&sql->info);
 	st_dataset_slices_fini(&sql->dataset);

@@ -17,6 +17,7 @@
 struct st_buf;
 struct st_report;
 struct st_result;
+struct st_named;
 struct st_sql;
 
 enum { ST_SQL_MEMORY_MB = 256, ST_SQL_MEMORY_MB_MIN = 1 };
@@ -25,6 +26,8 @@ struct st_sql_options {
 	uint64_t memory_bytes;	    /* for SQLite and the answer together; 0: ST_SQL_MEMORY_MB */
 	bool (*stopped)(void *arg); /* asked often while a query runs; true ends it. May be NULL. */
 	void *stopped_arg;
+	const struct st_named
+		*named; /* the result's stacks with names; NULL: opened when asked for */
 };
 
 /* The result must outlive what is opened on it. */

@@ -38,7 +38,7 @@ struct st_sql_table {
 		       uint32_t range[2]);
 };
 /* Slices come first. */
-enum { ST_SQL_TABLES = 28 };
+enum { ST_SQL_TABLES = 34 };
 extern const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES];
 
 struct st_sql_binding { /* what SQLite hands back to a table */
@@ -58,8 +58,10 @@ struct st_sql {
 	struct st_text *threads;   /* by track, as reports show them */
 	struct st_text *processes; /* by process */
 	struct st_sql_binding bindings[ST_SQL_TABLES];
-	struct st_sql_rows *rows;    /* what the tables of row sets need: sql_rows.c */
-	struct st_counters counters; /* behind the table counters, once it was asked for */
+	struct st_sql_rows *rows;     /* what the tables of row sets need: sql_rows.c */
+	const struct st_named *named; /* once a table of stacks was asked for */
+	struct st_named *own_named;   /* the same, when it was opened here */
+	struct st_counters counters;  /* behind the table counters, once it was asked for */
 	uint64_t rows_read;
 	bool is_declaring; /* SQLite parses a declaration of ours */
 };
@@ -127,6 +129,10 @@ void st_sql_result_row(sqlite3_context *out, uint32_t row); /* NULL for ST_NO_RO
 extern const struct st_sql_table st_sql_events_table, st_sql_spans_table, st_sql_objects_table,
 	st_sql_object_facts_table, st_sql_sync_objects_table, st_sql_counters_table,
 	st_sql_code_table, st_sql_code_maps_table, st_sql_callers_table;
+/* sql_samples.c and sql_stacks.c */
+extern const struct st_sql_table st_sql_samples_table, st_sql_samplers_table,
+	st_sql_python_codes_table, st_sql_stack_nodes_table, st_sql_stack_frames_table,
+	st_sql_functions_table;
 extern const struct st_sql_table st_sql_frames_table, st_sql_regions_table, st_sql_overlapped_table,
 	st_sql_markers_table, st_sql_counter_values_table, st_sql_waits_table,
 	st_sql_relations_table, st_sql_metadata_table, st_sql_histograms_table, st_sql_heap_table;

@@ -10,6 +10,7 @@
 #include "analyze/words.h"
 #include "base/buf.h"
 #include "store/events.h"
+#include "store/samples.h"
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -56,11 +57,20 @@ static const struct st_sql_column threads_columns[] = {
 	{"end_ns", "INTEGER", "last seen"},
 	{"count", "INTEGER", "slices of the thread"},
 	{"slices_dropped", "INTEGER", "slices lost because its ring was full"},
+	{"samples", "INTEGER", "samples of the thread"},
+	{"creator", "INTEGER", "track of the thread that created it, or NULL"},
 };
 
 static uint32_t threads_count(const struct st_sql *sql)
 {
 	return sql->dataset.track_count;
+}
+
+static uint32_t samples_of(const struct st_sql *sql, uint32_t track)
+{
+	const uint32_t *first = st_result_samples(sql->result)->first_of_track;
+
+	return first ? first[track + 1] - first[track] : 0;
 }
 
 static void threads_cell(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out)
@@ -92,6 +102,10 @@ static void threads_cell(const struct st_sql *sql, uint32_t row, int column, sql
 		sqlite3_result_int64(out, track->row_end - track->row_begin);
 	else if (column == 10)
 		sqlite3_result_int64(out, (int64_t)track->loss.slices_dropped);
+	else if (column == 11)
+		sqlite3_result_int64(out, samples_of(sql, row));
+	else if (column == 12)
+		st_sql_result_row(out, st_result_track_creator(sql->result, row));
 }
 
 static const struct st_sql_column processes_columns[] = {
@@ -414,6 +428,12 @@ const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES] = {
 	&threads_table,
 	&processes_table,
 	&labels_table,
+	&st_sql_samples_table,
+	&st_sql_stack_nodes_table,
+	&st_sql_stack_frames_table,
+	&st_sql_functions_table,
+	&st_sql_python_codes_table,
+	&st_sql_samplers_table,
 	&st_sql_frames_table,
 	&st_sql_regions_table,
 	&st_sql_overlapped_table,

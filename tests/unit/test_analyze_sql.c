@@ -17,6 +17,7 @@
 #include "analyze/sql.h"
 #include "analyze/sql_table.h"
 #include "base/buf.h"
+#include "fake_named.h"
 #include "nasty_result.h"
 
 static uint64_t seed;
@@ -442,6 +443,18 @@ static void test_columns_and_cells(void **state)
 	fake_destroy(fake);
 }
 
+static void add_samples(struct st_result *fake)
+{
+	uint32_t code = fake_python_code(fake, 0, "/app/train.py", "step", 3);
+	uint32_t node = fake_node(fake, 0, ST_FRAME_CALL, 0x1000);
+
+	node = fake_python_node(fake, node, code, 7);
+	fake_node(fake, node, ST_FRAME_KERNEL, UINT64_MAX);
+	fake_sampler(fake, 0, 10000000);
+	fake_sample(fake, 5, 10, node, ST_SAMPLE_TRUNCATED);
+	fake_finish(fake);
+}
+
 /* Every cell of every table can be had, also of a result with nothing in it. */
 static void test_every_table(void **state)
 {
@@ -455,6 +468,7 @@ static void test_every_table(void **state)
 
 		if (filled) {
 			nasty_events(fake);
+			add_samples(fake);
 			fake->pauses[0] = (struct st_pause_window){ST_NO_ROW, 1, 2};
 			fake->pauses[1] = (struct st_pause_window){0, 5, 6};
 			fake->pause_count = 2;
@@ -489,6 +503,62 @@ static void test_every_table(void **state)
 		st_sql_close(sql);
 		fake_destroy(fake);
 	}
+}
+
+/* Samples, their stacks and functions, joined by row numbers. */
+static void test_samples(void **state)
+{
+	struct st_result *fake = fake_create();
+	struct fake_named *names = fake_named_create(fake);
+	struct st_sql_options options = {.named = &names->named};
+	uint32_t top, run, spin, step, inlined;
+	struct st_sql *sql;
+
+	(void)state;
+	fake_process(fake, "train.py", 100);
+	fake_track(fake, 0, "main", 100);
+	run = fake_function(names, ST_FUNCTION_NATIVE, "prog", "run", "/src/run.c");
+	spin = fake_function(names, ST_FUNCTION_NATIVE, "libgomp.so.1", "spin", "");
+	step = fake_function(names, ST_FUNCTION_PYTHON, "train.py", "step", "/app/train.py");
+	inlined = fake_function(names, ST_FUNCTION_NATIVE, "prog", "inlined", "/src/run.h");
+	fake_slice(fake, fake_label(fake, "d", "task"), 0, 100, ST_NO_ROW);
+	top = fake_call(names, 0, step, 12);
+	top = fake_call(names, top, run, 5);
+	fake_inlined(names, inlined, 9);
+	fake_sample(fake, 10, 70, top, ST_SAMPLE_RECOVERED);
+	fake_sample(fake, 20, 30, top, 0);
+	fake_sample(fake, 150, 1000, top, ST_SAMPLE_WAITING);
+	fake_track(fake, 0, "worker", 101);
+	fake->creators[1] = 0;
+	fake_sample(fake, 30, 5, fake_call(names, 0, spin, 1), ST_SAMPLE_HOLDS_GIL);
+	fake_finish(fake);
+	sql = open_sql(fake, &options);
+	assert_int_equal(number_of(sql, "SELECT sum(weight_ns) FROM samples s JOIN stack_nodes n "
+					"USING (node) JOIN functions f USING (function) "
+					"WHERE f.name = 'inlined' AND state = 'running'"),
+			 100);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM samples WHERE recovered"), 1);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM samples WHERE holds_gil"), 1);
+	assert_int_equal(number_of(sql, "SELECT weight_ns FROM samples WHERE slice IS NULL AND "
+					"inherited = 0 AND track = 1 AND tid = 101"),
+			 5);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM samples WHERE track = 0"), 3);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM samples WHERE track = 9"), 0);
+	assert_int_equal(number_of(sql, "SELECT creator FROM threads WHERE samples = 1"), 0);
+	/* From the innermost frame outwards: inlined, run, step. */
+	assert_int_equal(
+		number_of(sql,
+			  "WITH RECURSIVE up(frame, depth) AS (SELECT n.frame, 1 FROM "
+			  "samples s JOIN stack_nodes n USING (node) WHERE sample = 0 UNION ALL "
+			  "SELECT f.parent, depth + 1 FROM up JOIN stack_frames f USING (frame) "
+			  "WHERE f.parent) SELECT depth FROM up JOIN stack_frames USING (frame) "
+			  "JOIN functions fn USING (function) WHERE fn.name = 'step' AND "
+			  "fn.kind = 'python' AND fn.module = 'train.py'"),
+		3);
+	assert_int_equal(number_of(sql, "SELECT line FROM stack_frames WHERE inlined"), 9);
+	st_sql_close(sql);
+	fake_named_destroy(names);
+	fake_destroy(fake);
 }
 
 /* A table of a set of rows has the columns of its report, by name and in order. */
@@ -644,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_stopping),
 		cmocka_unit_test(test_columns_and_cells),
 		cmocka_unit_test(test_every_table),
+		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_row_tables_follow_their_reports),
 		cmocka_unit_test(test_cells_of_events),
 		cmocka_unit_test(test_events_and_spans_are_narrowed),
