@@ -14,7 +14,7 @@ import pytest
 from harness import TARGETS, clean_env, strict_csv
 from trace_reader import Result
 
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def interpreter(version):

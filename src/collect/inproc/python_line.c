@@ -7,64 +7,16 @@
  */
 #include "collect/inproc/python_line.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collect/inproc/python_table.h"
+#include "collect/inproc/python_layout.h"
 #include "collect/inproc/state.h"
 
-enum { TRIALS = 32, STEPS_MAX = 64, LINE_DIGITS = 12, ABSENT = 0xffff };
-enum { FRAME_BYTES_MAX = 112, CODE_BYTES_MAX = 208, OBJECT_TYPE = 8, OBJECT_SIZE = 16 };
-enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C_STACK = 3, BYTES_HEAD = 32 };
-
-/* Offsets in bytes. */
-struct layout {
-	const char *version;	       /* as Py_GetVersion begins */
-	uint16_t lines;		       /* enum st_python_lines */
-	uint16_t state_frame, c_frame; /* state → frame, or → C frame → frame */
-	uint16_t state_thread;	       /* up to 3.11: whose it is */
-	uint16_t frame_bytes, frame_code, frame_back, frame_owner;
-	uint16_t
-		frame_place; /* up to 3.10 an int, in units of place_scale bytes; then an address */
-	uint16_t place_scale;
-	uint16_t code_bytes, code_first_line, code_file, code_table;
-	uint16_t code_begin, code_traceable;
-	struct st_python_strings strings;
-};
-
-#define OLD_STRINGS                                                                                \
-	{                                                                                          \
-		.length = 16, .state = 32, .ascii_data = 48, .data = 72                            \
-	}
-#define NEW_STRINGS                                                                                \
-	{                                                                                          \
-		.length = 16, .state = 32, .ascii_data = 40, .data = 56                            \
-	}
-
-static const struct layout layouts[] = {
-	{"3.8.", ST_LINES_DELTAS, 24, ABSENT, 176, 112, 32, 24, ABSENT, 104, 1, 128, 40, 104, 120,
-	 0, 0, OLD_STRINGS},
-	{"3.9.", ST_LINES_DELTAS, 24, ABSENT, 176, 112, 32, 24, ABSENT, 104, 1, 128, 40, 104, 120,
-	 0, 0, OLD_STRINGS},
-	{"3.10.", ST_LINES_RANGES, 24, ABSENT, 176, 104, 32, 24, ABSENT, 96, 2, 128, 40, 104, 120,
-	 0, 0, OLD_STRINGS},
-	{"3.11.", ST_LINES_LOCATIONS, 56, 8, 152, 72, 32, 48, 69, 56, 0, 184, 72, 112, 136, 184,
-	 168, OLD_STRINGS},
-	{"3.12.", ST_LINES_LOCATIONS, 56, 0, ABSENT, 72, 0, 8, 70, 56, 0, 192, 68, 112, 136, 192,
-	 176, NEW_STRINGS},
-	{"3.13.", ST_LINES_LOCATIONS, 72, ABSENT, ABSENT, 72, 0, 8, 70, 56, 0, 200, 68, 112, 136,
-	 200, 184, NEW_STRINGS},
-};
+enum { TRIALS = 32, STEPS_MAX = 64, LINE_DIGITS = 12 };
 
 /* Written by the constructor only. */
-static struct {
-	const struct layout *layout;
-	void *(*this_thread_state)(void);
-	void *(*running_state)(void); /* up to 3.11: who holds the interpreter's lock */
-	uint64_t code_type, string_type, bytes_type;
-	bool present;
-} python;
+static struct st_python_runtime python;
 
 static _Atomic uint32_t proven; /* look-ups that went well, up to TRIALS */
 static _Atomic uint32_t refused;
@@ -77,39 +29,15 @@ static const char *const passers[] = {
 };
 static const char context_manager[] = "/contextlib.py"; /* only between a passer and its caller */
 
-static void *symbol(const char *name)
-{
-	return dlsym(RTLD_DEFAULT, name);
-}
-
 void st_python_line_init(void)
 {
-	const char *(*version)(void) = NULL;
-	const char *text;
-
-	*(void **)&version = symbol("Py_GetVersion");
-	if (!version)
-		return;
-	python.present = true;
-	*(void **)&python.this_thread_state = symbol("PyGILState_GetThisThreadState");
-	*(void **)&python.running_state = symbol("_PyThreadState_UncheckedGet");
-	python.code_type = (uint64_t)(uintptr_t)symbol("PyCode_Type");
-	python.string_type = (uint64_t)(uintptr_t)symbol("PyUnicode_Type");
-	python.bytes_type = (uint64_t)(uintptr_t)symbol("PyBytes_Type");
-	text = version();
-	/* Objects of the free-threaded build have another head. */
-	if (!text || strstr(text, "free-threading") || !python.this_thread_state ||
-	    !python.code_type || !python.string_type || !python.bytes_type)
-		return;
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (!strncmp(text, layouts[i].version, strlen(layouts[i].version)))
-			python.layout = &layouts[i];
+	st_python_runtime_find(&python);
 }
 
 bool st_python_unknown(void)
 {
 	return python.present &&
-	       (!python.layout || atomic_load_explicit(&refused, memory_order_relaxed));
+	       (!python.known || atomic_load_explicit(&refused, memory_order_relaxed));
 }
 
 static uint64_t field(const uint8_t *object, uint32_t offset)
@@ -130,22 +58,22 @@ static int32_t int_field(const uint8_t *object, uint32_t offset)
 
 /* A walk from the innermost frame outwards. */
 struct walk {
-	const struct layout *layout;
+	const struct st_python_layout *layout;
 	uint64_t frame;
 	bool careful;
 	bool broken; /* what we read cannot be what we took it for */
-	uint8_t frame_copy[FRAME_BYTES_MAX];
-	uint8_t code_copy[CODE_BYTES_MAX];
+	uint8_t frame_copy[ST_PYTHON_FRAME_BYTES_MAX];
+	uint8_t code_copy[ST_PYTHON_CODE_BYTES_MAX];
 	int64_t offset; /* of the instruction, in bytes */
 };
 
 /* What Python keeps for the thread itself is the state of its first interpreter. In another one it runs with
  * another state, which up to 3.11 is only known by holding the lock. */
-static uint64_t thread_state(const struct layout *layout)
+static uint64_t thread_state(const struct st_python_layout *layout)
 {
 	uint64_t first = (uint64_t)(uintptr_t)python.this_thread_state(), running, of[2];
 
-	if (!first || layout->state_thread == ABSENT || !python.running_state)
+	if (!first || layout->state_thread == ST_PYTHON_ABSENT || !python.running_state)
 		return first;
 	running = (uint64_t)(uintptr_t)python.running_state();
 	/* It may be another thread's, and be gone any moment. */
@@ -166,7 +94,7 @@ static bool begin_walk(struct walk *walk)
 		walk->broken = true;
 		return false;
 	}
-	if (walk->layout->c_frame != ABSENT && walk->frame &&
+	if (walk->layout->c_frame != ST_PYTHON_ABSENT && walk->frame &&
 	    !st_python_read(&walk->frame, walk->frame + walk->layout->c_frame, 8, walk->careful)) {
 		walk->broken = true;
 		return false;
@@ -181,23 +109,23 @@ static bool has_begun(const struct walk *walk, uint64_t code)
 	int32_t traceable = int_field(walk->code_copy, walk->layout->code_traceable);
 
 	(void)code;
-	return owner == OWNED_BY_GENERATOR || walk->offset >= (int64_t)traceable * 2;
+	return owner == ST_PYTHON_OWNER_GENERATOR || walk->offset >= (int64_t)traceable * 2;
 }
 
 /* Reads walk->frame and its code. 1: a frame that runs Python code, 0: another one, -1: broken. */
 static int look_at_frame(struct walk *walk)
 {
-	const struct layout *layout = walk->layout;
-	bool old = layout->frame_owner == ABSENT;
+	const struct st_python_layout *layout = walk->layout;
+	bool old = layout->frame_owner == ST_PYTHON_ABSENT;
 	uint64_t code;
 
 	if (!st_python_read(walk->frame_copy, walk->frame, layout->frame_bytes, walk->careful))
 		return -1;
-	if (!old && walk->frame_copy[layout->frame_owner] == OWNED_BY_C_STACK)
+	if (!old && walk->frame_copy[layout->frame_owner] >= ST_PYTHON_OWNER_SHIM)
 		return 0;
-	code = field(walk->frame_copy, layout->frame_code);
+	code = field(walk->frame_copy, layout->frame_code) & ~(uint64_t)layout->code_tag;
 	if (code & 7 || !st_python_read(walk->code_copy, code, layout->code_bytes, walk->careful) ||
-	    field(walk->code_copy, OBJECT_TYPE) != python.code_type)
+	    field(walk->code_copy, ST_PYTHON_OBJECT_TYPE) != python.code_type)
 		return -1;
 	if (old) {
 		walk->offset = (int64_t)int_field(walk->frame_copy, layout->frame_place) *
@@ -216,17 +144,19 @@ static bool is_type(const struct walk *walk, uint64_t object, uint64_t type)
 	uint64_t found;
 
 	return !(object & 7) &&
-	       st_python_read(&found, object + OBJECT_TYPE, sizeof(found), walk->careful) &&
+	       st_python_read(&found, object + ST_PYTHON_OBJECT_TYPE, sizeof(found),
+			      walk->careful) &&
 	       found == type;
 }
 
 static uint32_t line_of(struct walk *walk)
 {
 	uint64_t table = field(walk->code_copy, walk->layout->code_table);
-	struct st_python_span span = {.address = table + BYTES_HEAD, .careful = walk->careful};
+	struct st_python_span span = {.address = table + ST_PYTHON_BYTES_HEAD,
+				      .careful = walk->careful};
 
 	if (!is_type(walk, table, python.bytes_type) ||
-	    !st_python_read(&span.size_bytes, table + OBJECT_SIZE, 8, walk->careful)) {
+	    !st_python_read(&span.size_bytes, table + ST_PYTHON_OBJECT_SIZE, 8, walk->careful)) {
 		walk->broken = true;
 		return 0;
 	}
@@ -309,10 +239,10 @@ static bool find(struct walk *walk, bool all, char *text, size_t capacity, uint3
 bool st_python_line(char *text, size_t capacity, uint32_t *length)
 {
 	uint32_t count = atomic_load_explicit(&proven, memory_order_relaxed);
-	struct walk walk = {.layout = python.layout, .careful = count < TRIALS};
+	struct walk walk = {.layout = &python.layout, .careful = count < TRIALS};
 	bool found = false;
 
-	if (!python.layout || atomic_load_explicit(&refused, memory_order_relaxed) ||
+	if (!python.known || atomic_load_explicit(&refused, memory_order_relaxed) ||
 	    capacity <= LINE_DIGITS || (walk.careful && st_passive()))
 		return false;
 	capacity -= LINE_DIGITS; /* ":2147483647" */

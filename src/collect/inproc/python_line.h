@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line of Python code that makes the call we are in, from the memory of a CPython 3.8 … 3.13: no
+ * The line of Python code that makes the call we are in, from the memory of a CPython 3.8 … 3.14: no
  * object is made, no lock taken, and the interpreter's own lock is not needed, because a thread's frames
  * stand still while it is in native code.
  */

@@ -459,7 +459,7 @@ static void tell_notices(struct st_run *run, uint32_t notices)
 				"none");
 	if (notices & ST_NOTICE_NO_LINES)
 		write_note(run, "no Python lines of tasks: frames of this CPython cannot be read "
-				"(those of 3.8 to 3.13 can, unless process_vm_readv is forbidden)");
+				"(those of 3.8 to 3.14 can, unless process_vm_readv is forbidden)");
 }
 
 static void name_silent(void *arg, pid_t pid)
