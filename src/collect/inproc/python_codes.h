@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/inproc/python_layout.h"
+#include "collect/inproc/python_runtime.h"
+#include "collect/inproc/python_table.h"
 
 #pragma GCC visibility push(hidden)
 

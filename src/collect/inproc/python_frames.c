@@ -14,7 +14,8 @@
 
 #include "collect/inproc/python_batch.h"
 #include "collect/inproc/python_codes.h"
-#include "collect/inproc/python_layout.h"
+#include "collect/inproc/python_runtime.h"
+#include "collect/inproc/python_table.h"
 #include "collect/inproc/sampler.h"
 #include "format/sample_record.h"
 

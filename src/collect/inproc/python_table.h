@@ -10,13 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(hidden)
+#include "unwind/rt/python_layout.h"
 
-enum st_python_lines {
-	ST_LINES_DELTAS, /* 3.8, 3.9: pairs of byte and line steps; the line changes behind the step */
-	ST_LINES_RANGES,    /* 3.10: pairs of byte length and line step; -128: no line */
-	ST_LINES_LOCATIONS, /* 3.11 on: entries of one head byte and what its kind needs */
-};
+#pragma GCC visibility push(hidden)
 
 /* Copies memory of this process. `careful`: by a system call that refuses what is not mapped. */
 bool st_python_read(void *to, uint64_t from, size_t size_bytes, bool careful);
@@ -31,11 +27,6 @@ struct st_python_span {
  * none, or the table is not one. */
 uint32_t st_python_line_at(enum st_python_lines format, const struct st_python_span *table,
 			   int32_t first_line, int64_t offset);
-
-/* Where a string object keeps its characters: behind the head of an ASCII one, or of any other. */
-struct st_python_strings {
-	uint16_t length, state, ascii_data, data;
-};
 
 /* A string object as UTF-8. Bytes of a file name that Python could not decode come back as they were.
  * False: not a compact string, or longer than `capacity`. */

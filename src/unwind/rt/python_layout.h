@@ -2,17 +2,26 @@
  *
  * Where each version of CPython keeps what we read of it: offsets in bytes, of 64-bit release builds. One
  * row for a minor version; 3.13 and later say most of it themselves (_Py_DebugOffsets), and are believed
- * where what they say is plausible.
+ * where what they say is plausible. Used inside the program and from outside.
  */
-#ifndef ST_COLLECT_INPROC_PYTHON_LAYOUT_H
-#define ST_COLLECT_INPROC_PYTHON_LAYOUT_H
+#ifndef ST_UNWIND_RT_PYTHON_LAYOUT_H
+#define ST_UNWIND_RT_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/inproc/python_table.h"
-
 #pragma GCC visibility push(hidden)
+
+enum st_python_lines {
+	ST_LINES_DELTAS, /* 3.8, 3.9: pairs of byte and line steps; the line changes behind the step */
+	ST_LINES_RANGES,    /* 3.10: pairs of byte length and line step; -128: no line */
+	ST_LINES_LOCATIONS, /* 3.11 on: entries of one head byte and what its kind needs */
+};
+
+/* Where a string object keeps its characters: behind the head of an ASCII one, or of any other. */
+struct st_python_strings {
+	uint16_t length, state, ascii_data, data;
+};
 
 enum { ST_PYTHON_ABSENT = 0xffff };
 enum { ST_PYTHON_FRAME_BYTES_MAX = 112, ST_PYTHON_CODE_BYTES_MAX = 208 };
@@ -42,22 +51,6 @@ struct st_python_layout {
 	uint16_t code_tag; /* bits of the frame's reference to its code that are not the address */
 	struct st_python_strings strings;
 };
-
-/* The CPython of this process. */
-struct st_python_runtime {
-	bool present;
-	bool free_threaded;
-	uint32_t version; /* PY_VERSION_HEX */
-	bool known;	  /* there is a layout */
-	struct st_python_layout layout;
-	void *(*this_thread_state)(void);
-	void *(*running_state)(void); /* up to 3.11: who holds the interpreter's lock */
-	uint64_t code_type, string_type, bytes_type;
-	uint64_t eval_start, eval_end;
-};
-
-/* Looks for CPython in the process; not in a signal handler. False: there is none. */
-bool st_python_runtime_find(struct st_python_runtime *out);
 
 /* The row of a version, NULL: not known. */
 const struct st_python_layout *st_python_layout_of(uint32_t version);
