@@ -105,6 +105,8 @@ static void take_hello(struct server *server, struct segment *segment, int fd)
 	close(fd);
 	assert_true(server->segment_count < SERVER_SEGMENTS);
 	server->segments[server->segment_count++] = segment;
+	if (server->on_hello)
+		server->on_hello(segment);
 }
 
 static void take_message(struct server *server, int peer)

@@ -63,12 +63,15 @@ static bool read_code(void *arg, uint64_t address, void *out, size_t size_bytes)
 }
 
 /* Code that nobody has told strata about: just loaded, or made at run time. */
-static void report_unknown(const struct st_modules_view *view, const struct st_walk *walk)
+static void report_unknown(const struct st_modules_view *view, struct st_walk *walk)
 {
 	bool known = true;
 
-	if (walk->flags & ST_SAMPLE_TRUNCATED && walk->missing_pc)
-		known = st_modules_known(view, walk->missing_pc);
+	if (walk->flags & ST_SAMPLE_TRUNCATED && walk->missing_pc &&
+	    !st_modules_known(view, walk->missing_pc)) {
+		walk->flags |= ST_SAMPLE_NO_TABLE;
+		return;
+	}
 	for (uint32_t i = 0; known && i < walk->frame_count; i++)
 		known = st_modules_known(view, walk->frames[i] & ST_FRAME_ADDRESS);
 }
