@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/python_frames.h"
 #include "collect/inproc/sampler_modules.h"
 #include "collect/inproc/sampler_registers.h"
 #include "collect/inproc/sampler_stack.h"
@@ -110,6 +111,21 @@ static uint32_t walk_native(struct st_sampler *sampler, const struct st_register
 	return walk.flags;
 }
 
+static uint32_t walk_python(struct st_sampler *sampler, uint64_t pc)
+{
+	struct st_python_walk walk = {.sampler = sampler,
+				      .generation = sampler->generation,
+				      .thread = st_sampler_python_memory(sampler),
+				      .scratch = st_sampler_scratch(sampler),
+				      .pc = pc,
+				      .frames = st_sampler_python(sampler, sampler->current),
+				      .frames_max = st_sampler_settings.depth};
+
+	st_python_frames_walk(&walk);
+	sampler->python_count[sampler->current] = walk.frame_count;
+	return walk.flags;
+}
+
 static void take(struct st_sampler *sampler, const void *context)
 {
 	struct st_registers at = st_registers_of(context);
@@ -119,7 +135,7 @@ static void take(struct st_sampler *sampler, const void *context)
 	weight = weigh(sampler, cpu_ns, &flags);
 	if (st_sampler_settings.stacks) {
 		flags |= walk_native(sampler, &at);
-		sampler->python_count[now] = 0;
+		flags |= walk_python(sampler, at.pc);
 	} else {
 		st_sampler_native(sampler, now)[0] = at.pc;
 		sampler->native_count[now] = 1;

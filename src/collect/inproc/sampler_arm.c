@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/python_frames.h"
 #include "collect/inproc/sampler_modules.h"
 #include "collect/inproc/sampler_stack.h"
 #include "collect/inproc/sampler_trigger.h"
@@ -244,6 +245,7 @@ void st_sampler_init(void)
 		return;
 	st_stack_init();
 	st_modules_init();
+	st_python_frames_init();
 	st_sampler_signal_init();
 	st_sampler_arm();
 	pthread_atfork(NULL, NULL, st_sampler_arm);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/python_frames.h"
 #include "format/sample_record.h"
 #include "unwind/rt/walk.h"
 
@@ -35,7 +36,7 @@ size_t st_sampler_stride(void)
 	if (!st_sampling)
 		return 0;
 	return ST_SAMPLER_HEAD_BYTES + 4 * stack_bytes() + ST_SAMPLER_SCRATCH_BYTES +
-	       page_up(st_unwind_cache_bytes());
+	       page_up(st_unwind_cache_bytes()) + page_up(st_python_thread_bytes());
 }
 
 uint64_t *st_sampler_native(struct st_sampler *sampler, uint32_t which)
