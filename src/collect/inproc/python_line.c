@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collect/inproc/python_layout.h"
+#include "collect/inproc/python_runtime.h"
 #include "collect/inproc/state.h"
 
 enum { TRIALS = 32, STEPS_MAX = 64, LINE_DIGITS = 12 };
