@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "collect/inproc/python_runtime.h"
+#include "collect/inproc/python_table.h"
 #include "collect/inproc/state.h"
 
 enum { TRIALS = 32, STEPS_MAX = 64, LINE_DIGITS = 12 };
