@@ -35,6 +35,7 @@ enum st_chunk_type {
 	 * struct st_open_record; counts only when the files before it are gone. */
 	ST_CHUNK_OPEN = 6,
 	ST_CHUNK_SAMPLES = 7, /* format/samples.h: one track, times ascending */
+	ST_CHUNK_NAMES = 8,   /* a piece of names.strata (resolve/names_pack.h) */
 };
 
 enum { ST_CHUNK_PLAIN = 1 }; /* flags: payload is not compressed */
@@ -83,7 +84,12 @@ struct st_open_record {
 };
 _Static_assert(sizeof(struct st_open_record) == 24, "open record is a file format");
 
-enum st_file_kind { ST_FILE_TRACE = 1, ST_FILE_DEFINITIONS = 2, ST_FILE_INDEX = 3 };
+enum st_file_kind {
+	ST_FILE_TRACE = 1,
+	ST_FILE_DEFINITIONS = 2,
+	ST_FILE_INDEX = 3,
+	ST_FILE_NAMES = 4
+};
 
 uint32_t st_crc32c(uint32_t crc, const void *data, size_t size_bytes);
 

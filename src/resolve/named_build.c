@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From stack nodes to named frames (resolve/named_build.h): every node finds its site (module and place), the
-// sites of each module are resolved together, then every node becomes its frames.
-#include "resolve/named_build.h"
+// From stack nodes to named frames (resolve/resolved.h): every node finds its site (module and place), the
+// sites of each module are resolved together.
+#include "resolve/resolved.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct build {
 	const struct st_stack_nodes *nodes;
 	struct st_names *names;
 	struct st_places *places;
-	struct st_sites sites;
+	struct st_sites *sites;
 	struct st_jit_work jit;
 	struct st_dynamic *dynamic;
 	int64_t *time_ns;	/* of each node: the first sample through it */
@@ -109,11 +109,11 @@ static uint32_t site_of_dynamic(struct build *build, uint64_t address)
 	uint32_t module = st_names_module(build->names, name, none), site;
 	bool is_new;
 
-	site = st_sites_get(&build->sites, module, address, &is_new);
+	site = st_sites_get(build->sites, module, address, &is_new);
 	if (is_new) {
 		uint32_t function = st_jit_function(&build->jit, none, name, 0);
 
-		build->sites.items[site].function = function;
+		build->sites->items[site].function = function;
 		build->names->functions[function].flags |= ST_FUNCTION_NO_SYMBOL;
 	}
 	return site;
@@ -125,7 +125,7 @@ static uint32_t site_of_file(struct build *build, uint32_t map, uint64_t address
 	const struct st_code_map *its = &st_result_code_maps(build->result, &count)[map];
 	bool is_new;
 
-	return st_sites_get(&build->sites, module_of_map(build, map),
+	return st_sites_get(build->sites, module_of_map(build, map),
 			    address - its->start + its->file_offset, &is_new);
 }
 
@@ -139,7 +139,7 @@ static uint32_t find_site(struct build *build, uint32_t node)
 	bool is_new;
 
 	if (kind == ST_FRAME_KERNEL)
-		return st_sites_get(&build->sites, build->kernel, address, &is_new);
+		return st_sites_get(build->sites, build->kernel, address, &is_new);
 	found = st_places_code(build->places, process, address, time_ns);
 	if (found != ST_PLACE_NONE)
 		return st_jit_site(&build->jit, build->places, found, address);
@@ -235,27 +235,27 @@ static int by_module(const void *a, const void *b, void *arg)
 static bool resolve_sites(struct build *build)
 {
 	struct st_binary_work work = {.names = build->names,
-				      .sites = &build->sites,
+				      .sites = build->sites,
 				      .options = build->options,
 				      .not_after_s = st_recording_end_s(build->result),
 				      .is_here = build->is_here};
-	uint32_t *list = calloc((size_t)build->sites.count + 1, sizeof(*list));
+	uint32_t *list = calloc((size_t)build->sites->count + 1, sizeof(*list));
 	uint32_t count = 0, first = 0;
 
 	if (!list)
 		return false;
-	for (uint32_t i = 1; i < build->sites.count; i++)
-		if (!build->sites.items[i].function)
+	for (uint32_t i = 1; i < build->sites->count; i++)
+		if (!build->sites->items[i].function)
 			list[count++] = i;
-	qsort_r(list, count, sizeof(*list), by_module, &build->sites);
+	qsort_r(list, count, sizeof(*list), by_module, build->sites);
 	for (uint32_t i = 1; i <= count; i++) {
-		uint32_t module = build->sites.items[list[first]].module;
+		uint32_t module = build->sites->items[list[first]].module;
 
-		if (i < count && build->sites.items[list[i]].module == module)
+		if (i < count && build->sites->items[list[i]].module == module)
 			continue;
 		say(build, 0.2 + 0.6 * first / count, build->names->modules[module].name.bytes);
 		if (module == build->kernel)
-			st_kernel_resolve(build->names, &build->sites, list + first, i - first,
+			st_kernel_resolve(build->names, build->sites, list + first, i - first,
 					  build->is_here);
 		else
 			st_binary_resolve(&work, module, list + first, i - first);
@@ -263,55 +263,6 @@ static bool resolve_sites(struct build *build)
 	}
 	free(list);
 	return true;
-}
-
-/* The frames of a native site, outermost first; returns the innermost. */
-static uint32_t add_site_frames(struct build *build, uint32_t node, struct st_named_frame frame)
-{
-	const struct st_site *site = &build->sites.items[build->site_of_node[node]];
-	const struct st_inlined *inlined = build->sites.inlined + site->inlined_first;
-	uint32_t at;
-
-	frame.function = build->site_of_node[node] ? site->function : build->unknown;
-	frame.address = site->address;
-	if ((build->nodes->kind[node] & ST_FRAME_KIND_MASK) == ST_FRAME_EXACT &&
-	    (site->flags & ST_SITE_AT_PAUSE))
-		frame.flags |= ST_NAMED_AT_PAUSE;
-	for (uint32_t i = 0; i < site->inlined_count; i++) {
-		frame.source = inlined[i].source;
-		frame.line = inlined[i].line;
-		at = st_names_frame(build->names, &frame);
-		frame.parent = at;
-		frame.function = inlined[i].function;
-		frame.flags |= ST_NAMED_INLINED;
-	}
-	frame.source = site->source;
-	frame.line = site->line;
-	return st_names_frame(build->names, &frame);
-}
-
-static void add_frames(struct build *build)
-{
-	const struct st_stack_nodes *nodes = build->nodes;
-	struct st_names *names = build->names;
-
-	for (uint32_t i = 1; i < nodes->count; i++) {
-		uint32_t kind = nodes->kind[i];
-		struct st_named_frame frame = {.node = i};
-
-		frame.parent = nodes->parent[i] < i ? names->frame_of_node[nodes->parent[i]] : 0;
-		frame.flags = (kind & ST_FRAME_RECOVERED ? ST_NAMED_RECOVERED : 0u) |
-			      (kind & ST_FRAME_EVAL ? ST_NAMED_EVAL : 0u);
-		if ((kind & ST_FRAME_KIND_MASK) == ST_FRAME_PYTHON) {
-			frame.function = build->site_of_node[i];
-			frame.source = names->functions[frame.function].source;
-			frame.line = nodes->line[i];
-			frame.address = nodes->value[i] >> 32;
-			names->frame_of_node[i] = st_names_frame(names, &frame);
-		} else {
-			names->frame_of_node[i] = add_site_frames(build, i, frame);
-		}
-	}
 }
 
 static bool prepare(struct build *build)
@@ -328,11 +279,11 @@ static bool prepare(struct build *build)
 	st_result_processes(build->result, &build->process_count);
 	build->module_of_map = calloc((size_t)maps + 1, sizeof(*build->module_of_map));
 	if (!build->names || !build->places || !build->dynamic || !build->module_of_map ||
-	    !st_sites_init(&build->sites))
+	    !st_sites_init(build->sites))
 		return false;
 	build->jit.result = build->result;
 	build->jit.names = build->names;
-	build->jit.sites = &build->sites;
+	build->jit.sites = build->sites;
 	unknown.name = unknown.full = st_names_keep(build->names, "[Outside any known module]", 26);
 	build->kernel = st_names_module(build->names, kernel, none);
 	build->is_here = st_recording_is_here(build->result);
@@ -341,34 +292,35 @@ static bool prepare(struct build *build)
 	return true;
 }
 
-struct st_names *st_names_build(const struct st_result *result,
-				const struct st_named_options *options)
+bool st_resolved_build(struct st_resolved *out, const struct st_result *result,
+		       const struct st_named_options *options)
 {
-	struct build build = {
-		.result = result, .options = options, .nodes = st_result_stack_nodes(result)};
-	struct st_names *names;
+	struct build build = {.result = result,
+			      .options = options,
+			      .nodes = st_result_stack_nodes(result),
+			      .sites = &out->sites};
 	bool ok;
 
+	memset(out, 0, sizeof(*out));
 	say(&build, 0, "stacks");
-	ok = prepare(&build) && find_times(&build) && find_sites(&build) && resolve_sites(&build);
-	if (ok) {
-		say(&build, 0.8, "frames");
-		add_frames(&build);
-		st_names_finish(build.names);
-		say(&build, 1, "done");
-	}
-	names = build.names;
-	if (!ok || names->failed) {
-		st_names_destroy(names);
-		names = NULL;
-	}
+	ok = prepare(&build) && find_times(&build) && find_sites(&build) && resolve_sites(&build) &&
+	     !build.names->failed;
+	out->names = build.names;
+	out->site_of_node = build.site_of_node;
+	out->unknown = build.unknown;
 	st_places_destroy(build.places);
 	st_dynamic_destroy(build.dynamic);
-	st_sites_fini(&build.sites);
 	st_id_map_fini(&build.python);
 	st_id_map_fini(&build.jit.functions);
 	free(build.time_ns);
-	free(build.site_of_node);
 	free(build.module_of_map);
-	return names;
+	return ok;
+}
+
+void st_resolved_fini(struct st_resolved *resolved)
+{
+	st_names_destroy(resolved->names);
+	st_sites_fini(&resolved->sites);
+	free(resolved->site_of_node);
+	memset(resolved, 0, sizeof(*resolved));
 }

@@ -708,6 +708,161 @@ static void test_special_modules(void **state)
 	st_named_close(named);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+	static char bytes[1 << 20];
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+	size_t size;
+
+	assert_non_null(in);
+	assert_non_null(out);
+	size = fread(bytes, 1, sizeof(bytes), in);
+	assert_true(size > 0 && size < sizeof(bytes));
+	assert_int_equal(fwrite(bytes, 1, size, out), size);
+	fclose(in);
+	assert_int_equal(fclose(out), 0);
+}
+
+static struct st_named *open_kept(const struct fixture *f, bool redo)
+{
+	const struct st_named_options options = {.inlines = true, .keep = true, .redo = redo};
+	struct st_named *named = NULL;
+	struct st_error err = {0};
+
+	assert_int_equal(st_named_open(&named, f->fake, &options, &err), ST_OK);
+	return named;
+}
+
+static void test_kept(void **state)
+{
+	struct fixture *f = *state;
+	char *folder = temporary_folder(), path[PATH_MAX];
+	uint32_t inner, python, other;
+	const struct st_named_frame *frame;
+	struct st_named *named;
+
+	snprintf(path, sizeof(path), "%s/gone.so", folder);
+	copy_file(part_path, path);
+	f->fake->info.path = folder;
+	map_part(f, f->process, path);
+	inner = leaf(f, "part_in_innermost");
+	python = fake_python_node(f->fake, inner,
+				  fake_python_code(f->fake, f->process, "a.py", "f", 1), 2);
+	fake_finish(f->fake);
+	st_named_close(open_kept(f, false));
+	assert_int_equal(unlink(path), 0);
+	/* The binary is gone, the names are not. */
+	named = open_kept(f, false);
+	frame = frame_of(named, inner);
+	assert_text(named->functions[frame->function].name, "part_innermost");
+	assert_int_equal(frame->line, line_of("line of innermost"));
+	assert_text(named->functions[named->frames[frame->parent].function].name, "part_middle");
+	assert_text(function_of(named, python)->name, "f");
+	assert_text(named->modules[function_of(named, inner)->module].path, path);
+	st_named_close(named);
+	/* Another stack: what is kept does not fit any more. */
+	other = leaf(f, "part_in_plain");
+	fake_finish(f->fake);
+	named = open_kept(f, false);
+	assert_text(function_of(named, other)->name, "[gone.so]");
+	st_named_close(named);
+	/* Asked to do it again, it looks at the files that are there now. */
+	copy_file(part_path, path);
+	named = open_kept(f, false);
+	assert_text(function_of(named, other)->name, "[gone.so]");
+	st_named_close(named);
+	named = open_kept(f, true);
+	assert_text(function_of(named, other)->name, "part_plain");
+	st_named_close(named);
+	remove_folder(folder);
+	free(folder);
+}
+
+static void test_kept_damaged(void **state)
+{
+	struct fixture *f = *state;
+	char *folder = temporary_folder(), path[PATH_MAX];
+	static uint8_t bytes[1 << 20];
+	uint32_t node;
+	FILE *file;
+	size_t size;
+
+	f->fake->info.path = folder;
+	map_part(f, f->process, part_path);
+	node = leaf(f, "part_in_innermost");
+	fake_finish(f->fake);
+	st_named_close(open_kept(f, false));
+	snprintf(path, sizeof(path), "%s/names.strata", folder);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	assert_true(size > 200);
+	for (size_t at = 0; at < size; at += 7) {
+		struct st_named *named;
+
+		bytes[at] ^= 0x41;
+		write_file(folder, "names.strata", bytes, size - at % 3);
+		bytes[at] ^= 0x41;
+		named = open_named(f);
+		assert_text(function_of(named, node)->name, "part_innermost");
+		st_named_close(named);
+	}
+	remove_folder(folder);
+	free(folder);
+}
+
+static void test_without_inlined(void **state)
+{
+	const struct st_named_options options = {.inlines = false};
+	struct fixture *f = *state;
+	struct st_named *named = NULL;
+	uint32_t inner;
+
+	map_part(f, f->process, part_path);
+	inner = leaf(f, "part_in_innermost");
+	fake_finish(f->fake);
+	assert_int_equal(st_named_open(&named, f->fake, &options, NULL), ST_OK);
+	assert_text(function_of(named, inner)->name, "part_outer");
+	assert_int_equal(frame_of(named, inner)->line, line_of("line of outer"));
+	assert_int_equal(frame_of(named, inner)->parent, 0);
+	st_named_close(named);
+}
+
+static void test_source_text(void **state)
+{
+	const char *const search[] = {ST_TEST_SOURCE_DIR "/tests"};
+	const struct st_named_options options = {.source_search = search, .source_search_count = 1};
+	struct st_error err = {0};
+	struct st_source_text *text = st_source_text_open(NULL, part_source, &err);
+	char *folder = temporary_folder(), path[PATH_MAX];
+
+	(void)state;
+	assert_non_null(text);
+	assert_non_null(strstr(st_source_text_line(text, line_of("line of outer")).bytes,
+			       "part_middle(x)"));
+	assert_int_equal(st_source_text_line(text, 0).size_bytes, 0);
+	assert_int_equal(st_source_text_line(text, st_source_text_count(text) + 1).size_bytes, 0);
+	st_source_text_close(text);
+	assert_null(st_source_text_open(NULL, "/build/unit/named_part.c", &err));
+	assert_int_equal(err.status, ST_ENOTFOUND);
+	/* By the last parts of the path. */
+	text = st_source_text_open(&options, "/build/unit/named_part.c", &err);
+	assert_non_null(text);
+	st_source_text_close(text);
+	snprintf(path, sizeof(path), "%s/odd.py", folder);
+	write_file(folder, "odd.py", "a\r\n\nlast", 8);
+	text = st_source_text_open(NULL, path, &err);
+	assert_non_null(text);
+	assert_int_equal(st_source_text_count(text), 3);
+	assert_text(st_source_text_line(text, 1), "a");
+	assert_text(st_source_text_line(text, 2), "");
+	assert_text(st_source_text_line(text, 3), "last");
+	st_source_text_close(text);
+	remove_folder(folder);
+	free(folder);
+}
+
 static void test_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -740,6 +895,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_perf_map, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_jitdump, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_special_modules, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kept_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_without_inlined, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_source_text, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing, setup, teardown),
 	};
 
