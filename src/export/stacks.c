@@ -200,7 +200,8 @@ void st_stacks_label_text(const struct st_stacks *stacks, struct st_stack_label 
 		if (label.line)
 			st_buf_printf(out, ":%u", label.line);
 		st_buf_append_text(out, ")");
-	} else if ((function->flags & ST_FUNCTION_NO_SYMBOL) && function->module) {
+	} else if ((function->flags & ST_FUNCTION_NO_SYMBOL) && function->module &&
+		   function->name.size_bytes && function->name.bytes[0] != '[') {
 		struct st_text module = named->modules[function->module].name;
 
 		st_buf_append_text(out, " [");
