@@ -17,7 +17,9 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-de
 	libsqlite3-dev libdw-dev libiberty-dev)
 python_packages=(python3 python3-venv)
 test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux gfortran libomp-14-dev g++
-	libtbb-dev)
+	libtbb-dev chromium)
+# Whoever has Node.js from elsewhere keeps it: Debian's npm would fight with it.
+command -v npm >/dev/null || test_packages+=(nodejs npm)
 lint_packages=(clang-format-14 clang-tidy-14 cppcheck shellcheck codespell)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -142,16 +144,23 @@ make_tensorflow_venv() {
 		-r tests/e2e/requirements-tensorflow.txt </dev/null >&2
 }
 
+# What drives the browser in the tests of pages: only they need it. The browser itself is Debian's.
+make_web_modules() {
+	say "npm ci in tests/web"
+	npm ci --prefix tests/web --no-audit --no-fund --silent </dev/null >&2
+}
+
 install_packages
 [ "$profile" != build ] || exit 0
 mkdir -p .cache
 stamp=.cache/setup-$profile
-wanted_state=$(cat tools/setup.sh tests/e2e/requirements*.txt | sha256sum | cut -d' ' -f1)
+wanted_state=$(cat tools/setup.sh tests/e2e/requirements*.txt tests/web/package-lock.json | sha256sum | cut -d' ' -f1)
 if [ -x .venv/bin/python ] && { [ "$profile" != test ] || [ -x .venv-tf/bin/python ]; } &&
 	[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
 	exit 0
 fi
 make_venv
+[ "$profile" != test ] || make_web_modules
 if [ "$profile" = test ] && ! make_tensorflow_venv; then
 	say "TensorFlow cannot be installed: its tests will fail; the next run tries again"
 	exit 0
