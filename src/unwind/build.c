@@ -160,7 +160,7 @@ static bool load_cfi(struct build *build)
 
 static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *rule)
 {
-	st_rows_add(arg, address, rule);
+	st_unwind_rows_add(arg, address, rule);
 }
 
 /* Functions without CFI that begin before `limit`. */
@@ -192,7 +192,7 @@ static bool add_functions(struct build *build)
 		    fde.end - build->rows.base > SPAN_MAX_BYTES)
 			continue;
 		add_derived(build, fde.start);
-		if (st_rows_begin(&build->rows, fde.start, fde.end, false))
+		if (st_unwind_rows_begin(&build->rows, fde.start, fde.end, false))
 			st_cfi_rows(build->cfi, &fde, add_row, &build->rows);
 	}
 	add_derived(build, build->rows.base + SPAN_MAX_BYTES);
@@ -246,15 +246,15 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 			st_symbols_covered(&build.symbols, build.functions[i].start);
 		st_symbols_sort(&build.symbols);
 	}
-	if (!status &&
-	    (!st_rows_init(&build.rows, base_of(&head), build.eh_frame.size_bytes / ROW_EH_BYTES) ||
-	     !add_functions(&build)))
+	if (!status && (!st_unwind_rows_init(&build.rows, base_of(&head),
+					     build.eh_frame.size_bytes / ROW_EH_BYTES) ||
+			!add_functions(&build)))
 		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
 	if (!status) {
 		head.flags = build.cfi ? ST_TABLE_CFI : 0;
-		status = st_rows_finish(&build.rows, &head, image, err);
+		status = st_unwind_rows_finish(&build.rows, &head, image, err);
 	}
-	st_rows_fini(&build.rows);
+	st_unwind_rows_fini(&build.rows);
 	st_symbols_fini(&build.symbols);
 	free(build.functions);
 	free(build.cfi);

@@ -12,7 +12,7 @@ enum {
 	ALIGN = 8,
 };
 
-bool st_rows_init(struct st_rows *rows, uint64_t base, size_t expected_rows)
+bool st_unwind_rows_init(struct st_rows *rows, uint64_t base, size_t expected_rows)
 {
 	*rows = (struct st_rows){.base = base, .end = base, .rule_count = 1};
 	rows->capacity = expected_rows > ROWS_START ? expected_rows : ROWS_START;
@@ -25,7 +25,7 @@ bool st_rows_init(struct st_rows *rows, uint64_t base, size_t expected_rows)
 	return !rows->failed;
 }
 
-void st_rows_fini(struct st_rows *rows)
+void st_unwind_rows_fini(struct st_rows *rows)
 {
 	free(rows->rows);
 	free(rows->rules_of_rows);
@@ -96,7 +96,7 @@ static uint16_t intern(struct st_rows *rows, const struct st_unwind_rule *rule)
 	return (uint16_t)rows->rule_count++;
 }
 
-bool st_rows_begin(struct st_rows *rows, uint64_t start, uint64_t end, bool derived)
+bool st_unwind_rows_begin(struct st_rows *rows, uint64_t start, uint64_t end, bool derived)
 {
 	if (rows->failed || start < rows->base || end <= start ||
 	    (rows->open && start <= rows->function_start))
@@ -116,7 +116,7 @@ bool st_rows_begin(struct st_rows *rows, uint64_t start, uint64_t end, bool deri
 	return !rows->failed;
 }
 
-void st_rows_add(struct st_rows *rows, uint64_t address, const struct st_unwind_rule *rule)
+void st_unwind_rows_add(struct st_rows *rows, uint64_t address, const struct st_unwind_rule *rule)
 {
 	uint16_t flag = address == rows->function_start ? ST_ROW_FUNCTION : 0;
 	uint16_t index;
@@ -151,8 +151,8 @@ static void write_pages(const struct st_rows *rows, const struct st_unwind_table
 	}
 }
 
-enum st_status st_rows_finish(struct st_rows *rows, const struct st_unwind_table *head,
-			      struct st_unwind_image *image, struct st_error *err)
+enum st_status st_unwind_rows_finish(struct st_rows *rows, const struct st_unwind_table *head,
+				     struct st_unwind_image *image, struct st_error *err)
 {
 	struct st_unwind_table table = *head;
 	size_t rules_bytes, rows_bytes, row_rules_bytes, total;

@@ -54,7 +54,46 @@ static void test_lines(void **state)
 	assert_string_equal(maps.paths + maps.ranges[0].path_at, "/usr/lib/a.so");
 	assert_int_equal(maps.ranges[1].path_at, 0); /* code made at run time */
 	assert_string_equal(maps.paths + maps.ranges[2].path_at, "/opt/with blanks/b");
-	assert_int_equal(maps.ranges[3].path_at, 0);
+	assert_string_equal(maps.paths + maps.ranges[3].path_at, "[vdso]");
+	assert_false(maps.ranges[3].is_file);
+	st_code_maps_fini(&maps);
+}
+
+static struct st_code_range range(uint64_t start, uint64_t end, uint64_t offset, uint64_t inode)
+{
+	return (struct st_code_range){
+		.start = start, .end = end, .file_offset = offset, .inode = inode};
+}
+
+/* Mappings that the kernel tells one by one: what lies under a new one is gone. */
+static void test_added_mappings(void **state)
+{
+	struct st_code_maps maps = {0};
+	struct st_code_range news = range(0x9000, 0xa000, 0, 80);
+
+	(void)state;
+	take(&maps, "2000-5000 r-xp 00001000 08:02 77 /a\n6000-7000 r-xp 00000000 08:02 78 /b\n");
+	assert_true(st_code_maps_add(&maps, &news, "/c"));
+	assert_false(st_code_maps_add(&maps, &news, "/c"));
+	assert_int_equal(maps.count, 3);
+	assert_string_equal(maps.paths + maps.ranges[2].path_at, "/c");
+	assert_string_equal(maps.paths + maps.ranges[0].path_at, "/a");
+	/* A part of a known one is nothing new; the same place of the file elsewhere is. */
+	news = range(0x3000, 0x4000, 0x2000, 77);
+	assert_false(st_code_maps_add(&maps, &news, "/a"));
+	assert_int_equal(maps.gone_count, 0);
+	news = range(0x4000, 0x6800, 0, 0);
+	assert_true(st_code_maps_add(&maps, &news, "//anon"));
+	assert_int_equal(maps.count, 2);
+	assert_false(maps.ranges[0].is_file);
+	assert_int_equal(maps.ranges[0].start, 0x4000);
+	assert_int_equal(maps.gone_count, 2);
+	assert_int_equal(maps.gone[1].start, 0x6000);
+	maps.gone_count = 0;
+	/* A reading in which one is missing. */
+	take(&maps, "4000-6800 rwxp 00000000 00:00 0 \n");
+	assert_int_equal(maps.gone_count, 1);
+	assert_int_equal(maps.gone[0].start, 0x9000);
 	st_code_maps_fini(&maps);
 }
 
@@ -203,6 +242,7 @@ static void test_callers_are_mapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_added_mappings),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_what_waits_is_read_within_limits),
 		cmocka_unit_test(test_readings_are_limited),

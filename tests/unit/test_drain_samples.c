@@ -236,12 +236,15 @@ static void test_losses(void **state)
 	struct fixture *f = *state;
 	struct st_shm_ring *ring = &fake_segment_slot(&f->segment, 0)->ring[ST_RING_HANDLER];
 	const struct seen_definition *d = NULL;
+	struct st_shm_unwind *unwind;
 	uint64_t fields[8];
 
 	own(f, 0, TID);
 	sample(f, 0, &(struct stack){.native = {0x11}, .flags = ST_SAMPLE_NO_TABLE});
 	atomic_store(&ring->dropped, 12);
-	atomic_store(&ring->events_dropped, 3);
+	unwind = (struct st_shm_unwind *)(f->segment.map + ST_SHM_HEADER_BYTES +
+					  ST_SHM_DEFINITIONS_BYTES);
+	atomic_store(&unwind->not_taken, 3);
 	drain_all(f);
 	for (size_t i = 0; i < f->definition_count; i++)
 		if (f->definitions[i].type == ST_DEF_SAMPLER_LOSS)

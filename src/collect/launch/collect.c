@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 #include "collect/launch/control.h"
+#include "collect/launch/drain_maps.h"
 #include "collect/launch/elf_look.h"
 #include "collect/launch/environment.h"
 #include "collect/launch/family.h"
 #include "collect/launch/rendezvous.h"
 #include "collect/launch/run.h"
+#include "collect/launch/tables.h"
 #include "collect/launch/target_config.h"
 #include "format/chunk.h"
 #include "format/shm.h"
@@ -142,7 +144,7 @@ static void sink_definitions(void *arg, uint32_t process, uint64_t time, uint32_
 	st_store_writer_definitions(run->writer, process, time, record_count, payload);
 }
 
-static uint64_t ticks_at(const struct st_run *run, uint64_t mono_raw_ns)
+uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns)
 {
 	return st_launch_clock_ticks_at(&run->last, run->ticks_per_second, mono_raw_ns);
 }
@@ -159,7 +161,7 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	begin = st_definition_begin(&record, ST_DEF_NOT_ENTERED);
 	st_buf_append_u32(&record, (uint32_t)program->pid);
 	st_buf_append_u32(&record, (uint32_t)program->reason);
-	st_buf_append_u64(&record, ticks_at(run, program->mono_raw_ns));
+	st_buf_append_u64(&record, st_run_ticks_at(run, program->mono_raw_ns));
 	st_definition_text(&record, program->executable, strlen(program->executable));
 	st_definition_text(&record, program->command, program->command_bytes);
 	st_definition_end(&record, begin);
@@ -192,7 +194,8 @@ void st_run_apply_execs(struct st_run *run)
 
 		if (process && process->hello_ns < news->mono_raw_ns)
 			st_followed_end(&run->followed, process, ST_END_EXEC,
-					ticks_at(run, news->mono_raw_ns), st_clock_mono_raw_ns());
+					st_run_ticks_at(run, news->mono_raw_ns),
+					st_clock_mono_raw_ns());
 	}
 	run->exec_count = 0;
 }
@@ -359,6 +362,8 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 	struct st_family_options family = {.collector = run->collector,
 					   .not_entered = on_not_entered,
 					   .executed = on_executed,
+					   .mapped = st_run_mapped,
+					   .created = st_run_created,
 					   .arg = run};
 	enum st_status status;
 
@@ -410,6 +415,10 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 	st_drain_shared_init(&run->shared, &sink, run->clock, run->start.ticks);
 	run->shared.ring_buffer = run->config->ring_buffer_s > 0;
 	run->followed.shared = &run->shared;
+	/* Without tables stacks are short, and say so; nothing else is lost. */
+	if (run->config->sampling.on && run->config->sampling.stacks != ST_CHOICE_OFF &&
+	    st_tables_create(&run->shared.tables, err) == ST_OK)
+		run->shared.vdso_bytes = st_code_maps_own_vdso();
 	run->out->exit_status = EXIT_STRATA_FAILED;
 	run->epoll_fd = run->followed.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (run->epoll_fd < 0)
@@ -513,7 +522,9 @@ static void tear_down(struct st_run *run)
 		close(run->spawn.pidfd);
 	if (run->epoll_fd >= 0)
 		close(run->epoll_fd);
+	st_tables_destroy(run->shared.tables);
 	st_drain_shared_fini(&run->shared);
+	free(run->threads);
 	st_signals_end(&run->signals);
 	free(run->collector);
 	free(run->program);

@@ -70,6 +70,8 @@ void st_drain_destroy(struct st_drain *drain)
 	st_buf_fini(&drain->passing.records);
 	st_text_ids_fini(&drain->texts);
 	st_stack_tree_fini(&drain->tree);
+	free(drain->publisher.entries);
+	free(drain->creators.entries);
 	st_code_maps_fini(&drain->maps);
 	free(drain);
 }
@@ -152,6 +154,7 @@ void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid
 	st_buf_append_u32(&batch->records, tid);
 	st_buf_append_u64(&batch->records, first_time);
 	st_drain_defined(batch, record);
+	st_drain_define_creator(drain, tid);
 }
 
 static void flush_batch(struct st_drain *drain, struct st_definition_batch *batch)
@@ -390,6 +393,7 @@ void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_act
 	for (uint32_t i = 0; i < drain->segment_count; i++)
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			take_samples(drain, &drain->segments[i], j, activity);
+	st_drain_look_at_wanted(drain);
 	flush_old(drain, false);
 }
 

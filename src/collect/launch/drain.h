@@ -19,6 +19,8 @@
 struct st_chunk_header;
 struct st_drain;
 struct st_merged_frame;
+struct st_table_answer;
+struct st_tables;
 
 /* Where chunks go: the store writer, or a test. */
 struct st_drain_sink {
@@ -34,7 +36,10 @@ struct st_drain_shared {
 	enum st_clock clock;
 	uint64_t start_ticks; /* no record is older */
 	bool ring_buffer;     /* earlier files will be deleted: what is open must be known */
-	uint64_t *words;      /* the private copy of a ring */
+	struct st_tables
+		*tables;     /* unwind tables of sampled processes; NULL: no samples are taken */
+	uint64_t vdso_bytes; /* of our own; 0: not known */
+	uint64_t *words;     /* the private copy of a ring */
 	size_t words_bytes;
 	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
@@ -90,6 +95,18 @@ void st_drain_ask_for_maps(struct st_drain *drain);
 bool st_drain_wants_maps(const struct st_drain *drain);
 /* Reads /proc/PID/maps and defines what is new in it. pid is that of our namespace. */
 void st_drain_read_maps(struct st_drain *drain, int pid);
+/* The kernel told of a new executable mapping of the process, at that time (CLOCK_MONOTONIC_RAW). */
+struct st_new_mapping {
+	uint64_t start, end, file_offset, inode;
+	uint64_t mono_raw_ns, ticks;
+	const char *path;
+};
+void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mapping *mapping);
+/* The kernel told that a thread of it created another one; both tids are those of our namespace. */
+void st_drain_thread_created(struct st_drain *drain, uint32_t tid, uint32_t creator,
+			     uint64_t ticks);
+/* The answer to a table it asked for. */
+void st_drain_table_answer(struct st_drain *drain, const struct st_table_answer *answer);
 /* Loss figures that changed become definitions. */
 void st_drain_write_loss(struct st_drain *drain);
 /* Gives back the slots of threads that ended without a word. pid is that of our namespace; call it

@@ -66,22 +66,38 @@ static size_t read_build_id(int fd, uint8_t *id)
 	return found;
 }
 
-size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,
-			     uint8_t id[ST_BUILD_ID_MAX])
+int st_code_maps_open(pid_t pid, const char *path, uint64_t inode)
 {
 	char full[PATH_BYTES];
 	struct stat about;
-	size_t size = 0;
 	int fd;
 
 	if (snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path) >= (int)sizeof(full))
-		return 0;
+		return -1;
 	/* Not blocking: a pipe may lie there by now. */
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) /* the process is gone, or its root cannot be seen */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return 0;
+		return -1;
 	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && (uint64_t)about.st_ino == inode)
-		size = read_build_id(fd, id);
+		return fd;
 	close(fd);
+	return -1;
+}
+
+void st_code_maps_file_id(int fd, struct st_build_id *id)
+{
+	id->size_bytes = read_build_id(fd, id->bytes);
+}
+
+size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,
+			     uint8_t id[ST_BUILD_ID_MAX])
+{
+	int fd = st_code_maps_open(pid, path, inode);
+	size_t size = fd >= 0 ? read_build_id(fd, id) : 0;
+
+	if (fd >= 0)
+		close(fd);
 	return size;
 }

@@ -72,47 +72,6 @@ void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 		st_slice_encoder_event(&slot->encoder, slot->time, &event);
 }
 
-static void define_map(struct st_drain *drain, const struct st_code_range *range, int pid)
-{
-	struct st_buf *out = &drain->definitions.records;
-	const char *path = drain->maps.paths + range->path_at;
-	uint8_t id[ST_BUILD_ID_MAX];
-	size_t record, id_bytes;
-
-	/* A process that maps and unmaps for ever must not fill the disk. */
-	if (drain->maps_defined >= ST_MAPS_DEFINED_MAX)
-		return;
-	drain->maps_defined++;
-	id_bytes = st_code_maps_build_id(pid, path, range->inode, id);
-	record = st_drain_define(drain, &drain->definitions, ST_DEF_CODE_MAP);
-	st_buf_append_u64(out, range->start);
-	st_buf_append_u64(out, range->end);
-	st_buf_append_u64(out, range->file_offset);
-	st_buf_append_u64(out, drain->now);
-	st_definition_text(out, path, strlen(path));
-	st_definition_text(out, id, id_bytes);
-	st_drain_defined(&drain->definitions, record);
-}
-
-void st_drain_ask_for_maps(struct st_drain *drain)
-{
-	drain->maps.asked = true;
-}
-
-bool st_drain_wants_maps(const struct st_drain *drain)
-{
-	return st_code_maps_due(&drain->maps, drain->now_ns);
-}
-
-void st_drain_read_maps(struct st_drain *drain, int pid)
-{
-	if (!st_code_maps_read(&drain->maps, pid, drain->now_ns))
-		return;
-	for (uint32_t i = 0; i < drain->maps.count; i++)
-		if (drain->maps.ranges[i].is_new && drain->maps.ranges[i].path_at)
-			define_map(drain, &drain->maps.ranges[i], pid);
-}
-
 void st_drain_tell_caller(struct st_slot_reader *slot, uint32_t ring_name, uint32_t name)
 {
 	uint64_t *known = &slot->callers[ring_name % ST_CALLER_SLOTS];

@@ -118,7 +118,6 @@ static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *s
 		counts->events_cut += load(&ring->events_cut);
 		ring = &st_shm_segment_slot(segment, i)->ring[ST_RING_HANDLER];
 		counts->samples_dropped += load(&ring->dropped);
-		counts->samples_not_taken += load(&ring->events_dropped);
 	}
 }
 
@@ -148,7 +147,8 @@ void st_drain_write_loss(struct st_drain *drain)
 	counts->labels_cut = counts->labels_unknown = 0;
 	counts->events_dropped = drain->code_dropped;
 	counts->events_cut = 0;
-	counts->samples_dropped = counts->samples_not_taken = 0;
+	counts->samples_dropped = 0;
+	counts->samples_not_taken = st_drain_not_taken(drain);
 	counts->nodes_refused = drain->tree.refused;
 	for (uint32_t i = 0; i < drain->segment_count; i++) {
 		sum_segment(counts, &drain->segments[i]);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/rt/clock.h"
 
 enum { MAPS_MAX_BYTES = 8 << 20, READ_BYTES = 64 << 10, READS_AT_ONCE = 8 };
 
@@ -146,7 +147,8 @@ static void add_range(const struct st_code_maps *maps, struct st_code_range *ran
 
 	if (count >= ST_MAPS_MAX || (last && last->end > range->start))
 		return;
-	if (path[0] == '/') {
+	range->is_file = path[0] == '/';
+	if (path[0]) {
 		range->path_at = (uint32_t)paths->size_bytes;
 		st_buf_append(paths, path, path_length(path));
 		st_buf_append_u8(paths, 0);
@@ -166,6 +168,77 @@ static void settle_missing(struct st_code_maps *maps)
 			maps->unknown++;
 	}
 	maps->waiting = 0;
+}
+
+static void tell_gone(struct st_code_maps *maps, const struct st_code_range *range)
+{
+	if (maps->gone_count < ST_MAPS_GONE_MAX)
+		maps->gone[maps->gone_count++] =
+			(struct st_code_span){.start = range->start, .end = range->end};
+}
+
+/* Which of the ranges before are not among the new ones. */
+static void find_gone(struct st_code_maps *maps, const struct st_code_maps *now)
+{
+	for (uint32_t i = 0; i < maps->count; i++)
+		if (!was_there(now, &maps->ranges[i]))
+			tell_gone(maps, &maps->ranges[i]);
+}
+
+/* A part of what is known, at the same place of the same file: its protection was changed. */
+static bool is_part(const struct st_code_range *whole, const struct st_code_range *part)
+{
+	return part->start >= whole->start && part->end <= whole->end &&
+	       part->inode == whole->inode && part->is_file == whole->is_file &&
+	       (!part->is_file ||
+		part->file_offset - whole->file_offset == part->start - whole->start);
+}
+
+/* Where the path stands now; 0: no room. */
+static uint32_t keep_path(struct st_code_maps *maps, const char *path)
+{
+	size_t length = path_length(path), at = maps->paths_bytes ? maps->paths_bytes : 1;
+	char *paths;
+
+	if (!length || length >= READ_BYTES || at + length + 1 > MAPS_MAX_BYTES)
+		return 0;
+	paths = realloc(maps->paths, at + length + 1);
+	if (!paths)
+		return 0;
+	paths[0] = '\0';
+	memcpy(paths + at, path, length);
+	paths[at + length] = '\0';
+	maps->paths = paths;
+	maps->paths_bytes = at + length + 1;
+	return (uint32_t)at;
+}
+
+bool st_code_maps_add(struct st_code_maps *maps, const struct st_code_range *range,
+		      const char *path)
+{
+	uint32_t at = lower_bound(maps, range->start), end = at;
+	struct st_code_range *ranges, added = *range;
+
+	if (range->end <= range->start)
+		return false;
+	added.is_file = path[0] == '/' && path[1] != '/'; /* "//anon" */
+	if (at < maps->count && is_part(&maps->ranges[at], &added))
+		return false;
+	while (end < maps->count && maps->ranges[end].start < range->end)
+		tell_gone(maps, &maps->ranges[end++]);
+	if (maps->count - (end - at) >= ST_MAPS_MAX)
+		return false;
+	ranges = realloc(maps->ranges, (maps->count + 1) * sizeof(*ranges));
+	if (!ranges)
+		return false;
+	maps->ranges = ranges;
+	memmove(&ranges[at + 1], &ranges[end], (maps->count - end) * sizeof(*ranges));
+	maps->count = maps->count - (end - at) + 1;
+	added.path_at = added.is_file ? keep_path(maps, path) : 0;
+	added.is_new = true;
+	ranges[at] = added;
+	maps->hit = 0;
+	return true;
 }
 
 void st_code_maps_take(struct st_code_maps *maps, const char *text, size_t size_bytes)
@@ -197,6 +270,9 @@ void st_code_maps_take(struct st_code_maps *maps, const char *text, size_t size_
 		st_buf_fini(&paths);
 		return;
 	}
+	find_gone(maps, &(struct st_code_maps){
+				.ranges = (struct st_code_range *)ranges.data,
+				.count = (uint32_t)(ranges.size_bytes / sizeof(*maps->ranges))});
 	free(maps->ranges);
 	free(maps->paths);
 	maps->ranges = (struct st_code_range *)ranges.data;
@@ -205,6 +281,19 @@ void st_code_maps_take(struct st_code_maps *maps, const char *text, size_t size_
 	maps->paths_bytes = paths.size_bytes;
 	maps->hit = 0;
 	settle_missing(maps);
+}
+
+uint64_t st_code_maps_own_vdso(void)
+{
+	struct st_code_maps maps = {0};
+	uint64_t size = 0;
+
+	if (st_code_maps_read(&maps, getpid(), 0))
+		for (uint32_t i = 0; i < maps.count; i++)
+			if (strcmp(maps.paths + maps.ranges[i].path_at, "[vdso]") == 0)
+				size = maps.ranges[i].end - maps.ranges[i].start;
+	st_code_maps_fini(&maps);
+	return size;
 }
 
 bool st_code_maps_read(struct st_code_maps *maps, pid_t pid, uint64_t now_ns)
@@ -219,6 +308,7 @@ bool st_code_maps_read(struct st_code_maps *maps, pid_t pid, uint64_t now_ns)
 		maps->first_read_ns = now_ns;
 	maps->reads++;
 	maps->asked = false;
+	maps->read_ns = st_clock_mono_raw_ns();
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	st_buf_init(&text, MAPS_MAX_BYTES);

@@ -20,9 +20,16 @@ enum {
 struct st_code_range { /* [start, end) */
 	uint64_t start, end, file_offset, inode;
 	uint32_t device;
-	bool is_new;	  /* was not there when the maps were last read */
-	uint32_t path_at; /* into paths; 0: no file */
+	bool is_new; /* was not there when the maps were last read */
+	bool is_file;
+	uint32_t path_at; /* into paths; 0: anonymous */
 };
+
+struct st_code_span {
+	uint64_t start, end;
+};
+
+enum { ST_MAPS_GONE_MAX = 256 }; /* spans that wait to be told */
 
 struct st_code_maps {
 	struct st_code_range *ranges; /* ascending */
@@ -38,6 +45,9 @@ struct st_code_maps {
 	bool asked;	  /* to be read whether somebody waits or not */
 	uint64_t unknown; /* addresses that no reading explained */
 	uint64_t first_read_ns, reads;
+	uint64_t read_ns; /* CLOCK_MONOTONIC_RAW right before the last reading */
+	struct st_code_span gone[ST_MAPS_GONE_MAX]; /* since the caller last set gone_count to 0 */
+	uint32_t gone_count;
 };
 
 void st_code_maps_fini(struct st_code_maps *maps);
@@ -49,6 +59,20 @@ bool st_code_maps_due(const struct st_code_maps *maps, uint64_t now_ns);
 void st_code_maps_take(struct st_code_maps *maps, const char *text, size_t size_bytes);
 /* Reads those of a process; false when they cannot be read. */
 bool st_code_maps_read(struct st_code_maps *maps, pid_t pid, uint64_t now_ns);
+/* Takes in one new mapping; what lies under it is gone. False: it is known already, or there is no room. */
+bool st_code_maps_add(struct st_code_maps *maps, const struct st_code_range *range,
+		      const char *path);
+/* Bytes of the kernel's code in this very process; 0: not known. */
+uint64_t st_code_maps_own_vdso(void);
+
+struct st_build_id {
+	uint8_t bytes[ST_BUILD_ID_MAX];
+	size_t size_bytes; /* 0: none */
+};
+
+/* Opens the mapped file in the root of the process; -1 when the file there is another one, or none. */
+int st_code_maps_open(pid_t pid, const char *path, uint64_t inode);
+void st_code_maps_file_id(int fd, struct st_build_id *id);
 /* The build id of the file that lies at path in the root of the process; 0 bytes: it has none, or the
  * file there is another one. */
 size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,

@@ -73,6 +73,31 @@ struct st_owner {
 	uint32_t track;
 };
 
+/* An entry of struct st_shm_unwind as we wrote it. */
+struct st_module_entry {
+	uint64_t start, end;
+	enum st_module_state state;
+	uint32_t path_offset;
+	const char *path; /* the service's */
+};
+
+/* Who created which thread, as the kernel told; the last of each tid. */
+struct st_creator {
+	uint32_t tid, creator; /* tid 0: free */
+	uint64_t time;
+};
+
+struct st_creators {
+	struct st_creator *entries; /* open addressing by tid */
+	uint32_t count, capacity;
+};
+
+struct st_publisher {
+	struct st_module_entry *entries; /* ST_SHM_MODULES_MAX, or NULL */
+	uint32_t count, paths_used;
+	uint32_t wanted; /* as last seen */
+};
+
 /* Our side of one slot. */
 struct st_slot_reader {
 	uint64_t sample_tail, sample_head;	/* of its handler ring */
@@ -148,11 +173,14 @@ struct st_drain {
 	uint64_t code_bytes, code_dropped;
 	struct st_code_maps maps;
 	uint32_t maps_defined;
+	uint64_t mapped_time; /* of the mapping that is being taken in; 0: now */
+	struct st_creators creators;
 	/* Samples. */
 	struct st_stack_tree tree;
 	uint32_t nodes_written; /* of the tree */
 	uint64_t python_runtime, python_eval[4];
 	bool tables_ready; /* an unwind table has been published */
+	struct st_publisher publisher;
 	struct st_drain_counts counts;
 	struct st_drain_counts written;
 };
@@ -209,6 +237,18 @@ void st_drain_end_samples(struct st_drain *drain, struct st_slot_reader *slot);
 /* New nodes of the tree become definitions. */
 void st_drain_define_nodes(struct st_drain *drain);
 void st_sample_reader_destroy(struct st_sample_reader *reader);
+
+/* drain_creators.c: defines who created the thread of a track, if that is known. */
+void st_drain_define_creator(struct st_drain *drain, uint32_t tid);
+
+/* drain_unwind.c: fd is taken over. */
+void st_drain_want_table(struct st_drain *drain, const struct st_code_range *range, int fd,
+			 const struct st_build_id *id);
+void st_drain_want_vdso(struct st_drain *drain, const struct st_code_range *range);
+/* What maps.gone tells. */
+void st_drain_modules_gone(struct st_drain *drain);
+void st_drain_look_at_wanted(struct st_drain *drain);
+uint64_t st_drain_not_taken(const struct st_drain *drain);
 
 /* drain.c */
 void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot);

@@ -24,12 +24,27 @@ struct st_family_program { /* one that was not entered */
 	size_t command_bytes;
 };
 
+struct st_family_mapping { /* something was mapped for execution */
+	pid_t pid;
+	uint64_t start, end, file_offset, inode;
+	uint64_t mono_raw_ns;
+	const char *path; /* "//anon" and the like when it is no file */
+};
+
+struct st_family_thread { /* a thread created another one of the same process */
+	pid_t pid, tid, creator;
+	uint64_t mono_raw_ns;
+};
+
 struct st_family_options {
 	pid_t pid; /* of the program, not yet executed */
 	const char *collector;
 	void (*not_entered)(void *arg, const struct st_family_program *program);
 	/* May be NULL: the process runs another program from that time on. */
 	void (*executed)(void *arg, pid_t pid, uint64_t mono_raw_ns);
+	/* May be NULL; only the kernel's events tell these. */
+	void (*mapped)(void *arg, const struct st_family_mapping *mapping);
+	void (*created)(void *arg, const struct st_family_thread *thread);
 	void *arg;
 };
 

@@ -223,6 +223,31 @@ static void read_ring(struct st_family *family, struct cpu_ring *ring)
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
+static void tell_created(struct st_family *family, const struct record_ids *ids, uint64_t time)
+{
+	struct st_family_thread thread = {.pid = (pid_t)ids->pid,
+					  .tid = (pid_t)ids->tid,
+					  .creator = (pid_t)ids->parent_tid,
+					  .mono_raw_ns = time};
+
+	if (family->options.created)
+		family->options.created(family->options.arg, &thread);
+}
+
+static void tell_mapped(struct st_family *family, const struct record_mmap2 *map, uint64_t time)
+{
+	struct st_family_mapping mapping = {.pid = (pid_t)map->pid,
+					    .start = map->address,
+					    .end = map->address + map->length,
+					    .file_offset = map->offset,
+					    .inode = map->inode,
+					    .mono_raw_ns = time,
+					    .path = map->path};
+
+	if (family->options.mapped && (map->protection & PROT_EXEC))
+		family->options.mapped(family->options.arg, &mapping);
+}
+
 static void believe(struct st_family *family, const uint8_t *bytes, uint64_t time)
 {
 	const struct perf_event_header *header = (const void *)bytes;
@@ -232,8 +257,10 @@ static void believe(struct st_family *family, const uint8_t *bytes, uint64_t tim
 
 	switch (header->type) {
 	case PERF_RECORD_FORK:
-		if (ids->pid != ids->parent_pid) /* else it is a thread */
+		if (ids->pid != ids->parent_pid)
 			st_member_add(family, (pid_t)ids->pid, (pid_t)ids->parent_pid);
+		else
+			tell_created(family, ids, time);
 		break;
 	case PERF_RECORD_EXIT:
 		if (ids->pid == ids->tid)
@@ -245,6 +272,7 @@ static void believe(struct st_family *family, const uint8_t *bytes, uint64_t tim
 		break;
 	case PERF_RECORD_MMAP2:
 		st_member_mapped(family, (pid_t)map->pid, map->path);
+		tell_mapped(family, map, time);
 		break;
 	case PERF_RECORD_LOST:
 		family->lost++;

@@ -122,6 +122,7 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 		if (st_followed_arrive(&run->followed, &arrival, now_ns, &err) == ST_OK) {
 			st_run_log(run, "pid %d records (segment %u)", (int)arrival.pid,
 				   arrival.hello.segment_index);
+			st_run_tell_threads(run, arrival.pid);
 			continue;
 		}
 		if (err.status == ST_EVERSION)
@@ -297,6 +298,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 			st_followed_gone(&run->followed, (uint32_t)events[i].data.u64);
 	st_family_poll(run->family, now_ns);
 	take_arrivals(run, now_ns);
+	st_run_take_tables(run);
 	st_followed_cycle(&run->followed, now_ns, activity);
 	st_run_apply_execs(run);
 	st_followed_end_gone(&run->followed, now_ns);

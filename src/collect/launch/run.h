@@ -24,7 +24,12 @@ struct st_json;
 struct st_rendezvous;
 struct st_store_writer;
 
-enum { ST_RUN_ERRORS_MAX = 8, ST_RUN_ERROR_BYTES = 512, ST_RUN_EXECS_MAX = 256 };
+enum {
+	ST_RUN_ERRORS_MAX = 8,
+	ST_RUN_ERROR_BYTES = 512,
+	ST_RUN_EXECS_MAX = 256,
+	ST_RUN_THREADS_KEPT = 8192
+};
 
 struct st_run {
 	const struct st_collect_config *config;
@@ -71,6 +76,12 @@ struct st_run {
 	} execs[ST_RUN_EXECS_MAX];
 	unsigned int exec_count;
 	bool told_failure, told_crowded;
+	/* Of a run that samples: threads created lately, for processes that have not said hello yet. */
+	struct st_thread_news {
+		pid_t pid, tid, creator;
+		uint64_t mono_raw_ns;
+	} * threads; /* ST_RUN_THREADS_KEPT, a ring; NULL: none yet */
+	uint64_t thread_count;
 
 	char errors[ST_RUN_ERRORS_MAX][ST_RUN_ERROR_BYTES];
 	unsigned int error_count;
@@ -95,6 +106,17 @@ void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text);
 
 /* A collector of another build said hello: its process is not recorded. */
 void st_run_other_build(struct st_run *run, pid_t pid);
+
+/* run_code.c: what the kernel tells of sampled processes. */
+struct st_family_mapping;
+struct st_family_thread;
+void st_run_mapped(void *arg, const struct st_family_mapping *mapping);
+void st_run_created(void *arg, const struct st_family_thread *thread);
+/* A process has said hello: what was told of it before. */
+void st_run_tell_threads(struct st_run *run, pid_t pid);
+/* Tables that are ready go to those who asked. */
+void st_run_take_tables(struct st_run *run);
+uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns);
 
 /* control_verbs.c: -command */
 void st_run_open_control(struct st_run *run);

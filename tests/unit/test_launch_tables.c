@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Unwind tables for a process: this test maps itself, asks the helper thread and reads what is published.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collect/launch/drain_maps.h"
+#include "collect/launch/tables.h"
+#include "drain_fixture.h"
+#include "unwind/cache.h"
+
+static const struct st_shm_unwind *area(const struct fixture *f)
+{
+	return (const struct st_shm_unwind *)(f->segment.map + ST_SHM_HEADER_BYTES +
+					      ST_SHM_DEFINITIONS_BYTES);
+}
+
+/* The last entry that holds the address, as the walker in the target would find it. */
+static const struct st_shm_module *find(const struct fixture *f, uint64_t address)
+{
+	const struct st_shm_module *found = NULL;
+
+	for (uint32_t i = 0; i < area(f)->count; i++) {
+		const struct st_shm_module *module = &area(f)->modules[i];
+
+		if (address >= module->start && address < module->end &&
+		    module->state != ST_MODULE_GONE)
+			found = module;
+	}
+	return found;
+}
+
+static void take_answers(struct fixture *f)
+{
+	const struct timespec rest = {.tv_nsec = 1000000};
+	struct st_table_answer answer;
+
+	for (int i = 0; st_tables_waiting(f->shared.tables) && i < 20000; i++) {
+		while (st_tables_next(f->shared.tables, &answer))
+			st_drain_table_answer(f->drain, &answer);
+		nanosleep(&rest, NULL);
+	}
+	assert_int_equal(st_tables_waiting(f->shared.tables), 0);
+}
+
+static int setup(void **state)
+{
+	char folder[] = "/tmp/strata-test-XXXXXX";
+	struct st_error err = {0};
+	struct fixture *f;
+
+	assert_non_null(mkdtemp(folder));
+	setenv("STRATA_CACHE_DIR", folder, 1);
+	drain_setup(state);
+	f = *state;
+	assert_int_equal(st_tables_create(&f->shared.tables, &err), ST_OK);
+	f->shared.vdso_bytes = st_code_maps_own_vdso();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	struct st_tables *tables = f->shared.tables;
+
+	drain_teardown(state);
+	st_tables_destroy(tables);
+	return 0;
+}
+
+static void test_tables_are_published(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_shm_module *module;
+	const struct st_unwind_table *table;
+	uint32_t before;
+
+	st_drain_ask_for_maps(f->drain);
+	st_drain_cycle(f->drain, 1, NULL);
+	assert_true(st_drain_wants_maps(f->drain));
+	st_drain_read_maps(f->drain, getpid());
+	module = find(f, (uint64_t)(uintptr_t)test_tables_are_published);
+	assert_non_null(module);
+	assert_int_equal(module->state, ST_MODULE_PENDING);
+	take_answers(f);
+	module = find(f, (uint64_t)(uintptr_t)test_tables_are_published);
+	assert_int_equal(module->state, ST_MODULE_READY);
+	table = st_unwind_map(area(f)->paths + module->path);
+	assert_non_null(table);
+	st_unwind_unmap(table);
+	module = find(f, (uint64_t)(uintptr_t)malloc);
+	assert_int_equal(module->state, ST_MODULE_READY);
+	assert_true(st_drain_counts(f->drain)->tables_built > 1);
+	assert_true(st_drain_counts(f->drain)->build_ns > 0);
+	/* The kernel tells of a mapping over ours: it is gone, and the same file is known at once. */
+	before = area(f)->count;
+	st_drain_mapped(f->drain, getpid(),
+			&(struct st_new_mapping){.start = module->start,
+						 .end = module->start + 4096,
+						 .mono_raw_ns = UINT64_MAX,
+						 .path = "//anon"});
+	assert_null(find(f, (uint64_t)(uintptr_t)malloc));
+	assert_int_equal(area(f)->count, before);
+}
+
+/* The area is the target's to spoil; we do not believe what stands in it. */
+static void test_spoilt_area(void **state)
+{
+	struct fixture *f = *state;
+
+	st_drain_ask_for_maps(f->drain);
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_read_maps(f->drain, getpid());
+	memset((void *)area(f), 0xff, sizeof(struct st_shm_unwind));
+	take_answers(f);
+	st_drain_cycle(f->drain, 2, NULL);
+	st_drain_read_maps(f->drain, getpid());
+	take_answers(f);
+	assert_true(area(f)->count < ST_SHM_MODULES_MAX);
+	assert_int_equal(find_definition(f, ST_DEF_THREAD_CREATOR, 5) == NULL, true);
+}
+
+static void test_creators(void **state)
+{
+	struct fixture *f = *state;
+	const struct seen_definition *d;
+
+	for (uint32_t tid = 1; tid <= 200000; tid++) /* most of them are forgotten again */
+		st_drain_thread_created(f->drain, tid, tid + 7, f->start);
+	fake_segment_own(&f->segment, 0, 200000, f->start + 1);
+	fake_segment_own(&f->segment, 1, 1, f->start + 1);
+	drain_all(f);
+	d = find_definition(f, ST_DEF_THREAD_CREATOR, 200000);
+	assert_non_null(d);
+	assert_int_equal(*(const uint32_t *)(d->body + 4), 200007);
+	assert_null(find_definition(f, ST_DEF_THREAD_CREATOR, 1));
+	/* Told after the thread has begun to record. */
+	st_drain_thread_created(f->drain, 1, 9, f->start);
+	drain_all(f);
+	assert_non_null(find_definition(f, ST_DEF_THREAD_CREATOR, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_tables_are_published, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_spoilt_area, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_creators, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
