@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyze/names.h"
+#include "analyze/report_kinds.h"
 #include "analyze/report_rows.h"
 
 static const struct st_metric_info table[ST_METRICS] = {
@@ -52,11 +53,25 @@ static const struct {
 	const char *word;
 	enum st_metric metric;
 } aliases[] = {
-	{"total", ST_WALL_TOTAL}, {"self", ST_WALL_SELF},	{"min", ST_WALL_MIN},
-	{"avg", ST_WALL_AVG},	  {"average", ST_WALL_AVG},	{"median", ST_WALL_MEDIAN},
-	{"p50", ST_WALL_MEDIAN},  {"p95", ST_WALL_P95},		{"p99", ST_WALL_P99},
-	{"max", ST_WALL_MAX},	  {"stddev", ST_WALL_STDDEV},	{"wall", ST_WALL_TOTAL},
-	{"time", ST_WALL_TOTAL},  {"wall-time", ST_WALL_TOTAL}, {"Task Time:Total", ST_WALL_TOTAL},
+	{"CPU Time:Self", ST_CPU_SELF},
+	{"CPU Time:Effective", ST_CPU_EFFECTIVE},
+	{"cpu", ST_CPU_SELF},
+	{"cpu-time", ST_CPU_SELF},
+	{"total", ST_WALL_TOTAL},
+	{"self", ST_WALL_SELF},
+	{"min", ST_WALL_MIN},
+	{"avg", ST_WALL_AVG},
+	{"average", ST_WALL_AVG},
+	{"median", ST_WALL_MEDIAN},
+	{"p50", ST_WALL_MEDIAN},
+	{"p95", ST_WALL_P95},
+	{"p99", ST_WALL_P99},
+	{"max", ST_WALL_MAX},
+	{"stddev", ST_WALL_STDDEV},
+	{"wall", ST_WALL_TOTAL},
+	{"time", ST_WALL_TOTAL},
+	{"wall-time", ST_WALL_TOTAL},
+	{"Task Time:Total", ST_WALL_TOTAL},
 };
 
 const struct st_metric_info *st_metric_info(enum st_metric metric)
@@ -92,6 +107,9 @@ uint64_t st_report_metrics(const struct st_report_kind *kind)
 {
 	if (!(kind->accepts & ST_ACCEPTS_SORT))
 		return 0;
+	if (kind->accepts & ST_ACCEPTS_VIEW)
+		return ST_BIT(ST_METRICS) -
+		       (kind->build == st_report_top_down_build ? 1 : ST_BIT(ST_WALL_METRICS));
 	return kind->rows ? kind->rows->metrics | kind->rows->instance_metrics
 			  : ST_BIT(ST_WALL_METRICS) - 1;
 }

@@ -156,7 +156,7 @@ struct st_answer_row {
 	enum st_grouping grouping;
 	struct st_text text; /* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
 	uint64_t values[ST_WALL_METRICS];
-	const uint64_t *cpu; /* of samples: figures from ST_CPU_SELF on, else NULL */
+	const uint64_t *cpu;		   /* of samples: figures from ST_CPU_SELF on, else NULL */
 	uint32_t first_child, child_count; /* indexes into rows */
 	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
 	uint32_t slice; /* of an instance (ST_BY_TASK …): row of the dataset, else ST_NO_ROW */

@@ -10,6 +10,7 @@
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
 #include "analyze/report_rows.h"
+#include "analyze/sample_set.h"
 #include "store/result.h"
 
 enum {
@@ -22,8 +23,12 @@ const struct st_report_kind st_report_kinds[] = {
 	 st_report_summary_build, NULL},
 	{"tasks", "tasks by type, domain, family or instance, with their durations",
 	 ACCEPTS_QUESTION, st_report_tasks_build, NULL},
-	{"top-down", "tree of nested tasks with total and self time", ACCEPTS_QUESTION,
-	 st_report_top_down_build, NULL},
+	{"top-down", "tree of calls, or of nested tasks, with total and self time",
+	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_top_down_build, NULL},
+	{"hotspots", "functions, lines or tasks that took the CPU time, and what it was good for",
+	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_hotspots_build, NULL},
+	{"callstacks", "functions that took the CPU time, with their callers",
+	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_callstacks_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},
@@ -69,6 +74,14 @@ static enum st_status check_accepted(const struct st_report_kind *kind,
 		 question->sort_count > 0},
 		{"limit", ST_ACCEPTS_LIMIT, question->limit > 0},
 		{"report-knob bin-count", ST_ACCEPTS_BINS, options->bin_count > 0},
+		{"call-stack-mode", ST_ACCEPTS_VIEW,
+		 options->view.call_stack_mode != ST_STACK_DEFAULT},
+		{"inline-mode", ST_ACCEPTS_VIEW, options->view.no_inlines},
+		{"python-frames", ST_ACCEPTS_VIEW, options->view.python_frames != ST_PYTHON_MIXED},
+		{"show-as", ST_ACCEPTS_VIEW, options->view.show_as != ST_SHOW_VALUES},
+		{"cumulative-threshold-percent", ST_ACCEPTS_VIEW,
+		 options->view.threshold_percent > 0},
+		{"report-knob cpu-classes", ST_ACCEPTS_VIEW, options->view.class_rules != NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -117,13 +130,18 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	}
 	if (!(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
 		return ST_OK;
-	*out = ST_BIT(ST_BY_PYTHON_LINE + 1) - 1;
+	if (kind->accepts & ST_ACCEPTS_VIEW)
+		*out = st_sample_answers();
+	if (*out && kind->build != st_report_top_down_build &&
+	    kind->build != st_report_summary_build)
+		return ST_OK;
+	*out |= ST_BIT(ST_BY_PYTHON_LINE + 1) - 1;
 	if (!result)
 		return ST_OK;
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		return status;
-	*out = dataset.answers;
+	*out = (kind->accepts & ST_ACCEPTS_VIEW ? st_sample_answers() : 0) | dataset.answers;
 	if (st_dataset_prepare(
 		    &dataset,
 		    &(struct st_question){.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1},

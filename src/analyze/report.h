@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyze/question.h"
+#include "analyze/sample_view.h"
 
 enum st_cell_kind {
 	ST_CELL_NONE,
@@ -58,6 +59,7 @@ struct st_report {
 	struct st_report_row totals;
 	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
 	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
+	bool hides_zeros;  /* a text leaves out columns in which every number is zero */
 	const char *empty; /* what to say when there are no rows; NULL: "No tasks match." */
 	void *memory;
 };
@@ -65,6 +67,7 @@ struct st_report {
 struct st_report_options {
 	struct st_question question; /* grouping_count 0 = the report's default */
 	uint32_t bin_count;	     /* timeline; 0 = 60 */
+	struct st_sample_view view;  /* of reports over samples */
 };
 
 /* Parts of the question that mean something to a report; others are refused, never ignored. */
@@ -74,6 +77,7 @@ enum st_report_accepts {
 	ST_ACCEPTS_SORT = 4,
 	ST_ACCEPTS_LIMIT = 8,
 	ST_ACCEPTS_BINS = 16,
+	ST_ACCEPTS_VIEW = 32, /* how stacks are shown, and samples at all */
 };
 
 struct st_report_kind {
@@ -111,5 +115,7 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 enum st_status st_report_choose_columns(struct st_report *report, const char *list,
 					struct st_error *err);
 void st_report_fini(struct st_report *report);
+/* Its last grouping is a tree of any depth: every row counts, and has a depth. */
+bool st_report_is_tree(const struct st_report *report);
 
 #endif

@@ -58,6 +58,18 @@ static void keep(struct st_report *report, struct st_cell *cells, const bool *wa
 	}
 }
 
+bool st_report_is_tree(const struct st_report *report)
+{
+	static const char *const trees[] = {"task-stack", "callstack", "function-stack"};
+	const char *last =
+		report->group_by_count ? report->group_by[report->group_by_count - 1] : "";
+
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
+		if (strcmp(last, trees[i]) == 0)
+			return true;
+	return false;
+}
+
 enum { COLUMNS_MAX = 64 };
 
 static enum st_status unknown(const struct st_report *report, const char *word, size_t size,

@@ -4,6 +4,7 @@
 #include "analyze/report_kinds.h"
 
 #include "analyze/report_make.h"
+#include "store/samples.h"
 
 enum st_status st_report_top_down_build(const struct st_result *result,
 					const struct st_report_options *options,
@@ -16,6 +17,10 @@ enum st_status st_report_top_down_build(const struct st_result *result,
 	struct st_answer answer;
 	enum st_status status;
 
+	/* Samples tell more than marks do; who groups by task-stack wants the marks. */
+	if (st_result_samples(result)->count &&
+	    (!last || question.groupings[last - 1] != ST_BY_TASK_STACK))
+		return st_report_call_tree_build(result, options, out, err);
 	if (!last || question.groupings[last - 1] != ST_BY_TASK_STACK) {
 		if (last == ST_QUESTION_DEPTH_MAX)
 			return st_error_set(err, ST_EUSAGE, 0, "top-down: too many groupings");

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/question_args.h"
 #include "cli/values.h"
+#include "cli/view_args.h"
 #include "store/result.h"
 
 /* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
@@ -25,21 +26,14 @@ struct request {
 	struct st_report_options options;
 	struct st_filter *filters; /* owned; texts are argv's */
 	const char *columns;	   /* as typed, or NULL */
+	struct st_view_args view;
 	struct st_output output;
 };
 
 /* Reports users of VTune will ask for and which need data this version does not record. */
 static const char *const later_reports[] = {
-	"affinity",
-	"callstacks",
-	"exec-query",
-	"gprof-cc",
-	"hotspots",
-	"hw-events",
-	"platform-power-analysis",
-	"vectspots",
-	"wait-time",
-	"operators",
+	"affinity",  "exec-query", "gprof-cc",	"hw-events", "platform-power-analysis",
+	"vectspots", "wait-time",  "operators",
 };
 
 static bool asks_for_list(const char *value)
@@ -230,9 +224,15 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct requ
 				       &value, err);
 		if (status)
 			return status;
+		if (strcmp(name, "cpu-classes") == 0) {
+			request->options.view.class_rules = value;
+			continue;
+		}
 		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0)
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "unknown report knob '%s'; there is 'bin-count'", name);
+					    "unknown report knob '%s'; there are bin-count and "
+					    "cpu-classes",
+					    name);
 		status = st_value_count("report-knob bin-count", value, 1, 100000, &count, err);
 		if (status)
 			return status;
@@ -284,6 +284,8 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 		status = st_output_parse(&request->output, args, err);
 	if (status == ST_OK)
 		status = parse_question(args, request, err);
+	if (status == ST_OK)
+		status = st_view_args_parse(&request->view, args, &request->options.view, err);
 	request->columns = st_args_value(args, ST_OPT_COLUMN);
 	if (status == ST_OK)
 		fit_timeline(request);
@@ -362,6 +364,7 @@ int st_cmd_report(const struct st_args *args)
 	if (status == ST_OK)
 		status = answer(args, &request, &err);
 	free(request.filters);
+	st_view_args_fini(&request.view);
 	st_output_fini(&request.output);
 	return status ? st_console_fail(&err) : ST_EXIT_OK;
 }

@@ -73,16 +73,10 @@ void st_cell_write_csv(struct st_buf *out, char delimiter, const struct st_cell 
 	}
 }
 
-static bool is_stack(const struct st_report *report)
-{
-	return report->group_by_count &&
-	       strcmp(report->group_by[report->group_by_count - 1], "task-stack") == 0;
-}
-
 /* Innermost rows only; in a task stack every row of the stack is one, and its outer groups are not. */
 static bool is_written(const struct st_report *report, const struct st_report_row *row)
 {
-	if (is_stack(report))
+	if (st_report_is_tree(report))
 		return row->level + 1 >= report->group_by_count;
 	return row->child_count == 0;
 }

@@ -76,8 +76,7 @@ static void set_title(struct table_column *column, const struct st_report *repor
 
 static bool is_depth_of_tree(const struct st_report *report, uint32_t column)
 {
-	return strcmp(report->columns[column].key, "depth") == 0 && report->group_by_count &&
-	       strcmp(report->group_by[report->group_by_count - 1], "task-stack") == 0;
+	return strcmp(report->columns[column].key, "depth") == 0 && st_report_is_tree(report);
 }
 
 /* Numbers that are looked up rather than compared: written as they are typed. */
@@ -119,6 +118,11 @@ static void choose_columns(struct table *table)
 	}
 }
 
+static bool is_hidden_zero(const struct st_report *report, const struct st_cell *cell)
+{
+	return report->hides_zeros && cell->kind == ST_CELL_U64 && !cell->as.u64;
+}
+
 /* Widths from all rows; empty columns go. */
 static void measure(struct table *table)
 {
@@ -143,7 +147,7 @@ static void measure(struct table *table)
 			st_buf_clear(&scratch);
 			width = st_show_cell(&scratch, cell, column->unit, column->max_width) +
 				indent_of(&report->rows[row], i);
-			used = used || width;
+			used = used || (width && !is_hidden_zero(report, cell));
 			if (width > column->width)
 				column->width = width;
 		}

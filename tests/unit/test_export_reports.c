@@ -84,6 +84,13 @@ static int64_t number_member(struct json_object *object, const char *key)
 	return json_object_get_int64(member(object, key));
 }
 
+/* The result at hand has no samples: reports that show nothing else are empty. */
+static bool is_of_samples(const struct st_report_kind *kind)
+{
+	return kind->accepts & ST_ACCEPTS_VIEW && strcmp(kind->name, "top-down") != 0 &&
+	       strcmp(kind->name, "summary") != 0;
+}
+
 static void test_every_report_is_strict_json(void **state)
 {
 	struct st_result *fake = nasty_create();
@@ -98,7 +105,8 @@ static void test_every_report_is_strict_json(void **state)
 		assert_string_equal(text_member(report, "schema"), "strata.report/1");
 		assert_string_equal(text_member(report, "report"), kind->name);
 		assert_string_equal(text_member(report, "result"), "r000ta");
-		assert_true(json_object_array_length(member(report, "rows")) > 0);
+		assert_true(json_object_array_length(member(report, "rows")) > 0 ||
+			    is_of_samples(kind));
 		assert_true(json_object_array_length(member(report, "columns")) > 0);
 		member(report, "totals");
 		assert_int_equal(number_member(quality, "slices_dropped"), 1);
@@ -203,7 +211,7 @@ static void test_every_report_is_csv(void **state)
 		char *text = render(fake, kind->name, NULL, CSV);
 
 		check_csv(text, &records, &fields);
-		assert_true(records > 1);
+		assert_true(records > 1 || is_of_samples(kind));
 		assert_true(fields > 3);
 		free(text);
 	}

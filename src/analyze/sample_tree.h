@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The groups of samples of one question, while they are counted and put in order.
+ */
+#ifndef ST_ANALYZE_SAMPLE_TREE_H
+#define ST_ANALYZE_SAMPLE_TREE_H
+
+#include "analyze/sample_rows.h"
+
+struct st_sample_node {
+	uint32_t parent, key;
+	uint8_t grouping;
+	bool is_others, is_cut;
+	uint32_t stamp; /* the last row that is in its total, + 1 */
+	uint32_t
+		others; /* node of the children that were cut off, or 0; of a cut node: where it is counted */
+	uint32_t first_child, child_count; /* into ordered */
+	uint64_t cpu[ST_CPU_METRICS];
+	uint64_t total_effective;
+};
+
+struct st_sample_tree {
+	const struct st_sample_rows *rows;
+	const struct st_question *question;
+	struct st_pair_map map; /* (parent, key) to node; node 0 is the total */
+	struct st_sample_node *nodes;
+	uint32_t count, capacity;
+	uint32_t *ordered;
+	uint32_t *path; /* scratch: frames of a stack */
+	uint32_t path_capacity;
+	unsigned int levels;	/* groupings before a stack */
+	enum st_grouping stack; /* ST_BY_CALLSTACK, ST_BY_FUNCTION_STACK or ST_GROUPINGS */
+	bool counts_samples;	/* instead of time */
+	bool failed;
+};
+
+bool st_sample_tree_count(struct st_sample_tree *tree);
+/* Order of siblings, and what limit and threshold cut off. */
+bool st_sample_tree_order(struct st_sample_tree *tree, double threshold_percent);
+void st_sample_tree_fini(struct st_sample_tree *tree);
+/* Adds a node; only for those who are not found by key. 0: no memory. */
+uint32_t st_sample_tree_add(struct st_sample_tree *tree, uint32_t parent, enum st_grouping grouping,
+			    uint32_t key);
+/* Adds the totals once more, only those of nodes that stand for others. */
+void st_sample_tree_others(struct st_sample_tree *tree);
+
+#endif
