@@ -2,11 +2,13 @@
 //
 // Functions of a binary (resolve/binary_state.h). One that is inlined in some places and called in others is one
 // function, known by its name and the file that declares it.
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "resolve/binary_state.h"
 #include "resolve/demangle.h"
+#include "resolve/paths.h"
 
 static struct st_named_function empty_function(const struct st_binary *binary)
 {
@@ -44,9 +46,18 @@ uint32_t st_binary_unnamed(struct st_binary *binary)
 	return binary->unnamed;
 }
 
-static uint32_t source_of(const struct st_binary *binary, const char *path)
+/* Index of a source by a path that may be relative to the folder of its unit. */
+static uint32_t source_of(const struct st_binary *binary, const char *path, const char *folder)
 {
-	return path ? st_names_source(binary->work->names, path, strlen(path)) : 0;
+	char whole[PATH_MAX];
+
+	if (!path)
+		return 0;
+	if (path[0] == '/' || !folder || folder[0] != '/' ||
+	    snprintf(whole, sizeof(whole), "%s/%s", folder, path) >= PATH_MAX)
+		snprintf(whole, sizeof(whole), "%s", path);
+	st_path_straighten(whole);
+	return st_names_source(binary->work->names, whole, strlen(whole));
 }
 
 /* The function of this name and source, or ST_ID_NONE; *key is where a new one belongs. */
@@ -122,7 +133,7 @@ static uint32_t function_of(struct st_binary *binary, uint32_t at)
 	function.start = bounds->start;
 	function.end = bounds->end;
 	if (place) {
-		function.source = source_of(binary, place->function_file);
+		function.source = source_of(binary, place->function_file, place->folder);
 		function.line = place->function_line;
 	}
 	if (symbol) {
@@ -138,7 +149,8 @@ static uint32_t function_of(struct st_binary *binary, uint32_t at)
 	return found;
 }
 
-static uint32_t inlined_function(struct st_binary *binary, const struct st_dwarf_inlined *inlined)
+static uint32_t inlined_function(struct st_binary *binary, const struct st_dwarf_inlined *inlined,
+				 const char *folder)
 {
 	struct st_named_function function = empty_function(binary);
 	const char *symbol = inlined->name ? inlined->name : "[inlined function]";
@@ -146,7 +158,7 @@ static uint32_t inlined_function(struct st_binary *binary, const struct st_dwarf
 	uint32_t found;
 	uint64_t key;
 
-	function.source = source_of(binary, inlined->file);
+	function.source = source_of(binary, inlined->file, folder);
 	function.line = inlined->line;
 	found = find_named(binary, name, function.source, &key);
 	if (found != ST_ID_NONE || binary->work->names->failed)
@@ -158,8 +170,18 @@ static uint32_t inlined_function(struct st_binary *binary, const struct st_dwarf
 	return found;
 }
 
+/* The body of a function under another of its names (read and __GI___libc_read), told as inlined in it. */
+static bool is_itself(const struct st_bounds *bounds, const struct st_dwarf_place *place,
+		      const struct st_dwarf_inlined *inlined)
+{
+	return bounds->name && inlined->name && inlined->file && place->function_file &&
+	       inlined->line && inlined->line == place->function_line &&
+	       strcmp(inlined->file, place->function_file) == 0 &&
+	       strcmp(inlined->name, bounds->name) != 0;
+}
+
 static void add_inlined(struct st_binary *binary, struct st_site *site,
-			const struct st_dwarf_place *place)
+			const struct st_bounds *bounds, const struct st_dwarf_place *place)
 {
 	struct st_sites *sites = binary->work->sites;
 
@@ -168,8 +190,10 @@ static void add_inlined(struct st_binary *binary, struct st_site *site,
 		const struct st_dwarf_inlined *inlined = &binary->dwarf.inlined[i];
 		struct st_inlined row = {.line = inlined->call_line};
 
-		row.function = inlined_function(binary, inlined);
-		row.source = source_of(binary, inlined->call_file);
+		if (is_itself(bounds, place, inlined))
+			continue;
+		row.function = inlined_function(binary, inlined, place->folder);
+		row.source = source_of(binary, inlined->call_file, place->folder);
 		if (!st_sites_add_inlined(sites, &row)) {
 			binary->work->names->failed = true;
 			return;
@@ -187,7 +211,7 @@ void st_binary_name_site(struct st_binary *binary, uint32_t at)
 	if (!binary->has_dwarf)
 		return;
 	place = &binary->places[at];
-	site->source = source_of(binary, place->file);
+	site->source = source_of(binary, place->file, place->folder);
 	site->line = place->line;
-	add_inlined(binary, site, place);
+	add_inlined(binary, site, &binary->bounds[at], place);
 }

@@ -165,10 +165,16 @@ static void walk_children(struct unit_walk *walk, Dwarf_Die *parent, struct span
 
 static void find_lines(struct st_dwarf *dwarf, Dwarf_Die *unit, struct span span)
 {
+	Dwarf_Attribute attribute;
+	const char *folder = NULL;
+
+	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute))
+		folder = dwarf_formstring(&attribute);
 	for (size_t i = span.first; i < span.last; i++) {
 		Dwarf_Line *line = dwarf_getsrc_die(unit, dwarf->places[i].address);
 		int number = 0;
 
+		dwarf->places[i].folder = folder;
 		if (!line || dwarf_lineno(line, &number) != 0 || number <= 0)
 			continue;
 		dwarf->places[i].line = (uint32_t)number;

@@ -30,6 +30,7 @@ struct st_dwarf_place {
 	const char *function_file; /* where that is declared */
 	uint32_t function_line;
 	uint32_t first, last; /* inlined ones, outermost first */
+	const char *folder;   /* where the compiler ran: paths above may be relative to it */
 };
 
 struct st_dwarf {
