@@ -15,6 +15,7 @@
 #include "base/quote.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/finalize.h"
 #include "cli/knobs.h"
 #include "cli/locate.h"
 #include "cli/options.h"
@@ -140,6 +141,7 @@ static enum st_status check_modes(const struct st_args *args, struct st_error *e
 	static const char *const loops[] = {"function-only", "loop-only", "loop-and-function",
 					    NULL};
 	static const char *const managed[] = {"auto", "native", "mixed", "managed", NULL};
+	static const char *const finals[] = {"full", "fast", "deferred", "none", NULL};
 	size_t which;
 	enum st_status status = parse_word(args, ST_OPT_CALL_STACK_MODE, stacks, &which, err);
 
@@ -149,6 +151,8 @@ static enum st_status check_modes(const struct st_args *args, struct st_error *e
 		status = parse_word(args, ST_OPT_LOOP_MODE, loops, &which, err);
 	if (!status)
 		status = parse_word(args, ST_OPT_MRTE_MODE, managed, &which, err);
+	if (!status)
+		status = parse_word(args, ST_OPT_FINALIZATION_MODE, finals, &which, err);
 	return status;
 }
 
@@ -215,8 +219,23 @@ static void say(void *arg, const char *line)
 	st_console_say("%s", line);
 }
 
-static enum st_status write_summary(const char *path, bool quiet, struct st_error *err)
+/* The names of stacks, so that reports need not look them up; what fails here they try again. */
+static void give_names(const struct st_result *result, const struct st_args *args)
 {
+	const char *mode = st_args_value(args, ST_OPT_FINALIZATION_MODE);
+	struct st_finalized done;
+	struct st_error err = {0};
+
+	if (mode && (strcmp(mode, "none") == 0 || strcmp(mode, "deferred") == 0))
+		return;
+	if (st_finalize(result, args, false, &done, &err))
+		st_console_error("names of functions: %s", err.text);
+}
+
+static enum st_status write_summary(const char *path, const struct st_args *args,
+				    struct st_error *err)
+{
+	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
 	struct st_result *result = NULL;
 	struct st_report report = {0};
 	struct st_report_options options = {0};
@@ -226,6 +245,9 @@ static enum st_status write_summary(const char *path, bool quiet, struct st_erro
 
 	if (status)
 		return status;
+	give_names(result, args);
+	if (!st_args_flag(args, ST_OPT_SUMMARY, true))
+		goto out_result;
 	if (style.width == 0 || style.width > SUMMARY_WIDTH)
 		style.width = SUMMARY_WIDTH;
 	st_busy_begin(quiet, "building the summary");
@@ -250,13 +272,13 @@ out_result:
 
 /* From here on our standard output is standard error: what we print next can never end up in the
  * program's output, and a pipe the program wrote to closes with the program. */
-static void print_summary(const char *path, bool quiet)
+static void print_summary(const char *path, const struct st_args *args)
 {
 	struct st_error err = {0};
 
 	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return;
-	if (write_summary(path, quiet, &err))
+	if (write_summary(path, args, &err))
 		st_console_error("no summary: %s", err.text);
 }
 
@@ -317,8 +339,8 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 	program_status = outcome.wait_status;
 	st_console_catch_ends(end_early);
 	if (outcome.result_path && say_where(outcome.result_path, config->quiet) &&
-	    st_args_flag(args, ST_OPT_SUMMARY, true))
-		print_summary(outcome.result_path, config->quiet);
+	    (config->sampling.on || st_args_flag(args, ST_OPT_SUMMARY, true)))
+		print_summary(outcome.result_path, args);
 	free(outcome.result_path);
 	return end_like(outcome.wait_status);
 }

@@ -25,6 +25,12 @@ const struct st_command st_commands[] = {
 	 "Write a result in the format of another tool.",
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
 	 st_cmd_export},
+	{"finalize", ST_IN_FINALIZE, "finalize [RESULT] [options]",
+	 "Look the names of a result's stacks up again.",
+	 "Functions, lines and inlined functions of every stack, kept in the result for all reports. Collecting does "
+	 "it at the end, unless -finalization-mode says otherwise. RESULT is a result folder; without one the newest "
+	 "in the working folder is taken.",
+	 st_cmd_finalize},
 	{"query", ST_IN_QUERY, "query [RESULT] \"SQL\" [options]",
 	 "Ask a result in SQL.",
 	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
@@ -47,7 +53,7 @@ const struct st_command st_commands[] = {
 /* clang-format on */
 
 static const char *const later_commands[] = {
-	"archive", "bottleneck", "collect-with", "compare", "finalize", "import", "serve",
+	"archive", "bottleneck", "collect-with", "compare", "import", "serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

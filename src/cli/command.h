@@ -40,6 +40,7 @@ bool st_command_is_later(const char *word);
 int st_cmd_collect(const struct st_args *args);
 int st_cmd_report(const struct st_args *args);
 int st_cmd_export(const struct st_args *args);
+int st_cmd_finalize(const struct st_args *args);
 int st_cmd_query(const struct st_args *args);
 int st_cmd_command(const struct st_args *args);
 int st_cmd_doctor(const struct st_args *args);

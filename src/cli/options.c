@@ -11,6 +11,7 @@
 #define QUERY ST_IN_QUERY
 #define DOCTOR ST_IN_DOCTOR
 #define COMMAND ST_IN_COMMAND
+#define FINALIZE ST_IN_FINALIZE
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -24,23 +25,25 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Ask a result in SQL."},
 	[ST_OPT_COMMAND] = {"command", 0, "VERB", COMMAND, ST_OPT_IS_COMMAND, NULL,
 		"Pause, resume, mark, ask or end a running collection."},
+	[ST_OPT_FINALIZE] = {"finalize", 0, NULL, FINALIZE, ST_OPT_IS_COMMAND, NULL,
+		"Look the names of a result's stacks up again."},
 	[ST_OPT_HELP] = {"help", 'h', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
 		"Explain a command: strata help COMMAND."},
 	[ST_OPT_VERSION] = {"version", 'V', NULL, ST_IN_ALL, ST_OPT_IS_COMMAND, NULL,
 		"Print the version."},
 
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
-		COLLECT | REPORT | EXPORT | QUERY | COMMAND, 0,
+		COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND, 0,
 		"r@@@ta or r@@@hs for collect; else the newest result of the working folder",
 		"The result folder. For collect: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
-	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | REPORT | EXPORT | QUERY | COMMAND, 0, NULL,
+	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND, 0, NULL,
 		"Only warnings, errors and what was asked for (the summary too)."},
-	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | REPORT | EXPORT | QUERY, 0, NULL,
+	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
-	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,
+	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | FINALIZE | REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,
 		"Where binaries and symbols may be found: folders or files. Kept in the result."},
-	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | REPORT | EXPORT,
+	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | FINALIZE | REPORT | EXPORT,
 		ST_OPT_REPEATABLE, NULL,
 		"Where sources may be found. Kept in the result."},
 

@@ -22,7 +22,8 @@ enum st_command_bit {
 	ST_IN_QUERY = 32,
 	ST_IN_DOCTOR = 64,
 	ST_IN_COMMAND = 128,
-	ST_IN_ALL = 255,
+	ST_IN_FINALIZE = 256,
+	ST_IN_ALL = 0xffff,
 };
 
 enum st_option_id {
@@ -32,6 +33,7 @@ enum st_option_id {
 	ST_OPT_EXPORT,
 	ST_OPT_QUERY,
 	ST_OPT_COMMAND,
+	ST_OPT_FINALIZE,
 	ST_OPT_HELP,
 	ST_OPT_VERSION,
 	/* Of several commands. */

@@ -241,7 +241,6 @@ static void test_errors_offer_near_names(void **state)
 		     WORDS("collect", "tasks", "-group-by", "x", "p"));
 	expect_error("not available yet", WORDS("collect", "tasks", "-target-pid", "1"));
 	expect_error("not available yet", WORDS("compare"));
-	expect_error("not available yet", WORDS("-finalize"));
 	expect_error("one command at a time", WORDS("-collect", "tasks", "-report", "summary"));
 	expect_error("no command given", WORDS("-quiet"));
 	expect_error("no command given", (const char *const[]){"strata", NULL});

@@ -30,6 +30,8 @@ struct st_drain_sink {
 	void *arg;
 };
 
+enum { ST_HANDLER_BUCKETS = 33 * 4 };
+
 /* What all followed processes share; caller's memory. */
 struct st_drain_shared {
 	struct st_drain_sink sink;
@@ -41,6 +43,8 @@ struct st_drain_shared {
 	uint64_t vdso_bytes; /* of our own; 0: not known */
 	uint64_t *words;     /* the private copy of a ring */
 	size_t words_bytes;
+	uint64_t handler_runs[ST_HANDLER_BUCKETS]; /* by time, four to the octave */
+	uint64_t handler_run_count, handler_limit;
 	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
 };
@@ -48,6 +52,9 @@ struct st_drain_shared {
 void st_drain_shared_init(struct st_drain_shared *shared, const struct st_drain_sink *sink,
 			  enum st_clock clock, uint64_t start_ticks);
 void st_drain_shared_fini(struct st_drain_shared *shared);
+
+/* The usual time of the handler, in ticks, of all processes together; 0: no sample yet. */
+uint64_t st_drain_usual_handler(const struct st_drain_shared *shared);
 
 struct st_drain_activity {
 	uint64_t bytes;	       /* taken in this cycle */

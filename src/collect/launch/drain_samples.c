@@ -21,6 +21,8 @@ enum {
 	CODE_RECORD_EXTRA_BYTES = 64,
 	NODES_PER_RECORD = 32 << 10,
 	NODES_FLUSH = 64 << 10,
+	HANDLER_TIMES_MAX = 16,
+	HANDLER_LOOK = 64, /* samples between two looks at the usual time */
 };
 
 static void suspect(struct st_drain *drain)
@@ -121,6 +123,44 @@ static void want_maps(struct st_drain *drain, const uint64_t *frames, uint32_t c
 				  frames[i] & ~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT));
 }
 
+/* Four buckets to the octave: the two bits behind the highest tell them apart. */
+static unsigned int bucket_of(uint32_t ticks)
+{
+	unsigned int bits = ticks ? 32 - (unsigned int)__builtin_clz(ticks) : 0;
+
+	return bits < 3 ? ticks : bits * 4 + ((ticks >> (bits - 3)) & 3);
+}
+
+static uint64_t bucket_value(unsigned int bucket)
+{
+	return bucket < 12 ? bucket : (uint64_t)(4 + bucket % 4) << (bucket / 4 - 3);
+}
+
+uint64_t st_drain_usual_handler(const struct st_drain_shared *shared)
+{
+	uint64_t below = 0;
+
+	for (unsigned int i = 0; i < ST_HANDLER_BUCKETS; i++) {
+		below += shared->handler_runs[i];
+		if (below * 2 > shared->handler_run_count)
+			return bucket_value(i);
+	}
+	return 0;
+}
+
+/* A run that took many times the usual was put off the processor in between: that is not its cost. */
+static uint64_t handler_cost(struct st_drain_shared *shared, uint32_t ticks)
+{
+	if (!ticks)
+		return 0;
+	shared->handler_runs[bucket_of(ticks)]++;
+	shared->handler_run_count++;
+	if (shared->handler_run_count < HANDLER_LOOK ||
+	    shared->handler_run_count % HANDLER_LOOK == 0)
+		shared->handler_limit = st_drain_usual_handler(shared) * HANDLER_TIMES_MAX;
+	return ticks < shared->handler_limit ? ticks : shared->handler_limit;
+}
+
 static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, uint32_t flags,
 		       uint64_t weight_word)
 {
@@ -144,7 +184,7 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 	st_sample_encoder_add(&reader->encoder, &record);
 	drain->counts.samples++;
 	drain->counts.sample_cpu_ns += record.weight_ns;
-	drain->counts.handler_ticks += weight_word >> 32;
+	drain->counts.handler_ticks += handler_cost(drain->shared, (uint32_t)(weight_word >> 32));
 	if ((flags & ST_SAMPLE_NO_TABLE) && !drain->tables_ready)
 		drain->counts.before_tables++;
 }

@@ -18,7 +18,7 @@ struct st_armed;
 struct st_arrival;
 struct st_family;
 
-enum { ST_FOLLOWED_LABEL_BYTES = 160 };
+enum { ST_FOLLOWED_LABEL_BYTES = 160, ST_FOLLOWED_WHY_BYTES = 256, ST_FOLLOWED_RUNGS = 8 };
 
 struct st_followed {
 	uint32_t id, parent; /* dense ids of the result, from 1 */
@@ -37,6 +37,12 @@ struct st_followed {
 	char label[ST_FOLLOWED_LABEL_BYTES]; /* command line for result.json, cut */
 };
 
+/* A way in which processes are sampled, and why it is no better one. */
+struct st_rung_seen {
+	uint32_t rung, trigger, processes;
+	char why[ST_FOLLOWED_WHY_BYTES];
+};
+
 struct st_followed_table {
 	struct st_followed **all; /* by id - 1 */
 	uint32_t count, capacity;
@@ -49,6 +55,9 @@ struct st_followed_table {
 	struct st_armed *waiting; /* samplers of processes that have not said hello yet */
 	uint32_t waiting_count;
 	uint64_t waiting_looked_ns;
+	struct st_rung_seen
+		rungs[ST_FOLLOWED_RUNGS]; /* all there were; more are summed in the last */
+	uint32_t rung_count;
 	/* Given by the run. */
 	struct st_drain_shared *shared;
 	struct st_family *family;

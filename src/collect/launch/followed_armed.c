@@ -6,6 +6,7 @@
 #include "collect/launch/followed.h"
 
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "collect/launch/armed.h"
@@ -18,7 +19,28 @@ enum { RECORD_MAX_BYTES = 64 << 10, WAITING_MAX = 16 << 10 };
 
 static const uint64_t look_period_ns = 50000000u;
 
-static void define(const struct st_followed_table *table, struct st_followed *process)
+static void count_rung(struct st_followed_table *table, const struct st_shm_arm *arm)
+{
+	char why[ST_FOLLOWED_WHY_BYTES];
+	uint32_t at = 0;
+
+	st_armed_why(arm, why, sizeof(why));
+	while (at < table->rung_count &&
+	       (table->rungs[at].rung != arm->rung || table->rungs[at].trigger != arm->trigger ||
+		strcmp(table->rungs[at].why, why) != 0))
+		at++;
+	if (at == ST_FOLLOWED_RUNGS)
+		at--;
+	if (at == table->rung_count) {
+		table->rungs[at] =
+			(struct st_rung_seen){.rung = arm->rung, .trigger = arm->trigger};
+		memcpy(table->rungs[at].why, why, sizeof(why));
+		table->rung_count++;
+	}
+	table->rungs[at].processes++;
+}
+
+static void define(struct st_followed_table *table, struct st_followed *process)
 {
 	const struct st_drain_sink *sink = &table->shared->sink;
 	uint64_t now = st_launch_clock_now(table->shared->clock);
@@ -29,6 +51,7 @@ static void define(const struct st_followed_table *table, struct st_followed *pr
 	if (!record.failed)
 		sink->definitions(sink->arg, process->id, now, 1, &record);
 	st_buf_fini(&record);
+	count_rung(table, &process->armed->arm);
 	process->rung = process->armed->arm.rung;
 	process->trigger = process->armed->arm.trigger;
 }

@@ -49,6 +49,51 @@ void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 		 process ? st_rung_name((enum st_sampler_rung)process->rung) : "");
 }
 
+static void put_rungs(struct st_json *json, const struct st_followed_table *table)
+{
+	st_json_key(json, "rungs");
+	st_json_array_begin(json);
+	for (uint32_t i = 0; i < table->rung_count; i++) {
+		const struct st_rung_seen *seen = &table->rungs[i];
+
+		st_json_object_begin(json);
+		put_text(json, "rung", st_rung_name((enum st_sampler_rung)seen->rung));
+		put_text(json, "trigger", st_trigger_name((enum st_sampler_trigger)seen->trigger));
+		put_u64(json, "processes", seen->processes);
+		put_text(json, "why", seen->why);
+		st_json_object_end(json);
+	}
+	st_json_array_end(json);
+}
+
+/* What taking the samples cost, as the handler measured itself, and what was lost. */
+static void put_counts(struct st_json *json, const struct st_run *run)
+{
+	struct st_drain_counts totals;
+	double handler_ns, tick_ns = second_ns / (double)run->ticks_per_second;
+
+	st_followed_totals(&run->followed, &totals);
+	handler_ns = (double)totals.handler_ticks * tick_ns;
+	put_u64(json, "samples", totals.samples);
+	put_u64(json, "cpu_ns", totals.sample_cpu_ns);
+	put_u64(json, "dropped", totals.samples_dropped);
+	put_u64(json, "not_taken", totals.samples_not_taken);
+	put_u64(json, "nodes_refused", totals.nodes_refused);
+	put_u64(json, "handler_ns", (uint64_t)handler_ns);
+	put_u64(json, "handler_usual_ns",
+		(uint64_t)((double)st_drain_usual_handler(&run->shared) * tick_ns));
+	if (totals.sample_cpu_ns) {
+		st_json_key(json, "cost_ratio");
+		st_json_double(json, handler_ns / (double)totals.sample_cpu_ns);
+	}
+	put_text(json, "cost_source",
+		 "measured: time in the handler; the interrupt that leads there is not in it");
+	put_u64(json, "before_tables", totals.before_tables);
+	put_u64(json, "tables_built", totals.tables_built);
+	put_u64(json, "tables_cached", totals.tables_cached);
+	put_u64(json, "tables_build_ns", totals.build_ns);
+}
+
 void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 {
 	const struct st_followed *process = lowest(&run->followed);
@@ -65,5 +110,7 @@ void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 	st_json_key(json, "stacks");
 	st_json_bool(json, run->config->sampling.stacks != ST_CHOICE_OFF);
 	put_text(json, "rung", process ? st_rung_name((enum st_sampler_rung)process->rung) : "");
+	put_rungs(json, &run->followed);
+	put_counts(json, run);
 	st_json_object_end(json);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * strata finalize: looks the names of all stacks up again, for instance on another machine, or when the
+ * debug files have been found.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/finalize.h"
+#include "cli/locate.h"
+#include "cli/options.h"
+#include "resolve/named.h"
+#include "store/result.h"
+#include "store/samples.h"
+
+static size_t take_values(const struct st_args *args, enum st_option_id id, const char **out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < args->given_count; i++)
+		if (args->given[i].id == id)
+			out[count++] = args->given[i].value;
+	return count;
+}
+
+enum st_status st_finalize(const struct st_result *result, const struct st_args *args, bool redo,
+			   struct st_finalized *out, struct st_error *err)
+{
+	const char **search = calloc(args->given_count + 1, sizeof(*search));
+	struct st_named_options options = {
+		.search = search, .redo = redo, .keep = true, .inlines = true};
+	struct st_progress progress;
+	struct st_named *named = NULL;
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	if (!search)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	if (!st_result_samples(result)->count) {
+		free(search);
+		return ST_OK;
+	}
+	options.search_count = take_values(args, ST_OPT_SEARCH_DIR, search);
+	options.source_search = search + options.search_count;
+	options.source_search_count =
+		take_values(args, ST_OPT_SOURCE_SEARCH_DIR, search + options.search_count);
+	st_progress_init(&progress, st_args_flag(args, ST_OPT_QUIET, false));
+	options.progress = st_progress_show;
+	options.progress_arg = &progress;
+	status = st_named_open(&named, result, &options, err);
+	st_progress_fini(&progress);
+	if (!status) {
+		*out = (struct st_finalized){.stacks = named->node_count,
+					     .functions = named->function_count,
+					     .modules = named->module_count,
+					     .unknown_frames = named->unknown_frames,
+					     .no_symbol_frames = named->no_symbol_frames,
+					     .modules_missing = named->modules_missing,
+					     .modules_changed = named->modules_changed};
+		st_named_close(named);
+	}
+	free(search);
+	return status;
+}
+
+static void tell(const struct st_finalized *done)
+{
+	/* Entry 0 of both stands for none. */
+	st_console_say(
+		"%u functions of %u modules in %u stack nodes; %llu frames in no known module, "
+		"%llu without a symbol",
+		done->functions ? done->functions - 1 : 0, done->modules ? done->modules - 1 : 0,
+		done->stacks, (unsigned long long)done->unknown_frames,
+		(unsigned long long)done->no_symbol_frames);
+	if (done->modules_missing || done->modules_changed)
+		st_console_say("%llu modules were not found and %llu are not the ones that ran "
+			       "(-search-dir)",
+			       (unsigned long long)done->modules_missing,
+			       (unsigned long long)done->modules_changed);
+}
+
+int st_cmd_finalize(const struct st_args *args)
+{
+	struct st_error err = {0};
+	struct st_result *result = NULL;
+	struct st_finalized done;
+	int code = ST_EXIT_OK;
+
+	if (args->word_count > 1) {
+		st_console_error("finalize takes one result: '%.80s' is too much", args->words[1]);
+		return ST_EXIT_USAGE;
+	}
+	if (st_locate_open(&result, args, args->word_count ? args->words[0] : NULL, &err))
+		return st_console_fail(&err);
+	st_console_catch_ends(NULL);
+	if (st_finalize(result, args, true, &done, &err))
+		code = st_console_fail(&err);
+	else if (!st_args_flag(args, ST_OPT_QUIET, false) && done.stacks)
+		tell(&done);
+	else if (!done.stacks && !st_args_flag(args, ST_OPT_QUIET, false))
+		st_console_say("the result has no samples: nothing to look up");
+	st_result_close(result);
+	return code;
+}
