@@ -33,8 +33,8 @@ struct build {
 	struct st_cfi *cfi;
 	struct function *functions;
 	size_t function_count;
-	struct st_symbols symbols;
-	struct st_rows rows;
+	struct st_unwind_symbols symbols;
+	struct st_unwind_rows rows;
 };
 
 /* Where the section is: the header says where it begins, a section header how long it is. */
@@ -166,18 +166,18 @@ static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *ru
 /* Functions without CFI that begin before `limit`. */
 static void add_derived(struct build *build, uint64_t limit)
 {
-	struct st_symbols *symbols = &build->symbols;
+	struct st_unwind_symbols *symbols = &build->symbols;
 
 	for (; symbols->next < symbols->count; symbols->next++) {
-		const struct st_symbol *symbol = &symbols->symbols[symbols->next];
+		const struct st_unwind_symbol *symbol = &symbols->symbols[symbols->next];
 		uint64_t end = symbol->start + symbol->size_bytes;
 
 		if (symbol->start >= limit)
 			return;
 		if (build->rows.open && symbol->start < build->rows.end)
 			continue;
-		st_symbols_derive(build->view, symbol->start, end < limit ? end : limit,
-				  &build->rows);
+		st_unwind_symbols_derive(symbols, build->view, symbol->start,
+					 end < limit ? end : limit, &build->rows);
 	}
 }
 
@@ -241,10 +241,10 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 	if (!(flags & ST_BUILD_NO_CFI) && !load_cfi(&build))
 		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
 	if (!status && !(flags & ST_BUILD_NO_DERIVED)) {
-		st_symbols_load(&build.symbols, view);
+		st_unwind_symbols_load(&build.symbols, view);
 		for (size_t i = 0; i < build.function_count; i++)
-			st_symbols_covered(&build.symbols, build.functions[i].start);
-		st_symbols_sort(&build.symbols);
+			st_unwind_symbols_covered(&build.symbols, build.functions[i].start);
+		st_unwind_symbols_sort(&build.symbols);
 	}
 	if (!status && (!st_unwind_rows_init(&build.rows, base_of(&head),
 					     build.eh_frame.size_bytes / ROW_EH_BYTES) ||
@@ -255,7 +255,7 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 		status = st_unwind_rows_finish(&build.rows, &head, image, err);
 	}
 	st_unwind_rows_fini(&build.rows);
-	st_symbols_fini(&build.symbols);
+	st_unwind_symbols_fini(&build.symbols);
 	free(build.functions);
 	free(build.cfi);
 	st_elf_part_fini(&build.eh_frame);

@@ -12,9 +12,9 @@ enum {
 	ALIGN = 8,
 };
 
-bool st_unwind_rows_init(struct st_rows *rows, uint64_t base, size_t expected_rows)
+bool st_unwind_rows_init(struct st_unwind_rows *rows, uint64_t base, size_t expected_rows)
 {
-	*rows = (struct st_rows){.base = base, .end = base, .rule_count = 1};
+	*rows = (struct st_unwind_rows){.base = base, .end = base, .rule_count = 1};
 	rows->capacity = expected_rows > ROWS_START ? expected_rows : ROWS_START;
 	rows->rule_capacity = RULES_START;
 	rows->rows = malloc(rows->capacity * sizeof(*rows->rows));
@@ -25,16 +25,16 @@ bool st_unwind_rows_init(struct st_rows *rows, uint64_t base, size_t expected_ro
 	return !rows->failed;
 }
 
-void st_unwind_rows_fini(struct st_rows *rows)
+void st_unwind_rows_fini(struct st_unwind_rows *rows)
 {
 	free(rows->rows);
 	free(rows->rules_of_rows);
 	free(rows->rules);
 	free(rows->buckets);
-	*rows = (struct st_rows){0};
+	*rows = (struct st_unwind_rows){0};
 }
 
-static bool grow_rows(struct st_rows *rows)
+static bool grow_rows(struct st_unwind_rows *rows)
 {
 	size_t capacity = rows->capacity * 2;
 	uint32_t *more = realloc(rows->rows, capacity * sizeof(*more));
@@ -51,7 +51,7 @@ static bool grow_rows(struct st_rows *rows)
 	return !rows->failed;
 }
 
-static void append(struct st_rows *rows, uint64_t address, uint16_t rule)
+static void append(struct st_unwind_rows *rows, uint64_t address, uint16_t rule)
 {
 	uint64_t offset = address - rows->base;
 
@@ -66,7 +66,7 @@ static void append(struct st_rows *rows, uint64_t address, uint16_t rule)
 }
 
 /* 0: no room for another rule. */
-static uint16_t intern(struct st_rows *rows, const struct st_unwind_rule *rule)
+static uint16_t intern(struct st_unwind_rows *rows, const struct st_unwind_rule *rule)
 {
 	uint64_t words[sizeof(*rule) / sizeof(uint64_t)];
 	uint32_t at;
@@ -96,7 +96,7 @@ static uint16_t intern(struct st_rows *rows, const struct st_unwind_rule *rule)
 	return (uint16_t)rows->rule_count++;
 }
 
-bool st_unwind_rows_begin(struct st_rows *rows, uint64_t start, uint64_t end, bool derived)
+bool st_unwind_rows_begin(struct st_unwind_rows *rows, uint64_t start, uint64_t end, bool derived)
 {
 	if (rows->failed || start < rows->base || end <= start ||
 	    (rows->open && start <= rows->function_start))
@@ -116,7 +116,8 @@ bool st_unwind_rows_begin(struct st_rows *rows, uint64_t start, uint64_t end, bo
 	return !rows->failed;
 }
 
-void st_unwind_rows_add(struct st_rows *rows, uint64_t address, const struct st_unwind_rule *rule)
+void st_unwind_rows_add(struct st_unwind_rows *rows, uint64_t address,
+			const struct st_unwind_rule *rule)
 {
 	uint16_t flag = address == rows->function_start ? ST_ROW_FUNCTION : 0;
 	uint16_t index;
@@ -137,7 +138,7 @@ static size_t aligned(size_t size)
 	return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-static void write_pages(const struct st_rows *rows, const struct st_unwind_table *head,
+static void write_pages(const struct st_unwind_rows *rows, const struct st_unwind_table *head,
 			uint32_t *pages)
 {
 	uint32_t row = 0;
@@ -151,7 +152,8 @@ static void write_pages(const struct st_rows *rows, const struct st_unwind_table
 	}
 }
 
-enum st_status st_unwind_rows_finish(struct st_rows *rows, const struct st_unwind_table *head,
+enum st_status st_unwind_rows_finish(struct st_unwind_rows *rows,
+				     const struct st_unwind_table *head,
 				     struct st_unwind_image *image, struct st_error *err)
 {
 	struct st_unwind_table table = *head;

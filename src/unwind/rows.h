@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "unwind/build.h"
 
-struct st_rows {
+struct st_unwind_rows {
 	uint64_t base; /* no address below it */
 	uint32_t *rows;
 	uint16_t *rules_of_rows;
@@ -26,13 +26,15 @@ struct st_rows {
 	bool open, failed;
 };
 
-bool st_unwind_rows_init(struct st_rows *rows, uint64_t base, size_t expected_rows);
-void st_unwind_rows_fini(struct st_rows *rows);
+bool st_unwind_rows_init(struct st_unwind_rows *rows, uint64_t base, size_t expected_rows);
+void st_unwind_rows_fini(struct st_unwind_rows *rows);
 /* A function. False: nothing of it can be kept. One that begins inside the function before ends that one. */
-bool st_unwind_rows_begin(struct st_rows *rows, uint64_t start, uint64_t end, bool derived);
-void st_unwind_rows_add(struct st_rows *rows, uint64_t address, const struct st_unwind_rule *rule);
+bool st_unwind_rows_begin(struct st_unwind_rows *rows, uint64_t start, uint64_t end, bool derived);
+void st_unwind_rows_add(struct st_unwind_rows *rows, uint64_t address,
+			const struct st_unwind_rule *rule);
 /* Lays everything out as a file; `head` has machine, flags, build id and segments. */
-enum st_status st_unwind_rows_finish(struct st_rows *rows, const struct st_unwind_table *head,
+enum st_status st_unwind_rows_finish(struct st_unwind_rows *rows,
+				     const struct st_unwind_table *head,
 				     struct st_unwind_image *image, struct st_error *err);
 
 #endif

@@ -25,14 +25,14 @@ static bool is_code(const struct st_elf_view *view, uint64_t address)
 	return false;
 }
 
-void st_symbols_load(struct st_symbols *symbols, const struct st_elf_view *view)
+void st_unwind_symbols_load(struct st_unwind_symbols *symbols, const struct st_elf_view *view)
 {
 	struct st_elf_part part = {0};
 	const Elf64_Sym *table;
 	Elf64_Shdr section;
 	size_t count;
 
-	*symbols = (struct st_symbols){.low = UINT64_MAX};
+	*symbols = (struct st_unwind_symbols){.low = UINT64_MAX};
 	if ((!st_elf_view_section(view, SHT_SYMTAB, 0, &section) &&
 	     !st_elf_view_section(view, SHT_DYNSYM, 0, &section)) ||
 	    section.sh_size / sizeof(*table) > SYMBOLS_MAX ||
@@ -45,7 +45,7 @@ void st_symbols_load(struct st_symbols *symbols, const struct st_elf_view *view)
 		if (!is_function(&table[i]) || !is_code(view, table[i].st_value))
 			continue;
 		symbols->symbols[symbols->count++] =
-			(struct st_symbol){table[i].st_value, table[i].st_size};
+			(struct st_unwind_symbol){table[i].st_value, table[i].st_size};
 		if (table[i].st_value < symbols->low)
 			symbols->low = table[i].st_value;
 		if (table[i].st_value > symbols->high)
@@ -57,7 +57,7 @@ void st_symbols_load(struct st_symbols *symbols, const struct st_elf_view *view)
 			calloc(((symbols->high - symbols->low) >> (GRAIN_SHIFT + 3)) + 1, 1);
 }
 
-void st_symbols_covered(struct st_symbols *symbols, uint64_t address)
+void st_unwind_symbols_covered(struct st_unwind_symbols *symbols, uint64_t address)
 {
 	uint64_t grain = (address - symbols->low) >> GRAIN_SHIFT;
 
@@ -67,7 +67,7 @@ void st_symbols_covered(struct st_symbols *symbols, uint64_t address)
 
 static int compare_symbols(const void *left, const void *right)
 {
-	const struct st_symbol *a = left, *b = right;
+	const struct st_unwind_symbol *a = left, *b = right;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -75,7 +75,7 @@ static int compare_symbols(const void *left, const void *right)
 	return a->size_bytes > b->size_bytes ? -1 : a->size_bytes < b->size_bytes;
 }
 
-void st_symbols_sort(struct st_symbols *symbols)
+void st_unwind_symbols_sort(struct st_unwind_symbols *symbols)
 {
 	size_t kept = 0;
 
@@ -93,18 +93,40 @@ void st_symbols_sort(struct st_symbols *symbols)
 		qsort(symbols->symbols, symbols->count, sizeof(*symbols->symbols), compare_symbols);
 }
 
-void st_symbols_fini(struct st_symbols *symbols)
+void st_unwind_symbols_fini(struct st_unwind_symbols *symbols)
 {
 	free(symbols->symbols);
 	free(symbols->covered);
-	*symbols = (struct st_symbols){0};
+	free(symbols->code);
+	st_derive_destroy(symbols->derive);
+	*symbols = (struct st_unwind_symbols){0};
 }
 
-void st_symbols_derive(const struct st_elf_view *view, uint64_t start, uint64_t end,
-		       struct st_rows *rows)
+static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *rule)
 {
-	(void)view;
-	(void)start;
-	(void)end;
-	(void)rows;
+	st_unwind_rows_add(arg, address, rule);
+}
+
+void st_unwind_symbols_derive(struct st_unwind_symbols *symbols, const struct st_elf_view *view,
+			      uint64_t start, uint64_t end, struct st_unwind_rows *rows)
+{
+	uint64_t offset, available;
+	size_t size = end - start;
+
+	if (!symbols->derive)
+		symbols->derive = st_derive_create(view->machine);
+	if (!symbols->derive || size > ST_DERIVE_CODE_MAX_BYTES ||
+	    !st_elf_view_locate(view, start, &offset, &available))
+		return;
+	if (size > available)
+		size = available;
+	if (size > symbols->code_capacity) {
+		free(symbols->code);
+		symbols->code = malloc(size);
+		symbols->code_capacity = symbols->code ? size : 0;
+	}
+	if (!symbols->code || !st_elf_view_read(view, offset, symbols->code, size) ||
+	    !st_unwind_rows_begin(rows, start, start + size, true))
+		return;
+	st_derive_run(symbols->derive, symbols->code, size, start, add_row, rows);
 }

@@ -83,6 +83,7 @@ static uint32_t walk_native(struct st_sampler *sampler, const struct st_register
 			       .sp = at->sp,
 			       .fp = at->fp,
 			       .bx = at->bx,
+			       .context = at->all,
 			       .cache = st_sampler_cache(sampler),
 			       .read_code = read_code,
 			       .frames = st_sampler_native(sampler, sampler->current),

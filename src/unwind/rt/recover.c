@@ -66,6 +66,20 @@ static bool aims_at(const struct st_walker *walker, const struct hole *hole, uin
 	       target >= hole->start && target < hole->end && target <= hole->pc;
 }
 
+bool st_walk_is_behind_call(const struct st_walker *walker, uint64_t address)
+{
+	const struct st_walk *walk = walker->walk;
+	uint8_t bytes[ST_ARCH_CALL_BYTES];
+	uint64_t target;
+
+	/* No code on the stack. */
+	if (address >= walk->stack_low && address < walk->stack_high)
+		return false;
+	return address >= sizeof(bytes) &&
+	       walk->read_code(walk->arg, address - sizeof(bytes), bytes, sizeof(bytes)) &&
+	       walker->arch->call_before(bytes, address, &target) != ST_CALL_NONE;
+}
+
 static bool is_return_address(const struct st_walker *walker, const struct hole *hole,
 			      uint64_t word, enum pass pass)
 {
@@ -111,6 +125,7 @@ static enum st_walk_end try_frame(struct st_walker *walker, struct st_walk_frame
 		return ST_WALK_NO_RULE;
 	walker->trials_left--;
 	walker->fp_guess_used = false;
+	walker->checks_left = ST_RECOVER_CHECKS;
 	frame->fp_guessed = true;
 	if (!st_walk_push(walk, frame->pc | ST_FRAME_WORD_RECOVERED))
 		return ST_WALK_CUT;

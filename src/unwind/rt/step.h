@@ -15,6 +15,7 @@ enum {
 	ST_RECOVER_STEPS = 20000,
 	ST_RECOVER_WORDS = 16384,
 	ST_RECOVER_LEVELS = 3,
+	ST_RECOVER_CHECKS = 8, /* frames of a trial that must be return addresses behind a call */
 };
 
 struct st_walk_frame {
@@ -36,6 +37,7 @@ struct st_walker {
 	struct st_walk *walk;
 	const struct st_unwind_arch *arch;
 	uint32_t trials_left, steps_left, words_left;
+	uint32_t checks_left;
 	bool fp_guess_used; /* a rule used a guessed fp */
 	bool saw_no_table;
 };
@@ -44,6 +46,8 @@ bool st_walk_read(const struct st_walk *walk, uint64_t address, uint64_t *value)
 bool st_walk_push(struct st_walk *walk, uint64_t word);
 /* The module that holds an address; NULL: none. */
 const struct st_unwind_module *st_walk_module(const struct st_walk *walk, uint64_t address);
+/* Whether an address is one behind a call. */
+bool st_walk_is_behind_call(const struct st_walker *walker, uint64_t address);
 /* Applies a rule: the frame becomes its caller's. */
 enum st_walk_end st_walk_step(struct st_walker *walker, struct st_walk_frame *frame,
 			      const struct st_unwind_rule *rule, bool *last);

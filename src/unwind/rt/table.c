@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum { WORD = 8 };
+/* A builder writes a gap as one row; others may follow each other without end. */
+enum { WORD = 8, GAP_ROWS_MAX = 4096 };
 
 uint64_t st_unwind_checksum(const void *data, size_t size_bytes)
 {
@@ -129,14 +130,22 @@ bool st_unwind_table_function(const struct st_unwind_table *table, uint64_t addr
 bool st_unwind_table_gap(const struct st_unwind_table *table, uint64_t address, uint64_t *start,
 			 uint64_t *end)
 {
+	const uint16_t *rules = st_unwind_table_row_rules(table);
 	const uint32_t *rows = st_unwind_table_rows(table);
-	uint32_t row;
+	uint32_t row, after;
 
-	if (!st_unwind_table_row(table, address, &row) ||
-	    (st_unwind_table_row_rules(table)[row] & ST_ROW_RULE))
+	if (!st_unwind_table_row(table, address, &row) || (rules[row] & ST_ROW_RULE))
 		return false;
+	for (after = row + 1; after < table->row_count && !rules[after]; after++)
+		if (after - row == GAP_ROWS_MAX)
+			break;
+	for (int i = 0; i < GAP_ROWS_MAX && row && !rules[row]; i++) {
+		if (rules[row - 1] & ST_ROW_RULE)
+			break;
+		row--;
+	}
 	*start = table->base + rows[row];
-	*end = table->base + (row + 1 < table->row_count ? rows[row + 1] : table->span_bytes);
+	*end = table->base + (after < table->row_count ? rows[after] : table->span_bytes);
 	return true;
 }
 

@@ -245,6 +245,12 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 			return ST_WALK_CUT;
 		if (walker->steps_left && !--walker->steps_left)
 			return ST_WALK_BAD;
+		/* On trial: a wrong frame pointer leads to words that are no return addresses. */
+		if (walker->checks_left && !frame->exact) {
+			walker->checks_left--;
+			if (!st_walk_is_behind_call(walker, frame->pc))
+				return ST_WALK_BAD;
+		}
 	}
 }
 
