@@ -98,6 +98,7 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
  * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt);
  * of the sampler: sample_ns=PERIOD (0: no samples), sample_trigger=cpu_clock|cycles, sample_stacks=0|1,
  * sample_depth=FRAMES (native, and as many of Python), sample_rung=N (none above it is tried),
- * sample_processes=PATTERNS (as domains; of the executable's or script's last name). */
+ * sample_processes=PATTERNS (as domains; of the executable's or script's last name); for tests: sample_empty=1 (the
+ * handler does nothing), sample_late=1 (even when the library was not preloaded). */
 
 #endif

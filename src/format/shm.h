@@ -222,6 +222,9 @@ enum {
 	ST_ARM_FOREIGN_HANDLER = 1, /* the program has a SIGTRAP handler of its own: a lower rung */
 	ST_ARM_TRACED = 2,	    /* a tracer is attached: a lower rung */
 	ST_ARM_NO_CYCLES = 4,	    /* cycles were asked for and there are none: cpu-clock */
+	/* The library came too late, by ITT, to stand between the program and its signals: no samples. */
+	ST_ARM_NOT_PRELOADED = 8,
+	ST_ARM_GO = 16, /* Go's run time takes all signals for itself: no samples */
 };
 
 #endif

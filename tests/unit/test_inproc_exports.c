@@ -21,13 +21,13 @@
 #include "inproc_server.h"
 
 static const char *const exported[] = {
-	"__itt_api_fini",  "__itt_api_init", "execl",	     "execle",	     "execlp",
-	"execv",	   "execve",	     "execveat",     "execvp",	     "execvpe",
-	"fexecve",	   "posix_spawn",    "posix_spawnp", "prctl",	     "strata_jit_notify",
-	"sigaction",	   "signal",	     "bsd_signal",   "ssignal",	     "sysv_signal",
-	"__sysv_signal",   "sigset",	     "sigignore",    "siginterrupt", "sigaltstack",
-	"pthread_sigmask", "sigprocmask",    "sigtimedwait", "sigwaitinfo",  "sigwait",
-	"signalfd",
+	"__itt_api_fini",  "__itt_api_init", "execl",	       "execle",       "execlp",
+	"execv",	   "execve",	     "execveat",       "execvp",       "execvpe",
+	"fexecve",	   "posix_spawn",    "posix_spawnp",   "prctl",	       "strata_jit_notify",
+	"sigaction",	   "signal",	     "bsd_signal",     "ssignal",      "sysv_signal",
+	"__sysv_signal",   "sigset",	     "sigignore",      "siginterrupt", "sigaltstack",
+	"pthread_sigmask", "sigprocmask",    "sigtimedwait",   "sigwaitinfo",  "sigwait",
+	"signalfd",	   "setitimer",	     "pthread_create",
 };
 
 static const char *const allowed[] = {

@@ -21,7 +21,7 @@
 #include "inproc_samples.h"
 #include "inproc_server.h"
 
-#define AT_1KHZ "sample_ns=1000000"
+#define AT_1KHZ "sample_late=1;sample_ns=1000000"
 
 enum { BURN_MS = 150 };
 
@@ -124,9 +124,68 @@ static void test_one_thread(void **state)
 static void test_none(void **state)
 {
 	(void)state;
-	run("sample_ns=0", one_thread);
+	run("sample_late=1;sample_ns=0", one_thread);
 	assert_int_equal(server.arm_count, 0);
 	assert_int_equal(server.segment_count, 0);
+}
+
+static void check_rung(const char *config, uint32_t rung, uint64_t percent)
+{
+	run(config, one_thread);
+	assert_int_equal(server.arm_count, 1);
+	assert_int_equal(server.arms[0].rung, rung);
+	assert_int_equal(server.triggers[0] >= 0, rung <= ST_RUNG_SETSIG);
+	assert_int_equal(server.arms[0].trigger,
+			 rung <= ST_RUNG_SETSIG ? ST_TRIGGER_CPU_CLOCK : ST_TRIGGER_CPU_TIME);
+	assert_true(samples.count > 5);
+	assert_near(samples_weight_ns(&samples, 0, 0), truth->cpu_ns[0], percent);
+}
+
+static void test_user_mode(void **state)
+{
+	(void)state;
+	check_rung(AT_1KHZ ";sample_rung=2", ST_RUNG_SIGTRAP_USER, 5);
+}
+
+static void test_signal_per_thread(void **state)
+{
+	(void)state;
+	check_rung(AT_1KHZ ";sample_rung=3", ST_RUNG_SETSIG, 5);
+}
+
+/* These come with the kernel's tick, some 4 ms, and the last part of one is missing. */
+static void test_thread_timer(void **state)
+{
+	(void)state;
+	check_rung(AT_1KHZ ";sample_rung=4", ST_RUNG_THREAD_TIMER, 12);
+}
+
+static void test_process_timer(void **state)
+{
+	(void)state;
+	check_rung(AT_1KHZ ";sample_rung=5", ST_RUNG_PROCESS_TIMER, 12);
+}
+
+static void test_no_counters(void **state)
+{
+	(void)state;
+	run(AT_1KHZ ";sample_ns=100000;sample_trigger=cycles", one_thread);
+	/* Either there are counters, or it is said that there are none and the rate is lowered. */
+	if (server.arms[0].trigger == ST_TRIGGER_CYCLES)
+		skip();
+	assert_true(server.arms[0].flags & ST_ARM_NO_CYCLES);
+	assert_int_equal(server.arms[0].period_ns, 1000000);
+	assert_true(samples.count > BURN_MS / 2 && samples.count < BURN_MS * 2);
+}
+
+static void test_not_preloaded(void **state)
+{
+	(void)state;
+	run("sample_ns=1000000", one_thread);
+	assert_int_equal(server.arm_count, 1);
+	assert_int_equal(server.arms[0].rung, ST_RUNG_NONE);
+	assert_int_equal(server.arms[0].flags, ST_ARM_NOT_PRELOADED);
+	assert_int_equal(samples.count, 0);
 }
 
 static void *burn_thread(void *arg)
@@ -225,7 +284,7 @@ static void test_full_ring(void **state)
 
 	(void)state;
 	server_init(&server);
-	server.config = "sample_ns=20000";
+	server.config = "sample_late=1;sample_ns=20000";
 	server.frozen = true;
 	server_run_prepared(&server, long_thread);
 	assert_int_equal(server.status, 0);
@@ -242,6 +301,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_user_mode, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signal_per_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_timer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_process_timer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_preloaded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_are_inherited, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork_arms_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pause, setup, teardown),

@@ -17,6 +17,7 @@
 
 #include "base/rt/elf_first.h"
 #include "base/rt/syscall.h"
+#include "collect/inproc/sampler.h"
 #include "collect/inproc/state.h"
 
 #define LIBRARY "libstrata_collector.so"
@@ -262,14 +263,21 @@ static int exec_by(const char *file, char *const argv[], char *const env[], enum
 {
 	int (*call)(const char *, char *const[], char *const[]) =
 		how == BY_PATH ? real.execve : real.execvpe;
+	bool armed;
+	int result;
 
 	if (!call) {
 		errno = ENOSYS;
 		return -1;
 	}
+	armed = st_sampler_before_exec();
 	if (to_strip(file, env, how))
-		return exec_stripped(file, argv, env, how);
-	return call(file, argv, env);
+		result = exec_stripped(file, argv, env, how);
+	else
+		result = call(file, argv, env);
+	if (armed)
+		st_sampler_exec_failed();
+	return result;
 }
 
 ST_EXPORT int execve(const char *path, char *const argv[], char *const env[])
@@ -371,15 +379,21 @@ static __attribute__((noinline)) int fexec_stripped(int fd, char *const argv[], 
 
 ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
-	bool gone;
+	bool gone, armed;
+	int result;
 
 	if (!real.fexecve) {
 		errno = ENOSYS;
 		return -1;
 	}
+	armed = st_sampler_before_exec();
 	if (must_look(env, &gone) && (gone || st_exec_fd_refuses(fd)))
-		return fexec_stripped(fd, argv, env);
-	return real.fexecve(fd, argv, env);
+		result = fexec_stripped(fd, argv, env);
+	else
+		result = real.fexecve(fd, argv, env);
+	if (armed)
+		st_sampler_exec_failed();
+	return result;
 }
 
 static __attribute__((noinline)) int
@@ -402,15 +416,21 @@ static bool at_refuses(int dirfd, const char *path, int flags)
 ST_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
 		       int flags)
 {
-	bool gone;
+	bool gone, armed;
+	int result;
 
 	if (!real.execveat) {
 		errno = ENOSYS;
 		return -1;
 	}
+	armed = st_sampler_before_exec();
 	if (must_look(env, &gone) && (gone || at_refuses(dirfd, path, flags)))
-		return execat_stripped(dirfd, path, argv, env, flags);
-	return real.execveat(dirfd, path, argv, env, flags);
+		result = execat_stripped(dirfd, path, argv, env, flags);
+	else
+		result = real.execveat(dirfd, path, argv, env, flags);
+	if (armed)
+		st_sampler_exec_failed();
+	return result;
 }
 
 typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,

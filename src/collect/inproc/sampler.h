@@ -43,6 +43,12 @@ size_t st_sampler_stride(void);
 /* thread.c: the calling thread gives back its slot. */
 void st_sampler_leave(struct st_sampler *sampler);
 
+/* thread.c: the calling thread ends. */
+void st_timer_end_thread(void);
+/* exec.c, in front of the real call, and when it has come back: true means that the latter is wanted. */
+bool st_sampler_before_exec(void);
+void st_sampler_exec_failed(void);
+
 /* state.c: one key of STRATA_CONFIG ("sample_…=…"). */
 void st_sampler_configure(const char *text);
 /* In the constructor, after everything else. */

@@ -6,11 +6,13 @@
  */
 #include "collect/inproc/sampler_state.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -29,6 +31,9 @@ enum {
 	SIGTRAP_MAJOR = 5,
 	SIGTRAP_MINOR = 18, /* before it, a blocked SIGTRAP of an event is fatal */
 };
+
+/* Why this program is not to be sampled: ST_ARM_* */
+static uint32_t obstacles;
 
 static uint64_t thread_cpu_ns(void)
 {
@@ -105,9 +110,9 @@ static long open_event(const struct st_shm_arm *arm, long tid, uint32_t rung)
 		.exclude_kernel = rung != ST_RUNG_SIGTRAP,
 	};
 
+	attr.remove_on_exec = 1;
 	if (rung != ST_RUNG_SETSIG) {
 		attr.sigtrap = 1;
-		attr.remove_on_exec = 1;
 		attr.inherit = 1;
 		attr.inherit_thread = 1;
 		attr.sig_data = (uint64_t)(uintptr_t)&st_sampler_settings;
@@ -144,7 +149,7 @@ static void fill(struct st_shm_arm *arm)
 	arm->ticks = st_ticks();
 }
 
-/* Negated errno, or 0: the event runs, and strata has it. */
+/* 0, or a negated errno. The event runs, and strata has it. */
 static long hand_over(struct st_shm_arm *arm, long fd, int signal)
 {
 	long result = 0;
@@ -177,63 +182,165 @@ static long try_sigtrap(struct st_shm_arm *arm, long tid)
 	return hand_over(arm, open_either(arm, tid, arm->rung), SIGTRAP);
 }
 
+static long try_setsig(struct st_shm_arm *arm)
+{
+	long fd = open_either(arm, 0, ST_RUNG_SETSIG), result;
+
+	if (fd < 0)
+		return fd;
+	result = st_timer_set_signal(fd);
+	if (result) {
+		st_syscall(SYS_close, fd);
+		return result;
+	}
+	return hand_over(arm, fd, SIGPROF);
+}
+
+static long try_timer(struct st_shm_arm *arm)
+{
+	long result;
+
+	if (!st_sampler_take_signal(SIGPROF))
+		return -EBUSY;
+	arm->trigger = ST_TRIGGER_CPU_TIME;
+	atomic_store_explicit(&st_sampling->armed, arm->rung, memory_order_relaxed);
+	result = arm->rung == ST_RUNG_THREAD_TIMER ? st_timer_start_thread(arm->period_ns)
+						   : st_timer_start_process(arm->period_ns);
+	if (!result)
+		st_rendezvous_send(arm, sizeof(*arm), -1);
+	else
+		atomic_store_explicit(&st_sampling->armed, ST_RUNG_NONE, memory_order_relaxed);
+	return result;
+}
+
 static long try_rung(struct st_shm_arm *arm)
 {
 	switch (arm->rung) {
 	case ST_RUNG_SIGTRAP:
 	case ST_RUNG_SIGTRAP_USER:
 		return try_sigtrap(arm, 0);
+	case ST_RUNG_SETSIG:
+		return try_setsig(arm);
 	default:
-		return -ENOSYS;
+		return try_timer(arm);
 	}
 }
 
-/* An event covers the threads that come after it. Those that are there already, because the library was
- * loaded late, get one each. */
-static void arm_others(const struct st_shm_arm *done)
+/* A new thread, on rungs whose triggers it does not inherit. */
+void st_sampler_arm_thread(void)
 {
-	(void)done;
+	struct st_shm_arm arm;
+
+	if (st_passive() || !st_sampling->pid)
+		return;
+	fill(&arm);
+	arm.rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
+	arm.period_ns = st_sampling->nominal_ns;
+	if (arm.rung == ST_RUNG_THREAD_TIMER)
+		st_timer_start_thread(arm.period_ns);
+	else if (arm.rung == ST_RUNG_SETSIG)
+		try_setsig(&arm);
+}
+
+static void climb_down(struct st_shm_arm *arm)
+{
+	uint32_t rung = st_sampler_settings.rung;
+	long result = -1;
+
+	for (; rung <= ST_RUNG_PROCESS_TIMER; rung++) {
+		arm->rung = rung;
+		result = try_rung(arm);
+		arm->errors[rung] = (int32_t)-result;
+		if (!result)
+			return;
+	}
+	arm->rung = ST_RUNG_NONE;
+	st_rendezvous_send(arm, sizeof(*arm), -1);
 }
 
 void st_sampler_arm(void)
 {
 	struct st_shm_arm arm;
-	uint32_t rung = st_sampler_settings.rung;
-	long result = -1;
 
 	if (!st_sampling || st_sampling->pid || st_sandboxed() ||
 	    atomic_load_explicit(&st_shared.detached, memory_order_relaxed))
 		return;
 	st_sampling->pid = (uint32_t)st_syscall(SYS_getpid, 0);
 	fill(&arm);
-	if (rung < ST_RUNG_SETSIG && is_traced())
+	if (st_sampler_settings.rung < ST_RUNG_SETSIG && is_traced())
 		arm.flags |= ST_ARM_TRACED;
 	st_sampling->tid = arm.tid;
 	st_sampling->arm_cpu_ns = thread_cpu_ns();
-	for (; rung <= ST_RUNG_PROCESS_TIMER; rung++) {
-		arm.rung = rung;
-		result = try_rung(&arm);
-		arm.errors[rung] = (int32_t)-result;
-		if (!result)
-			break;
-	}
 	st_sampling->nominal_ns = arm.period_ns;
-	if (!result) {
-		arm_others(&arm);
+	if (obstacles) {
+		arm.flags |= obstacles;
+		st_rendezvous_send(&arm, sizeof(arm), -1);
 		return;
 	}
-	arm.rung = ST_RUNG_NONE;
-	st_rendezvous_send(&arm, sizeof(arm), -1);
+	climb_down(&arm);
+	st_sampling->nominal_ns = arm.period_ns;
 }
 
 bool st_sampler_is_trigger(int signal, const siginfo_t *info)
 {
+	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
 	uint64_t data;
 
-	if (signal != SIGTRAP || info->si_code != ST_TRAP_PERF)
+	if (signal == SIGTRAP) {
+		if (info->si_code != ST_TRAP_PERF)
+			return false;
+		memcpy(&data, (const char *)info + ST_SIGINFO_PERF_DATA, sizeof(data));
+		return data == (uint64_t)(uintptr_t)&st_sampler_settings;
+	}
+	switch (rung) {
+	case ST_RUNG_SETSIG:
+		return info->si_code == SI_SIGIO ||
+		       (info->si_code >= POLL_IN && info->si_code <= POLL_HUP);
+	case ST_RUNG_THREAD_TIMER:
+		return info->si_code == SI_TIMER &&
+		       info->si_value.sival_ptr == &st_sampler_settings;
+	case ST_RUNG_PROCESS_TIMER:
+		return info->si_code == SI_KERNEL;
+	default:
 		return false;
-	memcpy(&data, (const char *)info + ST_SIGINFO_PERF_DATA, sizeof(data));
-	return data == (uint64_t)(uintptr_t)&st_sampler_settings;
+	}
+}
+
+/* Its run time sets handlers by system calls, and ends the program at a signal it does not expect. */
+static bool is_go(void)
+{
+	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long count = getauxval(AT_PHNUM);
+	uint64_t bias = 0;
+
+	for (unsigned long i = 0; headers && i < count; i++)
+		if (headers[i].p_type == PT_PHDR)
+			bias = (uint64_t)headers - headers[i].p_vaddr;
+	for (unsigned long i = 0; headers && i < count; i++) {
+		const char *at = (const char *)(headers[i].p_vaddr + bias);
+		uint64_t left = headers[i].p_memsz;
+
+		while (headers[i].p_type == PT_NOTE && left >= sizeof(Elf64_Nhdr) + 4) {
+			const Elf64_Nhdr *note = (const Elf64_Nhdr *)at;
+			uint64_t size_bytes = sizeof(*note) + ((note->n_namesz + 3ull) & ~3ull) +
+					      ((note->n_descsz + 3ull) & ~3ull);
+
+			if (note->n_namesz == 4 && !memcmp(note + 1, "Go\0", 4))
+				return true;
+			if (size_bytes > left)
+				break;
+			at += size_bytes;
+			left -= size_bytes;
+		}
+	}
+	return false;
+}
+
+static uint32_t find_obstacles(void)
+{
+	return (is_go() ? ST_ARM_GO : 0) |
+	       (!st_sampler_settings.late && !st_sampler_stands_between() ? ST_ARM_NOT_PRELOADED
+									  : 0);
 }
 
 void st_sampler_init(void)
@@ -247,6 +354,8 @@ void st_sampler_init(void)
 	st_modules_init();
 	st_python_frames_init();
 	st_sampler_signal_init();
+	st_timer_init();
+	obstacles = find_obstacles();
 	st_sampler_arm();
 	pthread_atfork(NULL, NULL, st_sampler_arm);
 }

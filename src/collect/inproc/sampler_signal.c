@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
@@ -237,6 +238,18 @@ ST_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 	if (signal && signal == st_signal_shared())
 		return exchange(signal, action, old);
 	return set_other(signal, action, old);
+}
+
+extern __typeof(sigaction) st_own_sigaction
+	__attribute__((alias("sigaction"), visibility("hidden"), leaf, nothrow));
+
+/* Preloaded; another library may stand in front of us and call us. */
+bool st_sampler_stands_between(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return dlsym(RTLD_DEFAULT, "sigaction") == (void *)st_own_sigaction ||
+	       (preload && strstr(preload, "libstrata_collector.so"));
 }
 
 static handler_type set_handler(int signal, handler_type handler, int flags)

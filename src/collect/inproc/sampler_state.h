@@ -19,6 +19,7 @@ struct st_sampler_settings {
 	uint32_t rung;	    /* none above it is tried */
 	bool cycles;
 	bool stacks;
+	bool late;  /* even in a program that does not call us about its signals (tests) */
 	bool empty; /* the handler returns at once: what a bare signal costs */
 };
 extern struct st_sampler_settings st_sampler_settings;
@@ -72,6 +73,7 @@ bool st_sampler_identify(struct st_sampler *sampler);
 
 /* sampler_arm.c */
 void st_sampler_arm(void);
+void st_sampler_arm_thread(void);
 bool st_sampler_is_trigger(int signal, const siginfo_t *info);
 
 /* sampler.c */
@@ -81,6 +83,8 @@ void st_sampler_handler(int signal, siginfo_t *info, void *context);
  * foreign handler that was not set through us, or the kernel refuses. */
 bool st_sampler_take_signal(int signal);
 void st_sampler_signal_init(void);
+/* Whether the program's calls about signals come to us. */
+bool st_sampler_stands_between(void);
 /* The program is about to lock itself up: no more signals of ours. */
 void st_sampler_drop_signal(void);
 /* A signal that is not ours: what the program's own disposition says. */

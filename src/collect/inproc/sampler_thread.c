@@ -188,6 +188,8 @@ void st_sampler_configure(const char *text)
 		to->depth = (uint32_t)number(text + 6);
 	else if (starts(text, "rung="))
 		to->rung = (uint32_t)number(text + 5);
+	else if (starts(text, "late="))
+		to->late = text[5] == '1';
 	else if (starts(text, "empty="))
 		to->empty = text[6] == '1';
 	if (to->depth < 1)

@@ -244,6 +244,7 @@ void st_thread_destructor(void *unused)
 	struct st_hot *saved;
 
 	(void)unused;
+	st_timer_end_thread();
 	if (!st_busy_enter(&saved))
 		return;
 	if (saved && saved != &st_hot_ignored && saved->data) {
