@@ -232,6 +232,9 @@ static void take_sample(struct st_kernel_side *side, const struct st_perf_record
 	for (uint64_t i = 0; i < sample.chain_count && kept->count < ST_KERNEL_CHAIN_MAX; i++)
 		if (sample.chain[i] < (uint64_t)PERF_CONTEXT_MAX)
 			kept->frames[kept->count++] = sample.chain[i];
+	/* A lone entry point is the interrupt that took the sample, not something the program asked for. */
+	if (kept->count == 1)
+		kept->count = 0;
 }
 
 static void end_wait(struct st_kernel_side *side, struct thread *thread, uint64_t time)

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/host/kernel_side.h"
 #include "collect/launch/control.h"
 #include "collect/launch/drain_maps.h"
 #include "collect/launch/elf_look.h"
@@ -383,6 +384,7 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 		return status;
 	run->followed.family = run->family;
 	run->followed.direct_pid = run->spawn.pid;
+	st_run_open_kernel(run);
 	run->program_began_ns = st_clock_mono_raw_ns();
 	status = st_spawn_go(&run->spawn, run->config->argv[0], err);
 	if (status)
@@ -489,6 +491,7 @@ void st_run_finish(struct st_run *run)
 	if (!run->config->no_follow_child)
 		st_family_each_alive(run->family, name_silent, run);
 	tell_not_followed(run);
+	st_run_poll_kernel(run, true);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_followed_totals(&run->followed, &totals);
 	tell_notices(run, totals.notices);
@@ -517,6 +520,7 @@ static void tear_down(struct st_run *run)
 	st_run_close_control(run);
 	st_followed_fini(&run->followed);
 	st_family_destroy(run->family);
+	st_kernel_side_destroy(run->kernel);
 	st_rendezvous_destroy(run->rendezvous);
 	if (run->spawn.pidfd >= 0)
 		close(run->spawn.pidfd);

@@ -32,6 +32,22 @@ struct st_drain_sink {
 
 enum { ST_HANDLER_BUCKETS = 33 * 4 };
 
+/* A sample that the kernel may have been in. */
+struct st_kernel_ask {
+	uint32_t tid;
+	uint64_t pc, ticks;
+};
+
+/* A thread was off the processor. */
+struct st_drain_wait {
+	uint32_t tid;
+	uint64_t begin; /* ticks */
+	uint64_t off_ns;
+	bool preempted;
+};
+
+enum { ST_DRAIN_KERNEL_FRAMES_MAX = 128 };
+
 /* What all followed processes share; caller's memory. */
 struct st_drain_shared {
 	struct st_drain_sink sink;
@@ -47,6 +63,10 @@ struct st_drain_shared {
 	uint64_t handler_run_count, handler_limit;
 	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
+	/* The kernel's frames that belong on a sample, innermost first; NULL: nobody watches the kernel. */
+	uint32_t (*kernel_frames)(void *arg, const struct st_kernel_ask *ask,
+				  const uint64_t **frames);
+	void *kernel_arg;
 };
 
 void st_drain_shared_init(struct st_drain_shared *shared, const struct st_drain_sink *sink,
@@ -119,6 +139,9 @@ void st_drain_write_loss(struct st_drain *drain);
 /* Gives back the slots of threads that ended without a word. pid is that of our namespace; call it
  * about once a second. */
 void st_drain_reap_threads(struct st_drain *drain, int pid);
+
+/* The scheduler told of a wait; not taken while the process is paused, nor of a thread without samples. */
+void st_drain_take_wait(struct st_drain *drain, const struct st_drain_wait *wait);
 
 void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear);
 uint32_t st_drain_control_word(const struct st_drain *drain); /* of the process, now */

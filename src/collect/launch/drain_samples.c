@@ -38,6 +38,7 @@ void st_sample_reader_destroy(struct st_sample_reader *reader)
 	free(reader->python.words);
 	free(reader->path);
 	st_sample_encoder_fini(&reader->encoder);
+	st_sample_encoder_fini(&reader->waits);
 	free(reader);
 }
 
@@ -112,7 +113,9 @@ static uint32_t node_of(struct st_drain *drain, struct st_sample_reader *reader,
 static struct st_merged_frame *merge_room(struct st_drain_shared *shared)
 {
 	if (!shared->merged)
-		shared->merged = malloc(2 * (size_t)ST_SAMPLE_FRAMES_MAX * sizeof(*shared->merged));
+		shared->merged =
+			malloc((2 * (size_t)ST_SAMPLE_FRAMES_MAX + ST_DRAIN_KERNEL_FRAMES_MAX) *
+			       sizeof(*shared->merged));
 	return shared->merged;
 }
 
@@ -161,6 +164,26 @@ static uint64_t handler_cost(struct st_drain_shared *shared, uint32_t ticks)
 	return ticks < shared->handler_limit ? ticks : shared->handler_limit;
 }
 
+/* Puts the kernel's frames inside the interrupted one; how many there are then. */
+static uint32_t add_kernel(struct st_drain *drain, const struct st_sample_reader *reader,
+			   struct st_merged_frame *merged, uint32_t count)
+{
+	struct st_kernel_ask ask = {.tid = (uint32_t)reader->owner, .ticks = reader->time};
+	const uint64_t *frames;
+	uint32_t more;
+
+	if (!drain->shared->kernel_frames || !reader->native.count)
+		return count;
+	ask.pc = reader->native.words[0] & ~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT);
+	more = drain->shared->kernel_frames(drain->shared->kernel_arg, &ask, &frames);
+	if (more > ST_DRAIN_KERNEL_FRAMES_MAX)
+		more = ST_DRAIN_KERNEL_FRAMES_MAX;
+	for (uint32_t i = more; i > 0; i--)
+		merged[count++] =
+			(struct st_merged_frame){.value = frames[i - 1], .kind = ST_FRAME_KERNEL};
+	return count;
+}
+
 static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, uint32_t flags,
 		       uint64_t weight_word)
 {
@@ -175,7 +198,11 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 
 	memcpy(input.eval, drain->python_eval, sizeof(input.eval));
 	if (merged) {
-		count = st_merge_frames(&input, merged, &merge_flags);
+		uint32_t user = st_merge_frames(&input, merged, &merge_flags);
+
+		count = add_kernel(drain, reader, merged, user);
+		if (count > user)
+			merge_flags |= ST_SAMPLE_KERNEL;
 		record.node = node_of(drain, reader, merged, count);
 		if (count && !record.node) /* better none than half of one */
 			merge_flags |= ST_SAMPLE_TRUNCATED;
@@ -341,6 +368,7 @@ static bool make_reader(struct st_slot_reader *slot)
 	if (!slot->samples)
 		return false;
 	st_sample_encoder_init(&slot->samples->encoder);
+	st_sample_encoder_init(&slot->samples->waits);
 	return true;
 }
 
@@ -408,26 +436,65 @@ void st_drain_define_nodes(struct st_drain *drain)
 	}
 }
 
-void st_drain_flush_samples(struct st_drain *drain, struct st_slot_reader *slot)
+static void flush_encoder(struct st_drain *drain, uint32_t track, struct st_sample_encoder *encoder)
 {
 	const struct st_drain_sink *sink = &drain->shared->sink;
-	struct st_sample_reader *reader = slot->samples;
 	struct st_buf *payload = &drain->shared->payload;
-	struct st_chunk_header header = {.type = ST_CHUNK_SAMPLES, .process = drain->process};
+	struct st_chunk_header header = {
+		.type = ST_CHUNK_SAMPLES, .process = drain->process, .track = track};
+
+	if (!encoder->record_count)
+		return;
+	st_drain_flush_definitions(drain);
+	st_buf_clear(payload);
+	if (st_sample_encoder_finish(encoder, &header, payload))
+		sink->trace(sink->arg, &header, payload);
+	else
+		suspect(drain);
+	st_sample_encoder_clear(encoder);
+}
+
+void st_drain_flush_samples(struct st_drain *drain, struct st_slot_reader *slot)
+{
+	struct st_sample_reader *reader = slot->samples;
 
 	if (!reader)
 		return;
-	header.track = reader->track;
 	reader->oldest_ns = 0;
-	if (reader->encoder.record_count) {
-		st_drain_flush_definitions(drain);
-		st_buf_clear(payload);
-		if (st_sample_encoder_finish(&reader->encoder, &header, payload))
-			sink->trace(sink->arg, &header, payload);
-		else
-			suspect(drain);
-		st_sample_encoder_clear(&reader->encoder);
-	}
+	flush_encoder(drain, reader->track, &reader->encoder);
+	flush_encoder(drain, reader->track, &reader->waits);
+}
+
+static struct st_slot_reader *slot_of(struct st_drain *drain, uint32_t tid)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		for (uint32_t k = 0; k < drain->segments[i].slot_count; k++) {
+			struct st_slot_reader *slot = &drain->segments[i].slots[k];
+
+			if (slot->samples && (uint32_t)slot->samples->owner == tid)
+				return slot;
+		}
+	return NULL;
+}
+
+void st_drain_take_wait(struct st_drain *drain, const struct st_drain_wait *wait)
+{
+	struct st_slot_reader *slot = slot_of(drain, wait->tid);
+	struct st_sample_record record = {
+		.time = wait->begin,
+		.weight_ns = wait->off_ns,
+		.flags = (wait->preempted ? ST_SAMPLE_RUNNABLE : ST_SAMPLE_WAITING) |
+			 ST_SAMPLE_NO_STACK};
+
+	if (!slot || !slot->samples->track || !drain->segment_count ||
+	    atomic_load_explicit(&st_shm_segment_header(&drain->segments[0])->control,
+				 memory_order_relaxed))
+		return;
+	st_sample_encoder_add(&slot->samples->waits, &record);
+	if (!slot->samples->oldest_ns)
+		slot->samples->oldest_ns = drain->now_ns;
+	if (st_sample_encoder_is_full(&slot->samples->waits))
+		st_drain_flush_samples(drain, slot);
 }
 
 void st_drain_end_samples(struct st_drain *drain, struct st_slot_reader *slot)

@@ -62,6 +62,8 @@ struct st_sample_reader {
 	uint32_t *path;			      /* nodes of the last sample, outermost first */
 	uint32_t path_count, path_capacity;
 	struct st_sample_encoder encoder;
+	struct st_sample_encoder
+		waits;	    /* from the scheduler: of the same track, later or earlier */
 	uint64_t oldest_ns; /* when the first sample came into the encoder */
 };
 

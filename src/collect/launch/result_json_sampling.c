@@ -112,5 +112,6 @@ void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 	put_text(json, "rung", process ? st_rung_name((enum st_sampler_rung)process->rung) : "");
 	put_rungs(json, &run->followed);
 	put_counts(json, run);
+	st_run_put_kernel(run, json);
 	st_json_object_end(json);
 }

@@ -20,6 +20,7 @@
 
 struct st_control;
 struct st_family;
+struct st_kernel_side;
 struct st_json;
 struct st_rendezvous;
 struct st_store_writer;
@@ -38,6 +39,7 @@ struct st_run {
 	struct st_rendezvous *rendezvous;
 	struct st_control *control; /* NULL: -command cannot reach this run */
 	struct st_family *family;
+	struct st_kernel_side *kernel; /* NULL: not watched */
 	struct st_signals signals;
 	struct st_inherited inherited;
 	struct st_spawn spawn;
@@ -122,6 +124,11 @@ uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns);
 void st_run_open_control(struct st_run *run);
 void st_run_close_control(struct st_run *run);
 void st_run_serve_commands(struct st_run *run, uint64_t now_ns);
+
+/* kernel.c: kernel stacks and waits, in hardware mode. */
+void st_run_open_kernel(struct st_run *run);
+void st_run_poll_kernel(struct st_run *run, bool all);
+void st_run_put_kernel(const struct st_run *run, struct st_json *json);
 
 /* loop.c: until the program is gone and nobody records any more. */
 void st_run_loop(struct st_run *run);
