@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collect/host/outside_maps.h"
 #include "collect/host/perf_record.h"
 #include "collect/host/perf_rings.h"
 
@@ -26,6 +27,7 @@ struct kernel_sample {
 	uint64_t time, user_pc;
 	uint32_t count;
 	bool used;
+	bool in_call; /* behind a system call: every sample at this place is in the kernel */
 	uint64_t frames[ST_KERNEL_CHAIN_MAX];
 };
 
@@ -207,6 +209,16 @@ static struct thread *thread_of(struct st_kernel_side *side, uint32_t tid, bool 
 	return thread;
 }
 
+/* Whether the instruction before an address is a system call. */
+static bool is_call(uint32_t pid, uint64_t pc)
+{
+	static const uint8_t syscall_bytes[2] = {0x0f, 0x05};
+	uint8_t bytes[2];
+
+	return st_outside_read((pid_t)pid, pc - sizeof(bytes), bytes, sizeof(bytes)) &&
+	       memcmp(bytes, syscall_bytes, sizeof(bytes)) == 0;
+}
+
 static void take_sample(struct st_kernel_side *side, const struct st_perf_record *record)
 {
 	const struct perf_event_attr *attr = st_perf_rings_attr(side->rings);
@@ -235,6 +247,7 @@ static void take_sample(struct st_kernel_side *side, const struct st_perf_record
 	/* A lone entry point is the interrupt that took the sample, not something the program asked for. */
 	if (kept->count == 1)
 		kept->count = 0;
+	kept->in_call = kept->count && is_call(sample.pid, kept->user_pc);
 }
 
 static void end_wait(struct st_kernel_side *side, struct thread *thread, uint64_t time)
@@ -358,6 +371,10 @@ uint32_t st_kernel_side_find(struct st_kernel_side *side, uint32_t tid, uint64_t
 
 		if (!sample->count || sample->user_pc != pc ||
 		    distance(sample->time, mono_raw_ns) > near)
+			continue;
+		/* An interrupt or a page fault: other samples at the same place were not in it. */
+		if (!sample->in_call &&
+		    (sample->used || distance(sample->time, mono_raw_ns) > side->options.period_ns))
 			continue;
 		/* One that served nobody yet, then the nearest. */
 		if (!best || (best->used && !sample->used) ||
