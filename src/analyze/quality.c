@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "store/events.h"
 #include "store/result.h"
+#include "store/samples.h"
 
 /* Only a clock domain makes them, and few programs have one: without it there is nothing to look for. */
 static uint64_t estimated_times(const struct st_result *result)
@@ -48,6 +49,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 {
 	const struct st_quality *quality = st_result_quality(result);
 	const struct st_loss *loss = &quality->loss;
+	const struct st_sample_quality *samples = st_result_sample_quality(result);
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
 		{"slices_dropped", "tasks dropped (rings full)", loss->slices_dropped},
 		{"no_slot", "records of surplus threads, nested handlers lost", loss->no_slot},
@@ -75,6 +77,25 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"copies",
 		 "worker copies of tasks (column Threads; else only in how busy threads were)",
 		 quality->copies},
+		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
+		{"samples_not_taken", "samples not taken (thread or handler was not ready)",
+		 samples->not_taken},
+		{"stacks_truncated", "stacks that do not reach the thread's start",
+		 samples->truncated},
+		{"stacks_recovered", "stacks with a caller found by a scan: likely, not certain",
+		 samples->recovered},
+		{"stacks_no_table", "stacks cut because an unwind table was not ready",
+		 samples->no_table},
+		{"stacks_depth_cut", "stacks cut at the depth limit", samples->depth_cut},
+		{"stacks_mismatched", "stacks whose native and Python parts do not fit together",
+		 samples->mismatched},
+		{"python_cut", "stacks whose Python part is cut", samples->python_cut},
+		{"python_top_unknown", "stacks whose innermost Python function was changing",
+		 samples->python_top_unknown},
+		{"weights_nominal", "samples weighed by the interval, not by measured time",
+		 samples->nominal},
+		{"stacks_approximate", "stacks whose Python part was read from outside",
+		 samples->approximate},
 	};
 
 	memcpy(out, items, sizeof(items));
@@ -146,7 +167,8 @@ bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 
 	st_quality_items(result, items);
 	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
-		if (!items[i].value)
+		/* The first sample of a thread has nothing before it: no flaw. */
+		if (!items[i].value || strcmp(items[i].key, "weights_nominal") == 0)
 			continue;
 		st_buf_append_count(out, items[i].value);
 		add_words(out, items[i].words, items[i].value == 1);

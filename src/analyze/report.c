@@ -19,8 +19,8 @@ enum {
 };
 
 const struct st_report_kind st_report_kinds[] = {
-	{"summary", "where the time went, on one screen", ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT,
-	 st_report_summary_build, NULL},
+	{"summary", "where the time went, on one screen",
+	 ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW, st_report_summary_build, NULL},
 	{"tasks", "tasks by type, domain, family or instance, with their durations",
 	 ACCEPTS_QUESTION, st_report_tasks_build, NULL},
 	{"top-down", "tree of calls, or of nested tasks, with total and self time",
@@ -29,6 +29,8 @@ const struct st_report_kind st_report_kinds[] = {
 	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_hotspots_build, NULL},
 	{"callstacks", "functions that took the CPU time, with their callers",
 	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_callstacks_build, NULL},
+	{"utilization", "for how long how many CPUs did effective work at the same time",
+	 ST_ACCEPTS_VIEW, st_report_utilization_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},

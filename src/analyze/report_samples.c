@@ -219,6 +219,34 @@ static void clear_callers(struct job *job)
 			job->report->rows[i].cells[at] = (struct st_cell){.kind = ST_CELL_NONE};
 }
 
+static void move_cell(struct st_cell *cells, uint32_t from, uint32_t to)
+{
+	struct st_cell held = cells[from];
+
+	memmove(cells + to + 1, cells + to, (from - to) * sizeof(*cells));
+	cells[to] = held;
+}
+
+/* In a tree of calls the total comes first. */
+static void put_total_first(struct job *job)
+{
+	struct st_report *report = job->report;
+	uint32_t to = job->question.grouping_count + job->layout.front_count, from = to;
+	struct st_column held;
+
+	while (from < report->column_count &&
+	       strcmp(report->columns[from].key, st_metric_info(ST_CPU_TOTAL)->key) != 0)
+		from++;
+	if (from >= report->column_count || st_report_arena(report)->failed)
+		return;
+	held = report->columns[from];
+	memmove(report->columns + to + 1, report->columns + to, (from - to) * sizeof(held));
+	report->columns[to] = held;
+	for (uint32_t i = 0; i < report->row_count; i++)
+		move_cell(report->rows[i].cells, from, to);
+	move_cell(report->totals.cells, from, to);
+}
+
 uint64_t st_sample_metrics(const struct st_result *result)
 {
 	uint64_t all = ST_BIT(ST_METRICS) - ST_BIT(ST_WALL_METRICS);
@@ -269,6 +297,8 @@ static enum st_status build(struct job *job, struct st_error *err)
 	job->answer = &((struct st_report_memory *)job->report->memory)->answer;
 	fill_extras(job);
 	clear_callers(job);
+	if (groups_by(&job->question, ST_BY_FUNCTION_STACK))
+		put_total_first(job);
 	return ST_OK;
 }
 

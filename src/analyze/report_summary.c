@@ -15,6 +15,7 @@
 #include "base/quote.h"
 #include "store/events.h"
 #include "store/result.h"
+#include "store/samples.h"
 
 enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16, TYPES_UNFOLDED = 20 };
 
@@ -31,6 +32,10 @@ static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
 	[ST_SUMMARY_RATIO] = {"share_ratio", "Share", "ratio", false},
 	[ST_SUMMARY_PID] = {"pid", "PID", "", false},
 	[ST_SUMMARY_COPIES] = {"copies", "Threads", "", false},
+	[ST_SUMMARY_CPU_SELF] = {"cpu_self_ns", "CPU Time", "ns", false},
+	[ST_SUMMARY_CPU_TOTAL] = {"cpu_total_ns", "CPU Time:Total", "ns", false},
+	[ST_SUMMARY_CPU_INHERITED] = {"cpu_inherited_ns", "CPU Time:Inherited", "ns", false},
+	[ST_SUMMARY_SPIN] = {"spin_ns", "CPU Time:Spin Time", "ns", false},
 };
 
 static struct st_cell *add(struct st_report *report, const char *section, const char *name)
@@ -214,7 +219,7 @@ static enum st_status add_tasks(struct st_report *report, const struct st_datase
 	status = st_dataset_ask(dataset, &question, &answer, err);
 	if (status)
 		return status;
-	if (!answer.root_count && is_narrowed(scope))
+	if (!answer.root_count && is_narrowed(scope) && dataset->row_count)
 		add_text(report, "empty", "", "No tasks match.");
 	for (uint32_t i = 0; i < answer.root_count; i++) {
 		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
@@ -376,18 +381,23 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 
 static void add_advice(struct st_report *report, const struct st_result *result)
 {
-	static const struct {
+	static const struct advice {
 		const char *before, *after;
-	} commands[] = {{"strata report top-down -r ", ""},
+	} of_tasks[] = {{"strata report top-down -r ", ""},
 			{"strata report timeline -r ", ""},
-			{"strata export chrome -r ", " -o trace.json"}};
+			{"strata export chrome -r ", " -o trace.json"}},
+	  of_samples[] = {{"strata report hotspots -r ", ""},
+			  {"strata report callstacks -r ", ""},
+			  {"strata export flamegraph -r ", " -o flame.html"}};
+	bool has_samples = st_result_samples(result)->count;
+	const struct advice *commands = has_samples ? of_samples : of_tasks;
 	struct st_buf command;
 
-	if (!st_result_slices(result)->count) {
+	if (!st_result_slices(result)->count && !has_samples) {
 		add_empty(report, result);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+	for (size_t i = 0; i < 3; i++) {
 		st_buf_init(&command, 1 << 16);
 		st_buf_append_text(&command, commands[i].before);
 		st_quote_word(&command, st_result_info(result)->path);
@@ -400,10 +410,11 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 	}
 }
 
-static enum st_status fill(const struct st_result *result, const struct st_question *scope,
+static enum st_status fill(const struct st_result *result, const struct st_report_options *options,
 			   const struct st_dataset *dataset, struct st_report *out,
 			   struct st_error *err)
 {
+	const struct st_question *scope = &options->question;
 	const struct st_result_info *info = st_result_info(result);
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 	/* Nothing is known of the time after a stop, nor of what a ring buffer dropped. */
@@ -429,6 +440,8 @@ static enum st_status fill(const struct st_result *result, const struct st_quest
 		status = add_places(out, dataset, scope, scope_ns(scope, collected_ns), err);
 	if (!status)
 		status = st_summary_add_rows(out, result, scope, err);
+	if (!status && st_result_samples(result)->count)
+		status = st_summary_add_samples(out, result, options, err);
 	add_programs(out, result);
 	add_quality(out, result);
 	add_advice(out, result);
@@ -450,7 +463,7 @@ enum st_status st_report_summary_build(const struct st_result *result,
 	if (!status) {
 		status = st_dataset_prepare(&dataset, &options->question, err);
 		if (!status)
-			status = fill(result, &options->question, &dataset, out, err);
+			status = fill(result, options, &dataset, out, err);
 		st_dataset_slices_fini(&dataset);
 	}
 	if (!status)

@@ -3,7 +3,7 @@
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_part, task,
  * process, thread, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
- * quality, empty, next.
+ * hotspot, python_line, task_cpu, cpu, utilization, finding (of samples), quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
 #define ST_ANALYZE_REPORT_SUMMARY_H
@@ -20,7 +20,11 @@ enum st_summary_column {
 	ST_SUMMARY_P99,
 	ST_SUMMARY_RATIO, /* task: self of all self; step_part: of the steps' time; thread: busy */
 	ST_SUMMARY_PID,
-	ST_SUMMARY_COPIES, /* process, thread: tasks that repeat those of other threads */
+	ST_SUMMARY_COPIES,   /* process, thread: tasks that repeat those of other threads */
+	ST_SUMMARY_CPU_SELF, /* hotspot, python_line, task_cpu */
+	ST_SUMMARY_CPU_TOTAL,
+	ST_SUMMARY_CPU_INHERITED,
+	ST_SUMMARY_SPIN,
 	ST_SUMMARY_COLUMNS
 };
 
@@ -29,5 +33,9 @@ enum st_summary_column {
 /* The sections frames … markers: one row each, when the result has such a thing. */
 enum st_status st_summary_add_rows(struct st_report *report, const struct st_result *result,
 				   const struct st_question *scope, struct st_error *err);
+/* The sections of samples. */
+enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
+				      const struct st_report_options *options,
+				      struct st_error *err);
 
 #endif

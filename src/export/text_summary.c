@@ -11,11 +11,12 @@
 #include "base/buf.h"
 #include "export/show.h"
 #include "export/text_flow.h"
+#include "export/text_summary.h"
 
 enum {
 	LINES_MAX = 40,
 	LINE_WIDTH = 100,
-	MARGIN = 8,
+	MARGIN = ST_SUMMARY_MARGIN,
 	BAR_WIDTH = 20,
 	NAME_WIDTH = 36,
 	NAME_WIDTH_MIN = 12,
@@ -26,13 +27,14 @@ enum {
 
 /* How many rows the long blocks may have. */
 struct room {
-	uint32_t tasks, places, steps, kinds, programs;
+	uint32_t tasks, places, steps, kinds, programs, samples;
 };
 
 /* The first that fits is taken; the last one, if none does. */
-static const struct room rooms[] = {{9, 4, 6, 6, 2}, {5, 3, 6, 6, 2}, {4, 2, 2, 4, 1}};
+static const struct room rooms[] = {
+	{9, 4, 6, 6, 2, 5}, {5, 3, 6, 6, 2, 5}, {4, 2, 2, 4, 1, 3}, {3, 0, 2, 2, 1, 2}};
 
-static unsigned int line_width(const struct st_text_job *job)
+unsigned int st_summary_width(const struct st_text_job *job)
 {
 	unsigned int width = job->style->width;
 
@@ -42,7 +44,7 @@ static unsigned int line_width(const struct st_text_job *job)
 /* Names and bars share what the figures of a row leave; below a certain width rows are just too long. */
 static unsigned int bar_width(const struct st_text_job *job)
 {
-	unsigned int width = line_width(job), most = BAR_WIDTH + NAME_WIDTH;
+	unsigned int width = st_summary_width(job), most = BAR_WIDTH + NAME_WIDTH;
 
 	if (width >= FIGURES_WIDTH + most)
 		return BAR_WIDTH;
@@ -52,7 +54,7 @@ static unsigned int bar_width(const struct st_text_job *job)
 
 static unsigned int name_width(const struct st_text_job *job)
 {
-	unsigned int used = FIGURES_WIDTH + bar_width(job), width = line_width(job);
+	unsigned int used = FIGURES_WIDTH + bar_width(job), width = st_summary_width(job);
 
 	if (width < used + NAME_WIDTH_MIN)
 		return NAME_WIDTH_MIN;
@@ -67,7 +69,7 @@ static bool in_section(const struct st_report_row *row, const char *section)
 	       memcmp(text.bytes, section, text.size_bytes) == 0;
 }
 
-static uint32_t section_count(const struct st_text_job *job, const char *section)
+uint32_t st_summary_count(const struct st_text_job *job, const char *section)
 {
 	uint32_t count = 0;
 
@@ -77,8 +79,8 @@ static uint32_t section_count(const struct st_text_job *job, const char *section
 }
 
 /* The index-th row of a section, or NULL. */
-static const struct st_cell *section_row(const struct st_text_job *job, const char *section,
-					 uint32_t index)
+const struct st_cell *st_summary_row(const struct st_text_job *job, const char *section,
+				     uint32_t index)
 {
 	for (uint32_t i = 0; i < job->report->row_count; i++) {
 		if (in_section(&job->report->rows[i], section) && index-- == 0)
@@ -88,8 +90,8 @@ static const struct st_cell *section_row(const struct st_text_job *job, const ch
 }
 
 /* The value of a named fact; an empty cell when it is not there. */
-static const struct st_cell *fact(const struct st_text_job *job, const char *section,
-				  const char *name)
+const struct st_cell *st_summary_fact(const struct st_text_job *job, const char *section,
+				      const char *name)
 {
 	static const struct st_cell none = {.kind = ST_CELL_NONE};
 
@@ -104,17 +106,17 @@ static const struct st_cell *fact(const struct st_text_job *job, const char *sec
 	return &none;
 }
 
-static void add_margin(struct st_text_job *job, const char *word)
+void st_summary_margin(struct st_text_job *job, const char *word)
 {
 	st_buf_append_text(job->out, word);
 	st_show_pad(job->out, (unsigned int)strlen(word), MARGIN);
 }
 
 /* A line with word in front, ready for running text. */
-static void begin_flow(struct st_text_job *job, struct st_flow *flow, const char *word)
+void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char *word)
 {
-	add_margin(job, word);
-	st_flow_init(flow, job->out, line_width(job), MARGIN);
+	st_summary_margin(job, word);
+	st_flow_init(flow, job->out, st_summary_width(job), MARGIN);
 }
 
 /* "strata  tasks  COMMAND     12.4 s  exit 0     r000ta  38 MB"; the second half gets a line of its own
@@ -122,30 +124,32 @@ static void begin_flow(struct st_text_job *job, struct st_flow *flow, const char
 static void add_head(struct st_text_job *job)
 {
 	struct st_buf tail, *out = job->out;
-	unsigned int width = MARGIN, limit = line_width(job), tail_width;
-	const struct st_cell *end = fact(job, "run", "end");
+	unsigned int width = MARGIN, limit = st_summary_width(job), tail_width;
+	const struct st_cell *end = st_summary_fact(job, "run", "end");
 
 	st_buf_init(&tail, 4096);
-	st_show_cell(&tail, fact(job, "run", "elapsed_ns"), "ns", 0);
+	st_show_cell(&tail, st_summary_fact(job, "run", "elapsed_ns"), "ns", 0);
 	st_buf_append_text(&tail, "  ");
-	st_show_cell(&tail, end->kind == ST_CELL_NONE ? fact(job, "run", "state") : end, "", 20);
+	st_show_cell(&tail, end->kind == ST_CELL_NONE ? st_summary_fact(job, "run", "state") : end,
+		     "", 20);
 	st_buf_append_text(&tail, "  ");
 	tail_width = (unsigned int)tail.size_bytes +
-		     st_show_cell(&tail, fact(job, "run", "result"), "", 24);
+		     st_show_cell(&tail, st_summary_fact(job, "run", "result"), "", 24);
 	st_buf_append_text(&tail, "  ");
-	tail_width += 2 + st_show_cell(&tail, fact(job, "run", "size_bytes"), "bytes", 0);
-	add_margin(job, "strata");
-	width += st_show_cell(out, fact(job, "run", "type"), "", 20) + 2;
+	tail_width +=
+		2 + st_show_cell(&tail, st_summary_fact(job, "run", "size_bytes"), "bytes", 0);
+	st_summary_margin(job, "strata");
+	width += st_show_cell(out, st_summary_fact(job, "run", "type"), "", 20) + 2;
 	st_buf_append_text(out, "  ");
 	if (width + COMMAND_WIDTH_MIN + 2 + tail_width <= limit) {
-		width += st_show_cell(out, fact(job, "run", "command"), "",
+		width += st_show_cell(out, st_summary_fact(job, "run", "command"), "",
 				      limit - 2 - width - tail_width);
 		st_show_pad(out, width, limit - tail_width);
 	} else {
-		st_show_cell(out, fact(job, "run", "command"), "",
+		st_show_cell(out, st_summary_fact(job, "run", "command"), "",
 			     limit > width + COMMAND_WIDTH_MIN ? limit - width : COMMAND_WIDTH_MIN);
 		st_buf_append_u8(out, '\n');
-		add_margin(job, "");
+		st_summary_margin(job, "");
 	}
 	st_show_move(out, &tail);
 	st_show_end_line(job->out);
@@ -153,13 +157,13 @@ static void add_head(struct st_text_job *job)
 
 static void add_source(struct st_text_job *job)
 {
-	const struct st_cell *source = fact(job, "run", "source");
-	const struct st_cell *count = fact(job, "cost", "tasks");
-	const struct st_cell *copies = fact(job, "cost", "copies");
+	const struct st_cell *source = st_summary_fact(job, "run", "source");
+	const struct st_cell *count = st_summary_fact(job, "cost", "tasks");
+	const struct st_cell *copies = st_summary_fact(job, "cost", "copies");
 	struct st_flow flow;
 	struct st_buf piece;
 
-	begin_flow(job, &flow, "source");
+	st_summary_begin(job, &flow, "source");
 	st_buf_init(&piece, 4096);
 	if (source->kind != ST_CELL_NONE) {
 		st_show_cell(&piece, source, "", 60);
@@ -167,6 +171,7 @@ static void add_source(struct st_text_job *job)
 		st_flow_piece(&flow, "", &piece);
 	}
 	st_buf_init(&piece, 4096);
+	st_summary_add_sample_count(job, &piece);
 	st_show_cell(&piece, count, "", 0);
 	st_buf_append_text(&piece, count->as.u64 == 1 ? " task" : " tasks");
 	if (copies->kind == ST_CELL_U64) {
@@ -181,12 +186,12 @@ static void add_source(struct st_text_job *job)
 
 static void add_cost(struct st_text_job *job)
 {
-	const struct st_cell *ratio = fact(job, "cost", "estimate_ratio");
-	const struct st_cell *cpu = fact(job, "cost", "strata_cpu_ns");
+	const struct st_cell *ratio = st_summary_fact(job, "cost", "estimate_ratio");
+	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
 	struct st_flow flow;
 	struct st_buf piece;
 
-	begin_flow(job, &flow, "cost");
+	st_summary_begin(job, &flow, "cost");
 	if (ratio->kind == ST_CELL_DOUBLE) {
 		double percent = ratio->as.number * 100.0;
 
@@ -205,8 +210,9 @@ static void add_cost(struct st_text_job *job)
 	}
 	st_buf_init(&piece, 4096);
 	st_buf_append_text(&piece, "lost ");
-	st_show_cell(&piece, fact(job, "cost", "lost"), "", 0);
+	st_show_cell(&piece, st_summary_fact(job, "cost", "lost"), "", 0);
 	st_flow_piece(&flow, "   ", &piece);
+	st_summary_add_stacks(job, &flow);
 	st_show_end_line(job->out);
 }
 
@@ -277,7 +283,7 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 	struct st_flow flow;
 	struct st_buf piece;
 
-	begin_flow(job, &flow, "STEP");
+	st_summary_begin(job, &flow, "STEP");
 	st_buf_init(&piece, 4096);
 	st_show_cell(&piece, &step[ST_SUMMARY_COUNT], "", 0);
 	st_buf_append_text(&piece, " x ");
@@ -295,18 +301,18 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 /* What the figures below are of, when that is not the whole run. */
 static void add_scope(struct st_text_job *job)
 {
-	uint32_t count = section_count(job, "only");
+	uint32_t count = st_summary_count(job, "only");
 	struct st_flow flow;
 
 	if (!count)
 		return;
-	begin_flow(job, &flow, "only");
+	st_summary_begin(job, &flow, "only");
 	for (uint32_t i = 0; i < count; i++) {
 		struct st_buf piece;
 
 		st_buf_init(&piece, 1 << 16);
-		st_show_cell(&piece, &section_row(job, "only", i)[ST_SUMMARY_VALUE], "",
-			     line_width(job) - MARGIN);
+		st_show_cell(&piece, &st_summary_row(job, "only", i)[ST_SUMMARY_VALUE], "",
+			     st_summary_width(job) - MARGIN);
 		st_flow_piece(&flow, ", ", &piece);
 	}
 	st_show_end_line(job->out);
@@ -314,13 +320,13 @@ static void add_scope(struct st_text_job *job)
 
 static void add_steps(struct st_text_job *job, const struct room *room)
 {
-	const struct st_cell *step = section_row(job, "step", 0);
+	const struct st_cell *step = st_summary_row(job, "step", 0);
 
 	if (!step)
 		return;
 	add_step_head(job, step);
 	for (uint32_t i = 0; i < room->steps; i++) {
-		const struct st_cell *part = section_row(job, "step_part", i);
+		const struct st_cell *part = st_summary_row(job, "step_part", i);
 
 		if (!part)
 			return;
@@ -336,17 +342,17 @@ static void add_steps(struct st_text_job *job, const struct room *room)
 
 static void add_tasks(struct st_text_job *job, const struct room *room)
 {
-	uint32_t count = section_count(job, "task");
+	uint32_t count = st_summary_count(job, "task");
 	uint32_t shown = count <= room->tasks ? count : room->tasks - 1;
 
 	if (!count)
 		return;
-	add_margin(job, "TASKS");
+	st_summary_margin(job, "TASKS");
 	st_buf_append_text(job->out, "by self time");
 	st_show_pad(job->out, MARGIN + 12, 3 + name_width(job) + bar_width(job));
 	st_buf_append_text(job->out, "      self   share     total      count\n");
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct st_cell *task = section_row(job, "task", i);
+		const struct st_cell *task = st_summary_row(job, "task", i);
 
 		add_name(job, &task[ST_SUMMARY_NAME]);
 		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, bar_width(job));
@@ -363,15 +369,15 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 static void add_places(struct st_text_job *job, const char *section, const char *word,
 		       const char *where, uint32_t limit)
 {
-	uint32_t count = section_count(job, section);
-	uint32_t shown = count <= limit ? count : limit - 1;
+	uint32_t count = st_summary_count(job, section);
+	uint32_t shown = count <= limit || !limit ? count : limit - 1;
 
-	if (!count)
+	if (!count || !limit)
 		return;
-	add_margin(job, word);
+	st_summary_margin(job, word);
 	st_buf_append_text(job->out, "by time with a task open\n");
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct st_cell *place = section_row(job, section, i);
+		const struct st_cell *place = st_summary_row(job, section, i);
 		bool has_share = place[ST_SUMMARY_RATIO].kind != ST_CELL_NONE;
 
 		add_name(job, &place[ST_SUMMARY_NAME]);
@@ -397,10 +403,10 @@ static void add_kind(struct st_text_job *job, const struct st_cell *cells, const
 		       {"p50 ", ST_SUMMARY_MEDIAN},
 		       {"p95 ", ST_SUMMARY_P95},
 		       {"p99 ", ST_SUMMARY_P99}};
-	unsigned int used = MARGIN, limit = line_width(job), width;
+	unsigned int used = MARGIN, limit = st_summary_width(job), width;
 	struct st_buf line;
 
-	add_margin(job, word);
+	st_summary_margin(job, word);
 	st_buf_init(&line, 4096);
 	st_show_cell(&line, &cells[ST_SUMMARY_COUNT], "", 0);
 	st_buf_append_text(&line, " of ");
@@ -435,7 +441,7 @@ static void add_kinds(struct st_text_job *job, const struct room *room)
 		     {"counters", "COUNTER"}, {"regions", "REGIONS"},	 {"markers", "MARKERS"}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const struct st_cell *cells = section_row(job, kinds[i].section, 0);
+		const struct st_cell *cells = st_summary_row(job, kinds[i].section, 0);
 
 		if (cells && shown++ < room->kinds)
 			add_kind(job, cells, kinds[i].word);
@@ -458,11 +464,11 @@ static void add_pid(struct st_buf *out, const struct st_cell *program)
 static void add_programs(struct st_text_job *job, const char *section, const char *word,
 			 const struct room *room)
 {
-	uint32_t count = section_count(job, section);
-	unsigned int indent = (unsigned int)strlen(word) + 2, limit = line_width(job);
+	uint32_t count = st_summary_count(job, section);
+	unsigned int indent = (unsigned int)strlen(word) + 2, limit = st_summary_width(job);
 
 	for (uint32_t i = 0; i < count && i < room->programs; i++) {
-		const struct st_cell *program = section_row(job, section, i);
+		const struct st_cell *program = st_summary_row(job, section, i);
 		bool has_reason = program[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT;
 		unsigned int columns =
 			limit > indent + NAME_WIDTH_MIN ? limit - indent : NAME_WIDTH_MIN;
@@ -501,18 +507,18 @@ static void add_programs(struct st_text_job *job, const char *section, const cha
  * the long sentences about files the last ones may not fit. */
 static void add_quality(struct st_text_job *job)
 {
-	uint32_t count = section_count(job, "quality");
+	uint32_t count = st_summary_count(job, "quality");
 	struct st_flow flow;
 	bool fits = true;
 
 	if (!count)
 		return;
-	begin_flow(job, &flow, "NOTE");
+	st_summary_begin(job, &flow, "NOTE");
 	for (uint32_t i = 0; i < count && fits; i++) {
 		if (i)
 			st_flow_mark(&flow, ";");
 		fits = st_flow_words(&flow,
-				     section_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text,
+				     st_summary_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text,
 				     QUALITY_LINES_MAX);
 	}
 	st_buf_append_text(job->out, fits ? "\n" : " …\n  the rest: strata report info\n");
@@ -520,23 +526,23 @@ static void add_quality(struct st_text_job *job)
 
 static void add_advice(struct st_text_job *job)
 {
-	uint32_t count = section_count(job, "next");
+	uint32_t count = st_summary_count(job, "next");
 	struct st_flow flow;
 
-	for (uint32_t i = 0; i < section_count(job, "empty"); i++) {
-		begin_flow(job, &flow, i ? "" : "EMPTY");
-		st_flow_words(&flow, section_row(job, "empty", i)[ST_SUMMARY_VALUE].as.text, 0);
+	for (uint32_t i = 0; i < st_summary_count(job, "empty"); i++) {
+		st_summary_begin(job, &flow, i ? "" : "EMPTY");
+		st_flow_words(&flow, st_summary_row(job, "empty", i)[ST_SUMMARY_VALUE].as.text, 0);
 		st_show_end_line(job->out);
 	}
 	if (!count)
 		return;
-	begin_flow(job, &flow, "next");
+	st_summary_begin(job, &flow, "next");
 	for (uint32_t i = 0; i < count; i++) {
 		struct st_buf piece;
 
 		/* A command is copied by the reader: it is never cut. */
 		st_buf_init(&piece, 1 << 16);
-		st_show_cell(&piece, &section_row(job, "next", i)[ST_SUMMARY_VALUE], "", 0);
+		st_show_cell(&piece, &st_summary_row(job, "next", i)[ST_SUMMARY_VALUE], "", 0);
 		st_flow_piece(&flow, " | ", &piece);
 	}
 	st_show_end_line(job->out);
@@ -549,8 +555,10 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_cost(job);
 	add_scope(job);
 	add_steps(job, room);
+	st_summary_add_cpu(job);
+	st_summary_add_hotspots(job, room->samples);
 	add_tasks(job, room);
-	if (section_count(job, "process") > 1)
+	if (st_summary_count(job, "process") > 1)
 		add_places(job, "process", "PROCESS", "strata report tasks -group-by process",
 			   room->places);
 	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread",
@@ -558,6 +566,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_kinds(job, room);
 	add_programs(job, "not_entered", "NOT ENTERED", room);
 	add_programs(job, "left_running", "LEFT RUNNING", room);
+	st_summary_add_findings(job);
 	add_quality(job);
 	add_advice(job);
 }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of the summary's text that samples tell.
+#include "export/text_summary.h"
+
+#include <string.h>
+
+#include "analyze/report_summary.h"
+#include "base/buf.h"
+#include "export/show.h"
+
+enum { FINDINGS_MAX = 3, NAME_ROOM = 46, MODULE_WIDTH = 26 };
+
+static double number(const struct st_cell *cell)
+{
+	if (cell->kind == ST_CELL_DOUBLE)
+		return cell->as.number;
+	return cell->kind == ST_CELL_U64 ? (double)cell->as.u64 : 0.0;
+}
+
+static double fact_number(struct st_text_job *job, const char *name)
+{
+	return number(st_summary_fact(job, "cpu", name));
+}
+
+void st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece)
+{
+	const struct st_cell *samples = st_summary_fact(job, "cpu", "samples");
+
+	if (samples->kind != ST_CELL_U64)
+		return;
+	st_show_cell(piece, samples, "", 0);
+	st_buf_append_text(piece, samples->as.u64 == 1 ? " sample, " : " samples, ");
+}
+
+/* A share of stacks: full precision where it matters, near its ends. */
+static void show_share(struct st_buf *out, double share)
+{
+	double percent = share * 100.0;
+
+	if (percent > 99.9 && percent < 100.0)
+		st_buf_append_text(out, "over 99.9 %");
+	else
+		st_buf_printf(out, "%.1f %%", percent);
+}
+
+void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow)
+{
+	const struct st_cell *complete = st_summary_fact(job, "cost", "stacks_complete_ratio");
+	struct st_buf piece;
+
+	if (complete->kind != ST_CELL_DOUBLE)
+		return;
+	st_buf_init(&piece, 4096);
+	st_buf_append_text(&piece, "stacks complete ");
+	show_share(&piece, complete->as.number);
+	st_buf_append_text(&piece, ", recovered ");
+	show_share(&piece, number(st_summary_fact(job, "cost", "stacks_recovered_ratio")));
+	st_flow_piece(flow, "   ", &piece);
+	st_buf_init(&piece, 4096);
+	st_buf_append_text(&piece, "samples lost ");
+	st_show_cell(&piece, st_summary_fact(job, "cost", "samples_lost"), "", 0);
+	st_flow_piece(flow, ", ", &piece);
+}
+
+static void add_part(struct st_flow *flow, const char *word, double share)
+{
+	struct st_buf piece;
+
+	st_buf_init(&piece, 4096);
+	st_buf_printf(&piece, "%s %.1f %%", word, share * 100.0);
+	st_flow_piece(flow, "   ", &piece);
+}
+
+/* "CPU     2 CPUs   effective 61.2 %   spin 17.0 %   overhead 3.0 %   idle 18.8 %" */
+void st_summary_add_cpu(struct st_text_job *job)
+{
+	const struct st_cell *cpu = st_summary_fact(job, "cpu", "cpu_ns");
+	double total = number(cpu), busy = fact_number(job, "cpu_utilization_ratio");
+	struct st_flow flow;
+	struct st_buf piece;
+
+	if (cpu->kind != ST_CELL_U64)
+		return;
+	st_summary_begin(job, &flow, "CPU");
+	st_buf_init(&piece, 4096);
+	st_buf_printf(&piece, "%.0f allowed", fact_number(job, "cpus"));
+	st_flow_piece(&flow, "", &piece);
+	if (total > 0) {
+		add_part(&flow, "effective", busy * fact_number(job, "effective_ns") / total);
+		add_part(&flow, "spin", busy * fact_number(job, "spin_ns") / total);
+		add_part(&flow, "overhead", busy * fact_number(job, "overhead_ns") / total);
+	}
+	add_part(&flow, "idle", busy < 1.0 ? 1.0 - busy : 0.0);
+	st_buf_init(&piece, 4096);
+	st_buf_append_text(&piece, "CPU time ");
+	st_show_cell(&piece, cpu, "ns", 0);
+	st_buf_printf(&piece, " of %.0f thread%s", fact_number(job, "threads"),
+		      fact_number(job, "threads") > 1 ? "s" : "");
+	st_flow_piece(&flow, "   ", &piece);
+	for (uint32_t i = 0; i < st_summary_count(job, "utilization"); i++) {
+		const struct st_cell *level = st_summary_row(job, "utilization", i);
+
+		st_buf_init(&piece, 4096);
+		if (i == 0)
+			st_buf_append_text(&piece, "time ");
+		st_show_cell(&piece, &level[ST_SUMMARY_NAME], "", 0);
+		st_buf_printf(&piece, " %.0f %%", number(&level[ST_SUMMARY_RATIO]) * 100.0);
+		st_flow_piece(&flow, i ? " " : "   ", &piece);
+	}
+	if (fact_number(job, "oversubscribed_ratio") > 0.005)
+		add_part(&flow, "oversubscribed", fact_number(job, "oversubscribed_ratio"));
+	st_show_end_line(job->out);
+}
+
+static void add_figure(struct st_text_job *job, const struct st_cell *cell, const char *unit,
+		       unsigned int width)
+{
+	struct st_buf scratch;
+
+	st_buf_init(&scratch, 256);
+	st_show_cell(&scratch, cell, unit, 0);
+	st_show_pad(job->out, (unsigned int)scratch.size_bytes, width);
+	st_show_move(job->out, &scratch);
+}
+
+static void add_rows(struct st_text_job *job, const char *section, const char *word, uint32_t rows)
+{
+	uint32_t count = st_summary_count(job, section);
+	unsigned int limit = st_summary_width(job);
+	unsigned int names = limit > NAME_ROOM + 16 ? limit - NAME_ROOM : 16;
+	bool lines = strcmp(section, "python_line") == 0;
+
+	for (uint32_t i = 0; i < count && i < rows; i++) {
+		const struct st_cell *row = st_summary_row(job, section, i);
+		struct st_text text = row[ST_SUMMARY_NAME].as.text;
+		unsigned int width;
+
+		st_summary_margin(job, i ? "" : word);
+		/* A path is known by its end. */
+		width = lines ? st_show_path(job->out, text, names)
+			      : st_show_name(job->out, &row[ST_SUMMARY_NAME], names);
+		st_show_pad(job->out, width, names);
+		st_buf_append_text(job->out, " self");
+		add_figure(job, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
+		add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 7);
+		if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
+			st_buf_append_text(job->out, "  ");
+			st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", limit > 90 ? 15 : 8);
+		} else {
+			st_buf_append_text(job->out, " total");
+			add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
+		}
+		st_show_end_line(job->out);
+	}
+}
+
+void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows)
+{
+	add_rows(job, "hotspot", "HOT", rows);
+	add_rows(job, "python_line", "LINES", rows);
+	add_rows(job, "task_cpu", "TASKCPU", rows);
+}
+
+void st_summary_add_findings(struct st_text_job *job)
+{
+	uint32_t count = st_summary_count(job, "finding");
+	struct st_flow flow;
+
+	for (uint32_t i = 0; i < count && i < FINDINGS_MAX; i++) {
+		st_summary_begin(job, &flow, i ? "" : "LOOK AT");
+		st_flow_words(&flow, st_summary_row(job, "finding", i)[ST_SUMMARY_VALUE].as.text,
+			      0);
+		st_show_end_line(job->out);
+	}
+}
