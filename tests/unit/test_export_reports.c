@@ -353,6 +353,11 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 		unsigned int expected = i == 17 ? 1 : i == 18 ? 2 : i + 1;
 		size_t noun = strcspn(items[i].words, " ");
 
+		/* Behind these: samples, of which there are none. */
+		if (i >= 20) {
+			assert_int_equal(items[i].value, 0);
+			continue;
+		}
 		assert_int_equal(items[i].value, expected);
 		/* Of one: "1 task", "1 time". */
 		snprintf(words, sizeof(words), "%u %.*s%s", expected, (int)(noun - (expected == 1)),
