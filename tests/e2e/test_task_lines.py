@@ -5,26 +5,13 @@ The reader is asked from every kind of place in every CPython that is installed 
 that CPython itself says about the frame that stands there at that moment.
 """
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from harness import TARGETS, clean_env, strict_csv
+from pythons import VERSIONS, interpreter
 from trace_reader import Result
-
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
-
-
-def interpreter(version):
-    """A CPython of that version: of pyenv, or of the system."""
-    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = sorted(root.glob(f"{version}.*/bin/python{version}"))
-    for path in [*found, Path(f"/usr/bin/python{version}")]:
-        if path.is_file():
-            return path
-    pytest.skip(f"no CPython {version} here")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

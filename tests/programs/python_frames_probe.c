@@ -194,13 +194,17 @@ uint32_t probe_line_of(const struct st_python_line_table *table, uint32_t positi
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
+#if defined(__x86_64__)
+	const greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	walk((uint64_t)registers[REG_RIP]);
+#else
+	const mcontext_t *at = &((ucontext_t *)context)->uc_mcontext;
+
+	walk(at->pc);
+#endif
 	(void)number;
 	(void)info;
-#if defined(__x86_64__)
-	walk((uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
-#else
-	walk((uint64_t)((ucontext_t *)context)->uc_mcontext.pc);
-#endif
 }
 
 /* Samples the calling thread until probe_stop. */

@@ -73,6 +73,63 @@ uint64_t st_python_code_fingerprint(const struct st_python_code_seen *code)
 	return hash ? hash : 1;
 }
 
+bool st_python_code_has_number(const struct st_python_runtime *runtime)
+{
+	return runtime->layout.code_version != ST_PYTHON_ABSENT;
+}
+
+static uint8_t content_bytes(uint64_t size_bytes)
+{
+	return size_bytes < ST_PYTHON_CONTENT_BYTES ? (uint8_t)size_bytes : ST_PYTHON_CONTENT_BYTES;
+}
+
+void st_python_content_find(const struct st_python_code_seen *code,
+			    struct st_python_content *content)
+{
+	const struct st_python_layout *layout = &code->runtime->layout;
+	uint64_t file = load64(code->bytes + layout->code_file), size;
+	uint64_t lines_at = load64(code->bytes + layout->code_table);
+	uint32_t state;
+	char first = 0;
+
+	*content = (struct st_python_content){0};
+	if (st_python_read(&size, file + layout->strings.length, sizeof(size), true) &&
+	    st_python_read(&state, file + layout->strings.state, sizeof(state), true) &&
+	    size < ST_PYTHON_FILE_MAX) {
+		file += state >> 6 & 1 ? layout->strings.ascii_data : layout->strings.data;
+		if (st_python_read(&first, file, 1, true) && first == '/')
+			return;
+		size *= state >> 2 & 7;
+		content->file_bytes = content_bytes(size);
+		content->file = file + size - content->file_bytes;
+	}
+	if (st_python_read(&size, lines_at + ST_PYTHON_OBJECT_SIZE, sizeof(size), true)) {
+		content->table_bytes = content_bytes(size);
+		content->table = lines_at + ST_PYTHON_BYTES_HEAD;
+	}
+}
+
+uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t fingerprint,
+			       const uint8_t *bytes)
+{
+	uint8_t copy[2 * ST_PYTHON_CONTENT_BYTES] = {0};
+
+	if (bytes) {
+		memcpy(copy, bytes, content->file_bytes);
+		memcpy(copy + ST_PYTHON_CONTENT_BYTES, bytes + ST_PYTHON_CONTENT_BYTES,
+		       content->table_bytes);
+	} else if ((content->file_bytes &&
+		    !st_python_read(copy, content->file, content->file_bytes, true)) ||
+		   (content->table_bytes &&
+		    !st_python_read(copy + ST_PYTHON_CONTENT_BYTES, content->table,
+				    content->table_bytes, true))) {
+		return fingerprint;
+	}
+	for (uint32_t i = 0; i < sizeof(copy); i += 8)
+		fingerprint = mix(fingerprint, load64(copy + i));
+	return fingerprint ? fingerprint : 1;
+}
+
 /* The entry of a fingerprint, made when there is none; NULL: no place. */
 static struct entry *find(uint64_t fingerprint)
 {

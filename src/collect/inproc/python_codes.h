@@ -27,8 +27,24 @@ struct st_python_code_seen {
 	const uint8_t *bytes; /* a copy of layout.code_bytes of it */
 };
 
-/* Which code this is; 0: not a code object. */
+/* Which code this is, by what its object holds; 0: not a code object. */
 uint64_t st_python_code_fingerprint(const struct st_python_code_seen *code);
+
+/* Before 3.12 code objects have no number, and programs that make code as they go get every address of an old one
+ * again, those of its texts included. What is in the texts tells them apart: the end of the file's
+ * name and the beginning of the line table. Code of a real file (a path from the root) is taken to be none
+ * of these, because looking costs more than all the rest. */
+enum { ST_PYTHON_CONTENT_BYTES = 32 };
+struct st_python_content {
+	uint64_t file, table; /* where that is */
+	uint8_t file_bytes, table_bytes;
+};
+bool st_python_code_has_number(const struct st_python_runtime *runtime);
+void st_python_content_find(const struct st_python_code_seen *code,
+			    struct st_python_content *content);
+/* The fingerprint with the content: that of the file, then that of the table; NULL: read them. */
+uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t fingerprint,
+			       const uint8_t *bytes);
 
 /* The id of a code, 0 when the table is full. *define: the caller has to describe it, and to say
  * st_python_code_described when that is done or has failed. */

@@ -25,23 +25,27 @@ enum {
 	KEPT_MAX = 256, /* frames outside of the frame stack */
 	KNOWN_MAX = 256,
 	KNOWN_PROBES = 8,
-	BLOCK_MAX = 48,
+	BLOCK_MAX = 36,
+	ROOT_BYTES = 1024, /* a C frame so near behind the state is part of it */
 	STATE_BYTES = 320,
 	CHUNK_BYTES_MAX = 64 << 20,	    /* of the innermost one, whose top is known */
 	OUTER_BYTES_MAX = 4 * WINDOW_BYTES, /* of others; frames of larger ones come one by one */
-	STEPS_MAX = 3, /* frames looked at for each one asked for: some are not shown */
-	EVAL_BEGIN_BYTES = 0x100,
+	STEPS_MAX = 3,		  /* frames looked at for each one asked for: some are not shown */
+	EVAL_BEGIN_BYTES = 0x400, /* in which the evaluation function sets itself up */
 };
 #define ADDRESS_MIN 4096ull
 #define ADDRESS_END (1ull << 56)
 
 /* A code object that this thread has met. */
 struct known {
-	uint64_t address, fingerprint; /* 0: not a code object */
+	uint64_t address;
+	uint64_t object;      /* fingerprint of the object itself; 0: not a code object */
+	uint64_t fingerprint; /* with its content, where it has no number */
 	uint32_t id;
 	uint32_t epoch; /* the sample in which it was last compared */
 	int32_t traceable;
-	uint32_t reserved;
+	uint32_t in_batch; /* 1 + index of what was read of it, with its content behind */
+	struct st_python_content content;
 };
 
 struct thread {
@@ -74,6 +78,7 @@ struct scratch {
 	uint64_t next[KEPT_MAX];
 	uint8_t state[STATE_BYTES];
 	uint8_t codes[BLOCK_MAX][ST_PYTHON_CODE_BYTES_MAX];
+	uint8_t contents[BLOCK_MAX][2 * ST_PYTHON_CONTENT_BYTES];
 	struct known spare[BLOCK_MAX];
 	struct item block[BLOCK_MAX];
 	uint8_t single[ST_PYTHON_FRAME_BYTES_MAX];
@@ -91,11 +96,15 @@ struct walker {
 	const struct st_python_layout *layout;
 	struct thread *thread;
 	struct scratch *scratch;
+	uint64_t state;	      /* address of the thread's */
 	uint64_t low, high;   /* what the window holds */
 	uint64_t base, older; /* chunk that the window is of; chunk of the next outer frames */
 	uint32_t piece_count, cursor, next_count;
 	uint32_t item_count;
 	uint32_t group_frames; /* shown, of the group at hand */
+	uint64_t outer;	       /* frame outside of the innermost group */
+	bool grouped;	       /* that is known */
+	bool shown;	       /* there are words of frames */
 	bool any;	       /* a code object was believed */
 	bool stop;
 };
@@ -300,12 +309,31 @@ static struct known *find_known(struct walker *walker, uint64_t code)
 	return victim;
 }
 
-/* Compares a code with what is known of it; a new one gets its id and is described. */
-static void know(struct walker *walker, struct known *known, const uint8_t *bytes)
+/* Which code this is. Of one that was known the content has been read along with it. */
+static uint64_t identify(struct walker *walker, struct known *known,
+			 const struct st_python_code_seen *code, const uint8_t *content)
 {
+	uint64_t object = st_python_code_fingerprint(code);
+	const bool *ok = &walker->scratch->batch.ok[known->in_batch];
+	bool plain = !known->content.file_bytes && !known->content.table_bytes;
+	bool same = object && object == known->object && known->id &&
+		    (plain || (known->in_batch && ok[0] && ok[1]));
+
+	known->object = object;
+	if (!object || st_python_code_has_number(&found))
+		return object;
+	if (!same)
+		st_python_content_find(code, &known->content);
+	return st_python_content_mix(&known->content, object, same ? content : NULL);
+}
+
+/* Compares a code with what is known of it; a new one gets its id and is described. */
+static void know(struct walker *walker, struct known *known, uint32_t index)
+{
+	struct scratch *scratch = walker->scratch;
 	struct st_python_code_seen code = {
-		.runtime = &found, .address = known->address, .bytes = bytes};
-	uint64_t fingerprint = bytes ? st_python_code_fingerprint(&code) : 0;
+		.runtime = &found, .address = known->address, .bytes = scratch->codes[index]};
+	uint64_t fingerprint = identify(walker, known, &code, scratch->contents[index]);
 	bool define, done;
 
 	if (fingerprint && known->fingerprint == fingerprint && known->id)
@@ -315,13 +343,13 @@ static void know(struct walker *walker, struct known *known, const uint8_t *byte
 	if (!fingerprint)
 		return;
 	known->traceable = walker->layout->code_traceable
-				   ? load32(bytes + walker->layout->code_traceable)
+				   ? load32(code.bytes + walker->layout->code_traceable)
 				   : -1;
 	known->id = st_python_code_id(fingerprint, &define);
 	if (!define)
 		return;
 	done = st_python_code_describe(walker->out->sampler, &code, known->id,
-				       walker->scratch->description);
+				       scratch->description);
 	st_python_code_described(fingerprint, done);
 	if (!done)
 		known->fingerprint = 1; /* asked for again the next time */
@@ -330,11 +358,30 @@ static void know(struct walker *walker, struct known *known, const uint8_t *byte
 	walker->piece_count = 0;
 }
 
+/* Has a code read, and what tells it from others at the same place. */
+static void want(struct walker *walker, struct known *known, uint32_t index)
+{
+	struct scratch *scratch = walker->scratch;
+	struct st_python_batch *batch = &scratch->batch;
+
+	st_batch_add(batch, scratch->codes[index], known->address, walker->layout->code_bytes);
+	known->in_batch = 0;
+	if (!known->id || st_python_code_has_number(&found) || !known->content.file_bytes ||
+	    !known->content.table_bytes)
+		return;
+	known->in_batch = batch->count;
+	st_batch_add(batch, scratch->contents[index], known->content.file,
+		     known->content.file_bytes);
+	st_batch_add(batch, scratch->contents[index] + ST_PYTHON_CONTENT_BYTES,
+		     known->content.table, known->content.table_bytes);
+}
+
 /* Reads the code objects of the block that this sample has not read yet. */
 static void know_block(struct walker *walker)
 {
 	struct scratch *scratch = walker->scratch;
 	struct known *wanted[BLOCK_MAX];
+	uint16_t at[BLOCK_MAX];
 	uint32_t count = 0;
 
 	begin_batch(walker);
@@ -356,17 +403,17 @@ static void know_block(struct walker *walker)
 			*known = (struct known){.address = item->code};
 		known->epoch = walker->thread->epoch;
 		wanted[count] = known;
-		st_batch_add(&scratch->batch, scratch->codes[count++], item->code,
-			     walker->layout->code_bytes);
+		at[count] = (uint16_t)scratch->batch.count;
+		want(walker, known, count++);
 	}
 	if (!count)
 		return;
 	run_batch(walker);
-	for (uint32_t i = count; i--;)
-		if (!scratch->batch.ok[i])
+	for (uint32_t i = 0; i < count; i++) {
+		if (!scratch->batch.ok[at[i]])
 			scratch->codes[i][ST_PYTHON_OBJECT_TYPE] = 1; /* no type is there */
-	for (uint32_t i = 0; i < count; i++)
-		know(walker, wanted[i], scratch->codes[i]);
+		know(walker, wanted[i], i);
+	}
 }
 
 static bool put_word(struct walker *walker, uint64_t word)
@@ -409,6 +456,7 @@ static bool put_block(struct walker *walker)
 			if (!put_word(walker, st_word_python_frame(item->known->id, position, 0)))
 				break;
 			walker->group_frames++;
+			walker->shown = true;
 		}
 		if (!(item->flags & ITEM_ENDS_GROUP))
 			continue;
@@ -432,14 +480,26 @@ static bool follow(struct walker *walker, uint64_t frame)
 
 	walker->out->frame_count = 0;
 	walker->item_count = walker->group_frames = 0;
-	walker->any = walker->stop = false;
+	walker->any = walker->shown = walker->stop = walker->grouped = false;
 	while (frame && whole && !walker->stop && left--) {
 		whole = take_frame(walker, frame, &frame);
+		if (!walker->grouped && walker->item_count &&
+		    walker->scratch->block[walker->item_count - 1].flags & ITEM_ENDS_GROUP) {
+			walker->outer = frame;
+			walker->grouped = true;
+		}
 		if (walker->item_count == BLOCK_MAX)
 			whole = put_block(walker) && whole;
 	}
 	if (!walker->stop && walker->item_count && !put_block(walker))
 		whole = false;
+	/* Every chain ends with a group. */
+	if (!walker->stop && walker->group_frames)
+		whole = false;
+	/* A C frame that is not filled in may lead to nothing at all, or to a generator that waits. */
+	if (walker->layout->c_frame != ST_PYTHON_ABSENT &&
+	    (!walker->shown || (!walker->grouped && !walker->stop)))
+		return false;
 	if (!whole && !walker->any)
 		return false;
 	if (!whole || frame)
@@ -486,40 +546,56 @@ static void keep(struct walker *walker)
 	walker->thread->kept_count = walker->next_count;
 }
 
-/* With C frames (3.11, 3.12) the evaluation function announces its own before it is filled in: what is
- * there then is what the stack held before. The next outer one is right. */
-static void walk_state(struct walker *walker)
+/* Follows the chain of a C frame. `check`: its frames must begin where those of the next outer C frame end. */
+static bool follow_c_frame(struct walker *walker, const uint64_t *c_frame, bool check)
 {
-	const struct st_python_layout *layout = walker->layout;
-	struct st_python_walk *out = walker->out;
-	uint64_t top = load64(walker->scratch->state + layout->state_frame);
-	uint64_t c_frame[3] = {0};
-	bool by_c_frame = layout->c_frame != ST_PYTHON_ABSENT;
-	bool outer_known;
+	uint64_t top = c_frame[walker->layout->c_frame / 8];
+	uint64_t at = c_frame[walker->layout->c_previous / 8], outer[3];
 
-	if (!read_ahead(walker, top, by_c_frame ? c_frame : NULL)) {
-		out->flags |= ST_SAMPLE_PYTHON_CUT;
-		return;
-	}
-	if (by_c_frame) {
-		top = c_frame[layout->c_frame / 8];
-		if (out->pc >= found.eval_start && out->pc < found.eval_start + EVAL_BEGIN_BYTES)
-			out->flags |= ST_SAMPLE_PYTHON_TOP_UNKNOWN;
-	}
-	if (!top || follow(walker, top)) {
-		keep(walker);
-		return;
-	}
-	out->flags |= ST_SAMPLE_PYTHON_TOP_UNKNOWN;
-	outer_known = by_c_frame && plausible(c_frame[layout->c_previous / 8]) &&
-		      read_one(walker, c_frame, c_frame[layout->c_previous / 8], 24);
 	walker->next_count = walker->cursor = 0;
-	if (!outer_known || !c_frame[layout->c_frame / 8] ||
-	    !follow(walker, c_frame[layout->c_frame / 8])) {
-		out->frame_count = 0;
+	if (!top || !follow(walker, top))
+		return false;
+	return !check ||
+	       (walker->grouped && plausible(at) && read_one(walker, outer, at, sizeof(outer)) &&
+		outer[walker->layout->c_frame / 8] == walker->outer);
+}
+
+/* With C frames (3.11, 3.12) the evaluation function announces its own before it is filled in: what is
+ * there then is what the stack held before, and may well look right. */
+static void walk_c_frames(struct walker *walker)
+{
+	struct st_python_walk *out = walker->out;
+	uint64_t at = load64(walker->scratch->state + walker->layout->state_frame), c_frame[3];
+	bool begins = out->pc >= found.eval_start && out->pc < found.eval_start + EVAL_BEGIN_BYTES;
+	bool outermost = at - walker->state < ROOT_BYTES;
+
+	if (!read_ahead(walker, at, c_frame)) {
 		out->flags |= ST_SAMPLE_PYTHON_CUT;
+		return;
 	}
-	keep(walker);
+	if (outermost && !c_frame[walker->layout->c_frame / 8])
+		return;
+	if (follow_c_frame(walker, c_frame, begins))
+		return;
+	out->flags &= ~(uint32_t)ST_SAMPLE_PYTHON_CUT;
+	out->flags |= ST_SAMPLE_PYTHON_TOP_UNKNOWN;
+	at = c_frame[walker->layout->c_previous / 8];
+	if (!outermost && plausible(at) && read_one(walker, c_frame, at, sizeof(c_frame)) &&
+	    follow_c_frame(walker, c_frame, true))
+		return;
+	out->frame_count = 0;
+	out->flags |= ST_SAMPLE_PYTHON_CUT;
+}
+
+static void walk_frames(struct walker *walker)
+{
+	uint64_t top = load64(walker->scratch->state + walker->layout->state_frame);
+
+	read_ahead(walker, 0, NULL);
+	if (top && !follow(walker, top)) {
+		walker->out->frame_count = 0;
+		walker->out->flags |= ST_SAMPLE_PYTHON_CUT | ST_SAMPLE_PYTHON_TOP_UNKNOWN;
+	}
 }
 
 /* Says once in each ring which CPython this is. */
@@ -569,7 +645,11 @@ void st_python_frames_walk(struct st_python_walk *walk)
 		walk->flags |= ST_SAMPLE_PYTHON_CUT;
 		return;
 	}
-	walk_state(&walker);
+	if (walker.layout->c_frame != ST_PYTHON_ABSENT)
+		walk_c_frames(&walker);
+	else
+		walk_frames(&walker);
+	keep(&walker);
 }
 
 size_t st_python_thread_bytes(void)
