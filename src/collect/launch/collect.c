@@ -416,6 +416,7 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 
 	st_drain_shared_init(&run->shared, &sink, run->clock, run->start.ticks);
 	run->shared.ring_buffer = run->config->ring_buffer_s > 0;
+	run->shared.handler_max = run->ticks_per_second / 1000;
 	run->followed.shared = &run->shared;
 	/* Without tables stacks are short, and say so; nothing else is lost. */
 	if (run->config->sampling.on && run->config->sampling.stacks != ST_CHOICE_OFF &&

@@ -161,6 +161,8 @@ static uint64_t handler_cost(struct st_drain_shared *shared, uint32_t ticks)
 	if (shared->handler_run_count < HANDLER_LOOK ||
 	    shared->handler_run_count % HANDLER_LOOK == 0)
 		shared->handler_limit = st_drain_usual_handler(shared) * HANDLER_TIMES_MAX;
+	if (shared->handler_max && shared->handler_limit > shared->handler_max)
+		shared->handler_limit = shared->handler_max;
 	return ticks < shared->handler_limit ? ticks : shared->handler_limit;
 }
 
