@@ -7,7 +7,8 @@
 //	1  a list of chunks without frames: u8 kind and file, u8 process, u8 track, u8 begins, u8 records,
 //	   u16 payload size, payload. They are framed with good checksums, so that the fuzzer gets at what
 //	   lies inside: definitions, slices, clock, pauses.
-//	2  the meta block of an index: u8 rows, u8 events, then the block.
+//	2  the meta block of an index: u8 rows, u8 events, then the block; the samples are a quarter of the
+//	   first byte.
 //	3  as 1, with u8 events behind the records; u8 number of the trace file comes first, so that files
 //	   before it may be gone.
 #include <stdbool.h>
@@ -22,6 +23,7 @@
 #include "store/index_meta.h"
 #include "store/model.h"
 #include "store/result.h"
+#include "store/samples.h"
 #include "store/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
@@ -167,6 +169,64 @@ static void use_events(const struct st_result *result)
 	(void)sink;
 }
 
+static void use_nodes(const struct st_result *result, uint32_t processes)
+{
+	const struct st_stack_nodes *nodes = st_result_stack_nodes(result);
+	uint32_t codes, samplers;
+	const struct st_python_code *code = st_result_python_codes(result, &codes);
+	const struct st_sampler *sampler = st_result_samplers(result, &samplers);
+	volatile uint64_t sink = 0;
+
+	for (uint32_t i = 1; i < nodes->count; i++) {
+		bool is_python = (nodes->kind[i] & ST_FRAME_KIND_MASK) == ST_FRAME_PYTHON;
+
+		if (nodes->parent[i] >= i || nodes->process[i] >= processes ||
+		    (is_python && (uint32_t)nodes->value[i] >= codes))
+			abort();
+		sink += nodes->line[i];
+	}
+	for (uint32_t i = 0; i < codes; i++) {
+		if (code[i].process >= processes)
+			abort();
+		sink += st_result_text(result, code[i].file).size_bytes +
+			st_result_text(result, code[i].name).size_bytes;
+	}
+	for (uint32_t i = 0; i < samplers; i++)
+		if (sampler[i].process >= processes)
+			abort();
+	(void)sink;
+}
+
+/* Samples of a track lie together by time, and point at what is there. */
+static void use_samples(const struct st_result *result)
+{
+	const struct st_samples *samples = st_result_samples(result);
+	uint32_t tracks, processes, rows = st_result_slices(result)->count;
+	const struct st_track *track = st_result_tracks(result, &tracks);
+
+	st_result_processes(result, &processes);
+	use_nodes(result, processes);
+	for (uint32_t t = 0; t < tracks; t++) {
+		need_row(st_result_track_creator(result, t), tracks);
+		for (uint32_t i = samples->first_of_track[t]; i < samples->first_of_track[t + 1];
+		     i++) {
+			uint32_t slice = samples->slice[i];
+
+			if (samples->track[i] != t || samples->time_ns[i] < 0 ||
+			    samples->node[i] >= st_result_stack_nodes(result)->count ||
+			    (i > samples->first_of_track[t] &&
+			     samples->time_ns[i] < samples->time_ns[i - 1]) ||
+			    (slice != ST_NO_ROW &&
+			     (slice < track[t].row_begin || slice >= track[t].row_end ||
+			      samples->inherited[i] != ST_NO_ROW)))
+				abort();
+			need_row(samples->inherited[i], rows);
+		}
+	}
+	if (tracks && samples->first_of_track[tracks] != samples->count)
+		abort();
+}
+
 static struct st_source_file file_of(const char *name, struct st_text bytes)
 {
 	struct st_source_file file = {.exists = true,
@@ -195,6 +255,7 @@ static void open_files(struct st_text definitions, struct st_text json, struct s
 	if (st_result_open_source(&result, &source, NULL, &err) == ST_OK) {
 		use_result(result);
 		use_events(result);
+		use_samples(result);
 	} else if (!err.status || !err.text[0]) {
 		abort(); /* refused without a word */
 	}
@@ -261,7 +322,7 @@ static void fuzz_chunks(struct input in, bool has_events)
 	st_packer_destroy(packer);
 }
 
-static void fuzz_meta(struct input in)
+static void fuzz_meta(struct input in, uint32_t samples)
 {
 	struct st_index_meta meta;
 	struct st_model model;
@@ -269,6 +330,7 @@ static void fuzz_meta(struct input in)
 
 	index.shape.row_count = take_u8(&in);
 	index.shape.event_count = take_u8(&in);
+	index.shape.sample_count = samples;
 	index.meta = in.at;
 	index.meta_bytes = (size_t)(in.end - in.at);
 	if (st_model_init(&model) && st_index_meta_read(&meta, &model, &index))
@@ -279,8 +341,9 @@ static void fuzz_meta(struct input in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
 	struct input in = {.at = data, .end = data + size_bytes};
+	uint8_t first = take_u8(&in);
 
-	switch (take_u8(&in) % 4) {
+	switch (first % 4) {
 	case 0:
 		fuzz_files(in);
 		break;
@@ -288,7 +351,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 		fuzz_chunks(in, false);
 		break;
 	case 2:
-		fuzz_meta(in);
+		fuzz_meta(in, first / 4);
 		break;
 	default:
 		fuzz_chunks(in, true);
