@@ -46,6 +46,11 @@ const struct st_command st_commands[] = {
 	 "One line for each thing that matters, and for each thing missing the one change that unlocks it. "
 	 "Nothing is changed; what a security filter might punish is tried in a child process.",
 	 st_cmd_doctor},
+	{"import", ST_IN_IMPORT, "import FILE [-r DIR]",
+	 "Make a result of what another profiler recorded.",
+	 "FILE is a perf.data file (perf record, with frame pointers or --call-graph dwarf) or the text that perf "
+	 "script prints; '-' is standard input. Every report opens the result.",
+	 st_cmd_import},
 	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL, st_cmd_help},
 	{"version", ST_IN_VERSION, "version", "Print the version.", NULL, st_cmd_version},
 	{NULL, 0, NULL, NULL, NULL, NULL},
@@ -53,7 +58,7 @@ const struct st_command st_commands[] = {
 /* clang-format on */
 
 static const char *const later_commands[] = {
-	"archive", "bottleneck", "collect-with", "compare", "import", "serve",
+	"archive", "bottleneck", "collect-with", "compare", "serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

@@ -12,6 +12,7 @@
 #define DOCTOR ST_IN_DOCTOR
 #define COMMAND ST_IN_COMMAND
 #define FINALIZE ST_IN_FINALIZE
+#define IMPORT ST_IN_IMPORT
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -33,12 +34,12 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Print the version."},
 
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
-		COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND, 0,
-		"r@@@ta or r@@@hs for collect; else the newest result of the working folder",
-		"The result folder. For collect: where to write it; '@@@' becomes the first free number; "
+		COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
+		"r@@@ta or r@@@hs for collect, r@@@hs for import; else the newest result of the working folder",
+		"The result folder. For collect and import: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
-	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND, 0, NULL,
-		"Only warnings, errors and what was asked for (the summary too)."},
+	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
+		NULL, "Only warnings, errors and what was asked for (the summary too)."},
 	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
 	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | FINALIZE | REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,

@@ -8,15 +8,39 @@
 #include <string.h>
 
 #include "store/events.h"
+#include "store/samples.h"
 
 enum { INLINED_MAX = 64 };
+
+static bool begins_with(struct st_text text, const char *begin)
+{
+	size_t length = strlen(begin);
+
+	return text.size_bytes >= length && memcmp(text.bytes, begin, length) == 0;
+}
+
+/* Names that an import was told of come the same way as those of compilers, with the module they are of. */
+static uint8_t kind_of(const struct st_jit_work *work, struct st_text module)
+{
+	uint32_t count;
+	const struct st_sampler *samplers = st_result_samplers(work->result, &count);
+	bool is_imported = false;
+
+	for (uint32_t i = 0; i < count && !is_imported; i++)
+		is_imported = samplers[i].rung == ST_RUNG_IMPORTED;
+	if (!is_imported || begins_with(module, "/tmp/perf-"))
+		return ST_FUNCTION_JIT;
+	if (begins_with(module, "[kernel") || begins_with(module, "[guest.kernel"))
+		return ST_FUNCTION_KERNEL;
+	return module.size_bytes ? ST_FUNCTION_NATIVE : ST_FUNCTION_UNKNOWN;
+}
 
 uint32_t st_jit_function(struct st_jit_work *work, struct st_text module, struct st_text name,
 			 uint32_t source)
 {
 	static const struct st_text dynamic = {"[Dynamic code]", 14}, none = {"", 0};
 	struct st_names *names = work->names;
-	struct st_named_function function = {.kind = ST_FUNCTION_JIT, .source = source};
+	struct st_named_function function = {.kind = kind_of(work, module), .source = source};
 	st_string_id name_id;
 	uint32_t found;
 

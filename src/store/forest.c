@@ -11,6 +11,7 @@
 
 #include "store/grow.h"
 #include "store/model.h"
+#include "store/python_lines.h"
 
 enum { INHERIT_DEPTH_MAX = 4096 };
 
@@ -195,13 +196,32 @@ static uint32_t code_of(struct st_model *model, uint32_t process_id, uint32_t id
 	return forest->code_count++;
 }
 
+/* The version of a process's interpreter, or of the one it was forked from; 0: not known. */
+static uint32_t runtime_of(const struct st_model *model, uint32_t process_id)
+{
+	for (uint32_t depth = 0; process_id && depth < INHERIT_DEPTH_MAX; depth++) {
+		uint32_t version = st_id_map_get(&model->forest.runtimes, process_id);
+		uint32_t index = st_id_map_get(&model->process_index, process_id);
+
+		if (version != ST_ID_NONE)
+			return version;
+		process_id = index == ST_ID_NONE ? 0 : model->more[index].ancestor_id;
+	}
+	return 0;
+}
+
 static uint32_t decode_line(const struct st_model *model, const struct st_code_definition *code,
 			    uint32_t position)
 {
-	(void)model;
-	(void)position;
-	(void)code;
-	return 0;
+	struct st_text bytes = st_text_table_get(&model->texts, code->line_table);
+	struct st_python_line_table table = {.version = runtime_of(model, code->process_id),
+					     .flags = code->flags,
+					     .first_line = code->first_line,
+					     .bytes = (const uint8_t *)bytes.bytes,
+					     .size_bytes = bytes.size_bytes};
+	uint32_t line = table.version ? st_python_line_of(&table, position) : 0;
+
+	return line == ST_ID_NONE ? 0 : line;
 }
 
 /* Many nodes stand at the same place of the same code. */
