@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command lines of VTune's users, word for word with strata in its place, on the programs in examples/."""
+
+import os
+import shlex
+
+import pytest
+from harness import ROOT, walk
+
+EXAMPLES = ROOT / "examples"
+
+
+def run_words(strata, words, interpreter, script, **more):
+    """The words as a shell would split them; python and python3 are the given interpreter's."""
+    for name in ("python", "python3"):
+        if not (strata.folder / "bin" / name).exists():
+            (strata.folder / "bin").mkdir(exist_ok=True)
+            # A link to the environment's own link: Python looks for its packages beside the name it was called by.
+            (strata.folder / "bin" / name).write_text(f'#!/bin/sh\nexec {shlex.quote(str(interpreter))} "$@"\n')
+            (strata.folder / "bin" / name).chmod(0o755)
+    if not (strata.folder / script).exists():
+        (strata.folder / script).symlink_to(EXAMPLES / script)
+    words = shlex.split(words)
+    assert words[0] == "strata"
+    path = f"{strata.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = strata(*words[1:], env={"PATH": path}, timeout=240, **more)
+    assert done.status == 0, done.err
+    assert "loss after" in done.out, done.out
+    return done
+
+
+def rows_by(report, key):
+    return {row[key]: row for row in report["rows"]}
+
+
+def samples(strata, result, where="1"):
+    done = strata("query", "-r", result, "-format", "json", f"SELECT count(*) AS n FROM samples WHERE {where}")
+    assert done.status == 0, done.err
+    import json
+
+    return json.loads(done.stdout)["rows"][0]["n"]
+
+
+TENSORFLOW = (
+    "strata -collect hotspots -data-limit=5000 -knob sampling-mode=hw -knob sampling-interval=0.1  "
+    "-result-dir r001hs -quiet  python TensorFlow_HelloWorld"
+)
+
+
+def test_tensorflow(strata, tensorflow):
+    run_words(strata, TENSORFLOW, tensorflow, "TensorFlow_HelloWorld")
+    result = strata.folder / "r001hs"
+    told = strata.result_json(result)["sampling"]
+    assert told["mode"] == "hw"
+    assert told["asked_ns"] == 100_000
+    if told["trigger"] == "cpu-clock":  # no PMU
+        assert told["period_ns"] == 1_000_000
+        assert told["note"], "the interval was raised, and nothing says so"
+        summary = strata("report", "summary", "-r", result)
+        assert "1 ms" in summary.out or "1000 Hz" in summary.out, summary.out
+    tasks = rows_by(strata.report(result, "hotspots", "-group-by", "task-type"), "task_type")
+    assert tasks["CreateTrainer"]["cpu_total_ns"] > 0
+    assert tasks["TrainingStep"]["cpu_total_ns"] > tasks["CreateTrainer"]["cpu_total_ns"]
+
+
+PYTORCH = (
+    "strata -collect hotspots -knob sampling-mode=sw -knob enable-stack-collection=true "
+    "-source-search-dir=path_to_src -search-dir /usr/bin/python3 -result-dir vtune_hotspots_results {}"
+    "-- python3 Intel_Extension_For_PyTorch_Hello_World.py"
+)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("paused", ["", "-start-paused "], ids=["", "start-paused"])
+def test_pytorch(strata, python, paused):
+    run_words(strata, PYTORCH.format(paused), python, "Intel_Extension_For_PyTorch_Hello_World.py")
+    result = strata.folder / "vtune_hotspots_results"
+    report = strata.report(result, "hotspots", "-group-by", "task-domain,task-type")
+    types = {row["task_type"] for row in walk(report["rows"]) if "task_type" in row}
+    assert "training" in types
+    assert any(name.startswith("aten::") for name in types), types
+    domain = rows_by(report, "task_domain")["PyTorch"]
+    total = report["totals"]["cpu_self_ns"]
+    assert domain["cpu_self_ns"] > 0.2 * total
+    if paused:
+        # Recording goes from itt.resume() to itt.pause(): import and set-up are not in it.
+        assert domain["cpu_self_ns"] > 0.9 * total, (domain["cpu_self_ns"], total)
+
+
+@pytest.fixture(scope="module")
+def masking(shared_strata, ittapi):
+    result = shared_strata.folder / "masking"
+    done = shared_strata(
+        "-collect", "hotspots", "-knob", "sampling-interval=1", "-quiet", "-r", result, "--",
+        ittapi, EXAMPLES / "numpy_masking.py", "10",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    return shared_strata, result
+
+
+def test_masking_native(masking):
+    """The native function that looks for values leads the table, under its label."""
+    strata, result = masking
+    report = strata.report(result, "hotspots", "-group-by", "task-type,function")
+    label = report["rows"][0]
+    assert label["task_type"] == "LABEL2: masking"
+    leader = label["children"][0]
+    assert "nonzero" in leader["function"].lower(), leader
+    rest = sum(row["cpu_self_ns"] for row in label["children"])
+    assert rest == label["cpu_self_ns"]
+
+
+def test_masking_python(masking):
+    """And so does the Python line that asked for it."""
+    strata, result = masking
+    source = (EXAMPLES / "numpy_masking.py").read_text().splitlines()
+    line = next(number for number, text in enumerate(source, 1) if "np.argwhere" in text)
+    where = ("-filter", "task-type=LABEL2: masking")
+    report = strata.report(result, "top-down", *where, "--python-frames=only", "-group-by", "python-line")
+    lines = [row["python_line"] for row in walk(report["rows"]) if "python_line" in row]
+    assert any(one.endswith(f"numpy_masking.py:{line}") for one in lines), lines
+
+
+def test_masking_only_under_its_label(masking):
+    strata, result = masking
+    inside = strata.report(result, "hotspots", "-group-by", "function", "-filter", "task-type=LABEL2: masking")
+    outside = strata.report(result, "hotspots", "-group-by", "function", "-filter", "task-type!=LABEL2: masking")
+    everything = strata.report(result, "hotspots", "-group-by", "function")
+    assert "PyArray_Nonzero" in rows_by(inside, "function")
+    assert "PyArray_Nonzero" not in rows_by(outside, "function")
+    sums = [one["totals"]["cpu_self_ns"] for one in (inside, outside, everything)]
+    assert sums[0] + sums[1] == sums[2]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PyTorch training loop under the sampler: stacks whole and named, operators with their CPU time."""
+
+import json
+
+import pytest
+from harness import TARGETS, walk
+from profile_readers import folded_stacks
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def trained(shared_strata, ittapi, scale):
+    """Two threads at 1 kHz, recorded from resume to pause; (strata, result, what the program said)."""
+    result = shared_strata.folder / "train"
+    done = shared_strata(
+        "-collect", "hotspots", "-start-paused", "-knob", "sampling-interval=1", "-quiet", "-r", result, "--",
+        ittapi, TARGETS / "train.py", "20" if scale == "full" else "4", "2",
+        timeout=240,
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    return shared_strata, result, json.loads(done.stdout)
+
+
+def ask(trained, sql):
+    strata, result, _ = trained
+    done = strata("query", "-r", result, "-format", "json", sql)
+    assert done.status == 0, done.err
+    return json.loads(done.stdout)["rows"]
+
+
+@pytest.fixture(scope="module")
+def stacks(trained):
+    strata, result, _ = trained
+    done = strata("export", "folded", "-r", result, "-o", "-")
+    assert done.status == 0, done.err
+    return folded_stacks(done.stdout)
+
+
+def test_the_clock_agrees(trained):
+    """The samples weigh what the loop's process clock says; nothing before or after it was recorded."""
+    row = ask(trained, "SELECT sum(weight_ns) AS cpu, count(*) AS n FROM samples WHERE state = 'running'")[0]
+    assert row["cpu"] / 1e9 == pytest.approx(trained[2]["cpu_s"], rel=0.05)
+
+
+def test_stacks_are_complete(trained):
+    row = ask(
+        trained,
+        "SELECT count(*) AS n, sum(truncated OR depth_cut) AS cut, sum(recovered) AS recovered,"
+        " sum(mismatched) AS mismatched FROM samples WHERE state = 'running'",
+    )[0]
+    print(f"{row['n']} samples, {row['cut']} cut, {row['recovered']} recovered, {row['mismatched']} mismatched")
+    assert row["n"] > 1000
+    assert row["cut"] <= 0.01 * row["n"], row
+    assert row["mismatched"] <= 0.01 * row["n"], row
+
+
+def test_jit_kernels_are_named(trained):
+    """oneDNN tells the kernels it makes through the JIT interface: no hot code without a name."""
+    rows = ask(
+        trained,
+        "SELECT f.kind AS kind, f.name AS name, sum(s.weight_ns) AS ns FROM samples s JOIN stack_nodes n USING (node)"
+        " JOIN functions f USING (function) WHERE s.state = 'running' GROUP BY f.function ORDER BY ns DESC",
+    )
+    total = sum(row["ns"] for row in rows)
+    jit = [row for row in rows if row["kind"] == "jit"]
+    assert jit, "no kernel made at run time has a name"
+    assert "jit" in jit[0]["name"] or "kernel" in jit[0]["name"], jit[0]
+    unknown = sum(row["ns"] for row in rows if row["kind"] == "unknown")
+    assert unknown <= 0.01 * total, f"{unknown} of {total} ns in code that nobody names"
+
+
+def line_of(text):
+    source = (TARGETS / "train.py").read_text().splitlines()
+    return next(number for number, line in enumerate(source, 1) if text in line)
+
+
+def test_python_lines_are_ancestors(stacks):
+    """Where the backward pass computes, the line that asked for it is in the stack."""
+    backward = f"step (train.py:{line_of('loss.backward()')})"
+    forward = f"step (train.py:{line_of('cross_entropy(model')})"
+    total = sum(stacks.values())
+    below = {line: sum(ns for stack, ns in stacks.items() if line in stack) for line in (backward, forward)}
+    assert below[backward] > 0.05 * total, below
+    assert below[forward] > 0.05 * total, below
+    kernels = [stack for stack in stacks if backward in stack and "convolution_backward" in ";".join(stack)]
+    assert kernels, "no stack from the line down to the operator's own code"
+
+
+def test_operators(trained):
+    """CPU time of each operator split over functions; workers of parallel regions count with it."""
+    strata, result, _ = trained
+    report = strata.report(result, "hotspots", "-group-by", "task-domain,task-type,function")
+    total = report["totals"]["cpu_self_ns"]
+    assert sum(row["cpu_self_ns"] for row in report["rows"]) == total
+    for row in walk(report["rows"]):
+        if row.get("children"):
+            assert sum(child["cpu_self_ns"] for child in row["children"]) == row["cpu_self_ns"]
+    types = [row for row in walk(report["rows"]) if "task_type" in row and row.get("children")]
+    operators = [row for row in types if row["task_type"].startswith("aten::")]
+    assert len(operators) > 10
+    share = sum(row["cpu_self_ns"] for row in operators) / total
+    print(f"under aten:: rows {100 * share:.1f} %")
+    rest = sorted(((r["cpu_self_ns"] / total, r["task_type"]) for r in types if r not in operators), reverse=True)
+    assert share >= 0.95, rest[:10]
+
+
+def test_reports_agree_with_exports(trained, stacks):
+    """The same stacks, the same nanoseconds by innermost function."""
+    strata, result, _ = trained
+    report = strata.report(result, "hotspots", "-group-by", "function", "-call-stack-mode", "all")
+    reported, exported = {}, {}
+    for row in report["rows"]:
+        reported[row["function"].replace(";", ":")] = row["cpu_self_ns"]
+    for stack, ns in stacks.items():
+        name = stack[-1].split(" (")[0] if ".py" in stack[-1] else stack[-1]
+        name = name.split(" [")[0] if name.startswith("func@") else name
+        exported[name] = exported.get(name, 0) + ns
+    assert sum(reported.values()) == sum(exported.values())
+    leaders = sorted(reported, key=reported.get, reverse=True)[:20]
+    assert {name: exported.get(name) for name in leaders} == {name: reported[name] for name in leaders}
