@@ -11,6 +11,7 @@
 #include "cli/locate.h"
 #include "cli/options.h"
 #include "cli/question_args.h"
+#include "cli/view_args.h"
 #include "export/export.h"
 #include "store/result.h"
 
@@ -42,41 +43,8 @@ struct request {
 	struct st_export_options options;
 	struct st_question question;
 	struct st_filter *filters; /* owned */
-	const char **search;	   /* owned: -search-dir, then -source-search-dir */
+	struct st_view_args view_args;
 };
-
-/* The number of the word among those, or a sentence that names them. */
-static enum st_status parse_word(const char *option, const char *typed, const char *const *words,
-				 unsigned int *out, struct st_error *err)
-{
-	for (*out = 0; words[*out]; (*out)++)
-		if (strcmp(words[*out], typed) == 0)
-			return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.40s' is not %s, %s or %s", option, typed,
-			    words[0], words[1], words[2]);
-}
-
-static enum st_status parse_modes(const struct st_args *args, struct request *request,
-				  struct st_error *err)
-{
-	/* In the order of enum st_export_stack_mode and enum st_export_python. */
-	static const char *const stack_modes[] = {"all", "user-plus-one", "user-only", NULL};
-	static const char *const python_modes[] = {"mixed", "only", "none", NULL};
-	const char *stack = st_args_value(args, ST_OPT_CALL_STACK_MODE);
-	const char *python = st_args_value(args, ST_OPT_PYTHON_FRAMES);
-	unsigned int mode = 0;
-	enum st_status status = ST_OK;
-
-	if (stack)
-		status = parse_word("call-stack-mode", stack, stack_modes, &mode, err);
-	request->options.call_stack_mode = (enum st_export_stack_mode)mode;
-	mode = 0;
-	if (!status && python)
-		status = parse_word("python-frames", python, python_modes, &mode, err);
-	request->options.python_frames = (enum st_export_python)mode;
-	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
-	return status;
-}
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -98,6 +66,7 @@ static enum st_status refuse_options(const struct st_args *args, const struct st
 		{ST_OPT_TIME_FILTER, ST_EXPORT_TAKES_SAMPLES},
 		{ST_OPT_CALL_STACK_MODE, ST_EXPORT_SHOWS_STACKS},
 		{ST_OPT_PYTHON_FRAMES, ST_EXPORT_SHOWS_STACKS},
+		{ST_OPT_INLINE_MODE, ST_EXPORT_SHOWS_STACKS},
 		{ST_OPT_REVERSE, ST_EXPORT_REVERSES},
 	};
 
@@ -109,49 +78,26 @@ static enum st_status refuse_options(const struct st_args *args, const struct st
 	return ST_OK;
 }
 
-static size_t take_values(const struct st_args *args, enum st_option_id id, const char **out)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].id == id)
-			out[count++] = args->given[i].value;
-	return count;
-}
-
 static enum st_status parse_options(const struct st_args *args, struct request *request,
 				    struct st_error *err)
 {
-	struct st_named_options *names = &request->options.names;
 	enum st_status status = refuse_options(args, request->exporter, err);
 
 	if (!status)
-		status = parse_modes(args, request, err);
+		status = st_view_args_parse(&request->view_args, args, &request->options.view, err);
 	if (!status)
 		status = st_question_args(args, UINT64_MAX, &request->question, &request->filters,
 					  err);
-	request->search = calloc(args->given_count + 1, sizeof(*request->search));
-	if (!status && !request->search)
-		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	if (status)
-		return status;
 	request->options.question = &request->question;
+	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
 	request->options.is_page =
 		has_suffix(request->path, ".html") || has_suffix(request->path, ".htm");
-	names->search = request->search;
-	names->search_count = take_values(args, ST_OPT_SEARCH_DIR, request->search);
-	names->source_search = request->search + names->search_count;
-	names->source_search_count =
-		take_values(args, ST_OPT_SOURCE_SEARCH_DIR, request->search + names->search_count);
-	names->inlines = true;
-	names->keep = true;
-	return ST_OK;
+	return status;
 }
 
 static enum st_status write_export(const struct request *request, const struct st_result *result,
 				   bool quiet, struct st_error *err)
 {
-	struct st_export_options options = request->options;
 	struct st_progress progress;
 	struct st_sink *sink;
 	enum st_status status = st_sink_open(&sink, request->path, err);
@@ -160,9 +106,7 @@ static enum st_status write_export(const struct request *request, const struct s
 		return status;
 	st_progress_init(&progress, quiet);
 	st_sink_set_progress(sink, st_progress_show, &progress);
-	options.names.progress = st_progress_show;
-	options.names.progress_arg = &progress;
-	status = request->exporter->write(result, &options, sink, err);
+	status = request->exporter->write(result, &request->options, sink, err);
 	st_progress_fini(&progress);
 	if (status) {
 		st_sink_close(sink, false, NULL);
@@ -236,6 +180,6 @@ int st_cmd_export(const struct st_args *args)
 	}
 	status = run(args, &request, &err);
 	free(request.filters);
-	free(request.search);
+	st_view_args_fini(&request.view_args);
 	return status ? st_console_fail(&err) : ST_EXIT_OK;
 }

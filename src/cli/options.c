@@ -73,7 +73,7 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_CALL_STACK_MODE] = {"call-stack-mode", 0, "user-only|user-plus-one|all", COLLECT | REPORT | EXPORT, 0,
 		"user-plus-one; all for export",
 		"How functions of the system show in stacks. Kept in the result for its reports."},
-	[ST_OPT_INLINE_MODE] = {"inline-mode", 0, "on|off", COLLECT | REPORT, 0, "on",
+	[ST_OPT_INLINE_MODE] = {"inline-mode", 0, "on|off", COLLECT | REPORT | EXPORT, 0, "on",
 		"Show inlined functions as functions. Kept in the result for its reports."},
 	[ST_OPT_LOOP_MODE] = {"loop-mode", 0, "function-only|loop-only|loop-and-function", COLLECT | REPORT, 0,
 		"function-only", "Accepted. Loops are not told apart in this version."},

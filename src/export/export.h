@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/sample_view.h"
 #include "base/error.h"
-#include "resolve/named.h"
 
 struct st_buf;
 struct st_question;
@@ -49,27 +49,13 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err);
 
-enum st_export_stack_mode {
-	ST_EXPORT_STACKS_ALL,
-	ST_EXPORT_STACKS_USER_PLUS_ONE, /* and functions of the system that the user's call directly */
-	ST_EXPORT_STACKS_USER_ONLY,
-};
-enum st_export_python {
-	ST_EXPORT_PYTHON_MIXED, /* Python functions in place of the interpreter's evaluation function */
-	ST_EXPORT_PYTHON_ONLY,
-	ST_EXPORT_PYTHON_NONE, /* the interpreter as the native program it is */
-};
-
-/* What an export is about and how it looks. Zeroed: everything. */
+/* What an export is about and how it looks. Zeroed: everything, as reports show it. */
 struct st_export_options {
 	/* Filters, time range and levels above the stacks (groupings) of the formats of samples. May be NULL. */
 	const struct st_question *question;
-	enum st_export_stack_mode call_stack_mode;
-	enum st_export_python python_frames;
-	bool reverse; /* from where the time went to the callers */
-	bool is_page; /* flame graph: HTML rather than SVG */
-	struct st_named_options names;
-	const struct st_named *named; /* already open; NULL: opened with names */
+	struct st_sample_view view; /* of the stacks of samples */
+	bool reverse;		    /* from where the time went to the callers */
+	bool is_page;		    /* flame graph: HTML rather than SVG */
 };
 
 enum {

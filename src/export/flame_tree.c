@@ -264,7 +264,7 @@ static bool make_reversed(struct st_flame_tree *tree)
 	return done;
 }
 
-enum st_status st_flame_tree_make(struct st_flame_tree *tree, const struct st_stacks *stacks,
+enum st_status st_flame_tree_make(struct st_flame_tree *tree, struct st_stacks *stacks,
 				  bool reverse, struct st_error *err)
 {
 	memset(tree, 0, sizeof(*tree));

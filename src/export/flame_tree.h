@@ -37,7 +37,7 @@ struct st_flame_node {
 };
 
 struct st_flame_tree {
-	const struct st_stacks *stacks;
+	struct st_stacks *stacks;
 	struct st_flame_node *nodes;
 	uint32_t count, capacity;
 	uint32_t *children;		  /* largest first */
@@ -48,7 +48,7 @@ struct st_flame_tree {
 	uint32_t memo_capacity;
 };
 
-enum st_status st_flame_tree_make(struct st_flame_tree *tree, const struct st_stacks *stacks,
+enum st_status st_flame_tree_make(struct st_flame_tree *tree, struct st_stacks *stacks,
 				  bool reverse, struct st_error *err);
 void st_flame_tree_fini(struct st_flame_tree *tree);
 void st_flame_node_text(const struct st_flame_tree *tree, uint32_t node, struct st_buf *out);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 
 enum { NOT_RUNNING = ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE };
@@ -16,60 +17,23 @@ static enum st_status out_of_memory(struct st_error *err)
 	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 }
 
-static bool is_system(const struct st_named *named, uint32_t frame)
+/* A sample as the question engine sees one. */
+static struct st_sample_row row_of(struct st_stacks *stacks, uint32_t index)
 {
-	const struct st_named_function *function = &named->functions[named->frames[frame].function];
+	const struct st_samples *samples = stacks->samples;
+	uint32_t slice = samples->slice[index], node = samples->node[index];
+	struct st_sample_row row = {.track = samples->track[index],
+				    .frame = st_sample_leaf(&stacks->set, node)};
 
-	return (function->flags & ST_FUNCTION_SYSTEM) || function->kind == ST_FUNCTION_KERNEL;
-}
-
-static bool python_mode_hides(const struct st_named *named, uint32_t frame,
-			      enum st_export_python mode)
-{
-	bool is_python = named->functions[named->frames[frame].function].kind == ST_FUNCTION_PYTHON;
-
-	switch (mode) {
-	case ST_EXPORT_PYTHON_ONLY:
-		return !is_python;
-	case ST_EXPORT_PYTHON_NONE:
-		return is_python;
-	default:
-		return (named->frames[frame].flags & ST_NAMED_EVAL) != 0;
+	if (slice == ST_NO_ROW && samples->inherited[index] != ST_NO_ROW) {
+		slice = samples->inherited[index];
+		row.flags = ST_SAMPLE_INHERITED;
 	}
-}
-
-/* near: by frame, itself or the nearest caller that the Python mode leaves. */
-static bool stack_mode_hides(const struct st_named *named, uint32_t frame,
-			     enum st_export_stack_mode mode, const uint32_t *near)
-{
-	uint32_t caller = near[named->frames[frame].parent];
-
-	if (mode == ST_EXPORT_STACKS_ALL || !is_system(named, frame))
-		return false;
-	return mode == ST_EXPORT_STACKS_USER_ONLY || !caller || is_system(named, caller);
-}
-
-static bool choose_frames(struct st_stacks *stacks, const struct st_export_options *options)
-{
-	const struct st_named *named = stacks->named;
-	uint32_t *near = calloc((size_t)named->frame_count + 1, sizeof(*near));
-
-	stacks->shown = calloc((size_t)named->frame_count + 1, sizeof(*stacks->shown));
-	if (!near || !stacks->shown) {
-		free(near);
-		return false;
-	}
-	for (uint32_t i = 1; i < named->frame_count; i++) {
-		uint32_t parent = named->frames[i].parent;
-		bool hidden = python_mode_hides(named, i, options->python_frames);
-
-		near[i] = hidden ? near[parent] : i;
-		if (!hidden)
-			hidden = stack_mode_hides(named, i, options->call_stack_mode, near);
-		stacks->shown[i] = hidden ? stacks->shown[parent] : i;
-	}
-	free(near);
-	return true;
+	row.cpu_class = stacks->set.classes[node < stacks->named->node_count
+						    ? stacks->named->frame_of_node[node]
+						    : 0];
+	row.context = st_context_of(&stacks->how.contexts, &stacks->set, slice);
+	return row;
 }
 
 static bool is_wanted(const struct st_stacks *stacks, const struct st_question *question,
@@ -79,55 +43,105 @@ static bool is_wanted(const struct st_stacks *stacks, const struct st_question *
 
 	if (samples->flags[row] & NOT_RUNNING)
 		return false;
-	return !question || !question->has_time_range ||
-	       (samples->time_ns[row] >= question->time_begin_ns &&
-		samples->time_ns[row] < question->time_end_ns);
+	return !question->has_time_range || (samples->time_ns[row] >= question->time_begin_ns &&
+					     samples->time_ns[row] < question->time_end_ns);
 }
 
-static bool choose_samples(struct st_stacks *stacks, const struct st_question *question)
+static bool choose_samples(struct st_stacks *stacks, const struct st_question *question,
+			   const struct st_sample_filter *filter)
 {
 	const struct st_samples *samples = stacks->samples;
 
 	stacks->rows = malloc(((size_t)samples->count + 1) * sizeof(*stacks->rows));
 	if (!stacks->rows)
 		return false;
-	for (uint32_t row = 0; row < samples->count; row++) {
-		if (!is_wanted(stacks, question, row))
+	for (uint32_t i = 0; i < samples->count; i++) {
+		if (!is_wanted(stacks, question, i))
 			continue;
-		stacks->rows[stacks->row_count++] = row;
-		stacks->total_ns += samples->weight_ns[row];
-		stacks->truncated += (samples->flags[row] & ST_SAMPLE_TRUNCATED) != 0;
-		stacks->recovered += (samples->flags[row] & ST_SAMPLE_RECOVERED) != 0;
+		if (filter->count) {
+			struct st_sample_row row = row_of(stacks, i);
+
+			if (!st_sample_filter_has(filter, &stacks->how, &row))
+				continue;
+		}
+		stacks->rows[stacks->row_count++] = i;
+		stacks->total_ns += samples->weight_ns[i];
+		stacks->truncated += (samples->flags[i] & ST_SAMPLE_TRUNCATED) != 0;
+		stacks->recovered += (samples->flags[i] & ST_SAMPLE_RECOVERED) != 0;
 	}
-	return true;
+	return !stacks->how.contexts.failed;
 }
 
-/* Without a word from the user: processes, where there are several. */
-static enum st_status choose_groups(struct st_stacks *stacks, const struct st_question *question,
-				    struct st_error *err)
+/* Levels above the stacks: not of functions, which are the stacks. Without a word from the user: processes, where
+ * there are several. */
+static void choose_groups(struct st_stacks *stacks, const struct st_question *question)
 {
-	uint64_t offered = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD);
 	uint32_t first = stacks->row_count ? stacks->samples->track[stacks->rows[0]] : 0;
 
-	for (unsigned int i = 0; question && i < question->grouping_count; i++) {
-		if (!(offered & ST_BIT(question->groupings[i])))
-			return st_grouping_refuse(question->groupings[i], offered, err);
+	for (unsigned int i = 0; i < question->grouping_count; i++)
 		stacks->groups[stacks->group_count++] = question->groupings[i];
-	}
 	for (uint32_t i = 0; !stacks->group_count && i < stacks->row_count; i++) {
 		uint32_t track = stacks->samples->track[stacks->rows[i]];
 
 		if (stacks->tracks[track].process != stacks->tracks[first].process)
 			stacks->groups[stacks->group_count++] = ST_BY_PROCESS;
 	}
+}
+
+uint64_t st_stacks_groupings(void)
+{
+	uint64_t groupings = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_CPU_CLASS);
+
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
+		if (st_grouping_is_task((enum st_grouping)i))
+			groupings |= ST_BIT(i);
+	return groupings;
+}
+
+static enum st_status check_question(const struct st_question *question, struct st_error *err)
+{
+	for (unsigned int i = 0; i < question->grouping_count; i++)
+		if (!(st_stacks_groupings() & ST_BIT(question->groupings[i])))
+			return st_grouping_refuse(question->groupings[i], st_stacks_groupings(),
+						  err);
+	for (size_t i = 0; i < question->filter_count; i++)
+		if (!(st_sample_answers() & ST_BIT(question->filters[i].grouping)))
+			return st_grouping_refuse(question->filters[i].grouping,
+						  st_sample_answers(), err);
 	return ST_OK;
+}
+
+static enum st_status prepare(struct st_stacks *stacks, const struct st_question *question,
+			      struct st_error *err)
+{
+	struct st_sample_filter filter = {0};
+	enum st_status status = check_question(question, err);
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < question->filter_count; i++)
+		if (st_grouping_is_frame(question->filters[i].grouping) &&
+		    !st_frame_keys_make(&stacks->set, question->filters[i].grouping))
+			return out_of_memory(err);
+	stacks->how.set = &stacks->set;
+	if (!st_contexts_init(&stacks->how.contexts, &stacks->set, question))
+		return out_of_memory(err);
+	status = st_sample_filter_init(&filter, &stacks->set, question, err);
+	if (!status && !choose_samples(stacks, question, &filter))
+		status = out_of_memory(err);
+	st_sample_filter_fini(&filter);
+	if (!status)
+		choose_groups(stacks, question);
+	return status;
 }
 
 enum st_status st_stacks_init(struct st_stacks *stacks, const struct st_result *result,
 			      const struct st_export_options *options, struct st_error *err)
 {
 	static const struct st_export_options none = {0};
-	enum st_status status = ST_OK;
+	static const struct st_question everything = {0};
+	struct st_sample_view view;
+	enum st_status status;
 
 	memset(stacks, 0, sizeof(*stacks));
 	if (!options)
@@ -138,18 +152,15 @@ enum st_status st_stacks_init(struct st_stacks *stacks, const struct st_result *
 	stacks->tracks = st_result_tracks(result, &stacks->track_count);
 	if (!stacks->samples->count)
 		return ST_OK;
-	stacks->named = options->named;
-	if (!stacks->named) {
-		status = st_named_open(&stacks->owned, result, &options->names, err);
-		stacks->named = stacks->owned;
-	}
+	/* A report is about the user's functions; a file for another tool leaves nothing out. */
+	view = options->view;
+	if (view.call_stack_mode == ST_STACK_DEFAULT)
+		view.call_stack_mode = ST_STACK_ALL;
+	status = st_sample_set_open(&stacks->set, result, &view, err);
 	if (status)
 		return status;
-	if (options->question && options->question->filter_count)
-		return st_error_set(err, ST_EUSAGE, 0, "samples cannot be filtered yet");
-	if (!choose_frames(stacks, options) || !choose_samples(stacks, options->question))
-		return out_of_memory(err);
-	return choose_groups(stacks, options->question, err);
+	stacks->named = stacks->set.named;
+	return prepare(stacks, options->question ? options->question : &everything, err);
 }
 
 enum st_status st_stacks_need(const struct st_stacks *stacks, struct st_error *err)
@@ -165,8 +176,9 @@ enum st_status st_stacks_need(const struct st_stacks *stacks, struct st_error *e
 
 void st_stacks_fini(struct st_stacks *stacks)
 {
-	st_named_close(stacks->owned);
-	free(stacks->shown);
+	st_contexts_fini(&stacks->how.contexts);
+	if (stacks->named)
+		st_sample_set_close(&stacks->set);
 	free(stacks->rows);
 }
 
@@ -210,20 +222,39 @@ void st_stacks_label_text(const struct st_stacks *stacks, struct st_stack_label 
 	}
 }
 
-uint32_t st_stacks_group_key(const struct st_stacks *stacks, unsigned int level, uint32_t row)
+uint32_t st_stacks_group_key(struct st_stacks *stacks, unsigned int level, uint32_t row)
 {
+	enum st_grouping grouping = stacks->groups[level];
 	uint32_t track = stacks->samples->track[row];
+	struct st_sample_row as_row;
 
-	return stacks->groups[level] == ST_BY_PROCESS ? stacks->tracks[track].process : track;
+	if (grouping == ST_BY_THREAD)
+		return track;
+	if (grouping == ST_BY_PROCESS)
+		return stacks->tracks[track].process;
+	as_row = row_of(stacks, row);
+	if (grouping == ST_BY_CPU_CLASS)
+		return as_row.cpu_class;
+	return st_context_key(&stacks->how.contexts, as_row.context, grouping);
 }
 
 void st_stacks_group_text(const struct st_stacks *stacks, unsigned int level, uint32_t key,
 			  struct st_buf *out)
 {
-	if (stacks->groups[level] == ST_BY_PROCESS)
+	struct st_arena arena;
+	struct st_text text;
+
+	if (stacks->groups[level] == ST_BY_PROCESS) {
 		st_stacks_process_text(stacks, key, out);
-	else
+	} else if (stacks->groups[level] == ST_BY_THREAD) {
 		st_stacks_thread_text(stacks, key, out);
+	} else {
+		st_arena_init(&arena, SIZE_MAX / 2);
+		text = st_sample_text(&stacks->set, stacks->groups[level], key, &arena);
+		st_buf_append(out, text.bytes, text.size_bytes);
+		out->failed |= arena.failed;
+		st_arena_fini(&arena);
+	}
 }
 
 void st_stacks_process_text(const struct st_stacks *stacks, uint32_t process, struct st_buf *out)

@@ -10,23 +10,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/question.h"
+#include "analyze/sample_rows.h"
 #include "export/export.h"
-#include "resolve/named.h"
-#include "store/samples.h"
 
 struct st_buf;
 
 struct st_stacks {
 	const struct st_result *result;
+	struct st_sample_set set; /* open when there are samples */
+	struct st_sample_rows
+		how; /* what the question sees of the tasks of a sample; without rows */
 	const struct st_named *named;
-	struct st_named *owned; /* named, when it was opened here */
 	const struct st_samples *samples;
 	const struct st_process *processes;
 	const struct st_track *tracks;
 	uint32_t process_count, track_count;
-	uint32_t *shown; /* by named frame: itself, or the nearest caller that is shown; 0: none */
-	uint32_t *rows;	 /* the samples that are wanted, in their order */
+	uint32_t *rows; /* the samples that are wanted, in their order */
 	uint32_t row_count;
 	uint64_t total_ns;
 	uint64_t truncated, recovered; /* of the samples that are wanted */
@@ -45,12 +44,12 @@ void st_stacks_fini(struct st_stacks *stacks);
 /* The innermost frame shown of a sample, and the one that called it; 0 when there is none. */
 static inline uint32_t st_stacks_leaf(const struct st_stacks *stacks, uint32_t row)
 {
-	return stacks->shown[stacks->named->frame_of_node[stacks->samples->node[row]]];
+	return st_sample_leaf(&stacks->set, stacks->samples->node[row]);
 }
 
 static inline uint32_t st_stacks_caller(const struct st_stacks *stacks, uint32_t frame)
 {
-	return stacks->shown[stacks->named->frames[frame].parent];
+	return st_sample_caller(&stacks->set, frame);
 }
 
 /* A function as it is drawn: Python functions apart by line. */
@@ -63,8 +62,10 @@ struct st_stack_label st_stacks_label_of(const struct st_stacks *stacks, uint32_
 void st_stacks_label_text(const struct st_stacks *stacks, struct st_stack_label label,
 			  struct st_buf *out);
 
+/* What can be a level above the stacks. */
+uint64_t st_stacks_groupings(void);
 /* The key of a sample in a level above the stacks, and what it is called. */
-uint32_t st_stacks_group_key(const struct st_stacks *stacks, unsigned int level, uint32_t row);
+uint32_t st_stacks_group_key(struct st_stacks *stacks, unsigned int level, uint32_t row);
 void st_stacks_group_text(const struct st_stacks *stacks, unsigned int level, uint32_t key,
 			  struct st_buf *out);
 void st_stacks_thread_text(const struct st_stacks *stacks, uint32_t track, struct st_buf *out);

@@ -33,14 +33,6 @@ def rows_by(report, key):
     return {row[key]: row for row in report["rows"]}
 
 
-def samples(strata, result, where="1"):
-    done = strata("query", "-r", result, "-format", "json", f"SELECT count(*) AS n FROM samples WHERE {where}")
-    assert done.status == 0, done.err
-    import json
-
-    return json.loads(done.stdout)["rows"][0]["n"]
-
-
 TENSORFLOW = (
     "strata -collect hotspots -data-limit=5000 -knob sampling-mode=hw -knob sampling-interval=0.1  "
     "-result-dir r001hs -quiet  python TensorFlow_HelloWorld"
@@ -79,12 +71,12 @@ def test_pytorch(strata, python, paused):
     types = {row["task_type"] for row in walk(report["rows"]) if "task_type" in row}
     assert "training" in types
     assert any(name.startswith("aten::") for name in types), types
-    domain = rows_by(report, "task_domain")["PyTorch"]
     total = report["totals"]["cpu_self_ns"]
-    assert domain["cpu_self_ns"] > 0.2 * total
+    assert rows_by(report, "task_domain")["PyTorch"]["cpu_self_ns"] > 0
     if paused:
         # Recording goes from itt.resume() to itt.pause(): import and set-up are not in it.
-        assert domain["cpu_self_ns"] > 0.9 * total, (domain["cpu_self_ns"], total)
+        outside = rows_by(report, "task_domain").get("[Outside any task]", {"cpu_self_ns": 0})["cpu_self_ns"]
+        assert outside < 0.1 * total, (outside, total)
 
 
 @pytest.fixture(scope="module")

@@ -97,13 +97,35 @@ def test_operators(trained):
     for row in walk(report["rows"]):
         if row.get("children"):
             assert sum(child["cpu_self_ns"] for child in row["children"]) == row["cpu_self_ns"]
-    types = [row for row in walk(report["rows"]) if "task_type" in row and row.get("children")]
-    operators = [row for row in types if row["task_type"].startswith("aten::")]
+    operators = {row["task_type"]: row for row in walk(report["rows"]) if row.get("task_type", "").startswith("aten::")}
     assert len(operators) > 10
-    share = sum(row["cpu_self_ns"] for row in operators) / total
-    print(f"under aten:: rows {100 * share:.1f} %")
-    rest = sorted(((r["cpu_self_ns"] / total, r["task_type"]) for r in types if r not in operators), reverse=True)
-    assert share >= 0.95, rest[:10]
+    assert any(row.get("cpu_inherited_ns") for row in operators.values()), "no worker's time counts with its operator"
+    # oneDNN marks its primitives inside the operators: their time is the operators' in total.
+    assert operators["aten::mkldnn_convolution"]["cpu_total_ns"] > operators["aten::mkldnn_convolution"]["cpu_self_ns"]
+
+
+def test_operators_hold_the_loop(trained):
+    """Nearly all CPU time lies in some operator, workers included; by the nesting of tasks, not by our reports."""
+    slices = {row["row"]: row for row in ask(trained, "SELECT row, parent, task_type FROM slices")}
+    spent = ask(
+        trained,
+        "SELECT coalesce(slice, inherited) AS slice, sum(weight_ns) AS ns FROM samples WHERE state = 'running'"
+        " GROUP BY coalesce(slice, inherited)",
+    )
+    inside, rest = 0, {}
+    for row in spent:
+        at = slices.get(row["slice"])
+        names = []
+        while at:
+            names.append(at["task_type"])
+            at = slices.get(at["parent"])
+        if any(name.startswith("aten::") for name in names):
+            inside += row["ns"]
+        else:
+            rest[names[0] if names else None] = rest.get(names[0] if names else None, 0) + row["ns"]
+    total = inside + sum(rest.values())
+    print(f"under aten:: rows {100 * inside / total:.1f} %")
+    assert inside >= 0.95 * total, sorted(rest.items(), key=lambda pair: -pair[1])[:8]
 
 
 def test_reports_agree_with_exports(trained, stacks):

@@ -3,6 +3,39 @@
 // The samples of samples_result.h.
 #include "samples_result.h"
 
+static struct fake_named *current;
+
+/* In place of the look-up of names. */
+enum st_status st_named_open(struct st_named **out, const struct st_result *of,
+			     const struct st_named_options *options, struct st_error *err)
+{
+	static const struct st_named_module module = {{"", 0}, {"", 0}, {"", 0}};
+	static const struct st_named_function function = {{"", 0}, {"", 0}, {"", 0}, .module = 0};
+	static const struct st_named_frame frame = {0};
+	static const struct st_text source = {"", 0};
+	static const uint32_t frame_of_node = 0;
+	static struct st_named empty = {.modules = &module,
+					.functions = &function,
+					.sources = &source,
+					.frames = &frame,
+					.frame_of_node = &frame_of_node,
+					.module_count = 1,
+					.function_count = 1,
+					.source_count = 1,
+					.frame_count = 1,
+					.node_count = 1};
+
+	(void)options;
+	(void)err;
+	*out = current && current->fake == of ? &current->named : &empty;
+	return ST_OK;
+}
+
+void st_named_close(struct st_named *named)
+{
+	(void)named;
+}
+
 static uint32_t call(struct fake_named *names, uint32_t parent, uint32_t function, uint32_t flags)
 {
 	uint32_t node = fake_call(names, parent, function, 0);
@@ -14,7 +47,7 @@ static uint32_t call(struct fake_named *names, uint32_t parent, uint32_t functio
 void samples_create(struct samples_result *made)
 {
 	struct st_result *fake = made->fake = fake_create();
-	struct fake_named *names = made->names = fake_named_create(fake);
+	struct fake_named *names = made->names = current = fake_named_create(fake);
 	uint32_t process, start, eval, train, conv, jit, dot, write_function, kernel, clone, worker;
 	uint32_t root, inner, node, label;
 
@@ -62,5 +95,6 @@ void samples_create(struct samples_result *made)
 void samples_destroy(struct samples_result *made)
 {
 	fake_named_destroy(made->names);
+	current = NULL;
 	fake_destroy(made->fake);
 }

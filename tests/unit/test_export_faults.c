@@ -212,7 +212,6 @@ static void test_samples(void **state)
 
 	(void)state;
 	samples_create(&made);
-	options.named = &made.names->named;
 	try_exports(made.fake, &options);
 	options.reverse = true;
 	try_exports(made.fake, &options);

@@ -30,7 +30,6 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	samples_create(&f->made);
-	f->options.named = &f->made.names->named;
 	f->options.question = &f->question;
 	st_buf_init(&f->out, 64 << 20);
 	*state = f;
@@ -113,9 +112,9 @@ static void test_python_frames(void **state)
 	};
 	struct fixture *f = *state;
 
-	f->options.python_frames = ST_EXPORT_PYTHON_ONLY;
+	f->options.view.python_frames = ST_PYTHON_ONLY;
 	check_folded(f, only);
-	f->options.python_frames = ST_EXPORT_PYTHON_NONE;
+	f->options.view.python_frames = ST_PYTHON_NONE;
 	check_folded(f, none);
 }
 
@@ -139,9 +138,9 @@ static void test_call_stack_modes(void **state)
 	};
 	struct fixture *f = *state;
 
-	f->options.call_stack_mode = ST_EXPORT_STACKS_USER_PLUS_ONE;
+	f->options.view.call_stack_mode = ST_STACK_USER_PLUS_ONE;
 	check_folded(f, plus_one);
-	f->options.call_stack_mode = ST_EXPORT_STACKS_USER_ONLY;
+	f->options.view.call_stack_mode = ST_STACK_USER_ONLY;
 	check_folded(f, only);
 }
 
