@@ -49,6 +49,7 @@ static const struct st_grouping_info table[ST_GROUPINGS] = {
 	[ST_BY_CALLSTACK] = {"callstack", "callstack", "Call Stack"},
 	[ST_BY_FUNCTION_STACK] = {"function-stack", "function_stack", "Function Stack"},
 	[ST_BY_CPU_CLASS] = {"cpu-class", "cpu_class", "CPU Time Class"},
+	[ST_BY_BASIC_BLOCK] = {"basic-block", "basic_block", "Basic Block"},
 };
 
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)

@@ -62,6 +62,7 @@ enum st_grouping {
 	ST_BY_CALLSTACK,      /* tree of callers, innermost first; only as the last grouping */
 	ST_BY_FUNCTION_STACK, /* tree of calls from the outermost in; only as the last grouping */
 	ST_BY_CPU_CLASS,      /* effective, spin: lock contention … */
+	ST_BY_BASIC_BLOCK,    /* of instructions: run from the first to the last */
 	ST_GROUPINGS
 };
 

@@ -31,6 +31,11 @@ const struct st_report_kind st_report_kinds[] = {
 	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_callstacks_build, NULL},
 	{"utilization", "for how long how many CPUs did effective work at the same time",
 	 ST_ACCEPTS_VIEW, st_report_utilization_build, NULL},
+	{"source", "a source file with the CPU time of each line, Python or native",
+	 ST_ACCEPTS_FILTER | ST_ACCEPTS_VIEW | ST_ACCEPTS_OBJECT, st_report_source_build, NULL},
+	{"disassembly", "the instructions of a function with their CPU time",
+	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_VIEW | ST_ACCEPTS_OBJECT,
+	 st_report_disassembly_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},
@@ -83,6 +88,8 @@ static enum st_status check_accepted(const struct st_report_kind *kind,
 		{"show-as", ST_ACCEPTS_VIEW, options->view.show_as != ST_SHOW_VALUES},
 		{"cumulative-threshold-percent", ST_ACCEPTS_VIEW,
 		 options->view.threshold_percent > 0},
+		{"source-object", ST_ACCEPTS_OBJECT,
+		 options->object.function || options->object.source_file || options->object.module},
 		{"report-knob cpu-classes", ST_ACCEPTS_VIEW, options->view.class_rules != NULL},
 	};
 
@@ -132,6 +139,11 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	}
 	if (!(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
 		return ST_OK;
+	if (kind->build == st_report_disassembly_build) {
+		*out = ST_BIT(ST_BY_ADDRESS) | ST_BIT(ST_BY_BASIC_BLOCK) |
+		       ST_BIT(ST_BY_SOURCE_LINE);
+		return ST_OK;
+	}
 	if (kind->accepts & ST_ACCEPTS_VIEW)
 		*out = st_sample_answers();
 	if (*out && kind->build != st_report_top_down_build &&

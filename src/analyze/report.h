@@ -64,10 +64,15 @@ struct st_report {
 	void *memory;
 };
 
+struct st_source_object { /* what a report about code shows; NULL: not told */
+	const char *function, *source_file, *module;
+};
+
 struct st_report_options {
 	struct st_question question; /* grouping_count 0 = the report's default */
 	uint32_t bin_count;	     /* timeline; 0 = 60 */
 	struct st_sample_view view;  /* of reports over samples */
+	struct st_source_object object;
 };
 
 /* Parts of the question that mean something to a report; others are refused, never ignored. */
@@ -77,7 +82,8 @@ enum st_report_accepts {
 	ST_ACCEPTS_SORT = 4,
 	ST_ACCEPTS_LIMIT = 8,
 	ST_ACCEPTS_BINS = 16,
-	ST_ACCEPTS_VIEW = 32, /* how stacks are shown, and samples at all */
+	ST_ACCEPTS_VIEW = 32,	/* how stacks are shown, and samples at all */
+	ST_ACCEPTS_OBJECT = 64, /* a function or file whose code is shown */
 };
 
 struct st_report_kind {

@@ -37,6 +37,14 @@ enum st_status st_report_call_tree_build(const struct st_result *result,
 					 const struct st_report_options *options,
 					 struct st_report *out, struct st_error *err);
 
+/* Reports about code. */
+enum st_status st_report_source_build(const struct st_result *result,
+				      const struct st_report_options *options,
+				      struct st_report *out, struct st_error *err);
+enum st_status st_report_disassembly_build(const struct st_result *result,
+					   const struct st_report_options *options,
+					   struct st_report *out, struct st_error *err);
+
 struct st_rows_report;
 enum st_status st_rows_report_build(const struct st_rows_report *kind,
 				    const struct st_result *result,

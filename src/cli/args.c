@@ -26,7 +26,6 @@ static const char *const later_options[] = {
 	"discard-raw-data",
 	"option-file",
 	"run-pass-thru",
-	"source-object",
 	"strategy",
 	"target-pid",
 	"target-process",

@@ -168,6 +168,14 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 	}
 	if (!is_report(request->name))
 		return unknown_report(request->name, err);
+	/* "report source train.py": a word that is no result names what is shown. */
+	if (next < args->word_count && kind_of(request->name)->accepts & ST_ACCEPTS_OBJECT &&
+	    !st_locate_is_folder(args->words[next])) {
+		if (strcmp(request->name, "source") == 0)
+			request->options.object.source_file = args->words[next++];
+		else
+			request->options.object.function = args->words[next++];
+	}
 	if (next < args->word_count)
 		request->result_word = args->words[next++];
 	if (next < args->word_count)
@@ -241,6 +249,37 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct requ
 	return ST_OK;
 }
 
+static enum st_status parse_object(const struct st_args *args, struct request *request,
+				   struct st_error *err)
+{
+	struct st_source_object *object = &request->options.object;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		char name[64];
+		const char *value;
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_SOURCE_OBJECT)
+			continue;
+		status = st_value_pair("source-object", args->given[i].value, name, sizeof(name),
+				       &value, err);
+		if (status)
+			return status;
+		if (strcmp(name, "function") == 0)
+			object->function = value;
+		else if (strcmp(name, "source-file") == 0)
+			object->source_file = value;
+		else if (strcmp(name, "module") == 0)
+			object->module = value;
+		else
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-source-object %.64s: there are function, source-file "
+					    "and module",
+					    name);
+	}
+	return ST_OK;
+}
+
 static enum st_status parse_question(const struct st_args *args, struct request *request,
 				     struct st_error *err)
 {
@@ -257,6 +296,8 @@ static enum st_status parse_question(const struct st_args *args, struct request 
 		status = parse_sort(args, request, err);
 	if (status == ST_OK)
 		status = parse_report_knobs(args, request, err);
+	if (status == ST_OK)
+		status = parse_object(args, request, err);
 	if (status == ST_OK && limit)
 		status = st_value_count("limit", limit, 1, UINT64_MAX, &question->limit, err);
 	return status;

@@ -92,6 +92,9 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_COLUMN] = {"column", 0, "NAME,...", REPORT, 0, "all",
 		"Show only the columns whose name holds one of these, any case; '?' lists them. Columns of the "
 		"grouping stay."},
+	[ST_OPT_SOURCE_OBJECT] = {"source-object", 0, "KIND=NAME", REPORT, ST_OPT_REPEATABLE, NULL,
+		"What the reports source and disassembly show: function=NAME or source-file=PATH (its last parts "
+		"are enough), and module=NAME to tell functions of one name apart."},
 	[ST_OPT_FILTER] = {"filter", 0, "GROUPING=VALUE", REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,
 		"Keep only matching rows (!= for all others); '*' and '?' match as in a shell; "
 		"-filter '?' lists the groupings."},

@@ -109,7 +109,8 @@ static void choose_columns(struct table *table)
 		column->from = i;
 		column->count = i == 0 ? levels : 1;
 		column->unit = report->columns[i].unit;
-		if (report->as_asked && names_a_thing(report->columns[i].key))
+		if ((report->as_asked && names_a_thing(report->columns[i].key)) ||
+		    strcmp(report->columns[i].key, "line") == 0)
 			column->unit = "id";
 		column->is_text = report->columns[i].is_key;
 		column->max_width = TEXT_MAX;
