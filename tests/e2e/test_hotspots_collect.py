@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,22 @@ def test_the_options_of_vtune_are_taken(strata, hot, tmp_path):
     assert done.status == 0, done.err
     options = json.loads(Path(tmp_path / "r001hs" / "result.json").read_text())["options"]
     assert options["call-stack-mode"] == "all" and options["inline-mode"] == "off"
+
+
+def test_files_that_name_code_are_kept(strata, tmp_path):
+    """A perf map is copied when its process ends; a file of an earlier process of that number is not."""
+    script = tmp_path / "mapped.py"
+    script.write_text(
+        "import os, time\n"
+        "path = f'/tmp/perf-{os.getpid()}.map'\n"
+        "open(path, 'w').write('1000 20 made_at_run_time\\n')\n"
+        "end = time.process_time() + 0.2\n"
+        "while time.process_time() < end: pass\n"
+        "print(path)\n"
+    )
+    done = collect(strata, sys.executable, script, options=FINE)
+    path = Path(done.out.strip())
+    try:
+        assert (done.result / path.name).read_text() == "1000 20 made_at_run_time\n"
+    finally:
+        path.unlink()

@@ -418,6 +418,8 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 	run->shared.ring_buffer = run->config->ring_buffer_s > 0;
 	run->shared.handler_max = run->ticks_per_second / 1000;
 	run->followed.shared = &run->shared;
+	run->followed.ending = st_run_keep_files;
+	run->followed.ending_arg = run;
 	/* Without tables stacks are short, and say so; nothing else is lost. */
 	if (run->config->sampling.on && run->config->sampling.stacks != ST_CHOICE_OFF &&
 	    st_tables_create(&run->shared.tables, err) == ST_OK)

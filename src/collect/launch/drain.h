@@ -61,7 +61,7 @@ struct st_drain_shared {
 	size_t words_bytes;
 	uint64_t handler_runs[ST_HANDLER_BUCKETS]; /* by time, four to the octave */
 	uint64_t handler_run_count, handler_limit;
-	uint64_t handler_max; /* no run took longer, whatever it says; 0: not known */
+	uint64_t handler_max;		/* no run took longer, whatever it says; 0: not known */
 	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
 	/* The kernel's frames that belong on a sample, innermost first; NULL: nobody watches the kernel. */
@@ -133,6 +133,8 @@ void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mappin
 /* The kernel told that a thread of it created another one; both tids are those of our namespace. */
 void st_drain_thread_created(struct st_drain *drain, uint32_t tid, uint32_t creator,
 			     uint64_t ticks);
+/* Path of the jitdump that the process writes, NULL: none was seen. */
+const char *st_drain_jitdump(const struct st_drain *drain);
 /* The answer to a table it asked for. */
 void st_drain_table_answer(struct st_drain *drain, const struct st_table_answer *answer);
 /* Loss figures that changed become definitions. */

@@ -29,6 +29,21 @@ static void define(struct st_drain *drain, const struct st_code_range *range, co
 	st_drain_defined(&drain->definitions, record);
 }
 
+/* "/jit-PID.dump": a page of it is mapped for execution, to be seen. */
+static bool is_jitdump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t length = strlen(path);
+
+	return name && strncmp(name, "/jit-", 5) == 0 && length > 5 &&
+	       strcmp(path + length - 5, ".dump") == 0;
+}
+
+const char *st_drain_jitdump(const struct st_drain *drain)
+{
+	return drain->jitdump;
+}
+
 static void take_new(struct st_drain *drain, const struct st_code_range *range, int pid)
 {
 	const char *path = range->path_at ? drain->maps.paths + range->path_at : "//anon";
@@ -43,6 +58,8 @@ static void take_new(struct st_drain *drain, const struct st_code_range *range, 
 		return; /* nobody asks for the names of anonymous code */
 	}
 	define(drain, range, path, &id);
+	if (!drain->jitdump && range->is_file && is_jitdump(path))
+		drain->jitdump = strdup(path);
 	if (strcmp(path, "[vdso]") == 0)
 		st_drain_want_vdso(drain, range);
 	else if (drain->shared->tables)

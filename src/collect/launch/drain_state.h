@@ -175,6 +175,7 @@ struct st_drain {
 	uint64_t code_bytes, code_dropped;
 	struct st_code_maps maps;
 	uint32_t maps_defined;
+	char *jitdump;	      /* path, NULL: none */
 	uint64_t mapped_time; /* of the mapping that is being taken in; 0: now */
 	struct st_creators creators;
 	/* Samples. */

@@ -226,6 +226,7 @@ static struct st_followed *make_process(struct st_followed_table *table,
 	if (first > now || first < table->shared->start_ticks)
 		first = now;
 	process->pid = arrival->pid;
+	process->own_pid = arrival->hello.pid;
 	process->pidfd = -1;
 	process->token = arrival->hello.process_token;
 	process->hello_ns = arrival->hello.mono_raw_ns;
@@ -415,6 +416,8 @@ void st_followed_end(struct st_followed_table *table, struct st_followed *proces
 		st_drain_rest(process->drain, now_ns);
 		process->counts = *st_drain_counts(process->drain);
 	}
+	if (table->ending)
+		table->ending(table->ending_arg, process);
 	st_drain_destroy(process->drain);
 	process->drain = NULL;
 	process->end = how;

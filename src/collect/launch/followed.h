@@ -23,6 +23,7 @@ enum { ST_FOLLOWED_LABEL_BYTES = 160, ST_FOLLOWED_WHY_BYTES = 256, ST_FOLLOWED_R
 struct st_followed {
 	uint32_t id, parent; /* dense ids of the result, from 1 */
 	pid_t pid;
+	uint32_t own_pid; /* in its own namespace */
 	uint32_t incarnation, flags;
 	uint64_t token, start_time, hello_ns;
 	int pidfd;
@@ -59,6 +60,8 @@ struct st_followed_table {
 		rungs[ST_FOLLOWED_RUNGS]; /* all there were; more are summed in the last */
 	uint32_t rung_count;
 	/* Given by the run. */
+	void (*ending)(void *arg, const struct st_followed *process); /* may be NULL */
+	void *ending_arg;
 	struct st_drain_shared *shared;
 	struct st_family *family;
 	int epoll_fd; /* pidfds are added with their id as data */

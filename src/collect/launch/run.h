@@ -120,6 +120,9 @@ void st_run_tell_threads(struct st_run *run, pid_t pid);
 void st_run_take_tables(struct st_run *run);
 uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns);
 
+/* run_files.c: a sampled process ends; arg is the run. */
+void st_run_keep_files(void *arg, const struct st_followed *process);
+
 /* control_verbs.c: -command */
 void st_run_open_control(struct st_run *run);
 void st_run_close_control(struct st_run *run);
