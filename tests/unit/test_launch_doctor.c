@@ -364,10 +364,10 @@ static void test_perf_refused(void **state)
 	put("/proc/sys/kernel/perf_event_paranoid", "3\n");
 	expect(st_doctor_perf_family, ST_DOCTOR_LIMITED, "Permission denied",
 	       "sysctl kernel.perf_event_paranoid=2 (now 3)");
-	expect(st_doctor_perf_sampling, ST_DOCTOR_MISSING, "Permission denied", "paranoid=2");
+	expect(st_doctor_perf_sampling, ST_DOCTOR_LIMITED, "Permission denied", "paranoid=2");
 	/* The setting would allow it, so it is the filter. */
 	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
-	expect(st_doctor_perf_sampling, ST_DOCTOR_MISSING, "Permission denied", "seccomp=");
+	expect(st_doctor_perf_sampling, ST_DOCTOR_LIMITED, "Permission denied", "seccomp=");
 	put("/proc/self/status", "CapEff:\t0000000000000000\nSeccomp:\t2\nSeccomp_filters:\t3\n");
 	expect(st_doctor_seccomp, ST_DOCTOR_LIMITED, "3 filter", "seccomp=");
 	put("/sys/bus/event_source/devices/uprobe/type", "7\n");

@@ -40,6 +40,7 @@ const struct st_doctor_check st_doctor_checks[] = {
 	{"seccomp", "seccomp", false, st_doctor_seccomp},
 	{"perf-family", "child processes", false, st_doctor_perf_family},
 	{"perf-sampling", "sampling", false, st_doctor_perf_sampling},
+	{"unwind-tables", "unwind tables", false, st_doctor_tables},
 	{"perf-counters", "hardware counters", false, st_doctor_perf_counters},
 	{"tracepoints", "tracepoints", false, st_doctor_tracepoints},
 	{"uprobes", "uprobes", false, st_doctor_uprobes},
@@ -50,6 +51,7 @@ const struct st_doctor_check st_doctor_checks[] = {
 	{"disk", "disk", false, st_doctor_disk},
 	{"limits", "limits", false, st_doctor_limits},
 	{"python", "Python", false, st_doctor_python},
+	{"python-frames", "Python frames", false, st_doctor_python_frames},
 	{"pytorch", "PyTorch", false, st_doctor_pytorch},
 	{"tensorflow", "TensorFlow", false, st_doctor_tensorflow},
 	{"ittapi", "ittapi", false, st_doctor_ittapi},
@@ -277,14 +279,18 @@ void st_doctor_conclude(struct st_doctor_report *report)
 	snprintf(report->verdict, sizeof(report->verdict),
 		 "-collect tasks works here: the tasks that the program marks%s%s, with times from "
 		 "%s; child "
-		 "processes are %s. Tasks need no root, ptrace or hardware counters.",
+		 "processes are %s. -collect hotspots samples by %s. Neither needs root, ptrace or "
+		 "hardware counters.",
 		 torch ? " and PyTorch's operators (under emit_itt())" : "",
 		 one_dnn_off ? ", but not all of oneDNN's" : "",
 		 status_of(report, "clock") == ST_DOCTOR_OK ? "the cycle counter"
 							    : "CLOCK_MONOTONIC_RAW",
 		 status_of(report, "perf-family") == ST_DOCTOR_OK
 			 ? "reported by the kernel"
-			 : "looked for in /proc, where very short ones may be missed");
+			 : "looked for in /proc, where very short ones may be missed",
+		 status_of(report, "perf-sampling") == ST_DOCTOR_OK
+			 ? "a perf event of each thread"
+			 : "a timer of each thread, not more than a few hundred times a second");
 }
 
 void st_doctor_examine(const struct st_doctor_context *context, struct st_doctor_report *report)

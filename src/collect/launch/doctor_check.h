@@ -43,6 +43,13 @@ void st_doctor_attempt(st_doctor_try *attempt, void *arg, struct st_doctor_answe
 /* "Operation not permitted", or "killed by signal 31 (a seccomp filter)". */
 const char *st_doctor_why(const struct st_doctor_answer *answer, char *out, size_t size_bytes);
 
+/* The one change after a refused perf event: the filter, the setting, or the kernel. */
+void st_doctor_perf_remedy(const struct st_doctor_context *context,
+			   const struct st_doctor_answer *answer, int paranoid_needed,
+			   struct st_doctor_finding *finding);
+/* The Python on PATH, malloc'd; NULL: none. */
+char *st_doctor_find_python(void);
+
 /* Facts that several checks need. */
 bool st_doctor_has_capability(const struct st_doctor_context *context, unsigned int bit);
 bool st_doctor_has_filter(const struct st_doctor_context *context); /* seccomp mode 2 */
@@ -56,6 +63,7 @@ st_doctor_run st_doctor_libc, st_doctor_collector, st_doctor_environment, st_doc
 st_doctor_run st_doctor_rights, st_doctor_seccomp, st_doctor_ptrace, st_doctor_kernel_symbols;
 st_doctor_run st_doctor_perf_family, st_doctor_perf_sampling, st_doctor_perf_counters,
 	st_doctor_tracepoints, st_doctor_uprobes;
+st_doctor_run st_doctor_python_frames, st_doctor_tables;
 st_doctor_run st_doctor_python, st_doctor_pytorch, st_doctor_tensorflow, st_doctor_ittapi,
 	st_doctor_onednn;
 

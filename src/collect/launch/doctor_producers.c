@@ -170,7 +170,7 @@ static bool is_script(const char *path)
 }
 
 /* What a user would type: python, else python3; a script is looked behind. malloc'd, or NULL. */
-static char *find_python(void)
+char *st_doctor_find_python(void)
 {
 	char *path = NULL, *behind;
 
@@ -318,7 +318,7 @@ static const char *site_of(const struct sites *sites, const struct package *pack
 static void look_at(const struct st_doctor_context *context, const struct package *package,
 		    const char *hint, struct st_doctor_finding *finding)
 {
-	char *python = find_python(), pattern[PATH_MAX], version[48];
+	char *python = st_doctor_find_python(), pattern[PATH_MAX], version[48];
 	struct sites sites = {.count = 0};
 	const char *site = NULL;
 
@@ -360,7 +360,7 @@ static void look_at(const struct st_doctor_context *context, const struct packag
 
 void st_doctor_python(const struct st_doctor_context *context, struct st_doctor_finding *finding)
 {
-	char *python = find_python(), real[PATH_MAX];
+	char *python = st_doctor_find_python(), real[PATH_MAX];
 	const char *name;
 
 	(void)context;

@@ -171,9 +171,9 @@ static void try_event(void *arg, struct st_doctor_answer *answer)
 }
 
 /* The one change after a refusal: the filter, the setting, or the kernel. */
-static void perf_remedy(const struct st_doctor_context *context,
-			const struct st_doctor_answer *answer, int paranoid_needed,
-			struct st_doctor_finding *finding)
+void st_doctor_perf_remedy(const struct st_doctor_context *context,
+			   const struct st_doctor_answer *answer, int paranoid_needed,
+			   struct st_doctor_finding *finding)
 {
 	bool refused = answer->code == EPERM || answer->code == EACCES || answer->code == -1;
 	long long paranoid;
@@ -213,38 +213,7 @@ void st_doctor_perf_family(const struct st_doctor_context *context,
 	}
 	st_doctor_fact(finding, ST_DOCTOR_LIMITED, "looked for in /proc; perf_event_open: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
-	perf_remedy(context, &answer, 2, finding);
-}
-
-void st_doctor_perf_sampling(const struct st_doctor_context *context,
-			     struct st_doctor_finding *finding)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 10000000,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC_RAW,
-	};
-	struct st_doctor_answer answer;
-	long long paranoid;
-	char why[96];
-
-	st_doctor_number(context, paranoid_path, &paranoid);
-	st_doctor_attempt(try_event, &attr, &answer);
-	if (!answer.code) {
-		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "cpu-clock events can be sampled (perf_event_paranoid %lld)",
-			       paranoid);
-		return;
-	}
-	st_doctor_fact(finding, ST_DOCTOR_MISSING, "cpu-clock event: %s",
-		       st_doctor_why(&answer, why, sizeof(why)));
-	perf_remedy(context, &answer, 2, finding);
+	st_doctor_perf_remedy(context, &answer, 2, finding);
 }
 
 void st_doctor_perf_counters(const struct st_doctor_context *context,
@@ -276,7 +245,7 @@ void st_doctor_perf_counters(const struct st_doctor_context *context,
 	}
 	st_doctor_fact(finding, ST_DOCTOR_MISSING, "cycles event: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
-	perf_remedy(context, &answer, 2, finding);
+	st_doctor_perf_remedy(context, &answer, 2, finding);
 }
 
 void st_doctor_tracepoints(const struct st_doctor_context *context,
@@ -310,7 +279,7 @@ void st_doctor_tracepoints(const struct st_doctor_context *context,
 	}
 	st_doctor_fact(finding, ST_DOCTOR_MISSING, "sched:sched_switch: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
-	perf_remedy(context, &answer, -1, finding);
+	st_doctor_perf_remedy(context, &answer, -1, finding);
 }
 
 /* Rights are tested before the file is looked for, so a file that does not exist tells them, and no
@@ -346,7 +315,7 @@ void st_doctor_uprobes(const struct st_doctor_context *context, struct st_doctor
 	st_doctor_fact(finding, ST_DOCTOR_MISSING, "perf_event_open: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
 	if (st_doctor_has_capability(context, ST_CAP_PERFMON) || answer.code == -1)
-		perf_remedy(context, &answer, -1, finding);
+		st_doctor_perf_remedy(context, &answer, -1, finding);
 	else
 		st_doctor_remedy(finding, "run as root, or docker run --cap-add=PERFMON");
 }
