@@ -27,8 +27,6 @@ static const char *const later_options[] = {
 	"option-file",
 	"run-pass-thru",
 	"strategy",
-	"target-pid",
-	"target-process",
 	"target-system",
 	"trace-mpi",
 	"user-data-dir",

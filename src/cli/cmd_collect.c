@@ -19,6 +19,7 @@
 #include "cli/knobs.h"
 #include "cli/locate.h"
 #include "cli/options.h"
+#include "cli/target.h"
 #include "cli/values.h"
 #include "collect/launch/collect.h"
 #include "collect/launch/sampling.h"
@@ -199,7 +200,12 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 			err, ST_EUSAGE, 0,
 			"-return-app-exitcode=false is not possible: the exit status is "
 			"always the program's");
-	if (!args->target)
+	config->argv = args->target;
+	config->argc = args->target_count;
+	status = st_target_read(args, config, err);
+	if (status)
+		return status;
+	if (!args->target && !config->target_pid)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "no program to run: strata -collect %s [options] [--] program",
 				    config->type);
@@ -207,8 +213,6 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 	config->app_working_dir = st_args_value(args, ST_OPT_APP_WORKING_DIR);
 	config->quiet = st_args_flag(args, ST_OPT_QUIET, false);
 	config->no_follow_child = !st_args_flag(args, ST_OPT_FOLLOW_CHILD, true);
-	config->argv = args->target;
-	config->argc = args->target_count;
 	config->strata_version = ST_VERSION;
 	return ST_OK;
 }

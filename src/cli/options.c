@@ -52,6 +52,11 @@ static const struct st_option options[ST_OPTIONS] = {
 		"A setting of the collection; see Knobs."},
 	[ST_OPT_DURATION] = {"duration", 'd', "SECONDS", COLLECT, 0, "unlimited",
 		"Stop collecting after this time; the program goes on."},
+	[ST_OPT_TARGET_PID] = {"target-pid", 0, "PID", COLLECT, 0, NULL,
+		"hotspots: sample a program that runs already, from outside; until it ends, -duration has passed or "
+		"Ctrl-C."},
+	[ST_OPT_TARGET_PROCESS] = {"target-process", 0, "NAME", COLLECT, 0, NULL,
+		"The same, by the name of its program."},
 	[ST_OPT_START_PAUSED] = {"start-paused", 0, NULL, COLLECT, 0, NULL,
 		"Record nothing until the program (__itt_resume) or strata -command resume resumes, or -resume-after "
 		"has passed."},

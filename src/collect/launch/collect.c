@@ -495,6 +495,7 @@ void st_run_finish(struct st_run *run)
 		st_family_each_alive(run->family, name_silent, run);
 	tell_not_followed(run);
 	st_run_poll_kernel(run, true);
+	st_run_poll_attached(run, true);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_followed_totals(&run->followed, &totals);
 	tell_notices(run, totals.notices);
@@ -522,6 +523,7 @@ static void tear_down(struct st_run *run)
 {
 	st_run_close_control(run);
 	st_followed_fini(&run->followed);
+	st_run_detach(run);
 	st_family_destroy(run->family);
 	st_kernel_side_destroy(run->kernel);
 	st_rendezvous_destroy(run->rendezvous);
@@ -540,7 +542,7 @@ static void tear_down(struct st_run *run)
 static enum st_status run_program(struct st_run *run, struct st_error *err)
 {
 	const struct st_collect_config *config = run->config;
-	enum st_status status = check_inputs(run, err);
+	enum st_status status = config->target_pid ? ST_OK : check_inputs(run, err);
 
 	if (status)
 		return status;
@@ -562,7 +564,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 	if (!status)
 		status = set_up(run, err);
 	if (!status)
-		status = spawn_program(run, err);
+		status = config->target_pid ? st_run_attach(run, err) : spawn_program(run, err);
 	if (status)
 		return status;
 	if (run->paused)

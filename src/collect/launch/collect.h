@@ -59,6 +59,7 @@ struct st_collect_config {
 	uint32_t itt_groups; /* bits of ITT's groups */
 	enum st_choice task_lines, offer_itt;
 	struct st_sampling_config sampling;
+	int target_pid; /* -target-pid: a program that runs already; 0: argv is started */
 	const struct st_collect_option *options; /* all that were given */
 	size_t option_count;
 	char *const *argv; /* program and arguments, NULL-terminated */

@@ -74,6 +74,7 @@ void st_drain_destroy(struct st_drain *drain)
 	free(drain->creators.entries);
 	free(drain->jitdump);
 	st_code_maps_fini(&drain->maps);
+	st_outside_slots_fini(&drain->outside);
 	free(drain);
 }
 
@@ -421,6 +422,7 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
 			break;
 	}
 	flush_old(drain, true);
+	st_drain_flush_outside(drain);
 	st_drain_write_loss(drain);
 	st_drain_flush_definitions(drain);
 }

@@ -46,6 +46,22 @@ struct st_drain_wait {
 	bool preempted;
 };
 
+/* A sample from outside; frames as words of format/sample_record.h. */
+struct st_drain_outside {
+	uint32_t tid, flags;
+	uint64_t ticks, weight_ns;
+	const uint64_t *native, *python;
+	uint32_t native_count, python_count;
+	uint32_t python_version;
+	uint64_t eval[4];
+};
+
+struct st_drain_code { /* a Python function */
+	uint32_t id, first_line, flags;
+	uint32_t file_bytes, name_bytes, table_bytes;
+	const void *file, *name, *table;
+};
+
 enum { ST_DRAIN_KERNEL_FRAMES_MAX = 128 };
 
 /* What all followed processes share; caller's memory. */
@@ -142,6 +158,12 @@ void st_drain_write_loss(struct st_drain *drain);
 /* Gives back the slots of threads that ended without a word. pid is that of our namespace; call it
  * about once a second. */
 void st_drain_reap_threads(struct st_drain *drain, int pid);
+
+/* drain_outside.c: of a process that has no shared memory. */
+void st_drain_take_outside(struct st_drain *drain, const struct st_drain_outside *sample);
+void st_drain_flush_outside(struct st_drain *drain);
+/* drain_samples.c: a code object stays for the whole result. */
+void st_drain_define_code(struct st_drain *drain, const struct st_drain_code *code);
 
 /* The scheduler told of a wait; not taken while the process is paused, nor of a thread without samples. */
 void st_drain_take_wait(struct st_drain *drain, const struct st_drain_wait *wait);

@@ -254,31 +254,48 @@ static uint64_t padded(uint64_t bytes)
 	return (bytes + 7) / 8;
 }
 
-/* A code object stays for the whole result; all of a process together are bounded like other code. */
-static bool take_code(struct st_drain *drain, const uint64_t *payload, uint32_t payload_words)
+/* All of a process together are bounded like other code. */
+void st_drain_define_code(struct st_drain *drain, const struct st_drain_code *code)
 {
 	struct st_buf *out = &drain->definitions.records;
-	uint64_t file = (uint32_t)payload[1], name = payload[1] >> 32, table = (uint32_t)payload[2];
-	const uint64_t *text = payload + CODE_HEAD_WORDS;
 	size_t record;
 
-	if (CODE_HEAD_WORDS + padded(file) + padded(name) + padded(table) > payload_words)
-		return false;
 	if (drain->code_bytes > ST_CODE_BYTES_MAX ||
 	    drain->definitions_seen >= ST_DEFINITIONS_MAX) {
 		drain->code_dropped++;
-		return true;
+		return;
 	}
 	drain->definitions_seen++;
-	drain->code_bytes += file + name + table + CODE_RECORD_EXTRA_BYTES;
+	drain->code_bytes += (uint64_t)code->file_bytes + code->name_bytes + code->table_bytes +
+			     CODE_RECORD_EXTRA_BYTES;
 	record = st_drain_define(drain, &drain->definitions, ST_DEF_PYTHON_CODE);
-	st_buf_append_u32(out, (uint32_t)payload[0]);
-	st_buf_append_u32(out, (uint32_t)(payload[0] >> 32));
-	st_buf_append_u32(out, (uint32_t)(payload[2] >> 32));
-	st_definition_text(out, text, file);
-	st_definition_text(out, text + padded(file), name);
-	st_definition_text(out, text + padded(file) + padded(name), table);
+	st_buf_append_u32(out, code->id);
+	st_buf_append_u32(out, code->first_line);
+	st_buf_append_u32(out, code->flags);
+	st_definition_text(out, code->file, code->file_bytes);
+	st_definition_text(out, code->name, code->name_bytes);
+	st_definition_text(out, code->table, code->table_bytes);
 	st_drain_defined(&drain->definitions, record);
+}
+
+static bool take_code(struct st_drain *drain, const uint64_t *payload, uint32_t payload_words)
+{
+	const uint64_t *text = payload + CODE_HEAD_WORDS;
+	struct st_drain_code code = {.id = (uint32_t)payload[0],
+				     .first_line = (uint32_t)(payload[0] >> 32),
+				     .flags = (uint32_t)(payload[2] >> 32),
+				     .file_bytes = (uint32_t)payload[1],
+				     .name_bytes = (uint32_t)(payload[1] >> 32),
+				     .table_bytes = (uint32_t)payload[2]};
+
+	if (CODE_HEAD_WORDS + padded(code.file_bytes) + padded(code.name_bytes) +
+		    padded(code.table_bytes) >
+	    payload_words)
+		return false;
+	code.file = text;
+	code.name = text + padded(code.file_bytes);
+	code.table = text + padded(code.file_bytes) + padded(code.name_bytes);
+	st_drain_define_code(drain, &code);
 	return true;
 }
 

@@ -94,6 +94,13 @@ struct st_creators {
 	uint32_t count, capacity;
 };
 
+/* Threads of a process that is watched from outside. */
+struct st_outside_slots {
+	struct st_slot_reader **slots;
+	uint32_t count;
+	uint64_t *words; /* of one sample */
+};
+
 struct st_publisher {
 	struct st_module_entry *entries; /* ST_SHM_MODULES_MAX, or NULL */
 	uint32_t count, paths_used;
@@ -179,6 +186,7 @@ struct st_drain {
 	uint64_t mapped_time; /* of the mapping that is being taken in; 0: now */
 	struct st_creators creators;
 	/* Samples. */
+	struct st_outside_slots outside;
 	struct st_stack_tree tree;
 	uint32_t nodes_written; /* of the tree */
 	uint64_t python_runtime, python_eval[4];
@@ -228,6 +236,8 @@ uint64_t st_drain_bounded_time(struct st_drain *drain, uint64_t previous, uint64
  * new. 0: there are too many. */
 uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, uint64_t owner,
 			   uint64_t first_time);
+
+void st_outside_slots_fini(struct st_outside_slots *slots);
 
 /* drain_samples.c */
 void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot,

@@ -61,7 +61,9 @@ static void take_signals(struct st_run *run)
 	bool sent;
 
 	while (st_signals_next(&run->signals, &number, &sent)) {
-		if (number == SIGINT)
+		if (run->attach) /* none of them is meant for the program */
+			st_run_stop(run, "interrupt");
+		else if (number == SIGINT)
 			on_interrupt(run);
 		else if (number != SIGQUIT && sent && !run->child_gone)
 			kill(run->spawn.pid, number);
@@ -136,7 +138,13 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 {
 	int status;
 
-	if (run->child_gone || waitpid(run->spawn.pid, &status, WNOHANG) != run->spawn.pid)
+	if (run->attach && !run->child_gone && st_run_attached_gone(run)) {
+		run->child_gone = true;
+		run->program_ended_ns = now_ns;
+		st_run_log(run, "pid %d ended", (int)run->spawn.pid);
+	}
+	if (run->attach || run->child_gone ||
+	    waitpid(run->spawn.pid, &status, WNOHANG) != run->spawn.pid)
 		return;
 	run->child_gone = true;
 	run->wait_status = status;
@@ -254,7 +262,7 @@ static bool is_over(struct st_run *run, uint64_t now_ns)
 {
 	uint64_t active;
 
-	if (run->abandoned)
+	if (run->abandoned || (run->attach && (run->stopped || run->child_gone)))
 		return true;
 	if (!run->child_gone)
 		return false;
@@ -300,6 +308,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	take_arrivals(run, now_ns);
 	st_run_take_tables(run);
 	st_run_poll_kernel(run, false);
+	st_run_poll_attached(run, false);
 	st_followed_cycle(&run->followed, now_ns, activity);
 	st_run_apply_execs(run);
 	st_followed_end_gone(&run->followed, now_ns);

@@ -142,7 +142,7 @@ static void put_times(struct st_json *json, const struct st_run *run)
 static void put_exit(struct st_json *json, const struct st_run *run)
 {
 	put_text(json, "stop_reason", run->stop_reason);
-	if (!run->child_gone)
+	if (!run->child_gone || run->attach)
 		return;
 	st_json_key(json, "wait_status");
 	st_json_i64(json, run->wait_status);

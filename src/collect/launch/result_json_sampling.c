@@ -113,5 +113,6 @@ void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 	put_rungs(json, &run->followed);
 	put_counts(json, run);
 	st_run_put_kernel(run, json);
+	st_run_put_attached(run, json);
 	st_json_object_end(json);
 }

@@ -18,6 +18,7 @@
 #include "collect/launch/signals.h"
 #include "collect/launch/spawn.h"
 
+struct st_attach;
 struct st_control;
 struct st_family;
 struct st_kernel_side;
@@ -40,6 +41,7 @@ struct st_run {
 	struct st_control *control; /* NULL: -command cannot reach this run */
 	struct st_family *family;
 	struct st_kernel_side *kernel; /* NULL: not watched */
+	struct st_attach *attach;      /* -target-pid; else NULL */
 	struct st_signals signals;
 	struct st_inherited inherited;
 	struct st_spawn spawn;
@@ -132,6 +134,13 @@ void st_run_serve_commands(struct st_run *run, uint64_t now_ns);
 void st_run_open_kernel(struct st_run *run);
 void st_run_poll_kernel(struct st_run *run, bool all);
 void st_run_put_kernel(const struct st_run *run, struct st_json *json);
+
+/* attach.c: a program that runs already. */
+enum st_status st_run_attach(struct st_run *run, struct st_error *err);
+void st_run_detach(struct st_run *run);
+void st_run_poll_attached(struct st_run *run, bool all);
+bool st_run_attached_gone(const struct st_run *run);
+void st_run_put_attached(const struct st_run *run, struct st_json *json);
 
 /* loop.c: until the program is gone and nobody records any more. */
 void st_run_loop(struct st_run *run);

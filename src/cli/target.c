@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * By number, or by the last name of the program: exactly one process must have it.
+ */
+#include "cli/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+#include "cli/values.h"
+#include "collect/launch/collect.h"
+
+enum { COMMAND_BYTES = 64 << 10, ARGUMENTS_MAX = 1024, PIDS_SHOWN = 5 };
+
+/* /proc/PID/cmdline as an argv. */
+static enum st_status read_command(int pid, struct st_collect_config *config, struct st_error *err)
+{
+	static char bytes[COMMAND_BYTES];
+	static char *arguments[ARGUMENTS_MAX + 1];
+	char name[64];
+	size_t size;
+	int count = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return st_error_set(err, ST_EUSAGE, 0, "-target-pid: there is no process %d", pid);
+	size = fread(bytes, 1, sizeof(bytes) - 1, file);
+	fclose(file);
+	bytes[size] = '\0';
+	for (size_t at = 0; at < size && count < ARGUMENTS_MAX; at += strlen(bytes + at) + 1)
+		arguments[count++] = bytes + at;
+	if (!count)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-target-pid: process %d is the kernel's, or has ended", pid);
+	arguments[count] = NULL;
+	config->argv = arguments;
+	config->argc = count;
+	return ST_OK;
+}
+
+static bool has_name(int pid, const char *name)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t length;
+	const char *last;
+	FILE *file;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length <= 0)
+		return false;
+	path[length] = '\0';
+	last = strrchr(path, '/');
+	if (strcmp(last ? last + 1 : path, name) == 0)
+		return true;
+	snprintf(link, sizeof(link), "/proc/%d/comm", pid);
+	/* The short name, which a program may give itself. */
+	file = fopen(link, "re");
+	if (!file)
+		return false;
+	last = fgets(path, sizeof(path), file);
+	fclose(file);
+	path[strcspn(path, "\n")] = '\0';
+	return last && strcmp(path, name) == 0;
+}
+
+static enum st_status find_process(const char *name, int *pid, struct st_error *err)
+{
+	char list[128] = "";
+	size_t used = 0;
+	int found = 0;
+	struct dirent *entry;
+	DIR *folder = opendir("/proc");
+
+	while (folder && (entry = readdir(folder)) != NULL) {
+		int one = (int)strtol(entry->d_name, NULL, 10);
+
+		if (one <= 0 || one == (int)getpid() || !has_name(one, name))
+			continue;
+		*pid = one;
+		if (found++ < PIDS_SHOWN && used < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d",
+						 used ? ", " : "", one);
+	}
+	if (folder)
+		closedir(folder);
+	if (found == 1)
+		return ST_OK;
+	if (!found)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-target-process: no process runs a program named '%.60s'",
+				    name);
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-target-process: %d processes run '%.60s' (%s%s); choose one with "
+			    "-target-pid",
+			    found, name, list, found > PIDS_SHOWN ? ", …" : "");
+}
+
+enum st_status st_target_read(const struct st_args *args, struct st_collect_config *config,
+			      struct st_error *err)
+{
+	const char *number = st_args_value(args, ST_OPT_TARGET_PID);
+	const char *name = st_args_value(args, ST_OPT_TARGET_PROCESS);
+	enum st_status status = ST_OK;
+	uint64_t value = 0;
+	int pid = 0;
+
+	if (!number && !name)
+		return ST_OK;
+	if (args->target || (number && name))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-target-pid, -target-process and a program to run exclude "
+				    "each other");
+	if (!config->sampling.on)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "a program that runs already can only be sampled: strata "
+				    "-collect hotspots -target-pid PID");
+	if (number) {
+		status = st_value_count("target-pid", number, 1, INT_MAX, &value, err);
+		pid = (int)value;
+	} else {
+		status = find_process(name, &pid, err);
+	}
+	if (!status)
+		status = read_command(pid, config, err);
+	if (!status)
+		config->target_pid = pid;
+	return status;
+}

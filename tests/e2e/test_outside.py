@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strata sees from outside: a program that runs already, the kernel's frames, and waits."""
+
+import os
+import subprocess
+
+import pytest
+from harness import TARGETS, walk
+
+
+def flags_of(strata, result, condition="1"):
+    done = strata(
+        "query", "-r", result, "-format", "csv", f"SELECT count(*), sum(weight_ns) FROM samples WHERE {condition}"
+    )
+    assert done.status == 0, done.err
+    count, weight = done.out.splitlines()[1].split(",")
+    return int(count), int(weight or 0)
+
+
+@pytest.fixture(name="running")
+def fixture_running(strata, python):
+    process = strata.popen([python, TARGETS / "running.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"running\n"
+    yield process
+    if process.poll() is None:
+        out, _ = process.communicate(timeout=60)
+        assert out == b"done\n", "the program did not notice us"
+    assert process.returncode == 0
+
+
+def test_a_running_program_is_sampled_and_left_alone(strata, running, tmp_path):
+    result = tmp_path / "outside"
+    done = strata(
+        "-collect",
+        "hotspots",
+        "-target-pid",
+        str(running.pid),
+        "-duration",
+        "2",
+        "-knob",
+        "sampling-interval=2",
+        "-r",
+        result,
+    )
+    assert done.status == 0, done.err
+    assert running.poll() is None, "strata ended the program"
+    said = strata.result_json(result)["sampling"]
+    assert said["rung"] == "read from outside"
+    assert said["outside"]["python_frames"] == "approximate"
+    count, weight = flags_of(strata, result)
+    assert count > 50
+    # Every sample with Python frames says that they are approximate (1024), and nearly all have them.
+    approximate, _ = flags_of(strata, result, "flags & 1024")
+    assert approximate > count * 0.8
+    truncated, _ = flags_of(strata, result, "flags & 1")
+    assert truncated <= count * 0.02
+    rows = strata.report(result, "hotspots", "-group-by", "python-function")["rows"]
+    total = {row["python_function"]: row["cpu_total_ns"] for row in rows}
+    # mostly() runs three times as many rounds as seldom(), and each of them does more.
+    assert total["mostly"] > total["seldom"] > 0
+    assert total["mostly"] > weight * 0.4
+
+
+def test_attaching_to_nobody_is_refused(strata):
+    for words, needle in (
+        (["-target-pid", "999999999"], "there is no process"),
+        (["-target-pid", "x"], "target-pid"),
+        (["-target-process", "no-such-program"], "no process runs"),
+        (["-target-pid", str(os.getpid()), "--", "true"], "exclude"),
+    ):
+        done = strata("-collect", "hotspots", *words)
+        assert done.status == 2, done.err
+        assert needle in done.err
+    assert not list(strata.folder.glob("r0*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="kernel frames need rights")
+def test_kernel_frames_and_waits(strata, programs, tmp_path):
+    result = tmp_path / "kernel"
+    done = strata("-collect", "hotspots", "-knob", "sampling-mode=hw", "-r", result, "--", programs / "kernel_share")
+    assert done.status == 0, done.err
+    user_ns, system_ns = map(int, done.out.split())
+    kernel = strata.result_json(result)["sampling"]["kernel"]
+    assert kernel["stacks"] and kernel["context_switches"] and kernel["lost"] == 0
+    _, cpu = flags_of(strata, result, "flags & 12288 = 0")
+    assert abs(cpu - (user_ns + system_ns)) < 0.03 * (user_ns + system_ns)
+    _, inside = flags_of(strata, result, "flags & 256")
+    # The ticks of getrusage are coarse, and short calls are in the kernel without a frame of it.
+    assert 0.6 * system_ns < inside < 1.3 * system_ns
+    rows = strata.report(result, "hotspots", "-call-stack-mode", "all")["rows"]
+    leaves = {row["function"]: row["cpu_self_ns"] for row in walk(rows)}
+    assert leaves["user_share"] > 0.6 * user_ns
+    assert any(row.get("module") == "[kernel]" and row["cpu_self_ns"] > 0.3 * system_ns for row in walk(rows))
+    _, waited = flags_of(strata, result, "flags & 4096")
+    assert 280_000_000 < waited < 1_000_000_000
