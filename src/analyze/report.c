@@ -29,6 +29,8 @@ const struct st_report_kind st_report_kinds[] = {
 	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_hotspots_build, NULL},
 	{"callstacks", "functions that took the CPU time, with their callers",
 	 ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, st_report_callstacks_build, NULL},
+	{"gprof-cc", "each function with its callers and what it calls",
+	 ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW, st_report_gprof_build, NULL},
 	{"utilization", "for how long how many CPUs did effective work at the same time",
 	 ST_ACCEPTS_VIEW, st_report_utilization_build, NULL},
 	{"source", "a source file with the CPU time of each line, Python or native",

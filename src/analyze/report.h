@@ -59,7 +59,8 @@ struct st_report {
 	struct st_report_row totals;
 	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
 	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
-	bool hides_zeros;  /* a text leaves out columns in which every number is zero */
+	uint32_t blocks;  /* column that numbers blocks, with an empty line between them; 0: none */
+	bool hides_zeros; /* a text leaves out columns in which every number is zero */
 	const char *empty; /* what to say when there are no rows; NULL: "No tasks match." */
 	void *memory;
 };

@@ -109,6 +109,7 @@ enum st_status st_report_choose_columns(struct st_report *report, const char *li
 			report->columns[to++] = report->columns[i];
 	}
 	report->column_count = to;
+	report->blocks = 0;
 	report->as_table = true;
 	return ST_OK;
 }

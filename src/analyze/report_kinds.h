@@ -33,6 +33,9 @@ enum st_status st_report_callstacks_build(const struct st_result *result,
 enum st_status st_report_utilization_build(const struct st_result *result,
 					   const struct st_report_options *options,
 					   struct st_report *out, struct st_error *err);
+enum st_status st_report_gprof_build(const struct st_result *result,
+				     const struct st_report_options *options, struct st_report *out,
+				     struct st_error *err);
 enum st_status st_report_call_tree_build(const struct st_result *result,
 					 const struct st_report_options *options,
 					 struct st_report *out, struct st_error *err);

@@ -255,6 +255,11 @@ static enum st_status give(struct st_args *args, struct st_given given, struct s
 {
 	const struct st_option *option = st_option_at(given.id);
 
+	/* Two results make a comparison. */
+	if (given.id == ST_OPT_RESULT_DIR && args->command == ST_IN_REPORT) {
+		args->given[args->given_count++] = given;
+		return ST_OK;
+	}
 	if (option->argument && !(option->flags & ST_OPT_REPEATABLE) && st_args_has(args, given.id))
 		return st_error_set(err, ST_EUSAGE, 0, "-%s is given twice", option->name);
 	args->given[args->given_count++] = given;

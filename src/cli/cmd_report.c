@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare.h"
+#include "analyze/quality.h"
 #include "analyze/report.h"
+#include "base/buf.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/locate.h"
@@ -16,6 +19,7 @@
 #include "cli/values.h"
 #include "cli/view_args.h"
 #include "store/result.h"
+#include "store/samples.h"
 
 /* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
 enum { TIMELINE_FRAME = 50, TIMELINE_BINS_MIN = 10, TIMELINE_BINS_MAX = 60 };
@@ -23,6 +27,8 @@ enum { TIMELINE_FRAME = 50, TIMELINE_BINS_MIN = 10, TIMELINE_BINS_MAX = 60 };
 struct request {
 	const char *name;
 	const char *result_word; /* a plain word that names the result, or NULL */
+	const char *second;	 /* another one, to compare with, or NULL */
+	bool is_default;	 /* nobody named the report */
 	struct st_report_options options;
 	struct st_filter *filters; /* owned; texts are argv's */
 	const char *columns;	   /* as typed, or NULL */
@@ -147,11 +153,56 @@ static bool is_report(const char *word)
 	return kind_of(word);
 }
 
+/* "compare [NAME] A B". */
+static enum st_status parse_compare_words(const struct st_args *args, struct request *request,
+					  struct st_error *err)
+{
+	size_t next = args->word_count == 3 ? 1 : 0;
+
+	request->is_default = !next;
+	request->name = next ? args->words[0] : "hotspots";
+	if (!is_report(request->name))
+		return unknown_report(request->name, err);
+	if (args->word_count != next + 2)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "compare needs two results: strata compare r000hs r001hs");
+	request->result_word = args->words[next];
+	request->second = args->words[next + 1];
+	return ST_OK;
+}
+
+/* "-r A -r B" in a report. */
+static enum st_status parse_second(const struct st_args *args, struct request *request,
+				   struct st_error *err)
+{
+	const char *named[2] = {NULL, NULL};
+	size_t count = 0;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		if (args->given[i].id != ST_OPT_RESULT_DIR)
+			continue;
+		if (count == 2)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "two results can be compared, not more");
+		named[count++] = args->given[i].value;
+	}
+	if (count < 2)
+		return ST_OK;
+	if (request->result_word)
+		return st_error_set(err, ST_EUSAGE, 0, "two results can be compared, not more");
+	request->result_word = named[0];
+	request->second = named[1];
+	return ST_OK;
+}
+
 /* "report NAME [RESULT]", "-report NAME … [RESULT]" and, for the summary, just "report RESULT". */
 static enum st_status parse_words(const struct st_args *args, struct request *request,
 				  struct st_error *err)
 {
 	size_t next = 0;
+
+	if (args->command == ST_IN_COMPARE)
+		return parse_compare_words(args, request, err);
 
 	request->name = st_args_value(args, ST_OPT_REPORT);
 	if (!request->name && args->word_count)
@@ -322,6 +373,8 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 	enum st_status status = parse_words(args, request, err);
 
 	if (status == ST_OK)
+		status = parse_second(args, request, err);
+	if (status == ST_OK)
 		status = st_output_parse(&request->output, args, err);
 	if (status == ST_OK)
 		status = parse_question(args, request, err);
@@ -357,6 +410,95 @@ static enum st_status answer(const struct st_args *args, const struct request *r
 	}
 	st_report_fini(&report);
 	st_result_close(result);
+	return status;
+}
+
+static bool can_compare(const char *name)
+{
+	static const char *const names[] = {"summary", "hotspots", "top-down", "callstacks",
+					    "tasks"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static enum st_status write_comparison(const struct request *request,
+				       struct st_result *const results[2], struct st_error *err)
+{
+	struct st_report reports[2] = {0}, compared = {0};
+	struct st_report_options options = request->options;
+	struct st_comparison of = {&reports[0], &reports[1], results[0], options.question.limit};
+	const char *name = request->name;
+	enum st_status status = ST_OK;
+
+	if (request->is_default && !st_result_samples(results[0])->count &&
+	    !st_result_samples(results[1])->count)
+		name = "tasks";
+	/* What a limit cuts off of one has to be there for the other. */
+	options.question.limit = 0;
+	for (size_t i = 0; i < 2 && !status; i++)
+		status = st_report_build(results[i], name, &options, &reports[i], err);
+	if (!status)
+		status = st_report_compare(&of, &compared, err);
+	if (!status && asks_for_list(request->columns)) {
+		print_columns(&compared);
+	} else if (!status) {
+		if (request->columns)
+			status = st_report_choose_columns(&compared, request->columns, err);
+		if (!status)
+			status = st_output_write(&request->output, &compared, results[0], err);
+	}
+	st_report_fini(&compared);
+	st_report_fini(&reports[0]);
+	st_report_fini(&reports[1]);
+	return status;
+}
+
+/* What is shown below the table is the quality of the first result: that of the second is said apart. */
+static void say_quality(const struct st_result *result)
+{
+	struct st_buf lines;
+
+	st_buf_init(&lines, 1 << 20);
+	if (st_quality_lines(result, &lines)) {
+		const char *at = (const char *)lines.data, *end = at + lines.size_bytes;
+
+		for (const char *stop; at < end; at = stop + 1) {
+			stop = memchr(at, '\n', (size_t)(end - at));
+			if (!stop)
+				break;
+			st_console_say("%s: %.*s", st_result_info(result)->name, (int)(stop - at),
+				       at);
+		}
+	}
+	st_buf_fini(&lines);
+}
+
+static enum st_status compare(const struct st_args *args, const struct request *request,
+			      struct st_error *err)
+{
+	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
+	struct st_result *results[2] = {NULL, NULL};
+	enum st_status status;
+
+	if (!can_compare(request->name))
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"report %s takes one result: summary, hotspots, top-down, callstacks "
+			"and tasks can compare two",
+			request->name);
+	st_console_catch_ends(NULL);
+	status = st_locate_open_path(&results[0], request->result_word, quiet, err);
+	if (!status)
+		status = st_locate_open_path(&results[1], request->second, quiet, err);
+	if (!status)
+		status = write_comparison(request, results, err);
+	if (!status)
+		say_quality(results[1]);
+	st_result_close(results[1]);
+	st_result_close(results[0]);
 	return status;
 }
 
@@ -403,7 +545,8 @@ int st_cmd_report(const struct st_args *args)
 	}
 	status = parse_request(args, &request, &err);
 	if (status == ST_OK)
-		status = answer(args, &request, &err);
+		status = request.second ? compare(args, &request, &err)
+					: answer(args, &request, &err);
 	free(request.filters);
 	st_view_args_fini(&request.view);
 	st_output_fini(&request.output);

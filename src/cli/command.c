@@ -21,6 +21,12 @@ const struct st_command st_commands[] = {
 	 "Print a report of a result.",
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
 	 st_cmd_report},
+	{"compare", ST_IN_COMPARE, "compare [NAME] RESULT RESULT [options]",
+	 "Print a report of two results side by side.",
+	 "NAME is a report: hotspots (the default where there are samples), summary, top-down, callstacks or tasks. Rows "
+	 "match by name. Each figure stands there for the first result, for the second, and as first less second: what "
+	 "became faster is positive.",
+	 st_cmd_report},
 	{"export", ST_IN_EXPORT, "export FORMAT [RESULT] -o FILE [options]",
 	 "Write a result in the format of another tool.",
 	 "RESULT is a result folder; without one the newest in the working folder is taken.",
@@ -58,7 +64,7 @@ const struct st_command st_commands[] = {
 /* clang-format on */
 
 static const char *const later_commands[] = {
-	"archive", "bottleneck", "collect-with", "compare", "serve",
+	"archive", "bottleneck", "collect-with", "serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

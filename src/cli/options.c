@@ -6,7 +6,7 @@
 #include "cli/options.h"
 
 #define COLLECT ST_IN_COLLECT
-#define REPORT ST_IN_REPORT
+#define REPORT (ST_IN_REPORT | ST_IN_COMPARE)
 #define EXPORT ST_IN_EXPORT
 #define QUERY ST_IN_QUERY
 #define DOCTOR ST_IN_DOCTOR
@@ -18,7 +18,7 @@
 static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_COLLECT] = {"collect", 'c', "TYPE", COLLECT, ST_OPT_IS_COMMAND, NULL,
 		"Run a program and record it; TYPE is what to record: tasks or hotspots."},
-	[ST_OPT_REPORT] = {"report", 'R', "NAME", REPORT, ST_OPT_IS_COMMAND, NULL,
+	[ST_OPT_REPORT] = {"report", 'R', "NAME", ST_IN_REPORT, ST_OPT_IS_COMMAND, NULL,
 		"Print a report of a result."},
 	[ST_OPT_EXPORT] = {"export", 0, "FORMAT", EXPORT, ST_OPT_IS_COMMAND, NULL,
 		"Write a result in the format of another tool."},
@@ -36,7 +36,7 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
 		COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		"r@@@ta or r@@@hs for collect, r@@@hs for import; else the newest result of the working folder",
-		"The result folder. For collect and import: where to write it; '@@@' becomes the first free number; "
+		"The result folder; twice in a report: both, and the difference. For collect and import: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
 	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		NULL, "Only warnings, errors and what was asked for (the summary too)."},

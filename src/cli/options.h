@@ -24,6 +24,7 @@ enum st_command_bit {
 	ST_IN_COMMAND = 128,
 	ST_IN_FINALIZE = 256,
 	ST_IN_IMPORT = 512,
+	ST_IN_COMPARE = 1024,
 	ST_IN_ALL = 0xffff,
 };
 

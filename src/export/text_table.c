@@ -302,6 +302,14 @@ static void add_total(struct table *table)
 	report->totals.cells[0] = held;
 }
 
+static bool begins_block(const struct st_report *report, uint32_t row, uint32_t before)
+{
+	uint32_t column = report->blocks;
+
+	return column && column < report->column_count &&
+	       report->rows[row].cells[column].as.u64 != report->rows[before].cells[column].as.u64;
+}
+
 static void add_left_out(struct table *table)
 {
 	struct st_buf *out = table->job->out;
@@ -344,6 +352,8 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 	fit(&table);
 	add_head(&table);
 	for (uint32_t i = 0; i < job->report->row_count && !status; i++) {
+		if (i && begins_block(job->report, table.order[i], table.order[i - 1]))
+			st_buf_append_u8(job->out, '\n');
 		add_line(&table, &job->report->rows[table.order[i]]);
 		status = st_text_spill(job, err);
 	}

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/compare.h"
 #include "analyze/report.h"
 #include "analyze/sample_set.h"
 #include "fake_stacks.h"
@@ -485,6 +486,216 @@ static void test_reports(void **state)
 	st_report_fini(&report);
 }
 
+/* The number of a line of a block of gprof-cc. */
+static uint64_t gprof(const struct st_report *report, uint64_t block, const char *name,
+		      const char *column)
+{
+	uint32_t at = 0;
+
+	while (at < report->column_count && strcmp(report->columns[at].key, column) != 0)
+		at++;
+	assert_true(at < report->column_count);
+	for (uint32_t i = 0; i < report->row_count; i++) {
+		const struct st_cell *cells = report->rows[i].cells;
+
+		if (cells[7].as.u64 == block && cells[4].as.text.size_bytes == strlen(name) &&
+		    memcmp(cells[4].as.text.bytes, name, strlen(name)) == 0)
+			return cells[at].kind == ST_CELL_DOUBLE
+				       ? (uint64_t)(cells[at].as.number * 1000.0 + 0.5)
+				       : cells[at].as.u64;
+	}
+	fail_msg("no line %s", name);
+	return 0;
+}
+
+static void test_gprof(void **state)
+{
+	struct world *world = *state;
+	struct st_report_options options = {.view = {.call_stack_mode = ST_STACK_ALL}};
+	struct st_report report;
+	struct st_error err = {0};
+
+	assert_int_equal(st_report_build(world->fake, "gprof-cc", &options, &report, &err), ST_OK);
+	/* Total times: main 85, start_thread 64, Model.train 47, native 40, work 38 … */
+	assert_int_equal(gprof(&report, 1, "main", "cpu_children_ns"), 85);
+	assert_int_equal(gprof(&report, 1, "main", "cpu_total_ratio"), 570);
+	assert_int_equal(gprof(&report, 1, "  <spontaneous>", "cpu_children_ns"), 85);
+	assert_int_equal(gprof(&report, 1, "  Model.train", "cpu_self_ns"), 7);
+	assert_int_equal(gprof(&report, 1, "  Model.train", "cpu_children_ns"), 40);
+	assert_int_equal(gprof(&report, 5, WORK, "cpu_self_ns"), 13);
+	assert_int_equal(gprof(&report, 5, WORK, "cpu_children_ns"), 25);
+	assert_int_equal(gprof(&report, 5, "  main", "cpu_self_ns"), 10);
+	assert_int_equal(gprof(&report, 5, "  memcpy", "cpu_self_ns"), 5);
+	st_report_fini(&report);
+}
+
+static void test_cycles(void **state)
+{
+	struct world *world = *state;
+	struct st_report_options options = {.view = {.call_stack_mode = ST_STACK_ALL}};
+	uint32_t even = fake_function("even", app, ST_FUNCTION_NATIVE, 0);
+	uint32_t odd = fake_function("odd", app, ST_FUNCTION_NATIVE, 0);
+	uint32_t node = fake_frame(0, even, 0, 0);
+	struct st_report report;
+	struct st_error err = {0};
+
+	node = fake_frame(node, odd, 0, 0);
+	node = fake_frame(node, even, 0, 0);
+	fake_sample(world->fake, 170, 1000, node, 0);
+	fake_finish(world->fake);
+	assert_int_equal(st_report_build(world->fake, "gprof-cc", &options, &report, &err), ST_OK);
+	assert_int_equal(gprof(&report, 1, "even <cycle 1>", "cpu_self_ns"), 1000);
+	/* First as its caller: what even did when odd called it. */
+	assert_int_equal(gprof(&report, 1, "  odd <cycle 1>", "cpu_self_ns"), 1000);
+	st_report_fini(&report);
+}
+
+static void test_comparison(void **state)
+{
+	struct world *world = *state;
+	struct st_filter filter = {.grouping = ST_BY_THREAD, .pattern = "100"};
+	struct st_report_options options = {.view = {.call_stack_mode = ST_STACK_ALL}};
+	struct st_report both, one, compared;
+	struct st_error err = {0};
+
+	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &both, &err), ST_OK);
+	options.question.filters = &filter;
+	options.question.filter_count = 1;
+	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &one, &err), ST_OK);
+	assert_int_equal(st_report_compare(&(struct st_comparison){&both, &one, world->fake, 0},
+					   &compared, &err),
+			 ST_OK);
+	assert_int_equal(cell(&compared, "body", "first_cpu_self_ns"), 30);
+	assert_int_equal(cell(&compared, "body", "difference_cpu_self_ns"), 30);
+	assert_int_equal(cell(&compared, "native", "second_cpu_self_ns"), 40);
+	assert_int_equal(cell(&compared, "native", "difference_cpu_self_ns"), 0);
+	st_report_fini(&compared);
+	assert_int_equal(st_report_compare(&(struct st_comparison){&one, &both, world->fake, 0},
+					   &compared, &err),
+			 ST_OK);
+	assert_int_equal((int64_t)cell(&compared, "body", "difference_cpu_self_ns"), -30);
+	st_report_fini(&compared);
+	st_report_fini(&one);
+	st_report_fini(&both);
+}
+
+/* Three seconds of two threads on two CPUs: both for one, one for one, none for one. */
+static void test_utilization(void **state)
+{
+	struct world *world = *state;
+	const uint64_t second = 1000000000, step = 10000000;
+	struct st_report_options options = {0};
+	struct st_report report;
+	struct st_error err = {0};
+	uint32_t app_module = fake_module("busy"), node, spin;
+
+	node = fake_frame(0, fake_function("busy", app_module, ST_FUNCTION_NATIVE, 0), 0, 0);
+	spin = fake_frame(
+		0,
+		fake_function("sched_yield", libc_module, ST_FUNCTION_NATIVE, ST_FUNCTION_SYSTEM),
+		0, 0);
+	world->fake->info.elapsed_ns = (int64_t)(4 * second);
+	fake_track(world->fake, 0, "a", 200);
+	for (uint64_t at = step; at <= 2 * second; at += step)
+		fake_sample(world->fake, (int64_t)at, step, node, 0);
+	fake_track(world->fake, 0, "b", 201);
+	for (uint64_t at = step; at <= second; at += step)
+		fake_sample(world->fake, (int64_t)at, step, node, 0);
+	/* Spinning is no work. */
+	for (uint64_t at = 3 * second + step; at <= 4 * second; at += step)
+		fake_sample(world->fake, (int64_t)at, step, spin, 0);
+	fake_finish(world->fake);
+	assert_int_equal(st_report_build(world->fake, "utilization", &options, &report, &err),
+			 ST_OK);
+	assert_int_equal(cell(&report, "0", "elapsed_ns"), 2 * second);
+	assert_int_equal(cell(&report, "1", "elapsed_ns"), second);
+	assert_int_equal(cell(&report, "2", "elapsed_ns"), second);
+	st_report_fini(&report);
+	assert_int_equal(st_report_build(world->fake, "summary", &options, &report, &err), ST_OK);
+	st_report_fini(&report);
+}
+
+static uint64_t class_weight(const struct world *world, const char *title)
+{
+	struct st_question question = *QUESTION(ST_BY_CPU_CLASS);
+	struct asked asked;
+	uint32_t row;
+	uint64_t found;
+
+	ask(&asked, world, NULL, &question);
+	row = row_at(&asked.answer, title);
+	found = row == ST_NO_ROW ? 0 : st_answer_value(&asked.answer.rows[row], ST_CPU_SELF);
+	done(&asked);
+	return found;
+}
+
+/* Who is on the stack decides: the C library takes the class of its caller, named entry points tell what an
+ * unnamed loop waits for, and work below a parallel region is work. */
+static void test_classes(void **state)
+{
+	struct world *world = *state;
+	uint8_t sys = ST_FUNCTION_SYSTEM, bare = ST_FUNCTION_NO_SYMBOL;
+	uint32_t kernel = fake_module("[kernel]");
+	uint32_t user = fake_frame(0, fake_function("user", app, ST_FUNCTION_NATIVE, 0), 0, 0);
+	uint32_t yield = fake_function("__sched_yield", libc_module, ST_FUNCTION_NATIVE, sys);
+	uint32_t futex = fake_function("futex_wait", kernel, ST_FUNCTION_KERNEL, 0);
+	uint32_t call = fake_function("syscall", libc_module, ST_FUNCTION_NATIVE, sys);
+	uint32_t lock = fake_function("pthread_mutex_lock", libc_module, ST_FUNCTION_NATIVE, sys);
+	uint32_t wait = fake_function("func@0x1", gomp, ST_FUNCTION_NATIVE, bare);
+	uint32_t other = fake_function("func@0x2", gomp, ST_FUNCTION_NATIVE, bare);
+	uint32_t parallel = fake_function("GOMP_parallel", gomp, ST_FUNCTION_NATIVE, 0);
+	uint32_t critical = fake_function("GOMP_critical_start", gomp, ST_FUNCTION_NATIVE, 0);
+	uint32_t region = fake_function("region", app, ST_FUNCTION_NATIVE, 0);
+	uint32_t at_parallel = fake_frame(user, parallel, 0, 0);
+	uint32_t at_critical = fake_frame(user, critical, 0, 0);
+	uint32_t at_wait = fake_frame(at_parallel, wait, 0, ST_NAMED_AT_PAUSE);
+
+	fake_sample(world->fake, 171, 1000, fake_frame(user, yield, 0, 0), 0);
+	fake_sample(world->fake, 172, 200, fake_frame(fake_frame(user, lock, 0, 0), futex, 0, 0),
+		    0);
+	fake_sample(world->fake, 173, 3000, at_wait, 0);
+	/* The same loop, not at its pause, in a system call. */
+	fake_sample(world->fake, 174, 40000,
+		    fake_frame(fake_frame(at_parallel, wait, 0, 0), call, 0, 0), 0);
+	fake_sample(world->fake, 175, 500000, at_parallel, 0);
+	fake_sample(world->fake, 176, 6000000, fake_frame(at_critical, wait, 0, ST_NAMED_AT_PAUSE),
+		    0);
+	fake_sample(world->fake, 177, 70000000, fake_frame(user, other, 0, 0), 0);
+	fake_sample(world->fake, 178, 800000000, fake_frame(at_parallel, region, 0, 0), 0);
+	fake_finish(world->fake);
+	assert_int_equal(class_weight(world, "Spin: Other"), 1000);
+	assert_int_equal(class_weight(world, "Spin: Lock Contention"), 6000200);
+	assert_int_equal(class_weight(world, "Spin: Imbalance or Serial Spinning"), 34 + 43000);
+	assert_int_equal(class_weight(world, "Overhead: Creation"), 500000);
+	assert_int_equal(class_weight(world, "Overhead: Other"), 70000000);
+	assert_int_equal(class_weight(world, "Effective"), 115 + 800000000);
+}
+
+static void test_rules(void **state)
+{
+	static const char good[] = "# mine\n  app|other   bo*|x  overhead-atomics # why not\n\n"
+				   "lib?  *  spin-other at-pause\r\n";
+	static const char *const bad[] = {"app body", "app body fast", "app body spin-lock never",
+					  "app a||b spin-lock", "app b spin-lock pause more"};
+	struct st_class_rules rules = {0};
+	struct st_error err = {0};
+
+	(void)state;
+	assert_int_equal(st_class_rules_parse(&rules, good, sizeof(good) - 1, "good", &err), ST_OK);
+	assert_int_equal(rules.count, 2);
+	assert_int_equal(rules.rules[0].cpu_class, ST_CLASS_OVERHEAD_ATOMICS);
+	assert_int_equal(rules.rules[1].pause, ST_PAUSE_AT);
+	assert_true(rules.rules[1].is_rest);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(st_class_rules_parse(&rules, bad[i], strlen(bad[i]), "bad", &err),
+				 ST_EUSAGE);
+	st_class_rules_fini(&rules);
+	/* Ours are well formed. */
+	assert_int_equal(st_class_rules_load(&rules, NULL, &err), ST_OK);
+	assert_true(rules.count > 30);
+	st_class_rules_fini(&rules);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +708,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_filters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reports, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gprof, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_comparison, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_utilization, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_classes, setup, teardown),
+		cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,7 +240,7 @@ static void test_errors_offer_near_names(void **state)
 	expect_error("'-group-by' is an option of 'report', not of 'collect'",
 		     WORDS("collect", "tasks", "-group-by", "x", "p"));
 	expect_error("not available yet", WORDS("collect", "tasks", "-cpu-mask", "1"));
-	expect_error("not available yet", WORDS("compare"));
+	expect_error("not available yet", WORDS("serve"));
 	expect_error("one command at a time", WORDS("-collect", "tasks", "-report", "summary"));
 	expect_error("no command given", WORDS("-quiet"));
 	expect_error("no command given", (const char *const[]){"strata", NULL});
