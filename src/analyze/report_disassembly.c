@@ -229,15 +229,17 @@ static enum st_status add_code(struct job *job, struct st_error *err)
 	return status;
 }
 
+/* The function whose code a frame is in, also where another one is inlined there. */
 static uint32_t function_bucket(const void *arg, const struct st_named *named, uint32_t frame)
 {
-	uint32_t function = named->frames[frame].function;
+	const struct st_named_function *function;
 
 	(void)arg;
-	return named->functions[function].kind == ST_FUNCTION_NATIVE &&
-			       named->functions[function].end
-		       ? function
-		       : ST_NO_ROW;
+	while (named->frames[frame].flags & ST_NAMED_INLINED)
+		frame = named->frames[frame].parent;
+	function = &named->functions[named->frames[frame].function];
+	return function->kind == ST_FUNCTION_NATIVE && function->end ? named->frames[frame].function
+								     : ST_NO_ROW;
 }
 
 /* Nobody named one: the function with code that took most. */

@@ -26,13 +26,15 @@ struct build {
 	struct st_jit_work jit;
 	struct st_dynamic *dynamic;
 	int64_t *time_ns;	/* of each node: the first sample through it */
+	int64_t *last_ns;	/* and the last one */
 	uint32_t *site_of_node; /* of Python nodes: function */
 	uint32_t *module_of_map;
 	struct st_id_map python; /* (file, name and line) -> function */
 	uint32_t process_count;
-	uint32_t unknown; /* function */
-	uint32_t kernel;  /* module */
-	bool is_here;	  /* recorded on this machine since it was started */
+	uint32_t unknown;  /* function */
+	uint32_t kernel;   /* module */
+	bool is_here;	   /* recorded on this machine since it was started */
+	uint32_t replaced; /* nodes whose code was another one later */
 };
 
 static void say(const struct build *build, double fraction, const char *what)
@@ -41,26 +43,37 @@ static void say(const struct build *build, double fraction, const char *what)
 		build->options->progress(build->options->progress_arg, fraction, what);
 }
 
-/* A node is there from the first sample through it on. Parents lie before their children. */
+/* When a node was there: from the first to the last sample through it. Parents lie before their children. */
 static bool find_times(struct build *build)
 {
 	const struct st_samples *samples = st_result_samples(build->result);
 	uint32_t count = build->nodes->count;
+	int64_t *first = malloc(((size_t)count + 1) * sizeof(*first));
+	int64_t *last = malloc(((size_t)count + 1) * sizeof(*last));
 
-	build->time_ns = malloc(((size_t)count + 1) * sizeof(*build->time_ns));
-	if (!build->time_ns)
+	build->time_ns = first;
+	build->last_ns = last;
+	if (!first || !last)
 		return false;
-	for (uint32_t i = 0; i <= count; i++)
-		build->time_ns[i] = INT64_MAX;
-	for (uint32_t i = 0; samples && i < samples->count; i++)
-		if (samples->node[i] < count &&
-		    samples->time_ns[i] < build->time_ns[samples->node[i]])
-			build->time_ns[samples->node[i]] = samples->time_ns[i];
+	for (uint32_t i = 0; i <= count; i++) {
+		first[i] = INT64_MAX;
+		last[i] = INT64_MIN;
+	}
+	for (uint32_t i = 0; samples && i < samples->count; i++) {
+		uint32_t node = samples->node[i];
+
+		if (node >= count)
+			continue;
+		first[node] = samples->time_ns[i] < first[node] ? samples->time_ns[i] : first[node];
+		last[node] = samples->time_ns[i] > last[node] ? samples->time_ns[i] : last[node];
+	}
 	for (uint32_t i = count; i > 1; i--) {
 		uint32_t parent = build->nodes->parent[i - 1];
 
-		if (parent < i - 1 && build->time_ns[i - 1] < build->time_ns[parent])
-			build->time_ns[parent] = build->time_ns[i - 1];
+		if (parent >= i - 1)
+			continue;
+		first[parent] = first[i - 1] < first[parent] ? first[i - 1] : first[parent];
+		last[parent] = last[i - 1] > last[parent] ? last[i - 1] : last[parent];
 	}
 	return true;
 }
@@ -129,6 +142,35 @@ static uint32_t site_of_file(struct build *build, uint32_t map, uint64_t address
 			    address - its->start + its->file_offset, &is_new);
 }
 
+static bool is_same_text(struct st_text a, struct st_text b)
+{
+	return a.size_bytes == b.size_bytes && memcmp(a.bytes, b.bytes, a.size_bytes) == 0;
+}
+
+/* A node stands for one place in code. Where other code lay at its address by the time of its last sample (a
+ * method made anew under the same name is no other code), the name of the first is kept and that is said. */
+static void check_replaced(struct build *build, uint32_t node, uint32_t code, uint32_t map)
+{
+	const struct st_stack_nodes *nodes = build->nodes;
+	uint64_t address =
+		nodes->value[node] - ((nodes->kind[node] & ST_FRAME_KIND_MASK) == ST_FRAME_CALL);
+	uint32_t count, later;
+	const struct st_code *codes = st_result_code(build->result, &count);
+
+	if (build->last_ns[node] <= build->time_ns[node])
+		return;
+	later = st_places_code(build->places, nodes->process[node], address, build->last_ns[node]);
+	if (code != ST_PLACE_NONE || later != ST_PLACE_NONE) {
+		build->replaced += code == ST_PLACE_NONE || later == ST_PLACE_NONE ||
+				   !is_same_text(text_of(build, codes[code].name),
+						 text_of(build, codes[later].name));
+		return;
+	}
+	later = st_places_map(build->places, nodes->process[node], address, build->last_ns[node]);
+	if (map != later && map != ST_PLACE_NONE && later != ST_PLACE_NONE)
+		build->replaced += module_of_map(build, map) != module_of_map(build, later);
+}
+
 static uint32_t find_site(struct build *build, uint32_t node)
 {
 	const struct st_stack_nodes *nodes = build->nodes;
@@ -141,9 +183,12 @@ static uint32_t find_site(struct build *build, uint32_t node)
 	if (kind == ST_FRAME_KERNEL)
 		return st_sites_get(build->sites, build->kernel, address, &is_new);
 	found = st_places_code(build->places, process, address, time_ns);
-	if (found != ST_PLACE_NONE)
+	if (found != ST_PLACE_NONE) {
+		check_replaced(build, node, found, ST_PLACE_NONE);
 		return st_jit_site(&build->jit, build->places, found, address);
+	}
 	found = st_places_map(build->places, process, address, time_ns);
+	check_replaced(build, node, ST_PLACE_NONE, found);
 	if (found != ST_PLACE_NONE && !is_dynamic(path_of_map(build, found)))
 		return site_of_file(build, found, address);
 	site = process < build->process_count
@@ -305,6 +350,11 @@ bool st_resolved_build(struct st_resolved *out, const struct st_result *result,
 	say(&build, 0, "stacks");
 	ok = prepare(&build) && find_times(&build) && find_sites(&build) && resolve_sites(&build) &&
 	     !build.names->failed;
+	if (ok && build.replaced)
+		st_names_note(build.names,
+			      "%u places in stacks held other code later (it was unloaded or made "
+			      "anew); all their samples have the first name",
+			      build.replaced);
 	out->names = build.names;
 	out->site_of_node = build.site_of_node;
 	out->unknown = build.unknown;
@@ -313,6 +363,7 @@ bool st_resolved_build(struct st_resolved *out, const struct st_result *result,
 	st_id_map_fini(&build.python);
 	st_id_map_fini(&build.jit.functions);
 	free(build.time_ns);
+	free(build.last_ns);
 	free(build.module_of_map);
 	return ok;
 }

@@ -254,6 +254,29 @@ static void test_module_in_time(void **state)
 	st_named_close(named);
 }
 
+static void test_code_replaced(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t node;
+	struct st_named *named;
+
+	add_code(f, "kernel_a", 100, 200);
+	add_code(f, "kernel_a", 200, 300); /* made anew: the same */
+	node = fake_node(f->fake, 0, ST_FRAME_EXACT, 0x5010);
+	fake_sample(f->fake, 150, 1, node, 0);
+	fake_sample(f->fake, 250, 1, node, 0);
+	named = open_named(f);
+	assert_int_equal(named->note_count, 0);
+	st_named_close(named);
+	add_code(f, "kernel_b", 300, 400);
+	fake_sample(f->fake, 350, 1, node, 0);
+	named = open_named(f);
+	assert_text(function_of(named, node)->name, "kernel_a");
+	assert_int_equal(named->note_count, 1);
+	assert_non_null(strstr(named->notes[0], "1 places"));
+	st_named_close(named);
+}
+
 static void test_forked_child(void **state)
 {
 	struct fixture *f = *state;
@@ -311,6 +334,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_jit_in_time, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_jit_inlined, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_module_in_time, named_setup, named_teardown),
+		cmocka_unit_test_setup_teardown(test_code_replaced, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_forked_child, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_without_inlined, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_nothing, named_setup, named_teardown),
