@@ -43,6 +43,8 @@ size_t st_sampler_stride(void);
 /* thread.c: the calling thread gives back its slot. */
 void st_sampler_leave(struct st_sampler *sampler);
 
+/* sandbox.c: the program is about to lock itself up: no more signals of ours. */
+void st_sampler_drop_signal(void);
 /* thread.c: the calling thread ends. */
 void st_timer_end_thread(void);
 /* exec.c, in front of the real call, and when it has come back: true means that the latter is wanted. */

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -345,8 +346,13 @@ static uint32_t find_obstacles(void)
 
 void st_sampler_init(void)
 {
+	/* The user's word, for debuggers that take every SIGTRAP. */
+	const char *rung = getenv("STRATA_SAMPLE_RUNG");
+
 	if (!st_config.active || !st_sampler_settings.period_ns)
 		return;
+	if (rung && *rung >= '1' && *rung <= '5')
+		st_sampler_settings.rung = (uint32_t)(*rung - '0');
 	st_sampling = st_map_wiped(4096);
 	if (!st_sampling)
 		return;

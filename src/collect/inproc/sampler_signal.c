@@ -149,6 +149,13 @@ void st_sampler_drop_signal(void)
 		real.sigaction(signal, &ignore, NULL);
 }
 
+/* The program goes on after all. */
+void st_sampler_retake_signal(void)
+{
+	if (st_signal_shared())
+		install(st_signal_shared(), program_action());
+}
+
 /* Gives a signal back to the kernel, which finds it pending when our handler returns. */
 static void send_again(int signal, siginfo_t *info)
 {

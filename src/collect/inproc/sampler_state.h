@@ -83,10 +83,9 @@ void st_sampler_handler(int signal, siginfo_t *info, void *context);
  * foreign handler that was not set through us, or the kernel refuses. */
 bool st_sampler_take_signal(int signal);
 void st_sampler_signal_init(void);
+void st_sampler_retake_signal(void);
 /* Whether the program's calls about signals come to us. */
 bool st_sampler_stands_between(void);
-/* The program is about to lock itself up: no more signals of ours. */
-void st_sampler_drop_signal(void);
 /* A signal that is not ours: what the program's own disposition says. */
 void st_sampler_pass_on(int signal, siginfo_t *info, void *context);
 

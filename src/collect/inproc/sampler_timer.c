@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -115,6 +116,11 @@ static bool has_process_timer(void)
 				      ST_RUNG_PROCESS_TIMER;
 }
 
+static bool is_opener(void)
+{
+	return st_sampling->tid == (uint32_t)st_syscall(SYS_gettid, 0);
+}
+
 long st_timer_start_process(uint64_t period_ns)
 {
 	struct itimerval there = {0};
@@ -126,18 +132,36 @@ long st_timer_start_process(uint64_t period_ns)
 	return set_process_timer(period_ns);
 }
 
-/* It would go on in the new program, which knows nothing of its signal. */
+/* An interval timer would go on in the new program, which knows nothing of its signal. Of an event the kernel
+ * removes no more than the event: a hit while exec is under way becomes a signal that the new program dies of.
+ * We have no descriptor, but the thread that opened it can stop it; from another one the signal is ignored. */
 bool st_sampler_before_exec(void)
 {
-	if (!has_process_timer() || st_sampling->pid != (uint32_t)st_syscall(SYS_getpid, 0))
+	uint32_t rung = st_sampling
+				? atomic_load_explicit(&st_sampling->armed, memory_order_relaxed)
+				: ST_RUNG_NONE;
+
+	if (!rung || st_passive() || st_sampling->pid != (uint32_t)st_syscall(SYS_getpid, 0))
 		return false;
-	set_process_timer(0);
+	if (rung == ST_RUNG_PROCESS_TIMER)
+		set_process_timer(0);
+	else if (rung <= ST_RUNG_SETSIG && is_opener())
+		st_syscall(SYS_prctl, PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0);
+	else if (rung <= ST_RUNG_SETSIG)
+		st_sampler_drop_signal();
 	return true;
 }
 
 void st_sampler_exec_failed(void)
 {
-	set_process_timer(st_sampling->nominal_ns);
+	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
+
+	if (rung == ST_RUNG_PROCESS_TIMER)
+		set_process_timer(st_sampling->nominal_ns);
+	else if (rung <= ST_RUNG_SETSIG && is_opener())
+		st_syscall(SYS_prctl, PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0);
+	else if (rung <= ST_RUNG_SETSIG)
+		st_sampler_retake_signal();
 }
 
 /* The program wants the one timer there is: it gets it, and the samples end. */

@@ -14,6 +14,7 @@
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/intern.h"
+#include "collect/inproc/sampler.h"
 #include "collect/inproc/state.h"
 #include "collect/inproc/thread.h"
 
@@ -56,8 +57,11 @@ static void say_hello_now(void)
 
 static void prepare(int option, unsigned long second)
 {
-	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
 		say_hello_now();
+		/* Returning from a handler is a system call, too. */
+		st_sampler_drop_signal();
+	}
 	if (option == PR_SET_TSC || (option == PR_SET_SECCOMP && second == SECCOMP_MODE_STRICT))
 		st_thread_ignore();
 	/* New threads inherit all of it: passive, they never get as far as reading the counter. */

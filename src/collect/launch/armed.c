@@ -54,7 +54,8 @@ static void take_arm(struct st_armed *armed, const struct st_shm_arm *arm)
 		armed->arm.rung = ST_RUNG_NONE;
 	if (arm->trigger > ST_TRIGGER_CPU_TIME)
 		armed->arm.trigger = 0;
-	armed->enabled = -1;
+	/* It comes running. To enable it once more could undo what the target does before an exec. */
+	armed->enabled = 1;
 }
 
 static void close_events(struct st_armed *armed)

@@ -25,7 +25,7 @@ struct st_armed {
 	int *events;
 	uint32_t event_count, event_capacity;
 	uint32_t arms;	       /* messages so far */
-	int enabled;	       /* -1: not known */
+	int enabled;	       /* 0 or 1 */
 	uint64_t refused;      /* events there was no room for */
 	struct st_armed *next; /* those that wait */
 };

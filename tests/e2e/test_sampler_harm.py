@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sampler does no harm: programs that have signals, stacks and processes of their own are the same with it."""
+
+import signal
+
+import pytest
+from harness import TARGETS
+
+CASES = {
+    "own_trap": 0,
+    "own_trap_once": 0,
+    "own_prof": 0,
+    "trap_default": 0,
+    "trap_ignored": 0,
+    "trap_kills": -signal.SIGTRAP,
+    "int3_kills": -signal.SIGTRAP,
+    "blocked": 0,
+    "waiting": 0,
+    "descriptor": 0,
+    "interrupted": 0,
+    "suspending": 0,
+    "forks": 0,
+    "execs": 0,
+    "chain": 0,
+    "fibres": 0,
+    "jumping": 0,
+    "alternate_small": 0,
+    "alternate_large": 0,
+    "churn": 0,
+    "recursion": 0,
+    "sandbox": 0,
+    "traced": 0,
+}
+# What each rung of the ladder must not disturb either; sigtrap is the first.
+LOWER = {
+    "3": ["own_prof", "own_trap", "interrupted", "churn", "forks", "execs"],
+    "4": ["own_prof", "own_trap", "interrupted", "churn", "forks", "chain"],
+    "5": ["own_prof", "own_trap", "interrupted", "churn", "forks", "chain"],
+}
+NAMES = {"3": "signal per thread, user mode only", "4": "timer per thread", "5": "timer per process"}
+INTERVAL = ["-knob", "sampling-interval=0.2"]
+
+
+def both(strata, command, rung=None):
+    """The command plain and sampled at 5 kHz."""
+    plain = strata.run(command)
+    result = strata.folder / "sampled"
+    env = {"STRATA_SAMPLE_RUNG": rung} if rung else None
+    sampled = strata("-collect", "hotspots", "-quiet", *INTERVAL, "-r", result, "--", *command, env=env)
+    sampled.result = result
+    return plain, sampled
+
+
+def assert_same(plain, sampled):
+    assert sampled.stdout == plain.stdout, sampled.err
+    assert sampled.status == plain.status, sampled.err
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case(strata, programs, case):
+    plain, sampled = both(strata, [programs / "signal_cases", case])
+    assert plain.status == CASES[case]
+    assert_same(plain, sampled)
+    # It really was sampled: each case burns 60 ms and more.
+    assert strata.result_json(sampled.result)["sampling"]["samples"] > 50
+
+
+@pytest.mark.parametrize("rung, case", [(rung, case) for rung, cases in LOWER.items() for case in cases])
+def test_lower_rung(strata, programs, rung, case):
+    plain, sampled = both(strata, [programs / "signal_cases", case], rung)
+    assert plain.status == 0
+    assert_same(plain, sampled)
+    sampling = strata.result_json(sampled.result)["sampling"]
+    assert NAMES[rung] in [row["rung"] for row in sampling["rungs"]]
+    # A program that wants the one timer of the last rung gets it.
+    assert sampling["samples"] > 3 or (rung, case) == ("5", "own_prof")
+
+
+@pytest.mark.parametrize("what", ["recursion", "threads", "fork", "signals", "exceptions"])
+def test_python(strata, python, what):
+    plain, sampled = both(strata, [python, TARGETS / "sampled_python.py", what])
+    assert plain.status == 0
+    assert_same(plain, sampled)
+    assert strata.result_json(sampled.result)["sampling"]["samples"] > 50
+
+
+def test_greenlet(strata, python):
+    """Stacks that are copied away and back, where the package is installed."""
+    if strata.run([python, "-c", "import greenlet"]).status:
+        pytest.skip("greenlet is not installed")
+    plain, sampled = both(strata, [python, TARGETS / "sampled_python.py", "greenlets"])
+    assert plain.status == 0
+    assert_same(plain, sampled)
