@@ -530,8 +530,15 @@ static bool read_state(struct walker *walker)
 		return false;
 	}
 	holds = running == state;
-	if (running && !holds && owner && owner == load64(scratch->state + layout->state_thread))
+	walker->state = state;
+	if (running && !holds && owner && owner == load64(scratch->state + layout->state_thread)) {
+		walker->state = running;
 		holds = read_one(walker, scratch->state, running, layout->state_bytes);
+		if (!holds) {
+			walker->out->flags |= ST_SAMPLE_PYTHON_CUT;
+			return false;
+		}
+	}
 	if (layout->state_status != ST_PYTHON_ABSENT)
 		holds = load32(scratch->state + layout->state_status) & layout->holds_lock;
 	if (holds)

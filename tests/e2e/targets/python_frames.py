@@ -36,7 +36,7 @@ def code(number):
     """(file, name, first line, line table)"""
     head = (ctypes.c_uint64 * 3)()
     texts = ctypes.create_string_buffer(1 << 16)
-    assert lib.probe_code(number, head, texts) >= 0, "code %d was never described" % number
+    assert lib.probe_code(number, head, texts) >= 0, f"code {number} was never described"
     sizes = [head[1] & 0xFFFFFFFF, head[1] >> 32, head[2] & 0xFFFFFFFF]
     assert head[2] >> 32 == 0, "cut"
     parts, at = [], 0
@@ -68,7 +68,7 @@ groups = []  # of the latest check: frames in each, innermost group first
 
 def check():
     """Called at every place: the probe's frames are those of sys._getframe, mark for mark."""
-    global checked
+    global checked  # noqa: PLW0603
     truth = []
 
     @THEN
@@ -83,7 +83,7 @@ def check():
     shown = [f for f in frames if not f[2] & EMPTY]
     found = [(code(number), position) for number, position, _ in shown]
     assert found == truth, "\n".join(
-        "%s %s" % (a == b, (a, b)) for a, b in zip(found + [None] * 9, truth + [None] * 9) if a != b
+        f"{a == b} {(a, b)}" for a, b in zip(found + [None] * 9, truth + [None] * 9) if a != b
     )
     assert not mark & (CUT | TOP_UNKNOWN), mark
     assert not mark & HOLDS_GIL  # ctypes gives the lock away
@@ -108,7 +108,7 @@ def recurse(count):
 
 
 def generator(count):
-    for i in range(count):
+    for i in range(count):  # noqa: UP028
         check()
         yield i
     yield from generator(count - 1) if count else ()
@@ -176,7 +176,7 @@ def exact():
     recurse(1000)  # several chunks of the frame stack
     recurse(999)
     for i in range(300):  # more code objects than a thread remembers
-        exec(compile("\n" * i + "check()", "file%d" % i, "exec"), globals())
+        exec(compile("\n" * i + "check()", f"file{i}", "exec"), globals())
 
 
 def limits():
@@ -246,7 +246,7 @@ def by_sort():
 
 
 def numbers(count):
-    for i in range(count):
+    for i in range(count):  # noqa: UP028
         yield i
     if count:
         yield from numbers(count - 1)
@@ -327,7 +327,7 @@ def possible(stack):
         if file != HERE or inner_file != HERE or name not in EDGES:
             continue
         if inner not in EDGES[name]:
-            return "%s called %s" % (name, inner)
+            return f"{name} called {inner}"
     return None
 
 
@@ -357,10 +357,10 @@ def any_instant(seconds):
             continue
         if outer not in (["target", "busy"], ["target", "any_instant"]) and len(result["wrong"]) < 5:
             if outer[:1] != ["target"]:
-                result["wrong"].append("outermost %s, flags %d" % (stack[:4], mark))
+                result["wrong"].append(f"outermost {stack[:4]}, flags {mark}")
         why = possible(stack)
         if why and len(result["wrong"]) < 5:
-            result["wrong"].append("%s, flags %d" % (why, mark))
+            result["wrong"].append(f"{why}, flags {mark}")
     result["median_ns"] = sorted(times)[len(times) // 2]
     result["codes_defined_twice"] = lib.probe_count(b"twice")
     return result
