@@ -189,7 +189,7 @@ static bool read_code(void *arg, uint64_t address, void *out, size_t size_bytes)
 	if (!loaded->path)
 		return false;
 	if (loaded->fd < 0)
-		loaded->fd = open(loaded->path, O_RDONLY | O_CLOEXEC);
+		loaded->fd = open(loaded->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return loaded->fd >= 0 &&
 	       pread(loaded->fd, out, size_bytes, (off_t)(address - map->start + map->offset)) ==
 		       (ssize_t)size_bytes;
