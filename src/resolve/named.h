@@ -67,7 +67,8 @@ struct st_named_frame {
 	uint32_t line;
 	uint32_t node; /* index into the result's stack nodes */
 	uint32_t flags;
-	uint64_t address; /* in the module (ELF virtual address) of the pc; Python: position */
+	/* In the module (ELF virtual address), of the pc; of a caller: the last byte of the call. Python: position. */
+	uint64_t address;
 };
 
 struct st_named {
