@@ -188,7 +188,7 @@ static void add_row(struct compare *c, struct pair_row pair, uint32_t level)
 	struct st_cell *cells = st_report_add(c->out, level);
 	const struct st_report *const *reports = c->reports;
 
-	if (c->out->row_count > c->capacity) {
+	if (!c->rows || c->out->row_count > c->capacity) {
 		uint32_t capacity = c->capacity ? c->capacity * 2 : 256;
 		struct pair_row *rows = realloc(c->rows, capacity * sizeof(*rows));
 
@@ -267,7 +267,7 @@ static void add_children(struct compare *c, const struct pair_row *above, uint32
 static void add_rows(struct compare *c)
 {
 	add_children(c, NULL, 0);
-	for (uint32_t i = 0; i < c->out->row_count && !c->failed; i++) {
+	for (uint32_t i = 0; c->rows && i < c->out->row_count && !c->failed; i++) {
 		struct pair_row pair = c->rows[i];
 		uint32_t first = c->out->row_count;
 

@@ -7,6 +7,7 @@
 #define ST_ANALYZE_CPU_CLASS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyze/question.h"
@@ -67,5 +68,9 @@ enum st_status st_class_rules_parse(struct st_class_rules *rules, const char *te
 /* Fills classes[frame_count] for stacks whose innermost frame is that one. False when memory is out. */
 bool st_class_frames(const struct st_class_rules *rules, const struct st_named *named,
 		     uint8_t *classes);
+
+/* The file cpu-classes.rules, made part of the program when it is built. */
+extern const unsigned char st_cpu_rules_builtin[];
+extern const size_t st_cpu_rules_builtin_bytes;
 
 #endif

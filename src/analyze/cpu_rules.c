@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cpu_rules_builtin.h"
 #include "base/buf.h"
 
 enum { WORDS_MAX = 4, RULES_MAX = 60000, FILE_BYTES_MAX = 4 << 20 };
@@ -205,7 +204,7 @@ enum st_status st_class_rules_load(struct st_class_rules *out, const char *path,
 		status = parse_config(out, err);
 	if (!status)
 		status = st_class_rules_parse(out, (const char *)st_cpu_rules_builtin,
-					      sizeof(st_cpu_rules_builtin), "built-in rules", err);
+					      st_cpu_rules_builtin_bytes, "built-in rules", err);
 	if (status)
 		st_class_rules_fini(out);
 	return status;

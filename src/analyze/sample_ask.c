@@ -144,7 +144,7 @@ static struct st_answer_row *new_row(struct maker *maker, uint32_t node)
 {
 	struct st_answer *answer = maker->answer;
 
-	if (answer->row_count == maker->capacity) {
+	if (!maker->node_of || answer->row_count == maker->capacity) {
 		uint32_t capacity = maker->capacity ? maker->capacity * 2 : 64;
 		struct st_answer_row *rows = realloc(answer->rows, capacity * sizeof(*rows));
 		uint32_t *nodes;
@@ -218,7 +218,7 @@ static bool lay_out(struct maker *maker)
 	fill_row(maker, &answer->total, 0);
 	if (!add_children(maker, 0, &answer->root_first, &answer->root_count))
 		return false;
-	for (uint32_t i = 0; i < answer->row_count; i++) {
+	for (uint32_t i = 0; maker->node_of && i < answer->row_count; i++) {
 		uint32_t first = 0, count = 0;
 
 		if (!add_children(maker, maker->node_of[i], &first, &count))

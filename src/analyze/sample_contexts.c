@@ -92,7 +92,7 @@ static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t 
 static uint32_t make_context(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 			     uint32_t slice)
 {
-	uint32_t keys[ST_GROUPINGS], outer = outer_slice(set, slice);
+	uint32_t keys[ST_GROUPINGS] = {0}, outer = outer_slice(set, slice);
 
 	for (unsigned int i = 0; i < contexts->used_count; i++)
 		keys[i] = st_key_of(&set->slices.keys[contexts->used[i]], slice) + 1;

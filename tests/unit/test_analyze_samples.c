@@ -43,7 +43,7 @@ static uint32_t app, gomp, libc_module, python, script;
 
 static void make_stacks(uint32_t nodes[8])
 {
-	uint32_t source = fake_source("/src/app.c"), py = fake_source("/home/me/train.py");
+	uint32_t source = fake_source("/src/app.c"), py = fake_source("/src/train.py");
 	uint32_t f_main = fake_function("main", app, ST_FUNCTION_NATIVE, 0);
 	uint32_t f_work = fake_function("ns::Engine<int>::work", app, ST_FUNCTION_NATIVE, 0);
 	uint32_t f_inner = fake_function("inner", app, ST_FUNCTION_NATIVE, 0);
