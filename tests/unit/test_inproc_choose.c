@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -31,6 +32,33 @@ static int wanted(const char *patterns, const char *const names[])
 	}
 	assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+static bool process_wanted(const char *patterns, const char *executable, const char *script)
+{
+	const char *const names[] = {executable, script};
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		st_choose_processes(patterns);
+		_exit(st_process_wanted(names, script ? 2 : 1));
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void test_processes(void **state)
+{
+	(void)state;
+	assert_true(process_wanted("", "python3.11", "train.py"));
+	assert_true(process_wanted("train.py", "python3.11", "train.py"));
+	assert_true(process_wanted("python*", "python3.11", "train.py"));
+	assert_false(process_wanted("train.py", "python3.11", "other.py"));
+	assert_false(process_wanted("train.py", "bash", NULL));
+	assert_true(process_wanted("!cc1*;other", "python3.11", "train.py"));
+	assert_false(process_wanted("!cc1*", "cc1plus", NULL));
+	assert_false(process_wanted("python*,!other.py", "python3.11", "other.py"));
 }
 
 static void test_domains(void **state)
@@ -100,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_domains),
+		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_groups),
 	};
 

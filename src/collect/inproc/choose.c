@@ -16,9 +16,12 @@ enum { PATTERN_BYTES = 4096 };
 static uint32_t wanted_groups = UINT32_MAX;
 /* Patterns one after another, each ended by NUL; decoded. A quoted byte stands for itself: it is kept
  * with QUOTE in front of it. */
-static char patterns[PATTERN_BYTES];
-static uint32_t patterns_bytes;
-static bool only_exclusions = true;
+struct patterns {
+	char text[PATTERN_BYTES];
+	uint32_t used_bytes;
+	bool includes; /* one of them does not exclude */
+};
+static struct patterns domains, processes;
 
 static int hex_value(char c)
 {
@@ -103,35 +106,45 @@ bool st_group_wanted(int groups)
 
 enum { QUOTE = 1 };
 
-static void add_byte(char c)
+static void add_byte(struct patterns *to, char c)
 {
-	if (patterns_bytes < PATTERN_BYTES - 1)
-		patterns[patterns_bytes++] = c;
+	if (to->used_bytes < PATTERN_BYTES - 1)
+		to->text[to->used_bytes++] = c;
 }
 
-void st_choose_domains(const char *text)
+static void add_patterns(struct patterns *to, const char *text)
 {
 	bool first = true;
 
 	for (; text && *text && *text != ';'; text++) {
 		if (*text == ',') {
-			add_byte('\0');
+			add_byte(to, '\0');
 			first = true;
 			continue;
 		}
 		if (first && *text != '!')
-			only_exclusions = false;
+			to->includes = true;
 		first = false;
 		if (*text == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0) {
-			add_byte(QUOTE);
-			add_byte((char)(hex_value(text[1]) << 4 | hex_value(text[2])));
+			add_byte(to, QUOTE);
+			add_byte(to, (char)(hex_value(text[1]) << 4 | hex_value(text[2])));
 			text += 2;
 		} else {
-			add_byte(*text);
+			add_byte(to, *text);
 		}
 	}
-	if (patterns_bytes)
-		add_byte('\0');
+	if (to->used_bytes)
+		add_byte(to, '\0');
+}
+
+void st_choose_domains(const char *text)
+{
+	add_patterns(&domains, text);
+}
+
+void st_choose_processes(const char *text)
+{
+	add_patterns(&processes, text);
 }
 
 /* '*' and '?' as in a shell, by going back to the latest star. A '?' is one character of UTF-8. */
@@ -167,16 +180,35 @@ static bool matches(const char *pattern, const char *name)
 	return !*pattern;
 }
 
-bool st_domain_wanted(const char *name)
+static bool wanted(const struct patterns *patterns, const char *name, bool otherwise)
 {
-	bool wanted = only_exclusions;
+	bool result = otherwise;
 
-	for (uint32_t at = 0; at < patterns_bytes; at += (uint32_t)strlen(patterns + at) + 1) {
-		const char *pattern = patterns + at;
+	for (uint32_t at = 0; at < patterns->used_bytes;
+	     at += (uint32_t)strlen(patterns->text + at) + 1) {
+		const char *pattern = patterns->text + at;
 		bool exclude = *pattern == '!';
 
 		if (*pattern && matches(pattern + exclude, name))
-			wanted = !exclude;
+			result = !exclude;
 	}
-	return wanted;
+	return result;
+}
+
+bool st_domain_wanted(const char *name)
+{
+	return wanted(&domains, name, !domains.includes);
+}
+
+/* Some names are those of one process: one that is wanted is enough, but none may be excluded. */
+bool st_process_wanted(const char *const names[], uint32_t count)
+{
+	bool result = !processes.includes;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!wanted(&processes, names[i], true))
+			return false;
+		result = result || wanted(&processes, names[i], false);
+	}
+	return result;
 }

@@ -45,6 +45,8 @@ void st_sampler_leave(struct st_sampler *sampler);
 
 /* sandbox.c: the program is about to lock itself up: no more signals of ours. */
 void st_sampler_drop_signal(void);
+/* Opens the trigger, once in each process; not in a handler. */
+void st_sampler_arm(void);
 /* thread.c: the calling thread ends. */
 void st_timer_end_thread(void);
 /* exec.c, in front of the real call, and when it has come back: true means that the latter is wanted. */
@@ -54,7 +56,7 @@ void st_sampler_exec_failed(void);
 /* state.c: one key of STRATA_CONFIG ("sample_…=…"). */
 void st_sampler_configure(const char *text);
 /* In the constructor, after everything else. */
-void st_sampler_init(void);
+void st_sampler_init(int argc, char **argv);
 
 #pragma GCC visibility pop
 

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/choose.h"
 #include "collect/inproc/python_frames.h"
 #include "collect/inproc/sampler_modules.h"
 #include "collect/inproc/sampler_stack.h"
@@ -29,6 +30,7 @@ enum {
 	NO_PMU_PERIOD_NS = 1000000, /* without hardware counters no faster than 1 kHz */
 	CYCLES_PER_US = 3000,	    /* when nobody knows better */
 	STATUS_BYTES = 4096,
+	PATH_BYTES = 1024,
 	SIGTRAP_MAJOR = 5,
 	SIGTRAP_MINOR = 18, /* before it, a blocked SIGTRAP of an event is fatal */
 };
@@ -344,12 +346,38 @@ static uint32_t find_obstacles(void)
 									  : 0);
 }
 
-void st_sampler_init(void)
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By the executable's name, by that it was called by, and by the first argument that may be a script. */
+static bool is_wanted(int argc, char **argv)
+{
+	char path[PATH_BYTES];
+	long length =
+		st_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+	const char *names[3];
+	uint32_t count = 0;
+
+	path[length > 0 ? length : 0] = '\0';
+	names[count++] = last_name(path);
+	if (argc > 0 && argv && argv[0])
+		names[count++] = last_name(argv[0]);
+	for (int i = 1; i < argc && argv && argv[i] && count < 3; i++)
+		if (argv[i][0] != '-')
+			names[count++] = last_name(argv[i]);
+	return st_process_wanted(names, count);
+}
+
+void st_sampler_init(int argc, char **argv)
 {
 	/* The user's word, for debuggers that take every SIGTRAP. */
 	const char *rung = getenv("STRATA_SAMPLE_RUNG");
 
-	if (!st_config.active || !st_sampler_settings.period_ns)
+	if (!st_config.active || !st_sampler_settings.period_ns || !is_wanted(argc, argv))
 		return;
 	if (rung && *rung >= '1' && *rung <= '5')
 		st_sampler_settings.rung = (uint32_t)(*rung - '0');

@@ -72,7 +72,6 @@ bool st_sampler_write(struct st_sampler *sampler, uint32_t flags, uint32_t weigh
 bool st_sampler_identify(struct st_sampler *sampler);
 
 /* sampler_arm.c */
-void st_sampler_arm(void);
 void st_sampler_arm_thread(void);
 bool st_sampler_is_trigger(int signal, const siginfo_t *info);
 

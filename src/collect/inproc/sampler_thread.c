@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/choose.h"
 #include "collect/inproc/python_frames.h"
 #include "format/sample_record.h"
 #include "unwind/rt/walk.h"
@@ -188,6 +189,8 @@ void st_sampler_configure(const char *text)
 		to->depth = (uint32_t)number(text + 6);
 	else if (starts(text, "rung="))
 		to->rung = (uint32_t)number(text + 5);
+	else if (starts(text, "processes="))
+		st_choose_processes(text + 10);
 	else if (starts(text, "late="))
 		to->late = text[5] == '1';
 	else if (starts(text, "empty="))

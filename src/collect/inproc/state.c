@@ -238,7 +238,8 @@ static void read_environment(void)
 		atomic_init(&st_shared.self_paused, ST_SELF_PAUSED_AT_START);
 }
 
-__attribute__((constructor)) static void collector_init(void)
+/* glibc gives constructors the arguments of main. */
+__attribute__((constructor)) static void collector_init(int argc, char **argv)
 {
 	read_environment();
 	st_exec_init();
@@ -256,5 +257,5 @@ __attribute__((constructor)) static void collector_init(void)
 		st_python_line_init();
 	if (st_config.offer_itt)
 		st_python_itt_init();
-	st_sampler_init();
+	st_sampler_init(argc, argv);
 }

@@ -49,6 +49,9 @@ static bool process_on(void)
 		bool detached = atomic_load_explicit(&st_shared.detached, memory_order_relaxed);
 
 		state = !detached && st_segment_create(0) ? ST_PROCESS_ON : ST_PROCESS_OFF;
+		/* A child by _Fork or clone, of which no handler was told. */
+		if (state == ST_PROCESS_ON)
+			st_sampler_arm();
 		/* Pairs with the acquire load above. */
 		atomic_store_explicit(&st_process->state, state, memory_order_release);
 	}
