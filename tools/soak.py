@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a steady program under -ring-buffer for a long time and shows that nothing grows.
+"""Runs steady programs under -ring-buffer for a long time and shows that nothing grows.
 
-Two runs side by side: one with a single label at 100,000 pairs a second, and one whose labels are all different, so
-that names must go as well as records. The resident memory of the program and of strata and the size of the result
+Three runs side by side: one with a single label at 100,000 pairs a second, one whose labels are all different, so
+that names must go as well as records, and a Python program that creates threads and churns frames, sampled at
+4 kHz. The resident memory of the program and of strata and the size of the result
 are sampled; the medians of an early and a late part of the run are compared. Standard library only.
 """
 
@@ -32,7 +33,8 @@ ALL_DIFFERENT = 1 << 40
 HEADING = "## Soak"
 HEAD = f"""{HEADING}
 
-Written by `make soak`: a program that records tasks at a steady rate under `-ring-buffer 10`. Median (smallest …
+Written by `make soak`: programs that record tasks at a steady rate, and one that creates threads and churns
+Python frames at 4,000 samples a second of CPU time, under `-ring-buffer 10`. Median (smallest …
 largest) of the second and of the last quarter of the run. Flat: the median of memory grows by at most
 {MEMORY_SHARE:.0%} or {MEMORY_BYTES >> 10} KiB, that of the result folder by at most {FOLDER_SHARE:.0%}. The size of
 the result moves by one file as the window goes on.
@@ -74,14 +76,16 @@ def folder_bytes(folder):
 class Run:
     """One program under strata, sampled."""
 
-    def __init__(self, name, args, folder, rate, labels):
+    collect = ["tasks"]
+
+    def __init__(self, name, args, folder, rate, program):
         self.name = name
         self.result = folder / name
         self.rate = rate
         self.output = folder / f"{name}.out"
         self.samples = []
-        command = [args.strata, "-collect", "tasks", "-quiet", "-ring-buffer", f"{args.window:g}", "-r", self.result]
-        command += ["--", Path(args.programs) / "paced", str(rate), f"{args.seconds:g}", str(labels)]
+        command = [args.strata, "-collect", *self.collect, "-quiet", "-ring-buffer", f"{args.window:g}"]
+        command += ["-r", self.result, "--", *program]
         with self.output.open("wb") as out:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         self.began = time.monotonic()
@@ -105,13 +109,20 @@ class Run:
     def part(self, key, seconds, bounds):
         return [row[key] for row in self.samples if bounds[0] * seconds <= row["at"] < bounds[1] * seconds]
 
+    what = "pairs/s"
+
+    def counts(self, said, about):
+        """What was done and what was recorded of it; one more, the task round all of them."""
+        return said["pairs"] + 1, about["events"]
+
     def figures(self, seconds):
         text = self.output.read_text(errors="replace")
         if self.process.returncode:
             raise SystemExit(f"soak: {self.name} ended with {self.process.returncode}: {text[-2000:]}")
         about = json.loads((self.result / "result.json").read_text())
-        pairs = next(json.loads(line)["pairs"] for line in text.splitlines() if line.startswith('{"pairs"'))
-        out = {"name": self.name, "rate": self.rate, "pairs": pairs, "recorded": about["events"]}
+        said = next(json.loads(line) for line in text.splitlines() if line.startswith('{"'))
+        done, recorded = self.counts(said, about)
+        out = {"name": self.name, "rate": self.rate, "what": self.what, "done": done, "recorded": recorded}
         out["loss"] = {key: value for key, value in about["loss"].items() if value}
         out["loss"] |= {"chunks_not_written": about["chunks_not_written"]} if about["chunks_not_written"] else {}
         out["ring_buffer"] = about["ring_buffer"]
@@ -123,6 +134,18 @@ class Run:
             for when, part in zip(("early", "late"), parts):
                 out[f"{key}_{when}"] = {"median": statistics.median(part), "min": min(part), "max": max(part)}
         return out
+
+
+class SampledRun(Run):
+    """Samples instead of tasks: as many as the CPU time asks for, and a program that computes what it should."""
+
+    collect = ["hotspots", "-knob", "sampling-interval=0.25"]
+    what = "samples/s"
+
+    def counts(self, said, about):
+        if said["good"] != said["rounds"]:
+            raise SystemExit(f"soak: {self.name}: {said['rounds'] - said['good']} rounds went wrong")
+        return about["sampling"]["samples"], about["sampling"]["samples"]
 
 
 def complaints(run):
@@ -138,8 +161,8 @@ def complaints(run):
             found.append(f"{run['name']}: {key} grew from {early:,.0f} to {late:,.0f} bytes")
     if run["loss"]:
         found.append(f"{run['name']}: lost {run['loss']}")
-    if run["recorded"] != run["pairs"] + 1:  # and the task round all of them
-        found.append(f"{run['name']}: {run['pairs']} pairs, {run['recorded']} recorded")
+    if run["recorded"] != run["done"]:
+        found.append(f"{run['name']}: {run['done']} done, {run['recorded']} recorded")
     if not run["ring_buffer"]["files_dropped"]:
         found.append(f"{run['name']}: nothing was dropped: the ring buffer did not turn")
     return found
@@ -162,7 +185,7 @@ def append(path, runs, seconds):
         text = text.rstrip("\n") + "\n\n" + HEAD
     date = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
     for run in runs:
-        cells = [f"{date}, {machine()}", f"{run['name']}, {run['rate']:,} pairs/s, {seconds / 60:g} min"]
+        cells = [f"{date}, {machine()}", f"{run['name']}, {run['rate']:,} {run['what']}, {seconds / 60:g} min"]
         for key in ("program", "strata", "folder"):
             cells.append(f"{mib(run[key + '_early'])} → {mib(run[key + '_late'])} MiB")
         cells += [f"{run['recorded']:,}", json.dumps(run["loss"]) if run["loss"] else "0"]
@@ -177,6 +200,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=1800)
     parser.add_argument("--rate", type=int, default=100000)
     parser.add_argument("--window", type=float, default=10)
+    parser.add_argument("--python", default=sys.executable, help="for the sampled run")
+    parser.add_argument("--only", choices=("tasks", "sampler"))
     parser.add_argument("--append", type=Path, help="add the figures to this Markdown file")
     parser.add_argument("--json", type=Path, help="write the figures here")
     args = parser.parse_args()
@@ -184,8 +209,16 @@ def main():
     interval = min(max(args.seconds / 400, 0.2), 5)
     runs = []
     try:
-        runs.append(Run("one label", args, folder, args.rate, 0))
-        runs.append(Run("labels all different", args, folder, args.rate // 10, ALL_DIFFERENT))
+        paced = [Path(args.programs) / "paced"]
+        time_text = f"{args.seconds:g}"
+        if args.only != "sampler":
+            steady = [*paced, str(args.rate), time_text, "0"]
+            other = [*paced, str(args.rate // 10), time_text, str(ALL_DIFFERENT)]
+            runs.append(Run("one label", args, folder, args.rate, steady))
+            runs.append(Run("labels all different", args, folder, args.rate // 10, other))
+        if args.only != "tasks":
+            churn = [args.python, ROOT / "tests/e2e/targets/churn.py", time_text]
+            runs.append(SampledRun("threads and frames", args, folder, 4000, churn))
         active = list(runs)
         while active:
             time.sleep(interval)  # between samples: nothing waits for it
@@ -199,7 +232,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     problems = [text for run in figures for text in complaints(run)]
     for run in figures:
-        print(f"{run['name']}: {run['recorded']:,} tasks, lost {run['loss'] or 0}, {run['ring_buffer']}")
+        print(f"{run['name']}: {run['recorded']:,} recorded, lost {run['loss'] or 0}, {run['ring_buffer']}")
         for key in ("program", "strata", "folder"):
             print(f"  {key:<8} {mib(run[key + '_early'])} -> {mib(run[key + '_late'])} MiB")
     if args.json:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""churn.py SECONDS: creates threads and churns frames all the time, then says what it did as one line of JSON.
+
+Recursion that crosses the chunks of the frame stack, generators, exceptions, callbacks out of C, code objects that
+come and go: whatever reads frames from a signal handler is in trouble here first.
+"""
+
+import ctypes
+import json
+import os
+import sys
+import threading
+import time
+
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+libc = ctypes.CDLL(None)
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def down(depth):
+    return down(depth - 1) + 1 if depth else 0
+
+
+def generate(depth):
+    if depth:
+        yield from generate(depth - 1)
+    yield depth
+
+
+def raise_from(depth):
+    if not depth:
+        raise KeyError(depth)
+    raise_from(depth - 1)
+
+
+def compare(a, b):
+    return a[0] - b[0]
+
+
+def sort_in_c():
+    values = (ctypes.c_int * 64)(*((i * 37) % 64 for i in range(64)))
+    libc.qsort(values, 64, ctypes.sizeof(ctypes.c_int), CALLBACK(compare))
+    return list(values) == list(range(64))
+
+
+def made_code(number):
+    """A code object of its own, gone after the call."""
+    scope, name = {}, f"made_{number % 7}"
+    exec(compile(f"def {name}(n):\n    return sum(i * i for i in range(n))\n", name, "exec"), scope)
+    return scope[name](50)
+
+
+def work(number, good):
+    ok = down(400 + number % 900) == 400 + number % 900
+    ok = ok and sum(generate(60)) == 60 * 61 // 2
+    try:
+        raise_from(50)
+    except KeyError:
+        ok = ok and sort_in_c()
+    ok = ok and made_code(number) == sum(i * i for i in range(50))
+    if ok:
+        good.append(number)
+
+
+def main():
+    seconds = float(sys.argv[1])
+    sys.setrecursionlimit(5000)
+    threading.stack_size(16 << 20)
+    began = time.monotonic()
+    threads, good, resident = 0, 0, []
+    while time.monotonic() - began < seconds:
+        done = []
+        some = [threading.Thread(target=work, args=(threads + i, done)) for i in range(4)]
+        threads += len(some)
+        for thread in some:
+            thread.start()
+        work(threads, done)
+        for thread in some:
+            thread.join()
+        good += len(done) == len(some) + 1
+        if threads % 40 == 0:
+            resident.append((time.monotonic() - began, resident_bytes()))
+    late = [size for at, size in resident if at > seconds * 0.75]
+    early = [size for at, size in resident if seconds * 0.25 < at < seconds * 0.5]
+    rounds = threads // 4
+    print(json.dumps({"threads": threads, "rounds": rounds, "good": good, "early": max(early), "late": max(late)}))
+
+
+main()
