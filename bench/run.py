@@ -24,6 +24,8 @@ import sys
 import tempfile
 import time
 
+from hotspots import Hotspots
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 
@@ -134,7 +136,7 @@ def write_markdown(path, rows, missing, machine, date):
     path.write_text(text + heading + soak)
 
 
-class Bench:
+class Bench(Hotspots):
     def __init__(self, build, python, rounds):
         self.build = pathlib.Path(build).resolve()
         self.strata = self.build / "bin/strata"
@@ -168,6 +170,9 @@ class Bench:
         result = self.scratch / name
         self.run([self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-r", result, *options, "--", *command])
         return result
+
+    def add(self, *fields):
+        self.rows.append(Row(*fields))
 
     def report(self, result, name, *args):
         done = self.run([self.strata, "report", name, "-r", result, "-format=json", *args])
@@ -460,9 +465,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", default=ROOT / "build/bench.json", help="where the raw figures go")
     parser.add_argument("--markdown", help="write the table here too, as Markdown")
+    parser.add_argument(
+        "--quick", action="store_true", help="few pairs and short runs of the hotspots rows: to try them"
+    )
     parser.add_argument("--only", action="append", help="run only these rows (names of the methods)")
     args = parser.parse_args()
     bench = Bench(args.build, args.python, args.rounds)
+    bench.quick = args.quick
     steps = [
         "pair_cost",
         "lookup_cost",
@@ -472,6 +481,11 @@ def main():
         "flood",
         "indexing",
         "launch_cost",
+        "sampler_cost",
+        "sampler_size",
+        "unwind_tables",
+        "million_samples",
+        "peers_agree",
     ]
     try:
         for step in steps:
