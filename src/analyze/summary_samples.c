@@ -182,10 +182,8 @@ static const char *largest_class(const struct job *job)
 }
 
 static const char *const class_hints[ST_CPU_CLASSES] = {
-	[ST_CLASS_SPIN_IMBALANCE] =
-		"threads wait for the slowest one or for the next parallel region: fewer threads, "
-		"larger "
-		"regions, or GOMP_SPINCOUNT / OMP_WAIT_POLICY=passive where the CPUs are shared",
+	[ST_CLASS_SPIN_IMBALANCE] = "threads wait for the slowest one or the next region: fewer "
+				    "threads or larger regions",
 	[ST_CLASS_SPIN_LOCK] = "threads want the same lock: hold it shorter, or split it",
 	[ST_CLASS_SPIN_COMMUNICATION] = "processes wait for messages: balance them",
 	[ST_CLASS_SPIN_OTHER] = "loops wait without sleeping",

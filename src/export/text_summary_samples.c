@@ -159,7 +159,7 @@ void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows)
 {
 	add_rows(job, "hotspot", "HOT", rows);
 	add_rows(job, "python_line", "LINES", rows);
-	add_rows(job, "task_cpu", "TASKCPU", rows);
+	add_rows(job, "task_cpu", "IN TASK", rows);
 }
 
 void st_summary_add_findings(struct st_text_job *job)

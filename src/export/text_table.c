@@ -186,11 +186,28 @@ static unsigned int least_width(const struct table *table)
 	return width;
 }
 
+/* A part of a part ("CPU Time:Spin Time:Other") goes before what it is a part of, and before all else. */
+static void put_detail_last(struct table *table)
+{
+	for (uint32_t i = table->column_count; i-- > COLUMNS_MIN - 1;) {
+		struct table_column held = table->columns[i];
+		const char *colon = strchr(held.title, ':');
+
+		if (held.is_text || !colon || !strchr(colon + 1, ':'))
+			continue;
+		memmove(&table->columns[i], &table->columns[i + 1],
+			(table->column_count - 1 - i) * sizeof(held));
+		table->columns[table->column_count - 1] = held;
+		return;
+	}
+}
+
 static void fit(struct table *table)
 {
 	unsigned int limit = table->job->style->width;
 
 	while (limit && table->column_count > COLUMNS_MIN && least_width(table) > limit) {
+		put_detail_last(table);
 		table->column_count--;
 		table->left_out++;
 	}
