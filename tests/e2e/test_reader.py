@@ -3,7 +3,7 @@
 
 import pytest
 import trace_records
-from harness import TARGETS, emit_words
+from harness import TARGETS, emit_words, strict_json
 from trace_reader import Result
 
 
@@ -58,3 +58,71 @@ def test_damage_is_seen(strata, target, where):
     path.write_bytes(data)
     with pytest.raises(trace_records.Damage):
         Result(done.result)
+
+
+BURN = """
+import ittapi, sys, threading
+
+def burn(count):
+    total = 0
+    for i in range(count):
+        total += i * i
+    return total
+
+def work():
+    for turn in range(int(sys.argv[1])):
+        with ittapi.task("outer"):
+            burn(20000)
+            with ittapi.task("inner"):
+                burn(20000)
+        burn(20000)
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for one in threads:
+    one.start()
+work()
+for one in threads:
+    one.join()
+"""
+
+
+def by_time(row):
+    return row[:3]
+
+
+def test_same_samples(strata, ittapi):
+    """Every sample: time, weight, flags, innermost frame, and the slice that was open then, by ticks."""
+    result = strata.folder / "sampled"
+    command = ("-collect", "hotspots", "-knob", "sampling-interval=0.5", "-no-summary", "-r", result)
+    done = strata(*command, "--", ittapi, "-c", BURN, "25")
+    assert done.status == 0, done.err
+    read = Result(result)
+    found = []
+    for track in read.tracks:
+        slices = sorted(track.slices, key=lambda one: one.begin)
+        for one in track.samples:
+            inside = [task for task in slices if task.begin <= one.ticks < (task.end or one.ticks + 1)]
+            frame = one.node
+            found.append(
+                (
+                    track.process.pid,
+                    track.tid,
+                    read.mono_raw(one.ticks) - read.start_mono_raw_ns,
+                    one.weight_ns,
+                    one.flags,
+                    inside[-1].name.decode() if inside else None,
+                    hex(frame.address) if frame and frame.kind != trace_records.NODE_PYTHON else None,
+                )
+            )
+    sql = """SELECT s.pid, s.tid, s.time_ns, s.weight_ns, s.flags, sl.task_type, n.address FROM samples s
+             LEFT JOIN slices sl ON sl.row = s.slice JOIN stack_nodes n USING (node)"""
+    shown = strata("query", result, sql, "-format", "json")
+    assert shown.status == 0, shown.err
+    rows = [
+        tuple(value for key, value in row.items() if key != "children") for row in strict_json(shown.stdout)["rows"]
+    ]
+    assert len(rows) == len(found) > 100
+    assert {"outer", "inner", None} <= {row[5] for row in found}
+    for one, other in zip(sorted(rows, key=by_time), sorted(found, key=by_time), strict=True):
+        assert one[:2] + one[3:] == other[:2] + other[3:], (one, other)
+        assert abs(one[2] - other[2]) <= 2, (one, other)

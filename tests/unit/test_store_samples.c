@@ -373,6 +373,32 @@ static void test_python_codes(void **state)
 	assert_string_equal(st_result_text(f->result, codes[code].name).bytes, "Trainer.step");
 }
 
+/* Pairs of steps in bytes and in lines, as CPython up to 3.9 has them: line 13 from byte 0 on, 14 from 2, 16 from 6.
+ * A forked process knows the version, too. */
+static void test_python_lines(void **state)
+{
+	static const struct st_stack_node frames[] = {{3, ST_FRAME_PYTHON, 7 | 4ull << 32},
+						      {3, ST_FRAME_PYTHON, 7 | 6ull << 32}};
+	static const struct st_stack_node child[] = {{0, ST_FRAME_PYTHON, 7 | 0ull << 32}};
+	const struct st_text table = {"\x00\x01\x02\x01\x04\x02", 6};
+	struct fixture *f = *state;
+
+	maker_python_runtime(&f->m, 0x03081200);
+	maker_python_code(&f->m, 7, 12, "/app/train.py", "step", &table);
+	maker_nodes(&f->m, 4, frames, 2);
+	maker_define(&f->m, 1);
+	maker_process(&f->m, 300, 1, ST_PROCESS_FORKED, 0);
+	maker_numbers(&f->m, ST_DEF_INHERIT, "4444", 1u, 0u, 0u, 0u);
+	maker_nodes(&f->m, 1, child, 1);
+	maker_define(&f->m, 2);
+	maker_end(&f->m);
+	open_result(f);
+	assert_int_equal(f->nodes->line[3], 0);
+	assert_int_equal(f->nodes->line[4], 14);
+	assert_int_equal(f->nodes->line[5], 16);
+	assert_int_equal(f->nodes->line[6], 13);
+}
+
 static void test_missing_nodes_are_told(void **state)
 {
 	/* Nodes 4 to 9 are not there: 10 hangs in the air, and 11 on it. */
@@ -624,6 +650,7 @@ int main(void)
 		ROW(test_creators_in_a_circle),
 		ROW(test_forest),
 		ROW(test_python_codes),
+		ROW(test_python_lines),
 		ROW(test_missing_nodes_are_told),
 		ROW(test_nodes_told_twice),
 		ROW(test_samplers),
