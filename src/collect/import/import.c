@@ -105,6 +105,8 @@ static enum st_status read_samples(struct st_import_out *out,
 {
 	enum st_status status;
 
+	if (!bytes || !size_bytes)
+		return st_error_set(err, ST_ENOTFOUND, 0, "%s is empty", options->path);
 	if (st_perf_is_data(bytes, size_bytes))
 		return st_import_perf_data(out, options, bytes, size_bytes, err);
 	if (memchr(bytes, '\0', size_bytes < 4096 ? size_bytes : 4096))

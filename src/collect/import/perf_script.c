@@ -15,7 +15,12 @@
 #include "format/shm.h"
 #include "store/grow.h"
 
-enum { NAME_MAX_BYTES = 16 << 10, FRAMES_MAX = 4096, TIME_DIGITS = 9 };
+enum {
+	NAME_MAX_BYTES = 16 << 10,
+	FRAMES_MAX = 4096,
+	TIME_DIGITS = 9,
+	HEAD_MAX_BYTES = 512, /* the time stands within these */
+};
 
 struct sample_line {
 	struct st_text comm, event, rest;
@@ -172,7 +177,7 @@ static bool parse_behind(struct st_text behind, struct sample_line *line)
 static bool parse_sample(struct st_text text, struct sample_line *line)
 {
 	memset(line, 0, sizeof(*line));
-	for (size_t i = 1; i < text.size_bytes; i++) {
+	for (size_t i = 1; i < text.size_bytes && i < HEAD_MAX_BYTES; i++) {
 		struct st_text at = {text.bytes + i, text.size_bytes - i};
 
 		if (!isspace((unsigned char)text.bytes[i - 1]) ||
@@ -387,13 +392,13 @@ static void take_line(struct script *script, struct st_text text)
 	bool is_indented = text.size_bytes && isspace((unsigned char)text.bytes[0]);
 	struct st_text content = trimmed(text);
 
-	if (!content.size_bytes)
+	if (!content.size_bytes) {
 		end_sample(script);
-	else if (content.bytes[0] == '#')
 		return;
-	else if (is_indented && script->is_open && take_frame(script, text))
+	}
+	if (content.bytes[0] == '#' || (is_indented && script->is_open && take_frame(script, text)))
 		return;
-	else if (parse_sample(text, &line))
+	if (parse_sample(text, &line))
 		begin_sample(script, &line);
 	else
 		script->out->counts.skipped++;
