@@ -310,6 +310,7 @@ enum st_status st_report_disassembly_build(const struct st_result *result,
 	status = st_sample_set_open(&job.set, result, &options->view, err);
 	if (!status) {
 		status = build(&job, err);
+		st_report_add_notes(out, job.set.named);
 		st_sample_set_close(&job.set);
 	}
 	out->empty = "No samples were recorded: strata -collect hotspots takes them.";

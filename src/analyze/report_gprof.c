@@ -8,6 +8,7 @@
 
 #include "analyze/call_graph.h"
 #include "analyze/report_make.h"
+#include "analyze/report_samples.h"
 #include "store/result.h"
 
 enum { INDEX, SHARE, SELF, CHILDREN, NAME, NAME_INDEX, ROLE, BLOCK, COLUMNS };
@@ -188,6 +189,7 @@ enum st_status st_report_gprof_build(const struct st_result *result,
 	status = st_sample_set_open(&set, result, &options->view, err);
 	if (!status) {
 		status = build(&job, &options->question, err);
+		st_report_add_notes(out, set.named);
 		st_sample_set_close(&set);
 	}
 	if (!status)

@@ -244,6 +244,7 @@ enum st_status st_report_source_build(const struct st_result *result,
 	status = st_sample_set_open(&job.set, result, &options->view, err);
 	if (!status) {
 		status = build(&job, err);
+		st_report_add_notes(out, job.set.named);
 		st_sample_set_close(&job.set);
 	}
 	out->empty = "No samples were recorded: strata -collect hotspots takes them.";

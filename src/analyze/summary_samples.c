@@ -301,6 +301,9 @@ enum st_status st_summary_add_samples(struct st_report *report, const struct st_
 		add_stack_quality(&job, result);
 		add_findings(&job);
 	}
+	for (size_t i = 0; !status && i < set.named->note_count; i++)
+		add(&job, "quality", "")[ST_SUMMARY_VALUE] = st_cell_text(st_arena_copy(
+			st_report_arena(report), set.named->notes[i], strlen(set.named->notes[i])));
 	st_utilization_fini(&job.use);
 	st_sample_set_close(&set);
 	return status;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analyze/quality.h"
+#include "analyze/report.h"
 #include "base/buf.h"
 #include "cli/console.h"
 #include "cli/options.h"
@@ -183,5 +184,7 @@ enum st_status st_output_write(const struct st_output *output, const struct st_r
 
 	if (status == ST_OK && output->format == ST_OUTPUT_CSV)
 		status = say_quality(result, err);
+	for (uint32_t i = 0; output->format == ST_OUTPUT_CSV && i < report->note_count; i++)
+		st_console_say("note: %s", report->notes[i]);
 	return status;
 }

@@ -147,7 +147,8 @@ static enum st_status add_rows(struct st_buf *out, const struct st_report *repor
 	return status;
 }
 
-static void add_quality(struct st_json *json, const struct st_result *result)
+static void add_quality(struct st_json *json, const struct st_report *report,
+			const struct st_result *result)
 {
 	const struct st_result_info *info = st_result_info(result);
 	const struct st_quality *quality = st_result_quality(result);
@@ -168,6 +169,8 @@ static void add_quality(struct st_json *json, const struct st_result *result)
 	st_json_array_begin(json);
 	for (size_t i = 0; i < quality->note_count; i++)
 		st_json_text(json, quality->notes[i]);
+	for (uint32_t i = 0; i < report->note_count; i++)
+		st_json_text(json, report->notes[i]);
 	st_json_array_end(json);
 	st_json_object_end(json);
 }
@@ -199,7 +202,7 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 	st_json_object_begin(&json);
 	add_cells(&json, report, &report->totals);
 	st_json_object_end(&json);
-	add_quality(&json, result);
+	add_quality(&json, report, result);
 	st_json_object_end(&json);
 	st_buf_append_u8(&out, '\n');
 	if (!status)

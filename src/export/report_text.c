@@ -70,6 +70,8 @@ static void add_quality(struct st_text_job *job)
 	st_buf_init(&lines, 1 << 20);
 	if (!st_quality_lines(job->result, &lines))
 		job->out->failed = true;
+	for (uint32_t i = 0; i < job->report->note_count; i++)
+		st_buf_printf(&lines, "%s\n", job->report->notes[i]);
 	at = (const char *)lines.data;
 	end = at + lines.size_bytes;
 	if (at < end)

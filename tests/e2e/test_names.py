@@ -3,8 +3,10 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 from harness import strict_csv, strict_json
+from pythons import interpreter
 
 FINE = ["-knob", "sampling-interval=1"]
 
@@ -141,6 +143,9 @@ def test_another_build_is_said_not_used(strata):
     assert strata("finalize", "-r", result).status == 0
     changed = functions(strata, result)
     assert "[burner]" in changed and "burn_outer" not in changed
+    assert f"{program} is not the file that ran" in " ".join(strata("report", "hotspots", "-r", result).out.split())
+    assert f"{program} is not the file that ran" in strata("report", "hotspots", "-r", result, "-format", "csv").err
+    assert f"{program} is not the file that ran" in " ".join(strata("report", "summary", "-r", result).out.split())
     assert strata("finalize", "-r", result, "-search-dir", keep).status == 0
     assert "burn_outer" in functions(strata, result)
 
@@ -161,6 +166,27 @@ def test_source_of_a_python_script(strata, python):
     assert lines[3]["cpu_total_ns"] > 0.9 * whole
     assert lines[6]["cpu_total_ns"] > 0.9 * whole
     assert lines[6].get("cpu_self_ns", 0) < 0.1 * whole
+
+
+def test_a_perf_map_names_dynamic_code(strata):
+    """CPython writes one for its trampolines; it is copied into the result."""
+    script = strata.folder / "work.py"
+    script.write_text(
+        "import time\n"
+        "def burn_dynamic(n):\n"
+        "    return sum(range(n))\n"
+        "end = time.monotonic() + 0.7\n"
+        "while time.monotonic() < end:\n"
+        "    burn_dynamic(20000)\n"
+    )
+    result = collect(strata, interpreter("3.12"), "-X", "perf", script)
+    for left in result.glob("perf-*.map"):
+        (Path("/tmp") / left.name).unlink(missing_ok=True)
+    assert strata("finalize", "-r", result).status == 0
+    found = functions(strata, result, "-python-frames", "none")
+    name = next(name for name in found if name.startswith("py::burn_dynamic:"))
+    assert found[name]["module"] == "[Dynamic code]"
+    assert found[name]["cpu_total_ns"] > 0.8 * max(row["cpu_total_ns"] for row in found.values())
 
 
 def test_what_is_not_there_is_named(strata):

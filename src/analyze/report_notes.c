@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the names of a report's stacks could not tell: said with the report (report_samples.h).
+#include "analyze/report_samples.h"
+
+#include <string.h>
+
+void st_report_add_notes(struct st_report *report, const struct st_named *named)
+{
+	struct st_arena *arena = st_report_arena(report);
+	const char **notes = st_arena_calloc(arena, named->note_count + 1, sizeof(*notes));
+
+	for (size_t i = 0; notes && i < named->note_count; i++) {
+		const char *note = st_arena_copy(arena, named->notes[i], strlen(named->notes[i]));
+
+		if (note)
+			notes[report->note_count++] = note;
+	}
+	report->notes = notes;
+}
