@@ -3,14 +3,20 @@
  * The sampler in the target, against a strata of the test's own: what arrives by message and in the
  * handler rings, weights against the program's own CPU clock, threads, forks, pauses, full rings.
  */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,6 +135,16 @@ static void test_none(void **state)
 	assert_int_equal(server.segment_count, 0);
 }
 
+static uint64_t weight_of(uint32_t tid)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < samples.count; i++)
+		if (samples.at[i].tid == tid)
+			sum += samples.at[i].weight_ns;
+	return sum;
+}
+
 static void check_rung(const char *config, uint32_t rung, uint64_t percent)
 {
 	run(config, one_thread);
@@ -165,6 +181,87 @@ static void test_process_timer(void **state)
 {
 	(void)state;
 	check_rung(AT_1KHZ ";sample_rung=5", ST_RUNG_PROCESS_TIMER, 60);
+}
+
+/* As containers do. */
+static void without_events(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(*code), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0))
+		_exit(95);
+	one_thread();
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, without_events);
+	assert_int_equal(server.arm_count, 1);
+	assert_int_equal(server.arms[0].rung, ST_RUNG_THREAD_TIMER);
+	for (int i = ST_RUNG_SIGTRAP; i <= ST_RUNG_SETSIG; i++)
+		assert_int_equal(server.arms[0].errors[i], EPERM);
+	assert_int_equal(server.arms[0].errors[ST_RUNG_THREAD_TIMER], 0);
+	assert_true(samples.count > 3);
+}
+
+static void foreign_handler(void)
+{
+	signal(SIGTRAP, (void (*)(int))_exit);
+	one_thread();
+}
+
+static void test_foreign_handler(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, foreign_handler);
+	assert_int_equal(server.arms[0].rung, ST_RUNG_SETSIG);
+	assert_true(server.arms[0].flags & ST_ARM_FOREIGN_HANDLER);
+	assert_int_equal(server.arms[0].errors[ST_RUNG_SIGTRAP], EBUSY);
+	assert_true(samples.count > BURN_MS / 2);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	run(AT_1KHZ ";sample_empty=1", one_thread);
+	assert_int_equal(server.arms[0].rung, ST_RUNG_SIGTRAP);
+	assert_int_equal(samples.count, 0);
+}
+
+static void child_by_clone(void)
+{
+	int status;
+	pid_t pid;
+
+	load();
+	burn_measured(0);
+	pid = _Fork();
+	if (!pid) {
+		struct itt_domain *domain = itt_domain_create("d");
+
+		itt_task_begin(domain, itt_string_handle_create("t"));
+		burn_measured(1);
+		itt_task_end(domain);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		_exit(98);
+}
+
+static void test_fork_without_handlers(void **state)
+{
+	(void)state;
+	run(AT_1KHZ, child_by_clone);
+	assert_int_equal(server.arm_count, 2);
+	assert_near(weight_of(truth->tid[1]), truth->cpu_ns[1], 8);
 }
 
 static void test_no_counters(void **state)
@@ -206,16 +303,6 @@ static void two_threads(void)
 	burn_measured(0);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-}
-
-static uint64_t weight_of(uint32_t tid)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < samples.count; i++)
-		if (samples.at[i].tid == tid)
-			sum += samples.at[i].weight_ns;
-	return sum;
 }
 
 static void test_threads_are_inherited(void **state)
@@ -306,6 +393,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_signal_per_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_timer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_timer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_foreign_handler, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fork_without_handlers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_preloaded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_are_inherited, setup, teardown),
