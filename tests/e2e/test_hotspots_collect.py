@@ -219,6 +219,8 @@ def test_hw_mode_says_what_it_does(strata, hot):
     assert sampling["period_ns"] == 1_000_000 and sampling["asked_ns"] == 100_000
     assert "every 1 ms instead of 0.1 ms" in done.err
     assert "every 1 ms instead of 0.1 ms" in sampling["note"]
+    summary = strata("report", "summary", "-r", done.result)
+    assert "10000 Hz were asked for" in summary.out, summary.out
 
 
 @pytest.mark.parametrize(

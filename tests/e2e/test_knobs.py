@@ -115,7 +115,8 @@ def test_refused(strata):
         "itt-groups=task": "no group 'task'",
         "itt-domains=": "itt-domains",
         "task-lines=1": "expected true or false",
-        "sampling-interval=1": "unknown knob",
+        "sampling-interval=1": "takes no samples",
+        "sampling-depth=1": "unknown knob",
     }
     for knob, needle in cases.items():
         done = strata("-collect", "tasks", "-knob", knob, "--", "true")

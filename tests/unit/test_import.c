@@ -164,7 +164,7 @@ static void numbers(struct fixture *f, uint32_t type, uint16_t misc, uint64_t ti
 static enum st_status import_bytes(struct fixture *f, const void *bytes, size_t size_bytes)
 {
 	const struct st_import_options options = {
-		.path = "some.data", .version = "1", .cache = "/nonexistent/strata"};
+		.path = "some.data", .version = "1", .cache = "/proc/strata"};
 	enum st_status status =
 		st_import_bytes(&options, bytes, size_bytes, f->folder, &f->counts, &f->err);
 

@@ -53,6 +53,7 @@ struct st_followed_table {
 	uint32_t control;    /* what new ones are told at once */
 	uint64_t resumed_ns; /* start-paused ended at this time; 0: it did not */
 	bool start_paused;
+	bool has_switched_off;	  /* a trigger event is off that its process may switch on */
 	struct st_armed *waiting; /* samplers of processes that have not said hello yet */
 	uint32_t waiting_count;
 	uint64_t waiting_looked_ns;

@@ -186,11 +186,16 @@ static void forget_gone(struct st_followed_table *table)
 
 void st_followed_set_events(struct st_followed_table *table)
 {
+	table->has_switched_off = false;
 	for (uint32_t i = 0; i < table->live_count; i++) {
 		struct st_followed *process = table->all[table->live[i] - 1];
+		uint32_t control;
 
-		if (process->armed && process->drain)
-			st_armed_enable(process->armed, st_drain_control_word(process->drain) == 0);
+		if (!process->armed || !process->drain)
+			continue;
+		control = st_drain_control_word(process->drain);
+		st_armed_enable(process->armed, control == 0);
+		table->has_switched_off |= control == ST_CONTROL_PAUSED_SELF;
 	}
 	for (struct st_armed *armed = table->waiting; armed; armed = armed->next)
 		set_waiting(table, armed);

@@ -332,7 +332,8 @@ static int next_timeout_ms(const struct st_run *run, const struct st_drain_activ
 		return POLL_BUSY_MS;
 	if (activity->fill_percent >= QUICK_PERCENT)
 		return POLL_QUICK_MS;
-	if (activity->bytes)
+	/* A program that waits for its own resume is let go soon. */
+	if (activity->bytes || run->followed.has_switched_off)
 		return POLL_MS;
 	timeout_ms = timeout_ms < POLL_MS ? POLL_MS : timeout_ms + timeout_ms / 2;
 	return timeout_ms < POLL_IDLE_MS ? timeout_ms : POLL_IDLE_MS;
