@@ -71,7 +71,8 @@ static bool choose_folder(char *out, size_t size_bytes, const char *folder)
 		length = snprintf(out, size_bytes, "%s/unwind", own);
 	else if (cache && *cache == '/')
 		length = snprintf(out, size_bytes, "%s/strata/unwind", cache);
-	else if (home && *home == '/')
+	/* A home that is not there stays so: some users have none on purpose. */
+	else if (home && *home == '/' && access(home, F_OK) == 0)
 		length = snprintf(out, size_bytes, "%s/.cache/strata/unwind", home);
 	return length > 0 && (size_t)length < size_bytes - KEY_BYTES - 32;
 }

@@ -36,6 +36,7 @@ static struct probe_result total;
 static struct stack truth, other;
 static struct st_walk_frame states[FRAMES_MAX];
 static uint64_t stack_high;
+static bool used_derived; /* by the truth */
 static timer_t timer;
 static pid_t process;
 static struct st_unwind_cache *rules;
@@ -143,16 +144,17 @@ static void score(struct probe_score *to, const struct stack *got)
 	}
 	if (!(got->flags & ST_SAMPLE_RECOVERED))
 		total.unflagged++;
-	if (same_frames(got, &truth))
+	if (same_frames(got, &truth)) {
 		to->right++;
-	else
-		to->wrong++;
-	if (to == &total.anonymous_leaf && !same_frames(got, &truth) && getenv("PROBE_SHOW2")) {
-		fprintf(stderr, "--- truth %u got %u\n", truth.count, got->count);
-		for (uint32_t i = 0; i < 6; i++)
-			fprintf(stderr, "  %#lx (sp %#lx fp %#lx) %#lx\n", truth.frames[i], states[i].sp,
-				states[i].fp, got->frames[i]);
+		return;
 	}
+	to->wrong++;
+	if (to != &total.anonymous_leaf || !getenv("PROBE_SHOW"))
+		return;
+	fprintf(stderr, "anonymous leaf wrong: %u frames, got %u\n", truth.count, got->count);
+	for (uint32_t i = 0; i < 6 && i < truth.count && i < got->count; i++)
+		fprintf(stderr, "  %#lx (sp %#lx fp %#lx) got %#lx\n", truth.frames[i],
+			states[i].sp, states[i].fp, got->frames[i]);
 }
 
 static void compare_libunwind(ucontext_t *context)
@@ -275,6 +277,7 @@ static bool keep_states(struct st_walk *walk)
 				      .context = (const uint8_t *)walk->context,
 				      .exact = true};
 
+	used_derived = false;
 	for (uint32_t i = 0; i < truth.count; i++) {
 		const struct st_unwind_module *module =
 			st_walk_module(walk, frame.pc - !frame.exact);
@@ -287,6 +290,7 @@ static bool keep_states(struct st_walk *walk)
 			      : NULL;
 		if (!rule || st_walk_step(&walker, &frame, rule, &last) != ST_WALK_COMPLETE)
 			return false;
+		used_derived |= (rule->flags & ST_RULE_DERIVED) != 0;
 		if (last)
 			return i + 1 == truth.count;
 	}
@@ -358,9 +362,11 @@ static void on_signal(int number, siginfo_t *info, void *arg)
 		return;
 	total.complete++;
 	total.frames += truth.count;
-	compare_libunwind(context);
 	if (!keep_states(&walk))
 		return;
+	/* Where the file itself says nothing libunwind has nothing to go by. */
+	if (!used_derived)
+		compare_libunwind(context);
 	try_anonymous_leaf(context);
 	try_hidden(context, 0, &total.leaf);
 	for (uint32_t i = 1; i <= HIDE_FRAMES; i++)
@@ -397,7 +403,7 @@ __attribute__((visibility("default"))) int probe_start(int hz)
 	stack_high = own_stack_high();
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	return module_count && rules && stack_high && !sigaction(SIGPROF, &action, NULL) &&
-			       !timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) &&
+			       !timer_create(CLOCK_MONOTONIC, &event, &timer) &&
 			       !timer_settime(timer, 0, &period, NULL)
 		       ? 0
 		       : -1;

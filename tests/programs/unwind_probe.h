@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples the calling thread of a program by a CPU-time timer and checks, in the handler, what the walker of
+ * Interrupts the calling thread of a program by a timer and checks, in the handler, what the walker of
  * src/unwind/rt makes of each stack: against libunwind, with parts of the call frame information hidden, and with
  * rules read off code in place of it. For a C test that links it and for Python programs that load it.
  */

@@ -125,17 +125,19 @@ static enum st_walk_end try_frame(struct st_walker *walker, struct st_walk_frame
 		return ST_WALK_NO_RULE;
 	walker->trials_left--;
 	walker->fp_guess_used = false;
-	walker->checks_left = ST_RECOVER_CHECKS;
+	walker->young = ST_RECOVER_YOUNG;
 	frame->fp_guessed = true;
 	if (!st_walk_push(walk, frame->pc | ST_FRAME_WORD_RECOVERED))
 		return ST_WALK_CUT;
 	end = st_walk_chain(walker, frame);
-	if (end == ST_WALK_NO_RULE && level + 1 < ST_RECOVER_LEVELS) {
+	if (end == ST_WALK_NO_RULE && level + 1 < ST_RECOVER_LEVELS &&
+	    st_walk_is_behind_call(walker, frame->pc)) {
 		bool used = walker->fp_guess_used;
 
 		end = st_walk_recover(walker, frame, level + 1);
 		walker->fp_guess_used |= used;
 	}
+	walker->young = 0;
 	if (end == ST_WALK_COMPLETE || end == ST_WALK_CUT)
 		return end;
 	walker->saw_no_table |= end == ST_WALK_NO_TABLE;
@@ -143,8 +145,22 @@ static enum st_walk_end try_frame(struct st_walker *walker, struct st_walk_frame
 	return ST_WALK_NO_RULE;
 }
 
+/* The next candidate for the caller's fp below *at: a word that points further up the stack. */
+static bool next_fp(const struct st_walk *walk, uint64_t bottom, uint64_t slot, uint64_t *at,
+		    uint64_t *fp)
+{
+	while (*at >= bottom + WORD) {
+		*at -= WORD;
+		if (!st_walk_read(walk, *at, fp))
+			return false;
+		if (*fp > slot && *fp < walk->stack_high && *fp % WORD == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A return address at `slot`: the caller's fp is the current one, or was pushed right after the return address,
- * or somewhere below. The other order finds the frame pointers of older frames and skips callers. */
+ * or somewhere below. The other order finds the frame pointers of older frames, which skip callers. */
 static enum st_walk_end try_slot(struct st_walker *walker, struct st_walk_frame *frame,
 				 uint64_t slot, uint32_t level)
 {
@@ -152,28 +168,42 @@ static enum st_walk_end try_slot(struct st_walker *walker, struct st_walk_frame 
 	struct st_walk *walk = walker->walk;
 	struct st_walk_frame next = {.sp = slot + WORD, .fp = hole.fp, .bx = hole.bx};
 	enum st_walk_end end;
-	uint64_t at = slot, fp;
+	uint64_t at = slot;
 
 	if (!st_walk_read(walk, slot, &next.pc))
 		return ST_WALK_NO_RULE;
-	*frame = next;
-	end = try_frame(walker, frame, level);
-	for (int i = 0; i < FP_CANDIDATES_MAX && end == ST_WALK_NO_RULE && walker->fp_guess_used;) {
-		if (at < hole.sp + WORD)
-			break;
-		at -= WORD;
-		if (!st_walk_read(walk, at, &fp))
-			break;
-		if (fp <= slot || fp >= walk->stack_high || fp % WORD)
-			continue;
-		i++;
+	for (int i = 0; i < FP_CANDIDATES_MAX; i++) {
 		*frame = next;
-		frame->fp = fp;
 		end = try_frame(walker, frame, level);
+		if (end != ST_WALK_NO_RULE)
+			return end;
+		if (!walker->fp_guess_used || !next_fp(walk, hole.sp, slot, &at, &next.fp))
+			break;
 	}
-	if (end == ST_WALK_NO_RULE)
-		*frame = hole;
-	return end;
+	*frame = hole;
+	return ST_WALK_NO_RULE;
+}
+
+/* Whether fp may be the frame pointer of the leaf itself: then a candidate below it that counts on fp is a
+ * leftover, which would come out as one frame too many. */
+static bool is_own_frame(const struct st_walker *walker, const struct hole *hole,
+			 const struct st_walk_frame *frame, uint64_t slot)
+{
+	const struct st_walk *walk = walker->walk;
+	const struct st_unwind_module *module;
+	const struct st_unwind_rule *rule;
+	uint64_t word, above;
+
+	if (hole->module || !hole->leaf || slot == frame->sp || frame->fp <= slot ||
+	    frame->fp >= walk->stack_high || !st_walk_read(walk, slot, &word) ||
+	    !st_walk_read(walk, frame->fp + WORD, &above))
+		return false;
+	module = st_walk_module(walk, word - 1);
+	rule = module && module->table
+		       ? st_unwind_table_rule(module->table, word - 1 - module->bias)
+		       : NULL;
+	return rule && rule->cfa == ST_CFA_REGISTER && rule->cfa_register == ST_REGISTER_FP &&
+	       is_return_address(walker, hole, above, PASS_STRICT);
 }
 
 static enum st_walk_end scan(struct st_walker *walker, struct st_walk_frame *frame,
@@ -191,7 +221,11 @@ static enum st_walk_end scan(struct st_walker *walker, struct st_walk_frame *fra
 			break;
 		if (!is_return_address(walker, hole, word, pass))
 			continue;
-		end = try_slot(walker, frame, slot, level);
+		end = ST_WALK_NO_RULE;
+		if (is_own_frame(walker, hole, frame, slot))
+			end = try_slot(walker, frame, frame->fp + WORD, level);
+		if (end == ST_WALK_NO_RULE)
+			end = try_slot(walker, frame, slot, level);
 		if (end != ST_WALK_NO_RULE)
 			return end;
 	}

@@ -15,7 +15,7 @@ enum {
 	ST_RECOVER_STEPS = 20000,
 	ST_RECOVER_WORDS = 16384,
 	ST_RECOVER_LEVELS = 3,
-	ST_RECOVER_CHECKS = 8, /* frames of a trial that must be return addresses behind a call */
+	ST_RECOVER_YOUNG = 8, /* frames after which a trial may end in a return address of 0 */
 };
 
 struct st_walk_frame {
@@ -37,7 +37,7 @@ struct st_walker {
 	struct st_walk *walk;
 	const struct st_unwind_arch *arch;
 	uint32_t trials_left, steps_left, words_left;
-	uint32_t checks_left;
+	uint32_t young;	    /* on trial, and this many frames to go until it counts for more */
 	bool fp_guess_used; /* a rule used a guessed fp */
 	bool saw_no_table;
 };

@@ -211,9 +211,10 @@ enum st_walk_end st_walk_step(struct st_walker *walker, struct st_walk_frame *fr
 	if (!restore(walker, frame, rule->fp, fp_base + (uint64_t)(int64_t)rule->fp_offset, &fp) ||
 	    !restore(walker, frame, rule->bx, bx_base + (uint64_t)(int64_t)rule->bx_offset, &bx))
 		return ST_WALK_BAD;
+	/* Some threads and fibres end in a return address of 0; on trial it is more likely a word that was none. */
 	*last = pc == 0;
 	if (*last)
-		return ST_WALK_COMPLETE;
+		return walker->young ? ST_WALK_BAD : ST_WALK_COMPLETE;
 	if (pc >= ADDRESS_LIMIT)
 		return ST_WALK_BAD;
 	frame->fp_guessed = frame->fp_guessed && rule->fp == ST_SAVED_SAME;
@@ -231,7 +232,7 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 	struct st_walk *walk = walker->walk;
 
 	for (;;) {
-		bool no_table = false, last;
+		bool no_table = false, last, guessed = walker->fp_guess_used;
 		const struct st_unwind_rule *rule =
 			find(walk, frame->pc - !frame->exact, &no_table);
 		enum st_walk_end end;
@@ -245,12 +246,10 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 			return ST_WALK_CUT;
 		if (walker->steps_left && !--walker->steps_left)
 			return ST_WALK_BAD;
-		/* On trial: a wrong frame pointer leads to words that are no return addresses. */
-		if (walker->checks_left && !frame->exact) {
-			walker->checks_left--;
-			if (!st_walk_is_behind_call(walker, frame->pc))
-				return ST_WALK_BAD;
-		}
+		walker->young -= walker->young > 0;
+		/* A wrong frame pointer leads to words that are no return addresses. */
+		if (walker->fp_guess_used && !guessed && !st_walk_is_behind_call(walker, frame->pc))
+			return ST_WALK_BAD;
 	}
 }
 
