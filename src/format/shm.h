@@ -107,6 +107,10 @@ struct st_shm_header {
 enum {
 	ST_NOTICE_NO_ITT = 1,	/* `import itt` under -I or -E: not offered there */
 	ST_NOTICE_NO_LINES = 2, /* a CPython whose frames are not known */
+	/* Samples of Python threads have no Python frames: */
+	ST_NOTICE_PYTHON_UNKNOWN = 4,	    /* of this version */
+	ST_NOTICE_PYTHON_FREE_THREADED = 8, /* of this build */
+	ST_NOTICE_PYTHON_UNREADABLE = 16,   /* process_vm_readv is forbidden, or no memory */
 };
 
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");

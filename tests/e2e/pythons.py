@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+SYSTEM = "system"  # the distribution's own: all in one file, optimised by profile, without symbols
 
 
 def find_interpreter(version):
     """A CPython of that version, of pyenv or of the system; None: there is none."""
+    if version == SYSTEM:
+        path = Path("/usr/bin/python3")
+        return path if path.is_file() else None
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = sorted(root.glob(f"{version}.*/bin/python{version}"))
     for path in [*found, Path(f"/usr/bin/python{version}")]:

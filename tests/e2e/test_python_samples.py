@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 
 import pytest
 from harness import TARGETS, strict_json
-from pythons import VERSIONS, check_coverage, interpreter
+from pythons import SYSTEM, VERSIONS, check_coverage, interpreter
 
 CUT, TOP_UNKNOWN, MISMATCH = 8, 16, 32
 TRUNCATED, RECOVERED, DEPTH_CUT = 1, 2, 2048
@@ -104,7 +104,7 @@ def between(stack, outer, inner):
     return [frame[0] for frame in stack[begin + 1 : names.index(inner, begin)]]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [*VERSIONS, SYSTEM])
 def test_ancestors_are_what_python_says(version, strata, scale):
     seconds = 2 if scale == "full" else 0.2
     result, said = hotspots(strata, interpreter(version), TARGETS / "python_tree.py", str(seconds))
@@ -126,7 +126,7 @@ def test_ancestors_are_what_python_says(version, strata, scale):
         elif leaf and sample["flags"] & WEAK:
             weak[leaf] += 1
         elif leaf:
-            check_stack(stack, leaf)
+            check_stack(stack, leaf, version != SYSTEM)
             if names == said[leaf]:
                 right[leaf] += 1
             else:
@@ -139,13 +139,27 @@ def test_ancestors_are_what_python_says(version, strata, scale):
         assert weak[leaf] <= 0.05 * right[leaf] or leaf == "leaf_callback", (leaf, weak)
 
 
-def check_stack(stack, leaf):
+def check_stack(stack, leaf, symbols):
     """What lies between the Python frames is what calls them; evaluation frames stand before their frames."""
     inner = next((name for name in python_names(stack) if name.endswith("<lambda>")), None)
-    if leaf == "leaf_sort":
+    if leaf == "leaf_sort" and symbols:
         assert any("sort" in name for name in between(stack, "by_sort", inner)), stack
-    if leaf == "leaf_callback":
+    if leaf == "leaf_callback" and symbols:
         assert any("ffi" in name or "_CallPythonObject" in name for name in between(stack, "by_callback", inner))
     for (_, kind, _, is_eval), (_, inner_kind, _, inner_eval) in zip(stack, stack[1:]):
         assert not is_eval or inner_eval or inner_kind == "python"  # functions inlined into it are part of it
         assert kind == "python" or is_eval or inner_kind != "python"
+
+
+def test_forbidden_reads(strata, programs, python):
+    """Where no fault-proof read is allowed there are no Python frames, and the result says why."""
+    result = strata.folder / "result"
+    filtered = [programs / "filtered", "eperm", "process_vm_readv", "--"]
+    command = ["-collect", "hotspots", "-knob", "sampling-interval=1", "-r", result, "--"]
+    done = strata.run([*filtered, strata.binary, *command, python, TARGETS / "python_burn.py", "0.5"])
+    assert done.status == 0, done.err
+    assert "forbids process_vm_readv" in done.err
+    stacks = Stacks(strata, result)
+    assert len(stacks.samples) > 300
+    assert not any(kind == "python" for sample in stacks.samples for _, kind, _, _ in stacks.of(sample["node"]))
+    assert sum(bool(sample["flags"] & CUT) for sample in stacks.samples) > 300

@@ -22,6 +22,7 @@ static const struct {
 	{"perf_event_open", SYS_perf_event_open},
 	{"memfd_create", SYS_memfd_create},
 	{"socket", SYS_socket},
+	{"process_vm_readv", SYS_process_vm_readv},
 };
 
 static int number_of(const char *name)

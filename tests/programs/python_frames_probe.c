@@ -26,6 +26,7 @@
 enum { CODES_MAX = 64 << 10, TEXT_BYTES = 64 << 20, SAMPLES_MAX = 1 << 20, WORDS_MAX = 1 << 24 };
 
 struct st_shared st_shared; /* the collector's; here nothing is ever passive */
+struct st_process *st_process;
 
 /* All of a thread's; one thread is sampled at a time. */
 struct st_sampler {

@@ -562,9 +562,11 @@ static bool follow_c_frame(struct walker *walker, const uint64_t *c_frame, bool 
 	walker->next_count = walker->cursor = 0;
 	if (!top || !follow(walker, top))
 		return false;
-	return !check ||
-	       (walker->grouped && plausible(at) && read_one(walker, outer, at, sizeof(outer)) &&
-		outer[walker->layout->c_frame / 8] == walker->outer);
+	/* A chain of as many frames as were asked for is no leftover. */
+	if (!check || (walker->stop && !walker->grouped))
+		return true;
+	return walker->grouped && plausible(at) && read_one(walker, outer, at, sizeof(outer)) &&
+	       outer[walker->layout->c_frame / 8] == walker->outer;
 }
 
 /* With C frames (3.11, 3.12) the evaluation function announces its own before it is filled in: what is
@@ -624,6 +626,22 @@ static bool tell_runtime(struct walker *walker)
 	return walker->thread->told == told;
 }
 
+/* Why this sample, which has just found a thread of Python's, has no frames of it. */
+static void tell_refusal(void)
+{
+	static const uint32_t notices[] = {
+		[ST_PYTHON_READ] = ST_NOTICE_PYTHON_UNREADABLE,
+		[ST_PYTHON_UNKNOWN_VERSION] = ST_NOTICE_PYTHON_UNKNOWN,
+		[ST_PYTHON_REFUSED_FREE_THREADED] = ST_NOTICE_PYTHON_FREE_THREADED,
+		[ST_PYTHON_NO_SAFE_READ] = ST_NOTICE_PYTHON_UNREADABLE,
+		[ST_PYTHON_NO_MEMORY] = ST_NOTICE_PYTHON_UNREADABLE,
+	};
+
+	if (st_process && st_header())
+		atomic_fetch_or_explicit(&st_header()->notices, notices[st_python_frames_refusal()],
+					 memory_order_relaxed);
+}
+
 void st_python_frames_walk(struct st_python_walk *walk)
 {
 	struct walker walker = {.out = walk,
@@ -638,8 +656,11 @@ void st_python_frames_walk(struct st_python_walk *walk)
 	    !walk->frames_max)
 		return;
 	if (atomic_load_explicit(&refusal, memory_order_relaxed) || st_passive()) {
-		if (found.this_thread_state() && tell_runtime(&walker))
-			walk->flags = ST_SAMPLE_PYTHON_CUT;
+		if (!found.this_thread_state())
+			return;
+		walk->flags = ST_SAMPLE_PYTHON_CUT;
+		tell_runtime(&walker);
+		tell_refusal();
 		return;
 	}
 	if (!walker.thread->pid)

@@ -474,6 +474,16 @@ static void tell_notices(struct st_run *run, uint32_t notices)
 	if (notices & ST_NOTICE_NO_LINES)
 		write_note(run, "no Python lines of tasks: frames of this CPython cannot be read "
 				"(those of 3.8 to 3.14 can, unless process_vm_readv is forbidden)");
+	if (notices & ST_NOTICE_PYTHON_UNKNOWN)
+		write_note(run,
+			   "samples have no Python functions and lines: frames of this CPython "
+			   "are not known (those of 3.8 to 3.14 are)");
+	if (notices & ST_NOTICE_PYTHON_FREE_THREADED)
+		write_note(run, "samples have no Python functions and lines: frames of the "
+				"free-threaded CPython are not read");
+	if (notices & ST_NOTICE_PYTHON_UNREADABLE)
+		write_note(run, "samples have no Python functions and lines: a sandbox forbids "
+				"process_vm_readv, and frames are not read without it");
 }
 
 static void name_silent(void *arg, pid_t pid)
