@@ -10,6 +10,7 @@
 #include "analyze/code_figures.h"
 #include "analyze/report_samples.h"
 #include "resolve/disassembly.h"
+#include "resolve/search.h"
 #include "store/result.h"
 
 enum column { ADDRESS, TEXT, SOURCE, LINE, SELF, TOTAL, SAMPLES, COLUMNS };
@@ -29,6 +30,7 @@ struct job {
 	struct st_report *report;
 	struct st_sample_set set;
 	struct st_sample_rows rows;
+	struct st_search search;
 	uint32_t function;
 	enum st_grouping grouping; /* ST_BY_ADDRESS, ST_BY_BASIC_BLOCK or ST_BY_SOURCE_LINE */
 	struct st_disassembly code;
@@ -116,7 +118,7 @@ static const char *line_text(struct job *job, const struct st_instruction *item)
 	if (!job->text_path || strcmp(job->text_path, item->source) != 0) {
 		st_source_text_close(job->text);
 		job->text_path = item->source;
-		job->text = st_source_text_open(job->options->view.naming, item->source, &ignored);
+		job->text = st_source_text_open(&job->search.options, item->source, &ignored);
 	}
 	if (!job->text)
 		return NULL;
@@ -205,7 +207,7 @@ static enum st_status add_code(struct job *job, struct st_error *err)
 	struct st_code_count count = {.bucket_of = bucket_of, .arg = job};
 	const struct st_named_function *function = &job->set.named->functions[job->function];
 	enum st_status status = st_disassembly_open(&job->code, job->set.named, job->function,
-						    job->options->view.naming, err);
+						    &job->search.options, err);
 
 	if (status)
 		return status;
@@ -309,7 +311,10 @@ enum st_status st_report_disassembly_build(const struct st_result *result,
 		return status;
 	status = st_sample_set_open(&job.set, result, &options->view, err);
 	if (!status) {
-		status = build(&job, err);
+		status = st_search_init(&job.search, result, options->view.naming)
+				 ? build(&job, err)
+				 : st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+		st_search_fini(&job.search);
 		st_report_add_notes(out, job.set.named);
 		st_sample_set_close(&job.set);
 	}

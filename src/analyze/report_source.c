@@ -8,6 +8,7 @@
 
 #include "analyze/code_figures.h"
 #include "analyze/report_samples.h"
+#include "resolve/search.h"
 #include "store/result.h"
 
 enum column { LINE, TEXT, SELF, TOTAL, SAMPLES, COLUMNS };
@@ -25,6 +26,7 @@ struct job {
 	struct st_report *report;
 	struct st_sample_set set;
 	struct st_sample_rows rows;
+	struct st_search search;
 	uint32_t source;   /* index into sources of the names */
 	uint32_t function; /* only frames of this one; 0: all */
 	uint32_t last_line;
@@ -222,9 +224,8 @@ static enum st_status build(struct job *job, struct st_error *err)
 	st_report_columns(job->report, columns, COLUMNS);
 	status = job->set.samples->count ? find_object(job, err) : ST_OK;
 	if (!status && job->source) {
-		job->text =
-			st_source_text_open(job->options->view.naming,
-					    job->set.named->sources[job->source].bytes, &ignored);
+		job->text = st_source_text_open(
+			&job->search.options, job->set.named->sources[job->source].bytes, &ignored);
 		status = add_lines(job, err);
 		st_source_text_close(job->text);
 	}
@@ -243,7 +244,10 @@ enum st_status st_report_source_build(const struct st_result *result,
 		return status;
 	status = st_sample_set_open(&job.set, result, &options->view, err);
 	if (!status) {
-		status = build(&job, err);
+		status = st_search_init(&job.search, result, options->view.naming)
+				 ? build(&job, err)
+				 : st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+		st_search_fini(&job.search);
 		st_report_add_notes(out, job.set.named);
 		st_sample_set_close(&job.set);
 	}

@@ -5,12 +5,24 @@
 #include "resolve/named.h"
 
 #include "resolve/resolved.h"
+#include "resolve/search.h"
 #include "store/samples.h"
 
 static void say(const struct st_named_options *options, double fraction, const char *what)
 {
 	if (options && options->progress)
 		options->progress(options->progress_arg, fraction, what);
+}
+
+static bool build(struct st_resolved *out, const struct st_result *result,
+		  const struct st_named_options *options)
+{
+	struct st_search search;
+	bool ok = st_search_init(&search, result, options) &&
+		  st_resolved_build(out, result, &search.options);
+
+	st_search_fini(&search);
+	return ok;
 }
 
 enum st_status st_named_open(struct st_named **out, const struct st_result *result,
@@ -22,7 +34,7 @@ enum st_status st_named_open(struct st_named **out, const struct st_result *resu
 	*out = NULL;
 	if (!ok) {
 		st_resolved_fini(&resolved);
-		ok = st_resolved_build(&resolved, result, options);
+		ok = build(&resolved, result, options);
 		if (ok && options && options->keep)
 			st_resolved_save(&resolved, result, options);
 	}

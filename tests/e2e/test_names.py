@@ -151,7 +151,9 @@ def test_another_build_is_said_not_used(strata):
 
 
 def test_source_of_a_python_script(strata, python):
-    script = strata.folder / "work.py"
+    there = strata.folder / "there"
+    there.mkdir()
+    script = there / "work.py"
     script.write_text(
         "import time\n"
         "def burn(n):\n"
@@ -159,7 +161,9 @@ def test_source_of_a_python_script(strata, python):
         "end = time.monotonic() + 1\n"
         "while time.monotonic() < end:\n"
         "    burn(20000)\n")
-    result = collect(strata, python, script)
+    # The script moves; where to is told when collecting, and kept.
+    result = collect(strata, python, script, options=["-source-search-dir", strata.folder / "moved here"])
+    there.rename(strata.folder / "moved here")
     lines = {row["line"]: row for row in report(strata, "source", result, "work.py")}
     assert [lines[i]["source"] for i in (1, 6)] == ["import time", "    burn(20000)"]
     whole = max(row.get("cpu_total_ns") or 0 for row in lines.values())

@@ -119,6 +119,23 @@ static void test_newer_file(void **state)
 	st_named_close(named);
 }
 
+/* What was told when collecting serves without being told again. */
+static void test_kept_search(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t node;
+	struct st_named *named;
+
+	map_part(f, f->process, "/no/such/folder/part.so");
+	node = leaf(f, "part_in_plain");
+	f->fake->info.options =
+		"-quiet -search-dir '/some folder/it'\\''s' -search-dir named_stripped -knob a=b";
+	f->fake->info.working_dir = ST_TEST_BUILD_DIR "/tests/unit";
+	named = open_named(f);
+	assert_text(function_of(named, node)->name, "part_plain");
+	st_named_close(named);
+}
+
 static void test_perf_map(void **state)
 {
 	static const char text[] = "5000 100 old_function\n7000 10 lambda with blanks\n"
@@ -416,6 +433,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_moved, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_other_build, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_newer_file, named_setup, named_teardown),
+		cmocka_unit_test_setup_teardown(test_kept_search, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_perf_map, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_jitdump, named_setup, named_teardown),
 		cmocka_unit_test_setup_teardown(test_special_modules, named_setup, named_teardown),
