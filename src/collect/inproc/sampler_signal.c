@@ -124,6 +124,7 @@ bool st_sampler_take_signal(int signal)
 {
 	struct sigaction before;
 
+	st_altstack_give();
 	if (st_signal_shared())
 		return st_signal_shared() == signal;
 	if (!real.sigaction || real.sigaction(signal, NULL, &before))
@@ -349,14 +350,25 @@ static bool too_small(const stack_t *stack)
 	return !(stack->ss_flags & SS_DISABLE) && stack->ss_size < frame + HANDLER_STACK_BYTES;
 }
 
+/* The program sees its own stack or none. When it takes its own away, ours is there again. */
 ST_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
-	int ours = st_signal_shared();
+	int ours = st_signal_shared(), result;
+	stack_t before;
 
 	resolve();
 	/* Before it can be used. Other threads may rely on theirs: they have to do with their own stacks. */
 	if (ours && stack && too_small(stack) &&
 	    !atomic_exchange_explicit(&alternate_small, true, memory_order_relaxed))
 		exchange(ours, program_action(), NULL);
-	return real.sigaltstack(stack, old);
+	result = real.sigaltstack(stack, &before);
+	if (result)
+		return result;
+	if (st_altstack_is_ours(&before))
+		before = (stack_t){.ss_flags = SS_DISABLE};
+	if (old)
+		*old = before;
+	if (ours && stack && stack->ss_flags & SS_DISABLE)
+		st_altstack_give();
+	return 0;
 }

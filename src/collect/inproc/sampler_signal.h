@@ -23,6 +23,10 @@ bool st_signal_has_program(void);
 /* sampler_mask.c: the program believes that it has blocked the signal in this thread. */
 bool st_signal_is_hidden(void);
 void st_mask_init(void);
+/* sampler_altstack.c: a stack for the handler in this thread, unless it has one; and its end with the thread. */
+void st_altstack_give(void);
+void st_altstack_end(void);
+bool st_altstack_is_ours(const stack_t *stack);
 
 static inline unsigned long st_signal_bit(int signal)
 {

@@ -10,6 +10,7 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/choose.h"
 #include "collect/inproc/python_frames.h"
+#include "collect/inproc/sampler_signal.h"
 #include "format/sample_record.h"
 #include "unwind/rt/walk.h"
 
@@ -159,6 +160,7 @@ void st_sampler_leave(struct st_sampler *sampler)
 	if (sampler->identified)
 		st_sampler_put(sampler, ST_EXT_THREAD_END, NULL, 0);
 	sampler->ring.data = NULL;
+	st_altstack_end();
 }
 
 static uint64_t number(const char *text)

@@ -181,6 +181,17 @@ ST_EXPORT int setitimer(__itimer_which_t which, const struct itimerval *value,
 	return real_setitimer(which, value, old);
 }
 
+static uint32_t armed_rung(void)
+{
+	return st_sampling ? atomic_load_explicit(&st_sampling->armed, memory_order_relaxed)
+			   : ST_RUNG_NONE;
+}
+
+static bool needs_thread_triggers(void)
+{
+	return armed_rung() == ST_RUNG_SETSIG || armed_rung() == ST_RUNG_THREAD_TIMER;
+}
+
 static void *begin_thread(void *opaque)
 {
 	struct start *start = opaque;
@@ -189,7 +200,9 @@ static void *begin_thread(void *opaque)
 
 	/* Pairs with the acquire of the next taker. */
 	atomic_store_explicit(&start->used, 0, memory_order_release);
-	st_sampler_arm_thread();
+	st_altstack_give();
+	if (needs_thread_triggers())
+		st_sampler_arm_thread();
 	return function(arg);
 }
 
@@ -202,15 +215,6 @@ static struct start *take_start(void)
 	return NULL;
 }
 
-static bool needs_thread_triggers(void)
-{
-	uint32_t rung = st_sampling
-				? atomic_load_explicit(&st_sampling->armed, memory_order_relaxed)
-				: ST_RUNG_NONE;
-
-	return rung == ST_RUNG_SETSIG || rung == ST_RUNG_THREAD_TIMER;
-}
-
 ST_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 			     void *(*function)(void *), void *arg)
 {
@@ -218,7 +222,7 @@ ST_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	int result;
 
 	resolve();
-	start = needs_thread_triggers() ? take_start() : NULL;
+	start = armed_rung() != ST_RUNG_NONE ? take_start() : NULL;
 	if (!start)
 		return real_pthread_create(thread, attr, function, arg);
 	start->function = function;
