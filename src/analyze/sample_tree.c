@@ -29,8 +29,8 @@ uint32_t st_sample_tree_add(struct st_sample_tree *tree, uint32_t parent, enum s
 	return tree->count++;
 }
 
-static uint32_t find(struct st_sample_tree *tree, uint32_t parent, enum st_grouping grouping,
-		     uint32_t key)
+uint32_t st_sample_tree_find(struct st_sample_tree *tree, uint32_t parent,
+			     enum st_grouping grouping, uint32_t key)
 {
 	/* Node 0 has no pair of its own. */
 	uint32_t node = st_pair_map_add(&tree->map, parent, key) + 1;
@@ -108,7 +108,8 @@ static void add_totals_along(struct st_sample_tree *tree, uint32_t stamp, uint32
 	for (unsigned int i = 0; i < tree->levels && !tree->failed; i++) {
 		enum st_grouping grouping = tree->question->groupings[i];
 
-		node = find(tree, node, grouping, key_of(tree, row, grouping, context, frame));
+		node = st_sample_tree_find(tree, node, grouping,
+					   key_of(tree, row, grouping, context, frame));
 		if (!only_others)
 			add_total(tree, node, stamp);
 		else if (tree->nodes[node].is_cut)
@@ -176,7 +177,7 @@ static void count_callers(struct st_sample_tree *tree, const struct st_sample_ro
 	if (frame && begins_inside)
 		frame = st_sample_caller(set, frame);
 	for (; frame && !tree->failed; frame = st_sample_caller(set, frame)) {
-		node = find(tree, node, ST_BY_CALLSTACK, keys[frame]);
+		node = st_sample_tree_find(tree, node, ST_BY_CALLSTACK, keys[frame]);
 		add_self(tree, node, row);
 	}
 }
@@ -188,11 +189,12 @@ static void count_calls(struct st_sample_tree *tree, uint32_t stamp, uint32_t no
 	uint32_t count = list_frames(tree, row->frame);
 
 	if (!count && !tree->failed) {
-		node = find(tree, node, ST_BY_FUNCTION_STACK, keys[0]);
+		node = st_sample_tree_find(tree, node, ST_BY_FUNCTION_STACK, keys[0]);
 		add_total(tree, node, stamp);
 	}
 	while (count-- > 0 && !tree->failed) {
-		node = find(tree, node, ST_BY_FUNCTION_STACK, keys[tree->path[count]]);
+		node = st_sample_tree_find(tree, node, ST_BY_FUNCTION_STACK,
+					   keys[tree->path[count]]);
 		add_total(tree, node, stamp);
 	}
 	add_self(tree, node, row);
@@ -208,11 +210,12 @@ static void count_row(struct st_sample_tree *tree, uint32_t stamp, bool by_frame
 	for (unsigned int i = 0; i < tree->levels && !tree->failed; i++) {
 		enum st_grouping grouping = tree->question->groupings[i];
 
-		node = find(tree, node, grouping,
-			    key_of(tree, row, grouping, row->context, row->frame));
+		node = st_sample_tree_find(tree, node, grouping,
+					   key_of(tree, row, grouping, row->context, row->frame));
 		add_self(tree, node, row);
 	}
-	add_totals(tree, stamp, by_frame, false);
+	if (!tree->is_flat)
+		add_totals(tree, stamp, by_frame, false);
 	if (tree->stack == ST_BY_CALLSTACK)
 		count_callers(tree, row, node);
 	else if (tree->stack == ST_BY_FUNCTION_STACK)
@@ -231,10 +234,13 @@ bool st_sample_tree_count(struct st_sample_tree *tree)
 {
 	bool by_frame = is_by_frame(tree);
 
+	tree->is_flat = by_frame && tree->levels == 1;
 	st_pair_map_init(&tree->map);
 	st_sample_tree_add(tree, 0, ST_GROUPINGS, 0);
 	for (uint32_t i = 0; i < tree->rows->count && !tree->failed; i++)
 		count_row(tree, i + 1, by_frame);
+	if (tree->is_flat && !tree->failed)
+		st_sample_flat_totals(tree, false);
 	return !tree->failed;
 }
 
@@ -242,6 +248,10 @@ void st_sample_tree_others(struct st_sample_tree *tree)
 {
 	bool by_frame = is_by_frame(tree);
 
+	if (tree->is_flat) {
+		st_sample_flat_totals(tree, true);
+		return;
+	}
 	for (uint32_t i = 0; i < tree->rows->count && !tree->failed; i++)
 		add_totals(tree, i + 1, by_frame, true);
 }

@@ -30,6 +30,7 @@ struct st_sample_tree {
 	uint32_t path_capacity;
 	unsigned int levels;	/* groupings before a stack */
 	enum st_grouping stack; /* ST_BY_CALLSTACK, ST_BY_FUNCTION_STACK or ST_GROUPINGS */
+	bool is_flat;		/* one grouping, by frame: totals come from the forest of frames */
 	bool counts_samples;	/* instead of time */
 	bool failed;
 };
@@ -41,6 +42,11 @@ void st_sample_tree_fini(struct st_sample_tree *tree);
 /* Adds a node; only for those who are not found by key. 0: no memory. */
 uint32_t st_sample_tree_add(struct st_sample_tree *tree, uint32_t parent, enum st_grouping grouping,
 			    uint32_t key);
+/* Totals of a flat tree; only_others: those of what was cut off. */
+void st_sample_flat_totals(struct st_sample_tree *tree, bool only_others);
+/* The node of a key below another; 0 when memory is out. */
+uint32_t st_sample_tree_find(struct st_sample_tree *tree, uint32_t parent,
+			     enum st_grouping grouping, uint32_t key);
 /* Adds the totals once more, only those of nodes that stand for others. */
 void st_sample_tree_others(struct st_sample_tree *tree);
 

@@ -125,6 +125,21 @@ static void add_row(struct job *job, const char *section, const struct st_answer
 			     .name));
 }
 
+/* Self time of functions that are Python's own. */
+static void count_python(struct job *job, const struct st_answer *answer)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < answer->root_count; i++) {
+		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
+		uint32_t function = job->set->keys[ST_BY_FUNCTION].function[row->slice];
+
+		if (job->set->named->functions[function].kind == ST_FUNCTION_PYTHON)
+			sum += st_answer_value(row, ST_CPU_SELF);
+	}
+	job->python = share(sum, total(job, ST_CPU_SELF));
+}
+
 /* The first rows of a grouping, and what else there is. */
 static enum st_status add_top(struct job *job, const char *section, enum st_grouping grouping,
 			      enum st_metric sort, struct st_error *err)
@@ -142,6 +157,8 @@ static enum st_status add_top(struct job *job, const char *section, enum st_grou
 	if (status)
 		return status;
 	memcpy(job->cpu, answer.total.cpu, sizeof(job->cpu));
+	if (grouping == ST_BY_FUNCTION)
+		count_python(job, &answer);
 	for (uint32_t i = 0, shown = 0; i < answer.root_count && shown < ROWS_SHOWN; i++) {
 		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
 
@@ -238,32 +255,6 @@ static void add_findings(struct job *job)
 				     job->python * 100.0));
 }
 
-/* Self time of functions that are Python's own. */
-static enum st_status count_python(struct job *job, struct st_error *err)
-{
-	struct st_question question = *job->scope;
-	struct st_answer answer;
-	enum st_status status;
-	uint64_t sum = 0;
-
-	question.groupings[0] = ST_BY_FUNCTION;
-	question.grouping_count = 1;
-	question.limit = 0;
-	status = st_sample_ask(job->set, &question, &answer, err);
-	if (status)
-		return status;
-	for (uint32_t i = 0; i < answer.root_count; i++) {
-		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
-		uint32_t function = job->set->keys[ST_BY_FUNCTION].function[row->slice];
-
-		if (job->set->named->functions[function].kind == ST_FUNCTION_PYTHON)
-			sum += st_answer_value(row, ST_CPU_SELF);
-	}
-	job->python = share(sum, total(job, ST_CPU_SELF));
-	st_answer_fini(&answer);
-	return ST_OK;
-}
-
 static void add_stack_quality(struct job *job, const struct st_result *result)
 {
 	const struct st_sample_quality *quality = st_result_sample_quality(result);
@@ -293,8 +284,6 @@ enum st_status st_summary_add_samples(struct st_report *report, const struct st_
 		status = add_top(&job, "python_line", ST_BY_PYTHON_LINE, ST_CPU_SELF, err);
 	if (!status)
 		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE, ST_CPU_SELF, err);
-	if (!status)
-		status = count_python(&job, err);
 	if (!status) {
 		add_times(&job);
 		add_utilization(&job);
