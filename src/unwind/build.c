@@ -114,6 +114,7 @@ static bool functions_from_section(struct build *build)
 	uint64_t offset = 0, next;
 	size_t capacity = 0;
 
+	build->function_count = 0;
 	while (offset < build->eh_frame.size_bytes) {
 		struct st_cfi_fde fde;
 		bool found = st_cfi_fde(build->cfi, offset, &fde, &next);
@@ -127,14 +128,14 @@ static bool functions_from_section(struct build *build)
 				return false;
 			build->functions = more;
 		}
-		if (found)
+		if (found && build->functions)
 			build->functions[build->function_count++] =
 				(struct function){fde.start, offset};
 		if (!next)
 			break;
 		offset = next;
 	}
-	if (build->function_count)
+	if (build->functions)
 		qsort(build->functions, build->function_count, sizeof(*build->functions),
 		      compare_functions);
 	return true;

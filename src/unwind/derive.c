@@ -167,7 +167,7 @@ static bool run_pass(struct pass *pass)
 {
 	const struct st_unwind_rule unknown = {.cfa = ST_CFA_UNKNOWN, .flags = ST_RULE_DERIVED};
 	struct st_x86_insn insn;
-	uint8_t changed;
+	uint32_t changed;
 
 	pass->state = pass->body = st_derive_entry();
 	pass->live = true;

@@ -125,6 +125,12 @@ static void pop(struct st_derive_state *state, uint8_t number)
 		load(state, number, slot, true);
 }
 
+static void leave(struct st_derive_state *state)
+{
+	overwrite(state, ST_X86_RSP, state->registers[ST_X86_RBP]);
+	pop(state, ST_X86_RBP);
+}
+
 static struct st_stack_value memory_operand(const struct st_derive_state *state,
 					    const struct st_x86_insn *insn)
 {
@@ -288,37 +294,32 @@ static void step_other(struct st_derive_state *state, const struct st_x86_insn *
 void st_derive_step(struct st_derive_state *state, const struct st_x86_insn *insn)
 {
 	uint8_t op = insn->opcode;
-	struct st_stack_value address;
+	unsigned int group = insn->modrm >> 3 & 7;
 
 	if (insn->map != ST_X86_ONE || insn->vex) {
 		step_other(state, insn);
-	} else if (op >= 0x50 && op <= 0x57) {
-		push(state, insn->rm);
-	} else if (op >= 0x58 && op <= 0x5f) {
-		pop(state, insn->rm);
-	} else if (op == 0x68 || op == 0x6a || op == 0x9c) {
-		push(state, -1);
-	} else if (op == 0x9d) {
-		overwrite(state, ST_X86_RSP, moved(state->registers[ST_X86_RSP], WORD));
-	} else if (op == 0x89 || op == 0x8b) {
-		mov(state, insn, op == 0x89);
-	} else if (op == 0x8d) {
-		address = memory_operand(state, insn);
-		overwrite(state, insn->reg, address);
-	} else if (op == 0x81 || op == 0x83) {
-		alu_constant(state, insn);
-	} else if (op == 0xc9) {
-		overwrite(state, ST_X86_RSP, state->registers[ST_X86_RBP]);
-		pop(state, ST_X86_RBP);
-	} else if (op == 0xe8 || (op == 0xff && (insn->modrm >> 3 & 7) == 2)) {
-		call(state);
-	} else if (op == 0xff && (insn->modrm >> 3 & 7) == 6) {
-		push(state, -1);
-	} else if (op == 0x8f) {
-		overwrite(state, ST_X86_RSP, moved(state->registers[ST_X86_RSP], WORD));
-	} else {
-		step_other(state, insn);
+		return;
 	}
+	if (op >= 0x50 && op <= 0x57)
+		push(state, insn->rm);
+	else if (op >= 0x58 && op <= 0x5f)
+		pop(state, insn->rm);
+	else if (op == 0x68 || op == 0x6a || op == 0x9c || (op == 0xff && group == 6))
+		push(state, -1);
+	else if (op == 0x9d || op == 0x8f)
+		overwrite(state, ST_X86_RSP, moved(state->registers[ST_X86_RSP], WORD));
+	else if (op == 0x89 || op == 0x8b)
+		mov(state, insn, op == 0x89);
+	else if (op == 0x8d)
+		overwrite(state, insn->reg, memory_operand(state, insn));
+	else if (op == 0x81 || op == 0x83)
+		alu_constant(state, insn);
+	else if (op == 0xe8 || (op == 0xff && group == 2))
+		call(state);
+	else if (op == 0xc9)
+		leave(state);
+	else
+		step_other(state, insn);
 }
 
 static void set_kept(const struct st_derive_state *state, const struct st_kept_value *kept,
@@ -326,7 +327,7 @@ static void set_kept(const struct st_derive_state *state, const struct st_kept_v
 {
 	const struct st_stack_value *fp = &state->registers[ST_X86_RBP];
 
-	*kind = kept->state;
+	*kind = (uint8_t)kept->state;
 	*offset = 0;
 	if (kept->state != ST_SAVED_CFA)
 		return;

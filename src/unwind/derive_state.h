@@ -21,23 +21,25 @@ enum st_value_kind {
 
 /* An address on the stack: the value of a register, or where something was saved. */
 struct st_stack_value {
-	uint8_t kind; /* enum st_value_kind */
+	uint32_t kind; /* enum st_value_kind */
 	int32_t offset;
 };
 
 /* Where the caller's value of a register that must be kept is. */
 struct st_kept_value {
-	uint8_t state; /* ST_SAVED_SAME: in the register; _CFA: at slot; _LOST */
+	uint32_t state; /* ST_SAVED_SAME: in the register; _CFA: at slot; _LOST */
 	struct st_stack_value slot;
 };
 
+/* Compared as bytes: no padding. */
 struct st_derive_state {
 	struct st_stack_value registers[ST_X86_REGISTERS];
 	struct st_kept_value fp, bx;
 	/* A slot that holds the address CFA - saved_offset: the old stack pointer after a realignment. */
 	struct st_stack_value saved_at;
 	int32_t saved_offset;
-	uint8_t changed; /* by the last step, so that the rule may be another; the caller clears it */
+	uint32_t
+		changed; /* by the last step, so that the rule may be another; the caller clears it */
 };
 
 struct st_derive_state st_derive_entry(void);

@@ -36,7 +36,7 @@ void st_unwind_rows_fini(struct st_unwind_rows *rows)
 
 static bool grow_rows(struct st_unwind_rows *rows)
 {
-	size_t capacity = rows->capacity * 2;
+	size_t capacity = rows->capacity ? rows->capacity * 2 : ROWS_START;
 	uint32_t *more = realloc(rows->rows, capacity * sizeof(*more));
 	uint16_t *more_rules;
 

@@ -160,7 +160,7 @@ static void score(struct probe_score *to, const struct stack *got)
 static void compare_libunwind(ucontext_t *context)
 {
 	unw_cursor_t cursor;
-	int step;
+	int step = 0;
 
 	other.count = 0;
 	if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) != 0)

@@ -195,8 +195,8 @@ static void describe(const struct st_unwind_rule *rule, Dwarf_Frame *frame, uint
 {
 	uint64_t cfa = our_cfa(rule, pc);
 
-	printf("different at %#lx: cfa kind %d register %d offset %d;", (unsigned long)pc, rule->cfa,
-	       rule->cfa_register, rule->cfa_offset);
+	printf("different at %#lx: cfa kind %d register %d offset %d;", (unsigned long)pc,
+	       rule->cfa, rule->cfa_register, rule->cfa_offset);
 	for (int i = 0; i < 3; i++) {
 		static const int numbers[] = {16, 6, 3};
 		struct place theirs = their_register(frame, numbers[i], cfa, pc);

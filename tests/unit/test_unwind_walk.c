@@ -165,18 +165,18 @@ static __attribute__((noinline, optimize("omit-frame-pointer"))) int without_fra
 
 static __attribute__((noinline)) int realigned(int value)
 {
-	__attribute__((aligned(64))) volatile char bytes[128];
+	__attribute__((aligned(64))) volatile unsigned char bytes[128];
 
 	for (int i = 0; i < 8; i++)
-		bytes[i] = (char)without_frame(value + i);
+		bytes[i] = (unsigned char)without_frame(value + i);
 	return bytes[value & 7];
 }
 
 static __attribute__((noinline)) int of_any_size(int value)
 {
-	volatile char *bytes = __builtin_alloca((size_t)(value & 63) + 1);
+	volatile unsigned char *bytes = __builtin_alloca((size_t)(value & 63) + 1);
 
-	bytes[0] = (char)with_frame(value);
+	bytes[0] = (unsigned char)with_frame(value);
 	return bytes[0] + without_frame(value);
 }
 
@@ -213,7 +213,7 @@ static void work_library(void)
 
 	qsort(values, 4, sizeof(*values), compare_ints);
 	snprintf(text, sizeof(text), "%d", values[2]);
-	sink = text[0];
+	sink = (unsigned char)text[0];
 }
 
 static __attribute__((noinline)) void run_stepped(void (*work)(void))
@@ -333,7 +333,8 @@ static void *make_leaf(unsigned int pushes, uint8_t locals)
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *at = code;
 
-	assert_true(code != MAP_FAILED);
+	if (code == MAP_FAILED)
+		return NULL;
 	for (unsigned int i = 0; i < pushes; i++) {
 		memcpy(at, push[i], 2);
 		at += i < 2 ? 1 : 2;
@@ -368,12 +369,12 @@ static void test_leaf_in_anonymous_memory(void **state)
 	for (unsigned int pushes = 1; pushes <= 6; pushes++) {
 		void *leaf = make_leaf(pushes, (uint8_t)(8 * (pushes * 2 % 7)));
 
+		assert_non_null(leaf);
 		call_leaf((void (*)(void))leaf);
 		assert_int_equal(jit_walk.flags, ST_SAMPLE_RECOVERED);
 		assert_true(jit_frames[1] & ST_FRAME_WORD_RECOVERED);
 		assert_true((jit_frames[1] & ~ST_FRAME_WORD_RECOVERED) - (uintptr_t)call_leaf < 64);
 		assert_true(jit_frames[2] - (uintptr_t)test_leaf_in_anonymous_memory < 512);
-		/* The same without the scan: cut where the rules end. */
 		munmap(leaf, 4096);
 	}
 	sigaction(SIGILL, &before, NULL);
@@ -425,6 +426,15 @@ static void test_missing_tables(void **state)
 	assert_int_equal(walk.frame_count, 1);
 }
 
+/* The same sequence in each run. */
+static int next_random(void)
+{
+	static uint64_t state = 7;
+
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (int)(state >> 33);
+}
+
 /* Random changes of rows, rules and pages of a table that passed its check, and of the stack. */
 static void test_hostile_tables(void **state)
 {
@@ -436,22 +446,23 @@ static void test_hostile_tables(void **state)
 	struct st_walk walk;
 
 	(void)state;
-	srand(7);
 	assert_true(copy != MAP_FAILED);
 	for (int round = 0; round < 2000; round++) {
 		memcpy(copy, kept.table, size);
 		for (int i = 0; i < 200; i++)
-			copy[sizeof(*kept.table) + (size_t)rand() % (size - sizeof(*kept.table))] =
-				(uint8_t)rand();
+			copy[sizeof(*kept.table) +
+			     (size_t)next_random() % (size - sizeof(*kept.table))] =
+				(uint8_t)next_random();
 		for (int i = 0; i < 64; i++)
-			stack[i] = rand() % 2
-					   ? kept.start + (uint64_t)rand() % (kept.end - kept.start)
-					   : UINT64_MAX - (uint64_t)(rand() % 64);
+			stack[i] = next_random() % 2 ? kept.start + (uint64_t)next_random() %
+									    (kept.end - kept.start)
+						     : UINT64_MAX - (uint64_t)(next_random() % 64);
 		modules[0].table = (const struct st_unwind_table *)copy;
 		walk = (struct st_walk){.modules = {modules, module_count},
 					.pc = stack[0],
 					.sp = (uintptr_t)stack,
-					.fp = rand() % 2 ? UINT64_MAX - 4 : (uintptr_t)&stack[9],
+					.fp = next_random() % 2 ? UINT64_MAX - 4
+								: (uintptr_t)&stack[9],
 					.bx = UINT64_MAX,
 					.stack_low = (uintptr_t)stack,
 					.stack_high = (uintptr_t)(stack + 64),
