@@ -22,6 +22,7 @@ CASES = {
     "forks": 0,
     "execs": 0,
     "chain": 0,
+    "inherited": 0,
     "fibres": 0,
     "jumping": 0,
     "alternate_small": 0,

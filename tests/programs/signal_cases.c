@@ -332,6 +332,28 @@ static void chain(void)
 	execl(self, self, "chain", NULL);
 }
 
+/* What is blocked and ignored stays so in the next program. */
+static void inherited(void)
+{
+	struct sigaction back;
+	sigset_t all, now;
+
+	if (!getenv("CHAIN")) {
+		sigfillset(&all);
+		sigprocmask(SIG_SETMASK, &all, NULL);
+		burn(BURN_MS);
+		setenv("CHAIN", "1", 1);
+		execl("/nonexistent/program", "x", NULL);
+		burn(3);
+		execl(self, self, "inherited", NULL);
+	}
+	burn(BURN_MS);
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	sigaction(SIGTRAP, NULL, &back);
+	printf("blocked %d %d, default %d\n", sigismember(&now, SIGTRAP),
+	       sigismember(&now, SIGUSR1), back.sa_handler == SIG_DFL);
+}
+
 enum { FIBRES = 8, FIBRE_BYTES = 32 << 10 };
 static ucontext_t contexts[FIBRES + 1];
 static int turns;
@@ -555,6 +577,7 @@ static const struct {
 	{"forks", forks},
 	{"execs", execs},
 	{"chain", chain},
+	{"inherited", inherited},
 	{"fibres", fibres},
 	{"jumping", jumping},
 	{"alternate_small", alternate_small},

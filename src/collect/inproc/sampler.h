@@ -55,6 +55,8 @@ void st_sampler_exec_failed(void);
 
 /* state.c: one key of STRATA_CONFIG ("sample_…=…"). */
 void st_sampler_configure(const char *text);
+/* In the constructor, always. */
+void st_sampler_resolve(void);
 /* In the constructor, after everything else. */
 void st_sampler_init(int argc, char **argv);
 

@@ -372,6 +372,13 @@ static bool is_wanted(int argc, char **argv)
 	return st_process_wanted(names, count);
 }
 
+/* With or without a sampler: what is called in a handler, or between vfork and exec, must not look for symbols. */
+void st_sampler_resolve(void)
+{
+	st_sampler_signal_init();
+	st_timer_init();
+}
+
 void st_sampler_init(int argc, char **argv)
 {
 	/* The user's word, for debuggers that take every SIGTRAP. */
@@ -387,8 +394,6 @@ void st_sampler_init(int argc, char **argv)
 	st_stack_init();
 	st_modules_init();
 	st_python_frames_init();
-	st_sampler_signal_init();
-	st_timer_init();
 	obstacles = find_obstacles();
 	st_sampler_arm();
 	pthread_atfork(NULL, NULL, st_sampler_arm);

@@ -44,6 +44,25 @@ bool st_signal_is_hidden(void)
 	return hidden;
 }
 
+void st_mask_adopt(int signal)
+{
+	unsigned long bit = st_signal_bit(signal);
+
+	if (!(st_signal_block(0) & bit))
+		return;
+	hidden = true;
+	st_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, 0, ST_SIGNAL_SET_BYTES);
+}
+
+void st_mask_show(bool shown)
+{
+	unsigned long bit = st_signal_bit(st_signal_shared());
+
+	if (hidden)
+		st_syscall(SYS_rt_sigprocmask, shown ? SIG_BLOCK : SIG_UNBLOCK, &bit, 0,
+			   ST_SIGNAL_SET_BYTES);
+}
+
 static bool has(const sigset_t *set, int signal)
 {
 	return set && (*st_signal_words(set) & st_signal_bit(signal));

@@ -136,6 +136,8 @@ bool st_sampler_take_signal(int signal)
 	if (install(signal, &before))
 		return false;
 	atomic_store_explicit(&shared, signal, memory_order_release);
+	if (before.sa_handler == SIG_DFL)
+		st_mask_adopt(signal);
 	return true;
 }
 

@@ -22,6 +22,8 @@ int st_signal_shared(void);
 bool st_signal_has_program(void);
 /* sampler_mask.c: the program believes that it has blocked the signal in this thread. */
 bool st_signal_is_hidden(void);
+/* A mask that came with the exec: what is blocked in it is hidden, too. */
+void st_mask_adopt(int signal);
 void st_mask_init(void);
 /* sampler_altstack.c: a stack for the handler in this thread, unless it has one; and its end with the thread. */
 void st_altstack_give(void);

@@ -83,6 +83,8 @@ void st_sampler_handler(int signal, siginfo_t *info, void *context);
 bool st_sampler_take_signal(int signal);
 void st_sampler_signal_init(void);
 void st_sampler_retake_signal(void);
+/* The next program is to inherit the mask that this one believes to have; and back. */
+void st_mask_show(bool shown);
 /* Whether the program's calls about signals come to us. */
 bool st_sampler_stands_between(void);
 /* A signal that is not ours: what the program's own disposition says. */

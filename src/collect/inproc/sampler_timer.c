@@ -149,6 +149,7 @@ bool st_sampler_before_exec(void)
 		st_syscall(SYS_prctl, PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0);
 	else if (rung <= ST_RUNG_SETSIG)
 		st_sampler_drop_signal();
+	st_mask_show(true);
 	return true;
 }
 
@@ -156,6 +157,7 @@ void st_sampler_exec_failed(void)
 {
 	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
 
+	st_mask_show(false);
 	if (rung == ST_RUNG_PROCESS_TIMER)
 		set_process_timer(st_sampling->nominal_ns);
 	else if (rung <= ST_RUNG_SETSIG && is_opener())

@@ -244,6 +244,7 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 	read_environment();
 	st_exec_init();
 	st_sandbox_init();
+	st_sampler_resolve();
 	st_process = st_map_wiped((sizeof(struct st_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;
