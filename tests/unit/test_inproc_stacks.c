@@ -111,7 +111,7 @@ __attribute__((noinline, aligned(1024))) static void leaf(void)
 	uint64_t until = cpu_ns() + BURN_MS * 1000000ull;
 
 	while (cpu_ns() < until)
-		for (int i = 0; i < 20000; i++)
+		for (int i = 0; i < 300000; i++)
 			sum += (uint64_t)i;
 	sum++;
 }
