@@ -19,7 +19,7 @@ from perfetto_trace import schema
 from profile_readers import Pprof, chrome_stacks, folded_stacks, speedscope_stacks
 
 WEB = ROOT / "tests" / "web"
-PYTHON_PLACE = re.compile(r" \((<frozen [^()]*>|[^()]*\.py)(:\d+)?\)$")
+PYTHON_PLACE = re.compile(r" \((<[^()]*>|[^()]*\.py)(:\d+)?\)$")
 
 
 @pytest.fixture(scope="module")
