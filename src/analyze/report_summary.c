@@ -90,6 +90,18 @@ static void add_run(struct st_report *report, const struct st_result *result)
 	add_text(report, "run", "source", info->source);
 }
 
+/* What the sampler's handler took, all processes. */
+static uint64_t handler_ns(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += samplers[i].handler_ns;
+	return sum;
+}
+
 static void add_cost(struct st_report *report, const struct st_result *result)
 {
 	const struct st_result_info *info = st_result_info(result);
@@ -99,14 +111,17 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 			 st_quality_lost(result);
 	uint64_t cost_ns = pairs * info->event_cost_ns_x1000 / 1000;
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
+	uint64_t handled_ns = handler_ns(result);
 
 	add_number(report, "cost", "tasks", st_result_slices(result)->count - copies);
 	if (copies)
 		add_number(report, "cost", "copies", copies);
-	if (info->event_cost_ns_x1000 && elapsed_ns) {
-		add_number(report, "cost", "estimate_ns", cost_ns);
+	/* The handler's time is CPU time, so it is set against that. */
+	if ((info->event_cost_ns_x1000 || handled_ns) && elapsed_ns) {
+		add_number(report, "cost", "estimate_ns", cost_ns + handled_ns);
 		add(report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
-			st_cell_double(ratio(cost_ns, elapsed_ns));
+			st_cell_double(ratio(cost_ns, elapsed_ns) +
+				       ratio(handled_ns, st_result_sample_quality(result)->cpu_ns));
 	}
 	add_number(report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
 	add_number(report, "cost", "strata_peak_rss_bytes", info->peak_rss_bytes);

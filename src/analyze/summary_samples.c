@@ -199,8 +199,7 @@ static const char *largest_class(const struct job *job)
 }
 
 static const char *const class_hints[ST_CPU_CLASSES] = {
-	[ST_CLASS_SPIN_IMBALANCE] = "threads wait for the slowest one or the next region: fewer "
-				    "threads or larger regions",
+	[ST_CLASS_SPIN_IMBALANCE] = "threads wait for the slowest, or for the next region",
 	[ST_CLASS_SPIN_LOCK] = "threads want the same lock: hold it shorter, or split it",
 	[ST_CLASS_SPIN_COMMUNICATION] = "processes wait for messages: balance them",
 	[ST_CLASS_SPIN_OTHER] = "loops wait without sleeping",

@@ -64,7 +64,10 @@ const struct st_command st_commands[] = {
 /* clang-format on */
 
 static const char *const later_commands[] = {
-	"archive", "bottleneck", "collect-with", "serve",
+	"archive",
+	"bottleneck",
+	"collect-with",
+	"serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };
