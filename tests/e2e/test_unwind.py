@@ -37,12 +37,15 @@ def enough(score, limit):
 @pytest.fixture(scope="module", params=["torch", "python"])
 def scores(request, python, programs, scale):
     result = run(python, programs, request.param, scale)
-    print(f"\n{request.param}: {result['samples']} stacks, {result['complete']} complete by rules, "
-          f"{result['recovered']} with a scan, {result['truncated']} cut")
+    print(
+        f"\n{request.param}: {result['samples']} stacks, {result['complete']} complete by rules, "
+        f"{result['recovered']} with a scan, {result['truncated']} cut"
+    )
     for name, value in result.items():
         if isinstance(value, dict):
-            print(f"  {name}: right {value['right']} of {total(value)} ({100 * ratio(value):.2f} %), "
-                  f"none {value['none']}")
+            print(
+                f"  {name}: right {value['right']} of {total(value)} ({100 * ratio(value):.2f} %), none {value['none']}"
+            )
     return result
 
 
