@@ -236,7 +236,9 @@ static bool place_map(struct st_import_process *process, const struct st_import_
 		process->maps[end].offset += map->end - process->maps[end].start;
 		process->maps[end].start = map->end;
 	}
-	memmove(&process->maps[at], &process->maps[end], (process->map_count - end) * sizeof(*map));
+	if (at < end && end < process->map_count)
+		memmove(&process->maps[at], &process->maps[end],
+			(process->map_count - end) * sizeof(*map));
 	process->map_count -= end - at;
 	return insert(process, at, map);
 }
