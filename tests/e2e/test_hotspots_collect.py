@@ -132,7 +132,7 @@ def test_pause_by_command(strata, hot, tmp_path):
     result = tmp_path / "paused"
     words = [strata.binary, "-collect", "hotspots", "-quiet", *FINE, "-r", result, "--", hot, "2"]
     process = strata.popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    until(lambda: (result / "control").exists(), what="the collection")
+    until((result / "control").exists, what="the collection")
     assert strata("command", "pause", "-r", result).status == 0
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -265,3 +265,8 @@ def test_files_that_name_code_are_kept(strata, tmp_path):
         assert (done.result / path.name).read_text() == "1000 20 made_at_run_time\n"
     finally:
         path.unlink()
+
+
+def test_a_process_of_another_name_is_left_alone(strata, hot):
+    done = collect(strata, hot, "0.2", options=[*FINE, "-knob", "sample-processes=other*"])
+    assert strata.result_json(done.result)["sampling"]["samples"] == 0
