@@ -21,10 +21,20 @@
 
 #include "itt_static_part.h"
 
-enum { PARTS = 3, ROUND_NS = 2000000 };
+enum { PARTS = 3 };
 
 static _Atomic uint64_t spent[PARTS];
 static volatile uint64_t sink;
+/* Rounds of 1 to 3 ms, no two alike: a sampler must not run in step with them. */
+static _Thread_local uint64_t round_ns = 2000000;
+
+static void next_round(void)
+{
+	static _Thread_local uint64_t seed = 1;
+
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	round_ns = 1000000 + (seed >> 33) % 2000000;
+}
 
 static uint64_t cpu_ns(void)
 {
@@ -49,17 +59,17 @@ static inline __attribute__((always_inline)) void burn(unsigned int part, uint64
 
 static __attribute__((noinline)) void hot_seventy(void)
 {
-	burn(0, ROUND_NS / 100 * 70);
+	burn(0, round_ns / 100 * 70);
 }
 
 static __attribute__((noinline)) void hot_twenty(void)
 {
-	burn(1, ROUND_NS / 100 * 20);
+	burn(1, round_ns / 100 * 20);
 }
 
 static __attribute__((noinline)) void hot_ten(void)
 {
-	burn(2, ROUND_NS / 100 * 10);
+	burn(2, round_ns / 100 * 10);
 }
 
 /* The last thing it does is this call, which becomes a jump: stacks do not hold it. */
@@ -76,6 +86,7 @@ static void *work(void *arg)
 
 	(void)arg;
 	while ((double)(cpu_ns() - begin) < seconds * 1e9) {
+		next_round();
 		hot_seventy();
 		hot_twenty();
 		enter_ten();
@@ -96,8 +107,10 @@ static void run_for(void (*part)(void))
 {
 	uint64_t begin = cpu_ns();
 
-	while ((double)(cpu_ns() - begin) < seconds * 1e9)
+	while ((double)(cpu_ns() - begin) < seconds * 1e9) {
+		next_round();
 		part();
+	}
 }
 
 static int with_threads(void)

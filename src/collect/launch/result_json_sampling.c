@@ -36,23 +36,23 @@ static const struct st_followed *lowest(const struct st_followed_table *table)
 void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 {
 	const struct st_followed *process = lowest(&run->followed);
-	char asked[48] = "", missing[96] = "";
+	char asked[48] = "";
 
 	if (!run->config->sampling.on) {
 		snprintf(out, out_size, "ITT tasks");
 		return;
 	}
+	/* Short: the summary has one line for it. */
 	if (run->sampling.period_ns != run->sampling.asked_ns)
-		snprintf(asked, sizeof(asked), "; %g Hz were asked for",
+		snprintf(asked, sizeof(asked), ", not %g",
 			 second_ns / (double)run->sampling.asked_ns);
-	if (run->sampling.note[0])
-		snprintf(missing, sizeof(missing), "; no hardware cycles here%s", asked);
-	snprintf(out, out_size, "CPU timer %g Hz (%s%s%s%s)",
-		 second_ns / (double)run->sampling.period_ns,
+	snprintf(out, out_size, "CPU timer %g Hz%s (%s%s%s%s)",
+		 second_ns / (double)run->sampling.period_ns, asked,
 		 st_trigger_name(process ? (enum st_sampler_trigger)process->trigger
 					 : run->sampling.trigger),
 		 process ? ", " : "",
-		 process ? st_rung_name((enum st_sampler_rung)process->rung) : "", missing);
+		 process ? st_rung_name((enum st_sampler_rung)process->rung) : "",
+		 run->sampling.note[0] ? "; no cycles" : "");
 }
 
 static void put_rungs(struct st_json *json, const struct st_followed_table *table)
