@@ -194,6 +194,14 @@ static uint32_t innermost_at(const struct st_index_columns *columns, struct curs
 	return row;
 }
 
+/* A worker's copy of the task that its caller runs is no call of its own: it works for the caller's. */
+static bool has_own_slice(const struct st_index_columns *columns, uint32_t row)
+{
+	while (row != ST_NO_ROW && columns->flags[row] & ST_SLICE_COPY)
+		row = columns->parent[row];
+	return row != ST_NO_ROW;
+}
+
 static void inherit_track(struct st_index_builder *builder, const struct st_index_track *track)
 {
 	const struct st_index_columns *columns = &builder->index->columns;
@@ -206,11 +214,13 @@ static void inherit_track(struct st_index_builder *builder, const struct st_inde
 		chain[length++] = (struct cursor){.track = &builder->meta->tracks[from],
 						  .at = builder->meta->tracks[from].row_begin};
 	for (uint32_t i = track->sample_begin; i < track->sample_end && length; i++) {
-		if (samples->slice[i] != ST_NO_ROW)
+		if (has_own_slice(columns, samples->slice[i]))
 			continue;
 		for (uint32_t c = 0; c < length && samples->inherited[i] == ST_NO_ROW; c++)
 			samples->inherited[i] =
 				innermost_at(columns, &chain[c], samples->time_ns[i]);
+		if (samples->inherited[i] != ST_NO_ROW)
+			samples->slice[i] = ST_NO_ROW;
 	}
 }
 
