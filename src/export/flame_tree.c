@@ -96,7 +96,7 @@ static uint32_t node_of_frame(struct st_flame_tree *tree, uint32_t root, uint32_
 	path->size_bytes = 0;
 	for (; at; at = st_stacks_caller(tree->stacks, at)) {
 		place = st_key_table_find(&tree->seen, root, at, 0);
-		if (place != ST_ID_NONE) {
+		if (place != ST_ID_NONE && tree->memo) {
 			node = tree->memo[place];
 			break;
 		}

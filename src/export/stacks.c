@@ -52,7 +52,7 @@ static bool choose_samples(struct st_stacks *stacks, const struct st_question *q
 {
 	const struct st_samples *samples = stacks->samples;
 
-	stacks->rows = malloc(((size_t)samples->count + 1) * sizeof(*stacks->rows));
+	stacks->rows = calloc((size_t)samples->count + 1, sizeof(*stacks->rows));
 	if (!stacks->rows)
 		return false;
 	for (uint32_t i = 0; i < samples->count; i++) {
