@@ -13,21 +13,30 @@ static uint64_t weight_of(const struct st_sample_rows *rows, const struct st_sam
 	return rows->set->view.show_as == ST_SHOW_SAMPLES ? row->samples : row->weight;
 }
 
+static bool is_python(const struct st_named *named, uint32_t frame)
+{
+	return named->functions[named->frames[frame].function].kind == ST_FUNCTION_PYTHON;
+}
+
+/* Native code that a Python line called is that line's own time, as in -group-by python-line. */
 static void count_row(struct st_code_count *count, const struct st_sample_rows *rows,
 		      uint32_t index)
 {
 	const struct st_sample_row *row = &rows->rows[index];
 	const struct st_named *named = rows->set->named;
 	uint64_t weight = weight_of(rows, row);
-	bool inside = false;
+	bool inside = false, in_python = false;
 
 	for (uint32_t frame = row->frame; frame; frame = st_sample_caller(rows->set, frame)) {
 		uint32_t bucket = count->bucket_of(count->arg, named, frame);
 		struct st_code_figures *figures = &count->figures[bucket];
+		bool python = is_python(named, frame);
+		bool self = frame == row->frame || (python && !in_python);
 
+		in_python = in_python || python;
 		if (bucket == ST_NO_ROW)
 			continue;
-		if (frame == row->frame) {
+		if (self) {
 			figures->self += weight;
 			figures->samples += row->samples;
 			count->whole.self += weight;

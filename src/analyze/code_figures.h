@@ -24,7 +24,8 @@ struct st_code_count {
 	const void *arg;
 };
 
-/* Self: the innermost frame is in the bucket; total: any frame is, each row counted once. */
+/* Self: the innermost frame is in the bucket, or, of Python code, the innermost Python frame, whose time native code
+ * that it called is; total: any frame is, each row counted once. */
 void st_code_count(struct st_code_count *count, const struct st_sample_rows *rows);
 
 /* The function that the user means: by name (with or without parameters, or as the linker knows it), else by

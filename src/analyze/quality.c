@@ -80,7 +80,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
 		{"samples_not_taken", "samples not taken (thread or handler was not ready)",
 		 samples->not_taken},
-		{"stacks_truncated", "stacks that do not reach the thread's start",
+		{"stacks_truncated", "stacks cut before the thread's start",
 		 samples->truncated},
 		{"stacks_recovered", "stacks with a caller found by a scan: likely, not certain",
 		 samples->recovered},

@@ -61,6 +61,7 @@ struct st_report {
 	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
 	uint32_t blocks;  /* column that numbers blocks, with an empty line between them; 0: none */
 	bool hides_zeros; /* a text leaves out columns in which every number is zero */
+	const char *subject;	  /* the file or function that all rows are about; NULL: none */
 	const char *empty;	  /* what to say when there are no rows; NULL: "No tasks match." */
 	const char *const *notes; /* about names in it, besides the quality of the result */
 	uint32_t note_count;

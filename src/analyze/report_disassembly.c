@@ -218,6 +218,9 @@ static enum st_status add_code(struct job *job, struct st_error *err)
 		make_groups(job);
 		st_code_count(&count, &job->rows);
 		add_rows(job, &count);
+		job->report->subject = st_arena_printf(
+			st_report_arena(job->report), "%s in %s", function->full.bytes,
+			job->set.named->modules[function->module].path.bytes);
 		job->report->totals.cells[TEXT] = st_cell_text(
 			st_arena_copy(st_report_arena(job->report), function->full.bytes,
 				      function->full.size_bytes));
@@ -242,6 +245,59 @@ static uint32_t function_bucket(const void *arg, const struct st_named *named, u
 	function = &named->functions[named->frames[frame].function];
 	return function->kind == ST_FUNCTION_NATIVE && function->end ? named->frames[frame].function
 								     : ST_NO_ROW;
+}
+
+/* The function that most samples of an inlined one are in; 0: it has code of its own. */
+static uint32_t host_of(struct job *job)
+{
+	const struct st_named *named = job->set.named;
+	struct st_code_count count = {.bucket_of = function_bucket, .count = named->function_count};
+	uint32_t best = 0;
+
+	if (named->functions[job->function].end ||
+	    named->functions[job->function].kind != ST_FUNCTION_NATIVE)
+		return 0;
+	count.figures = calloc((size_t)named->function_count + 1, sizeof(*count.figures));
+	for (uint32_t i = 0; count.figures && i < job->rows.count; i++) {
+		uint32_t frame = job->rows.rows[i].frame, host;
+
+		while (frame && named->frames[frame].function != job->function)
+			frame = st_sample_caller(&job->set, frame);
+		host = frame ? function_bucket(NULL, named, frame) : ST_NO_ROW;
+		if (host == ST_NO_ROW)
+			continue;
+		count.figures[host].total += job->rows.rows[i].weight;
+		if (count.figures[host].total > count.figures[best].total)
+			best = host;
+	}
+	free(count.figures);
+	return best;
+}
+
+/* What has no instructions of its own to show: why, and where to look instead. */
+static enum st_status check_function(struct job *job, struct st_error *err)
+{
+	const struct st_named *named = job->set.named;
+	const struct st_named_function *function = &named->functions[job->function];
+	uint32_t host = host_of(job);
+
+	if (function->kind == ST_FUNCTION_PYTHON)
+		return st_error_set(err, ST_ENOTFOUND, 0,
+				    "%.200s is a Python function: strata report source "
+				    "-source-object function=%.200s shows its lines",
+				    function->name.bytes, function->name.bytes);
+	if (function->kind == ST_FUNCTION_JIT)
+		return st_error_set(err, ST_ENOTFOUND, 0,
+				    "%.200s was made at run time and is in no file: nothing to "
+				    "disassemble (-group-by function,address shows its hot places)",
+				    function->name.bytes);
+	if (host)
+		return st_error_set(err, ST_ENOTFOUND, 0,
+				    "%.200s is inlined, mostly into %.200s: strata report "
+				    "disassembly '%.200s'",
+				    function->name.bytes, named->functions[host].name.bytes,
+				    named->functions[host].name.bytes);
+	return ST_OK;
 }
 
 /* Nobody named one: the function with code that took most. */
@@ -283,6 +339,8 @@ static enum st_status build(struct job *job, struct st_error *err)
 					       err);
 	else
 		status = hottest(job, err);
+	if (!status && job->function)
+		status = check_function(job, err);
 	if (!status && job->function)
 		status = add_code(job, err);
 	st_sample_rows_fini(&job->rows);

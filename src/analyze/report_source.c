@@ -11,6 +11,7 @@
 #include "resolve/search.h"
 #include "store/result.h"
 
+enum { TRIES_MAX = 100 }; /* files that are looked for before one is shown without its text */
 enum column { LINE, TEXT, SELF, TOTAL, SAMPLES, COLUMNS };
 
 static const struct st_column columns[COLUMNS] = {
@@ -60,6 +61,37 @@ static enum st_status two_files(const struct st_named *named, uint32_t a, uint32
 		named->sources[a].bytes, named->sources[b].bytes);
 }
 
+static bool can_be_read(const struct job *job, uint32_t source)
+{
+	struct st_error ignored;
+	struct st_source_text *text = st_source_text_open(
+		&job->search.options, job->set.named->sources[source].bytes, &ignored);
+
+	st_source_text_close(text);
+	return text != NULL;
+}
+
+/* Nobody named one: the file with most self time of those whose text is here; of any when none is. Files that
+ * cannot be read lose their time, so that the next one is found. */
+static uint32_t hottest_source(const struct job *job, struct st_code_figures *figures)
+{
+	uint32_t count = job->set.named->source_count, first = 0;
+
+	for (unsigned int tries = 0;; tries++) {
+		uint32_t best = 0;
+
+		for (uint32_t i = 1; i < count; i++)
+			if (figures[i].total && (!best || figures[i].self > figures[best].self))
+				best = i;
+		first = first ? first : best;
+		if (!best || tries == TRIES_MAX)
+			return first;
+		if (can_be_read(job, best))
+			return best;
+		figures[best].total = 0;
+	}
+}
+
 /* The file that is asked for; without a word for it, the one with most self time. */
 static enum st_status find_source(struct job *job, struct st_error *err)
 {
@@ -73,15 +105,17 @@ static enum st_status find_source(struct job *job, struct st_error *err)
 	if (!count.figures)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
 	st_code_count(&count, &job->rows);
-	for (uint32_t i = 1; i < named->source_count; i++) {
-		bool whole = typed && named->sources[i].size_bytes == strlen(typed);
+	if (!typed)
+		best = hottest_source(job, count.figures);
+	for (uint32_t i = 1; typed && i < named->source_count; i++) {
+		bool whole = named->sources[i].size_bytes == strlen(typed);
 
 		if (!count.figures[i].total || exact ||
-		    (typed && !st_code_path_fits(named->sources[i], typed)))
+		    !st_code_path_fits(named->sources[i], typed))
 			continue;
-		if (typed && best && !whole)
+		if (best && !whole)
 			other = i;
-		if (!best || whole || (!typed && count.figures[i].self > count.figures[best].self))
+		if (!best || whole)
 			best = i;
 		exact = whole;
 	}
@@ -91,8 +125,10 @@ static enum st_status find_source(struct job *job, struct st_error *err)
 		return two_files(named, best, other, err);
 	if (best)
 		return ST_OK;
-	return st_error_set(err, ST_ENOTFOUND, 0, "no sample is in a known source file%s%.200s",
-			    typed ? " " : "", typed ? typed : "");
+	return st_error_set(
+		err, ST_ENOTFOUND, 0, "no sample is in a known source file%s%.200s (%s)",
+		typed ? " " : "", typed ? typed : "",
+		"strata report hotspots -group-by source-file, or python-line, lists them");
 }
 
 /* The file that most lines of a function's frames are in: its own, unless all of it is a macro's. */
@@ -110,6 +146,16 @@ static enum st_status source_of_function(struct job *job, struct st_error *err)
 			    "nothing is known of the source of %.200s: its file has no lines "
 			    "(strata report disassembly shows its instructions)",
 			    named->functions[job->function].name.bytes);
+}
+
+/* Only code made at run time has a file and yet no line. */
+static enum st_status no_lines(const struct job *job, struct st_error *err)
+{
+	const struct st_named *named = job->set.named;
+
+	return st_error_set(err, ST_ENOTFOUND, 0, "no line of %.300s is known to the samples",
+			    job->function ? named->functions[job->function].name.bytes
+					  : named->sources[job->source].bytes);
 }
 
 static enum st_status find_object(struct job *job, struct st_error *err)
@@ -183,12 +229,26 @@ static void add_figures(struct st_cell *cells, const struct st_code_figures *fig
 	cells[SAMPLES] = st_cell_u64(figures->samples);
 }
 
+/* "train.py", "matrix.c, function multiply", "matrix.c: not found, -source-search-dir tells where it is" */
+static const char *subject(struct job *job)
+{
+	const struct st_named *named = job->set.named;
+
+	return st_arena_printf(
+		st_report_arena(job->report), "%s%s%s%s", named->sources[job->source].bytes,
+		job->function ? ", function " : "",
+		job->function ? named->functions[job->function].name.bytes : "",
+		job->text ? "" : ": not found, -source-search-dir tells where it is");
+}
+
 static enum st_status add_lines(struct job *job, struct st_error *err)
 {
 	struct st_code_count count = {.bucket_of = line_bucket, .arg = job};
 	uint32_t first, last;
 
 	find_last_line(job, &first, &last);
+	if (!last)
+		return no_lines(job, err);
 	count.count = job->last_line + 1;
 	count.figures = calloc((size_t)count.count + 1, sizeof(*count.figures));
 	if (!count.figures)
@@ -209,6 +269,7 @@ static enum st_status add_lines(struct job *job, struct st_error *err)
 		st_report_arena(job->report), job->set.named->sources[job->source].bytes,
 		job->set.named->sources[job->source].size_bytes));
 	add_figures(job->report->totals.cells, &count.whole);
+	job->report->subject = subject(job);
 	free(count.figures);
 	return ST_OK;
 }

@@ -62,6 +62,10 @@ static void add_near(const char *typed, bool is_table, char *out, size_t out_siz
 	size_t found = st_near_names(typed, names, count, near, 3), used = 0;
 
 	out[0] = '\0';
+	if (!is_table && found && strcasecmp(near[0], typed) == 0) {
+		snprintf(out, out_size, " in these tables, others have it (strata query --schema)");
+		return;
+	}
 	for (size_t i = 0; i < found && used < out_size; i++) {
 		int size = snprintf(out + used, out_size - used, "%s'%s'%s",
 				    i ? " or " : "; did you mean ", near[i],

@@ -19,8 +19,8 @@ struct job {
 	const struct st_question *scope;
 	struct st_utilization use;
 	uint64_t cpu[ST_CPU_METRICS]; /* of all samples in scope */
-	double hottest;		      /* share of the first function */
-	struct st_text hottest_name;
+	double hottest;		      /* share of the first function that does work */
+	struct st_text hottest_name, hottest_module;
 	double python; /* share of interpreted Python */
 };
 
@@ -101,11 +101,18 @@ static void add_utilization(struct job *job)
 	}
 }
 
+static struct st_text module_of(const struct job *job, const struct st_answer_row *row)
+{
+	const struct st_named *named = job->set->named;
+	uint32_t function = job->set->keys[ST_BY_FUNCTION].function[row->slice];
+
+	return named->modules[named->functions[function].module].name;
+}
+
 static void add_row(struct job *job, const char *section, const struct st_answer_row *row)
 {
 	struct st_cell *cells = add(job, section, "");
 	enum st_grouping grouping = row->grouping;
-	const struct st_named *named = job->set->named;
 
 	cells[ST_SUMMARY_NAME] = st_cell_bytes(copied(job, row->text));
 	cells[ST_SUMMARY_CPU_SELF] = st_cell_u64(st_answer_value(row, ST_CPU_SELF));
@@ -119,10 +126,7 @@ static void add_row(struct job *job, const char *section, const struct st_answer
 		cells[ST_SUMMARY_SPIN] = st_cell_u64(st_answer_value(row, ST_CPU_SPIN));
 	if (row->is_others || grouping != ST_BY_FUNCTION)
 		return;
-	cells[ST_SUMMARY_VALUE] = st_cell_bytes(copied(
-		job, named->modules[named->functions[job->set->keys[grouping].function[row->slice]]
-					    .module]
-			     .name));
+	cells[ST_SUMMARY_VALUE] = st_cell_bytes(copied(job, module_of(job, row)));
 }
 
 /* Self time of functions that are Python's own. */
@@ -138,6 +142,18 @@ static void count_python(struct job *job, const struct st_answer *answer)
 			sum += st_answer_value(row, ST_CPU_SELF);
 	}
 	job->python = share(sum, total(job, ST_CPU_SELF));
+}
+
+/* A function that mostly spins has a finding of its own. */
+static void note_hottest(struct job *job, const struct st_answer_row *row)
+{
+	uint64_t self = st_answer_value(row, ST_CPU_SELF);
+
+	if (job->hottest > 0 || row->is_others || st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
+		return;
+	job->hottest = share(self, total(job, ST_CPU_SELF));
+	job->hottest_name = copied(job, row->text);
+	job->hottest_module = copied(job, module_of(job, row));
 }
 
 /* The first rows of a grouping, and what else there is. */
@@ -168,11 +184,8 @@ static enum st_status add_top(struct job *job, const char *section, enum st_grou
 			continue;
 		add_row(job, section, row);
 		shown++;
-		if (grouping == ST_BY_FUNCTION && shown == 1) {
-			job->hottest =
-				share(st_answer_value(row, ST_CPU_SELF), total(job, ST_CPU_SELF));
-			job->hottest_name = copied(job, row->text);
-		}
+		if (grouping == ST_BY_FUNCTION)
+			note_hottest(job, row);
 	}
 	st_answer_fini(&answer);
 	return ST_OK;
@@ -240,12 +253,13 @@ static void add_findings(struct job *job)
 	if (job->hottest > 0.2)
 		find(job, "hotspot", job->hottest,
 		     st_arena_printf(arena,
-				     "%.*s takes %.1f %% of CPU time: strata report "
+				     "%.*s (%.*s) takes %.1f %% of CPU time: strata report "
 				     "callstacks shows who calls it",
 				     (int)(job->hottest_name.size_bytes < 60
 						   ? job->hottest_name.size_bytes
 						   : 60),
-				     job->hottest_name.bytes, job->hottest * 100.0));
+				     job->hottest_name.bytes, (int)job->hottest_module.size_bytes,
+				     job->hottest_module.bytes, job->hottest * 100.0));
 	if (job->python > 0.3)
 		find(job, "interpreter", job->python,
 		     st_arena_printf(arena,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/console.h"
@@ -82,6 +83,21 @@ static void tell(const struct st_finalized *done)
 			       (unsigned long long)done->modules_changed);
 }
 
+/* Recipes of collect carry such options word for word; who finalizes, means them. */
+static void warn_of_missing(const struct st_args *args)
+{
+	for (size_t i = 0; i < args->given_count; i++) {
+		const struct st_given *given = &args->given[i];
+
+		if ((given->id == ST_OPT_SEARCH_DIR || given->id == ST_OPT_SOURCE_SEARCH_DIR) &&
+		    access(given->value, F_OK) != 0)
+			st_console_say("warning: -%s %.300s: no such file or folder",
+				       given->id == ST_OPT_SEARCH_DIR ? "search-dir"
+								      : "source-search-dir",
+				       given->value);
+	}
+}
+
 int st_cmd_finalize(const struct st_args *args)
 {
 	struct st_error err = {0};
@@ -95,6 +111,7 @@ int st_cmd_finalize(const struct st_args *args)
 	}
 	if (st_locate_open(&result, args, args->word_count ? args->words[0] : NULL, &err))
 		return st_console_fail(&err);
+	warn_of_missing(args);
 	st_console_catch_ends(NULL);
 	if (st_finalize(result, args, true, &done, &err))
 		code = st_console_fail(&err);

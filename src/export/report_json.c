@@ -193,6 +193,10 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 	st_json_text(&json, report->result ? report->result : "");
 	st_json_key(&json, "source");
 	st_json_text(&json, report->source ? report->source : "");
+	if (report->subject) {
+		st_json_key(&json, "subject");
+		st_json_text(&json, report->subject);
+	}
 	add_columns(&json, report);
 	st_json_key(&json, "rows");
 	st_json_array_begin(&json);

@@ -124,3 +124,38 @@ def test_masking_only_under_its_label(masking):
     assert "PyArray_Nonzero" not in rows_by(outside, "function")
     sums = [one["totals"]["cpu_self_ns"] for one in (inside, outside, everything)]
     assert sums[0] + sums[1] == sums[2]
+
+
+def test_source_agrees_with_lines(masking):
+    """Lines of the source report have the times that the same lines have in a table, and it says whose they are."""
+    strata, result = masking
+    rows = strata.report(result, "hotspots", "-group-by", "python-line")["rows"]
+    lines = {
+        int(row["python_line"].rsplit(":", 1)[1]): row
+        for row in rows
+        if row["python_line"].rsplit(":", 1)[0].endswith("/numpy_masking.py")
+    }
+    source = strata.report(result, "source", "numpy_masking.py")
+    assert source["subject"].endswith("/examples/numpy_masking.py")
+    told = {row["line"]: row for row in source["rows"] if row.get("cpu_total_ns")}
+    assert sum(row["cpu_self_ns"] for row in told.values()) > 0
+    for key in ("cpu_self_ns", "cpu_total_ns"):
+        assert {line: row[key] for line, row in told.items()} == {line: row[key] for line, row in lines.items()}
+    text = strata("report", "source", "-r", result).out.splitlines()
+    assert text[0].endswith(".py"), text[0]
+
+
+def test_refusals_say_what_to_do(masking):
+    strata, result = masking
+    python = strata("report", "disassembly", "main", "-r", result)
+    assert python.status == 1
+    assert "report source -source-object function=main" in python.err
+    nowhere = strata("report", "source", "no_such_file.py", "-r", result)
+    assert nowhere.status == 1
+    assert "no_such_file.py" in nowhere.err and "-group-by" in nowhere.err
+    missing = strata("finalize", result, "-search-dir", strata.folder / "no-such-folder")
+    assert missing.status == 0
+    assert "no-such-folder: no such file or folder" in missing.err
+    column = strata("query", result, "SELECT start_ns FROM samples")
+    assert column.status == 2
+    assert "did you mean" not in column.err and "others have it" in column.err
