@@ -189,7 +189,7 @@ enum st_status st_report_gprof_build(const struct st_result *result,
 	status = st_sample_set_open(&set, result, &options->view, err);
 	if (!status) {
 		status = build(&job, &options->question, err);
-		st_report_add_notes(out, set.named);
+		st_report_add_notes(out, &set);
 		st_sample_set_close(&set);
 	}
 	if (!status)

@@ -320,7 +320,7 @@ static enum st_status make(const char *name, const struct st_result *result,
 	if (!status) {
 		status = build(&job, err);
 		free(job.figures);
-		st_report_add_notes(out, job.set.named);
+		st_report_add_notes(out, &job.set);
 		st_sample_set_close(&job.set);
 	}
 	out->empty = st_result_samples(result)->count

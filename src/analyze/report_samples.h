@@ -11,7 +11,7 @@
 /* The metrics that have anything in a result. */
 uint64_t st_sample_metrics(const struct st_result *result);
 /* Files that names were not found in, and the like: to be said with the report. */
-void st_report_add_notes(struct st_report *report, const struct st_named *named);
+void st_report_add_notes(struct st_report *report, const struct st_sample_set *set);
 /* Times as shares of the report's total, or what was counted as samples: keys and units follow. */
 void st_report_show_as(struct st_report *report, enum st_show_as show_as);
 

@@ -309,7 +309,7 @@ enum st_status st_report_source_build(const struct st_result *result,
 				 ? build(&job, err)
 				 : st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
 		st_search_fini(&job.search);
-		st_report_add_notes(out, job.set.named);
+		st_report_add_notes(out, &job.set);
 		st_sample_set_close(&job.set);
 	}
 	out->empty = "No samples were recorded: strata -collect hotspots takes them.";

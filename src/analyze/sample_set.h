@@ -39,6 +39,7 @@ struct st_sample_set {
 	uint8_t *classes;    /* by frame as the innermost one: enum st_cpu_class */
 	struct st_frame_keys keys[ST_GROUPINGS];
 	uint32_t process_count, track_count;
+	uint64_t callers_cut; /* groups whose callers became others in answers so far */
 };
 
 enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,

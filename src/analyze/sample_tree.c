@@ -10,6 +10,8 @@
 
 #include "store/result.h"
 
+enum { CONTEXTS_AT_ONCE = 32 };
+
 uint32_t st_sample_tree_add(struct st_sample_tree *tree, uint32_t parent, enum st_grouping grouping,
 			    uint32_t key)
 {
@@ -32,14 +34,22 @@ uint32_t st_sample_tree_add(struct st_sample_tree *tree, uint32_t parent, enum s
 uint32_t st_sample_tree_find(struct st_sample_tree *tree, uint32_t parent,
 			     enum st_grouping grouping, uint32_t key)
 {
-	/* Node 0 has no pair of its own. */
-	uint32_t node = st_pair_map_add(&tree->map, parent, key) + 1;
+	struct st_sample_found *found =
+		&tree->found[(parent * 0x9e3779b1u ^ key) % ST_SAMPLE_FOUND];
+	uint32_t node;
 
+	if (found->node && found->parent == parent && found->key == key)
+		return found->node;
+	/* Node 0 has no pair of its own. */
+	node = st_pair_map_add(&tree->map, parent, key) + 1;
 	if (tree->map.failed)
 		tree->failed = true;
-	if (tree->failed || node < tree->count)
-		return tree->failed ? 0 : node;
-	return st_sample_tree_add(tree, parent, grouping, key);
+	if (!tree->failed && node >= tree->count)
+		node = st_sample_tree_add(tree, parent, grouping, key);
+	if (tree->failed)
+		return 0;
+	*found = (struct st_sample_found){parent, key, node};
+	return node;
 }
 
 static uint32_t key_of(const struct st_sample_tree *tree, const struct st_sample_row *row,
@@ -63,7 +73,8 @@ static uint32_t key_of(const struct st_sample_tree *tree, const struct st_sample
 	return set->keys[grouping].of_frame[frame];
 }
 
-static void add_self(struct st_sample_tree *tree, uint32_t index, const struct st_sample_row *row)
+void st_sample_tree_add_self(struct st_sample_tree *tree, uint32_t index,
+			     const struct st_sample_row *row)
 {
 	struct st_sample_node *node = &tree->nodes[index];
 	uint64_t weight = tree->counts_samples ? row->samples : row->weight;
@@ -97,40 +108,82 @@ static void add_total(struct st_sample_tree *tree, uint32_t index, uint32_t stam
 		node->total_effective += weight;
 }
 
-/* The nodes of one function inside one task; only_others: those exist already, and what was cut off is
- * counted where it is shown. */
-static void add_totals_along(struct st_sample_tree *tree, uint32_t stamp, uint32_t context,
-			     uint32_t frame, bool only_others)
-{
-	const struct st_sample_row *row = &tree->rows->rows[stamp - 1];
-	uint32_t node = 0;
+/* Where a row is inside one task, at one frame of its stack. */
+struct place {
+	uint32_t stamp, context, frame;
+	bool only_others; /* nodes exist already, and what was cut off is counted where it is shown */
+};
 
-	for (unsigned int i = 0; i < tree->levels && !tree->failed; i++) {
+/* The nodes of a place from one level to another; returns the last. */
+static uint32_t add_totals_along(struct st_sample_tree *tree, const struct place *place,
+				 uint32_t node, unsigned int from, unsigned int to)
+{
+	const struct st_sample_row *row = &tree->rows->rows[place->stamp - 1];
+
+	for (unsigned int i = from; i < to && !tree->failed; i++) {
 		enum st_grouping grouping = tree->question->groupings[i];
 
-		node = st_sample_tree_find(tree, node, grouping,
-					   key_of(tree, row, grouping, context, frame));
-		if (!only_others)
-			add_total(tree, node, stamp);
+		node = st_sample_tree_find(
+			tree, node, grouping,
+			key_of(tree, row, grouping, place->context, place->frame));
+		if (!place->only_others)
+			add_total(tree, node, place->stamp);
 		else if (tree->nodes[node].is_cut)
-			add_total(tree, tree->nodes[node].others, stamp);
+			add_total(tree, tree->nodes[node].others, place->stamp);
 	}
+	return node;
 }
 
-static void add_totals(struct st_sample_tree *tree, uint32_t stamp, bool by_frame, bool only_others)
+/* Levels before the first that is about frames: the same for all frames of a stack. */
+static unsigned int levels_outside(const struct st_sample_tree *tree)
 {
-	const struct st_sample_row *row = &tree->rows->rows[stamp - 1];
-	const struct st_sample_contexts *contexts = &tree->rows->contexts;
-	uint32_t context = row->context;
+	unsigned int level = 0;
+
+	while (level < tree->levels && !st_grouping_is_frame(tree->question->groupings[level]))
+		level++;
+	return level;
+}
+
+/* Some of the tasks around a row, each with the node that its groups of frames hang below. */
+struct around {
+	uint32_t contexts[CONTEXTS_AT_ONCE], nodes[CONTEXTS_AT_ONCE];
+	unsigned int count;
+};
+
+/* A frame is looked at once for all tasks: stacks lie scattered in memory, groups do not. */
+static void add_frames(struct st_sample_tree *tree, struct place *place, unsigned int outside,
+		       const struct around *around)
+{
+	uint32_t frame = tree->rows->rows[place->stamp - 1].frame;
 
 	do {
-		uint32_t frame = row->frame;
+		place->frame = frame;
+		for (unsigned int i = 0; i < around->count && !tree->failed; i++) {
+			place->context = around->contexts[i];
+			add_totals_along(tree, place, around->nodes[i], outside, tree->levels);
+		}
+		frame = frame ? st_sample_caller(tree->rows->set, frame) : 0;
+	} while (frame && !tree->failed);
+}
+
+static void add_totals(struct st_sample_tree *tree, uint32_t stamp, bool only_others)
+{
+	const struct st_sample_contexts *contexts = &tree->rows->contexts;
+	struct place place = {.stamp = stamp, .only_others = only_others};
+	uint32_t context = tree->rows->rows[stamp - 1].context;
+	unsigned int outside = levels_outside(tree);
+
+	do {
+		struct around around = {.count = 0};
 
 		do {
-			add_totals_along(tree, stamp, context, frame, only_others);
-			frame = frame ? st_sample_caller(tree->rows->set, frame) : 0;
-		} while (frame && by_frame && !tree->failed);
-		context = context ? contexts->outer[context] : 0;
+			place.context = around.contexts[around.count] = context;
+			around.nodes[around.count++] =
+				add_totals_along(tree, &place, 0, 0, outside);
+			context = context ? contexts->outer[context] : 0;
+		} while (context && around.count < CONTEXTS_AT_ONCE);
+		if (outside < tree->levels)
+			add_frames(tree, &place, outside, &around);
 	} while (context && !tree->failed);
 }
 
@@ -156,32 +209,6 @@ static uint32_t list_frames(struct st_sample_tree *tree, uint32_t frame)
 	return count;
 }
 
-/* Callers: below a function its callers, else the function first. */
-static void count_callers(struct st_sample_tree *tree, const struct st_sample_row *row,
-			  uint32_t node)
-{
-	const struct st_sample_set *set = tree->rows->set;
-	const uint32_t *keys = set->keys[ST_BY_FUNCTION].of_frame;
-	uint32_t frame = row->frame;
-	bool begins_inside = false;
-
-	for (unsigned int i = 0; i < tree->levels; i++) {
-		enum st_grouping grouping = tree->question->groupings[i];
-
-		if (st_grouping_is_python(grouping))
-			frame = set->python_of[row->frame];
-		begins_inside = begins_inside || grouping == ST_BY_FUNCTION ||
-				grouping == ST_BY_FUNCTION_MANGLED ||
-				grouping == ST_BY_PYTHON_FUNCTION;
-	}
-	if (frame && begins_inside)
-		frame = st_sample_caller(set, frame);
-	for (; frame && !tree->failed; frame = st_sample_caller(set, frame)) {
-		node = st_sample_tree_find(tree, node, ST_BY_CALLSTACK, keys[frame]);
-		add_self(tree, node, row);
-	}
-}
-
 static void count_calls(struct st_sample_tree *tree, uint32_t stamp, uint32_t node)
 {
 	const struct st_sample_row *row = &tree->rows->rows[stamp - 1];
@@ -197,63 +224,57 @@ static void count_calls(struct st_sample_tree *tree, uint32_t stamp, uint32_t no
 					   keys[tree->path[count]]);
 		add_total(tree, node, stamp);
 	}
-	add_self(tree, node, row);
+	st_sample_tree_add_self(tree, node, row);
 }
 
-static void count_row(struct st_sample_tree *tree, uint32_t stamp, bool by_frame)
+static void count_row(struct st_sample_tree *tree, uint32_t stamp)
 {
 	const struct st_sample_row *row = &tree->rows->rows[stamp - 1];
 	uint32_t node = 0;
 
-	add_self(tree, 0, row);
+	st_sample_tree_add_self(tree, 0, row);
 	add_total(tree, 0, stamp);
 	for (unsigned int i = 0; i < tree->levels && !tree->failed; i++) {
 		enum st_grouping grouping = tree->question->groupings[i];
 
 		node = st_sample_tree_find(tree, node, grouping,
 					   key_of(tree, row, grouping, row->context, row->frame));
-		add_self(tree, node, row);
+		st_sample_tree_add_self(tree, node, row);
 	}
 	if (!tree->is_flat)
-		add_totals(tree, stamp, by_frame, false);
+		add_totals(tree, stamp, false);
 	if (tree->stack == ST_BY_CALLSTACK)
-		count_callers(tree, row, node);
+		tree->node_of[stamp - 1] = node;
 	else if (tree->stack == ST_BY_FUNCTION_STACK)
 		count_calls(tree, stamp, node);
 }
 
-static bool is_by_frame(const struct st_sample_tree *tree)
-{
-	for (unsigned int i = 0; i < tree->levels; i++)
-		if (st_grouping_is_frame(tree->question->groupings[i]))
-			return true;
-	return false;
-}
-
 bool st_sample_tree_count(struct st_sample_tree *tree)
 {
-	bool by_frame = is_by_frame(tree);
-
-	tree->is_flat = by_frame && tree->levels == 1;
+	tree->is_flat = tree->levels == 1 && !levels_outside(tree);
 	st_pair_map_init(&tree->map);
 	st_sample_tree_add(tree, 0, ST_GROUPINGS, 0);
+	if (tree->stack == ST_BY_CALLSTACK) {
+		tree->node_of = malloc(((size_t)tree->rows->count + 1) * sizeof(*tree->node_of));
+		tree->failed = tree->failed || !tree->node_of;
+	}
 	for (uint32_t i = 0; i < tree->rows->count && !tree->failed; i++)
-		count_row(tree, i + 1, by_frame);
+		count_row(tree, i + 1);
 	if (tree->is_flat && !tree->failed)
 		st_sample_flat_totals(tree, false);
+	if (tree->stack == ST_BY_CALLSTACK && !tree->failed)
+		st_sample_tree_callers(tree, tree->node_of);
 	return !tree->failed;
 }
 
 void st_sample_tree_others(struct st_sample_tree *tree)
 {
-	bool by_frame = is_by_frame(tree);
-
 	if (tree->is_flat) {
 		st_sample_flat_totals(tree, true);
 		return;
 	}
 	for (uint32_t i = 0; i < tree->rows->count && !tree->failed; i++)
-		add_totals(tree, i + 1, by_frame, true);
+		add_totals(tree, i + 1, true);
 }
 
 void st_sample_tree_fini(struct st_sample_tree *tree)
@@ -262,5 +283,6 @@ void st_sample_tree_fini(struct st_sample_tree *tree)
 	free(tree->nodes);
 	free(tree->ordered);
 	free(tree->path);
+	free(tree->node_of);
 	memset(tree, 0, sizeof(*tree));
 }
