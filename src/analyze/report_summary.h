@@ -3,7 +3,7 @@
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_part, task,
  * process, thread, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
- * hotspot, python_line, task_cpu, cpu, utilization, finding (of samples), quality, empty, next.
+ * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
 #define ST_ANALYZE_REPORT_SUMMARY_H
@@ -37,5 +37,10 @@ enum st_status st_summary_add_rows(struct st_report *report, const struct st_res
 enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
 				      const struct st_report_options *options,
 				      struct st_error *err);
+/* The section own_line: lines of Python that are no library's, each with the time of what it called. */
+struct st_sample_set;
+enum st_status st_summary_add_own_lines(struct st_report *report, struct st_sample_set *set,
+					const struct st_report_options *options,
+					struct st_error *err);
 
 #endif

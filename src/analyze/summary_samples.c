@@ -294,6 +294,8 @@ enum st_status st_summary_add_samples(struct st_report *report, const struct st_
 	if (!status)
 		status = add_top(&job, "hotspot", ST_BY_FUNCTION, ST_CPU_SELF, err);
 	if (!status)
+		status = st_summary_add_own_lines(report, &set, options, err);
+	if (!status)
 		status = add_top(&job, "python_line", ST_BY_PYTHON_LINE, ST_CPU_SELF, err);
 	if (!status)
 		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE, ST_CPU_SELF, err);

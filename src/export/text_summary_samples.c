@@ -124,41 +124,107 @@ static void add_figure(struct st_text_job *job, const struct st_cell *cell, cons
 	st_show_move(job->out, &scratch);
 }
 
+static unsigned int name_room(const struct st_text_job *job)
+{
+	unsigned int limit = st_summary_width(job);
+
+	return limit > NAME_ROOM + 16 ? limit - NAME_ROOM : 16;
+}
+
+static void add_row(struct st_text_job *job, const struct st_cell *row, const char *word,
+		    bool is_path)
+{
+	unsigned int names = name_room(job), width;
+
+	st_summary_margin(job, word);
+	/* A path is known by its end. */
+	width = is_path ? st_show_path(job->out, row[ST_SUMMARY_NAME].as.text, names)
+			: st_show_name(job->out, &row[ST_SUMMARY_NAME], names);
+	st_show_pad(job->out, width, names);
+	st_buf_append_text(job->out, " self");
+	add_figure(job, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
+	add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 7);
+	if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
+		st_buf_append_text(job->out, "  ");
+		st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "",
+			     st_summary_width(job) > 90 ? 15 : 8);
+	} else {
+		st_buf_append_text(job->out, " total");
+		add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
+	}
+	st_show_end_line(job->out);
+}
+
 static void add_rows(struct st_text_job *job, const char *section, const char *word, uint32_t rows)
 {
 	uint32_t count = st_summary_count(job, section);
-	unsigned int limit = st_summary_width(job);
-	unsigned int names = limit > NAME_ROOM + 16 ? limit - NAME_ROOM : 16;
-	bool lines = strcmp(section, "python_line") == 0;
 
-	for (uint32_t i = 0; i < count && i < rows; i++) {
-		const struct st_cell *row = st_summary_row(job, section, i);
-		struct st_text text = row[ST_SUMMARY_NAME].as.text;
+	for (uint32_t i = 0; i < count && i < rows; i++)
+		add_row(job, st_summary_row(job, section, i), i ? "" : word, false);
+}
+
+/* Among the first lines of the program's own code. */
+static bool is_shown(struct st_text_job *job, const struct st_cell *line, uint32_t own)
+{
+	struct st_text name = line[ST_SUMMARY_NAME].as.text;
+
+	for (uint32_t i = 0; i < own; i++) {
+		struct st_text other = st_summary_row(job, "own_line", i)[ST_SUMMARY_NAME].as.text;
+
+		if (other.size_bytes == name.size_bytes &&
+		    memcmp(other.bytes, name.bytes, name.size_bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct st_text last_part(struct st_text path)
+{
+	const char *slash = memrchr(path.bytes, '/', path.size_bytes);
+	size_t before = slash ? (size_t)(slash + 1 - path.bytes) : 0;
+
+	return (struct st_text){path.bytes + before, path.size_bytes - before};
+}
+
+/* Lines of the program's own code, with their text, and then those in which the time was spent. */
+static void add_lines(struct st_text_job *job, uint32_t rows)
+{
+	uint32_t own = st_summary_count(job, "own_line"), lines, most, shown = 0;
+	unsigned int names = name_room(job) - 1, places = names / 2;
+
+	lines = st_summary_count(job, "python_line");
+	most = lines && rows > 1 ? rows - 1 : rows;
+	own = own < most ? own : most;
+	for (uint32_t i = 0; i < own; i++, shown++) {
+		const struct st_cell *row = st_summary_row(job, "own_line", i);
 		unsigned int width;
 
-		st_summary_margin(job, i ? "" : word);
-		/* A path is known by its end. */
-		width = lines ? st_show_path(job->out, text, names)
-			      : st_show_name(job->out, &row[ST_SUMMARY_NAME], names);
+		st_summary_margin(job, shown ? "" : "LINES");
+		width = st_show_path(job->out, last_part(row[ST_SUMMARY_NAME].as.text), places);
+		st_buf_append_text(job->out, "  ");
+		width += 2;
+		if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT)
+			width += st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", names - width);
 		st_show_pad(job->out, width, names);
-		st_buf_append_text(job->out, " self");
-		add_figure(job, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
+		st_buf_append_text(job->out, " total");
+		add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
 		add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 7);
-		if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
-			st_buf_append_text(job->out, "  ");
-			st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", limit > 90 ? 15 : 8);
-		} else {
-			st_buf_append_text(job->out, " total");
-			add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
-		}
 		st_show_end_line(job->out);
+	}
+	for (uint32_t i = 0; i < lines && shown < rows; i++) {
+		const struct st_cell *row = st_summary_row(job, "python_line", i);
+
+		if (is_shown(job, row, own))
+			continue;
+		add_row(job, row, shown ? "" : "LINES", true);
+		shown++;
 	}
 }
 
 void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows)
 {
 	add_rows(job, "hotspot", "HOT", rows);
-	add_rows(job, "python_line", "LINES", rows);
+	add_lines(job, rows);
 	add_rows(job, "task_cpu", "IN TASK", rows);
 }
 

@@ -159,3 +159,18 @@ def test_refusals_say_what_to_do(masking):
     column = strata("query", result, "SELECT start_ns FROM samples")
     assert column.status == 2
     assert "did you mean" not in column.err and "others have it" in column.err
+
+
+def test_summary_has_the_lines_of_the_program(masking):
+    """The line of the script, not of the library that it called, with its text and what the library took."""
+    strata, result = masking
+    rows = [row for row in strata.report(result, "summary")["rows"] if row["section"] == "own_line"]
+    assert rows[0]["name"].rsplit(":", 1)[0].endswith("/numpy_masking.py")
+    assert rows[0]["value"] == "places = np.argwhere(array > 0.9)"
+    lines = strata.report(result, "hotspots", "-group-by", "python-line")["rows"]
+    same = next(row for row in lines if row["python_line"] == rows[0]["name"])
+    assert rows[0]["cpu_total_ns"] == same["cpu_total_ns"]
+    text = strata("report", "summary", "-r", result).out
+    shown = next(line for line in text.splitlines() if line.startswith("LINES"))
+    assert "numpy_masking.py:" in shown and "np.argwhere" in shown
+    assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 100
