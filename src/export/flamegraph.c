@@ -381,7 +381,18 @@ static void add_head(struct flames *flames)
 		"height=\"%u\">\n<style>",
 		TOP + (flames->depth_max + 1) * ROW_HEIGHT + 10);
 	st_buf_append_text(out, st_flamegraph_css);
-	st_buf_append_text(out, "</style>\n");
+	st_buf_append_text(out, "</style>\n<g>\n");
+}
+
+/* Title, legend and search. Behind the boxes in the file, so that it lies over them while it stays in sight. */
+static void add_panel(struct flames *flames)
+{
+	struct st_buf *out = &flames->out;
+
+	st_buf_printf(out,
+		      "</g>\n<g id=\"strata-panel\"><rect class=\"panel\" x=\"0\" y=\"0\" "
+		      "width=\"100%%\" height=\"%d\"/>\n",
+		      TOP - 8);
 	add_title(flames);
 	add_legend(flames);
 	/* An element of HTML in SVG: the only kind of text field there is. */
@@ -397,7 +408,8 @@ static void add_head(struct flames *flames)
 		"<foreignObject x=\"100%\" y=\"4\" width=\"222\" height=\"26\" "
 		"transform=\"translate(-232 0)\"><input xmlns=\"http://www.w3.org/1999/xhtml\" "
 		"id=\"strata-search\" placeholder=\"search\" aria-label=\"search\" "
-		"style=\"width:210px;height:18px;font:12px sans-serif\" /></foreignObject>\n<g>\n");
+		"style=\"width:210px;height:18px;font:12px sans-serif\" "
+		"/></foreignObject>\n</g>\n");
 }
 
 static enum st_status write_all(struct flames *flames)
@@ -406,7 +418,8 @@ static enum st_status write_all(struct flames *flames)
 
 	add_head(flames);
 	status = write_boxes(flames);
-	st_buf_append_text(&flames->out, "</g>\n<script><![CDATA[\n");
+	add_panel(flames);
+	st_buf_append_text(&flames->out, "<script><![CDATA[\n");
 	st_buf_append_text(&flames->out, st_flamegraph_js);
 	st_buf_append_text(&flames->out, "]]></script>\n</svg>\n");
 	if (flames->is_page)

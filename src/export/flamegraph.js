@@ -9,6 +9,7 @@
 	var matched = document.getElementById("strata-matched");
 	var box = document.getElementById("strata-search");
 	var reset = document.getElementById("strata-reset");
+	var panel = document.getElementById("strata-panel");
 	var hint = details.textContent;
 	var frames = Array.prototype.map.call(svg.querySelectorAll(".f"), function (g) {
 		return {
@@ -117,5 +118,12 @@
 		}
 	});
 	window.addEventListener("resize", draw);
+	// The panel stays in sight, and the outermost frames are where one begins to read: deep stacks are higher
+	// than a window.
+	window.addEventListener("scroll", function () {
+		panel.setAttribute("transform", "translate(0 " + window.scrollY + ")");
+	});
 	draw();
+	if (frames.length > 1 && all.rect.getBoundingClientRect().top > frames[1].rect.getBoundingClientRect().top)
+		window.scrollTo(0, svg.getBoundingClientRect().height);
 })();

@@ -215,6 +215,8 @@ def test_flame_graph_in_a_browser(run, suffix):
     fills = {box["kind"]: box["fill"] for box in first["boxes"]}
     assert len(set(fills.values())) == len(fills), fills
     assert any("Python" in text for text in first["legend"])
+    assert first["in_sight"] == [True, True], "one sees where stacks begin, and the search field"
+    assert zoomed["in_sight"][1], "the search field stays in sight"
 
     # Search: Ctrl-F goes to the box, what matches is marked, and its share is what the boxes say.
     assert searched["focused"] == "strata-search"

@@ -34,6 +34,11 @@ async function look(page) {
 		details: await page.textContent("#strata-details"),
 		reset: await page.isVisible("#strata-reset"),
 		legend: await page.$$eval("#strata-flames .key", (all) => all.map((e) => e.textContent)),
+		// The outermost frame and the search field are both in the window.
+		in_sight: await page.evaluate(() => ["#strata-flames .f rect", "#strata-search"].map((what) => {
+			const at = document.querySelector(what).getBoundingClientRect();
+			return at.height > 0 && at.top >= 0 && at.bottom <= window.innerHeight;
+		})),
 		focused: await page.evaluate(() => document.activeElement && document.activeElement.id),
 	};
 }
@@ -43,7 +48,7 @@ async function click_box(page, name) {
 	const boxes = (await page.evaluate(visible_boxes)).filter((box) => box.name.includes(name));
 	boxes.sort((a, b) => b.width - a.width);
 	const box = boxes[0];
-	await page.evaluate((y) => window.scrollTo(0, y), Math.max(0, box.y - 300));
+	await page.evaluate((y) => window.scrollTo(0, window.scrollY + y), box.y - 300);
 	const now = (await page.evaluate(visible_boxes)).filter((b) => b.title === box.title && b.width === box.width)[0];
 	await page.mouse.move(now.x + now.width / 2, now.y + now.height / 2);
 	const hovered = await page.textContent("#strata-details");
