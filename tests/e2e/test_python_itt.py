@@ -191,13 +191,13 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("version", ["3.8", "3.11", "3.13"])
+@pytest.mark.parametrize("version", ["3.8", "3.11", "3.13", "3.14"])
 def test_ways_to_import(strata, version, way):
     done = strata.collect(interpreter(version), "-c", WAYS[way])
     assert done.status == 0
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.11", "3.13"])
+@pytest.mark.parametrize("version", ["3.8", "3.11", "3.13", "3.14"])
 def test_installed_one_wins(strata, version):
     (strata.folder / "itt.py").write_text("theirs = True\n")
     script = "import itt, sys; print(itt.theirs, itt.__file__)"

@@ -56,7 +56,7 @@ def lines_of(strata, python, which):
     return said, found
 
 
-@pytest.mark.parametrize("version", [v for v in VERSIONS if v != "3.14"])  # which is not offered our module itt
+@pytest.mark.parametrize("version", VERSIONS)
 def test_tasks_have_their_line(strata, version):
     said, found = lines_of(strata, interpreter(version), "itt")
     assert len(said) > 5 * 60 and found == said

@@ -54,6 +54,7 @@ struct python_functions {
 	struct py_object *(*Py_BuildValue)(const char *, ...);
 	struct py_object *(*PyCapsule_New)(void *, const char *, void *);
 	void *(*PyCapsule_GetPointer)(struct py_object *, const char *);
+	struct py_object *(*PyEval_GetFrame)(void);
 	void (*PyErr_Clear)(void);
 	void (*Py_DecRef)(struct py_object *);
 	struct py_object *PyUnicode_Type;

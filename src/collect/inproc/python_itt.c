@@ -4,7 +4,7 @@
  * installed `itt` must win. An audit hook would hear of imports, but makes every id() and sys._getframe() of
  * the program dearer. Instead, the function that the import system asks first for every name it does not
  * know, _imp.is_builtin, is replaced by one that does the same and, for the name `itt` only, appends a
- * finder to the end of sys.meta_path, which the import system is just going through. We get there by
+ * finder to the end of sys.meta_path, which the import system is just going through, or of its copy. We get there by
  * PyImport_Inittab, the table of built-in modules that programs may change before Python starts: the
  * start of one of them, which every start of Python needs right after _imp, is ours.
  *
@@ -300,6 +300,7 @@ static const struct {
 	MEMBER(Py_BuildValue),
 	MEMBER(PyCapsule_New),
 	MEMBER(PyCapsule_GetPointer),
+	MEMBER(PyEval_GetFrame),
 	MEMBER(PyErr_Clear),
 	MEMBER(Py_DecRef),
 	MEMBER(PyUnicode_Type),
@@ -366,11 +367,43 @@ static void append_finder(struct py_object *path)
 		latest_finder = finder; /* and stays: its address is not to be another's */
 }
 
+/* The list that the import system, which called who called us, goes through: since 3.14 a copy. */
+static struct py_object *searched_path(void)
+{
+	static const char *const steps[] = {"f_back", "f_locals", "get"};
+	struct py_object *frame = py.PyEval_GetFrame(), *at = frame, *next;
+
+	for (size_t i = 0; at && i < sizeof(steps) / sizeof(*steps); i++) {
+		next = py.PyObject_GetAttrString(at, steps[i]);
+		if (at != frame)
+			py.Py_DecRef(at);
+		at = next;
+	}
+	next = at ? py.PyObject_CallFunction(at, "s", "meta_path") : NULL;
+	if (at)
+		py.Py_DecRef(at);
+	return next;
+}
+
+static void offer(struct py_object *path)
+{
+	struct py_object *searched;
+
+	append_finder(path);
+	if (!path || !has_finder(path))
+		return;
+	searched = searched_path();
+	if (searched && py.PyList_Size(searched) > 0 && !has_finder(searched))
+		py.PyList_Append(searched, latest_finder);
+	if (searched)
+		py.Py_DecRef(searched);
+}
+
 /* In place of _imp.is_builtin. */
 static struct py_object *is_builtin(struct py_object *self, struct py_object *name)
 {
 	if (is_itt(name)) {
-		append_finder(py.PySys_GetObject("meta_path"));
+		offer(py.PySys_GetObject("meta_path"));
 		py.PyErr_Clear();
 	}
 	return their_is_builtin(self, name);

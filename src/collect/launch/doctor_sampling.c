@@ -15,7 +15,7 @@
 #include "collect/launch/doctor_check.h"
 #include "collect/launch/environment.h"
 
-enum { PERIOD_NS = 10000000, MINOR_FIRST = 8, MINOR_LAST = 13, MINOR_READ_LAST = 14 };
+enum { PERIOD_NS = 10000000, MINOR_FIRST = 8, MINOR_LAST = 14 };
 
 static const char paranoid_path[] = "/proc/sys/kernel/perf_event_paranoid";
 
@@ -103,11 +103,6 @@ void st_doctor_python_frames(const struct st_doctor_context *context,
 			finding, ST_DOCTOR_OK,
 			"functions and lines of CPython 3.%lu are read (tested: 3.%d to 3.%d)",
 			minor, MINOR_FIRST, MINOR_LAST);
-	} else if (minor <= MINOR_READ_LAST && minor > MINOR_LAST) {
-		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "CPython 3.%lu is untested; 3.%d to 3.%d are tested", minor,
-			       MINOR_FIRST, MINOR_LAST);
-		st_doctor_remedy(finding, "python3.%d", MINOR_LAST);
 	} else {
 		st_doctor_fact(finding, ST_DOCTOR_MISSING,
 			       "frames of CPython 3.%lu are not known: native functions only",
