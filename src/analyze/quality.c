@@ -80,8 +80,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
 		{"samples_not_taken", "samples not taken (thread or handler was not ready)",
 		 samples->not_taken},
-		{"stacks_truncated", "stacks cut before the thread's start",
-		 samples->truncated},
+		{"stacks_truncated", "stacks cut before the thread's start", samples->truncated},
 		{"stacks_recovered", "stacks with a caller found by a scan: likely, not certain",
 		 samples->recovered},
 		{"stacks_no_table", "stacks cut because an unwind table was not ready",
@@ -148,6 +147,32 @@ static void add_pauses(const struct st_result *result, struct st_buf *out)
 			      count == 1 ? "" : "s");
 }
 
+static void add_unsampled(const struct st_result *result, struct st_buf *out)
+{
+	uint32_t count, refused = 0;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+	st_string_id why = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (samplers[i].rung != ST_RUNG_NONE)
+			continue;
+		refused++;
+		why = why ? why : samplers[i].why;
+	}
+	if (!refused)
+		return;
+	st_buf_append_count(out, refused);
+	st_buf_append_text(out, refused == 1 ? " process was not sampled"
+					     : " processes were not sampled");
+	if (why) {
+		struct st_text text = st_result_text(result, why);
+
+		st_buf_append_text(out, ": ");
+		st_buf_append(out, text.bytes, text.size_bytes);
+	}
+	st_buf_append_u8(out, '\n');
+}
+
 /* " tasks never ended", of one " task never ended". */
 static void add_words(struct st_buf *out, const char *words, bool one)
 {
@@ -175,6 +200,7 @@ bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 	}
 	add_state(st_result_info(result), out);
 	add_pauses(result, out);
+	add_unsampled(result, out);
 	for (size_t i = 0; i < quality->note_count; i++)
 		st_buf_printf(out, "%s\n", quality->notes[i]);
 	return !out->failed;

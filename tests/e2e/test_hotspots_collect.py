@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import become_subreaper, children_of, process_state, strict_json, until
+from harness import become_subreaper, children_of, emit_words, process_state, strict_json, until
 
 PARTS = ("hot_seventy", "hot_twenty", "hot_ten")
 FINE = ["-knob", "sampling-interval=1"]
@@ -270,3 +270,11 @@ def test_files_that_name_code_are_kept(strata, tmp_path):
 def test_a_process_of_another_name_is_left_alone(strata, hot):
     done = collect(strata, hot, "0.2", options=[*FINE, "-knob", "sample-processes=other*"])
     assert strata.result_json(done.result)["sampling"]["samples"] == 0
+
+
+def test_a_program_that_drops_the_preload_says_why_it_has_no_samples(strata, target):
+    done = collect(strata, "env", "-u", "LD_PRELOAD", *emit_words(target, 1000), options=FINE)
+    rungs = strata.result_json(done.result)["sampling"]["rungs"]
+    assert any("started without LD_PRELOAD" in rung["why"] for rung in rungs)
+    summary = " ".join(strata("report", "summary", done.result).out.split())
+    assert "not sampled: it was started without LD_PRELOAD" in summary

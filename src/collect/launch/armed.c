@@ -163,17 +163,25 @@ bool st_armed_is_live(const struct st_armed *armed)
 	return armed->event_count == 0;
 }
 
+static const struct {
+	uint32_t flag;
+	const char *text;
+} reasons[] = {
+	{ST_ARM_FOREIGN_HANDLER, "the program handles SIGTRAP itself"},
+	{ST_ARM_TRACED, "it runs under a debugger"},
+	{ST_ARM_NOT_PRELOADED, "it was started without LD_PRELOAD, so the collector came too late"},
+	{ST_ARM_GO, "Go's run time takes all signals for itself"},
+};
+
 void st_armed_why(const struct st_shm_arm *arm, char *out, size_t out_size)
 {
 	size_t used = 0;
 
 	out[0] = '\0';
-	if (arm->flags & ST_ARM_FOREIGN_HANDLER)
-		used += (size_t)snprintf(out + used, out_size - used,
-					 "the program handles SIGTRAP itself");
-	if (arm->flags & ST_ARM_TRACED)
-		used += (size_t)snprintf(out + used, out_size - used, "%sit runs under a debugger",
-					 used ? "; " : "");
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (arm->flags & reasons[i].flag && used < out_size)
+			used += (size_t)snprintf(out + used, out_size - used, "%s%s",
+						 used ? "; " : "", reasons[i].text);
 	for (unsigned int i = ST_RUNG_SIGTRAP;
 	     i <= ST_RUNG_PROCESS_TIMER && (i < arm->rung || arm->rung == ST_RUNG_NONE); i++) {
 		int size;
