@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "unwind/build.h"
+#include "unwind/code.h"
 
 enum { KEY_BYTES = 2 * ST_UNWIND_BUILD_ID_MAX + 64, MEMORY_FILES_MAX = 4096, CACHE_MODE = 0700 };
 
@@ -337,6 +338,23 @@ enum st_status st_unwind_cache_get(struct st_unwind_folder *folder,
 		status = no_bias(want, err);
 	else if (!found->kept)
 		status = keep_in_memory(folder, key, &image, found, err);
+	found->build_ns = now_ns() - begun;
+	st_unwind_image_fini(&image);
+	return status;
+}
+
+enum st_status st_unwind_cache_code(struct st_unwind_folder *folder,
+				    const struct st_unwind_code *codes, size_t count,
+				    struct st_unwind_found *found, struct st_error *err)
+{
+	struct st_unwind_image image = {0};
+	uint64_t begun = now_ns();
+	enum st_status status;
+
+	*found = (struct st_unwind_found){.built = true};
+	status = st_unwind_build_code(&image, codes, count, err);
+	if (!status)
+		status = keep_in_memory(folder, "", &image, found, err);
 	found->build_ns = now_ns() - begun;
 	st_unwind_image_fini(&image);
 	return status;

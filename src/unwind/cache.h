@@ -15,6 +15,7 @@
 #include "base/error.h"
 
 struct st_unwind_folder;
+struct st_unwind_code; /* unwind/code.h */
 
 /* The mapping to find a table for. */
 struct st_unwind_want {
@@ -45,6 +46,10 @@ enum st_status st_unwind_cache_open(struct st_unwind_folder **out, const char *f
 enum st_status st_unwind_cache_get(struct st_unwind_folder *folder,
 				   const struct st_unwind_want *want, struct st_unwind_found *found,
 				   struct st_error *err);
+/* Rules for code that lies in no file; a memory file, for it is never the same twice. `found` has its path, and bias 0. */
+enum st_status st_unwind_cache_code(struct st_unwind_folder *folder,
+				    const struct st_unwind_code *codes, size_t count,
+				    struct st_unwind_found *found, struct st_error *err);
 void st_unwind_cache_close(struct st_unwind_folder *folder);
 
 /* Maps a table file read-only and checks it; NULL when it is not one. Until st_unwind_unmap. */

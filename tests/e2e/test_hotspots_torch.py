@@ -50,10 +50,25 @@ def test_stacks_are_complete(trained):
         "SELECT count(*) AS n, sum(truncated OR depth_cut) AS cut, sum(recovered) AS recovered,"
         " sum(mismatched) AS mismatched FROM samples WHERE state = 'running'",
     )[0]
-    print(f"{row['n']} samples, {row['cut']} cut, {row['recovered']} recovered, {row['mismatched']} mismatched")
+    print(
+        f"{row['n']} samples, {row['cut']} cut, {row['mismatched']} mismatched,"
+        f" {row['recovered']} recovered ({100 * row['recovered'] / row['n']:.2f} %)"
+    )
     assert row["n"] > 1000
     assert row["cut"] <= 0.01 * row["n"], row
     assert row["mismatched"] <= 0.01 * row["n"], row
+
+
+def test_jit_kernels_are_unwound_by_rules(trained):
+    """Start and size of a kernel are known from the JIT interface: no scan of the stack, but for the newest ones."""
+    row = ask(
+        trained,
+        "SELECT count(*) AS n, sum(s.recovered) AS scanned FROM samples s JOIN stack_nodes n USING (node)"
+        " JOIN functions f USING (function) WHERE s.state = 'running' AND f.kind = 'jit'",
+    )[0]
+    print(f"{row['n']} samples in kernels, {row['scanned']} of them scanned")
+    assert row["n"] >= 20
+    assert row["scanned"] <= 0.05 * row["n"], row
 
 
 def test_jit_kernels_are_named(trained):

@@ -38,6 +38,8 @@ static struct st_walk_frame states[FRAMES_MAX];
 static uint64_t stack_high;
 static bool used_derived; /* by the truth */
 static timer_t timer;
+static struct itimerspec pause_between;
+static uint64_t derived_max_bytes;
 static pid_t process;
 static struct st_unwind_cache *rules;
 
@@ -83,7 +85,8 @@ static void add_mapping(const char *line)
 	module->table = build(path, start, 0);
 	if (!module->table || !st_unwind_table_bias(module->table, start, offset, &module->bias))
 		return;
-	derived[module_count++] = build(path, start, ST_BUILD_NO_CFI);
+	derived[module_count++] =
+		end - start <= derived_max_bytes ? build(path, start, ST_BUILD_NO_CFI) : NULL;
 }
 
 static void find_modules(void)
@@ -335,14 +338,11 @@ static void try_derived(const ucontext_t *context, uint32_t frame, struct probe_
 			rule->cfa, rule->cfa_register, rule->cfa_offset);
 }
 
-static void on_signal(int number, siginfo_t *info, void *arg)
+static void take(ucontext_t *context)
 {
-	ucontext_t *context = arg;
 	struct st_walk walk = walk_of(context, &truth);
 	struct timespec before, after;
 
-	(void)number;
-	(void)info;
 	total.samples++;
 	walk.cache = rules;
 	clock_gettime(CLOCK_MONOTONIC, &before);
@@ -375,6 +375,15 @@ static void on_signal(int number, siginfo_t *info, void *arg)
 		try_derived(context, i, i ? &total.derived : &total.derived_leaf);
 }
 
+/* The next one counts from the end of this one: the program gets on however long all this takes. */
+static void on_signal(int number, siginfo_t *info, void *arg)
+{
+	(void)number;
+	(void)info;
+	take(arg);
+	timer_settime(timer, 0, &pause_between, NULL);
+}
+
 static uint64_t own_stack_high(void)
 {
 	pthread_attr_t about;
@@ -388,12 +397,13 @@ static uint64_t own_stack_high(void)
 	return (uint64_t)(uintptr_t)low + size;
 }
 
-__attribute__((visibility("default"))) int probe_start(int hz)
+__attribute__((visibility("default"))) int probe_start(int hz, uint64_t max_bytes)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
-	struct itimerspec period = {{0, 1000000000L / hz}, {0, 1000000000L / hz}};
 
+	pause_between.it_value.tv_nsec = 1000000000L / hz;
+	derived_max_bytes = max_bytes;
 	process = getpid();
 	memset(&total, 0, sizeof(total));
 	if (!module_count)
@@ -404,7 +414,7 @@ __attribute__((visibility("default"))) int probe_start(int hz)
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	return module_count && rules && stack_high && !sigaction(SIGPROF, &action, NULL) &&
 			       !timer_create(CLOCK_MONOTONIC, &event, &timer) &&
-			       !timer_settime(timer, 0, &period, NULL)
+			       !timer_settime(timer, 0, &pause_between, NULL)
 		       ? 0
 		       : -1;
 }

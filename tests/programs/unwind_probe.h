@@ -31,8 +31,9 @@ struct probe_result {
 	uint64_t walk_ns;		 /* all plain walks */
 };
 
-/* 0: running. Modules loaded later are not known to the probe. */
-int probe_start(int hz);
+/* 0: running, at most so often. Modules loaded later are not known to the probe; rules are read off the code of those
+ * up to max_bytes only. */
+int probe_start(int hz, uint64_t max_bytes);
 void probe_stop(struct probe_result *result);
 
 #endif

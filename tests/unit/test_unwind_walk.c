@@ -24,6 +24,7 @@
 #include "../programs/unwind_probe.h"
 #include "format/sample_record.h"
 #include "unwind/build.h"
+#include "unwind/code.h"
 #include "unwind/rt/walk.h"
 
 enum { MODULES_MAX = 64, FRAMES_MAX = 128, NAME_BYTES = 512, TRAP_FLAG = 0x100 };
@@ -305,6 +306,17 @@ static void test_through_a_signal_frame(void **state)
 
 /* ---- code without any rule ---- */
 
+static __attribute__((noinline)) void look_here(struct st_walk *walk, uint64_t *frames,
+						uint32_t most)
+{
+	ucontext_t here;
+
+	getcontext(&here);
+	*walk = walk_of(&here, frames);
+	walk->frames_max = most;
+	st_walk_run(walk);
+}
+
 static uint64_t jit_frames[FRAMES_MAX];
 static struct st_walk jit_walk;
 
@@ -380,18 +392,98 @@ static void test_leaf_in_anonymous_memory(void **state)
 	sigaction(SIGILL, &before, NULL);
 }
 
-/* ---- limits and lies ---- */
+static void (*known_leaf)(void);
 
-static __attribute__((noinline)) void look_here(struct st_walk *walk, uint64_t *frames,
-						uint32_t most)
+static void work_leaf(void)
 {
-	ucontext_t here;
-
-	getcontext(&here);
-	*walk = walk_of(&here, frames);
-	walk->frames_max = most;
-	st_walk_run(walk);
+	call_leaf(known_leaf);
 }
+
+static void insert_module(const struct st_unwind_module *module)
+{
+	uint32_t at = module_count++;
+
+	assert_true(at < MODULES_MAX);
+	for (; at && modules[at - 1].start > module->start; at--)
+		modules[at] = modules[at - 1];
+	modules[at] = *module;
+}
+
+/* The same leaves when their start and size are known: exact at each instruction, and nothing is scanned. */
+static void test_leaf_with_rules_of_its_code(void **state)
+{
+	for (unsigned int pushes = 1; pushes <= 6; pushes++) {
+		uint8_t *leaf = make_leaf(pushes, (uint8_t)(8 * (pushes * 2 % 7)));
+		struct st_unwind_code code = {(uint64_t)(uintptr_t)leaf, leaf, 64};
+		struct st_unwind_image image;
+		struct st_error err = {0};
+
+		assert_non_null(leaf);
+		memcpy(memmem(leaf, 64, "\x0f\x0b", 2), "\x66\x90", 2); /* no fault: a nop */
+		assert_int_equal(st_unwind_build_code(&image, &code, 1, &err), ST_OK);
+		assert_ptr_equal(st_unwind_table_check(image.data, image.size_bytes), image.table);
+		insert_module(&(struct st_unwind_module){.start = code.address,
+							 .end = code.address + code.size_bytes,
+							 .table = image.table});
+		known_leaf = (void (*)(void))leaf;
+		step_through(work_leaf, 2 * pushes + 4);
+		set_up(state);
+		st_unwind_image_fini(&image);
+		munmap(leaf, 4096);
+	}
+}
+
+/* Code between pieces that are told of is found like any other in no file: by indirect calls only. */
+static void test_leaf_between_known_pieces(void **state)
+{
+	struct sigaction action = {.sa_sigaction = on_jit, .sa_flags = SA_SIGINFO}, before;
+	uint8_t *leaf = make_leaf(3, 16);
+	const uint8_t back = 0xc3;
+	struct st_unwind_code codes[2] = {{(uintptr_t)leaf - 64, &back, 1},
+					  {(uintptr_t)leaf + 1024, &back, 1}};
+	struct st_unwind_image image;
+	struct st_error err = {0};
+
+	assert_non_null(leaf);
+	assert_int_equal(st_unwind_build_code(&image, codes, 2, &err), ST_OK);
+	insert_module(&(struct st_unwind_module){
+		.start = codes[0].address, .end = codes[1].address + 1, .table = image.table});
+	sigaction(SIGILL, &action, &before);
+	call_leaf((void (*)(void))leaf);
+	sigaction(SIGILL, &before, NULL);
+	assert_int_equal(jit_walk.flags, ST_SAMPLE_RECOVERED);
+	assert_true((jit_frames[1] & ~ST_FRAME_WORD_RECOVERED) - (uintptr_t)call_leaf < 64);
+	set_up(state);
+	st_unwind_image_fini(&image);
+	munmap(leaf, 4096);
+}
+
+/* The return address into the program's entry, left over in the frame of a leaf. */
+static void test_leftover_of_the_entry(void **state)
+{
+	struct sigaction action = {.sa_sigaction = on_jit, .sa_flags = SA_SIGINFO}, before;
+	/* mov rax, imm64; push rax; ud2; pop rax; ret */
+	uint8_t code[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x0f, 0x0b, 0x58, 0xc3};
+	uint64_t frames[FRAMES_MAX], entry;
+	uint8_t *leaf = make_leaf(1, 0);
+	struct st_walk walk;
+
+	(void)state;
+	assert_non_null(leaf);
+	look_here(&walk, frames, FRAMES_MAX);
+	assert_int_equal(walk.flags, 0);
+	entry = frames[walk.frame_count - 1];
+	memcpy(code + 2, &entry, sizeof(entry));
+	memcpy(leaf, code, sizeof(code));
+	sigaction(SIGILL, &action, &before);
+	call_leaf((void (*)(void))leaf);
+	sigaction(SIGILL, &before, NULL);
+	assert_int_equal(jit_walk.flags, ST_SAMPLE_RECOVERED);
+	assert_true((jit_frames[1] & ~ST_FRAME_WORD_RECOVERED) - (uintptr_t)call_leaf < 64);
+	munmap(leaf, 4096);
+}
+
+/* ---- limits and lies ---- */
 
 static void test_limits(void **state)
 {
@@ -499,7 +591,7 @@ static void test_same_as_libunwind(void **state)
 	struct probe_result result;
 
 	(void)state;
-	assert_int_equal(probe_start(1000), 0);
+	assert_int_equal(probe_start(1000, UINT64_MAX), 0);
 	sink = spin_for_probe(0.4);
 	probe_stop(&result);
 	printf("%lu samples, %lu complete; libunwind agrees in %lu, not in %lu; anonymous leaves "
@@ -527,6 +619,9 @@ int main(void)
 		cmocka_unit_test(test_every_instruction_without_cfi),
 		cmocka_unit_test(test_through_a_signal_frame),
 		cmocka_unit_test(test_leaf_in_anonymous_memory),
+		cmocka_unit_test(test_leaf_with_rules_of_its_code),
+		cmocka_unit_test(test_leaf_between_known_pieces),
+		cmocka_unit_test(test_leftover_of_the_entry),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_missing_tables),
 		cmocka_unit_test(test_hostile_tables),

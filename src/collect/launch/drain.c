@@ -74,6 +74,7 @@ void st_drain_destroy(struct st_drain *drain)
 	free(drain->creators.entries);
 	free(drain->jitdump);
 	st_code_maps_fini(&drain->maps);
+	free(drain->jit.codes);
 	st_outside_slots_fini(&drain->outside);
 	free(drain);
 }

@@ -139,6 +139,9 @@ void st_drain_ask_for_maps(struct st_drain *drain);
 bool st_drain_wants_maps(const struct st_drain *drain);
 /* Reads /proc/PID/maps and defines what is new in it. pid is that of our namespace. */
 void st_drain_read_maps(struct st_drain *drain, int pid);
+/* Whether code made at run time waits for an unwind table; and asks for it, with its bytes out of the process. */
+bool st_drain_wants_code(const struct st_drain *drain);
+void st_drain_read_code(struct st_drain *drain, int pid);
 /* The kernel told of a new executable mapping of the process, at that time (CLOCK_MONOTONIC_RAW). */
 struct st_new_mapping {
 	uint64_t start, end, file_offset, inode;

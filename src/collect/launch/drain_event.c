@@ -66,6 +66,8 @@ void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 	drain->counts.events++;
 	if (event.kind == ST_EVENT_TASK_FN || event.kind == ST_EVENT_TIMED_BEGIN)
 		st_code_maps_want(&drain->maps, event.value);
+	if (event.kind == ST_EVENT_JIT)
+		st_drain_jit_event(drain, &event);
 	if (is_code(event.kind))
 		define_code(drain, slot, &event);
 	else

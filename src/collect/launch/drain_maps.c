@@ -45,6 +45,15 @@ static uint32_t lower_bound(const struct st_code_maps *maps, uint64_t address)
 	return low;
 }
 
+bool st_code_maps_has_file(const struct st_code_maps *maps, uint64_t start, uint64_t end)
+{
+	for (uint32_t i = lower_bound(maps, start); i < maps->count && maps->ranges[i].start < end;
+	     i++)
+		if (maps->ranges[i].path_at)
+			return true;
+	return false;
+}
+
 static bool find(struct st_code_maps *maps, uint64_t address)
 {
 	uint32_t at;

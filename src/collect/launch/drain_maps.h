@@ -53,6 +53,8 @@ struct st_code_maps {
 void st_code_maps_fini(struct st_code_maps *maps);
 /* Looks an address up; an unknown one waits for the next reading. */
 void st_code_maps_want(struct st_code_maps *maps, uint64_t address);
+/* Whether something other than anonymous memory is mapped between these addresses, as far as is known. */
+bool st_code_maps_has_file(const struct st_code_maps *maps, uint64_t start, uint64_t end);
 /* Whether something waits and reading is allowed now: eight times at once, then once a second. */
 bool st_code_maps_due(const struct st_code_maps *maps, uint64_t now_ns);
 /* Takes in the text of a maps file; ranges that were not there before are marked. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
- * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_loss.c (what was
+ * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_jit.c (code made at run time), drain_loss.c (what was
  * lost), drain_open.c (open slices, for a ring buffer), drain_samples.c (handler rings), text_ids.c (labels that
  * travel in records). Nobody else includes this.
  */
@@ -12,6 +12,7 @@
 #include "collect/launch/drain_maps.h"
 #include "collect/launch/stack_tree.h"
 #include "format/definitions.h"
+#include "format/event.h"
 #include "format/samples.h"
 #include "format/shm.h"
 #include "format/slices.h"
@@ -81,6 +82,24 @@ struct st_module_entry {
 	enum st_module_state state;
 	uint32_t path_offset;
 	const char *path; /* the service's */
+	bool is_code;	  /* a table of JIT code that nothing later has covered */
+};
+
+/* Code that a JIT compiler made, as it told us. */
+enum { ST_JIT_CODES_MAX = 4096, ST_JIT_TABLES_MAX = 256 };
+
+struct st_jit_code {
+	uint64_t start, end;
+	uint64_t method;
+	bool is_new; /* in no table yet */
+};
+
+struct st_jit_codes {
+	struct st_jit_code *codes; /* ascending, disjoint; ST_JIT_CODES_MAX, or NULL */
+	uint32_t count;
+	uint32_t tables; /* asked for so far */
+	bool waits;	 /* some are new, the first of them since: */
+	uint64_t since_ns;
 };
 
 /* Who created which thread, as the kernel told; the last of each tid. */
@@ -192,6 +211,7 @@ struct st_drain {
 	uint64_t python_runtime, python_eval[4];
 	bool tables_ready; /* an unwind table has been published */
 	struct st_publisher publisher;
+	struct st_jit_codes jit;
 	struct st_drain_counts counts;
 	struct st_drain_counts written;
 };
@@ -262,6 +282,11 @@ void st_drain_want_vdso(struct st_drain *drain, const struct st_code_range *rang
 void st_drain_modules_gone(struct st_drain *drain);
 void st_drain_look_at_wanted(struct st_drain *drain);
 uint64_t st_drain_not_taken(const struct st_drain *drain);
+
+/* drain_jit.c */
+void st_drain_jit_event(struct st_drain *drain, const struct st_event *event);
+/* A new table is published for these addresses: the target drops those that it overlaps. */
+void st_drain_jit_covered(struct st_drain *drain, uint64_t start, uint64_t end);
 
 /* drain.c */
 void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot);

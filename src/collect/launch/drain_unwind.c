@@ -61,6 +61,7 @@ static uint32_t publish(struct st_drain *drain, const struct st_module_entry *en
 	if (!publisher->entries)
 		return UINT32_MAX;
 	module = &unwind->modules[at];
+	st_drain_jit_covered(drain, entry->start, entry->end);
 	publisher->entries[at] = *entry;
 	if (entry->path) {
 		publisher->entries[at].path_offset = path_offset(publisher, unwind, entry->path);
@@ -152,6 +153,20 @@ void st_drain_want_vdso(struct st_drain *drain, const struct st_code_range *rang
 		ask(drain, range, &want);
 }
 
+/* Nothing is said of code without a table: it is left to the scan, as if nobody had told of it. */
+static void publish_code(struct st_drain *drain, const struct st_table_answer *answer)
+{
+	struct st_module_entry entry = {.start = answer->code_start,
+					.end = answer->code_end,
+					.state = ST_MODULE_READY,
+					.path = answer->known.path,
+					.is_code = true};
+
+	/* A file may have been mapped in between meanwhile. */
+	if (answer->known.ok && !st_code_maps_has_file(&drain->maps, entry.start, entry.end))
+		publish(drain, &entry, answer->known.bias + entry.start);
+}
+
 void st_drain_table_answer(struct st_drain *drain, const struct st_table_answer *answer)
 {
 	const struct st_module_entry *pending;
@@ -159,6 +174,10 @@ void st_drain_table_answer(struct st_drain *drain, const struct st_table_answer 
 	drain->counts.build_ns += answer->build_ns;
 	drain->counts.tables_built += answer->built;
 	drain->counts.tables_cached += answer->known.ok && !answer->built;
+	if (answer->code_end) {
+		publish_code(drain, answer);
+		return;
+	}
 	if (answer->request >= drain->publisher.count)
 		return;
 	pending = &drain->publisher.entries[answer->request];

@@ -332,11 +332,17 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 }
 
 /* After an exec /proc speaks of the next program. */
-static void read_maps(const struct st_followed_table *table, struct st_followed *process)
+static void read_process(const struct st_followed_table *table, struct st_followed *process)
 {
-	if (process->pid > 0 && !process->gone && st_drain_wants_maps(process->drain) &&
-	    !st_family_replaced(table->family, process->pid, process->hello_ns))
+	bool maps = st_drain_wants_maps(process->drain), code = st_drain_wants_code(process->drain);
+
+	if (process->pid <= 0 || process->gone || (!maps && !code) ||
+	    st_family_replaced(table->family, process->pid, process->hello_ns))
+		return;
+	if (maps)
 		st_drain_read_maps(process->drain, process->pid);
+	if (code)
+		st_drain_read_code(process->drain, process->pid);
 }
 
 void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
@@ -349,7 +355,7 @@ void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 		if (!process->drain)
 			continue;
 		st_drain_cycle(process->drain, now_ns, activity);
-		read_maps(table, process);
+		read_process(table, process);
 		if (activity->bytes != before)
 			process->active_ns = now_ns;
 	}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "unwind/cache.h"
+#include "unwind/code.h"
 
 enum { WAITING_MAX = 4096, BUILD_ID_MAX = 64, FIRST_CAPACITY = 256 };
 
@@ -42,6 +43,7 @@ struct st_tables {
 	struct list questions, answers;
 	/* The loop's. */
 	uint32_t waiting;
+	uint64_t codes_asked;
 	struct known *known;
 	uint32_t known_count, known_capacity;
 };
@@ -69,14 +71,15 @@ static void destroy_job(struct job *job)
 {
 	if (job->want.fd >= 0)
 		close(job->want.fd);
+	free(job->want.codes);
 	free(job->path);
 	free(job);
 }
 
-static void work(struct st_unwind_folder *folder, struct job *job)
+static enum st_status find(struct st_unwind_folder *folder, const struct job *job,
+			   struct st_unwind_found *found)
 {
 	const struct st_table_want *want = &job->want;
-	struct st_unwind_found *found = malloc(sizeof(*found));
 	struct st_unwind_want asked = {.build_id = job->build_id,
 				       .build_id_bytes = want->build_id_bytes,
 				       .memory = want->memory,
@@ -88,10 +91,19 @@ static void work(struct st_unwind_folder *folder, struct job *job)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", want->fd);
 	asked.path = want->fd >= 0 ? path : "[vdso]";
-	if (found && folder && st_unwind_cache_get(folder, &asked, found, &err) == ST_OK) {
+	return want->codes
+		       ? st_unwind_cache_code(folder, want->codes, want->code_count, found, &err)
+		       : st_unwind_cache_get(folder, &asked, found, &err);
+}
+
+static void work(struct st_unwind_folder *folder, struct job *job)
+{
+	struct st_unwind_found *found = malloc(sizeof(*found));
+
+	if (found && folder && find(folder, job, found) == ST_OK) {
 		job->path = strdup(found->path);
 		job->ok = job->path != NULL;
-		job->bias = found->bias - want->start;
+		job->bias = found->bias - job->want.start;
 		job->built = found->built;
 		job->build_ns = found->build_ns;
 	}
@@ -224,9 +236,13 @@ bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want)
 	if (!job) {
 		if (want->fd >= 0)
 			close(want->fd);
+		free(want->codes);
 		return false;
 	}
 	job->want = *want;
+	if (want->codes) /* no two are the same */
+		job->want.key = (struct st_table_key){
+			.device = UINT64_MAX, .inode = ++tables->codes_asked, .size_bytes = 1};
 	if (want->build_id_bytes)
 		memcpy(job->build_id, want->build_id, want->build_id_bytes);
 	job->want.build_id = NULL; /* the asker's memory */
@@ -264,6 +280,12 @@ bool st_tables_next(struct st_tables *tables, struct st_table_answer *out)
 					.request = job->want.request,
 					.built = job->built,
 					.build_ns = job->build_ns};
+	if (job->want.codes) {
+		const struct st_unwind_code *last = &job->want.codes[job->want.code_count - 1];
+
+		out->code_start = job->want.start;
+		out->code_end = last->address + last->size_bytes;
+	}
 	if (known)
 		out->known = known->table;
 	destroy_job(job);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 struct st_tables;
+struct st_unwind_code; /* unwind/code.h */
 
 /* What is mapped: a part of a file, told apart from all others. */
 struct st_table_key {
@@ -29,6 +30,9 @@ struct st_table_want {
 	const void *memory; /* vdso; stays */
 	size_t memory_bytes;
 	uint64_t start; /* of the mapping */
+	/* Code that a JIT compiler made, instead of a file: one block, taken over, the bytes behind the array. */
+	struct st_unwind_code *codes;
+	size_t code_count;
 };
 
 struct st_table_known {
@@ -38,7 +42,8 @@ struct st_table_known {
 };
 
 struct st_table_answer {
-	uint32_t process, request;
+	uint32_t process, request; /* of codes no request: start and end tell */
+	uint64_t code_start, code_end;
 	struct st_table_known known;
 	bool built;
 	uint64_t build_ns;
@@ -50,7 +55,7 @@ enum st_status st_tables_create(struct st_tables **out, struct st_error *err);
 void st_tables_destroy(struct st_tables *tables);
 bool st_tables_find(const struct st_tables *tables, const struct st_table_key *key,
 		    struct st_table_known *out);
-/* False when it cannot be asked now; the descriptor is closed then. */
+/* False when it cannot be asked now; the descriptor is closed and the codes are freed then. */
 bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want);
 /* The next answer, if there is one; never waits. */
 bool st_tables_next(struct st_tables *tables, struct st_table_answer *out);

@@ -37,6 +37,10 @@ static struct hole hole_of(const struct st_walk *walk, const struct st_walk_fram
 
 	if (!hole.module || !hole.module->table)
 		return hole;
+	if (hole.module->table->flags & ST_TABLE_ANONYMOUS) {
+		hole.module = NULL; /* code between known pieces: as if it were in no module */
+		return hole;
+	}
 	bias = hole.module->bias;
 	if (st_unwind_table_gap(hole.module->table, address - bias, &start, &end) ||
 	    st_unwind_table_function(hole.module->table, address - bias, &start, &end)) {
@@ -138,6 +142,11 @@ static enum st_walk_end try_frame(struct st_walker *walker, struct st_walk_frame
 		walker->fp_guess_used |= used;
 	}
 	walker->young = 0;
+	/* The entry of a program or thread hardly ever calls code without rules; a leftover of its address does lie about. */
+	if (end == ST_WALK_COMPLETE && walk->frame_count == kept + 1 && !walker->entry_may_call) {
+		walker->saw_entry = true;
+		end = ST_WALK_BAD;
+	}
 	if (end == ST_WALK_COMPLETE || end == ST_WALK_CUT)
 		return end;
 	walker->saw_no_table |= end == ST_WALK_NO_TABLE;
@@ -184,8 +193,8 @@ static enum st_walk_end try_slot(struct st_walker *walker, struct st_walk_frame 
 	return ST_WALK_NO_RULE;
 }
 
-/* Whether fp may be the frame pointer of the leaf itself: then a candidate below it that counts on fp is a
- * leftover, which would come out as one frame too many. */
+/* Whether fp may be the frame pointer of the leaf itself: then a candidate below it that counts on fp, or whose own
+ * frame would hold the place that fp points to, is a leftover: a frame too many, or one in place of another. */
 static bool is_own_frame(const struct st_walker *walker, const struct hole *hole,
 			 const struct st_walk_frame *frame, uint64_t slot)
 {
@@ -202,7 +211,11 @@ static bool is_own_frame(const struct st_walker *walker, const struct hole *hole
 	rule = module && module->table
 		       ? st_unwind_table_rule(module->table, word - 1 - module->bias)
 		       : NULL;
-	return rule && rule->cfa == ST_CFA_REGISTER && rule->cfa_register == ST_REGISTER_FP &&
+	if (!rule || rule->cfa != ST_CFA_REGISTER)
+		return false;
+	return (rule->cfa_register == ST_REGISTER_FP ||
+		(rule->cfa_register == ST_REGISTER_SP && rule->cfa_offset > 0 &&
+		 frame->fp - slot < (uint64_t)rule->cfa_offset)) &&
 	       is_return_address(walker, hole, above, PASS_STRICT);
 }
 
@@ -241,6 +254,10 @@ enum st_walk_end st_walk_recover(struct st_walker *walker, struct st_walk_frame 
 
 	if (end == ST_WALK_NO_RULE && hole.module && !hole.leaf)
 		end = scan(walker, frame, &hole, PASS_ANY, level);
+	if (end == ST_WALK_NO_RULE && walker->saw_entry && !level) {
+		walker->entry_may_call = true;
+		end = scan(walker, frame, &hole, PASS_ANY, level);
+	}
 	if (end != ST_WALK_NO_RULE)
 		walk->flags |= ST_SAMPLE_RECOVERED;
 	return end;

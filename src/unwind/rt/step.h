@@ -40,6 +40,8 @@ struct st_walker {
 	uint32_t young;	    /* on trial, and this many frames to go until it counts for more */
 	bool fp_guess_used; /* a rule used a guessed fp */
 	bool saw_no_table;
+	/* A trial ended at its very first frame; and whether that counts, for want of anything better. */
+	bool saw_entry, entry_may_call;
 };
 
 bool st_walk_read(const struct st_walk *walk, uint64_t address, uint64_t *value);

@@ -97,7 +97,10 @@ struct st_unwind_table {
 };
 _Static_assert(sizeof(struct st_unwind_table) == 224, "the header is part of the file");
 
-enum { ST_TABLE_CFI = 1 }; /* there was an .eh_frame */
+enum {
+	ST_TABLE_CFI = 1,	/* there was an .eh_frame */
+	ST_TABLE_ANONYMOUS = 2, /* of code in no file, as a JIT compiler told */
+};
 
 uint64_t st_unwind_checksum(const void *data, size_t size_bytes);
 

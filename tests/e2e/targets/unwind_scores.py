@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a load with the unwind probe in it and prints what it found, as JSON.
 
-usage: unwind_scores.py PROBE_LIBRARY torch|python SECONDS
+usage: unwind_scores.py PROBE_LIBRARY torch|python SECONDS CODE_BYTES
+
+CODE_BYTES: rules are read off the code of modules up to this size.
 """
 
 import ctypes
@@ -75,11 +77,11 @@ def python_load():
 
 
 def main():
-    library, load, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    library, load, seconds, most_code = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
     step = {"torch": torch_load, "python": python_load}[load]()
     step()
     probe = ctypes.CDLL(library)
-    if probe.probe_start(1000):
+    if probe.probe_start(1000, ctypes.c_uint64(most_code)):
         sys.exit("the probe did not start")
     end = time.monotonic() + seconds
     while time.monotonic() < end:
