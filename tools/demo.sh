@@ -8,17 +8,18 @@ cd "$(dirname "$0")/.."
 strata=build/release/bin/strata
 mkdir -p .cache/demo
 
-printf '$ strata -collect tasks -r .cache/demo/r@@@ta -- bash examples/launch.sh\n' >&2
-"$strata" -collect tasks -r .cache/demo/r@@@ta -- bash examples/launch.sh
+printf '$ strata -collect hotspots -r .cache/demo/r@@@hs -- bash examples/launch.sh\n' >&2
+"$strata" -collect hotspots -r .cache/demo/r@@@hs -- bash examples/launch.sh
 
 # The folder made last: names are numbered and fixed in width, so the order of names is that of time.
-result=$(find .cache/demo -maxdepth 1 -name 'r*ta' -type d | sort | tail -n 1)
+result=$(find .cache/demo -maxdepth 1 -name 'r*hs' -type d | sort | tail -n 1)
 cat >&2 <<END
 
 Next, for example:
-  $strata report top-down -r $result
-  $strata report tasks -r $result -group-by task-family
-  $strata export chrome -r $result -o .cache/demo/trace.json.gz   (open it in ui.perfetto.dev or chrome://tracing)
+  $strata report source recipe.py -r $result                  (the script, with the CPU time of each line)
+  $strata report hotspots -r $result -group-by task-type,function -limit 10
+  $strata export flamegraph -r $result -o .cache/demo/cpu.html      (open it in any browser)
+  $strata export perfetto -r $result -o .cache/demo/trace.pftrace   (open it in ui.perfetto.dev)
 and in front of a program of your own:
-  $strata -collect tasks -- python your_script.py
+  $strata -collect hotspots -- python your_script.py
 END

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "export/show.h"
 
-enum { FINDINGS_MAX = 3, NAME_ROOM = 46, MODULE_WIDTH = 26 };
+enum { FINDINGS_MAX = 3, NAME_ROOM = 47, MODULE_WIDTH = 26 };
 
 static double number(const struct st_cell *cell)
 {
@@ -143,7 +143,7 @@ static void add_row(struct st_text_job *job, const struct st_cell *row, const ch
 	st_show_pad(job->out, width, names);
 	st_buf_append_text(job->out, " self");
 	add_figure(job, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
-	add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 7);
+	add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 8);
 	if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
 		st_buf_append_text(job->out, "  ");
 		st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "",
@@ -208,7 +208,7 @@ static void add_lines(struct st_text_job *job, uint32_t rows)
 		st_show_pad(job->out, width, names);
 		st_buf_append_text(job->out, " total");
 		add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
-		add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 7);
+		add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 8);
 		st_show_end_line(job->out);
 	}
 	for (uint32_t i = 0; i < lines && shown < rows; i++) {
