@@ -79,6 +79,40 @@ def test_lower_rung(strata, programs, rung, case):
     assert sampling["samples"] > 3
 
 
+def test_threads_of_lower_rungs(strata, programs):
+    """Where every thread has an event of its own, none is lost when others come."""
+    plain, sampled = both(strata, [programs / "process_cases", "threads"], "3")
+    assert_same(plain, sampled)
+    hot = strata.report(sampled.result, "hotspots", "-group-by", "thread")
+    times = sorted(row["cpu_self_ns"] for row in hot["rows"] if row["cpu_self_ns"])
+    # Eight threads burn 60 ms each, one after the other has begun.
+    assert len(times) >= 8 and sum(times) > 0.9 * 8 * 60e6
+
+
+PROCESS_CASES = {"waits_for_exec": 0, "own_waits_for_exec": -signal.SIGTRAP, "forked_stacks": 0, "clones": 5}
+
+
+@pytest.mark.parametrize("case", PROCESS_CASES)
+def test_process_case(strata, programs, case):
+    plain, sampled = both(strata, [programs / "process_cases", case])
+    assert plain.status == PROCESS_CASES[case]
+    assert_same(plain, sampled)
+    sampling = strata.result_json(sampled.result)["sampling"]
+    assert sampling["samples"] > 50
+    if case == "clones":
+        # Threads that share another one's thread-local storage are counted, and leave its ring alone.
+        assert sampling["not_taken"] > 50
+        assert strata.result_json(sampled.result)["loss"]["suspect"] == 0
+
+
+def test_limited_address_space(strata, programs):
+    """The stacks of the handler take their share of what is left, not 32 MiB of 200."""
+    limited = f"ulimit -v 200000; exec {programs / 'process_cases'} limited"
+    plain, sampled = both(strata, ["/bin/sh", "-c", limited])
+    assert plain.stdout == b"most of it: 1\n"
+    assert_same(plain, sampled)
+
+
 @pytest.mark.parametrize("what", ["recursion", "threads", "fork", "signals", "exceptions"])
 def test_python(strata, python, what):
     plain, sampled = both(strata, [python, TARGETS / "sampled_python.py", what])

@@ -169,6 +169,11 @@ static void sample(const void *context)
 	sampler = st_sampler_mine();
 	if (!sampler)
 		return;
+	/* A thread made by clone without thread-local storage of its own: two would write into one ring. */
+	if (sampler->tid != (uint32_t)st_syscall(SYS_gettid, 0)) {
+		st_sampler_count_not_taken();
+		return;
+	}
 	if (is_paused()) {
 		sampler->after_pause = true;
 		return;

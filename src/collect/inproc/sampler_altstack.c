@@ -15,44 +15,52 @@
 
 enum { STACKS_MAX = 512, STACK_BYTES = 64 << 10 };
 
-/* Address space only: pages come when they are used. */
+/* Address space only: pages come when they are used. Fewer where the address space is limited. */
 static uint8_t *_Atomic pool;
+static _Atomic uint32_t pool_count;
 static _Atomic uint32_t owners[STACKS_MAX]; /* tid; 0: free */
 
 static uint8_t *stacks(void)
 {
 	uint8_t *at = atomic_load_explicit(&pool, memory_order_acquire), *none = NULL;
-	long made;
+	uint32_t count = 0;
+	size_t share;
 
 	if (at)
 		return at;
-	made = st_syscall(SYS_mmap, 0, (long)STACKS_MAX * STACK_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made < 0 && made > -4096)
-		return NULL;
-	at = (uint8_t *)made;
-	if (atomic_compare_exchange_strong(&pool, &none, at))
+	/* Whoever comes first says how many, for all: the limit may change meanwhile. */
+	share = st_address_share() / STACK_BYTES;
+	atomic_compare_exchange_strong(&pool_count, &count,
+				       share < STACKS_MAX ? (uint32_t)share : STACKS_MAX);
+	count = atomic_load_explicit(&pool_count, memory_order_relaxed);
+	at = count ? st_map_lazily((size_t)count * STACK_BYTES,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)
+		   : NULL;
+	if (!at || atomic_compare_exchange_strong(&pool, &none, at))
 		return at;
-	st_syscall(SYS_munmap, at, (long)STACKS_MAX * STACK_BYTES);
+	st_syscall(SYS_munmap, at, (long)count * STACK_BYTES);
 	return none;
 }
 
 bool st_altstack_is_ours(const stack_t *stack)
 {
 	uint8_t *at = atomic_load_explicit(&pool, memory_order_acquire);
+	uint32_t count = atomic_load_explicit(&pool_count, memory_order_relaxed);
 	uint8_t *sp = stack->ss_sp;
 
 	return at && !(stack->ss_flags & SS_DISABLE) && sp >= at &&
-	       sp < at + (size_t)STACKS_MAX * STACK_BYTES;
+	       sp < at + (size_t)count * STACK_BYTES;
 }
 
 /* Number of a stack for the thread: its own of before, else one that is free. */
 static int take(uint32_t tid)
 {
-	for (int i = 0; i < STACKS_MAX; i++)
+	int count = (int)atomic_load_explicit(&pool_count, memory_order_relaxed);
+
+	for (int i = 0; i < count; i++)
 		if (atomic_load_explicit(&owners[i], memory_order_relaxed) == tid)
 			return i;
-	for (int i = 0; i < STACKS_MAX; i++) {
+	for (int i = 0; i < count; i++) {
 		uint32_t nobody = 0;
 
 		if (atomic_compare_exchange_strong(&owners[i], &nobody, tid))
@@ -78,7 +86,14 @@ void st_altstack_give(void)
 	stack_t now = {0};
 	int number;
 
-	if (st_syscall(SYS_sigaltstack, 0, &now) || !(now.ss_flags & SS_DISABLE) || !stacks())
+	if (st_syscall(SYS_sigaltstack, 0, &now) || !stacks())
+		return;
+	/* A forked child goes on with the stack of a thread that is not there: it must not be given away. */
+	if (st_altstack_is_ours(&now)) {
+		number = (int)(((uint8_t *)now.ss_sp - stacks()) / STACK_BYTES);
+		atomic_store_explicit(&owners[number], tid, memory_order_relaxed);
+	}
+	if (!(now.ss_flags & SS_DISABLE))
 		return;
 	number = take(tid);
 	if (number < 0) {

@@ -87,8 +87,14 @@ ST_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 		if (result)
 			hidden = before;
 	} else {
+		/* First: one that waits comes before the call is back, and is to be delivered then. */
+		if (set && (how == SIG_SETMASK || (how == SIG_UNBLOCK && has(set, ours))))
+			hidden = false;
+		atomic_signal_fence(memory_order_seq_cst);
 		result = real.pthread_sigmask(how, set, old);
-		if (!result && set && (how == SIG_SETMASK || has(set, ours)))
+		if (result)
+			hidden = before;
+		else if (set && has(set, ours))
 			hidden = false;
 	}
 	if (!result && old && before)

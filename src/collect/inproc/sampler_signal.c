@@ -141,15 +141,21 @@ bool st_sampler_take_signal(int signal)
 	return true;
 }
 
-/* Not ours any more: as if we had never been here. */
-void st_sampler_drop_signal(void)
+void st_sampler_ignore_signal(void)
 {
 	int signal = st_signal_shared();
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-	/* A program with a handler of its own may return from handlers; the trigger's signals end in ours. */
-	if (signal && !st_signal_has_program())
+	if (signal)
 		real.sigaction(signal, &ignore, NULL);
+}
+
+/* Not ours any more: as if we had never been here. */
+void st_sampler_drop_signal(void)
+{
+	/* A program with a handler of its own may return from handlers; the trigger's signals end in ours. */
+	if (!st_signal_has_program())
+		st_sampler_ignore_signal();
 }
 
 /* The program goes on after all. */
@@ -167,6 +173,25 @@ static void send_again(int signal, siginfo_t *info)
 	else
 		st_syscall(SYS_rt_tgsigqueueinfo, st_sampling->pid, st_syscall(SYS_gettid, 0),
 			   signal, info);
+}
+
+/* A trigger's signal that waits because the program has blocked it would survive an exec, and end the next
+ * program. One of the thread and one of the process can wait; what is not the trigger's goes on waiting. */
+void st_sampler_discard_pending(void)
+{
+	const struct timespec at_once = {0};
+	int signal = st_signal_shared(), kept = 0;
+	unsigned long set;
+	siginfo_t info[2];
+
+	if (!signal)
+		return;
+	set = st_signal_bit(signal);
+	while (kept < 2 && st_syscall(SYS_rt_sigtimedwait, &set, &info[kept], &at_once,
+				      ST_SIGNAL_SET_BYTES) == signal)
+		kept += !st_sampler_is_trigger(signal, &info[kept]);
+	for (int i = 0; i < kept; i++)
+		send_again(signal, &info[i]);
 }
 
 static void die_by(int signal, siginfo_t *info)

@@ -83,6 +83,9 @@ void st_sampler_handler(int signal, siginfo_t *info, void *context);
 bool st_sampler_take_signal(int signal);
 void st_sampler_signal_init(void);
 void st_sampler_retake_signal(void);
+/* In front of an exec: the signal can do nothing any more, and none of the trigger's waits. */
+void st_sampler_ignore_signal(void);
+void st_sampler_discard_pending(void);
 /* The next program is to inherit the mask that this one believes to have; and back. */
 void st_mask_show(bool shown);
 /* Whether the program's calls about signals come to us. */

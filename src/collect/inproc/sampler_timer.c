@@ -148,7 +148,8 @@ bool st_sampler_before_exec(void)
 	else if (rung <= ST_RUNG_SETSIG && is_opener())
 		st_syscall(SYS_prctl, PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0);
 	else if (rung <= ST_RUNG_SETSIG)
-		st_sampler_drop_signal();
+		st_sampler_ignore_signal();
+	st_sampler_discard_pending();
 	st_mask_show(true);
 	return true;
 }

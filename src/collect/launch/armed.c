@@ -4,12 +4,14 @@
 // that inherited an event; everything in the message is the target's word and is bounded before use.
 #include "collect/launch/armed.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -50,6 +52,7 @@ static void take_arm(struct st_armed *armed, const struct st_shm_arm *arm)
 {
 	armed->arm = *arm;
 	armed->arms++;
+	armed->by_first_thread |= arm->tid == arm->pid;
 	if (arm->rung > ST_RUNG_PROCESS_TIMER)
 		armed->arm.rung = ST_RUNG_NONE;
 	if (arm->trigger > ST_TRIGGER_CPU_TIME)
@@ -61,15 +64,14 @@ static void take_arm(struct st_armed *armed, const struct st_shm_arm *arm)
 static void close_events(struct st_armed *armed)
 {
 	while (armed->event_count)
-		close(armed->events[--armed->event_count]);
+		close(armed->events[--armed->event_count].fd);
 }
 
-/* The kernel hangs an event up when its last thread is gone, or has executed another program. */
-static bool is_live(int event)
+/* Threads of other namespaces are taken for living. */
+static bool has_thread(const struct st_armed *armed, uint32_t tid)
 {
-	struct pollfd look = {.fd = event, .events = POLLIN};
-
-	return poll(&look, 1, 0) == 0 || !(look.revents & (POLLHUP | POLLNVAL));
+	return armed->pid <= 0 || armed->arm.pid != (uint32_t)armed->pid ||
+	       !syscall(SYS_tgkill, armed->pid, tid, 0) || errno != ESRCH;
 }
 
 static void purge(struct st_armed *armed)
@@ -77,10 +79,10 @@ static void purge(struct st_armed *armed)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < armed->event_count; i++) {
-		if (is_live(armed->events[i]))
+		if (has_thread(armed, armed->events[i].tid))
 			armed->events[kept++] = armed->events[i];
 		else
-			close(armed->events[i]);
+			close(armed->events[i].fd);
 	}
 	armed->event_count = kept;
 }
@@ -93,9 +95,10 @@ static void add_event(struct st_armed *armed, int event)
 		purge(armed);
 	if (armed->event_count == armed->event_capacity) {
 		uint32_t capacity = armed->event_capacity ? armed->event_capacity * 2 : 1;
-		int *more = capacity <= ST_ARMED_EVENTS_MAX
-				    ? realloc(armed->events, capacity * sizeof(*more))
-				    : NULL;
+		struct st_armed_event *more =
+			capacity <= ST_ARMED_EVENTS_MAX
+				? realloc(armed->events, capacity * sizeof(*more))
+				: NULL;
 
 		if (!more) { /* that thread is not sampled */
 			armed->refused++;
@@ -105,7 +108,8 @@ static void add_event(struct st_armed *armed, int event)
 		armed->events = more;
 		armed->event_capacity = capacity;
 	}
-	armed->events[armed->event_count++] = event;
+	armed->events[armed->event_count++] =
+		(struct st_armed_event){.fd = event, .tid = armed->arm.tid};
 }
 
 struct st_armed *st_armed_create(const struct st_shm_arm *arm, pid_t pid, int event, int pidfd)
@@ -152,15 +156,19 @@ void st_armed_enable(struct st_armed *armed, bool on)
 		return;
 	armed->enabled = on;
 	for (uint32_t i = 0; i < armed->event_count; i++)
-		ioctl(armed->events[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		ioctl(armed->events[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 bool st_armed_is_live(const struct st_armed *armed)
 {
-	for (uint32_t i = 0; i < armed->event_count; i++)
-		if (is_live(armed->events[i]))
-			return true;
-	return armed->event_count == 0;
+	return armed->pid <= 0 || !kill(armed->pid, 0) || errno != ESRCH;
+}
+
+bool st_armed_is_next_program(const struct st_armed *armed, const struct st_shm_arm *arm)
+{
+	if (armed->arm.rung != ST_RUNG_SETSIG || arm->rung != ST_RUNG_SETSIG)
+		return true;
+	return armed->by_first_thread && arm->tid == arm->pid;
 }
 
 static const struct {

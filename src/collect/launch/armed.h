@@ -22,9 +22,13 @@ struct st_armed {
 	struct st_shm_arm arm; /* the last one */
 	pid_t pid;	       /* in our namespace; 0: not visible from here */
 	int pidfd;	       /* while it waits for the hello; else -1 */
-	int *events;
+	struct st_armed_event {
+		int fd;
+		uint32_t tid; /* in the target's namespace */
+	} * events;
 	uint32_t event_count, event_capacity;
 	uint32_t arms;	       /* messages so far */
+	bool by_first_thread;  /* one of them was the first thread's */
 	int enabled;	       /* 0 or 1 */
 	uint64_t refused;      /* events there was no room for */
 	struct st_armed *next; /* those that wait */
@@ -37,8 +41,12 @@ void st_armed_destroy(struct st_armed *armed);
 /* Another message of the same process: of another thread, or after a change of the rung. Takes over event. */
 void st_armed_again(struct st_armed *armed, const struct st_shm_arm *arm, int event);
 void st_armed_enable(struct st_armed *armed, bool on);
-/* Whether an event of it still has a thread; true when it has none to ask. */
+/* False when its process is known to be gone. The events cannot be asked: those without a ring always say
+ * that they have hung up. */
 bool st_armed_is_live(const struct st_armed *armed);
+/* Whether a message is of the program that the process has executed since: a program arms itself once, by
+ * its first thread where every thread has its own. */
+bool st_armed_is_next_program(const struct st_armed *armed, const struct st_shm_arm *arm);
 
 const char *st_rung_name(enum st_sampler_rung rung);
 const char *st_trigger_name(enum st_sampler_trigger trigger);

@@ -415,7 +415,7 @@ void st_followed_end(struct st_followed_table *table, struct st_followed *proces
 
 	if (process->end)
 		return;
-	st_followed_disarm(table, process, how);
+	st_followed_disarm(process);
 	if (how == ST_END_LEFT_RUNNING && process->drain)
 		st_drain_control(process->drain, ST_CONTROL_STOPPED, 0);
 	if (process->drain) {

@@ -106,8 +106,7 @@ void st_followed_arm(struct st_followed_table *table, const struct st_arrival *a
 /* A process has said hello: the sampler that waited for it is its own. own_pid: in its namespace. */
 void st_followed_adopt_armed(struct st_followed_table *table, struct st_followed *process,
 			     uint32_t own_pid);
-void st_followed_disarm(struct st_followed_table *table, struct st_followed *process,
-			enum st_process_end how);
+void st_followed_disarm(struct st_followed *process);
 /* Trigger events are switched as the control words say; each round. */
 void st_followed_set_events(struct st_followed_table *table);
 void st_followed_look_at_armed(struct st_followed_table *table, uint64_t now_ns);

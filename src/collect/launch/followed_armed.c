@@ -113,6 +113,7 @@ void st_followed_arm(struct st_followed_table *table, const struct st_arrival *a
 		process = NULL;
 	/* After an exec the arm is the new program's, which has not said hello yet. */
 	if (!process || !process->drain ||
+	    (process->armed && st_armed_is_next_program(process->armed, &arrival->arm)) ||
 	    st_family_replaced(table->family, process->pid, process->hello_ns)) {
 		wait_for_hello(table, arrival);
 		return;
@@ -149,20 +150,10 @@ void st_followed_adopt_armed(struct st_followed_table *table, struct st_followed
 	define(table, process);
 }
 
-void st_followed_disarm(struct st_followed_table *table, struct st_followed *process,
-			enum st_process_end how)
+void st_followed_disarm(struct st_followed *process)
 {
-	struct st_armed *armed = process->armed;
-
+	st_armed_destroy(process->armed);
 	process->armed = NULL;
-	/* The kernel took the old program's event at its exec: a live one is the next program's. */
-	if (armed && how == ST_END_EXEC && armed->event_count && st_armed_is_live(armed)) {
-		armed->next = table->waiting;
-		table->waiting = armed;
-		table->waiting_count++;
-		return;
-	}
-	st_armed_destroy(armed);
 }
 
 static void forget_gone(struct st_followed_table *table)
