@@ -139,7 +139,7 @@ static bool was_there(const struct st_code_maps *maps, const struct st_code_rang
 	uint32_t at = lower_bound(maps, range->start);
 	const struct st_code_range *old;
 
-	if (at == maps->count)
+	if (!maps->ranges || at == maps->count)
 		return false;
 	old = &maps->ranges[at];
 	return old->start == range->start && old->end == range->end &&
