@@ -204,6 +204,53 @@ static void add_row(struct compare *c, struct pair_row pair, uint32_t level)
 		   pair.of[1] == NONE ? NULL : reports[1]->rows[pair.of[1]].cells);
 }
 
+/* Whether figures of rows may be summed: shares, totals and what describes a spread may not. */
+static bool adds_up(const struct st_column *column)
+{
+	static const char *const parts[] = {"total",  "ratio", "min", "max",	"avg",
+					    "median", "p95",   "p99", "stddev", "copies"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(column->key, parts[i]))
+			return false;
+	return !column->is_key && strcmp(column->key, "depth") != 0;
+}
+
+static void add_number(struct st_cell *sum, const struct st_cell *cell)
+{
+	if (cell->kind != ST_CELL_U64)
+		return;
+	*sum = st_cell_u64((sum->kind == ST_CELL_U64 ? sum->as.u64 : 0) + cell->as.u64);
+}
+
+/* The rows behind the limit, as one. */
+static void sum_others(struct compare *c, const struct pair_row *cut, uint32_t cut_count,
+		       uint32_t level)
+{
+	static const struct st_cell others = {.kind = ST_CELL_TEXT, .as.text = {"[Others]", 8}};
+	struct st_cell *sums[SIDES] = {NULL, NULL};
+
+	for (int side = 0; side < SIDES; side++) {
+		const struct st_report *report = c->reports[side];
+
+		sums[side] = calloc((size_t)report->column_count + 1, sizeof(*sums[side]));
+		c->failed = c->failed || !sums[side];
+		for (uint32_t i = 0; i < cut_count && !c->failed; i++)
+			for (uint32_t k = 0; k < report->column_count; k++)
+				if (cut[i].of[side] != NONE && adds_up(&report->columns[k]))
+					add_number(&sums[side][k],
+						   &report->rows[cut[i].of[side]].cells[k]);
+		if (!c->failed && report->column_count)
+			sums[side][level < report->group_by_count ? level : 0] = others;
+	}
+	if (!c->failed)
+		add_row(c, (struct pair_row){{NONE, NONE}}, level);
+	if (!c->failed)
+		fill_cells(c, c->out->rows[c->out->row_count - 1].cells, sums[0], sums[1]);
+	free(sums[0]);
+	free(sums[1]);
+}
+
 struct range {
 	uint32_t first, count;
 };
@@ -217,9 +264,16 @@ static struct range children_of(const struct st_report *report, uint32_t row, bo
 	return (struct range){report->rows[row].first_child, report->rows[row].child_count};
 }
 
-static bool has_room(const struct compare *c, uint32_t first)
+/* Adds rows up to the limit, and behind them the others. */
+static void add_pairs(struct compare *c, const struct pair_row *pairs, uint32_t count,
+		      uint32_t level)
 {
-	return !c->limit || c->out->row_count - first < c->limit;
+	uint32_t shown = c->limit && count > c->limit ? (uint32_t)c->limit : count;
+
+	for (uint32_t i = 0; i < shown && !c->failed; i++)
+		add_row(c, pairs[i], level);
+	if (shown < count && !c->failed)
+		sum_others(c, pairs + shown, count - shown, level);
 }
 
 /* Rows below a pair: those of the first in its order, then those that only the second has. */
@@ -228,13 +282,14 @@ static void add_children(struct compare *c, const struct pair_row *above, uint32
 	struct range a = children_of(c->reports[0], above ? above->of[0] : NONE, !above);
 	struct range b = children_of(c->reports[1], above ? above->of[1] : NONE, !above);
 	uint32_t *match = calloc((size_t)a.count + 1, sizeof(*match));
-	uint32_t first = c->out->row_count;
+	struct pair_row *pairs = calloc((size_t)a.count + b.count + 1, sizeof(*pairs));
+	uint32_t count = 0;
 	bool *taken = calloc((size_t)b.count + 1, sizeof(*taken));
 	uint32_t *row_of = calloc((size_t)a.count + 1, sizeof(*row_of));
 	struct st_key_texts texts;
 
 	st_key_texts_init(&texts);
-	c->failed = c->failed || !match || !taken || !row_of;
+	c->failed = c->failed || !match || !taken || !row_of || !pairs;
 	/* Of rows with the same identity the first is matched, the others stand alone. */
 	for (uint32_t i = 0; i < a.count && !c->failed; i++) {
 		uint32_t known = texts.count;
@@ -252,16 +307,18 @@ static void add_children(struct compare *c, const struct pair_row *above, uint32
 			taken[i] = true;
 		}
 	}
-	for (uint32_t i = 0; i < a.count && !c->failed && has_room(c, first); i++)
-		add_row(c, (struct pair_row){{a.first + i, match[i]}}, level);
-	for (uint32_t i = 0; i < b.count && !c->failed && has_room(c, first); i++)
+	for (uint32_t i = 0; i < a.count && !c->failed; i++)
+		pairs[count++] = (struct pair_row){{a.first + i, match[i]}};
+	for (uint32_t i = 0; i < b.count && !c->failed; i++)
 		if (!taken[i])
-			add_row(c, (struct pair_row){{NONE, b.first + i}}, level);
+			pairs[count++] = (struct pair_row){{NONE, b.first + i}};
+	add_pairs(c, pairs, count, level);
 	c->failed = c->failed || texts.failed;
 	st_key_texts_fini(&texts);
 	free(match);
 	free(taken);
 	free(row_of);
+	free(pairs);
 }
 
 static void add_rows(struct compare *c)

@@ -302,12 +302,34 @@ static enum st_status build(struct job *job, struct st_error *err)
 	return ST_OK;
 }
 
+/* Where only Python is shown its frames must be there to be counted, also when stacks are to hide them. */
+static struct st_sample_view view_of(const struct st_sample_view *view,
+				     const struct st_question *question)
+{
+	struct st_sample_view chosen = *view;
+	bool python = false, native = false;
+
+	for (unsigned int i = 0; i < question->grouping_count; i++) {
+		enum st_grouping grouping = question->groupings[i];
+		bool is_python = st_grouping_is_python(grouping);
+
+		python = python || is_python;
+		native = native || grouping == ST_BY_CALLSTACK ||
+			 grouping == ST_BY_FUNCTION_STACK ||
+			 (st_grouping_is_frame(grouping) && !is_python);
+	}
+	if (python && !native && chosen.python_frames == ST_PYTHON_NONE)
+		chosen.python_frames = ST_PYTHON_MIXED;
+	return chosen;
+}
+
 static enum st_status make(const char *name, const struct st_result *result,
 			   const struct st_report_options *options,
 			   const struct st_question *question, struct st_report *out,
 			   struct st_error *err)
 {
 	struct job job = {.question = *question, .report = out};
+	struct st_sample_view view = view_of(&options->view, question);
 	enum st_status status = check_sort(question, err);
 
 	if (!status)
@@ -316,7 +338,7 @@ static enum st_status make(const char *name, const struct st_result *result,
 		return status;
 	if (!job.question.metrics)
 		job.question.metrics = st_sample_metrics(result);
-	status = st_sample_set_open(&job.set, result, &options->view, err);
+	status = st_sample_set_open(&job.set, result, &view, err);
 	if (!status) {
 		status = build(&job, err);
 		free(job.figures);

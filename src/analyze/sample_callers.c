@@ -35,7 +35,7 @@ static uint32_t first_caller(const struct st_sample_tree *tree, const struct st_
 		enum st_grouping grouping = tree->question->groupings[i];
 
 		if (st_grouping_is_python(grouping))
-			frame = set->python_of[row->frame];
+			frame = row->python;
 		begins_inside = begins_inside || grouping == ST_BY_FUNCTION ||
 				grouping == ST_BY_FUNCTION_MANGLED ||
 				grouping == ST_BY_PYTHON_FUNCTION;

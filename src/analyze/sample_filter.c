@@ -183,7 +183,7 @@ static unsigned int row_hits(const struct st_sample_rows *rows, const struct st_
 	}
 	if (!st_grouping_is_python(grouping))
 		return hits[set->keys[grouping].of_frame[row->frame]];
-	at = set->python_of[row->frame];
+	at = row->python;
 	do {
 		found |= hits[set->keys[grouping].of_frame[at]];
 		at = at ? set->python_of[set->named->frames[at].parent] : 0;

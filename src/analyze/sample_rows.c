@@ -39,18 +39,22 @@ struct folder {
 	struct st_sample_rows *rows;
 	const struct st_question *question;
 	struct st_pair_map map;
+	struct st_pair_map leaves; /* (frame, Python frame), where the first hides the second */
 	uint32_t capacity;
-	bool by_track;
+	bool by_track, by_python;
 };
 
 static struct st_sample_row *row_of(struct folder *folder, const struct st_sample_row *like)
 {
 	struct st_sample_rows *rows = folder->rows;
-	uint32_t key = st_pair_map_add(&folder->map, (uint64_t)like->frame << 32 | like->context,
+	uint32_t leaf = folder->by_python
+				? st_pair_map_add(&folder->leaves, like->frame, like->python)
+				: like->frame;
+	uint32_t key = st_pair_map_add(&folder->map, (uint64_t)leaf << 32 | like->context,
 				       (uint64_t)(folder->by_track ? like->track : 0) << 32 |
 					       (uint64_t)like->cpu_class << 8 | like->flags);
 
-	if (folder->map.failed)
+	if (folder->map.failed || folder->leaves.failed)
 		return NULL;
 	if (key < rows->count)
 		return &rows->rows[key];
@@ -85,6 +89,7 @@ static bool fold_sample(struct folder *folder, uint32_t sample)
 	frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
 	like.cpu_class = set->classes[frame];
 	like.frame = st_sample_leaf(set, node);
+	like.python = set->python_of[folder->by_python ? frame : like.frame];
 	like.context = st_context_of(&folder->rows->contexts, set, slice);
 	row = row_of(folder, &like);
 	if (!row || folder->rows->contexts.failed)
@@ -130,10 +135,15 @@ enum st_status st_sample_rows_make(struct st_sample_rows *out, struct st_sample_
 	memset(out, 0, sizeof(*out));
 	out->set = set;
 	st_pair_map_init(&folder.map);
+	st_pair_map_init(&folder.leaves);
+	folder.by_python =
+		set->view.python_frames == ST_PYTHON_NONE &&
+		(uses(question, ST_BY_PYTHON_LINE) || uses(question, ST_BY_PYTHON_FUNCTION));
 	folder.by_track = uses(question, ST_BY_THREAD) || uses(question, ST_BY_PROCESS);
 	done = make_keys(set, question) && st_contexts_init(&out->contexts, set, question) &&
 	       fold(&folder);
 	st_pair_map_fini(&folder.map);
+	st_pair_map_fini(&folder.leaves);
 	if (!done) {
 		st_sample_rows_fini(out);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %u samples",

@@ -12,6 +12,7 @@ enum { ST_SAMPLE_INHERITED = 1, ST_SAMPLE_OFF_CPU = 2 };
 
 struct st_sample_row {
 	uint32_t frame;	  /* innermost one shown, or 0 */
+	uint32_t python;  /* innermost one of Python, shown or not, or 0 */
 	uint32_t context; /* of tasks; 0: outside any */
 	uint32_t track;	  /* of any of its samples, when no question is about threads */
 	uint8_t flags;	  /* ST_SAMPLE_INHERITED … */

@@ -70,6 +70,8 @@ static uint32_t key_of(const struct st_sample_tree *tree, const struct st_sample
 	}
 	if (st_grouping_is_task(grouping))
 		return st_context_key(&tree->rows->contexts, context, grouping);
+	if (frame == row->frame && st_grouping_is_python(grouping))
+		frame = row->python;
 	return set->keys[grouping].of_frame[frame];
 }
 

@@ -486,6 +486,25 @@ static void test_reports(void **state)
 	st_report_fini(&report);
 }
 
+static void test_python_lines_without_frames(void **state)
+{
+	struct world *world = *state;
+	struct st_report_options options = {.view = {.python_frames = ST_PYTHON_NONE}};
+	struct st_report report;
+	struct st_error err = {0};
+
+	options.question = *QUESTION(ST_BY_PYTHON_LINE);
+	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &report, &err), ST_OK);
+	assert_int_equal(cell(&report, "/src/train.py:90", "cpu_self_ns"), 7);
+	assert_int_equal(cell(&report, "/src/train.py:88", "cpu_total_ns"), 40);
+	st_report_fini(&report);
+	/* With the evaluation function, too, which is all that is shown of it. */
+	options.question = *QUESTION(ST_BY_PYTHON_LINE, ST_BY_FUNCTION);
+	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &report, &err), ST_OK);
+	assert_int_equal(cell(&report, "/src/train.py:90", "cpu_self_ns"), 7);
+	st_report_fini(&report);
+}
+
 /* The number of a line of a block of gprof-cc. */
 static uint64_t gprof(const struct st_report *report, uint64_t block, const char *name,
 		      const char *column)
@@ -574,6 +593,15 @@ static void test_comparison(void **state)
 					   &compared, &err),
 			 ST_OK);
 	assert_int_equal((int64_t)cell(&compared, "body", "difference_cpu_self_ns"), -30);
+	st_report_fini(&compared);
+	/* What the limit cuts off is summed: 149 in all, 40 of them of native. */
+	assert_int_equal(st_report_compare(&(struct st_comparison){&both, &one, world->fake, 1},
+					   &compared, &err),
+			 ST_OK);
+	assert_int_equal(compared.row_count, 2);
+	assert_int_equal(cell(&compared, "native", "first_cpu_self_ns"), 40);
+	assert_int_equal(cell(&compared, "[Others]", "first_cpu_self_ns"), 109);
+	assert_int_equal(cell(&compared, "[Others]", "difference_cpu_self_ns"), 64);
 	st_report_fini(&compared);
 	st_report_fini(&one);
 	st_report_fini(&both);
@@ -703,6 +731,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_classes_and_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_python, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_python_lines_without_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_modes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_filters, setup, teardown),
