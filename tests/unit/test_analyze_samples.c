@@ -674,6 +674,9 @@ static void test_classes(void **state)
 	uint32_t parallel = fake_function("GOMP_parallel", gomp, ST_FUNCTION_NATIVE, 0);
 	uint32_t critical = fake_function("GOMP_critical_start", gomp, ST_FUNCTION_NATIVE, 0);
 	uint32_t region = fake_function("region", app, ST_FUNCTION_NATIVE, 0);
+	uint32_t dynamic = fake_module("[Dynamic code]");
+	uint32_t barrier = fake_function("jit_t", dynamic, ST_FUNCTION_JIT, 0);
+	uint32_t kernel_made = fake_function("jit_conv_t", dynamic, ST_FUNCTION_JIT, 0);
 	uint32_t at_parallel = fake_frame(user, parallel, 0, 0);
 	uint32_t at_critical = fake_frame(user, critical, 0, 0);
 	uint32_t at_wait = fake_frame(at_parallel, wait, 0, ST_NAMED_AT_PAUSE);
@@ -690,13 +693,17 @@ static void test_classes(void **state)
 		    0);
 	fake_sample(world->fake, 177, 70000000, fake_frame(user, other, 0, 0), 0);
 	fake_sample(world->fake, 178, 800000000, fake_frame(at_parallel, region, 0, 0), 0);
+	/* What oneDNN compiles is work, but for its barrier. */
+	fake_sample(world->fake, 179, 100000, fake_frame(at_parallel, barrier, 0, 0), 0);
+	fake_sample(world->fake, 180, 20000000000, fake_frame(at_parallel, kernel_made, 0, 0), 0);
 	fake_finish(world->fake);
 	assert_int_equal(class_weight(world, "Spin: Other"), 1000);
 	assert_int_equal(class_weight(world, "Spin: Lock Contention"), 6000200);
-	assert_int_equal(class_weight(world, "Spin: Imbalance or Serial Spinning"), 34 + 43000);
+	assert_int_equal(class_weight(world, "Spin: Imbalance or Serial Spinning"),
+			 34 + 43000 + 100000);
 	assert_int_equal(class_weight(world, "Overhead: Creation"), 500000);
 	assert_int_equal(class_weight(world, "Overhead: Other"), 70000000);
-	assert_int_equal(class_weight(world, "Effective"), 115 + 800000000);
+	assert_int_equal(class_weight(world, "Effective"), 115 + 800000000 + 20000000000);
 }
 
 static void test_rules(void **state)
