@@ -31,7 +31,7 @@ static bool has(struct st_text path, const char *part)
 	return memmem(path.bytes, path.size_bytes, part, strlen(part)) != NULL;
 }
 
-/* "/usr/lib/python3.11/json/decoder.py", and not "/home/me/lib/python_tools/train.py". */
+/* "/usr/lib/python3.11/json/decoder.py", and not "project/lib/python_tools/train.py". */
 static bool is_standard(struct st_text path)
 {
 	static const char *const folders[] = {"/lib/python", "/lib64/python"};
