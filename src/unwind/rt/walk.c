@@ -12,6 +12,7 @@
 
 enum {
 	WORD = 8,
+	FUNCTION_ALIGN = 16,
 	CACHE_ENTRIES = 4096,
 	CACHE_SHIFT = 12,
 	ADDRESS_BITS = 47,
@@ -227,9 +228,26 @@ enum st_walk_end st_walk_step(struct st_walker *walker, struct st_walk_frame *fr
 	return ST_WALK_COMPLETE;
 }
 
+/* Whether the caller was never called but made up: the start function of a fibre, put on its stack as a return address.
+ * Functions begin at multiples of 16; a call that does not return may stand right before one, too. */
+static bool is_made_up(const struct st_walker *walker, uint64_t pc)
+{
+	const struct st_walk *walk = walker->walk;
+	const struct st_unwind_module *module;
+
+	if (pc & (FUNCTION_ALIGN - 1) || !walk->read_code)
+		return false;
+	module = st_walk_module(walk, pc);
+	return module && module->table &&
+	       (st_unwind_table_is_start(module->table, pc - module->bias) ||
+		!st_unwind_table_rule(module->table, pc - module->bias)) &&
+	       !st_walk_is_behind_call(walker, pc);
+}
+
 enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *frame)
 {
 	struct st_walk *walk = walker->walk;
+	bool made_up = false;
 
 	for (;;) {
 		bool no_table = false, last, guessed = walker->fp_guess_used;
@@ -237,11 +255,16 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 			find(walk, frame->pc - !frame->exact, &no_table);
 		enum st_walk_end end;
 
+		/* Nobody called it: what its rule calls a return address is something else. */
+		if (made_up && (!rule || rule->cfa != ST_CFA_SIGNAL))
+			return walker->young ? ST_WALK_BAD : ST_WALK_COMPLETE;
 		if (!rule)
 			return no_table ? ST_WALK_NO_TABLE : ST_WALK_NO_RULE;
 		end = st_walk_step(walker, frame, rule, &last);
 		if (end != ST_WALK_COMPLETE || last)
 			return end;
+		made_up = !frame->exact && is_made_up(walker, frame->pc);
+		frame->exact |= made_up;
 		if (!st_walk_push(walk, frame->pc | (frame->exact ? ST_FRAME_WORD_EXACT : 0)))
 			return ST_WALK_CUT;
 		if (walker->steps_left && !--walker->steps_left)
