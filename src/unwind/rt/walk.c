@@ -244,6 +244,18 @@ static bool is_made_up(const struct st_walker *walker, uint64_t pc)
 	       !st_walk_is_behind_call(walker, pc);
 }
 
+/* Behind a call, or where a signal handler returns to. */
+static bool may_be_caller(const struct st_walker *walker, const struct st_walk_frame *frame)
+{
+	const struct st_unwind_rule *rule;
+	bool no_table;
+
+	if (frame->exact || st_walk_is_behind_call(walker, frame->pc))
+		return true;
+	rule = find(walker->walk, frame->pc - 1, &no_table);
+	return rule && rule->cfa == ST_CFA_SIGNAL;
+}
+
 enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *frame)
 {
 	struct st_walk *walk = walker->walk;
@@ -269,10 +281,11 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 			return ST_WALK_CUT;
 		if (walker->steps_left && !--walker->steps_left)
 			return ST_WALK_BAD;
-		walker->young -= walker->young > 0;
-		/* A wrong frame pointer leads to words that are no return addresses. */
-		if (walker->fp_guess_used && !guessed && !st_walk_is_behind_call(walker, frame->pc))
+		/* A wrong candidate or frame pointer leads to words that are no return addresses. */
+		if ((walker->young || (walker->fp_guess_used && !guessed)) &&
+		    !may_be_caller(walker, frame))
 			return ST_WALK_BAD;
+		walker->young -= walker->young > 0;
 	}
 }
 
