@@ -544,6 +544,7 @@ static void tear_down(struct st_run *run)
 	st_tables_destroy(run->shared.tables);
 	st_drain_shared_fini(&run->shared);
 	free(run->threads);
+	free(run->mappings);
 	st_signals_end(&run->signals);
 	free(run->collector);
 	free(run->program);

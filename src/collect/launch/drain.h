@@ -147,6 +147,7 @@ struct st_new_mapping {
 	uint64_t start, end, file_offset, inode;
 	uint64_t mono_raw_ns, ticks;
 	const char *path;
+	bool early; /* before the hello: counts unless the maps were read */
 };
 void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mapping *mapping);
 /* The kernel told that a thread of it created another one; both tids are those of our namespace. */

@@ -96,8 +96,10 @@ void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mappin
 				      .inode = mapping->inode};
 
 	/* Older than what we read ourselves: it may be gone again. Before the first reading all is new. */
-	if (!drain->maps.reads || mapping->mono_raw_ns <= drain->maps.read_ns ||
-	    !st_code_maps_add(&drain->maps, &range, mapping->path))
+	if (mapping->early ? drain->maps.reads
+			   : !drain->maps.reads || mapping->mono_raw_ns <= drain->maps.read_ns)
+		return;
+	if (!st_code_maps_add(&drain->maps, &range, mapping->path))
 		return;
 	drain->now = st_launch_clock_now(drain->shared->clock);
 	drain->mapped_time = mapping->ticks < drain->now ? mapping->ticks : drain->now;

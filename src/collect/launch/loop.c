@@ -125,6 +125,7 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 			st_run_log(run, "pid %d records (segment %u)", (int)arrival.pid,
 				   arrival.hello.segment_index);
 			st_run_tell_threads(run, arrival.pid);
+			st_run_tell_mappings(run, arrival.pid);
 			continue;
 		}
 		if (err.status == ST_EVERSION)

@@ -86,6 +86,8 @@ struct st_run {
 		uint64_t mono_raw_ns;
 	} * threads; /* ST_RUN_THREADS_KEPT, a ring; NULL: none yet */
 	uint64_t thread_count;
+	struct st_mapping_news *mappings; /* of processes that have not said hello yet; a ring */
+	uint64_t mapping_count;
 
 	char errors[ST_RUN_ERRORS_MAX][ST_RUN_ERROR_BYTES];
 	unsigned int error_count;
@@ -118,6 +120,7 @@ void st_run_mapped(void *arg, const struct st_family_mapping *mapping);
 void st_run_created(void *arg, const struct st_family_thread *thread);
 /* A process has said hello: what was told of it before. */
 void st_run_tell_threads(struct st_run *run, pid_t pid);
+void st_run_tell_mappings(struct st_run *run, pid_t pid);
 /* Tables that are ready go to those who asked. */
 void st_run_take_tables(struct st_run *run);
 uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns);

@@ -2,11 +2,40 @@
 //
 // What the kernel tells of sampled processes on its own: mapped code and created threads, handed to the drain
 // of the process; and unwind tables that the helper thread has ready.
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collect/launch/family.h"
 #include "collect/launch/run.h"
 #include "collect/launch/tables.h"
+
+enum { MAPPINGS_KEPT = 512, PATH_BYTES = 512 };
+
+struct st_mapping_news {
+	pid_t pid; /* 0: told already */
+	struct st_new_mapping mapping;
+	char path[PATH_BYTES];
+};
+
+/* A program may end before its maps can be read: what the kernel told of it by then is kept for it. */
+static void keep_mapping(struct st_run *run, pid_t pid, const struct st_new_mapping *mapping)
+{
+	struct st_mapping_news *news;
+
+	if (mapping->path[0] != '/' || mapping->path[1] == '/' ||
+	    strlen(mapping->path) >= PATH_BYTES)
+		return;
+	if (!run->mappings)
+		run->mappings = calloc(MAPPINGS_KEPT, sizeof(*run->mappings));
+	if (!run->mappings)
+		return;
+	news = &run->mappings[run->mapping_count++ % MAPPINGS_KEPT];
+	news->pid = pid;
+	news->mapping = *mapping;
+	news->mapping.early = true;
+	snprintf(news->path, sizeof(news->path), "%s", mapping->path);
+}
 
 /* The process in which this happened, as long as it is the same program. */
 static struct st_followed *process_at(struct st_run *run, pid_t pid, uint64_t mono_raw_ns)
@@ -31,8 +60,30 @@ void st_run_mapped(void *arg, const struct st_family_mapping *mapping)
 				      .ticks = st_run_ticks_at(run, mapping->mono_raw_ns),
 				      .path = mapping->path};
 
-	if (process && run->shared.tables)
+	if (!process)
+		keep_mapping(run, mapping->pid, &news);
+	else if (run->shared.tables)
 		st_drain_mapped(process->drain, process->pid, &news);
+}
+
+void st_run_tell_mappings(struct st_run *run, pid_t pid)
+{
+	struct st_followed *process = st_followed_live(&run->followed, pid);
+	uint64_t first =
+		run->mapping_count > MAPPINGS_KEPT ? run->mapping_count - MAPPINGS_KEPT : 0;
+
+	if (!run->mappings || !process || !process->drain)
+		return;
+	for (uint64_t i = first; i < run->mapping_count; i++) {
+		struct st_mapping_news *news = &run->mappings[i % MAPPINGS_KEPT];
+
+		if (news->pid != pid)
+			continue;
+		news->pid = 0;
+		news->mapping.path = news->path;
+		if (!st_family_replaced(run->family, pid, news->mapping.mono_raw_ns))
+			st_drain_mapped(process->drain, process->pid, &news->mapping);
+	}
 }
 
 static void tell_created(struct st_run *run, struct st_followed *process,
