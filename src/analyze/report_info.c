@@ -154,9 +154,17 @@ static void add_pauses(struct st_report *report, const struct st_result *result)
 	uint32_t count, process_count;
 	const struct st_pause_window *pauses = st_result_pauses(result, &count);
 	const struct st_process *processes = st_result_processes(result, &process_count);
+	bool stopped = *st_result_info(result)->stop_reason;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_cell *cells = add(report, "pause", "family");
+		bool is_last = pauses[i].process == ST_NO_ROW &&
+			       (i + 1 == count || pauses[i + 1].process != ST_NO_ROW);
+		struct st_cell *cells;
+
+		/* A stop is kept as the family's last pause, which never ends: nothing was paused. */
+		if (stopped && is_last)
+			continue;
+		cells = add(report, "pause", "family");
 
 		cells[START_NS] = st_cell_i64(pauses[i].begin_ns);
 		cells[END_NS] = st_cell_i64(pauses[i].end_ns);

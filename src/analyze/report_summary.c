@@ -366,9 +366,10 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 	};
 	const struct st_quality *quality = st_result_quality(result);
 	const char *options = st_result_info(result)->options;
-	uint32_t pauses;
+	uint32_t pauses, samplers;
 
 	st_result_pauses(result, &pauses);
+	st_result_samplers(result, &samplers);
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
 	    quality->chunks_not_written || st_quality_lost(result)) {
 		add_text(report, "empty", "", "No tasks could be read; the notes say why.");
@@ -376,6 +377,11 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 		add_text(report, "empty", "",
 			 "No nested tasks were recorded. What else was has reports of its own: "
 			 "strata report ?");
+	} else if (!pauses && (samplers || strcmp(st_result_info(result)->type, "hotspots") == 0)) {
+		add_text(report, "empty", "",
+			 "No samples were taken: the program used less CPU time than one interval, "
+			 "or the notes say why.");
+		add_text(report, "empty", "", "-knob sampling-interval=1 takes them every ms.");
 	} else if (pauses) {
 		add_text(report, "empty", "",
 			 "No tasks were recorded: recording was paused, with -start-paused or by "

@@ -171,9 +171,11 @@ static void add_source(struct st_text_job *job)
 		st_flow_piece(&flow, "", &piece);
 	}
 	st_buf_init(&piece, 4096);
-	st_summary_add_sample_count(job, &piece);
-	st_show_cell(&piece, count, "", 0);
-	st_buf_append_text(&piece, count->as.u64 == 1 ? " task" : " tasks");
+	/* Of a program that marks no tasks samples are all there is. */
+	if (!st_summary_add_sample_count(job, &piece, count->as.u64 != 0)) {
+		st_show_cell(&piece, count, "", 0);
+		st_buf_append_text(&piece, count->as.u64 == 1 ? " task" : " tasks");
+	}
 	if (copies->kind == ST_CELL_U64) {
 		st_buf_append_text(&piece, " and ");
 		st_show_cell(&piece, copies, "", 0);

@@ -22,8 +22,8 @@ void st_summary_margin(struct st_text_job *job, const char *word);
 /* A line with word in front, ready for running text. */
 void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char *word);
 
-/* What samples tell; nothing when there are none. */
-void st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece);
+/* How many samples, and a comma when more follows; true: there are some, and nothing follows. */
+bool st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece, bool more);
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow);
 void st_summary_add_cpu(struct st_text_job *job);
 void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows);

@@ -23,14 +23,17 @@ static double fact_number(struct st_text_job *job, const char *name)
 	return number(st_summary_fact(job, "cpu", name));
 }
 
-void st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece)
+bool st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece, bool more)
 {
 	const struct st_cell *samples = st_summary_fact(job, "cpu", "samples");
 
-	if (samples->kind != ST_CELL_U64)
-		return;
+	if (samples->kind != ST_CELL_U64 || (!samples->as.u64 && !more))
+		return false;
 	st_show_cell(piece, samples, "", 0);
-	st_buf_append_text(piece, samples->as.u64 == 1 ? " sample, " : " samples, ");
+	st_buf_append_text(piece, samples->as.u64 == 1 ? " sample" : " samples");
+	if (more)
+		st_buf_append_text(piece, ", ");
+	return !more;
 }
 
 /* A share of stacks: full precision where it matters, near its ends. */

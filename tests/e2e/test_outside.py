@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 from harness import TARGETS, walk
@@ -59,6 +60,45 @@ def test_a_running_program_is_sampled_and_left_alone(strata, running, tmp_path):
     # mostly() runs three times as many rounds as seldom(), and each of them does more.
     assert total["mostly"] > total["seldom"] > 0
     assert total["mostly"] > weight * 0.4
+
+
+def summary_of(strata, result):
+    done = strata("report", "summary", result)
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
+    assert len(lines) <= 40
+    # Commands, at the end, are to be copied: they are never cut.
+    body = lines[: next(i for i, line in enumerate(lines) if line.startswith("next "))]
+    assert max(map(len, body)) <= 100
+    assert "EMPTY" not in done.out
+    assert "tasks" not in done.out
+    return done.out
+
+
+def burn(seconds):
+    return [sys.executable, "-c", f"import time\nwhile time.process_time() < {seconds}: pass"]
+
+
+# It ends while it is sampled, or goes on.
+@pytest.mark.parametrize(("seconds", "options"), [(1.5, ()), (600, ("-duration", "1"))], ids=["ends", "goes on"])
+def test_the_summary_says_how_it_ended_and_nothing_of_pauses(strata, tmp_path, seconds, options):
+    result = tmp_path / "attached"
+    process = subprocess.Popen(burn(seconds))
+    try:
+        done = strata("-collect", "hotspots", "-quiet", "-target-pid", str(process.pid), "-r", result, *options)
+    finally:
+        process.kill()
+        process.wait()
+    assert done.status == 0, done.err
+    out = summary_of(strata, result)
+    assert ("LEFT RUNNING" in out) == bool(options)
+    assert "pause" not in out + strata("report", "info", result).out
+
+
+def test_the_summary_of_a_program_without_tasks(strata, tmp_path):
+    result = tmp_path / "started"
+    assert strata("-collect", "hotspots", "-quiet", "-no-summary", "-r", result, "--", *burn(0.5)).status == 0
+    assert "pause" not in summary_of(strata, result)
 
 
 def test_attaching_to_nobody_is_refused(strata):

@@ -501,7 +501,8 @@ uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns)
 	while (table->live_count) {
 		struct st_followed *process = get(table, table->live[table->live_count - 1]);
 		struct pollfd gone = {.fd = process->pidfd, .events = POLLIN};
-		bool ended = process->gone || (process->pidfd >= 0 && poll(&gone, 1, 0) == 1);
+		bool ended = process->gone || (process->pidfd >= 0 && poll(&gone, 1, 0) == 1) ||
+			     (process->pid == table->direct_pid && table->attached_gone);
 
 		running += !ended;
 		st_followed_end(table, process, ended ? ST_END_GONE : ST_END_LEFT_RUNNING, 0,

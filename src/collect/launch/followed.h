@@ -68,6 +68,7 @@ struct st_followed_table {
 	int epoll_fd; /* pidfds are added with their id as data */
 	pid_t direct_pid;
 	bool direct_gone;
+	bool attached_gone; /* the program of -target-pid, which is nobody's child here */
 	int direct_status;
 };
 

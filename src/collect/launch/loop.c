@@ -140,7 +140,7 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	int status;
 
 	if (run->attach && !run->child_gone && st_run_attached_gone(run)) {
-		run->child_gone = true;
+		run->child_gone = run->followed.attached_gone = true;
 		run->program_ended_ns = now_ns;
 		st_run_log(run, "pid %d ended", (int)run->spawn.pid);
 	}
