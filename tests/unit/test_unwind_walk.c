@@ -392,13 +392,6 @@ static void test_leaf_in_anonymous_memory(void **state)
 	sigaction(SIGILL, &before, NULL);
 }
 
-static void (*known_leaf)(void);
-
-static void work_leaf(void)
-{
-	call_leaf(known_leaf);
-}
-
 static void insert_module(const struct st_unwind_module *module)
 {
 	uint32_t at = module_count++;
@@ -407,6 +400,38 @@ static void insert_module(const struct st_unwind_module *module)
 	for (; at && modules[at - 1].start > module->start; at--)
 		modules[at] = modules[at - 1];
 	modules[at] = *module;
+}
+
+/* The caller's table is not there yet: the stack ends, it does not go on without the caller. */
+static void test_leaf_whose_caller_has_no_table(void **state)
+{
+	struct sigaction action = {.sa_sigaction = on_jit, .sa_flags = SA_SIGINFO}, before;
+	struct st_unwind_module *own = modules, hidden, rest;
+	void *leaf = make_leaf(3, 16);
+
+	assert_non_null(leaf);
+	while ((uintptr_t)call_leaf < own->start || (uintptr_t)call_leaf >= own->end)
+		own++;
+	hidden = rest = *own;
+	hidden.start = own->end = (uintptr_t)call_leaf - 16;
+	hidden.end = rest.start = (uintptr_t)call_leaf + 64;
+	hidden.table = NULL;
+	insert_module(&hidden);
+	insert_module(&rest);
+	sigaction(SIGILL, &action, &before);
+	call_leaf((void (*)(void))leaf);
+	sigaction(SIGILL, &before, NULL);
+	assert_int_equal(jit_walk.flags, ST_SAMPLE_TRUNCATED | ST_SAMPLE_NO_TABLE);
+	assert_int_equal(jit_walk.frame_count, 1);
+	set_up(state);
+	munmap(leaf, 4096);
+}
+
+static void (*known_leaf)(void);
+
+static void work_leaf(void)
+{
+	call_leaf(known_leaf);
 }
 
 /* The same leaves when their start and size are known: exact at each instruction, and nothing is scanned. */
@@ -619,6 +644,7 @@ int main(void)
 		cmocka_unit_test(test_every_instruction_without_cfi),
 		cmocka_unit_test(test_through_a_signal_frame),
 		cmocka_unit_test(test_leaf_in_anonymous_memory),
+		cmocka_unit_test(test_leaf_whose_caller_has_no_table),
 		cmocka_unit_test(test_leaf_with_rules_of_its_code),
 		cmocka_unit_test(test_leaf_between_known_pieces),
 		cmocka_unit_test(test_leftover_of_the_entry),

@@ -97,9 +97,10 @@ static bool is_return_address(const struct st_walker *walker, const struct hole 
 	if (word < ST_ARCH_CALL_BYTES)
 		return false;
 	module = st_walk_module(walk, word - 1);
-	if (!module || !module->table || word - module->start < ST_ARCH_CALL_BYTES)
+	if (!module || word - module->start < ST_ARCH_CALL_BYTES)
 		return false;
-	has_rule = st_unwind_table_rule(module->table, word - 1 - module->bias);
+	/* Without a table nobody can tell: taken for code, and the scan ends there. */
+	has_rule = !module->table || st_unwind_table_rule(module->table, word - 1 - module->bias);
 	/* Code without rules may call other code without rules, in its own file. */
 	if (!has_rule && module != hole->module)
 		return false;
@@ -234,6 +235,9 @@ static enum st_walk_end scan(struct st_walker *walker, struct st_walk_frame *fra
 			break;
 		if (!is_return_address(walker, hole, word, pass))
 			continue;
+		/* Likely the caller, whose table is not there: what lies further up would be a stack without it. */
+		if (!st_walk_module(walk, word - 1)->table)
+			return ST_WALK_NO_TABLE;
 		end = ST_WALK_NO_RULE;
 		if (is_own_frame(walker, hole, frame, slot))
 			end = try_slot(walker, frame, frame->fp + WORD, level);
@@ -258,7 +262,7 @@ enum st_walk_end st_walk_recover(struct st_walker *walker, struct st_walk_frame 
 		walker->entry_may_call = true;
 		end = scan(walker, frame, &hole, PASS_ANY, level);
 	}
-	if (end != ST_WALK_NO_RULE)
+	if (end == ST_WALK_COMPLETE || end == ST_WALK_CUT)
 		walk->flags |= ST_SAMPLE_RECOVERED;
 	return end;
 }

@@ -55,7 +55,7 @@ enum st_walk_end st_walk_step(struct st_walker *walker, struct st_walk_frame *fr
 			      const struct st_unwind_rule *rule, bool *last);
 /* From a frame whose word is stored already, by rules alone. frame: the last one reached. */
 enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *frame);
-/* Finds the caller of a frame without a rule, and the rest: COMPLETE or CUT. NO_RULE: nothing is changed. */
+/* Finds the caller of a frame without a rule, and the rest: COMPLETE or CUT. NO_RULE, NO_TABLE: nothing is changed. */
 enum st_walk_end st_walk_recover(struct st_walker *walker, struct st_walk_frame *frame,
 				 uint32_t level);
 
