@@ -10,6 +10,9 @@
 #include "store/result.h"
 #include "store/samples.h"
 
+/* CPU time in no sample is worth a word when it is a tenth of all, and more than a moment. */
+enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 10, PERIOD_USUAL_NS = 10000000 };
+
 /* Only a clock domain makes them, and few programs have one: without it there is nothing to look for. */
 static uint64_t estimated_times(const struct st_result *result)
 {
@@ -174,6 +177,37 @@ static void add_unsampled(const struct st_result *result, struct st_buf *out)
 }
 
 /* " tasks never ended", of one " task never ended". */
+/* A thread that ends within its first interval has no sample, and what comes after a last one is in none either:
+ * the kernel's own sum tells how much that is. */
+static void add_unseen(const struct st_result *result, struct st_buf *out)
+{
+	const struct st_result_info *info = st_result_info(result);
+	uint64_t seen_ns = st_result_sample_quality(result)->cpu_ns, period_ns = 0, unseen_ns;
+	uint32_t count, pauses;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+
+	st_result_pauses(result, &pauses);
+	if (pauses || *info->stop_reason || info->kept_from_ns)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		seen_ns += samplers[i].handler_ns;
+		if (samplers[i].period_ns > period_ns)
+			period_ns = samplers[i].period_ns;
+	}
+	/* Of a program without any sample nobody has said how it was sampled. */
+	if (!period_ns && strcmp(info->type, "hotspots") == 0)
+		period_ns = PERIOD_USUAL_NS;
+	unseen_ns = info->target_cpu_ns > seen_ns ? info->target_cpu_ns - seen_ns : 0;
+	if (!period_ns || unseen_ns < UNSEEN_PERIODS * period_ns ||
+	    unseen_ns < info->target_cpu_ns / UNSEEN_SHARE)
+		return;
+	st_buf_printf(out,
+		      "%.1f %% of the program's CPU time is in no sample (%.3f of %.3f s): ends of "
+		      "threads and processes, and those shorter than the interval\n",
+		      100.0 * (double)unseen_ns / (double)info->target_cpu_ns,
+		      (double)unseen_ns / 1e9, (double)info->target_cpu_ns / 1e9);
+}
+
 static void add_words(struct st_buf *out, const char *words, bool one)
 {
 	size_t first = strcspn(words, " ");
@@ -201,6 +235,7 @@ bool st_quality_lines(const struct st_result *result, struct st_buf *out)
 	add_state(st_result_info(result), out);
 	add_pauses(result, out);
 	add_unsampled(result, out);
+	add_unseen(result, out);
 	for (size_t i = 0; i < quality->note_count; i++)
 		st_buf_printf(out, "%s\n", quality->notes[i]);
 	return !out->failed;

@@ -25,7 +25,8 @@ enum st_utilization_level st_utilization_level(uint32_t cpus, uint32_t cpu_count
 
 struct slot {
 	uint64_t effective_ns;
-	uint32_t threads, last_track; /* track + 1 */
+	uint64_t present_ns; /* of threads that ran in it: how long they were there, summed */
+	uint32_t last_track; /* track + 1 */
 };
 
 struct slots {
@@ -61,8 +62,35 @@ static void set_range(struct slots *slots, const struct st_result *result,
 		slots->end_ns = question->time_end_ns;
 }
 
+/* From a thread's first sample to its last. Threads that follow one another do not want the CPUs at the same
+ * time, however many of them there are in a slot. */
+struct presence {
+	int64_t begin_ns, end_ns;
+};
+
+static struct presence presence_of(const struct st_samples *samples, uint32_t first)
+{
+	struct presence out = {samples->time_ns[first] - (int64_t)samples->weight_ns[first],
+			       samples->time_ns[first]};
+
+	for (uint32_t i = first; i < samples->count && samples->track[i] == samples->track[first];
+	     i++)
+		if (samples->time_ns[i] > out.end_ns)
+			out.end_ns = samples->time_ns[i];
+	return out;
+}
+
+static uint64_t overlap(struct presence presence, int64_t begin_ns, int64_t end_ns)
+{
+	if (begin_ns < presence.begin_ns)
+		begin_ns = presence.begin_ns;
+	if (end_ns > presence.end_ns)
+		end_ns = presence.end_ns;
+	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
+}
+
 static void add_sample(struct slots *slots, const struct st_samples *samples, uint32_t index,
-		       bool effective)
+		       bool effective, struct presence presence)
 {
 	int64_t end = samples->time_ns[index], begin = end - (int64_t)samples->weight_ns[index];
 
@@ -82,7 +110,9 @@ static void add_sample(struct slots *slots, const struct st_samples *samples, ui
 		/* Samples of a track lie together. */
 		if (slot->last_track != samples->track[index] + 1) {
 			slot->last_track = samples->track[index] + 1;
-			slot->threads++;
+			slot->present_ns +=
+				overlap(presence, slots->begin_ns + (int64_t)(at * slots->slot_ns),
+					slots->begin_ns + (int64_t)((at + 1) * slots->slot_ns));
 		}
 		begin = stop;
 	}
@@ -92,6 +122,7 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 			const struct st_sample_set *set)
 {
 	const struct st_samples *samples = set->samples;
+	struct presence presence = {0};
 	uint32_t last_track = UINT32_MAX;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
@@ -105,9 +136,12 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 			continue;
 		out->cpu_ns += samples->weight_ns[i];
 		out->effective_ns += effective ? samples->weight_ns[i] : 0;
-		out->threads += samples->track[i] != last_track;
+		if (samples->track[i] != last_track) {
+			out->threads++;
+			presence = presence_of(samples, i);
+		}
 		last_track = samples->track[i];
-		add_sample(slots, samples, i, effective);
+		add_sample(slots, samples, i, effective, presence);
 	}
 }
 
@@ -131,7 +165,8 @@ static void count_slots(const struct slots *slots, struct st_utilization *out,
 		out->recorded_ns += time;
 		out->by_cpus[cpus] += time;
 		out->by_level[st_utilization_level((uint32_t)cpus, out->cpu_count)] += time;
-		if (slot->threads > out->cpu_count)
+		/* Half a thread more, since the edges of presence are only as sharp as the interval. */
+		if (2 * slot->present_ns > (2ull * out->cpu_count + 1) * time)
 			out->oversubscribed_ns += time;
 	}
 }

@@ -49,6 +49,8 @@ bool st_index_add_samples(struct st_index_builder *builder, const struct st_chun
 	if (!track->has_first || header->first_time < track->first_ticks)
 		track->first_ticks = header->first_time;
 	track->has_first = true;
+	if (header->last_time > builder->last_ticks)
+		builder->last_ticks = header->last_time;
 	builder->sample_count += header->record_count;
 	builder->sample_refs[builder->sample_ref_count++] = (struct st_sample_ref){
 		.offset = offset, .segment = segment, .track = at, .count = header->record_count};

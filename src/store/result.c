@@ -320,6 +320,7 @@ static void complete_info(struct st_result *result)
 	struct st_result_info *info = &result->info;
 	const struct st_model *model = &result->model;
 	int64_t last_ns = result->meta.last_ns;
+	bool unfinished;
 
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		struct st_process *process = &model->processes[i];
@@ -343,9 +344,11 @@ static void complete_info(struct st_result *result)
 			info->wait_status = process->wait_status;
 		}
 	}
-	if (!info->collected_ns)
+	/* Until the end, result.json tells how it stood at some earlier time. */
+	unfinished = strcmp(info->state, "finished") != 0;
+	if (!info->collected_ns || (unfinished && info->collected_ns < result->meta.last_ns))
 		info->collected_ns = result->meta.last_ns;
-	if (!info->elapsed_ns)
+	if (!info->elapsed_ns || (unfinished && info->elapsed_ns < last_ns))
 		info->elapsed_ns = last_ns;
 }
 

@@ -217,6 +217,7 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 	info->collected_ns = (int64_t)get_number(root, "collected_ns");
 	info->event_cost_ns_x1000 = get_number(root, "event_cost_ps");
 	info->strata_cpu_ns = get_number(root, "strata_cpu_ns");
+	info->target_cpu_ns = get_number(root, "target_cpu_ns");
 	info->peak_rss_bytes = get_number(root, "peak_rss_bytes");
 	more->chunks_not_written = get_number(root, "chunks_not_written");
 	if (json_object_object_get_ex(root, "ring_buffer", &value) &&

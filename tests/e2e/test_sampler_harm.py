@@ -89,6 +89,38 @@ def test_threads_of_lower_rungs(strata, programs):
     assert len(times) >= 8 and sum(times) > 0.9 * 8 * 60e6
 
 
+def test_threads_shorter_than_the_interval(strata, programs):
+    """200 ms of CPU time that no sample can see: the summary says so."""
+    result = strata.folder / "short"
+    sampled = strata("-collect", "hotspots", "-r", result, "--", programs / "process_cases", "short_threads")
+    assert sampled.status == 0
+    assert strata.result_json(result)["target_cpu_ns"] > 40 * 5e6
+    assert "CPU time is in no sample" in " ".join(sampled.err.split())
+
+
+def test_threads_one_after_the_other(strata, programs):
+    """Many threads in a short time are not many at a time."""
+    _, sampled = both(strata, [programs / "process_cases", "thread_after_thread"])
+    assert "CPU time is in no sample" not in " ".join(sampled.err.split())
+    rows = strata.report(sampled.result, "summary")["rows"]
+    facts = {row["name"]: row.get("value") for row in rows if row["section"] == "cpu"}
+    assert facts["threads"] >= 40
+    assert facts.get("oversubscribed_ratio", 0) == 0
+
+
+def test_samples_tell_how_long_a_killed_run_was(strata, programs):
+    """strata is killed by the program it samples: the time is that of the samples, not of result.json's beginning."""
+    result = strata.folder / "torn"
+    script = f"{programs / 'signal_cases'} burn; sleep 1.5; kill -9 $PPID"
+    sampled = strata("-collect", "hotspots", *INTERVAL, "-r", result, "--", "/bin/sh", "-c", script)
+    assert sampled.status == -signal.SIGKILL
+    rows = strata.report(result, "summary")["rows"]
+    facts = {row["name"]: row.get("value") for row in rows if row["section"] in ("run", "cpu")}
+    assert facts["state"] == "torn"
+    assert facts["elapsed_ns"] >= facts["cpu_ns"] > 40e6
+    assert facts["threads"] >= 1
+
+
 PROCESS_CASES = {"waits_for_exec": 0, "own_waits_for_exec": -signal.SIGTRAP, "forked_stacks": 0, "clones": 5}
 
 

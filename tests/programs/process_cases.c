@@ -186,6 +186,34 @@ static void threads(void)
 	puts("all burnt");
 }
 
+static void *burn_for(void *ms)
+{
+	burn(*(const uint32_t *)ms);
+	return NULL;
+}
+
+static void one_after_the_other(uint32_t count, uint32_t ms)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, burn_for, &ms))
+			_exit(99);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* Each is gone before an interval of 10 ms is over. */
+static void short_threads(void)
+{
+	one_after_the_other(40, 5);
+}
+
+static void thread_after_thread(void)
+{
+	one_after_the_other(40, 3);
+}
+
 /* How much of a limited address space is left to the program. */
 static void limited(void)
 {
@@ -208,6 +236,8 @@ static const struct {
 	{"forked_stacks", forked_stacks},
 	{"clones", clones},
 	{"threads", threads},
+	{"short_threads", short_threads},
+	{"thread_after_thread", thread_after_thread},
 	{"limited", limited},
 };
 

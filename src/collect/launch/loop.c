@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +138,7 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 
 static void reap_child(struct st_run *run, uint64_t now_ns)
 {
+	struct rusage usage = {0};
 	int status;
 
 	if (run->attach && !run->child_gone && st_run_attached_gone(run)) {
@@ -145,9 +147,12 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 		st_run_log(run, "pid %d ended", (int)run->spawn.pid);
 	}
 	if (run->attach || run->child_gone ||
-	    waitpid(run->spawn.pid, &status, WNOHANG) != run->spawn.pid)
+	    wait4(run->spawn.pid, &status, WNOHANG, &usage) != run->spawn.pid)
 		return;
 	run->child_gone = true;
+	run->target_cpu_ns =
+		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+		(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
 	run->wait_status = status;
 	run->program_ended_ns = now_ns;
 	st_run_log(run, "pid %d ended with wait status 0x%04x", (int)run->spawn.pid,

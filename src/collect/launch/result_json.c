@@ -319,6 +319,7 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 	put_u64(json, "strata_cpu_ns",
 		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u);
+	put_u64(json, "target_cpu_ns", run->target_cpu_ns);
 	put_u64(json, "peak_rss_bytes", st_proc_own_peak_bytes());
 }
 
