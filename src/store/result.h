@@ -133,7 +133,7 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint64_t size_bytes;
 	uint64_t event_cost_ns_x1000; /* measured cost of one begin+end pair, in ps */
 	uint64_t strata_cpu_ns;
-	uint64_t target_cpu_ns; /* of the program and the children it waited for; 0: not known */
+	uint64_t target_cpu_ns;	 /* of the program and the children it waited for; 0: not known */
 	uint64_t peak_rss_bytes; /* of strata */
 	const char *stop_reason; /* "", "duration", "data-limit", "interrupt" … */
 	const char *options; /* those of collect as given: "-ring-buffer 10 -knob itt-groups=all" */

@@ -65,7 +65,7 @@ struct st_run {
 	bool started, child_gone;
 	bool child_watched; /* its end wakes the loop */
 	int wait_status;
-	uint64_t target_cpu_ns; /* of it and of the children it waited for, as the kernel counts */
+	uint64_t target_cpu_ns;	 /* of it and of the children it waited for, as the kernel counts */
 	bool paused;		 /* since the start, and nobody has resumed yet */
 	bool family_paused;	 /* by -command pause */
 	bool stopped;		 /* nothing is collected any more */
