@@ -48,14 +48,18 @@ static uint64_t period_of(const struct st_result *result)
 	return longest ? longest : PERIOD_USUAL_NS;
 }
 
-static void set_range(struct slots *slots, const struct st_result *result,
+static void set_range(struct slots *slots, const struct st_sample_set *set,
 		      const struct st_question *question)
 {
-	const struct st_result_info *info = st_result_info(result);
+	const struct st_result_info *info = st_result_info(set->result);
 	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
 
 	slots->begin_ns = info->kept_from_ns;
 	slots->end_ns = stopped ? info->collected_ns : info->elapsed_ns;
+	/* Times count from strata's start, the program's from its own: the last samples lie behind. */
+	for (uint32_t i = 0; !stopped && i < set->samples->count; i++)
+		if (set->samples->time_ns[i] > slots->end_ns)
+			slots->end_ns = set->samples->time_ns[i];
 	if (question->has_time_range && question->time_begin_ns > slots->begin_ns)
 		slots->begin_ns = question->time_begin_ns;
 	if (question->has_time_range && question->time_end_ns < slots->end_ns)
@@ -183,7 +187,7 @@ enum st_status st_utilization_make(struct st_utilization *out, const struct st_s
 
 	memset(out, 0, sizeof(*out));
 	out->cpu_count = cpus ? cpus : 1;
-	set_range(&slots, set->result, question);
+	set_range(&slots, set, question);
 	range_ns = slots.end_ns > slots.begin_ns ? (uint64_t)(slots.end_ns - slots.begin_ns) : 0;
 	slots.slot_ns = SAMPLES_PER_SLOT * period_of(set->result);
 	if (slots.slot_ns < SLOT_MIN_NS)
