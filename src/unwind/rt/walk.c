@@ -13,21 +13,28 @@
 enum {
 	WORD = 8,
 	FUNCTION_ALIGN = 16,
-	CACHE_ENTRIES = 4096,
-	CACHE_SHIFT = 12,
-	ADDRESS_BITS = 47,
-	RULE_BITS = 15,
-	MODULE_BITS = 11,
+	CACHE_ENTRIES = 2048,
+	CACHE_SHIFT = 11,
+	USED_MAX = 64,
 };
 
 #define ADDRESS_LIMIT                                                                              \
 	(1ull << 57) /* above it is no user memory, and frame words have flags there */
 
-/* Entry: address >> 12 | module << 35 | rule << 46; rule 0 is never kept, so 0 is empty. */
+/* The rules themselves, two to a cache line: in a handler that comes a thousand times a second most of what it
+ * looks at is not in the processor's caches any more. */
 struct st_unwind_cache {
 	uint32_t generation;
-	uint32_t reserved;
-	uint64_t entries[CACHE_ENTRIES];
+	uint32_t used_count;
+	/* What the previous walk looked at: likely what the next one will. */
+	struct {
+		uint64_t address, sp;
+	} used[USED_MAX];
+	uint64_t reserved[7];
+	struct cached {
+		uint64_t address; /* 0: empty */
+		struct st_unwind_rule rule;
+	} entries[CACHE_ENTRIES];
 };
 
 size_t st_unwind_cache_bytes(void)
@@ -69,11 +76,10 @@ const struct st_unwind_module *st_walk_module(const struct st_walk *walk, uint64
 }
 
 static const struct st_unwind_rule *find_slowly(const struct st_walk *walk, uint64_t address,
-						uint64_t *entry, bool *no_table)
+						bool *no_table)
 {
 	const struct st_unwind_module *module = st_walk_module(walk, address);
-	uint64_t index;
-	uint32_t row, rule;
+	uint32_t row;
 
 	if (!module || !module->table) {
 		*no_table = module;
@@ -81,32 +87,54 @@ static const struct st_unwind_rule *find_slowly(const struct st_walk *walk, uint
 	}
 	if (!st_unwind_table_row(module->table, address - module->bias, &row))
 		return NULL;
-	rule = st_unwind_table_row_rules(module->table)[row] & ST_ROW_RULE;
-	index = (uint64_t)(module - walk->modules.modules);
-	if (rule && entry && index < 1u << MODULE_BITS)
-		*entry = address >> CACHE_SHIFT | index << (ADDRESS_BITS - CACHE_SHIFT) |
-			 (uint64_t)rule << (ADDRESS_BITS - CACHE_SHIFT + MODULE_BITS);
-	return st_unwind_table_rule_at(module->table, rule);
+	return st_unwind_table_rule_at(module->table,
+				       st_unwind_table_row_rules(module->table)[row] & ST_ROW_RULE);
+}
+
+static struct cached *entry_of(struct st_unwind_cache *cache, uint64_t address)
+{
+	return &cache->entries[(address ^ address >> CACHE_SHIFT) & (CACHE_ENTRIES - 1)];
+}
+
+/* All at once, instead of one after the other as the walk comes to them. A prefetch cannot fault. */
+static void prefetch(struct st_unwind_cache *cache)
+{
+	for (uint32_t i = 0; i < cache->used_count && i < USED_MAX; i++) {
+		__builtin_prefetch(entry_of(cache, cache->used[i].address));
+		__builtin_prefetch((const void *)(uintptr_t)(cache->used[i].sp - WORD));
+	}
+	cache->used_count = 0;
+}
+
+static void note_used(struct st_unwind_cache *cache, uint64_t address, uint64_t sp)
+{
+	if (!cache || cache->used_count >= USED_MAX)
+		return;
+	cache->used[cache->used_count].address = address;
+	cache->used[cache->used_count++].sp = sp;
 }
 
 static const struct st_unwind_rule *find(const struct st_walk *walk, uint64_t address,
 					 bool *no_table)
 {
-	const uint64_t tag_mask = (1ull << (ADDRESS_BITS - CACHE_SHIFT)) - 1;
-	uint64_t *entry, value, module;
+	const struct st_unwind_rule *rule;
+	struct cached *entry;
 
-	if (!walk->cache || address >> ADDRESS_BITS)
-		return find_slowly(walk, address, NULL, no_table);
-	entry = &walk->cache->entries[(address ^ address >> CACHE_SHIFT) & (CACHE_ENTRIES - 1)];
-	value = *entry;
-	if (!value || (value & tag_mask) != address >> CACHE_SHIFT)
-		return find_slowly(walk, address, entry, no_table);
-	module = value >> (ADDRESS_BITS - CACHE_SHIFT) & ((1u << MODULE_BITS) - 1);
-	if (module >= walk->modules.count || !walk->modules.modules[module].table)
-		return find_slowly(walk, address, entry, no_table);
-	return st_unwind_table_rule_at(
-		walk->modules.modules[module].table,
-		(uint32_t)(value >> (ADDRESS_BITS - CACHE_SHIFT + MODULE_BITS)) & ST_ROW_RULE);
+	if (!walk->cache)
+		return find_slowly(walk, address, no_table);
+	entry = entry_of(walk->cache, address);
+	if (address && entry->address == address)
+		return &entry->rule;
+	rule = find_slowly(walk, address, no_table);
+	if (!rule)
+		return NULL;
+	/* A handler that interrupts this one on the same thread must not find half a rule. */
+	entry->address = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->rule = *rule;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->address = address;
+	return rule;
 }
 
 static bool register_value(struct st_walker *walker, const struct st_walk_frame *frame,
@@ -263,8 +291,8 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 
 	for (;;) {
 		bool no_table = false, last, guessed = walker->fp_guess_used;
-		const struct st_unwind_rule *rule =
-			find(walk, frame->pc - !frame->exact, &no_table);
+		const uint64_t address = frame->pc - !frame->exact;
+		const struct st_unwind_rule *rule = find(walk, address, &no_table);
 		enum st_walk_end end;
 
 		/* Nobody called it: what its rule calls a return address is something else. */
@@ -275,6 +303,7 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 		end = st_walk_step(walker, frame, rule, &last);
 		if (end != ST_WALK_COMPLETE || last)
 			return end;
+		note_used(walk->cache, address, frame->sp);
 		made_up = !frame->exact && is_made_up(walker, frame->pc);
 		frame->exact |= made_up;
 		if (!st_walk_push(walk, frame->pc | (frame->exact ? ST_FRAME_WORD_EXACT : 0)))
@@ -334,8 +363,10 @@ void st_walk_run(struct st_walk *walk)
 	walk->frame_count = 0;
 	walk->flags = 0;
 	walk->missing_pc = 0;
-	if (walk->cache)
+	if (walk->cache) {
 		forget_old(walk->cache, walk->generation);
+		prefetch(walk->cache);
+	}
 	if (!st_walk_push(walk, walk->pc & (ADDRESS_LIMIT - 1))) {
 		end = ST_WALK_CUT;
 	} else if (walk->stack_high >= walk->stack_low + WORD && walk->stack_low < ADDRESS_LIMIT) {
