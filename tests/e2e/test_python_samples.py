@@ -163,3 +163,16 @@ def test_forbidden_reads(strata, programs, python):
     assert len(stacks.samples) > 300
     assert not any(kind == "python" for sample in stacks.samples for _, kind, _, _ in stacks.of(sample["node"]))
     assert sum(bool(sample["flags"] & CUT) for sample in stacks.samples) > 300
+
+
+def test_forbidden_writes(strata, programs, python):
+    """Frames are read by process_vm_writev; where only that is forbidden, by process_vm_readv."""
+    result = strata.folder / "result"
+    filtered = [programs / "filtered", "eperm", "process_vm_writev", "--"]
+    command = ["-collect", "hotspots", "-knob", "sampling-interval=1", "-r", result, "--"]
+    done = strata.run([*filtered, strata.binary, *command, python, TARGETS / "python_burn.py", "0.5"])
+    assert done.status == 0, done.err
+    stacks = Stacks(strata, result)
+    assert len(stacks.samples) > 300
+    found = [any(kind == "python" for _, kind, _, _ in stacks.of(sample["node"])) for sample in stacks.samples]
+    assert sum(found) > 0.9 * len(found)

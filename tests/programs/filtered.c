@@ -23,6 +23,7 @@ static const struct {
 	{"memfd_create", SYS_memfd_create},
 	{"socket", SYS_socket},
 	{"process_vm_readv", SYS_process_vm_readv},
+	{"process_vm_writev", SYS_process_vm_writev},
 };
 
 static int number_of(const char *name)

@@ -116,7 +116,7 @@ uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t
 
 	if (bytes) {
 		memcpy(copy, bytes, content->file_bytes);
-		memcpy(copy + ST_PYTHON_CONTENT_BYTES, bytes + ST_PYTHON_CONTENT_BYTES,
+		memcpy(copy + ST_PYTHON_CONTENT_BYTES, bytes + content->file_bytes,
 		       content->table_bytes);
 	} else if ((content->file_bytes &&
 		    !st_python_read(copy, content->file, content->file_bytes, true)) ||

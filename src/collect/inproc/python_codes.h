@@ -42,7 +42,7 @@ struct st_python_content {
 bool st_python_code_has_number(const struct st_python_runtime *runtime);
 void st_python_content_find(const struct st_python_code_seen *code,
 			    struct st_python_content *content);
-/* The fingerprint with the content: that of the file, then that of the table; NULL: read them. */
+/* The fingerprint with the content: that of the file, that of the table right behind; NULL: read them. */
 uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t fingerprint,
 			       const uint8_t *bytes);
 

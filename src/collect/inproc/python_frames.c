@@ -5,7 +5,8 @@
  * believed, and the chain is followed only as far as it can be read.
  *
  * Frames come in blocks: the frames of a block are collected first, then their code objects are read together,
- * then the words are written.
+ * then the words are written. Most of what a sample needs is what the previous one of the thread needed, and
+ * is read ahead by a single call, together with the thread state that tells what is really needed.
  */
 #include "collect/inproc/python_frames.h"
 
@@ -21,13 +22,18 @@
 
 enum {
 	WINDOW_BYTES = 16 << 10, /* as a rule the size of a chunk of the frame stack */
-	PIECE_BYTES = 88,
-	KEPT_MAX = 256, /* frames outside of the frame stack */
+	ARENA_BYTES = WINDOW_BYTES + (23 << 10),
+	PAGE_BYTES = 4096,
+	LINE_BYTES = 64,
+	MARGIN_BYTES = 512, /* of the frame stack, read ahead beyond the previous top */
+	KEPT_MAX = 256,	    /* frames outside of the frame stack */
 	KNOWN_MAX = 256,
 	KNOWN_PROBES = 8,
 	BLOCK_MAX = 36,
+	AHEAD_MAX = 36,	   /* code objects that are read ahead */
 	ROOT_BYTES = 1024, /* a C frame so near behind the state is part of it */
 	STATE_BYTES = 320,
+	C_FRAME_BYTES = 24,
 	CHUNK_BYTES_MAX = 64 << 20,	    /* of the innermost one, whose top is known */
 	OUTER_BYTES_MAX = 4 * WINDOW_BYTES, /* of others; frames of larger ones come one by one */
 	STEPS_MAX = 3,		  /* frames looked at for each one asked for: some are not shown */
@@ -44,14 +50,31 @@ struct known {
 	uint32_t id;
 	uint32_t epoch; /* the sample in which it was last compared */
 	int32_t traceable;
-	uint32_t in_batch; /* 1 + index of what was read of it, with its content behind */
+	uint32_t ahead;	      /* 1 + place of what was read ahead of it ... */
+	uint32_t ahead_epoch; /* ... in this sample */
 	struct st_python_content content;
+};
+
+/* What was read of a code object. */
+struct fetched {
+	struct known *known;
+	const uint8_t *code;
+	const uint8_t *content; /* NULL: was not asked for */
+	uint32_t in_batch;
+	bool ok, content_ok;
 };
 
 struct thread {
 	uint64_t told; /* generation of the ring whose reader knows the runtime, | TOLD */
 	uint32_t pid, epoch;
-	uint32_t kept_count, reserved;
+	uint32_t kept_count, ahead_count;
+	uint64_t state; /* where it was in the previous sample */
+	uint64_t chunk,
+		top;  /* of the frame stack in the previous sample; 0: not known, or too large */
+	bool by_read; /* struct st_python_batch */
+	uint16_t
+		ahead[AHEAD_MAX]; /* places in `known` of the code objects of the previous sample */
+	uint64_t ahead_codes[AHEAD_MAX]; /* their addresses */
 	uint64_t kept[KEPT_MAX]; /* frames outside of the frame stack in the previous sample */
 	struct known known[KNOWN_MAX];
 };
@@ -68,19 +91,18 @@ struct item {
 struct scratch {
 	/* Also the texts of a code object that is described; what was here is read again then. */
 	union {
-		struct {
-			uint8_t window[WINDOW_BYTES];
-			uint8_t pieces[KEPT_MAX][PIECE_BYTES];
-		};
+		/* What is read ahead, without gaps; the window is the last, and has all of its bytes. */
+		uint8_t arena[ARENA_BYTES];
 		uint8_t description[ST_PYTHON_DESCRIPTION_BYTES];
 	};
 	struct st_python_batch batch;
 	uint64_t next[KEPT_MAX];
 	uint8_t state[STATE_BYTES];
-	uint8_t codes[BLOCK_MAX][ST_PYTHON_CODE_BYTES_MAX];
-	uint8_t contents[BLOCK_MAX][2 * ST_PYTHON_CONTENT_BYTES];
+	uint8_t codes[BLOCK_MAX * (ST_PYTHON_CODE_BYTES_MAX + 2 * ST_PYTHON_CONTENT_BYTES)];
+	struct fetched ahead[AHEAD_MAX], wanted[BLOCK_MAX];
 	struct known spare[BLOCK_MAX];
 	struct item block[BLOCK_MAX];
+	uint16_t met[AHEAD_MAX];
 	uint8_t single[ST_PYTHON_FRAME_BYTES_MAX];
 };
 _Static_assert(sizeof(struct scratch) <= ST_PYTHON_SCRATCH_BYTES, "fits");
@@ -96,14 +118,18 @@ struct walker {
 	const struct st_python_layout *layout;
 	struct thread *thread;
 	struct scratch *scratch;
-	uint64_t state;	      /* address of the thread's */
-	uint64_t low, high;   /* what the window holds */
-	uint64_t base, older; /* chunk that the window is of; chunk of the next outer frames */
-	uint32_t piece_count, cursor, next_count;
+	uint64_t state; /* address of the thread's */
+	uint8_t *window;
+	const uint8_t *pieces; /* pieces: of the frames in `kept`, the last one first */
+	uint64_t low, high;    /* what the window holds */
+	uint64_t ahead_end;    /* up to where the chunk of the previous sample was read */
+	uint64_t base, older;  /* chunk that the window is of; chunk of the next outer frames */
+	uint32_t piece_count, cursor, next_count, met_count;
 	uint32_t item_count;
 	uint32_t group_frames; /* shown, of the group at hand */
 	uint64_t outer;	       /* frame outside of the innermost group */
 	bool grouped;	       /* that is known */
+	bool ahead;	       /* what was read ahead of code objects is there */
 	bool shown;	       /* there are words of frames */
 	bool any;	       /* a code object was believed */
 	bool stop;
@@ -130,66 +156,185 @@ static bool plausible(uint64_t address)
 	return address >= ADDRESS_MIN && address < ADDRESS_END && !(address & 7);
 }
 
-static void begin_batch(struct walker *walker)
+static void begin_batch(struct walker *walker, void *to)
 {
-	walker->scratch->batch.count = 0;
-	walker->scratch->batch.pid = walker->thread->pid;
-	walker->scratch->batch.refused = false;
+	struct st_python_batch *batch = &walker->scratch->batch;
+
+	batch->count = 0;
+	batch->pid = walker->thread->pid;
+	batch->by_read = walker->thread->by_read;
+	batch->refused = false;
+	batch->to = to;
+	batch->size_bytes = 0;
 }
 
 static void run_batch(struct walker *walker)
 {
-	st_batch_read(&walker->scratch->batch);
-	if (walker->scratch->batch.refused)
+	struct st_python_batch *batch = &walker->scratch->batch;
+
+	st_batch_read(batch);
+	walker->thread->by_read = batch->by_read;
+	if (batch->refused)
 		atomic_store_explicit(&refusal, ST_PYTHON_NO_SAFE_READ, memory_order_relaxed);
 }
 
 static bool read_one(struct walker *walker, void *to, uint64_t from, uint64_t size_bytes)
 {
-	begin_batch(walker);
-	st_batch_add(&walker->scratch->batch, to, from, size_bytes);
+	begin_batch(walker, to);
+	st_batch_add(&walker->scratch->batch, from, size_bytes);
 	run_batch(walker);
 	return walker->scratch->batch.ok[0];
 }
 
-/* The part of the frame stack that is in use, the C frame, and the frames outside that were there the last
- * time, outermost first: those are the most likely to be there still. False: the C frame cannot be read. */
-static bool read_ahead(struct walker *walker, uint64_t c_frame, uint64_t *c_frame_copy)
+/* Has a code read, and what tells it from others at the same place. */
+static void want(struct walker *walker, struct known *known, struct fetched *fetched)
+{
+	struct st_python_batch *batch = &walker->scratch->batch;
+
+	*fetched = (struct fetched){.known = known, .in_batch = batch->count};
+	fetched->code = st_batch_add(batch, known->address, walker->layout->code_bytes);
+	if (!known->id || st_python_code_has_number(&found) || !known->content.file_bytes ||
+	    !known->content.table_bytes)
+		return;
+	fetched->content = st_batch_add(batch, known->content.file, known->content.file_bytes);
+	st_batch_add(batch, known->content.table, known->content.table_bytes);
+}
+
+static void settle(const struct walker *walker, struct fetched *fetched)
+{
+	const bool *ok = &walker->scratch->batch.ok[fetched->in_batch];
+
+	fetched->ok = ok[0];
+	fetched->content_ok = fetched->content && ok[1] && ok[2];
+}
+
+/* The code objects of the previous sample. */
+static void want_codes(struct walker *walker)
+{
+	struct thread *thread = walker->thread;
+
+	for (uint32_t i = 0; i < thread->ahead_count; i++) {
+		struct known *known = &thread->known[thread->ahead[i]];
+
+		want(walker, known, &walker->scratch->ahead[i]);
+		known->ahead = i + 1;
+		known->ahead_epoch = thread->epoch;
+	}
+}
+
+/* The frames outside of the frame stack that the previous sample had, outermost first: those are the most likely
+ * to be there still. */
+static void want_pieces(struct walker *walker)
 {
 	const struct st_python_layout *layout = walker->layout;
 	struct thread *thread = walker->thread;
 	struct scratch *scratch = walker->scratch;
 	struct st_python_batch *batch = &scratch->batch;
-	uint32_t size = layout->frame_bytes - layout->frame_begin, first;
-	uint64_t chunk = 0, top = 0;
+	uint64_t size = layout->frame_bytes - layout->frame_begin;
 
+	walker->pieces = batch->to + batch->size_bytes;
+	for (uint32_t i = thread->kept_count; i--;) {
+		uint64_t used = (uint64_t)(batch->to - scratch->arena) + batch->size_bytes;
+
+		if (batch->count + 1 < ST_BATCH_MAX && used + size <= ARENA_BYTES - WINDOW_BYTES)
+			st_batch_add(batch, thread->kept[i] + layout->frame_begin, size);
+		else
+			thread->kept[i] = 0;
+	}
+}
+
+/* Where the frame stack is now; reads it where that was not foreseen. */
+static void settle_window(struct walker *walker)
+{
+	const struct st_python_layout *layout = walker->layout;
+	struct thread *thread = walker->thread;
+	struct scratch *scratch = walker->scratch;
+	uint64_t chunk = 0, top = 0, before = thread->chunk;
+
+	thread->chunk = 0;
 	if (layout->state_chunk != ST_PYTHON_ABSENT) {
 		chunk = load64(scratch->state + layout->state_chunk);
 		top = load64(scratch->state + layout->state_chunk + 8);
 	}
-	begin_batch(walker);
-	if (plausible(chunk) && top > chunk && top - chunk < CHUNK_BYTES_MAX) {
-		walker->base = chunk;
-		walker->high = top;
-		walker->low = top - chunk > WINDOW_BYTES ? top - WINDOW_BYTES : chunk;
-		st_batch_add(batch, scratch->window, walker->low, top - walker->low);
+	walker->older = chunk;
+	if (!plausible(chunk) || top <= chunk || top - chunk >= CHUNK_BYTES_MAX)
+		return;
+	walker->base = chunk;
+	walker->low = top - chunk > WINDOW_BYTES ? top - WINDOW_BYTES : chunk;
+	walker->high = top;
+	if (chunk != before || top > walker->ahead_end || walker->low != chunk) {
+		if (!read_one(walker, walker->window, walker->low, top - walker->low)) {
+			walker->low = walker->high = 0;
+			return;
+		}
 	}
-	if (c_frame_copy)
-		st_batch_add(batch, c_frame_copy, c_frame, 24);
-	first = batch->count;
-	for (uint32_t i = thread->kept_count; i--;)
-		st_batch_add(batch, scratch->pieces[i], thread->kept[i] + layout->frame_begin,
-			     size);
-	if (batch->count)
-		run_batch(walker);
-	walker->piece_count = thread->kept_count;
-	for (uint32_t i = 0; i < thread->kept_count; i++)
-		if (!batch->ok[first + i])
+	if (walker->low != chunk)
+		return;
+	walker->older = load64(walker->window);
+	thread->chunk = chunk;
+	thread->top = top;
+}
+
+/* As much of the previous sample's chunk as was in use, and a few frames more. The chunk is made of whole pages. */
+static uint64_t foresee_window(const struct thread *thread)
+{
+	uint64_t page_end = (thread->top + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end =
+		thread->top + MARGIN_BYTES < page_end ? thread->top + MARGIN_BYTES : page_end;
+
+	if (!thread->chunk)
+		return 0;
+	return end - thread->chunk < WINDOW_BYTES ? end - thread->chunk : WINDOW_BYTES;
+}
+
+static void settle_ahead(struct walker *walker, uint32_t first_piece, uint32_t piece_count)
+{
+	struct thread *thread = walker->thread;
+	struct scratch *scratch = walker->scratch;
+
+	for (uint32_t i = 0; i < thread->ahead_count; i++)
+		settle(walker, &scratch->ahead[i]);
+	walker->ahead = true;
+	for (uint32_t i = 0; i < piece_count; i++)
+		if (!scratch->batch.ok[first_piece + i])
 			thread->kept[thread->kept_count - 1 - i] = 0;
-	if (walker->high && !batch->ok[0])
-		walker->low = walker->high = 0;
-	walker->older = walker->high && walker->low == chunk ? load64(scratch->window) : chunk;
-	return !c_frame_copy || batch->ok[first - 1];
+	walker->piece_count = thread->kept_count;
+}
+
+/* The state at `state`, and what the previous sample says will be needed of it. `other`: another state, of which
+ * *owner is read. False: the state cannot be read. */
+static bool read_ahead(struct walker *walker, uint64_t state, uint64_t other, uint64_t *owner)
+{
+	const struct st_python_layout *layout = walker->layout;
+	struct thread *thread = walker->thread;
+	struct scratch *scratch = walker->scratch;
+	struct st_python_batch *batch = &scratch->batch;
+	uint64_t size = foresee_window(thread);
+	const uint8_t *state_copy, *owner_copy = NULL;
+	uint32_t first_piece, end;
+
+	begin_batch(walker, scratch->arena);
+	state_copy = st_batch_add(batch, state, layout->state_bytes);
+	if (other)
+		owner_copy = st_batch_add(batch, other + layout->state_thread, 8);
+	want_codes(walker);
+	first_piece = batch->count;
+	want_pieces(walker);
+	end = batch->count;
+	walker->window = batch->to + batch->size_bytes;
+	if (size)
+		st_batch_add(batch, thread->chunk, size);
+	run_batch(walker);
+	settle_ahead(walker, first_piece, end - first_piece);
+	if (size && !batch->ok[end])
+		thread->chunk = 0;
+	walker->ahead_end = thread->chunk + size;
+	if (!batch->ok[0])
+		return false;
+	memcpy(scratch->state, state_copy, layout->state_bytes);
+	if (owner_copy && batch->ok[1])
+		memcpy(owner, owner_copy, sizeof(*owner));
+	return true;
 }
 
 /* Moves the window to the chunk that comes next. False: the frame is not there. */
@@ -203,11 +348,11 @@ static bool move_window(struct walker *walker, uint64_t frame)
 	if (end - low > WINDOW_BYTES)
 		low = end - WINDOW_BYTES;
 	walker->low = walker->high = 0;
-	if (!read_one(walker, walker->scratch->window, low, end - low))
+	if (!read_one(walker, walker->window, low, end - low))
 		return false;
 	walker->low = low;
 	walker->high = end;
-	walker->older = low == walker->base ? load64(walker->scratch->window) : walker->base;
+	walker->older = low == walker->base ? load64(walker->window) : walker->base;
 	return true;
 }
 
@@ -218,7 +363,9 @@ static const uint8_t *find_piece(struct walker *walker, uint64_t frame)
 
 		if (walker->thread->kept[index] == frame) {
 			walker->cursor = index + 1;
-			return walker->scratch->pieces[index];
+			return walker->pieces +
+			       (uint64_t)(walker->piece_count - 1 - index) *
+				       (walker->layout->frame_bytes - walker->layout->frame_begin);
 		}
 	}
 	return NULL;
@@ -236,7 +383,7 @@ static const uint8_t *read_frame(struct walker *walker, uint64_t frame)
 	if ((frame >= walker->low && frame < walker->high &&
 	     walker->high - frame >= layout->frame_bytes) ||
 	    (walker->older && !find_piece(walker, frame) && move_window(walker, frame)))
-		return scratch->window + (frame - walker->low) + layout->frame_begin;
+		return walker->window + (frame - walker->low) + layout->frame_begin;
 	if (walker->next_count < KEPT_MAX)
 		scratch->next[walker->next_count++] = frame;
 	bytes = find_piece(walker, frame);
@@ -310,30 +457,30 @@ static struct known *find_known(struct walker *walker, uint64_t code)
 }
 
 /* Which code this is. Of one that was known the content has been read along with it. */
-static uint64_t identify(struct walker *walker, struct known *known,
-			 const struct st_python_code_seen *code, const uint8_t *content)
+static uint64_t identify(const struct fetched *fetched, const struct st_python_code_seen *code)
 {
-	uint64_t object = st_python_code_fingerprint(code);
-	const bool *ok = &walker->scratch->batch.ok[known->in_batch];
+	struct known *known = fetched->known;
+	uint64_t object = fetched->ok ? st_python_code_fingerprint(code) : 0;
 	bool plain = !known->content.file_bytes && !known->content.table_bytes;
-	bool same = object && object == known->object && known->id &&
-		    (plain || (known->in_batch && ok[0] && ok[1]));
+	bool same =
+		object && object == known->object && known->id && (plain || fetched->content_ok);
 
 	known->object = object;
 	if (!object || st_python_code_has_number(&found))
 		return object;
 	if (!same)
 		st_python_content_find(code, &known->content);
-	return st_python_content_mix(&known->content, object, same ? content : NULL);
+	return st_python_content_mix(&known->content, object, same ? fetched->content : NULL);
 }
 
 /* Compares a code with what is known of it; a new one gets its id and is described. */
-static void know(struct walker *walker, struct known *known, uint32_t index)
+static void know(struct walker *walker, const struct fetched *fetched)
 {
-	struct scratch *scratch = walker->scratch;
+	struct known *known = fetched->known;
 	struct st_python_code_seen code = {
-		.runtime = &found, .address = known->address, .bytes = scratch->codes[index]};
-	uint64_t fingerprint = identify(walker, known, &code, scratch->contents[index]);
+		.runtime = &found, .address = known->address, .bytes = fetched->code};
+	uint64_t fingerprint = identify(fetched, &code);
+	uint8_t copy[ST_PYTHON_CODE_BYTES_MAX];
 	bool define, done;
 
 	if (fingerprint && known->fingerprint == fingerprint && known->id)
@@ -348,43 +495,36 @@ static void know(struct walker *walker, struct known *known, uint32_t index)
 	known->id = st_python_code_id(fingerprint, &define);
 	if (!define)
 		return;
+	/* The texts go where it may lie. */
+	memcpy(copy, code.bytes, walker->layout->code_bytes);
+	code.bytes = copy;
 	done = st_python_code_describe(walker->out->sampler, &code, known->id,
-				       scratch->description);
+				       walker->scratch->description);
 	st_python_code_described(fingerprint, done);
 	if (!done)
 		known->fingerprint = 1; /* asked for again the next time */
 	walker->low = walker->high = 0;
 	walker->older = walker->base;
 	walker->piece_count = 0;
+	walker->ahead = false;
 }
 
-/* Has a code read, and what tells it from others at the same place. */
-static void want(struct walker *walker, struct known *known, uint32_t index)
+/* For the next sample to read ahead. */
+static void remember(struct walker *walker, const struct known *known)
 {
-	struct scratch *scratch = walker->scratch;
-	struct st_python_batch *batch = &scratch->batch;
+	const struct known *table = walker->thread->known;
 
-	st_batch_add(batch, scratch->codes[index], known->address, walker->layout->code_bytes);
-	known->in_batch = 0;
-	if (!known->id || st_python_code_has_number(&found) || !known->content.file_bytes ||
-	    !known->content.table_bytes)
-		return;
-	known->in_batch = batch->count;
-	st_batch_add(batch, scratch->contents[index], known->content.file,
-		     known->content.file_bytes);
-	st_batch_add(batch, scratch->contents[index] + ST_PYTHON_CONTENT_BYTES,
-		     known->content.table, known->content.table_bytes);
+	if (known >= table && known < table + KNOWN_MAX && walker->met_count < AHEAD_MAX)
+		walker->scratch->met[walker->met_count++] = (uint16_t)(known - table);
 }
 
-/* Reads the code objects of the block that this sample has not read yet. */
+/* Compares the code objects of the block that this sample has not met yet; reads those that were not foreseen. */
 static void know_block(struct walker *walker)
 {
 	struct scratch *scratch = walker->scratch;
-	struct known *wanted[BLOCK_MAX];
-	uint16_t at[BLOCK_MAX];
-	uint32_t count = 0;
+	uint32_t count = 0, epoch = walker->thread->epoch;
 
-	begin_batch(walker);
+	begin_batch(walker, scratch->codes);
 	for (uint32_t i = 0; i < walker->item_count; i++) {
 		struct item *item = &scratch->block[i];
 		struct known *known;
@@ -397,22 +537,23 @@ static void know_block(struct walker *walker)
 			known->address = 0;
 		}
 		item->known = known;
-		if (known->address == item->code && known->epoch == walker->thread->epoch)
+		if (known->address == item->code && known->epoch == epoch)
 			continue;
 		if (known->address != item->code)
 			*known = (struct known){.address = item->code};
-		known->epoch = walker->thread->epoch;
-		wanted[count] = known;
-		at[count] = (uint16_t)scratch->batch.count;
-		want(walker, known, count++);
+		known->epoch = epoch;
+		remember(walker, known);
+		if (walker->ahead && known->ahead && known->ahead_epoch == epoch)
+			know(walker, &scratch->ahead[known->ahead - 1]);
+		else
+			want(walker, known, &scratch->wanted[count++]);
 	}
 	if (!count)
 		return;
 	run_batch(walker);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!scratch->batch.ok[at[i]])
-			scratch->codes[i][ST_PYTHON_OBJECT_TYPE] = 1; /* no type is there */
-		know(walker, wanted[i], i);
+		settle(walker, &scratch->wanted[i]);
+		know(walker, &scratch->wanted[i]);
 	}
 }
 
@@ -518,14 +659,9 @@ static bool read_state(struct walker *walker)
 
 	if (!state)
 		return false;
-	begin_batch(walker);
-	st_batch_add(&scratch->batch, scratch->state, state, layout->state_bytes);
 	if (found.running_state)
 		running = (uint64_t)(uintptr_t)found.running_state();
-	if (running && running != state)
-		st_batch_add(&scratch->batch, &owner, running + layout->state_thread, 8);
-	run_batch(walker);
-	if (!scratch->batch.ok[0]) {
+	if (!read_ahead(walker, state, running != state ? running : 0, &owner)) {
 		walker->out->flags |= ST_SAMPLE_PYTHON_CUT;
 		return false;
 	}
@@ -551,6 +687,24 @@ static void keep(struct walker *walker)
 	memcpy(walker->thread->kept, walker->scratch->next,
 	       walker->next_count * sizeof(*walker->scratch->next));
 	walker->thread->kept_count = walker->next_count;
+	memcpy(walker->thread->ahead, walker->scratch->met,
+	       walker->met_count * sizeof(*walker->scratch->met));
+	walker->thread->ahead_count = walker->met_count;
+	for (uint32_t i = 0; i < walker->met_count; i++)
+		walker->thread->ahead_codes[i] =
+			walker->thread->known[walker->scratch->met[i]].address;
+	walker->thread->state = walker->state;
+}
+
+/* It lies on the thread's own stack, which can be read like the native frames around it. */
+static bool read_c_frame(struct walker *walker, uint64_t at, uint64_t c_frame[3])
+{
+	const struct st_python_walk *out = walker->out;
+
+	if (at < out->stack_low || at >= out->stack_high || out->stack_high - at < C_FRAME_BYTES)
+		return read_one(walker, c_frame, at, C_FRAME_BYTES);
+	memcpy(c_frame, (const void *)(uintptr_t)at, C_FRAME_BYTES);
+	return true;
 }
 
 /* Follows the chain of a C frame. `check`: its frames must begin where those of the next outer C frame end. */
@@ -565,7 +719,7 @@ static bool follow_c_frame(struct walker *walker, const uint64_t *c_frame, bool 
 	/* A chain of as many frames as were asked for is no leftover. */
 	if (!check || (walker->stop && !walker->grouped))
 		return true;
-	return walker->grouped && plausible(at) && read_one(walker, outer, at, sizeof(outer)) &&
+	return walker->grouped && plausible(at) && read_c_frame(walker, at, outer) &&
 	       outer[walker->layout->c_frame / 8] == walker->outer;
 }
 
@@ -578,7 +732,7 @@ static void walk_c_frames(struct walker *walker)
 	bool begins = out->pc >= found.eval_start && out->pc < found.eval_start + EVAL_BEGIN_BYTES;
 	bool outermost = at - walker->state < ROOT_BYTES;
 
-	if (!read_ahead(walker, at, c_frame)) {
+	if (!plausible(at) || !read_c_frame(walker, at, c_frame)) {
 		out->flags |= ST_SAMPLE_PYTHON_CUT;
 		return;
 	}
@@ -589,7 +743,7 @@ static void walk_c_frames(struct walker *walker)
 	out->flags &= ~(uint32_t)ST_SAMPLE_PYTHON_CUT;
 	out->flags |= ST_SAMPLE_PYTHON_TOP_UNKNOWN;
 	at = c_frame[walker->layout->c_previous / 8];
-	if (!outermost && plausible(at) && read_one(walker, c_frame, at, sizeof(c_frame)) &&
+	if (!outermost && plausible(at) && read_c_frame(walker, at, c_frame) &&
 	    follow_c_frame(walker, c_frame, true))
 		return;
 	out->frame_count = 0;
@@ -600,7 +754,6 @@ static void walk_frames(struct walker *walker)
 {
 	uint64_t top = load64(walker->scratch->state + walker->layout->state_frame);
 
-	read_ahead(walker, 0, NULL);
 	if (top && !follow(walker, top)) {
 		walker->out->frame_count = 0;
 		walker->out->flags |= ST_SAMPLE_PYTHON_CUT | ST_SAMPLE_PYTHON_TOP_UNKNOWN;
@@ -665,19 +818,43 @@ void st_python_frames_walk(struct st_python_walk *walk)
 	}
 	if (!walker.thread->pid)
 		walker.thread->pid = (uint32_t)st_syscall(SYS_getpid, 0);
-	if (!++walker.thread->epoch)
+	if (!++walker.thread->epoch) {
 		memset(walker.thread->known, 0, sizeof(walker.thread->known));
+		walker.thread->ahead_count = 0;
+	}
 	if (!read_state(&walker))
 		return;
 	if (!tell_runtime(&walker)) {
 		walk->flags |= ST_SAMPLE_PYTHON_CUT;
 		return;
 	}
+	settle_window(&walker);
 	if (walker.layout->c_frame != ST_PYTHON_ABSENT)
 		walk_c_frames(&walker);
 	else
 		walk_frames(&walker);
 	keep(&walker);
+}
+
+static void prefetch(uint64_t at, uint64_t size_bytes)
+{
+	for (uint64_t i = 0; i < size_bytes; i += LINE_BYTES)
+		__builtin_prefetch((const void *)(uintptr_t)(at + i));
+}
+
+void st_python_frames_foresee(const void *memory)
+{
+	const struct thread *thread = memory;
+
+	if (!thread->state)
+		return;
+	prefetch(thread->state + found.layout.state_frame, LINE_BYTES);
+	prefetch(thread->chunk, foresee_window(thread));
+	for (uint32_t i = 0; i < thread->ahead_count; i++) {
+		prefetch(thread->ahead_codes[i], found.layout.code_bytes);
+		prefetch((uint64_t)(uintptr_t)&thread->known[thread->ahead[i]],
+			 sizeof(struct known));
+	}
 }
 
 size_t st_python_thread_bytes(void)

@@ -5,8 +5,8 @@
  * taken from under the feet of an interpreter that was stopped anywhere. Not allowed to (a sandbox): no
  * frames, and the sample says so.
  *
- * A walk costs three system calls as a rule: the thread state; then the part of the frame stack in use together
- * with the frames outside of it that the previous sample of the thread had; then the code objects.
+ * A walk costs one or two system calls as a rule: the thread state together with the frames and code objects
+ * that the previous sample of the thread leads one to expect; then the code objects that are new.
  */
 #ifndef ST_COLLECT_INPROC_PYTHON_FRAMES_H
 #define ST_COLLECT_INPROC_PYTHON_FRAMES_H
@@ -41,12 +41,13 @@ enum { ST_PYTHON_SCRATCH_BYTES = 64 << 10 };
 
 struct st_python_walk {
 	/* in */
-	struct st_sampler *sampler; /* definitions go to its ring (st_sampler_put) */
-	uint32_t generation;	    /* st_sampler_generation() */
-	void *thread;		    /* st_python_thread_bytes() */
-	void *scratch;		    /* ST_PYTHON_SCRATCH_BYTES, contents undefined */
-	uint64_t pc;		    /* where the thread was interrupted */
-	uint64_t *frames;	    /* out: words of format/sample_record.h, innermost first */
+	struct st_sampler *sampler;	/* definitions go to its ring (st_sampler_put) */
+	uint32_t generation;		/* st_sampler_generation() */
+	void *thread;			/* st_python_thread_bytes() */
+	void *scratch;			/* ST_PYTHON_SCRATCH_BYTES, contents undefined */
+	uint64_t pc;			/* where the thread was interrupted */
+	uint64_t stack_low, stack_high; /* its stack, where loads cannot fault; 0: not known */
+	uint64_t *frames;		/* out: words of format/sample_record.h, innermost first */
 	uint32_t frames_max;
 	/* out */
 	uint32_t frame_count;
@@ -54,6 +55,11 @@ struct st_python_walk {
 };
 
 void st_python_frames_walk(struct st_python_walk *walk);
+
+/* Has the processor fetch what the next walk of the thread will probably read, while the caller does something
+ * else: at a thousand samples a second hardly anything is in its caches any more. Cannot fault. `memory` is the
+ * walk's `thread`. */
+void st_python_frames_foresee(const void *memory);
 
 #pragma GCC visibility pop
 

@@ -112,13 +112,16 @@ static uint32_t walk_native(struct st_sampler *sampler, const struct st_register
 	return walk.flags;
 }
 
-static uint32_t walk_python(struct st_sampler *sampler, uint64_t pc)
+static uint32_t walk_python(struct st_sampler *sampler, const struct st_registers *at)
 {
+	bool own = at->sp >= sampler->stack_low && at->sp < sampler->stack_high;
 	struct st_python_walk walk = {.sampler = sampler,
 				      .generation = sampler->generation,
 				      .thread = st_sampler_python_memory(sampler),
 				      .scratch = st_sampler_scratch(sampler),
-				      .pc = pc,
+				      .pc = at->pc,
+				      .stack_low = own ? at->sp : 0,
+				      .stack_high = own ? sampler->stack_high : 0,
 				      .frames = st_sampler_python(sampler, sampler->current),
 				      .frames_max = st_sampler_settings.depth};
 
@@ -133,10 +136,12 @@ static void take(struct st_sampler *sampler, const void *context)
 	uint64_t cpu_ns = thread_cpu_ns();
 	uint32_t now = sampler->current, flags = 0, weight;
 
+	if (st_sampler_settings.stacks)
+		st_python_frames_foresee(st_sampler_python_memory(sampler));
 	weight = weigh(sampler, cpu_ns, &flags);
 	if (st_sampler_settings.stacks) {
 		flags |= walk_native(sampler, &at);
-		flags |= walk_python(sampler, at.pc);
+		flags |= walk_python(sampler, &at);
 	} else {
 		st_sampler_native(sampler, now)[0] = at.pc;
 		sampler->native_count[now] = 1;
