@@ -7,6 +7,7 @@
 #include "analyze/sample_tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct waiting {
 	uint64_t weight;
@@ -49,7 +50,7 @@ static bool make_room(struct callers *callers, size_t count)
 	uint32_t *first;
 	struct waiting *heap;
 
-	if (count <= callers->capacity)
+	if (callers->first && callers->heap && count <= callers->capacity)
 		return true;
 	first = realloc(callers->first, capacity * sizeof(*first));
 	if (first)
@@ -59,8 +60,7 @@ static bool make_room(struct callers *callers, size_t count)
 		callers->heap = heap;
 	if (!first || !heap)
 		return false;
-	for (size_t i = callers->capacity; i < capacity; i++)
-		first[i] = 0;
+	memset(first + callers->capacity, 0, (capacity - callers->capacity) * sizeof(*first));
 	callers->capacity = capacity;
 	return true;
 }
@@ -162,7 +162,7 @@ static bool begin(struct callers *callers, const uint32_t *node_of)
 	uint32_t count = tree->count;
 
 	callers->frame = malloc(rows * sizeof(*callers->frame));
-	callers->next = malloc(rows * sizeof(*callers->next));
+	callers->next = calloc(rows, sizeof(*callers->next));
 	if (!callers->frame || !callers->next || !make_room(callers, count))
 		return false;
 	for (uint32_t i = 0; i < tree->rows->count; i++) {

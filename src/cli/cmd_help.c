@@ -130,7 +130,8 @@ static void print_overview(void)
 	for (const struct st_command *command = st_commands; command->name; command++)
 		printf("  strata %-48s %s\n", command->usage, command->summary);
 	printf("\nFor example:\n"
-	       "  strata -collect hotspots -- python train.py run, sample, record, print a summary\n"
+	       "  strata -collect hotspots -- python train.py run, sample, record, print a "
+	       "summary\n"
 	       "  strata report top-down                      where the time went, as a tree\n"
 	       "  strata query \"SELECT task_type, count(*) FROM slices GROUP BY 1\"\n"
 	       "  strata export chrome -o trace.json.gz       for ui.perfetto.dev or "
