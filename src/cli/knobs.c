@@ -185,7 +185,7 @@ const struct st_knob st_knobs[] = {
 	{"stack-size", "BYTES", "as much as there is",
 	 "hotspots: how much of a stack is copied when it is read from outside (-target-pid); else accepted.",
 	 st_knob_stack_size, true},
-	{"stack-depth", "FRAMES", "256",
+	{"stack-depth", "FRAMES", "512",
 	 "hotspots: at most so many native frames, and as many of Python, 1 to 4095; deeper stacks lose their "
 	 "outermost frames, and say so.", st_knob_stack_depth, true},
 	{"sample-processes", "PATTERNS", "all",
