@@ -28,6 +28,7 @@ enum {
 	POLL_IDLE_MS = 20,
 	QUICK_PERCENT = 10, /* about 1 M pairs a second into a ring of the default size */
 	BUSY_PERCENT = 25,
+	TRICKLE_PERCENT = 1,
 	EVENTS_MAX = 64,
 	PAIR_TRIES = 50,
 	INTERRUPTS_TO_STOP = 2,
@@ -338,8 +339,9 @@ static int next_timeout_ms(const struct st_run *run, const struct st_drain_activ
 		return POLL_BUSY_MS;
 	if (activity->fill_percent >= QUICK_PERCENT)
 		return POLL_QUICK_MS;
-	/* A program that waits for its own resume is let go soon. */
-	if (activity->bytes || run->followed.has_switched_off)
+	/* A program that waits for its own resume is let go soon. A trickle, like samples, is looked at no more often
+	 * than silence: a ring holds far more than may come in that time. */
+	if (activity->fill_percent >= TRICKLE_PERCENT || run->followed.has_switched_off)
 		return POLL_MS;
 	timeout_ms = timeout_ms < POLL_MS ? POLL_MS : timeout_ms + timeout_ms / 2;
 	return timeout_ms < POLL_IDLE_MS ? timeout_ms : POLL_IDLE_MS;
