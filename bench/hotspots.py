@@ -22,6 +22,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Only samples and the names of run-time code: what recording oneDNN's tasks costs and takes has rows of its own.
+NO_TASKS = ("-knob", "itt-groups=jit")
 BOOTSTRAPS = 1000
 
 
@@ -46,7 +48,7 @@ class Toggled:
             self.result = bench.scratch / name
             command = [
                 bench.strata, "-collect", "hotspots", "-start-paused", "-quiet", "-no-summary",
-                "-knob", f"sampling-interval={period_ns / 1e6}", "-r", self.result, "--", *command,
+                "-knob", f"sampling-interval={period_ns / 1e6}", *NO_TASKS, "-r", self.result, "--", *command,
             ]  # fmt: skip
         self.process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -141,7 +143,7 @@ class Hotspots:
         result = self.scratch / name
         self.run(
             [self.strata, "-collect", "hotspots", "-quiet", "-no-summary", "-knob", f"sampling-interval={interval_ms}",
-             "-r", result, *options, "--", *command], check=ok, env=self.environment, **more)  # fmt: skip
+             *NO_TASKS, "-r", result, *options, "--", *command], check=ok, env=self.environment, **more)  # fmt: skip
         return result
 
     def loop(self, kind, pieces):
