@@ -127,7 +127,6 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 			st_run_log(run, "pid %d records (segment %u)", (int)arrival.pid,
 				   arrival.hello.segment_index);
 			st_run_tell_threads(run, arrival.pid);
-			st_run_tell_mappings(run, arrival.pid);
 			continue;
 		}
 		if (err.status == ST_EVERSION)
@@ -318,6 +317,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	st_run_poll_attached(run, false);
 	st_followed_cycle(&run->followed, now_ns, activity);
 	st_run_apply_execs(run);
+	st_run_tell_mappings(run);
 	st_followed_end_gone(&run->followed, now_ns);
 	keep_ring(run);
 	keep_pause(run, now_ns);

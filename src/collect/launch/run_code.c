@@ -66,23 +66,30 @@ void st_run_mapped(void *arg, const struct st_family_mapping *mapping)
 		st_drain_mapped(process->drain, process->pid, &news);
 }
 
-void st_run_tell_mappings(struct st_run *run, pid_t pid)
+static void tell_mappings(struct st_run *run, struct st_followed *process)
 {
-	struct st_followed *process = st_followed_live(&run->followed, pid);
 	uint64_t first =
 		run->mapping_count > MAPPINGS_KEPT ? run->mapping_count - MAPPINGS_KEPT : 0;
 
-	if (!run->mappings || !process || !process->drain)
-		return;
 	for (uint64_t i = first; i < run->mapping_count; i++) {
 		struct st_mapping_news *news = &run->mappings[i % MAPPINGS_KEPT];
 
-		if (news->pid != pid)
+		if (news->pid != process->pid)
 			continue;
 		news->pid = 0;
 		news->mapping.path = news->path;
-		if (!st_family_replaced(run->family, pid, news->mapping.mono_raw_ns))
+		if (!st_family_replaced(run->family, process->pid, news->mapping.mono_raw_ns))
 			st_drain_mapped(process->drain, process->pid, &news->mapping);
+	}
+}
+
+void st_run_tell_mappings(struct st_run *run)
+{
+	for (uint32_t i = 0; run->mappings && i < run->followed.live_count; i++) {
+		struct st_followed *process = run->followed.all[run->followed.live[i] - 1];
+
+		if (process->gone && process->drain)
+			tell_mappings(run, process);
 	}
 }
 
