@@ -45,7 +45,7 @@ check banned python3 tools/check_banned.py
 check style python3 tools/check_style.py
 check shellcheck shellcheck "${shell_files[@]}"
 check ruff .venv/bin/ruff check --quiet "${python_files[@]}"
-check codespell codespell --quiet-level 2 --skip '*/corpus/*,*/data/*,*/golden/*' README.md CONTRIBUTING.md \
+check codespell codespell --quiet-level 2 --skip '*/node_modules/*,*/corpus/*,*/data/*,*/golden/*' README.md CONTRIBUTING.md \
 	docs src tests tools bench examples
 check clang-tidy tidy
 
