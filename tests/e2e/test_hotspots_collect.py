@@ -55,13 +55,13 @@ def truth(out):
     return spent
 
 
-def assert_shares(found, spent, points=3.0):
+def assert_shares(found, spent, points=3.0, missing=0.05):
     """Shares agree within the statistical error of about a thousand samples."""
     whole, true = sum(row["ns"] for row in found.values()), sum(spent.values())
     for name in PARTS:
         share, expected = 100 * found[name]["ns"] / whole, 100 * spent[name] / true
         assert abs(share - expected) < points, f"{name}: {share:.2f} % found, {expected:.2f} % spent"
-    assert abs(whole - true) < 0.05 * true, f"{whole} ns found, {true} ns spent"
+    assert abs(whole - true) < missing * true, f"{whole} ns found, {true} ns spent"
 
 
 @pytest.fixture
@@ -206,7 +206,8 @@ def test_seccomp_refuses_perf(strata, hot, programs):
     mine = [rung for rung in rungs if "timer" in rung["rung"]]
     assert mine and "not permitted" in mine[0]["why"], rungs
     assert "timer" in strata.result_json(done.result)["source"]
-    assert_shares(by_function(strata, done.result), truth(done.out), points=8)
+    # A timer looks only at ticks of 4 ms, and the end of each thread is in no sample.
+    assert_shares(by_function(strata, done.result), truth(done.out), points=8, missing=0.12)
 
 
 def test_hw_mode_says_what_it_does(strata, hot):
