@@ -147,8 +147,10 @@ struct st_new_mapping {
 	uint64_t start, end, file_offset, inode;
 	uint64_t mono_raw_ns, ticks;
 	const char *path;
-	bool early; /* before the hello: counts unless the maps were read */
+	bool early; /* before the hello, and the maps could not be read */
 };
+/* Whether any reading found something: the maps of a process that has just ended are empty. */
+bool st_drain_has_maps(const struct st_drain *drain);
 void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mapping *mapping);
 /* The kernel told that a thread of it created another one; both tids are those of our namespace. */
 void st_drain_thread_created(struct st_drain *drain, uint32_t tid, uint32_t creator,

@@ -96,8 +96,7 @@ void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mappin
 				      .inode = mapping->inode};
 
 	/* Older than what we read ourselves: it may be gone again. Before the first reading all is new. */
-	if (mapping->early ? drain->maps.reads
-			   : !drain->maps.reads || mapping->mono_raw_ns <= drain->maps.read_ns)
+	if (!mapping->early && (!drain->maps.reads || mapping->mono_raw_ns <= drain->maps.read_ns))
 		return;
 	if (!st_code_maps_add(&drain->maps, &range, mapping->path))
 		return;
@@ -108,4 +107,9 @@ void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mappin
 		if (drain->maps.ranges[i].start == mapping->start)
 			take_new(drain, &drain->maps.ranges[i], pid);
 	drain->mapped_time = 0;
+}
+
+bool st_drain_has_maps(const struct st_drain *drain)
+{
+	return drain->maps.count > 0;
 }

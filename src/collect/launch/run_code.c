@@ -88,7 +88,10 @@ void st_run_tell_mappings(struct st_run *run)
 	for (uint32_t i = 0; run->mappings && i < run->followed.live_count; i++) {
 		struct st_followed *process = run->followed.all[run->followed.live[i] - 1];
 
-		if (process->gone && process->drain)
+		bool direct = run->child_gone && process->pid == run->spawn.pid;
+
+		if ((process->gone || direct) && process->drain &&
+		    !st_drain_has_maps(process->drain))
 			tell_mappings(run, process);
 	}
 }
