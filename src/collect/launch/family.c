@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collect/launch/elf_look.h"
+#include "collect/host/perf_rings.h"
 #include "collect/launch/family_state.h"
 #include "collect/launch/proc_info.h"
 
@@ -235,7 +236,7 @@ void st_family_destroy(struct st_family *family)
 {
 	if (!family)
 		return;
-	st_family_perf_destroy(family->perf);
+	st_perf_rings_destroy(family->perf);
 	for (uint32_t i = 0; i < family->capacity; i++)
 		forget_texts(&family->members[i]);
 	free(family->members);

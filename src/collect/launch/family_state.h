@@ -26,13 +26,13 @@ struct st_member {
 	struct st_program now, before; /* before the last exec: a hello may be older than that */
 };
 
-struct st_family_perf;
+struct st_perf_rings;
 
 struct st_family {
 	struct st_family_options options;
 	struct st_member *members; /* open addressing by pid */
 	uint32_t capacity, count;
-	struct st_family_perf *perf; /* NULL: /proc is polled */
+	struct st_perf_rings *perf; /* NULL: /proc is polled */
 	uint64_t polled_ns;
 	uint64_t lost;
 	unsigned int uid, gid;
@@ -48,10 +48,9 @@ void st_member_exited(struct st_family *family, pid_t pid);
 void st_member_judge(struct st_family *family, struct st_member *member);
 
 /* family_perf.c; NULL when the kernel does not let us */
-struct st_family_perf *st_family_perf_create(pid_t pid);
+struct st_perf_rings *st_family_perf_create(pid_t pid);
 /* Whether a family would get its news from the kernel; errno says why not. */
 bool st_family_perf_possible(void);
-void st_family_perf_destroy(struct st_family_perf *perf);
 /* News up to the moment of the call; with `all` everything there is. */
 void st_family_perf_poll(struct st_family *family, bool all);
 
