@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sampling costs, takes and gets right: the rows of the hotspots issue.
 
-Costs come from paired toggling: pieces of identical work inside one process, the sampler on for one of each pair in
-random order, and the median of the ratios with a bootstrap interval. The null experiment, the same with the sampler
-off for both, is printed beside it: what is smaller than its interval was not seen. Whole runs are not compared, except
-with peers that can be measured no other way; those run alternately.
+Costs come from paired toggling: pieces of identical work inside one process, which switches the sampler on for one of
+each pair in random order, and the median of the ratios with a bootstrap interval. The null experiment, the same with the
+sampler off for both, is printed beside it: what is smaller than its interval was not seen. Whole runs are not compared,
+except with peers that can be measured no other way; those run alternately.
 """
 
 import collections
@@ -25,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Only samples and the names of run-time code: what recording oneDNN's tasks costs and takes has rows of its own.
 NO_TASKS = ("-knob", "itt-groups=jit")
 BOOTSTRAPS = 1000
+TURN = 10  # pairs of one process before the next one's
 
 
 def interval(values):
@@ -37,18 +38,17 @@ def interval(values):
 class Toggled:
     """A process that does one piece of work per request, under strata or beside an empty handler."""
 
-    def __init__(self, bench, kind, period_ns, how, name):
-        self.bench = bench
-        self.how = how
+    def __init__(self, bench, kind, period_ns, how):
+        self.period_ns = period_ns
         self.result = None
         command = [bench.python, HERE / "toggled.py", kind]
         if how == "empty":
             command += [bench.build / "bench" / "libempty_handler.so", period_ns]
         elif how == "strata":
-            self.result = bench.scratch / name
+            self.result = bench.scratch / f"toggle_{kind}_{period_ns}_{random.random()}"
             command = [
-                bench.strata, "-collect", "hotspots", "-start-paused", "-quiet", "-no-summary",
-                "-knob", f"sampling-interval={period_ns / 1e6}", *NO_TASKS, "-r", self.result, "--", *command,
+                bench.strata, "-collect", "hotspots", "-quiet", "-no-summary",
+                "-knob", f"sampling-interval={period_ns / 1e6}", *NO_TASKS, "-r", self.result, "--", *command, "events",
             ]  # fmt: skip
         self.process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -57,54 +57,51 @@ class Toggled:
         first = self.process.stdout.readline()
         if not first:
             raise RuntimeError(self.process.stderr.read())
-
-    def switch(self, on):
-        verb = "resume" if on else "pause"
-        self.bench.run([self.bench.strata, "-command", verb, "-r", self.result, "-quiet"])
+        self.ratios, self.null = [], []
 
     def piece(self, on):
-        if self.how == "strata" and on:
-            self.switch(True)
         print("on" if on else "off", file=self.process.stdin, flush=True)
-        took = json.loads(self.process.stdout.readline())["ns"]
-        if self.how == "strata" and on:
-            self.switch(False)
-        return took
+        return json.loads(self.process.stdout.readline())["ns"]
 
     def pairs(self, count, null=False):
-        """Ratios on/off; of the null experiment off/off."""
-        ratios = []
+        """Adds ratios on/off; of the null experiment off/off."""
         for _ in range(count):
             first_is_on = random.random() < 0.5
             times = {}
             for on in (first_is_on, not first_is_on):
                 times[on] = self.piece(on and not null)
-            ratios.append(times[True] / times[False])
-        return ratios
+            (self.null if null else self.ratios).append(times[True] / times[False])
+
+    def per_sample(self, ratios):
+        """Seconds: (median, low, high)."""
+        return tuple((value - 1) * self.period_ns / 1e9 for value in interval(ratios))
 
     def close(self):
         self.process.stdin.close()
         self.process.wait()
         for pipe in (self.process.stdout, self.process.stderr):
             pipe.close()
+        if self.result:
+            shutil.rmtree(self.result, ignore_errors=True)
 
 
-def cost(bench, kind, period_ns, how, pairs):
-    """Seconds per sample: (median, low, high), and those of the null experiment as if it had taken samples."""
-    toggled = Toggled(bench, kind, period_ns, how, f"toggle_{kind}_{how}_{period_ns}_{random.random()}")
+def costs(bench, kind, period_ns, hows, pairs):
+    """Seconds per sample of each way: {how: (median, low, high)}, and of the null experiment, as if it had taken
+    samples. The processes live side by side and take turns: the machine is the same for all."""
+    all_of = {how: Toggled(bench, kind, period_ns, how) for how in hows}
     try:
-        on = toggled.pairs(pairs)
-        null = toggled.pairs(pairs, null=True)
+        for _ in range(max(1, pairs // TURN)):
+            for toggled in all_of.values():
+                toggled.pairs(min(pairs, TURN))
+            all_of[hows[0]].pairs(min(pairs, TURN), null=True)
     finally:
-        toggled.close()
-    per_sample = period_ns / 1e9
-    if toggled.result:
-        shutil.rmtree(toggled.result, ignore_errors=True)
-    return (
-        tuple((value - 1) * per_sample for value in interval(on)),
-        tuple((value - 1) * per_sample for value in interval(null)),
-        {"on_off": on, "null": null, "period_ns": period_ns},
-    )
+        for toggled in all_of.values():
+            toggled.close()
+    raw = {how: toggled.ratios for how, toggled in all_of.items()}
+    raw["null"] = all_of[hows[0]].null
+    found = {how: all_of[how].per_sample(all_of[how].ratios) for how in hows}
+    found["null"] = all_of[hows[0]].per_sample(raw["null"])
+    return found, {"period_ns": period_ns, **raw}
 
 
 def spans(full, empty, null, scale):
@@ -120,20 +117,21 @@ class Hotspots:
     environment = None
 
     def pairs_wanted(self):
-        return 12 if self.quick else 150
+        return 12 if self.quick else 300
 
     def sampler_cost(self):
         """Cost per sample at 1 kHz, full and empty handler, on pure Python and on torch; × 100 Hz."""
         raw = self.raw["sampler_cost"] = {}
         for kind, name, limit in (("py", "pure Python", 1.35), ("torch", "torch, 1 thread", 1.5)):
-            full, null, raw[f"{kind} full"] = cost(self, kind, 1_000_000, "strata", self.pairs_wanted())
-            empty, _, raw[f"{kind} empty"] = cost(self, kind, 1_000_000, "empty", self.pairs_wanted())
+            found, raw[kind] = costs(self, kind, 1_000_000, ("strata", "empty"), self.pairs_wanted())
+            full, empty, null = found["strata"], found["empty"], found["null"]
             self.add(
                 f"cost per sample at 1 kHz, {name}; {spans(full, empty, null, 1e6)} us",
                 "us", [full[0] * 1e6], [empty[0] * 1e6], "empty handler", limit,
             )  # fmt: skip
             self.add(f"the same x 100 Hz, {name}", "%", [full[0] * 100 * 100], 1.0, "limit", 1.0)
-        fast, null, raw["torch full 4 kHz"] = cost(self, "torch", 250_000, "strata", self.pairs_wanted())
+        found, raw["torch 4 kHz"] = costs(self, "torch", 250_000, ("strata",), self.pairs_wanted())
+        fast, null = found["strata"], found["null"]
         self.add(
             f"cost per sample at 4 kHz, torch x 100 Hz; {spans(fast, None, null, 1e4)} %",
             "%", [fast[0] * 100 * 100], 1.0, "limit", 1.0,

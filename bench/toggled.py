@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pieces of identical work, one for each line on standard input; tells what each took, as JSON.
 
-usage: toggled.py py|torch [LIBRARY PERIOD_NS]
-A line that begins with "on" or "off" first switches the empty handler of LIBRARY, where there is one. Whoever
-drives this from outside switches a profiler between the lines; nothing of that happens while a piece runs.
+usage: toggled.py py|torch [events | LIBRARY PERIOD_NS]
+A line that begins with "on" has its piece done with sampling: by the empty handler of LIBRARY, or by the perf events
+that were opened for this thread before it began (events). Both are switched by a system call right before and after
+the piece: a profiler that is told from outside runs beside it, and leaves cold caches behind.
 """
 
 import ctypes
 import json
 import sys
 import time
+
+PR_TASK_PERF_EVENTS_DISABLE, PR_TASK_PERF_EVENTS_ENABLE = 31, 32
 
 
 def fibonacci(n):
@@ -68,7 +71,13 @@ def main():
     kind = sys.argv[1]
     unit = torch_unit() if kind == "torch" else lambda: deep(12)
     switch = None
-    if len(sys.argv) > 2:
+    if sys.argv[2:] == ["events"]:
+        libc = ctypes.CDLL(None)
+
+        def switch(on):
+            libc.prctl(PR_TASK_PERF_EVENTS_ENABLE if on else PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0)
+
+    elif len(sys.argv) > 2:
         library = ctypes.CDLL(sys.argv[2])
         library.empty_open.argtypes = [ctypes.c_uint64]
         library.empty_count.restype = ctypes.c_uint64
@@ -76,6 +85,8 @@ def main():
         if failed:
             sys.exit(f"no event: errno {failed}")
         switch = library.empty_enable
+    if switch:
+        switch(0)
     # As many units as take about 30 ms, found once: all pieces are the same work.
     for _ in range(20):
         unit()

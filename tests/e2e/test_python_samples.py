@@ -139,6 +139,21 @@ def test_ancestors_are_what_python_says(version, strata, scale):
         assert weak[leaf] <= 0.05 * right[leaf] or leaf == "leaf_callback", (leaf, weak)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_replaced_code_is_noticed(version, strata):
+    """Code at the address of another, with a file's name and the same globals: a few samples may be the other's."""
+    result, said = hotspots(strata, interpreter(version), TARGETS / "replaced_code.py", "100")
+    assert said["most"] > 10, "no address was used again: this test shows nothing"
+    stacks, found = Stacks(strata, result), Counter()
+    for sample in stacks.samples:
+        made = [name for name in python_names(stacks.of(sample["node"])) if name.startswith("made_")]
+        found[made[-1] if made else None] += sample["weight_ns"] / 1e9
+    total = sum(said["spent"].values())
+    print(f"CPython {version}: one address {said['most']} times, {found} for {said['spent']}")
+    wrong = sum(abs(found.get(name, 0) - took) for name, took in said["spent"].items())
+    assert wrong <= 0.05 * total, (found, said)
+
+
 def check_stack(stack, leaf, symbols):
     """What lies between the Python frames is what calls them; evaluation frames stand before their frames."""
     inner = next((name for name in python_names(stack) if name.endswith("<lambda>")), None)

@@ -35,11 +35,11 @@ struct st_python_batch {
 	bool refused; /* both are */
 	uint8_t *to;  /* the pieces, one behind the other */
 	uint64_t size_bytes;
+	bool ok[ST_BATCH_MAX];
 	struct st_batch_piece {
 		uint64_t at;
 		uint64_t size_bytes;
 	} from[ST_BATCH_MAX];
-	bool ok[ST_BATCH_MAX];
 };
 
 /* Where the piece will be. */

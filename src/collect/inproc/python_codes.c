@@ -83,47 +83,69 @@ static uint8_t content_bytes(uint64_t size_bytes)
 	return size_bytes < ST_PYTHON_CONTENT_BYTES ? (uint8_t)size_bytes : ST_PYTHON_CONTENT_BYTES;
 }
 
+/* The end of a string; where it begins, 0: it cannot be read. */
+static uint64_t find_string(const struct st_python_code_seen *code, uint16_t field,
+			    struct st_python_content *content, uint32_t part)
+{
+	const struct st_python_layout *layout = &code->runtime->layout;
+	uint64_t string = load64(code->bytes + field), size;
+	uint32_t state;
+
+	if (!st_python_read(&size, string + layout->strings.length, sizeof(size), true) ||
+	    !st_python_read(&state, string + layout->strings.state, sizeof(state), true) ||
+	    size >= ST_PYTHON_FILE_MAX)
+		return 0;
+	string += state >> 6 & 1 ? layout->strings.ascii_data : layout->strings.data;
+	size *= state >> 2 & 7;
+	content->size_bytes[part] = content_bytes(size);
+	content->at[part] = string + size - content->size_bytes[part];
+	return string;
+}
+
+/* A path from the root, or the name of a module's file. */
+static bool is_file(const struct st_python_content *content, uint64_t begin)
+{
+	char first, end[3];
+
+	if (!begin || content->size_bytes[0] <= sizeof(end))
+		return false;
+	if (st_python_read(&first, begin, 1, true) && first == '/')
+		return true;
+	return st_python_read(end, content->at[0] + content->size_bytes[0] - sizeof(end),
+			      sizeof(end), true) &&
+	       !memcmp(end, ".py", sizeof(end));
+}
+
 void st_python_content_find(const struct st_python_code_seen *code,
 			    struct st_python_content *content)
 {
 	const struct st_python_layout *layout = &code->runtime->layout;
-	uint64_t file = load64(code->bytes + layout->code_file), size;
-	uint64_t lines_at = load64(code->bytes + layout->code_table);
-	uint32_t state;
-	char first = 0;
+	uint64_t lines_at = load64(code->bytes + layout->code_table), size;
 
 	*content = (struct st_python_content){0};
-	if (st_python_read(&size, file + layout->strings.length, sizeof(size), true) &&
-	    st_python_read(&state, file + layout->strings.state, sizeof(state), true) &&
-	    size < ST_PYTHON_FILE_MAX) {
-		file += state >> 6 & 1 ? layout->strings.ascii_data : layout->strings.data;
-		if (st_python_read(&first, file, 1, true) && first == '/')
-			return;
-		size *= state >> 2 & 7;
-		content->file_bytes = content_bytes(size);
-		content->file = file + size - content->file_bytes;
-	}
+	content->of_file = is_file(content, find_string(code, layout->code_file, content, 0));
+	find_string(code, layout->code_name, content, 1);
 	if (st_python_read(&size, lines_at + ST_PYTHON_OBJECT_SIZE, sizeof(size), true)) {
-		content->table_bytes = content_bytes(size);
-		content->table = lines_at + ST_PYTHON_BYTES_HEAD;
+		content->size_bytes[2] = content_bytes(size);
+		content->at[2] = lines_at + ST_PYTHON_BYTES_HEAD;
 	}
 }
 
 uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t fingerprint,
 			       const uint8_t *bytes)
 {
-	uint8_t copy[2 * ST_PYTHON_CONTENT_BYTES] = {0};
+	uint8_t copy[ST_PYTHON_CONTENT_PARTS * ST_PYTHON_CONTENT_BYTES] = {0};
 
-	if (bytes) {
-		memcpy(copy, bytes, content->file_bytes);
-		memcpy(copy + ST_PYTHON_CONTENT_BYTES, bytes + content->file_bytes,
-		       content->table_bytes);
-	} else if ((content->file_bytes &&
-		    !st_python_read(copy, content->file, content->file_bytes, true)) ||
-		   (content->table_bytes &&
-		    !st_python_read(copy + ST_PYTHON_CONTENT_BYTES, content->table,
-				    content->table_bytes, true))) {
-		return fingerprint;
+	for (uint32_t i = 0; i < ST_PYTHON_CONTENT_PARTS; i++) {
+		uint8_t *to = copy + i * ST_PYTHON_CONTENT_BYTES;
+
+		if (bytes) {
+			memcpy(to, bytes, content->size_bytes[i]);
+			bytes += content->size_bytes[i];
+		} else if (content->size_bytes[i] &&
+			   !st_python_read(to, content->at[i], content->size_bytes[i], true)) {
+			return fingerprint;
+		}
 	}
 	for (uint32_t i = 0; i < sizeof(copy); i += 8)
 		fingerprint = mix(fingerprint, load64(copy + i));

@@ -31,18 +31,18 @@ struct st_python_code_seen {
 uint64_t st_python_code_fingerprint(const struct st_python_code_seen *code);
 
 /* Before 3.12 code objects have no number, and programs that make code as they go get every address of an old one
- * again, those of its texts included. What is in the texts tells them apart: the end of the file's
- * name and the beginning of the line table. Code of a real file (a path from the root) is taken to be none
- * of these, because looking costs more than all the rest. */
-enum { ST_PYTHON_CONTENT_BYTES = 32 };
+ * again, those of its texts included. What is in the texts tells them apart: the ends of the file's and the
+ * function's name and the beginning of the line table. */
+enum { ST_PYTHON_CONTENT_BYTES = 32, ST_PYTHON_CONTENT_PARTS = 3 };
 struct st_python_content {
-	uint64_t file, table; /* where that is */
-	uint8_t file_bytes, table_bytes;
+	uint64_t at[ST_PYTHON_CONTENT_PARTS];
+	uint8_t size_bytes[ST_PYTHON_CONTENT_PARTS];
+	bool of_file; /* has the name of one */
 };
 bool st_python_code_has_number(const struct st_python_runtime *runtime);
 void st_python_content_find(const struct st_python_code_seen *code,
 			    struct st_python_content *content);
-/* The fingerprint with the content: that of the file, that of the table right behind; NULL: read them. */
+/* The fingerprint with the content, one part right behind the other; NULL: reads it. */
 uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t fingerprint,
 			       const uint8_t *bytes);
 

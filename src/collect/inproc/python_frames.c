@@ -22,15 +22,17 @@
 
 enum {
 	WINDOW_BYTES = 16 << 10, /* as a rule the size of a chunk of the frame stack */
-	ARENA_BYTES = WINDOW_BYTES + (23 << 10),
+	ARENA_BYTES = WINDOW_BYTES + (21 << 10),
 	PAGE_BYTES = 4096,
 	LINE_BYTES = 64,
-	MARGIN_BYTES = 512, /* of the frame stack, read ahead beyond the previous top */
-	KEPT_MAX = 256,	    /* frames outside of the frame stack */
+	MARGIN_BYTES = 1024, /* of the frame stack, read ahead beyond the previous top */
+	KEPT_MAX = 256,	     /* frames outside of the frame stack */
 	KNOWN_MAX = 256,
 	KNOWN_PROBES = 8,
 	BLOCK_MAX = 36,
-	AHEAD_MAX = 36,	   /* code objects that are read ahead */
+	MET_MAX = 36,	   /* code objects of a sample that the next one looks for */
+	CHECKED = 1,	   /* of those that can be trusted, compared in each sample ... */
+	CONTENT_EVERY = 4, /* ... and with their texts in every fourth */
 	ROOT_BYTES = 1024, /* a C frame so near behind the state is part of it */
 	STATE_BYTES = 320,
 	C_FRAME_BYTES = 24,
@@ -42,18 +44,21 @@ enum {
 #define ADDRESS_MIN 4096ull
 #define ADDRESS_END (1ull << 56)
 
-/* A code object that this thread has met. */
+/* A code object that this thread has met. What every sample looks at comes first. */
 struct known {
 	uint64_t address;
-	uint64_t object;      /* fingerprint of the object itself; 0: not a code object */
-	uint64_t fingerprint; /* with its content, where it has no number */
+	uint64_t fingerprint;  /* with its content, where it has no number; 0: not a code object */
+	uint64_t globals;      /* of the frame with which it was compared last ... */
+	uint64_t globals_seen; /* ... and of the frame at hand */
 	uint32_t id;
-	uint32_t epoch; /* the sample in which it was last compared */
+	uint32_t epoch; /* the sample in which it was last met */
 	int32_t traceable;
 	uint32_t ahead;	      /* 1 + place of what was read ahead of it ... */
 	uint32_t ahead_epoch; /* ... in this sample */
+	uint32_t reserved;
+	uint64_t object; /* fingerprint of the object itself */
 	struct st_python_content content;
-};
+} __attribute__((aligned(LINE_BYTES)));
 
 /* What was read of a code object. */
 struct fetched {
@@ -62,19 +67,20 @@ struct fetched {
 	const uint8_t *content; /* NULL: was not asked for */
 	uint32_t in_batch;
 	bool ok, content_ok;
+	bool as_before; /* its content is taken to be that */
 };
 
 struct thread {
 	uint64_t told; /* generation of the ring whose reader knows the runtime, | TOLD */
 	uint32_t pid, epoch;
-	uint32_t kept_count, ahead_count;
+	uint32_t kept_count, met_count, ahead_count;
 	uint64_t state; /* where it was in the previous sample */
 	uint64_t chunk,
 		top;  /* of the frame stack in the previous sample; 0: not known, or too large */
 	bool by_read; /* struct st_python_batch */
-	uint16_t
-		ahead[AHEAD_MAX]; /* places in `known` of the code objects of the previous sample */
-	uint64_t ahead_codes[AHEAD_MAX]; /* their addresses */
+	/* Places in `known` of the code objects of the previous sample, those that are compared next first. */
+	uint16_t met[MET_MAX];
+	uint64_t ahead_codes[MET_MAX]; /* addresses of the first */
 	uint64_t kept[KEPT_MAX]; /* frames outside of the frame stack in the previous sample */
 	struct known known[KNOWN_MAX];
 };
@@ -82,36 +88,40 @@ struct thread {
 
 enum { ITEM_ENDS_GROUP = 1, ITEM_GENERATOR = 2, ITEM_SHIM = 4 };
 struct item {
-	uint64_t code;
+	uint64_t code, globals;
 	int32_t position;
 	uint32_t flags;
 	struct known *known;
 };
 
+/* What every sample needs lies together: most pages have left the processor's tables since the previous one. */
 struct scratch {
+	uint8_t state[STATE_BYTES];
+	struct item block[BLOCK_MAX];
+	uint16_t met[MET_MAX];
+	struct st_python_batch batch;
+	struct fetched ahead[MET_MAX], wanted[BLOCK_MAX];
+	uint64_t next[KEPT_MAX];
 	/* Also the texts of a code object that is described; what was here is read again then. */
 	union {
 		/* What is read ahead, without gaps; the window is the last, and has all of its bytes. */
 		uint8_t arena[ARENA_BYTES];
 		uint8_t description[ST_PYTHON_DESCRIPTION_BYTES];
-	};
-	struct st_python_batch batch;
-	uint64_t next[KEPT_MAX];
-	uint8_t state[STATE_BYTES];
-	uint8_t codes[BLOCK_MAX * (ST_PYTHON_CODE_BYTES_MAX + 2 * ST_PYTHON_CONTENT_BYTES)];
-	struct fetched ahead[AHEAD_MAX], wanted[BLOCK_MAX];
+	} __attribute__((aligned(PAGE_BYTES)));
+	uint8_t codes[BLOCK_MAX * (ST_PYTHON_CODE_BYTES_MAX +
+				   ST_PYTHON_CONTENT_PARTS * ST_PYTHON_CONTENT_BYTES)];
 	struct known spare[BLOCK_MAX];
-	struct item block[BLOCK_MAX];
-	uint16_t met[AHEAD_MAX];
 	uint8_t single[ST_PYTHON_FRAME_BYTES_MAX];
 };
 _Static_assert(sizeof(struct scratch) <= ST_PYTHON_SCRATCH_BYTES, "fits");
-_Static_assert(offsetof(struct scratch, batch) >= ST_PYTHON_DESCRIPTION_BYTES, "overlaid");
+_Static_assert((int)ARENA_BYTES >= (int)ST_PYTHON_DESCRIPTION_BYTES, "overlaid");
 
 /* Of the process. `ready` is stored last. */
 static struct st_python_runtime found;
 static _Atomic uint32_t ready;
 static _Atomic uint32_t refusal; /* enum st_python_refusal */
+/* Code of a file was replaced at its place, which only its comparison has told: no code is trusted any more. */
+static _Atomic bool replaced;
 
 struct walker {
 	struct st_python_walk *out;
@@ -186,18 +196,32 @@ static bool read_one(struct walker *walker, void *to, uint64_t from, uint64_t si
 	return walker->scratch->batch.ok[0];
 }
 
-/* Has a code read, and what tells it from others at the same place. */
+/* Modules, and with them the code of a file, hardly ever go. Code that ran once, for an import, does, and its place
+ * is used again; but what runs there next belongs to another module. The rest is found out by comparing a few
+ * of a sample's code objects in turn. */
+static bool is_trusted(const struct known *known, uint64_t globals)
+{
+	return known->content.of_file && known->id && known->fingerprint > 1 &&
+	       known->globals == globals && !atomic_load_explicit(&replaced, memory_order_relaxed);
+}
+
+/* Has a code read, and what tells it from others at the same place. Of trusted ones that is looked at now and
+ * then: it lies in many places. */
 static void want(struct walker *walker, struct known *known, struct fetched *fetched)
 {
 	struct st_python_batch *batch = &walker->scratch->batch;
 
 	*fetched = (struct fetched){.known = known, .in_batch = batch->count};
 	fetched->code = st_batch_add(batch, known->address, walker->layout->code_bytes);
-	if (!known->id || st_python_code_has_number(&found) || !known->content.file_bytes ||
-	    !known->content.table_bytes)
+	if (!known->id || st_python_code_has_number(&found))
 		return;
-	fetched->content = st_batch_add(batch, known->content.file, known->content.file_bytes);
-	st_batch_add(batch, known->content.table, known->content.table_bytes);
+	if (walker->thread->epoch % CONTENT_EVERY && is_trusted(known, known->globals)) {
+		fetched->as_before = true;
+		return;
+	}
+	fetched->content = batch->to + batch->size_bytes;
+	for (uint32_t i = 0; i < ST_PYTHON_CONTENT_PARTS; i++)
+		st_batch_add(batch, known->content.at[i], known->content.size_bytes[i]);
 }
 
 static void settle(const struct walker *walker, struct fetched *fetched)
@@ -205,7 +229,7 @@ static void settle(const struct walker *walker, struct fetched *fetched)
 	const bool *ok = &walker->scratch->batch.ok[fetched->in_batch];
 
 	fetched->ok = ok[0];
-	fetched->content_ok = fetched->content && ok[1] && ok[2];
+	fetched->content_ok = fetched->content && ok[1] && ok[2] && ok[3];
 }
 
 /* The code objects of the previous sample. */
@@ -214,7 +238,7 @@ static void want_codes(struct walker *walker)
 	struct thread *thread = walker->thread;
 
 	for (uint32_t i = 0; i < thread->ahead_count; i++) {
-		struct known *known = &thread->known[thread->ahead[i]];
+		struct known *known = &thread->known[thread->met[i]];
 
 		want(walker, known, &walker->scratch->ahead[i]);
 		known->ahead = i + 1;
@@ -409,7 +433,8 @@ static bool take_frame(struct walker *walker, uint64_t frame, uint64_t *next)
 	bytes -= layout->frame_begin;
 	*next = load64(bytes + layout->frame_back);
 	*item = (struct item){.code = load64(bytes + layout->frame_code) &
-				      ~(uint64_t)layout->code_tag};
+				      ~(uint64_t)layout->code_tag,
+			      .globals = load64(bytes + layout->frame_globals)};
 	if (layout->frame_owner == ST_PYTHON_ABSENT) {
 		item->position = load32(bytes + layout->frame_place);
 		item->flags = ITEM_ENDS_GROUP;
@@ -443,17 +468,17 @@ static struct known *find_known(struct walker *walker, uint64_t code)
 {
 	struct thread *thread = walker->thread;
 	uint64_t hash = (code >> 4) * 0x9e3779b97f4a7c15ull >> 40;
-	struct known *victim = NULL;
+	struct known *victim = NULL; /* the one that was needed least recently */
 
 	for (uint32_t i = 0; i < KNOWN_PROBES; i++) {
 		struct known *known = &thread->known[(hash + i) % KNOWN_MAX];
 
 		if (known->address == code)
 			return known;
-		if (!victim && known->epoch != thread->epoch)
+		if (!victim || known->epoch < victim->epoch)
 			victim = known;
 	}
-	return victim;
+	return victim->epoch == thread->epoch ? NULL : victim;
 }
 
 /* Which code this is. Of one that was known the content has been read along with it. */
@@ -461,15 +486,19 @@ static uint64_t identify(const struct fetched *fetched, const struct st_python_c
 {
 	struct known *known = fetched->known;
 	uint64_t object = fetched->ok ? st_python_code_fingerprint(code) : 0;
-	bool plain = !known->content.file_bytes && !known->content.table_bytes;
-	bool same =
-		object && object == known->object && known->id && (plain || fetched->content_ok);
+	bool numbered = st_python_code_has_number(&found);
+	bool same = object && object == known->object && known->id;
 
 	known->object = object;
-	if (!object || st_python_code_has_number(&found))
-		return object;
+	if (!object)
+		return 0;
+	if (same && fetched->as_before)
+		return known->fingerprint;
+	same = same && (numbered || fetched->content_ok);
 	if (!same)
 		st_python_content_find(code, &known->content);
+	if (numbered)
+		return object;
 	return st_python_content_mix(&known->content, object, same ? fetched->content : NULL);
 }
 
@@ -479,13 +508,19 @@ static void know(struct walker *walker, const struct fetched *fetched)
 	struct known *known = fetched->known;
 	struct st_python_code_seen code = {
 		.runtime = &found, .address = known->address, .bytes = fetched->code};
+	bool was_trusted = is_trusted(known, known->globals_seen);
 	uint64_t fingerprint = identify(fetched, &code);
 	uint8_t copy[ST_PYTHON_CODE_BYTES_MAX];
 	bool define, done;
 
-	if (fingerprint && known->fingerprint == fingerprint && known->id)
+	if (fingerprint && known->fingerprint == fingerprint && known->id) {
+		known->globals = known->globals_seen;
 		return;
+	}
+	if (was_trusted)
+		atomic_store_explicit(&replaced, true, memory_order_relaxed);
 	known->fingerprint = fingerprint;
+	known->globals = known->globals_seen;
 	known->id = 0;
 	if (!fingerprint)
 		return;
@@ -514,7 +549,7 @@ static void remember(struct walker *walker, const struct known *known)
 {
 	const struct known *table = walker->thread->known;
 
-	if (known >= table && known < table + KNOWN_MAX && walker->met_count < AHEAD_MAX)
+	if (known >= table && known < table + KNOWN_MAX && walker->met_count < MET_MAX)
 		walker->scratch->met[walker->met_count++] = (uint16_t)(known - table);
 }
 
@@ -543,9 +578,10 @@ static void know_block(struct walker *walker)
 			*known = (struct known){.address = item->code};
 		known->epoch = epoch;
 		remember(walker, known);
+		known->globals_seen = item->globals;
 		if (walker->ahead && known->ahead && known->ahead_epoch == epoch)
 			know(walker, &scratch->ahead[known->ahead - 1]);
-		else
+		else if (!is_trusted(known, item->globals))
 			want(walker, known, &scratch->wanted[count++]);
 	}
 	if (!count)
@@ -682,17 +718,34 @@ static bool read_state(struct walker *walker)
 	return true;
 }
 
+/* What the next sample will likely meet again: first, to be read ahead, what has to be compared then. */
+static void keep_codes(struct walker *walker)
+{
+	struct thread *thread = walker->thread;
+	const uint16_t *met = walker->scratch->met;
+	uint32_t count = walker->met_count, ahead = 0, rest = count;
+	uint32_t turn = count ? thread->epoch * CHECKED % count : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct known *known = &thread->known[met[i]];
+
+		if ((i + count - turn) % count >= CHECKED && is_trusted(known, known->globals)) {
+			thread->met[--rest] = met[i];
+			continue;
+		}
+		thread->ahead_codes[ahead] = known->address;
+		thread->met[ahead++] = met[i];
+	}
+	thread->met_count = count;
+	thread->ahead_count = ahead;
+}
+
 static void keep(struct walker *walker)
 {
 	memcpy(walker->thread->kept, walker->scratch->next,
 	       walker->next_count * sizeof(*walker->scratch->next));
 	walker->thread->kept_count = walker->next_count;
-	memcpy(walker->thread->ahead, walker->scratch->met,
-	       walker->met_count * sizeof(*walker->scratch->met));
-	walker->thread->ahead_count = walker->met_count;
-	for (uint32_t i = 0; i < walker->met_count; i++)
-		walker->thread->ahead_codes[i] =
-			walker->thread->known[walker->scratch->met[i]].address;
+	keep_codes(walker);
 	walker->thread->state = walker->state;
 }
 
@@ -820,7 +873,7 @@ void st_python_frames_walk(struct st_python_walk *walk)
 		walker.thread->pid = (uint32_t)st_syscall(SYS_getpid, 0);
 	if (!++walker.thread->epoch) {
 		memset(walker.thread->known, 0, sizeof(walker.thread->known));
-		walker.thread->ahead_count = 0;
+		walker.thread->met_count = walker.thread->ahead_count = 0;
 	}
 	if (!read_state(&walker))
 		return;
@@ -850,11 +903,10 @@ void st_python_frames_foresee(const void *memory)
 		return;
 	prefetch(thread->state + found.layout.state_frame, LINE_BYTES);
 	prefetch(thread->chunk, foresee_window(thread));
-	for (uint32_t i = 0; i < thread->ahead_count; i++) {
+	for (uint32_t i = 0; i < thread->ahead_count; i++)
 		prefetch(thread->ahead_codes[i], found.layout.code_bytes);
-		prefetch((uint64_t)(uintptr_t)&thread->known[thread->ahead[i]],
-			 sizeof(struct known));
-	}
+	for (uint32_t i = 0; i < thread->met_count; i++)
+		__builtin_prefetch(&thread->known[thread->met[i]]);
 }
 
 size_t st_python_thread_bytes(void)

@@ -37,7 +37,7 @@ enum st_python_refusal st_python_frames_refusal(void);
  * owner of the slot may go on with it. Its size: */
 size_t st_python_thread_bytes(void);
 
-enum { ST_PYTHON_SCRATCH_BYTES = 64 << 10 };
+enum { ST_PYTHON_SCRATCH_BYTES = 72 << 10 };
 
 struct st_python_walk {
 	/* in */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The signal handler: one sample of the thread it interrupts. All signals are blocked while it runs. A sample
- * weighs the CPU time of its thread since the previous one, less what this handler took, so that sums
- * are right however often a trigger really fires.
+ * weighs the CPU time of its thread since the previous one, from which the reader takes away what the handler
+ * took, so that sums are right however often a trigger really fires.
  */
 #include "collect/inproc/sampler_state.h"
 
@@ -15,6 +15,8 @@
 #include "collect/inproc/sampler_registers.h"
 #include "collect/inproc/sampler_stack.h"
 #include "unwind/rt/walk.h"
+
+enum { UNASKED_MAX = 7 };
 
 #define ST_FRAME_ADDRESS (~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT))
 
@@ -43,6 +45,23 @@ static bool is_nominal(const struct st_sampler *sampler)
 	if (sampler->first && st_sampling->late)
 		return true;
 	return resumed() > sampler->written_time;
+}
+
+/* A thread's clock is a question to the kernel. An event that counts CPU time has told the answer, as long as
+ * none can have been missed; what that is wrong by is made good with the next question. */
+static uint64_t clock_of(struct st_sampler *sampler)
+{
+	uint64_t ticks = st_sampler_settings.period_ticks;
+	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
+
+	if ((rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER) &&
+	    sampler->unasked < UNASKED_MAX && ticks && !is_nominal(sampler) &&
+	    sampler->time - sampler->written_time < ticks + ticks / 2) {
+		sampler->unasked++;
+		return sampler->cpu_ns + st_sampling->nominal_ns;
+	}
+	sampler->unasked = 0;
+	return thread_cpu_ns();
 }
 
 static uint32_t weigh(struct st_sampler *sampler, uint64_t cpu_ns, uint32_t *flags)
@@ -133,11 +152,9 @@ static uint32_t walk_python(struct st_sampler *sampler, const struct st_register
 static void take(struct st_sampler *sampler, const void *context)
 {
 	struct st_registers at = st_registers_of(context);
-	uint64_t cpu_ns = thread_cpu_ns();
+	uint64_t cpu_ns = clock_of(sampler);
 	uint32_t now = sampler->current, flags = 0, weight;
 
-	if (st_sampler_settings.stacks)
-		st_python_frames_foresee(st_sampler_python_memory(sampler));
 	weight = weigh(sampler, cpu_ns, &flags);
 	if (st_sampler_settings.stacks) {
 		flags |= walk_native(sampler, &at);
@@ -150,10 +167,10 @@ static void take(struct st_sampler *sampler, const void *context)
 	}
 	if (st_sampler_write(sampler, flags, weight)) {
 		sampler->cpu_ns += weight;
+		sampler->handler_ticks = 0;
 		sampler->after_pause = false;
 		sampler->first = false;
 	}
-	sampler->cpu_ns += thread_cpu_ns() - cpu_ns;
 }
 
 static bool is_paused(void)
@@ -161,6 +178,14 @@ static bool is_paused(void)
 	const struct st_shm_header *header = st_header();
 
 	return header && atomic_load_explicit(&header->control, memory_order_relaxed);
+}
+
+/* Where only this thread has been seen before. */
+static bool is_on_own_stack(const struct st_sampler *sampler, const void *context)
+{
+	uint64_t sp = st_registers_of(context).sp;
+
+	return sp >= sampler->stack_low && sp < sampler->stack_high;
 }
 
 static void sample(const void *context)
@@ -174,8 +199,15 @@ static void sample(const void *context)
 	sampler = st_sampler_mine();
 	if (!sampler)
 		return;
+	/* Most of what a sample looks at has left the processor's caches since the previous one. It comes back
+	 * while the kernel is asked. */
+	if (st_sampler_settings.stacks) {
+		st_walk_foresee(st_sampler_cache(sampler));
+		st_python_frames_foresee(st_sampler_python_memory(sampler));
+	}
 	/* A thread made by clone without thread-local storage of its own: two would write into one ring. */
-	if (sampler->tid != (uint32_t)st_syscall(SYS_gettid, 0)) {
+	if (!is_on_own_stack(sampler, context) &&
+	    sampler->tid != (uint32_t)st_syscall(SYS_gettid, 0)) {
 		st_sampler_count_not_taken();
 		return;
 	}
@@ -186,7 +218,7 @@ static void sample(const void *context)
 	st_note_running();
 	sampler->time = start;
 	take(sampler, context);
-	sampler->handler_ticks = st_ticks() - start;
+	sampler->handler_ticks += st_ticks() - start;
 }
 
 void st_sampler_handler(int signal, siginfo_t *info, void *context)

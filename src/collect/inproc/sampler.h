@@ -18,7 +18,7 @@
 
 enum {
 	/* For whoever has the handler right now (the copy of a stack, then Python's frames and texts). */
-	ST_SAMPLER_SCRATCH_BYTES = 64 << 10,
+	ST_SAMPLER_SCRATCH_BYTES = 72 << 10,
 	ST_SAMPLER_DEPTH = 512, /* frames of each kind, unless sample_depth says otherwise */
 };
 

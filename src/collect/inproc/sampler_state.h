@@ -14,9 +14,10 @@
 #pragma GCC visibility push(hidden)
 
 struct st_sampler_settings {
-	uint64_t period_ns; /* 0: no sampler */
-	uint32_t depth;	    /* of native frames, and of Python's */
-	uint32_t rung;	    /* none above it is tried */
+	uint64_t period_ns;    /* 0: no sampler */
+	uint64_t period_ticks; /* of CPU time; 0: not known, or not a time */
+	uint32_t depth;	       /* of native frames, and of Python's */
+	uint32_t rung;	       /* none above it is tried */
 	bool cycles;
 	bool stacks;
 	bool late;  /* even in a program that does not call us about its signals (tests) */
@@ -48,8 +49,9 @@ struct st_sampler {
 	uint32_t current; /* which of the two stacks is being filled; the other was written last */
 	uint64_t time;	  /* of the sample that is being taken */
 	uint64_t written_time;	/* of the latest one that was */
-	uint64_t cpu_ns;	/* the thread's CPU time that samples or the handler account for */
-	uint64_t handler_ticks; /* of the previous run */
+	uint64_t cpu_ns;	/* the thread's CPU time that samples account for */
+	uint32_t unasked;	/* samples since the thread's clock was read */
+	uint64_t handler_ticks; /* of the runs since the last sample that was written began */
 	uint64_t lost;		/* samples that found no room, not yet told */
 	uint64_t stack_low, stack_high; /* known to be readable; 0: not looked at yet */
 	uint64_t stack_limit;		/* the stack cannot reach below this */

@@ -183,6 +183,8 @@ void st_sampler_configure(const char *text)
 
 	if (starts(text, "ns="))
 		to->period_ns = number(text + 3);
+	else if (starts(text, "ticks="))
+		to->period_ticks = number(text + 6);
 	else if (starts(text, "trigger="))
 		to->cycles = starts(text + 8, "cycles");
 	else if (starts(text, "stacks="))

@@ -314,8 +314,10 @@ static char **make_environment(struct st_run *run)
 		.token_hex = st_rendezvous_token(run->rendezvous),
 		.preload = !refused && st_environment_can_preload(run->collector),
 	};
-	struct st_target_config target = {
-		.config = config, .clock = st_launch_clock_name(run->clock), .paused = run->paused};
+	struct st_target_config target = {.config = config,
+					  .clock = st_launch_clock_name(run->clock),
+					  .ticks_per_second = run->ticks_per_second,
+					  .paused = run->paused};
 	struct st_buf text;
 	char **environment;
 
@@ -416,7 +418,7 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 
 	st_drain_shared_init(&run->shared, &sink, run->clock, run->start.ticks);
 	run->shared.ring_buffer = run->config->ring_buffer_s > 0;
-	run->shared.handler_max = run->ticks_per_second / 1000;
+	run->shared.ticks_per_second = run->ticks_per_second;
 	run->followed.shared = &run->shared;
 	run->followed.ending = st_run_keep_files;
 	run->followed.ending_arg = run;

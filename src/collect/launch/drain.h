@@ -77,7 +77,7 @@ struct st_drain_shared {
 	size_t words_bytes;
 	uint64_t handler_runs[ST_HANDLER_BUCKETS]; /* by time, four to the octave */
 	uint64_t handler_run_count, handler_limit;
-	uint64_t handler_max;		/* no run took longer, whatever it says; 0: not known */
+	uint64_t ticks_per_second;	/* 0: not known */
 	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
 	/* The kernel's frames that belong on a sample, innermost first; NULL: nobody watches the kernel. */

@@ -144,9 +144,12 @@ uint64_t st_drain_usual_handler(const struct st_drain_shared *shared)
 	uint64_t below = 0;
 
 	for (unsigned int i = 0; i < ST_HANDLER_BUCKETS; i++) {
-		below += shared->handler_runs[i];
-		if (below * 2 > shared->handler_run_count)
-			return bucket_value(i);
+		uint64_t here = shared->handler_runs[i], start = bucket_value(i);
+
+		if ((below + here) * 2 > shared->handler_run_count)
+			return start + (bucket_value(i + 1) - start) *
+					       (shared->handler_run_count / 2 - below) / here;
+		below += here;
 	}
 	return 0;
 }
@@ -161,8 +164,8 @@ static uint64_t handler_cost(struct st_drain_shared *shared, uint32_t ticks)
 	if (shared->handler_run_count < HANDLER_LOOK ||
 	    shared->handler_run_count % HANDLER_LOOK == 0)
 		shared->handler_limit = st_drain_usual_handler(shared) * HANDLER_TIMES_MAX;
-	if (shared->handler_max && shared->handler_limit > shared->handler_max)
-		shared->handler_limit = shared->handler_max;
+	if (shared->ticks_per_second && shared->handler_limit > shared->ticks_per_second / 1000)
+		shared->handler_limit = shared->ticks_per_second / 1000;
 	return ticks < shared->handler_limit ? ticks : shared->handler_limit;
 }
 
@@ -186,6 +189,18 @@ static uint32_t add_kernel(struct st_drain *drain, const struct st_sample_reader
 	return count;
 }
 
+/* The program's CPU time: the handler's own was part of what the thread's clock has counted. */
+static uint32_t weight_of(const struct st_drain_shared *shared, uint32_t flags, uint32_t clock_ns,
+			  uint64_t handler_ticks)
+{
+	uint64_t own_ns;
+
+	if (!shared->ticks_per_second || flags & ST_SAMPLE_WEIGHT_NOMINAL)
+		return clock_ns;
+	own_ns = handler_ticks * 1000000000u / shared->ticks_per_second;
+	return own_ns < clock_ns ? clock_ns - (uint32_t)own_ns : 0;
+}
+
 static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, uint32_t flags,
 		       uint64_t weight_word)
 {
@@ -195,7 +210,10 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 				       .python_count = reader->python.count,
 				       .flags = flags};
 	struct st_merged_frame *merged = merge_room(drain->shared);
-	struct st_sample_record record = {.time = reader->time, .weight_ns = (uint32_t)weight_word};
+	uint64_t handler_ticks = handler_cost(drain->shared, (uint32_t)(weight_word >> 32));
+	struct st_sample_record record = {
+		.time = reader->time,
+		.weight_ns = weight_of(drain->shared, flags, (uint32_t)weight_word, handler_ticks)};
 	uint32_t merge_flags = 0, count;
 
 	memcpy(input.eval, drain->python_eval, sizeof(input.eval));
@@ -213,7 +231,7 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 	st_sample_encoder_add(&reader->encoder, &record);
 	drain->counts.samples++;
 	drain->counts.sample_cpu_ns += record.weight_ns;
-	drain->counts.handler_ticks += handler_cost(drain->shared, (uint32_t)(weight_word >> 32));
+	drain->counts.handler_ticks += handler_ticks;
 	if ((flags & ST_SAMPLE_NO_TABLE) && !drain->tables_ready)
 		drain->counts.before_tables++;
 }

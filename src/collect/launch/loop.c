@@ -17,6 +17,7 @@
 #include "collect/launch/family.h"
 #include "collect/launch/rendezvous.h"
 #include "collect/launch/run.h"
+#include "collect/launch/tables.h"
 #include "format/shm.h"
 #include "format/slices.h"
 #include "store/writer.h"
@@ -28,7 +29,7 @@ enum {
 	POLL_IDLE_MS = 20,
 	QUICK_PERCENT = 10, /* about 1 M pairs a second into a ring of the default size */
 	BUSY_PERCENT = 25,
-	TRICKLE_PERCENT = 1,
+	TRICKLE_PERCENT = 4,
 	EVENTS_MAX = 64,
 	PAIR_TRIES = 50,
 	INTERRUPTS_TO_STOP = 2,
@@ -40,6 +41,8 @@ static const uint64_t second_ns = 1000000000u;
 static const uint64_t silence_max_ns = 1000000000u;
 static const uint64_t stay_max_ns = 5000000000u;
 static const uint64_t look_period_ns = 100000000u;
+/* In which a process that has just come finds out which code it has. */
+static const uint64_t fresh_ns = 300000000u;
 
 static void on_interrupt(struct st_run *run)
 {
@@ -112,6 +115,7 @@ static void take_arrivals(struct st_run *run, uint64_t now_ns)
 	while (!run->finished && st_rendezvous_next(run->rendezvous, now_ns, &arrival)) {
 		struct st_error err = {0};
 
+		run->arrived_ns = now_ns;
 		st_family_entered(run->family, arrival.pid);
 		if (turn_away(run, &arrival))
 			continue;
@@ -338,6 +342,10 @@ static int next_timeout_ms(const struct st_run *run, const struct st_drain_activ
 	if (activity->fill_percent >= BUSY_PERCENT)
 		return POLL_BUSY_MS;
 	if (activity->fill_percent >= QUICK_PERCENT)
+		return POLL_QUICK_MS;
+	/* Stacks are cut short as long as an unwind table is missing. */
+	if (run->shared.tables && (st_tables_waiting(run->shared.tables) ||
+				   st_clock_mono_raw_ns() - run->arrived_ns < fresh_ns))
 		return POLL_QUICK_MS;
 	/* A program that waits for its own resume is let go soon. A trickle, like samples, is looked at no more often
 	 * than silence: a ring holds far more than may come in that time. */

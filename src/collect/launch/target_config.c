@@ -25,12 +25,16 @@ static void append_patterns(struct st_buf *out, const char *patterns)
 }
 
 static void append_sampling(struct st_buf *out, const struct st_sampling_config *asked,
-			    const struct st_sampling_plan *plan)
+			    const struct st_sampling_plan *plan, uint64_t ticks_per_second)
 {
 	st_buf_printf(out, ";sample_ns=%llu;sample_trigger=%s;sample_stacks=%d",
 		      (unsigned long long)plan->period_ns,
 		      plan->trigger == ST_TRIGGER_CYCLES ? "cycles" : "cpu_clock",
 		      asked->stacks != ST_CHOICE_OFF);
+	if (plan->trigger == ST_TRIGGER_CPU_CLOCK && ticks_per_second)
+		st_buf_printf(out, ";sample_ticks=%llu",
+			      (unsigned long long)((double)plan->period_ns *
+						   (double)ticks_per_second / 1e9));
 	if (asked->depth)
 		st_buf_printf(out, ";sample_depth=%u", asked->depth);
 	if (asked->processes) {
@@ -60,6 +64,6 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
 	if (target->sampling)
-		append_sampling(out, &config->sampling, target->sampling);
+		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
 	st_buf_append_u8(out, '\0');
 }

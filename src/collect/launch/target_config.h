@@ -16,6 +16,7 @@ struct st_target_config {
 	const struct st_collect_config *config;
 	const char *clock;
 	bool paused;
+	uint64_t ticks_per_second;		 /* of that clock; 0: not known */
 	uint64_t resume_at_ns;			 /* CLOCK_MONOTONIC_RAW; 0: never by itself */
 	const struct st_sampling_plan *sampling; /* NULL: no samples */
 };

@@ -20,15 +20,15 @@
 #define UP_TO_3_10                                                                                 \
 	.state_bytes = 184, .state_frame = 24, .c_frame = ST_PYTHON_ABSENT, .state_thread = 176,   \
 	.state_status = ST_PYTHON_ABSENT, .state_chunk = ST_PYTHON_ABSENT, .frame_begin = 24,      \
-	.frame_code = 32, .frame_back = 24, .frame_owner = ST_PYTHON_ABSENT,                       \
+	.frame_code = 32, .frame_back = 24, .frame_owner = ST_PYTHON_ABSENT, .frame_globals = 48,  \
 	.frame_entry = ST_PYTHON_ABSENT, .code_bytes = 128, .code_first_line = 40,                 \
 	.code_file = 104, .code_name = 112, .code_table = 120, .code_version = ST_PYTHON_ABSENT,   \
 	.strings = OLD_STRINGS
 #define FROM_3_12                                                                                  \
 	.lines = ST_LINES_LOCATIONS, .state_bytes = 248, .state_thread = ST_PYTHON_ABSENT,         \
 	.state_chunk = 232, .frame_code = 0, .frame_back = 8, .frame_entry = ST_PYTHON_ABSENT,     \
-	.frame_place = 56, .code_first_line = 68, .code_file = 112, .code_name = 128,              \
-	.code_table = 136, .code_version = 92, .strings = NEW_STRINGS
+	.frame_globals = 24, .frame_place = 56, .code_first_line = 68, .code_file = 112,           \
+	.code_name = 128, .code_table = 136, .code_version = 92, .strings = NEW_STRINGS
 
 static const struct st_python_layout layouts[] = {
 	{.minor = 8,
@@ -61,6 +61,7 @@ static const struct st_python_layout layouts[] = {
 	 .frame_bytes = 72,
 	 .frame_code = 32,
 	 .frame_back = 48,
+	 .frame_globals = 8,
 	 .frame_owner = 69,
 	 .frame_entry = 68,
 	 .frame_place = 56,

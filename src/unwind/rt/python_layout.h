@@ -40,6 +40,7 @@ struct st_python_layout {
 	uint16_t state_chunk;		   /* 3.11 on: frame stack; its top is the next word */
 	uint16_t frame_begin, frame_bytes; /* what we read of a frame lies in [begin, bytes) */
 	uint16_t frame_code, frame_back, frame_owner;
+	uint16_t frame_globals;
 	uint16_t frame_entry; /* 3.11: outermost frame of its native evaluation frame */
 	uint16_t
 		frame_place; /* up to 3.10 an int, in units of place_scale bytes; then an address */

@@ -13,15 +13,18 @@
 enum {
 	WORD = 8,
 	FUNCTION_ALIGN = 16,
-	CACHE_ENTRIES = 2048,
-	CACHE_SHIFT = 11,
+	CACHE_SETS = 1024, /* of two entries in one line of the processor's caches */
+	CACHE_SHIFT = 10,
 	USED_MAX = 64,
 };
 
 #define ADDRESS_LIMIT                                                                              \
 	(1ull << 57) /* above it is no user memory, and frame words have flags there */
 
-/* The rules themselves, two to a cache line: in a handler that comes a thousand times a second most of what it
+/* Of a cached address: what follows it is known to be where a call returns to (is_made_up). */
+#define CALLED (1ull << 63)
+
+/* The rules themselves: in a handler that comes a thousand times a second most of what it
  * looks at is not in the processor's caches any more. */
 struct st_unwind_cache {
 	uint32_t generation;
@@ -30,11 +33,12 @@ struct st_unwind_cache {
 	struct {
 		uint64_t address, sp;
 	} used[USED_MAX];
-	uint64_t reserved[7];
+	uint32_t module; /* the one that was looked for last */
+	uint32_t reserved[13];
 	struct cached {
-		uint64_t address; /* 0: empty */
+		uint64_t address; /* 0: empty; | CALLED */
 		struct st_unwind_rule rule;
-	} entries[CACHE_ENTRIES];
+	} sets[CACHE_SETS][2]; /* the newer one first */
 };
 
 size_t st_unwind_cache_bytes(void)
@@ -75,10 +79,28 @@ const struct st_unwind_module *st_walk_module(const struct st_walk *walk, uint64
 	return low && address < modules[low - 1].end ? &modules[low - 1] : NULL;
 }
 
+/* Mostly it is the one of the previous question. */
+static const struct st_unwind_module *module_near(const struct st_walk *walk, uint64_t address)
+{
+	const struct st_unwind_module *module;
+
+	if (!walk->cache)
+		return st_walk_module(walk, address);
+	if (walk->cache->module < walk->modules.count) {
+		module = &walk->modules.modules[walk->cache->module];
+		if (address >= module->start && address < module->end)
+			return module;
+	}
+	module = st_walk_module(walk, address);
+	if (module)
+		walk->cache->module = (uint32_t)(module - walk->modules.modules);
+	return module;
+}
+
 static const struct st_unwind_rule *find_slowly(const struct st_walk *walk, uint64_t address,
 						bool *no_table)
 {
-	const struct st_unwind_module *module = st_walk_module(walk, address);
+	const struct st_unwind_module *module = module_near(walk, address);
 	uint32_t row;
 
 	if (!module || !module->table) {
@@ -91,19 +113,46 @@ static const struct st_unwind_rule *find_slowly(const struct st_walk *walk, uint
 				       st_unwind_table_row_rules(module->table)[row] & ST_ROW_RULE);
 }
 
-static struct cached *entry_of(struct st_unwind_cache *cache, uint64_t address)
+static uint32_t set_of(uint64_t address)
 {
-	return &cache->entries[(address ^ address >> CACHE_SHIFT) & (CACHE_ENTRIES - 1)];
+	return (uint32_t)(address ^ address >> CACHE_SHIFT) & (CACHE_SETS - 1);
 }
 
-/* All at once, instead of one after the other as the walk comes to them. A prefetch cannot fault. */
-static void prefetch(struct st_unwind_cache *cache)
+static struct cached *entry_of(struct st_unwind_cache *cache, uint64_t address)
+{
+	struct cached *set = cache->sets[set_of(address)];
+
+	for (int i = 0; address && i < 2; i++)
+		if ((set[i].address & ~CALLED) == address)
+			return &set[i];
+	return NULL;
+}
+
+/* A handler that interrupts this one on the same thread must not find half a rule. */
+static void put_entry(struct cached *entry, uint64_t address, const struct st_unwind_rule *rule)
+{
+	entry->address = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->rule = *rule;
+	atomic_signal_fence(memory_order_seq_cst);
+	entry->address = address;
+}
+
+static void remember(struct st_unwind_cache *cache, uint64_t address,
+		     const struct st_unwind_rule *rule)
+{
+	struct cached *set = cache->sets[set_of(address)];
+
+	put_entry(&set[1], set[0].address, &set[0].rule);
+	put_entry(&set[0], address, rule);
+}
+
+void st_walk_foresee(const struct st_unwind_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->used_count && i < USED_MAX; i++) {
-		__builtin_prefetch(entry_of(cache, cache->used[i].address));
+		__builtin_prefetch(cache->sets[set_of(cache->used[i].address)]);
 		__builtin_prefetch((const void *)(uintptr_t)(cache->used[i].sp - WORD));
 	}
-	cache->used_count = 0;
 }
 
 static void note_used(struct st_unwind_cache *cache, uint64_t address, uint64_t sp)
@@ -114,26 +163,21 @@ static void note_used(struct st_unwind_cache *cache, uint64_t address, uint64_t 
 	cache->used[cache->used_count++].sp = sp;
 }
 
-static const struct st_unwind_rule *find(const struct st_walk *walk, uint64_t address,
+/* `exact`: of the innermost frame, which will hardly be asked for again. */
+static const struct st_unwind_rule *find(const struct st_walk *walk, uint64_t address, bool exact,
 					 bool *no_table)
 {
 	const struct st_unwind_rule *rule;
-	struct cached *entry;
+	const struct cached *entry;
 
-	if (!walk->cache)
+	if (!walk->cache || exact)
 		return find_slowly(walk, address, no_table);
 	entry = entry_of(walk->cache, address);
-	if (address && entry->address == address)
+	if (entry)
 		return &entry->rule;
 	rule = find_slowly(walk, address, no_table);
-	if (!rule)
-		return NULL;
-	/* A handler that interrupts this one on the same thread must not find half a rule. */
-	entry->address = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	entry->rule = *rule;
-	atomic_signal_fence(memory_order_seq_cst);
-	entry->address = address;
+	if (rule)
+		remember(walk->cache, address, rule);
 	return rule;
 }
 
@@ -256,20 +300,41 @@ enum st_walk_end st_walk_step(struct st_walker *walker, struct st_walk_frame *fr
 	return ST_WALK_COMPLETE;
 }
 
+static bool is_known_called(struct st_unwind_cache *cache, uint64_t pc)
+{
+	const struct cached *entry = cache ? entry_of(cache, pc - 1) : NULL;
+
+	return entry && entry->address & CALLED;
+}
+
+static void know_called(struct st_unwind_cache *cache, uint64_t pc)
+{
+	struct cached *entry = cache ? entry_of(cache, pc - 1) : NULL;
+
+	if (entry)
+		entry->address |= CALLED;
+}
+
 /* Whether the caller was never called but made up: the start function of a fibre, put on its stack as a return address.
  * Functions begin at multiples of 16; a call that does not return may stand right before one, too. */
 static bool is_made_up(const struct st_walker *walker, uint64_t pc)
 {
 	const struct st_walk *walk = walker->walk;
 	const struct st_unwind_module *module;
+	bool no_table;
 
-	if (pc & (FUNCTION_ALIGN - 1) || !walk->read_code)
+	if (pc & (FUNCTION_ALIGN - 1) || !walk->read_code || is_known_called(walk->cache, pc))
 		return false;
 	module = st_walk_module(walk, pc);
-	return module && module->table &&
-	       (st_unwind_table_is_start(module->table, pc - module->bias) ||
-		!st_unwind_table_rule(module->table, pc - module->bias)) &&
-	       !st_walk_is_behind_call(walker, pc);
+	if (module && module->table &&
+	    (st_unwind_table_is_start(module->table, pc - module->bias) ||
+	     !st_unwind_table_rule(module->table, pc - module->bias)) &&
+	    !st_walk_is_behind_call(walker, pc))
+		return true;
+	/* The walk asks for that rule next. */
+	if (find(walk, pc - 1, false, &no_table))
+		know_called(walk->cache, pc);
+	return false;
 }
 
 /* Behind a call, or where a signal handler returns to. */
@@ -280,7 +345,7 @@ static bool may_be_caller(const struct st_walker *walker, const struct st_walk_f
 
 	if (frame->exact || st_walk_is_behind_call(walker, frame->pc))
 		return true;
-	rule = find(walker->walk, frame->pc - 1, &no_table);
+	rule = find(walker->walk, frame->pc - 1, false, &no_table);
 	return rule && rule->cfa == ST_CFA_SIGNAL;
 }
 
@@ -292,7 +357,7 @@ enum st_walk_end st_walk_chain(struct st_walker *walker, struct st_walk_frame *f
 	for (;;) {
 		bool no_table = false, last, guessed = walker->fp_guess_used;
 		const uint64_t address = frame->pc - !frame->exact;
-		const struct st_unwind_rule *rule = find(walk, address, &no_table);
+		const struct st_unwind_rule *rule = find(walk, address, frame->exact, &no_table);
 		enum st_walk_end end;
 
 		/* Nobody called it: what its rule calls a return address is something else. */
@@ -322,7 +387,7 @@ static void forget_old(struct st_unwind_cache *cache, uint32_t generation)
 {
 	if (cache->generation == generation)
 		return;
-	memset(cache->entries, 0, sizeof(cache->entries));
+	memset(cache->sets, 0, sizeof(cache->sets));
 	/* A handler that interrupts this one on the same thread must not find the new generation over old
 	 * entries. */
 	atomic_signal_fence(memory_order_seq_cst);
@@ -365,7 +430,7 @@ void st_walk_run(struct st_walk *walk)
 	walk->missing_pc = 0;
 	if (walk->cache) {
 		forget_old(walk->cache, walk->generation);
-		prefetch(walk->cache);
+		walk->cache->used_count = 0;
 	}
 	if (!st_walk_push(walk, walk->pc & (ADDRESS_LIMIT - 1))) {
 		end = ST_WALK_CUT;

@@ -60,6 +60,10 @@ struct st_walk {
 	uint64_t last_pc, last_sp, last_fp, last_bx;
 };
 
+/* Has the processor fetch what the previous walk with this cache looked at, all at once, instead of one after
+ * the other as a walk comes to it. Nothing of it can fault. */
+void st_walk_foresee(const struct st_unwind_cache *cache);
+
 /* Async-signal-safe; about 300 bytes of stack for each of four levels at most. */
 void st_walk_run(struct st_walk *walk);
 
