@@ -2,9 +2,9 @@
 """What sampling costs, takes and gets right: the rows of the hotspots issue.
 
 Costs come from paired toggling: pieces of identical work inside one process, which switches the sampler on for one of
-each pair in random order, and the median of the ratios with a bootstrap interval. The null experiment, the same with the
-sampler off for both, is printed beside it: what is smaller than its interval was not seen. Whole runs are not compared,
-except with peers that can be measured no other way; those run alternately.
+each pair in random order, and the median of the ratios with a bootstrap interval. The null experiment, the same with
+the sampler off for both, is printed beside it: what is smaller than its interval was not seen. Whole runs are not
+compared, except with peers that can be measured no other way; those run alternately.
 """
 
 import collections
