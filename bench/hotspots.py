@@ -234,11 +234,12 @@ class Hotspots:
         return str(beside) if beside.is_file() else shutil.which("py-spy")
 
     def agree_with_perf(self):
-        """Both begin when the loop does: perf by its control file, strata by its command."""
+        """Both begin when the loop does: perf by its control file, strata by its command. perf walks the kernel's stack
+        and one frame more: the place in the program."""
         data, control, result = (self.scratch / name for name in ("agree.data", "agree.ctl", "agree"))
         os.mkfifo(control)
         words = [
-            "perf", "record", "-q", "-D", "-1", f"--control=fifo:{control}", "-e", "task-clock:u", "-F", "999",
+            "perf", "record", "-q", "-D", "-1", f"--control=fifo:{control}", "-e", "task-clock", "-F", "999", "-g",
             "-o", data, "--", self.strata, "-collect", "hotspots", "-quiet", "-no-summary", "-start-paused",
             "-knob", "sampling-interval=1", "-r", result, "--", self.python, HERE / "toggled.py", "torch",
         ]  # fmt: skip
@@ -251,18 +252,13 @@ class Hotspots:
         self.run([self.strata, "-command", "resume", "-r", result, "-quiet"])
         process.communicate(b"off\n" * (60 if self.quick else 600))
         script = self.run(["perf", "script", "--no-inline", "-F", "comm,ip,sym,dso", "-i", data])
-        theirs = collections.Counter()
-        for line in script.stdout.decode(errors="replace").splitlines():
-            found = re.match(r"\s*python\S*\s+[0-9a-f]+ (.*) \((.*)\)\s*$", line)
-            if found:
-                theirs[module_of(found.group(2))] += 1
+        theirs = user_leaves(script.stdout.decode(errors="replace"))
         ours = collections.Counter()
         view = ("-call-stack-mode", "all", "--python-frames=none")
         for row in self.report(result, "hotspots", "-group-by", "module", "-show-as", "samples", *view)["rows"]:
             ours[module_of(row["module"])] += row["cpu_self_samples"]
-        # Ours does not sample itself, and has the kernel's time where the program entered it.
-        for name in ("libstrata_collector.so", "[kernel]"):
-            del theirs[name], ours[name]
+        # Ours does not sample itself.
+        del theirs["libstrata_collector.so"], ours["libstrata_collector.so"]
         self.compare("module, beside perf (task-clock) in the same run", ours, theirs)
         shutil.rmtree(result)
         data.unlink()
@@ -283,7 +279,11 @@ class Hotspots:
                 found = re.search(r"\(([^()]*:\d+)\)$", stack.split(";")[-1])
                 if found:
                     theirs[pathlib.PurePath(found.group(1)).name] += int(count)
-        keep = {line for line in ours | theirs if line.startswith("toggled.py")}
+        # A call whose first instruction is still to come: py-spy shows it at its def, CPython itself not at all, and
+        # we do as CPython does. The caller has it then.
+        text = (HERE / "toggled.py").read_text().splitlines()
+        bodies = {f"toggled.py:{at}" for at, line in enumerate(text, 1) if not line.lstrip().startswith("def ")}
+        keep = bodies & set(ours | theirs)
         self.compare("Python line, beside py-spy in alternating runs", keep_only(ours, keep), keep_only(theirs, keep))
 
     def slower_than_py_spy(self, spy):
@@ -330,6 +330,21 @@ def module_of(path):
     if re.fullmatch(r"perf-\d+\.map|.*anon.*|\[unknown\]|inlined", name):
         return "[Dynamic code]"
     return name
+
+
+def user_leaves(script):
+    """Samples of Python's threads by module, those in the kernel by where the program entered it, as ours are."""
+    found = collections.Counter()
+    for sample in script.split("\n\n"):
+        comm, *frames = sample.strip("\n").splitlines() or [""]
+        if not comm.startswith(("python", "pt_")):
+            continue
+        for frame in frames:
+            where = re.match(r"\s*[0-9a-f]+ .*\((.*)\)\s*$", frame)
+            if where and module_of(where.group(1)) != "[kernel]":
+                found[module_of(where.group(1))] += 1
+                break
+    return found
 
 
 def keep_only(counter, names):
