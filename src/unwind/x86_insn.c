@@ -52,20 +52,32 @@ struct decoder {
 	uint8_t rex;
 };
 
-static bool take(struct decoder *decoder, size_t size_bytes, int64_t *value)
+/* Nearly all are of one or four bytes: a copy of any size is a call, and megabytes of code are decoded. */
+static inline bool take(struct decoder *decoder, size_t size_bytes, int64_t *value)
 {
 	uint64_t raw = 0;
 	unsigned int unused = 64 - 8 * (unsigned int)size_bytes;
+	int32_t four;
 
 	if ((size_t)(decoder->stop - decoder->at) < size_bytes)
 		return false;
+	if (size_bytes == 1) {
+		*value = (int8_t)*decoder->at++;
+		return true;
+	}
+	if (size_bytes == sizeof(four)) {
+		memcpy(&four, decoder->at, sizeof(four));
+		decoder->at += sizeof(four);
+		*value = four;
+		return true;
+	}
 	memcpy(&raw, decoder->at, size_bytes);
 	decoder->at += size_bytes;
 	*value = (int64_t)(raw << unused) >> unused;
 	return true;
 }
 
-static bool take_modrm(struct decoder *decoder)
+static inline bool take_modrm(struct decoder *decoder)
 {
 	struct st_x86_insn *insn = decoder->insn;
 	unsigned int mod, rm;
@@ -108,12 +120,12 @@ static bool take_operands(struct decoder *decoder, char shape)
 	size_t word = insn->prefix_66 ? 2 : 4;
 	size_t size = 0;
 
-	if ((shape == 'm' || shape == 'B' || shape == 'Z' || shape == '6' || shape == '7') &&
-	    !take_modrm(decoder))
+	if (shape == 'm')
+		return take_modrm(decoder);
+	if ((shape == 'B' || shape == 'Z' || shape == '6' || shape == '7') && !take_modrm(decoder))
 		return false;
 	switch (shape) {
 	case '.':
-	case 'm':
 		return true;
 	case 'b':
 	case 'B':
