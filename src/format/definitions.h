@@ -65,6 +65,11 @@ enum st_definition_type {
 	 * handler, stack nodes refused (tree full), samples before the first table was ready, ns of table
 	 * building, tables built, tables found in the cache */
 	ST_DEF_SAMPLER_LOSS = 22,
+	ST_DEF_SIGNATURE =
+		23, /* u32 id, u32 zero, then the bytes of ST_DEFINE_SIGNATURE (format/operator.h) */
+	/* How operators of the process are recorded; the last one wins: u32 enum st_operator_level, u32 flags, text of the
+	 * framework and its version, text why no better level ("" when it is the best) */
+	ST_DEF_OPERATOR_SOURCE = 24,
 };
 
 enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };

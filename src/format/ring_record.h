@@ -41,6 +41,13 @@ enum st_ring_ext {
 	 * at each ST_EXT_THREAD; a begin's caller is in slot name % ST_CALLER_SLOTS, and this record, which comes
 	 * right before the begin (or its ST_EXT_TEXT), sets that slot. */
 	ST_EXT_CALLER = 13,
+	/* An operator of a framework begins: u64 signature id | (sequence number + 1) << 32, 0 = none. The signature
+	 * has its domain and name (ST_DEFINE_SIGNATURE); its end is an ordinary end of that domain. */
+	ST_EXT_OPERATOR = 14,
+	/* u64 bytes that the framework's allocator gave out, u64 that it took back, on this thread, since the
+	 * previous record of the ring: they belong to the innermost slice that is open before the next
+	 * record. u64 the most that was held above the beginning of that time, when more than at both ends. */
+	ST_EXT_MEMORY = 15,
 	/* Only in handler rings (ST_RING_HANDLER), see sample_record.h; ST_EXT_TIME, _THREAD, _THREAD_END and
 	 * _LOST (samples) are written there too. */
 	ST_EXT_SAMPLE = 32,
@@ -83,7 +90,8 @@ enum st_ring_definition {
 	ST_DEFINE_OBJECT =
 		4, /* id: object id, counted up from 1; text = struct st_object_head and texts */
 	ST_DEFINE_OBJECT_METADATA =
-		5, /* id: object id; text = struct st_object_metadata and text */
+		5,		 /* id: object id; text = struct st_object_metadata and text */
+	ST_DEFINE_SIGNATURE = 6, /* id: counted up from 1; text = format/operator.h */
 };
 
 static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t words, uint32_t id)
@@ -96,6 +104,8 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
  * process whose first record comes later than this starts unpaused), groups=HEX (bits of ITT's groups to
  * bind), domains=PATTERNS (joined by ',', '*' and '?' as in a shell, a leading '!' excludes; every byte but
  * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt);
+ * of operators: operators=0|1|2 (no, names, with inputs), operator_memory=0|1, operator_modules=0|1, for
+ * tests operator_level=N (none above it is tried);
  * of the sampler: sample_ns=PERIOD (0: no samples), sample_trigger=cpu_clock|cycles, sample_stacks=0|1,
  * sample_depth=FRAMES (native, and as many of Python), sample_rung=N (none above it is tried),
  * sample_processes=PATTERNS (as domains; of the executable's or script's last name); for tests: sample_empty=1 (the

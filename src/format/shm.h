@@ -41,6 +41,8 @@ enum {
 	ST_SHM_FAMILIES_MAX = 4096,    /* families that later labels share */
 	ST_SHM_DOMAINS_MAX = 4096,
 	ST_SHM_OBJECTS_MAX = 16 << 10, /* counters, clock domains and the like */
+	ST_SHM_SIGNATURES_MAX =
+		64 << 10, /* operators with distinct shapes; later ones have names only */
 };
 
 /* Bits of st_shm_header.control. Both sides change it by fetch_or / fetch_and; a producer records
@@ -153,7 +155,7 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540007u
+#define ST_SHM_LAYOUT_HASH 0x53540008u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

@@ -46,6 +46,14 @@ enum st_slice_mark {
 	ST_MARK_TRACK_END = 6, /* the thread ended (value 1: cleanly, 0: noticed by strata) */
 	ST_MARK_EVENT = 7,     /* value: bytes of its body in the events column */
 	ST_MARK_CALLER = 8,    /* value: address that the next begin was called from */
+	ST_MARK_SIGNATURE = 9, /* value: signature id of the next begin */
+	/* value: zigzag, sequence number of the next begin less the previous one of this chunk (from 0) */
+	ST_MARK_SEQUENCE = 10,
+	/* value: bytes; belong to the slice that is open innermost here */
+	ST_MARK_ALLOCATED = 11,
+	ST_MARK_FREED = 12,
+	ST_MARK_PEAK =
+		13, /* held above the time of the previous record, when more than at both ends */
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */
