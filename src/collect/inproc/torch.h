@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators of PyTorch, from inside: torch_install.c finds the framework and registers with it, torch_layout.c proves
+ * where the inputs lie, torch_record.c writes the slices, torch_memory.c counts its allocator, torch_module.c knows
+ * the calls of nn.Module.
+ */
+#ifndef ST_COLLECT_INPROC_TORCH_H
+#define ST_COLLECT_INPROC_TORCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/inproc/state.h"
+#include "format/operator.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What STRATA_CONFIG asks for: "operators=", "operator_memory=" and so on; read by state.c. */
+struct st_torch_config {
+	uint8_t operators; /* 0 no, 1 names, 2 with inputs */
+	bool memory;
+	bool modules;
+	uint8_t level; /* none above it is tried; enum st_operator_level, 0 = the best */
+};
+extern struct st_torch_config st_torch_config;
+
+/* `text` is what follows "operator" in a key. */
+void st_torch_configure(const char *text);
+
+/* Whether somebody should call st_torch_trigger once libtorch may be there. A flag, no work. */
+bool st_torch_awaited(void);
+/* Looks for libtorch among the loaded libraries and registers with it, once. From the import system (GIL held) and
+ * from the framework's first allocation. */
+void st_torch_trigger(void);
+
+/* A slice of one of our domains that begins. */
+struct st_operator {
+	uint64_t hash; /* of everything in the signature; the same in a forked child */
+	const char *name;
+	uint32_t length;
+	enum st_operator_scope scope;
+	int64_t sequence;   /* -1: none */
+	const void *inputs; /* for torch_layout.c: whose inputs are asked for, or NULL */
+};
+
+/* The hash of a signature without inputs: may be kept as long as the name is. */
+uint64_t st_operator_hash(const char *name, uint32_t length, enum st_operator_scope scope);
+
+/* Between two calls with one key the slice is open. `key` is any address that no other open slice of the thread has:
+ * of the framework's record, or of a local variable of whoever calls both. A key that was never begun on this thread
+ * (begun on another one, before a fork, while there was no place) ends nothing. The time is taken last in begin and
+ * first in end. No lock and no allocation but for a signature's first use. */
+void st_operator_begin(const void *key, const struct st_operator *operator);
+void st_operator_end(const void *key, enum st_operator_scope scope);
+
+#pragma GCC visibility pop
+
+#endif
