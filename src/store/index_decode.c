@@ -176,6 +176,11 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 		break;
 	case ST_MARK_EVENT:
 	case ST_MARK_CALLER:
+	case ST_MARK_SIGNATURE:
+	case ST_MARK_SEQUENCE:
+	case ST_MARK_ALLOCATED:
+	case ST_MARK_FREED:
+	case ST_MARK_PEAK:
 		break;
 	}
 }

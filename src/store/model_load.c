@@ -338,6 +338,9 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_FAMILY_MARK:
 		load_event_record(load, type, body);
 		break;
+	case ST_DEF_SIGNATURE:
+	case ST_DEF_OPERATOR_SOURCE:
+		break; /* nobody asks for them yet */
 	case ST_DEF_STACK_NODES:
 	case ST_DEF_PYTHON_CODE:
 	case ST_DEF_PYTHON_RUNTIME:

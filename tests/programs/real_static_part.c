@@ -206,6 +206,8 @@ int real_call_all(void *handle, const char *folder, unsigned int rounds)
 	struct plan plans[THREADS];
 	struct real_part *part = open_part(handle);
 
+	/* While one thread initialises it, the static part gives others handles of its own. */
+	part->init_ittlib(NULL, -1);
 	for (unsigned int i = 0; i < THREADS; i++)
 		plans[i] = (struct plan){part, folder, i, rounds, i ? 0 : rounds / 2, 0};
 	return run_threads(plans, THREADS);

@@ -32,7 +32,7 @@ enum {
 	BLOCK_MAX = 36,
 	MET_MAX = 36,	   /* code objects of a sample that the next one looks for */
 	CHECKED = 1,	   /* of those that can be trusted, compared in each sample ... */
-	CONTENT_EVERY = 4, /* ... and with their texts in every fourth */
+	CONTENT_EVERY = 4, /* ... and with their texts in one of so many */
 	ROOT_BYTES = 1024, /* a C frame so near behind the state is part of it */
 	STATE_BYTES = 320,
 	C_FRAME_BYTES = 24,
@@ -78,6 +78,8 @@ struct thread {
 	uint64_t chunk,
 		top;  /* of the frame stack in the previous sample; 0: not known, or too large */
 	bool by_read; /* struct st_python_batch */
+	bool with_content; /* trusted code is compared with its texts */
+	uint64_t random;
 	/* Places in `known` of the code objects of the previous sample, those that are compared next first. */
 	uint16_t met[MET_MAX];
 	uint64_t ahead_codes[MET_MAX]; /* addresses of the first */
@@ -215,7 +217,7 @@ static void want(struct walker *walker, struct known *known, struct fetched *fet
 	fetched->code = st_batch_add(batch, known->address, walker->layout->code_bytes);
 	if (!known->id || st_python_code_has_number(&found))
 		return;
-	if (walker->thread->epoch % CONTENT_EVERY && is_trusted(known, known->globals)) {
+	if (!walker->thread->with_content && is_trusted(known, known->globals_seen)) {
 		fetched->as_before = true;
 		return;
 	}
@@ -718,14 +720,18 @@ static bool read_state(struct walker *walker)
 	return true;
 }
 
-/* What the next sample will likely meet again: first, to be read ahead, what has to be compared then. */
+/* What the next sample will likely meet again: first, to be read ahead, what has to be compared then. By chance: a
+ * turn that keeps step with the program's own may pass over the same code for ever. */
 static void keep_codes(struct walker *walker)
 {
 	struct thread *thread = walker->thread;
 	const uint16_t *met = walker->scratch->met;
 	uint32_t count = walker->met_count, ahead = 0, rest = count;
-	uint32_t turn = count ? thread->epoch * CHECKED % count : 0;
+	uint32_t turn;
 
+	thread->random = thread->random * 6364136223846793005u + 1442695040888963407u;
+	turn = count ? (uint32_t)(thread->random >> 32) % count : 0;
+	thread->with_content = (thread->random >> 60) % CONTENT_EVERY == 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct known *known = &thread->known[met[i]];
 
