@@ -17,6 +17,7 @@
 #include "cli/console.h"
 #include "cli/finalize.h"
 #include "cli/knobs.h"
+#include "cli/knobs_operators.h"
 #include "cli/locate.h"
 #include "cli/options.h"
 #include "cli/target.h"
@@ -38,13 +39,13 @@ struct collect_type {
 static const struct collect_type types[] = {
 	{"tasks", "ta", false},
 	{"hotspots", "hs", true},
+	{"operators", "op", false},
 	{"threading", NULL, false},
 	{"uarch-exploration", NULL, false},
 	{"hpc-performance", NULL, false},
 	{"memory-access", NULL, false},
 	{"memory-consumption", NULL, false},
 	{"anomaly-detection", NULL, false},
-	{"operators", NULL, false},
 	{"gpu-hotspots", NULL, false},
 	{"gpu-offload", NULL, false},
 	{"performance-snapshot", NULL, false},
@@ -75,16 +76,18 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 			return st_error_set(
 				err, ST_EUSAGE, 0,
 				"collection type '%s' is not available yet in this version; "
-				"'tasks' and 'hotspots' are",
+				"'tasks', 'hotspots' and 'operators' are",
 				typed);
 		config->type = types[i].name;
 		config->suffix = types[i].suffix;
 		config->sampling.on = types[i].samples;
+		config->operators.is_type = strcmp(typed, "operators") == 0;
 		return ST_OK;
 	}
 	st_near_text(typed, names, TYPE_COUNT, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s", typed,
-			    near[0] ? near : "; this version has 'tasks' and 'hotspots'");
+			    near[0] ? near
+				    : "; this version has 'tasks', 'hotspots' and 'operators'");
 }
 
 static enum st_status parse_times(const struct st_args *args, struct st_collect_config *config,
@@ -184,6 +187,8 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 
 	if (status == ST_OK)
 		status = st_knobs_read(args, config, err);
+	if (status == ST_OK)
+		status = st_knobs_operators_check(&config->operators, err);
 	if (status == ST_OK)
 		status = parse_sampling(args, config, err);
 	if (status == ST_OK)

@@ -15,7 +15,8 @@ const struct st_command st_commands[] = {
 	 "TYPE is what to record. 'tasks': everything that the program, or a library in it "
 	 "such as PyTorch under emit_itt, tells through the ITT API: tasks, frames, counters, markers and "
 	 "so on. 'hotspots': the same, and where the CPU time goes: samples of every thread with their stacks, "
-	 "from Python lines to native code. The program's output, signals and exit status are "
+	 "from Python lines to native code. 'operators': the tasks, and every operator of PyTorch, from an unchanged "
+	 "program, with inputs, memory and nn.Module. The program's output, signals and exit status are "
 	 "its own; everything strata has to say goes to standard error.", st_cmd_collect},
 	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",
 	 "Print a report of a result.",

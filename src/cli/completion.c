@@ -327,7 +327,7 @@ static void print_knobs(void)
 static void print_value(enum st_option_id id, const struct st_option *option)
 {
 	if (id == ST_OPT_COLLECT)
-		printf("tasks");
+		printf("tasks hotspots operators");
 	else if (id == ST_OPT_REPORT)
 		print_reports();
 	else if (id == ST_OPT_EXPORT)

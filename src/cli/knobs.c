@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/knobs_operators.h"
 #include "cli/knobs_sampling.h"
 #include "cli/options.h"
 #include "cli/values.h"
@@ -174,6 +175,17 @@ const struct st_knob st_knobs[] = {
 	{"offer-itt", "true|false", "true",
 	 "Offer the Python module 'itt' to scripts that import it where none is installed.",
 	 apply_offer_itt, false},
+	{"collect-operators", "true|false|auto", "auto in 'operators', else false",
+	 "Record every operator of PyTorch in programs that load it: name, time, inputs, and what each thread was "
+	 "in. auto: where PyTorch is found.", st_knob_collect_operators, false},
+	{"operator-shapes", "true|false", "true",
+	 "Keep the sizes and types of operators' inputs, for -group-by input-shapes, FLOPs and bytes.",
+	 st_knob_operator_shapes, false},
+	{"operator-memory", "true|false", "true in 'operators', else false",
+	 "Count what the framework's allocator gives out and takes back inside each operator.",
+	 st_knob_operator_memory, false},
+	{"operator-modules", "true|false", "true in 'operators', else false",
+	 "Record calls of nn.Module, for -group-by nn-module.", st_knob_operator_modules, false},
 	{"sampling-mode", "sw|hw", "sw",
 	 "hotspots: sw samples by the CPU time of each thread; hw by the processor's cycles where they can be "
 	 "counted, else by the CPU clock, and says which.", st_knob_sampling_mode, true},
@@ -205,7 +217,7 @@ void st_knob_head(const struct st_knob *knob, char *out, size_t out_size)
 static enum st_status unknown_knob(const char *name, struct st_error *err)
 {
 	const char *names[NAMES_MAX];
-	char list[512] = "";
+	char list[800] = "";
 	size_t count = 0, used = 0;
 	char near[160];
 

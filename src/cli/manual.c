@@ -154,6 +154,8 @@ void st_manual_print(void)
 		    "Result folders, in the working folder unless -result-dir says otherwise.");
 	printf(".SH EXAMPLES\n");
 	print_entry("strata -collect tasks -- python train.py", "Run, record, print a summary.");
+	print_entry("strata -collect operators -- python train.py",
+		    "The same with every PyTorch operator; then strata report operators.");
 	print_entry("strata report top-down", "Where the time went, as a tree.");
 	print_entry("strata export chrome -o trace.json.gz", "For ui.perfetto.dev.");
 	print_entry("strata doctor", "What can be measured on this machine.");

@@ -17,7 +17,7 @@
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_COLLECT] = {"collect", 'c', "TYPE", COLLECT, ST_OPT_IS_COMMAND, NULL,
-		"Run a program and record it; TYPE is what to record: tasks or hotspots."},
+		"Run a program and record it; TYPE is what to record: tasks, hotspots or operators."},
 	[ST_OPT_REPORT] = {"report", 'R', "NAME", ST_IN_REPORT, ST_OPT_IS_COMMAND, NULL,
 		"Print a report of a result."},
 	[ST_OPT_EXPORT] = {"export", 0, "FORMAT", EXPORT, ST_OPT_IS_COMMAND, NULL,

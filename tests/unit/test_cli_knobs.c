@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "cli/knobs.h"
+#include "cli/knobs_operators.h"
 #include "cli/options.h"
 #include "collect/launch/collect.h"
 #include "collect/launch/sampling.h"
@@ -193,6 +194,46 @@ static void test_sampling(void **state)
 	samples = false;
 }
 
+static void check_operators(const char *needle)
+{
+	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_EUSAGE);
+	assert_non_null(strstr(err.text, needle));
+}
+
+static void test_operators(void **state)
+{
+	(void)state;
+	/* Of their own type everything is on; of others nothing, until it is asked for. */
+	assert_int_equal(read_knobs(KNOBS("task-lines=false")), ST_OK);
+	expect_text("clock=tsc;slots=64;paused=0;task_lines=0", false, 0);
+	config.operators.is_type = true;
+	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=1;"
+		    "operator_modules=1",
+		    false, 0);
+	assert_int_equal(read_knobs(KNOBS("collect-operators=auto")), ST_OK);
+	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_OK);
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0",
+		    false, 0);
+	assert_int_equal(read_knobs(KNOBS("operator-shapes=false", "collect-operators=true",
+					  "operator-memory=true", "operator-modules=true")),
+			 ST_OK);
+	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_OK);
+	expect_text("clock=tsc;slots=64;paused=0;operators=1;operator_memory=1;operator_modules=1",
+		    false, 0);
+	assert_int_equal(read_knobs(KNOBS("operator-memory=false", "operator-modules=false")),
+			 ST_OK);
+	config.operators.is_type = true;
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0",
+		    false, 0);
+	refuse("true, false or auto", KNOBS("collect-operators=yes"));
+	assert_int_equal(read_knobs(KNOBS("collect-operators=false", "operator-memory=true")),
+			 ST_OK);
+	expect_text("clock=tsc;slots=64;paused=0", false, 0);
+	check_operators("operator-memory needs -knob collect-operators=true");
+	config.operators.is_type = true;
+	check_operators("leaves nothing to 'operators'");
+}
+
 static void test_long_domains(void **state)
 {
 	char value[5000] = "itt-domains=";
@@ -218,10 +259,10 @@ static void test_table_is_sound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_given), cmocka_unit_test(test_all_knobs),
-		cmocka_unit_test(test_groups),	      cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_long_domains),  cmocka_unit_test(test_table_is_sound),
-		cmocka_unit_test(test_sampling),
+		cmocka_unit_test(test_nothing_given),  cmocka_unit_test(test_all_knobs),
+		cmocka_unit_test(test_groups),	       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_operators),      cmocka_unit_test(test_long_domains),
+		cmocka_unit_test(test_table_is_sound), cmocka_unit_test(test_sampling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,8 +41,16 @@ struct st_sampling_config {
 	const char *processes; /* patterns joined by commas; NULL: all */
 };
 
+/* Whether operators of a framework are recorded, and what of them. */
+struct st_operators_config {
+	bool is_type;	   /* -collect operators: everything that is not refused */
+	enum st_choice on; /* default: as the type says */
+	enum st_choice shapes;
+	enum st_choice memory, modules; /* default: as the type says */
+};
+
 struct st_collect_config {
-	const char *type;	     /* "tasks", "hotspots" */
+	const char *type;	     /* "tasks", "hotspots", "operators" */
 	const char *suffix;	     /* "ta" */
 	const char *result_dir;	     /* pattern with @@@, or NULL for "r@@@" + suffix */
 	const char *app_working_dir; /* NULL: the current one */
@@ -59,6 +67,7 @@ struct st_collect_config {
 	uint32_t itt_groups; /* bits of ITT's groups */
 	enum st_choice task_lines, offer_itt;
 	struct st_sampling_config sampling;
+	struct st_operators_config operators;
 	int target_pid; /* -target-pid: a program that runs already; 0: argv is started */
 	const struct st_collect_option *options; /* all that were given */
 	size_t option_count;

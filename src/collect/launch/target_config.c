@@ -43,6 +43,22 @@ static void append_sampling(struct st_buf *out, const struct st_sampling_config 
 	}
 }
 
+static bool is_on(enum st_choice choice, bool by_default)
+{
+	return choice == ST_CHOICE_DEFAULT ? by_default : choice == ST_CHOICE_ON;
+}
+
+/* Memory costs every allocation a lock and modules every call of one something, so that only those who ask for
+ * operators get them unasked. */
+static void append_operators(struct st_buf *out, const struct st_operators_config *asked)
+{
+	if (!is_on(asked->on, asked->is_type))
+		return;
+	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%d",
+		      is_on(asked->shapes, true) ? 2 : 1, is_on(asked->memory, asked->is_type),
+		      is_on(asked->modules, asked->is_type));
+}
+
 void st_target_config_text(struct st_buf *out, const struct st_target_config *target)
 {
 	const struct st_collect_config *config = target->config;
@@ -63,6 +79,7 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 		st_buf_printf(out, ";task_lines=%d", config->task_lines == ST_CHOICE_ON);
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
+	append_operators(out, &config->operators);
 	if (target->sampling)
 		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
 	st_buf_append_u8(out, '\0');
