@@ -80,8 +80,9 @@ _Static_assert(sizeof(struct st_file_head) == 64, "file head is a file format");
 enum { ST_FILE_RING_BUFFER = 1 };
 
 struct st_open_record {
-	uint32_t track, domain, name, reserved;
-	uint64_t begin; /* ticks */
+	uint32_t track, domain, name;
+	uint32_t signature; /* of an operator; 0: it is none */
+	uint64_t begin;	    /* ticks */
 };
 _Static_assert(sizeof(struct st_open_record) == 24, "open record is a file format");
 

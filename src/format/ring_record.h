@@ -42,7 +42,8 @@ enum st_ring_ext {
 	 * right before the begin (or its ST_EXT_TEXT), sets that slot. */
 	ST_EXT_CALLER = 13,
 	/* An operator of a framework begins: u64 signature id | (sequence number + 1) << 32, 0 = none. The signature
-	 * has its domain and name (ST_DEFINE_SIGNATURE); its end is an ordinary end of that domain. It has no caller. */
+	 * has its domain and name (ST_DEFINE_SIGNATURE); its end is an ordinary end of that domain. It has no caller.
+	 * A second word, where there is one: flags, ST_BEGIN_CLIPPED or none. */
 	ST_EXT_OPERATOR = 14,
 	/* u64 bytes that the framework's allocator gave out, u64 that it took back, on this thread, since the
 	 * previous record of the ring: they belong to the innermost slice that is open before the next
@@ -90,7 +91,7 @@ enum st_ring_definition {
 	ST_DEFINE_OBJECT =
 		4, /* id: object id, counted up from 1; text = struct st_object_head and texts */
 	ST_DEFINE_OBJECT_METADATA =
-		5,		 /* id: object id; text = struct st_object_metadata and text */
+		5, /* id: object id; text = struct st_object_metadata and text */
 	/* id: counted up from 1; text = format/operator.h. In a forked child the ids of its ancestor go on to mean
 	 * what they meant at the fork, until it defines them itself: it may go on counting or begin anew. */
 	ST_DEFINE_SIGNATURE = 6,

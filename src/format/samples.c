@@ -22,16 +22,6 @@ enum {
 _Static_assert((uint64_t)RECORDS_MAX *RECORD_MAX_BYTES + HEAD_BYTES <= ST_CHUNK_RAW_MAX,
 	       "a full encoder fits into a chunk");
 
-static uint64_t zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (uint64_t)(value < 0 ? -1 : 0);
-}
-
-static int64_t unzigzag(uint64_t value)
-{
-	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
-}
-
 static void put_varint(struct st_buf *buf, uint64_t value)
 {
 	uint8_t bytes[ST_VARINT64_MAX_BYTES];
@@ -84,7 +74,7 @@ void st_sample_encoder_add(struct st_sample_encoder *enc, const struct st_sample
 	if (time < enc->last_time)
 		time = enc->last_time;
 	put_varint(&enc->times, time - enc->last_time);
-	put_varint(&enc->nodes, zigzag((int64_t)sample->node - (int64_t)enc->last_node));
+	put_varint(&enc->nodes, st_zigzag((int64_t)sample->node - (int64_t)enc->last_node));
 	put_varint(&enc->weights, sample->weight_ns);
 	put_varint(&enc->flags, sample->flags);
 	enc->last_time = time;
@@ -173,9 +163,9 @@ bool st_sample_decoder_next(struct st_sample_decoder *dec, struct st_sample_reco
 		return damage(dec, "a time is damaged", err);
 	if (!st_varint_get(&dec->nodes, dec->nodes_end, &step))
 		return damage(dec, "a stack is damaged", err);
-	if (unzigzag(step) > UINT32_MAX || unzigzag(step) < -(int64_t)UINT32_MAX)
+	if (st_unzigzag(step) > UINT32_MAX || st_unzigzag(step) < -(int64_t)UINT32_MAX)
 		return damage(dec, "a stack is damaged", err);
-	node = (int64_t)dec->node + unzigzag(step);
+	node = (int64_t)dec->node + st_unzigzag(step);
 	if (node < 0 || node > UINT32_MAX)
 		return damage(dec, "a stack is damaged", err);
 	if (!st_varint_get(&dec->weights, dec->weights_end, &out->weight_ns))
@@ -207,7 +197,7 @@ void st_stack_nodes_add(struct st_node_encoder *enc, const struct st_stack_node 
 	put_varint(enc->out, (uint64_t)enc->next_id - node->parent);
 	st_buf_append_u8(enc->out, node->kind);
 	if (has_address(node->kind)) {
-		put_varint(enc->out, zigzag((int64_t)(node->value - enc->last_address)));
+		put_varint(enc->out, st_zigzag((int64_t)(node->value - enc->last_address)));
 		enc->last_address = node->value;
 	} else {
 		put_varint(enc->out, (uint32_t)node->value);
@@ -261,7 +251,7 @@ bool st_node_decoder_next(struct st_node_decoder *dec, uint32_t *id, struct st_s
 	if (has_address(out->kind)) {
 		if (!st_varint_get(&body->at, body->end, &value))
 			return damaged_node(dec);
-		dec->last_address += (uint64_t)unzigzag(value);
+		dec->last_address += (uint64_t)st_unzigzag(value);
 		out->value = dec->last_address;
 	} else {
 		if (!st_varint_get_u32(&body->at, body->end, &code) ||

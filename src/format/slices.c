@@ -72,6 +72,7 @@ void st_slice_encoder_clear(struct st_slice_encoder *enc)
 	enc->begin_count = 0;
 	enc->event_count = 0;
 	memset(enc->callers, 0, sizeof(enc->callers));
+	enc->last_sequence = 0;
 }
 
 /* Room for more records in all columns at once, so that a record has one thing to test: whatever still
@@ -207,6 +208,28 @@ void st_slice_encoder_caller(struct st_slice_encoder *enc, uint64_t time, uint32
 	st_slice_encoder_mark(enc, time, ST_MARK_CALLER, caller);
 }
 
+void st_slice_encoder_operator(struct st_slice_encoder *enc, uint64_t time, uint32_t signature,
+			       int64_t sequence)
+{
+	uint64_t delta;
+
+	st_slice_encoder_mark(enc, time, ST_MARK_SIGNATURE, signature);
+	if (sequence < 0)
+		return;
+	delta = (uint64_t)sequence - (uint64_t)enc->last_sequence;
+	st_slice_encoder_mark(enc, time, ST_MARK_SEQUENCE, st_zigzag((int64_t)delta));
+	enc->last_sequence = sequence;
+}
+
+void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const uint64_t bytes[3])
+{
+	static const enum st_slice_mark marks[] = {ST_MARK_ALLOCATED, ST_MARK_FREED, ST_MARK_PEAK};
+
+	for (unsigned int i = 0; i < 3; i++)
+		if (bytes[i])
+			st_slice_encoder_mark(enc, time, marks[i], bytes[i]);
+}
+
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
 			    const struct st_event *event)
 {
@@ -281,7 +304,20 @@ enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,
 	dec->extras_end = dec->events = dec->extras + sizes[3];
 	dec->events_end = at + payload_bytes;
 	dec->time = header->first_time;
+	dec->next_sequence = -1;
 	return ST_OK;
+}
+
+/* What a mark says of the next begin. */
+static bool take_operator_mark(struct st_slice_decoder *dec, uint32_t mark, uint64_t value)
+{
+	if (mark == ST_MARK_SIGNATURE) {
+		dec->next_signature = (uint32_t)value;
+		return value <= UINT32_MAX;
+	}
+	dec->last_sequence = (int64_t)((uint64_t)dec->last_sequence + (uint64_t)st_unzigzag(value));
+	dec->next_sequence = dec->last_sequence < 0 ? -1 : dec->last_sequence;
+	return true;
 }
 
 static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *out)
@@ -296,6 +332,8 @@ static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *ou
 		dec->next_caller = out->value;
 		dec->has_next_caller = true;
 	}
+	if (mark == ST_MARK_SIGNATURE || mark == ST_MARK_SEQUENCE)
+		return take_operator_mark(dec, mark, out->value);
 	if (mark != ST_MARK_EVENT)
 		return true;
 	if (out->value > (uint64_t)(dec->events_end - dec->events))
@@ -314,6 +352,15 @@ static uint64_t caller_of(struct st_slice_decoder *dec, uint32_t name)
 		dec->has_next_caller = false;
 	}
 	return *slot;
+}
+
+/* An operator has no caller. */
+static void take_operator(struct st_slice_decoder *dec, struct st_slice_record *out)
+{
+	out->signature = dec->next_signature;
+	out->sequence = dec->next_sequence;
+	dec->next_signature = 0;
+	dec->next_sequence = -1;
 }
 
 static bool damage(struct st_slice_decoder *dec, const char *what, struct st_error *err)
@@ -348,6 +395,8 @@ bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record 
 	out->mark = 0;
 	out->value = 0;
 	out->caller = 0;
+	out->signature = 0;
+	out->sequence = -1;
 	out->body = NULL;
 	if (!st_varint_get(&dec->times, dec->times_end, &dt) || dt > UINT64_MAX - dec->time)
 		return damage(dec, "a time is damaged", err);
@@ -365,7 +414,10 @@ bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record 
 	case ST_SLICE_BEGIN:
 		if (!st_varint_get_u32(&dec->names, dec->names_end, &out->name))
 			return damage(dec, "a name is damaged", err);
-		out->caller = caller_of(dec, out->name);
+		if (__builtin_expect(dec->next_signature != 0, 0))
+			take_operator(dec, out);
+		else
+			out->caller = caller_of(dec, out->name);
 		break;
 	case ST_SLICE_MARK:
 		if (!decode_mark(dec, out))

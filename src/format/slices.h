@@ -11,6 +11,8 @@
  *           enum st_slice_mark, then its varint value; for ST_SLICE_BEGIN_FLAGGED varint flags
  *   events  what is left of the payload: the bodies of the ST_MARK_EVENTs, in order (format/event.h)
  *
+ * Operators: ST_MARK_SIGNATURE and ST_MARK_SEQUENCE say what the next begin is; such a begin has no caller.
+ *
  * Callers: a table of ST_CALLER_SLOTS addresses, all 0 at the beginning of a chunk; the caller of a begin
  * is in slot name % ST_CALLER_SLOTS, and ST_MARK_CALLER, right before a begin, sets that slot.
  *
@@ -66,6 +68,8 @@ struct st_slice_record {
 	enum st_slice_mark mark;
 	uint64_t value;	     /* mark */
 	uint64_t caller;     /* begin; 0: not known */
+	uint32_t signature;  /* begin of an operator; 0: it is none */
+	int64_t sequence;    /* begin of an operator; -1: none */
 	const uint8_t *body; /* ST_MARK_EVENT: value bytes */
 	uint64_t time;	     /* ticks */
 };
@@ -75,6 +79,7 @@ struct st_slice_encoder {
 	uint64_t first_time, last_time;
 	uint32_t record_count, begin_count, event_count;
 	uint64_t callers[ST_CALLER_SLOTS];
+	int64_t last_sequence;
 };
 
 void st_slice_encoder_init(struct st_slice_encoder *enc);
@@ -89,6 +94,11 @@ void st_slice_encoder_mark(struct st_slice_encoder *enc, uint64_t time, enum st_
 /* Says who calls the begin that comes next, which has this name. Costs nothing while it stays the same. */
 void st_slice_encoder_caller(struct st_slice_encoder *enc, uint64_t time, uint32_t name,
 			     uint64_t caller);
+/* Says that the begin that comes next is an operator; sequence -1: it has none. */
+void st_slice_encoder_operator(struct st_slice_encoder *enc, uint64_t time, uint32_t signature,
+			       int64_t sequence);
+/* Memory that the innermost open slice took: bytes allocated, freed, and most that was held between. */
+void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const uint64_t bytes[3]);
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
 			    const struct st_event *event);
 /* As many records or bytes as a chunk should have: finish it. */
@@ -104,6 +114,8 @@ struct st_slice_decoder {
 	uint64_t callers[ST_CALLER_SLOTS];
 	uint64_t next_caller;
 	bool has_next_caller;
+	uint32_t next_signature;
+	int64_t next_sequence, last_sequence;
 };
 
 enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,

@@ -24,6 +24,17 @@ static inline uint8_t *st_varint_put(uint8_t *at, uint64_t value)
 	return at;
 }
 
+/* Small numbers of both signs become small: 0, -1, 1, -2 … are 0, 1, 2, 3 … */
+static inline uint64_t st_zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value < 0 ? -1 : 0);
+}
+
+static inline int64_t st_unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
+}
+
 /* A varint that is cut off or longer than 64 bits is damage: false. */
 static inline bool st_varint_get_slow(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
