@@ -95,6 +95,8 @@ static void rewind_tracks(struct st_index_builder *builder)
 	for (uint32_t i = 0; i < builder->open_count; i++)
 		builder->tracks[builder->opens[i].track].rows++;
 	builder->tables.wide_count = 0;
+	builder->operators.count = builder->operators.moment_count = 0;
+	builder->operators.missing = 0;
 	builder->decoded_before = true;
 }
 
@@ -171,6 +173,8 @@ static void fini(struct st_index_builder *builder)
 		free(builder->tracks[i].callers);
 	}
 	free(builder->opens);
+	free(builder->operators.items);
+	free(builder->operators.moments);
 	st_event_tables_fini(&builder->tables);
 	free(builder->tracks);
 	free(builder->refs);
@@ -210,7 +214,8 @@ enum st_status st_index_build(struct st_index *index, struct st_index_meta *meta
 	if (!status) {
 		st_index_finish(&builder);
 		st_index_finish_events(&builder);
-		if (builder.no_memory || !st_index_inherit(&builder))
+		if (builder.no_memory || !st_index_inherit(&builder) ||
+		    !st_index_operators_finish(&builder))
 			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the events");
 	}
 	if (!status) {

@@ -58,7 +58,7 @@ struct st_sample_ref { /* a chunk of samples */
 
 struct st_open_ref {	/* a slice that began in a file that is gone (ST_CHUNK_OPEN) */
 	uint32_t track; /* index into builder->tracks */
-	uint32_t domain, name;
+	uint32_t domain, name, signature;
 };
 
 /* An event that may begin or end a span, whoever calls: these are paired in the order of the calls. */
@@ -75,6 +75,7 @@ struct st_caller_slot {
 struct st_open_slice {
 	uint32_t row, domain;
 	uint32_t line; /* object id of the ITT track it was begun on; 0: the thread's own */
+	uint32_t item; /* of builder->operators, or ST_NO_ROW */
 };
 
 struct st_track_state {
@@ -126,6 +127,15 @@ struct st_event_tables {
 	bool no_callers; /* there was no room for their column */
 };
 
+struct st_operator_tables {
+	struct st_operator *items;
+	uint32_t count, capacity;
+	struct st_memory_moment *moments;
+	uint32_t moment_count, moment_capacity;
+	uint32_t last_mark; /* of the last moment */
+	uint64_t missing;   /* operators whose signature nobody defines */
+};
+
 struct st_index_builder {
 	const struct st_index_request *request;
 	struct st_index *index;
@@ -154,6 +164,7 @@ struct st_index_builder {
 	uint32_t first_segment; /* that has anything in it */
 	uint64_t window_ticks, event_count;
 	struct st_event_tables tables;
+	struct st_operator_tables operators;
 	bool decoded_before; /* the second try after a chunk held less than it said */
 	bool no_memory;
 };
@@ -171,6 +182,7 @@ struct st_index_label st_index_texts_of(struct st_index_builder *builder, uint32
 					uint32_t domain, uint32_t name);
 /* index_decode.c: the innermost open slice of the thread's present ITT track, or ST_NO_ROW. */
 uint32_t st_index_innermost(const struct st_track_state *track);
+struct st_open_slice *st_index_innermost_open(const struct st_track_state *track); /* or NULL */
 /* *short_chunks: some chunk held fewer begins than its header said */
 enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chunks,
 			       struct st_error *err);
@@ -188,6 +200,14 @@ void st_index_decode_samples(struct st_index_builder *builder, bool *short_chunk
 /* The samples of a track before that tick belong to what is open on it now. */
 void st_index_join_samples(struct st_index_builder *builder, struct st_track_state *track,
 			   uint64_t before_ticks);
+/* index_operators.c: a begin that has a signature; its item, or ST_NO_ROW. */
+uint32_t st_index_take_operator(struct st_index_builder *builder,
+				const struct st_track_state *track,
+				const struct st_slice_record *record, uint32_t row);
+/* A mark that tells of memory. */
+void st_index_take_memory(struct st_index_builder *builder, struct st_track_state *track,
+			  const struct st_slice_record *record, int64_t ns);
+bool st_index_operators_finish(struct st_index_builder *builder);
 /* index_inherit.c: who created whom, and what samples without a slice inherit from there. */
 bool st_index_inherit(struct st_index_builder *builder);
 /* index_finish.c: pauses, self times and the counts of flags */

@@ -22,7 +22,7 @@ enum {
 	PROGRESS_CHUNKS = 256,
 };
 
-static bool push(struct st_track_state *track, uint32_t row, uint32_t domain)
+static bool push(struct st_track_state *track, uint32_t row, uint32_t domain, uint32_t item)
 {
 	if (track->depth == track->stack_capacity) {
 		uint32_t capacity = track->stack_capacity ? track->stack_capacity * 2 : 64;
@@ -33,19 +33,26 @@ static bool push(struct st_track_state *track, uint32_t row, uint32_t domain)
 		track->stack = grown;
 		track->stack_capacity = capacity;
 	}
-	track->stack[track->depth++] =
-		(struct st_open_slice){.row = row, .domain = domain, .line = track->line};
+	track->stack[track->depth++] = (struct st_open_slice){
+		.row = row, .domain = domain, .line = track->line, .item = item};
 	return true;
 }
 
-uint32_t st_index_innermost(const struct st_track_state *track)
+struct st_open_slice *st_index_innermost_open(const struct st_track_state *track)
 {
 	uint32_t lowest = track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
 
 	for (uint32_t i = track->depth; i > lowest; i--)
 		if (track->stack[i - 1].line == track->line)
-			return track->stack[i - 1].row;
-	return ST_NO_ROW;
+			return &track->stack[i - 1];
+	return NULL;
+}
+
+uint32_t st_index_innermost(const struct st_track_state *track)
+{
+	const struct st_open_slice *open = st_index_innermost_open(track);
+
+	return open ? open->row : ST_NO_ROW;
 }
 
 static void take_begin(struct st_index_builder *builder, struct st_track_state *track,
@@ -56,11 +63,13 @@ static void take_begin(struct st_index_builder *builder, struct st_track_state *
 	uint32_t parent = st_index_innermost(track);
 	uint32_t label =
 		st_index_label_of(builder, track->process_id, record->domain, record->name);
-	uint32_t caller = 0;
+	uint32_t caller = 0, item = ST_NO_ROW;
 
 	if (record->caller)
 		caller = st_index_caller_of(builder, track, record, ns);
-	if (label == ST_ID_NONE || !push(track, row, record->domain)) {
+	if (record->signature)
+		item = st_index_take_operator(builder, track, record, row);
+	if (label == ST_ID_NONE || !push(track, row, record->domain, item)) {
 		builder->no_memory = true;
 		return;
 	}
@@ -174,13 +183,15 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 		track->end_ns = ns;
 		track->has_end = true;
 		break;
+	case ST_MARK_ALLOCATED:
+	case ST_MARK_FREED:
+	case ST_MARK_PEAK:
+		st_index_take_memory(builder, track, record, ns);
+		break;
 	case ST_MARK_EVENT:
 	case ST_MARK_CALLER:
 	case ST_MARK_SIGNATURE:
 	case ST_MARK_SEQUENCE:
-	case ST_MARK_ALLOCATED:
-	case ST_MARK_FREED:
-	case ST_MARK_PEAK:
 		break;
 	}
 }
@@ -344,6 +355,8 @@ static void take_opens(struct st_index_builder *builder)
 		const struct st_slice_record record = {.op = ST_SLICE_BEGIN,
 						       .domain = open->domain,
 						       .name = open->name,
+						       .signature = open->signature,
+						       .sequence = ST_NO_SEQUENCE,
 						       .flags = ST_BEGIN_CLIPPED};
 
 		take_begin(builder, &builder->tracks[open->track], &record, ns);

@@ -163,7 +163,8 @@ static void add_opens(struct st_index_builder *builder, struct st_walk *walk,
 		open = (struct st_open_ref){
 			.track = st_index_find_track(builder, header->process, record.track),
 			.domain = record.domain,
-			.name = record.name};
+			.name = record.name,
+			.signature = record.signature};
 		if (open.track == ST_ID_NONE || !st_grow(&builder->opens, builder->open_count,
 							 &builder->open_capacity, sizeof(open))) {
 			builder->no_memory = true;

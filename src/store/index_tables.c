@@ -23,6 +23,8 @@ void st_index_tables_fini(struct st_index_tables *tables)
 		free(tables->facts);
 		free(tables->callers);
 		free(tables->task_events);
+		free(tables->operators);
+		free(tables->moments);
 	}
 	memset(tables, 0, sizeof(*tables));
 }
@@ -52,6 +54,10 @@ void st_index_tables_blocks(const struct st_index_tables *tables,
 		block_of(tables->callers, tables->caller_count, sizeof(*tables->callers));
 	blocks[ST_SECTION_TASK_EVENTS] = block_of(tables->task_events, tables->task_event_count,
 						  sizeof(*tables->task_events));
+	blocks[ST_SECTION_OPERATORS] =
+		block_of(tables->operators, tables->operator_count, sizeof(*tables->operators));
+	blocks[ST_SECTION_MEMORY] =
+		block_of(tables->moments, tables->moment_count, sizeof(*tables->moments));
 }
 
 static void *items_of(const struct st_index_block *block, size_t item_bytes, uint32_t *count,
@@ -107,6 +113,10 @@ bool st_index_tables_read(struct st_index_tables *tables,
 	tables->task_events =
 		items_of(&sections[ST_SECTION_TASK_EVENTS], sizeof(*tables->task_events),
 			 &tables->task_event_count, &ok);
+	tables->operators = items_of(&sections[ST_SECTION_OPERATORS], sizeof(*tables->operators),
+				     &tables->operator_count, &ok);
+	tables->moments = items_of(&sections[ST_SECTION_MEMORY], sizeof(*tables->moments),
+				   &tables->moment_count, &ok);
 	return ok && blobs_are_sound(tables);
 }
 

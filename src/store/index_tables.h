@@ -11,6 +11,7 @@
 
 #include "store/events.h"
 #include "store/index_map.h"
+#include "store/operators.h"
 
 struct st_text_table;
 struct st_index_meta;
@@ -25,8 +26,10 @@ struct st_index_tables {
 	struct st_object_fact *facts;
 	struct st_caller *callers;
 	uint32_t *task_events;
+	struct st_operator *operators;
+	struct st_memory_moment *moments;
 	uint32_t id_count, blob_count, span_count, sync_object_count, object_count, fact_count,
-		caller_count, task_event_count;
+		caller_count, task_event_count, operator_count, moment_count;
 	uint64_t blob_size_bytes;
 	bool is_mapped;
 };

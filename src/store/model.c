@@ -47,6 +47,10 @@ void st_model_fini(struct st_model *model)
 	free(model->lines);
 	free(model->maps);
 	free(model->marks);
+	st_id_map_fini(&model->signature_index);
+	free(model->signatures);
+	st_id_map_fini(&model->operator_source_index);
+	free(model->operator_sources);
 	st_forest_fini(&model->forest);
 	memset(model, 0, sizeof(*model));
 }
@@ -126,12 +130,13 @@ struct st_thread_definition *st_model_thread(struct st_model *model, uint32_t pr
 	return &model->threads[index];
 }
 
-enum id_kind { KIND_STRING, KIND_DOMAIN, KIND_OBJECT };
+enum id_kind { KIND_STRING, KIND_DOMAIN, KIND_OBJECT, KIND_SIGNATURE };
 
 static uint32_t look_up(const struct st_model *model, enum id_kind kind, uint32_t process_id,
 			uint32_t id)
 {
-	const struct st_id_map *maps[] = {&model->strings, &model->domains, &model->object_index};
+	const struct st_id_map *maps[] = {&model->strings, &model->domains, &model->object_index,
+					  &model->signature_index};
 
 	for (unsigned int depth = 0; depth < INHERIT_DEPTH_MAX; depth++) {
 		uint32_t value = st_id_map_get(maps[kind], st_id_pair(process_id, id));
@@ -144,9 +149,11 @@ static uint32_t look_up(const struct st_model *model, enum id_kind kind, uint32_
 		if (index == ST_ID_NONE)
 			return ST_ID_NONE;
 		more = &model->more[index];
+		/* Of signatures no number is told: a child uses none that it does not know. */
 		inherited = kind == KIND_STRING	  ? more->inherited_strings
 			    : kind == KIND_DOMAIN ? more->inherited_domains
-						  : more->inherited_objects;
+			    : kind == KIND_OBJECT ? more->inherited_objects
+						  : UINT32_MAX;
 		if (!more->ancestor_id || id > inherited)
 			return ST_ID_NONE;
 		process_id = more->ancestor_id;
@@ -178,6 +185,11 @@ bool st_model_domain(const struct st_model *model, uint32_t process_id, uint32_t
 uint32_t st_model_object(const struct st_model *model, uint32_t process_id, uint32_t id)
 {
 	return look_up(model, KIND_OBJECT, process_id, id);
+}
+
+uint32_t st_model_signature(const struct st_model *model, uint32_t process_id, uint32_t id)
+{
+	return look_up(model, KIND_SIGNATURE, process_id, id);
 }
 
 bool st_model_offer_head(struct st_model *model, const struct st_file_head *head)

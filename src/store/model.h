@@ -13,8 +13,10 @@
 #include "format/chunk.h"
 #include "format/definitions.h"
 #include "format/event_kind.h"
+#include "format/signature.h"
 #include "store/id_map.h"
 #include "store/notes.h"
+#include "store/operators.h"
 #include "store/result.h"
 #include "store/segment.h"
 #include "store/forest.h"
@@ -78,6 +80,12 @@ struct st_family_mark { /* ST_DEF_FAMILY_MARK */
 	st_string_id text;
 };
 
+struct st_signature_definition { /* ST_DEF_SIGNATURE */
+	uint32_t process_id;
+	struct st_signature_head head;
+	st_string_id bytes; /* all of it, checked */
+};
+
 struct st_model {
 	/* Ids of texts are kept in the index, so they must follow from definitions.strata alone; what
 	 * result.json says lies apart. */
@@ -111,6 +119,12 @@ struct st_model {
 	uint32_t map_count, map_capacity;
 	struct st_family_mark *marks;
 	uint32_t mark_count, mark_capacity;
+	struct st_signature_definition *signatures;
+	uint32_t signature_count, signature_capacity;
+	struct st_id_map signature_index; /* (process id, id) -> the newest definition */
+	struct st_operator_source *operator_sources;
+	uint32_t operator_source_count, operator_source_capacity;
+	struct st_id_map operator_source_index; /* process id */
 	struct st_forest forest;
 	struct st_file_head head; /* of the first file that has a good one */
 	bool has_head;
@@ -136,6 +150,8 @@ bool st_model_domain(const struct st_model *model, uint32_t process_id, uint32_t
 		     st_string_id *out);
 /* The newest definition of an object id of a process, through what it inherits; ST_ID_NONE: nobody's. */
 uint32_t st_model_object(const struct st_model *model, uint32_t process_id, uint32_t id);
+/* The same of a signature. */
+uint32_t st_model_signature(const struct st_model *model, uint32_t process_id, uint32_t id);
 /* Takes a file head as the one of the result, unless one is known. False: of another result. */
 bool st_model_offer_head(struct st_model *model, const struct st_file_head *head);
 st_string_id st_model_add_text(struct st_model *model, const char *text);
@@ -149,6 +165,11 @@ bool st_model_load_map(struct st_model *model, uint32_t process_id, struct st_cu
 /* By process, start and time, once all are there. */
 void st_model_sort_maps(struct st_model *model);
 bool st_model_load_mark(struct st_model *model, struct st_cursor *body);
+
+/* model_operators.c: as above. */
+bool st_model_load_signature(struct st_model *model, uint32_t process_id, struct st_cursor *body);
+bool st_model_load_operator_source(struct st_model *model, uint32_t process_id,
+				   struct st_cursor *body);
 
 /* process_name.c: arguments joined by NUL as a person would type them. */
 bool st_command_line(struct st_text_table *texts, struct st_text arguments, st_string_id *out);

@@ -265,7 +265,7 @@ static void load_thread_name(struct load *load, struct st_cursor *body)
 	load_name(load, &load->model->thread_names, body);
 }
 
-/* What comes with events: objects, code, marks of the family. */
+/* What comes with events and operators: objects, code, marks of the family, signatures. */
 static void load_event_record(struct load *load, enum st_definition_type type,
 			      struct st_cursor *body)
 {
@@ -287,6 +287,12 @@ static void load_event_record(struct load *load, enum st_definition_type type,
 		break;
 	case ST_DEF_FAMILY_MARK:
 		ok = st_model_load_mark(model, body);
+		break;
+	case ST_DEF_SIGNATURE:
+		ok = st_model_load_signature(model, load->process_id, body);
+		break;
+	case ST_DEF_OPERATOR_SOURCE:
+		ok = st_model_load_operator_source(model, load->process_id, body);
 		break;
 	default:
 		break;
@@ -336,11 +342,10 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_CODE_EVENT:
 	case ST_DEF_CODE_MAP:
 	case ST_DEF_FAMILY_MARK:
-		load_event_record(load, type, body);
-		break;
 	case ST_DEF_SIGNATURE:
 	case ST_DEF_OPERATOR_SOURCE:
-		break; /* nobody asks for them yet */
+		load_event_record(load, type, body);
+		break;
 	case ST_DEF_STACK_NODES:
 	case ST_DEF_PYTHON_CODE:
 	case ST_DEF_PYTHON_RUNTIME:

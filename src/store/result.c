@@ -58,7 +58,9 @@ static bool load_index(struct st_result *result, const struct st_source *source)
 					      result->model.texts.count,
 					      result->model.process_count) &&
 		    st_samples_are_sound(&result->index, &result->meta,
-					 result->model.forest.node_count))
+					 result->model.forest.node_count) &&
+		    st_operators_are_sound(&result->index, &result->meta,
+					   result->model.signature_count))
 			return true;
 		st_index_meta_fini(&result->meta);
 	}
@@ -394,7 +396,7 @@ static bool make_tables(struct st_result *result, const struct st_source *source
 	uint32_t hint = 0;
 
 	if (!make_labels(result) || !make_tracks(result) || !make_windows(result) ||
-	    !make_events(result) || !st_samples_make(result))
+	    !make_events(result) || !st_samples_make(result) || !st_operators_make(result))
 		return false;
 	for (uint32_t i = 0; i < model->not_entered_count; i++)
 		model->not_entered[i].time_ns =
@@ -492,6 +494,7 @@ void st_result_close(struct st_result *result)
 	free(result->first_of_track);
 	free(result->samplers);
 	free(result->sample_first);
+	free(result->signatures);
 	st_code_table_fini(&result->code);
 	free(result);
 }

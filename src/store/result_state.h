@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An open result from inside; for result.c, events.c and samples.c only.
+ * An open result from inside; for result.c, events.c, samples.c and operators.c only.
  */
 #ifndef ST_STORE_RESULT_STATE_H
 #define ST_STORE_RESULT_STATE_H
@@ -31,11 +31,16 @@ struct st_result {
 	struct st_sampler *samplers;
 	uint32_t *sample_first; /* first_of_track of the samples */
 	struct st_sample_quality sample_quality;
+	struct st_signature *signatures;
 };
 
 /* samples.c: subscripts of an index from disk are in range; what the accessors give out. */
 bool st_samples_are_sound(const struct st_index *index, const struct st_index_meta *meta,
 			  uint32_t node_count);
 bool st_samples_make(struct st_result *result);
+/* operators.c: the same. */
+bool st_operators_are_sound(const struct st_index *index, const struct st_index_meta *meta,
+			    uint32_t signature_count);
+bool st_operators_make(struct st_result *result);
 
 #endif

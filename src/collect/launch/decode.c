@@ -153,9 +153,12 @@ static uint32_t payload_needed(unsigned int subkind)
 	case ST_EXT_LOST:
 	case ST_EXT_EVENT:
 	case ST_EXT_CALLER:
+	case ST_EXT_OPERATOR:
 		return 1;
 	case ST_EXT_BEGIN:
 		return 2;
+	case ST_EXT_MEMORY:
+		return 3;
 	default:
 		return 0;
 	}
@@ -220,6 +223,12 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 		slot->next_caller = payload[0];
 		slot->has_caller = true;
 		st_code_maps_want(&drain->maps, payload[0]);
+		return true;
+	case ST_EXT_OPERATOR:
+		st_drain_take_operator(drain, slot, payload, word_count - 1);
+		return true;
+	case ST_EXT_MEMORY:
+		st_drain_take_memory(drain, slot, payload);
 		return true;
 	default:
 		return false;
@@ -310,8 +319,8 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 }
 
 /* The type a definition is stored as; 0: it cannot be. */
-static enum st_definition_type stored_type(unsigned int kind, uint32_t id, const void *text,
-					   size_t size_bytes)
+static enum st_definition_type stored_type(struct st_drain *drain, unsigned int kind, uint32_t id,
+					   const void *text, size_t size_bytes)
 {
 	switch (kind) {
 	case ST_DEFINE_STRING:
@@ -325,6 +334,10 @@ static enum st_definition_type stored_type(unsigned int kind, uint32_t id, const
 	case ST_DEFINE_OBJECT_METADATA:
 		return st_drain_object_metadata_ok(id, text, size_bytes) ? ST_DEF_OBJECT_METADATA
 									 : 0;
+	case ST_DEFINE_SIGNATURE:
+		return st_drain_signature_ok(drain, id, text, size_bytes) ? ST_DEF_SIGNATURE : 0;
+	case ST_DEFINE_OPERATOR_SOURCE:
+		return ST_DEF_OPERATOR_SOURCE;
 	default:
 		return 0;
 	}
@@ -334,16 +347,23 @@ static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const
 {
 	struct st_buf *out = &drain->definitions.records;
 	size_t size_bytes = (size_t)text[0], record;
-	enum st_definition_type type = stored_type(kind, id, text + 1, size_bytes);
+	enum st_definition_type type = 0;
 
-	if (!type || drain->definitions_seen >= ST_DEFINITIONS_MAX) {
+	if (drain->definitions_seen < ST_DEFINITIONS_MAX)
+		type = stored_type(drain, kind, id, text + 1, size_bytes);
+	if (!type) {
 		suspect(drain);
 		return;
 	}
 	drain->definitions_seen++;
+	if (type == ST_DEF_OPERATOR_SOURCE) {
+		if (!st_drain_define_operator_source(drain, id, text + 1, size_bytes))
+			suspect(drain);
+		return;
+	}
 	record = st_drain_define(drain, &drain->definitions, type);
 	st_buf_append_u32(out, id);
-	if (type == ST_DEF_OBJECT || type == ST_DEF_OBJECT_METADATA) {
+	if (type == ST_DEF_OBJECT || type == ST_DEF_OBJECT_METADATA || type == ST_DEF_SIGNATURE) {
 		st_buf_append_u32(out, 0);
 		st_buf_append(out, text + 1, size_bytes);
 	} else {

@@ -72,6 +72,7 @@ void st_drain_destroy(struct st_drain *drain)
 	st_stack_tree_fini(&drain->tree);
 	free(drain->publisher.entries);
 	free(drain->creators.entries);
+	free(drain->signatures.entries);
 	free(drain->jitdump);
 	st_code_maps_fini(&drain->maps);
 	free(drain->jit.codes);

@@ -100,6 +100,7 @@ struct st_drain_activity {
 
 struct st_drain_counts {
 	uint64_t begins, events, records;
+	uint64_t operators; /* of the begins */
 	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
 	uint64_t events_dropped, events_cut;
 	uint64_t callers_unknown; /* code addresses that no mapping explained */
@@ -173,6 +174,20 @@ void st_drain_define_code(struct st_drain *drain, const struct st_drain_code *co
 
 /* The scheduler told of a wait; not taken while the process is paused, nor of a thread without samples. */
 void st_drain_take_wait(struct st_drain *drain, const struct st_drain_wait *wait);
+
+/* drain_operators.c: what the ids of signatures of a process stand for. */
+struct st_known_signature {
+	uint32_t domain, name;
+};
+struct st_known_signatures {
+	struct st_known_signature *entries; /* by id - 1 */
+	uint32_t count, capacity;
+};
+const struct st_known_signatures *st_drain_signatures(const struct st_drain *drain);
+/* A forked child goes on with those of its ancestor. False: no memory. */
+bool st_drain_inherit_signatures(struct st_drain *drain, const struct st_known_signatures *from);
+/* Before the drain is destroyed: children may still come. The entries are the caller's then. */
+void st_drain_give_signatures(struct st_drain *drain, struct st_known_signatures *out);
 
 void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear);
 uint32_t st_drain_control_word(const struct st_drain *drain); /* of the process, now */

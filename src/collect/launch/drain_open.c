@@ -138,6 +138,7 @@ static void add_slot(struct st_drain *drain, struct st_slot_reader *slot, uint32
 		struct st_open_record record = {.track = slot->track,
 						.domain = slice->domain,
 						.name = define_name(drain, slice),
+						.signature = slice->signature,
 						.begin = slice->begin};
 
 		st_buf_append(&drain->shared->payload, &record, sizeof(record));

@@ -2,7 +2,7 @@
  *
  * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
  * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_jit.c (code made at run time), drain_loss.c (what was
- * lost), drain_open.c (open slices, for a ring buffer), drain_samples.c (handler rings), text_ids.c (labels that
+ * lost), drain_open.c (open slices, for a ring buffer), drain_operators.c (operators of frameworks), drain_samples.c (handler rings), text_ids.c (labels that
  * travel in records). Nobody else includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_DRAIN_STATE_H
@@ -39,6 +39,7 @@ struct st_open_slice {
 	uint32_t family;     /* name to use when text is not kept */
 	uint32_t text_bytes; /* of a label that travelled in a record */
 	char *text;
+	uint32_t signature; /* of an operator; 0: it is none */
 	uint64_t begin;
 };
 
@@ -204,6 +205,7 @@ struct st_drain {
 	char *jitdump;	      /* path, NULL: none */
 	uint64_t mapped_time; /* of the mapping that is being taken in; 0: now */
 	struct st_creators creators;
+	struct st_known_signatures signatures;
 	/* Samples. */
 	struct st_outside_slots outside;
 	struct st_stack_tree tree;
@@ -327,6 +329,18 @@ void st_drain_forget_callers(struct st_slot_reader *slot);
 /* Whether a definition's text can be an object, or its metadata. */
 bool st_drain_object_ok(uint32_t id, const void *body, size_t size_bytes);
 bool st_drain_object_metadata_ok(uint32_t id, const void *body, size_t size_bytes);
+
+/* drain_operators.c. payload is what follows the header word. */
+void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
+			    const uint64_t *payload, uint32_t payload_words);
+void st_drain_take_memory(struct st_drain *drain, struct st_slot_reader *slot,
+			  const uint64_t *payload);
+/* Whether a definition's text can be a signature; then it is known from here on. */
+bool st_drain_signature_ok(struct st_drain *drain, uint32_t id, const void *body,
+			   size_t size_bytes);
+/* False: it cannot be one. */
+bool st_drain_define_operator_source(struct st_drain *drain, uint32_t id, const void *text,
+				     size_t size_bytes);
 
 /* drain_loss.c: a new thread takes the slot over; what was lost so far is the old one's. */
 void st_drain_settle_loss(struct st_drain *drain, struct st_shm_segment *segment,

@@ -28,6 +28,7 @@ void st_followed_fini(struct st_followed_table *table)
 	for (uint32_t i = 0; i < table->count; i++) {
 		st_drain_destroy(table->all[i]->drain);
 		st_armed_destroy(table->all[i]->armed);
+		free(table->all[i]->signatures.entries);
 		if (table->all[i]->pidfd >= 0)
 			close(table->all[i]->pidfd);
 		free(table->all[i]);
@@ -289,10 +290,19 @@ static enum st_status start_drain(struct st_followed_table *table, struct st_fol
 				  struct st_error *err)
 {
 	enum st_status status = st_drain_create(&process->drain, table->shared, process->id, err);
+	const struct st_followed *ancestor;
 
+	if (status)
+		return status;
 	/* At once: a short process may be gone when its first caller is seen. */
-	if (!status)
-		st_drain_ask_for_maps(process->drain);
+	st_drain_ask_for_maps(process->drain);
+	if (!(process->flags & ST_PROCESS_FORKED))
+		return ST_OK;
+	ancestor = table->all[process->parent - 1];
+	if (!st_drain_inherit_signatures(process->drain,
+					 ancestor->drain ? st_drain_signatures(ancestor->drain)
+							 : &ancestor->signatures))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	return status;
 }
 
@@ -424,6 +434,8 @@ void st_followed_end(struct st_followed_table *table, struct st_followed *proces
 	}
 	if (table->ending)
 		table->ending(table->ending_arg, process);
+	if (process->drain)
+		st_drain_give_signatures(process->drain, &process->signatures);
 	st_drain_destroy(process->drain);
 	process->drain = NULL;
 	process->end = how;
@@ -549,6 +561,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 
 		totals->begins += counts->begins;
 		totals->events += counts->events;
+		totals->operators += counts->operators;
 		totals->records += counts->records;
 		totals->dropped += counts->dropped;
 		totals->unmatched_ends += counts->unmatched_ends;

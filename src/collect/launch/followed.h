@@ -33,9 +33,10 @@ struct st_followed {
 	enum st_process_end end;
 	uint64_t active_ns; /* when it last recorded something */
 	struct st_drain_counts counts;
-	struct st_armed *armed;		     /* its sampler; NULL: none, or it has ended */
-	uint32_t rung, trigger;		     /* of its sampler, as last told; 0: none */
-	char label[ST_FOLLOWED_LABEL_BYTES]; /* command line for result.json, cut */
+	struct st_known_signatures signatures; /* once it has ended: a child may still say hello */
+	struct st_armed *armed;		       /* its sampler; NULL: none, or it has ended */
+	uint32_t rung, trigger;		       /* of its sampler, as last told; 0: none */
+	char label[ST_FOLLOWED_LABEL_BYTES];   /* command line for result.json, cut */
 };
 
 /* A way in which processes are sampled, and why it is no better one. */

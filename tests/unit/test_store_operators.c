@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators of an open result: which slices they are, what they were called with, the memory that slices took, and
+// what damage leaves of all that. Expected values are worked out by hand from what each test writes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "result_maker.h"
+#include "signature_maker.h"
+#include "store/operators.h"
+
+struct fixture {
+	struct result_maker m;
+	struct st_result *result;
+	struct st_error err;
+};
+
+static void define(struct fixture *f, uint32_t id, const struct made_signature *s)
+{
+	uint8_t body[2 * ST_SIGNATURE_BYTES_MAX + 8] = {0};
+	size_t begin = st_definition_begin(&f->m.records, ST_DEF_SIGNATURE);
+
+	memcpy(body, &id, sizeof(id));
+	memcpy(body + 8, s->bytes, s->size_bytes);
+	st_buf_append(&f->m.records, body, 8 + s->size_bytes);
+	st_definition_end(&f->m.records, begin);
+	f->m.record_count++;
+}
+
+/* Signature 1: a of domain 1, a float of 8 × 3 and a number; 2: b of domain 2, two tensors in a list. */
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct made_signature s;
+
+	maker_init(&f->m);
+	maker_usual(&f->m);
+	maker_text(&f->m, ST_DEF_DOMAIN, 2, "torch.operator");
+	sig_begin(&s, 2, 1, ST_SCOPE_FUNCTION, 2);
+	sig_tensor(&s, 6, 2, (const uint8_t[]){8, 3});
+	sig_u8(&s, ST_INPUT_SCALAR);
+	define(f, 1, &s);
+	sig_begin(&s, 2, 2, ST_SCOPE_BACKWARD, 2);
+	sig_list(&s, 2);
+	sig_tensor(&s, 5, 1, (const uint8_t[]){7});
+	sig_u8(&s, ST_INPUT_UNDEFINED);
+	sig_u8(&s, ST_INPUT_OTHER);
+	define(f, 2, &s);
+	maker_define(&f->m, 1);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	st_result_close(f->result);
+	maker_fini(&f->m);
+	free(f);
+	return 0;
+}
+
+static void open_result(struct fixture *f)
+{
+	maker_end(&f->m);
+	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
+}
+
+static void begin(struct fixture *f, uint64_t time, uint32_t signature, int64_t sequence)
+{
+	st_slice_encoder_operator(&f->m.slices, time, signature, sequence);
+	st_slice_encoder_begin(&f->m.slices, time, 2, signature, 0);
+}
+
+static void end(struct fixture *f, uint64_t time)
+{
+	st_slice_encoder_end(&f->m.slices, time, 2);
+}
+
+static void memory(struct fixture *f, uint64_t time, uint64_t allocated, uint64_t freed,
+		   uint64_t peak)
+{
+	const uint64_t bytes[] = {allocated, freed, peak};
+
+	st_slice_encoder_memory(&f->m.slices, time, bytes);
+}
+
+static void test_operators(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_operator *items;
+	const struct st_signature *signatures;
+	uint32_t count;
+
+	st_slice_encoder_begin(&f->m.slices, 5, 1, 1, 0); /* row 0, no operator */
+	begin(f, 10, 2, 70);				  /* row 1 */
+	begin(f, 20, 1, 12);				  /* row 2 */
+	end(f, 30);
+	end(f, 40);
+	begin(f, 50, 1, -1); /* row 3 */
+	end(f, 60);
+	st_slice_encoder_end(&f->m.slices, 70, 1);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	assert_int_equal(st_result_slices(f->result)->count, 4);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(items[0].row, 1);
+	assert_int_equal(items[0].signature, 1);
+	assert_int_equal(items[0].sequence, 70);
+	assert_int_equal(items[1].row, 2);
+	assert_int_equal(items[1].signature, 0);
+	assert_int_equal(items[1].sequence, 12);
+	assert_int_equal(items[2].sequence, ST_NO_SEQUENCE);
+	assert_null(st_result_operator_of(f->result, 0));
+	assert_ptr_equal(st_result_operator_of(f->result, 1), &items[0]);
+	assert_ptr_equal(st_result_operator_of(f->result, 3), &items[2]);
+	assert_null(st_result_operator_of(f->result, 4));
+	signatures = st_result_signatures(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(st_result_text(f->result, signatures[1].name).bytes, "b");
+	assert_string_equal(st_result_text(f->result, signatures[1].domain).bytes,
+			    "torch.operator");
+	assert_int_equal(signatures[1].scope, ST_SCOPE_BACKWARD);
+	assert_int_equal(signatures[1].flags, ST_SIGNATURE_INPUTS);
+	assert_string_equal(label_name(f->result, 1), "b");
+	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 0);
+}
+
+static void test_inputs(void **state)
+{
+	struct fixture *f = *state;
+	struct st_input_reader reader;
+	const struct st_signature *signatures;
+	struct st_input input;
+	uint32_t count;
+
+	open_result(f);
+	signatures = st_result_signatures(f->result, &count);
+	assert_int_equal(signatures[0].input_count, 2);
+	st_input_begin(&reader, &signatures[0]);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_TENSOR);
+	assert_int_equal(input.dtype, 6);
+	assert_int_equal(input.dimension_count, 2);
+	assert_int_equal(input.sizes[0], 8);
+	assert_int_equal(input.sizes[1], 3);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_SCALAR);
+	assert_false(st_input_next(&reader, &input));
+	st_input_begin(&reader, &signatures[1]);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_TENSOR_LIST);
+	assert_int_equal(input.list, 2);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.sizes[0], 7);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_UNDEFINED);
+	assert_int_equal(input.dimension_count, 0);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_OTHER);
+	assert_false(st_input_next(&reader, &input));
+}
+
+/* Memory belongs to what is open; slices that are no operators are there for their memory only. */
+static void test_memory(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_memory_moment *moments;
+	const struct st_operator *items;
+	uint32_t count;
+
+	memory(f, 2, 64, 0, 0);				  /* nothing open */
+	st_slice_encoder_begin(&f->m.slices, 5, 1, 1, 0); /* row 0 */
+	begin(f, 10, 1, -1);				  /* row 1 */
+	memory(f, 19, 100, 30, 80);
+	begin(f, 20, 2, -1); /* row 2 */
+	end(f, 30);
+	memory(f, 39, 0, 5, 0);
+	end(f, 40);
+	memory(f, 69, 7, 0, 0);
+	st_slice_encoder_end(&f->m.slices, 70, 1);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(items[0].row, 0);
+	assert_int_equal(items[0].signature, ST_NO_ROW);
+	assert_int_equal(items[0].sequence, ST_NO_SEQUENCE);
+	assert_int_equal(items[0].allocated, 7);
+	assert_int_equal(items[1].allocated, 100);
+	assert_int_equal(items[1].freed, 35);
+	assert_int_equal(items[2].allocated, 0);
+	moments = st_result_memory(f->result, &count);
+	assert_int_equal(count, 4);
+	assert_int_equal(moments[0].time_ns, 2);
+	assert_int_equal(moments[0].row, ST_NO_ROW);
+	assert_int_equal(moments[0].allocated, 64);
+	assert_int_equal(moments[1].row, 1);
+	assert_int_equal(moments[1].time_ns, 19);
+	assert_int_equal(moments[1].allocated, 100);
+	assert_int_equal(moments[1].freed, 30);
+	assert_int_equal(moments[1].peak, 80);
+	assert_int_equal(moments[2].freed, 5);
+	assert_int_equal(moments[3].row, 0);
+}
+
+/* Chunks of two threads come as they come: rows and times are in order for all that. */
+static void test_two_threads(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_memory_moment *moments;
+	const struct st_operator *items;
+	uint32_t count;
+
+	maker_thread(&f->m, 2, 101);
+	maker_define(&f->m, 1);
+	begin(f, 100, 1, 1);
+	memory(f, 150, 1, 0, 0);
+	end(f, 200);
+	maker_chunk(&f->m, 1, 2);
+	begin(f, 10, 2, 2);
+	memory(f, 15, 2, 0, 0);
+	end(f, 20);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(items[0].row, 0);
+	assert_int_equal(items[0].sequence, 2);
+	assert_int_equal(items[0].allocated, 2);
+	assert_int_equal(items[1].row, 1);
+	assert_int_equal(items[1].sequence, 1);
+	moments = st_result_memory(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(moments[0].time_ns, 15);
+	assert_int_equal(moments[0].track, 0);
+	assert_int_equal(moments[1].time_ns, 150);
+	assert_int_equal(moments[1].track, 1);
+}
+
+/* What nobody defines is still an operator that took its time. */
+static void test_missing_signature(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_operator *items;
+	uint32_t count;
+
+	st_slice_encoder_operator(&f->m.slices, 10, 9, 4);
+	st_slice_encoder_begin(&f->m.slices, 10, 2, 1, 0);
+	end(f, 20);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(items[0].signature, ST_NO_ROW);
+	assert_int_equal(items[0].sequence, 4);
+	assert_true(has_note(f->result, "called with is not in the definitions"));
+}
+
+static void test_damaged_signature(void **state)
+{
+	struct fixture *f = *state;
+	struct made_signature s;
+	uint32_t count;
+
+	sig_begin(&s, 2, 1, ST_SCOPE_FUNCTION, 3);
+	sig_u8(&s, ST_INPUT_TENSOR); /* cut off */
+	define(f, 3, &s);
+	maker_define(&f->m, 1);
+	open_result(f);
+	st_result_signatures(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 1);
+}
+
+/* A forked child uses the ids of its ancestor until it defines them itself. */
+static void test_forked_child(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_operator *items;
+	struct made_signature s;
+	uint32_t count;
+
+	maker_process(&f->m, 200, 1, ST_PROCESS_FORKED, 0);
+	maker_numbers(&f->m, ST_DEF_INHERIT, "4444", 1u, 3u, 2u, 0u);
+	sig_begin(&s, 2, 3, ST_SCOPE_USER, 0);
+	define(f, 2, &s);
+	maker_define(&f->m, 2);
+	begin(f, 10, 1, -1);
+	end(f, 20);
+	begin(f, 30, 2, -1);
+	end(f, 40);
+	maker_chunk(&f->m, 2, 1);
+	open_result(f);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(items[0].signature, 0);
+	assert_int_equal(items[1].signature, 2);
+	assert_int_equal(st_result_signatures(f->result, &count)[2].scope, ST_SCOPE_USER);
+	assert_int_equal(st_result_signatures(f->result, &count)[2].process, 1);
+}
+
+static void test_source(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_operator_source *sources;
+	uint32_t count;
+
+	for (uint32_t level = ST_OPERATORS_NAMES; level >= ST_OPERATORS_IN_PLACE; level--) {
+		size_t at = st_definition_begin(&f->m.records, ST_DEF_OPERATOR_SOURCE);
+
+		st_buf_append_u32(&f->m.records, level);
+		st_buf_append_u32(&f->m.records, ST_OPERATORS_UNTESTED);
+		st_definition_text(&f->m.records, "torch 3.0", 9);
+		st_definition_text(&f->m.records, "why", level == ST_OPERATORS_IN_PLACE ? 0 : 3);
+		st_definition_end(&f->m.records, at);
+		f->m.record_count++;
+	}
+	maker_define(&f->m, 1);
+	open_result(f);
+	sources = st_result_operator_sources(f->result, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(sources[0].process, 0);
+	assert_int_equal(sources[0].level, ST_OPERATORS_IN_PLACE);
+	assert_int_equal(sources[0].flags, ST_OPERATORS_UNTESTED);
+	assert_string_equal(st_result_text(f->result, sources[0].framework).bytes, "torch 3.0");
+	assert_int_equal(sources[0].why, 0);
+}
+
+/* A slice that was open when the files before were dropped is still that operator. */
+static void test_open_operator(void **state)
+{
+	struct fixture *f = *state;
+	struct st_chunk_header header = {
+		.type = ST_CHUNK_OPEN, .process = 1, .record_count = 1, .first_time = 50};
+	const struct st_open_record open = {
+		.track = 1, .domain = 2, .name = 2, .signature = 2, .begin = 10};
+	const struct st_operator *items;
+	uint32_t count;
+
+	maker_raw_chunk(&f->m, header, &open, sizeof(open));
+	begin(f, 60, 1, -1);
+	end(f, 70);
+	end(f, 80);
+	maker_chunk(&f->m, 1, 1);
+	maker_end(&f->m);
+	assert_int_equal(maker_open_as(&f->m, 3, &f->result, &f->err), ST_OK);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(items[0].row, 0);
+	assert_int_equal(items[0].signature, 1);
+	assert_int_equal(items[1].signature, 0);
+}
+
+/* Read from index.strata as it was built. */
+static void test_index_from_disk(void **state)
+{
+	struct fixture *f = *state;
+	char *folder = temporary_folder();
+	struct st_result_options again = {.rebuild_index = true};
+	uint32_t count;
+
+	begin(f, 10, 1, 3);
+	memory(f, 15, 11, 0, 0);
+	end(f, 20);
+	maker_chunk(&f->m, 1, 1);
+	maker_end(&f->m);
+	maker_write(&f->m, folder);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+			st_result_open(&f->result, folder, i == 2 ? &again : NULL, &f->err), ST_OK);
+		assert_int_equal(st_result_operators(f->result, &count)[0].sequence, 3);
+		assert_int_equal(count, 1);
+		assert_int_equal(st_result_memory(f->result, &count)[0].allocated, 11);
+		assert_int_equal(count, 1);
+		st_result_close(f->result);
+		f->result = NULL;
+	}
+	remove_folder(folder);
+	free(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_operators, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inputs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing_signature, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_signature, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forked_child, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_source, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_open_operator, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_index_from_disk, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
