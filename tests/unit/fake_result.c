@@ -600,3 +600,36 @@ uint32_t st_result_track_creator(const struct st_result *result, uint32_t track)
 {
 	return result->creators[track];
 }
+
+const struct st_operator *st_result_operators(const struct st_result *result, uint32_t *count)
+{
+	*count = result->operator_count;
+	return result->operators;
+}
+
+const struct st_operator *st_result_operator_of(const struct st_result *result, uint32_t row)
+{
+	for (uint32_t i = 0; i < result->operator_count; i++)
+		if (result->operators[i].row == row)
+			return &result->operators[i];
+	return NULL;
+}
+
+const struct st_signature *st_result_signatures(const struct st_result *result, uint32_t *count)
+{
+	*count = result->signature_count;
+	return result->signatures;
+}
+
+const struct st_memory_moment *st_result_memory(const struct st_result *result, uint32_t *count)
+{
+	*count = result->moment_count;
+	return result->moments;
+}
+
+const struct st_operator_source *st_result_operator_sources(const struct st_result *result,
+							    uint32_t *count)
+{
+	*count = result->operator_source_count;
+	return result->operator_sources;
+}

@@ -7,6 +7,7 @@
 #define ST_TESTS_UNIT_FAKE_RESULT_H
 
 #include "store/events.h"
+#include "store/operators.h"
 #include "store/result.h"
 #include "store/samples.h"
 
@@ -64,6 +65,11 @@ struct st_result {
 	struct st_python_code python_codes[FAKE_SMALL];
 	struct st_sampler samplers[FAKE_SMALL];
 	struct st_sample_quality sample_quality;
+	struct st_operator operators[FAKE_SMALL]; /* by row */
+	struct st_signature signatures[FAKE_SMALL];
+	struct st_memory_moment moments[FAKE_SMALL];
+	struct st_operator_source operator_sources[FAKE_SMALL];
+	uint32_t operator_count, signature_count, moment_count, operator_source_count;
 	uint32_t creators[FAKE_SMALL]; /* by track; ST_NO_ROW until a test sets it */
 	uint32_t python_code_count, sampler_count;
 	uint32_t span_count, id_count, blob_count, sync_object_count, object_count, fact_count,

@@ -455,6 +455,77 @@ static void add_samples(struct st_result *fake)
 	fake_finish(fake);
 }
 
+/* Slice 0 is an operator of a tensor, a number and a list of two; slice 1 only took memory. */
+static void add_operators(struct st_result *fake)
+{
+	static const uint8_t inputs[] = {ST_INPUT_TENSOR,
+					 6,
+					 2,
+					 16,
+					 6,
+					 ST_INPUT_SCALAR,
+					 ST_INPUT_TENSOR_LIST,
+					 2,
+					 0,
+					 ST_INPUT_TENSOR,
+					 5,
+					 0,
+					 ST_INPUT_UNDEFINED,
+					 ST_INPUT_OTHER};
+
+	fake->signatures[0] = (struct st_signature){.scope = ST_SCOPE_BACKWARD,
+						    .flags = ST_SIGNATURE_INPUTS,
+						    .input_count = 4,
+						    .inputs = inputs,
+						    .inputs_bytes = sizeof(inputs)};
+	fake->signature_count = 1;
+	fake->operators[0] = (struct st_operator){0, 0, 17, 100, 40};
+	fake->operators[1] = (struct st_operator){1, ST_NO_ROW, ST_NO_SEQUENCE, 0, 8};
+	fake->operator_count = 2;
+	fake->moments[0] = (struct st_memory_moment){5, 0, 0, 100, 40, 90};
+	fake->moments[1] = (struct st_memory_moment){6, 0, ST_NO_ROW, 0, 8, 0};
+	fake->moment_count = 2;
+	fake->operator_sources[0] = (struct st_operator_source){
+		0, ST_OPERATORS_NAMES, ST_OPERATORS_UNTESTED, fake_text(fake, "torch 2.13"), 0};
+	fake->operator_source_count = 1;
+}
+
+static void test_operators(void **state)
+{
+	struct st_result *fake = nasty_create();
+	struct st_sql *sql;
+
+	(void)state;
+	add_operators(fake);
+	sql = open_sql(fake, NULL);
+	assert_int_equal(number_of(sql,
+				   "SELECT count(*) FROM operators WHERE row = 0 AND scope = "
+				   "'backward' AND sequence = 17 AND allocated = 100 AND freed "
+				   "= 40 AND inputs_cut = 0"),
+			 1);
+	assert_int_equal(number_of(sql, "SELECT shapes = '[[8, 3], [], [[], []], []]' AND dtypes = "
+					"'[\"float\", \"Scalar\", [\"c10::Half\", \"\"], \"\"]' "
+					"FROM operators WHERE row = 0"),
+			 1);
+	assert_int_equal(number_of(sql,
+				   "SELECT count(*) FROM operators WHERE row >= 1 AND scope IS "
+				   "NULL AND shapes IS NULL AND sequence IS NULL AND freed = 8"),
+			 1);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM operators JOIN slices USING (row) "
+					"WHERE name = task_type"),
+			 2);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM operators WHERE row = 2"), 0);
+	assert_int_equal(number_of(sql, "SELECT sum(row) FROM operators WHERE row <= 1"), 1);
+	assert_int_equal(number_of(sql, "SELECT sum(allocated) - sum(freed) FROM memory"), 52);
+	assert_int_equal(number_of(sql, "SELECT count(*) FROM memory WHERE slice IS NULL"), 1);
+	assert_int_equal(number_of(sql,
+				   "SELECT count(*) FROM operator_sources WHERE framework = "
+				   "'torch 2.13' AND level = 'names' AND untested AND why IS NULL"),
+			 1);
+	st_sql_close(sql);
+	fake_destroy(fake);
+}
+
 /* Every cell of every table can be had, also of a result with nothing in it. */
 static void test_every_table(void **state)
 {
@@ -469,6 +540,7 @@ static void test_every_table(void **state)
 		if (filled) {
 			nasty_events(fake);
 			add_samples(fake);
+			add_operators(fake);
 			fake->pauses[0] = (struct st_pause_window){ST_NO_ROW, 1, 2};
 			fake->pauses[1] = (struct st_pause_window){0, 5, 6};
 			fake->pause_count = 2;
@@ -713,6 +785,7 @@ int main(void)
 		cmocka_unit_test(test_memory_cap),
 		cmocka_unit_test(test_stopping),
 		cmocka_unit_test(test_columns_and_cells),
+		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_every_table),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_row_tables_follow_their_reports),
