@@ -28,6 +28,9 @@ static const char *const exported[] = {
 	"__sysv_signal",   "sigset",	     "sigignore",      "siginterrupt", "sigaltstack",
 	"pthread_sigmask", "sigprocmask",    "sigtimedwait",   "sigwaitinfo",  "sigwait",
 	"signalfd",	   "setitimer",	     "pthread_create",
+	"_ZN3c1022memoryProfilingEnabledEv",
+	"_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE",
+	"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
 };
 
 static const char *const allowed[] = {
@@ -59,6 +62,9 @@ static const char *const allowed[] = {
 	"dladdr1",
 	"dlsym",
 	"pthread_key_create",
+	/* where PyTorch was found */
+	"dl_iterate_phdr",
+	"dlopen",
 	"__register_atfork",
 	/* the compiler's start files; all weak */
 	"__cxa_finalize",

@@ -19,6 +19,7 @@
 #include "collect/inproc/itt_abi.h"
 #include "collect/inproc/python_abi.h"
 #include "collect/inproc/thread.h"
+#include "collect/inproc/torch.h"
 
 void __itt_api_init(struct itt_global *global, int groups);
 
@@ -399,10 +400,25 @@ static void offer(struct py_object *path)
 		py.Py_DecRef(searched);
 }
 
+/* The libraries of PyTorch come in while its modules are imported, and before anything can be computed with it. Which names
+ * are asked for in between depends on the version of Python: any of them will do. */
+static void watch_torch(struct py_object *name)
+{
+	static bool coming;
+
+	if (!coming)
+		coming = name && py.PyObject_IsInstance(name, py.PyUnicode_Type) == 1 &&
+			 !py.PyUnicode_CompareWithASCIIString(name, "torch");
+	else
+		st_torch_trigger();
+}
+
 /* In place of _imp.is_builtin. */
 static struct py_object *is_builtin(struct py_object *self, struct py_object *name)
 {
-	if (is_itt(name)) {
+	if (ST_UNLIKELY(st_torch_awaited()))
+		watch_torch(name);
+	if (st_config.offer_itt && is_itt(name)) {
 		offer(py.PySys_GetObject("meta_path"));
 		py.PyErr_Clear();
 	}

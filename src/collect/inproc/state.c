@@ -19,6 +19,7 @@
 #include "collect/inproc/python_line.h"
 #include "collect/inproc/sampler.h"
 #include "collect/inproc/thread.h"
+#include "collect/inproc/torch.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
 enum { ADDRESS_SHARE = 16 };
@@ -177,6 +178,8 @@ static void parse_config(const char *text)
 			st_choose_domains(text + 8);
 		} else if (key_is(text, "sample_")) {
 			st_sampler_configure(text + 7);
+		} else if (key_is(text, "operator")) {
+			st_torch_configure(text + 8);
 		}
 		text = strchr(text, ';');
 		if (text)
@@ -256,7 +259,8 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
 	if (st_config.task_lines)
 		st_python_line_init();
-	if (st_config.offer_itt)
+	st_torch_init();
+	if (st_config.offer_itt || st_torch_awaited())
 		st_python_itt_init();
 	st_sampler_init(argc, argv);
 }

@@ -112,6 +112,7 @@ enum {
 	ST_OPEN_MAX = 256,
 	ST_OPEN_SPARE = 4,
 	ST_SCRATCH_BYTES = 4096,
+	ST_KEYS_MAX = 256,
 };
 
 /* The stack of open slices below hot.run, run-length coded. */
@@ -127,6 +128,12 @@ struct st_open {
 	uint32_t name;
 	uint32_t reserved;
 	uint64_t caller;
+};
+
+/* What the framework's allocator did on the thread since its latest record (torch_memory.c). */
+struct st_torch_counts {
+	uint64_t allocated, freed;
+	int64_t peak; /* of the difference */
 };
 
 struct st_node;
@@ -151,7 +158,11 @@ struct st_thread {
 	uint32_t generation;
 	uint32_t open_count;
 	uint32_t paused_count;
+	uint32_t
+		key_count; /* torch_record.c: keys of open slices, with their domain in the lowest bits */
+	struct st_torch_counts counts;
 	struct st_open open[ST_OPEN_MAX];
+	uintptr_t key[ST_KEYS_MAX];
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };
 enum { ST_THREAD_STRIDE = (sizeof(struct st_thread) + 255) & ~255u };

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/inproc/intern.h"
 #include "collect/inproc/state.h"
 #include "format/operator.h"
 
@@ -26,6 +27,8 @@ extern struct st_torch_config st_torch_config;
 
 /* `text` is what follows "operator" in a key. */
 void st_torch_configure(const char *text);
+/* In the constructor, of an active collector. */
+void st_torch_init(void);
 
 /* Whether somebody should call st_torch_trigger once libtorch may be there. A flag, no work. */
 bool st_torch_awaited(void);
@@ -33,25 +36,51 @@ bool st_torch_awaited(void);
  * from the framework's first allocation. */
 void st_torch_trigger(void);
 
+/* Whether operators are being recorded: from the trigger on. */
+bool st_torch_installed(void);
+
+/* Bytes of the inputs as in format/operator.h, without what stands before them. */
+struct st_operator_inputs {
+	uint32_t bytes;
+	uint16_t count;
+	uint8_t flags; /* ST_SIGNATURE_* */
+};
+
 /* A slice of one of our domains that begins. */
 struct st_operator {
 	uint64_t hash; /* of everything in the signature; the same in a forked child */
 	const char *name;
 	uint32_t length;
 	enum st_operator_scope scope;
-	int64_t sequence;   /* -1: none */
-	const void *inputs; /* for torch_layout.c: whose inputs are asked for, or NULL */
+	int64_t sequence; /* -1: none */
+	/* Called at a signature's first use; NULL: no inputs. */
+	struct st_operator_inputs (*encode)(const void *from, uint8_t *to, uint32_t room);
+	const void *from;
 };
 
-/* The hash of a signature without inputs: may be kept as long as the name is. */
-uint64_t st_operator_hash(const char *name, uint32_t length, enum st_operator_scope scope);
+/* Memory for the rest of this header; false: there is none. */
+bool st_operator_init(void);
 
-/* Between two calls with one key the slice is open. `key` is any address that no other open slice of the thread has:
- * of the framework's record, or of a local variable of whoever calls both. A key that was never begun on this thread
- * (begun on another one, before a fork, while there was no place) ends nothing. The time is taken last in begin and
- * first in end. No lock and no allocation but for a signature's first use. */
+/* The hash of a signature without inputs: may be kept as long as the name is. */
+static inline uint64_t st_operator_hash(const char *name, uint32_t length,
+					enum st_operator_scope scope)
+{
+	return st_text_mix(st_text_hash(name, length), 2 * (uint64_t)scope + 1) | 1;
+}
+
+/* Between two calls with one key the slice is open. `key` is any address, a multiple of 8, that no other open slice of
+ * the thread has: of the framework's record, or of a local variable of whoever calls both. A key that was never begun
+ * on this thread (begun on another one, before a fork, while there was no place) ends nothing. The time is taken last
+ * in begin and first in end. No lock and no allocation but for a signature's first use. */
 void st_operator_begin(const void *key, const struct st_operator *operator);
 void st_operator_end(const void *key, enum st_operator_scope scope);
+
+/* How operators are recorded, for strata; told again in a forked child. `why`: no better level. */
+void st_operator_source(enum st_operator_level level, uint32_t flags, const char *framework,
+			const char *why);
+
+/* A loaded library whose file name begins so (libtorch_cpu.so.1.13 has a tail), or NULL. */
+void *st_torch_library(const char *prefix, char *path, uint32_t path_bytes);
 
 #pragma GCC visibility pop
 

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finds PyTorch in the process and registers with it: two C functions for every scope, through its exported symbols.
+ * Before that, where it can be done from C, a few small tensors are made and looked at, seen by this thread only, to prove the
+ * layout that the inputs are read by (torch_layout.h). Where it cannot, or the proof fails, the framework is
+ * asked for the sizes of every operator, and the program's own first operators may still prove it.
+ *
+ * Nothing is ever taken back: the framework calls the end of what began even after a removal, on any thread.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/rt/syscall.h"
+#include "collect/inproc/thread.h"
+#include "collect/inproc/torch.h"
+#include "collect/inproc/torch_layout.h"
+
+enum { PATH_BYTES = 4096, VERSION_BYTES = 64, LEARN_RECORDS = 4096, ASKED_MAX = 256 };
+enum { IDLE, INSTALLING, INSTALLED, GIVEN_UP };
+enum { SCOPES = 10 };
+
+#define TESTED_VERSION "2.13."
+
+struct st_torch_config st_torch_config;
+
+/* at::RecordFunctionCallback */
+struct callback {
+	void *(*begin)(void **context, const void *record);
+	void (*end)(const void *record, void *context);
+	double probability;
+	bool scopes[SCOPES];
+	bool needs_inputs, needs_outputs, needs_ids;
+};
+_Static_assert(sizeof(struct callback) == 40, "passed by value");
+
+/* A std::vector of vectors, returned as any structure of its size is. */
+struct sizes_list {
+	struct st_torch_sizes *begin, *end, *capacity;
+};
+
+static struct {
+	uint64_t (*add_global)(struct callback callback);
+	uint64_t (*add_here)(struct callback callback);
+	void (*remove)(uint64_t handle);
+	const char *(*name)(const void *record);
+	uint64_t (*num_inputs)(const void *record);
+	uint64_t (*current_thread)(void);
+	uint64_t (*peek_sequence)(void);
+	struct sizes_list (*input_sizes)(const void *record, bool flatten);
+	void (*delete_memory)(void *block);
+	/* Makers of tensors; not in old releases. */
+	int32_t (*empty)(int64_t dimensions, const int64_t *sizes, const int64_t *strides,
+			 int32_t dtype, int32_t device, int32_t index, void **tensor);
+	int32_t (*as_strided)(void *self, const int64_t *sizes, const int64_t *strides,
+			      void **tensor);
+	int32_t (*delete_tensor)(void *tensor);
+} torch;
+
+static const struct {
+	const char *name;
+	void *to;
+} symbols[] = {
+	{"_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", &torch.add_global},
+	{"_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE", &torch.add_here},
+	{"_ZN2at14removeCallbackEm", &torch.remove},
+	{"_ZNK2at14RecordFunction4nameEv", &torch.name},
+	{"_ZNK2at14RecordFunction10num_inputsEv", &torch.num_inputs},
+	{"_ZN2at14RecordFunction15currentThreadIdEv", &torch.current_thread},
+	{"_ZN2at15sequence_number4peekEv", &torch.peek_sequence},
+	{"_ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb", &torch.input_sizes},
+	{"_ZdlPv", &torch.delete_memory},
+	{"aoti_torch_empty_strided", &torch.empty},
+	{"aoti_torch_as_strided", &torch.as_strided},
+	{"aoti_torch_delete_tensor_object", &torch.delete_tensor},
+};
+
+static _Atomic uint32_t state;
+static _Atomic uint32_t level; /* enum st_operator_level; IN_PLACE: `layout` is complete */
+static struct st_torch_layout layout;
+static struct st_torch_learner learner;
+static _Atomic uint32_t learning; /* records left to learn from; 0: over */
+static _Atomic uint32_t learner_lock;
+static int32_t probe_dtype = -1;
+static char framework[VERSION_BYTES + 16] = "PyTorch";
+
+static uint8_t digit(char text, char most)
+{
+	return text >= '0' && text <= most ? (uint8_t)(text - '0') : 0;
+}
+
+void st_torch_configure(const char *text)
+{
+	if (!strncmp(text, "s=", 2))
+		st_torch_config.operators = digit(text[2], '2');
+	else if (!strncmp(text, "_memory=", 8))
+		st_torch_config.memory = text[8] == '1';
+	else if (!strncmp(text, "_modules=", 9))
+		st_torch_config.modules = text[9] == '1';
+	else if (!strncmp(text, "_level=", 7))
+		st_torch_config.level = digit(text[7], '9');
+}
+
+void st_torch_init(void)
+{
+	if (!st_torch_config.operators || !st_operator_init())
+		atomic_init(&state, GIVEN_UP);
+}
+
+bool st_torch_awaited(void)
+{
+	return st_config.active && atomic_load_explicit(&state, memory_order_relaxed) == IDLE;
+}
+
+bool st_torch_installed(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == INSTALLED;
+}
+
+struct wanted {
+	const char *prefix;
+	char *path;
+	uint32_t path_bytes;
+	bool found;
+};
+
+static int match_library(struct dl_phdr_info *info, size_t size, void *closure)
+{
+	struct wanted *wanted = closure;
+	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	size_t length;
+
+	(void)size;
+	if (!name || strncmp(name + 1, wanted->prefix, strlen(wanted->prefix)) != 0)
+		return 0;
+	length = strlen(info->dlpi_name);
+	if (length >= wanted->path_bytes)
+		return 0;
+	memcpy(wanted->path, info->dlpi_name, length + 1);
+	wanted->found = true;
+	return 1;
+}
+
+void *st_torch_library(const char *prefix, char *path, uint32_t path_bytes)
+{
+	char own[PATH_BYTES];
+	struct wanted wanted = {.prefix = prefix,
+				.path = path ? path : own,
+				.path_bytes = path ? path_bytes : (uint32_t)sizeof(own)};
+
+	dl_iterate_phdr(match_library, &wanted);
+	return wanted.found ? dlopen(wanted.path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+}
+
+/* The framework's answers to one record, to be released. */
+struct asked {
+	struct st_torch_truth truth;
+	struct sizes_list list;
+};
+
+static void ask(struct asked *asked, const void *record)
+{
+	ptrdiff_t listed;
+
+	asked->list = torch.input_sizes(record, false);
+	listed = asked->list.end - asked->list.begin;
+	asked->truth = (struct st_torch_truth){
+		.thread = torch.current_thread(),
+		.inputs = torch.num_inputs(record),
+		.sequence_next = (int64_t)torch.peek_sequence(),
+		.dtype = probe_dtype,
+		.listed = (uint32_t)(listed < ASKED_MAX ? listed : ASKED_MAX),
+		.sizes = asked->list.begin,
+	};
+}
+
+static void release(struct asked *asked)
+{
+	for (struct st_torch_sizes *at = asked->list.begin; at < asked->list.end; at++)
+		if (at->begin)
+			torch.delete_memory((void *)at->begin);
+	if (asked->list.begin)
+		torch.delete_memory(asked->list.begin);
+}
+
+static struct st_operator_inputs encode_in_place(const void *from, uint8_t *to, uint32_t room)
+{
+	return st_torch_inputs_encode(&layout, from, to, room);
+}
+
+static struct st_operator_inputs encode_asked(const void *from, uint8_t *to, uint32_t room)
+{
+	return st_torch_truth_encode(from, to, room);
+}
+
+static void settle(enum st_operator_level reached, const char *why)
+{
+	bool tested = strstr(framework, " " TESTED_VERSION) != NULL;
+
+	/* Pairs with the acquire load in begin: the layout is complete. */
+	atomic_store_explicit(&level, reached, memory_order_release);
+	st_operator_source(reached, tested ? 0 : ST_OPERATORS_UNTESTED, framework, why);
+}
+
+static const char *refusal(void)
+{
+	return learner.refused ? "the self-check found another layout"
+			       : "the self-check has not seen enough";
+}
+
+/* One of the program's own operators more to prove the layout by; one thread at a time. */
+static void learn_from(const void *record, const struct st_torch_truth *truth)
+{
+	uint32_t left = atomic_load_explicit(&learning, memory_order_relaxed);
+
+	if (!left || atomic_exchange_explicit(&learner_lock, 1, memory_order_acquire))
+		return;
+	st_torch_learn(&learner, record, truth);
+	if (st_torch_learned(&learner, &layout)) {
+		settle(ST_OPERATORS_IN_PLACE, "");
+		left = 1;
+	} else if (learner.refused || left == 1) {
+		settle(ST_OPERATORS_ASKED, refusal());
+		left = 1;
+	}
+	atomic_store_explicit(&learning, left - 1, memory_order_relaxed);
+	atomic_store_explicit(&learner_lock, 0, memory_order_release);
+}
+
+static __attribute__((noinline)) void begin_asked(const void *record, struct st_operator *operator)
+{
+	uint8_t bytes[ST_SIGNATURE_BYTES_MAX];
+	struct st_operator_inputs inputs;
+	struct asked asked;
+
+	ask(&asked, record);
+	if (operator->scope == ST_SCOPE_FUNCTION)
+		learn_from(record, &asked.truth);
+	inputs = st_torch_truth_encode(&asked.truth, bytes, sizeof(bytes));
+	operator->encode = encode_asked;
+	operator->from = & asked.truth;
+	operator->hash = st_text_mix(operator->hash + inputs.count,
+				     st_text_hash((char *)bytes, inputs.bytes)) |
+		1;
+	st_operator_begin(record, operator);
+	release(&asked);
+}
+
+static inline __attribute__((always_inline)) void *begin(void **context, const void *record,
+							 enum st_operator_scope scope)
+{
+	/* Pairs with the release store in settle. */
+	uint32_t how = atomic_load_explicit(&level, memory_order_acquire);
+	struct st_operator operator= {.name = torch.name(record), .scope = scope, .sequence = -1};
+
+	*context = NULL;
+	if (!operator.name)
+		operator.name = "";
+	operator.length =(uint32_t) strlen(operator.name);
+	operator.hash = st_operator_hash(operator.name, operator.length, scope);
+	if (layout.record && how != ST_OPERATORS_ASKED)
+		memcpy(&operator.sequence, (const char *)record + layout.record->sequence,
+		       sizeof(operator.sequence));
+	if (ST_LIKELY(how == ST_OPERATORS_IN_PLACE)) {
+		operator.hash = st_torch_inputs_hash(&layout, record, operator.hash);
+		operator.encode = encode_in_place;
+		operator.from = record;
+	} else if (how == ST_OPERATORS_ASKED) {
+		begin_asked(record, &operator);
+		return context;
+	}
+	st_operator_begin(record, &operator);
+	return context;
+}
+
+/* The scope is known by who is called: nothing has to be read for it. */
+#define CALLBACKS(name, scope)                                                                     \
+	static void *begin_##name(void **context, const void *record)                              \
+	{                                                                                          \
+		return begin(context, record, scope);                                              \
+	}                                                                                          \
+	static void end_##name(const void *record, void *context)                                  \
+	{                                                                                          \
+		(void)context;                                                                     \
+		st_operator_end(record, scope);                                                    \
+	}
+
+CALLBACKS(function, ST_SCOPE_FUNCTION)
+CALLBACKS(backward, ST_SCOPE_BACKWARD)
+CALLBACKS(script, ST_SCOPE_SCRIPT)
+CALLBACKS(user, ST_SCOPE_USER)
+CALLBACKS(static_op, ST_SCOPE_STATIC_OP)
+CALLBACKS(static_model, ST_SCOPE_STATIC_MODEL)
+
+static const struct {
+	enum st_operator_scope scope;
+	void *(*begin)(void **context, const void *record);
+	void (*end)(const void *record, void *context);
+} callbacks[] = {
+	{ST_SCOPE_FUNCTION, begin_function, end_function},
+	{ST_SCOPE_BACKWARD, begin_backward, end_backward},
+	{ST_SCOPE_SCRIPT, begin_script, end_script},
+	{ST_SCOPE_USER, begin_user, end_user},
+	{ST_SCOPE_STATIC_OP, begin_static_op, end_static_op},
+	{ST_SCOPE_STATIC_MODEL, begin_static_model, end_static_model},
+};
+
+static void *begin_probe(void **context, const void *record)
+{
+	struct asked asked;
+
+	*context = NULL;
+	ask(&asked, record);
+	st_torch_learn(&learner, record, &asked.truth);
+	release(&asked);
+	return context;
+}
+
+static void end_probe(const void *record, void *context)
+{
+	(void)record, (void)context;
+}
+
+/* Makes a tensor, and a view of it, which no kernel is needed for. */
+static bool probe_one(const int64_t *sizes, int64_t dimensions, int32_t dtype)
+{
+	int64_t strides[ST_INPUT_DIMENSIONS_MAX], stride = 1;
+	void *tensor = NULL, *view = NULL;
+	bool made;
+
+	for (int64_t i = dimensions; i-- > 0; stride *= sizes[i])
+		strides[i] = stride;
+	probe_dtype = dtype;
+	made = !torch.empty(dimensions, sizes, strides, dtype, 0, 0, &tensor) && tensor &&
+	       !torch.as_strided(tensor, sizes, strides, &view) && view;
+	if (view)
+		torch.delete_tensor(view);
+	if (tensor)
+		torch.delete_tensor(tensor);
+	probe_dtype = -1;
+	return made;
+}
+
+/* Different types, and sizes that nothing else looks like. */
+static void probe(void)
+{
+	static const struct {
+		int64_t sizes[6], dimensions;
+		int32_t dtype;
+	} tensors[] = {
+		{{3, 5, 7}, 3, 6}, {{11, 13}, 2, 5}, {{17, 2, 3, 19}, 4, 4},
+		{{23}, 1, 7},	   {{29, 3}, 2, 11}, {{2, 3, 2, 5, 3, 7}, 6, 6},
+	};
+	struct callback callback = {
+		.begin = begin_probe, .end = end_probe, .probability = 1.0, .needs_inputs = true};
+	uint64_t handle;
+
+	callback.scopes[ST_SCOPE_FUNCTION] = true;
+	handle = torch.add_here(callback);
+	for (size_t i = 0; i < sizeof(tensors) / sizeof(*tensors); i++)
+		if (!probe_one(tensors[i].sizes, tensors[i].dimensions, tensors[i].dtype))
+			break;
+	torch.remove(handle);
+}
+
+static void copy_version(const char *text, size_t length)
+{
+	size_t at = strlen(framework);
+
+	if (!length || length >= VERSION_BYTES)
+		return;
+	framework[at++] = ' ';
+	memcpy(framework + at, text, length);
+	framework[at + length] = '\0';
+}
+
+/* Wheels have <torch>/version.py beside <torch>/lib; distributions put the version behind the library's name. */
+static void read_version(char *path)
+{
+	static const char key[] = "__version__ = '";
+	char text[1024], *name = strrchr(path, '/'), *folder, *at;
+	const char *tail = name ? strstr(name, ".so.") : NULL;
+	long fd, bytes;
+
+	if (tail) {
+		copy_version(tail + 4, strlen(tail + 4));
+		return;
+	}
+	if (!name || st_passive())
+		return;
+	*name = '\0';
+	folder = strrchr(path, '/');
+	if (!folder || (size_t)(path + PATH_BYTES - folder) < sizeof("/version.py"))
+		return;
+	memcpy(folder, "/version.py", sizeof("/version.py"));
+	fd = st_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (st_syscall_failed(fd))
+		return;
+	bytes = st_syscall(SYS_read, fd, text, sizeof(text) - 1);
+	st_syscall(SYS_close, fd);
+	text[bytes > 0 ? bytes : 0] = '\0';
+	at = strstr(text, key);
+	if (at)
+		copy_version(at + sizeof(key) - 1, strcspn(at + sizeof(key) - 1, "'\n"));
+}
+
+static void resolve(void *library)
+{
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+		*(void **)symbols[i].to = dlsym(library, symbols[i].name);
+}
+
+static bool can_ask(void)
+{
+	return torch.num_inputs && torch.current_thread && torch.peek_sequence &&
+	       torch.input_sizes && torch.delete_memory;
+}
+
+/* The best level that holds now. */
+static void find_level(void)
+{
+	void *c10 = st_torch_library("libc10.so", NULL, 0);
+	const char *no_inputs = st_torch_config.operators < 2 ? "inputs were not asked for" : NULL;
+	bool learned = false;
+
+	if (!can_ask()) {
+		settle(ST_OPERATORS_NAMES, "functions of the framework are missing");
+		return;
+	}
+	st_torch_learner_init(&learner,
+			      c10 ? dlsym(c10, "_ZN3c1019UndefinedTensorImpl10_singletonE") : NULL);
+	if (st_torch_config.level <= ST_OPERATORS_IN_PLACE && torch.add_here && torch.remove &&
+	    torch.empty && torch.as_strided && torch.delete_tensor) {
+		probe();
+		learned = st_torch_learned(&learner, &layout);
+	}
+	if (no_inputs || st_torch_config.level >= ST_OPERATORS_NAMES) {
+		settle(ST_OPERATORS_NAMES, no_inputs ? no_inputs : "forced");
+	} else if (learned) {
+		settle(ST_OPERATORS_IN_PLACE, "");
+	} else if (st_torch_config.level == ST_OPERATORS_ASKED) {
+		settle(ST_OPERATORS_ASKED, "forced");
+	} else {
+		if (!learner.refused)
+			atomic_store_explicit(&learning, LEARN_RECORDS, memory_order_relaxed);
+		settle(ST_OPERATORS_ASKED, refusal());
+	}
+}
+
+static bool install(void)
+{
+	char path[PATH_BYTES];
+	void *library = st_torch_library("libtorch_cpu.so", path, sizeof(path));
+
+	if (!library)
+		return false;
+	read_version(path);
+	resolve(library);
+	if (!torch.add_global || !torch.name || st_torch_config.level >= ST_OPERATORS_ITT) {
+		settle(ST_OPERATORS_ITT, torch.add_global ? "forced" : "no way to register");
+		return true;
+	}
+	find_level();
+	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
+		struct callback callback = {.begin = callbacks[i].begin,
+					    .end = callbacks[i].end,
+					    .probability = 1.0,
+					    .needs_inputs = st_torch_config.operators == 2 &&
+							    level <= ST_OPERATORS_ASKED};
+
+		callback.scopes[callbacks[i].scope] = true;
+		torch.add_global(callback);
+	}
+	return true;
+}
+
+void st_torch_trigger(void)
+{
+	uint32_t expected = IDLE;
+
+#if !defined(__x86_64__)
+	/* The place of a returned object differs there: begin would have to be written in assembly. */
+	atomic_store_explicit(&state, GIVEN_UP, memory_order_relaxed);
+#endif
+	if (!atomic_compare_exchange_strong(&state, &expected, INSTALLING))
+		return;
+	expected = install() ? INSTALLED : IDLE;
+	atomic_store_explicit(&state, expected, memory_order_release);
+}

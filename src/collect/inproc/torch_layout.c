@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Proving and reading. See torch_layout.h.
+ */
+#include "collect/inproc/torch_layout.h"
+
+#include <string.h>
+
+#include "base/rt/syscall.h"
+
+enum {
+	RECORD_BYTES = 256, /* no row needs more */
+	VALUE_BYTES = 16,   /* of an IValue: payload, tag */
+	TAG_TENSOR = 1,
+	TAG_DOUBLE = 3,
+	TAG_COMPLEX = 4,
+	TAG_INT = 5,
+	INPUTS_MAX = 256, /* that are kept, and hashed */
+	LEARN_INPUTS = 8, /* that are looked at while learning */
+	SIZES_INLINE = 5,
+	ELEMENTS_FROM = 96, /* from the number of dimensions to the number of elements, … */
+	DTYPE_FROM = 104,   /* … to the type: so in all releases that were looked at */
+	OFFSET_FIRST = 8,
+	OFFSET_COUNT = 20,
+	TENSOR_BYTES = OFFSET_FIRST + OFFSET_COUNT * 8 + DTYPE_FROM + 8,
+	ELEMENTS_TELLING = 8, /* a tensor of fewer may match by accident */
+	TENSORS_NEEDED = 3,
+	TAG_BOOL_213 = 10,
+	TAG_BOOL_113 = 8,
+};
+
+/* The two standard libraries that it is built with differ in the size of a text. */
+const struct st_torch_record_row st_torch_record_rows[ST_TORCH_RECORD_ROWS] = {
+	{"cxx11", 88, 200, 208},
+	{"pre-cxx11", 88, 176, 184},
+};
+
+struct span {
+	void *at;
+	size_t bytes;
+};
+
+static bool read_safely(const void *from, void *to, size_t bytes)
+{
+	const struct span remote = {(void *)(uintptr_t)from, bytes}, local = {to, bytes};
+
+	if (st_passive() || !from)
+		return false;
+	return st_syscall(SYS_process_vm_readv, st_syscall(SYS_getpid, 0), &local, 1, &remote, 1,
+			  0) == (long)bytes;
+}
+
+static uint64_t word_at(const void *at, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, (const char *)at + offset, sizeof(word));
+	return word;
+}
+
+void st_torch_learner_init(struct st_torch_learner *learner, const void *nothing)
+{
+	*learner = (struct st_torch_learner){.rows = (1u << ST_TORCH_RECORD_ROWS) - 1,
+					     .offsets = (1u << OFFSET_COUNT) - 1,
+					     .nothing = nothing};
+}
+
+static bool row_fits(const struct st_torch_record_row *row, const char *record,
+		     const struct st_torch_truth *truth)
+{
+	int64_t sequence = (int64_t)word_at(record, row->sequence);
+
+	return word_at(record, row->thread) == truth->thread &&
+	       word_at(record, row->inputs + 8u) == truth->inputs && sequence >= -1 &&
+	       sequence <= truth->sequence_next;
+}
+
+static const struct st_torch_record_row *only_row(const struct st_torch_learner *learner)
+{
+	/* Numbers may stand there by accident; but then the pointer beside them does not lead to the right tensors. */
+	for (int i = 0; learner->counted && i < ST_TORCH_RECORD_ROWS; i++)
+		if (learner->rows == 1u << i)
+			return &st_torch_record_rows[i];
+	return NULL;
+}
+
+/* Whether a tensor's dimensions, sizes and elements stand at this place. */
+static bool sizes_fit(const char *tensor, size_t at, const int64_t *sizes, uint64_t dimensions)
+{
+	int64_t far[ST_INPUT_DIMENSIONS_MAX];
+	const char *stored = tensor + at + 8;
+	uint64_t elements = 1;
+
+	if (word_at(tensor, at) != dimensions)
+		return false;
+	for (uint64_t i = 0; i < dimensions; i++)
+		elements *= (uint64_t)sizes[i];
+	if (word_at(tensor, at + ELEMENTS_FROM) != elements)
+		return false;
+	if (dimensions > SIZES_INLINE) {
+		if (!read_safely((const void *)word_at(tensor, at + 8), far,
+				 dimensions * sizeof(*far)))
+			return false;
+		stored = (const char *)far;
+	}
+	return !memcmp(stored, sizes, dimensions * sizeof(*sizes));
+}
+
+static bool dtype_fits(const char *tensor, size_t at, int32_t dtype)
+{
+	uint16_t stored;
+
+	memcpy(&stored, tensor + at + DTYPE_FROM, sizeof(stored));
+	return dtype < 0 ? stored < ST_DTYPE_UNKNOWN : stored == dtype;
+}
+
+static void learn_tensor(struct st_torch_learner *learner, const void *address,
+			 const struct st_torch_truth *truth, uint32_t input)
+{
+	const int64_t *sizes = truth->sizes[input].begin;
+	uint64_t dimensions = (uint64_t)(truth->sizes[input].end - sizes), elements = 1;
+	char tensor[TENSOR_BYTES];
+	uint32_t fitting = 0;
+
+	for (uint64_t i = 0; i < dimensions; i++)
+		elements *= (uint64_t)sizes[i];
+	if (address == learner->nothing || !dimensions || dimensions > ST_INPUT_DIMENSIONS_MAX ||
+	    elements < ELEMENTS_TELLING)
+		return;
+	if (!read_safely(address, tensor, sizeof(tensor))) {
+		learner->refused = true;
+		return;
+	}
+	for (uint32_t i = 0; i < OFFSET_COUNT; i++)
+		if (sizes_fit(tensor, OFFSET_FIRST + i * 8u, sizes, dimensions) &&
+		    dtype_fits(tensor, OFFSET_FIRST + i * 8u, truth->dtype))
+			fitting |= 1u << i;
+	learner->offsets &= fitting;
+	if (!learner->offsets)
+		learner->refused = true;
+	if (!learner->tensors++)
+		learner->first_count = elements;
+	else if (learner->first_count != elements)
+		learner->distinct = true;
+}
+
+static void learn_inputs(struct st_torch_learner *learner, const char *values,
+			 const struct st_torch_truth *truth)
+{
+	char value[LEARN_INPUTS * VALUE_BYTES];
+	uint32_t count = truth->listed < LEARN_INPUTS ? truth->listed : LEARN_INPUTS;
+
+	if (count > truth->inputs)
+		count = (uint32_t)truth->inputs;
+	if (!count)
+		return;
+	if (!read_safely(values, value, (size_t)count * VALUE_BYTES)) {
+		learner->refused = true;
+		return;
+	}
+	for (uint32_t i = 0; i < count && !learner->refused; i++)
+		if ((uint32_t)word_at(value, i * VALUE_BYTES + 8u) == TAG_TENSOR)
+			learn_tensor(learner, (const void *)word_at(value, i * VALUE_BYTES), truth,
+				     i);
+}
+
+void st_torch_learn(struct st_torch_learner *learner, const void *record,
+		    const struct st_torch_truth *truth)
+{
+	const struct st_torch_record_row *row;
+	char bytes[RECORD_BYTES];
+
+	if (learner->refused)
+		return;
+	if (!read_safely(record, bytes, sizeof(bytes))) {
+		learner->refused = true;
+		return;
+	}
+	for (uint32_t i = 0; i < ST_TORCH_RECORD_ROWS; i++)
+		if (!row_fits(&st_torch_record_rows[i], bytes, truth))
+			learner->rows &= ~(1u << i);
+	if (!learner->rows) {
+		learner->refused = true;
+		return;
+	}
+	if (truth->inputs)
+		learner->counted = true;
+	row = only_row(learner);
+	if (row)
+		learn_inputs(learner, (const char *)word_at(bytes, row->inputs), truth);
+}
+
+bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_layout *layout)
+{
+	const struct st_torch_record_row *row = only_row(learner);
+	uint32_t offsets = learner->offsets;
+
+	if (learner->refused || !row || learner->tensors < TENSORS_NEEDED || !learner->distinct ||
+	    !offsets || (offsets & (offsets - 1)))
+		return false;
+	layout->record = row;
+	layout->sizes = (uint16_t)(OFFSET_FIRST + 8 * __builtin_ctz(offsets));
+	layout->nothing = learner->nothing;
+	layout->tag_bool = 0;
+	if (layout->sizes == 56)
+		layout->tag_bool = TAG_BOOL_213;
+	else if (layout->sizes == 72)
+		layout->tag_bool = TAG_BOOL_113;
+	return true;
+}
+
+/* One input where it lies. */
+struct input {
+	enum st_operator_input kind;
+	uint32_t dimensions;
+	uint16_t dtype;
+	const int64_t *sizes;
+};
+
+static inline struct input read_input(const struct st_torch_layout *layout, const char *value)
+{
+	struct input input = {.kind = ST_INPUT_OTHER};
+	uint32_t tag = (uint32_t)word_at(value, 8);
+	const char *tensor, *at;
+	uint64_t dimensions;
+
+	if (tag != TAG_TENSOR) {
+		if (tag == TAG_DOUBLE || tag == TAG_COMPLEX || tag == TAG_INT ||
+		    (tag && tag == layout->tag_bool))
+			input.kind = ST_INPUT_SCALAR;
+		return input;
+	}
+	tensor = (const char *)word_at(value, 0);
+	if (!tensor || tensor == layout->nothing) {
+		input.kind = ST_INPUT_UNDEFINED;
+		return input;
+	}
+	at = tensor + layout->sizes;
+	dimensions = word_at(at, 0);
+	if (ST_UNLIKELY(dimensions > ST_INPUT_DIMENSIONS_MAX))
+		return input;
+	input.kind = ST_INPUT_TENSOR;
+	input.dimensions = (uint32_t)dimensions;
+	memcpy(&input.dtype, at + DTYPE_FROM, sizeof(input.dtype));
+	input.sizes = (const int64_t *)(at + 8);
+	if (ST_UNLIKELY(dimensions > SIZES_INLINE))
+		input.sizes = (const int64_t *)word_at(at, 8);
+	return input;
+}
+
+static inline uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
+			      uint64_t hash)
+{
+	const char *values = (const char *)word_at(record, layout->record->inputs);
+	uint64_t count = word_at(record, layout->record->inputs + 8u);
+
+	hash = mix(hash, count);
+	if (count > INPUTS_MAX)
+		count = INPUTS_MAX;
+	for (uint64_t i = 0; i < count; i++) {
+		struct input input = read_input(layout, values + i * VALUE_BYTES);
+
+		hash = mix(hash, (uint64_t)input.kind | (uint64_t)input.dtype << 8 |
+					 (uint64_t)input.dimensions << 32);
+		for (uint32_t k = 0; k < input.dimensions; k++)
+			hash = mix(hash, (uint64_t)input.sizes[k]);
+	}
+	return hash | 1;
+}
+
+struct writer {
+	uint8_t *at, *end;
+	bool full;
+};
+
+static void put_byte(struct writer *writer, uint8_t byte)
+{
+	if (writer->at == writer->end)
+		writer->full = true;
+	else
+		*writer->at++ = byte;
+}
+
+static void put_size(struct writer *writer, int64_t size)
+{
+	uint64_t value = (uint64_t)size << 1 ^ (uint64_t)(size >> 63);
+
+	for (; value >= 128; value >>= 7)
+		put_byte(writer, (uint8_t)(value | 128));
+	put_byte(writer, (uint8_t)value);
+}
+
+/* False, and nothing of it, when there is no room. */
+static bool put_input(struct writer *writer, const struct input *input)
+{
+	uint8_t *begin = writer->at;
+
+	put_byte(writer, (uint8_t)input->kind);
+	if (input->kind == ST_INPUT_TENSOR) {
+		put_byte(writer, (uint8_t)(input->dtype < ST_DTYPE_UNKNOWN ? input->dtype
+									   : ST_DTYPE_UNKNOWN));
+		put_byte(writer, (uint8_t)input->dimensions);
+		for (uint32_t k = 0; k < input->dimensions; k++)
+			put_size(writer, input->sizes[k]);
+	}
+	if (writer->full)
+		writer->at = begin;
+	return !writer->full;
+}
+
+static struct st_operator_inputs finish(const struct writer *writer, const uint8_t *begin,
+					uint32_t put, uint64_t all)
+{
+	return (struct st_operator_inputs){
+		.bytes = (uint32_t)(writer->at - begin),
+		.count = (uint16_t)put,
+		.flags = (uint8_t)(ST_SIGNATURE_INPUTS | (put < all ? ST_SIGNATURE_CUT : 0))};
+}
+
+struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
+						 const void *record, uint8_t *to, uint32_t room)
+{
+	const char *values = (const char *)word_at(record, layout->record->inputs);
+	uint64_t all = word_at(record, layout->record->inputs + 8u);
+	struct writer writer = {to, to + room, false};
+	uint32_t put = 0;
+
+	for (; put < all && put < INPUTS_MAX; put++) {
+		struct input input = read_input(layout, values + (size_t)put * VALUE_BYTES);
+
+		if (!put_input(&writer, &input))
+			break;
+	}
+	return finish(&writer, to, put, all);
+}
+
+struct st_operator_inputs st_torch_truth_encode(const struct st_torch_truth *truth, uint8_t *to,
+						uint32_t room)
+{
+	struct writer writer = {to, to + room, false};
+	uint32_t put = 0;
+
+	for (; put < truth->listed; put++) {
+		struct input input = {.kind = ST_INPUT_OTHER, .dtype = ST_DTYPE_UNKNOWN};
+		int64_t dimensions = truth->sizes[put].end - truth->sizes[put].begin;
+
+		if (dimensions > 0 && dimensions <= ST_INPUT_DIMENSIONS_MAX) {
+			input.kind = ST_INPUT_TENSOR;
+			input.dimensions = (uint32_t)dimensions;
+			input.sizes = truth->sizes[put].begin;
+		}
+		if (!put_input(&writer, &input))
+			break;
+	}
+	return finish(&writer, to, put, truth->inputs);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where PyTorch keeps the inputs of an operator. Its headers say nothing that holds from one release to the next, so
+ * that a layout is only believed after it has been proven in this process: what stands there is compared with what
+ * exported functions of the framework say, for operators of different inputs, before anything is followed. Known layouts
+ * are rows of data.
+ */
+#ifndef ST_COLLECT_INPROC_TORCH_LAYOUT_H
+#define ST_COLLECT_INPROC_TORCH_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/inproc/torch.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { ST_TORCH_RECORD_ROWS = 2, ST_DTYPE_UNKNOWN = 255 };
+
+/* at::RecordFunction: bytes from its beginning. */
+struct st_torch_record_row {
+	const char *name;
+	uint16_t thread, sequence, inputs; /* inputs: pointer, then their number */
+};
+extern const struct st_torch_record_row st_torch_record_rows[ST_TORCH_RECORD_ROWS];
+
+/* A layout that was proven. */
+struct st_torch_layout {
+	const struct st_torch_record_row *record;
+	uint16_t sizes;	     /* of c10::TensorImpl: number of dimensions; the sizes follow */
+	const void *nothing; /* the tensor that stands for none */
+	uint32_t tag_bool;   /* of an IValue; 0: not known */
+};
+
+/* A vector of the framework's. */
+struct st_torch_sizes {
+	const int64_t *begin, *end, *capacity;
+};
+
+/* What the framework says of one record. */
+struct st_torch_truth {
+	uint64_t thread, inputs;
+	int64_t sequence_next;		    /* no record has a higher number */
+	int32_t dtype;			    /* of its tensors; -1: not known */
+	uint32_t listed;		    /* inputs that `sizes` tells of */
+	const struct st_torch_sizes *sizes; /* none: no tensor, or one without dimensions */
+};
+
+/* What has been seen so far. */
+struct st_torch_learner {
+	uint32_t rows;	      /* bits of st_torch_record_rows that nothing contradicts */
+	bool counted;	      /* one of the records had inputs */
+	uint32_t offsets;     /* bits of TensorImpl's words that nothing contradicts */
+	uint32_t tensors;     /* that told something */
+	uint64_t first_count; /* elements of the first of them */
+	bool distinct;	      /* another one had another number of elements */
+	bool refused;
+	const void *nothing;
+};
+
+void st_torch_learner_init(struct st_torch_learner *learner, const void *nothing);
+/* One record more. Reads in such a way that a wrong address is no harm. */
+void st_torch_learn(struct st_torch_learner *learner, const void *record,
+		    const struct st_torch_truth *truth);
+/* Whether enough has been seen, and all of it fits one layout. */
+bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_layout *layout);
+
+/* Of a record, by a proven layout: */
+uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
+			      uint64_t hash);
+struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
+						 const void *record, uint8_t *to, uint32_t room);
+/* The same bytes of sizes that the framework has told. */
+struct st_operator_inputs st_torch_truth_encode(const struct st_torch_truth *truth, uint8_t *to,
+						uint32_t room);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The framework's allocator. c10 asks one exported function whether anybody wants to know, and reports to another; both
+ * are looked up in the global scope, where a preloaded library comes first. What the real ones do is still done: a
+ * program that profiles its own memory gets its own numbers. Blocks that c10 did not report when they were allocated it
+ * does not report when they are freed, and says so on the program's standard error: whether we want to
+ * know is therefore decided before the first block and never changed.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#include "collect/inproc/thread.h"
+#include "collect/inproc/torch.h"
+
+/* c10::Device, passed in one register. */
+struct device {
+	int8_t type; /* 0: CPU */
+	int8_t index;
+};
+
+typedef bool (*enabled_function)(void);
+typedef void (*report_function)(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
+				struct device device);
+
+static _Atomic(enabled_function) real_enabled;
+static _Atomic(report_function) real_report;
+static _Atomic uint32_t resolved;
+
+bool _ZN3c1022memoryProfilingEnabledEv(void);
+void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *block, int64_t bytes,
+							   int64_t allocated, int64_t reserved,
+							   struct device device);
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
+							   uint64_t allocated, uint64_t reserved,
+							   struct device device);
+
+static void resolve(void)
+{
+	void *library = st_torch_library("libc10.so", NULL, 0), *found;
+	enabled_function enabled = NULL;
+	report_function report = NULL;
+
+	if (library) {
+		found = dlsym(library, "_ZN3c1022memoryProfilingEnabledEv");
+		if (found != (void *)_ZN3c1022memoryProfilingEnabledEv)
+			*(void **)&enabled = found;
+		found = dlsym(library, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+		if (!found)
+			found = dlsym(library,
+				      "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
+		if (found != (void *)_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE &&
+		    found != (void *)_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE)
+			*(void **)&report = found;
+	}
+	atomic_store_explicit(&real_enabled, enabled, memory_order_relaxed);
+	atomic_store_explicit(&real_report, report, memory_order_relaxed);
+	/* Pairs with the acquire load in ready. */
+	atomic_store_explicit(&resolved, 1, memory_order_release);
+}
+
+static inline void ready(void)
+{
+	if (ST_UNLIKELY(!atomic_load_explicit(&resolved, memory_order_acquire)))
+		resolve();
+}
+
+static bool program_wants(void)
+{
+	enabled_function enabled = atomic_load_explicit(&real_enabled, memory_order_relaxed);
+
+	return enabled && enabled();
+}
+
+static bool counting(void)
+{
+	return st_config.active && st_torch_config.operators && st_torch_config.memory;
+}
+
+static void add(struct st_torch_counts *counts, int64_t bytes)
+{
+	int64_t held;
+
+	if (bytes >= 0)
+		counts->allocated += (uint64_t)bytes;
+	else
+		counts->freed += (uint64_t)-bytes;
+	held = (int64_t)(counts->allocated - counts->freed);
+	if (held > counts->peak)
+		counts->peak = held;
+}
+
+static void count(int64_t bytes, struct device device)
+{
+	struct st_hot *hot = st_tls;
+	struct st_thread *thread = (struct st_thread *)hot;
+
+	if (device.type != 0)
+		return;
+	if (ST_UNLIKELY(!hot || !hot->data)) {
+		thread = st_thread_enter(ST_LOSS_EVENT);
+		if (!thread)
+			return;
+		st_thread_set_limit(thread);
+		st_thread_leave(thread);
+	}
+	/* Not while paused. */
+	if (!atomic_load_explicit(thread->hot.control, memory_order_relaxed))
+		add(&thread->counts, bytes);
+}
+
+static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
+		   struct device device)
+{
+	report_function theirs;
+
+	ready();
+	if (counting() && st_torch_installed())
+		count(bytes, device);
+	if (!program_wants())
+		return;
+	theirs = atomic_load_explicit(&real_report, memory_order_relaxed);
+	if (theirs)
+		theirs(block, bytes, allocated, reserved, device);
+}
+
+__attribute__((visibility("default"))) bool _ZN3c1022memoryProfilingEnabledEv(void)
+{
+	ready();
+	if (ST_UNLIKELY(st_torch_awaited()))
+		st_torch_trigger();
+	return counting() || program_wants();
+}
+
+__attribute__((visibility("default"))) void
+_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *block, int64_t bytes, int64_t allocated,
+						      int64_t reserved, struct device device)
+{
+	report(block, bytes, (uint64_t)allocated, (uint64_t)reserved, device);
+}
+
+__attribute__((visibility("default"))) void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(
+	void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
+{
+	report(block, bytes, allocated, reserved, device);
+}

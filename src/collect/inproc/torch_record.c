@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Slices of PyTorch: operators, ranges that the program names, calls of nn.Module. As in task.c a begin and an end
+ * are a few words and one release store; what is unusual goes to the slow path. A begin names a signature, which is
+ * found by its hash in a table of the process that a fork wipes: a child defines its own.
+ *
+ * Which slices of a thread are open is known by their keys, because an end may come on another thread, or
+ * for what began before a fork: such ends are none of ours.
+ */
+#include "collect/inproc/torch.h"
+
+#include <string.h>
+
+#include "collect/inproc/label.h"
+#include "collect/inproc/thread.h"
+#include "collect/inproc/words.h"
+
+enum {
+	SLOTS = 1 << 16,
+	SIGNATURES_MAX = SLOTS / 2,
+	MEMORY_BYTES = 32, /* of ST_EXT_MEMORY */
+	OPERATOR_BYTES = 16,
+	HEAD_BYTES = 12, /* of a signature, before its inputs */
+	SOURCE_TEXT_MAX = 160,
+};
+
+/* Domains, as they stand in the lowest bits of a key. */
+enum { OPERATOR, RANGE, MODULE, DOMAINS };
+static const char *const domain_names[DOMAINS] = {ST_OPERATOR_DOMAIN, ST_RANGE_DOMAIN,
+						  ST_MODULE_DOMAIN};
+static struct itt_domain *domains[DOMAINS];
+
+struct signature {
+	_Atomic uint64_t hash; /* stored last; 0: free */
+	uint32_t id;
+	uint32_t reserved;
+};
+
+static struct {
+	_Atomic uint32_t source_told;
+	uint32_t count;
+	struct signature slot[SLOTS];
+} * table; /* MADV_WIPEONFORK */
+
+static struct {
+	enum st_operator_level level;
+	uint32_t flags, length;
+	char text[SOURCE_TEXT_MAX]; /* framework, NUL, why */
+} source;
+
+bool st_operator_init(void)
+{
+	table = st_map_wiped((sizeof(*table) + 4095) & ~4095ul);
+	for (int i = 0; i < DOMAINS; i++)
+		domains[i] = st_domain_create(domain_names[i]);
+	return table != NULL;
+}
+
+static inline uint32_t domain_of(enum st_operator_scope scope)
+{
+	if (scope == ST_SCOPE_USER)
+		return RANGE;
+	return scope == ST_SCOPE_MODULE ? MODULE : OPERATOR;
+}
+
+static inline struct signature *find(uint64_t hash)
+{
+	for (uint64_t at = hash >> 20;; at++) {
+		struct signature *slot = &table->slot[at % SLOTS];
+		/* Pairs with the release store in define: the id is there, and its definition. */
+		uint64_t found = atomic_load_explicit(&slot->hash, memory_order_acquire);
+
+		if (ST_LIKELY(found == hash))
+			return slot;
+		if (!found)
+			return NULL;
+	}
+}
+
+static inline struct st_thread *thread_of(struct st_hot *hot)
+{
+	return (struct st_thread *)hot;
+}
+
+static inline bool has_memory(const struct st_thread *thread)
+{
+	return (thread->counts.allocated | thread->counts.freed) != 0;
+}
+
+static inline void forget_memory(struct st_thread *thread)
+{
+	thread->counts = (struct st_torch_counts){0};
+}
+
+/* The caller has made sure of the room. */
+static inline void put_memory(struct st_thread *thread, uint64_t dt)
+{
+	const struct st_torch_counts *counts = &thread->counts;
+	int64_t held = (int64_t)(counts->allocated - counts->freed), peak = counts->peak;
+	struct st_hot *hot = &thread->hot;
+
+	st_words_put(hot, st_word_ext(ST_EXT_MEMORY, MEMORY_BYTES / 8, dt));
+	st_words_put(hot, counts->allocated);
+	st_words_put(hot, counts->freed);
+	st_words_put(hot, peak > 0 && peak > held ? (uint64_t)peak : 0);
+	forget_memory(thread);
+}
+
+static void put_memory_slowly(struct st_thread *thread, uint64_t time)
+{
+	if (!has_memory(thread))
+		return;
+	if (st_thread_identify(thread) && st_ring_room(thread) >= 16 + MEMORY_BYTES) {
+		put_memory(thread, st_words_time(&thread->hot, time));
+		st_words_publish(&thread->hot);
+		return;
+	}
+	atomic_fetch_add_explicit(&thread->ring->events_dropped, 1, memory_order_relaxed);
+	forget_memory(thread);
+}
+
+/* In front of the first record that needs it; again when the ring was full. Between enter and leave. */
+static void tell_source(void)
+{
+	if (atomic_load_explicit(&table->source_told, memory_order_relaxed) || !source.length)
+		return;
+	if (!st_process_lock())
+		return;
+	if (st_define(ST_DEFINE_OPERATOR_SOURCE, source.level | source.flags << 8, source.text,
+		      source.length))
+		atomic_store_explicit(&table->source_told, 1, memory_order_relaxed);
+	st_process_unlock();
+}
+
+void st_operator_source(enum st_operator_level level, uint32_t flags, const char *framework,
+			const char *why)
+{
+	size_t first = strnlen(framework, SOURCE_TEXT_MAX / 2);
+	size_t second = strnlen(why, SOURCE_TEXT_MAX / 2 - 1);
+	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
+
+	memcpy(source.text, framework, first);
+	source.text[first] = '\0';
+	memcpy(source.text + first + 1, why, second);
+	source.level = level;
+	source.flags = flags;
+	source.length = (uint32_t)(first + 1 + second);
+	if (!thread)
+		return;
+	atomic_store_explicit(&table->source_told, 0, memory_order_relaxed);
+	tell_source();
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+/* The id of a signature that is not in the table, or 0. Between enter and leave: uses the scratch. */
+static uint32_t define(struct st_thread *thread, const struct st_operator *operator,
+		       uint32_t domain, uint32_t name)
+{
+	uint8_t *bytes = (uint8_t *)thread->scratch;
+	struct st_operator_inputs inputs = {0};
+	struct signature *slot;
+	uint64_t at = operator->hash>> 20;
+	uint32_t id = 0;
+
+	if (operator->encode)
+		inputs = operator->encode(operator->from, bytes + HEAD_BYTES,
+					  ST_SIGNATURE_BYTES_MAX - HEAD_BYTES);
+	memcpy(bytes, &domain, 4);
+	memcpy(bytes + 4, &name, 4);
+	bytes[8] = (uint8_t) operator->scope;
+	bytes[9] = inputs.flags;
+	memcpy(bytes + 10, &inputs.count, 2);
+	if (!st_process_lock())
+		return 0;
+	slot = find(operator->hash);
+	if (slot) {
+		id = slot->id;
+	} else if (table->count < SIGNATURES_MAX &&
+		   st_define(ST_DEFINE_SIGNATURE, table->count + 1, (char *)bytes,
+			     HEAD_BYTES + inputs.bytes)) {
+		id = ++table->count;
+		while (atomic_load_explicit(&table->slot[at % SLOTS].hash, memory_order_relaxed))
+			at++;
+		table->slot[at % SLOTS].id = id;
+		/* Pairs with the acquire load in find. */
+		atomic_store_explicit(&table->slot[at % SLOTS].hash, operator->hash,
+				      memory_order_release);
+	}
+	st_process_unlock();
+	return id;
+}
+
+static uint64_t begin_payload(uint32_t id, int64_t sequence)
+{
+	bool known = sequence >= 0 && sequence < UINT32_MAX;
+
+	return id | (known ? (uint64_t)sequence + 1 : 0) << 32;
+}
+
+static bool write_begin(struct st_thread *thread, const struct st_operator *operator,
+			uint32_t domain, const struct st_label *label)
+{
+	uint32_t id = label->text ? 0 : define(thread, operator, domain, label->name);
+	uint32_t length = label->text_length;
+	uint64_t payload = begin_payload(id, operator->sequence);
+
+	if (!st_thread_catch_up(thread))
+		return false;
+	if (label->text && length > thread->ring_bytes / 4)
+		length = (uint32_t)thread->ring_bytes / 4;
+	if (st_ring_room(thread) <
+	    16 + MEMORY_BYTES + 16 + 16 + 16 + (int64_t)length + 8 + 16 + 24 + ST_END_BYTES)
+		return false;
+	put_memory_slowly(thread, 0);
+	if (id) {
+		if (!st_ring_put(thread, ST_EXT_OPERATOR, 0, &payload, 1))
+			return false;
+		thread->hot.run++;
+		return true;
+	}
+	st_ring_put_caller(thread, label->name, 0);
+	if (label->text && !st_ring_put_text(thread, label->text, length))
+		return false;
+	st_ring_put_begin(thread, 0, domain, label->name, label->text ? ST_BEGIN_TEXT : 0);
+	return true;
+}
+
+static void begin_entered(struct st_thread *thread, const void *key,
+			  const struct st_operator *operator)
+{
+	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
+	uint32_t kind = domain_of(operator->scope), domain;
+	struct st_label label;
+
+	if (thread->key_count == ST_KEYS_MAX) {
+		thread->lost++;
+		atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
+		return;
+	}
+	thread->key[thread->key_count++] = (uintptr_t)key | kind;
+	if (control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED)) {
+		st_open_skip(thread, false);
+		return;
+	}
+	tell_source();
+	domain = st_domain_of(domains[kind]);
+	label = st_label_of_text(thread, operator->name, operator->length);
+	if (control)
+		st_open_pause(thread, domain, label.name, 0);
+	else if (!write_begin(thread, operator, domain, &label))
+		st_open_skip(thread, true);
+	if (control)
+		forget_memory(thread);
+	else
+		st_note_running();
+}
+
+static __attribute__((noinline)) void begin_slow(const void *key,
+						 const struct st_operator *operator)
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
+
+	if (!thread)
+		return;
+	begin_entered(thread, key, operator);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+void st_operator_begin(const void *key, const struct st_operator *operator)
+{
+	struct st_hot *hot = st_tls;
+	struct signature *signature;
+	uint64_t limit, now, dt, need = OPERATOR_BYTES + ST_END_BYTES;
+
+	if (ST_UNLIKELY(!hot))
+		goto slow;
+	/* See begin_fast in task.c. */
+	limit = hot->limit;
+	if (ST_UNLIKELY(!limit))
+		goto slow;
+	hot->limit = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	signature = find(operator->hash);
+	if (has_memory(thread_of(hot)))
+		need += MEMORY_BYTES;
+	if (ST_UNLIKELY(!signature || hot->head + need > limit ||
+			thread_of(hot)->key_count == ST_KEYS_MAX ||
+			atomic_load_explicit(hot->control, memory_order_relaxed)))
+		goto restore;
+	now = st_ticks();
+	dt = now - hot->last;
+	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
+		goto restore;
+	thread_of(hot)->key[thread_of(hot)->key_count++] =
+		(uintptr_t)key | domain_of(operator->scope);
+	if (need > OPERATOR_BYTES + ST_END_BYTES) {
+		put_memory(thread_of(hot), dt);
+		dt = 0;
+	}
+	st_words_put(hot, st_word_ext(ST_EXT_OPERATOR, OPERATOR_BYTES / 8, dt));
+	st_words_put(hot, begin_payload(signature->id, operator->sequence));
+	hot->last = now;
+	hot->run++;
+	st_words_publish(hot);
+	atomic_signal_fence(memory_order_seq_cst);
+	hot->limit = limit - ST_END_BYTES;
+	return;
+restore:
+	hot->limit = limit;
+slow:
+	begin_slow(key, operator);
+}
+
+static void end_top(struct st_thread *thread, uint64_t time, bool recording)
+{
+	uint32_t kind = (uint32_t)thread->key[--thread->key_count] & 7;
+
+	if (st_open_end(thread, recording) != ST_END_WRITE) {
+		forget_memory(thread);
+		return;
+	}
+	put_memory_slowly(thread, time);
+	st_ring_put_end(thread, time, st_domain_of(domains[kind]));
+}
+
+/* What was begun later and did not end here has ended on another thread. */
+static void end_entered(struct st_thread *thread, uintptr_t key)
+{
+	bool recording = !atomic_load_explicit(thread->hot.control, memory_order_relaxed);
+	uint64_t now = st_ticks();
+	uint32_t at = thread->key_count;
+
+	while (at && thread->key[at - 1] != key)
+		at--;
+	while (at && thread->key_count >= at)
+		end_top(thread, now, recording);
+}
+
+static __attribute__((noinline)) void end_slow(uintptr_t key)
+{
+	struct st_hot *hot = st_tls;
+	struct st_thread *thread;
+
+	/* A thread that has recorded nothing has nothing open. */
+	if (!hot || !hot->data)
+		return;
+	thread = st_thread_enter(ST_LOSS_NONE);
+	if (!thread)
+		return;
+	end_entered(thread, key);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+void st_operator_end(const void *key, enum st_operator_scope scope)
+{
+	uint32_t kind = domain_of(scope), domain;
+	uintptr_t marked = (uintptr_t)key | kind;
+	struct st_hot *hot = st_tls;
+	uint64_t limit, now, dt;
+	bool memory;
+
+	if (ST_UNLIKELY(!hot))
+		goto slow;
+	limit = hot->limit;
+	if (ST_UNLIKELY(!limit))
+		goto slow;
+	hot->limit = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	now = st_ticks();
+	dt = now - hot->last;
+	domain = (uint32_t)__atomic_load_n(&domains[kind]->extra1, __ATOMIC_ACQUIRE);
+	memory = has_memory(thread_of(hot));
+	if (ST_UNLIKELY(!thread_of(hot)->key_count ||
+			thread_of(hot)->key[thread_of(hot)->key_count - 1] != marked || !hot->run ||
+			domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX ||
+			(memory && hot->head + MEMORY_BYTES > limit)))
+		goto restore;
+	thread_of(hot)->key_count--;
+	if (memory) {
+		put_memory(thread_of(hot), dt);
+		dt = 0;
+	}
+	st_words_put(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
+	hot->last = now;
+	hot->run--;
+	st_words_publish(hot);
+	atomic_signal_fence(memory_order_seq_cst);
+	hot->limit = limit + ST_END_BYTES;
+	return;
+restore:
+	hot->limit = limit;
+slow:
+	end_slow(marked);
+}
