@@ -211,6 +211,8 @@ enum st_status st_index_build(struct st_index *index, struct st_index_meta *meta
 	}
 	if (!status && !add_family_pauses(&builder))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the pauses");
+	if (!status && !st_index_twins(&builder))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the operators");
 	if (!status) {
 		st_index_finish(&builder);
 		st_index_finish_events(&builder);

@@ -208,6 +208,9 @@ uint32_t st_index_take_operator(struct st_index_builder *builder,
 void st_index_take_memory(struct st_index_builder *builder, struct st_track_state *track,
 			  const struct st_slice_record *record, int64_t ns);
 bool st_index_operators_finish(struct st_index_builder *builder);
+/* index_twins.c: flags ITT tasks that repeat an operator, and puts what lies in them into the operator. Before
+ * st_index_finish. */
+bool st_index_twins(struct st_index_builder *builder);
 /* index_inherit.c: who created whom, and what samples without a slice inherit from there. */
 bool st_index_inherit(struct st_index_builder *builder);
 /* index_finish.c: pauses, self times and the counts of flags */

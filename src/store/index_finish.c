@@ -55,10 +55,11 @@ static void finish_track(struct st_index_builder *builder, const struct st_index
 		if (pauses.count)
 			clip(columns, row, pauses);
 		wall = wall_ns(pauses, columns->begin_ns[row], columns->end_ns[row]);
-		columns->self_ns[row] = wall;
-		if (columns->parent[row] != ST_NO_ROW)
-			leave_to_child(columns, row, wall, pauses);
 		flags = columns->flags[row];
+		/* All of a twin's time is its operator's. */
+		columns->self_ns[row] = flags & ST_SLICE_TWIN ? 0 : wall;
+		if (columns->parent[row] != ST_NO_ROW && !(flags & ST_SLICE_TWIN))
+			leave_to_child(columns, row, wall, pauses);
 		if (!flags)
 			continue;
 		unfinished += flags & ST_SLICE_UNFINISHED ? 1 : 0;

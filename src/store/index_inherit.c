@@ -189,7 +189,8 @@ static uint32_t innermost_at(const struct st_index_columns *columns, struct curs
 	if (cursor->at == cursor->track->row_begin)
 		return ST_NO_ROW;
 	row = cursor->at - 1;
-	while (row != ST_NO_ROW && columns->end_ns[row] <= ns)
+	while (row != ST_NO_ROW &&
+	       (columns->end_ns[row] <= ns || columns->flags[row] & ST_SLICE_TWIN))
 		row = columns->parent[row];
 	return row;
 }

@@ -51,10 +51,19 @@ bool st_index_meta_write(const struct st_index_meta *meta, const struct st_model
 			 struct st_buf *out)
 {
 	const uint64_t numbers[] = {
-		(uint64_t)meta->last_ns, meta->damaged_chunks, meta->damaged_bytes,
-		meta->missing_names,	 meta->unfinished,     meta->clipped,
-		meta->mismatched,	 meta->copies,	       meta->spans_unfinished,
-		meta->is_ring,		 meta->notes.left_out, meta->stacks_missing,
+		(uint64_t)meta->last_ns,
+		meta->damaged_chunks,
+		meta->damaged_bytes,
+		meta->missing_names,
+		meta->unfinished,
+		meta->clipped,
+		meta->mismatched,
+		meta->copies,
+		meta->spans_unfinished,
+		meta->is_ring,
+		meta->notes.left_out,
+		meta->stacks_missing,
+		meta->twins,
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -243,6 +252,7 @@ bool st_index_meta_read(struct st_index_meta *meta, struct st_model *model,
 	meta->is_ring = st_cursor_u64(&cursor) != 0;
 	meta->notes.left_out = st_cursor_u64(&cursor);
 	meta->stacks_missing = st_cursor_u64(&cursor);
+	meta->twins = st_cursor_u64(&cursor);
 	if (!cursor.failed && read_tracks(meta, &cursor, &index->shape) &&
 	    st_index_tables_read(&meta->tables, index->sections) &&
 	    read_texts(meta, model, &cursor) && read_labels(meta, model, &cursor) &&

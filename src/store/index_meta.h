@@ -45,6 +45,7 @@ struct st_index_meta {
 	int64_t last_ns; /* the latest time known */
 	uint64_t damaged_chunks, damaged_bytes, missing_names;
 	uint64_t unfinished, clipped, mismatched, copies, spans_unfinished;
+	uint64_t twins;
 	uint64_t stacks_missing; /* samples whose stack is not, or not all, in the definitions */
 	bool is_ring;		 /* the trace is what a ring buffer kept */
 	struct st_index_tables tables; /* in sections of their own */

@@ -303,6 +303,7 @@ static void make_quality(struct st_result *result, const struct st_source *sourc
 	quality->clipped = meta->clipped;
 	quality->mismatched = meta->mismatched;
 	quality->copies = meta->copies;
+	quality->twins = meta->twins;
 	quality->spans_unfinished = meta->spans_unfinished;
 	quality->missing_names = meta->missing_names;
 	quality->damaged_chunks = meta->damaged_chunks + result->model.damaged_chunks;

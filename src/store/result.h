@@ -32,6 +32,8 @@ enum {
 	/* A worker thread's repetition of the task that its caller runs at the same time (oneDNN): no call of
 	 * its own. */
 	ST_SLICE_COPY = 8,
+	/* An ITT task that repeats the operator beside it (torch's emit_itt): in no figure. */
+	ST_SLICE_TWIN = 16,
 };
 
 struct st_loss {
@@ -104,8 +106,8 @@ struct st_pause_window {  /* no recording between these; sorted, disjoint per pr
 };
 
 struct st_quality {
-	struct st_loss loss;				  /* sum over the result */
-	uint64_t unfinished, clipped, mismatched, copies; /* slices */
+	struct st_loss loss;					 /* sum over the result */
+	uint64_t unfinished, clipped, mismatched, copies, twins; /* slices */
 	uint64_t spans_unfinished;
 	uint64_t damaged_chunks, damaged_bytes, missing_segments, missing_names;
 	uint64_t chunks_not_written; /* disk full and the like, from result.json */

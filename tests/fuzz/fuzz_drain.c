@@ -15,6 +15,7 @@
 #include "format/definitions.h"
 #include "format/event.h"
 #include "format/ring_record.h"
+#include "format/signature.h"
 #include "format/slices.h"
 
 enum { RING_BYTES = 4096, SLOTS = 2, HEAD_BYTES = 4, SCRIBBLES = 8, SCRIBBLE_BYTES = 6 };
@@ -55,6 +56,9 @@ static void check_slices(const struct st_chunk_header *header, const struct st_b
 	while (st_slice_decoder_next(&decoder, &record, &err)) {
 		require(record.time >= time);
 		time = record.time;
+		if (record.signature)
+			require(record.signature <= ST_SHM_SIGNATURES_MAX && !record.caller &&
+				record.sequence >= -1);
 		if (record.mark == ST_MARK_EVENT) {
 			check_event(record.body, record.value, false);
 			events++;
@@ -74,6 +78,13 @@ static void check_definition(enum st_definition_type type, struct st_cursor body
 		id = st_cursor_u32(&body);
 		require(!body.failed && id == (size_t)(body.end - body.at));
 		check_event(body.at, id, true);
+	} else if (type == ST_DEF_SIGNATURE) {
+		struct st_signature_head signature;
+
+		id = st_cursor_u32(&body);
+		st_cursor_u32(&body);
+		require(id > 0 && id <= ST_SHM_SIGNATURES_MAX && !body.failed);
+		require(st_signature_read(&signature, body.at, (size_t)(body.end - body.at)));
 	} else if (type == ST_DEF_OBJECT) {
 		id = st_cursor_u32(&body);
 		st_cursor_u32(&body);

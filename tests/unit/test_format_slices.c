@@ -321,6 +321,69 @@ static void test_callers(void **state)
 	assert_int_equal(next_begin_caller(f), 0x1000);
 }
 
+static void next_operator(struct fixture *f, struct st_slice_record *got)
+{
+	do
+		assert_true(st_slice_decoder_next(&f->dec, got, &f->err));
+	while (got->op != ST_SLICE_BEGIN);
+}
+
+/* Signature and sequence are the next begin's and nobody else's; such a begin has no caller and changes none. */
+static void test_operators(void **state)
+{
+	static const int64_t sequences[] = {0, INT64_MAX, -1, 5, 4};
+	static const uint64_t memory[] = {UINT64_MAX, 0, 7};
+	struct fixture *f = *state;
+	struct st_slice_record got;
+
+	begin_from(f, 1, 0x1000);
+	for (uint32_t i = 0; i < 5; i++) {
+		st_slice_encoder_operator(&f->enc, 10, UINT32_MAX - i, sequences[i]);
+		st_slice_encoder_begin(&f->enc, 10, 2, 1, 0);
+	}
+	st_slice_encoder_memory(&f->enc, 11, memory);
+	begin_from(f, 1, 0x1000);
+	finish(f);
+	next_operator(f, &got);
+	assert_int_equal(got.signature, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		next_operator(f, &got);
+		assert_int_equal(got.signature, UINT32_MAX - i);
+		assert_int_equal(got.sequence, sequences[i]);
+		assert_int_equal(got.caller, 0);
+		assert_int_equal(got.domain, 2);
+	}
+	assert_true(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(got.mark, ST_MARK_ALLOCATED);
+	assert_int_equal(got.value, UINT64_MAX);
+	assert_true(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(got.mark, ST_MARK_PEAK);
+	assert_int_equal(got.value, 7);
+	next_operator(f, &got);
+	assert_int_equal(got.signature, 0);
+	assert_int_equal(got.sequence, -1);
+	assert_int_equal(got.caller, 0x1000);
+	expect_end(f, ST_OK);
+	/* Sequence numbers count from 0 again in the next chunk. */
+	st_slice_encoder_clear(&f->enc);
+	st_slice_encoder_operator(&f->enc, 10, 1, 3);
+	st_slice_encoder_begin(&f->enc, 10, 2, 1, 0);
+	finish(f);
+	next_operator(f, &got);
+	assert_int_equal(got.sequence, 3);
+}
+
+static void test_signature_beyond_32_bits_is_damage(void **state)
+{
+	struct fixture *f = *state;
+	struct st_slice_record got;
+
+	st_slice_encoder_mark(&f->enc, 1, ST_MARK_SIGNATURE, 1ull << 32);
+	finish(f);
+	assert_false(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(f->err.status, ST_ECORRUPT);
+}
+
 static void expect_event(struct fixture *f, uint64_t time, const struct st_event *want)
 {
 	struct st_slice_record got;
@@ -429,6 +492,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damaged_columns_are_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_over_bytes_are_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_callers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_operators, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signature_beyond_32_bits_is_damage, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_of_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_documented_example, setup, teardown),

@@ -13,7 +13,9 @@
 
 #include "fail_alloc.h"
 #include "result_maker.h"
+#include "signature_maker.h"
 #include "store/events.h"
+#include "store/operators.h"
 #include "store/samples.h"
 
 static void expect_whole(const struct st_result *result)
@@ -21,7 +23,7 @@ static void expect_whole(const struct st_result *result)
 	const struct st_quality *quality = st_result_quality(result);
 	uint32_t count;
 
-	assert_int_equal(st_result_slices(result)->count, 1000);
+	assert_int_equal(st_result_slices(result)->count, 1000 + 2 * 75);
 	assert_int_equal(quality->damaged_chunks, 0);
 	assert_int_equal(quality->damaged_bytes, 0);
 	assert_int_equal(quality->missing_names, 0);
@@ -45,6 +47,57 @@ static void expect_whole(const struct st_result *result)
 	assert_int_equal(count, 1);
 	st_result_samplers(result, &count);
 	assert_int_equal(count, 1);
+	st_result_operators(result, &count);
+	assert_int_equal(count, 100);
+	st_result_signatures(result, &count);
+	assert_int_equal(count, 1);
+	st_result_memory(result, &count);
+	assert_int_equal(count, 100);
+	st_result_operator_sources(result, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(quality->twins, 50);
+}
+
+/* Domain 4, name 1; domain 5 is the one of its twins. */
+static void define_operators(struct result_maker *m)
+{
+	struct made_signature s;
+	const uint32_t head[] = {1, 0};
+	size_t begin = st_definition_begin(&m->records, ST_DEF_SIGNATURE);
+
+	sig_begin(&s, 4, 1, ST_SCOPE_FUNCTION, 1);
+	sig_tensor(&s, 6, 1, (const uint8_t[]){8});
+	st_buf_append(&m->records, head, sizeof(head));
+	st_buf_append(&m->records, s.bytes, s.size_bytes);
+	st_definition_end(&m->records, begin);
+	begin = st_definition_begin(&m->records, ST_DEF_OPERATOR_SOURCE);
+	st_buf_append(&m->records, head, sizeof(head));
+	st_definition_text(&m->records, "torch", 5);
+	st_definition_text(&m->records, "why", 3);
+	st_definition_end(&m->records, begin);
+	m->record_count += 2;
+	maker_text(m, ST_DEF_DOMAIN, 4, "torch.operator");
+	maker_text(m, ST_DEF_DOMAIN, 5, "PyTorch");
+}
+
+/* Operators, every other one with a twin, on a track whose rows lie before those that come first. */
+static void add_operators(struct result_maker *m, uint32_t track)
+{
+	const uint64_t memory[] = {1, 2, 3};
+
+	for (uint64_t i = 0; i < 50; i++) {
+		uint64_t time = 20000 + 100 * i;
+
+		st_slice_encoder_operator(&m->slices, time, 1, (int64_t)i);
+		st_slice_encoder_begin(&m->slices, time, 4, 1, 0);
+		if (i % 2)
+			st_slice_encoder_begin(&m->slices, time + 1, 5, 1, 0);
+		st_slice_encoder_memory(&m->slices, time + 2, memory);
+		st_slice_encoder_end(&m->slices, time + 3, 4);
+		if (i % 2)
+			st_slice_encoder_end(&m->slices, time + 4, 5);
+	}
+	maker_chunk(m, 1, track);
 }
 
 /* Something of everything: objects, facts, code, spans, sync objects, callers, copies, marks. */
@@ -71,6 +124,7 @@ static void define_everything(struct result_maker *m)
 	maker_python_runtime(m, 0x030b0700);
 	maker_python_code(m, 1, 5, "train.py", "step", NULL);
 	maker_nodes(m, 1, nodes, 3);
+	define_operators(m);
 	maker_define(m, 1);
 }
 
@@ -129,6 +183,8 @@ static void test_no_memory_is_no_damage(void **state)
 		st_slice_encoder_end(&m.slices, 10 * i + 5, i % 2 ? 1 : 3);
 	}
 	maker_chunk(&m, 1, 1);
+	add_operators(&m, 2);
+	add_operators(&m, 1);
 	add_samples(&m, 1);
 	add_samples(&m, 2);
 	maker_end(&m);

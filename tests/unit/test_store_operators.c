@@ -14,6 +14,7 @@
 #include "result_maker.h"
 #include "signature_maker.h"
 #include "store/operators.h"
+#include "store/samples.h"
 
 struct fixture {
 	struct result_maker m;
@@ -388,6 +389,119 @@ static void test_index_from_disk(void **state)
 	free(folder);
 }
 
+/* Each operator a second time as an ITT task, name for name; who watches is called in the same order at begin and
+ * end. Rows: operator a 0, its twin 1, operator b 2, its twin 3, an ITT task of another name 4. */
+static void add_twins(struct fixture *f)
+{
+	maker_text(&f->m, ST_DEF_DOMAIN, 3, "PyTorch");
+	maker_define(&f->m, 1);
+	maker_sample(&f->m, 105, 1, 0, 0);
+	maker_sample(&f->m, 115, 1, 0, 0);
+	maker_sample(&f->m, 135, 1, 0, 0);
+	maker_samples(&f->m, 1, 1);
+	begin(f, 100, 1, -1);
+	st_slice_encoder_begin(&f->m.slices, 102, 3, 1, 0);
+	memory(f, 109, 50, 0, 0); /* the twin is innermost */
+	begin(f, 110, 2, -1);
+	st_slice_encoder_begin(&f->m.slices, 112, 3, 2, 0);
+	st_slice_encoder_begin(&f->m.slices, 130, 3, 3, 0);
+	st_slice_encoder_end(&f->m.slices, 140, 3);
+	end(f, 150);
+	st_slice_encoder_end(&f->m.slices, 152, 3);
+	memory(f, 159, 0, 20, 0);
+	end(f, 160);
+	st_slice_encoder_end(&f->m.slices, 162, 3);
+	maker_chunk(&f->m, 1, 1);
+}
+
+static void test_twins(void **state)
+{
+	static const uint32_t parents[] = {ST_NO_ROW, 0, 0, 2, 2};
+	static const uint16_t depths[] = {0, 1, 1, 2, 2};
+	static const int64_t ends[] = {160, 160, 150, 150, 140};
+	static const uint64_t selves[] = {60 - 40, 0, 40 - 10, 0, 10};
+	struct fixture *f = *state;
+	const struct st_slices *slices;
+	const struct st_operator *items;
+	const struct st_samples *samples;
+	uint32_t count;
+
+	add_twins(f);
+	open_result(f);
+	slices = st_result_slices(f->result);
+	assert_int_equal(slices->count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(slices->flags[i], i % 2 ? ST_SLICE_TWIN : 0);
+		assert_int_equal(slices->parent[i], parents[i]);
+		assert_int_equal(slices->depth[i], depths[i]);
+		assert_int_equal(slices->end_ns[i], ends[i]);
+		assert_int_equal(slices->self_ns[i], selves[i]);
+	}
+	assert_int_equal(st_result_quality(f->result)->twins, 2);
+	assert_int_equal(st_result_quality(f->result)->mismatched, 0);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(items[0].row, 0);
+	assert_int_equal(items[0].allocated, 50);
+	assert_int_equal(items[0].freed, 20);
+	assert_int_equal(items[1].allocated, 0);
+	assert_int_equal(st_result_memory(f->result, &count)[0].row, 0);
+	assert_int_equal(st_result_memory(f->result, &count)[1].row, 0);
+	samples = st_result_samples(f->result);
+	assert_int_equal(samples->slice[0], 0);
+	assert_int_equal(samples->slice[1], 2);
+	assert_int_equal(samples->slice[2], 4);
+}
+
+/* The task around its operator, and an operator that calls one of its own name. */
+static void test_twins_around(void **state)
+{
+	static const uint32_t parents[] = {ST_NO_ROW, ST_NO_ROW, 1, 1};
+	struct fixture *f = *state;
+	const struct st_slices *slices;
+
+	maker_text(&f->m, ST_DEF_DOMAIN, 3, "PyTorch");
+	maker_define(&f->m, 1);
+	st_slice_encoder_begin(&f->m.slices, 100, 3, 1, 0); /* row 0 */
+	begin(f, 102, 1, -1);				    /* row 1 */
+	st_slice_encoder_begin(&f->m.slices, 110, 3, 1, 0); /* row 2 */
+	begin(f, 112, 1, -1);				    /* row 3 */
+	st_slice_encoder_end(&f->m.slices, 120, 3);
+	end(f, 122);
+	st_slice_encoder_end(&f->m.slices, 130, 3);
+	end(f, 132);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	slices = st_result_slices(f->result);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(slices->flags[i], i % 2 ? 0 : ST_SLICE_TWIN);
+		assert_int_equal(slices->parent[i], parents[i]);
+	}
+	assert_int_equal(slices->self_ns[1], 30 - 10);
+	assert_int_equal(slices->self_ns[3], 10);
+	assert_int_equal(slices->end_ns[0], 132);
+	assert_int_equal(slices->end_ns[2], 122);
+	assert_int_equal(st_result_quality(f->result)->mismatched, 0);
+}
+
+/* Tasks of that domain without operators are what they always were. */
+static void test_tasks_without_operators(void **state)
+{
+	struct fixture *f = *state;
+
+	maker_text(&f->m, ST_DEF_DOMAIN, 3, "PyTorch");
+	maker_define(&f->m, 1);
+	st_slice_encoder_begin(&f->m.slices, 100, 3, 1, 0);
+	st_slice_encoder_begin(&f->m.slices, 110, 3, 1, 0);
+	st_slice_encoder_end(&f->m.slices, 120, 3);
+	st_slice_encoder_end(&f->m.slices, 130, 3);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	assert_int_equal(st_result_slices(f->result)->flags[0], 0);
+	assert_int_equal(st_result_slices(f->result)->parent[1], 0);
+	assert_int_equal(st_result_quality(f->result)->twins, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +515,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_source, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_operator, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_index_from_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_twins, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_twins_around, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks_without_operators, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
