@@ -108,6 +108,8 @@ static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t r
 	uint32_t node;
 
 	aggregate->node_of[row] = ST_NO_NODE;
+	if (aggregate->dataset->flags[row] & aggregate->dataset->hidden_flags)
+		return true;
 	if (!st_selection_has(&aggregate->selection, row) || !st_row_time(aggregate, row, &time))
 		return true;
 	node = row_node(aggregate, row);
@@ -163,7 +165,7 @@ static bool clip_self(struct st_aggregate *aggregate)
 		if (!st_row_time(aggregate, row, &time))
 			continue;
 		aggregate->self_ns[row] += (int64_t)time.wall_ns;
-		if (parent == ST_NO_ROW)
+		if (parent == ST_NO_ROW || dataset->flags[row] & dataset->hidden_flags)
 			continue;
 		/* One that ends behind its parent takes from it only what lies inside. */
 		if (time.end_ns > dataset->end_ns[parent] &&

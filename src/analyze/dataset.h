@@ -42,6 +42,7 @@ struct st_dataset {
 	uint16_t slow_flags; /* rows with one of these do not simply last from begin to end */
 	/* Rows with one of these are in their groups, but in no figure except ST_COPIES. */
 	uint16_t uncounted_flags;
+	uint16_t hidden_flags;	   /* rows with one of these are nowhere */
 	bool uncounted_take_time;  /* their time is in ST_WALL_TOTAL all the same: who was busy? */
 	uint64_t answers;	   /* set of groupings (ST_BIT) that these rows can answer */
 	enum st_grouping instance; /* the grouping that gives one row each */

@@ -236,6 +236,7 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 		.flags = slices->flags,
 		.slow_flags = ST_SLICE_CLIPPED,
 		.uncounted_flags = ST_SLICE_COPY,
+		.hidden_flags = ST_SLICE_TWIN,
 		.answers = groupings_of(result),
 		.instance = ST_BY_TASK,
 		.named_by = ST_BY_TASK_TYPE,

@@ -80,6 +80,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"copies",
 		 "worker copies of tasks (column Threads; else only in how busy threads were)",
 		 quality->copies},
+		{"twins", "ITT tasks that repeat an operator (in no figure)", quality->twins},
 		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
 		{"samples_not_taken", "samples not taken (thread or handler was not ready)",
 		 samples->not_taken},

@@ -113,7 +113,8 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 	uint64_t handled_ns = handler_ns(result);
 
-	add_number(report, "cost", "tasks", st_result_slices(result)->count - copies);
+	add_number(report, "cost", "tasks",
+		   st_result_slices(result)->count - copies - st_result_quality(result)->twins);
 	if (copies)
 		add_number(report, "cost", "copies", copies);
 	/* The handler's time is CPU time, so it is set against that. */

@@ -32,13 +32,14 @@ const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS] = {
 	[ST_SQL_CLIPPED] = {"clipped", "INTEGER", "1: straddles a pause or the collection's edge"},
 	[ST_SQL_MISMATCHED] = {"mismatched", "INTEGER", "1: ended out of order"},
 	[ST_SQL_COPY] = {"copy", "INTEGER",
-			 "1: a worker's copy of its caller's task, no call of its own"},
+			 "1: no call of its own: a worker's copy of its caller's task, or a twin"},
 	[ST_SQL_ITT_ID] = {"itt_id", "TEXT", "id given by the program, 'd1:d2:d3', or NULL"},
 	[ST_SQL_PARENT_ID] = {"parent_id", "TEXT",
 			      "id of the parent given by the program, or NULL"},
 	[ST_SQL_CALLER] = {"caller", "TEXT",
 			   "where it was begun: 'libtorch_cpu.so+0x1234', or NULL"},
 	[ST_SQL_PYTHON_LINE] = {"python_line", "TEXT", "'file:line' that began it, or NULL"},
+	[ST_SQL_TWIN] = {"twin", "INTEGER", "1: an ITT task that repeats an operator"},
 };
 
 uint32_t st_sql_slices_count(const struct st_sql *sql)
@@ -169,7 +170,11 @@ void st_sql_slices_cell(const struct st_sql *sql, uint32_t row, int column, sqli
 		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_MISMATCHED) != 0);
 		break;
 	case ST_SQL_COPY:
-		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_COPY) != 0);
+		sqlite3_result_int(out,
+				   (slices->flags[row] & (ST_SLICE_COPY | ST_SLICE_TWIN)) != 0);
+		break;
+	case ST_SQL_TWIN:
+		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_TWIN) != 0);
 		break;
 	case ST_SQL_ITT_ID:
 	case ST_SQL_PARENT_ID:

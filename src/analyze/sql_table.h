@@ -104,6 +104,7 @@ enum st_sql_slices_column {
 	ST_SQL_PARENT_ID,
 	ST_SQL_CALLER,
 	ST_SQL_PYTHON_LINE,
+	ST_SQL_TWIN,
 	ST_SQL_SLICES_COLUMNS
 };
 extern const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS];

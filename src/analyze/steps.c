@@ -125,7 +125,7 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 		bool is_step = st_key_of(families, row) == family;
 		bool in_step = parent != ST_NO_ROW && st_key_of(families, parent) == family;
 
-		if (!is_step && !in_step)
+		if ((!is_step && !in_step) || dataset->flags[row] & dataset->hidden_flags)
 			continue;
 		if (dataset->flags[row] & dataset->slow_flags)
 			wall_ns = dataset->part_ns(dataset, row, dataset->begin_ns[row],

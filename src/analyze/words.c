@@ -88,6 +88,8 @@ const char *st_words_slice_flags(unsigned int flags)
 	_Static_assert(ST_SLICE_UNFINISHED == 1 && ST_SLICE_CLIPPED == 2 &&
 			       ST_SLICE_MISMATCHED == 4 && ST_SLICE_COPY == 8,
 		       "the table is indexed by these bits");
+	if (flags & ST_SLICE_TWIN)
+		return "copy,twin";
 	return words[flags & 15];
 }
 
