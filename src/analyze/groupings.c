@@ -50,6 +50,11 @@ static const struct st_grouping_info table[ST_GROUPINGS] = {
 	[ST_BY_FUNCTION_STACK] = {"function-stack", "function_stack", "Function Stack"},
 	[ST_BY_CPU_CLASS] = {"cpu-class", "cpu_class", "CPU Time Class"},
 	[ST_BY_BASIC_BLOCK] = {"basic-block", "basic_block", "Basic Block"},
+	[ST_BY_OPERATOR] = {"operator", "operator", "Operator"},
+	[ST_BY_INPUT_SHAPES] = {"input-shapes", "input_shapes", "Input Shapes"},
+	[ST_BY_INPUT_TYPES] = {"input-types", "input_types", "Input Types"},
+	[ST_BY_NN_MODULE] = {"nn-module", "nn_module", "nn.Module"},
+	[ST_BY_OPERATOR_SCOPE] = {"operator-scope", "operator_scope", "Operator Scope"},
 };
 
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
@@ -93,6 +98,15 @@ enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered, s
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "this result holds no Python lines of tasks: record them with "
 				    "-knob task-lines=true");
+	if (grouping == ST_BY_NN_MODULE && (offered & ST_BIT(ST_BY_OPERATOR)))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "this result holds no calls of nn.Module: record them with "
+				    "-knob operator-modules=true");
+	if ((grouping == ST_BY_INPUT_SHAPES || grouping == ST_BY_INPUT_TYPES) &&
+	    (offered & ST_BIT(ST_BY_OPERATOR)))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "this result holds no inputs of operators: record them with "
+				    "-collect operators");
 	return st_error_set(err, ST_EUSAGE, 0, "there is no grouping %s here; there are: %s",
 			    table[grouping].name, list);
 }

@@ -107,6 +107,9 @@ uint64_t st_report_metrics(const struct st_report_kind *kind)
 {
 	if (!(kind->accepts & ST_ACCEPTS_SORT))
 		return 0;
+	if (kind->build == st_report_operators_build)
+		return ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF) |
+		       ST_BIT(ST_WALL_AVG);
 	if (kind->accepts & ST_ACCEPTS_VIEW)
 		return ST_BIT(ST_METRICS) -
 		       (kind->build == st_report_top_down_build ? 1 : ST_BIT(ST_WALL_METRICS));

@@ -63,6 +63,12 @@ enum st_grouping {
 	ST_BY_FUNCTION_STACK, /* tree of calls from the outermost in; only as the last grouping */
 	ST_BY_CPU_CLASS,      /* effective, spin: lock contention … */
 	ST_BY_BASIC_BLOCK,    /* of instructions: run from the first to the last */
+	/* Of operators. */
+	ST_BY_OPERATOR,
+	ST_BY_INPUT_SHAPES,
+	ST_BY_INPUT_TYPES,
+	ST_BY_NN_MODULE,
+	ST_BY_OPERATOR_SCOPE,
 	ST_GROUPINGS
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dataset_operators.h"
 #include "analyze/names.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
@@ -38,6 +39,9 @@ const struct st_report_kind st_report_kinds[] = {
 	{"disassembly", "the instructions of a function with their CPU time",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_VIEW | ST_ACCEPTS_OBJECT,
 	 st_report_disassembly_build, NULL},
+	{"operators",
+	 "operators of PyTorch, with inputs, memory, FLOPs and bytes where they were recorded",
+	 ACCEPTS_QUESTION | ST_ACCEPTS_FOLDING, st_report_operators_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},
@@ -92,6 +96,7 @@ static enum st_status check_accepted(const struct st_report_kind *kind,
 		 options->view.threshold_percent > 0},
 		{"source-object", ST_ACCEPTS_OBJECT,
 		 options->object.function || options->object.source_file || options->object.module},
+		{"report-knob torch-folding", ST_ACCEPTS_FOLDING, options->torch_folding},
 		{"report-knob cpu-classes", ST_ACCEPTS_VIEW, options->view.class_rules != NULL},
 	};
 
@@ -127,6 +132,22 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 			       err);
 }
 
+static enum st_status operator_groupings(const struct st_result *result, uint64_t *out,
+					 struct st_error *err)
+{
+	struct st_dataset dataset;
+	enum st_status status;
+
+	*out = st_dataset_operators_answers();
+	if (!result)
+		return ST_OK;
+	status = st_dataset_operators_init(&dataset, result, false, err);
+	if (!status)
+		*out = dataset.answers;
+	st_dataset_operators_fini(&dataset);
+	return status;
+}
+
 enum st_status st_report_groupings(const struct st_report_kind *kind,
 				   const struct st_result *result, uint64_t *out,
 				   struct st_error *err)
@@ -141,6 +162,8 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	}
 	if (!(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
 		return ST_OK;
+	if (kind->build == st_report_operators_build)
+		return operator_groupings(result, out, err);
 	if (kind->build == st_report_disassembly_build) {
 		*out = ST_BIT(ST_BY_ADDRESS) | ST_BIT(ST_BY_BASIC_BLOCK) |
 		       ST_BIT(ST_BY_SOURCE_LINE);

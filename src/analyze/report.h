@@ -77,6 +77,7 @@ struct st_report_options {
 	uint32_t bin_count;	     /* timeline; 0 = 60 */
 	struct st_sample_view view;  /* of reports over samples */
 	struct st_source_object object;
+	bool torch_folding; /* operators: as torch's profiler counts them */
 };
 
 /* Parts of the question that mean something to a report; others are refused, never ignored. */
@@ -86,8 +87,9 @@ enum st_report_accepts {
 	ST_ACCEPTS_SORT = 4,
 	ST_ACCEPTS_LIMIT = 8,
 	ST_ACCEPTS_BINS = 16,
-	ST_ACCEPTS_VIEW = 32,	/* how stacks are shown, and samples at all */
-	ST_ACCEPTS_OBJECT = 64, /* a function or file whose code is shown */
+	ST_ACCEPTS_VIEW = 32,	  /* how stacks are shown, and samples at all */
+	ST_ACCEPTS_OBJECT = 64,	  /* a function or file whose code is shown */
+	ST_ACCEPTS_FOLDING = 128, /* operators may be folded */
 };
 
 struct st_report_kind {

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/quote.h"
 #include "store/events.h"
+#include "store/operators.h"
 #include "store/result.h"
 #include "store/samples.h"
 
@@ -360,7 +361,8 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 {
 	static const char *const unmarked[] = {
 		"No tasks were recorded. Tasks are what a program marks with the ITT API.",
-		"PyTorch marks its operators inside: with torch.autograd.profiler.emit_itt():",
+		"Operators of PyTorch: -collect operators, or with "
+		"torch.autograd.profiler.emit_itt():",
 		"and its own ranges with torch.profiler.itt.range_push(\"name\") / range_pop().",
 		"Start the program with strata: a torch imported before strata was there stays "
 		"silent.",
@@ -410,10 +412,18 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 			{"strata export chrome -r ", " -o trace.json"}},
 	  of_samples[] = {{"strata report hotspots -r ", ""},
 			  {"strata report callstacks -r ", ""},
-			  {"strata export flamegraph -r ", " -o flame.html"}};
+			  {"strata export flamegraph -r ", " -o flame.html"}},
+	  of_operators[] = {{"strata report operators -r ", ""},
+			    {"strata report top-down -r ", ""},
+			    {"strata export chrome -r ", " -o trace.json"}};
 	bool has_samples = st_result_samples(result)->count;
 	const struct advice *commands = has_samples ? of_samples : of_tasks;
 	struct st_buf command;
+	uint32_t operators;
+
+	st_result_operators(result, &operators);
+	if (operators && !has_samples)
+		commands = of_operators;
 
 	if (!st_result_slices(result)->count && !has_samples) {
 		add_empty(report, result);
@@ -460,6 +470,8 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	status = add_tasks(out, dataset, scope, err);
 	if (!status)
 		status = add_places(out, dataset, scope, scope_ns(scope, collected_ns), err);
+	if (!status)
+		status = st_summary_add_operators(out, result, scope, err);
 	if (!status)
 		status = st_summary_add_rows(out, result, scope, err);
 	if (!status && st_result_samples(result)->count)

@@ -2,7 +2,7 @@
  *
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_part, task,
- * process, thread, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
+ * process, thread, operators, operator, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
  * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
@@ -33,6 +33,9 @@ enum st_summary_column {
 /* The sections frames … markers: one row each, when the result has such a thing. */
 enum st_status st_summary_add_rows(struct st_report *report, const struct st_result *result,
 				   const struct st_question *scope, struct st_error *err);
+/* The sections operators and operator. */
+enum st_status st_summary_add_operators(struct st_report *report, const struct st_result *result,
+					const struct st_question *scope, struct st_error *err);
 /* The sections of samples. */
 enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
 				      const struct st_report_options *options,

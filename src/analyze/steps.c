@@ -11,11 +11,15 @@
 
 #include "analyze/dataset_slices.h"
 #include "analyze/percentile.h"
+#include "format/operator.h"
 #include "store/result.h"
 
 /* The finer the unit, the earlier: a training run has epochs of steps. */
 static const char *const step_words[] = {"iter", "step", "batch", "epoch"};
 enum { STEP_WORDS = sizeof(step_words) / sizeof(step_words[0]) };
+
+static const char *const no_steps[] = {"aten::", "Optimizer.step#", "Optimizer.zero_grad#",
+				       "enumerate(DataLoader)#"};
 
 static bool holds_word(struct st_text text, const char *word)
 {
@@ -33,6 +37,38 @@ static bool holds_word(struct st_text text, const char *word)
 	return false;
 }
 
+static bool is_of_operators(struct st_text domain)
+{
+	static const char *const domains[] = {ST_OPERATOR_DOMAIN, ST_MODULE_DOMAIN};
+
+	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
+		if (domain.size_bytes == strlen(domains[i]) &&
+		    memcmp(domain.bytes, domains[i], domain.size_bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Only then families need to be told apart by their domains. */
+static bool has_operators(const struct st_dataset *dataset)
+{
+	for (uint32_t key = 0; key < dataset->keys[ST_BY_TASK_DOMAIN].key_count; key++) {
+		if (is_of_operators(dataset->text(dataset, ST_BY_TASK_DOMAIN, key, NULL)))
+			return true;
+	}
+	return false;
+}
+
+/* "layers.*.conv" and "AddmmBackward*" are numbered, and no steps. */
+static bool holds_operators(const struct st_answer *answer, const struct st_answer_row *family)
+{
+	for (uint32_t i = 0; i < family->child_count; i++) {
+		if (is_of_operators(answer->rows[family->first_child + i].text))
+			return true;
+	}
+	return false;
+}
+
 /* Small is better; UINT32_MAX is no candidate. */
 static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
@@ -40,9 +76,15 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 
 	if (row->values[ST_COUNT] < 2 || row->values[ST_WALL_TOTAL] < total_ns / 10)
 		return UINT32_MAX;
-	/* Operators have such words in their names too; they are not what a step is. */
-	if (row->text.size_bytes > 6 && memcmp(row->text.bytes, "aten::", 6) == 0)
-		return UINT32_MAX;
+	/* Operators have such words in their names too, and so has the optimizer's part of a step; they are not
+	 * what a step is. */
+	for (size_t i = 0; i < sizeof(no_steps) / sizeof(no_steps[0]); i++) {
+		size_t length = strlen(no_steps[i]);
+
+		if (row->text.size_bytes > length &&
+		    memcmp(row->text.bytes, no_steps[i], length) == 0)
+			return UINT32_MAX;
+	}
 	for (unsigned int i = 0; i < STEP_WORDS; i++) {
 		if (holds_word(row->text, step_words[i]))
 			return 2 * i + !numbered;
@@ -149,7 +191,8 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *dataset,
 			     struct st_error *err)
 {
-	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY}, .grouping_count = 1};
+	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY, ST_BY_TASK_DOMAIN},
+				       .grouping_count = has_operators(dataset) ? 2 : 1};
 	unsigned int best = UINT32_MAX;
 	struct st_answer answer;
 	enum st_status status;
@@ -162,7 +205,7 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 	for (uint32_t i = 0; i < answer.root_count; i++) {
 		unsigned int rank = rank_of(&answer.rows[i], answer.total.values[ST_WALL_TOTAL]);
 
-		if (rank >= best)
+		if (rank >= best || holds_operators(&answer, &answer.rows[i]))
 			continue;
 		best = rank;
 		out->family = answer.rows[i];

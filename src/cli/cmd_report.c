@@ -39,7 +39,7 @@ struct request {
 /* Reports users of VTune will ask for and which need data this version does not record. */
 static const char *const later_reports[] = {
 	"affinity",  "exec-query", "gprof-cc",	"hw-events", "platform-power-analysis",
-	"vectspots", "wait-time",  "operators",
+	"vectspots", "wait-time",
 };
 
 static bool asks_for_list(const char *value)
@@ -268,6 +268,16 @@ static enum st_status parse_sort(const struct st_args *args, struct request *req
 	return ST_OK;
 }
 
+static enum st_status parse_truth(const char *value, bool *out, struct st_error *err)
+{
+	*out = strcmp(value, "true") == 0;
+	if (*out || strcmp(value, "false") == 0)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-report-knob torch-folding: expected true or false; not '%.60s'",
+			    value);
+}
+
 static enum st_status parse_report_knobs(const struct st_args *args, struct request *request,
 					 struct st_error *err)
 {
@@ -287,10 +297,16 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct requ
 			request->options.view.class_rules = value;
 			continue;
 		}
+		if (strcmp(name, "torch-folding") == 0) {
+			status = parse_truth(value, &request->options.torch_folding, err);
+			if (status)
+				return status;
+			continue;
+		}
 		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0)
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "unknown report knob '%s'; there are bin-count and "
-					    "cpu-classes",
+					    "unknown report knob '%s'; there are bin-count, "
+					    "cpu-classes and torch-folding",
 					    name);
 		status = st_value_count("report-knob bin-count", value, 1, 100000, &count, err);
 		if (status)

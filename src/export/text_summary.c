@@ -342,19 +342,20 @@ static void add_steps(struct st_text_job *job, const struct room *room)
 	}
 }
 
-static void add_tasks(struct st_text_job *job, const struct room *room)
+static void add_self_head(struct st_text_job *job, const char *word, const char *text)
 {
-	uint32_t count = st_summary_count(job, "task");
-	uint32_t shown = count <= room->tasks ? count : room->tasks - 1;
+	size_t used = (strlen(word) > MARGIN ? strlen(word) : MARGIN) + strlen(text);
 
-	if (!count)
-		return;
-	st_summary_margin(job, "TASKS");
-	st_buf_append_text(job->out, "by self time");
-	st_show_pad(job->out, MARGIN + 12, 3 + name_width(job) + bar_width(job));
+	st_summary_margin(job, word);
+	st_buf_append_text(job->out, text);
+	st_show_pad(job->out, (unsigned int)used, 3 + name_width(job) + bar_width(job));
 	st_buf_append_text(job->out, "      self   share     total      count\n");
+}
+
+static void add_self_rows(struct st_text_job *job, const char *section, uint32_t shown)
+{
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct st_cell *task = st_summary_row(job, "task", i);
+		const struct st_cell *task = st_summary_row(job, section, i);
 
 		add_name(job, &task[ST_SUMMARY_NAME]);
 		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, bar_width(job));
@@ -364,6 +365,38 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 		add_count(job, &task[ST_SUMMARY_COUNT], false);
 		st_show_end_line(job->out);
 	}
+}
+
+/* How they were recorded, then those with most time. */
+static void add_operators(struct st_text_job *job, const struct room *room)
+{
+	const struct st_cell *all = st_summary_row(job, "operators", 0);
+	uint32_t count = st_summary_count(job, "operator");
+	struct st_flow flow;
+
+	if (!all)
+		return;
+	if (count)
+		add_self_head(job, "OPERATORS", "");
+	if (all[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
+		st_summary_begin(job, &flow, count ? "" : "OPERATORS ");
+		st_flow_words(&flow, all[ST_SUMMARY_VALUE].as.text, 0);
+		st_show_end_line(job->out);
+	}
+	add_self_rows(job, "operator", count < room->samples ? count : room->samples);
+	if (count)
+		st_buf_append_text(job->out, "  and more: strata report operators\n");
+}
+
+static void add_tasks(struct st_text_job *job, const struct room *room)
+{
+	uint32_t count = st_summary_count(job, "task");
+	uint32_t shown = count <= room->tasks ? count : room->tasks - 1;
+
+	if (!count)
+		return;
+	add_self_head(job, "TASKS", "by self time");
+	add_self_rows(job, "task", shown);
 	if (shown < count)
 		st_buf_append_text(job->out, "  and more: strata report tasks\n");
 }
@@ -559,6 +592,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_steps(job, room);
 	st_summary_add_cpu(job);
 	st_summary_add_hotspots(job, room->samples);
+	add_operators(job, room);
 	add_tasks(job, room);
 	if (st_summary_count(job, "process") > 1)
 		add_places(job, "process", "PROCESS", "strata report tasks -group-by process",

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Picks the operators of a result out of its slices, and gives them their keys.
+#include "analyze/dataset_operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dataset_slices.h"
+
+static bool equals(struct st_text text, const char *word)
+{
+	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
+}
+
+static bool begins(struct st_text text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return text.size_bytes >= length && memcmp(text.bytes, word, length) == 0;
+}
+
+/* What torch's profiler leaves out of its own tables. */
+static bool is_helper(struct st_text name)
+{
+	return begins(name, "profiler::_record_function_") || equals(name, "aten::is_leaf") ||
+	       equals(name, "aten::output_nr") || equals(name, "aten::_version");
+}
+
+static enum st_operator_label kind_of(struct st_text domain, struct st_text name, bool as_torch)
+{
+	if (equals(domain, ST_OPERATOR_DOMAIN) || equals(domain, ST_RANGE_DOMAIN))
+		return as_torch && is_helper(name) ? ST_LABEL_HELPER : ST_LABEL_OPERATOR;
+	if (equals(domain, ST_MODULE_DOMAIN))
+		return ST_LABEL_MODULE;
+	return equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
+}
+
+static bool map_labels(struct st_operator_rows *rows, bool as_torch)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(rows->result, &count);
+	struct st_key_texts *keys = &rows->texts[ST_BY_OPERATOR];
+
+	rows->name_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->name_of));
+	rows->kind_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->kind_of));
+	if (!rows->name_of || !rows->kind_of)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_text name = st_result_text(rows->result, labels[i].name);
+
+		rows->kind_of[i] = (uint8_t)kind_of(st_result_text(rows->result, labels[i].domain),
+						    name, as_torch);
+		rows->has_modules = rows->has_modules || rows->kind_of[i] == ST_LABEL_MODULE;
+		rows->name_of[i] = st_key_texts_add(keys, name);
+	}
+	return !keys->failed;
+}
+
+/* The processes that recorded operators: their ITT tasks do not stand in. Malloc'd. */
+static uint8_t *find_recorded(const struct st_operator_rows *rows)
+{
+	const struct st_slices *slices = st_result_slices(rows->result);
+	uint32_t track_count, process_count;
+	const struct st_track *tracks = st_result_tracks(rows->result, &track_count);
+	uint8_t *recorded;
+
+	st_result_processes(rows->result, &process_count);
+	recorded = calloc((size_t)process_count + 1, 1);
+	for (uint32_t i = 0; recorded && i < slices->count; i++) {
+		if (rows->kind_of[slices->label[i]] == ST_LABEL_OPERATOR)
+			recorded[tracks[slices->track[i]].process] = 1;
+	}
+	return recorded;
+}
+
+static void *column(struct st_operator_rows *rows, size_t count, size_t size_bytes)
+{
+	return st_arena_calloc(&rows->arena, count + 1, size_bytes);
+}
+
+static bool make_columns(struct st_operator_rows *rows, uint32_t count)
+{
+	rows->slice = column(rows, count, sizeof(*rows->slice));
+	rows->label = column(rows, count, sizeof(*rows->label));
+	rows->signature = column(rows, count, sizeof(*rows->signature));
+	rows->parent = column(rows, count, sizeof(*rows->parent));
+	rows->track = column(rows, count, sizeof(*rows->track));
+	rows->sequence = column(rows, count, sizeof(*rows->sequence));
+	rows->begin_ns = column(rows, count, sizeof(*rows->begin_ns));
+	rows->end_ns = column(rows, count, sizeof(*rows->end_ns));
+	rows->self_ns = column(rows, count, sizeof(*rows->self_ns));
+	rows->flags = column(rows, count, sizeof(*rows->flags));
+	return !rows->arena.failed;
+}
+
+static void add_row(struct st_operator_rows *rows, const struct st_slices *slices, uint32_t slice)
+{
+	uint32_t row = rows->count++, up = slices->parent[slice];
+
+	rows->slice[row] = slice;
+	rows->label[row] = slices->label[slice];
+	rows->parent[row] = up == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[up];
+	rows->track[row] = slices->track[slice];
+	rows->begin_ns[row] = slices->begin_ns[slice];
+	rows->end_ns[row] = slices->end_ns[slice];
+	rows->flags[row] = slices->flags[slice];
+	rows->signature[row] = rows->signature_count;
+	rows->sequence[row] = ST_NO_SEQUENCE;
+	rows->row_of_slice[slice] = row;
+}
+
+static bool is_row(const struct st_operator_rows *rows, const struct st_slices *slices,
+		   const uint8_t *recorded, uint32_t slice)
+{
+	uint32_t count;
+	enum st_operator_label kind = rows->kind_of[slices->label[slice]];
+
+	if (kind != ST_LABEL_ITT || (slices->flags[slice] & ST_SLICE_COPY))
+		return kind == ST_LABEL_OPERATOR;
+	return !recorded[st_result_tracks(rows->result, &count)[slices->track[slice]].process];
+}
+
+/* Rows of a track lie together, as its slices do. */
+static bool pick(struct st_operator_rows *rows)
+{
+	const struct st_slices *slices = st_result_slices(rows->result);
+	uint8_t *recorded = find_recorded(rows);
+	uint32_t count = 0;
+
+	rows->row_of_slice = column(rows, slices->count, sizeof(*rows->row_of_slice));
+	if (!recorded || !rows->row_of_slice) {
+		free(recorded);
+		return false;
+	}
+	for (uint32_t i = 0; i < slices->count; i++)
+		count += is_row(rows, slices, recorded, i);
+	if (!make_columns(rows, count)) {
+		free(recorded);
+		return false;
+	}
+	for (uint32_t i = 0; i < slices->count; i++) {
+		uint32_t up = slices->parent[i];
+
+		rows->row_of_slice[i] = up == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[up];
+		if (!is_row(rows, slices, recorded, i))
+			continue;
+		rows->is_itt = rows->is_itt || rows->kind_of[slices->label[i]] == ST_LABEL_ITT;
+		add_row(rows, slices, i);
+	}
+	free(recorded);
+	return true;
+}
+
+static void set_signatures(struct st_operator_rows *rows)
+{
+	const struct st_signature *signatures =
+		st_result_signatures(rows->result, &rows->signature_count);
+
+	for (uint32_t i = 0; i < rows->signature_count; i++)
+		rows->has_inputs = rows->has_inputs || (signatures[i].flags & ST_SIGNATURE_INPUTS &&
+							signatures[i].scope != ST_SCOPE_MODULE);
+	for (uint32_t row = 0; row < rows->count; row++) {
+		const struct st_operator *found =
+			st_result_operator_of(rows->result, rows->slice[row]);
+
+		rows->signature[row] = rows->signature_count;
+		if (found && found->signature < rows->signature_count)
+			rows->signature[row] = found->signature;
+		rows->sequence[row] = found ? found->sequence : ST_NO_SEQUENCE;
+	}
+}
+
+static uint64_t part_ns(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
+			int64_t end_ns)
+{
+	const struct st_operator_rows *rows = dataset->private_data;
+
+	if (begin_ns == rows->begin_ns[row] && end_ns == rows->end_ns[row])
+		return st_result_wall_ns(rows->result, rows->slice[row]);
+	return st_pause_list_recorded(&rows->pauses, st_key_of(&dataset->keys[ST_BY_PROCESS], row),
+				      begin_ns, end_ns);
+}
+
+static uint64_t wall_ns(const struct st_dataset *dataset, uint32_t row, int64_t end_ns)
+{
+	if (end_ns <= dataset->begin_ns[row])
+		return 0;
+	if (dataset->flags[row] & dataset->slow_flags)
+		return part_ns(dataset, row, dataset->begin_ns[row], end_ns);
+	return (uint64_t)(end_ns - dataset->begin_ns[row]);
+}
+
+/* One that ends behind what is around it takes only what lies inside. */
+static void set_self(const struct st_dataset *dataset, struct st_operator_rows *rows)
+{
+	for (uint32_t row = 0; row < rows->count; row++) {
+		uint32_t up = rows->parent[row];
+		int64_t end_ns = rows->end_ns[row];
+		uint64_t inside_ns;
+
+		rows->self_ns[row] = wall_ns(dataset, row, end_ns);
+		if (up == ST_NO_ROW)
+			continue;
+		inside_ns = wall_ns(dataset, row,
+				    end_ns < rows->end_ns[up] ? end_ns : rows->end_ns[up]);
+		rows->self_ns[up] -= inside_ns < rows->self_ns[up] ? inside_ns : rows->self_ns[up];
+	}
+}
+
+static bool set_tracks(struct st_dataset *dataset, struct st_operator_rows *rows)
+{
+	uint32_t count, process_count;
+	const struct st_track *tracks = st_result_tracks(rows->result, &count);
+	struct st_row_span *spans = column(rows, count, sizeof(*spans));
+	uint32_t *map = column(rows, count, sizeof(*map));
+
+	if (!spans || !map)
+		return false;
+	st_result_processes(rows->result, &process_count);
+	for (uint32_t i = 0; i < count; i++)
+		map[i] = tracks[i].process;
+	for (uint32_t row = 0; row < rows->count; row++) {
+		struct st_row_span *span = &spans[rows->track[row]];
+
+		if (span->begin == span->end)
+			span->begin = row;
+		span->end = row + 1;
+	}
+	dataset->tracks = spans;
+	dataset->track_count = count;
+	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){rows->track, map, process_count};
+	dataset->keys[ST_BY_THREAD] = (struct st_key_column){rows->track, NULL, count};
+	return true;
+}
+
+static struct st_text operator_text(const struct st_dataset *dataset, enum st_grouping grouping,
+				    uint32_t key, struct st_arena *arena)
+{
+	const struct st_operator_rows *rows = dataset->private_data;
+
+	if (grouping == ST_BY_PROCESS)
+		return st_place_process(rows->result, key, arena);
+	if (grouping == ST_BY_THREAD)
+		return st_place_thread(rows->result, key, arena);
+	if (grouping == ST_BY_INSTANCE) {
+		key = st_key_of(&dataset->keys[ST_BY_OPERATOR], key);
+		grouping = ST_BY_OPERATOR;
+	}
+	return rows->texts[grouping].texts[key];
+}
+
+static bool operator_alias(const struct st_dataset *dataset, enum st_grouping grouping,
+			   uint32_t key, unsigned int index, struct st_text *out,
+			   struct st_arena *arena)
+{
+	const struct st_operator_rows *rows = dataset->private_data;
+
+	return st_place_alias(rows->result, grouping, key, index, out, arena);
+}
+
+static struct st_text signature_text(struct st_operator_rows *rows,
+				     const struct st_signature *signature,
+				     enum st_grouping grouping)
+{
+	const char *word;
+
+	if (grouping == ST_BY_INPUT_SHAPES)
+		return st_operator_shapes_text(signature, &rows->arena);
+	if (grouping == ST_BY_INPUT_TYPES)
+		return st_operator_types_text(signature, &rows->arena);
+	word = st_operator_scope_text(signature->scope);
+	return (struct st_text){word, strlen(word)};
+}
+
+/* Signatures that look the same in this grouping are one key; the last is "no signature". */
+static bool map_signatures(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	static const struct st_text unknown = {"[unknown]", 9};
+	struct st_operator_rows *rows = dataset->private_data;
+	struct st_key_texts *keys = &rows->texts[grouping];
+	uint32_t count;
+	const struct st_signature *signatures = st_result_signatures(rows->result, &count);
+	uint32_t *map = column(rows, count, sizeof(*map));
+
+	if (!map)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		map[i] = st_key_texts_add(keys, signature_text(rows, &signatures[i], grouping));
+	map[count] = st_key_texts_add(keys, unknown);
+	dataset->keys[grouping] = (struct st_key_column){rows->signature, map, keys->count};
+	return !keys->failed && !rows->arena.failed;
+}
+
+/* Steps are found among all tasks. */
+static bool add_steps(struct st_dataset *dataset, struct st_operator_rows *rows)
+{
+	struct st_key_texts *keys = &rows->texts[ST_BY_STEP];
+	uint32_t *steps = column(rows, rows->count, sizeof(*steps));
+	struct st_dataset slices;
+	bool done;
+
+	if (!steps || st_dataset_slices_init(&slices, rows->result, NULL))
+		return false;
+	done = st_dataset_add_steps(&slices, keys, &rows->arena);
+	for (uint32_t row = 0; done && row < rows->count; row++)
+		steps[row] = st_key_of(&slices.keys[ST_BY_STEP], rows->slice[row]);
+	dataset->keys[ST_BY_STEP] = (struct st_key_column){steps, NULL, keys->count};
+	st_dataset_slices_fini(&slices);
+	return done;
+}
+
+static bool operator_prepare(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	struct st_operator_rows *rows = dataset->private_data;
+
+	switch (grouping) {
+	case ST_BY_INPUT_SHAPES:
+	case ST_BY_INPUT_TYPES:
+	case ST_BY_OPERATOR_SCOPE:
+		return map_signatures(dataset, grouping);
+	case ST_BY_NN_MODULE:
+		return st_operators_add_modules(dataset, rows);
+	case ST_BY_STEP:
+		return add_steps(dataset, rows);
+	default:
+		return true;
+	}
+}
+
+uint64_t st_dataset_operators_answers(void)
+{
+	return ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_STEP) |
+	       ST_BIT(ST_BY_INSTANCE) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_INPUT_SHAPES) |
+	       ST_BIT(ST_BY_INPUT_TYPES) | ST_BIT(ST_BY_NN_MODULE) | ST_BIT(ST_BY_OPERATOR_SCOPE);
+}
+
+static uint64_t groupings_of(const struct st_operator_rows *rows)
+{
+	uint64_t set = st_dataset_operators_answers();
+
+	if (!rows->has_inputs)
+		set &= ~(ST_BIT(ST_BY_INPUT_SHAPES) | ST_BIT(ST_BY_INPUT_TYPES));
+	return rows->has_modules ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
+}
+
+static bool make(struct st_dataset *out, struct st_operator_rows *rows, bool as_torch)
+{
+	if (!st_pause_list_make(&rows->pauses, rows->result, &rows->arena) ||
+	    !map_labels(rows, as_torch) || !pick(rows))
+		return false;
+	if (as_torch && !st_operators_fold(rows))
+		return false;
+	set_signatures(rows);
+	out->row_count = rows->count;
+	out->begin_ns = rows->begin_ns;
+	out->end_ns = rows->end_ns;
+	out->self_ns = rows->self_ns;
+	out->parent = rows->parent;
+	out->track = rows->track;
+	out->flags = rows->flags;
+	out->answers = groupings_of(rows);
+	out->keys[ST_BY_OPERATOR] = (struct st_key_column){rows->label, rows->name_of,
+							   rows->texts[ST_BY_OPERATOR].count};
+	out->keys[ST_BY_INSTANCE] = (struct st_key_column){NULL, NULL, rows->count};
+	if (!set_tracks(out, rows))
+		return false;
+	set_self(out, rows);
+	return true;
+}
+
+enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
+					 bool as_torch, struct st_error *err)
+{
+	struct st_operator_rows *rows = calloc(1, sizeof(*rows));
+
+	memset(out, 0, sizeof(*out));
+	if (!rows)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+	rows->result = result;
+	st_arena_init(&rows->arena, SIZE_MAX / 2);
+	*out = (struct st_dataset){
+		.private_data = rows,
+		.arena = &rows->arena,
+		.slow_flags = ST_SLICE_CLIPPED,
+		.uncounted_flags = ST_SLICE_COPY,
+		.instance = ST_BY_INSTANCE,
+		.named_by = ST_BY_OPERATOR,
+		.part_ns = part_ns,
+		.text = operator_text,
+		.alias = operator_alias,
+		.prepare = operator_prepare,
+	};
+	if (make(out, rows, as_torch))
+		return ST_OK;
+	st_dataset_operators_fini(out);
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+}
+
+void st_dataset_operators_fini(struct st_dataset *dataset)
+{
+	struct st_operator_rows *rows = dataset ? dataset->private_data : NULL;
+
+	if (!rows)
+		return;
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
+		st_key_texts_fini(&rows->texts[i]);
+	st_arena_fini(&rows->arena);
+	free(rows);
+	memset(dataset, 0, sizeof(*dataset));
+}
+
+const struct st_operator_rows *st_dataset_operators(const struct st_dataset *dataset)
+{
+	return dataset->private_data;
+}

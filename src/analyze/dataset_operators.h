@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators of a framework as a dataset: slices that are operators, or ranges that the program names among them.
+ * Their parent is the operator or range around them; oneDNN's primitives and calls of modules, which lie between
+ * and inside, are no rows, so that their time is that of the operator they are part of.
+ *
+ * Where a process recorded no operators its tasks of ITT domain "PyTorch" stand in: names without inputs.
+ */
+#ifndef ST_ANALYZE_DATASET_OPERATORS_H
+#define ST_ANALYZE_DATASET_OPERATORS_H
+
+#include "analyze/dataset_parts.h"
+#include "store/operators.h"
+
+enum st_operator_label {
+	ST_LABEL_OTHER,
+	ST_LABEL_OPERATOR, /* or a range */
+	ST_LABEL_MODULE,
+	ST_LABEL_ITT,	 /* stands in where there are no operators */
+	ST_LABEL_HELPER, /* of torch's profiler itself */
+};
+
+struct st_operator_rows {
+	const struct st_result *result;
+	struct st_arena arena;
+	struct st_key_texts texts[ST_GROUPINGS];
+	struct st_pause_list pauses;
+	uint32_t count;
+	/* By row. */
+	uint32_t *slice, *label, *signature, *parent, *track;
+	int64_t *sequence;
+	int64_t *begin_ns, *end_ns;
+	uint64_t *self_ns;
+	uint16_t *flags;
+	/* By slice: the row that it is or lies in, or ST_NO_ROW. */
+	uint32_t *row_of_slice;
+	uint32_t *name_of; /* by label: key of ST_BY_OPERATOR */
+	uint8_t *kind_of;  /* by label: enum st_operator_label */
+	uint32_t signature_count;
+	bool is_itt; /* some rows are ITT tasks that stand in */
+	bool has_inputs, has_modules;
+};
+
+/* as_torch: as torch's profiler shows them. Its own helpers are no rows, and the only child of an operator of
+ * the same name is part of it. */
+enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
+					 bool as_torch, struct st_error *err);
+void st_dataset_operators_fini(struct st_dataset *dataset);
+const struct st_operator_rows *st_dataset_operators(const struct st_dataset *dataset);
+/* Groupings, whether a result has such rows or not. */
+uint64_t st_dataset_operators_answers(void);
+
+/* The module that each row belongs to: ST_BY_NN_MODULE. False when memory is out. */
+bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
+/* Folds rows as torch does; before anything but the columns by row and row_of_slice is there. */
+bool st_operators_fold(struct st_operator_rows *rows);
+
+/* "[[8, 3, 224, 224], [64, 3, 7, 7], []]" and "[float, float, ]", as torch's profiler writes them: an empty place for
+ * what is no tensor. In the arena. */
+struct st_text st_operator_shapes_text(const struct st_signature *signature,
+				       struct st_arena *arena);
+struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena);
+const char *st_operator_scope_text(uint32_t scope);
+
+#endif

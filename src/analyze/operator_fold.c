@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows as torch's profiler counts them: an operator whose only child has its own name ("aten::add" in "aten::add")
+// is one with it, repeatedly. One pass does it all, because rows come after the rows around them: a row that is
+// folded leaves its children to the row around it before they are met.
+#include "analyze/dataset_operators.h"
+
+#include <stdlib.h>
+
+/* Rows that are left move together; what pointed to a row that is gone points to what took it in. */
+static void close_up(struct st_operator_rows *rows, uint32_t *into)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t row = 0; row < rows->count; row++) {
+		if (into[row] != row) {
+			into[row] = into[into[row]]; /* an earlier row, which has moved */
+			continue;
+		}
+		rows->slice[kept] = rows->slice[row];
+		rows->label[kept] = rows->label[row];
+		rows->signature[kept] = rows->signature[row];
+		rows->sequence[kept] = rows->sequence[row];
+		rows->track[kept] = rows->track[row];
+		rows->begin_ns[kept] = rows->begin_ns[row];
+		rows->end_ns[kept] = rows->end_ns[row];
+		rows->flags[kept] = rows->flags[row];
+		rows->parent[kept] =
+			rows->parent[row] == ST_NO_ROW ? ST_NO_ROW : into[rows->parent[row]];
+		into[row] = kept++;
+	}
+	rows->count = kept;
+}
+
+bool st_operators_fold(struct st_operator_rows *rows)
+{
+	const struct st_slices *slices = st_result_slices(rows->result);
+	uint32_t *children = calloc((size_t)rows->count + 1, sizeof(*children));
+	uint32_t *into = calloc((size_t)rows->count + 1, sizeof(*into));
+	bool done = children && into;
+
+	for (uint32_t row = 0; done && row < rows->count; row++) {
+		into[row] = row;
+		if (rows->parent[row] != ST_NO_ROW)
+			children[rows->parent[row]]++;
+	}
+	for (uint32_t row = 0; done && row < rows->count; row++) {
+		uint32_t parent = rows->parent[row];
+
+		if (parent == ST_NO_ROW)
+			continue;
+		parent = rows->parent[row] = into[parent];
+		if (children[parent] != 1 ||
+		    rows->name_of[rows->label[row]] != rows->name_of[rows->label[parent]])
+			continue;
+		into[row] = parent;
+		children[parent] = children[row];
+	}
+	if (done)
+		close_up(rows, into);
+	for (uint32_t i = 0; done && i < slices->count; i++) {
+		if (rows->row_of_slice[i] != ST_NO_ROW)
+			rows->row_of_slice[i] = into[rows->row_of_slice[i]];
+	}
+	free(children);
+	free(into);
+	return done;
+}

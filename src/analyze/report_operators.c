@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "operators": a row per operator, or any other grouping of operators, with its times and, where they were
+// recorded, memory and work.
+//
+// Figures that the engine does not know of follow its rules. Memory counts, like total time, once for every group of
+// which a row is open. The work of an operator that is known from its inputs holds that of the operators inside of it
+// ("aten::linear" is its "aten::addmm"), so that a group counts only the outermost of its rows whose work is known.
+#include "analyze/report_operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/operator_work.h"
+#include "analyze/report_kinds.h"
+#include "analyze/report_make.h"
+#include "base/buf.h"
+#include "store/result.h"
+
+enum {
+	COUNT,
+	SELF,
+	SELF_SHARE,
+	TOTAL,
+	TOTAL_SHARE,
+	AVERAGE,
+	ALLOCATED,
+	SELF_ALLOCATED,
+	FREED,
+	SELF_FREED,
+	FLOPS,
+	MOVED,
+	GFLOPS,
+	GBYTES,
+	INTENSITY,
+	GROUP_COLUMNS
+};
+
+static const struct st_column group_columns[GROUP_COLUMNS] = {
+	[COUNT] = {"count", "Count", "", false},
+	[SELF] = {"wall_self_ns", "Self Time", "ns", false},
+	[SELF_SHARE] = {"self_ratio", "Self %", "ratio", false},
+	[TOTAL] = {"wall_total_ns", "Total Time", "ns", false},
+	[TOTAL_SHARE] = {"total_ratio", "Total %", "ratio", false},
+	[AVERAGE] = {"wall_avg_ns", "Average", "ns", false},
+	[ALLOCATED] = {"allocated_bytes", "Allocated", "bytes", false},
+	[SELF_ALLOCATED] = {"self_allocated_bytes", "Allocated:Self", "bytes", false},
+	[FREED] = {"freed_bytes", "Freed", "bytes", false},
+	[SELF_FREED] = {"self_freed_bytes", "Freed:Self", "bytes", false},
+	[FLOPS] = {"flops", "FLOPs", "", false},
+	[MOVED] = {"moved_bytes", "Bytes Moved", "bytes", false},
+	[GFLOPS] = {"gflops_per_s", "GFLOP/s", "", false},
+	[GBYTES] = {"gbytes_per_s", "GB/s", "", false},
+	[INTENSITY] = {"flops_per_byte", "FLOPs/Byte", "", false},
+};
+
+struct figures {
+	uint64_t allocated, self_allocated, freed, self_freed;
+	uint64_t flops, flops_ns, bytes, bytes_ns; /* and the time of the rows that did it */
+	uint64_t both_flops, both_bytes;	   /* of rows of which both are known */
+	bool has_flops, has_bytes, has_both;
+};
+
+struct job {
+	const struct st_result *result;
+	const struct st_dataset *dataset;
+	const struct st_operator_rows *rows;
+	struct st_report *report;
+	const struct st_answer *answer;
+	struct figures *figures;       /* by answer row; the last are the totals */
+	uint32_t *stamps;	       /* by answer row: what was counted there last, + 1 */
+	struct st_operator_work *work; /* by signature; the last is none */
+	uint32_t first_column;
+	bool has_memory;
+	uint64_t outside_bytes; /* given out where no operator was open */
+};
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0.0;
+}
+
+/* From a row of the answer outwards; the totals stand behind the outermost. */
+static uint32_t outwards(const struct job *job, uint32_t at)
+{
+	uint32_t totals = job->report->row_count;
+	uint32_t up = at < totals ? job->answer->rows[at].parent : ST_NO_ROW;
+
+	if (at >= totals)
+		return ST_NO_ROW;
+	return up == ST_NO_ROW ? totals : up;
+}
+
+static void add_memory(struct job *job, const struct st_operator *from, uint32_t number)
+{
+	uint32_t row = job->rows->row_of_slice[from->row];
+
+	if (row == ST_NO_ROW) {
+		job->outside_bytes += from->allocated;
+		return;
+	}
+	for (uint32_t at = job->answer->row_of[row]; at != ST_NO_ROW; at = outwards(job, at)) {
+		job->figures[at].self_allocated += from->allocated;
+		job->figures[at].self_freed += from->freed;
+	}
+	for (; row != ST_NO_ROW; row = job->rows->parent[row]) {
+		for (uint32_t at = job->answer->row_of[row];
+		     at != ST_NO_ROW && job->stamps[at] != number; at = outwards(job, at)) {
+			job->stamps[at] = number;
+			job->figures[at].allocated += from->allocated;
+			job->figures[at].freed += from->freed;
+		}
+	}
+}
+
+static const struct st_operator_work *work_of(const struct job *job, uint32_t row)
+{
+	return &job->work[job->rows->signature[row]];
+}
+
+static void count_work(struct figures *figures, const struct st_operator_work *work, uint64_t ns)
+{
+	if (work->has_flops) {
+		figures->has_flops = true;
+		figures->flops += work->flops;
+		figures->flops_ns += ns;
+	}
+	if (work->has_bytes) {
+		figures->has_bytes = true;
+		figures->bytes += work->bytes;
+		figures->bytes_ns += ns;
+	}
+	if (work->has_flops && work->has_bytes) {
+		figures->has_both = true;
+		figures->both_flops += work->flops;
+		figures->both_bytes += work->bytes;
+	}
+}
+
+/* Groups in which an operator around this one has been counted are stamped, and passed over. */
+static void add_work(struct job *job, uint32_t row, uint32_t number)
+{
+	const struct st_operator_work *work = work_of(job, row);
+	uint64_t ns;
+
+	if (!work->has_flops || (job->rows->flags[row] & job->dataset->uncounted_flags))
+		return;
+	for (uint32_t up = job->rows->parent[row]; up != ST_NO_ROW; up = job->rows->parent[up]) {
+		if (!work_of(job, up)->has_flops)
+			continue;
+		for (uint32_t at = job->answer->row_of[up];
+		     at != ST_NO_ROW && job->stamps[at] != number; at = outwards(job, at))
+			job->stamps[at] = number;
+	}
+	ns = st_result_wall_ns(job->result, job->rows->slice[row]);
+	for (uint32_t at = job->answer->row_of[row]; at != ST_NO_ROW && job->stamps[at] != number;
+	     at = outwards(job, at))
+		count_work(&job->figures[at], work, ns);
+}
+
+static void figure_cells(struct st_cell *cells, const struct figures *figures, bool has_memory)
+{
+	if (has_memory) {
+		cells[ALLOCATED] = st_cell_u64(figures->allocated);
+		cells[SELF_ALLOCATED] = st_cell_u64(figures->self_allocated);
+		cells[FREED] = st_cell_u64(figures->freed);
+		cells[SELF_FREED] = st_cell_u64(figures->self_freed);
+	}
+	/* Operations per nanosecond are 10^9 of them per second. */
+	if (figures->has_flops) {
+		cells[FLOPS] = st_cell_u64(figures->flops);
+		if (figures->flops_ns)
+			cells[GFLOPS] = st_cell_double(share(figures->flops, figures->flops_ns));
+	}
+	if (figures->has_bytes) {
+		cells[MOVED] = st_cell_u64(figures->bytes);
+		if (figures->bytes_ns)
+			cells[GBYTES] = st_cell_double(share(figures->bytes, figures->bytes_ns));
+	}
+	if (figures->has_both && figures->both_bytes)
+		cells[INTENSITY] = st_cell_double(share(figures->both_flops, figures->both_bytes));
+}
+
+static void time_cells(struct st_cell *cells, const struct st_answer_row *row,
+		       const struct st_answer_row *total)
+{
+	cells[COUNT] = st_cell_u64(row->values[ST_COUNT]);
+	cells[SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
+	cells[SELF_SHARE] =
+		st_cell_double(share(row->values[ST_WALL_SELF], total->values[ST_WALL_SELF]));
+	cells[TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+	cells[TOTAL_SHARE] =
+		st_cell_double(share(row->values[ST_WALL_TOTAL], total->values[ST_WALL_TOTAL]));
+	cells[AVERAGE] = st_cell_u64(row->values[ST_WALL_AVG]);
+}
+
+static bool prepare_figures(struct job *job)
+{
+	size_t rows = (size_t)job->report->row_count + 1;
+	uint32_t count;
+	const struct st_signature *signatures = st_result_signatures(job->result, &count);
+
+	job->figures = calloc(rows, sizeof(*job->figures));
+	job->stamps = calloc(rows, sizeof(*job->stamps));
+	job->work = calloc((size_t)count + 1, sizeof(*job->work));
+	if (!job->figures || !job->stamps || !job->work)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (signatures[i].scope != ST_SCOPE_MODULE)
+			job->work[i] = st_operator_work(
+				st_result_text(job->result, signatures[i].name), &signatures[i]);
+	}
+	return true;
+}
+
+static void add_figures(struct job *job)
+{
+	uint32_t totals = job->report->row_count, count, number = 0;
+	const struct st_operator *operators = st_result_operators(job->result, &count);
+
+	st_result_memory(job->result, &number);
+	job->has_memory = number;
+	number = 0;
+	for (uint32_t i = 0; job->has_memory && i < count; i++) {
+		if (operators[i].allocated || operators[i].freed)
+			add_memory(job, &operators[i], ++number);
+	}
+	memset(job->stamps, 0, ((size_t)totals + 1) * sizeof(*job->stamps));
+	for (uint32_t row = 0; row < job->rows->count; row++)
+		add_work(job, row, row + 1);
+	for (uint32_t i = 0; i <= totals; i++) {
+		const struct st_answer_row *row =
+			i < totals ? &job->answer->rows[i] : &job->answer->total;
+		struct st_cell *cells =
+			i < totals ? job->report->rows[i].cells : job->report->totals.cells;
+
+		time_cells(cells + job->first_column, row, &job->answer->total);
+		figure_cells(cells + job->first_column, &job->figures[i], job->has_memory);
+	}
+}
+
+static enum st_status build_groups(struct job *job, struct st_question *question,
+				   struct st_error *err)
+{
+	struct st_question shown = *question;
+	struct st_report_layout layout = {&shown, group_columns, GROUP_COLUMNS, 0, NULL};
+	struct st_answer answer;
+	enum st_status status;
+
+	question->wants_row_of = true;
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	shown.metrics = 0; /* the columns above have them, in torch's order */
+	st_report_from_answer(job->report, &answer, &layout);
+	job->answer = &((struct st_report_memory *)job->report->memory)->answer;
+	job->first_column = st_report_behind_index(&layout);
+	if (st_report_arena(job->report)->failed || !job->report->rows)
+		return ST_OK; /* st_report_end says it */
+	if (prepare_figures(job))
+		add_figures(job);
+	else
+		st_report_arena(job->report)->failed = true;
+	free(job->figures);
+	free(job->stamps);
+	free(job->work);
+	return ST_OK;
+}
+
+static const struct st_column instance_columns[] = {
+	{"row", "Row", "", false},
+	{"start_ns", "Start Time", "ns", false},
+	{"parent", "Parent Row", "", false},
+	{"operator_scope", "Operator Scope", "", true},
+	{"sequence", "Sequence", "", false},
+	{"input_shapes", "Input Shapes", "", true},
+	{"input_types", "Input Types", "", true},
+	{"self_allocated_bytes", "Allocated:Self", "bytes", false},
+	{"self_freed_bytes", "Freed:Self", "bytes", false},
+	{"process", "Process", "", true},
+	{"thread", "Thread", "", true},
+};
+enum { INSTANCE_COLUMNS = sizeof(instance_columns) / sizeof(instance_columns[0]) };
+
+static struct st_cell key_cell(struct job *job, enum st_grouping grouping, uint32_t row)
+{
+	const struct st_dataset *dataset = job->dataset;
+
+	if (!dataset->keys[grouping].key_count)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	return st_cell_bytes(dataset->text(dataset, grouping,
+					   st_key_of(&dataset->keys[grouping], row),
+					   st_report_arena(job->report)));
+}
+
+static void instance_cells(struct job *job, struct st_cell *cells, uint32_t row)
+{
+	const struct st_operator_rows *rows = job->rows;
+	const struct st_operator *known = st_result_operator_of(job->result, rows->slice[row]);
+
+	cells[0] = st_cell_u64(rows->slice[row]);
+	cells[1] = st_cell_i64(rows->begin_ns[row]);
+	if (rows->parent[row] != ST_NO_ROW)
+		cells[2] = st_cell_u64(rows->slice[rows->parent[row]]);
+	cells[3] = key_cell(job, ST_BY_OPERATOR_SCOPE, row);
+	if (rows->sequence[row] >= 0)
+		cells[4] = st_cell_i64(rows->sequence[row]);
+	cells[5] = key_cell(job, ST_BY_INPUT_SHAPES, row);
+	cells[6] = key_cell(job, ST_BY_INPUT_TYPES, row);
+	if (job->has_memory) {
+		cells[7] = st_cell_u64(known ? known->allocated : 0);
+		cells[8] = st_cell_u64(known ? known->freed : 0);
+	}
+	cells[9] = key_cell(job, ST_BY_PROCESS, row);
+	cells[10] = key_cell(job, ST_BY_THREAD, row);
+}
+
+static bool grouped_by(const struct st_question *question, const char *key)
+{
+	for (unsigned int i = 0; i < question->grouping_count; i++) {
+		if (strcmp(st_grouping_info(question->groupings[i])->key, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One row each: "-group-by instance". */
+static enum st_status build_instances(struct job *job, struct st_question *question,
+				      struct st_error *err)
+{
+	struct st_column columns[INSTANCE_COLUMNS];
+	unsigned int from[INSTANCE_COLUMNS];
+	static const char *const titles[ST_METRICS] = {
+		[ST_WALL_TOTAL] = "Total Time", [ST_WALL_SELF] = "Self Time"};
+	struct st_report_layout layout = {question, columns, 0, 0, titles};
+	struct st_report *out = job->report;
+	struct st_answer answer;
+	uint32_t moments;
+	enum st_status status;
+
+	question->metrics = ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	for (unsigned int i = 0; i < INSTANCE_COLUMNS; i++) {
+		if (grouped_by(question, instance_columns[i].key))
+			continue; /* a column of the grouping says it already */
+		from[layout.extra_count] = i;
+		columns[layout.extra_count++] = instance_columns[i];
+	}
+	st_report_from_answer(out, &answer, &layout);
+	job->answer = &((struct st_report_memory *)out->memory)->answer;
+	st_result_memory(job->result, &moments);
+	job->has_memory = moments;
+	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++) {
+		struct st_cell cells[INSTANCE_COLUMNS] = {{.kind = ST_CELL_NONE}};
+
+		if (job->answer->rows[i].slice == ST_NO_ROW)
+			continue;
+		instance_cells(job, cells, job->answer->rows[i].slice);
+		for (uint32_t j = 0; j < layout.extra_count; j++)
+			out->rows[i].cells[st_report_extra_index(&layout) + j] = cells[from[j]];
+	}
+	if (out->columns)
+		out->columns[question->grouping_count - 1].title = "Operator";
+	return ST_OK;
+}
+
+static void add_notes(struct job *job)
+{
+	struct st_arena *arena = st_report_arena(job->report);
+	const char **notes = st_arena_calloc(arena, 1, sizeof(*notes));
+
+	if (!notes || !job->outside_bytes)
+		return;
+	notes[0] = st_arena_printf(arena,
+				   "%llu bytes were allocated where no operator was open: they are "
+				   "in no row",
+				   (unsigned long long)job->outside_bytes);
+	job->report->notes = notes;
+	job->report->note_count = notes[0] ? 1 : 0;
+}
+
+static enum st_status build(struct job *job, const struct st_question *asked, struct st_error *err)
+{
+	struct st_question question = *asked;
+	bool single;
+
+	if (!question.grouping_count) {
+		question.groupings[0] = ST_BY_OPERATOR;
+		question.grouping_count = 1;
+	}
+	single = question.groupings[question.grouping_count - 1] == ST_BY_INSTANCE;
+	if (!question.sort_count && !single) {
+		question.sort[0] = ST_WALL_SELF;
+		question.sort_count = 1;
+	}
+	return single ? build_instances(job, &question, err) : build_groups(job, &question, err);
+}
+
+/* Single rows show what inputs and scopes there are. */
+static enum st_status prepare(struct st_dataset *dataset, const struct st_question *asked,
+			      struct st_error *err)
+{
+	enum st_status status = st_dataset_prepare(dataset, asked, err);
+	struct st_question more = {
+		.groupings = {ST_BY_OPERATOR_SCOPE, ST_BY_INPUT_SHAPES, ST_BY_INPUT_TYPES},
+		.grouping_count = 1};
+	unsigned int count = asked->grouping_count;
+
+	if (status || !count || asked->groupings[count - 1] != ST_BY_INSTANCE)
+		return status;
+	if (dataset->answers & ST_BIT(ST_BY_INPUT_SHAPES))
+		more.grouping_count = 3;
+	return st_dataset_prepare(dataset, &more, err);
+}
+
+enum st_status st_report_operators_build(const struct st_result *result,
+					 const struct st_report_options *options,
+					 struct st_report *out, struct st_error *err)
+{
+	struct st_dataset dataset;
+	struct job job = {.result = result, .dataset = &dataset, .report = out};
+	enum st_status status = st_report_begin(out, "operators", result, err);
+
+	if (status)
+		return status;
+	status = st_dataset_operators_init(&dataset, result, options->torch_folding, err);
+	if (!status) {
+		job.rows = st_dataset_operators(&dataset);
+		status = prepare(&dataset, &options->question, err);
+		if (!status)
+			status = build(&job, &options->question, err);
+		if (!status) {
+			add_notes(&job);
+			out->subject = st_operators_source(result, &dataset, st_report_arena(out));
+			out->empty = dataset.row_count ? "No operators match."
+						       : st_operators_empty(result);
+			st_dataset_hand_over(&dataset, st_report_arena(out));
+		}
+		st_dataset_operators_fini(&dataset);
+	}
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}
