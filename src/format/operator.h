@@ -8,7 +8,7 @@
  *   input: u8 enum st_operator_input; a tensor u8 dtype, u8 dimensions (at most 64), the sizes as zigzag
  *   varints; a list u16 count, then as many inputs.
  *
- * dtype is the framework's number of it (torch: ScalarType). Header only: the collector includes it.
+ * dtype is the framework's number of it (torch: ScalarType), 255 when it is not known. Header only: the collector includes it.
  */
 #ifndef ST_FORMAT_OPERATOR_H
 #define ST_FORMAT_OPERATOR_H

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inputs of operators where they lie, in objects made by hand after the layouts of several releases of PyTorch; and
+ * layouts that must be refused. tests/e2e/test_operators.py has the real ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collect/inproc/torch_layout.h"
+
+struct st_shared st_shared; /* of state.c: no sandbox */
+
+enum { THREAD = 3, FLOAT = 6, HALF = 5, INPUTS_MAX = 4, FAR_DIMENSIONS = 6 };
+
+/* A release: where its things stand. */
+struct release {
+	size_t sequence, inputs, sizes;
+};
+static const struct release release_213 = {200, 208, 56};
+static const struct release release_251 = {176, 184, 64};
+static const struct release release_113 = {200, 208, 72};
+
+struct fake {
+	char record[512];
+	char value[INPUTS_MAX][16];
+	char tensor[INPUTS_MAX][512];
+	struct st_torch_sizes sizes[INPUTS_MAX];
+	struct st_torch_truth truth;
+};
+
+static void put(char *to, size_t at, uint64_t value)
+{
+	memcpy(to + at, &value, sizeof(value));
+}
+
+static void make(struct fake *fake, const struct release *release, uint32_t inputs)
+{
+	memset(fake, 0, sizeof(*fake));
+	/* Nothing that is not meant: addresses, as of a real object. */
+	for (size_t at = 0; at < sizeof(fake->record); at += 8)
+		put(fake->record, at, (uint64_t)(uintptr_t)fake->record);
+	put(fake->record, 88, THREAD);
+	put(fake->record, release->sequence, UINT64_MAX);
+	put(fake->record, release->inputs, (uint64_t)(uintptr_t)fake->value);
+	put(fake->record, release->inputs + 8, inputs);
+	fake->truth = (struct st_torch_truth){.thread = THREAD,
+					      .inputs = inputs,
+					      .dtype = -1,
+					      .listed = inputs,
+					      .sizes = fake->sizes};
+}
+
+static void add_tensor(struct fake *fake, const struct release *release, uint32_t input,
+		       const int64_t *sizes, uint64_t dimensions, uint16_t dtype)
+{
+	char *tensor = fake->tensor[input];
+	uint64_t elements = 1;
+
+	for (size_t at = 0; at < sizeof(fake->tensor[0]); at += 8)
+		put(tensor, at, (uint64_t)(uintptr_t)tensor);
+	for (uint64_t i = 0; i < dimensions; i++)
+		elements *= (uint64_t)sizes[i];
+	put(tensor, release->sizes, dimensions);
+	if (dimensions > 5)
+		put(tensor, release->sizes + 8, (uint64_t)(uintptr_t)sizes);
+	else
+		memcpy(tensor + release->sizes + 8, sizes, dimensions * sizeof(*sizes));
+	put(tensor, release->sizes + 96, elements);
+	memcpy(tensor + release->sizes + 104, &dtype, sizeof(dtype));
+	put(fake->value[input], 0, (uint64_t)(uintptr_t)tensor);
+	put(fake->value[input], 8, 1);
+	fake->sizes[input] = (struct st_torch_sizes){sizes, sizes + dimensions, NULL};
+}
+
+static const int64_t cube[] = {3, 5, 7}, plane[] = {11, 13}, far[] = {2, 3, 2, 5, 3, 7};
+
+static bool learn(const struct release *release, struct st_torch_layout *layout)
+{
+	struct st_torch_learner learner;
+	struct fake fake;
+
+	st_torch_learner_init(&learner, NULL);
+	make(&fake, release, 1);
+	add_tensor(&fake, release, 0, cube, 3, FLOAT);
+	st_torch_learn(&learner, fake.record, &fake.truth);
+	assert_false(st_torch_learned(&learner, layout)); /* one is not enough */
+	make(&fake, release, 2);
+	add_tensor(&fake, release, 0, plane, 2, HALF);
+	add_tensor(&fake, release, 1, far, FAR_DIMENSIONS, FLOAT);
+	st_torch_learn(&learner, fake.record, &fake.truth);
+	return st_torch_learned(&learner, layout);
+}
+
+static void test_releases(void **state)
+{
+	struct st_torch_layout layout;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	assert_string_equal(layout.record->name, "cxx11");
+	assert_int_equal(layout.sizes, 56);
+	assert_true(learn(&release_251, &layout));
+	assert_string_equal(layout.record->name, "pre-cxx11");
+	assert_int_equal(layout.sizes, 64);
+	assert_true(learn(&release_113, &layout));
+	assert_string_equal(layout.record->name, "cxx11");
+	assert_int_equal(layout.sizes, 72);
+}
+
+/* Shifted by a word each; the last one has nothing that can be followed. */
+static void test_wrong_layouts(void **state)
+{
+	static const struct release wrong[] = {
+		{208, 216, 56}, {192, 200, 56}, {168, 176, 64}, {200, 208, 52}, {200, 208, 240},
+	};
+	struct st_torch_layout layout;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_false(learn(&wrong[i], &layout));
+}
+
+static void test_contradictions(void **state)
+{
+	struct st_torch_learner learner;
+	struct st_torch_layout layout;
+	struct fake fake;
+
+	(void)state;
+	/* One record of another thread's number ends it for good. */
+	st_torch_learner_init(&learner, NULL);
+	for (int i = 0; i < 6; i++) {
+		make(&fake, &release_213, 1);
+		add_tensor(&fake, &release_213, 0, i % 2 ? cube : plane, i % 2 ? 3 : 2, FLOAT);
+		fake.truth.thread = i == 2 ? THREAD + 1 : THREAD;
+		st_torch_learn(&learner, fake.record, &fake.truth);
+	}
+	assert_true(learner.refused);
+	assert_false(st_torch_learned(&learner, &layout));
+	/* So does a type that is not the one that was asked for, and inputs at an address that is none. */
+	st_torch_learner_init(&learner, NULL);
+	make(&fake, &release_213, 1);
+	add_tensor(&fake, &release_213, 0, cube, 3, FLOAT);
+	fake.truth.dtype = HALF;
+	st_torch_learn(&learner, fake.record, &fake.truth);
+	assert_true(learner.refused);
+	st_torch_learner_init(&learner, NULL);
+	make(&fake, &release_213, 1);
+	fake.sizes[0] = (struct st_torch_sizes){cube, cube + 3, NULL};
+	put(fake.record, release_213.inputs, 8);
+	st_torch_learn(&learner, fake.record, &fake.truth);
+	assert_true(learner.refused);
+}
+
+static void test_small_tensors_prove_nothing(void **state)
+{
+	static const int64_t one[] = {1}, two[] = {2, 1};
+	struct st_torch_learner learner;
+	struct st_torch_layout layout;
+	struct fake fake;
+
+	(void)state;
+	st_torch_learner_init(&learner, NULL);
+	for (int i = 0; i < 100; i++) {
+		make(&fake, &release_213, 1);
+		add_tensor(&fake, &release_213, 0, i % 2 ? one : two, i % 2 ? 1 : 2, FLOAT);
+		st_torch_learn(&learner, fake.record, &fake.truth);
+	}
+	assert_false(learner.refused);
+	assert_false(st_torch_learned(&learner, &layout));
+}
+
+static void test_inputs(void **state)
+{
+	static const uint8_t expected[] = {
+		ST_INPUT_TENSOR,    FLOAT,	    3, 6, 10, 14, ST_INPUT_SCALAR,
+		ST_INPUT_UNDEFINED, ST_INPUT_OTHER,
+	};
+	struct st_torch_layout layout;
+	struct st_operator_inputs inputs;
+	struct fake fake;
+	uint8_t bytes[64];
+	uint64_t hash;
+	char nothing;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	layout.nothing = &nothing;
+	make(&fake, &release_213, 4);
+	add_tensor(&fake, &release_213, 0, cube, 3, FLOAT);
+	put(fake.value[1], 8, 10); /* a bool */
+	put(fake.value[2], 0, (uint64_t)(uintptr_t)&nothing);
+	put(fake.value[2], 8, 1);
+	put(fake.value[3], 8, 12); /* a text */
+	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.count, 4);
+	assert_int_equal(inputs.flags, ST_SIGNATURE_INPUTS);
+	assert_int_equal(inputs.bytes, sizeof(expected));
+	assert_memory_equal(bytes, expected, sizeof(expected));
+	/* Without room for all of them: whole ones, and said. */
+	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, 7);
+	assert_int_equal(inputs.count, 2);
+	assert_int_equal(inputs.bytes, 7);
+	assert_int_equal(inputs.flags, ST_SIGNATURE_INPUTS | ST_SIGNATURE_CUT);
+	/* The hash knows sizes, types and names. */
+	hash = st_torch_inputs_hash(&layout, fake.record, 1);
+	assert_true(hash == st_torch_inputs_hash(&layout, fake.record, 1));
+	assert_true(hash != st_torch_inputs_hash(&layout, fake.record, 3));
+	put(fake.tensor[0], 64, 4);
+	assert_true(hash != st_torch_inputs_hash(&layout, fake.record, 1));
+	put(fake.tensor[0], 64, 3);
+	fake.tensor[0][160] = HALF;
+	assert_true(hash != st_torch_inputs_hash(&layout, fake.record, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_releases),
+		cmocka_unit_test(test_wrong_layouts),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_small_tensors_prove_nothing),
+		cmocka_unit_test(test_inputs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
