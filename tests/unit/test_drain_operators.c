@@ -240,6 +240,24 @@ static void test_source(void **state)
 	assert_int_equal(part.size_bytes, 9);
 	assert_memory_equal(part.bytes, "no shapes", 9);
 	assert_true(body.at == body.end && !body.failed);
+	assert_int_equal(st_drain_counts(f->drain)->operator_level, ST_OPERATORS_NAMES);
+	assert_string_equal(st_drain_counts(f->drain)->framework, "torch 2.13.0");
+}
+
+/* What a program says of its framework may end on a terminal. */
+static void test_framework_is_printable(void **state)
+{
+	struct fixture *f = *state;
+	char text[100];
+
+	memset(text, 'x', sizeof(text));
+	text[0] = '\033';
+	text[1] = (char)0xff;
+	text[99] = '\0';
+	fake_segment_define(&f->segment, ST_DEFINE_OPERATOR_SOURCE, 1, text, sizeof(text));
+	drain_all(f);
+	assert_int_equal(strlen(st_drain_counts(f->drain)->framework), ST_FRAMEWORK_BYTES - 1);
+	assert_memory_equal(st_drain_counts(f->drain)->framework, "??xxx", 5);
 }
 
 /* The ids of the ancestor, also when it is gone; what the child defines itself is its own. */
@@ -309,6 +327,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_signatures_that_cannot_be, drain_setup,
 						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_source, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_framework_is_printable, drain_setup,
+						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_child_goes_on_with_signatures, drain_setup,
 						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_ring_buffer, drain_setup, drain_teardown),

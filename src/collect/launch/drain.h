@@ -98,9 +98,13 @@ struct st_drain_activity {
 	uint32_t fill_percent; /* of the fullest ring */
 };
 
+enum { ST_FRAMEWORK_BYTES = 48 };
+
 struct st_drain_counts {
 	uint64_t begins, events, records;
-	uint64_t operators; /* of the begins */
+	uint64_t operators;		    /* of the begins */
+	uint32_t operator_level;	    /* enum st_operator_level as last told; 0: none */
+	char framework[ST_FRAMEWORK_BYTES]; /* printable, cut */
 	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
 	uint64_t events_dropped, events_cut;
 	uint64_t callers_unknown; /* code addresses that no mapping explained */

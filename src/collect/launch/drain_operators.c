@@ -49,6 +49,18 @@ bool st_drain_signature_ok(struct st_drain *drain, uint32_t id, const void *body
 	return true;
 }
 
+/* For result.json: whoever reads it may show it on a terminal. */
+static void keep_framework(struct st_drain *drain, const char *text, size_t size_bytes)
+{
+	char *out = drain->counts.framework;
+
+	if (size_bytes >= ST_FRAMEWORK_BYTES)
+		size_bytes = ST_FRAMEWORK_BYTES - 1;
+	for (size_t i = 0; i < size_bytes; i++)
+		out[i] = (char)(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
+	out[size_bytes] = '\0';
+}
+
 bool st_drain_define_operator_source(struct st_drain *drain, uint32_t id, const void *text,
 				     size_t size_bytes)
 {
@@ -65,6 +77,8 @@ bool st_drain_define_operator_source(struct st_drain *drain, uint32_t id, const 
 	st_definition_text(out, text, framework_bytes);
 	st_definition_text(out, why + 1, size_bytes - framework_bytes - 1);
 	st_drain_defined(&drain->definitions, record);
+	drain->counts.operator_level = id & 0xff;
+	keep_framework(drain, text, framework_bytes);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include "base/json_out.h"
 #include "collect/launch/armed.h"
 #include "collect/launch/run.h"
+#include "format/operator.h"
 
 static const double second_ns = 1e9;
 
@@ -33,13 +34,35 @@ static const struct st_followed *lowest(const struct st_followed_table *table)
 	return found;
 }
 
+/* The same of operators; the worst level is what limits the run. */
+static void put_operator_source(const struct st_followed_table *table, char *out, size_t out_size)
+{
+	static const char *const levels[] = {[ST_OPERATORS_ASKED] = " (inputs asked for)",
+					     [ST_OPERATORS_NAMES] = " (names only)"};
+	struct st_drain_counts worst = {.operator_level = ST_OPERATORS_NONE};
+
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct st_followed *process = table->all[i];
+		const struct st_drain_counts *counts =
+			process->drain ? st_drain_counts(process->drain) : &process->counts;
+
+		if (counts->operator_level > worst.operator_level)
+			worst = *counts;
+	}
+	if (worst.operator_level == ST_OPERATORS_NONE || worst.operator_level >= ST_OPERATORS_ITT)
+		snprintf(out, out_size, "ITT tasks");
+	else
+		snprintf(out, out_size, "operators of %s%s, ITT tasks", worst.framework,
+			 levels[worst.operator_level] ? levels[worst.operator_level] : "");
+}
+
 void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 {
 	const struct st_followed *process = lowest(&run->followed);
 	char asked[48] = "";
 
 	if (!run->config->sampling.on) {
-		snprintf(out, out_size, "ITT tasks");
+		put_operator_source(&run->followed, out, out_size);
 		return;
 	}
 	/* Short: the summary has one line for it. */
