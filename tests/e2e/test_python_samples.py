@@ -154,6 +154,24 @@ def test_replaced_code_is_noticed(version, strata):
     assert wrong <= 0.05 * total, (found, said)
 
 
+@pytest.mark.parametrize("depth", [1, 40])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_code_at_the_same_place_is_noticed(version, depth, strata):
+    """Before 3.12 only texts tell such code from what was there; of more than 36 functions not all are read ahead."""
+    result, said = hotspots(strata, interpreter(version), TARGETS / "same_place.py", "60", str(depth))
+    said = {f"made_{number}": took for number, took in enumerate(said)}
+    total = sum(said.values())
+    if total < 0.8 or max(said.values()) > 0.5 * total:
+        pytest.skip(f"code hardly ever came to the same place: {said}")
+    stacks, found = Stacks(strata, result), Counter()
+    for sample in stacks.samples:
+        made = [name for name in python_names(stacks.of(sample["node"])) if name.startswith("made_")]
+        found[made[-1] if made else None] += sample["weight_ns"] / 1e9
+    print(f"CPython {version}: {found} for {said}")
+    wrong = sum(abs(found.get(name, 0) - took) for name, took in said.items())
+    assert wrong <= 0.4 * total, (found, said)
+
+
 def check_stack(stack, leaf, symbols):
     """What lies between the Python frames is what calls them; evaluation frames stand before their frames."""
     inner = next((name for name in python_names(stack) if name.endswith("<lambda>")), None)

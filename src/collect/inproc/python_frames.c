@@ -30,10 +30,11 @@ enum {
 	KNOWN_MAX = 256,
 	KNOWN_PROBES = 8,
 	BLOCK_MAX = 36,
-	MET_MAX = 36,	   /* code objects of a sample that the next one looks for */
-	CHECKED = 1,	   /* of those that can be trusted, compared in each sample ... */
-	CONTENT_EVERY = 4, /* ... and with their texts in one of so many */
-	ROOT_BYTES = 1024, /* a C frame so near behind the state is part of it */
+	MET_MAX = 36,	     /* code objects of a sample that the next one looks for */
+	CHECKED = 1,	     /* of those that can be trusted, compared in each sample ... */
+	CONTENT_EVERY = 4,   /* ... and with their texts in one of so many */
+	UNCOMPARED_MAX = 96, /* samples of one that is never chosen */
+	ROOT_BYTES = 1024,   /* a C frame so near behind the state is part of it */
 	STATE_BYTES = 320,
 	C_FRAME_BYTES = 24,
 	CHUNK_BYTES_MAX = 64 << 20,	    /* of the innermost one, whose top is known */
@@ -55,8 +56,8 @@ struct known {
 	int32_t traceable;
 	uint32_t ahead;	      /* 1 + place of what was read ahead of it ... */
 	uint32_t ahead_epoch; /* ... in this sample */
-	uint32_t reserved;
-	uint64_t object; /* fingerprint of the object itself */
+	uint32_t uncompared;  /* samples that have trusted it since it was compared */
+	uint64_t object;      /* fingerprint of the object itself */
 	struct st_python_content content;
 } __attribute__((aligned(LINE_BYTES)));
 
@@ -207,9 +208,8 @@ static bool is_trusted(const struct known *known, uint64_t globals)
 	       known->globals == globals && !atomic_load_explicit(&replaced, memory_order_relaxed);
 }
 
-/* Has a code read, and what tells it from others at the same place. Of trusted ones that is looked at now and
- * then: it lies in many places. */
-static void want(struct walker *walker, struct known *known, struct fetched *fetched)
+/* Has a code read. `whole`: and what tells it from others at the same place, which lies in many places. */
+static void want(struct walker *walker, struct known *known, struct fetched *fetched, bool whole)
 {
 	struct st_python_batch *batch = &walker->scratch->batch;
 
@@ -217,10 +217,9 @@ static void want(struct walker *walker, struct known *known, struct fetched *fet
 	fetched->code = st_batch_add(batch, known->address, walker->layout->code_bytes);
 	if (!known->id || st_python_code_has_number(&found))
 		return;
-	if (!walker->thread->with_content && is_trusted(known, known->globals_seen)) {
-		fetched->as_before = true;
+	fetched->as_before = !whole;
+	if (!whole)
 		return;
-	}
 	fetched->content = batch->to + batch->size_bytes;
 	for (uint32_t i = 0; i < ST_PYTHON_CONTENT_PARTS; i++)
 		st_batch_add(batch, known->content.at[i], known->content.size_bytes[i]);
@@ -242,7 +241,8 @@ static void want_codes(struct walker *walker)
 	for (uint32_t i = 0; i < thread->ahead_count; i++) {
 		struct known *known = &thread->known[thread->met[i]];
 
-		want(walker, known, &walker->scratch->ahead[i]);
+		want(walker, known, &walker->scratch->ahead[i],
+		     thread->with_content || !is_trusted(known, known->globals));
 		known->ahead = i + 1;
 		known->ahead_epoch = thread->epoch;
 	}
@@ -515,6 +515,7 @@ static void know(struct walker *walker, const struct fetched *fetched)
 	uint8_t copy[ST_PYTHON_CODE_BYTES_MAX];
 	bool define, done;
 
+	known->uncompared = 0;
 	if (fingerprint && known->fingerprint == fingerprint && known->id) {
 		known->globals = known->globals_seen;
 		return;
@@ -555,6 +556,18 @@ static void remember(struct walker *walker, const struct known *known)
 		walker->scratch->met[walker->met_count++] = (uint16_t)(known - table);
 }
 
+/* What was read ahead of a code, if that is enough to know it in a frame with these globals. */
+static const struct fetched *read_before(const struct walker *walker, const struct known *known,
+					 uint64_t globals)
+{
+	const struct fetched *fetched;
+
+	if (!walker->ahead || !known->ahead || known->ahead_epoch != walker->thread->epoch)
+		return NULL;
+	fetched = &walker->scratch->ahead[known->ahead - 1];
+	return fetched->as_before && known->globals != globals ? NULL : fetched;
+}
+
 /* Compares the code objects of the block that this sample has not met yet; reads those that were not foreseen. */
 static void know_block(struct walker *walker)
 {
@@ -564,6 +577,7 @@ static void know_block(struct walker *walker)
 	begin_batch(walker, scratch->codes);
 	for (uint32_t i = 0; i < walker->item_count; i++) {
 		struct item *item = &scratch->block[i];
+		const struct fetched *before;
 		struct known *known;
 
 		if (item->flags & ITEM_SHIM)
@@ -571,7 +585,7 @@ static void know_block(struct walker *walker)
 		known = find_known(walker, item->code);
 		if (!known) {
 			known = &scratch->spare[i];
-			known->address = 0;
+			*known = (struct known){0};
 		}
 		item->known = known;
 		if (known->address == item->code && known->epoch == epoch)
@@ -581,10 +595,11 @@ static void know_block(struct walker *walker)
 		known->epoch = epoch;
 		remember(walker, known);
 		known->globals_seen = item->globals;
-		if (walker->ahead && known->ahead && known->ahead_epoch == epoch)
-			know(walker, &scratch->ahead[known->ahead - 1]);
-		else if (!is_trusted(known, item->globals))
-			want(walker, known, &scratch->wanted[count++]);
+		before = read_before(walker, known, item->globals);
+		if (before)
+			know(walker, before);
+		else if (!is_trusted(known, item->globals) || ++known->uncompared >= UNCOMPARED_MAX)
+			want(walker, known, &scratch->wanted[count++], true);
 	}
 	if (!count)
 		return;
