@@ -84,6 +84,18 @@ def test_known_shares_in_two_threads(strata, hot):
     assert whole["cut"] <= 0.01 * whole["n"], whole
 
 
+def test_a_thread_weighs_no_more_than_its_clock_says(strata, programs):
+    """The kernel's event goes on from thread to thread: one of them may meet it twice as often as its own time says."""
+    done = collect(strata, programs / "take_turns", "0.5", options=FINE)
+    clocks = {int(tid): int(ns) for tid, ns in (line.split() for line in done.out.splitlines())}
+    rows = query(strata, done.result, "SELECT tid, SUM(weight_ns) AS ns FROM samples GROUP BY tid")
+    found = {row["tid"]: row["ns"] for row in rows}
+    assert len(clocks) == 2 and set(clocks) & set(found)
+    for tid in set(clocks) & set(found):
+        print(f"{found[tid]} of {clocks[tid]} ns")
+        assert found[tid] < 1.05 * clocks[tid], (found, clocks)
+
+
 def test_names_are_kept_and_finalize_redoes_them(strata, hot):
     done = collect(strata, hot, "0.2", options=FINE)
     names = done.result / "names.strata"

@@ -48,10 +48,12 @@ static bool is_nominal(const struct st_sampler *sampler)
 }
 
 /* A thread's clock is a question to the kernel. An event that counts CPU time has told the answer, as long as
- * none can have been missed; what that is wrong by is made good with the next question. */
+ * none can have been missed; what that is wrong by is made good with the next question. Events may also come faster than
+ * the clock runs: the kernel hands one on when a thread gives way to another one of the process, and it counts what
+ * interrupts and the host have taken. A weight cannot be negative, so the clock is asked until it has caught up. */
 static uint64_t clock_of(struct st_sampler *sampler)
 {
-	uint64_t ticks = st_sampler_settings.period_ticks;
+	uint64_t ticks = st_sampler_settings.period_ticks, cpu_ns;
 	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
 
 	if ((rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER) &&
@@ -60,8 +62,9 @@ static uint64_t clock_of(struct st_sampler *sampler)
 		sampler->unasked++;
 		return sampler->cpu_ns + st_sampling->nominal_ns;
 	}
-	sampler->unasked = 0;
-	return thread_cpu_ns();
+	cpu_ns = thread_cpu_ns();
+	sampler->unasked = cpu_ns < sampler->cpu_ns + st_sampling->nominal_ns / 2 ? UNASKED_MAX : 0;
+	return cpu_ns;
 }
 
 static uint32_t weigh(struct st_sampler *sampler, uint64_t cpu_ns, uint32_t *flags)
