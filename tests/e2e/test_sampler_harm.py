@@ -121,7 +121,13 @@ def test_samples_tell_how_long_a_killed_run_was(strata, programs):
     assert facts["threads"] >= 1
 
 
-PROCESS_CASES = {"waits_for_exec": 0, "own_waits_for_exec": -signal.SIGTRAP, "forked_stacks": 0, "clones": 5}
+PROCESS_CASES = {
+    "waits_for_exec": 0,
+    "own_waits_for_exec": -signal.SIGTRAP,
+    "forked_stacks": 0,
+    "clones": 5,
+    "clones_inside": 5,
+}
 
 
 @pytest.mark.parametrize("case", PROCESS_CASES)
@@ -131,7 +137,7 @@ def test_process_case(strata, programs, case):
     assert_same(plain, sampled)
     sampling = strata.result_json(sampled.result)["sampling"]
     assert sampling["samples"] > 50
-    if case == "clones":
+    if case.startswith("clones"):
         # Threads that share another one's thread-local storage are counted, and leave its ring alone.
         assert sampling["not_taken"] > 50
         assert strata.result_json(sampled.result)["loss"]["suspect"] == 0

@@ -144,24 +144,40 @@ static int cloned(void *arg)
 }
 
 /* Threads without thread-local storage of their own: they have the first one's. */
-static void clones(void)
+static void run_clones(char *stacks)
 {
 	const int flags =
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
-	for (int i = 0; i < CLONES; i++) {
-		char *stack = mmap(NULL, CLONE_BYTES, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (stack == MAP_FAILED || clone(cloned, stack + CLONE_BYTES, flags, NULL) < 0)
+	for (int i = 1; i <= CLONES; i++)
+		if (clone(cloned, stacks + i * CLONE_BYTES, flags, NULL) < 0)
 			_exit(99);
-	}
 	do
 		burn(BURN_MS);
 	while (ready < CLONES);
 	puts("all done");
 	fflush(stdout);
 	_exit(5);
+}
+
+static void clones(void)
+{
+	char *stacks = mmap(NULL, (size_t)CLONES * CLONE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stacks == MAP_FAILED)
+		_exit(99);
+	run_clones(stacks);
+}
+
+/* Their stacks are parts of the first one's, in the middle of where it was seen before. */
+static void clones_inside(void)
+{
+	char stacks[CLONES * CLONE_BYTES];
+
+	stacks[0] = 0;
+	burn(BURN_MS);
+	run_clones(stacks);
 }
 
 static void *wait_and_burn(void *arg)
@@ -235,6 +251,7 @@ static const struct {
 	{"own_waits_for_exec", own_waits_for_exec},
 	{"forked_stacks", forked_stacks},
 	{"clones", clones},
+	{"clones_inside", clones_inside},
 	{"threads", threads},
 	{"short_threads", short_threads},
 	{"thread_after_thread", thread_after_thread},

@@ -183,12 +183,20 @@ static bool is_paused(void)
 	return header && atomic_load_explicit(&header->control, memory_order_relaxed);
 }
 
-/* Where only this thread has been seen before. */
-static bool is_on_own_stack(const struct st_sampler *sampler, const void *context)
+/* A thread made by clone without thread-local storage of its own: two would write into one ring. Its stack tells,
+ * unless it is part of that of the thread whose storage it has. So the kernel is asked now and then all the same, and always
+ * once there was such a thread. */
+static bool is_stranger(struct st_sampler *sampler, const void *context)
 {
 	uint64_t sp = st_registers_of(context).sp;
 
-	return sp >= sampler->stack_low && sp < sampler->stack_high;
+	if (sp >= sampler->stack_low && sp < sampler->stack_high && sampler->unasked &&
+	    !sampler->crowded)
+		return false;
+	if (sampler->tid == (uint32_t)st_syscall(SYS_gettid, 0))
+		return false;
+	sampler->crowded = true;
+	return true;
 }
 
 static void sample(const void *context)
@@ -208,20 +216,21 @@ static void sample(const void *context)
 		st_walk_foresee(st_sampler_cache(sampler));
 		st_python_frames_foresee(st_sampler_python_memory(sampler));
 	}
-	/* A thread made by clone without thread-local storage of its own: two would write into one ring. */
-	if (!is_on_own_stack(sampler, context) &&
-	    sampler->tid != (uint32_t)st_syscall(SYS_gettid, 0)) {
+	if (is_stranger(sampler, context) ||
+	    atomic_exchange_explicit(&sampler->busy, true, memory_order_acquire)) {
 		st_sampler_count_not_taken();
 		return;
 	}
 	if (is_paused()) {
 		sampler->after_pause = true;
-		return;
+	} else {
+		st_note_running();
+		sampler->time = start;
+		take(sampler, context);
+		sampler->handler_ticks += st_ticks() - start;
 	}
-	st_note_running();
-	sampler->time = start;
-	take(sampler, context);
-	sampler->handler_ticks += st_ticks() - start;
+	/* Pairs with the exchange above, of a stranger that nobody knows of yet. */
+	atomic_store_explicit(&sampler->busy, false, memory_order_release);
 }
 
 void st_sampler_handler(int signal, siginfo_t *info, void *context)

@@ -46,8 +46,10 @@ struct st_sampler {
 	struct st_shm_ring *shared;
 	uint32_t tid, generation;
 	bool identified, after_pause, first;
-	uint32_t current; /* which of the two stacks is being filled; the other was written last */
-	uint64_t time;	  /* of the sample that is being taken */
+	_Atomic bool busy; /* a handler is at it */
+	bool crowded;	   /* another thread has this one's thread-local storage */
+	uint32_t current;  /* which of the two stacks is being filled; the other was written last */
+	uint64_t time;	   /* of the sample that is being taken */
 	uint64_t written_time;	/* of the latest one that was */
 	uint64_t cpu_ns;	/* the thread's CPU time that samples account for */
 	uint32_t unasked;	/* samples since the thread's clock was read */
