@@ -38,7 +38,7 @@ struct request {
 
 /* Reports users of VTune will ask for and which need data this version does not record. */
 static const char *const later_reports[] = {
-	"affinity",  "exec-query", "gprof-cc",	"hw-events", "platform-power-analysis",
+	"affinity",  "exec-query", "gprof-cc", "hw-events", "platform-power-analysis",
 	"vectspots", "wait-time",
 };
 
