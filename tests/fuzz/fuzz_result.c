@@ -22,6 +22,7 @@
 #include "store/events.h"
 #include "store/index_meta.h"
 #include "store/model.h"
+#include "store/operators.h"
 #include "store/result.h"
 #include "store/samples.h"
 #include "store/source.h"
@@ -227,6 +228,48 @@ static void use_samples(const struct st_result *result)
 		abort();
 }
 
+/* Operators by row, moments by time; every input of every signature can be read. */
+static void use_operators(const struct st_result *result)
+{
+	uint32_t rows = st_result_slices(result)->count, count, signatures, tracks, processes;
+	const struct st_signature *signature = st_result_signatures(result, &signatures);
+	const struct st_operator *items = st_result_operators(result, &count);
+	const struct st_memory_moment *moments;
+	const struct st_operator_source *sources;
+
+	st_result_tracks(result, &tracks);
+	st_result_processes(result, &processes);
+	for (uint32_t i = 0; i < count; i++) {
+		if (items[i].row >= rows || (i && items[i].row <= items[i - 1].row) ||
+		    st_result_operator_of(result, items[i].row) != &items[i])
+			abort();
+		need_row(items[i].signature, signatures);
+	}
+	moments = st_result_memory(result, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (moments[i].track >= tracks ||
+		    (i && moments[i].time_ns < moments[i - 1].time_ns))
+			abort();
+		need_row(moments[i].row, rows);
+	}
+	for (uint32_t i = 0; i < signatures; i++) {
+		struct st_input_reader reader;
+		struct st_input input;
+		uint32_t left = signature[i].input_count;
+
+		if (signature[i].process >= processes)
+			abort();
+		for (st_input_begin(&reader, &signature[i]); st_input_next(&reader, &input); left--)
+			left += input.list;
+		if (left || reader.at != reader.end)
+			abort();
+	}
+	sources = st_result_operator_sources(result, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (sources[i].process >= processes)
+			abort();
+}
+
 static struct st_source_file file_of(const char *name, struct st_text bytes)
 {
 	struct st_source_file file = {.exists = true,
@@ -256,6 +299,7 @@ static void open_files(struct st_text definitions, struct st_text json, struct s
 		use_result(result);
 		use_events(result);
 		use_samples(result);
+		use_operators(result);
 	} else if (!err.status || !err.text[0]) {
 		abort(); /* refused without a word */
 	}
