@@ -17,50 +17,42 @@ const struct st_command st_commands[] = {
 	 "so on. 'hotspots': the same, and where the CPU time goes: samples of every thread with their stacks, "
 	 "from Python lines to native code. 'operators': the tasks, and every operator of PyTorch, from an unchanged "
 	 "program, with inputs, memory and nn.Module. The program's output, signals and exit status are "
-	 "its own; everything strata has to say goes to standard error.", st_cmd_collect},
+	 "its own; everything strata has to say goes to standard error."},
 	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",
 	 "Print a report of a result.",
-	 "RESULT is a result folder; without one the newest in the working folder is taken.",
-	 st_cmd_report},
+	 "RESULT is a result folder; without one the newest in the working folder is taken."},
 	{"compare", ST_IN_COMPARE, "compare [NAME] RESULT RESULT [options]",
 	 "Print a report of two results side by side.",
 	 "NAME is a report: hotspots (the default where there are samples), summary, top-down, callstacks or tasks. Rows "
 	 "match by name. Each figure stands there for the first result, for the second, and as first less second: what "
-	 "became faster is positive.",
-	 st_cmd_report},
+	 "became faster is positive."},
 	{"export", ST_IN_EXPORT, "export FORMAT [RESULT] -o FILE [options]",
 	 "Write a result in the format of another tool.",
-	 "RESULT is a result folder; without one the newest in the working folder is taken.",
-	 st_cmd_export},
+	 "RESULT is a result folder; without one the newest in the working folder is taken."},
 	{"finalize", ST_IN_FINALIZE, "finalize [RESULT] [options]",
 	 "Look the names of a result's stacks up again.",
 	 "Functions, lines and inlined functions of every stack, kept in the result for all reports. Collecting does "
 	 "it at the end, unless -finalization-mode says otherwise. RESULT is a result folder; without one the newest "
-	 "in the working folder is taken.",
-	 st_cmd_finalize},
+	 "in the working folder is taken."},
 	{"query", ST_IN_QUERY, "query [RESULT] \"SQL\" [options]",
 	 "Ask a result in SQL.",
 	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
-	 "RESULT is a result folder; without one the newest in the working folder is taken.",
-	 st_cmd_query},
+	 "RESULT is a result folder; without one the newest in the working folder is taken."},
 	{"command", ST_IN_COMMAND, "command VERB [RESULT] [options]",
 	 "Steer a running collection.",
 	 "Speaks to the strata that writes RESULT; without one, the newest in the working folder. The program "
-	 "itself is never ended. mark takes the text of the instant: strata command mark 'epoch 3' -r RESULT.",
-	 st_cmd_command},
+	 "itself is never ended. mark takes the text of the instant: strata command mark 'epoch 3' -r RESULT."},
 	{"doctor", ST_IN_DOCTOR, "doctor [-format text|json]",
 	 "Say what can be measured on this machine.",
 	 "One line for each thing that matters, and for each thing missing the one change that unlocks it. "
-	 "Nothing is changed; what a security filter might punish is tried in a child process.",
-	 st_cmd_doctor},
+	 "Nothing is changed; what a security filter might punish is tried in a child process."},
 	{"import", ST_IN_IMPORT, "import FILE [-r DIR]",
 	 "Make a result of what another profiler recorded.",
 	 "FILE is a perf.data file (perf record, with frame pointers or --call-graph dwarf) or the text that perf "
-	 "script prints; '-' is standard input. Every report opens the result.",
-	 st_cmd_import},
-	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL, st_cmd_help},
-	{"version", ST_IN_VERSION, "version", "Print the version.", NULL, st_cmd_version},
-	{NULL, 0, NULL, NULL, NULL, NULL},
+	 "script prints; '-' is standard input. Every report opens the result."},
+	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL},
+	{"version", ST_IN_VERSION, "version", "Print the version.", NULL},
+	{NULL, 0, NULL, NULL, NULL},
 };
 /* clang-format on */
 

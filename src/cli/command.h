@@ -26,7 +26,6 @@ struct st_command {
 	const char *usage; /* after "strata " */
 	const char *summary;
 	const char *description; /* a paragraph for help, or NULL */
-	int (*run)(const struct st_args *args);
 };
 extern const struct st_command st_commands[]; /* ends with a NULL name */
 
@@ -37,6 +36,8 @@ enum st_status st_command_parse(const char *word, unsigned int *bit, struct st_e
 /* A command that a later version has. */
 bool st_command_is_later(const char *word);
 
+/* Runs a command and gives its exit code. */
+int st_command_run(unsigned int bit, const struct st_args *args);
 int st_cmd_collect(const struct st_args *args);
 int st_cmd_report(const struct st_args *args);
 int st_cmd_export(const struct st_args *args);

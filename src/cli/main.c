@@ -35,7 +35,7 @@ static int run(int argc, char **argv)
 	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_VERSION))
 		code = st_cmd_version(&args);
 	else
-		code = st_command_of(command)->run(&args);
+		code = st_command_run(command, &args);
 	st_args_fini(&args);
 	return code;
 }
