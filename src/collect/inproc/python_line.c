@@ -26,7 +26,7 @@ static _Atomic uint32_t refused;
 static const char *const passers[] = {
 	"/ittapi/task.py",	  "/ittapi/region.py",	    "/ittapi/event.py",
 	"/ittapi/compat/task.py", "/torch/profiler/itt.py", "/torch/autograd/profiler.py",
-	"/torch/_ops.py",
+	"/torch/_ops.py",	  "/strata/itt.py",
 };
 static const char context_manager[] = "/contextlib.py"; /* only between a passer and its caller */
 
