@@ -87,6 +87,12 @@ def test_types_of_tensors(trained):
     assert {"float", "long int"} <= kinds
 
 
+def test_lists_of_tensors(trained):
+    """Known as soon as the program has had two of them."""
+    rows = [row for row in trained[3] if row["name"] == "aten::cat"]
+    assert json.loads(rows[-1]["shapes"]) == [[[3, 4], [5, 4]], []]
+
+
 def test_the_first_operator(trained):
     """Nothing is missed between the import and the first operator, and its inputs are known."""
     strata, result, _, rows = trained

@@ -219,6 +219,101 @@ static void test_inputs(void **state)
 	assert_true(hash != st_torch_inputs_hash(&layout, fake.record, 1));
 }
 
+/* A list of 2.13: two words, begin, end. */
+struct list {
+	uint64_t head[2], begin, end, rest[4];
+	char element[2][16];
+};
+
+static void make_list(struct list *list, struct fake *fake)
+{
+	memset(list, 0, sizeof(*list));
+	add_tensor(fake, &release_213, 2, plane, 2, HALF);
+	add_tensor(fake, &release_213, 3, cube, 3, FLOAT);
+	memcpy(list->element[0], fake->value[2], 16);
+	memcpy(list->element[1], fake->value[3], 16);
+	list->begin = (uint64_t)(uintptr_t)list->element[0];
+	list->end = (uint64_t)(uintptr_t)(list->element + 2);
+	put(fake->value[0], 0, (uint64_t)(uintptr_t)list);
+	put(fake->value[0], 8, 14);
+	put(fake->value[1], 8, 5);
+	/* As the framework tells it: the two tensors, then the number. */
+	fake->sizes[0] = fake->sizes[2];
+	fake->sizes[1] = fake->sizes[3];
+	fake->sizes[2] = (struct st_torch_sizes){0};
+	fake->truth.listed = 3;
+}
+
+static void test_lists(void **state)
+{
+	static const uint8_t expected[] = {
+		ST_INPUT_TENSOR_LIST,
+		2,
+		0,
+		ST_INPUT_TENSOR,
+		HALF,
+		2,
+		22,
+		26,
+		ST_INPUT_TENSOR,
+		FLOAT,
+		3,
+		6,
+		10,
+		14,
+		ST_INPUT_SCALAR,
+	};
+	struct st_torch_list_learner learner = {0};
+	struct st_operator_inputs inputs;
+	struct st_torch_layout layout;
+	struct fake fake;
+	struct list list;
+	uint8_t bytes[64];
+	uint64_t hash;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	make(&fake, &release_213, 2);
+	make_list(&list, &fake);
+	assert_true(st_torch_has_list(&layout, fake.record));
+	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.bytes, 2); /* not proven: nothing is known of it */
+	hash = st_torch_inputs_hash(&layout, fake.record, 1);
+	st_torch_learn_list(&learner, &layout, fake.record, &fake.truth);
+	assert_int_equal(layout.list, 0);
+	st_torch_learn_list(&learner, &layout, fake.record, &fake.truth);
+	assert_int_equal(layout.list, 16);
+	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.count, 2);
+	assert_int_equal(inputs.bytes, sizeof(expected));
+	assert_memory_equal(bytes, expected, sizeof(expected));
+	assert_true(hash != st_torch_inputs_hash(&layout, fake.record, 1));
+	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, 13);
+	assert_int_equal(inputs.count, 0);
+	assert_int_equal(inputs.flags, ST_SIGNATURE_INPUTS | ST_SIGNATURE_CUT);
+}
+
+static void test_wrong_lists(void **state)
+{
+	struct st_torch_list_learner learner = {0};
+	struct st_torch_layout layout;
+	struct fake fake;
+	struct list list;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	make(&fake, &release_213, 2);
+	make_list(&list, &fake);
+	fake.sizes[1] = (struct st_torch_sizes){plane, plane + 2, NULL}; /* not what the list has */
+	for (int i = 0; i < 10; i++)
+		st_torch_learn_list(&learner, &layout, fake.record, &fake.truth);
+	assert_int_equal(layout.list, 0);
+	put(fake.value[0], 0, 8); /* nor can this be followed */
+	assert_false(st_torch_has_list(&layout, fake.record));
+	st_torch_learn_list(&learner, &layout, fake.record, &fake.truth);
+	assert_int_equal(layout.list, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +322,8 @@ int main(void)
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_small_tensors_prove_nothing),
 		cmocka_unit_test(test_inputs),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_wrong_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

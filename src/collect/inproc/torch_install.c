@@ -17,7 +17,15 @@
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_layout.h"
 
-enum { PATH_BYTES = 4096, VERSION_BYTES = 64, LEARN_RECORDS = 4096, ASKED_MAX = 256 };
+enum {
+	PATH_BYTES = 4096,
+	VERSION_BYTES = 64,
+	LEARN_RECORDS = 4096,
+	ASKED_MAX = 256,
+	LIST_RECORDS = 64,
+	LIST_LOOKS = 4096,
+	LIST_LOOKS_RARELY = 256,
+};
 enum { IDLE, INSTALLING, INSTALLED, GIVEN_UP };
 enum { SCOPES = 10 };
 
@@ -81,6 +89,8 @@ static _Atomic uint32_t level; /* enum st_operator_level; IN_PLACE: `layout` is 
 static struct st_torch_layout layout;
 static struct st_torch_learner learner;
 static _Atomic uint32_t learning; /* records left to learn from; 0: over */
+static struct st_torch_list_learner list_learner;
+static _Atomic uint32_t lists_left; /* lists of tensors left to learn from */
 static _Atomic uint32_t learner_lock;
 static int32_t probe_dtype = -1;
 static char framework[VERSION_BYTES + 16] = "PyTorch";
@@ -159,11 +169,11 @@ struct asked {
 	struct sizes_list list;
 };
 
-static void ask(struct asked *asked, const void *record)
+static void ask(struct asked *asked, const void *record, bool flatten)
 {
 	ptrdiff_t listed;
 
-	asked->list = torch.input_sizes(record, false);
+	asked->list = torch.input_sizes(record, flatten);
 	listed = asked->list.end - asked->list.begin;
 	asked->truth = (struct st_torch_truth){
 		.thread = torch.current_thread(),
@@ -198,6 +208,8 @@ static void settle(enum st_operator_level reached, const char *why)
 {
 	bool tested = strstr(framework, " " TESTED_VERSION) != NULL;
 
+	if (reached == ST_OPERATORS_IN_PLACE)
+		atomic_store_explicit(&lists_left, LIST_RECORDS, memory_order_relaxed);
 	/* Pairs with the acquire load in begin: the layout is complete. */
 	atomic_store_explicit(&level, reached, memory_order_release);
 	st_operator_source(reached, tested ? 0 : ST_OPERATORS_UNTESTED, framework, why);
@@ -228,13 +240,42 @@ static void learn_from(const void *record, const struct st_torch_truth *truth)
 	atomic_store_explicit(&learner_lock, 0, memory_order_release);
 }
 
+/* Lists of tensors are proven by those of the program: nothing of our own makes one without a kernel. Until then
+ * they are inputs of which nothing is known. */
+static __attribute__((noinline)) void learn_list(const void *record)
+{
+	static _Atomic uint32_t looked;
+	uint32_t before = atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed), left;
+	struct asked asked;
+
+	/* Looking costs system calls: in a program without any it has to become rare. */
+	if ((before > LIST_LOOKS && before % LIST_LOOKS_RARELY) ||
+	    !st_torch_has_list(&layout, record) ||
+	    atomic_exchange_explicit(&learner_lock, 1, memory_order_acquire))
+		return;
+	left = atomic_load_explicit(&lists_left, memory_order_relaxed);
+	if (left) {
+		struct st_torch_layout next = layout;
+
+		ask(&asked, record, true);
+		st_torch_learn_list(&list_learner, &next, record, &asked.truth);
+		release(&asked);
+		/* One word that becomes another, complete at any moment. */
+		if (next.list)
+			__atomic_store_n(&layout.list, next.list, __ATOMIC_RELEASE);
+		left = next.list || list_learner.refused ? 1 : left;
+		atomic_store_explicit(&lists_left, left - 1, memory_order_relaxed);
+	}
+	atomic_store_explicit(&learner_lock, 0, memory_order_release);
+}
+
 static __attribute__((noinline)) void begin_asked(const void *record, struct st_operator *operator)
 {
 	uint8_t bytes[ST_SIGNATURE_BYTES_MAX];
 	struct st_operator_inputs inputs;
 	struct asked asked;
 
-	ask(&asked, record);
+	ask(&asked, record, false);
 	if (operator->scope == ST_SCOPE_FUNCTION)
 		learn_from(record, &asked.truth);
 	inputs = st_torch_truth_encode(&asked.truth, bytes, sizeof(bytes));
@@ -263,6 +304,8 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 		memcpy(&operator.sequence, (const char *)record + layout.record->sequence,
 		       sizeof(operator.sequence));
 	if (ST_LIKELY(how == ST_OPERATORS_IN_PLACE)) {
+		if (ST_UNLIKELY(atomic_load_explicit(&lists_left, memory_order_relaxed)))
+			learn_list(record);
 		operator.hash = st_torch_inputs_hash(&layout, record, operator.hash);
 		operator.encode = encode_in_place;
 		operator.from = record;
@@ -311,7 +354,7 @@ static void *begin_probe(void **context, const void *record)
 	struct asked asked;
 
 	*context = NULL;
-	ask(&asked, record);
+	ask(&asked, record, false);
 	st_torch_learn(&learner, record, &asked.truth);
 	release(&asked);
 	return context;

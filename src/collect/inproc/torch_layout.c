@@ -27,6 +27,12 @@ enum {
 	TENSORS_NEEDED = 3,
 	TAG_BOOL_213 = 10,
 	TAG_BOOL_113 = 8,
+	TAG_LIST_211 = 14, /* 2.11, 2.13 */
+	TAG_LIST_113 = 12,
+	LIST_BYTES = 48,     /* of a list, as far as it is looked at */
+	LIST_LEARN_MAX = 64, /* elements of a list that is learned from */
+	LIST_MAX = 1024,     /* elements of a list that is kept */
+	LISTS_NEEDED = 2,
 };
 
 /* The two standard libraries that it is built with differ in the size of a text. */
@@ -202,11 +208,121 @@ bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_la
 	layout->sizes = (uint16_t)(OFFSET_FIRST + 8 * __builtin_ctz(offsets));
 	layout->nothing = learner->nothing;
 	layout->tag_bool = 0;
+	layout->tag_list = layout->sizes == 72 ? TAG_LIST_113 : TAG_LIST_211;
+	layout->list = 0;
 	if (layout->sizes == 56)
 		layout->tag_bool = TAG_BOOL_213;
 	else if (layout->sizes == 72)
 		layout->tag_bool = TAG_BOOL_113;
 	return true;
+}
+
+/* Behind the object's table of functions, one or two words of reference counts. */
+static const uint16_t list_places[ST_TORCH_LIST_PLACES] = {16, 24};
+
+/* The elements of a list, when such can be there. */
+static uint64_t elements_at(const char *list, size_t place, const char **first)
+{
+	uint64_t begin = word_at(list, place), end = word_at(list, place + 8);
+
+	*first = (const char *)begin;
+	if (!begin || end <= begin || (end - begin) % VALUE_BYTES)
+		return 0;
+	return (end - begin) / VALUE_BYTES;
+}
+
+static bool tensor_fits(const struct st_torch_layout *layout, const void *address,
+			const struct st_torch_sizes *sizes)
+{
+	char tensor[TENSOR_BYTES];
+
+	return read_safely(address, tensor, sizeof(tensor)) &&
+	       sizes_fit(tensor, layout->sizes, sizes->begin,
+			 (uint64_t)(sizes->end - sizes->begin));
+}
+
+/* How many of the told sizes an input stands for; 0: it does not fit. */
+static uint64_t input_fits(const struct st_torch_layout *layout, const char *value, size_t place,
+			   const struct st_torch_sizes *sizes, uint64_t left)
+{
+	char list[LIST_BYTES], elements[LIST_LEARN_MAX * VALUE_BYTES];
+	const char *first;
+	uint64_t count;
+
+	if ((uint32_t)word_at(value, 8) != layout->tag_list)
+		return 1;
+	if (!read_safely((const void *)word_at(value, 0), list, sizeof(list)))
+		return 0;
+	count = elements_at(list, place, &first);
+	if (!count)
+		return 1;
+	if (count > LIST_LEARN_MAX || !read_safely(first, elements, count * VALUE_BYTES))
+		return 0;
+	if ((uint32_t)word_at(elements, 8) != TAG_TENSOR)
+		return 1;
+	for (uint64_t i = 0; i < count; i++)
+		if (i >= left || (uint32_t)word_at(elements, i * VALUE_BYTES + 8) != TAG_TENSOR ||
+		    !tensor_fits(layout, (const void *)word_at(elements, i * VALUE_BYTES),
+				 &sizes[i]))
+			return 0;
+	return count;
+}
+
+static bool place_fits(const struct st_torch_layout *layout, const void *record, size_t place,
+		       const struct st_torch_truth *truth)
+{
+	const char *values = (const char *)word_at(record, layout->record->inputs);
+	uint64_t told = 0;
+
+	for (uint64_t i = 0; i < truth->inputs; i++) {
+		uint64_t fitting = told < truth->listed
+					   ? input_fits(layout, values + i * VALUE_BYTES, place,
+							truth->sizes + told, truth->listed - told)
+					   : 0;
+
+		if (!fitting)
+			return false;
+		told += fitting;
+	}
+	return told == truth->listed && told > truth->inputs;
+}
+
+bool st_torch_has_list(const struct st_torch_layout *layout, const void *record)
+{
+	const char *values = (const char *)word_at(record, layout->record->inputs);
+	uint64_t count = word_at(record, layout->record->inputs + 8u);
+	char list[LIST_BYTES], element[VALUE_BYTES];
+	const char *first;
+
+	for (uint64_t i = 0; i < count && i < LEARN_INPUTS; i++) {
+		if ((uint32_t)word_at(values, i * VALUE_BYTES + 8) != layout->tag_list ||
+		    !read_safely((const void *)word_at(values, i * VALUE_BYTES), list,
+				 sizeof(list)))
+			continue;
+		for (int place = 0; place < ST_TORCH_LIST_PLACES; place++)
+			if (elements_at(list, list_places[place], &first) > 1 &&
+			    read_safely(first, element, sizeof(element)) &&
+			    (uint32_t)word_at(element, 8) == TAG_TENSOR)
+				return true;
+	}
+	return false;
+}
+
+void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
+			 const void *record, const struct st_torch_truth *truth)
+{
+	uint32_t fitting = 0;
+
+	for (uint32_t place = 0; place < ST_TORCH_LIST_PLACES; place++)
+		if (place_fits(layout, record, list_places[place], truth)) {
+			learner->votes[place]++;
+			fitting |= 1u << place;
+		}
+	if (fitting == (1u << ST_TORCH_LIST_PLACES) - 1)
+		learner->refused = true;
+	for (uint32_t place = 0; place < ST_TORCH_LIST_PLACES && !learner->refused; place++)
+		if (learner->votes[place] >= LISTS_NEEDED && !learner->votes[1 - place])
+			layout->list = list_places[place];
 }
 
 /* One input where it lies. */
@@ -215,7 +331,23 @@ struct input {
 	uint32_t dimensions;
 	uint16_t dtype;
 	const int64_t *sizes;
+	uint32_t count; /* of a list's elements */
+	const char *elements;
 };
+
+/* A list that begins with a tensor. */
+static bool read_list(const struct st_torch_layout *layout, const char *value, struct input *input)
+{
+	const char *list = (const char *)word_at(value, 0), *first;
+	uint64_t count = list ? elements_at(list, layout->list, &first) : 0;
+
+	if (!count || (uint32_t)word_at(first, 8) != TAG_TENSOR)
+		return false;
+	input->kind = ST_INPUT_TENSOR_LIST;
+	input->count = (uint32_t)(count < LIST_MAX ? count : LIST_MAX);
+	input->elements = first;
+	return true;
+}
 
 static inline struct input read_input(const struct st_torch_layout *layout, const char *value)
 {
@@ -228,6 +360,8 @@ static inline struct input read_input(const struct st_torch_layout *layout, cons
 		if (tag == TAG_DOUBLE || tag == TAG_COMPLEX || tag == TAG_INT ||
 		    (tag && tag == layout->tag_bool))
 			input.kind = ST_INPUT_SCALAR;
+		else if (tag == layout->tag_list && layout->list)
+			read_list(layout, value, &input);
 		return input;
 	}
 	tensor = (const char *)word_at(value, 0);
@@ -254,6 +388,29 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
+static inline uint64_t hash_input(const struct input *input, uint64_t hash)
+{
+	hash = mix(hash, (uint64_t)input->kind | (uint64_t)input->dtype << 8 |
+				 (uint64_t)input->dimensions << 32);
+	for (uint32_t k = 0; k < input->dimensions; k++)
+		hash = mix(hash, (uint64_t)input->sizes[k]);
+	return hash;
+}
+
+static __attribute__((noinline)) uint64_t hash_list(const struct st_torch_layout *layout,
+						    const struct input *list, uint64_t hash)
+{
+	hash = mix(hash, list->count);
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct input input = read_input(layout, list->elements + (size_t)i * VALUE_BYTES);
+
+		if (input.kind == ST_INPUT_TENSOR_LIST)
+			input.kind = ST_INPUT_OTHER;
+		hash = hash_input(&input, hash);
+	}
+	return hash;
+}
+
 uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
 			      uint64_t hash)
 {
@@ -266,10 +423,9 @@ uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *
 	for (uint64_t i = 0; i < count; i++) {
 		struct input input = read_input(layout, values + i * VALUE_BYTES);
 
-		hash = mix(hash, (uint64_t)input.kind | (uint64_t)input.dtype << 8 |
-					 (uint64_t)input.dimensions << 32);
-		for (uint32_t k = 0; k < input.dimensions; k++)
-			hash = mix(hash, (uint64_t)input.sizes[k]);
+		hash = hash_input(&input, hash);
+		if (ST_UNLIKELY(input.kind == ST_INPUT_TENSOR_LIST))
+			hash = hash_list(layout, &input, hash);
 	}
 	return hash | 1;
 }
@@ -314,6 +470,26 @@ static bool put_input(struct writer *writer, const struct input *input)
 	return !writer->full;
 }
 
+static bool put_list(const struct st_torch_layout *layout, struct writer *writer,
+		     const struct input *list)
+{
+	uint8_t *begin = writer->at;
+
+	put_byte(writer, ST_INPUT_TENSOR_LIST);
+	put_byte(writer, (uint8_t)list->count);
+	put_byte(writer, (uint8_t)(list->count >> 8));
+	for (uint32_t i = 0; i < list->count && !writer->full; i++) {
+		struct input input = read_input(layout, list->elements + (size_t)i * VALUE_BYTES);
+
+		if (input.kind == ST_INPUT_TENSOR_LIST)
+			input.kind = ST_INPUT_OTHER;
+		put_input(writer, &input);
+	}
+	if (writer->full)
+		writer->at = begin;
+	return !writer->full;
+}
+
 static struct st_operator_inputs finish(const struct writer *writer, const uint8_t *begin,
 					uint32_t put, uint64_t all)
 {
@@ -334,7 +510,8 @@ struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *l
 	for (; put < all && put < INPUTS_MAX; put++) {
 		struct input input = read_input(layout, values + (size_t)put * VALUE_BYTES);
 
-		if (!put_input(&writer, &input))
+		if (input.kind == ST_INPUT_TENSOR_LIST ? !put_list(layout, &writer, &input)
+						       : !put_input(&writer, &input))
 			break;
 	}
 	return finish(&writer, to, put, all);

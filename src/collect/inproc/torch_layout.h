@@ -30,6 +30,8 @@ struct st_torch_layout {
 	uint16_t sizes;	     /* of c10::TensorImpl: number of dimensions; the sizes follow */
 	const void *nothing; /* the tensor that stands for none */
 	uint32_t tag_bool;   /* of an IValue; 0: not known */
+	uint32_t tag_list;   /* likewise; believed once … */
+	uint16_t list; /* … bytes from a list's beginning to its elements are proven; 0: not yet */
 };
 
 /* A vector of the framework's. */
@@ -64,6 +66,18 @@ void st_torch_learn(struct st_torch_learner *learner, const void *record,
 		    const struct st_torch_truth *truth);
 /* Whether enough has been seen, and all of it fits one layout. */
 bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_layout *layout);
+
+/* Lists of tensors, by a layout that is proven for single ones. */
+enum { ST_TORCH_LIST_PLACES = 2 };
+struct st_torch_list_learner {
+	uint32_t votes[ST_TORCH_LIST_PLACES]; /* records that fit each place */
+	bool refused;
+};
+/* Whether a record has a list that begins with a tensor: then it is worth asking. */
+bool st_torch_has_list(const struct st_torch_layout *layout, const void *record);
+/* One record more; `truth` tells the sizes of a list's tensors one by one. Sets layout->list once it is proven. */
+void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
+			 const void *record, const struct st_torch_truth *truth);
 
 /* Of a record, by a proven layout: */
 uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,

@@ -122,12 +122,10 @@ static void put_memory_slowly(struct st_thread *thread, uint64_t time)
 /* In front of the first record that needs it; again when the ring was full. Between enter and leave. */
 static void tell_source(void)
 {
-	if (atomic_load_explicit(&table->source_told, memory_order_relaxed) || !source.length)
+	if (atomic_load_explicit(&table->source_told, memory_order_relaxed) || !st_process_lock())
 		return;
-	if (!st_process_lock())
-		return;
-	if (st_define(ST_DEFINE_OPERATOR_SOURCE, source.level | source.flags << 8, source.text,
-		      source.length))
+	if (source.length && st_define(ST_DEFINE_OPERATOR_SOURCE, source.level | source.flags << 8,
+				       source.text, source.length))
 		atomic_store_explicit(&table->source_told, 1, memory_order_relaxed);
 	st_process_unlock();
 }
@@ -139,15 +137,18 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
 	size_t second = strnlen(why, SOURCE_TEXT_MAX / 2 - 1);
 	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
 
-	memcpy(source.text, framework, first);
-	source.text[first] = '\0';
-	memcpy(source.text + first + 1, why, second);
-	source.level = level;
-	source.flags = flags;
-	source.length = (uint32_t)(first + 1 + second);
 	if (!thread)
 		return;
-	atomic_store_explicit(&table->source_told, 0, memory_order_relaxed);
+	if (st_process_lock()) {
+		memcpy(source.text, framework, first);
+		source.text[first] = '\0';
+		memcpy(source.text + first + 1, why, second);
+		source.level = level;
+		source.flags = flags;
+		source.length = (uint32_t)(first + 1 + second);
+		atomic_store_explicit(&table->source_told, 0, memory_order_relaxed);
+		st_process_unlock();
+	}
 	tell_source();
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
