@@ -113,6 +113,8 @@ enum {
 	ST_NOTICE_PYTHON_UNKNOWN = 4,	    /* of this version */
 	ST_NOTICE_PYTHON_FREE_THREADED = 8, /* of this build */
 	ST_NOTICE_PYTHON_UNREADABLE = 16,   /* process_vm_readv is forbidden, or no memory */
+	ST_NOTICE_NO_MODULES =
+		32, /* calls of nn.Module are not recorded: classes of an unknown form */
 };
 
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");

@@ -486,6 +486,9 @@ static void tell_notices(struct st_run *run, uint32_t notices)
 	if (notices & ST_NOTICE_PYTHON_UNREADABLE)
 		write_note(run, "samples have no Python functions and lines: a sandbox forbids "
 				"process_vm_readv, and frames are not read without it");
+	if (notices & ST_NOTICE_NO_MODULES)
+		write_note(run, "calls of nn.Module are not recorded: classes of this CPython have "
+				"another form than those of 3.8 to 3.14 with its lock");
 }
 
 static void name_silent(void *arg, pid_t pid)

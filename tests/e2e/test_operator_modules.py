@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of nn.Module: each is a slice, with the right path, and PyTorch does not notice."""
+
+import json
+from collections import Counter
+
+import pytest
+from harness import TARGETS
+from pythons import VERSIONS, interpreter
+
+
+def module_calls(strata, result):
+    """Thread name -> [[depth among modules, path], …] in order of begin."""
+    done = strata(
+        "query", "-r", result, "-format", "json",
+        "SELECT row, parent, task_domain, task_type, thread, unfinished, mismatched FROM slices ORDER BY row",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    depths, calls = {None: 0}, {}
+    for row in json.loads(done.stdout)["rows"]:
+        is_module = row["task_domain"] == "torch.module"
+        depth = depths[row["parent"]]
+        depths[row["row"]] = depth + is_module
+        if is_module:
+            assert not row["unfinished"] and not row["mismatched"], row
+            calls.setdefault(row["thread"], []).append([depth, row["task_type"]])
+    return calls
+
+
+def collect(strata, *program, options=(), **more):
+    result = strata.folder / f"result{len(strata.history)}"
+    done = strata("-collect", "operators", "-r", result, *options, "--", *program, **more)
+    assert done.status == 0, done.err
+    return done, result
+
+
+@pytest.mark.torch
+def test_every_call_has_its_path(strata, python):
+    """In order, nested as they were, on their threads: against a run with hooks of torch itself."""
+    hooked = json.loads(strata.run([python, TARGETS / "module_calls.py", "hooks"]).stdout)
+    done, result = collect(strata, python, TARGETS / "module_calls.py")
+    told = json.loads(done.stdout)
+    assert told["told"] == hooked["told"], "the program computes something else"
+    assert told["public"] == hooked["public"] and told["call"] == hooked["call"]
+    found = module_calls(strata, result)
+    assert sorted(found.values()) == sorted(hooked["calls"].values())
+
+
+@pytest.mark.torch
+def test_compilers_do_not_notice(strata, python):
+    """Graphs, breaks and traces are the same with and without us, and so is what is computed."""
+    alone = strata.run([python, TARGETS / "module_compile.py"])
+    done, result = collect(strata, python, TARGETS / "module_compile.py")
+    assert json.loads(done.stdout) == json.loads(alone.stdout)
+    calls = [call for thread in module_calls(strata, result).values() for call in thread]
+    assert sum(path == "OptimizedModule" for _, path in calls) == 6
+    # At the end, in a class whose calls were reset by the symbolic trace in between.
+    assert [0, "Net"] in calls and [1, "Net.rest"] in calls and [2, "Net.rest.1"] in calls
+
+
+@pytest.mark.torch
+def test_modules_can_be_left_out(strata, python):
+    _, result = collect(
+        strata, python, "-c", "import torch; torch.nn.Linear(2, 2)(torch.ones(1, 2))",
+        options=("-knob", "operator-modules=false"),
+    )  # fmt: skip
+    assert not module_calls(strata, result)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_cpython(strata, version):
+    """The slot is where it is thought to be, and late classes are seen."""
+    package = strata.folder / "package"
+    (package / "torch/nn/modules").mkdir(parents=True)
+    for folder in ("torch", "torch/nn", "torch/nn/modules"):
+        (package / folder / "__init__.py").touch()
+    (package / "torch/nn/modules/module.py").write_bytes((TARGETS / "plain_module.py").read_bytes())
+    done, result = collect(strata, interpreter(version), TARGETS / "plain_modules.py", package)
+    (calls,) = module_calls(strata, result).values()
+    inner = ["one", "one", "two", "two"]
+    expected = 10 * ([[0, "Late"]] + [[1, f"Late.{name}"] for name in inner])
+    expected += [[0, "Fails"]] + 300 * [[0, "Early"]]
+    expected += [[0, "Later"]] + [[1, f"Later.{name}"] for name in inner]
+    assert calls == expected, Counter(map(tuple, calls))
+    assert not done.out
