@@ -105,7 +105,7 @@ static void take_all(void)
  * its __call__ after it was made: torch.fx does so. */
 static __attribute__((noinline)) const struct st_torch_module *name_module(struct py_object *self)
 {
-	static struct st_torch_module nameless = {.path = "nn.Module", .length = 9};
+	static struct st_torch_module nameless;
 	const struct st_torch_module *module;
 
 	if (!innermost && classes_made) {
@@ -115,7 +115,7 @@ static __attribute__((noinline)) const struct st_torch_module *name_module(struc
 	module = st_torch_module_name(self, innermost);
 	if (module)
 		return module;
-	nameless.hash = st_operator_hash(nameless.path, nameless.length, ST_SCOPE_MODULE);
+	st_torch_module_slice(&nameless.slice, "nn.Module", 9);
 	return &nameless;
 }
 
@@ -125,19 +125,14 @@ static struct py_object *call_module(struct py_object *self, struct py_object *a
 {
 	const struct st_torch_module *module = st_torch_module_find(self);
 	struct py_object *outer = innermost, *result;
-	struct st_operator slice;
 
 	if (ST_UNLIKELY(!module))
 		module = name_module(self);
-	slice = (struct st_operator){.hash = module->hash,
-				     .name = module->path,
-				     .length = module->length,
-				     .scope = ST_SCOPE_MODULE,
-				     .sequence = -1};
 	innermost = self;
-	st_operator_begin(&slice, &slice);
+	/* A local variable is a key that no other open slice has. The entry is not used after this. */
+	st_operator_begin(&outer, &module->slice);
 	result = their_call(self, args, keywords);
-	st_operator_end(&slice, ST_SCOPE_MODULE);
+	st_operator_end(&outer, ST_SCOPE_MODULE);
 	innermost = outer;
 	return result;
 }

@@ -18,7 +18,6 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/intern.h"
 #include "collect/inproc/thread.h"
-#include "collect/inproc/torch.h"
 #include "collect/inproc/torch_module.h"
 
 enum {
@@ -118,6 +117,15 @@ static struct st_node *intern(const char *text, uint32_t length)
 	return node;
 }
 
+void st_torch_module_slice(struct st_operator *slice, const char *name, uint32_t length)
+{
+	*slice = (struct st_operator){.hash = st_operator_hash(name, length, ST_SCOPE_MODULE),
+				      .name = name,
+				      .length = length,
+				      .scope = ST_SCOPE_MODULE,
+				      .sequence = -1};
+}
+
 /* Takes over the reference. */
 static struct st_torch_module *insert(struct py_object *object, struct py_object *reference,
 				      const struct st_node *path)
@@ -134,12 +142,8 @@ static struct st_torch_module *insert(struct py_object *object, struct py_object
 		st_torch_python.Py_DecRef(place->reference); /* of the dead one at this address */
 	else
 		modules->taken++;
-	*place = (struct st_torch_module){
-		.object = object,
-		.reference = reference,
-		.hash = st_operator_hash(path->text, path->length, ST_SCOPE_MODULE),
-		.path = path->text,
-		.length = path->length};
+	*place = (struct st_torch_module){.object = object, .reference = reference};
+	st_torch_module_slice(&place->slice, path->text, path->length);
 	return place;
 }
 
@@ -278,8 +282,8 @@ static void walk_again(struct py_object *outer)
 	if (!module || !is_worth(++module->misses))
 		return;
 	begin_walk(&walk, false);
-	memcpy(walk.path, module->path, module->length); /* came from such a buffer */
-	walk.length = module->length;
+	walk.length = module->slice.length;
+	memcpy(walk.path, module->slice.name, walk.length); /* came from such a buffer */
 	module->walk = walk.number;
 	st_torch_python.Py_IncRef(outer);
 	go_through(&walk, outer);

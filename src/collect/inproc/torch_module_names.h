@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/inproc/state.h"
+#include "collect/inproc/torch.h"
 #include "collect/inproc/torch_python.h"
 
 #pragma GCC visibility push(hidden)
@@ -18,9 +18,7 @@
 struct st_torch_module {
 	struct py_object *object; /* NULL: the place is free */
 	struct py_object *reference;
-	uint64_t hash;	  /* st_operator_hash */
-	const char *path; /* interned */
-	uint32_t length;
+	struct st_operator slice; /* what begins with a call; its name is the path, interned */
 	uint16_t misses; /* modules called inside of this one that the latest walk had not found */
 	uint16_t walk;	 /* the latest one that came by */
 };
@@ -66,6 +64,9 @@ static inline struct st_torch_module *st_torch_module_find(const struct py_objec
 /* The same for one that is not known, called inside of `outer` (NULL: of none, or of one that may be gone). May run
  * Python code, as any allocation. NULL: there is no place for it. */
 struct st_torch_module *st_torch_module_name(struct py_object *object, struct py_object *outer);
+
+/* How a call of a module of that name begins. */
+void st_torch_module_slice(struct st_operator *slice, const char *name, uint32_t length);
 
 #pragma GCC visibility pop
 
