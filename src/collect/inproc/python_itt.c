@@ -20,6 +20,7 @@
 #include "collect/inproc/python_abi.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
+#include "collect/inproc/torch_module.h"
 
 void __itt_api_init(struct itt_global *global, int groups);
 
@@ -418,6 +419,8 @@ static struct py_object *is_builtin(struct py_object *self, struct py_object *na
 {
 	if (ST_UNLIKELY(st_torch_awaited()))
 		watch_torch(name);
+	if (ST_UNLIKELY(st_torch_config.modules))
+		st_torch_module_look();
 	if (st_config.offer_itt && is_itt(name)) {
 		offer(py.PySys_GetObject("meta_path"));
 		py.PyErr_Clear();

@@ -114,8 +114,10 @@ void st_torch_configure(const char *text)
 
 void st_torch_init(void)
 {
-	if (!st_torch_config.operators || !st_operator_init())
-		atomic_init(&state, GIVEN_UP);
+	if (st_torch_config.operators && st_operator_init())
+		return;
+	atomic_init(&state, GIVEN_UP);
+	st_torch_config.modules = false;
 }
 
 bool st_torch_awaited(void)

@@ -171,7 +171,9 @@ def main():
     if sys.argv[1:] == ["hooks"]:
         nn.modules.module.register_module_forward_pre_hook(before)
         nn.modules.module.register_module_forward_hook(after, always_call=True)
-    print(json.dumps({"told": work(), "calls": calls, "public": sorted(vars(nn.Linear)), "call": nn.Module.__call__.__qualname__}))
+    told = {"told": work(), "calls": calls}
+    told |= {"public": sorted(vars(nn.Linear)), "call": nn.Module.__call__.__qualname__}
+    print(json.dumps(told))
 
 
 main()
