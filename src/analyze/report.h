@@ -59,8 +59,10 @@ struct st_report {
 	struct st_report_row totals;
 	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
 	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
-	uint32_t blocks;  /* column that numbers blocks, with an empty line between them; 0: none */
-	bool hides_zeros; /* a text leaves out columns in which every number is zero */
+	uint32_t blocks; /* column that numbers blocks, with an empty line between them; 0: none */
+	uint32_t
+		name_width; /* what a text leaves the names before it leaves out columns; 0: as usual */
+	bool hides_zeros;	  /* a text leaves out columns in which every number is zero */
 	const char *subject;	  /* the file or function that all rows are about; NULL: none */
 	const char *empty;	  /* what to say when there are no rows; NULL: "No tasks match." */
 	const char *const *notes; /* about names in it, besides the quality of the result */

@@ -36,6 +36,9 @@ enum {
 	GROUP_COLUMNS
 };
 
+/* "aten::native_batch_norm_backward" is told from its neighbours by its end. */
+enum { NAME_WIDTH = 32 };
+
 static const struct st_column group_columns[GROUP_COLUMNS] = {
 	[COUNT] = {"count", "Count", "", false},
 	[SELF] = {"wall_self_ns", "Self Time", "ns", false},
@@ -433,6 +436,7 @@ enum st_status st_report_operators_build(const struct st_result *result,
 			status = build(&job, &options->question, err);
 		if (!status) {
 			add_notes(&job);
+			out->name_width = NAME_WIDTH;
 			out->subject = st_operators_source(result, &dataset, st_report_arena(out));
 			out->empty = dataset.row_count ? "No operators match."
 						       : st_operators_empty(result);

@@ -179,9 +179,12 @@ static unsigned int least_width(const struct table *table)
 
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		const struct table_column *column = &table->columns[i];
+		unsigned int good = i ? 0 : table->job->report->name_width;
 
-		if (column->is_text && column->width > TEXT_GOOD)
-			width -= column->width - TEXT_GOOD;
+		if (!good)
+			good = TEXT_GOOD;
+		if (column->is_text && column->width > good)
+			width -= column->width - good;
 	}
 	return width;
 }

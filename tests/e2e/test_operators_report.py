@@ -95,3 +95,16 @@ def test_formats_and_summary(profiled):
     assert "OPERATORS" in summary and "strata report operators" in summary
     sections = [row["section"] for row in walk(strata.report(result, "summary")["rows"])]
     assert sections.count("operators") == 1 and sections.count("operator") == 5
+
+
+def test_modules(profiled):
+    """Forward and backward of the linear layer: one addmm, and two products for the gradients of weight and input."""
+    strata, result, _ = profiled
+    report = strata.report(result, "operators", "-group-by", "nn-module,operator")
+    (head,) = (row for row in report["rows"] if row["nn_module"].endswith(".head"))
+    counts = {row["operator"]: row["count"] for row in head["children"]}
+    assert (counts["aten::linear"], counts["aten::addmm"], counts["AddmmBackward0"], counts["aten::mm"]) == (3, 3, 3, 6)
+    assert not any(name.startswith("aten::conv") for name in counts)
+    assert {"aten::sum", "iteration"} <= {
+        inner["operator"] for row in report["rows"] if row["nn_module"] == "[no module]" for inner in row["children"]
+    }
