@@ -172,3 +172,15 @@ def test_exceptions(strata, python):
     rows = ask(strata, result, COLUMNS)
     assert [row["name"] for row in rows].count("left") == 3
     assert is_mark(next(row for row in reversed(rows) if row["name"] == "aten::ones"))
+
+
+def test_pauses(strata, python):
+    """Nothing of a pause, nor behind a detach; what outlives a pause is there from the resume on."""
+    result, _, _ = collect(strata, python, "pause")
+    filled = [row for row in ask(strata, result, COLUMNS) if row["name"] == "aten::fill_"]
+    assert [json.loads(row["shapes"])[0] for row in filled] == [[2, 3], [5], [6]]
+    counts = strata.counts(result)
+    assert counts["outlives the pause"] == 1
+    assert counts["aten::ones"] == 3
+    quality = strata.report(result, "tasks")["quality"]
+    assert (quality["clipped"], quality["mismatched"], quality["unmatched_ends"]) == (1, 0, 0)

@@ -5,6 +5,7 @@ operators.py MODE FILE: writes what it knows as JSON to FILE.
   train   with torch.profiler around three steps; operators in a second thread before it
   memory  the same with profile_memory
   fork    three operators in a forked child
+  pause   operators while paused, around a resume, after a detach
   raise   operators that fail, and a range that an exception leaves
 """
 
@@ -62,6 +63,20 @@ def fail():
     torch.ones(17)
 
 
+def pause():
+    import itt  # offered by strata where none is installed
+
+    itt.pause()
+    torch.ones(3)
+    with record_function("outlives the pause"):
+        torch.ones(4)
+        itt.resume()
+        torch.ones(5)
+    torch.ones(6)
+    itt.detach()
+    torch.ones(7)
+
+
 said = {}
 if mode == "fork":
     with record_function("around the fork"):
@@ -74,6 +89,8 @@ if mode == "fork":
         os._exit(0)
 elif mode == "raise":
     fail()
+elif mode == "pause":
+    pause()
 else:
     train(1)
     thread = threading.Thread(target=other)
