@@ -82,6 +82,28 @@ def test_every_cpython(strata, package, version):
     assert not done.out
 
 
+def test_forks_and_ends(strata, package):
+    """A child goes on inside a call that its parent began; modules are called by destructors and by a thread that the
+    interpreter stops in the middle."""
+    program = [interpreter("3.11"), TARGETS / "module_end.py", package]
+    alone = strata.run(program)
+    done, result = collect(strata, *program)
+    assert (done.out, alone.status) == (alone.out, 0)
+    rows = json.loads(
+        strata(
+            "query", "-r", result, "-format", "json",
+            "SELECT process_id, task_type, count(*) AS n, sum(unfinished) AS open FROM slices"
+            " WHERE task_type NOT LIKE 'Endless%' GROUP BY process_id, task_type ORDER BY process_id",
+        ).stdout
+    )["rows"]  # fmt: skip
+    parent, *_, child = [row["process_id"] for row in rows]
+    counts = {(row["process_id"], row["task_type"]): row["n"] for row in rows}
+    gone = done.out.split().count("gone")
+    assert counts.pop((parent, "Last")) + counts.pop((child, "Last")) == gone + 2, "two more by atexit"
+    assert counts == {(parent, "Forks"): 1, (parent, "Forks.part"): 1, (child, "Forks.part"): 1}
+    assert not any(row["open"] for row in rows)
+
+
 def test_modules_can_be_left_out(strata, package):
     _, result = collect(
         strata, interpreter("3.11"), TARGETS / "plain_modules.py", package, options=("-knob", "operator-modules=false")
