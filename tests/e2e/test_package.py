@@ -327,7 +327,7 @@ def test_wheel(build_dir, strata, scale):
     """
     wheels = strata.folder / "wheels"
     isolation = [] if scale == "full" else ["--no-build-isolation"]
-    options = ["-C", f"build-dir={build_dir / 'wheel'}"]
+    options = ["-C", f"build-dir={build_dir}-wheel"]  # not inside: other tests look for files there
     env = {"CMAKE_BUILD_PARALLEL_LEVEL": "2", "PYTHONPATH": ""}
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", *isolation, *options, "-w", wheels, ROOT]
     done = strata.run(command, env=env, timeout=600)
