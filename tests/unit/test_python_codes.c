@@ -45,12 +45,13 @@ static void test_ids(void **state)
 	/* Being described: others may use the id, and leave the description alone. */
 	assert_int_equal(st_python_code_id(1000, &define), id);
 	assert_false(define);
-	st_python_code_described(1000, false);
+	st_python_code_described(1000, id, false);
 	/* There was no room for it: the next one describes it, under the same id. */
 	assert_int_equal(st_python_code_id(1000, &define), id);
 	assert_true(define);
-	st_python_code_described(1000, true);
-	assert_int_equal(st_python_code_id(1000, &define), id);
+	/* It was the same as another one. */
+	st_python_code_described(1000, id + 70, true);
+	assert_int_equal(st_python_code_id(1000, &define), id + 70);
 	assert_false(define);
 	/* Another one that wants the same place of the table. */
 	assert_int_not_equal(st_python_code_id(1000 + (1ull << 40), &define), id);
@@ -70,7 +71,7 @@ static void *meet_all(void *arg)
 		ids[thread][i] = st_python_code_id(1000000 + i * 7919ull, &define);
 		defined[thread][i] = define;
 		if (define)
-			st_python_code_described(1000000 + i * 7919ull, true);
+			st_python_code_described(1000000 + i * 7919ull, ids[thread][i], true);
 	}
 	return NULL;
 }
@@ -97,17 +98,22 @@ static void test_threads(void **state)
 	}
 }
 
-/* A full table gives no ids, and no wrong ones. */
+/* A full table has each one described when it is met: not for ever nameless, and never another's name. */
 static void test_full(void **state)
 {
 	bool define;
-	uint32_t refused = 0;
+	uint32_t before = 0;
 
 	(void)state;
-	for (uint64_t i = 1; i < 100000; i++)
-		refused += st_python_code_id((i << 32) + i, &define) == 0;
-	assert_true(refused > 0);
-	assert_int_not_equal(st_python_code_id(1000, &define), 0);
+	for (uint64_t i = 1; i < 100000; i++) {
+		uint32_t id = st_python_code_id((i << 32) + i, &define);
+
+		assert_true(define && id > before);
+		before = id;
+	}
+	assert_true(st_python_code_id((99999ull << 32) + 99999, &define) > before);
+	assert_true(define);
+	assert_int_equal(st_python_code_id(1000, &define), 71);
 	assert_false(define);
 }
 

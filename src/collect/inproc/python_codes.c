@@ -12,7 +12,7 @@
 #include "collect/inproc/thread.h"
 #include "format/sample_record.h"
 
-enum { ENTRIES = 32 << 10, PROBES_MAX = 64 };
+enum { ENTRIES = 32 << 10, PROBES_MAX = 64, CONTENTS = 16 << 10 };
 /* What a value is besides the id. */
 enum { BEING_DESCRIBED = 1u << 30, DESCRIBED = 1u << 31, ID_MASK = BEING_DESCRIBED - 1 };
 
@@ -26,6 +26,8 @@ static struct table {
 	_Atomic uint32_t ids;
 	uint32_t reserved[15];
 	struct entry entries[ENTRIES];
+	/* By what is in it: code that a program makes again and again is one code. */
+	struct entry contents[CONTENTS];
 } * table;
 
 bool st_python_codes_init(void)
@@ -152,11 +154,11 @@ uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t
 	return fingerprint ? fingerprint : 1;
 }
 
-/* The entry of a fingerprint, made when there is none; NULL: no place. */
-static struct entry *find(uint64_t fingerprint)
+/* The entry of a fingerprint among `count`, made when there is none; NULL: no place. */
+static struct entry *find(struct entry *entries, uint32_t count, uint64_t fingerprint)
 {
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
-		struct entry *entry = &table->entries[(fingerprint + i) % ENTRIES];
+		struct entry *entry = &entries[(fingerprint + i) % count];
 		uint64_t found = atomic_load_explicit(&entry->fingerprint, memory_order_relaxed);
 
 		/* Nothing else is published by the fingerprint: the value has its own order. */
@@ -170,20 +172,24 @@ static struct entry *find(uint64_t fingerprint)
 	return NULL;
 }
 
+static uint32_t draw(void)
+{
+	return atomic_fetch_add_explicit(&table->ids, 1, memory_order_relaxed) + 1;
+}
+
 uint32_t st_python_code_id(uint64_t fingerprint, bool *define)
 {
-	struct entry *entry = table ? find(fingerprint) : NULL;
+	struct entry *entry = table ? find(table->entries, ENTRIES, fingerprint) : NULL;
 	uint32_t value, wanted;
 
-	*define = false;
+	/* A full table costs time: the content has to be read each time a thread meets the code anew. */
+	*define = table && !entry;
 	if (!entry)
-		return 0;
+		return table ? draw() : 0;
 	value = atomic_load_explicit(&entry->value, memory_order_relaxed);
 	if (value & (DESCRIBED | BEING_DESCRIBED))
 		return value & ID_MASK;
-	wanted = value;
-	if (!wanted)
-		wanted = atomic_fetch_add_explicit(&table->ids, 1, memory_order_relaxed) + 1;
+	wanted = value ? value : draw();
 	/* Another thread may be faster; then the id we have drawn is never used. */
 	if (!atomic_compare_exchange_strong_explicit(&entry->value, &value,
 						     wanted | BEING_DESCRIBED, memory_order_relaxed,
@@ -193,16 +199,13 @@ uint32_t st_python_code_id(uint64_t fingerprint, bool *define)
 	return wanted;
 }
 
-void st_python_code_described(uint64_t fingerprint, bool done)
+void st_python_code_described(uint64_t fingerprint, uint32_t id, bool done)
 {
-	struct entry *entry = find(fingerprint);
-	uint32_t value;
+	struct entry *entry = find(table->entries, ENTRIES, fingerprint);
 
-	if (!entry)
-		return;
-	value = atomic_load_explicit(&entry->value, memory_order_relaxed) & ID_MASK;
-	atomic_store_explicit(&entry->value, done ? value | DESCRIBED : value,
-			      memory_order_relaxed);
+	if (entry)
+		atomic_store_explicit(&entry->value, done ? id | DESCRIBED : id,
+				      memory_order_relaxed);
 }
 
 static bool is_type(uint64_t object, uint64_t type)
@@ -249,26 +252,58 @@ static uint32_t lines(const struct st_python_code_seen *code, uint8_t *to, uint3
 	return (uint32_t)size;
 }
 
-bool st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
-			     uint32_t id, uint8_t *scratch)
+/* False: no room in the ring. */
+static bool write_code(struct st_sampler *sampler, const uint64_t head[3], const uint8_t *scratch)
 {
-	const struct st_python_layout *layout = &code->runtime->layout;
-	uint8_t *name = scratch + ST_PYTHON_FILE_MAX, *table_at = name + ST_PYTHON_NAME_MAX;
-	uint32_t flags = 0;
-	uint32_t file_bytes = text(code, layout->code_file, scratch, ST_PYTHON_FILE_MAX, &flags);
-	uint32_t name_bytes = text(code, layout->code_name, name, ST_PYTHON_NAME_MAX, &flags);
-	uint32_t table_bytes = lines(code, table_at, &flags);
-	const uint64_t head[] = {
-		id | (uint64_t)load32(code->bytes + layout->code_first_line) << 32,
-		file_bytes | (uint64_t)name_bytes << 32,
-		table_bytes | (uint64_t)flags << 32,
-	};
+	const uint8_t *name = scratch + ST_PYTHON_FILE_MAX;
 	const struct st_part parts[] = {
-		{head, sizeof(head)},
-		{scratch, file_bytes},
-		{name, name_bytes},
-		{table_at, table_bytes},
+		{head, 3 * sizeof(*head)},
+		{scratch, (uint32_t)head[1]},
+		{name, (uint32_t)(head[1] >> 32)},
+		{name + ST_PYTHON_NAME_MAX, (uint32_t)head[2]},
 	};
 
 	return st_sampler_put(sampler, ST_EXT_PYTHON_CODE, parts, 4);
+}
+
+static uint64_t mix_bytes(uint64_t hash, const uint8_t *bytes, uint32_t size_bytes)
+{
+	uint8_t last[8] = {0};
+
+	hash = mix(hash, size_bytes);
+	for (; size_bytes >= 8; bytes += 8, size_bytes -= 8)
+		hash = mix(hash, load64(bytes));
+	memcpy(last, bytes, size_bytes);
+	return mix(hash, load64(last));
+}
+
+uint32_t st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
+				 uint32_t id, uint8_t *scratch)
+{
+	const struct st_python_layout *layout = &code->runtime->layout;
+	uint8_t *name = scratch + ST_PYTHON_FILE_MAX, *table_at = name + ST_PYTHON_NAME_MAX;
+	uint32_t flags = 0, line = load32(code->bytes + layout->code_first_line), same = 0;
+	uint32_t file_bytes = text(code, layout->code_file, scratch, ST_PYTHON_FILE_MAX, &flags);
+	uint32_t name_bytes = text(code, layout->code_name, name, ST_PYTHON_NAME_MAX, &flags);
+	uint32_t table_bytes = lines(code, table_at, &flags);
+	uint64_t content = mix_bytes(mix(mix(0x5443, line), flags), scratch, file_bytes);
+	struct entry *entry;
+
+	content = mix_bytes(mix_bytes(content, name, name_bytes), table_at, table_bytes);
+	entry = find(table->contents, CONTENTS, content ? content : 1);
+	if (entry)
+		same = atomic_load_explicit(&entry->value, memory_order_relaxed);
+	if (same)
+		return same;
+	if (!write_code(sampler,
+			(const uint64_t[]){
+				id | (uint64_t)line << 32,
+				file_bytes | (uint64_t)name_bytes << 32,
+				table_bytes | (uint64_t)flags << 32,
+			},
+			scratch))
+		return 0;
+	if (entry)
+		atomic_store_explicit(&entry->value, id, memory_order_relaxed);
+	return id;
 }

@@ -46,10 +46,10 @@ void st_python_content_find(const struct st_python_code_seen *code,
 uint64_t st_python_content_mix(const struct st_python_content *content, uint64_t fingerprint,
 			       const uint8_t *bytes);
 
-/* The id of a code, 0 when the table is full. *define: the caller has to describe it, and to say
- * st_python_code_described when that is done or has failed. */
+/* The id of a code. *define: the caller has to describe it, and to say st_python_code_described when that is done,
+ * or has failed: then the next one does it, under the same id. */
 uint32_t st_python_code_id(uint64_t fingerprint, bool *define);
-void st_python_code_described(uint64_t fingerprint, bool done);
+void st_python_code_described(uint64_t fingerprint, uint32_t id, bool done);
 
 enum {
 	ST_PYTHON_FILE_MAX = 4096,
@@ -58,9 +58,10 @@ enum {
 	ST_PYTHON_DESCRIPTION_BYTES = ST_PYTHON_FILE_MAX + ST_PYTHON_NAME_MAX + ST_PYTHON_LINES_MAX,
 };
 
-/* Writes ST_EXT_PYTHON_CODE; `scratch` has ST_PYTHON_DESCRIPTION_BYTES. False: no room in the ring. */
-bool st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
-			     uint32_t id, uint8_t *scratch);
+/* Writes ST_EXT_PYTHON_CODE under `id`, unless code of the same content has an id: then that one is given back.
+ * `scratch` has ST_PYTHON_DESCRIPTION_BYTES. 0: no room in the ring. */
+uint32_t st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
+				 uint32_t id, uint8_t *scratch);
 
 #pragma GCC visibility pop
 

@@ -513,7 +513,8 @@ static void know(struct walker *walker, const struct fetched *fetched)
 	bool was_trusted = is_trusted(known, known->globals_seen);
 	uint64_t fingerprint = identify(fetched, &code);
 	uint8_t copy[ST_PYTHON_CODE_BYTES_MAX];
-	bool define, done;
+	uint32_t described;
+	bool define;
 
 	known->uncompared = 0;
 	if (fingerprint && known->fingerprint == fingerprint && known->id) {
@@ -536,10 +537,12 @@ static void know(struct walker *walker, const struct fetched *fetched)
 	/* The texts go where it may lie. */
 	memcpy(copy, code.bytes, walker->layout->code_bytes);
 	code.bytes = copy;
-	done = st_python_code_describe(walker->out->sampler, &code, known->id,
-				       walker->scratch->description);
-	st_python_code_described(fingerprint, done);
-	if (!done)
+	described = st_python_code_describe(walker->out->sampler, &code, known->id,
+					    walker->scratch->description);
+	if (described)
+		known->id = described;
+	st_python_code_described(fingerprint, known->id, described != 0);
+	if (!described)
 		known->fingerprint = 1; /* asked for again the next time */
 	walker->low = walker->high = 0;
 	walker->older = walker->base;
