@@ -201,7 +201,7 @@ def test_bash_completion(complete):
     assert set(complete("report", "t")) == {"tasks", "top-down", "timeline"}
     assert complete("-report", "su") == ["summary"]
     assert "chrome" in complete("export", "")
-    assert complete("collect", "") == ["tasks"]
+    assert complete("collect", "") == ["tasks", "hotspots", "operators"]
     assert "-start-paused" in complete("collect", "tasks", "-")
     assert "-group-by" not in complete("collect", "tasks", "-")
     assert complete("report", "tasks", "-gr") == ["-group-by"]
