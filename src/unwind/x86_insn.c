@@ -62,7 +62,7 @@ static inline bool take(struct decoder *decoder, size_t size_bytes, int64_t *val
 	if ((size_t)(decoder->stop - decoder->at) < size_bytes)
 		return false;
 	if (size_bytes == 1) {
-		*value = (int8_t)*decoder->at++;
+		*value = (int64_t)((uint64_t)*decoder->at++ << 56) >> 56;
 		return true;
 	}
 	if (size_bytes == sizeof(four)) {
