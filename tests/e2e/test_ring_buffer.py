@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from harness import become_subreaper
+from harness import TARGETS, become_subreaper, strict_json
 from trace_reader import Result
 
 ALL_DIFFERENT = 1 << 40  # labels, so that every pair has its own
@@ -120,4 +120,66 @@ def test_killed_at_any_instant_it_opens(strata, programs, number):
     assert steps, "nothing is left"
     assert steps == list(range(steps[0], steps[0] + len(steps))), "a gap"
     assert_sound(strata.report(folder, "tasks")["quality"])
+    strata.opens(folder)
+
+
+PHASES, PHASE_SECONDS = 8, 0.5
+SAMPLED = ["-collect", "hotspots", "-quiet", "-no-summary", "-knob", "sampling-interval=1"]
+
+
+def python_frames(process, node):
+    """Names of the Python functions of a stack, innermost first."""
+    names = []
+    while node:
+        if node.kind == 3:
+            names.append(process.codes[node.code].name.decode())
+        node = node.caller
+    return names
+
+
+def assert_sound_stacks(strata, folder):
+    """No sample of the window has lost its stack, and every Python function has its name."""
+    report = strata.report(folder, "hotspots")
+    assert_sound(report["quality"])
+    assert report["totals"]["samples"] > 0
+    assert not [note for note in report["quality"]["notes"] if "stack" in note or "Python" in note]
+
+
+def test_stacks_pass_with_the_files(strata, python):
+    folder = strata.folder / "sampled"
+    program = [python, TARGETS / "phases.py", str(PHASES), str(PHASE_SECONDS)]
+    done = strata(*SAMPLED, "-ring-buffer", "1", "-r", folder, "--", *program)
+    assert done.status == 0, done.err
+    ring = strata.result_json(folder)["ring_buffer"]
+    assert ring["files_dropped"] >= 4
+    result = Result(folder)
+    process = next(iter(result.processes.values()))
+    phases = [python_frames(process, one.node) for one in result.samples]
+    seen = {name for names in phases for name in names if name.startswith("phase_")}
+    # A window of 1 s, cut at borders of files, holds the last three phases or four, each of half a second of CPU time.
+    assert f"phase_{PHASES - 1}" in seen
+    assert "phase_0" not in seen
+    kept = [track for track in process.tracks.values() if track.samples]
+    assert len(process.tracks) <= len(kept) + 2, "threads of files that are gone"
+    assert process.last_node > len(process.nodes), "numbers do not begin anew"
+    assert_sound_stacks(strata, folder)
+    rows = strata("query", folder, "SELECT name FROM functions WHERE name LIKE 'phase_%'", "-format", "json")
+    assert {row["name"] for row in strict_json(rows.stdout)["rows"]} >= seen
+    strata.opens(folder)
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_killed_while_sampling_it_opens(strata, python, number):
+    become_subreaper()
+    folder = strata.folder / "killed"
+    command = [strata.binary, *SAMPLED, "-ring-buffer", "0.25", "-r", folder, "--"]
+    program = [python, TARGETS / "phases.py", "40", str(PHASE_SECONDS)]
+    process = strata.popen([*command, *program], stdout=subprocess.DEVNULL)
+    while not folder.is_dir():
+        assert process.poll() is None
+        time.sleep(0.002)  # polling
+    wait_for_file(folder, number, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert_sound_stacks(strata, folder)
     strata.opens(folder)

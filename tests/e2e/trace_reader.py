@@ -167,6 +167,8 @@ class Result:
                 if self.first_segment is None:
                     self.first_segment = segment
                     need(segment == 0 or self.is_ring, f"{path} is the first, and no ring buffer")
+                if self.is_ring:  # each file has the nodes of its own samples
+                    self._forget_nodes()
             elif kind == CHUNK_CALIBRATION:
                 ticks, mono, _ = struct.unpack("<QQQ", payload[:24])
                 bisect.insort(self.pairs, (ticks, mono))
@@ -267,10 +269,15 @@ class Result:
         else:
             raise Damage(f"definition type {kind}")
 
-    @staticmethod
-    def _nodes(process, body):
+    def _forget_nodes(self):
+        for process in self.processes.values():
+            process.nodes = {}
+
+    def _nodes(self, process, body):
         first, count = body.unpack("II")
-        need(first == len(process.nodes) + 1, f"nodes from {first}, there are {len(process.nodes)}")
+        starts = self.is_ring and not process.nodes and first > process.last_node
+        need(starts or first == process.last_node + 1, f"nodes from {first}, the last was {process.last_node}")
+        process.last_node = first + count - 1
         address = 0
         for number in range(first, first + count):
             caller = number - body.varint()

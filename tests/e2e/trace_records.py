@@ -242,7 +242,8 @@ class Process:
     code: list = field(default_factory=list)  # Events
     code_maps: list = field(default_factory=list)
     tracks: dict = field(default_factory=dict)
-    nodes: dict = field(default_factory=dict)  # id -> Node
+    nodes: dict = field(default_factory=dict)  # id -> Node; of a ring buffer, those of the file that is read
+    last_node: int = 0
     codes: dict = field(default_factory=dict)  # id -> Code
     runtime: tuple = None  # version, flags, four addresses
     sampler: dict = None

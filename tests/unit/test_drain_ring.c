@@ -201,7 +201,7 @@ static void test_depth_is_bounded(void **state)
 	assert_int_equal(f->open[0].name, 1);
 }
 
-/* Losses of a track were told in a file that may be gone: they are told again. */
+/* Losses were told in a file that may be gone: they are told again. */
 static void test_losses_are_told_again(void **state)
 {
 	struct fixture *f = *state;
@@ -210,11 +210,34 @@ static void test_losses_are_told_again(void **state)
 	st_drain_cycle(f->drain, 1, NULL);
 	atomic_store(&fake_segment_slot(&f->segment, 0)->ring[0].dropped, 5);
 	st_drain_write_loss(f->drain);
+	for (int i = 0; i < 2; i++) {
+		new_file(f);
+		assert_int_equal(find_definition(f, ST_DEF_LOSS, 1)->fields[0], 5);
+		assert_int_equal(find_definition(f, ST_DEF_LOSS, 0)->fields[0], 5);
+		assert_int_equal(f->trace_definition_count, f->definition_count);
+	}
+}
+
+/* Threads come and go for days; the tracks of a window are few. */
+static void test_tracks_do_not_run_out(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t threads = (1u << 20) + 100, at_once = 500;
+
+	for (uint32_t i = 0; i < threads; i++) {
+		/* One owner after the other, as the collector hands a slot on. */
+		uint64_t words[3] = {st_word_ext(ST_EXT_THREAD, 2, 1),
+				     (i % 4000 + 1) | (uint64_t)i << 32,
+				     st_word_ext(ST_EXT_THREAD_END, 1, 1)};
+
+		fake_segment_push(&f->segment, 0, words, 3);
+		if (i % at_once == 0)
+			new_file(f);
+		f->record_count = 0;
+	}
 	new_file(f);
-	assert_null(find_definition(f, ST_DEF_LOSS, 1));
-	st_drain_write_loss(f->drain);
-	st_drain_before_file(f->drain);
-	assert_int_equal(find_definition(f, ST_DEF_LOSS, 1)->fields[0], 5);
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
+	assert_int_equal(st_drain_counts(f->drain)->tracks, threads);
 }
 
 int main(void)
@@ -230,6 +253,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_texts_are_bounded, setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_depth_is_bounded, setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_losses_are_told_again, setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_tracks_do_not_run_out, setup, drain_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

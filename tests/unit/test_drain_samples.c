@@ -277,6 +277,140 @@ static void test_tree_is_bounded(void **state)
 	st_stack_tree_fini(&tree);
 }
 
+/* A tree that is forgotten has given its ids away for good, and its memory back if it needs little now. */
+static void test_tree_forgets(void **state)
+{
+	struct st_stack_tree tree = {.limit = 40000};
+	uint32_t parent = 0, capacity;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		parent = st_stack_tree_get(&tree, parent, ST_FRAME_CALL, 0x10 + i);
+	assert_int_equal(parent, 3);
+	st_stack_tree_forget(&tree);
+	parent = st_stack_tree_get(&tree, 0, ST_FRAME_CALL, 0x10);
+	assert_int_equal(parent, 4);
+	assert_int_equal(st_stack_tree_get(&tree, 0, ST_FRAME_CALL, 0x10), 4);
+	assert_int_equal(st_stack_tree_get(&tree, 4, ST_FRAME_CALL, 0x11), 5);
+	assert_int_equal(st_stack_tree_node(&tree, 5)->parent, 4);
+	assert_int_equal(st_stack_tree_node(&tree, 5)->value, 0x11);
+	for (uint32_t i = 0; i < 39998; i++)
+		assert_int_equal(st_stack_tree_get(&tree, 5, ST_FRAME_CALL, i), 6 + i);
+	assert_int_equal(st_stack_tree_get(&tree, 4, ST_FRAME_CALL, 0x99), 0);
+	st_stack_tree_forget(&tree);
+	capacity = tree.capacity; /* may be needed again */
+	assert_int_equal(st_stack_tree_get(&tree, 0, ST_FRAME_CALL, 0x10), 40004);
+	st_stack_tree_forget(&tree);
+	assert_int_equal(st_stack_tree_get(&tree, 0, ST_FRAME_CALL, 0x10), 40005);
+	assert_true(tree.capacity < capacity / 8);
+	assert_int_equal(tree.refused, 1);
+	st_stack_tree_fini(&tree);
+}
+
+/* 32 bits of ids: a tree never runs out of them in the middle. */
+static void test_tree_begins_again_at_one(void **state)
+{
+	struct st_stack_tree tree = {.base = UINT32_MAX - 101, .limit = 100};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 100; i++)
+		assert_int_equal(st_stack_tree_get(&tree, 0, ST_FRAME_CALL, i),
+				 UINT32_MAX - 101 + i);
+	assert_int_equal(st_stack_tree_get(&tree, 0, ST_FRAME_CALL, 101), 0);
+	st_stack_tree_forget(&tree);
+	assert_int_equal(st_stack_tree_get(&tree, 0, ST_FRAME_CALL, 7), 1);
+	st_stack_tree_fini(&tree);
+}
+
+static void new_file(struct fixture *f)
+{
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	f->definition_count = f->trace_definition_count = 0;
+	st_drain_after_file(f->drain);
+}
+
+/* Every file of a ring buffer has the nodes of its own samples, and no other. */
+static void test_nodes_pass_with_the_files(void **state)
+{
+	struct fixture *f = *state;
+
+	f->shared.ring_buffer = true;
+	own(f, 0, TID);
+	sample(f, 0, &(struct stack){.native = {0x11, 0x22, 0x33}});
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	assert_int_equal(f->node_count, 3);
+	assert_int_equal(f->trace_definition_count, f->definition_count);
+	new_file(f);
+	assert_int_equal(f->node_count, 3); /* nothing is told that nobody uses */
+	sample(f, 0, &(struct stack){.native_kept = 3});
+	sample(f, 0, &(struct stack){.native = {0x12}, .native_kept = 2});
+	new_file(f);
+	new_file(f);
+	assert_int_equal(f->sample_count, 3);
+	assert_int_equal(f->node_count, 7);
+	assert_int_equal(f->samples[1].record.node, 6);
+	assert_int_equal(f->nodes[4].parent, 0);
+	expect_frames(f, 0, (uint64_t[]){0x33, 0x22, 0x11}, 3);
+	expect_frames(f, 1, (uint64_t[]){0x33, 0x22, 0x11}, 3);
+	expect_frames(f, 2, (uint64_t[]){0x33, 0x22, 0x12}, 3);
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
+}
+
+/* Of a program that is watched from outside too, and its threads are defined in each file. */
+static void test_outside_passes_with_the_files(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t frames[] = {0x11, 0x22};
+	struct st_drain_outside one = {.tid = TID,
+				       .ticks = f->start + 50,
+				       .weight_ns = 1000,
+				       .native = frames,
+				       .native_count = 2};
+
+	f->shared.ring_buffer = true;
+	st_drain_take_outside(f->drain, &one);
+	new_file(f);
+	assert_int_equal(f->sample_count, 1);
+	assert_int_equal(find_definition(f, ST_DEF_THREAD, f->samples[0].track)->fields[0], TID);
+	one.ticks += 10;
+	st_drain_take_outside(f->drain, &one);
+	new_file(f);
+	assert_int_equal(f->sample_count, 2);
+	assert_int_equal(f->samples[1].track, f->samples[0].track);
+	assert_int_equal(f->node_count, 4);
+	expect_frames(f, 1, (uint64_t[]){0x22, 0x11}, 2);
+}
+
+static size_t count_losses(const struct fixture *f)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->definition_count; i++)
+		count += f->definitions[i].type == ST_DEF_SAMPLER_LOSS;
+	return count;
+}
+
+/* Figures that change every second go with the files as well; only the last ones stay. */
+static void test_losses_pass_with_the_files(void **state)
+{
+	struct fixture *f = *state;
+
+	f->shared.ring_buffer = true;
+	own(f, 0, TID);
+	for (int i = 0; i < 5; i++) {
+		sample(f, 0, &(struct stack){.native = {0x11}});
+		new_file(f);
+		assert_int_equal(count_losses(f), 1); /* the new file tells them at once */
+		assert_int_equal(f->trace_definition_count, f->definition_count);
+	}
+	f->definition_count = f->trace_definition_count = 0;
+	drain_all(f);
+	assert_int_equal(count_losses(f), 1);
+	assert_int_equal(f->definition_count - f->trace_definition_count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,7 +421,12 @@ int main(void)
 		TEST(test_garbage),
 		TEST(test_noise),
 		TEST(test_losses),
+		TEST(test_nodes_pass_with_the_files),
+		TEST(test_outside_passes_with_the_files),
+		TEST(test_losses_pass_with_the_files),
 		cmocka_unit_test(test_tree_is_bounded),
+		cmocka_unit_test(test_tree_forgets),
+		cmocka_unit_test(test_tree_begins_again_at_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

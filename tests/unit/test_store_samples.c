@@ -526,6 +526,49 @@ static void test_ring_of_samples_only(void **state)
 	assert_int_equal(st_result_info(f->result)->kept_from_ns, 1010);
 }
 
+/* Nodes of a ring buffer stand in its trace files. Those of earlier files are gone and their ids with them, up to
+ * the last ids there are; behind these they begin again. No damage, and no memory for what is not there. */
+static void test_ring_of_sparse_nodes(void **state)
+{
+	static const uint32_t first[] = {4000000000u, UINT32_MAX - 3, 1};
+	struct fixture *f = *state;
+
+	maker_fini(&f->m);
+	maker_init_empty(&f->m);
+	f->m.head.flags = ST_FILE_RING_BUFFER;
+	maker_heads(&f->m);
+	maker_usual(&f->m);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct st_stack_node two[] = {{0, ST_FRAME_CALL, 0x1000},
+						    {first[i], ST_FRAME_EXACT, 0x2000 + i}};
+
+		maker_nodes(&f->m, first[i], two, 2);
+		maker_raw_chunk(&f->m,
+				(struct st_chunk_header){.type = ST_CHUNK_DEFINITIONS,
+							 .process = 1,
+							 .record_count = f->m.record_count},
+				f->m.records.data, f->m.records.size_bytes);
+		st_buf_clear(&f->m.records);
+		f->m.record_count = 0;
+		maker_sample(&f->m, 1010 + i, 1, first[i] + 1, 0);
+		maker_samples(&f->m, 1, 1);
+	}
+	maker_end(&f->m);
+	open_as(f, 7);
+	assert_int_equal(f->nodes->count, 7);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t node = f->samples->node[i];
+
+		assert_int_equal(f->nodes->value[node], 0x2000 + i);
+		assert_int_equal(f->nodes->value[f->nodes->parent[node]], 0x1000);
+		assert_int_equal(f->nodes->parent[f->nodes->parent[node]], 0);
+		assert_int_equal(f->samples->flags[i], 0);
+	}
+	assert_int_equal(st_result_sample_quality(f->result)->stacks_missing, 0);
+	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 0);
+	assert_false(has_note(f->result, "stack"));
+}
+
 static void test_damaged_chunk_keeps_what_comes_before(void **state)
 {
 	struct st_chunk_header header = {.type = ST_CHUNK_SAMPLES, .process = 1, .track = 1};
@@ -656,6 +699,7 @@ int main(void)
 		ROW(test_samplers),
 		ROW(test_ring_window),
 		ROW(test_ring_of_samples_only),
+		ROW(test_ring_of_sparse_nodes),
 		ROW(test_damaged_chunk_keeps_what_comes_before),
 		ROW(test_torn_and_running),
 		ROW(test_kept_index),

@@ -36,7 +36,8 @@ uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, 
 
 	if (owner && known->key == owner)
 		return known->track;
-	if (drain->counts.tracks >= ST_TRACKS_MAX) {
+	/* In a ring buffer they pass: only their numbers may run out. */
+	if (drain->counts.tracks >= (drain->shared->ring_buffer ? UINT32_MAX : ST_TRACKS_MAX)) {
 		suspect(drain);
 		return 0;
 	}

@@ -404,6 +404,7 @@ void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_act
 void st_drain_before_file(struct st_drain *drain)
 {
 	flush_old(drain, true);
+	st_drain_flush_outside(drain);
 }
 
 void st_drain_definitions(struct st_drain *drain)
@@ -425,7 +426,7 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
 	}
 	flush_old(drain, true);
 	st_drain_flush_outside(drain);
-	st_drain_write_loss(drain);
+	st_drain_last_loss(drain);
 	st_drain_flush_definitions(drain);
 }
 

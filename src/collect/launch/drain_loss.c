@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What was lost, as definitions: one record per process (track 0) and one per track, written whenever a
-// figure has changed. The counters live in shared memory and run on over all owners of a slot.
+// figure has changed. The counters live in shared memory and run on over all owners of a slot. In a ring buffer
+// these records go with the files and every file has them anew; only the last of a process stays.
+#include <string.h>
+
 #include "collect/launch/drain_state.h"
 
 static uint64_t load(_Atomic uint64_t *counter)
@@ -9,9 +12,9 @@ static uint64_t load(_Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void write_loss(struct st_drain *drain, uint32_t track, const struct st_drain_counts *loss)
+static void write_loss(struct st_drain *drain, struct st_definition_batch *batch, uint32_t track,
+		       const struct st_drain_counts *loss)
 {
-	struct st_definition_batch *batch = track ? st_drain_passing(drain) : &drain->definitions;
 	size_t record = st_drain_define(drain, batch, ST_DEF_LOSS);
 	struct st_buf *out = &batch->records;
 
@@ -28,10 +31,11 @@ static void write_loss(struct st_drain *drain, uint32_t track, const struct st_d
 	st_drain_defined(batch, record);
 }
 
-static void write_sampler_loss(struct st_drain *drain, const struct st_drain_counts *loss)
+static void write_sampler_loss(struct st_drain *drain, struct st_definition_batch *batch,
+			       const struct st_drain_counts *loss)
 {
-	size_t record = st_drain_define(drain, &drain->definitions, ST_DEF_SAMPLER_LOSS);
-	struct st_buf *out = &drain->definitions.records;
+	size_t record = st_drain_define(drain, batch, ST_DEF_SAMPLER_LOSS);
+	struct st_buf *out = &batch->records;
 
 	st_buf_append_u64(out, loss->samples_dropped);
 	st_buf_append_u64(out, loss->samples_not_taken);
@@ -41,7 +45,7 @@ static void write_sampler_loss(struct st_drain *drain, const struct st_drain_cou
 	st_buf_append_u64(out, loss->build_ns);
 	st_buf_append_u64(out, loss->tables_built);
 	st_buf_append_u64(out, loss->tables_cached);
-	st_drain_defined(&drain->definitions, record);
+	st_drain_defined(batch, record);
 }
 
 /* Writes the track's record when a figure differs from the last one. */
@@ -57,7 +61,7 @@ static void write_track_loss(struct st_drain *drain, struct st_slot_reader *slot
 	slot->unmatched_written = loss->unmatched_ends;
 	slot->events_dropped_written = loss->events_dropped;
 	slot->events_cut_written = loss->events_cut;
-	write_loss(drain, slot->track, loss);
+	write_loss(drain, st_drain_passing(drain), slot->track, loss);
 }
 
 static void slot_loss(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
@@ -139,6 +143,18 @@ static bool same_sampler_loss(const struct st_drain_counts *a, const struct st_d
 	       a->tables_built == b->tables_built && a->tables_cached == b->tables_cached;
 }
 
+/* Those of the process that differ from what was told. */
+static void write_changed(struct st_drain *drain, struct st_definition_batch *batch,
+			  const struct st_drain_counts *told)
+{
+	const struct st_drain_counts *counts = &drain->counts;
+
+	if (!same_sampler_loss(counts, told))
+		write_sampler_loss(drain, batch, counts);
+	if (!same_loss(counts, told))
+		write_loss(drain, batch, 0, counts);
+}
+
 void st_drain_write_loss(struct st_drain *drain)
 {
 	struct st_drain_counts *counts = &drain->counts;
@@ -156,9 +172,20 @@ void st_drain_write_loss(struct st_drain *drain)
 			slot_loss(drain, &drain->segments[i], j);
 	}
 	counts->callers_unknown = drain->maps.unknown + drain->maps.waiting;
-	if (!same_sampler_loss(counts, &drain->written))
-		write_sampler_loss(drain, counts);
-	if (!same_loss(counts, &drain->written))
-		write_loss(drain, 0, counts);
+	write_changed(drain, st_drain_passing(drain), &drain->written);
 	drain->written = *counts;
+}
+
+void st_drain_renew_loss(struct st_drain *drain)
+{
+	memset(&drain->written, 0, sizeof(drain->written));
+	st_drain_write_loss(drain);
+}
+
+void st_drain_last_loss(struct st_drain *drain)
+{
+	st_drain_write_loss(drain);
+	/* Whatever becomes of the trace file. */
+	if (drain->shared->ring_buffer)
+		write_changed(drain, &drain->definitions, &(struct st_drain_counts){0});
 }

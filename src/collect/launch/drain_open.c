@@ -147,7 +147,7 @@ static void add_slot(struct st_drain *drain, struct st_slot_reader *slot, uint32
 	}
 }
 
-/* A live thread is defined again; losses that were told in an old file are told again with the next. */
+/* A live thread is defined again; losses that were told in an old file are told again. */
 static void renew_slot(struct st_drain *drain, struct st_slot_reader *slot)
 {
 	/* Its text was defined in the file before. */
@@ -178,6 +178,7 @@ void st_drain_after_file(struct st_drain *drain)
 
 	drain->now = st_launch_clock_now(drain->shared->clock);
 	st_text_ids_forget(&drain->texts);
+	st_drain_forget_nodes(drain);
 	st_buf_clear(&drain->shared->payload);
 	for (uint32_t i = 0; i < drain->segment_count; i++) {
 		struct st_shm_segment *segment = &drain->segments[i];
@@ -190,5 +191,8 @@ void st_drain_after_file(struct st_drain *drain)
 			add_slot(drain, &segment->slots[j], &count);
 		}
 	}
+	for (uint32_t i = 0; i < drain->outside.count; i++)
+		renew_sampled(drain, drain->outside.slots[i]);
+	st_drain_renew_loss(drain);
 	write_open(drain, &count);
 }

@@ -93,7 +93,7 @@ static uint32_t node_of(struct st_drain *drain, struct st_sample_reader *reader,
 		reader->path_capacity = capacity;
 	}
 	while (at < count && at < reader->path_count) {
-		const struct st_stack_node *node = &tree->nodes[reader->path[at]];
+		const struct st_stack_node *node = st_stack_tree_node(tree, reader->path[at]);
 
 		if (node->value != frames[at].value || node->kind != frames[at].kind)
 			break;
@@ -454,23 +454,41 @@ void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot
 
 void st_drain_define_nodes(struct st_drain *drain)
 {
-	struct st_buf *out = &drain->definitions.records;
+	struct st_definition_batch *batch = st_drain_passing(drain);
+	const struct st_stack_tree *tree = &drain->tree;
 
-	while (drain->nodes_written < drain->tree.count) {
-		uint32_t first = drain->nodes_written + 1, end = drain->tree.count + 1;
+	while (drain->nodes_written < tree->count) {
+		uint32_t first = drain->nodes_written + 1, end = tree->count + 1;
 		struct st_node_encoder encoder;
 		size_t record;
 
 		if (end - first > NODES_PER_RECORD)
 			end = first + NODES_PER_RECORD;
 		drain->nodes_written = end - 1; /* before: defining may flush, which comes here */
-		record = st_drain_define(drain, &drain->definitions, ST_DEF_STACK_NODES);
-		st_stack_nodes_begin(&encoder, out, first);
-		for (uint32_t id = first; id < end; id++)
-			st_stack_nodes_add(&encoder, &drain->tree.nodes[id]);
+		record = st_drain_define(drain, batch, ST_DEF_STACK_NODES);
+		st_stack_nodes_begin(&encoder, &batch->records, tree->base + first);
+		for (uint32_t i = first; i < end; i++)
+			st_stack_nodes_add(&encoder, &tree->nodes[i]);
 		st_stack_nodes_end(&encoder);
-		st_drain_defined(&drain->definitions, record);
+		st_drain_defined(batch, record);
 	}
+}
+
+static void forget_path(struct st_slot_reader *slot)
+{
+	if (slot->samples)
+		slot->samples->path_count = 0;
+}
+
+void st_drain_forget_nodes(struct st_drain *drain)
+{
+	st_stack_tree_forget(&drain->tree);
+	drain->nodes_written = 0;
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		for (uint32_t k = 0; k < drain->segments[i].slot_count; k++)
+			forget_path(&drain->segments[i].slots[k]);
+	for (uint32_t i = 0; i < drain->outside.count; i++)
+		forget_path(drain->outside.slots[i]);
 }
 
 static void flush_encoder(struct st_drain *drain, uint32_t track, struct st_sample_encoder *encoder)

@@ -209,7 +209,7 @@ struct st_drain {
 	/* Samples. */
 	struct st_outside_slots outside;
 	struct st_stack_tree tree;
-	uint32_t nodes_written; /* of the tree */
+	uint32_t nodes_written; /* of the tree's count */
 	uint64_t python_runtime, python_eval[4];
 	bool tables_ready; /* an unwind table has been published */
 	struct st_publisher publisher;
@@ -271,6 +271,8 @@ void st_drain_flush_samples(struct st_drain *drain, struct st_slot_reader *slot)
 void st_drain_end_samples(struct st_drain *drain, struct st_slot_reader *slot);
 /* New nodes of the tree become definitions. */
 void st_drain_define_nodes(struct st_drain *drain);
+/* Of a ring buffer: the file they stand in is closed. Everything that uses them must be flushed. */
+void st_drain_forget_nodes(struct st_drain *drain);
 void st_sample_reader_destroy(struct st_sample_reader *reader);
 
 /* drain_creators.c: defines who created the thread of a track, if that is known. */
@@ -342,7 +344,10 @@ bool st_drain_signature_ok(struct st_drain *drain, uint32_t id, const void *body
 bool st_drain_define_operator_source(struct st_drain *drain, uint32_t id, const void *text,
 				     size_t size_bytes);
 
-/* drain_loss.c: a new thread takes the slot over; what was lost so far is the old one's. */
+/* drain_loss.c: at the beginning of a file of a ring buffer; and when nothing more will come. */
+void st_drain_renew_loss(struct st_drain *drain);
+void st_drain_last_loss(struct st_drain *drain);
+/* A new thread takes the slot over; what was lost so far is the old one's. */
 void st_drain_settle_loss(struct st_drain *drain, struct st_shm_segment *segment,
 			  uint32_t slot_index);
 

@@ -1,18 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stack tree (stack_tree.h): nodes in an array, found through a hash of parent and frame.
+// The stack tree (stack_tree.h): nodes in an array, found through a hash of parent and frame. Inside,
+// nodes are known by their place in the array, outside by their id.
 #include "collect/launch/stack_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 1024 };
+enum { FIRST_CAPACITY = 1024, SPARE_TIMES = 8 };
 
 void st_stack_tree_fini(struct st_stack_tree *tree)
 {
 	free(tree->nodes);
 	free(tree->index);
 	memset(tree, 0, sizeof(*tree));
+}
+
+static uint32_t limit_of(const struct st_stack_tree *tree)
+{
+	return tree->limit ? tree->limit : (uint32_t)ST_STACK_NODES_MAX;
+}
+
+void st_stack_tree_forget(struct st_stack_tree *tree)
+{
+	struct st_stack_tree next = {
+		.base = tree->base + tree->count, .limit = tree->limit, .refused = tree->refused};
+
+	if (UINT32_MAX - next.base <= limit_of(tree))
+		next.base = 0;
+	/* A steady program needs the same room again; what one burst needed is given back. */
+	if (tree->capacity > FIRST_CAPACITY && tree->capacity / SPARE_TIMES > tree->count) {
+		st_stack_tree_fini(tree);
+		*tree = next;
+		return;
+	}
+	if (tree->index_capacity)
+		memset(tree->index, 0, tree->index_capacity * sizeof(*tree->index));
+	tree->base = next.base;
+	tree->count = 0;
 }
 
 static uint64_t hash_of(uint32_t parent, uint8_t kind, uint64_t value)
@@ -53,10 +78,10 @@ static bool grow_index(struct st_stack_tree *tree)
 	free(tree->index);
 	tree->index = index;
 	tree->index_capacity = capacity;
-	for (uint32_t id = 1; id <= tree->count; id++) {
-		const struct st_stack_node *node = &tree->nodes[id];
+	for (uint32_t i = 1; i <= tree->count; i++) {
+		const struct st_stack_node *node = &tree->nodes[i];
 
-		index[place_of(tree, node->parent, node->kind, node->value)] = id;
+		index[place_of(tree, node->parent, node->kind, node->value)] = i;
 	}
 	return true;
 }
@@ -64,9 +89,7 @@ static bool grow_index(struct st_stack_tree *tree)
 /* Room for one more node, at most half of the index in use. */
 static bool make_room(struct st_stack_tree *tree)
 {
-	uint32_t limit = tree->limit ? tree->limit : ST_STACK_NODES_MAX;
-
-	if (tree->count >= limit)
+	if (tree->count >= limit_of(tree))
 		return false;
 	if (tree->count + 1 >= tree->capacity) {
 		uint32_t capacity = tree->capacity ? tree->capacity * 2 : (uint32_t)FIRST_CAPACITY;
@@ -91,7 +114,7 @@ uint32_t st_stack_tree_get(struct st_stack_tree *tree, uint32_t parent, uint8_t 
 	if (tree->index_capacity) {
 		at = place_of(tree, parent, kind, value);
 		if (tree->index[at])
-			return tree->index[at];
+			return tree->base + tree->index[at];
 	}
 	if (!make_room(tree)) {
 		tree->refused++;
@@ -100,5 +123,5 @@ uint32_t st_stack_tree_get(struct st_stack_tree *tree, uint32_t parent, uint8_t 
 	tree->nodes[++tree->count] =
 		(struct st_stack_node){.parent = parent, .kind = kind, .value = value};
 	tree->index[place_of(tree, parent, kind, value)] = tree->count;
-	return tree->count;
+	return tree->base + tree->count;
 }
