@@ -266,7 +266,8 @@ static struct st_text signature_text(struct st_operator_rows *rows,
 	const char *word;
 
 	if (grouping == ST_BY_INPUT_SHAPES)
-		return st_operator_shapes_text(signature, &rows->arena);
+		return rows->as_torch ? st_operator_shapes_of_torch(signature, &rows->arena)
+				      : st_operator_shapes_text(signature, &rows->arena);
 	if (grouping == ST_BY_INPUT_TYPES)
 		return st_operator_types_text(signature, &rows->arena);
 	word = st_operator_scope_text(signature->scope);
@@ -378,6 +379,7 @@ enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st
 	if (!rows)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
 	rows->result = result;
+	rows->as_torch = as_torch;
 	st_arena_init(&rows->arena, SIZE_MAX / 2);
 	*out = (struct st_dataset){
 		.private_data = rows,

@@ -39,6 +39,7 @@ struct st_operator_rows {
 	uint32_t signature_count;
 	bool is_itt; /* some rows are ITT tasks that stand in */
 	bool has_inputs, has_modules;
+	bool as_torch;
 };
 
 /* as_torch: as torch's profiler shows them. Its own helpers are no rows, and the only child of an operator of
@@ -59,6 +60,9 @@ bool st_operators_fold(struct st_operator_rows *rows);
  * what is no tensor. In the arena. */
 struct st_text st_operator_shapes_text(const struct st_signature *signature,
 				       struct st_arena *arena);
+/* The same with an empty place for lists too, of which torch's profiler says nothing in its tables. */
+struct st_text st_operator_shapes_of_torch(const struct st_signature *signature,
+					   struct st_arena *arena);
 struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena);
 const char *st_operator_scope_text(uint32_t scope);
 

@@ -7,44 +7,58 @@
 // more (a sum; difference, square, sum). batch_norm has only the former: whether it computes statistics is not told by
 // its inputs. An operator in place ("aten::add_") is listed as well: names are compared whole.
 //
-// Not here because sizes do not decide it: convolutions, whose result depends on stride and padding, and their
-// backward, which may leave out gradients.
+// Convolutions need stride, padding and the like, which the recording has kept or not ("padding='same'" is a text:
+// there the work is that of the aten::convolution inside).
 #include "analyze/operator_work.h"
 
 #include <stddef.h>
 
 #define EACH(name, factor, inputs)                                                                 \
 	{                                                                                          \
-		"aten::" name, ST_WORK_ELEMENTS, 0, factor, inputs                                 \
+		"aten::" name, ST_WORK_ELEMENTS, 0, factor, inputs, NULL                           \
 	}
 #define EACH_TOO(name, factor, inputs) EACH(name, factor, inputs), EACH(name "_", factor, inputs)
 
+static const struct st_convolution_places plain = {.stride = 3, .padding = 4, .dilation = 5};
+static const struct st_convolution_places transposed = {
+	.stride = 3, .padding = 4, .output_padding = 5, .dilation = 7, .is_transposed = true};
+static const struct st_convolution_places either = {
+	.stride = 3, .padding = 4, .dilation = 5, .transposed = 6, .output_padding = 7};
+
 /* clang-format off */
 const struct st_work_entry st_work_entries[] = {
-	{"aten::mm", ST_WORK_MATMUL, 0, 0, 0},
-	{"aten::bmm", ST_WORK_MATMUL, 0, 0, 0},
-	{"aten::matmul", ST_WORK_MATMUL, 0, 0, 0},
-	{"aten::mv", ST_WORK_MATMUL, 0, 0, 0},
-	{"aten::dot", ST_WORK_MATMUL, 0, 0, 0},
-	{"aten::addmm", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::addmm_", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::_addmm_activation", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::addmv", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::addmv_", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::baddbmm", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::baddbmm_", ST_WORK_MATMUL, 1, 0, 0},
-	{"aten::linear", ST_WORK_LINEAR, 0, 0, 0},
-	{"aten::conv_transpose1d", ST_WORK_TRANSPOSED, 0, 0, 0},
-	{"aten::conv_transpose2d", ST_WORK_TRANSPOSED, 0, 0, 0},
-	{"aten::conv_transpose3d", ST_WORK_TRANSPOSED, 0, 0, 0},
-	{"aten::scaled_dot_product_attention", ST_WORK_ATTENTION, 0, 0, 0},
-	{"aten::_scaled_dot_product_attention_math", ST_WORK_ATTENTION, 0, 0, 0},
-	{"aten::_scaled_dot_product_flash_attention", ST_WORK_ATTENTION, 0, 0, 0},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", ST_WORK_ATTENTION, 0, 0, 0},
-	{"aten::_scaled_dot_product_efficient_attention", ST_WORK_ATTENTION, 0, 0, 0},
-	{"aten::_scaled_dot_product_flash_attention_backward", ST_WORK_ATTENTION_BACKWARD, 0, 0, 0},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", ST_WORK_ATTENTION_BACKWARD, 0, 0, 0},
-	{"aten::_scaled_dot_product_efficient_attention_backward", ST_WORK_ATTENTION_BACKWARD, 0, 0, 0},
+	{"aten::mm", ST_WORK_MATMUL, 0, 0, 0, NULL},
+	{"aten::bmm", ST_WORK_MATMUL, 0, 0, 0, NULL},
+	{"aten::matmul", ST_WORK_MATMUL, 0, 0, 0, NULL},
+	{"aten::mv", ST_WORK_MATMUL, 0, 0, 0, NULL},
+	{"aten::dot", ST_WORK_MATMUL, 0, 0, 0, NULL},
+	{"aten::addmm", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::addmm_", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::_addmm_activation", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::addmv", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::addmv_", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::baddbmm", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::baddbmm_", ST_WORK_MATMUL, 1, 0, 0, NULL},
+	{"aten::linear", ST_WORK_LINEAR, 0, 0, 0, NULL},
+	{"aten::conv1d", ST_WORK_CONVOLUTION, 0, 0, 0, &plain},
+	{"aten::conv2d", ST_WORK_CONVOLUTION, 0, 0, 0, &plain},
+	{"aten::conv3d", ST_WORK_CONVOLUTION, 0, 0, 0, &plain},
+	{"aten::conv_transpose1d", ST_WORK_CONVOLUTION, 0, 0, 0, &transposed},
+	{"aten::conv_transpose2d", ST_WORK_CONVOLUTION, 0, 0, 0, &transposed},
+	{"aten::conv_transpose3d", ST_WORK_CONVOLUTION, 0, 0, 0, &transposed},
+	{"aten::convolution", ST_WORK_CONVOLUTION, 0, 0, 0, &either},
+	{"aten::_convolution", ST_WORK_CONVOLUTION, 0, 0, 0, &either},
+	{"aten::convolution_overrideable", ST_WORK_CONVOLUTION, 0, 0, 0, &either},
+	{"aten::convolution_backward", ST_WORK_CONVOLUTION_BACKWARD, 0, 0, 0, NULL},
+	{"aten::convolution_backward_overrideable", ST_WORK_CONVOLUTION_BACKWARD, 0, 0, 0, NULL},
+	{"aten::scaled_dot_product_attention", ST_WORK_ATTENTION, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_attention_math", ST_WORK_ATTENTION, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_flash_attention", ST_WORK_ATTENTION, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", ST_WORK_ATTENTION, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_efficient_attention", ST_WORK_ATTENTION, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_flash_attention_backward", ST_WORK_ATTENTION_BACKWARD, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", ST_WORK_ATTENTION_BACKWARD, 0, 0, 0, NULL},
+	{"aten::_scaled_dot_product_efficient_attention_backward", ST_WORK_ATTENTION_BACKWARD, 0, 0, 0, NULL},
 	EACH_TOO("add", 1, 2), EACH_TOO("sub", 1, 2), EACH("rsub", 1, 2), EACH_TOO("mul", 1, 2), EACH_TOO("div", 1, 2),
 	EACH_TOO("pow", 1, 2), EACH("maximum", 1, 2), EACH("minimum", 1, 2),
 	EACH_TOO("addcmul", 3, 3), EACH_TOO("addcdiv", 3, 3), EACH_TOO("lerp", 3, 2),
@@ -60,11 +74,11 @@ const struct st_work_entry st_work_entries[] = {
 	EACH("layer_norm", 8, 1), EACH("native_layer_norm", 8, 1), EACH("group_norm", 8, 1),
 	EACH("native_group_norm", 8, 1),
 	EACH("batch_norm", 4, 1), EACH("_batch_norm_impl_index", 4, 1), EACH("native_batch_norm", 4, 1),
-	{"aten::sum", ST_WORK_REDUCE, 0, 1, 1},
-	{"aten::mean", ST_WORK_REDUCE, 0, 1, 1},
-	{"aten::cumsum", ST_WORK_REDUCE, 0, 1, 1},
-	{"aten::var", ST_WORK_REDUCE, 0, 4, 1},
-	{"aten::std", ST_WORK_REDUCE, 0, 4, 1},
-	{NULL, ST_WORK_MATMUL, 0, 0, 0},
+	{"aten::sum", ST_WORK_REDUCE, 0, 1, 1, NULL},
+	{"aten::mean", ST_WORK_REDUCE, 0, 1, 1, NULL},
+	{"aten::cumsum", ST_WORK_REDUCE, 0, 1, 1, NULL},
+	{"aten::var", ST_WORK_REDUCE, 0, 4, 1, NULL},
+	{"aten::std", ST_WORK_REDUCE, 0, 4, 1, NULL},
+	{NULL, ST_WORK_MATMUL, 0, 0, 0, NULL},
 };
 /* clang-format on */

@@ -28,15 +28,33 @@ static void add_type(struct st_buf *out, const struct st_input *input)
 {
 	if (input->kind == ST_INPUT_TENSOR)
 		st_buf_append_text(out, st_dtype_name(input->dtype));
-	else if (input->kind == ST_INPUT_SCALAR)
+	else if (input->kind == ST_INPUT_SCALAR || input->kind == ST_INPUT_INTEGER)
 		st_buf_append_text(out, "Scalar");
 }
 
+typedef void (*add_input)(struct st_buf *out, const struct st_input *input);
+
+/* The tensors of a list. */
+static void add_list(struct st_buf *out, struct st_input_reader *reader, uint32_t count,
+		     add_input add)
+{
+	struct st_input element;
+
+	st_buf_append_u8(out, '[');
+	for (uint32_t i = 0; i < count && st_input_next(reader, &element); i++) {
+		if (!add)
+			continue;
+		st_buf_append_text(out, i ? ", " : "");
+		add(out, &element);
+	}
+	st_buf_append_u8(out, ']');
+}
+
 static struct st_text list_text(const struct st_signature *signature, struct st_arena *arena,
-				void (*add)(struct st_buf *out, const struct st_input *input))
+				add_input add, bool with_lists)
 {
 	struct st_input_reader reader;
-	struct st_input input, element;
+	struct st_input input;
 	struct st_buf out;
 	char *text;
 	bool first = true;
@@ -50,16 +68,10 @@ static struct st_text list_text(const struct st_signature *signature, struct st_
 	while (st_input_next(&reader, &input)) {
 		st_buf_append_text(&out, first ? "" : ", ");
 		first = false;
-		if (input.kind != ST_INPUT_TENSOR_LIST) {
+		if (input.kind == ST_INPUT_TENSOR_LIST)
+			add_list(&out, &reader, input.list, with_lists ? add : NULL);
+		else
 			add(&out, &input);
-			continue;
-		}
-		st_buf_append_u8(&out, '[');
-		for (uint32_t i = 0; i < input.list && st_input_next(&reader, &element); i++) {
-			st_buf_append_text(&out, i ? ", " : "");
-			add(&out, &element);
-		}
-		st_buf_append_u8(&out, ']');
 	}
 	st_buf_append_text(&out, signature->flags & ST_SIGNATURE_CUT ? ", …]" : "]");
 	if (out.failed)
@@ -72,12 +84,18 @@ static struct st_text list_text(const struct st_signature *signature, struct st_
 
 struct st_text st_operator_shapes_text(const struct st_signature *signature, struct st_arena *arena)
 {
-	return list_text(signature, arena, add_shape);
+	return list_text(signature, arena, add_shape, true);
+}
+
+struct st_text st_operator_shapes_of_torch(const struct st_signature *signature,
+					   struct st_arena *arena)
+{
+	return list_text(signature, arena, add_shape, false);
 }
 
 struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena)
 {
-	return list_text(signature, arena, add_type);
+	return list_text(signature, arena, add_type, true);
 }
 
 const char *st_operator_scope_text(uint32_t scope)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables of SQL about operators of frameworks: the operators, the memory that was taken, and how it was recorded.
+#include "analyze/operator_work.h"
 #include "analyze/sql_table.h"
 #include "base/buf.h"
 #include "store/operators.h"
@@ -20,6 +21,9 @@ enum operators_column {
 	OPERATORS_FREED,
 	OPERATORS_CUT,
 	OPERATORS_SIGNATURE,
+	OPERATORS_FLOPS,
+	OPERATORS_TORCH_FLOPS,
+	OPERATORS_MOVED,
 };
 
 static const struct st_sql_column operators_columns[] = {
@@ -34,6 +38,10 @@ static const struct st_sql_column operators_columns[] = {
 	{"freed", "INTEGER", "bytes that the framework took back, likewise"},
 	{"inputs_cut", "INTEGER", "1: there were more inputs than are kept"},
 	{"signature", "INTEGER", "the same for the same name, scope and inputs in a process"},
+	{"flops", "INTEGER",
+	 "operations, with those of operators inside of it, or NULL: not known"},
+	{"torch_flops", "INTEGER", "as torch's profiler counts them, or NULL: it does not"},
+	{"moved_bytes", "INTEGER", "estimate: inputs read and results written once; or NULL"},
 };
 
 static uint32_t operators_count(const struct st_sql *sql)
@@ -88,7 +96,7 @@ static void add_type(struct st_buf *out, const struct st_input *input)
 
 	if (input->kind == ST_INPUT_TENSOR)
 		word = st_dtype_name(input->dtype);
-	else if (input->kind == ST_INPUT_SCALAR)
+	else if (input->kind == ST_INPUT_SCALAR || input->kind == ST_INPUT_INTEGER)
 		word = "Scalar";
 	st_buf_printf(out, "\"%s\"", word);
 }
@@ -129,6 +137,28 @@ static void inputs_cell(const struct st_signature *signature, sqlite3_context *o
 	st_buf_fini(&text);
 }
 
+static void work_cell(const struct st_sql *sql, const struct st_signature *signature, int column,
+		      sqlite3_context *out)
+{
+	struct st_text name = st_result_text(sql->result, signature->name);
+	struct st_operator_work work;
+	uint64_t flops;
+
+	if (signature->scope == ST_SCOPE_MODULE)
+		return;
+	if (column == OPERATORS_TORCH_FLOPS) {
+		flops = st_operator_flops_of_torch(name, signature);
+		if (flops)
+			sqlite3_result_int64(out, (int64_t)flops);
+		return;
+	}
+	work = st_operator_work(name, signature);
+	if (column == OPERATORS_FLOPS && work.has_flops)
+		sqlite3_result_int64(out, (int64_t)work.flops);
+	else if (column == OPERATORS_MOVED && work.has_bytes)
+		sqlite3_result_int64(out, (int64_t)work.bytes);
+}
+
 static void signature_cell(const struct st_signature *signature, int column, sqlite3_context *out)
 {
 	if (column == OPERATORS_SCOPE)
@@ -160,9 +190,12 @@ static void operators_cell(const struct st_sql *sql, uint32_t row, int column, s
 		sqlite3_result_int64(out, (int64_t)item->freed);
 	else if (column == OPERATORS_SIGNATURE)
 		st_sql_result_row(out, item->signature);
-	else if (item->signature != ST_NO_ROW)
+	else if (item->signature != ST_NO_ROW && column < OPERATORS_FLOPS)
 		signature_cell(&st_result_signatures(sql->result, &count)[item->signature], column,
 			       out);
+	else if (item->signature != ST_NO_ROW)
+		work_cell(sql, &st_result_signatures(sql->result, &count)[item->signature], column,
+			  out);
 }
 
 /* The first one at or behind that row of slices. */

@@ -41,6 +41,11 @@ bool st_input_read(const uint8_t **at, const uint8_t *end, struct st_input_head 
 		       out->count <= ST_INPUT_DIMENSIONS_MAX;
 	case ST_INPUT_TENSOR_LIST:
 		return read_u16(at, end, &out->count);
+	case ST_INPUT_INTEGER:
+		out->count = 1;
+		return true;
+	case ST_INPUT_INTEGER_LIST:
+		return read_u16(at, end, &out->count) && out->count <= ST_INPUT_DIMENSIONS_MAX;
 	case ST_INPUT_OTHER:
 	case ST_INPUT_UNDEFINED:
 	case ST_INPUT_SCALAR:
@@ -48,6 +53,11 @@ bool st_input_read(const uint8_t **at, const uint8_t *end, struct st_input_head 
 	default:
 		return false;
 	}
+}
+
+bool st_input_has_numbers(enum st_operator_input kind)
+{
+	return kind == ST_INPUT_TENSOR || kind == ST_INPUT_INTEGER || kind == ST_INPUT_INTEGER_LIST;
 }
 
 bool st_input_size(const uint8_t **at, const uint8_t *end, int64_t *out)
@@ -88,7 +98,7 @@ bool st_signature_read(struct st_signature_head *out, const void *bytes, size_t 
 				return false;
 			listed = input.count;
 		}
-		for (uint32_t i = 0; input.kind == ST_INPUT_TENSOR && i < input.count; i++)
+		for (uint32_t i = 0; st_input_has_numbers(input.kind) && i < input.count; i++)
 			if (!st_input_size(&at, end, &size))
 				return false;
 	}

@@ -6,7 +6,8 @@
  *
  *   u32 domain id, u32 name id, u8 enum st_operator_scope, u8 ST_SIGNATURE_* flags, u16 inputs, then each
  *   input: u8 enum st_operator_input; a tensor u8 dtype, u8 dimensions (at most 64), the sizes as zigzag
- *   varints; a list u16 count, then as many inputs.
+ *   varints; a list of tensors u16 count, then as many inputs; an integer its zigzag varint; a list of integers u16
+ *   count (at most 64), then as many zigzag varints. Integers are kept of operators whose work depends on them.
  *
  * dtype is the framework's number of it (torch: ScalarType), 255 when it is not known. Header only: the collector includes it.
  */
@@ -41,6 +42,8 @@ enum st_operator_input {
 	ST_INPUT_TENSOR_LIST = 2,
 	ST_INPUT_UNDEFINED = 3, /* a tensor that is none */
 	ST_INPUT_SCALAR = 4,	/* number or bool */
+	ST_INPUT_INTEGER = 5,	/* one of which the value is kept; a bool is 0 or 1 */
+	ST_INPUT_INTEGER_LIST = 6,
 };
 
 /* How operators come to us, best first. */

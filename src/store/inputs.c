@@ -21,7 +21,10 @@ bool st_input_next(struct st_input_reader *reader, struct st_input *out)
 	out->list = head.kind == ST_INPUT_TENSOR_LIST ? head.count : 0;
 	out->dtype = head.dtype;
 	out->dimension_count = head.kind == ST_INPUT_TENSOR ? head.count : 0;
-	for (uint32_t i = 0; i < out->dimension_count; i++)
+	out->integer_count = 0;
+	if (st_input_has_numbers(head.kind) && head.kind != ST_INPUT_TENSOR)
+		out->integer_count = head.count;
+	for (uint32_t i = 0; i < out->dimension_count + out->integer_count; i++)
 		if (!st_input_size(&reader->at, reader->end, &out->sizes[i]))
 			return false;
 	return true;

@@ -61,6 +61,7 @@ struct st_input {
 	enum st_operator_input kind;
 	uint32_t list; /* tensors of a list that follow: each is given by the next calls */
 	uint32_t dtype, dimension_count;
+	uint32_t integer_count; /* of an integer 1; they stand where sizes do */
 	int64_t sizes[ST_INPUT_DIMENSIONS_MAX];
 };
 struct st_input_reader {

@@ -46,14 +46,14 @@ def test_counts_by_shapes_are_torchs(profiled):
 
 
 def test_flops_are_torchs(profiled):
-    """Where torch counts them; convolutions need what inputs do not tell."""
+    """Where torch counts them."""
     ours = {row["operator"]: row.get("flops") for row in folded(profiled)["rows"]}
     theirs = {name: flops for name, _, flops in profiled[2]["names"] if flops}
     assert {name: ours[name] for name in ("aten::mm", "aten::addmm", "aten::bmm", "aten::mul", "aten::add")} == {
         name: theirs[name] for name in ("aten::mm", "aten::addmm", "aten::bmm", "aten::mul", "aten::add")
     }
     assert ours["aten::addmm"] == 3 * 2 * 2 * (4 * 6 * 6) * 5
-    assert ours["aten::conv2d"] is None
+    assert ours["aten::conv2d"] == theirs["aten::conv2d"] == 3 * 2 * (2 * 4 * 6 * 6) * 27
 
 
 def test_self_times_add_up(profiled):

@@ -203,7 +203,14 @@ static void test_signatures_that_cannot_be(void **state)
 	while (s.size_bytes < ST_SIGNATURE_BYTES_MAX + 15)
 		sig_u8(&s, ST_INPUT_UNDEFINED); /* too long */
 	fake_segment_define(&f->segment, ST_DEFINE_SIGNATURE, 1, s.bytes, s.size_bytes);
-	expected += 4;
+	sig_begin(&s, 3, 7, ST_SCOPE_FUNCTION, 1);
+	sig_u8(&s, ST_INPUT_INTEGER_LIST);
+	sig_u8(&s, 65); /* numbers */
+	sig_u8(&s, 0);
+	while (s.size_bytes < 12 + 3 + 65)
+		sig_u8(&s, 2);
+	fake_segment_define(&f->segment, ST_DEFINE_SIGNATURE, 1, s.bytes, s.size_bytes);
+	expected += 5;
 	fake_segment_own(&f->segment, 0, 1, f->start);
 	begin(f, 1, 0);
 	drain_all(f);

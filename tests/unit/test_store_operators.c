@@ -47,7 +47,14 @@ static int setup(void **state)
 	sig_tensor(&s, 6, 2, (const uint8_t[]){8, 3});
 	sig_u8(&s, ST_INPUT_SCALAR);
 	define(f, 1, &s);
-	sig_begin(&s, 2, 2, ST_SCOPE_BACKWARD, 2);
+	sig_begin(&s, 2, 2, ST_SCOPE_BACKWARD, 4);
+	sig_u8(&s, ST_INPUT_INTEGER);
+	sig_u8(&s, 3); /* -2 */
+	sig_u8(&s, ST_INPUT_INTEGER_LIST);
+	sig_u8(&s, 2);
+	sig_u8(&s, 0);
+	sig_u8(&s, 22);
+	sig_u8(&s, 26);
 	sig_list(&s, 2);
 	sig_tensor(&s, 5, 1, (const uint8_t[]){7});
 	sig_u8(&s, ST_INPUT_UNDEFINED);
@@ -157,6 +164,15 @@ static void test_inputs(void **state)
 	assert_int_equal(input.kind, ST_INPUT_SCALAR);
 	assert_false(st_input_next(&reader, &input));
 	st_input_begin(&reader, &signatures[1]);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_INTEGER);
+	assert_int_equal(input.integer_count, 1);
+	assert_int_equal(input.dimension_count, 0);
+	assert_true(input.sizes[0] == -2);
+	assert_true(st_input_next(&reader, &input));
+	assert_int_equal(input.kind, ST_INPUT_INTEGER_LIST);
+	assert_int_equal(input.integer_count, 2);
+	assert_int_equal(input.sizes[1], 13);
 	assert_true(st_input_next(&reader, &input));
 	assert_int_equal(input.kind, ST_INPUT_TENSOR_LIST);
 	assert_int_equal(input.list, 2);

@@ -314,6 +314,156 @@ static void test_wrong_lists(void **state)
 	assert_int_equal(layout.list, 0);
 }
 
+/* Lists of integers of a release; `tag` is that of lists there, `head` the words before the elements. */
+struct integers {
+	uint64_t words[8];
+	char element[4][16];
+};
+
+static void make_integers(struct fake *fake, struct integers *list, uint32_t input,
+			  const int64_t *values, uint32_t count)
+{
+	memset(list, 0, sizeof(*list));
+	for (uint32_t i = 0; i < count; i++) {
+		put(list->element[i], 0, (uint64_t)values[i]);
+		put(list->element[i], 8, 5);
+	}
+	list->words[2] = (uint64_t)(uintptr_t)list->element;
+	list->words[3] = (uint64_t)(uintptr_t)list->element[count];
+	put(fake->value[input], 0, (uint64_t)(uintptr_t)list);
+	put(fake->value[input], 8, 14);
+}
+
+static void make_view(struct fake *fake, struct integers lists[2], const int64_t *sizes,
+		      const int64_t *strides, uint32_t count)
+{
+	make(fake, &release_213, 3);
+	add_tensor(fake, &release_213, 0, sizes, count, FLOAT);
+	make_integers(fake, &lists[0], 1, sizes, count);
+	make_integers(fake, &lists[1], 2, strides, count);
+}
+
+static void test_integers(void **state)
+{
+	static const int64_t strides[] = {35, 7, 1}, rows[] = {13, 1};
+	static const uint8_t expected[] = {ST_INPUT_TENSOR,	  FLOAT, 3, 6, 10, 14,
+					   ST_INPUT_INTEGER_LIST, 3,	 0, 6, 10, 14,
+					   ST_INPUT_INTEGER,	  1};
+	const struct st_torch_sizes cubes[2] = {{cube, cube + 3, NULL},
+						{strides, strides + 3, NULL}};
+	const struct st_torch_sizes planes[2] = {{plane, plane + 2, NULL}, {rows, rows + 2, NULL}};
+	struct st_torch_value_learner learner = {0};
+	struct st_operator_inputs inputs;
+	struct st_torch_layout layout;
+	struct integers lists[2];
+	struct fake fake;
+	uint8_t bytes[64];
+	uint64_t hash;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	make_view(&fake, lists, plane, rows, 2);
+	st_torch_learn_values(&learner, &layout, fake.record, planes);
+	assert_false(st_torch_values_learned(&learner, &layout));
+	make_view(&fake, lists, cube, strides, 3);
+	st_torch_learn_values(&learner, &layout, fake.record, cubes);
+	inputs = st_torch_values_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.bytes, 8); /* not proven */
+	assert_true(st_torch_values_learned(&learner, &layout));
+	assert_int_equal(layout.list, 16);
+	assert_int_equal(layout.tag_list, 14);
+	assert_int_equal(layout.tag_bool, 10);
+	put(fake.value[2], 0, UINT64_MAX); /* an integer, -1 */
+	put(fake.value[2], 8, 5);
+	inputs = st_torch_values_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.bytes, sizeof(expected));
+	assert_memory_equal(bytes, expected, sizeof(expected));
+	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.bytes, 8);
+	hash = st_torch_values_hash(&layout, fake.record, 1);
+	put(lists[0].element[1], 0, 6);
+	assert_true(hash != st_torch_values_hash(&layout, fake.record, 1));
+	put(lists[0].element[1], 8, 3); /* a list of something else is not read */
+	inputs = st_torch_values_encode(&layout, fake.record, bytes, sizeof(bytes));
+	assert_int_equal(inputs.bytes, 6 + 1 + 2);
+}
+
+/* Numbers that are not those, another kind in the second record, an address that is none: refused. */
+static void test_wrong_integers(void **state)
+{
+	static const int64_t strides[] = {35, 7, 1}, others[] = {35, 7, 2};
+	const struct st_torch_sizes truth[2] = {{cube, cube + 3, NULL},
+						{strides, strides + 3, NULL}};
+	const struct st_torch_sizes wrong[2] = {{cube, cube + 3, NULL}, {others, others + 3, NULL}};
+	struct st_torch_layout layout;
+	struct integers lists[2];
+	struct fake fake;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	for (int i = 0; i < 4; i++) {
+		struct st_torch_value_learner learner = {0};
+
+		make_view(&fake, lists, cube, strides, 3);
+		st_torch_learn_values(&learner, &layout, fake.record, truth);
+		if (i == 1)
+			put(fake.value[1], 8, 13);
+		if (i == 2)
+			put(fake.value[2], 0, 8);
+		if (i == 3)
+			put((char *)lists[0].words, 16, 8);
+		st_torch_learn_values(&learner, &layout, fake.record, i ? truth : wrong);
+		assert_true(learner.refused);
+		assert_false(st_torch_values_learned(&learner, &layout));
+		assert_int_equal(layout.list, 0);
+	}
+}
+
+static void make_convolution(struct fake *fake, char (*values)[16], struct integers lists[4])
+{
+	static const int64_t input[] = {2, 6, 8, 9}, weight[] = {4, 3, 3, 3}, step[] = {1, 2};
+	static const uint32_t places[] = {3, 4, 5, 7};
+
+	make(fake, &release_213, 9);
+	add_tensor(fake, &release_213, 0, input, 4, FLOAT);
+	add_tensor(fake, &release_213, 1, weight, 4, FLOAT);
+	memset(values, 0, 9 * sizeof(*values));
+	for (int i = 0; i < 4; i++) {
+		make_integers(fake, &lists[i], 2, step, 2);
+		memcpy(values[places[i]], fake->value[2], 16);
+	}
+	memcpy(values[0], fake->value[0], 16);
+	memcpy(values[1], fake->value[1], 16);
+	put(values[6], 8, 10); /* not transposed */
+	put(values[8], 0, 2);
+	put(values[8], 8, 5);
+	put(fake->record, release_213.inputs, (uint64_t)(uintptr_t)values);
+}
+
+static void test_convolutions_prove_lists(void **state)
+{
+	struct st_torch_value_learner learner = {0};
+	struct st_torch_layout layout;
+	struct integers lists[4];
+	struct fake fake;
+	char values[9][16];
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	make_convolution(&fake, values, lists);
+	st_torch_learn_convolution(&learner, &layout, fake.record);
+	assert_false(st_torch_values_learned(&learner, &layout));
+	st_torch_learn_convolution(&learner, &layout, fake.record);
+	assert_true(st_torch_values_learned(&learner, &layout));
+	assert_int_equal(layout.list, 16);
+	assert_int_equal(layout.tag_bool, 10);
+	/* Groups that do not fit the channels. */
+	learner = (struct st_torch_value_learner){0};
+	put(values[8], 0, 3);
+	st_torch_learn_convolution(&learner, &layout, fake.record);
+	assert_true(learner.refused);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +474,9 @@ int main(void)
 		cmocka_unit_test(test_inputs),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_wrong_lists),
+		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_wrong_integers),
+		cmocka_unit_test(test_convolutions_prove_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

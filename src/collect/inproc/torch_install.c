@@ -90,7 +90,8 @@ static struct st_torch_layout layout;
 static struct st_torch_learner learner;
 static _Atomic uint32_t learning; /* records left to learn from; 0: over */
 static struct st_torch_list_learner list_learner;
-static _Atomic uint32_t lists_left; /* lists of tensors left to learn from */
+static struct st_torch_value_learner value_learner;
+static _Atomic uint32_t lists_left; /* lists left to learn from */
 static _Atomic uint32_t learner_lock;
 static int32_t probe_dtype = -1;
 static char framework[VERSION_BYTES + 16] = "PyTorch";
@@ -201,6 +202,11 @@ static struct st_operator_inputs encode_in_place(const void *from, uint8_t *to, 
 	return st_torch_inputs_encode(&layout, from, to, room);
 }
 
+static struct st_operator_inputs encode_values(const void *from, uint8_t *to, uint32_t room)
+{
+	return st_torch_values_encode(&layout, from, to, room);
+}
+
 static struct st_operator_inputs encode_asked(const void *from, uint8_t *to, uint32_t room)
 {
 	return st_torch_truth_encode(from, to, room);
@@ -210,7 +216,7 @@ static void settle(enum st_operator_level reached, const char *why)
 {
 	bool tested = strstr(framework, " " TESTED_VERSION) != NULL;
 
-	if (reached == ST_OPERATORS_IN_PLACE)
+	if (reached == ST_OPERATORS_IN_PLACE && !layout.list)
 		atomic_store_explicit(&lists_left, LIST_RECORDS, memory_order_relaxed);
 	/* Pairs with the acquire load in begin: the layout is complete. */
 	atomic_store_explicit(&level, reached, memory_order_release);
@@ -242,30 +248,39 @@ static void learn_from(const void *record, const struct st_torch_truth *truth)
 	atomic_store_explicit(&learner_lock, 0, memory_order_release);
 }
 
-/* Lists of tensors are proven by those of the program: nothing of our own makes one without a kernel. Until then
- * they are inputs of which nothing is known. */
-static __attribute__((noinline)) void learn_list(const void *record)
+/* Where nothing of our own could prove them, lists are proven by those of the program. Until then they are inputs of
+ * which nothing is known. */
+static __attribute__((noinline)) void learn_list(const void *record, const char *name)
 {
 	static _Atomic uint32_t looked;
 	uint32_t before = atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed), left;
+	bool is_convolution = !strcmp(name, "aten::convolution");
 	struct asked asked;
 
 	/* Looking costs system calls: in a program without any it has to become rare. */
 	if ((before > LIST_LOOKS && before % LIST_LOOKS_RARELY) ||
-	    !st_torch_has_list(&layout, record) ||
+	    (!is_convolution && !st_torch_has_list(&layout, record)) ||
 	    atomic_exchange_explicit(&learner_lock, 1, memory_order_acquire))
 		return;
 	left = atomic_load_explicit(&lists_left, memory_order_relaxed);
 	if (left) {
 		struct st_torch_layout next = layout;
 
-		ask(&asked, record, true);
-		st_torch_learn_list(&list_learner, &next, record, &asked.truth);
-		release(&asked);
-		/* One word that becomes another, complete at any moment. */
-		if (next.list)
+		if (is_convolution) {
+			st_torch_learn_convolution(&value_learner, &next, record);
+			st_torch_values_learned(&value_learner, &next);
+		} else {
+			ask(&asked, record, true);
+			st_torch_learn_list(&list_learner, &next, record, &asked.truth);
+			release(&asked);
+		}
+		/* Words that become others, complete at any moment; the last makes the others count. */
+		if (next.list) {
+			__atomic_store_n(&layout.tag_bool, next.tag_bool, __ATOMIC_RELEASE);
+			__atomic_store_n(&layout.tag_list, next.tag_list, __ATOMIC_RELEASE);
 			__atomic_store_n(&layout.list, next.list, __ATOMIC_RELEASE);
-		left = next.list || list_learner.refused ? 1 : left;
+		}
+		left = next.list || (list_learner.refused && value_learner.refused) ? 1 : left;
 		atomic_store_explicit(&lists_left, left - 1, memory_order_relaxed);
 	}
 	atomic_store_explicit(&learner_lock, 0, memory_order_release);
@@ -290,6 +305,13 @@ static __attribute__((noinline)) void begin_asked(const void *record, struct st_
 	release(&asked);
 }
 
+/* Convolutions: what they do depends on stride, padding and the like. Told by a few bytes of the name, in less time
+ * than a table would take. */
+static inline bool needs_values(const char *name, uint32_t length)
+{
+	return length > 10 && (!memcmp(name + 6, "conv", 4) || !memcmp(name + 6, "_conv", 5));
+}
+
 static inline __attribute__((always_inline)) void *begin(void **context, const void *record,
 							 enum st_operator_scope scope)
 {
@@ -307,10 +329,15 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 		       sizeof(operator.sequence));
 	if (ST_LIKELY(how == ST_OPERATORS_IN_PLACE)) {
 		if (ST_UNLIKELY(atomic_load_explicit(&lists_left, memory_order_relaxed)))
-			learn_list(record);
-		operator.hash = st_torch_inputs_hash(&layout, record, operator.hash);
-		operator.encode = encode_in_place;
+			learn_list(record, operator.name);
 		operator.from = record;
+		if (ST_UNLIKELY(needs_values(operator.name, operator.length))) {
+			operator.hash = st_torch_values_hash(&layout, record, operator.hash);
+			operator.encode = encode_values;
+		} else {
+			operator.hash = st_torch_inputs_hash(&layout, record, operator.hash);
+			operator.encode = encode_in_place;
+		}
 	} else if (how == ST_OPERATORS_ASKED) {
 		begin_asked(record, &operator);
 		return context;
@@ -362,6 +389,19 @@ static void *begin_probe(void **context, const void *record)
 	return context;
 }
 
+static struct st_torch_sizes probe_lists[2]; /* what the view is being made with */
+
+/* The view, by the layout that has just been proven: its lists are known. */
+static void *begin_probe_list(void **context, const void *record)
+{
+	const char *name = torch.name(record);
+
+	*context = NULL;
+	if (name && !strcmp(name, "aten::as_strided"))
+		st_torch_learn_values(&value_learner, &layout, record, probe_lists);
+	return context;
+}
+
 static void end_probe(const void *record, void *context)
 {
 	(void)record, (void)context;
@@ -377,6 +417,8 @@ static bool probe_one(const int64_t *sizes, int64_t dimensions, int32_t dtype)
 	for (int64_t i = dimensions; i-- > 0; stride *= sizes[i])
 		strides[i] = stride;
 	probe_dtype = dtype;
+	probe_lists[0] = (struct st_torch_sizes){sizes, sizes + dimensions, NULL};
+	probe_lists[1] = (struct st_torch_sizes){strides, strides + dimensions, NULL};
 	made = !torch.empty(dimensions, sizes, strides, dtype, 0, 0, &tensor) && tensor &&
 	       !torch.as_strided(tensor, sizes, strides, &view) && view;
 	if (view)
@@ -388,7 +430,7 @@ static bool probe_one(const int64_t *sizes, int64_t dimensions, int32_t dtype)
 }
 
 /* Different types, and sizes that nothing else looks like. */
-static void probe(void)
+static void probe(void *(*begin_one)(void **context, const void *record))
 {
 	static const struct {
 		int64_t sizes[6], dimensions;
@@ -398,7 +440,7 @@ static void probe(void)
 		{{23}, 1, 7},	   {{29, 3}, 2, 11}, {{2, 3, 2, 5, 3, 7}, 6, 6},
 	};
 	struct callback callback = {
-		.begin = begin_probe, .end = end_probe, .probability = 1.0, .needs_inputs = true};
+		.begin = begin_one, .end = end_probe, .probability = 1.0, .needs_inputs = true};
 	uint64_t handle;
 
 	callback.scopes[ST_SCOPE_FUNCTION] = true;
@@ -477,8 +519,12 @@ static void find_level(void)
 			      c10 ? dlsym(c10, "_ZN3c1019UndefinedTensorImpl10_singletonE") : NULL);
 	if (st_torch_config.level <= ST_OPERATORS_IN_PLACE && torch.add_here && torch.remove &&
 	    torch.empty && torch.as_strided && torch.delete_tensor) {
-		probe();
+		probe(begin_probe);
 		learned = st_torch_learned(&learner, &layout);
+		if (learned) {
+			probe(begin_probe_list);
+			st_torch_values_learned(&value_learner, &layout);
+		}
 	}
 	if (no_inputs || st_torch_config.level >= ST_OPERATORS_NAMES) {
 		settle(ST_OPERATORS_NAMES, no_inputs ? no_inputs : "forced");

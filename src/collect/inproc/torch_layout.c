@@ -46,7 +46,7 @@ struct span {
 	size_t bytes;
 };
 
-static bool read_safely(const void *from, void *to, size_t bytes)
+bool st_torch_read_safely(const void *from, void *to, size_t bytes)
 {
 	const struct span remote = {(void *)(uintptr_t)from, bytes}, local = {to, bytes};
 
@@ -104,8 +104,8 @@ static bool sizes_fit(const char *tensor, size_t at, const int64_t *sizes, uint6
 	if (word_at(tensor, at + ELEMENTS_FROM) != elements)
 		return false;
 	if (dimensions > SIZES_INLINE) {
-		if (!read_safely((const void *)word_at(tensor, at + 8), far,
-				 dimensions * sizeof(*far)))
+		if (!st_torch_read_safely((const void *)word_at(tensor, at + 8), far,
+					  dimensions * sizeof(*far)))
 			return false;
 		stored = (const char *)far;
 	}
@@ -133,7 +133,7 @@ static void learn_tensor(struct st_torch_learner *learner, const void *address,
 	if (address == learner->nothing || !dimensions || dimensions > ST_INPUT_DIMENSIONS_MAX ||
 	    elements < ELEMENTS_TELLING)
 		return;
-	if (!read_safely(address, tensor, sizeof(tensor))) {
+	if (!st_torch_read_safely(address, tensor, sizeof(tensor))) {
 		learner->refused = true;
 		return;
 	}
@@ -160,7 +160,7 @@ static void learn_inputs(struct st_torch_learner *learner, const char *values,
 		count = (uint32_t)truth->inputs;
 	if (!count)
 		return;
-	if (!read_safely(values, value, (size_t)count * VALUE_BYTES)) {
+	if (!st_torch_read_safely(values, value, (size_t)count * VALUE_BYTES)) {
 		learner->refused = true;
 		return;
 	}
@@ -178,7 +178,7 @@ void st_torch_learn(struct st_torch_learner *learner, const void *record,
 
 	if (learner->refused)
 		return;
-	if (!read_safely(record, bytes, sizeof(bytes))) {
+	if (!st_torch_read_safely(record, bytes, sizeof(bytes))) {
 		learner->refused = true;
 		return;
 	}
@@ -236,7 +236,7 @@ static bool tensor_fits(const struct st_torch_layout *layout, const void *addres
 {
 	char tensor[TENSOR_BYTES];
 
-	return read_safely(address, tensor, sizeof(tensor)) &&
+	return st_torch_read_safely(address, tensor, sizeof(tensor)) &&
 	       sizes_fit(tensor, layout->sizes, sizes->begin,
 			 (uint64_t)(sizes->end - sizes->begin));
 }
@@ -251,12 +251,12 @@ static uint64_t input_fits(const struct st_torch_layout *layout, const char *val
 
 	if ((uint32_t)word_at(value, 8) != layout->tag_list)
 		return 1;
-	if (!read_safely((const void *)word_at(value, 0), list, sizeof(list)))
+	if (!st_torch_read_safely((const void *)word_at(value, 0), list, sizeof(list)))
 		return 0;
 	count = elements_at(list, place, &first);
 	if (!count)
 		return 1;
-	if (count > LIST_LEARN_MAX || !read_safely(first, elements, count * VALUE_BYTES))
+	if (count > LIST_LEARN_MAX || !st_torch_read_safely(first, elements, count * VALUE_BYTES))
 		return 0;
 	if ((uint32_t)word_at(elements, 8) != TAG_TENSOR)
 		return 1;
@@ -296,12 +296,12 @@ bool st_torch_has_list(const struct st_torch_layout *layout, const void *record)
 
 	for (uint64_t i = 0; i < count && i < LEARN_INPUTS; i++) {
 		if ((uint32_t)word_at(values, i * VALUE_BYTES + 8) != layout->tag_list ||
-		    !read_safely((const void *)word_at(values, i * VALUE_BYTES), list,
-				 sizeof(list)))
+		    !st_torch_read_safely((const void *)word_at(values, i * VALUE_BYTES), list,
+					  sizeof(list)))
 			continue;
 		for (int place = 0; place < ST_TORCH_LIST_PLACES; place++)
 			if (elements_at(list, list_places[place], &first) > 1 &&
-			    read_safely(first, element, sizeof(element)) &&
+			    st_torch_read_safely(first, element, sizeof(element)) &&
 			    (uint32_t)word_at(element, 8) == TAG_TENSOR)
 				return true;
 	}
@@ -430,6 +430,26 @@ uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *
 	return hash | 1;
 }
 
+uint64_t st_torch_values_hash(const struct st_torch_layout *layout, const void *record,
+			      uint64_t hash)
+{
+	const char *values = (const char *)word_at(record, layout->record->inputs);
+	uint64_t count = word_at(record, layout->record->inputs + 8u);
+	struct st_torch_integers integers;
+
+	hash = st_torch_inputs_hash(layout, record, hash);
+	if (count > INPUTS_MAX)
+		count = INPUTS_MAX;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!st_torch_read_integers(layout, values + i * VALUE_BYTES, &integers))
+			continue;
+		hash = mix(hash, i << 8 | integers.count);
+		for (uint32_t k = 0; k < integers.count; k++)
+			hash = mix(hash, (uint64_t)integers.values[k]);
+	}
+	return hash | 1;
+}
+
 struct writer {
 	uint8_t *at, *end;
 	bool full;
@@ -490,6 +510,22 @@ static bool put_list(const struct st_torch_layout *layout, struct writer *writer
 	return !writer->full;
 }
 
+static bool put_integers(struct writer *writer, const struct st_torch_integers *integers)
+{
+	uint8_t *begin = writer->at;
+
+	put_byte(writer, integers->is_list ? ST_INPUT_INTEGER_LIST : ST_INPUT_INTEGER);
+	if (integers->is_list) {
+		put_byte(writer, (uint8_t)integers->count);
+		put_byte(writer, 0);
+	}
+	for (uint32_t i = 0; i < integers->count; i++)
+		put_size(writer, integers->values[i]);
+	if (writer->full)
+		writer->at = begin;
+	return !writer->full;
+}
+
 static struct st_operator_inputs finish(const struct writer *writer, const uint8_t *begin,
 					uint32_t put, uint64_t all)
 {
@@ -499,22 +535,42 @@ static struct st_operator_inputs finish(const struct writer *writer, const uint8
 		.flags = (uint8_t)(ST_SIGNATURE_INPUTS | (put < all ? ST_SIGNATURE_CUT : 0))};
 }
 
-struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
-						 const void *record, uint8_t *to, uint32_t room)
+static struct st_operator_inputs encode(const struct st_torch_layout *layout, const void *record,
+					struct writer writer, bool with_integers)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
 	uint64_t all = word_at(record, layout->record->inputs + 8u);
-	struct writer writer = {to, to + room, false};
+	const uint8_t *begin = writer.at;
+	struct st_torch_integers integers;
 	uint32_t put = 0;
 
 	for (; put < all && put < INPUTS_MAX; put++) {
-		struct input input = read_input(layout, values + (size_t)put * VALUE_BYTES);
+		const char *value = values + (size_t)put * VALUE_BYTES;
+		struct input input = read_input(layout, value);
+		bool done;
 
-		if (input.kind == ST_INPUT_TENSOR_LIST ? !put_list(layout, &writer, &input)
-						       : !put_input(&writer, &input))
+		if (input.kind == ST_INPUT_TENSOR_LIST)
+			done = put_list(layout, &writer, &input);
+		else if (with_integers && st_torch_read_integers(layout, value, &integers))
+			done = put_integers(&writer, &integers);
+		else
+			done = put_input(&writer, &input);
+		if (!done)
 			break;
 	}
-	return finish(&writer, to, put, all);
+	return finish(&writer, begin, put, all);
+}
+
+struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
+						 const void *record, uint8_t *to, uint32_t room)
+{
+	return encode(layout, record, (struct writer){to, to + room, false}, false);
+}
+
+struct st_operator_inputs st_torch_values_encode(const struct st_torch_layout *layout,
+						 const void *record, uint8_t *to, uint32_t room)
+{
+	return encode(layout, record, (struct writer){to, to + room, false}, true);
 }
 
 struct st_operator_inputs st_torch_truth_encode(const struct st_torch_truth *truth, uint8_t *to,

@@ -9,6 +9,7 @@
 #define ST_COLLECT_INPROC_TORCH_LAYOUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collect/inproc/torch.h"
@@ -79,10 +80,44 @@ bool st_torch_has_list(const struct st_torch_layout *layout, const void *record)
 void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
 			 const void *record, const struct st_torch_truth *truth);
 
+/* Lists of integers: their tag, and where their elements are told. */
+enum { ST_TORCH_LIST_KINDS = 6 };
+struct st_torch_value_learner {
+	uint32_t seen, fitting; /* lists, and bits of the kinds that fit all of them */
+	bool refused;
+};
+/* One record more, of which the second and third input are lists of these integers. */
+void st_torch_learn_values(struct st_torch_value_learner *learner,
+			   const struct st_torch_layout *layout, const void *record,
+			   const struct st_torch_sizes expected[2]);
+/* Or a record of aten::convolution, whose lists must fit its tensors. */
+void st_torch_learn_convolution(struct st_torch_value_learner *learner,
+				const struct st_torch_layout *layout, const void *record);
+/* Whether one kind fits them all: then lists of any kind can be read. Sets tags and place of the layout. */
+bool st_torch_values_learned(const struct st_torch_value_learner *learner,
+			     struct st_torch_layout *layout);
+
+struct st_torch_integers {
+	bool is_list;
+	uint32_t count;
+	int64_t values[ST_INPUT_DIMENSIONS_MAX];
+};
+/* Of an IValue, by a layout whose lists are proven; false: it is something else. */
+bool st_torch_read_integers(const struct st_torch_layout *layout, const char *value,
+			    struct st_torch_integers *out);
+
+/* Copies memory that may not be there. */
+bool st_torch_read_safely(const void *from, void *to, size_t bytes);
+
 /* Of a record, by a proven layout: */
 uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
 			      uint64_t hash);
 struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
+						 const void *record, uint8_t *to, uint32_t room);
+/* Both, with the values of integers as well: for operators whose work depends on them. */
+uint64_t st_torch_values_hash(const struct st_torch_layout *layout, const void *record,
+			      uint64_t hash);
+struct st_operator_inputs st_torch_values_encode(const struct st_torch_layout *layout,
 						 const void *record, uint8_t *to, uint32_t room);
 /* The same bytes of sizes that the framework has told. */
 struct st_operator_inputs st_torch_truth_encode(const struct st_torch_truth *truth, uint8_t *to,
