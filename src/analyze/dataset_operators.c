@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/dataset_slices.h"
+#include "analyze/operator_texts.h"
 
 static bool equals(struct st_text text, const char *word)
 {
@@ -36,6 +37,14 @@ static enum st_operator_label kind_of(struct st_text domain, struct st_text name
 	return equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
 }
 
+/* "ProfilerStep#7" is one of many to torch. */
+static struct st_text shown_name(struct st_text name, bool as_torch)
+{
+	static const struct st_text step = {"ProfilerStep*", 13};
+
+	return as_torch && begins(name, "ProfilerStep#") ? step : name;
+}
+
 static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 {
 	uint32_t count;
@@ -44,15 +53,17 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 
 	rows->name_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->name_of));
 	rows->kind_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->kind_of));
-	if (!rows->name_of || !rows->kind_of)
+	rows->is_range = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->is_range));
+	if (!rows->name_of || !rows->kind_of || !rows->is_range)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		struct st_text name = st_result_text(rows->result, labels[i].name);
+		struct st_text domain = st_result_text(rows->result, labels[i].domain);
 
-		rows->kind_of[i] = (uint8_t)kind_of(st_result_text(rows->result, labels[i].domain),
-						    name, as_torch);
+		rows->kind_of[i] = (uint8_t)kind_of(domain, name, as_torch);
+		rows->is_range[i] = equals(domain, ST_RANGE_DOMAIN);
 		rows->has_modules = rows->has_modules || rows->kind_of[i] == ST_LABEL_MODULE;
-		rows->name_of[i] = st_key_texts_add(keys, name);
+		rows->name_of[i] = st_key_texts_add(keys, shown_name(name, as_torch));
 	}
 	return !keys->failed;
 }
@@ -110,45 +121,64 @@ static void add_row(struct st_operator_rows *rows, const struct st_slices *slice
 	rows->row_of_slice[slice] = row;
 }
 
-static bool is_row(const struct st_operator_rows *rows, const struct st_slices *slices,
-		   const uint8_t *recorded, uint32_t slice)
-{
-	uint32_t count;
-	enum st_operator_label kind = rows->kind_of[slices->label[slice]];
+/* What the choice of rows is made by. */
+struct picking {
+	const struct st_slices *slices;
+	const struct st_operator_choice *choice;
+	uint8_t *recorded; /* by process */
+};
 
+static bool is_inside(const struct picking *picking, uint32_t slice)
+{
+	const struct st_operator_choice *choice = picking->choice;
+	const struct st_slices *slices = picking->slices;
+
+	return !choice->has_window || (slices->begin_ns[slice] >= choice->begin_ns &&
+				       slices->end_ns[slice] <= choice->end_ns &&
+				       !(slices->flags[slice] & ST_SLICE_UNFINISHED));
+}
+
+static bool is_row(const struct st_operator_rows *rows, const struct picking *picking,
+		   uint32_t slice)
+{
+	const struct st_slices *slices = picking->slices;
+	enum st_operator_label kind = rows->kind_of[slices->label[slice]];
+	uint32_t count;
+
+	if (kind != ST_LABEL_OPERATOR && kind != ST_LABEL_ITT)
+		return false;
+	if (!is_inside(picking, slice))
+		return false;
 	if (kind != ST_LABEL_ITT || (slices->flags[slice] & ST_SLICE_COPY))
 		return kind == ST_LABEL_OPERATOR;
-	return !recorded[st_result_tracks(rows->result, &count)[slices->track[slice]].process];
+	return !picking->recorded[st_result_tracks(rows->result, &count)[slices->track[slice]]
+					  .process];
 }
 
 /* Rows of a track lie together, as its slices do. */
-static bool pick(struct st_operator_rows *rows)
+static bool pick(struct st_operator_rows *rows, const struct st_operator_choice *choice)
 {
 	const struct st_slices *slices = st_result_slices(rows->result);
-	uint8_t *recorded = find_recorded(rows);
+	struct picking picking = {slices, choice, find_recorded(rows)};
 	uint32_t count = 0;
 
 	rows->row_of_slice = column(rows, slices->count, sizeof(*rows->row_of_slice));
-	if (!recorded || !rows->row_of_slice) {
-		free(recorded);
-		return false;
-	}
-	for (uint32_t i = 0; i < slices->count; i++)
-		count += is_row(rows, slices, recorded, i);
-	if (!make_columns(rows, count)) {
-		free(recorded);
+	for (uint32_t i = 0; picking.recorded && i < slices->count; i++)
+		count += is_row(rows, &picking, i);
+	if (!picking.recorded || !rows->row_of_slice || !make_columns(rows, count)) {
+		free(picking.recorded);
 		return false;
 	}
 	for (uint32_t i = 0; i < slices->count; i++) {
 		uint32_t up = slices->parent[i];
 
 		rows->row_of_slice[i] = up == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[up];
-		if (!is_row(rows, slices, recorded, i))
+		if (!is_row(rows, &picking, i))
 			continue;
 		rows->is_itt = rows->is_itt || rows->kind_of[slices->label[i]] == ST_LABEL_ITT;
 		add_row(rows, slices, i);
 	}
-	free(recorded);
+	free(picking.recorded);
 	return true;
 }
 
@@ -156,18 +186,24 @@ static void set_signatures(struct st_operator_rows *rows)
 {
 	const struct st_signature *signatures =
 		st_result_signatures(rows->result, &rows->signature_count);
+	const struct st_operator *items;
+	uint32_t count, at = 0;
 
 	for (uint32_t i = 0; i < rows->signature_count; i++)
 		rows->has_inputs = rows->has_inputs || (signatures[i].flags & ST_SIGNATURE_INPUTS &&
 							signatures[i].scope != ST_SCOPE_MODULE);
+	items = st_result_operators(rows->result, &count);
+	/* Both lie by slice. */
 	for (uint32_t row = 0; row < rows->count; row++) {
-		const struct st_operator *found =
-			st_result_operator_of(rows->result, rows->slice[row]);
-
 		rows->signature[row] = rows->signature_count;
-		if (found && found->signature < rows->signature_count)
-			rows->signature[row] = found->signature;
-		rows->sequence[row] = found ? found->sequence : ST_NO_SEQUENCE;
+		rows->sequence[row] = ST_NO_SEQUENCE;
+		while (at < count && items[at].row < rows->slice[row])
+			at++;
+		if (at == count || items[at].row != rows->slice[row])
+			continue;
+		if (items[at].signature < rows->signature_count)
+			rows->signature[row] = items[at].signature;
+		rows->sequence[row] = items[at].sequence;
 	}
 }
 
@@ -345,12 +381,13 @@ static uint64_t groupings_of(const struct st_operator_rows *rows)
 	return rows->has_modules ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
 }
 
-static bool make(struct st_dataset *out, struct st_operator_rows *rows, bool as_torch)
+static bool make(struct st_dataset *out, struct st_operator_rows *rows,
+		 const struct st_operator_choice *choice)
 {
 	if (!st_pause_list_make(&rows->pauses, rows->result, &rows->arena) ||
-	    !map_labels(rows, as_torch) || !pick(rows))
+	    !map_labels(rows, choice->as_torch) || !pick(rows, choice))
 		return false;
-	if (as_torch && !st_operators_fold(rows))
+	if (choice->as_torch && !st_operators_fold(rows))
 		return false;
 	set_signatures(rows);
 	out->row_count = rows->count;
@@ -370,8 +407,9 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows, bool as_
 	return true;
 }
 
-enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
-					 bool as_torch, struct st_error *err)
+enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct st_result *result,
+					   const struct st_operator_choice *choice,
+					   struct st_error *err)
 {
 	struct st_operator_rows *rows = calloc(1, sizeof(*rows));
 
@@ -379,7 +417,7 @@ enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st
 	if (!rows)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
 	rows->result = result;
-	rows->as_torch = as_torch;
+	rows->as_torch = choice->as_torch;
 	st_arena_init(&rows->arena, SIZE_MAX / 2);
 	*out = (struct st_dataset){
 		.private_data = rows,
@@ -393,10 +431,17 @@ enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st
 		.alias = operator_alias,
 		.prepare = operator_prepare,
 	};
-	if (make(out, rows, as_torch))
+	if (make(out, rows, choice))
 		return ST_OK;
 	st_dataset_operators_fini(out);
 	return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+}
+
+enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
+					 bool as_torch, struct st_error *err)
+{
+	return st_dataset_operators_choose(out, result,
+					   &(struct st_operator_choice){.as_torch = as_torch}, err);
 }
 
 void st_dataset_operators_fini(struct st_dataset *dataset)

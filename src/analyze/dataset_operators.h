@@ -36,14 +36,24 @@ struct st_operator_rows {
 	uint32_t *row_of_slice;
 	uint32_t *name_of; /* by label: key of ST_BY_OPERATOR */
 	uint8_t *kind_of;  /* by label: enum st_operator_label */
+	uint8_t *is_range; /* by label: the program named it */
 	uint32_t signature_count;
 	bool is_itt; /* some rows are ITT tasks that stand in */
 	bool has_inputs, has_modules;
 	bool as_torch;
 };
 
-/* as_torch: as torch's profiler shows them. Its own helpers are no rows, and the only child of an operator of
- * the same name is part of it. */
+/* Which operators are rows. */
+struct st_operator_choice {
+	/* As torch's profiler shows them: its own helpers are no rows, the only child of an operator of the same
+	 * name is part of it, and steps have one name. */
+	bool as_torch;
+	bool has_window; /* only what began and ended inside, as a profiler that ran from begin to end has it */
+	int64_t begin_ns, end_ns;
+};
+enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct st_result *result,
+					   const struct st_operator_choice *choice,
+					   struct st_error *err);
 enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
 					 bool as_torch, struct st_error *err);
 void st_dataset_operators_fini(struct st_dataset *dataset);
@@ -55,15 +65,5 @@ uint64_t st_dataset_operators_answers(void);
 bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
 /* Folds rows as torch does; before anything but the columns by row and row_of_slice is there. */
 bool st_operators_fold(struct st_operator_rows *rows);
-
-/* "[[8, 3, 224, 224], [64, 3, 7, 7], []]" and "[float, float, ]", as torch's profiler writes them: an empty place for
- * what is no tensor. In the arena. */
-struct st_text st_operator_shapes_text(const struct st_signature *signature,
-				       struct st_arena *arena);
-/* The same with an empty place for lists too, of which torch's profiler says nothing in its tables. */
-struct st_text st_operator_shapes_of_torch(const struct st_signature *signature,
-					   struct st_arena *arena);
-struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena);
-const char *st_operator_scope_text(uint32_t scope);
 
 #endif

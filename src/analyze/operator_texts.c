@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Inputs and scopes of operators in words.
-#include "analyze/dataset_operators.h"
-#include "base/buf.h"
+#include "analyze/operator_texts.h"
 
-enum { TEXT_MAX_BYTES = 1 << 16 };
+#include "base/arena.h"
+#include "base/buf.h"
 
 static const struct st_text not_recorded = {"[not recorded]", 14};
 
@@ -16,14 +16,6 @@ static void add_sizes(struct st_buf *out, const struct st_input *input)
 	st_buf_append_u8(out, ']');
 }
 
-static void add_shape(struct st_buf *out, const struct st_input *input)
-{
-	if (input->kind == ST_INPUT_TENSOR)
-		add_sizes(out, input);
-	else
-		st_buf_append_text(out, "[]");
-}
-
 static void add_type(struct st_buf *out, const struct st_input *input)
 {
 	if (input->kind == ST_INPUT_TENSOR)
@@ -32,48 +24,82 @@ static void add_type(struct st_buf *out, const struct st_input *input)
 		st_buf_append_text(out, "Scalar");
 }
 
-typedef void (*add_input)(struct st_buf *out, const struct st_input *input);
-
-/* The tensors of a list. */
-static void add_list(struct st_buf *out, struct st_input_reader *reader, uint32_t count,
-		     add_input add)
+static void add_input(struct st_buf *out, const struct st_input *input, enum st_inputs_form form)
 {
+	bool is_tensor = input->kind == ST_INPUT_TENSOR;
+
+	switch (form) {
+	case ST_INPUTS_SHAPES:
+	case ST_INPUTS_TORCH_SHAPES:
+		if (is_tensor)
+			add_sizes(out, input);
+		else
+			st_buf_append_text(out, "[]");
+		break;
+	case ST_INPUTS_TYPES:
+		add_type(out, input);
+		break;
+	default:
+		st_buf_append_u8(out, '"');
+		if (form == ST_INPUTS_TORCH_TYPES && input->kind == ST_INPUT_INTEGER_LIST)
+			st_buf_append_text(out, "ScalarList");
+		add_type(out, input);
+		st_buf_append_u8(out, '"');
+	}
+}
+
+/* Of a list: torch has one word for it, we have what is in it. */
+static void add_list(struct st_buf *out, struct st_input_reader *reader, uint32_t count,
+		     enum st_inputs_form form)
+{
+	bool is_word = form == ST_INPUTS_TORCH_SHAPES || form == ST_INPUTS_TORCH_TYPES;
 	struct st_input element;
 
-	st_buf_append_u8(out, '[');
+	st_buf_append_text(out, form == ST_INPUTS_TORCH_TYPES ? "\"TensorList\"" : "[");
 	for (uint32_t i = 0; i < count && st_input_next(reader, &element); i++) {
-		if (!add)
+		if (is_word)
 			continue;
 		st_buf_append_text(out, i ? ", " : "");
-		add(out, &element);
+		add_input(out, &element, form);
+	}
+	st_buf_append_text(out, form == ST_INPUTS_TORCH_TYPES ? "" : "]");
+}
+
+void st_operator_inputs_text(struct st_buf *out, const struct st_signature *signature,
+			     enum st_inputs_form form)
+{
+	struct st_input_reader reader;
+	struct st_input input;
+	bool first = true;
+
+	st_buf_append_u8(out, '[');
+	st_input_begin(&reader, signature);
+	while (st_input_next(&reader, &input)) {
+		st_buf_append_text(out, first ? "" : ", ");
+		first = false;
+		if (input.kind == ST_INPUT_TENSOR_LIST)
+			add_list(out, &reader, input.list, form);
+		else
+			add_input(out, &input, form);
 	}
 	st_buf_append_u8(out, ']');
 }
 
-static struct st_text list_text(const struct st_signature *signature, struct st_arena *arena,
-				add_input add, bool with_lists)
+struct st_text st_operator_inputs_copy(const struct st_signature *signature,
+				       enum st_inputs_form form, struct st_arena *arena)
 {
-	struct st_input_reader reader;
-	struct st_input input;
 	struct st_buf out;
-	char *text;
-	bool first = true;
 	size_t size_bytes;
+	char *text;
 
-	if (!(signature->flags & ST_SIGNATURE_INPUTS))
-		return not_recorded;
-	st_buf_init(&out, TEXT_MAX_BYTES);
-	st_buf_append_u8(&out, '[');
-	st_input_begin(&reader, signature);
-	while (st_input_next(&reader, &input)) {
-		st_buf_append_text(&out, first ? "" : ", ");
-		first = false;
-		if (input.kind == ST_INPUT_TENSOR_LIST)
-			add_list(&out, &reader, input.list, with_lists ? add : NULL);
-		else
-			add(&out, &input);
+	st_buf_init(&out, ST_INPUTS_TEXT_MAX);
+	st_operator_inputs_text(&out, signature, form);
+	if (form == ST_INPUTS_SHAPES || form == ST_INPUTS_TYPES) {
+		if (!out.failed && signature->flags & ST_SIGNATURE_CUT) {
+			out.size_bytes--;
+			st_buf_append_text(&out, ", …]");
+		}
 	}
-	st_buf_append_text(&out, signature->flags & ST_SIGNATURE_CUT ? ", …]" : "]");
 	if (out.failed)
 		arena->failed = true;
 	size_bytes = out.size_bytes;
@@ -84,18 +110,24 @@ static struct st_text list_text(const struct st_signature *signature, struct st_
 
 struct st_text st_operator_shapes_text(const struct st_signature *signature, struct st_arena *arena)
 {
-	return list_text(signature, arena, add_shape, true);
+	if (!(signature->flags & ST_SIGNATURE_INPUTS))
+		return not_recorded;
+	return st_operator_inputs_copy(signature, ST_INPUTS_SHAPES, arena);
 }
 
 struct st_text st_operator_shapes_of_torch(const struct st_signature *signature,
 					   struct st_arena *arena)
 {
-	return list_text(signature, arena, add_shape, false);
+	if (!(signature->flags & ST_SIGNATURE_INPUTS))
+		return not_recorded;
+	return st_operator_inputs_copy(signature, ST_INPUTS_TORCH_SHAPES, arena);
 }
 
 struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena)
 {
-	return list_text(signature, arena, add_type, true);
+	if (!(signature->flags & ST_SIGNATURE_INPUTS))
+		return not_recorded;
+	return st_operator_inputs_copy(signature, ST_INPUTS_TYPES, arena);
 }
 
 const char *st_operator_scope_text(uint32_t scope)
@@ -113,5 +145,7 @@ const char *st_operator_scope_text(uint32_t scope)
 		[ST_SCOPE_STATIC_MODEL] = "static model",
 	};
 
+	if (scope == ST_SCOPE_MODULE)
+		return "module";
 	return scope < sizeof(words) / sizeof(words[0]) ? words[scope] : "[unknown]";
 }

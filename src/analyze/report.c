@@ -42,6 +42,12 @@ const struct st_report_kind st_report_kinds[] = {
 	{"operators",
 	 "operators of PyTorch, with inputs, memory, FLOPs and bytes where they were recorded",
 	 ACCEPTS_QUESTION | ST_ACCEPTS_FOLDING, st_report_operators_build, NULL},
+	{"torch-averages", "operators as torch's profiler tabulates them: key_averages().table()",
+	 ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_TORCH, st_report_torch_averages_build,
+	 NULL},
+	{"torch-events", "single operators as torch's profiler lists them: events()",
+	 ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_TORCH, st_report_torch_events_build,
+	 NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},
@@ -97,6 +103,7 @@ static enum st_status check_accepted(const struct st_report_kind *kind,
 		{"source-object", ST_ACCEPTS_OBJECT,
 		 options->object.function || options->object.source_file || options->object.module},
 		{"report-knob torch-folding", ST_ACCEPTS_FOLDING, options->torch_folding},
+		{"report-knob of torch's table", ST_ACCEPTS_TORCH, options->torch.given},
 		{"report-knob cpu-classes", ST_ACCEPTS_VIEW, options->view.class_rules != NULL},
 	};
 
@@ -162,7 +169,7 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	}
 	if (!(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
 		return ST_OK;
-	if (kind->build == st_report_operators_build)
+	if (kind->build == st_report_operators_build || kind->accepts & ST_ACCEPTS_TORCH)
 		return operator_groupings(result, out, err);
 	if (kind->build == st_report_disassembly_build) {
 		*out = ST_BIT(ST_BY_ADDRESS) | ST_BIT(ST_BY_BASIC_BLOCK) |

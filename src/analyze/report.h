@@ -12,6 +12,7 @@
 
 #include "analyze/question.h"
 #include "analyze/sample_view.h"
+#include "analyze/torch_options.h"
 
 enum st_cell_kind {
 	ST_CELL_NONE,
@@ -67,6 +68,7 @@ struct st_report {
 	const char *empty;	  /* what to say when there are no rows; NULL: "No tasks match." */
 	const char *const *notes; /* about names in it, besides the quality of the result */
 	uint32_t note_count;
+	const struct st_torch_layout *torch; /* its text is a table as torch's profiler makes it */
 	void *memory;
 };
 
@@ -80,6 +82,7 @@ struct st_report_options {
 	struct st_sample_view view;  /* of reports over samples */
 	struct st_source_object object;
 	bool torch_folding; /* operators: as torch's profiler counts them */
+	struct st_torch_options torch;
 };
 
 /* Parts of the question that mean something to a report; others are refused, never ignored. */
@@ -92,6 +95,7 @@ enum st_report_accepts {
 	ST_ACCEPTS_VIEW = 32,	  /* how stacks are shown, and samples at all */
 	ST_ACCEPTS_OBJECT = 64,	  /* a function or file whose code is shown */
 	ST_ACCEPTS_FOLDING = 128, /* operators may be folded */
+	ST_ACCEPTS_TORCH = 256,	  /* what torch's profiler can be asked */
 };
 
 struct st_report_kind {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables of SQL about operators of frameworks: the operators, the memory that was taken, and how it was recorded.
+#include "analyze/operator_texts.h"
 #include "analyze/operator_work.h"
 #include "analyze/sql_table.h"
 #include "base/buf.h"
 #include "store/operators.h"
 
 #define COLUMNS(array) .columns = (array), .column_count = (int)(sizeof(array) / sizeof((array)[0]))
-
-enum { TEXT_MAX_BYTES = 1 << 16 };
 
 enum operators_column {
 	OPERATORS_ROW,
@@ -52,83 +51,16 @@ static uint32_t operators_count(const struct st_sql *sql)
 	return count;
 }
 
-static const char *scope_word(uint32_t scope)
-{
-	switch (scope) {
-	case ST_SCOPE_FUNCTION:
-		return "function";
-	case ST_SCOPE_BACKWARD:
-		return "backward";
-	case ST_SCOPE_SCRIPT:
-		return "torchscript";
-	case ST_SCOPE_KERNEL_DTYPE:
-		return "kernel dtype";
-	case ST_SCOPE_CUSTOM_CLASS:
-		return "custom class";
-	case ST_SCOPE_BUILD_FEATURE:
-		return "build feature";
-	case ST_SCOPE_LITE:
-		return "lite interpreter";
-	case ST_SCOPE_USER:
-		return "user";
-	case ST_SCOPE_STATIC_OP:
-		return "static operator";
-	case ST_SCOPE_STATIC_MODEL:
-		return "static model";
-	case ST_SCOPE_MODULE:
-		return "module";
-	default:
-		return "unknown";
-	}
-}
-
-static void add_shape(struct st_buf *out, const struct st_input *input)
-{
-	st_buf_append_text(out, "[");
-	for (uint32_t i = 0; i < input->dimension_count; i++)
-		st_buf_printf(out, "%s%lld", i ? ", " : "", (long long)input->sizes[i]);
-	st_buf_append_text(out, "]");
-}
-
-static void add_type(struct st_buf *out, const struct st_input *input)
-{
-	const char *word = "";
-
-	if (input->kind == ST_INPUT_TENSOR)
-		word = st_dtype_name(input->dtype);
-	else if (input->kind == ST_INPUT_SCALAR || input->kind == ST_INPUT_INTEGER)
-		word = "Scalar";
-	st_buf_printf(out, "\"%s\"", word);
-}
-
-/* A list has an inner list; both texts are JSON. */
+/* Both texts are JSON. */
 static void inputs_cell(const struct st_signature *signature, sqlite3_context *out,
-			void (*add)(struct st_buf *out, const struct st_input *input))
+			enum st_inputs_form form)
 {
-	struct st_input_reader reader;
-	struct st_input input;
 	struct st_buf text;
-	uint32_t listed = 0;
-	bool is_first = true;
 
 	if (!(signature->flags & ST_SIGNATURE_INPUTS))
 		return;
-	st_buf_init(&text, TEXT_MAX_BYTES);
-	st_buf_append_text(&text, "[");
-	for (st_input_begin(&reader, signature); st_input_next(&reader, &input);) {
-		st_buf_append_text(&text, is_first ? "" : ", ");
-		is_first = false;
-		if (input.kind != ST_INPUT_TENSOR_LIST) {
-			add(&text, &input);
-			if (listed && !--listed)
-				st_buf_append_text(&text, "]");
-			continue;
-		}
-		listed = input.list;
-		is_first = listed > 0;
-		st_buf_append_text(&text, listed ? "[" : "[]");
-	}
-	st_buf_append_text(&text, "]");
+	st_buf_init(&text, ST_INPUTS_TEXT_MAX);
+	st_operator_inputs_text(&text, signature, form);
 	if (text.failed)
 		sqlite3_result_error_nomem(out);
 	else
@@ -162,11 +94,12 @@ static void work_cell(const struct st_sql *sql, const struct st_signature *signa
 static void signature_cell(const struct st_signature *signature, int column, sqlite3_context *out)
 {
 	if (column == OPERATORS_SCOPE)
-		sqlite3_result_text(out, scope_word(signature->scope), -1, SQLITE_STATIC);
+		sqlite3_result_text(out, st_operator_scope_text(signature->scope), -1,
+				    SQLITE_STATIC);
 	else if (column == OPERATORS_SHAPES)
-		inputs_cell(signature, out, add_shape);
+		inputs_cell(signature, out, ST_INPUTS_SHAPES);
 	else if (column == OPERATORS_DTYPES)
-		inputs_cell(signature, out, add_type);
+		inputs_cell(signature, out, ST_INPUTS_TYPES_JSON);
 	else if (column == OPERATORS_CUT)
 		sqlite3_result_int(out, (signature->flags & ST_SIGNATURE_CUT) != 0);
 }

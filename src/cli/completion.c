@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/knobs.h"
 #include "cli/options.h"
+#include "cli/torch_args.h"
 #include "export/export.h"
 
 /* Finds where the cursor stands; the arguments are the words between "strata" and the cursor. */
@@ -343,7 +344,7 @@ static void print_value(enum st_option_id id, const struct st_option *option)
 	else if (id == ST_OPT_KNOB)
 		print_knobs();
 	else if (id == ST_OPT_REPORT_KNOB)
-		printf("bin-count= cpu-classes= torch-folding=");
+		printf("bin-count= cpu-classes= torch-folding= %s", st_torch_knob_names);
 	else if (id == ST_OPT_CSV_DELIMITER)
 		printf("comma tab semicolon colon");
 	else if (id == ST_OPT_RESULT_DIR)

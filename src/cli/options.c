@@ -117,7 +117,8 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_REPORT_KNOB] = {"report-knob", 0, "NAME=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
 		"A setting of the report: bin-count=N, the number of slots of a timeline (60); cpu-classes=FILE, "
 		"further rules for what CPU time is spin or overhead; torch-folding=true, operators as torch's profiler "
-		"counts them."},
+		"counts them; of torch-averages and torch-events the arguments of torch's functions by their names: "
+		"sort-by=self_cpu_time_total, row-limit=10, group-by-input-shape=true, profile-memory=true …"},
 	[ST_OPT_SHOW_AS] = {"show-as", 0, "values|samples|percent", REPORT, 0, "values",
 		"CPU time as time, as numbers of samples, or as shares of the total."},
 	[ST_OPT_THRESHOLD_PERCENT] = {"cumulative-threshold-percent", 0, "N", REPORT, 0, "100",

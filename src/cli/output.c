@@ -158,7 +158,7 @@ static enum st_status write_report(const struct st_output *output, const struct 
 	return st_sink_close(sink, true, err);
 }
 
-/* A CSV table stays pure; what was lost is said beside it. */
+/* A CSV table and torch's stay pure; what was lost is said beside them. */
 static enum st_status say_quality(const struct st_result *result, struct st_error *err)
 {
 	struct st_buf lines;
@@ -181,10 +181,12 @@ enum st_status st_output_write(const struct st_output *output, const struct st_r
 			       const struct st_result *result, struct st_error *err)
 {
 	enum st_status status = write_report(output, report, result, err);
+	bool is_pure = output->format == ST_OUTPUT_CSV ||
+		       (output->format == ST_OUTPUT_TEXT && report->torch && !report->as_table);
 
-	if (status == ST_OK && output->format == ST_OUTPUT_CSV)
+	if (status == ST_OK && is_pure)
 		status = say_quality(result, err);
-	for (uint32_t i = 0; output->format == ST_OUTPUT_CSV && i < report->note_count; i++)
+	for (uint32_t i = 0; is_pure && i < report->note_count; i++)
 		st_console_say("note: %s", report->notes[i]);
 	return status;
 }

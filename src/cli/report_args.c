@@ -10,6 +10,7 @@
 #include "cli/locate.h"
 #include "cli/options.h"
 #include "cli/question_args.h"
+#include "cli/torch_args.h"
 #include "cli/values.h"
 
 /* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
@@ -191,6 +192,8 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct st_r
 
 		if (args->given[i].id != ST_OPT_REPORT_KNOB)
 			continue;
+		if (st_torch_header(&request->options.torch, args->given[i].value))
+			continue;
 		status = st_value_pair("report-knob", args->given[i].value, name, sizeof(name),
 				       &value, err);
 		if (status)
@@ -205,11 +208,12 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct st_r
 				return status;
 			continue;
 		}
-		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "unknown report knob '%s'; there are bin-count, "
-					    "cpu-classes and torch-folding",
-					    name);
+		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0) {
+			status = st_torch_knob(&request->options.torch, name, value, err);
+			if (status)
+				return status;
+			continue;
+		}
 		status = st_value_count("report-knob bin-count", value, 1, 100000, &count, err);
 		if (status)
 			return status;

@@ -17,9 +17,8 @@ static const struct {
 	const char *report;
 	enum st_status (*write)(struct st_text_job *job, struct st_error *err);
 } layouts[] = {
-	{"summary", st_text_summary},
-	{"timeline", st_text_timeline},
-	{"info", st_text_info},
+	{"summary", st_text_summary},	   {"timeline", st_text_timeline},  {"info", st_text_info},
+	{"torch-averages", st_text_torch}, {"torch-events", st_text_torch},
 };
 
 enum st_status st_text_spill(struct st_text_job *job, struct st_error *err)
@@ -104,8 +103,8 @@ enum st_status st_report_write_text(const struct st_report *report, const struct
 	}
 	st_buf_init(&out, SIZE_MAX / 4);
 	status = write(&job, err);
-	/* The summary and info have the notes as rows of their own. */
-	if (!status && write != st_text_summary && write != st_text_info)
+	/* The summary and info have the notes as rows of their own; torch's table stays as it is. */
+	if (!status && write != st_text_summary && write != st_text_info && write != st_text_torch)
 		add_quality(&job);
 	if (!status && out.failed)
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's text");

@@ -24,6 +24,7 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_summary(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_timeline(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_info(struct st_text_job *job, struct st_error *err);
+enum st_status st_text_torch(struct st_text_job *job, struct st_error *err);
 
 /* Rows in the order in which a reader meets them, parents before children; malloc'd, report->row_count
  * long. NULL when memory is out. */

@@ -75,6 +75,10 @@ static inline uint64_t st_operator_hash(const char *name, uint32_t length,
 void st_operator_begin(const void *key, const struct st_operator *operator);
 void st_operator_end(const void *key, enum st_operator_scope scope);
 
+struct st_thread;
+/* The thread's counts have changed: where no operator is open that is told at once, and each time by itself. */
+void st_operator_memory_moved(const struct st_thread *moved);
+
 /* How operators are recorded, for strata; told again in a forked child. `why`: no better level. */
 void st_operator_source(enum st_operator_level level, uint32_t flags, const char *framework,
 			const char *why);

@@ -104,8 +104,10 @@ static void count(int64_t bytes, struct device device)
 		st_thread_leave(thread);
 	}
 	/* Not while paused. */
-	if (!atomic_load_explicit(thread->hot.control, memory_order_relaxed))
-		add(&thread->counts, bytes);
+	if (atomic_load_explicit(thread->hot.control, memory_order_relaxed))
+		return;
+	add(&thread->counts, bytes);
+	st_operator_memory_moved(thread);
 }
 
 static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,

@@ -119,6 +119,30 @@ static void put_memory_slowly(struct st_thread *thread, uint64_t time)
 	forget_memory(thread);
 }
 
+static bool has_operator(const struct st_thread *thread)
+{
+	for (uint32_t at = thread->key_count; at > 0; at--)
+		if ((thread->key[at - 1] & 7) == OPERATOR)
+			return true;
+	return false;
+}
+
+/* What moves inside of an operator is the operator's, all of it together. */
+void st_operator_memory_moved(const struct st_thread *moved)
+{
+	struct st_thread *thread;
+
+	if (has_operator(moved))
+		return;
+	thread = st_thread_enter(ST_LOSS_NONE);
+	if (!thread)
+		return;
+	if (st_thread_catch_up(thread))
+		put_memory_slowly(thread, 0);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
 /* In front of the first record that needs it; again when the ring was full. Between enter and leave. */
 static void tell_source(void)
 {

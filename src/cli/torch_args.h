@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Report knobs of torch-averages and torch-events: the arguments of torch's functions, by their names.
+ */
+#ifndef ST_CLI_TORCH_ARGS_H
+#define ST_CLI_TORCH_ARGS_H
+
+#include "analyze/torch_options.h"
+#include "base/error.h"
+
+extern const char st_torch_knob_names[]; /* "sort-by= row-limit= …" */
+
+/* One knob; ST_EUSAGE when it is none, naming all report knobs. The value is kept, not copied. */
+enum st_status st_torch_knob(struct st_torch_options *options, const char *name, const char *value,
+			     struct st_error *err);
+
+/* Whether "NAME=VALUE" is the header of the table: unlike any other value it may be empty. */
+bool st_torch_header(struct st_torch_options *options, const char *pair);
+
+#endif

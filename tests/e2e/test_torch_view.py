@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports torch-averages and torch-events against torch's own profiler, which ran in the same process."""
+
+import json
+import statistics
+
+import pytest
+from harness import TARGETS
+
+pytestmark = pytest.mark.torch
+
+# What each phase of the target told the profiler to record, as knobs.
+PHASES = {
+    "plain": {"record_shapes": "false"},
+    "full": {"profile_memory": "true", "with_flops": "true"},
+    "threads": {},
+}
+ATTRIBUTES = ("flops", "cpu_memory_usage", "self_cpu_memory_usage", "scope", "sequence_nr", "is_user_annotation")
+
+
+def knobs(options):
+    return [word for name, value in options.items() for word in ("-report-knob", f"{name}={value}")]
+
+
+class Recorded:
+    def __init__(self, strata, result, truth):
+        self.strata, self.result, self.truth = strata, result, truth
+        self.places = {row["key"]: row for row in strata.report(result, "torch-events")["rows"]}
+
+    def window(self, phase):
+        begin, end = self.places[f"begin {phase}"]["end_us"], self.places[f"end {phase}"]["start_us"]
+        return ["-time-filter", f"{begin / 1e6:.9f}:{end / 1e6:.9f}"]
+
+    def words(self, phase, **options):
+        return [*self.window(phase), *knobs({**PHASES[phase], **options})]
+
+    def rows(self, report, phase, **options):
+        return self.strata.report(self.result, report, *self.words(phase, **options))["rows"]
+
+    def text(self, report, phase, **options):
+        done = self.strata("report", report, "-r", self.result, *self.words(phase, **options))
+        assert done.status == 0, done.err
+        return done.out
+
+
+@pytest.fixture(scope="module")
+def recorded(shared_strata, python):
+    result, truth = shared_strata.folder / "viewed", shared_strata.folder / "viewed.json"
+    done = shared_strata(
+        "-collect", "operators", "-quiet", "-r", result, "--", python, TARGETS / "torch_view.py", truth
+    )
+    assert done.status == 0, done.err
+    return Recorded(shared_strata, result, json.loads(truth.read_text()))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_events_are_torchs(recorded, phase):
+    ours, theirs = recorded.rows("torch-events", phase), recorded.truth[phase]["events"]
+    assert len(theirs) > 500
+    place = {row["id"]: number for number, row in enumerate(ours)}
+    assert len(place) == len(ours)
+    threads = {}
+    for mine, torchs in zip(ours, theirs):
+        about = (mine["key"], torchs)
+        assert mine["key"] == torchs["name"], about
+        assert mine["input_shapes"] == str(torchs["input_shapes"]), about
+        assert {name: mine[name] for name in ATTRIBUTES} == {name: torchs[name] for name in ATTRIBUTES}, about
+        assert place.get(mine.get("cpu_parent")) == torchs["parent"], about
+        assert (mine["fwd_thread"] != 0) == torchs["has_forward"], about
+        if torchs["trace_name"]:
+            assert mine.get("trace_name", mine["key"]) == torchs["trace_name"], about
+        if torchs["structured_input_shapes"]:
+            assert json.loads(mine["structured_input_shapes"]) == torchs["structured_input_shapes"], about
+        assert threads.setdefault(torchs["thread"], mine["thread"]) == mine["thread"], about
+    assert len(ours) == len(theirs)
+    assert len(set(threads.values())) == len(threads) == (2 if phase == "threads" else 1)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_averages_are_torchs(recorded, phase, grouped):
+    """The rows in torch's order, and all of their figures but the times."""
+    ours = recorded.rows("torch-averages", phase, group_by_input_shape=str(grouped).lower())
+    theirs = recorded.truth[phase]["by_shape" if grouped else "averages"]
+    named = ("key", "count", "input_shapes", "flops", "scope", "is_user_annotation")
+    named += ("cpu_memory_usage", "self_cpu_memory_usage")
+    assert [[row[name] for name in named] for row in ours] == [[row[name] for name in named] for row in theirs]
+    for row in ours:
+        assert row["cpu_time"] == pytest.approx(row["cpu_time_total"] / row["count"])
+
+
+def test_memory_outside_of_operators_is_counted_each_time(recorded):
+    rows = {row["key"]: row for row in recorded.rows("torch-averages", "full")}
+    assert rows["[memory]"]["count"] > 3
+    assert rows["[memory]"]["cpu_memory_usage"] < 0
+    assert "[memory]" not in {row["key"] for row in recorded.rows("torch-averages", "plain")}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_times_are_torchs(recorded, phase):
+    """Two recorders of one operator differ by what each of them takes: it is seen on short ones."""
+    ours, theirs = recorded.rows("torch-events", phase), recorded.truth[phase]["events"]
+    pairs = [(mine["cpu_time_total"], torchs["cpu_time_total"]) for mine, torchs in zip(ours, theirs)]
+    ratios = [mine / torchs for mine, torchs in pairs if torchs > 200]
+    assert len(ratios) > 5
+    assert 0.9 < statistics.median(ratios) < 1.1
+    ours, theirs = recorded.rows("torch-averages", phase), recorded.truth[phase]["averages"]
+    sums = [sum(row["self_cpu_time_total"] for row in rows) for rows in (ours, theirs)]
+    assert sums[0] == pytest.approx(sums[1], rel=0.2)
+
+
+TABLES = [
+    ("plain", {}, {}),
+    ("plain", {}, {"sort_by": "self_cpu_time_total", "row_limit": 10}),
+    ("plain", {}, {"row_limit": 0}),
+    ("plain", {}, {"row_limit": -1, "time_unit": "ms"}),
+    ("plain", {}, {"sort_by": "cpu_time", "row_limit": 5, "time_unit": "s", "header": "The header"}),
+    ("plain", {}, {"sort_by": "count", "row_limit": 20, "time_unit": "us", "top_level_events_only": True}),
+    ("plain", {}, {"sort_by": "self_cuda_time_total", "max_name_column_width": 20}),
+    ("plain", {}, {"sort_by": "self_xpu_time_total", "max_name_column_width": None}),
+    ("plain", {"group_by_input_shape": True}, {"sort_by": "cpu_time_total"}),
+    ("full", {"group_by_input_shape": True}, {"sort_by": "self_cpu_memory_usage", "row_limit": 30}),
+    ("full", {"group_by_input_shape": True}, {"sort_by": "flops", "max_shapes_column_width": 30}),
+    ("full", {"group_by_input_shape": True}, {"sort_by": "privateuse1_memory_usage", "max_shapes_column_width": None}),
+    ("full", {}, {"sort_by": "cpu_memory_usage", "row_limit": 15, "header": "", "top_level_events_only": True}),
+    ("full", {}, {"sort_by": "key", "row_limit": 1000}),
+]
+
+
+def test_text_is_torchs_to_the_byte(recorded, python):
+    """torch's own code lays out our rows: the text must be ours."""
+    cases, texts = [], []
+    for phase, grouping, table in TABLES:
+        options = {name: "none" if value is None else str(value) for name, value in {**grouping, **table}.items()}
+        texts.append(recorded.text("torch-averages", phase, **options))
+        rows = recorded.rows("torch-averages", phase, **{name: str(value) for name, value in grouping.items()})
+        profile = {"profile_memory": phase == "full", "with_flops": phase == "full"}
+        cases.append({"rows": rows, "profile": profile, "table": table})
+    asked = recorded.strata.folder / "tables.json"
+    asked.write_text(json.dumps(cases))
+    done = recorded.strata.run([python, TARGETS / "torch_tables.py", asked])
+    assert done.status == 0, done.err
+    for case, mine, torchs in zip(TABLES, texts, json.loads(done.out)):
+        assert mine == torchs, case
+    assert "LABEL: a name that is too long for the column that t...  " in texts[0]
+
+
+def test_header_and_columns_of_a_profile(recorded):
+    """The same lines around the rows as in the program's own table."""
+    ours = recorded.text("torch-averages", "full", sort_by="self_cpu_time_total", row_limit=10).splitlines()
+    theirs = recorded.truth["full"]["table"].splitlines()
+    assert len(ours) == len(theirs)
+    at = [0, 1, 2, -2]
+    assert [ours[line] for line in at] == [theirs[line] for line in at]
+
+
+def test_empty_window_says_so(recorded):
+    done = recorded.strata("report", "torch-averages", "-r", recorded.result, "-time-filter", "0:0.000001")
+    assert (done.status, done.out.strip()) == (0, "No operators match.")
+
+
+def test_limit_cuts_rows_in_every_form(recorded):
+    words = [*recorded.window("plain"), "-limit", "3"]
+    assert len(recorded.strata.report(recorded.result, "torch-averages", *words)["rows"]) == 3
+    assert len(recorded.strata("report", "torch-averages", "-r", recorded.result, *words).out.splitlines()) == 8
+
+
+def test_wrong_knobs_are_refused(recorded):
+    for knob, word in (
+        ("sort_by=nonsense", "nonsense"),
+        ("time_unit=h", "s, ms or us"),
+        ("row_limit=x", "row-limit"),
+        ("profile_memory=2", "true or false"),
+        ("max_name_column_width=0", "max-name-column-width"),
+    ):
+        done = recorded.strata("report", "torch-averages", "-r", recorded.result, "-report-knob", knob)
+        assert done.status == 2 and word in done.err, (knob, done.err)
+    done = recorded.strata("report", "operators", "-r", recorded.result, "-report-knob", "sort_by=count")
+    assert done.status == 2 and "torch" in done.err, done.err
+
+
+def test_filter_by_thread(recorded):
+    tids = {row["thread"] for row in recorded.rows("torch-events", "threads")}
+    counts = []
+    for tid in tids:
+        rows = recorded.strata.report(
+            recorded.result, "torch-averages", *recorded.words("threads"), "-filter", f"thread={tid}"
+        )["rows"]
+        counts.append(sum(row["count"] for row in rows))
+    assert len(counts) == 2 and sum(counts) == len(recorded.truth["threads"]["events"])
