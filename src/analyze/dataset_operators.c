@@ -334,15 +334,17 @@ static bool add_steps(struct st_dataset *dataset, struct st_operator_rows *rows)
 {
 	struct st_key_texts *keys = &rows->texts[ST_BY_STEP];
 	uint32_t *steps = column(rows, rows->count, sizeof(*steps));
+	struct st_step_keys found = {0};
 	struct st_dataset slices;
 	bool done;
 
 	if (!steps || st_dataset_slices_init(&slices, rows->result, NULL))
 		return false;
-	done = st_dataset_add_steps(&slices, keys, &rows->arena);
+	done = st_dataset_add_steps(&slices, rows->result, keys, &rows->arena, &found);
 	for (uint32_t row = 0; done && row < rows->count; row++)
 		steps[row] = st_key_of(&slices.keys[ST_BY_STEP], rows->slice[row]);
 	dataset->keys[ST_BY_STEP] = (struct st_key_column){steps, NULL, keys->count};
+	st_step_list_fini(&found.list);
 	st_dataset_slices_fini(&slices);
 	return done;
 }

@@ -18,6 +18,7 @@ struct slices_private {
 	struct st_arena arena;
 	struct st_key_texts texts[ST_GROUPINGS]; /* of groupings whose keys are texts */
 	struct st_pause_list pauses;
+	struct st_step_keys steps;
 };
 
 static struct st_text category_text(const struct st_result *result, const struct st_label *label)
@@ -192,7 +193,9 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 	case ST_BY_PYTHON_LINE:
 		return add_python_lines(dataset);
 	case ST_BY_STEP:
-		return st_dataset_add_steps(dataset, &own->texts[ST_BY_STEP], &own->arena);
+		st_step_list_fini(&own->steps.list);
+		return st_dataset_add_steps(dataset, own->result, &own->texts[ST_BY_STEP],
+					    &own->arena, &own->steps);
 	default:
 		return true; /* is there already, or there are no rows */
 	}
@@ -265,7 +268,15 @@ void st_dataset_slices_fini(struct st_dataset *dataset)
 		return;
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
 		st_key_texts_fini(&own->texts[i]);
+	st_step_list_fini(&own->steps.list);
 	st_arena_fini(&own->arena);
 	free(own);
 	memset(dataset, 0, sizeof(*dataset));
+}
+
+const struct st_step_keys *st_dataset_slices_steps(const struct st_dataset *dataset)
+{
+	const struct slices_private *own = dataset->private_data;
+
+	return &own->steps;
 }

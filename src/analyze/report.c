@@ -48,6 +48,8 @@ const struct st_report_kind st_report_kinds[] = {
 	{"torch-events", "single operators as torch's profiler lists them: events()",
 	 ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_TORCH, st_report_torch_events_build,
 	 NULL},
+	{"steps", "steps of a training loop: data wait, forward, backward, optimizer, the rest",
+	 ST_ACCEPTS_LIMIT, st_report_steps_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},

@@ -34,6 +34,9 @@ enum st_status st_report_torch_averages_build(const struct st_result *result,
 enum st_status st_report_torch_events_build(const struct st_result *result,
 					    const struct st_report_options *options,
 					    struct st_report *out, struct st_error *err);
+enum st_status st_report_steps_build(const struct st_result *result,
+				     const struct st_report_options *options, struct st_report *out,
+				     struct st_error *err);
 
 /* Reports over samples. */
 enum st_status st_report_hotspots_build(const struct st_result *result,

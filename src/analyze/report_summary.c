@@ -9,6 +9,7 @@
 #include "analyze/quality.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
+#include "analyze/step_list.h"
 #include "analyze/steps.h"
 #include "analyze/words.h"
 #include "base/buf.h"
@@ -130,7 +131,8 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 	add_number(report, "cost", "lost", st_quality_lost(result));
 }
 
-static void add_steps(struct st_report *report, const struct st_steps *steps)
+/* Of a family of tasks in a program without operators: its direct children. */
+static void add_named_steps(struct st_report *report, const struct st_steps *steps)
 {
 	struct st_cell *cells;
 
@@ -164,6 +166,56 @@ static void add_steps(struct st_report *report, const struct st_steps *steps)
 	cells = add(report, "step_part", "[No task inside]");
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->self_ns);
 	cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(steps->self_ns, steps->sum_ns));
+}
+
+/* Parts of a training step, which add up to it. */
+static enum st_status add_listed_steps(struct st_report *report, const struct st_step_list *list,
+				       struct st_error *err)
+{
+	struct st_arena *arena = st_report_arena(report);
+	struct st_step_figures figures;
+	struct st_cell *cells;
+	enum st_status status = st_step_figures_make(list, &figures, err);
+
+	if (status)
+		return status;
+	cells = add(report, "step", "");
+	cells[ST_SUMMARY_NAME] = copied(report, list->what);
+	cells[ST_SUMMARY_VALUE] = st_cell_text(st_step_source_text(list, arena));
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(figures.count);
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.wall_ns);
+	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(figures.median_ns);
+	cells[ST_SUMMARY_P95] = st_cell_u64(figures.p95_ns);
+	cells[ST_SUMMARY_P99] = st_cell_u64(figures.p99_ns);
+	add(report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
+		st_cell_u64(list->warm_up_count);
+	for (unsigned int i = 0; i < ST_STEP_PART_KINDS; i++) {
+		cells = add(report, "step_part", st_step_part_names[i]);
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.part_ns[i]);
+		cells[ST_SUMMARY_RATIO] =
+			st_cell_double(ratio(figures.part_ns[i], figures.wall_ns));
+	}
+	return ST_OK;
+}
+
+static enum st_status add_steps(struct st_report *report, const struct st_result *result,
+				const struct st_dataset *dataset, struct st_error *err)
+{
+	struct st_step_list list;
+	struct st_steps named;
+	enum st_status status = st_step_list_make(&list, dataset, result, err);
+
+	if (status)
+		return status;
+	if (list.count && list.has_parts) {
+		status = add_listed_steps(report, &list, err);
+	} else if (list.count) {
+		status = st_steps_find(&named, dataset, result, err);
+		if (!status)
+			add_named_steps(report, &named);
+	}
+	st_step_list_fini(&list);
+	return status;
 }
 
 static bool is_narrowed(const struct st_question *scope)
@@ -453,21 +505,18 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
 	uint64_t collected_ns = stopped ? (uint64_t)info->collected_ns : elapsed_ns;
 	uint64_t dropped_ns = (uint64_t)info->kept_from_ns;
-	struct st_steps steps = {0};
 	enum st_status status = ST_OK;
 
-	/* Steps that are cut in pieces tell nothing about steps. */
-	if (!is_narrowed(scope))
-		status = st_steps_find(&steps, dataset, err);
-	if (status)
-		return status;
 	if (dropped_ns < collected_ns && !scope->has_time_range)
 		collected_ns -= dropped_ns;
 	add_run(out, result);
 	add_cost(out, result);
 	add_scope(out, scope, elapsed_ns);
-	add_steps(out, &steps);
-	status = add_tasks(out, dataset, scope, err);
+	/* Steps that are cut in pieces tell nothing about steps. */
+	if (!is_narrowed(scope))
+		status = add_steps(out, result, dataset, err);
+	if (!status)
+		status = add_tasks(out, dataset, scope, err);
 	if (!status)
 		status = add_places(out, dataset, scope, scope_ns(scope, collected_ns), err);
 	if (!status)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
- * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_part, task,
+ * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_warm_up (of
+ * steps with parts of training), step_part, task,
  * process, thread, operators, operator, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
  * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), quality, empty, next.
  */

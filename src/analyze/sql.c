@@ -176,6 +176,7 @@ void st_sql_close(struct st_sql *sql)
 		return;
 	sqlite3_close(sql->db);
 	st_sql_rows_close(sql);
+	st_sql_steps_close(sql);
 	st_named_close(sql->own_named);
 	st_counters_fini(&sql->counters);
 	st_report_fini(&sql->info);

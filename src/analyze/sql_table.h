@@ -38,7 +38,7 @@ struct st_sql_table {
 		       uint32_t range[2]);
 };
 /* Slices come first. */
-enum { ST_SQL_TABLES = 37 };
+enum { ST_SQL_TABLES = 38 };
 extern const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES];
 
 struct st_sql_binding { /* what SQLite hands back to a table */
@@ -61,6 +61,7 @@ struct st_sql {
 	struct st_sql_rows *rows;     /* what the tables of row sets need: sql_rows.c */
 	const struct st_named *named; /* once a table of stacks was asked for */
 	struct st_named *own_named;   /* the same, when it was opened here */
+	struct st_step_list *steps;   /* behind the table steps, once it was asked for */
 	struct st_counters counters;  /* behind the table counters, once it was asked for */
 	uint64_t rows_read;
 	bool is_declaring; /* SQLite parses a declaration of ours */
@@ -141,6 +142,9 @@ extern const struct st_sql_table st_sql_frames_table, st_sql_regions_table, st_s
 	st_sql_markers_table, st_sql_counter_values_table, st_sql_waits_table,
 	st_sql_relations_table, st_sql_metadata_table, st_sql_histograms_table, st_sql_heap_table;
 void st_sql_rows_close(struct st_sql *sql);
+/* sql_steps.c */
+extern const struct st_sql_table st_sql_steps_table;
+void st_sql_steps_close(struct st_sql *sql);
 
 /* Makes the tables known to the connection. */
 int st_sql_register(struct st_sql *sql);

@@ -18,6 +18,9 @@
 static const char *const step_words[] = {"iter", "step", "batch", "epoch"};
 enum { STEP_WORDS = sizeof(step_words) / sizeof(step_words[0]) };
 
+/* What torch.profiler calls the steps it is told of. */
+static const char profiler_family[] = "ProfilerStep#*";
+
 static const char *const no_steps[] = {"aten::", "Optimizer.step#", "Optimizer.zero_grad#",
 				       "enumerate(DataLoader)#"};
 
@@ -37,33 +40,25 @@ static bool holds_word(struct st_text text, const char *word)
 	return false;
 }
 
-static bool is_of_operators(struct st_text domain)
+static bool is_text(struct st_text text, const char *word)
 {
-	static const char *const domains[] = {ST_OPERATOR_DOMAIN, ST_MODULE_DOMAIN};
-
-	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++) {
-		if (domain.size_bytes == strlen(domains[i]) &&
-		    memcmp(domain.bytes, domains[i], domain.size_bytes) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Only then families need to be told apart by their domains. */
-static bool has_operators(const struct st_dataset *dataset)
-{
-	for (uint32_t key = 0; key < dataset->keys[ST_BY_TASK_DOMAIN].key_count; key++) {
-		if (is_of_operators(dataset->text(dataset, ST_BY_TASK_DOMAIN, key, NULL)))
-			return true;
-	}
-	return false;
+	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
 }
 
 /* "layers.*.conv" and "AddmmBackward*" are numbered, and no steps. */
-static bool holds_operators(const struct st_answer *answer, const struct st_answer_row *family)
+static bool holds_operators(const struct st_dataset *dataset, const struct st_result *result,
+			    uint32_t family)
 {
-	for (uint32_t i = 0; i < family->child_count; i++) {
-		if (is_of_operators(answer->rows[family->first_child + i].text))
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_text domain;
+
+		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] != family)
+			continue;
+		domain = st_result_text(result, labels[i].domain);
+		if (is_text(domain, ST_OPERATOR_DOMAIN) || is_text(domain, ST_MODULE_DOMAIN))
 			return true;
 	}
 	return false;
@@ -74,6 +69,8 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
 	bool numbered = memchr(row->text.bytes, '*', row->text.size_bytes);
 
+	if (row->values[ST_COUNT] >= 2 && is_text(row->text, profiler_family))
+		return 0;
 	if (row->values[ST_COUNT] < 2 || row->values[ST_WALL_TOTAL] < total_ns / 10)
 		return UINT32_MAX;
 	/* Operators have such words in their names too, and so has the optimizer's part of a step; they are not
@@ -87,11 +84,11 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 	}
 	for (unsigned int i = 0; i < STEP_WORDS; i++) {
 		if (holds_word(row->text, step_words[i]))
-			return 2 * i + !numbered;
+			return 1 + 2 * i + !numbered;
 	}
 	if (numbered && row->values[ST_WALL_TOTAL] > total_ns / 2 &&
 	    row->values[ST_WALL_SELF] < row->values[ST_WALL_TOTAL])
-		return 2 * STEP_WORDS;
+		return 1 + 2 * STEP_WORDS;
 	return UINT32_MAX;
 }
 
@@ -151,7 +148,7 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 {
 	const struct st_key_column *families = &dataset->keys[ST_BY_TASK_FAMILY];
 	const struct st_key_column *types = &dataset->keys[ST_BY_TASK_TYPE];
-	uint32_t family = family_key(dataset, steps->family.text);
+	uint32_t family = steps->family_key;
 	struct st_step_part *sums = calloc((size_t)types->key_count + 1, sizeof(*sums));
 	uint64_t *durations = calloc(steps->family.values[ST_COUNT] + 1, sizeof(*durations));
 	size_t count = 0;
@@ -189,10 +186,9 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 }
 
 enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *dataset,
-			     struct st_error *err)
+			     const struct st_result *result, struct st_error *err)
 {
-	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY, ST_BY_TASK_DOMAIN},
-				       .grouping_count = has_operators(dataset) ? 2 : 1};
+	struct st_question question = {.groupings = {ST_BY_TASK_FAMILY}, .grouping_count = 1};
 	unsigned int best = UINT32_MAX;
 	struct st_answer answer;
 	enum st_status status;
@@ -204,11 +200,17 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 	/* Rows come by total time: among equals the largest wins. */
 	for (uint32_t i = 0; i < answer.root_count; i++) {
 		unsigned int rank = rank_of(&answer.rows[i], answer.total.values[ST_WALL_TOTAL]);
+		uint32_t key;
 
-		if (rank >= best || holds_operators(&answer, &answer.rows[i]))
+		if (rank >= best)
+			continue;
+		key = family_key(dataset, answer.rows[i].text);
+		if (holds_operators(dataset, result, key))
 			continue;
 		best = rank;
 		out->family = answer.rows[i];
+		out->family_key = key;
+		out->is_profiler = rank == 0;
 		out->found = true;
 	}
 	st_answer_fini(&answer);
@@ -217,48 +219,65 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 	return ST_OK;
 }
 
-/* "iteration_7" as it is; steps of one name are told apart by their number. */
-static struct st_text step_text(const struct st_dataset *dataset, uint32_t row, bool numbered,
-				uint32_t number, struct st_arena *arena)
+/* A step's own key, from its slice inwards. A step inside a step is part of the outer one. */
+static void key_slices(const struct st_dataset *dataset, const struct st_step_list *list,
+		       const uint32_t *keys, uint32_t *column)
 {
-	struct st_text name = dataset->text(dataset, ST_BY_TASK, row, arena);
-	char *text;
+	uint32_t next = 0;
 
-	if (numbered)
-		return name;
-	text = st_arena_printf(arena, "%.*s %u",
-			       name.size_bytes < 1000 ? (int)name.size_bytes : 1000, name.bytes,
-			       number);
-	return text ? (struct st_text){text, strlen(text)} : name;
-}
-
-bool st_dataset_add_steps(struct st_dataset *dataset, struct st_key_texts *keys,
-			  struct st_arena *arena)
-{
-	static const struct st_text outside = {"[no step]", 9};
-	const struct st_key_column *families = &dataset->keys[ST_BY_TASK_FAMILY];
-	uint32_t *column = st_arena_calloc(arena, (size_t)dataset->row_count + 1, sizeof(*column));
-	uint32_t family = UINT32_MAX, number = 0;
-	bool numbered = false;
-	struct st_steps steps;
-
-	if (!column || st_steps_find(&steps, dataset, NULL))
-		return false;
-	if (steps.found) {
-		family = family_key(dataset, steps.family.text);
-		numbered = memchr(steps.family.text.bytes, '*', steps.family.text.size_bytes);
-	}
-	st_key_texts_add(keys, outside);
-	/* Rows come after the rows around them. A step inside a step is part of the outer one. */
+	/* Rows come after the rows around them. */
 	for (uint32_t row = 0; row < dataset->row_count; row++) {
 		uint32_t parent = dataset->parent[row];
 
 		if (parent != ST_NO_ROW)
 			column[row] = column[parent];
-		if (!column[row] && family != UINT32_MAX && st_key_of(families, row) == family)
-			column[row] = st_key_texts_add(
-				keys, step_text(dataset, row, numbered, number++, arena));
+		while (next < list->count && list->steps[next].slice < row)
+			next++;
+		if (next < list->count && list->steps[next].slice == row && !column[row])
+			column[row] = keys[next];
 	}
-	dataset->keys[ST_BY_STEP] = (struct st_key_column){column, NULL, keys->count};
-	return !keys->failed && !arena->failed;
+}
+
+/* By when they begin. */
+static void key_times(const struct st_dataset *dataset, const struct st_step_list *list,
+		      const struct st_result *result, const uint32_t *keys, uint32_t *column)
+{
+	for (uint32_t track = 0; track < dataset->track_count; track++) {
+		struct st_row_span rows = dataset->tracks[track];
+		uint32_t range[2];
+
+		st_step_range(list, result, track, range);
+		for (uint32_t row = rows.begin; row < rows.end && range[0] < range[1]; row++) {
+			int64_t begin_ns = dataset->begin_ns[row];
+
+			while (range[0] < range[1] && list->steps[range[0]].end_ns <= begin_ns)
+				range[0]++;
+			if (range[0] < range[1] && list->steps[range[0]].begin_ns <= begin_ns)
+				column[row] = keys[range[0]];
+		}
+	}
+}
+
+bool st_dataset_add_steps(struct st_dataset *dataset, const struct st_result *result,
+			  struct st_key_texts *texts, struct st_arena *arena,
+			  struct st_step_keys *out)
+{
+	static const struct st_text outside = {"[no step]", 9};
+	uint32_t *column = st_arena_calloc(arena, (size_t)dataset->row_count + 1, sizeof(*column));
+
+	memset(out, 0, sizeof(*out));
+	if (!column || st_step_list_make(&out->list, dataset, result, NULL))
+		return false;
+	out->keys = st_arena_calloc(arena, (size_t)out->list.count + 1, sizeof(*out->keys));
+	if (!out->keys)
+		return false;
+	st_key_texts_add(texts, outside);
+	for (uint32_t i = 0; i < out->list.count; i++)
+		out->keys[i] = st_key_texts_add(texts, st_step_text(&out->list, i, result, arena));
+	if (st_step_list_is_timed(&out->list))
+		key_times(dataset, &out->list, result, out->keys, column);
+	else
+		key_slices(dataset, &out->list, out->keys, column);
+	dataset->keys[ST_BY_STEP] = (struct st_key_column){column, NULL, texts->count};
+	return !texts->failed && !arena->failed;
 }

@@ -17,6 +17,8 @@ struct st_step_part {
 
 struct st_steps {
 	bool found;
+	bool is_profiler; /* they are torch.profiler's own */
+	uint32_t family_key;
 	struct st_answer_row family; /* text and figures; the text is borrowed from the result */
 	struct st_step_part parts[ST_STEP_PARTS_MAX]; /* direct children, the largest first */
 	unsigned int part_count;
@@ -26,6 +28,6 @@ struct st_steps {
 };
 
 enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *dataset,
-			     struct st_error *err);
+			     const struct st_result *result, struct st_error *err);
 
 #endif

@@ -282,14 +282,22 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 		unsigned int column;
 	} figures[] = {
 		{"p50 ", ST_SUMMARY_MEDIAN}, {"p95 ", ST_SUMMARY_P95}, {"p99 ", ST_SUMMARY_P99}};
+	const struct st_cell *warm_up = st_summary_row(job, "step_warm_up", 0);
 	struct st_flow flow;
 	struct st_buf piece;
 
 	st_summary_begin(job, &flow, "STEP");
 	st_buf_init(&piece, 4096);
 	st_show_cell(&piece, &step[ST_SUMMARY_COUNT], "", 0);
-	st_buf_append_text(&piece, " x ");
-	st_show_cell(&piece, &step[ST_SUMMARY_NAME], "", name_width(job));
+	if (warm_up) {
+		st_buf_append_text(&piece, step[ST_SUMMARY_COUNT].as.u64 == 1 ? " step" : " steps");
+		if (warm_up[ST_SUMMARY_COUNT].as.u64)
+			st_buf_printf(&piece, " (%llu warm-up left out)",
+				      (unsigned long long)warm_up[ST_SUMMARY_COUNT].as.u64);
+	} else {
+		st_buf_append_text(&piece, " x ");
+		st_show_cell(&piece, &step[ST_SUMMARY_NAME], "", name_width(job));
+	}
 	st_flow_piece(&flow, "", &piece);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		st_buf_init(&piece, 4096);
@@ -297,6 +305,11 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 		st_show_cell(&piece, &step[figures[i].column], "ns", 0);
 		st_flow_piece(&flow, "   ", &piece);
 	}
+	st_show_end_line(job->out);
+	if (!warm_up)
+		return;
+	st_summary_begin(job, &flow, "");
+	st_flow_words(&flow, step[ST_SUMMARY_VALUE].as.text, 0);
 	st_show_end_line(job->out);
 }
 
@@ -320,6 +333,29 @@ static void add_scope(struct st_text_job *job)
 	st_show_end_line(job->out);
 }
 
+/* The average step, part by part. All are shown that are not nothing, so that they add up. */
+static void add_training_parts(struct st_text_job *job, const struct st_cell *step)
+{
+	uint64_t count = step[ST_SUMMARY_COUNT].as.u64;
+	const char *words = "  a step, on average";
+	const struct st_cell *part;
+
+	for (uint32_t i = 0; count && (part = st_summary_row(job, "step_part", i)); i++) {
+		struct st_cell average = {.kind = ST_CELL_U64,
+					  .as.u64 = part[ST_SUMMARY_TOTAL].as.u64 / count};
+
+		if (!part[ST_SUMMARY_TOTAL].as.u64)
+			continue;
+		add_name(job, &part[ST_SUMMARY_NAME]);
+		st_show_bar(job->out, part[ST_SUMMARY_RATIO].as.number, bar_width(job));
+		add_duration(job, &average);
+		add_percent(job, &part[ST_SUMMARY_RATIO]);
+		st_buf_append_text(job->out, words);
+		words = "";
+		st_show_end_line(job->out);
+	}
+}
+
 static void add_steps(struct st_text_job *job, const struct room *room)
 {
 	const struct st_cell *step = st_summary_row(job, "step", 0);
@@ -327,6 +363,10 @@ static void add_steps(struct st_text_job *job, const struct room *room)
 	if (!step)
 		return;
 	add_step_head(job, step);
+	if (st_summary_row(job, "step_warm_up", 0)) {
+		add_training_parts(job, step);
+		return;
+	}
 	for (uint32_t i = 0; i < room->steps; i++) {
 		const struct st_cell *part = st_summary_row(job, "step_part", i);
 

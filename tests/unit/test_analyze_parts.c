@@ -192,7 +192,7 @@ static void test_steps_are_found_with_their_parts(void **state)
 	}
 	fake_finish(fake);
 	assert_int_equal(st_dataset_slices_init(&dataset, fake, NULL), ST_OK);
-	assert_int_equal(st_steps_find(&steps, &dataset, NULL), ST_OK);
+	assert_int_equal(st_steps_find(&steps, &dataset, fake, NULL), ST_OK);
 	assert_true(steps.found);
 	assert_memory_equal(steps.family.text.bytes, "iteration_*", 11);
 	assert_int_equal(steps.family.values[ST_COUNT], 2);
@@ -224,7 +224,7 @@ static void test_operators_are_no_steps(void **state)
 		fake_slice(fake, i % 2, 10 * i, 10 * i + 10, ST_NO_ROW);
 	fake_finish(fake);
 	assert_int_equal(st_dataset_slices_init(&dataset, fake, NULL), ST_OK);
-	assert_int_equal(st_steps_find(&steps, &dataset, NULL), ST_OK);
+	assert_int_equal(st_steps_find(&steps, &dataset, fake, NULL), ST_OK);
 	assert_false(steps.found);
 	st_dataset_slices_fini(&dataset);
 	fake_destroy(fake);

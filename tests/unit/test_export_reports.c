@@ -366,7 +366,7 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 			fprintf(stderr, "missing: %s in\n%s", words, text);
 		assert_non_null(strstr(text, words));
 	}
-	assert_non_null(strstr(text, "STEP    200 x step_*"));
+	assert_non_null(strstr(text, "STEP    200 steps   p50 90.0 us"));
 	assert_non_null(strstr(text, "FRAMES  1 of 1 domain   total 200 ns"));
 	assert_non_null(strstr(text, "OVERLAP 2 of 1 type"));
 	assert_non_null(strstr(text, "COUNTER 2 of 1 counter   coun\\nter"));

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and their parts, against a program that sleeps in each part and measures it with its own clock."""
+
+import json
+import statistics
+
+import pytest
+from harness import TARGETS
+
+pytestmark = pytest.mark.torch
+
+COUNT = 8
+SLEPT = {"data": 6e6, "forward": 9e6, "backward": 12e6, "optimizer": 4e6}  # ns in each step; see the program
+COLUMN = {"data": "data_wait_ns", "forward": "forward_ns", "backward": "backward_ns", "optimizer": "optimizer_ns"}
+SOURCES = {
+    "train": "a step ends with the optimizer: Optimizer.step#SlowSGD.step",
+    "workers": "a step ends with the optimizer: Optimizer.step#SlowSGD.step",
+    "profiler": "ranges of torch.profiler: ProfilerStep#*",
+    "named": "tasks whose name says so: train step",
+    "infer": "a step begins with the call of the model: Net",
+    "plain": "what the operators repeat; a step begins with: aten::mm",
+}
+NAMES = {"profiler": "ProfilerStep#{}", "named": "train step {}"}
+QUICK = ("train", "profiler", "plain")
+CLOCKS_DIFFER = 0.2e6  # ns
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def stepped(request, shared_strata, python, scale):
+    """(kind, strata, result, the program's clock in ns)."""
+    kind = request.param
+    if scale != "full" and kind not in QUICK:
+        pytest.skip("only at STRATA_TEST_SCALE=full")
+    result, clock = shared_strata.folder / f"steps_{kind}", shared_strata.folder / f"steps_{kind}.json"
+    program = (python, TARGETS / "step_parts.py", kind, str(COUNT), clock)
+    done = shared_strata("-collect", "operators", "-quiet", "-r", result, "--", *program)
+    assert done.status == 0, done.err
+    seconds = json.loads(clock.read_text())
+    return kind, shared_strata, result, {part: [1e9 * each for each in all] for part, all in seconds.items()}
+
+
+def test_parts_add_up(stepped):
+    _, strata, result, _ = stepped
+    report = strata.report(result, "steps")
+    parts = (*COLUMN.values(), "other_ns")
+    assert len(report["rows"]) == COUNT
+    for row in report["rows"]:
+        assert sum(row[key] for key in parts) == row["wall_total_ns"] > 0
+    kept = [row for row in report["rows"] if not row["warm_up"]]
+    for key in (*parts, "wall_total_ns"):
+        assert report["totals"][key] == sum(row[key] for row in kept)
+
+
+def test_source_and_names(stepped):
+    kind, strata, result, _ = stepped
+    report = strata.report(result, "steps")
+    assert report["subject"].startswith(f"{COUNT} steps, ") and report["subject"].endswith(SOURCES[kind])
+    name = NAMES.get(kind, "step {}")
+    assert [row["step"] for row in report["rows"]] == [name.format(number) for number in range(COUNT)]
+    text = strata("report", "steps", result).out
+    assert text.splitlines()[0] == report["subject"]
+
+
+def test_parts_are_the_clocks(stepped):
+    """What we call a part lies inside of what the program measured around it, and holds the sleep in it."""
+    kind, strata, result, clock = stepped
+    rows = strata.report(result, "steps")["rows"]
+    for part, key in COLUMN.items():
+        measured = clock[part]
+        if not measured:
+            assert not any(row[key] for row in rows), part
+            continue
+        least = 0 if kind == "plain" or (kind, part) == ("workers", "data") else SLEPT[part]
+        for row, clock_ns in zip(rows, measured, strict=True):
+            assert least <= row[key] <= clock_ns + CLOCKS_DIFFER, (part, row["step"])
+    if kind == "plain":
+        share = sum(row["forward_ns"] for row in rows) / sum(clock["forward"])
+        assert share > 0.8
+
+
+def test_steps_are_the_clocks(stepped):
+    """The last one ends with its last operator where nothing tells its end."""
+    kind, strata, result, clock = stepped
+    rows = strata.report(result, "steps")["rows"][1:-1]
+    expected = clock["step"][1:-1]
+    ours = statistics.median(row["wall_total_ns"] for row in rows)
+    assert ours == pytest.approx(statistics.median(expected), rel=0.05, abs=1e6)
+    other = statistics.median(row["other_ns"] for row in rows)
+    assert other >= 8e6
+    assert other <= statistics.median(clock["other"]) + 0.1 * ours
+
+
+def test_the_summary_says_so(stepped):
+    kind, strata, result, _ = stepped
+    rows = strata.report(result, "summary")["rows"]
+    (head,) = (row for row in rows if row["section"] == "step")
+    (left_out,) = (row for row in rows if row["section"] == "step_warm_up")
+    parts = [row for row in rows if row["section"] == "step_part"]
+    assert head["count"] + left_out["count"] == COUNT
+    assert [row["name"] for row in parts] == ["data wait", "forward", "backward", "optimizer", "Python, other"]
+    assert sum(row["wall_total_ns"] for row in parts) == head["wall_total_ns"]
+    assert head["value"] == SOURCES[kind]
+    text = strata("report", "summary", result).out
+    assert f"STEP    {head['count']} steps" in text and "a step, on average" in text
+    assert ("\n  data wait" in text) == (kind not in ("named", "infer", "plain"))
+
+
+def test_the_table_is_the_report(stepped):
+    _, strata, result, _ = stepped
+    done = strata("query", "-r", result, "-format", "json", "SELECT * FROM steps")
+    assert done.status == 0, done.err
+    table, rows = json.loads(done.out)["rows"], strata.report(result, "steps")["rows"]
+    for found, row in zip(table, rows, strict=True):
+        assert found["step"] == row["step"] and found["start_ns"] == row["start_ns"]
+        assert found["wall_ns"] == row["wall_total_ns"] and found["end_ns"] >= found["start_ns"] + found["wall_ns"]
+        for key in (*COLUMN.values(), "other_ns"):
+            assert found[key] == row[key]
+
+
+def test_operators_by_step(stepped):
+    """Every step but the first, which initialises, has the same operators."""
+    kind, strata, result, _ = stepped
+    rows = strata.report(result, "operators", "-group-by", "step,operator")["rows"]
+    found = {
+        row["step"]: {inner["operator"].split("#")[0]: inner["count"] for inner in row["children"]} for row in rows
+    }
+    name = NAMES.get(kind, "step {}")
+    middle = [found[name.format(number)] for number in range(2, COUNT - 1)]
+    assert all(counts == middle[0] for counts in middle), middle
+    if kind == "plain":
+        assert (middle[0]["aten::mm"], middle[0]["aten::relu"], middle[0]["aten::sum"]) == (2, 1, 1 + 1)
+    else:
+        assert middle[0]["aten::addmm"] == 1
