@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from strata.result import Result
 
-__all__ = ["Error", "Result", "Table", "UsageError", "itt", "open", "schema"]
+__all__ = ["Error", "Result", "Table", "UsageError", "itt", "open", "schema", "tensorboard_trace_handler"]
 
 # Where a name is, so that a program that only marks tasks does not load what reads results.
 _LATER = {
@@ -33,6 +33,7 @@ _LATER = {
     "Result": "strata.result",
     "Table": "strata.result",
     "schema": "strata.result",
+    "tensorboard_trace_handler": "strata.exports",
 }
 
 

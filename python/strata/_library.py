@@ -73,6 +73,7 @@ def _declare(library: ctypes.CDLL) -> None:
         "strata_query_json": (ctypes.c_int, [handle, text, ctypes.c_uint, ctypes.POINTER(ctypes.c_int), out]),
         "strata_report_json": (ctypes.c_int, [handle, texts, ctypes.c_size_t, out]),
         "strata_report_text": (ctypes.c_int, [handle, texts, ctypes.c_size_t, out]),
+        "strata_export": (ctypes.c_int, [handle, texts, ctypes.c_size_t, out]),
         "strata_schema": (ctypes.c_void_p, []),
         "strata_free": (None, [ctypes.c_void_p]),
     }
@@ -153,6 +154,15 @@ def report(handle: int, words: Sequence[str], *, as_text: bool = False) -> str:
     array = (ctypes.c_char_p * len(words))(*(encode(word, "a word of the report") for word in words))
     function = library.strata_report_text if as_text else library.strata_report_json
     return _document(lambda out: function(handle, array, len(words), out))
+
+
+def export(handle: int, words: Sequence[str]) -> None:
+    """By the words that follow `strata export`, the file among them."""
+    array = (ctypes.c_char_p * len(words))(*(encode(word, "a word of the export") for word in words))
+    error = ctypes.c_void_p()
+    status = load().strata_export(handle, array, len(words), ctypes.byref(error))
+    if status:
+        raise fail(status, _take(error.value))
 
 
 def query(handle: int, sql: str, memory_mb: int) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Result", "Table", "schema"]
 
 # Options that are given once for each value; lists of others are one value with commas.
-_REPEATED = {"filter", "report-knob", "source-object", "search-dir", "source-search-dir"}
+_REPEATED = {"filter", "report-knob", "source-object", "search-dir", "source-search-dir", "metadata"}
 # Groupings whose rows are a tree of any depth: every row counts.
 _TREES = {"task-stack", "callstack", "function-stack"}
 
@@ -160,6 +160,19 @@ class Result:
         line = [kind, *words, *_words_of(options)]
         text = self._ask(lambda handle: _library.report(handle, line))
         return Table(_parse(text), lambda: self._ask(lambda handle: _library.report(handle, line, as_text=True)))
+
+    def export(self, form: str, path: str | os.PathLike[str], *words: str, **options: Any) -> None:
+        """Writes a file in the form of another tool (`strata export ?` lists them), with the options of that command:
+        time_filter="2.5:4", metadata={"key": "value"} … A name that ends in .gz is compressed.
+        """
+        name = os.fsdecode(path)
+        line = [form, *words, *_words_of(options), f"-output={name if name != '-' else './-'}"]
+
+        def write(handle: int) -> str:
+            _library.export(handle, line)
+            return ""
+
+        self._ask(write)
 
     @property
     def tasks(self) -> Table:

@@ -63,6 +63,9 @@ uint64_t st_dataset_operators_answers(void);
 
 /* The module that each row belongs to: ST_BY_NN_MODULE. False when memory is out. */
 bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
+/* By row: the forward operator that a backward node belongs to, or ST_NO_ROW. Malloc'd; NULL: no memory. */
+uint32_t *st_operators_forwards(const struct st_dataset *dataset,
+				const struct st_operator_rows *rows);
 /* Folds rows as torch does; before anything but the columns by row and row_of_slice is there. */
 bool st_operators_fold(struct st_operator_rows *rows);
 

@@ -7,88 +7,8 @@
 #include <string.h>
 
 #include "analyze/dataset_operators.h"
-#include "analyze/pair_map.h"
 
 static const char wrapper[] = "autograd::engine::evaluate_function: ";
-
-/* The last forward operator of each sequence number: of a thread, which counts them, and of a process, for nodes that
- * run on threads of autograd's own. */
-struct forwards {
-	struct st_pair_map map;
-	uint32_t *last;	  /* by key of the map: row, or ST_NO_ROW when threads differ */
-	uint32_t *tracks; /* by key */
-	uint32_t built;
-};
-
-enum { OF_TRACK, OF_PROCESS };
-
-static uint32_t scope_of(const struct st_operator_rows *rows, uint32_t row)
-{
-	uint32_t count;
-	const struct st_signature *signatures = st_result_signatures(rows->result, &count);
-
-	return rows->signature[row] < count ? signatures[rows->signature[row]].scope
-					    : (uint32_t)ST_SCOPE_FUNCTION;
-}
-
-static uint32_t forward_key(struct forwards *forwards, unsigned int whose, uint32_t id,
-			    int64_t sequence)
-{
-	return st_pair_map_add(&forwards->map, (uint64_t)whose << 32 | id, (uint64_t)sequence);
-}
-
-static void note(struct forwards *forwards, uint32_t key, uint32_t track, uint32_t row)
-{
-	bool is_new = key == forwards->built;
-
-	if (is_new)
-		forwards->built++;
-	if (is_new || forwards->tracks[key] == track)
-		forwards->last[key] = row;
-	else
-		forwards->last[key] = forwards->tracks[key] = ST_NO_ROW;
-	if (is_new)
-		forwards->tracks[key] = track;
-}
-
-static bool find_forwards(struct forwards *forwards, const struct st_dataset *dataset,
-			  const struct st_operator_rows *rows)
-{
-	size_t most = 2 * (size_t)rows->count + 1;
-
-	st_pair_map_init(&forwards->map);
-	forwards->last = malloc(most * sizeof(*forwards->last));
-	forwards->tracks = malloc(most * sizeof(*forwards->tracks));
-	if (!forwards->last || !forwards->tracks)
-		return false;
-	for (uint32_t row = 0; row < rows->count && !forwards->map.failed; row++) {
-		uint32_t track = rows->track[row];
-
-		if (rows->sequence[row] < 0 || scope_of(rows, row) == ST_SCOPE_BACKWARD)
-			continue;
-		note(forwards, forward_key(forwards, OF_TRACK, track, rows->sequence[row]), track,
-		     row);
-		note(forwards,
-		     forward_key(forwards, OF_PROCESS,
-				 st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-				 rows->sequence[row]),
-		     track, row);
-	}
-	return !forwards->map.failed;
-}
-
-/* The forward operator of a backward node, or ST_NO_ROW. */
-static uint32_t forward_of(struct forwards *forwards, const struct st_dataset *dataset,
-			   const struct st_operator_rows *rows, uint32_t row)
-{
-	uint32_t key = forward_key(forwards, OF_TRACK, rows->track[row], rows->sequence[row]);
-
-	if (key >= forwards->built)
-		key = forward_key(forwards, OF_PROCESS,
-				  st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-				  rows->sequence[row]);
-	return key < forwards->built ? forwards->last[key] : ST_NO_ROW;
-}
 
 /* By slice: the innermost call of a module that it is or lies in, or ST_NO_ROW. Malloc'd. */
 static uint32_t *find_calls(const struct st_operator_rows *rows)
@@ -118,10 +38,10 @@ static bool is_wrapper(const struct st_dataset *dataset, uint32_t row)
 struct job {
 	struct st_dataset *dataset;
 	const struct st_operator_rows *rows;
-	struct forwards forwards;
-	uint32_t *calls; /* by slice */
-	uint32_t *keys;	 /* by row; 0 is no module */
-	uint8_t *linked; /* by row: it belongs where a forward operator does */
+	uint32_t *forwards; /* by row */
+	uint32_t *calls;    /* by slice */
+	uint32_t *keys;	    /* by row; 0 is no module */
+	uint8_t *linked;    /* by row: it belongs where a forward operator does */
 };
 
 static void link_node(struct job *job, uint32_t row, uint32_t from)
@@ -142,10 +62,8 @@ static void follow_backward(struct job *job)
 	const struct st_operator_rows *rows = job->rows;
 
 	for (uint32_t row = 0; row < rows->count; row++) {
-		uint32_t up = rows->parent[row], from = ST_NO_ROW;
+		uint32_t up = rows->parent[row], from = job->forwards[row];
 
-		if (rows->sequence[row] >= 0 && scope_of(rows, row) == ST_SCOPE_BACKWARD)
-			from = forward_of(&job->forwards, job->dataset, rows, row);
 		if (from != ST_NO_ROW && job->keys[from]) {
 			link_node(job, row, from);
 		} else if (up != ST_NO_ROW && job->linked[up] &&
@@ -183,17 +101,16 @@ bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_row
 	job.keys = st_arena_calloc(&rows->arena, (size_t)rows->count + 1, sizeof(*job.keys));
 	job.linked = calloc((size_t)rows->count + 1, 1);
 	job.calls = find_calls(rows);
-	done = find_forwards(&job.forwards, dataset, rows) && job.keys && job.linked && job.calls;
+	job.forwards = st_operators_forwards(dataset, rows);
+	done = job.forwards && job.keys && job.linked && job.calls;
 	st_key_texts_add(texts, none);
 	if (done) {
 		set_keys(&job, texts);
 		follow_backward(&job);
 	}
 	dataset->keys[ST_BY_NN_MODULE] = (struct st_key_column){job.keys, NULL, texts->count};
-	done = done && !job.forwards.map.failed && !texts->failed;
-	st_pair_map_fini(&job.forwards.map);
-	free(job.forwards.last);
-	free(job.forwards.tracks);
+	done = done && !texts->failed;
+	free(job.forwards);
 	free(job.calls);
 	free(job.linked);
 	return done;

@@ -250,3 +250,9 @@ void st_json_null(struct st_json *json)
 	before_value(json);
 	st_buf_append(json->out, "null", 4);
 }
+
+void st_json_value(struct st_json *json, const void *bytes, size_t size_bytes)
+{
+	before_value(json);
+	st_buf_append(json->out, bytes, size_bytes);
+}

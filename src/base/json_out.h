@@ -36,6 +36,8 @@ void st_json_i64(struct st_json *json, int64_t value);
 void st_json_double(struct st_json *json, double value); /* reads back as the very same */
 void st_json_bool(struct st_json *json, bool value);
 void st_json_null(struct st_json *json);
+/* A value that is JSON already, as it is. */
+void st_json_value(struct st_json *json, const void *bytes, size_t size_bytes);
 
 /* Length of the valid UTF-8 sequence at p, before end; or 0. Refuses overlong forms, surrogates and
  * > U+10FFFF. */

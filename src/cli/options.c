@@ -138,6 +138,10 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Python functions in place of the interpreter that runs them, nothing else, or not at all."},
 	[ST_OPT_REVERSE] = {"reverse", 0, NULL, EXPORT, 0, NULL,
 		"From where the CPU time went to the callers: flamegraph and folded."},
+	[ST_OPT_PARTS] = {"parts", 0, "PART,...", EXPORT, 0, "whatever was recorded",
+		"Of kineto, what the trace has beside operators: shapes, memory, stacks, modules, or none."},
+	[ST_OPT_METADATA] = {"metadata", 0, "KEY=VALUE", EXPORT, ST_OPT_REPEATABLE, NULL,
+		"Of kineto: a further key of the file; the value is JSON, or else a text."},
 
 	[ST_OPT_MAN] = {"man", 0, NULL, ST_IN_HELP, 0, NULL, "Print the manual page (roff)."},
 	[ST_OPT_COMPLETION] = {"completion", 0, "bash|zsh", ST_IN_HELP, 0, NULL,

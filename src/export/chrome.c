@@ -5,9 +5,7 @@
 // Times are microseconds with three decimals, so that no nanosecond is lost. Everything that is no task is
 // chrome_events.c's.
 //
-// Readers tell threads apart by pid and tid alone. A pid that goes on after an exec, and a tid that
-// the kernel gave out a second time, get a number above the largest possible one instead; the real one
-// is in the arguments.
+// Where a pid or tid is not the real one (export/thread_ids.h), that is in the arguments.
 #include "export/exporters.h"
 
 #include <stdlib.h>
@@ -15,60 +13,17 @@
 
 #include "analyze/words.h"
 #include "export/chrome_parts.h"
-
-enum { ID_FIRST_FREE = 1 << 22 /* PID_MAX_LIMIT of the kernel */ };
-
-struct id {
-	uint32_t value, index;
-};
-
-static int compare_ids(const void *a, const void *b)
-{
-	const struct id *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Gives the second and later holders of a number one of their own. */
-static bool make_unique(uint32_t *values, uint32_t count)
-{
-	struct id *ids = malloc(((size_t)count + 1) * sizeof(*ids));
-
-	if (!ids)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		ids[i] = (struct id){values[i], i};
-	qsort(ids, count, sizeof(*ids), compare_ids);
-	for (uint32_t i = 1; i < count; i++) {
-		if (ids[i].value == ids[i - 1].value)
-			values[ids[i].index] = ID_FIRST_FREE + ids[i].index;
-	}
-	free(ids);
-	return true;
-}
-
-static bool choose_ids(struct st_chrome *chrome)
-{
-	chrome->pids = calloc((size_t)chrome->process_count + 1, sizeof(*chrome->pids));
-	chrome->tids = calloc((size_t)chrome->track_count + 1, sizeof(*chrome->tids));
-	if (!chrome->pids || !chrome->tids)
-		return false;
-	for (uint32_t i = 0; i < chrome->process_count; i++)
-		chrome->pids[i] = chrome->processes[i].pid;
-	for (uint32_t i = 0; i < chrome->track_count; i++)
-		chrome->tids[i] = chrome->tracks[i].tid;
-	return make_unique(chrome->pids, chrome->process_count) &&
-	       make_unique(chrome->tids, chrome->track_count);
-}
+#include "format/operator.h"
 
 /* PyTorch's operators are what readers of its traces call cpu_op; everything else was put there by the
  * user. */
-static const char *category_of(struct st_text domain, struct st_text name)
+const char *st_chrome_category(struct st_text domain, struct st_text name)
 {
 	bool torch = domain.size_bytes == 7 && memcmp(domain.bytes, "PyTorch", 7) == 0;
 
+	if (domain.size_bytes == sizeof(ST_OPERATOR_DOMAIN) - 1 &&
+	    memcmp(domain.bytes, ST_OPERATOR_DOMAIN, domain.size_bytes) == 0)
+		return "cpu_op";
 	return torch && memmem(name.bytes, name.size_bytes, "::", 2) ? "cpu_op" : "user_annotation";
 }
 
@@ -87,7 +42,7 @@ static bool make_heads(struct st_chrome *chrome)
 		st_json_key(&json, "ph");
 		st_json_text(&json, "X");
 		st_json_key(&json, "cat");
-		st_json_text(&json, category_of(domain, name));
+		st_json_text(&json, st_chrome_category(domain, name));
 		st_json_key(&json, "name");
 		st_json_bytes(&json, name.bytes, name.size_bytes);
 		st_json_key(&json, "args");
@@ -168,11 +123,11 @@ static void add_event(struct st_chrome *chrome, const struct st_slices *slices, 
 		n += put(line + n, ",\"recorded_ns\":");
 		n += st_chrome_format_u64(line + n, st_result_wall_ns(chrome->result, row));
 	}
-	if (chrome->pids[process] != chrome->processes[process].pid) {
+	if (chrome->ids.pids[process] != chrome->processes[process].pid) {
 		n += put(line + n, ",\"pid\":");
 		n += st_chrome_format_u64(line + n, chrome->processes[process].pid);
 	}
-	if (chrome->tids[track] != chrome->tracks[track].tid) {
+	if (chrome->ids.tids[track] != chrome->tracks[track].tid) {
 		n += put(line + n, ",\"tid\":");
 		n += st_chrome_format_u64(line + n, chrome->tracks[track].tid);
 	}
@@ -182,9 +137,9 @@ static void add_event(struct st_chrome *chrome, const struct st_slices *slices, 
 		n = 0;
 	}
 	n += put(line + n, "},\"pid\":");
-	n += st_chrome_format_u64(line + n, chrome->pids[process]);
+	n += st_chrome_format_u64(line + n, chrome->ids.pids[process]);
 	n += put(line + n, ",\"tid\":");
-	n += st_chrome_format_u64(line + n, chrome->tids[track]);
+	n += st_chrome_format_u64(line + n, chrome->ids.tids[track]);
 	n += put(line + n, ",\"ts\":");
 	n += st_chrome_format_us(line + n, slices->begin_ns[row]);
 	n += put(line + n, ",\"dur\":");
@@ -236,7 +191,7 @@ static void add_all_metadata(struct st_chrome *chrome)
 	for (uint32_t i = 0; i < chrome->process_count; i++) {
 		const struct st_process *process = &chrome->processes[i];
 		struct metadata metadata = {
-			"process_name", chrome->pids[i], chrome->pids[i], process->pid,
+			"process_name", chrome->ids.pids[i], chrome->ids.pids[i], process->pid,
 			name_or(st_result_text(chrome->result, process->name), "process")};
 
 		add_metadata(chrome, &metadata, i == 0);
@@ -244,8 +199,8 @@ static void add_all_metadata(struct st_chrome *chrome)
 	for (uint32_t i = 0; i < chrome->track_count; i++) {
 		const struct st_track *track = &chrome->tracks[i];
 		bool is_main = chrome->processes[track->process].pid == track->tid;
-		struct metadata metadata = {"thread_name", chrome->pids[track->process],
-					    chrome->tids[i], track->tid,
+		struct metadata metadata = {"thread_name", chrome->ids.pids[track->process],
+					    chrome->ids.tids[i], track->tid,
 					    name_or(st_result_text(chrome->result, track->name),
 						    is_main ? "main" : "thread")};
 
@@ -315,7 +270,7 @@ static enum st_status prepare(struct st_chrome *chrome, struct st_error *err)
 
 	if (status)
 		return status;
-	if (!choose_ids(chrome) || !make_heads(chrome) ||
+	if (!st_thread_ids_init(&chrome->ids, chrome->result) || !make_heads(chrome) ||
 	    !st_thing_args_init(&chrome->args, chrome->result, &chrome->ties) ||
 	    !st_places_init(&chrome->places, chrome->result, &chrome->ties))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
@@ -355,7 +310,6 @@ enum st_status st_export_chrome(const struct st_result *result,
 	st_buf_fini(&chrome.heads);
 	st_buf_fini(&chrome.scratch);
 	free(chrome.head_ends);
-	free(chrome.pids);
-	free(chrome.tids);
+	st_thread_ids_fini(&chrome.ids);
 	return status;
 }

@@ -163,7 +163,8 @@ static void begin_event(struct st_chrome *chrome, const struct event *event)
 {
 	struct st_json *json = &chrome->json;
 	char phase[2] = {event->phase, '\0'};
-	uint32_t pid = event->process < chrome->process_count ? chrome->pids[event->process] : 0;
+	uint32_t pid =
+		event->process < chrome->process_count ? chrome->ids.pids[event->process] : 0;
 	char time[32];
 
 	st_buf_append(&chrome->out, ",\n", 2);
@@ -178,7 +179,8 @@ static void begin_event(struct st_chrome *chrome, const struct event *event)
 	st_json_key(json, "pid");
 	st_json_u64(json, pid);
 	st_json_key(json, "tid");
-	st_json_u64(json, event->track < chrome->track_count ? chrome->tids[event->track] : pid);
+	st_json_u64(json,
+		    event->track < chrome->track_count ? chrome->ids.tids[event->track] : pid);
 	st_json_key(json, "ts");
 	/* A number, as it stands. */
 	json->after_key = false;
@@ -383,7 +385,7 @@ void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json)
 		st_json_key(json, "type");
 		st_json_text(json, st_value_type_name(counter->definition->type));
 		st_json_key(json, "pid");
-		st_json_u64(json, chrome->pids[counter->definition->process]);
+		st_json_u64(json, chrome->ids.pids[counter->definition->process]);
 		st_json_object_end(json);
 	}
 	st_json_array_end(json);

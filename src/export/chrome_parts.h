@@ -17,6 +17,7 @@
 #include "export/places.h"
 #include "export/thing_args.h"
 #include "export/stacks.h"
+#include "export/thread_ids.h"
 #include "store/events.h"
 
 enum { ST_CHROME_SPILL_BYTES = 256 << 10 };
@@ -27,7 +28,7 @@ struct st_chrome {
 	const struct st_track *tracks;
 	const struct st_label *labels;
 	uint32_t process_count, track_count, label_count;
-	uint32_t *pids, *tids; /* as written, by process and by track */
+	struct st_thread_ids ids;
 	struct st_buf out;
 	struct st_buf heads; /* the beginning of an event, once per label: name, category, domain */
 	size_t *head_ends;
@@ -50,6 +51,8 @@ struct st_chrome {
 enum st_status st_chrome_spill(struct st_chrome *chrome, size_t above, struct st_error *err);
 size_t st_chrome_format_u64(char *to, uint64_t value);
 size_t st_chrome_format_us(char *to, int64_t ns); /* microseconds with three decimals */
+/* "cpu_op" or "user_annotation". */
+const char *st_chrome_category(struct st_text domain, struct st_text name);
 
 /* An argument: st_arg_write. Needs the json to be inside the object of the arguments. */
 void st_chrome_arg(void *chrome, const struct st_arg *arg);

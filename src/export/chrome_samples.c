@@ -33,8 +33,8 @@ static void begin_event(struct profile *to, const char *name, uint32_t track, in
 		&chrome->out,
 		",\n{\"ph\":\"P\",\"cat\":\"disabled-by-default-v8.cpu_profiler\",\"name\":\"%s\","
 		"\"id\":\"0x%x\",\"pid\":%u,\"tid\":%u,\"ts\":%s,\"args\":{\"data\":{",
-		name, track + 1, chrome->pids[chrome->tracks[track].process], chrome->tids[track],
-		time);
+		name, track + 1, chrome->ids.pids[chrome->tracks[track].process],
+		chrome->ids.tids[track], time);
 }
 
 static void add_node(struct profile *to, uint32_t id, uint32_t parent, uint32_t frame)

@@ -12,6 +12,7 @@
 
 #include "analyze/sample_view.h"
 #include "base/error.h"
+#include "format/definitions.h"
 
 struct st_buf;
 struct st_question;
@@ -49,6 +50,21 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err);
 
+/* Something that the file says of itself, given by the user. */
+struct st_export_fact {
+	struct st_text key, value;
+	bool is_json; /* the value is JSON, and valid; else it is a text */
+};
+
+/* Parts of a trace that can be left out. */
+enum {
+	ST_PART_SHAPES = 1,
+	ST_PART_MEMORY = 2,
+	ST_PART_STACKS = 4,
+	ST_PART_MODULES = 8,
+	ST_PART_NONE = 16, /* none of them */
+};
+
 /* What an export is about and how it looks. Zeroed: everything, as reports show it. */
 struct st_export_options {
 	/* Filters, time range and levels above the stacks (groupings) of the formats of samples. May be NULL. */
@@ -56,6 +72,10 @@ struct st_export_options {
 	struct st_sample_view view; /* of the stacks of samples */
 	bool reverse;		    /* from where the time went to the callers */
 	bool is_page;		    /* flame graph: HTML rather than SVG */
+	unsigned int parts;	    /* ST_PART_*; 0: whatever was recorded */
+	const struct st_export_fact *facts;
+	size_t fact_count;
+	const char *trace_name; /* the file's own name; NULL: not known */
 };
 
 enum {
@@ -63,6 +83,8 @@ enum {
 	ST_EXPORT_REVERSES = 2,
 	ST_EXPORT_GROUPS = 4,
 	ST_EXPORT_SHOWS_STACKS = 8, /* samples are part of it at least: modes go for their stacks */
+	ST_EXPORT_HAS_WINDOW = 16,  /* a time range; filters by process and thread */
+	ST_EXPORT_HAS_PARTS = 32,   /* parts can be left out, and facts given */
 };
 struct st_exporter {
 	const char *name; /* "chrome" */

@@ -8,6 +8,8 @@
 const struct st_exporter st_exporters[] = {
 	{"chrome", "Trace Event Format: Perfetto, chrome://tracing, HolisticTraceAnalysis",
 	 st_export_chrome, ST_EXPORT_SHOWS_STACKS},
+	{"kineto", "operators as torch.profiler exports them: HolisticTraceAnalysis, TensorBoard",
+	 st_export_kineto, ST_EXPORT_HAS_WINDOW | ST_EXPORT_HAS_PARTS},
 	{"perfetto", "Perfetto's own format (.pftrace): ui.perfetto.dev, trace_processor",
 	 st_export_perfetto, ST_EXPORT_SHOWS_STACKS},
 	{"csv", "every task as a row: spreadsheets, pandas.read_csv", st_export_csv, 0},

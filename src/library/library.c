@@ -14,6 +14,7 @@
 #include "analyze/report.h"
 #include "analyze/sql.h"
 #include "base/buf.h"
+#include "cli/export_args.h"
 #include "cli/locate.h"
 #include "cli/options.h"
 #include "cli/report_args.h"
@@ -181,28 +182,69 @@ static enum st_status build(const struct st_args *args, const struct st_result *
 	return status;
 }
 
+/* The words as the command line would have them. argv is the caller's to free when they are no more needed. */
+static enum st_status parse_words(struct st_args *args, const char ***argv, unsigned int command,
+				  const char *const *words, size_t word_count, struct st_error *err)
+{
+	const char *const first[] = {"strata", command == ST_IN_EXPORT ? "export" : "report",
+				     "-quiet"};
+	enum { FIRST = sizeof(first) / sizeof(first[0]), WORDS_MAX = 4096 };
+
+	if (word_count > WORDS_MAX)
+		return st_error_set(err, ST_EUSAGE, 0, "more than %d words", WORDS_MAX);
+	*argv = calloc(FIRST + word_count + 1, sizeof(**argv));
+	if (!*argv)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	memcpy(*argv, first, sizeof(first));
+	if (word_count)
+		memcpy(*argv + FIRST, words, word_count * sizeof(*words));
+	/* The parser only reads them; its type is that of main. */
+	return st_args_parse(args, command, (int)(FIRST + word_count), (char **)*argv, err);
+}
+
 static enum st_status report_by_words(const struct st_result *result, const char *const *words,
 				      size_t word_count, bool is_text, char **out,
 				      struct st_error *err)
 {
-	static const char *const first[] = {"strata", "report", "-quiet"};
-	enum { FIRST = sizeof(first) / sizeof(first[0]), WORDS_MAX = 4096 };
 	struct st_args args = {0};
-	const char **argv;
-	enum st_status status;
+	const char **argv = NULL;
+	enum st_status status = parse_words(&args, &argv, ST_IN_REPORT, words, word_count, err);
 
-	if (word_count > WORDS_MAX)
-		return st_error_set(err, ST_EUSAGE, 0, "more than %d words", WORDS_MAX);
-	argv = calloc(FIRST + word_count + 1, sizeof(*argv));
-	if (!argv)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	memcpy(argv, first, sizeof(first));
-	if (word_count)
-		memcpy(argv + FIRST, words, word_count * sizeof(*words));
-	/* The parser only reads them; its type is that of main. */
-	status = st_args_parse(&args, ST_IN_REPORT, (int)(FIRST + word_count), (char **)argv, err);
 	if (!status)
 		status = build(&args, result, is_text, out, err);
+	st_args_fini(&args);
+	free(argv);
+	return status;
+}
+
+static enum st_status export(const struct st_args *args, const struct st_result *result,
+			     struct st_error *err) {
+	struct st_export_args request = {0}; struct st_sink * sink;
+	enum st_status status = st_export_args_parse(&request, args, err);
+
+	if (!status && (request.result_word || st_args_has(args, ST_OPT_RESULT_DIR)))
+		status = st_error_set(err, ST_EUSAGE, 0,
+				      "a result that is open is exported; no other is named");
+	if (!status && strcmp(request.path, "-") == 0)
+		status = st_error_set(err, ST_EUSAGE, 0,
+				      "an export goes to a file, not to standard output");
+	if (!status) status = st_sink_open(&sink, request.path, err);
+	if (!status){status = request.exporter->write(result, &request.options, sink, err);
+		     if (status) st_sink_close(sink, false, NULL);
+		     else status = st_sink_close(sink, true, err);}
+st_export_args_fini(&request);
+return status;
+}
+
+static enum st_status export_by_words(const struct st_result *result, const char *const *words,
+				      size_t word_count, struct st_error *err)
+{
+	struct st_args args = {0};
+	const char **argv = NULL;
+	enum st_status status = parse_words(&args, &argv, ST_IN_EXPORT, words, word_count, err);
+
+	if (!status)
+		status = export(&args, result, err);
 	st_args_fini(&args);
 	free(argv);
 	return status;
@@ -293,6 +335,21 @@ EXPORTED int strata_report_text(struct strata_result *result, const char *const 
 				size_t word_count, char **out)
 {
 	return report(result, words, word_count, true, out);
+}
+
+EXPORTED int strata_export(struct strata_result *result, const char *const *words,
+			   size_t word_count, char **error)
+{
+	struct st_error err = {0};
+	struct guard guard;
+	enum st_status status;
+
+	if (error)
+		*error = NULL;
+	enter(&guard);
+	status = export_by_words(result->result, words, word_count, &err);
+	leave(&guard);
+	return say(status, &err, error);
 }
 
 EXPORTED char *strata_schema(void)

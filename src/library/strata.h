@@ -56,6 +56,11 @@ int strata_report_json(struct strata_result *result, const char *const *words, s
 int strata_report_text(struct strata_result *result, const char *const *words, size_t word_count,
 		       char **out);
 
+/* Writes a file of another tool's form, by the words that follow "strata export": the format, -o FILE, and options such
+ * as -time-filter BEGIN:END. *error as of strata_open. */
+int strata_export(struct strata_result *result, const char *const *words, size_t word_count,
+		  char **error);
+
 /* Tables and columns of SQL, for people. NULL: out of memory. */
 char *strata_schema(void);
 

@@ -347,6 +347,8 @@ static void complete_info(struct st_result *result)
 			info->wait_status = process->wait_status;
 		}
 	}
+	info->start_wall_ns = model->head.start_wall_ns;
+	memcpy(info->id, model->head.result_id, sizeof(info->id));
 	/* Until the end, result.json tells how it stood at some earlier time. */
 	unfinished = strcmp(info->state, "finished") != 0;
 	if (!info->collected_ns || (unfinished && info->collected_ns < result->meta.last_ns))

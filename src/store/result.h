@@ -139,6 +139,8 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint64_t peak_rss_bytes; /* of strata */
 	const char *stop_reason; /* "", "duration", "data-limit", "interrupt" … */
 	const char *options; /* those of collect as given: "-ring-buffer 10 -knob itt-groups=all" */
+	uint64_t start_wall_ns; /* CLOCK_REALTIME at time 0; 0: not known */
+	uint8_t id[16];		/* the same in every file of the result */
 };
 
 struct st_result;

@@ -20,6 +20,7 @@ EXPORTED = {
     "strata_query_json",
     "strata_report_json",
     "strata_report_text",
+    "strata_export",
     "strata_schema",
     "strata_free",
 }

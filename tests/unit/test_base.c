@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json_check.h"
 #include "base/json_out.h"
 
 static void error_text_carries_the_reason(void **state)
@@ -152,9 +153,44 @@ static void clean_text_keeps_good_bytes(void **state)
 	st_buf_fini(&buf);
 }
 
+static void test_json_check(void **state)
+{
+	static const char *const good[] = {
+		"0",	       "-0.5e+10",
+		"\"\"",	       "\"\\u00e9\\n\"",
+		"[]",	       "{}",
+		"true",	       " [1, 2] ",
+		"[[],{},[1]]", "{\"a\":{\"b\":[null]},\"c\":false}",
+	};
+	static const char *const bad[] = {
+		"",	     "01",	    "1.",	  "+1",	   "NaN",     "nul",	"\"",
+		"\"\\x\"",   "\"\\u12g4\"", "[1,]",	  "[1 2]", "{\"a\"}", "{a:1}",	"[",
+		"]",	     "[1]]",	    "{\"a\":1,}", "1 2",   "'a'",     "\"\t\"", "\"\xff\"",
+		"{\"a\":1]", "Infinity",    "-",	  "1e",
+	};
+	/* The innermost brackets are closed at once. */
+	char deep[2 * (ST_JSON_CHECK_DEPTH + 1)], deeper[2 * (ST_JSON_CHECK_DEPTH + 2)];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (!st_json_is_value(good[i], strlen(good[i])))
+			fail_msg("%s is JSON", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (st_json_is_value(bad[i], strlen(bad[i])))
+			fail_msg("%s is no JSON", bad[i]);
+	assert_false(st_json_is_value("1\0", 2));
+	memset(deep, '[', sizeof(deep));
+	memset(deep + ST_JSON_CHECK_DEPTH + 1, ']', ST_JSON_CHECK_DEPTH + 1);
+	assert_true(st_json_is_value(deep, sizeof(deep)));
+	memset(deeper, '[', sizeof(deeper));
+	memset(deeper + ST_JSON_CHECK_DEPTH + 2, ']', ST_JSON_CHECK_DEPTH + 2);
+	assert_false(st_json_is_value(deeper, sizeof(deeper)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json_check),
 		cmocka_unit_test(error_text_carries_the_reason),
 		cmocka_unit_test(error_text_is_cut_not_overrun),
 		cmocka_unit_test(buffer_keeps_its_maximum),

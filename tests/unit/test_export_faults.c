@@ -16,6 +16,7 @@
 #include "export/export.h"
 #include "fail_alloc.h"
 #include "nasty_result.h"
+#include "operators_result.h"
 #include "samples_result.h"
 
 static enum st_status write_report(const struct st_report *report, const struct st_result *fake,
@@ -205,6 +206,15 @@ static void test_traces_with_events(void **state)
 	fake_destroy(fake);
 }
 
+static void test_traces_of_operators(void **state)
+{
+	struct st_result *fake = operators_create();
+
+	(void)state;
+	try_exports(fake, NULL);
+	fake_destroy(fake);
+}
+
 static void test_samples(void **state)
 {
 	struct samples_result made;
@@ -221,8 +231,11 @@ static void test_samples(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reports), cmocka_unit_test(test_groupings_with_everything),
-		cmocka_unit_test(test_traces),	cmocka_unit_test(test_traces_with_events),
+		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_groupings_with_everything),
+		cmocka_unit_test(test_traces),
+		cmocka_unit_test(test_traces_with_events),
+		cmocka_unit_test(test_traces_of_operators),
 		cmocka_unit_test(test_samples),
 	};
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Is a text one value of strict JSON (RFC 8259)? For texts that are put into a document of ours as they are.
+ */
+#ifndef ST_BASE_JSON_CHECK_H
+#define ST_BASE_JSON_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ST_JSON_CHECK_DEPTH = 32 };
+
+/* Blanks around the value are fine; values that nest deeper than ST_JSON_CHECK_DEPTH are not. */
+bool st_json_is_value(const char *text, size_t size_bytes);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of the Kineto form share: the walk over threads (kineto.c), what is written once for many operators
+ * (kineto_texts.c), and what stands around the slices (kineto_frame.c).
+ */
+#ifndef ST_EXPORT_KINETO_PARTS_H
+#define ST_EXPORT_KINETO_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/dataset_operators.h"
+#include "base/buf.h"
+#include "export/export.h"
+#include "export/lanes.h"
+#include "export/thread_ids.h"
+
+enum { ST_KINETO_SPILL_BYTES = 256 << 10 };
+
+struct st_kineto {
+	const struct st_result *result;
+	const struct st_export_options *options;
+	struct st_sink *sink;
+	struct st_dataset dataset;
+	const struct st_operator_rows *rows;
+	const struct st_slices *slices;
+	const struct st_process *processes;
+	const struct st_track *tracks;
+	uint32_t process_count, track_count, label_count, signature_count;
+	unsigned int parts; /* ST_PART_*: what is written */
+	int64_t begin_ns, end_ns;
+	int64_t shift_ns; /* from the start of collection to the base of the file's times */
+	uint64_t base_ns; /* of the times, since 1970 */
+	uint8_t *wanted;  /* by track */
+	uint32_t *
+		numbers; /* by track: as torch numbers threads of a process, from 1; 0: no operators */
+	uint32_t *forwards; /* by row, as st_operators_forwards */
+	uint32_t *flows;    /* by row: the flow that begins or ends there, from 1; 0: none */
+	struct st_thread_ids ids;
+	struct st_buf heads; /* by label: the beginning of an event up to its name */
+	size_t *head_ends;
+	struct st_buf inputs; /* by signature: arguments */
+	size_t *input_ends;
+	struct st_buf out;
+	struct st_lanes lanes;
+	uint32_t *lane_tids; /* of the thread at hand, beyond lane 0 */
+	uint32_t lane_count;
+	uint64_t external; /* ids given so far */
+	uint64_t index;	   /* events so far */
+	uint64_t done;
+};
+
+/* A slice that began in the window is in the file. */
+static inline bool st_kineto_has_time(const struct st_kineto *kineto, int64_t begin_ns)
+{
+	return begin_ns >= kineto->begin_ns && begin_ns < kineto->end_ns;
+}
+
+bool st_kineto_make_heads(struct st_kineto *kineto);
+bool st_kineto_make_inputs(struct st_kineto *kineto);
+void st_kineto_begin(struct st_kineto *kineto); /* all in front of the first slice */
+enum st_status st_kineto_write_memory(struct st_kineto *kineto, struct st_error *err);
+void st_kineto_end(struct st_kineto *kineto);
+enum st_status st_kineto_spill(struct st_kineto *kineto, size_t above, struct st_error *err);
+
+#endif
