@@ -126,8 +126,6 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 	char text[512];
 	size_t n = 0;
 
-	if (end > kineto->end_ns)
-		end = kineto->end_ns;
 	st_buf_append(&kineto->out, ",\n", 2);
 	st_buf_append(&kineto->out, kineto->heads.data + head, kineto->head_ends[label] - head);
 	n += put_number(text + n, ",\"pid\":", at->pid);
@@ -168,7 +166,7 @@ static enum kind kind_of(const struct st_kineto *kineto, uint32_t slice)
 {
 	uint32_t row = kineto->rows->row_of_slice[slice];
 
-	if (!st_kineto_has_time(kineto, kineto->slices->begin_ns[slice]))
+	if (!st_kineto_has_slice(kineto, slice))
 		return NOTHING;
 	if (row != ST_NO_ROW && kineto->rows->slice[row] == slice)
 		return OPERATOR;
@@ -344,7 +342,7 @@ static void number_threads(struct st_kineto *kineto)
 static bool is_written(const struct st_kineto *kineto, uint32_t row)
 {
 	return kineto->wanted[kineto->rows->track[row]] &&
-	       st_kineto_has_time(kineto, kineto->rows->begin_ns[row]);
+	       st_kineto_has_slice(kineto, kineto->rows->slice[row]);
 }
 
 /* A forward operator is the source of one flow: that of the first node that it has. */
@@ -384,10 +382,11 @@ static void choose_parts(struct st_kineto *kineto)
 	for (uint32_t i = 0; i < kineto->track_count; i++) {
 		if (kineto->tracks[i].first_ns < kineto->begin_ns)
 			kineto->begin_ns = kineto->tracks[i].first_ns;
-		if (kineto->tracks[i].last_ns >= kineto->end_ns)
-			kineto->end_ns = kineto->tracks[i].last_ns + 1;
+		if (kineto->tracks[i].last_ns > kineto->end_ns)
+			kineto->end_ns = kineto->tracks[i].last_ns;
 	}
-	if (!question || !question->has_time_range)
+	kineto->has_window = question && question->has_time_range;
+	if (!kineto->has_window)
 		return;
 	if (kineto->begin_ns < question->time_begin_ns)
 		kineto->begin_ns = question->time_begin_ns;

@@ -258,7 +258,7 @@ static void add_moment(struct st_kineto *kineto, const struct st_memory_moment *
 {
 	uint64_t first = moment->allocated, rest;
 	bool is_in = kineto->wanted[moment->track] && kineto->numbers[moment->track] &&
-		     st_kineto_has_time(kineto, moment->time_ns);
+		     moment->time_ns >= kineto->begin_ns && moment->time_ns <= kineto->end_ns;
 
 	if (moment->freed && first > moment->peak)
 		first = moment->peak;

@@ -29,10 +29,11 @@ struct st_kineto {
 	const struct st_track *tracks;
 	uint32_t process_count, track_count, label_count, signature_count;
 	unsigned int parts; /* ST_PART_*: what is written */
-	int64_t begin_ns, end_ns;
-	int64_t shift_ns; /* from the start of collection to the base of the file's times */
-	uint64_t base_ns; /* of the times, since 1970 */
-	uint8_t *wanted;  /* by track */
+	bool has_window;
+	int64_t begin_ns, end_ns; /* of the window, else of the result */
+	int64_t shift_ns;	  /* from the start of collection to the base of the file's times */
+	uint64_t base_ns;	  /* of the times, since 1970 */
+	uint8_t *wanted;	  /* by track */
 	uint32_t *
 		numbers; /* by track: as torch numbers threads of a process, from 1; 0: no operators */
 	uint32_t *forwards; /* by row, as st_operators_forwards */
@@ -51,10 +52,12 @@ struct st_kineto {
 	uint64_t done;
 };
 
-/* A slice that began in the window is in the file. */
-static inline bool st_kineto_has_time(const struct st_kineto *kineto, int64_t begin_ns)
+/* As a profiler that ran over the window has it: what began and ended inside (analyze/dataset_operators.h). */
+static inline bool st_kineto_has_slice(const struct st_kineto *kineto, uint32_t slice)
 {
-	return begin_ns >= kineto->begin_ns && begin_ns < kineto->end_ns;
+	return !kineto->has_window || (kineto->slices->begin_ns[slice] >= kineto->begin_ns &&
+				       kineto->slices->end_ns[slice] <= kineto->end_ns &&
+				       !(kineto->slices->flags[slice] & ST_SLICE_UNFINISHED));
 }
 
 bool st_kineto_make_heads(struct st_kineto *kineto);
