@@ -34,6 +34,7 @@ test:
 
 test-full:
 	@tools/setup.sh test
+	@tools/debian_torch.sh .cache/debian-torch || true
 	@python3 tools/run_tests.py --scale full --jobs $(JOBS)
 
 soak:

@@ -87,6 +87,15 @@ def python():
 
 
 @pytest.fixture(scope="session")
+def debian_torch():
+    """An interpreter with Debian's own torch 1.13, which tools/debian_torch.sh unpacks."""
+    path = env_path("STRATA_TEST_DEBIAN_TORCH", ".cache/debian-torch/python3")
+    if not path.is_file():
+        pytest.skip(f"no {path}: run tools/debian_torch.sh .cache/debian-torch, or set STRATA_TEST_DEBIAN_TORCH")
+    return path
+
+
+@pytest.fixture(scope="session")
 def ittapi(python):
     """The same interpreter, with the ittapi package."""
     if subprocess.run([python, "-c", "import ittapi"], capture_output=True, check=False).returncode:

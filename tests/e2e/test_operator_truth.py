@@ -28,10 +28,10 @@ def ask(strata, result, sql):
     return json.loads(done.stdout)["rows"]
 
 
-def without(sections, file, python, env=None):
+def without(sections, file, python, env=None, words=()):
     """The same program without strata and without a profiler."""
-    words = [python, PROGRAM, file, *sections, "--alone"]
-    subprocess.run(words, env=clean_env(env), check=True, capture_output=True, timeout=300)
+    program = [python, PROGRAM, file, *sections, "--alone", *words]
+    subprocess.run(program, env=clean_env(env), check=True, capture_output=True, timeout=300)
     return json.loads(file.read_text())
 
 
@@ -204,6 +204,24 @@ def test_durations_in_interleaved_runs(strata, python, scale):
     assert set(ratios) == set(LONG)
     for name, found in ratios.items():
         assert 0.95 < statistics.median(found) < 1.05, (name, sorted(found))
+
+
+def test_torch_of_debian(strata, scale, debian_torch):
+    """A release of another layout, built by others: learned from the program's first operators."""
+    if scale != "full":
+        pytest.skip("a second torch: only at full scale")
+    sections = ("train", "resnet", "encoder")
+    run = Run(strata, debian_torch, sections, words=("--warm",))
+    # Not as it folds them: its times are whole microseconds, so that neighbours seem to lie in each other.
+    for name in sections:
+        check(run, run.said[name], name)
+    assert run.said["version"].startswith("1.13")
+    (source,) = ask(strata, run.result, "SELECT * FROM operator_sources")
+    assert (source["framework"], source["level"], source["why"]) == ("PyTorch 1.13", "in place", None)
+    assert not source["untested"]
+    alone = without(sections, strata.folder / "alone.json", debian_torch, words=("--warm",))
+    for name in sections:
+        assert alone[name]["losses"] == run.said[name]["losses"]
 
 
 def test_compiled_by_inductor(strata, python, scale):

@@ -29,7 +29,8 @@ enum {
 enum { IDLE, INSTALLING, INSTALLED, GIVEN_UP };
 enum { SCOPES = 10 };
 
-#define TESTED_VERSION "2.13."
+/* Releases that the tests have seen: a wheel, and Debian's build, which tells no more of its version. */
+static const char *const tested_versions[] = {" 2.13.", " 1.13"};
 
 struct st_torch_config st_torch_config;
 
@@ -63,6 +64,7 @@ static struct {
 			 int32_t dtype, int32_t device, int32_t index, void **tensor);
 	int32_t (*as_strided)(void *self, const int64_t *sizes, const int64_t *strides,
 			      void **tensor);
+	int32_t (*clone)(void *self, void **tensor);
 	int32_t (*delete_tensor)(void *tensor);
 } torch;
 
@@ -81,6 +83,7 @@ static const struct {
 	{"_ZdlPv", &torch.delete_memory},
 	{"aoti_torch_empty_strided", &torch.empty},
 	{"aoti_torch_as_strided", &torch.as_strided},
+	{"aoti_torch_clone", &torch.clone},
 	{"aoti_torch_delete_tensor_object", &torch.delete_tensor},
 };
 
@@ -212,15 +215,21 @@ static struct st_operator_inputs encode_asked(const void *from, uint8_t *to, uin
 	return st_torch_truth_encode(from, to, room);
 }
 
+static bool is_tested(void)
+{
+	for (size_t i = 0; i < sizeof(tested_versions) / sizeof(*tested_versions); i++)
+		if (strstr(framework, tested_versions[i]))
+			return true;
+	return false;
+}
+
 static void settle(enum st_operator_level reached, const char *why)
 {
-	bool tested = strstr(framework, " " TESTED_VERSION) != NULL;
-
 	if (reached == ST_OPERATORS_IN_PLACE && !layout.list)
 		atomic_store_explicit(&lists_left, LIST_RECORDS, memory_order_relaxed);
 	/* Pairs with the acquire load in begin: the layout is complete. */
 	atomic_store_explicit(&level, reached, memory_order_release);
-	st_operator_source(reached, tested ? 0 : ST_OPERATORS_UNTESTED, framework, why);
+	st_operator_source(reached, is_tested() ? 0 : ST_OPERATORS_UNTESTED, framework, why);
 }
 
 static const char *refusal(void)
@@ -407,7 +416,15 @@ static void end_probe(const void *record, void *context)
 	(void)record, (void)context;
 }
 
-/* Makes a tensor, and a view of it, which no kernel is needed for. */
+/* A view needs no kernel; older releases have no function for it, but one for a copy. */
+static int32_t look_at(void *tensor, const int64_t *sizes, const int64_t *strides, void **other)
+{
+	if (torch.as_strided)
+		return torch.as_strided(tensor, sizes, strides, other);
+	return torch.clone(tensor, other);
+}
+
+/* Makes a tensor, and an operator that takes it. */
 static bool probe_one(const int64_t *sizes, int64_t dimensions, int32_t dtype)
 {
 	int64_t strides[ST_INPUT_DIMENSIONS_MAX], stride = 1;
@@ -420,7 +437,7 @@ static bool probe_one(const int64_t *sizes, int64_t dimensions, int32_t dtype)
 	probe_lists[0] = (struct st_torch_sizes){sizes, sizes + dimensions, NULL};
 	probe_lists[1] = (struct st_torch_sizes){strides, strides + dimensions, NULL};
 	made = !torch.empty(dimensions, sizes, strides, dtype, 0, 0, &tensor) && tensor &&
-	       !torch.as_strided(tensor, sizes, strides, &view) && view;
+	       !look_at(tensor, sizes, strides, &view) && view;
 	if (view)
 		torch.delete_tensor(view);
 	if (tensor)
@@ -518,7 +535,7 @@ static void find_level(void)
 	st_torch_learner_init(&learner,
 			      c10 ? dlsym(c10, "_ZN3c1019UndefinedTensorImpl10_singletonE") : NULL);
 	if (st_torch_config.level <= ST_OPERATORS_IN_PLACE && torch.add_here && torch.remove &&
-	    torch.empty && torch.as_strided && torch.delete_tensor) {
+	    torch.empty && (torch.as_strided || torch.clone) && torch.delete_tensor) {
 		probe(begin_probe);
 		learned = st_torch_learned(&learner, &layout);
 		if (learned) {

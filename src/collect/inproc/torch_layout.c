@@ -25,13 +25,13 @@ enum {
 	TENSOR_BYTES = OFFSET_FIRST + OFFSET_COUNT * 8 + DTYPE_FROM + 8,
 	ELEMENTS_TELLING = 8, /* a tensor of fewer may match by accident */
 	TENSORS_NEEDED = 3,
-	TAG_BOOL_213 = 10,
-	TAG_BOOL_113 = 8,
-	TAG_LIST_211 = 14, /* 2.11, 2.13 */
 	TAG_LIST_113 = 12,
-	LIST_BYTES = 48,     /* of a list, as far as it is looked at */
-	LIST_LEARN_MAX = 64, /* elements of a list that is learned from */
-	LIST_MAX = 1024,     /* elements of a list that is kept */
+	TAG_LIST_25 = 13,
+	TAG_LIST_211 = 14,    /* 2.11, 2.13 */
+	TAG_BOOL_TO_LIST = 4, /* in all of them */
+	LIST_BYTES = 48,      /* of a list, as far as it is looked at */
+	LIST_LEARN_MAX = 64,  /* elements of a list that is learned from */
+	LIST_MAX = 1024,      /* elements of a list that is kept */
 	LISTS_NEEDED = 2,
 };
 
@@ -207,18 +207,26 @@ bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_la
 	layout->record = row;
 	layout->sizes = (uint16_t)(OFFSET_FIRST + 8 * __builtin_ctz(offsets));
 	layout->nothing = learner->nothing;
-	layout->tag_bool = 0;
-	layout->tag_list = layout->sizes == 72 ? TAG_LIST_113 : TAG_LIST_211;
 	layout->list = 0;
-	if (layout->sizes == 56)
-		layout->tag_bool = TAG_BOOL_213;
-	else if (layout->sizes == 72)
-		layout->tag_bool = TAG_BOOL_113;
+	/* Between these two releases they moved, and the sizes did not: the first lists tell. */
+	layout->tag_list = 0;
+	if (layout->sizes != 64)
+		layout->tag_list = layout->sizes == 72 ? TAG_LIST_113 : TAG_LIST_211;
+	layout->tag_bool = layout->sizes == 72 || layout->sizes == 56
+				   ? layout->tag_list - TAG_BOOL_TO_LIST
+				   : 0;
 	return true;
 }
 
 /* Behind the object's table of functions, one or two words of reference counts. */
 static const uint16_t list_places[ST_TORCH_LIST_PLACES] = {16, 24};
+
+static bool is_list(const struct st_torch_layout *layout, uint32_t tag)
+{
+	if (layout->tag_list)
+		return tag == layout->tag_list;
+	return tag == TAG_LIST_25 || tag == TAG_LIST_211;
+}
 
 /* The elements of a list, when such can be there. */
 static uint64_t elements_at(const char *list, size_t place, const char **first)
@@ -249,7 +257,7 @@ static uint64_t input_fits(const struct st_torch_layout *layout, const char *val
 	const char *first;
 	uint64_t count;
 
-	if ((uint32_t)word_at(value, 8) != layout->tag_list)
+	if (!is_list(layout, (uint32_t)word_at(value, 8)))
 		return 1;
 	if (!st_torch_read_safely((const void *)word_at(value, 0), list, sizeof(list)))
 		return 0;
@@ -287,7 +295,7 @@ static bool place_fits(const struct st_torch_layout *layout, const void *record,
 	return told == truth->listed && told > truth->inputs;
 }
 
-bool st_torch_has_list(const struct st_torch_layout *layout, const void *record)
+uint32_t st_torch_has_list(const struct st_torch_layout *layout, const void *record)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
 	uint64_t count = word_at(record, layout->record->inputs + 8u);
@@ -295,7 +303,7 @@ bool st_torch_has_list(const struct st_torch_layout *layout, const void *record)
 	const char *first;
 
 	for (uint64_t i = 0; i < count && i < LEARN_INPUTS; i++) {
-		if ((uint32_t)word_at(values, i * VALUE_BYTES + 8) != layout->tag_list ||
+		if (!is_list(layout, (uint32_t)word_at(values, i * VALUE_BYTES + 8)) ||
 		    !st_torch_read_safely((const void *)word_at(values, i * VALUE_BYTES), list,
 					  sizeof(list)))
 			continue;
@@ -303,26 +311,31 @@ bool st_torch_has_list(const struct st_torch_layout *layout, const void *record)
 			if (elements_at(list, list_places[place], &first) > 1 &&
 			    st_torch_read_safely(first, element, sizeof(element)) &&
 			    (uint32_t)word_at(element, 8) == TAG_TENSOR)
-				return true;
+				return (uint32_t)word_at(values, i * VALUE_BYTES + 8);
 	}
-	return false;
+	return 0;
 }
 
 void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
 			 const void *record, const struct st_torch_truth *truth)
 {
-	uint32_t fitting = 0;
+	uint32_t fitting = 0, tag = st_torch_has_list(layout, record);
 
 	for (uint32_t place = 0; place < ST_TORCH_LIST_PLACES; place++)
 		if (place_fits(layout, record, list_places[place], truth)) {
 			learner->votes[place]++;
 			fitting |= 1u << place;
 		}
-	if (fitting == (1u << ST_TORCH_LIST_PLACES) - 1)
+	if (fitting && !learner->tag)
+		learner->tag = tag;
+	if (fitting == (1u << ST_TORCH_LIST_PLACES) - 1 || (fitting && tag != learner->tag))
 		learner->refused = true;
 	for (uint32_t place = 0; place < ST_TORCH_LIST_PLACES && !learner->refused; place++)
-		if (learner->votes[place] >= LISTS_NEEDED && !learner->votes[1 - place])
+		if (learner->votes[place] >= LISTS_NEEDED && !learner->votes[1 - place]) {
+			layout->tag_list = learner->tag;
+			layout->tag_bool = learner->tag - TAG_BOOL_TO_LIST;
 			layout->list = list_places[place];
+		}
 }
 
 /* One input where it lies. */

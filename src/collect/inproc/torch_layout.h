@@ -31,7 +31,7 @@ struct st_torch_layout {
 	uint16_t sizes;	     /* of c10::TensorImpl: number of dimensions; the sizes follow */
 	const void *nothing; /* the tensor that stands for none */
 	uint32_t tag_bool;   /* of an IValue; 0: not known */
-	uint32_t tag_list;   /* likewise; believed once … */
+	uint32_t tag_list;   /* likewise, 0: one of several; believed once … */
 	uint16_t list; /* … bytes from a list's beginning to its elements are proven; 0: not yet */
 };
 
@@ -72,11 +72,13 @@ bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_la
 enum { ST_TORCH_LIST_PLACES = 2 };
 struct st_torch_list_learner {
 	uint32_t votes[ST_TORCH_LIST_PLACES]; /* records that fit each place */
+	uint32_t tag;			      /* that their lists had */
 	bool refused;
 };
-/* Whether a record has a list that begins with a tensor: then it is worth asking. */
-bool st_torch_has_list(const struct st_torch_layout *layout, const void *record);
-/* One record more; `truth` tells the sizes of a list's tensors one by one. Sets layout->list once it is proven. */
+/* The tag of a list that begins with a tensor, if the record has one: then it is worth asking. 0: none. */
+uint32_t st_torch_has_list(const struct st_torch_layout *layout, const void *record);
+/* One record more; `truth` tells the sizes of a list's tensors one by one. Sets layout->list, and
+ * the tags, once it is proven. */
 void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
 			 const void *record, const struct st_torch_truth *truth);
 

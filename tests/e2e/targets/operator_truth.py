@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of the usual kinds under torch's own profiler, which tells what it has seen of them.
 
-operator_truth.py FILE SECTION… [--alone] [--repeat N]: writes, for each section, what torch.profiler knows as JSON
-to FILE. Every section lies between two ranges of its name. With --alone nothing is profiled: losses and counters only.
+operator_truth.py FILE SECTION… [--alone] [--warm] [--repeat N]: writes, for each section, what torch.profiler
+knows as JSON to FILE. Every section lies between two ranges of its name. With --alone nothing is profiled: losses
+and counters only.
   resnet       a ResNet-18, forward
   encoder      a transformer encoder, as it trains and by the fast path of inference
   train        a network with convolutions: backward and Adam
@@ -191,13 +192,14 @@ class Section:
         self.name = name
         self.profile = None
         if not alone:
-            self.profile = profile(
-                activities=[ProfilerActivity.CPU],
-                record_shapes=True,
-                experimental_config=_ExperimentalConfig(profile_all_threads=name in ("threads", "compile")),
-            )
+            more = {}
+            if name in ("threads", "compile"):
+                more["experimental_config"] = _ExperimentalConfig(profile_all_threads=True)
+            self.profile = profile(activities=[ProfilerActivity.CPU], record_shapes=True, **more)
 
     def __enter__(self):
+        # Made before: old releases make a tensor for it.
+        self.behind = record_function(f"after {self.name}")
         with record_function(f"before {self.name}"):
             pass
         if self.profile:
@@ -206,7 +208,7 @@ class Section:
     def __exit__(self, *error):
         if self.profile:
             self.profile.__exit__(*error)
-        with record_function(f"after {self.name}"):
+        with self.behind:
             pass
 
     def nesting(self):
@@ -224,18 +226,20 @@ class Section:
 
     def said(self):
         """Kineto's own records, thread by thread in order of time, and torch's own counts of them."""
-        threads = {}
+        threads, events, nesting = {}, [], self.nesting()
         for event in self.profile.profiler.kineto_results.events():
             threads.setdefault(event.start_thread_id(), []).append(event)
-        events = []
-        nesting = self.nesting()
         for thread, own in threads.items():
-            own.sort(key=lambda event: (event.start_ns(), -event.end_ns()))
+            # Old releases round to microseconds, and have them in order.
+            exact = hasattr(own[0], "start_ns")
+            if exact:
+                own.sort(key=lambda event: (event.start_ns(), -event.end_ns()))
             if [event.name() for event in own] != [name for name, _ in nesting[thread]]:
                 sys.exit("torch's two lists differ")
             for event, (name, depth) in zip(own, nesting[thread]):
-                events.append([event.device_resource_id(), name, event.shapes(), depth, event.sequence_nr()])
-                events[-1].append(event.duration_ns())
+                tid = event.device_resource_id() or threading.get_native_id()
+                took = event.duration_ns() if exact else event.duration_us() * 1000
+                events.append([tid, name, event.shapes(), depth, event.sequence_nr(), took])
         by_shapes = self.profile.key_averages(group_by_input_shape=True)
         return {
             "pid": os.getpid(),
@@ -250,10 +254,13 @@ def main():
     parser.add_argument("file")
     parser.add_argument("sections", nargs="+", choices=SECTIONS)
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--warm", action="store_true", help="a few operators first, for releases that are learned from")
     parser.add_argument("--repeat", type=int, default=5)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    said = {}
+    said = {"version": torch.__version__}
+    for size in range(3, 13 if args.warm else 3):
+        torch.randn(2, size, requires_grad=True).mm(torch.randn(size, 5)).sum().backward()
     for name in args.sections:
         torch.manual_seed(7)
         # A profiler here would be inherited by the workers, which have their own.
