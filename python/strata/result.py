@@ -174,6 +174,11 @@ class Result:
 
         self._ask(write)
 
+    def report_text(self, kind: str, *words: str, **options: Any) -> str:
+        """The same as the text that `strata report` prints; nothing else is made."""
+        line = [kind, *words, *_words_of(options)]
+        return self._ask(lambda handle: _library.report(handle, line, as_text=True))
+
     @property
     def tasks(self) -> Table:
         """Tasks by their type: how many, how long."""

@@ -88,6 +88,42 @@ static bool sort_rows(struct st_report *report, uint32_t column)
 	return true;
 }
 
+static enum st_status refuse_rows(const char *at, struct st_error *err)
+{
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-report-knob rows: expected numbers of rows with commas between, not "
+			    "'%.20s'",
+			    at);
+}
+
+/* Only the rows of the list. */
+static enum st_status pick_rows(struct st_report *report, const char *list, struct st_error *err)
+{
+	struct st_report_row *picked = calloc((size_t)report->row_count + 1, sizeof(*picked));
+	enum st_status status = ST_OK;
+	uint32_t count = 0;
+
+	if (!picked)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	while (*list && !status) {
+		char *end;
+		unsigned long row = strtoul(list, &end, 10);
+
+		if (end == list || *list == '-' || (*end && *end != ',') ||
+		    row >= report->row_count || count == report->row_count)
+			status = refuse_rows(list, err);
+		else
+			picked[count++] = report->rows[row];
+		list = *end ? end + 1 : end;
+	}
+	if (!status) {
+		memcpy(report->rows, picked, count * sizeof(*picked));
+		report->row_count = count;
+	}
+	free(picked);
+	return status;
+}
+
 /* Every spelling of a device means the one that there is. In place. */
 static void name_device(char *attribute)
 {
@@ -231,6 +267,26 @@ static void measure(const struct st_report *report, const struct st_torch_option
 		choose_flops(layout, least);
 }
 
+/* What torch's total_average() has. */
+static void add_up(struct st_report *report)
+{
+	struct st_cell *totals = report->totals.cells = st_report_new_cells(report);
+
+	totals[ST_TORCH_COUNT] = totals[ST_TORCH_FLOPS] = st_cell_u64(0);
+	totals[ST_TORCH_SELF_CPU] = totals[ST_TORCH_CPU_TOTAL] = st_cell_double(0);
+	totals[ST_TORCH_MEMORY] = totals[ST_TORCH_SELF_MEMORY] = st_cell_i64(0);
+	for (uint32_t i = 0; i < report->row_count; i++) {
+		const struct st_cell *cells = report->rows[i].cells;
+
+		totals[ST_TORCH_COUNT].as.u64 += cells[ST_TORCH_COUNT].as.u64;
+		totals[ST_TORCH_FLOPS].as.u64 += cells[ST_TORCH_FLOPS].as.u64;
+		totals[ST_TORCH_SELF_CPU].as.number += cells[ST_TORCH_SELF_CPU].as.number;
+		totals[ST_TORCH_CPU_TOTAL].as.number += cells[ST_TORCH_CPU_TOTAL].as.number;
+		totals[ST_TORCH_MEMORY].as.i64 += cells[ST_TORCH_MEMORY].as.i64;
+		totals[ST_TORCH_SELF_MEMORY].as.i64 += cells[ST_TORCH_SELF_MEMORY].as.i64;
+	}
+}
+
 /* Rows that are not shown: nested ones when asked for, and those behind the limit. */
 static void cut(struct st_report *report, const struct st_report_options *options,
 		struct st_torch_layout *layout)
@@ -263,7 +319,9 @@ enum st_status st_torch_lay_out(struct st_report *report, const struct st_report
 	uint32_t column = ST_TORCH_COLUMNS;
 	enum st_status status = ST_OK;
 
-	if (torch->sort_by)
+	if (torch->rows)
+		status = pick_rows(report, torch->rows, err);
+	if (!status && torch->sort_by)
 		status = find_attribute(report, torch->sort_by, &column, err);
 	if (status)
 		return status;
@@ -275,9 +333,8 @@ enum st_status st_torch_lay_out(struct st_report *report, const struct st_report
 	layout->has_memory = torch->profile_memory;
 	layout->top_level_events_only = torch->top_level_events_only;
 	measure(report, torch, layout);
+	add_up(report);
 	cut(report, options, layout);
-	report->totals.cells = st_report_new_cells(report);
-	report->totals.cells[ST_TORCH_SELF_CPU] = st_cell_double(layout->self_us);
 	report->torch = layout;
 	return ST_OK;
 }

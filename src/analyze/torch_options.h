@@ -18,6 +18,8 @@ struct st_torch_options {
 	bool group_by_input_shape, group_by_overload_name;
 	uint32_t group_by_stack_n;
 	/* Of table. */
+	const char *
+		rows; /* "3,0,7": these, in this order, numbered as they come without it; NULL: all */
 	const char *sort_by, *header, *time_unit;
 	bool top_level_events_only;
 	bool has_row_limit;

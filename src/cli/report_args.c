@@ -192,7 +192,7 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct st_r
 
 		if (args->given[i].id != ST_OPT_REPORT_KNOB)
 			continue;
-		if (st_torch_header(&request->options.torch, args->given[i].value))
+		if (st_torch_text(&request->options.torch, args->given[i].value))
 			continue;
 		status = st_value_pair("report-knob", args->given[i].value, name, sizeof(name),
 				       &value, err);

@@ -13,7 +13,8 @@
 
 const char st_torch_knob_names[] =
 	"sort-by= row-limit= group-by-input-shape= group-by-stack-n= group-by-overload-name= "
-	"record-shapes= profile-memory= with-flops= header= time-unit= top-level-events-only= "
+	"record-shapes= profile-memory= with-flops= rows= header= time-unit= "
+	"top-level-events-only= "
 	"max-name-column-width= max-shapes-column-width= max-src-column-width=";
 
 enum { WIDTH_MAX = 1000000, STACK_MAX = 1000 };
@@ -100,13 +101,23 @@ static enum st_status read_shapes(struct st_torch_options *options, const char *
 	return status;
 }
 
-bool st_torch_header(struct st_torch_options *options, const char *pair)
+bool st_torch_text(struct st_torch_options *options, const char *pair)
 {
-	if (strncmp(pair, "header=", 7) != 0)
-		return false;
-	options->given = true;
-	options->header = pair + 7;
-	return true;
+	const struct {
+		const char *name;
+		const char **at;
+	} texts[] = {{"header=", &options->header}, {"rows=", &options->rows}};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		size_t length = strlen(texts[i].name);
+
+		if (strncmp(pair, texts[i].name, length) != 0)
+			continue;
+		options->given = true;
+		*texts[i].at = pair + length;
+		return true;
+	}
+	return false;
 }
 
 static bool *truth_of(struct st_torch_options *options, const char *name)

@@ -14,7 +14,7 @@ extern const char st_torch_knob_names[]; /* "sort-by= row-limit= …" */
 enum st_status st_torch_knob(struct st_torch_options *options, const char *name, const char *value,
 			     struct st_error *err);
 
-/* Whether "NAME=VALUE" is the header of the table: unlike any other value it may be empty. */
-bool st_torch_header(struct st_torch_options *options, const char *pair);
+/* Whether "NAME=VALUE" is a text that, unlike other values, may be empty or long: the header, the rows. */
+bool st_torch_text(struct st_torch_options *options, const char *pair);
 
 #endif

@@ -3,6 +3,8 @@
 
 import json
 import statistics
+import sys
+from types import SimpleNamespace
 
 import pytest
 from harness import TARGETS
@@ -41,6 +43,18 @@ class Recorded:
         done = self.strata("report", report, "-r", self.result, *self.words(phase, **options))
         assert done.status == 0, done.err
         return done.out
+
+
+@pytest.fixture(scope="module")
+def package(build_dir):
+    """The package of the build tree, in this process."""
+    folder = str(build_dir / "python")
+    sys.path.insert(0, folder)
+    import strata
+    import strata.events
+
+    yield strata
+    sys.path.remove(folder)
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +202,95 @@ def test_filter_by_thread(recorded):
         )["rows"]
         counts.append(sum(row["count"] for row in rows))
     assert len(counts) == 2 and sum(counts) == len(recorded.truth["threads"]["events"])
+
+
+@pytest.fixture(scope="module")
+def lists(package, recorded):
+    """An EventList for each phase."""
+    with package.open(recorded.result) as result:
+        made = {}
+        for phase, knob in PHASES.items():
+            begin, end = recorded.places[f"begin {phase}"]["end_us"], recorded.places[f"end {phase}"]["start_us"]
+            options = {"record_shapes": knob.get("record_shapes") != "false"}
+            options.update({name: name in knob for name in ("profile_memory", "with_flops")})
+            made[phase] = package.events.EventList.of(
+                result, round(begin * 1000), round(end * 1000), SimpleNamespace(**options)
+            )
+        yield made
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_objects_are_torchs(lists, recorded, phase):
+    events, theirs = lists[phase], recorded.truth[phase]["events"]
+    assert isinstance(events, list) and len(events) == len(theirs)
+    place = {id(event): number for number, event in enumerate(events)}
+    for mine, torchs in zip(events, theirs):
+        for name in ("name", "trace_name", "input_shapes", "is_async", *ATTRIBUTES):
+            assert getattr(mine, name) == torchs[name], (name, mine)
+        assert place.get(id(mine.cpu_parent)) == torchs["parent"], mine
+        assert mine.cpu_parent is None or any(mine is child for child in mine.cpu_parent.cpu_children)
+        children_us = sum(child.cpu_time_total for child in mine.cpu_children)
+        assert mine.self_cpu_time_total == pytest.approx(mine.time_range.elapsed_us() - children_us, abs=0.01)
+        assert mine.key == mine.name and mine.count == 1 and str(mine.id) in repr(mine)
+    total, expected = events.total_average(), recorded.truth[phase]["total"]
+    for name in ("key", "count", "flops", "cpu_memory_usage", "self_cpu_memory_usage"):
+        assert getattr(total, name) == expected[name], name
+    assert events.self_cpu_time_total == pytest.approx(sum(event.self_cpu_time_total for event in events))
+
+
+def test_averages_as_objects(lists, recorded):
+    averages = lists["full"].key_averages(group_by_input_shapes=True)
+    assert [(avg.key, avg.count, str(avg.input_shapes)) for avg in averages] == [
+        (row["key"], row["count"], row["input_shapes"]) for row in recorded.truth["full"]["by_shape"]
+    ]
+    first = averages[0]
+    assert first.cpu_time == first.cpu_time_total / first.count
+    assert first.cpu_time_str.endswith("s") and first.cpu_parent is None and first.cpu_children
+    with pytest.warns(FutureWarning, match="cuda_time_total"):
+        assert first.cuda_time_total == 0
+    with pytest.raises(AssertionError):
+        averages.key_averages()
+    added = type(first)()
+    added += averages[1]
+    assert (added.key, added.count, added.flops) == (averages[1].key, averages[1].count, averages[1].flops)
+
+
+def test_tables_of_lists(lists, recorded):
+    """The same text as the command's, and none of the events made for it."""
+    made = lists["full"].key_averages()
+    options = {"row_limit": 7, "header": "H", "time_unit": "ms"}
+    mine = made.table(sort_by="self_cuda_time_total", max_name_column_width=None, **options)
+    options.update(sort_by="self_device_time_total", max_name_column_width="none")
+    assert mine == recorded.text("torch-averages", "full", **options)
+    assert str(made) == recorded.text("torch-averages", "full") and made._waiting
+    assert lists["full"].table(row_limit=5) == recorded.text("torch-events", "full", row_limit=5)
+    with pytest.raises(AttributeError, match="nonsense"):
+        made.table(sort_by="nonsense")
+
+
+def test_changed_lists(package, lists):
+    """A list that was sorted or cut has the table of what is left."""
+    averages = lists["full"].key_averages()
+    averages.sort(key=lambda average: average.count)
+    del averages[:-3]
+    text = averages.table()
+    assert len(text.splitlines()) == 8
+    assert [row.strip().split()[0] for row in text.splitlines()[3:6]] == [avg.key.split()[0] for avg in averages]
+    averages.append(package.events.FunctionEventAvg())
+    with pytest.raises(TypeError, match="another profile"):
+        averages.table()
+    assert package.events.EventList().table() == ""
+    with pytest.raises(TypeError, match="no profile"):
+        package.events.EventList([1]).table()
+
+
+def test_frames_of_lists(lists, recorded):
+    pandas = pytest.importorskip("pandas")
+    frame = lists["full"].key_averages().to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert dict(zip(frame["key"], frame["count"])) == {
+        row["key"]: row["count"] for row in recorded.truth["full"]["averages"]
+    }
+    rows = lists["plain"].to_dicts()
+    assert len(rows) == len(recorded.truth["plain"]["events"])
+    assert rows[0]["cpu_parent"] is None and rows[0]["start_us"] >= 0
