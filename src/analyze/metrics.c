@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyze/names.h"
+#include "analyze/python_calls.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_rows.h"
 
@@ -110,6 +111,8 @@ uint64_t st_report_metrics(const struct st_report_kind *kind)
 	if (kind->build == st_report_operators_build)
 		return ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF) |
 		       ST_BIT(ST_WALL_AVG);
+	if (kind->build == st_report_python_calls_build)
+		return st_python_calls_metrics();
 	if (kind->accepts & ST_ACCEPTS_VIEW)
 		return ST_BIT(ST_METRICS) -
 		       (kind->build == st_report_top_down_build ? 1 : ST_BIT(ST_WALL_METRICS));
@@ -165,6 +168,8 @@ enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct 
 			return ST_OK;
 		}
 	}
+	if (kind->build == st_report_python_calls_build && st_python_calls_metric(text, out))
+		return ST_OK;
 	status = st_metric_parse(text.bytes, text.size_bytes, out, err);
 	/* A report that takes none at all says so itself. */
 	if (!offered)

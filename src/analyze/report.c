@@ -8,6 +8,7 @@
 
 #include "analyze/dataset_operators.h"
 #include "analyze/names.h"
+#include "analyze/python_calls.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
 #include "analyze/report_rows.h"
@@ -50,6 +51,9 @@ const struct st_report_kind st_report_kinds[] = {
 	 NULL},
 	{"steps", "steps of a training loop: data wait, forward, backward, optimizer, the rest",
 	 ST_ACCEPTS_LIMIT, st_report_steps_build, NULL},
+	{"python-calls",
+	 "calls of Python functions with cProfile's figures, where they were counted",
+	 ST_ACCEPTS_SORT | ST_ACCEPTS_LIMIT, st_report_python_calls_build, NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},

@@ -38,7 +38,7 @@ struct st_sql_table {
 		       uint32_t range[2]);
 };
 /* Slices come first. */
-enum { ST_SQL_TABLES = 38 };
+enum { ST_SQL_TABLES = 39 };
 extern const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES];
 
 struct st_sql_binding { /* what SQLite hands back to a table */
@@ -138,6 +138,8 @@ extern const struct st_sql_table st_sql_samples_table, st_sql_samplers_table,
 /* sql_operators.c */
 extern const struct st_sql_table st_sql_operators_table, st_sql_memory_table,
 	st_sql_operator_sources_table;
+/* python_calls_sql.c */
+extern const struct st_sql_table st_sql_python_calls_table;
 extern const struct st_sql_table st_sql_frames_table, st_sql_regions_table, st_sql_overlapped_table,
 	st_sql_markers_table, st_sql_counter_values_table, st_sql_waits_table,
 	st_sql_relations_table, st_sql_metadata_table, st_sql_histograms_table, st_sql_heap_table;

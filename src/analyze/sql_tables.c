@@ -438,6 +438,7 @@ const struct st_sql_table *const st_sql_tables[ST_SQL_TABLES] = {
 	&st_sql_memory_table,
 	&st_sql_operator_sources_table,
 	&st_sql_steps_table,
+	&st_sql_python_calls_table,
 	&st_sql_frames_table,
 	&st_sql_regions_table,
 	&st_sql_overlapped_table,

@@ -157,6 +157,12 @@ static enum st_status apply_offer_itt(const char *option, const char *value,
 	return st_knob_truth(option, value, &config->offer_itt, err);
 }
 
+static enum st_status apply_python_calls(const char *option, const char *value,
+					 struct st_collect_config *config, struct st_error *err)
+{
+	return st_knob_truth(option, value, &config->python_calls, err);
+}
+
 /* clang-format off */
 const struct st_knob st_knobs[] = {
 	{"ring-size", "KIB", "1024",
@@ -186,6 +192,9 @@ const struct st_knob st_knobs[] = {
 	 st_knob_operator_memory, false},
 	{"operator-modules", "true|false", "true in 'operators', else false",
 	 "Record calls of nn.Module, for -group-by nn-module.", st_knob_operator_modules, false},
+	{"python-calls", "true|false", "false",
+	 "Count every call of a Python or built-in function, for the report python-calls: cProfile's figures, of all "
+	 "threads and processes.", apply_python_calls, false},
 	{"sampling-mode", "sw|hw", "sw",
 	 "hotspots: sw samples by the CPU time of each thread; hw by the processor's cycles where they can be "
 	 "counted, else by the CPU clock, and says which.", st_knob_sampling_mode, true},

@@ -70,6 +70,11 @@ enum st_definition_type {
 	/* How operators of the process are recorded; the last one wins: u32 enum st_operator_level, u32 flags, text of the
 	 * framework and its version, text why no better level ("" when it is the best) */
 	ST_DEF_OPERATOR_SOURCE = 24,
+	ST_DEF_PYTHON_FUNCTION = 25, /* u32 id, u32 first line, text file, text name */
+	/* What calls on a thread have come to since the previous such record: u32 tid, u32 rows, u64 time ticks, u64 calls
+	 * that are in no row, then for each row the varints function id, calls, calls that were not recursive, ticks in
+	 * itself, ticks in all */
+	ST_DEF_PYTHON_CALLS = 26,
 };
 
 enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };

@@ -49,6 +49,15 @@ enum st_ring_ext {
 	 * previous record of the ring: they belong to the innermost slice that is open before the next
 	 * record. u64 the most that was held above the beginning of that time, when more than at both ends. */
 	ST_EXT_MEMORY = 15,
+	/* What the calls of Python functions on a thread have come to since the previous record of this kind for that
+	 * thread: u64 tid, u64 calls that are in no row, then for each function 5 words: id
+	 * (ST_DEFINE_PYTHON_FUNCTION), calls, calls that were not recursive, ticks in itself, ticks in all. Calls that
+	 * are still open have the time up to now. */
+	ST_EXT_PYTHON_CALLS = 16,
+	/* The Python frames of the operators that begin from here on in this ring, up to the next record of this kind:
+	 * u64 new | kept << 16 | ST_SAMPLE_PYTHON_CUT << 32, then the new frames, innermost first, as in ST_EXT_SAMPLE;
+	 * kept are the outermost ones of the previous such record of this ring's owner. */
+	ST_EXT_STACK = 17,
 	/* Only in handler rings (ST_RING_HANDLER), see sample_record.h; ST_EXT_TIME, _THREAD, _THREAD_END and
 	 * _LOST (samples) are written there too. */
 	ST_EXT_SAMPLE = 32,
@@ -98,6 +107,10 @@ enum st_ring_definition {
 	/* How operators are recorded; the last one wins. id: enum st_operator_level | flags << 8; text = framework
 	 * and its version, NUL, why no better level ("": it is the best) */
 	ST_DEFINE_OPERATOR_SOURCE = 7,
+	/* id: counted up from 1, anew in a forked child; text = u32 first line, u32 bytes of the file's name, file, name.
+	 * Built-in functions have line 0, file "~" and their description as cProfile has it: "<built-in method
+	 * builtins.len>". */
+	ST_DEFINE_PYTHON_FUNCTION = 8,
 };
 
 static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t words, uint32_t id)
@@ -112,6 +125,7 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
  * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt);
  * of operators: operators=0|1|2 (no, names, with inputs), operator_memory=0|1, operator_modules=0|1, for
  * tests operator_level=N (none above it is tried);
+ * python_calls=TICKS (how often what was counted is told; 0: calls of Python functions are not counted);
  * of the sampler: sample_ns=PERIOD (0: no samples), sample_trigger=cpu_clock|cycles, sample_stacks=0|1,
  * sample_depth=FRAMES (native, and as many of Python), sample_rung=N (none above it is tried),
  * sample_processes=PATTERNS (as domains; of the executable's or script's last name); for tests: sample_empty=1 (the

@@ -115,6 +115,10 @@ enum {
 	ST_NOTICE_PYTHON_UNREADABLE = 16,   /* process_vm_readv is forbidden, or no memory */
 	ST_NOTICE_NO_MODULES =
 		32, /* calls of nn.Module are not recorded: classes of an unknown form */
+	/* Calls of Python functions are not counted: */
+	ST_NOTICE_NO_PYTHON_CALLS = 64, /* a CPython that is not known, or its hooks are taken */
+	ST_NOTICE_PYTHON_PROFILED =
+		128, /* while the program had a profile function of its own, on its thread */
 };
 
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");
@@ -157,7 +161,7 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x5354000au
+#define ST_SHM_LAYOUT_HASH 0x5354000bu
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

@@ -56,6 +56,9 @@ enum st_slice_mark {
 	ST_MARK_FREED = 12,
 	ST_MARK_PEAK =
 		13, /* held above the time of the previous record, when more than at both ends */
+	/* value: stack node (format/samples.h) of the operators that begin from here on in this chunk; 0: not known,
+	 * as at the beginning of a chunk */
+	ST_MARK_STACK = 14,
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */

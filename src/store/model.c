@@ -51,6 +51,10 @@ void st_model_fini(struct st_model *model)
 	free(model->signatures);
 	st_id_map_fini(&model->operator_source_index);
 	free(model->operator_sources);
+	st_id_map_fini(&model->python_function_index);
+	free(model->python_functions);
+	st_id_map_fini(&model->python_calls_index);
+	free(model->python_calls);
 	st_forest_fini(&model->forest);
 	memset(model, 0, sizeof(*model));
 }

@@ -125,6 +125,13 @@ struct st_model {
 	struct st_operator_source *operator_sources;
 	uint32_t operator_source_count, operator_source_capacity;
 	struct st_id_map operator_source_index; /* process id */
+	struct st_python_function *python_functions;
+	uint32_t python_function_count, python_function_capacity;
+	struct st_id_map python_function_index; /* (process id, id) */
+	struct st_python_calls *python_calls;
+	uint32_t python_calls_count, python_calls_capacity;
+	struct st_id_map python_calls_index; /* (function, tid) */
+	uint64_t python_calls_lost;
 	struct st_forest forest;
 	struct st_file_head head; /* of the first file that has a good one */
 	bool has_head;
@@ -170,6 +177,12 @@ bool st_model_load_mark(struct st_model *model, struct st_cursor *body);
 bool st_model_load_signature(struct st_model *model, uint32_t process_id, struct st_cursor *body);
 bool st_model_load_operator_source(struct st_model *model, uint32_t process_id,
 				   struct st_cursor *body);
+
+/* model_python_calls.c: as above. */
+bool st_model_load_python_function(struct st_model *model, uint32_t process_id,
+				   struct st_cursor *body);
+bool st_model_load_python_calls(struct st_model *model, uint32_t process_id,
+				struct st_cursor *body);
 
 /* process_name.c: arguments joined by NUL as a person would type them. */
 bool st_command_line(struct st_text_table *texts, struct st_text arguments, st_string_id *out);

@@ -294,6 +294,12 @@ static void load_event_record(struct load *load, enum st_definition_type type,
 	case ST_DEF_OPERATOR_SOURCE:
 		ok = st_model_load_operator_source(model, load->process_id, body);
 		break;
+	case ST_DEF_PYTHON_FUNCTION:
+		ok = st_model_load_python_function(model, load->process_id, body);
+		break;
+	case ST_DEF_PYTHON_CALLS:
+		ok = st_model_load_python_calls(model, load->process_id, body);
+		break;
 	default:
 		break;
 	}
@@ -344,6 +350,8 @@ static void load_record(struct load *load, enum st_definition_type type, struct 
 	case ST_DEF_FAMILY_MARK:
 	case ST_DEF_SIGNATURE:
 	case ST_DEF_OPERATOR_SOURCE:
+	case ST_DEF_PYTHON_FUNCTION:
+	case ST_DEF_PYTHON_CALLS:
 		load_event_record(load, type, body);
 		break;
 	case ST_DEF_STACK_NODES:

@@ -401,6 +401,7 @@ static bool make_tables(struct st_result *result, const struct st_source *source
 	if (!make_labels(result) || !make_tracks(result) || !make_windows(result) ||
 	    !make_events(result) || !st_samples_make(result) || !st_operators_make(result))
 		return false;
+	st_python_calls_make(result);
 	for (uint32_t i = 0; i < model->not_entered_count; i++)
 		model->not_entered[i].time_ns =
 			st_clock_map_ns(&result->meta.clock, &hint, model->not_entered_ticks[i]);

@@ -633,3 +633,22 @@ const struct st_operator_source *st_result_operator_sources(const struct st_resu
 	*count = result->operator_source_count;
 	return result->operator_sources;
 }
+
+const struct st_python_function *st_result_python_functions(const struct st_result *result,
+							    uint32_t *count)
+{
+	*count = result->python_function_count;
+	return result->python_functions;
+}
+
+const struct st_python_calls *st_result_python_calls(const struct st_result *result,
+						     uint32_t *count)
+{
+	*count = result->python_calls_count;
+	return result->python_calls;
+}
+
+uint64_t st_result_python_calls_lost(const struct st_result *result)
+{
+	return result->python_calls_lost;
+}

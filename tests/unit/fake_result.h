@@ -8,6 +8,7 @@
 
 #include "store/events.h"
 #include "store/operators.h"
+#include "store/python_calls.h"
 #include "store/result.h"
 #include "store/samples.h"
 
@@ -70,6 +71,10 @@ struct st_result {
 	struct st_memory_moment moments[FAKE_SMALL];
 	struct st_operator_source operator_sources[FAKE_SMALL];
 	uint32_t operator_count, signature_count, moment_count, operator_source_count;
+	struct st_python_function python_functions[FAKE_SMALL];
+	struct st_python_calls python_calls[FAKE_SMALL];
+	uint32_t python_function_count, python_calls_count;
+	uint64_t python_calls_lost;
 	uint32_t creators[FAKE_SMALL]; /* by track; ST_NO_ROW until a test sets it */
 	uint32_t python_code_count, sampler_count;
 	uint32_t span_count, id_count, blob_count, sync_object_count, object_count, fact_count,

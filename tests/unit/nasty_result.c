@@ -60,6 +60,12 @@ void nasty_events(struct st_result *fake)
 		.time_ns = 5000, .slice = 0, .domain = domain, .name = name, .object = ST_NO_ROW};
 	struct st_event_row row = common;
 
+	fake->python_functions[0] = (struct st_python_function){0, 3, domain, name};
+	fake->python_functions[1] = (struct st_python_function){0, 0, 0, 0};
+	fake->python_function_count = 2;
+	fake->python_calls[0] = (struct st_python_calls){0, 7, UINT64_MAX, 1, UINT64_MAX, 1};
+	fake->python_calls[1] = (struct st_python_calls){1, 7, 0, 0, 0, 0};
+	fake->python_calls_count = 2;
 	for (uint32_t kind = 1; kind < ST_EVENT_KINDS; kind++) {
 		row = common;
 		row.kind = (uint16_t)kind;

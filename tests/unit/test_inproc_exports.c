@@ -191,7 +191,7 @@ static void test_tls_is_tiny(void **state)
 	for (unsigned int i = 0; i < head->e_phnum; i++)
 		if (segments[i].p_type == PT_TLS) {
 			/* pointers to the thread's states, a few marks */
-			assert_true(segments[i].p_memsz <= 48);
+			assert_true(segments[i].p_memsz <= 64);
 			found = true;
 		}
 	assert_true(found);

@@ -18,6 +18,7 @@
 
 #include "collect/inproc/itt_abi.h"
 #include "collect/inproc/python_abi.h"
+#include "collect/inproc/python_calls.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_module.h"
@@ -419,6 +420,8 @@ static struct py_object *is_builtin(struct py_object *self, struct py_object *na
 {
 	if (ST_UNLIKELY(st_torch_awaited()))
 		watch_torch(name);
+	if (ST_UNLIKELY(st_python_calls_interval_ticks))
+		st_python_calls_look();
 	if (ST_UNLIKELY(st_torch_config.modules))
 		st_torch_module_look();
 	if (st_config.offer_itt && is_itt(name)) {

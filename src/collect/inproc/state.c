@@ -15,6 +15,7 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/choose.h"
 #include "collect/inproc/exec.h"
+#include "collect/inproc/python_calls.h"
 #include "collect/inproc/python_itt.h"
 #include "collect/inproc/python_line.h"
 #include "collect/inproc/sampler.h"
@@ -180,6 +181,8 @@ static void parse_config(const char *text)
 			st_sampler_configure(text + 7);
 		} else if (key_is(text, "operator")) {
 			st_torch_configure(text + 8);
+		} else if (key_is(text, "python_calls=")) {
+			st_python_calls_interval_ticks = parse_number(text + 13);
 		}
 		text = strchr(text, ';');
 		if (text)
@@ -260,7 +263,7 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 	if (st_config.task_lines)
 		st_python_line_init();
 	st_torch_init();
-	if (st_config.offer_itt || st_torch_awaited())
+	if (st_config.offer_itt || st_torch_awaited() || st_python_calls_interval_ticks)
 		st_python_itt_init();
 	st_sampler_init(argc, argv);
 }

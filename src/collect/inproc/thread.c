@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/python_calls.h"
 #include "collect/inproc/sampler.h"
 
 enum { NO_SLOT_RETRY = 256 };
@@ -248,6 +249,7 @@ void st_thread_destructor(void *unused)
 
 	(void)unused;
 	st_timer_end_thread();
+	st_python_calls_end_thread();
 	if (!st_busy_enter(&saved))
 		return;
 	if (saved && saved != &st_hot_ignored && saved->data) {

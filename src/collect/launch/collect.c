@@ -489,6 +489,13 @@ static void tell_notices(struct st_run *run, uint32_t notices)
 	if (notices & ST_NOTICE_NO_MODULES)
 		write_note(run, "calls of nn.Module are not recorded: classes of this CPython have "
 				"another form than those of 3.8 to 3.14 with its lock");
+	if (notices & ST_NOTICE_NO_PYTHON_CALLS)
+		write_note(run,
+			   "calls of Python functions are not counted: this CPython is none of "
+			   "3.8 to 3.14 with its lock, or other tools have taken its hooks");
+	if (notices & ST_NOTICE_PYTHON_PROFILED)
+		write_note(run, "the program set a profile function of its own: meanwhile calls of "
+				"Python functions on that thread are not counted");
 }
 
 static void name_silent(void *arg, pid_t pid)

@@ -68,6 +68,7 @@ struct st_collect_config {
 	enum st_choice task_lines, offer_itt;
 	struct st_sampling_config sampling;
 	struct st_operators_config operators;
+	enum st_choice python_calls; /* default: not counted */
 	int target_pid; /* -target-pid: a program that runs already; 0: argv is started */
 	const struct st_collect_option *options; /* all that were given */
 	size_t option_count;

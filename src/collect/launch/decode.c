@@ -157,6 +157,7 @@ static uint32_t payload_needed(unsigned int subkind)
 	case ST_EXT_OPERATOR:
 		return 1;
 	case ST_EXT_BEGIN:
+	case ST_EXT_PYTHON_CALLS:
 		return 2;
 	case ST_EXT_MEMORY:
 		return 3;
@@ -230,6 +231,9 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 		return true;
 	case ST_EXT_MEMORY:
 		st_drain_take_memory(drain, slot, payload);
+		return true;
+	case ST_EXT_PYTHON_CALLS:
+		st_drain_take_python_calls(drain, slot, payload, word_count - 1);
 		return true;
 	default:
 		return false;
@@ -339,6 +343,8 @@ static enum st_definition_type stored_type(struct st_drain *drain, unsigned int 
 		return st_drain_signature_ok(drain, id, text, size_bytes) ? ST_DEF_SIGNATURE : 0;
 	case ST_DEFINE_OPERATOR_SOURCE:
 		return ST_DEF_OPERATOR_SOURCE;
+	case ST_DEFINE_PYTHON_FUNCTION:
+		return ST_DEF_PYTHON_FUNCTION;
 	default:
 		return 0;
 	}
@@ -359,6 +365,11 @@ static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const
 	drain->definitions_seen++;
 	if (type == ST_DEF_OPERATOR_SOURCE) {
 		if (!st_drain_define_operator_source(drain, id, text + 1, size_bytes))
+			suspect(drain);
+		return;
+	}
+	if (type == ST_DEF_PYTHON_FUNCTION) {
+		if (!st_drain_define_python_function(drain, id, text + 1, size_bytes))
 			suspect(drain);
 		return;
 	}

@@ -344,6 +344,12 @@ bool st_drain_signature_ok(struct st_drain *drain, uint32_t id, const void *body
 bool st_drain_define_operator_source(struct st_drain *drain, uint32_t id, const void *text,
 				     size_t size_bytes);
 
+/* drain_python_calls.c: the same of functions and what their calls have come to. */
+bool st_drain_define_python_function(struct st_drain *drain, uint32_t id, const void *text,
+				     size_t size_bytes);
+void st_drain_take_python_calls(struct st_drain *drain, const struct st_slot_reader *slot,
+				const uint64_t *payload, uint32_t payload_words);
+
 /* drain_loss.c: at the beginning of a file of a ring buffer; and when nothing more will come. */
 void st_drain_renew_loss(struct st_drain *drain);
 void st_drain_last_loss(struct st_drain *drain);

@@ -59,6 +59,16 @@ static void append_operators(struct st_buf *out, const struct st_operators_confi
 		      is_on(asked->modules, asked->is_type));
 }
 
+/* Often enough that a kill loses little, seldom enough that it costs nothing. */
+static void append_python_calls(struct st_buf *out, uint64_t ticks_per_second)
+{
+	enum { A_SECOND = 4 };
+
+	st_buf_printf(out, ";python_calls=%llu",
+		      (unsigned long long)((ticks_per_second ? ticks_per_second : 1000000000u) /
+					   A_SECOND));
+}
+
 void st_target_config_text(struct st_buf *out, const struct st_target_config *target)
 {
 	const struct st_collect_config *config = target->config;
@@ -80,6 +90,8 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
 	append_operators(out, &config->operators);
+	if (is_on(config->python_calls, false))
+		append_python_calls(out, target->ticks_per_second);
 	if (target->sampling)
 		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
 	st_buf_append_u8(out, '\0');
