@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sampler does no harm: programs that have signals, stacks and processes of their own are the same with it."""
 
+import shutil
 import signal
 
 import pytest
@@ -157,6 +158,14 @@ def test_python(strata, python, what):
     assert plain.status == 0
     assert_same(plain, sampled)
     assert strata.result_json(sampled.result)["sampling"]["samples"] > 50
+
+
+def test_interpreter_ends_around_threads(strata, python):
+    for _ in range(8):
+        plain, sampled = both(strata, [python, TARGETS / "sampled_python.py", "ending"])
+        assert plain.status == 0
+        assert_same(plain, sampled)
+        shutil.rmtree(sampled.result)
 
 
 def test_greenlet(strata, python):

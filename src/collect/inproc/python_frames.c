@@ -4,6 +4,9 @@
  * interpreter: it may be half written, so every code object's type is compared before its frame is
  * believed, and the chain is followed only as far as it can be read.
  *
+ * What belongs to the thread itself, its state and its frame stack, can only go by its own doing, or when the
+ * interpreter ends: where neither can be, it is looked at where it lies. All else is copied, without faults.
+ *
  * Frames come in blocks: the frames of a block are collected first, then their code objects are read together,
  * then the words are written. Most of what a sample needs is what the previous one of the thread needed, and
  * is read ahead by a single call, together with the thread state that tells what is really needed.
@@ -29,14 +32,18 @@ enum {
 	KEPT_MAX = 256,	     /* frames outside of the frame stack */
 	KNOWN_MAX = 256,
 	KNOWN_PROBES = 8,
+	STACKED_MAX = 48,
 	BLOCK_MAX = 36,
-	MET_MAX = 36,	     /* code objects of a sample that the next one looks for */
-	CHECKED = 1,	     /* of those that can be trusted, compared in each sample ... */
+	MET_MAX = 36, /* code objects of a sample that the next one looks for */
+	CHECKED = 1,  /* of those that can be trusted, compared in each sample ... */
+	CHECK_EVERY =
+		8, /* ... or so many times that in one of so many, where nothing else is copied */
 	CONTENT_EVERY = 4,   /* ... and with their texts in one of so many */
 	UNCOMPARED_MAX = 96, /* samples of one that is never chosen */
 	ROOT_BYTES = 1024,   /* a C frame so near behind the state is part of it */
 	STATE_BYTES = 320,
 	C_FRAME_BYTES = 24,
+	CHUNK_SIZE = 8,			    /* where a chunk says how large it is */
 	CHUNK_BYTES_MAX = 64 << 20,	    /* of the innermost one, whose top is known */
 	OUTER_BYTES_MAX = 4 * WINDOW_BYTES, /* of others; frames of larger ones come one by one */
 	STEPS_MAX = 3,		  /* frames looked at for each one asked for: some are not shown */
@@ -85,6 +92,9 @@ struct thread {
 	uint16_t met[MET_MAX];
 	uint64_t ahead_codes[MET_MAX]; /* addresses of the first */
 	uint64_t kept[KEPT_MAX]; /* frames outside of the frame stack in the previous sample */
+	uint32_t stacked_count;
+	uint64_t stacked
+		[STACKED_MAX]; /* innermost frames on the frame stack, where it was not copied */
 	struct known known[KNOWN_MAX];
 };
 #define TOLD (1ull << 32)
@@ -131,12 +141,15 @@ struct walker {
 	const struct st_python_layout *layout;
 	struct thread *thread;
 	struct scratch *scratch;
-	uint64_t state; /* address of the thread's */
-	uint8_t *window;
-	const uint8_t *pieces; /* pieces: of the frames in `kept`, the last one first */
-	uint64_t low, high;    /* what the window holds */
-	uint64_t ahead_end;    /* up to where the chunk of the previous sample was read */
-	uint64_t base, older;  /* chunk that the window is of; chunk of the next outer frames */
+	uint64_t state;		    /* address of the thread's ... */
+	const uint8_t *state_bytes; /* ... and what is there, or a copy */
+	const uint8_t *window;	    /* the same of the frame stack */
+	uint8_t *copy;		    /* where that of the frame stack has its place */
+	bool own;		    /* state and frame stack are looked at where they are */
+	const uint8_t *pieces;	    /* pieces: of the frames in `kept`, the last one first */
+	uint64_t low, high;	    /* what the window holds */
+	uint64_t ahead_end;	    /* up to where the chunk of the previous sample was read */
+	uint64_t base, older; /* chunk that the window is of; chunk of the next outer frames */
 	uint32_t piece_count, cursor, next_count, met_count;
 	uint32_t item_count;
 	uint32_t group_frames; /* shown, of the group at hand */
@@ -269,27 +282,53 @@ static void want_pieces(struct walker *walker)
 	}
 }
 
+/* Where a chunk of the thread's own frame stack ends; 0: it is none. */
+static uint64_t own_chunk_end(uint64_t chunk)
+{
+	uint64_t size;
+
+	if (!plausible(chunk))
+		return 0;
+	size = load64((const uint8_t *)(uintptr_t)chunk + CHUNK_SIZE);
+	return size >= PAGE_BYTES && size <= CHUNK_BYTES_MAX ? chunk + size : 0;
+}
+
+static void look_at_chunk(struct walker *walker, uint64_t chunk, uint64_t end)
+{
+	walker->window = (const uint8_t *)(uintptr_t)chunk;
+	walker->low = chunk;
+	walker->high = end;
+	walker->older = load64(walker->window);
+}
+
 /* Where the frame stack is now; reads it where that was not foreseen. */
 static void settle_window(struct walker *walker)
 {
 	const struct st_python_layout *layout = walker->layout;
 	struct thread *thread = walker->thread;
-	struct scratch *scratch = walker->scratch;
 	uint64_t chunk = 0, top = 0, before = thread->chunk;
 
 	thread->chunk = 0;
 	if (layout->state_chunk != ST_PYTHON_ABSENT) {
-		chunk = load64(scratch->state + layout->state_chunk);
-		top = load64(scratch->state + layout->state_chunk + 8);
+		chunk = load64(walker->state_bytes + layout->state_chunk);
+		top = load64(walker->state_bytes + layout->state_chunk + 8);
 	}
 	walker->older = chunk;
+	if (walker->own) {
+		uint64_t end = own_chunk_end(chunk);
+
+		walker->older = 0;
+		if (end && top > chunk && top <= end)
+			look_at_chunk(walker, chunk, top);
+		return;
+	}
 	if (!plausible(chunk) || top <= chunk || top - chunk >= CHUNK_BYTES_MAX)
 		return;
 	walker->base = chunk;
 	walker->low = top - chunk > WINDOW_BYTES ? top - WINDOW_BYTES : chunk;
 	walker->high = top;
 	if (chunk != before || top > walker->ahead_end || walker->low != chunk) {
-		if (!read_one(walker, walker->window, walker->low, top - walker->low)) {
+		if (!read_one(walker, walker->copy, walker->low, top - walker->low)) {
 			walker->low = walker->high = 0;
 			return;
 		}
@@ -335,29 +374,33 @@ static bool read_ahead(struct walker *walker, uint64_t state, uint64_t other, ui
 	struct thread *thread = walker->thread;
 	struct scratch *scratch = walker->scratch;
 	struct st_python_batch *batch = &scratch->batch;
-	uint64_t size = foresee_window(thread);
-	const uint8_t *state_copy, *owner_copy = NULL;
+	uint64_t size = walker->own ? 0 : foresee_window(thread);
+	const uint8_t *state_copy = NULL, *owner_copy = NULL;
 	uint32_t first_piece, end;
 
 	begin_batch(walker, scratch->arena);
-	state_copy = st_batch_add(batch, state, layout->state_bytes);
+	if (!walker->own)
+		state_copy = st_batch_add(batch, state, layout->state_bytes);
 	if (other)
 		owner_copy = st_batch_add(batch, other + layout->state_thread, 8);
 	want_codes(walker);
 	first_piece = batch->count;
 	want_pieces(walker);
 	end = batch->count;
-	walker->window = batch->to + batch->size_bytes;
+	walker->window = walker->copy = batch->to + batch->size_bytes;
 	if (size)
 		st_batch_add(batch, thread->chunk, size);
 	run_batch(walker);
 	settle_ahead(walker, first_piece, end - first_piece);
+	if (walker->own)
+		return true;
 	if (size && !batch->ok[end])
 		thread->chunk = 0;
 	walker->ahead_end = thread->chunk + size;
 	if (!batch->ok[0])
 		return false;
 	memcpy(scratch->state, state_copy, layout->state_bytes);
+	walker->state_bytes = scratch->state;
 	if (owner_copy && batch->ok[1])
 		memcpy(owner, owner_copy, sizeof(*owner));
 	return true;
@@ -368,14 +411,23 @@ static bool move_window(struct walker *walker, uint64_t frame)
 {
 	uint64_t end = frame + walker->layout->frame_bytes, low = walker->older;
 
+	if (walker->own) {
+		uint64_t chunk_end = own_chunk_end(low);
+
+		if (frame <= low || end > chunk_end)
+			return false;
+		look_at_chunk(walker, low, chunk_end);
+		return true;
+	}
 	if (!plausible(low) || frame <= low || frame - low >= OUTER_BYTES_MAX)
 		return false;
 	walker->base = low;
 	if (end - low > WINDOW_BYTES)
 		low = end - WINDOW_BYTES;
 	walker->low = walker->high = 0;
-	if (!read_one(walker, walker->window, low, end - low))
+	if (!read_one(walker, walker->copy, low, end - low))
 		return false;
+	walker->window = walker->copy;
 	walker->low = low;
 	walker->high = end;
 	walker->older = low == walker->base ? load64(walker->window) : walker->base;
@@ -397,6 +449,15 @@ static const uint8_t *find_piece(struct walker *walker, uint64_t frame)
 	return NULL;
 }
 
+static const uint8_t *seen_in_window(struct walker *walker, uint64_t frame)
+{
+	struct thread *thread = walker->thread;
+
+	if (walker->own && thread->stacked_count < STACKED_MAX)
+		thread->stacked[thread->stacked_count++] = frame;
+	return walker->window + (frame - walker->low) + walker->layout->frame_begin;
+}
+
 /* The bytes of a frame from layout->frame_begin on; NULL: unreadable. */
 static const uint8_t *read_frame(struct walker *walker, uint64_t frame)
 {
@@ -409,7 +470,7 @@ static const uint8_t *read_frame(struct walker *walker, uint64_t frame)
 	if ((frame >= walker->low && frame < walker->high &&
 	     walker->high - frame >= layout->frame_bytes) ||
 	    (walker->older && !find_piece(walker, frame) && move_window(walker, frame)))
-		return walker->window + (frame - walker->low) + layout->frame_begin;
+		return seen_in_window(walker, frame);
 	if (walker->next_count < KEPT_MAX)
 		scratch->next[walker->next_count++] = frame;
 	bytes = find_piece(walker, frame);
@@ -544,10 +605,12 @@ static void know(struct walker *walker, const struct fetched *fetched)
 	st_python_code_described(fingerprint, known->id, described != 0);
 	if (!described)
 		known->fingerprint = 1; /* asked for again the next time */
-	walker->low = walker->high = 0;
-	walker->older = walker->base;
 	walker->piece_count = 0;
 	walker->ahead = false;
+	if (walker->own)
+		return;
+	walker->low = walker->high = 0;
+	walker->older = walker->base;
 }
 
 /* For the next sample to read ahead. */
@@ -704,6 +767,19 @@ static bool follow(struct walker *walker, uint64_t frame)
 	return true;
 }
 
+/* Whether nobody else can take the thread's state and frame stack away: who wants to has to hold the interpreter's
+ * lock, which this thread has, or is the first thread, which is this one. When the interpreter ends, nothing is sure. */
+static bool owns_frames(const struct walker *walker, uint64_t state)
+{
+	uint64_t holder;
+
+	if (walker->layout->state_chunk == ST_PYTHON_ABSENT || !found.holder_state ||
+	    !found.is_finalizing || found.is_finalizing())
+		return false;
+	holder = (uint64_t)(uintptr_t)found.holder_state();
+	return holder == state || (!holder && walker->out->first_thread);
+}
+
 /* What Python keeps for the thread itself is, up to 3.11, the state of its first interpreter. In another one it
  * runs with another state, which is only known by holding the lock. False: no state can be read. */
 static bool read_state(struct walker *walker)
@@ -717,13 +793,17 @@ static bool read_state(struct walker *walker)
 		return false;
 	if (found.running_state)
 		running = (uint64_t)(uintptr_t)found.running_state();
+	walker->own = owns_frames(walker, state);
+	if (walker->own)
+		walker->state_bytes = (const uint8_t *)(uintptr_t)state;
 	if (!read_ahead(walker, state, running != state ? running : 0, &owner)) {
 		walker->out->flags |= ST_SAMPLE_PYTHON_CUT;
 		return false;
 	}
 	holds = running == state;
 	walker->state = state;
-	if (running && !holds && owner && owner == load64(scratch->state + layout->state_thread)) {
+	if (running && !holds && owner &&
+	    owner == load64(walker->state_bytes + layout->state_thread)) {
 		walker->state = running;
 		holds = read_one(walker, scratch->state, running, layout->state_bytes);
 		if (!holds) {
@@ -732,7 +812,7 @@ static bool read_state(struct walker *walker)
 		}
 	}
 	if (layout->state_status != ST_PYTHON_ABSENT)
-		holds = load32(scratch->state + layout->state_status) & layout->holds_lock;
+		holds = load32(walker->state_bytes + layout->state_status) & layout->holds_lock;
 	if (holds)
 		walker->out->flags |= ST_SAMPLE_HOLDS_GIL;
 	return true;
@@ -745,15 +825,18 @@ static void keep_codes(struct walker *walker)
 	struct thread *thread = walker->thread;
 	const uint16_t *met = walker->scratch->met;
 	uint32_t count = walker->met_count, ahead = 0, rest = count;
-	uint32_t turn;
+	uint32_t turn, checked = CHECKED;
 
 	thread->random = thread->random * 6364136223846793005u + 1442695040888963407u;
 	turn = count ? (uint32_t)(thread->random >> 32) % count : 0;
 	thread->with_content = (thread->random >> 60) % CONTENT_EVERY == 0;
+	/* Hardly anything else has to be copied: seldom, and then more of them. */
+	if (walker->own)
+		checked = (thread->random >> 50) % CHECK_EVERY ? 0 : CHECKED * CHECK_EVERY;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct known *known = &thread->known[met[i]];
 
-		if ((i + count - turn) % count >= CHECKED && is_trusted(known, known->globals)) {
+		if ((i + count - turn) % count >= checked && is_trusted(known, known->globals)) {
 			thread->met[--rest] = met[i];
 			continue;
 		}
@@ -805,7 +888,7 @@ static bool follow_c_frame(struct walker *walker, const uint64_t *c_frame, bool 
 static void walk_c_frames(struct walker *walker)
 {
 	struct st_python_walk *out = walker->out;
-	uint64_t at = load64(walker->scratch->state + walker->layout->state_frame), c_frame[3];
+	uint64_t at = load64(walker->state_bytes + walker->layout->state_frame), c_frame[3];
 	bool begins = out->pc >= found.eval_start && out->pc < found.eval_start + EVAL_BEGIN_BYTES;
 	bool outermost = at - walker->state < ROOT_BYTES;
 
@@ -829,7 +912,7 @@ static void walk_c_frames(struct walker *walker)
 
 static void walk_frames(struct walker *walker)
 {
-	uint64_t top = load64(walker->scratch->state + walker->layout->state_frame);
+	uint64_t top = load64(walker->state_bytes + walker->layout->state_frame);
 
 	if (top && !follow(walker, top)) {
 		walker->out->frame_count = 0;
@@ -899,6 +982,7 @@ void st_python_frames_walk(struct st_python_walk *walk)
 		memset(walker.thread->known, 0, sizeof(walker.thread->known));
 		walker.thread->met_count = walker.thread->ahead_count = 0;
 	}
+	walker.thread->stacked_count = 0;
 	if (!read_state(&walker))
 		return;
 	if (!tell_runtime(&walker)) {
@@ -926,6 +1010,10 @@ void st_python_frames_foresee(const void *memory)
 	if (!thread->state)
 		return;
 	prefetch(thread->state + found.layout.state_frame, LINE_BYTES);
+	for (uint32_t i = 0; i < thread->stacked_count; i++) {
+		__builtin_prefetch((const void *)(uintptr_t)thread->stacked[i]);
+		__builtin_prefetch((const void *)(uintptr_t)(thread->stacked[i] + LINE_BYTES));
+	}
 	prefetch(thread->chunk, foresee_window(thread));
 	for (uint32_t i = 0; i < thread->ahead_count; i++)
 		prefetch(thread->ahead_codes[i], found.layout.code_bytes);

@@ -46,6 +46,7 @@ struct st_python_walk {
 	void *thread;			/* st_python_thread_bytes() */
 	void *scratch;			/* ST_PYTHON_SCRATCH_BYTES, contents undefined */
 	uint64_t pc;			/* where the thread was interrupted */
+	bool first_thread;		/* of the process */
 	uint64_t stack_low, stack_high; /* its stack, where loads cannot fault; 0: not known */
 	uint64_t *frames;		/* out: words of format/sample_record.h, innermost first */
 	uint32_t frames_max;

@@ -65,6 +65,12 @@ bool st_python_runtime_find(struct st_python_runtime *out)
 	out->free_threaded = strstr(text, "free-threading") != NULL;
 	*(void **)&out->this_thread_state = symbol("PyGILState_GetThisThreadState");
 	*(void **)&out->running_state = symbol("_PyThreadState_UncheckedGet");
+	out->holder_state = out->running_state;
+	if (!out->holder_state)
+		*(void **)&out->holder_state = symbol("PyThreadState_GetUnchecked");
+	*(void **)&out->is_finalizing = symbol("Py_IsFinalizing");
+	if (!out->is_finalizing)
+		*(void **)&out->is_finalizing = symbol("_Py_IsFinalizing");
 	out->code_type = (uint64_t)(uintptr_t)symbol("PyCode_Type");
 	out->string_type = (uint64_t)(uintptr_t)symbol("PyUnicode_Type");
 	out->bytes_type = (uint64_t)(uintptr_t)symbol("PyBytes_Type");

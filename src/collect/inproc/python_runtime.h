@@ -21,6 +21,10 @@ struct st_python_runtime {
 	struct st_python_layout layout;
 	void *(*this_thread_state)(void);
 	void *(*running_state)(void); /* up to 3.11: who holds the interpreter's lock */
+	/* The state that holds the interpreter's lock, up to 3.11 in any thread, then in this one; and whether
+	 * the interpreter is ending. NULL: there is no such question. */
+	void *(*holder_state)(void);
+	int (*is_finalizing)(void);
 	uint64_t code_type, string_type, bytes_type;
 	uint64_t eval_start, eval_end;
 };

@@ -142,6 +142,7 @@ static uint32_t walk_python(struct st_sampler *sampler, const struct st_register
 				      .thread = st_sampler_python_memory(sampler),
 				      .scratch = st_sampler_scratch(sampler),
 				      .pc = at->pc,
+				      .first_thread = sampler->tid == st_sampling->pid,
 				      .stack_low = own ? at->sp : 0,
 				      .stack_high = own ? sampler->stack_high : 0,
 				      .frames = st_sampler_python(sampler, sampler->current),

@@ -123,4 +123,25 @@ def greenlets():
     print(len(total), sum(total))
 
 
+def ending():
+    """The interpreter ends while threads that it does not wait for use the processor without its lock, with frames of
+    Python's below them: what it keeps of them goes away under their feet."""
+    import hashlib
+
+    data = bytes(64 << 20)
+    begun = threading.Barrier(5)
+
+    def hash_for_ever(depth):
+        if depth:
+            hash_for_ever(depth - 1)
+        begun.wait()
+        while True:
+            hashlib.sha256(data)
+
+    for depth in (1, 5, 25, 125):
+        threading.Thread(target=hash_for_ever, args=(depth,), daemon=True).start()
+    begun.wait()
+    print("ending", flush=True)
+
+
 globals()[sys.argv[1]]()
