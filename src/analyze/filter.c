@@ -163,6 +163,22 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 	return ST_OK;
 }
 
+enum st_status st_selection_tracks(struct st_selection *out, const struct st_dataset *dataset,
+				   const struct st_question *question, struct st_error *err)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < question->filter_count; i++) {
+		enum st_grouping grouping = question->filters[i].grouping;
+
+		if (grouping != ST_BY_PROCESS && grouping != ST_BY_THREAD)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "only filters by process and thread are possible here, "
+					    "not by %s",
+					    st_grouping_info(grouping)->name);
+	}
+	return st_selection_init(out, dataset, question, err);
+}
+
 void st_selection_fini(struct st_selection *selection)
 {
 	if (!selection)

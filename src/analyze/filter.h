@@ -35,6 +35,20 @@ static inline bool st_selection_has(const struct st_selection *selection, uint32
 	return true;
 }
 
+/* The same by track, for what is not a row of the dataset: filters by anything but process and thread are refused. */
+enum st_status st_selection_tracks(struct st_selection *out, const struct st_dataset *dataset,
+				   const struct st_question *question, struct st_error *err);
+static inline bool st_selection_has_track(const struct st_selection *selection, uint32_t track)
+{
+	for (unsigned int i = 0; i < selection->test_count; i++) {
+		const uint32_t *map = selection->tests[i].keys.map;
+
+		if (!selection->tests[i].pass[map ? map[track] : track])
+			return false;
+	}
+	return true;
+}
+
 /* Clips to the time range; false when the interval lies outside. An empty interval is inside when its
  * moment is. */
 static inline bool st_selection_clip(const struct st_selection *selection, int64_t *begin_ns,

@@ -72,7 +72,7 @@ int st_cmd_export(const struct st_args *args)
 		format = args->words[0];
 	if (format && strcmp(format, "?") == 0) {
 		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
-			printf("%-14s %s\n", exporter->name, exporter->summary);
+			printf("%-16s %s\n", exporter->name, exporter->summary);
 		return ST_EXIT_OK;
 	}
 	status = run(args, &request, &err);

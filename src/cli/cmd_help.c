@@ -119,7 +119,7 @@ static void print_names(unsigned int command)
 	if (command == ST_IN_EXPORT) {
 		printf("\nFormats:\n");
 		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
-			printf("  %-12s %s\n", exporter->name, exporter->summary);
+			printf("  %-16s %s\n", exporter->name, exporter->summary);
 	}
 }
 

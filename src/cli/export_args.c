@@ -106,9 +106,10 @@ static enum st_status add_fact(struct st_export_args *request, const struct st_e
 			       struct st_error *err)
 {
 	static const char *const own[] = {
-		"schemaVersion",   "deviceProperties",	  "trace_id",	  "record_shapes",
-		"profile_memory",  "with_stack",	  "with_modules", "host_name",
-		"displayTimeUnit", "baseTimeNanoseconds", "traceEvents",  "traceName"};
+		"schemaVersion", "deviceProperties", "record_shapes",	    "profile_memory",
+		"with_stack",	 "with_modules",     "host_name",	    "displayTimeUnit",
+		"traceEvents",	 "traceName",	     "baseTimeNanoseconds",
+	};
 	size_t at = 0;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
@@ -173,6 +174,8 @@ static enum st_status parse_options(const struct st_args *args, struct st_export
 	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
 	request->options.is_page =
 		has_suffix(request->path, ".html") || has_suffix(request->path, ".htm");
+	request->options.is_raw =
+		has_suffix(request->path, ".raw.json") || has_suffix(request->path, ".raw.json.gz");
 	request->options.trace_name = request->path;
 	return status;
 }

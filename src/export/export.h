@@ -71,7 +71,8 @@ struct st_export_options {
 	const struct st_question *question;
 	struct st_sample_view view; /* of the stacks of samples */
 	bool reverse;		    /* from where the time went to the callers */
-	bool is_page;		    /* flame graph: HTML rather than SVG */
+	bool is_page;		    /* HTML rather than the format's usual form */
+	bool is_raw;		    /* memory: each event rather than sums */
 	unsigned int parts;	    /* ST_PART_*; 0: whatever was recorded */
 	const struct st_export_fact *facts;
 	size_t fact_count;

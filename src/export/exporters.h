@@ -13,6 +13,9 @@ enum st_status st_export_chrome(const struct st_result *result,
 enum st_status st_export_kineto(const struct st_result *result,
 				const struct st_export_options *options, struct st_sink *sink,
 				struct st_error *err);
+enum st_status st_export_memory_timeline(const struct st_result *result,
+					 const struct st_export_options *options,
+					 struct st_sink *sink, struct st_error *err);
 enum st_status st_export_perfetto(const struct st_result *result,
 				  const struct st_export_options *options, struct st_sink *sink,
 				  struct st_error *err);

@@ -293,26 +293,10 @@ static enum st_status choose_tracks(struct st_kineto *kineto, struct st_error *e
 	struct st_selection selection = {0};
 	enum st_status status = ST_OK;
 
-	for (size_t i = 0; question && i < question->filter_count; i++) {
-		enum st_grouping grouping = question->filters[i].grouping;
-
-		if (grouping != ST_BY_PROCESS && grouping != ST_BY_THREAD)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "export kineto has filters by process and thread, not "
-					    "by %s",
-					    st_grouping_info(grouping)->name);
-	}
 	if (question)
-		status = st_selection_init(&selection, &kineto->dataset, question, err);
-	for (uint32_t track = 0; track < kineto->track_count; track++) {
-		kineto->wanted[track] = 1;
-		for (unsigned int i = 0; i < selection.test_count; i++) {
-			const uint32_t *map = selection.tests[i].keys.map;
-
-			if (!selection.tests[i].pass[map ? map[track] : track])
-				kineto->wanted[track] = 0;
-		}
-	}
+		status = st_selection_tracks(&selection, &kineto->dataset, question, err);
+	for (uint32_t track = 0; track < kineto->track_count; track++)
+		kineto->wanted[track] = st_selection_has_track(&selection, track);
 	st_selection_fini(&selection);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include "base/json_out.h"
 #include "export/chrome_parts.h"
 #include "export/kineto_parts.h"
+#include "export/memory_steps.h"
 
 /* Kineto counts times from the begin of one of these, so that files of one quarter of a year can be laid side by side;
  * so do we. */
@@ -47,6 +48,15 @@ static void add_trace_id(const struct st_kineto *kineto, struct st_json *json)
 	st_json_bytes(json, text, sizeof(text) - 1);
 }
 
+static bool has_fact(const struct st_export_options *options, const char *key)
+{
+	for (size_t i = 0; options && i < options->fact_count; i++)
+		if (options->facts[i].key.size_bytes == strlen(key) &&
+		    memcmp(options->facts[i].key.bytes, key, strlen(key)) == 0)
+			return true;
+	return false;
+}
+
 static void add_facts(struct st_kineto *kineto, struct st_json *json)
 {
 	static const struct {
@@ -58,7 +68,8 @@ static void add_facts(struct st_kineto *kineto, struct st_json *json)
 			{ST_PART_MODULES, "with_modules"}};
 	const struct st_export_options *options = kineto->options;
 
-	add_trace_id(kineto, json);
+	if (!has_fact(options, "trace_id"))
+		add_trace_id(kineto, json);
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
 		if (!(kineto->parts & switches[i].part))
 			continue;
@@ -251,26 +262,18 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	st_json_object_end(&json);
 }
 
-/* A moment is the sum of what happened since the one before. Its parts are laid out so that the total goes through the
- * peak and not above it: up to the peak, down, and up again by what is left. */
 static void add_moment(struct st_kineto *kineto, const struct st_memory_moment *moment,
 		       int64_t *total)
 {
-	uint64_t first = moment->allocated, rest;
 	bool is_in = kineto->wanted[moment->track] && kineto->numbers[moment->track] &&
 		     moment->time_ns >= kineto->begin_ns && moment->time_ns <= kineto->end_ns;
+	int64_t steps[ST_MEMORY_STEPS_MAX];
+	unsigned int count = st_memory_steps(moment, steps);
 
-	if (moment->freed && first > moment->peak)
-		first = moment->peak;
-	rest = moment->allocated - first;
-	for (unsigned int step = 0; step < 3; step++) {
-		int64_t bytes = step == 0   ? (int64_t)first
-				: step == 1 ? -(int64_t)moment->freed
-					    : (int64_t)rest;
-
-		*total += bytes;
-		if (bytes && is_in)
-			add_memory(kineto, moment, bytes, *total);
+	for (unsigned int i = 0; i < count; i++) {
+		*total += steps[i];
+		if (is_in)
+			add_memory(kineto, moment, steps[i], *total);
 	}
 }
 

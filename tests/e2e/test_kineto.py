@@ -280,7 +280,7 @@ def test_metadata(case):
         (["-metadata", "traceEvents=[]"], "'traceEvents' is a key that the file has already"),
         (["-metadata", "=5"], "not of the form key=value"),
         (["-parts", "shapes,colours"], "'colours' is none of shapes"),
-        (["-filter", "operator=aten::mm"], "has filters by process and thread, not by operator"),
+        (["-filter", "operator=aten::mm"], "only filters by process and thread are possible here, not by operator"),
         (["-group-by", "thread"], "export kineto does not take -group-by"),
     ],
 )
@@ -340,6 +340,79 @@ def test_trace_of_a_window(case, package):
     assert complete(trace)[0]["name"] == "ProfilerStep#3"
     assert (trace["note"], trace["record_shapes"], trace["with_flops"]) == ("hello", 1, 1)
     assert not {"profile_memory", "with_modules", "with_stack"} & set(trace)
+
+
+def test_trace_of_a_profile(case, package):
+    """A profile brings its window, its result and what was added to it."""
+    from strata.exports import export_chrome_trace
+
+    options = SimpleNamespace(shapes=True, memory=True, modules=False, stacks=False, flops=False)
+    part = SimpleNamespace(folder=None, begin_ns=0, end_ns=None, options=options, pid=0)
+    path = case.strata.folder / "profile.json"
+    with package.open(case.result) as result:
+        profile = SimpleNamespace(
+            windows=[part], window=part, result=result, metadata={"record_shapes": "1", "mine": "[1]"},
+            get_trace_id=lambda: "A" * 32,
+        )  # fmt: skip
+        export_chrome_trace(profile, path)
+    trace = strict_json(path.read_bytes())
+    assert (trace["trace_id"], trace["mine"], trace["record_shapes"]) == ("A" * 32, [1], 1)
+    assert len(complete(trace)) == len(case.table) and not complete(trace, "python_function")
+
+
+def held(case):
+    """(ns since 1970, bytes held after it) by the table."""
+    total, points = 0, []
+    for row in rows_of(case.strata, case.result, "SELECT time_ns, allocated, freed FROM memory ORDER BY rowid"):
+        total += row["allocated"] - row["freed"]
+        points.append((row["time_ns"], total))
+    return points
+
+
+def test_memory_timeline(case, package):
+    """The forms that torch's export_memory_timeline writes; all of it is of no known category."""
+    from strata.exports import export_memory_timeline
+
+    part = SimpleNamespace(folder=case.result, begin_ns=None, end_ns=None, options={"profile_memory": True})
+    path = case.strata.folder / "memory"
+    for suffix in (".json", ".json.gz", ".raw.json.gz", ".html"):
+        export_memory_timeline(part, f"{path}{suffix}", "cpu")
+    times, sizes = strict_json((path.parent / "memory.json").read_bytes())
+    assert [times, sizes] == strict_json(gzip.decompress((path.parent / "memory.json.gz").read_bytes()))
+    events = strict_json(gzip.decompress((path.parent / "memory.raw.json.gz").read_bytes()))
+    assert times == sorted(set(times)) and len(times) == len(sizes) > 100
+    assert {(len(row), sum(row[:-1])) for row in sizes} == {(9, 0)}
+    assert {event[3] for event in events} == {7} and {event[1] for event in events} == {2, 4}
+    assert all((event[2] > 0) == (event[1] == 2) for event in events)
+    told = held(case)
+    start = events[0][0] - told[0][0]
+    assert sum(event[2] for event in events) == sizes[-1][-1] == told[-1][1]
+    # At the end of every moment the sum is the table's.
+    after, total = {}, 0
+    for event in events:
+        total += event[2]
+        after[event[0] - start] = total
+    assert all(after[time] == total for time, total in dict(told).items())
+    assert times[0] == events[0][0] // 1000 and times[-1] == events[-1][0] // 1000
+    page = (path.parent / "memory.html").read_text()
+    assert "<svg" in page and "peak" in page
+    with pytest.raises(ValueError, match="profile_memory=True required"):
+        export_memory_timeline(SimpleNamespace(**{**vars(part), "options": {}}), path)
+    with pytest.warns(UserWarning, match="memory of cuda:0 is not recorded"):
+        export_memory_timeline(part, f"{path}.json", "cuda:0")
+
+
+def test_memory_timeline_of_a_window(case):
+    """What was held before stands in front."""
+    told = held(case)
+    begin, before = told[len(told) // 2]
+    path = case.strata.folder / "late.raw.json"
+    words = f"{(begin + 1) / 1e9:.9f}:"
+    done = case.strata("export", "memory-timeline", "-r", case.result, "-o", path, "-time-filter", words)
+    assert done.status == 0, done.err
+    events = strict_json(path.read_bytes())
+    assert events[0] == [-1, 1, before, 7]
+    assert sum(event[2] for event in events) == told[-1][1]
 
 
 def test_handler_names_files_as_torch_does(case, package, tmp_path):

@@ -157,34 +157,38 @@ static void add_overlaps(struct st_result *fake)
 	fake_finish(fake);
 }
 
+static void try_export(const struct st_exporter *exporter, const struct st_result *fake,
+		       const struct st_export_options *options)
+{
+	struct st_buf whole, out;
+
+	st_buf_init(&whole, 64 << 20);
+	assert_int_equal(export(exporter, fake, options, &whole), ST_OK);
+	failed = true;
+	for (long n = 0; failed; n++) {
+		enum st_status status;
+
+		st_buf_init(&out, 64 << 20);
+		failed = false;
+		fail_after = n;
+		status = export(exporter, fake, options, &out);
+		fail_after = -1;
+		assert_true(n < 100000);
+		assert_true(status == ST_OK || status == ST_ENOMEM);
+		if (!status) {
+			assert_int_equal(out.size_bytes, whole.size_bytes);
+			assert_memory_equal(out.data, whole.data, whole.size_bytes);
+		}
+		st_buf_fini(&out);
+	}
+	st_buf_fini(&whole);
+}
+
 static void try_exports(const struct st_result *fake, const struct st_export_options *options)
 {
-	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++) {
-		struct st_buf whole, out;
-
-		if (!options && (exporter->flags & ST_EXPORT_TAKES_SAMPLES))
-			continue;
-		st_buf_init(&whole, 64 << 20);
-		assert_int_equal(export(exporter, fake, options, &whole), ST_OK);
-		failed = true;
-		for (long n = 0; failed; n++) {
-			enum st_status status;
-
-			st_buf_init(&out, 64 << 20);
-			failed = false;
-			fail_after = n;
-			status = export(exporter, fake, options, &out);
-			fail_after = -1;
-			assert_true(n < 100000);
-			assert_true(status == ST_OK || status == ST_ENOMEM);
-			if (!status) {
-				assert_int_equal(out.size_bytes, whole.size_bytes);
-				assert_memory_equal(out.data, whole.data, whole.size_bytes);
-			}
-			st_buf_fini(&out);
-		}
-		st_buf_fini(&whole);
-	}
+	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
+		if (options || !(exporter->flags & ST_EXPORT_TAKES_SAMPLES))
+			try_export(exporter, fake, options);
 }
 
 static void test_traces(void **state)
@@ -209,9 +213,16 @@ static void test_traces_with_events(void **state)
 static void test_traces_of_operators(void **state)
 {
 	struct st_result *fake = operators_create();
+	const struct st_exporter *exporter = st_exporters;
+	struct st_export_options options = {.is_page = true};
 
 	(void)state;
 	try_exports(fake, NULL);
+	while (strcmp(exporter->name, "memory-timeline") != 0)
+		exporter++;
+	try_export(exporter, fake, &options);
+	options = (struct st_export_options){.is_raw = true};
+	try_export(exporter, fake, &options);
 	fake_destroy(fake);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace in the form of torch's profiler, read back with a strict parser, against a result counted by hand.
+// The trace in the form of torch's profiler and its memory timeline, read back with a strict parser, against a result
+// counted by hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,8 @@
 #include "nasty_result.h"
 #include "operators_result.h"
 
+static const char *format = "kineto";
+
 static enum st_status try_export(const struct st_result *fake,
 				 const struct st_export_options *options, struct st_buf *out,
 				 struct st_error *err)
@@ -24,7 +27,7 @@ static enum st_status try_export(const struct st_result *fake,
 	struct st_sink *sink;
 	enum st_status status;
 
-	while (strcmp(exporter->name, "kineto") != 0)
+	while (strcmp(exporter->name, format) != 0)
 		exporter++;
 	st_buf_init(out, 64 << 20);
 	assert_int_equal(st_sink_open_buf(&sink, out, NULL), ST_OK);
@@ -307,6 +310,47 @@ static void test_other_results(void **state)
 	fake_destroy(empty);
 }
 
+static void assert_timeline(const struct st_result *fake, const struct st_export_options *options,
+			    const char *expected)
+{
+	struct json_object *read;
+
+	format = "memory-timeline";
+	read = export(fake, options);
+	format = "kineto";
+	assert_string_equal(json_object_to_json_string_ext(read, JSON_C_TO_STRING_PLAIN), expected);
+	json_object_put(read);
+}
+
+/* Microseconds since 1970; the last of each counts. Moments are 1.4, 2, 4.3, 5 and 6.6 us after 5 us. */
+static void test_memory_timeline(void **state)
+{
+	struct st_question question = {
+		.has_time_range = true, .time_begin_ns = 4000, .time_end_ns = 5000};
+	struct st_export_options options = {.question = &question};
+	const struct st_filter nobody = {ST_BY_THREAD, false, "101"};
+	struct st_result *fake = operators_create(), *empty = fake_create();
+
+	(void)state;
+	assert_timeline(fake, NULL,
+			"[[1790857026000006,1790857026000007,1790857026000009,1790857026000010,"
+			"1790857026000011],"
+			"[[0,0,0,0,0,0,0,0,500],[0,0,0,0,0,0,0,0,600],[0,0,0,0,0,0,0,0,300],"
+			"[0,0,0,0,0,0,0,0,340],[0,0,0,0,0,0,0,0,330]]]");
+	assert_timeline(empty, NULL, "[[],[]]");
+	options.is_raw = true;
+	assert_timeline(
+		fake, &options,
+		"[[-1,1,600,7],[1790857026000009300,4,-400,7],[1790857026000009300,2,100,7],"
+		"[1790857026000010000,2,60,7],[1790857026000010000,4,-50,7],"
+		"[1790857026000010000,2,30,7]]");
+	question.filters = &nobody;
+	question.filter_count = 1;
+	assert_timeline(fake, &options, "[]");
+	fake_destroy(fake);
+	fake_destroy(empty);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_other_results),
+		cmocka_unit_test(test_memory_timeline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
