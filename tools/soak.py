@@ -29,6 +29,7 @@ LATE = (0.75, 1.00)
 # Flat: the late median is above the early one by no more than this.
 MEMORY_SHARE, MEMORY_BYTES = 0.02, 256 << 10
 FOLDER_SHARE, FOLDER_BYTES = 0.10, 64 << 10
+PROGRAM_SLACK = 1 << 20  # of a program that is not paced
 ALL_DIFFERENT = 1 << 40
 HEADING = "## Soak"
 HEAD = f"""{HEADING}
@@ -37,7 +38,9 @@ Written by `make soak`: programs that record tasks at a steady rate, and one tha
 Python frames at 4,000 samples a second of CPU time, under `-ring-buffer 10`. Median (smallest …
 largest) of the second and of the last quarter of the run. Flat: the median of memory grows by at most
 {MEMORY_SHARE:.0%} or {MEMORY_BYTES >> 10} KiB, that of the result folder by at most {FOLDER_SHARE:.0%}. The size of
-the result moves by one file as the window goes on.
+the result moves by one file as the window goes on. The sampled program is not paced and its heap moves with the
+races of its threads: it may grow by {PROGRAM_SLACK >> 20} MiB, and of its folder the bytes for a sample of the window
+are compared.
 
 | date, machine | run | memory of the program | of strata | result folder | recorded | lost |
 |---|---|---|---|---|---|---|
@@ -82,6 +85,7 @@ class Run:
         self.name = name
         self.result = folder / name
         self.rate = rate
+        self.window = args.window
         self.output = folder / f"{name}.out"
         self.samples = []
         command = [args.strata, "-collect", *self.collect, "-quiet", "-ring-buffer", f"{args.window:g}"]
@@ -102,16 +106,22 @@ class Run:
             "strata": rss_bytes(self.process.pid),
             "folder": folder_bytes(self.result) if self.result.is_dir() else None,
         }
+        row |= self.more_of(row)
         if None not in row.values():
             self.samples.append(row)
         return True
+
+    def more_of(self, row):
+        """Figures of its own kind."""
+        return {}
 
     def part(self, key, seconds, bounds):
         return [row[key] for row in self.samples if bounds[0] * seconds <= row["at"] < bounds[1] * seconds]
 
     what = "pairs/s"
+    keys = ("program", "strata", "folder")
     flat = ("program", "strata", "folder")
-    slack = 0
+    slack = 0  # bytes of the program
 
     def counts(self, said, about):
         """What was done and what was recorded of it; one more, the task round all of them."""
@@ -130,7 +140,7 @@ class Run:
         out["loss"] |= {"chunks_not_written": about["chunks_not_written"]} if about["chunks_not_written"] else {}
         out["ring_buffer"] = about["ring_buffer"]
         out["definitions_bytes"] = (self.result / "definitions.strata").stat().st_size
-        for key in ("program", "strata", "folder"):
+        for key in self.keys:
             parts = [self.part(key, seconds, bounds) for bounds in (EARLY, LATE)]
             if not all(len(part) >= 5 for part in parts):
                 raise SystemExit(f"soak: {self.name}: too few samples ({[len(part) for part in parts]})")
@@ -144,8 +154,19 @@ class SampledRun(Run):
 
     collect = ["hotspots", "-knob", "sampling-interval=0.25"]
     what = "samples/s"
-    flat = ("program",)  # strata and the result learn of new stacks as long as there are new ones
-    slack = 4 << 20  # stacks, tables and arenas of threads come with the first seconds
+    keys = ("program", "strata", "folder", "per_sample")
+    flat = ("program", "strata", "per_sample")  # it takes what CPU time there is: so many samples has the window
+    slack = PROGRAM_SLACK
+
+    def more_of(self, row):
+        """What a sample of the window takes in the folder, in thousandths of a byte."""
+        try:
+            taken = json.loads((self.result / "result.json").read_text())["sampling"]["samples"]
+        except (OSError, KeyError):
+            return {"samples": None, "per_sample": None}
+        before = [old["samples"] for old in self.samples if old["at"] < row["at"] - self.window]
+        kept = taken - (before[-1] if before else 0)
+        return {"samples": taken, "per_sample": row["folder"] * 1000 // kept if kept else None}
 
     def counts(self, said, about):
         if said["good"] != said["rounds"]:
@@ -160,10 +181,14 @@ def complaints(run):
         ("program", MEMORY_SHARE, MEMORY_BYTES),
         ("strata", MEMORY_SHARE, MEMORY_BYTES),
         ("folder", FOLDER_SHARE, FOLDER_BYTES),
+        ("per_sample", FOLDER_SHARE, 0),
     ):
+        if key not in run["flat"]:
+            continue
         early, late = run[f"{key}_early"]["median"], run[f"{key}_late"]["median"]
-        if key in run["flat"] and late > early + max(early * share, extra, run["slack"]):
-            found.append(f"{run['name']}: {key} grew from {early:,.0f} to {late:,.0f} bytes")
+        if late > early + max(early * share, extra, run["slack"] if key == "program" else 0):
+            unit = "thousandths of a byte" if key == "per_sample" else "bytes"
+            found.append(f"{run['name']}: {key} grew from {early:,.0f} to {late:,.0f} {unit}")
     if run["loss"]:
         found.append(f"{run['name']}: lost {run['loss']}")
     if run["recorded"] != run["done"]:
@@ -240,6 +265,9 @@ def main():
         print(f"{run['name']}: {run['recorded']:,} recorded, lost {run['loss'] or 0}, {run['ring_buffer']}")
         for key in ("program", "strata", "folder"):
             print(f"  {key:<8} {mib(run[key + '_early'])} -> {mib(run[key + '_late'])} MiB")
+        if "per_sample_early" in run:
+            early, late = (run[f"per_sample_{when}"]["median"] / 1000 for when in ("early", "late"))
+            print(f"  a sample of the window takes {early:.0f} -> {late:.0f} bytes")
     if args.json:
         args.json.write_text(json.dumps({"seconds": args.seconds, "runs": figures, "problems": problems}, indent=1))
     if args.append:

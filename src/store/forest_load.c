@@ -58,7 +58,7 @@ static bool load_code(struct st_model *model, uint32_t process_id, struct st_cur
 {
 	struct st_forest *forest = &model->forest;
 	struct st_code_definition code = {.process_id = process_id};
-	uint32_t id = st_cursor_u32(body);
+	uint32_t id = st_cursor_u32(body), known;
 	struct st_text file, name, line_table;
 
 	code.first_line = st_cursor_u32(body);
@@ -69,8 +69,15 @@ static bool load_code(struct st_model *model, uint32_t process_id, struct st_cur
 	if (body->failed || forest->code_count >= LIST_MAX)
 		return true;
 	if (!keep_text(model, file, &code.file) || !keep_text(model, name, &code.name) ||
-	    !keep_text(model, line_table, &code.line_table) ||
-	    !st_grow(&forest->codes, forest->code_count, &forest->code_capacity, sizeof(code)) ||
+	    !keep_text(model, line_table, &code.line_table))
+		return false;
+	/* Every file of a ring buffer has those that it needs. */
+	known = st_id_map_get(&forest->code_index, st_id_pair(process_id, id));
+	if (known != ST_ID_NONE) {
+		forest->codes[known] = code;
+		return true;
+	}
+	if (!st_grow(&forest->codes, forest->code_count, &forest->code_capacity, sizeof(code)) ||
 	    !st_id_map_put(&forest->code_index, st_id_pair(process_id, id), forest->code_count))
 		return false;
 	forest->codes[forest->code_count++] = code;

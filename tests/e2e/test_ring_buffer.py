@@ -162,6 +162,10 @@ def test_stacks_pass_with_the_files(strata, python):
     kept = [track for track in process.tracks.values() if track.samples]
     assert len(process.tracks) <= len(kept) + 2, "threads of files that are gone"
     assert process.last_node > len(process.nodes), "numbers do not begin anew"
+    named = {code.name.decode() for code in process.codes.values()}
+    assert seen <= named
+    assert "phase_0" not in named, "functions of files that are gone"
+    assert (folder / "definitions.strata").stat().st_size < 64 << 10
     assert_sound_stacks(strata, folder)
     rows = strata("query", folder, "SELECT name FROM functions WHERE name LIKE 'phase_%'", "-format", "json")
     assert {row["name"] for row in strict_json(rows.stdout)["rows"]} >= seen

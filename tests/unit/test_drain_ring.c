@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "collect/launch/drain_state.h"
 #include "drain_fixture.h"
 #include "format/ring_record.h"
 
@@ -218,26 +220,49 @@ static void test_losses_are_told_again(void **state)
 	}
 }
 
+/* A thread's name is in every file while the thread lives. */
+static void test_names_pass_with_the_files(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t self = (uint32_t)getpid(), gone = self + 1000;
+
+	fake_segment_define(&f->segment, ST_DEFINE_THREAD_NAME, self, "stays", 5);
+	fake_segment_define(&f->segment, ST_DEFINE_THREAD_NAME, gone, "goes", 4);
+	fake_segment_own(&f->segment, 0, self, f->start + 5);
+	fake_segment_own(&f->segment, 1, gone, f->start + 5);
+	begin(f, 0, 1, 1);
+	begin(f, 1, 1, 1);
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	assert_string_equal(find_definition(f, ST_DEF_THREAD_NAME, gone)->text, "goes");
+	assert_int_equal(f->trace_definition_count, f->definition_count);
+	new_file(f);
+	assert_string_equal(find_definition(f, ST_DEF_THREAD_NAME, self)->text, "stays");
+	assert_string_equal(find_definition(f, ST_DEF_THREAD_NAME, gone)->text, "goes");
+	for (int i = 0; i < 3; i++)
+		st_drain_reap_threads(f->drain, (int)self);
+	new_file(f);
+	assert_string_equal(find_definition(f, ST_DEF_THREAD_NAME, self)->text, "stays");
+	assert_null(find_definition(f, ST_DEF_THREAD_NAME, gone));
+}
+
 /* Threads come and go for days; the tracks of a window are few. */
 static void test_tracks_do_not_run_out(void **state)
 {
 	struct fixture *f = *state;
-	const uint32_t threads = (1u << 20) + 100, at_once = 500;
 
-	for (uint32_t i = 0; i < threads; i++) {
-		/* One owner after the other, as the collector hands a slot on. */
-		uint64_t words[3] = {st_word_ext(ST_EXT_THREAD, 2, 1),
-				     (i % 4000 + 1) | (uint64_t)i << 32,
-				     st_word_ext(ST_EXT_THREAD_END, 1, 1)};
-
-		fake_segment_push(&f->segment, 0, words, 3);
-		if (i % at_once == 0)
-			new_file(f);
-		f->record_count = 0;
-	}
-	new_file(f);
+	f->drain->counts.tracks = ST_TRACKS_MAX;
+	fake_segment_own(&f->segment, 0, 10, f->start);
+	begin(f, 0, 1, 5);
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
 	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
-	assert_int_equal(st_drain_counts(f->drain)->tracks, threads);
+	assert_int_equal(f->records[0].track, ST_TRACKS_MAX + 1);
+	assert_int_equal(find_definition(f, ST_DEF_THREAD, ST_TRACKS_MAX + 1)->fields[0], 10);
+	f->drain->counts.tracks = UINT32_MAX;
+	fake_segment_own(&f->segment, 0, 11, f->start);
+	st_drain_cycle(f->drain, 2, NULL);
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 1);
 }
 
 int main(void)
@@ -253,6 +278,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_texts_are_bounded, setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_depth_is_bounded, setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_losses_are_told_again, setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_names_pass_with_the_files, setup,
+						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_tracks_do_not_run_out, setup, drain_teardown),
 	};
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -383,6 +384,118 @@ static void test_outside_passes_with_the_files(void **state)
 	expect_frames(f, 1, (uint64_t[]){0x22, 0x11}, 2);
 }
 
+static void describe(struct fixture *f, uint32_t id, const char *name)
+{
+	uint64_t code[7] = {st_word_ext(ST_EXT_PYTHON_CODE, 7, 0), id | (uint64_t)5 << 32,
+			    4 | (uint64_t)strlen(name) << 32, 2};
+
+	memcpy(&code[4], "a.py", 4);
+	memcpy(&code[5], name, strlen(name));
+	memcpy(&code[6], "\x01\x02", 2);
+	push(f, 0, code, 7);
+}
+
+static void tell_runtime(struct fixture *f)
+{
+	uint64_t runtime[6] = {
+		st_word_ext(ST_EXT_PYTHON_RUNTIME, 6, 0), 0x030b0700, EVAL, EVAL_END, 0, 0};
+
+	push(f, 0, runtime, 6);
+}
+
+static void python_sample(struct fixture *f, uint32_t id)
+{
+	sample(f, 0,
+	       &(struct stack){.native = {EVAL + 8, 0x33},
+			       .python = {st_word_python_frame(id, 4, ST_PYTHON_FRAME_ENTRY)}});
+}
+
+/* The target describes a function once; every file that has it in a stack has its name. */
+static void test_codes_pass_with_the_files(void **state)
+{
+	struct fixture *f = *state;
+	const struct seen_definition *d;
+
+	f->shared.ring_buffer = true;
+	own(f, 0, TID);
+	tell_runtime(f);
+	describe(f, 9, "fib");
+	describe(f, 10, "fob");
+	python_sample(f, 9);
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	assert_non_null(find_definition(f, ST_DEF_PYTHON_CODE, 9));
+	assert_non_null(find_definition(f, ST_DEF_PYTHON_CODE, 10));
+	assert_int_equal(f->definition_count - f->trace_definition_count, 1); /* the runtime */
+	new_file(f);
+	sample(f, 0, &(struct stack){.native = {0x11}});
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	assert_null(find_definition(f, ST_DEF_PYTHON_CODE, 9));
+	new_file(f);
+	python_sample(f, 10);
+	python_sample(f, 9);
+	python_sample(f, 10);
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	d = find_definition(f, ST_DEF_PYTHON_CODE, 9);
+	assert_non_null(d);
+	assert_memory_equal(d->body + 4, "\5\0\0\0\0\0\0\0\4\0\0\0a.py\3\0\0\0fib\2\0\0\0\1\2", 29);
+	assert_non_null(find_definition(f, ST_DEF_PYTHON_CODE, 10));
+	assert_int_equal(f->trace_definition_count, f->definition_count);
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
+}
+
+/* Code that is made for ever: what was met last is known, the rest is forgotten. */
+static void test_codes_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t codes = 100000, at_once = 32;
+
+	f->shared.ring_buffer = true;
+	own(f, 0, TID);
+	tell_runtime(f);
+	for (uint32_t id = 1; id <= codes; id++) {
+		describe(f, id, "made");
+		if (id % at_once == 0)
+			new_file(f);
+	}
+	new_file(f);
+	python_sample(f, 1);
+	python_sample(f, codes - at_once * 50);
+	python_sample(f, codes);
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_before_file(f->drain);
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
+	assert_null(find_definition(f, ST_DEF_PYTHON_CODE, 1));
+	assert_non_null(find_definition(f, ST_DEF_PYTHON_CODE, codes - at_once * 50));
+	assert_non_null(find_definition(f, ST_DEF_PYTHON_CODE, codes));
+}
+
+/* Who created a thread is forgotten when it has gone: there may be many more to come. */
+static void test_creators_of_gone_threads(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t self = (uint32_t)getpid(), gone = self + 1000;
+
+	st_drain_thread_created(f->drain, self, 77, f->start);
+	for (uint32_t i = 0; i < 5000; i++)
+		st_drain_thread_created(f->drain, gone + i, 77, f->start);
+	st_drain_reap_threads(f->drain, (int)self);
+	own(f, 0, gone | (uint64_t)1 << 32); /* its samples came late */
+	sample(f, 0, &(struct stack){.native = {0x11}});
+	st_drain_cycle(f->drain, 1, NULL);
+	st_drain_reap_threads(f->drain, (int)self);
+	own(f, 1, self | (uint64_t)1 << 32);
+	sample(f, 1, &(struct stack){.native = {0x11}});
+	own(f, 1, (gone + 1) | (uint64_t)2 << 32);
+	sample(f, 1, &(struct stack){.native = {0x11}});
+	drain_all(f);
+	assert_non_null(find_definition(f, ST_DEF_THREAD_CREATOR, self));
+	assert_non_null(find_definition(f, ST_DEF_THREAD_CREATOR, gone));
+	assert_null(find_definition(f, ST_DEF_THREAD_CREATOR, gone + 1));
+}
+
 static size_t count_losses(const struct fixture *f)
 {
 	size_t count = 0;
@@ -424,6 +537,9 @@ int main(void)
 		TEST(test_nodes_pass_with_the_files),
 		TEST(test_outside_passes_with_the_files),
 		TEST(test_losses_pass_with_the_files),
+		TEST(test_codes_pass_with_the_files),
+		TEST(test_codes_are_bounded),
+		TEST(test_creators_of_gone_threads),
 		cmocka_unit_test(test_tree_is_bounded),
 		cmocka_unit_test(test_tree_forgets),
 		cmocka_unit_test(test_tree_begins_again_at_one),

@@ -352,17 +352,21 @@ static enum st_definition_type stored_type(struct st_drain *drain, unsigned int 
 
 static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const uint64_t *text)
 {
-	struct st_buf *out = &drain->definitions.records;
+	struct st_definition_batch *batch = &drain->definitions;
 	size_t size_bytes = (size_t)text[0], record;
 	enum st_definition_type type = 0;
 
-	if (drain->definitions_seen < ST_DEFINITIONS_MAX)
+	if (kind == ST_DEFINE_THREAD_NAME) {
+		batch = st_drain_passing(drain);
+		st_drain_keep_name(drain, id, text + 1, size_bytes);
+	}
+	if (batch == &drain->passing || drain->definitions_seen < ST_DEFINITIONS_MAX)
 		type = stored_type(drain, kind, id, text + 1, size_bytes);
 	if (!type) {
 		suspect(drain);
 		return;
 	}
-	drain->definitions_seen++;
+	drain->definitions_seen += batch == &drain->definitions;
 	if (type == ST_DEF_OPERATOR_SOURCE) {
 		if (!st_drain_define_operator_source(drain, id, text + 1, size_bytes))
 			suspect(drain);
@@ -373,15 +377,15 @@ static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const
 			suspect(drain);
 		return;
 	}
-	record = st_drain_define(drain, &drain->definitions, type);
-	st_buf_append_u32(out, id);
+	record = st_drain_define(drain, batch, type);
+	st_buf_append_u32(&batch->records, id);
 	if (type == ST_DEF_OBJECT || type == ST_DEF_OBJECT_METADATA || type == ST_DEF_SIGNATURE) {
-		st_buf_append_u32(out, 0);
-		st_buf_append(out, text + 1, size_bytes);
+		st_buf_append_u32(&batch->records, 0);
+		st_buf_append(&batch->records, text + 1, size_bytes);
 	} else {
-		st_definition_text(out, text + 1, size_bytes);
+		st_definition_text(&batch->records, text + 1, size_bytes);
 	}
-	st_drain_defined(&drain->definitions, record);
+	st_drain_defined(batch, record);
 }
 
 void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, size_t word_count)

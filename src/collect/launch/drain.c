@@ -5,12 +5,8 @@
 // and taken up again at its head.
 #include "collect/launch/drain.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "collect/launch/clock.h"
 #include "collect/launch/drain_state.h"
@@ -72,6 +68,8 @@ void st_drain_destroy(struct st_drain *drain)
 	st_stack_tree_fini(&drain->tree);
 	free(drain->publisher.entries);
 	free(drain->creators.entries);
+	st_thread_names_fini(&drain->names);
+	st_known_codes_fini(&drain->codes);
 	free(drain->signatures.entries);
 	free(drain->jitdump);
 	st_code_maps_fini(&drain->maps);
@@ -159,6 +157,7 @@ void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid
 	st_buf_append_u64(&batch->records, first_time);
 	st_drain_defined(batch, record);
 	st_drain_define_creator(drain, tid);
+	st_drain_tell_name(drain, tid);
 }
 
 static void flush_batch(struct st_drain *drain, struct st_definition_batch *batch)
@@ -467,7 +466,7 @@ static void reap_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 	if (atomic_load_explicit(&shared_slot->state, memory_order_acquire) != ST_SLOT_OWNED ||
 	    tid == 0 || tid > INT32_MAX || !(records(slot, tid) || is_sampled(slot, tid)) ||
 	    slot->head != slot->tail || slot->sample_head != slot->sample_tail ||
-	    syscall(SYS_tgkill, pid, (int)tid, 0) == 0 || errno != ESRCH) {
+	    !st_drain_thread_gone(pid, tid)) {
 		slot->gone_ticks = 0;
 		return;
 	}
@@ -491,6 +490,7 @@ void st_drain_reap_threads(struct st_drain *drain, int pid)
 		for (uint32_t j = 0; j < used; j++)
 			reap_slot(drain, &drain->segments[i], j, pid);
 	}
+	st_drain_reap_known(drain, pid);
 }
 
 void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear)

@@ -173,7 +173,7 @@ void st_drain_reap_threads(struct st_drain *drain, int pid);
 /* drain_outside.c: of a process that has no shared memory. */
 void st_drain_take_outside(struct st_drain *drain, const struct st_drain_outside *sample);
 void st_drain_flush_outside(struct st_drain *drain);
-/* drain_samples.c: a code object stays for the whole result. */
+/* drain_python.c: a code object, described once. */
 void st_drain_define_code(struct st_drain *drain, const struct st_drain_code *code);
 
 /* The scheduler told of a wait; not taken while the process is paused, nor of a thread without samples. */

@@ -6,7 +6,7 @@
 
 #include "collect/launch/drain_state.h"
 
-enum { FIRST_CAPACITY = 64, CREATORS_MAX = 64 << 10 };
+enum { FIRST_CAPACITY = 64, CREATORS_MAX = 64 << 10, REAP_FROM = 256 };
 
 static struct st_creator *place_of(const struct st_creators *creators, uint32_t tid)
 {
@@ -84,4 +84,40 @@ void st_drain_define_creator(struct st_drain *drain, uint32_t tid)
 	st_buf_append_u32(&batch->records, entry->creator);
 	st_buf_append_u64(&batch->records, entry->time);
 	st_drain_defined(batch, record);
+}
+
+/* Those that were found gone before and still are go, unless something of them is still being read. */
+static bool is_over(const struct st_drain *drain, struct st_creator *entry, int pid)
+{
+	bool was_gone = entry->gone;
+
+	entry->gone = st_drain_thread_gone(pid, entry->tid);
+	return was_gone && entry->gone && !records(drain, entry->tid);
+}
+
+void st_drain_reap_creators(struct st_drain *drain, int pid)
+{
+	struct st_creators *creators = &drain->creators;
+	struct st_creators next = {.capacity = FIRST_CAPACITY};
+
+	if (creators->count < REAP_FROM ||
+	    (!creators->gone && creators->count < creators->lived * 2))
+		return;
+	while (next.capacity < creators->count * 4)
+		next.capacity *= 2;
+	next.entries = calloc(next.capacity, sizeof(*next.entries));
+	if (!next.entries)
+		return;
+	for (uint32_t i = 0; i < creators->capacity; i++) {
+		struct st_creator *entry = &creators->entries[i];
+
+		if (!entry->tid || is_over(drain, entry, pid))
+			continue;
+		*place_of(&next, entry->tid) = *entry;
+		next.count++;
+		next.gone += entry->gone;
+	}
+	next.lived = next.count;
+	free(creators->entries);
+	*creators = next;
 }

@@ -179,6 +179,7 @@ void st_drain_after_file(struct st_drain *drain)
 	drain->now = st_launch_clock_now(drain->shared->clock);
 	st_text_ids_forget(&drain->texts);
 	st_drain_forget_nodes(drain);
+	drain->file++;
 	st_buf_clear(&drain->shared->payload);
 	for (uint32_t i = 0; i < drain->segment_count; i++) {
 		struct st_shm_segment *segment = &drain->segments[i];

@@ -15,10 +15,7 @@
 enum {
 	KNOWN_FLAGS = ST_SAMPLE_RUNNABLE * 2 - 1,
 	SAMPLE_HEAD_WORDS = 2, /* of the payload */
-	CODE_HEAD_WORDS = 3,
 	RUNTIME_WORDS = 5,
-	/* Texts and tables of Python code, with what a definition needs besides. */
-	CODE_RECORD_EXTRA_BYTES = 64,
 	NODES_PER_RECORD = 32 << 10,
 	NODES_FLUSH = 64 << 10,
 	HANDLER_TIMES_MAX = 16,
@@ -101,9 +98,14 @@ static uint32_t node_of(struct st_drain *drain, struct st_sample_reader *reader,
 	}
 	reader->path_count = at;
 	for (; at < count; at++) {
+		uint32_t known = tree->count;
+
 		parent = st_stack_tree_get(tree, parent, frames[at].kind, frames[at].value);
 		if (!parent)
 			return 0;
+		if (tree->count > known &&
+		    (frames[at].kind & ST_FRAME_KIND_MASK) == ST_FRAME_PYTHON)
+			st_drain_use_code(drain, (uint32_t)frames[at].value);
 		reader->path[at] = parent;
 		reader->path_count = at + 1;
 	}
@@ -267,78 +269,6 @@ static bool take_sample(struct st_drain *drain, struct st_sample_reader *reader,
 	return true;
 }
 
-static uint64_t padded(uint64_t bytes)
-{
-	return (bytes + 7) / 8;
-}
-
-/* All of a process together are bounded like other code. */
-void st_drain_define_code(struct st_drain *drain, const struct st_drain_code *code)
-{
-	struct st_buf *out = &drain->definitions.records;
-	size_t record;
-
-	if (drain->code_bytes > ST_CODE_BYTES_MAX ||
-	    drain->definitions_seen >= ST_DEFINITIONS_MAX) {
-		drain->code_dropped++;
-		return;
-	}
-	drain->definitions_seen++;
-	drain->code_bytes += (uint64_t)code->file_bytes + code->name_bytes + code->table_bytes +
-			     CODE_RECORD_EXTRA_BYTES;
-	record = st_drain_define(drain, &drain->definitions, ST_DEF_PYTHON_CODE);
-	st_buf_append_u32(out, code->id);
-	st_buf_append_u32(out, code->first_line);
-	st_buf_append_u32(out, code->flags);
-	st_definition_text(out, code->file, code->file_bytes);
-	st_definition_text(out, code->name, code->name_bytes);
-	st_definition_text(out, code->table, code->table_bytes);
-	st_drain_defined(&drain->definitions, record);
-}
-
-static bool take_code(struct st_drain *drain, const uint64_t *payload, uint32_t payload_words)
-{
-	const uint64_t *text = payload + CODE_HEAD_WORDS;
-	struct st_drain_code code = {.id = (uint32_t)payload[0],
-				     .first_line = (uint32_t)(payload[0] >> 32),
-				     .flags = (uint32_t)(payload[2] >> 32),
-				     .file_bytes = (uint32_t)payload[1],
-				     .name_bytes = (uint32_t)(payload[1] >> 32),
-				     .table_bytes = (uint32_t)payload[2]};
-
-	if (CODE_HEAD_WORDS + padded(code.file_bytes) + padded(code.name_bytes) +
-		    padded(code.table_bytes) >
-	    payload_words)
-		return false;
-	code.file = text;
-	code.name = text + padded(code.file_bytes);
-	code.table = text + padded(code.file_bytes) + padded(code.name_bytes);
-	st_drain_define_code(drain, &code);
-	return true;
-}
-
-/* Every thread tells it; one definition is enough. */
-static void take_runtime(struct st_drain *drain, const uint64_t *payload)
-{
-	struct st_buf *out = &drain->definitions.records;
-	size_t record;
-
-	if (drain->python_runtime == payload[0] &&
-	    !memcmp(drain->python_eval, payload + 1, sizeof(drain->python_eval)))
-		return;
-	if (drain->definitions_seen >= ST_DEFINITIONS_MAX)
-		return;
-	drain->definitions_seen++;
-	drain->python_runtime = payload[0];
-	memcpy(drain->python_eval, payload + 1, sizeof(drain->python_eval));
-	record = st_drain_define(drain, &drain->definitions, ST_DEF_PYTHON_RUNTIME);
-	st_buf_append_u32(out, (uint32_t)payload[0]);
-	st_buf_append_u32(out, (uint32_t)(payload[0] >> 32));
-	for (size_t i = 0; i < sizeof(drain->python_eval) / sizeof(drain->python_eval[0]); i++)
-		st_buf_append_u64(out, drain->python_eval[i]);
-	st_drain_defined(&drain->definitions, record);
-}
-
 static void forget_stack(struct st_sample_reader *reader)
 {
 	reader->native.count = reader->python.count = reader->path_count = 0;
@@ -387,10 +317,10 @@ static bool take_record(struct st_drain *drain, struct st_slot_reader *slot, con
 		return payload_words >= SAMPLE_HEAD_WORDS &&
 		       take_sample(drain, reader, payload, payload_words);
 	case ST_EXT_PYTHON_CODE:
-		return payload_words >= CODE_HEAD_WORDS && take_code(drain, payload, payload_words);
+		return st_drain_take_code(drain, payload, payload_words);
 	case ST_EXT_PYTHON_RUNTIME:
 		if (payload_words >= RUNTIME_WORDS)
-			take_runtime(drain, payload);
+			st_drain_take_runtime(drain, payload);
 		return payload_words >= RUNTIME_WORDS;
 	default:
 		return false;

@@ -2,7 +2,7 @@
  *
  * The state of a drain, shared by the files that make it up: segment.c (mapping), drain.c (positions
  * and rounds), decode.c (the words), drain_event.c (events, callers, objects), drain_jit.c (code made at run time), drain_loss.c (what was
- * lost), drain_open.c (open slices, for a ring buffer), drain_operators.c (operators of frameworks), drain_samples.c (handler rings), text_ids.c (labels that
+ * lost), drain_open.c (open slices, for a ring buffer), drain_operators.c (operators of frameworks), drain_python.c (Python functions), drain_samples.c (handler rings), drain_threads.c (names, threads that have gone), text_ids.c (labels that
  * travel in records). Nobody else includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_DRAIN_STATE_H
@@ -107,11 +107,42 @@ struct st_jit_codes {
 struct st_creator {
 	uint32_t tid, creator; /* tid 0: free */
 	uint64_t time;
+	bool gone; /* the thread was, when last looked for */
 };
 
 struct st_creators {
 	struct st_creator *entries; /* open addressing by tid */
 	uint32_t count, capacity;
+	uint32_t gone;	/* entries that are */
+	uint32_t lived; /* were left when they were last looked through */
+};
+
+/* Of threads that live; kept only for a ring buffer. */
+struct st_thread_name {
+	uint32_t tid, size_bytes;
+	bool gone;
+	char *text;
+};
+
+struct st_thread_names {
+	struct st_thread_name *entries;
+	uint32_t count, capacity;
+};
+
+/* Python functions as they were described; kept only for a ring buffer. */
+enum { ST_KNOWN_CODES_MAX = 64 << 10, ST_KNOWN_CODES_BYTES_MAX = 64 << 20 };
+
+struct st_known_code {
+	uint32_t id;
+	uint32_t told; /* the file that has it */
+	uint32_t size_bytes;
+	uint8_t *record; /* NULL: free */
+};
+
+struct st_known_codes {
+	struct st_known_code *entries; /* open addressing by id */
+	uint32_t count, capacity;
+	uint64_t bytes;
 };
 
 /* Threads of a process that is watched from outside. */
@@ -205,12 +236,15 @@ struct st_drain {
 	char *jitdump;	      /* path, NULL: none */
 	uint64_t mapped_time; /* of the mapping that is being taken in; 0: now */
 	struct st_creators creators;
+	struct st_thread_names names;
 	struct st_known_signatures signatures;
 	/* Samples. */
 	struct st_outside_slots outside;
 	struct st_stack_tree tree;
 	uint32_t nodes_written; /* of the tree's count */
 	uint64_t python_runtime, python_eval[4];
+	struct st_known_codes codes;
+	uint32_t file;	   /* of a ring buffer: counted from 0 */
 	bool tables_ready; /* an unwind table has been published */
 	struct st_publisher publisher;
 	struct st_jit_codes jit;
@@ -275,8 +309,25 @@ void st_drain_define_nodes(struct st_drain *drain);
 void st_drain_forget_nodes(struct st_drain *drain);
 void st_sample_reader_destroy(struct st_sample_reader *reader);
 
+/* drain_python.c. payload is what follows the header word; false: it cannot be one. */
+bool st_drain_take_code(struct st_drain *drain, const uint64_t *payload, uint32_t payload_words);
+void st_drain_take_runtime(struct st_drain *drain, const uint64_t *payload); /* 5 words */
+/* A new node has it: the file must. */
+void st_drain_use_code(struct st_drain *drain, uint32_t id);
+void st_known_codes_fini(struct st_known_codes *codes);
+
 /* drain_creators.c: defines who created the thread of a track, if that is known. */
 void st_drain_define_creator(struct st_drain *drain, uint32_t tid);
+void st_drain_reap_creators(struct st_drain *drain, int pid);
+
+/* drain_threads.c */
+void st_drain_keep_name(struct st_drain *drain, uint32_t tid, const void *text, size_t size_bytes);
+/* Into the file, if a name is kept. */
+void st_drain_tell_name(struct st_drain *drain, uint32_t tid);
+bool st_drain_thread_gone(int pid, uint32_t tid);
+/* What is known of threads that have gone. */
+void st_drain_reap_known(struct st_drain *drain, int pid);
+void st_thread_names_fini(struct st_thread_names *names);
 
 /* drain_unwind.c: fd is taken over. */
 void st_drain_want_table(struct st_drain *drain, const struct st_code_range *range, int fd,

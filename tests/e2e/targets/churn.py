@@ -71,7 +71,7 @@ def main():
     sys.setrecursionlimit(5000)
     threading.stack_size(16 << 20)
     began = time.monotonic()
-    threads, good, resident = 0, 0, []
+    threads, good, early, late = 0, 0, 0, 0  # nothing here may grow with time
     while time.monotonic() - began < seconds:
         done = []
         some = [threading.Thread(target=work, args=(threads + i, done)) for i in range(4)]
@@ -82,12 +82,13 @@ def main():
         for thread in some:
             thread.join()
         good += len(done) == len(some) + 1
-        if threads % 40 == 0:
-            resident.append((time.monotonic() - began, resident_bytes()))
-    late = [size for at, size in resident if at > seconds * 0.75]
-    early = [size for at, size in resident if seconds * 0.25 < at < seconds * 0.5]
+        part = (time.monotonic() - began) / seconds
+        if threads % 40 == 0 and 0.25 < part < 0.5:
+            early = max(early, resident_bytes())
+        elif threads % 40 == 0 and part > 0.75:
+            late = max(late, resident_bytes())
     rounds = threads // 4
-    print(json.dumps({"threads": threads, "rounds": rounds, "good": good, "early": max(early), "late": max(late)}))
+    print(json.dumps({"threads": threads, "rounds": rounds, "good": good, "early": early, "late": late}))
 
 
 main()
