@@ -8,6 +8,8 @@
         print(row["thread"], row["n"])
     print(result.report("hotspots", group_by="function", limit=10))
 
+`strata.profile` is torch.profiler.profile of another make: it records the operators of PyTorch in this process.
+
 `strata.itt` marks tasks, counters and so on while `strata -collect` records, and does nothing otherwise. Importing
 this package loads no library and starts nothing.
 """
@@ -23,7 +25,22 @@ if TYPE_CHECKING:
 
     from strata.result import Result
 
-__all__ = ["Error", "Result", "Table", "UsageError", "itt", "open", "schema", "tensorboard_trace_handler"]
+__all__ = [
+    "Error",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "Result",
+    "Table",
+    "UsageError",
+    "itt",
+    "open",
+    "profile",
+    "record_function",
+    "schedule",
+    "schema",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
 
 # Where a name is, so that a program that only marks tasks does not load what reads results.
 _LATER = {
@@ -34,6 +51,12 @@ _LATER = {
     "Table": "strata.result",
     "schema": "strata.result",
     "tensorboard_trace_handler": "strata.exports",
+    "ProfilerAction": "strata._profile",
+    "ProfilerActivity": "strata._profile",
+    "profile": "strata._profile",
+    "record_function": "strata._profile",
+    "schedule": "strata._profile",
+    "supported_activities": "strata._profile",
 }
 
 

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/join.h"
 #include "cli/options.h"
 
 /* Usage errors, and the one other thing that can go wrong before a command runs: no memory. */
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
 {
 	int code;
 
+	if (st_join_is_asked(argc, argv))
+		return st_join_run(argv);
 	st_console_init();
 	code = run(argc, argv);
 	/* Help, lists and the version go through stdio; a full disk must not look like success. */

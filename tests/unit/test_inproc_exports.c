@@ -36,6 +36,10 @@ static const char *const exported[] = {
 	"posix_spawnp",
 	"prctl",
 	"strata_jit_notify",
+	"strata_profile_join",
+	"strata_profile_spawn",
+	"strata_profile_state",
+	"strata_profile_switch",
 	"sigaction",
 	"signal",
 	"bsd_signal",
@@ -62,6 +66,7 @@ static const char *const exported[] = {
 static const char *const allowed[] = {
 	/* signal-safe, or pure functions of their arguments */
 	"clock_gettime",
+	"clone", /* profile.c, of a call from Python */
 	"memcmp",
 	"memcpy",
 	"memmem",

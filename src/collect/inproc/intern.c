@@ -299,6 +299,29 @@ void st_intern_highest(uint32_t *strings, uint32_t *domains, uint32_t *objects)
 		*objects = things;
 }
 
+/* A child that joins a strata of its own: nothing was defined there. */
+void st_intern_undefine(void)
+{
+	for (int kind = 0; kind < ST_INDEX_KINDS; kind++) {
+		struct st_table *table =
+			atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
+
+		for (uint64_t i = 0; table && i <= table->mask; i++) {
+			struct st_node *node =
+				atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
+			int *id = !node			     ? NULL
+				  : kind == ST_INDEX_DOMAINS ? &node->domain.extra1
+							     : &node->handle.extra1;
+
+			if (id)
+				__atomic_and_fetch(id, (int)ST_ID_FAMILY, __ATOMIC_RELEASE);
+		}
+	}
+	st_any_family.handle.extra1 &= (int)ST_ID_FAMILY;
+	st_any_domain.domain.extra1 = 0;
+	st_shared.strings = st_shared.domains = st_shared.objects = 0;
+}
+
 int st_intern_number(const void *object)
 {
 	const char *at = object;

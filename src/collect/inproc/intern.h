@@ -186,6 +186,8 @@ struct st_node *st_intern_family(const struct st_text_key *key);
 bool st_intern_owns(const void *object);
 /* Raises the counts to the highest id found in any node. */
 void st_intern_highest(uint32_t *strings, uint32_t *domains, uint32_t *objects);
+/* Takes all ids back: whoever is used next is defined again. */
+void st_intern_undefine(void);
 
 /* Objects by numbers, for programs that hold an int: 0 for what is not in the arena. */
 int st_intern_number(const void *object);

@@ -244,6 +244,36 @@ static void read_environment(void)
 		atomic_init(&st_shared.self_paused, ST_SELF_PAUSED_AT_START);
 }
 
+static void activate(void)
+{
+	/* Values of later keys live in memory that libc allocates at the first use in each thread: not
+	 * for us. strata then notices the end of a thread by itself. */
+	st_config.key_valid =
+		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
+	if (st_config.task_lines)
+		st_python_line_init();
+	st_torch_init();
+}
+
+bool st_state_join(const struct st_join *join)
+{
+	if (!st_process || st_config.active || getenv("STRATA_DISABLE"))
+		return false;
+	st_config.offer_itt = false;
+	parse_config(join->config);
+	parse_token(join->token);
+	st_config.sock_bytes = copy_name(st_config.sock, join->sock, sizeof(st_config.sock));
+	st_config.abs_bytes = copy_name(st_config.abs, join->abs, sizeof(st_config.abs) - 1);
+	if (!st_config.sock_bytes && !st_config.abs_bytes)
+		return false;
+	st_config.only_pid = (uint32_t)st_syscall(SYS_getpid, 0);
+	activate();
+	/* The program decides when it is recorded. */
+	atomic_store_explicit(&st_shared.self_paused, ST_SELF_PAUSED_BY_CALL, memory_order_relaxed);
+	__atomic_store_n(&st_config.active, true, __ATOMIC_RELEASE);
+	return true;
+}
+
 /* glibc gives constructors the arguments of main. */
 __attribute__((constructor)) static void collector_init(int argc, char **argv)
 {
@@ -256,13 +286,7 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 		st_config.active = false;
 	if (!st_config.active)
 		return;
-	/* Values of later keys live in memory that libc allocates at the first use in each thread: not
-	 * for us. strata then notices the end of a thread by itself. */
-	st_config.key_valid =
-		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
-	if (st_config.task_lines)
-		st_python_line_init();
-	st_torch_init();
+	activate();
 	if (st_config.offer_itt || st_torch_awaited() || st_python_calls_interval_ticks)
 		st_python_itt_init();
 	st_sampler_init(argc, argv);

@@ -38,6 +38,7 @@ struct st_config {
 	unsigned int key; /* pthread key whose destructor ends a thread's slot */
 	uint64_t resume_at_ns;
 	uint8_t token[16];
+	uint32_t only_pid;		/* joined: forked children record nothing; 0: they do */
 	uint32_t sock_bytes, abs_bytes; /* length of the names, 0 = not given */
 	char sock[108];
 	char abs[108];
@@ -133,7 +134,8 @@ struct st_open {
 /* What the framework's allocator did on the thread since its latest record (torch_memory.c). */
 struct st_torch_counts {
 	uint64_t allocated, freed;
-	int64_t peak; /* of the difference */
+	int64_t peak;	 /* of the difference */
+	uint32_t window; /* st_operator_window() when it was counted */
 };
 
 struct st_node;
@@ -176,6 +178,13 @@ static inline uint64_t st_ticks(void)
 {
 	return st_config.clock == ST_CLOCK_TSC ? st_clock_tsc() : st_clock_mono_raw_ns();
 }
+
+/* Of a collector that was loaded into a running process and joins a strata that the process has started itself: what
+ * the environment says in other cases. False: it records for another one already, or cannot. */
+struct st_join {
+	const char *sock, *abs, *token, *config;
+};
+bool st_state_join(const struct st_join *join);
 
 /* Bounded: false after some 10 ms, at once when the holder seems to be gone. Not from handlers that may
  * interrupt a holder on the same thread: st_tls == &st_hot_busy tells them. */

@@ -47,7 +47,9 @@ static bool process_on(void)
 		return false;
 	state = atomic_load_explicit(&st_process->state, memory_order_relaxed);
 	if (state == ST_PROCESS_SILENT) {
-		bool detached = atomic_load_explicit(&st_shared.detached, memory_order_relaxed);
+		bool detached = atomic_load_explicit(&st_shared.detached, memory_order_relaxed) ||
+				(st_config.only_pid &&
+				 (long)st_config.only_pid != st_syscall(SYS_getpid, 0));
 
 		state = !detached && st_segment_create(0) ? ST_PROCESS_ON : ST_PROCESS_OFF;
 		/* A child by _Fork or clone, of which no handler was told. */
@@ -189,7 +191,7 @@ struct st_thread *st_thread_enter(enum st_loss losing)
 		st_busy_leave(saved);
 		return NULL;
 	}
-	if (saved && saved->data) {
+	if (saved && saved->data && st_header() && saved->control == &st_header()->control) {
 		thread = (struct st_thread *)saved;
 		if (thread->hot.limit)
 			return thread;

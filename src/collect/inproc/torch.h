@@ -36,6 +36,10 @@ bool st_torch_awaited(void);
  * from the framework's first allocation. */
 void st_torch_trigger(void);
 
+/* Records from now on what is wanted, no more and no less; no operators: nothing of ours is called any more. One caller
+ * at a time. False: there is no PyTorch in the process that can be entered. */
+bool st_torch_switch(const struct st_torch_config *wanted);
+
 /* Whether operators are being recorded: from the trigger on. */
 bool st_torch_installed(void);
 
@@ -82,6 +86,18 @@ void st_operator_memory_moved(const struct st_thread *moved);
 /* How operators are recorded, for strata; told again in a forked child. `why`: no better level. */
 void st_operator_source(enum st_operator_level level, uint32_t flags, const char *framework,
 			const char *why);
+
+/* torch_memory.c: has c10's libraries call us where the program was not started with us in front of them, or undoes it.
+ * False: they cannot be made to. */
+bool st_torch_memory_enter(bool on);
+
+/* torch_record.c: what the allocator did on this thread since its last slice, before recording ends. */
+void st_operator_flush(void);
+uint32_t st_operator_window(void);
+/* Nothing was told of any signature. */
+void st_operator_undefine(void);
+/* What was counted before this call belongs to no slice any more. */
+void st_operator_forget(void);
 
 /* A loaded library whose file name begins so (libtorch_cpu.so.1.13 has a tail), or NULL. */
 void *st_torch_library(const char *prefix, char *path, uint32_t path_bytes);

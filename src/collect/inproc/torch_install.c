@@ -88,6 +88,7 @@ static const struct {
 };
 
 static _Atomic uint32_t state;
+static bool proven;	       /* the layout, by tensors of our own */
 static _Atomic uint32_t level; /* enum st_operator_level; IN_PLACE: `layout` is complete */
 static struct st_torch_layout layout;
 static struct st_torch_learner learner;
@@ -521,31 +522,33 @@ static bool can_ask(void)
 	       torch.input_sizes && torch.delete_memory;
 }
 
-/* The best level that holds now. */
-static void find_level(void)
+static void prove_layout(void)
 {
 	void *c10 = st_torch_library("libc10.so", NULL, 0);
-	const char *no_inputs = st_torch_config.operators < 2 ? "inputs were not asked for" : NULL;
-	bool learned = false;
 
-	if (!can_ask()) {
-		settle(ST_OPERATORS_NAMES, "functions of the framework are missing");
-		return;
-	}
 	st_torch_learner_init(&learner,
 			      c10 ? dlsym(c10, "_ZN3c1019UndefinedTensorImpl10_singletonE") : NULL);
 	if (st_torch_config.level <= ST_OPERATORS_IN_PLACE && torch.add_here && torch.remove &&
 	    torch.empty && (torch.as_strided || torch.clone) && torch.delete_tensor) {
 		probe(begin_probe);
-		learned = st_torch_learned(&learner, &layout);
-		if (learned) {
+		proven = st_torch_learned(&learner, &layout);
+		if (proven) {
 			probe(begin_probe_list);
 			st_torch_values_learned(&value_learner, &layout);
 		}
 	}
-	if (no_inputs || st_torch_config.level >= ST_OPERATORS_NAMES) {
+}
+
+/* The best level that holds now. */
+static void find_level(void)
+{
+	const char *no_inputs = st_torch_config.operators < 2 ? "inputs were not asked for" : NULL;
+
+	if (!can_ask()) {
+		settle(ST_OPERATORS_NAMES, "functions of the framework are missing");
+	} else if (no_inputs || st_torch_config.level >= ST_OPERATORS_NAMES) {
 		settle(ST_OPERATORS_NAMES, no_inputs ? no_inputs : "forced");
-	} else if (learned) {
+	} else if ((proven || layout.record) && st_torch_config.level <= ST_OPERATORS_IN_PLACE) {
 		settle(ST_OPERATORS_IN_PLACE, "");
 	} else if (st_torch_config.level == ST_OPERATORS_ASKED) {
 		settle(ST_OPERATORS_ASKED, "forced");
@@ -554,6 +557,38 @@ static void find_level(void)
 			atomic_store_explicit(&learning, LEARN_RECORDS, memory_order_relaxed);
 		settle(ST_OPERATORS_ASKED, refusal());
 	}
+}
+
+static uint64_t handles[sizeof(callbacks) / sizeof(*callbacks)];
+static uint8_t
+	enlisted; /* what the registered callbacks were told of st_torch_config.operators; 0: there are none */
+
+static void enlist(void)
+{
+	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
+		struct callback callback = {.begin = callbacks[i].begin,
+					    .end = callbacks[i].end,
+					    .probability = 1.0,
+					    .needs_inputs = st_torch_config.operators == 2 &&
+							    level <= ST_OPERATORS_ASKED};
+
+		callback.scopes[callbacks[i].scope] = true;
+		handles[i] = torch.add_global(callback);
+	}
+	enlisted = st_torch_config.operators;
+}
+
+/* What has begun still ends with us, on whatever thread. */
+static void strike(void)
+{
+	for (size_t i = 0; enlisted && torch.remove && i < sizeof(handles) / sizeof(*handles); i++)
+		torch.remove(handles[i]);
+	enlisted = torch.remove ? 0 : enlisted;
+}
+
+static bool can_register(void)
+{
+	return torch.add_global && torch.name && st_torch_config.level < ST_OPERATORS_ITT;
 }
 
 static bool install(void)
@@ -565,22 +600,39 @@ static bool install(void)
 		return false;
 	read_version(path);
 	resolve(library);
-	if (!torch.add_global || !torch.name || st_torch_config.level >= ST_OPERATORS_ITT) {
+	if (!can_register()) {
 		settle(ST_OPERATORS_ITT, torch.add_global ? "forced" : "no way to register");
 		return true;
 	}
+	if (can_ask())
+		prove_layout();
 	find_level();
-	for (size_t i = 0; i < sizeof(callbacks) / sizeof(*callbacks); i++) {
-		struct callback callback = {.begin = callbacks[i].begin,
-					    .end = callbacks[i].end,
-					    .probability = 1.0,
-					    .needs_inputs = st_torch_config.operators == 2 &&
-							    level <= ST_OPERATORS_ASKED};
-
-		callback.scopes[callbacks[i].scope] = true;
-		torch.add_global(callback);
-	}
+	enlist();
 	return true;
+}
+
+bool st_torch_switch(const struct st_torch_config *wanted)
+{
+	uint32_t forced = st_torch_config.level;
+
+	st_torch_config = *wanted;
+	if (!st_torch_config.level)
+		st_torch_config.level = (uint8_t)forced;
+	if (!wanted->operators) {
+		strike();
+		return true;
+	}
+	if (atomic_load_explicit(&state, memory_order_relaxed) != INSTALLED) {
+		if (!st_operator_init())
+			return false;
+		atomic_store_explicit(&state, IDLE, memory_order_relaxed);
+		st_torch_trigger();
+	} else if (can_register() && enlisted != wanted->operators) {
+		strike();
+		find_level();
+		enlist();
+	}
+	return st_torch_installed() && enlisted;
 }
 
 void st_torch_trigger(void)

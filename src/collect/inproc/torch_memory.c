@@ -3,14 +3,17 @@
  * The framework's allocator. c10 asks one exported function whether anybody wants to know, and reports to another; both
  * are looked up in the global scope, where a preloaded library comes first. What the real ones do is still done: a
  * program that profiles its own memory gets its own numbers. Blocks that c10 did not report when they were allocated it
- * does not report when they are freed, and says so on the program's standard error: whether we want to
- * know is therefore decided before the first block and never changed.
+ * does not report when they are freed, and says so on the program's standard error: in a program that was started under
+ * strata, whether we want to know is therefore decided before the first block and never changed. One that records itself for
+ * a while (strata.profile) gets what the framework's own profiler would give it, that line included; where we came too late
+ * to be found by name, the libraries' pointers to the two functions are changed for that while.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
 
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
+#include "collect/inproc/torch_got.h"
 
 /* c10::Device, passed in one register. */
 struct device {
@@ -78,8 +81,11 @@ static bool counting(void)
 
 static void add(struct st_torch_counts *counts, int64_t bytes)
 {
+	uint32_t window = st_operator_window();
 	int64_t held;
 
+	if (counts->window != window)
+		*counts = (struct st_torch_counts){.window = window};
 	if (bytes >= 0)
 		counts->allocated += (uint64_t)bytes;
 	else
@@ -144,4 +150,43 @@ __attribute__((visibility("default"))) void _ZN3c1027reportMemoryUsageToProfiler
 	void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
 {
 	report(block, bytes, allocated, reserved, device);
+}
+
+/* The libraries that allocate: c10 and, where there are devices, its companions. */
+static uint32_t change(const char *symbol, void *from, void *to)
+{
+	return st_got_change(&(struct st_got_change){
+		.prefix = "libc10", .symbol = symbol, .from = from, .to = to});
+}
+
+bool st_torch_memory_enter(bool on)
+{
+	static const char asks[] = "_ZN3c1022memoryProfilingEnabledEv";
+	static const char tells_l[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE";
+	static const char tells_m[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
+	void *our_asks = (void *)_ZN3c1022memoryProfilingEnabledEv;
+	void *our_l = (void *)_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE;
+	void *our_m = (void *)_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE;
+	static bool changed;
+	void *real_asks, *real_tells;
+
+	if (!on && !changed)
+		return true;
+	resolve();
+	real_asks = (void *)atomic_load_explicit(&real_enabled, memory_order_relaxed);
+	real_tells = (void *)atomic_load_explicit(&real_report, memory_order_relaxed);
+	if (!on) {
+		change(asks, our_asks, real_asks);
+		change(tells_l, our_l, real_tells);
+		change(tells_m, our_m, real_tells);
+		changed = false;
+		return true;
+	}
+	if (!real_asks || !real_tells)
+		return false;
+	/* Whoever asks is then told: first the teller, then the question. */
+	if (change(tells_m, real_tells, our_m) + change(tells_l, real_tells, our_l) == 0)
+		return false;
+	changed = change(asks, real_asks, our_asks) > 0;
+	return changed;
 }

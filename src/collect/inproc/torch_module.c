@@ -159,7 +159,7 @@ static struct py_object *init_subclass(struct py_object *class, struct py_object
 
 	result = next ? st_torch_python.PyObject_Call(next, args, keywords) : NULL;
 	st_torch_drop(next);
-	if (result) {
+	if (result && st_torch_config.modules) {
 		take_class(class);
 		classes_made = true;
 		if (!slot_is(module_class, call_module))
@@ -263,6 +263,33 @@ static bool install(void)
 	}
 	take_all();
 	return true;
+}
+
+static void release_classes(struct py_object *class, uint32_t depth, uint32_t *visits)
+{
+	struct py_object *list;
+	ptrdiff_t count;
+
+	if (depth == CLASS_DEPTH_MAX || ++*visits > CLASS_VISITS_MAX)
+		return;
+	if (slot_is(class, call_module))
+		__atomic_store_n(slot_of(class), their_call, __ATOMIC_RELAXED);
+	list = st_torch_python.PyObject_CallFunction(subclasses, "O", class);
+	count = list ? st_torch_python.PyList_Size(list) : 0;
+	for (ptrdiff_t i = 0; i < count; i++)
+		release_classes(st_torch_python.PyList_GetItem(list, i), depth + 1, visits);
+	if (!list)
+		st_torch_python.PyErr_Clear();
+	st_torch_drop(list);
+}
+
+/* What is not recorded does not cost anything either. The __init_subclass__ stays, it is called seldom. */
+void st_torch_module_release(void)
+{
+	uint32_t visits = 0;
+
+	if (state == INSTALLED)
+		release_classes(module_class, 0, &visits);
 }
 
 void st_torch_module_look(void)

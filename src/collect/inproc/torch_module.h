@@ -14,6 +14,9 @@
  * Python behind. */
 void st_torch_module_look(void);
 
+/* No calls are recorded any more, until st_torch_module_look. */
+void st_torch_module_release(void);
+
 struct py_object;
 
 /* Whether an object is an nn.Module; if so, the calls of its class are recorded from now on. */

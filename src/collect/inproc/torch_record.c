@@ -50,10 +50,18 @@ static struct {
 
 bool st_operator_init(void)
 {
+	if (table)
+		return true;
 	table = st_map_wiped((sizeof(*table) + 4095) & ~4095ul);
 	for (int i = 0; i < DOMAINS; i++)
 		domains[i] = st_domain_create(domain_names[i]);
 	return table != NULL;
+}
+
+void st_operator_undefine(void)
+{
+	if (table)
+		memset(table, 0, sizeof(*table));
 }
 
 static inline uint32_t domain_of(enum st_operator_scope scope)
@@ -82,9 +90,22 @@ static inline struct st_thread *thread_of(struct st_hot *hot)
 	return (struct st_thread *)hot;
 }
 
+static _Atomic uint32_t window; /* grows when what was counted before is nobody's any more */
+
 static inline bool has_memory(const struct st_thread *thread)
 {
-	return (thread->counts.allocated | thread->counts.freed) != 0;
+	return (thread->counts.allocated | thread->counts.freed) != 0 &&
+	       thread->counts.window == atomic_load_explicit(&window, memory_order_relaxed);
+}
+
+uint32_t st_operator_window(void)
+{
+	return atomic_load_explicit(&window, memory_order_relaxed);
+}
+
+void st_operator_forget(void)
+{
+	atomic_fetch_add_explicit(&window, 1, memory_order_relaxed);
 }
 
 static inline void forget_memory(struct st_thread *thread)
@@ -164,16 +185,32 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
 	if (!thread)
 		return;
 	if (st_process_lock()) {
+		bool same = source.level == level && source.flags == flags &&
+			    source.length == first + 1 + second &&
+			    !memcmp(source.text + first + 1, why, second);
+
 		memcpy(source.text, framework, first);
 		source.text[first] = '\0';
 		memcpy(source.text + first + 1, why, second);
 		source.level = level;
 		source.flags = flags;
 		source.length = (uint32_t)(first + 1 + second);
-		atomic_store_explicit(&table->source_told, 0, memory_order_relaxed);
+		if (!same)
+			atomic_store_explicit(&table->source_told, 0, memory_order_relaxed);
 		st_process_unlock();
 	}
 	tell_source();
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+void st_operator_flush(void)
+{
+	struct st_thread *thread = table ? st_thread_enter(ST_LOSS_NONE) : NULL;
+
+	if (!thread)
+		return;
+	put_memory_slowly(thread, 0);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 }

@@ -85,7 +85,7 @@ void st_run_error(struct st_run *run, const char *text)
 
 static void write_family_record(struct st_run *run, const struct st_buf *record)
 {
-	if (!record->failed)
+	if (!record->failed && run->writer)
 		st_store_writer_definitions(run->writer, 0, st_launch_clock_now(run->clock), 1,
 					    record);
 }
@@ -134,7 +134,8 @@ static void sink_trace(void *arg, struct st_chunk_header *header, const struct s
 {
 	struct st_run *run = arg;
 
-	st_store_writer_trace(run->writer, header, payload);
+	if (run->writer) /* of a joined run: between two windows nothing is kept */
+		st_store_writer_trace(run->writer, header, payload);
 }
 
 static void sink_definitions(void *arg, uint32_t process, uint64_t time, uint32_t record_count,
@@ -142,7 +143,9 @@ static void sink_definitions(void *arg, uint32_t process, uint64_t time, uint32_
 {
 	struct st_run *run = arg;
 
-	st_store_writer_definitions(run->writer, process, time, record_count, payload);
+	st_run_keep_definitions(run, process, payload);
+	if (run->writer)
+		st_store_writer_definitions(run->writer, process, time, record_count, payload);
 }
 
 uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns)
@@ -246,7 +249,7 @@ static enum st_status check_inputs(struct st_run *run, struct st_error *err)
 	return status ? refuse(run, EXIT_STRATA_FAILED, status) : ST_OK;
 }
 
-static void start_clock(struct st_run *run)
+void st_run_start_clock(struct st_run *run)
 {
 	struct timespec wall, rest = {.tv_nsec = RATE_BASE_NS};
 	struct st_clock_pair first;
@@ -319,18 +322,20 @@ static char **make_environment(struct st_run *run)
 					  .ticks_per_second = run->ticks_per_second,
 					  .paused = run->paused};
 	struct st_buf text;
-	char **environment;
+	char **environment, *folder;
 
 	if (config->resume_after_s >= 0)
 		target.resume_at_ns =
 			st_clock_mono_raw_ns() + (uint64_t)(config->resume_after_s * 1e9);
 	if (config->sampling.on)
 		target.sampling = &run->sampling;
+	target.result = folder = realpath(run->out->result_path, NULL);
 	st_buf_init(&text, RECORD_MAX_BYTES);
 	st_target_config_text(&text, &target);
 	options.config = (const char *)text.data;
 	environment = text.failed ? NULL : st_environment_create(&options);
 	st_buf_fini(&text);
+	free(folder);
 	return environment;
 }
 
@@ -401,7 +406,7 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 	return ST_OK;
 }
 
-static enum st_status watch(struct st_run *run, int fd, uint64_t data, struct st_error *err)
+enum st_status st_run_watch(struct st_run *run, int fd, uint64_t data, struct st_error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = data};
 
@@ -410,7 +415,7 @@ static enum st_status watch(struct st_run *run, int fd, uint64_t data, struct st
 	return ST_OK;
 }
 
-static enum st_status set_up(struct st_run *run, struct st_error *err)
+enum st_status st_run_set_up(struct st_run *run, struct st_error *err)
 {
 	struct st_drain_sink sink = {
 		.trace = sink_trace, .definitions = sink_definitions, .arg = run};
@@ -432,14 +437,14 @@ static enum st_status set_up(struct st_run *run, struct st_error *err)
 		return st_error_set(err, ST_EIO, errno, "epoll");
 	status = st_rendezvous_create(&run->rendezvous, err);
 	if (!status)
-		status = watch(run, st_rendezvous_fd(run->rendezvous), UINT64_MAX, err);
+		status = st_run_watch(run, st_rendezvous_fd(run->rendezvous), UINT64_MAX, err);
 	if (!status)
-		status = watch(run, run->signals.fd, UINT64_MAX, err);
+		status = st_run_watch(run, run->signals.fd, UINT64_MAX, err);
 	return status;
 }
 
 /* A sentence that every report of the result shows. */
-static void write_note(struct st_run *run, const char *text)
+void st_run_note(struct st_run *run, const char *text)
 {
 	struct st_buf record;
 	size_t begin;
@@ -464,38 +469,42 @@ static void tell_not_followed(struct st_run *run)
 		 "%u process%s of the program %s not recorded (-no-follow-child)",
 		 run->not_followed, run->not_followed == 1 ? "" : "es",
 		 run->not_followed == 1 ? "was" : "were");
-	write_note(run, text);
+	st_run_note(run, text);
 }
 
 /* What collectors found out inside the programs. */
-static void tell_notices(struct st_run *run, uint32_t notices)
+void st_run_tell_notices(struct st_run *run, uint32_t notices)
 {
 	if (notices & ST_NOTICE_NO_ITT)
-		write_note(run, "a Python program imported itt under -I or -E, where strata offers "
-				"none");
+		st_run_note(run,
+			    "a Python program imported itt under -I or -E, where strata offers "
+			    "none");
 	if (notices & ST_NOTICE_NO_LINES)
-		write_note(run, "no Python lines of tasks: frames of this CPython cannot be read "
-				"(those of 3.8 to 3.14 can, unless process_vm_readv is forbidden)");
+		st_run_note(run,
+			    "no Python lines of tasks: frames of this CPython cannot be read "
+			    "(those of 3.8 to 3.14 can, unless process_vm_readv is forbidden)");
 	if (notices & ST_NOTICE_PYTHON_UNKNOWN)
-		write_note(run,
-			   "samples have no Python functions and lines: frames of this CPython "
-			   "are not known (those of 3.8 to 3.14 are)");
+		st_run_note(run,
+			    "samples have no Python functions and lines: frames of this CPython "
+			    "are not known (those of 3.8 to 3.14 are)");
 	if (notices & ST_NOTICE_PYTHON_FREE_THREADED)
-		write_note(run, "samples have no Python functions and lines: frames of the "
-				"free-threaded CPython are not read");
+		st_run_note(run, "samples have no Python functions and lines: frames of the "
+				 "free-threaded CPython are not read");
 	if (notices & ST_NOTICE_PYTHON_UNREADABLE)
-		write_note(run, "samples have no Python functions and lines: a sandbox forbids "
-				"process_vm_readv, and frames are not read without it");
+		st_run_note(run, "samples have no Python functions and lines: a sandbox forbids "
+				 "process_vm_readv, and frames are not read without it");
 	if (notices & ST_NOTICE_NO_MODULES)
-		write_note(run, "calls of nn.Module are not recorded: classes of this CPython have "
-				"another form than those of 3.8 to 3.14 with its lock");
+		st_run_note(run,
+			    "calls of nn.Module are not recorded: classes of this CPython have "
+			    "another form than those of 3.8 to 3.14 with its lock");
 	if (notices & ST_NOTICE_NO_PYTHON_CALLS)
-		write_note(run,
-			   "calls of Python functions are not counted: this CPython is none of "
-			   "3.8 to 3.14 with its lock, or other tools have taken its hooks");
+		st_run_note(run,
+			    "calls of Python functions are not counted: this CPython is none of "
+			    "3.8 to 3.14 with its lock, or other tools have taken its hooks");
 	if (notices & ST_NOTICE_PYTHON_PROFILED)
-		write_note(run, "the program set a profile function of its own: meanwhile calls of "
-				"Python functions on that thread are not counted");
+		st_run_note(run,
+			    "the program set a profile function of its own: meanwhile calls of "
+			    "Python functions on that thread are not counted");
 }
 
 static void name_silent(void *arg, pid_t pid)
@@ -520,7 +529,7 @@ void st_run_finish(struct st_run *run)
 	st_run_poll_attached(run, true);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_followed_totals(&run->followed, &totals);
-	tell_notices(run, totals.notices);
+	st_run_tell_notices(run, totals.notices);
 	st_family_finish(run->family, st_clock_mono_raw_ns());
 	end = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
 	st_store_writer_calibration(run->writer, end.ticks, end.mono_raw_ns, end.error_ticks);
@@ -541,7 +550,7 @@ void st_run_finish(struct st_run *run)
 	st_run_write_json(run);
 }
 
-static void tear_down(struct st_run *run)
+void st_run_tear_down(struct st_run *run)
 {
 	st_run_close_control(run);
 	st_followed_fini(&run->followed);
@@ -570,7 +579,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 	if (status)
 		return status;
 	st_inherited_begin(&run->inherited);
-	start_clock(run);
+	st_run_start_clock(run);
 	run->paused = config->start_paused || config->resume_after_s > 0;
 	run->followed.start_paused = run->paused;
 	if (config->sampling.on) {
@@ -585,7 +594,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 		return refuse(run, EXIT_STRATA_FAILED, status);
 	status = create_result(run, err);
 	if (!status)
-		status = set_up(run, err);
+		status = st_run_set_up(run, err);
 	if (!status)
 		status = config->target_pid ? st_run_attach(run, err) : spawn_program(run, err);
 	if (status)
@@ -594,7 +603,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 		st_run_family_control(run, run->start.ticks, ST_MARK_PAUSE);
 	st_run_open_control(run);
 	if (run->control)
-		watch(run, st_control_fd(run->control), UINT64_MAX, NULL);
+		st_run_watch(run, st_control_fd(run->control), UINT64_MAX, NULL);
 	st_run_write_json(run);
 	st_run_loop(run);
 	return ST_OK;
@@ -620,6 +629,6 @@ enum st_status st_collect_run(const struct st_collect_config *config,
 		out->exit_status = 0;
 		st_store_writer_close(run.writer);
 	}
-	tear_down(&run);
+	st_run_tear_down(&run);
 	return status;
 }

@@ -69,7 +69,10 @@ struct st_collect_config {
 	struct st_sampling_config sampling;
 	struct st_operators_config operators;
 	enum st_choice python_calls; /* default: not counted */
-	int target_pid; /* -target-pid: a program that runs already; 0: argv is started */
+	int target_pid;		/* -target-pid: a program that runs already; 0: argv is started */
+	int joined_pid;		/* of st_collect_join: the program that started us */
+	int ready_fd;		/* where it waits for our word */
+	const char *joined_dir; /* of its windows and of the control socket; removed at the end */
 	const struct st_collect_option *options; /* all that were given */
 	size_t option_count;
 	char *const *argv; /* program and arguments, NULL-terminated */
@@ -91,5 +94,8 @@ struct st_collect_outcome {
 
 enum st_status st_collect_run(const struct st_collect_config *config,
 			      struct st_collect_outcome *out, struct st_error *err);
+
+/* Serves a program that records itself, window by window, until it ends; see join.c. */
+enum st_status st_collect_join(const struct st_collect_config *config, struct st_error *err);
 
 #endif

@@ -143,14 +143,25 @@ static void end_collecting(struct st_run *run, const char *verb, struct st_buf *
 			   verb);
 }
 
+/* Everything recorded so far can be read when this is answered. The answer is where the clock of the result stands. */
+static void flush(struct st_run *run, struct st_buf *answer)
+{
+	st_followed_flush(&run->followed, st_clock_mono_raw_ns());
+	if (run->writer)
+		st_run_write_json(run);
+	st_buf_printf(answer, "%llu", (unsigned long long)run->start.mono_raw_ns);
+}
+
 /* False: refused, and why is in the answer. */
 static bool obey(struct st_run *run, const struct st_control_request *request,
 		 struct st_buf *answer)
 {
 	const char *verb = request->verb;
 	bool pauses = strcmp(verb, "pause") == 0, resumes = strcmp(verb, "resume") == 0;
-	bool marks = strcmp(verb, "mark") == 0;
+	bool marks = strcmp(verb, "mark") == 0, done;
 
+	if (st_run_joined_verb(run, request, answer, &done))
+		return done;
 	if ((pauses || resumes || marks) && run->stopped) {
 		st_buf_printf(answer, "collecting has stopped already (%s)", run->stop_reason);
 		return false;
@@ -162,6 +173,10 @@ static bool obey(struct st_run *run, const struct st_control_request *request,
 	} else if (marks) {
 		st_run_family_mark(run, st_launch_clock_now(run->clock), request->text);
 		st_buf_append_text(answer, "marked");
+	} else if (strcmp(verb, "flush") == 0) {
+		flush(run, answer);
+	} else if (strcmp(verb, "note") == 0) {
+		st_run_note(run, request->text);
 	} else if (strcmp(verb, "status") == 0) {
 		tell_status(run, request->text, answer);
 	} else if (strcmp(verb, "stop") == 0 || strcmp(verb, "detach") == 0) {

@@ -138,6 +138,9 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns);
  * the new file needs to be understood by itself. */
 void st_drain_before_file(struct st_drain *drain);
 void st_drain_after_file(struct st_drain *drain);
+/* A new result begins, after everything was handed on: what is counted begins anew, and threads that live are defined
+ * again. Other definitions are repeated by whoever began it. */
+void st_drain_renew(struct st_drain *drain);
 /* The maps are wanted whatever addresses come. */
 void st_drain_ask_for_maps(struct st_drain *drain);
 /* Whether it met code addresses that lie in no known mapping, and may read the maps now. */

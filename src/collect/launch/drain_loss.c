@@ -125,6 +125,19 @@ static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *s
 	}
 }
 
+/* The counters run on over all results that the process is recorded in. */
+static void take_away(struct st_drain_counts *counts, const struct st_drain_counts *before)
+{
+	counts->dropped -= before->dropped;
+	counts->unmatched_ends -= before->unmatched_ends;
+	counts->no_slot -= before->no_slot;
+	counts->labels_cut -= before->labels_cut;
+	counts->labels_unknown -= before->labels_unknown;
+	counts->events_dropped -= before->events_dropped;
+	counts->events_cut -= before->events_cut;
+	counts->samples_dropped -= before->samples_dropped;
+}
+
 static bool same_loss(const struct st_drain_counts *a, const struct st_drain_counts *b)
 {
 	return a->dropped == b->dropped && a->unmatched_ends == b->unmatched_ends &&
@@ -155,7 +168,7 @@ static void write_changed(struct st_drain *drain, struct st_definition_batch *ba
 		write_loss(drain, batch, 0, counts);
 }
 
-void st_drain_write_loss(struct st_drain *drain)
+static void sum_loss(struct st_drain *drain)
 {
 	struct st_drain_counts *counts = &drain->counts;
 
@@ -166,11 +179,53 @@ void st_drain_write_loss(struct st_drain *drain)
 	counts->samples_dropped = 0;
 	counts->samples_not_taken = st_drain_not_taken(drain);
 	counts->nodes_refused = drain->tree.refused;
-	for (uint32_t i = 0; i < drain->segment_count; i++) {
+	for (uint32_t i = 0; i < drain->segment_count; i++)
 		sum_segment(counts, &drain->segments[i]);
+}
+
+static void renew_slot(struct st_drain *drain, struct st_shm_segment *segment, uint32_t slot_index)
+{
+	struct st_shm_ring *ring = &st_shm_segment_slot(segment, slot_index)->ring[ST_RING_SLICE];
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+
+	if (!slot->track || slot->ended)
+		return;
+	slot->dropped_before = load(&ring->dropped);
+	slot->unmatched_before = load(&ring->unmatched_ends);
+	slot->events_dropped_before = load(&ring->events_dropped);
+	slot->events_cut_before = load(&ring->events_cut);
+	slot->dropped_told = slot->unmatched_told = 0;
+	slot->dropped_written = slot->unmatched_written = 0;
+	slot->events_dropped_written = slot->events_cut_written = 0;
+	slot->text_id = 0;
+	st_drain_define_thread(drain, slot->track, slot->tid, slot->first_time);
+}
+
+void st_drain_renew(struct st_drain *drain)
+{
+	struct st_drain_counts *counts = &drain->counts, fresh = {.tracks = counts->tracks};
+
+	sum_loss(drain);
+	drain->lost_before = *counts;
+	fresh.operator_level = counts->operator_level;
+	memcpy(fresh.framework, counts->framework, sizeof(fresh.framework));
+	*counts = drain->written = fresh;
+	st_text_ids_forget(&drain->texts);
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
+			renew_slot(drain, &drain->segments[i], j);
+	st_drain_flush_definitions(drain);
+}
+
+void st_drain_write_loss(struct st_drain *drain)
+{
+	struct st_drain_counts *counts = &drain->counts;
+
+	sum_loss(drain);
+	take_away(counts, &drain->lost_before);
+	for (uint32_t i = 0; i < drain->segment_count; i++)
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			slot_loss(drain, &drain->segments[i], j);
-	}
 	counts->callers_unknown = drain->maps.unknown + drain->maps.waiting;
 	write_changed(drain, st_drain_passing(drain), &drain->written);
 	drain->written = *counts;

@@ -250,6 +250,7 @@ struct st_drain {
 	struct st_jit_codes jit;
 	struct st_drain_counts counts;
 	struct st_drain_counts written;
+	struct st_drain_counts lost_before; /* in results before this one (st_drain_renew) */
 };
 
 static inline struct st_shm_header *st_shm_segment_header(const struct st_shm_segment *segment)

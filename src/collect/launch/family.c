@@ -227,7 +227,8 @@ enum st_status st_family_create(struct st_family **out, const struct st_family_o
 		free(family);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	}
-	family->perf = st_family_perf_create(options->pid);
+	if (!options->unwatched)
+		family->perf = st_family_perf_create(options->pid);
 	*out = family;
 	return ST_OK;
 }
@@ -249,7 +250,7 @@ void st_family_poll(struct st_family *family, uint64_t now_ns)
 		st_family_perf_poll(family, false);
 		return;
 	}
-	if (now_ns - family->polled_ns < proc_period_ns)
+	if (family->options.unwatched || now_ns - family->polled_ns < proc_period_ns)
 		return;
 	family->polled_ns = now_ns;
 	st_family_proc_poll(family, now_ns);
@@ -259,7 +260,7 @@ void st_family_finish(struct st_family *family, uint64_t now_ns)
 {
 	if (family->perf)
 		st_family_perf_poll(family, true);
-	else
+	else if (!family->options.unwatched)
 		st_family_proc_poll(family, now_ns);
 	for (uint32_t i = 0; i < family->capacity; i++)
 		if (family->members[i].pid)
@@ -350,6 +351,8 @@ void st_family_each_alive(const struct st_family *family, void (*each)(void *arg
 
 const char *st_family_source(const struct st_family *family)
 {
+	if (family->options.unwatched)
+		return "none";
 	return family->perf ? "perf events" : "/proc";
 }
 

@@ -37,7 +37,8 @@ struct st_family_thread { /* a thread created another one of the same process */
 };
 
 struct st_family_options {
-	pid_t pid; /* of the program, not yet executed */
+	pid_t pid;	/* of the program, not yet executed */
+	bool unwatched; /* it alone is of interest: nothing is asked of the kernel */
 	const char *collector;
 	void (*not_entered)(void *arg, const struct st_family_program *program);
 	/* May be NULL: the process runs another program from that time on. */

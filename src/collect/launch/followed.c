@@ -295,7 +295,8 @@ static enum st_status start_drain(struct st_followed_table *table, struct st_fol
 	if (status)
 		return status;
 	/* At once: a short process may be gone when its first caller is seen. */
-	st_drain_ask_for_maps(process->drain);
+	if (!table->no_maps)
+		st_drain_ask_for_maps(process->drain);
 	if (!(process->flags & ST_PROCESS_FORKED))
 		return ST_OK;
 	ancestor = table->all[process->parent - 1];
@@ -368,6 +369,29 @@ void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 		read_process(table, process);
 		if (activity->bytes != before)
 			process->active_ns = now_ns;
+	}
+}
+
+void st_followed_flush(struct st_followed_table *table, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < table->live_count; i++) {
+		struct st_followed *process = get(table, table->live[i]);
+
+		if (!process->drain)
+			continue;
+		st_drain_rest(process->drain, now_ns);
+		read_process(table, process);
+		st_drain_definitions(process->drain);
+	}
+}
+
+void st_followed_renew(struct st_followed_table *table)
+{
+	for (uint32_t i = 0; i < table->live_count; i++) {
+		struct st_followed *process = get(table, table->live[i]);
+
+		if (process->drain)
+			st_drain_renew(process->drain);
 	}
 }
 

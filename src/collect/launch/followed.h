@@ -54,6 +54,7 @@ struct st_followed_table {
 	uint32_t control;    /* what new ones are told at once */
 	uint64_t resumed_ns; /* start-paused ended at this time; 0: it did not */
 	bool start_paused;
+	bool no_maps;		  /* until an address asks for them */
 	bool has_switched_off;	  /* a trigger event is off that its process may switch on */
 	struct st_armed *waiting; /* samplers of processes that have not said hello yet */
 	uint32_t waiting_count;
@@ -79,6 +80,10 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 				  uint64_t now_ns, struct st_error *err);
 void st_followed_cycle(struct st_followed_table *table, uint64_t now_ns,
 		       struct st_drain_activity *activity);
+/* Takes what is there now, and hands on everything that is held back. */
+void st_followed_flush(struct st_followed_table *table, uint64_t now_ns);
+/* A new result begins, in which nothing has been said yet. */
+void st_followed_renew(struct st_followed_table *table);
 /* Of a ring buffer, before and after a new trace file is begun. */
 void st_followed_before_file(struct st_followed_table *table);
 void st_followed_after_file(struct st_followed_table *table);

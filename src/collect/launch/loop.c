@@ -66,7 +66,9 @@ static void take_signals(struct st_run *run)
 	bool sent;
 
 	while (st_signals_next(&run->signals, &number, &sent)) {
-		if (run->attach) /* none of them is meant for the program */
+		if (run->joined)
+			continue; /* whoever sends them means the program */
+		if (run->attach)  /* none of them is meant for the program */
 			st_run_stop(run, "interrupt");
 		else if (number == SIGINT)
 			on_interrupt(run);
@@ -145,12 +147,12 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	struct rusage usage = {0};
 	int status;
 
-	if (run->attach && !run->child_gone && st_run_attached_gone(run)) {
+	if ((run->attach || run->joined) && !run->child_gone && st_run_attached_gone(run)) {
 		run->child_gone = run->followed.attached_gone = true;
 		run->program_ended_ns = now_ns;
 		st_run_log(run, "pid %d ended", (int)run->spawn.pid);
 	}
-	if (run->attach || run->child_gone ||
+	if (run->attach || run->joined || run->child_gone ||
 	    wait4(run->spawn.pid, &status, WNOHANG, &usage) != run->spawn.pid)
 		return;
 	run->child_gone = true;
@@ -195,7 +197,7 @@ static void keep_limits(struct st_run *run, uint64_t now_ns)
 {
 	const struct st_collect_config *config = run->config;
 
-	if (run->stopped)
+	if (run->stopped || !run->writer)
 		return;
 	if (config->duration_s >= 0 &&
 	    (double)(now_ns - run->program_began_ns) >= config->duration_s * 1e9) {
@@ -219,7 +221,7 @@ static void check_health(struct st_run *run)
 {
 	struct st_error failure = {0};
 
-	if (run->told_failure || !st_store_writer_health(run->writer, &failure))
+	if (run->told_failure || !run->writer || !st_store_writer_health(run->writer, &failure))
 		return;
 	run->told_failure = true;
 	st_run_error(run, failure.text);
@@ -242,7 +244,7 @@ static void check_crowd(struct st_run *run)
 
 static void each_second(struct st_run *run, uint64_t now_ns)
 {
-	if (now_ns - run->second_ns < second_ns || run->finished)
+	if (now_ns - run->second_ns < second_ns || run->finished || !run->writer)
 		return;
 	run->second_ns = now_ns;
 	run->last = st_launch_clock_pair(run->clock, PAIR_TRIES);
@@ -272,7 +274,8 @@ static bool is_over(struct st_run *run, uint64_t now_ns)
 {
 	uint64_t active;
 
-	if (run->abandoned || (run->attach && (run->stopped || run->child_gone)))
+	if (run->abandoned || (run->attach && (run->stopped || run->child_gone)) ||
+	    st_run_joined_over(run))
 		return true;
 	if (!run->child_gone)
 		return false;
@@ -293,7 +296,7 @@ static void keep_ring(struct st_run *run)
 {
 	uint64_t now = st_launch_clock_now(run->clock);
 
-	if (!st_store_writer_wants_file(run->writer, now))
+	if (!run->writer || !st_store_writer_wants_file(run->writer, now))
 		return;
 	st_followed_before_file(&run->followed);
 	st_store_writer_rotate(run->writer, now);
@@ -337,7 +340,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 static int next_timeout_ms(const struct st_run *run, const struct st_drain_activity *activity,
 			   int timeout_ms)
 {
-	if (run->finished)
+	if (run->finished || !run->writer)
 		return run->child_watched ? -1 : POLL_IDLE_MS;
 	if (activity->fill_percent >= BUSY_PERCENT)
 		return POLL_BUSY_MS;
@@ -382,6 +385,8 @@ void st_run_loop(struct st_run *run)
 		st_run_write_json(run); /* with the program's end */
 	if (run->abandoned)
 		run->wait_status = SIGINT;
+	if (run->joined)
+		return;
 	st_run_finish(run);
 	left = st_followed_left(&run->followed);
 	if (left && !run->config->quiet)

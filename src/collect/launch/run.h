@@ -19,10 +19,13 @@
 #include "collect/launch/spawn.h"
 
 struct st_attach;
+struct st_buf;
 struct st_control;
+struct st_control_request;
 struct st_family;
 struct st_kernel_side;
 struct st_json;
+struct st_joined;
 struct st_rendezvous;
 struct st_store_writer;
 
@@ -42,6 +45,7 @@ struct st_run {
 	struct st_family *family;
 	struct st_kernel_side *kernel; /* NULL: not watched */
 	struct st_attach *attach;      /* -target-pid; else NULL */
+	struct st_joined *joined;      /* strata.profile(); else NULL */
 	struct st_signals signals;
 	struct st_inherited inherited;
 	struct st_spawn spawn;
@@ -99,6 +103,15 @@ struct st_run {
 void st_run_say(struct st_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A line of log.txt, with its time. */
 void st_run_log(struct st_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A sentence that every report of the result shows. */
+void st_run_note(struct st_run *run, const char *text);
+/* What collectors found out inside the programs. */
+void st_run_tell_notices(struct st_run *run, uint32_t notices);
+/* The parts of a run, for a joined one. */
+void st_run_start_clock(struct st_run *run);
+enum st_status st_run_set_up(struct st_run *run, struct st_error *err);
+enum st_status st_run_watch(struct st_run *run, int fd, uint64_t data, struct st_error *err);
+void st_run_tear_down(struct st_run *run);
 /* Kept for result.json. */
 void st_run_error(struct st_run *run, const char *text);
 /* Ends collecting, not the program. */
@@ -147,6 +160,14 @@ void st_run_detach(struct st_run *run);
 void st_run_poll_attached(struct st_run *run, bool all);
 bool st_run_attached_gone(const struct st_run *run);
 void st_run_put_attached(const struct st_run *run, struct st_json *json);
+
+/* join.c: a program that asked for it, by itself. Its results are windows, one after the other, in between there is none:
+ * run->writer is NULL then. */
+void st_run_keep_definitions(struct st_run *run, uint32_t process, const struct st_buf *payload);
+bool st_run_joined_over(const struct st_run *run);
+/* Whether the verb is one of a joined run's; it was obeyed if *done. */
+bool st_run_joined_verb(struct st_run *run, const struct st_control_request *request,
+			struct st_buf *answer, bool *done);
 
 /* loop.c: until the program is gone and nobody records any more. */
 void st_run_loop(struct st_run *run);

@@ -94,5 +94,9 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 		append_python_calls(out, target->ticks_per_second);
 	if (target->sampling)
 		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
+	if (target->result) {
+		st_buf_append_text(out, ";result=");
+		append_patterns(out, target->result);
+	}
 	st_buf_append_u8(out, '\0');
 }

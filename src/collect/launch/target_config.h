@@ -19,6 +19,7 @@ struct st_target_config {
 	uint64_t ticks_per_second;		 /* of that clock; 0: not known */
 	uint64_t resume_at_ns;			 /* CLOCK_MONOTONIC_RAW; 0: never by itself */
 	const struct st_sampling_plan *sampling; /* NULL: no samples */
+	const char *result;			 /* the folder, from the root; NULL: not told */
 };
 
 /* Terminated. The buffer's `failed` says whether it is whole. */

@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording the running process for a while: what strata.profile() stands on.
+
+A session is a window over a result. Where `strata -collect` records the process already, it is a window of that result,
+with what the session wants recorded besides. Else the process has a strata of its own: a process that nobody's wait()
+or SIGCHLD ever sees, which writes what is recorded while any session is on into a folder, and sleeps in between.
+Sessions that overlap share one folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shutil
+import socket
+import tempfile
+import threading
+import time
+import urllib.parse
+import warnings
+import weakref
+from pathlib import Path
+from typing import NamedTuple
+
+from strata._library import Error
+
+__all__ = ["Options", "Session", "Window"]
+
+# Bits of strata_profile_state() and strata_profile_switch() (collect/inproc/profile.c).
+_RECORDED, _JOINED, _OPERATORS, _MEMORY, _MODULES, _STOPPED, _PAUSED = 1, 2, 4, 8, 16, 32, 64
+
+_PROTOCOL = "strata.command/1"
+_READY_S, _ANSWER_S = 20.0, 120.0
+# Nothing else of the environment is the business of a strata that only reads shared memory.
+_PASSED_ON = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "STRATA_CACHE_DIR", "STRATA_LOG", "TMPDIR", "XDG_RUNTIME_DIR")
+
+
+class Options(NamedTuple):
+    """What is recorded of every operator besides its name and times."""
+
+    shapes: bool = False
+    memory: bool = False
+    modules: bool = False
+    stacks: bool = False
+    flops: bool = False
+
+    def __or__(self, other: Options) -> Options:  # type: ignore[override]
+        return Options(*(mine or theirs for mine, theirs in zip(self, other)))
+
+    def config(self) -> bytes:
+        """As in STRATA_CONFIG."""
+        return (
+            f"operators={2 if self.shapes else 1};operator_memory={self.memory:d};operator_modules={self.modules:d};"
+            f"operator_stacks={self.stacks:d}"
+        ).encode()
+
+
+class _Folder:
+    """A result of this process' own strata; removed when nobody holds a window of it any more."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._remove = weakref.finalize(self, _remove, os.fspath(path), os.getpid())
+
+
+def _remove(path: str, pid: int) -> None:
+    if os.getpid() == pid:  # the copy of a forked child is not its own
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Window(NamedTuple):
+    """What was recorded between two moments: a result folder, and times in it (ns since its beginning)."""
+
+    folder: str
+    begin_ns: int
+    end_ns: int
+    options: Options
+    pid: int = 0
+    tid: int = 0  # the thread that began it
+    notes: tuple[str, ...] = ()  # what was asked for and not recorded, in words
+    keep: object = None  # holds the folder
+
+
+def _now_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+# The collector --------------------------------------------------------------------------------------
+
+
+def _collector_path() -> str:
+    named = os.environ.get("INTEL_LIBITTNOTIFY64", "")
+    if "STRATA_SOCK" in os.environ and Path(named).name == "libstrata_collector.so":
+        return named  # of the strata that records us: one library, one state
+    from strata._command import find
+
+    try:
+        command = find()
+    except FileNotFoundError as why:
+        raise Error(str(why)) from None
+    for place in ("../lib/strata", "../lib64/strata"):
+        path = command.resolve().parent / place / "libstrata_collector.so"
+        if path.is_file():
+            return os.fspath(path.resolve())
+    named = os.environ.get("STRATA_COLLECTOR", "")
+    if Path(named).is_file():
+        return named
+    raise Error(f"libstrata_collector.so is not beside {command}: install strata again")
+
+
+class _Collector:
+    """The library that records, loaded into this process; it stays until the process ends."""
+
+    def __init__(self) -> None:
+        path = _collector_path()
+        from strata._build import GLIBC
+        from strata._library import check_libc
+
+        check_libc(GLIBC)
+        try:
+            held, free = ctypes.PyDLL(path), ctypes.CDLL(path)
+        except OSError as why:
+            raise Error(f"strata's collector cannot be loaded: {why}") from why
+        text, texts = ctypes.c_char_p, ctypes.POINTER(ctypes.c_char_p)
+        try:
+            self.state, self.switch, self.join = (
+                held.strata_profile_state, held.strata_profile_switch, held.strata_profile_join,
+            )  # fmt: skip
+            self.spawn = free.strata_profile_spawn
+        except AttributeError:
+            raise Error(f"{path} is of another version of strata") from None
+        self.state.restype, self.state.argtypes = ctypes.c_uint, []
+        self.switch.restype, self.switch.argtypes = ctypes.c_uint, [text]
+        self.join.restype, self.join.argtypes = ctypes.c_int, [text, text, text, text]
+        self.spawn.restype, self.spawn.argtypes = ctypes.c_int, [text, texts, texts, ctypes.c_int]
+
+
+_collector: _Collector | None = None
+
+
+def _load() -> _Collector:
+    global _collector  # noqa: PLW0603
+    if _collector is None:
+        _collector = _Collector()
+    return _collector
+
+
+# Talking to a strata --------------------------------------------------------------------------------
+
+
+def _ask(folder: Path, verb: str, text: str = "", abstract: str = "") -> str:
+    """One request to the strata that serves the folder; its answer. OSError: nobody does."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        about = os.fstat(descriptor)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+            link.settimeout(_ANSWER_S)
+            try:
+                link.connect(f"/proc/self/fd/{descriptor}/control")
+            except FileNotFoundError:
+                link.connect(f"\0strata-control-{abstract}")
+            words = [_PROTOCOL, str(about.st_dev), str(about.st_ino), verb, *([text] if text else [])]
+            link.send(" ".join(words).encode("utf-8", "surrogateescape"))
+            answer = link.recv(1 << 16).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)
+    kind, _, rest = answer.partition(" ")
+    if kind != "ok":
+        raise OSError(rest or "no answer")
+    return rest
+
+
+class _Outer:
+    """The strata that records this process anyway (strata -collect)."""
+
+    own = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.abstract = ""
+        with contextlib.suppress(OSError, ValueError):
+            self.abstract = json.loads((folder / "result.json").read_text()).get("result_id", "")
+        self.start_ns = int(_ask(folder, "flush", abstract=self.abstract))
+
+    def begin(self) -> _Folder | None:
+        return None
+
+    def flush(self) -> None:
+        _ask(self.folder, "flush", abstract=self.abstract)
+
+    end = flush
+
+    def note(self, text: str) -> None:
+        _ask(self.folder, "note", text, abstract=self.abstract)
+
+
+class _Host:
+    """A strata of this process' own."""
+
+    own = True
+
+    def __init__(self, collector: _Collector) -> None:
+        self.base = Path(tempfile.mkdtemp(prefix="strata-profile-"))
+        self.pid = os.getpid()
+        self._count = 0
+        try:
+            ready = self._start(collector)
+            self.abstract, self.start_ns = ready["control"], ready["start_mono_raw_ns"]
+            self._meeting = os.path.dirname(ready["socket"])
+            words = (ready[key].encode() for key in ("socket", "abstract", "token", "config"))
+            if collector.join(*words):
+                raise Error("the collector cannot record in this process (STRATA_DISABLE?)")
+        except BaseException:
+            shutil.rmtree(self.base, ignore_errors=True)
+            raise
+
+    def _start(self, collector: _Collector) -> dict:
+        from strata._command import find
+
+        try:
+            command = os.fsencode(find())
+        except FileNotFoundError as why:
+            raise Error(str(why)) from None
+        reader, writer = os.pipe()
+        try:
+            words = [b"strata", b"-join", b"%d" % self.pid, b"%d" % writer, os.fsencode(self.base), None]
+            environment = [os.fsencode(f"{key}={os.environ[key]}") for key in _PASSED_ON if key in os.environ]
+            failed = collector.spawn(
+                command,
+                (ctypes.c_char_p * len(words))(*words),
+                (ctypes.c_char_p * (len(environment) + 1))(*environment, None),
+                writer,
+            )
+            os.close(writer)
+            writer = -1
+            if failed:
+                raise Error(f"{os.fsdecode(command)} cannot be started: {os.strerror(failed)}")
+            return _await_ready(reader)
+        finally:
+            os.close(reader)
+            if writer >= 0:
+                os.close(writer)
+
+    def begin(self) -> _Folder:
+        path = self.base / f"p{self._count:03}op"
+        self._count += 1
+        _ask(self.base, "window", os.fspath(path), abstract=self.abstract)
+        return _Folder(path)
+
+    def flush(self) -> None:
+        _ask(self.base, "flush", abstract=self.abstract)
+
+    def end(self) -> None:
+        _ask(self.base, "end", abstract=self.abstract)
+
+    def note(self, text: str) -> None:
+        _ask(self.base, "note", text, abstract=self.abstract)
+
+    def quit(self) -> None:
+        with contextlib.suppress(OSError):
+            _ask(self.base, "quit", abstract=self.abstract)
+        self.clear()
+
+    def clear(self) -> None:
+        """What it does itself when it ends, unless it was killed."""
+        for folder in (self.base, self._meeting):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _await_ready(reader: int) -> dict:
+    text, until = b"", time.monotonic() + _READY_S
+    while not text.endswith(b"\n"):
+        if not select.select([reader], [], [], max(0.0, until - time.monotonic()))[0]:
+            raise Error("strata does not answer")
+        part = os.read(reader, 1 << 16)
+        if not part:
+            raise Error(f"strata has ended: {text.decode('utf-8', 'replace') or 'without a word'}")
+        text += part
+    return json.loads(text)
+
+
+def _outer_folder() -> Path | None:
+    """The result of the strata that started us, as it said."""
+    for pair in os.environ.get("STRATA_CONFIG", "").split(";"):
+        key, _, value = pair.partition("=")
+        if key == "result":
+            return Path(os.fsdecode(urllib.parse.unquote_to_bytes(value)))
+    return None
+
+
+# Sessions -------------------------------------------------------------------------------------------
+
+
+class _Engine:
+    """All sessions of the process, and who writes for them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.writer: _Host | _Outer | None = None
+        self.folder: _Folder | None = None
+        self.sessions: dict[int, Options] = {}
+        self._lost: list[_Host] = []  # killed; windows of them may still be read
+
+    def _lose(self) -> None:
+        if isinstance(self.writer, _Host):
+            self._lost.append(self.writer)
+        self.writer = None
+
+    def start(self, session: Session) -> None:
+        with self.lock:
+            collector = _load()
+            if not self.sessions:
+                self._open(collector)
+            assert self.writer is not None
+            session.writer, session.folder = self.writer, self.folder
+            session.begin_ns = _now_ns() - self.writer.start_ns
+            self.sessions[id(session)] = session.options
+            session.got = collector.switch(self._wanted())
+
+    def _wanted(self) -> bytes:
+        wanted = Options()
+        for options in self.sessions.values():
+            wanted = wanted | options
+        return wanted.config()
+
+    def _open(self, collector: _Collector) -> None:
+        state = collector.state()
+        if state & _RECORDED and not state & _STOPPED:
+            folder = _outer_folder()
+            if folder is None:
+                raise Error("a strata of another version records this process")
+            if self.writer is None:
+                self.writer = _Outer(folder)
+            return
+        if isinstance(self.writer, _Host):
+            try:
+                self.folder = self.writer.begin()
+                return
+            except OSError:
+                self._lose()
+        self.writer = _Host(collector)
+        self.folder = self.writer.begin()
+
+    def stop(self, session: Session) -> None:
+        with self.lock:
+            if self.sessions.pop(id(session), None) is None:
+                return
+            writer, collector = session.writer, _load()
+            try:
+                if self.sessions:
+                    session.end_ns = _now_ns() - writer.start_ns
+                    collector.switch(self._wanted())
+                    self._say(writer, session.notes)
+                    writer.flush()
+                    return
+                collector.switch(None)
+                session.end_ns = _now_ns() - writer.start_ns
+                self.folder = None
+                self._say(writer, session.notes)
+                writer.end()
+            except OSError as why:
+                self._lose()
+                warnings.warn(f"strata ended before the profile: {why}", RuntimeWarning, stacklevel=4)
+
+    @staticmethod
+    def _say(writer: _Host | _Outer, notes: list[str]) -> None:
+        for note in notes:
+            writer.note(note)
+
+    def close(self) -> None:
+        with self.lock:
+            if isinstance(self.writer, _Host) and self.writer.pid == os.getpid():
+                if self.sessions and _collector:
+                    _collector.switch(None)
+                self.sessions.clear()
+                self.writer.quit()
+                self.writer = None
+            while self._lost:
+                host = self._lost.pop()
+                if host.pid == os.getpid():
+                    host.clear()
+
+
+_engine = _Engine()
+
+
+def _forked() -> None:
+    """In a child: its parent's sessions are not its own, and nothing of them may cost it anything."""
+    global _engine  # noqa: PLW0603
+    was_on = bool(_engine.sessions)
+    _engine = _Engine()
+    if was_on and _collector:
+        _collector.switch(None)
+
+
+def _at_exit() -> None:
+    _engine.close()
+
+
+os.register_at_fork(after_in_child=_forked)
+atexit.register(_at_exit)
+
+
+class Session:
+    """Records from start() to stop()."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.notes: list[str] = []  # to be told in the result
+        self.got = 0
+        self.begin_ns = self.end_ns = 0
+        self.writer: _Host | _Outer | None = None
+        self.folder: _Folder | None = None
+        self._pid = self._tid = 0
+
+    @property
+    def is_on(self) -> bool:
+        return id(self) in _engine.sessions
+
+    def start(self) -> None:
+        self._pid, self._tid = os.getpid(), threading.get_native_id()
+        _engine.start(self)
+        options = self.options
+        if self.got & _STOPPED:
+            self.notes.append("collecting was stopped: this profile is empty")
+        elif self.got & _PAUSED:
+            self.notes.append("collecting is paused: this profile is empty until it is resumed")
+        elif not self.got & _OPERATORS:
+            self.notes.append("operators are not recorded: there is no PyTorch that can be entered in this process")
+        else:
+            if options.memory and not self.got & _MEMORY:
+                self.notes.append("memory is not recorded: PyTorch's allocator cannot be entered in this process")
+            if options.modules and not self.got & _MODULES:
+                self.notes.append("calls of nn.Module are not recorded in this process")
+
+    def stop(self) -> Window:
+        if self._pid != os.getpid():
+            raise Error("this profile was started before the fork, by the parent: start another one here")
+        _engine.stop(self)
+        assert self.writer is not None
+        path = self.folder.path if self.folder else self.writer.folder  # type: ignore[union-attr]
+        return Window(
+            os.fspath(path), self.begin_ns, self.end_ns, self.options, self._pid, self._tid, tuple(self.notes),
+            self.folder,
+        )  # fmt: skip
