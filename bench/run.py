@@ -25,6 +25,7 @@ import tempfile
 import time
 
 from hotspots import Hotspots
+from tables import Tables
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -136,7 +137,7 @@ def write_markdown(path, rows, missing, machine, date):
     path.write_text(text + heading + soak)
 
 
-class Bench(Hotspots):
+class Bench(Hotspots, Tables):
     def __init__(self, build, python, rounds):
         self.build = pathlib.Path(build).resolve()
         self.strata = self.build / "bin/strata"
@@ -478,6 +479,7 @@ def main():
         "event_costs",
         "reference_collector",
         "torch_bytes",
+        "torch_table",
         "flood",
         "indexing",
         "launch_cost",
