@@ -109,7 +109,7 @@ static enum st_status pick_rows(struct st_report *report, const char *list, stru
 		char *end;
 		unsigned long row = strtoul(list, &end, 10);
 
-		if (end == list || *list == '-' || (*end && *end != ',') ||
+		if (end == list || *list == '-' || (*end && (*end != ',' || !end[1])) ||
 		    row >= report->row_count || count == report->row_count)
 			status = refuse_rows(list, err);
 		else
