@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+from exports import Exports
 from hotspots import Hotspots
 from tables import Tables
 
@@ -137,7 +138,7 @@ def write_markdown(path, rows, missing, machine, date):
     path.write_text(text + heading + soak)
 
 
-class Bench(Hotspots, Tables):
+class Bench(Hotspots, Tables, Exports):
     def __init__(self, build, python, rounds):
         self.build = pathlib.Path(build).resolve()
         self.strata = self.build / "bin/strata"
@@ -488,6 +489,7 @@ def main():
         "unwind_tables",
         "million_samples",
         "peers_agree",
+        "operator_exports",
     ]
     try:
         for step in steps:
