@@ -78,8 +78,9 @@ const char *st_operators_empty(const struct st_result *result)
 	uint32_t count;
 
 	st_result_operator_sources(result, &count);
-	if (count || strcmp(st_result_info(result)->type, "operators") == 0)
-		return "This result holds no operators: no process ran one of PyTorch, or the line "
-		       "above says why.";
+	if (count)
+		return "This result holds no operators.";
+	if (strcmp(st_result_info(result)->type, "operators") == 0)
+		return "This result holds no operators: no process loaded PyTorch.";
 	return "This result holds no operators; -collect operators records those of PyTorch.";
 }

@@ -357,6 +357,12 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 	struct table table = {.job = job};
 	enum st_status status = ST_OK;
 
+	if (job->report->subject) {
+		struct st_text subject = {job->report->subject, strlen(job->report->subject)};
+
+		st_show_text(job->out, subject, job->style->width);
+		st_show_end_line(job->out);
+	}
 	if (!job->report->row_count) {
 		const char *words = job->report->as_asked ? "No rows." : "No tasks match.";
 
@@ -370,12 +376,6 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 	choose_columns(&table);
 	measure(&table);
 	fit(&table);
-	if (job->report->subject) {
-		struct st_text subject = {job->report->subject, strlen(job->report->subject)};
-
-		st_show_text(job->out, subject, job->style->width);
-		st_show_end_line(job->out);
-	}
 	add_head(&table);
 	for (uint32_t i = 0; i < job->report->row_count && !status; i++) {
 		if (i && begins_block(job->report, table.order[i], table.order[i - 1]))

@@ -139,18 +139,40 @@ def test_the_program_is_not_changed(strata, python, trained):
 
 
 def test_what_is_left_out(strata, python):
-    """Each level says what it is; the operators are the same."""
-    result, said, _ = collect(strata, python, "train", config="operator_level=2")
-    assert (source(strata, result)["level"], source(strata, result)["why"]) == ("asked", "forced")
+    """A release whose layout nobody knows: nothing is followed, and the framework is asked."""
+    result, said, _ = collect(strata, python, "train", config="operator_layout=0")
+    assert source(strata, result)["level"] == "asked"
+    assert first_line(strata, result).endswith("as the framework tells them; the self-check found another layout")
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [[row["name"], json.loads(row["shapes"])] for row in ours] == [event[:2] for event in said["events"]]
     assert {row["sequence"] for row in ours} == {None}
+
+
+def first_line(strata, result):
+    return strata("report", "operators", "-r", result).out.splitlines()[0]
+
+
+def test_no_way_to_register(strata, python):
+    """Then nothing but ITT is left, and that is said."""
+    result, _, _ = collect(strata, python, "raise", config="operator_level=4")
+    row = source(strata, result)
+    assert (row["level"], row["why"]) == ("itt", "forced")
+    said = first_line(strata, result)
+    assert said.startswith(f"{row['framework']}: operators as the program's ITT tasks tell them")
+    assert said.endswith("forced")
+
+
+def test_no_framework(strata):
+    result = strata.folder / "none"
+    assert strata("-collect", "operators", "-quiet", "-r", result, "--", "true").status == 0
+    assert first_line(strata, result) == "This result holds no operators: no process loaded PyTorch."
 
 
 def test_names_only(strata, python):
     less = ("-knob", "operator-shapes=false", "-knob", "operator-memory=false")
     result, said, _ = collect(strata, python, "train", *less)
     assert source(strata, result)["level"] == "names"
+    assert first_line(strata, result).endswith("without its inputs; inputs were not asked for")
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [row["name"] for row in ours] == [event[0] for event in said["events"]]
     assert {row["shapes"] for row in ours} == {None}

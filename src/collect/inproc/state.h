@@ -114,6 +114,7 @@ enum {
 	ST_OPEN_SPARE = 4,
 	ST_SCRATCH_BYTES = 4096,
 	ST_KEYS_MAX = 256,
+	ST_ENDED_MAX = 4,
 };
 
 /* The stack of open slices below hot.run, run-length coded. */
@@ -136,6 +137,12 @@ struct st_torch_counts {
 	uint64_t allocated, freed;
 	int64_t peak;	 /* of the difference */
 	uint32_t window; /* st_operator_window() when it was counted */
+};
+
+/* A slice that another thread has ended; key 0: a free place (torch_elsewhere.c). */
+struct st_ended {
+	_Atomic uintptr_t key;
+	uint64_t time;
 };
 
 struct st_node;
@@ -163,6 +170,8 @@ struct st_thread {
 	uint32_t
 		key_count; /* torch_record.c: keys of open slices, with their domain in the lowest bits */
 	struct st_torch_counts counts;
+	_Atomic uint32_t ended_count; /* of these, written by other threads */
+	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
 	uintptr_t key[ST_KEYS_MAX];
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */

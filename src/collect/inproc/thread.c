@@ -11,6 +11,7 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/python_calls.h"
 #include "collect/inproc/sampler.h"
+#include "collect/inproc/torch.h"
 
 enum { NO_SLOT_RETRY = 256 };
 
@@ -233,6 +234,8 @@ void st_notice(uint32_t notice)
 /* Gives the slot back; the next new thread goes on at the same head. */
 static void retire(struct st_thread *thread)
 {
+	if (thread->identified)
+		st_operator_close_ended(thread);
 	if (thread->lost && thread->identified &&
 	    st_ring_put(thread, ST_EXT_LOST, 0, &thread->lost, 1))
 		thread->lost = 0;

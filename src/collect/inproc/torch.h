@@ -21,7 +21,8 @@ struct st_torch_config {
 	uint8_t operators; /* 0 no, 1 names, 2 with inputs */
 	bool memory;
 	bool modules;
-	uint8_t level; /* none above it is tried; enum st_operator_level, 0 = the best */
+	uint8_t level;	/* none above it is tried; enum st_operator_level, 0 = the best */
+	bool no_layout; /* "operator_layout=0", for tests: as in a release that nobody knows */
 };
 extern struct st_torch_config st_torch_config;
 
@@ -74,12 +75,23 @@ static inline uint64_t st_operator_hash(const char *name, uint32_t length,
 
 /* Between two calls with one key the slice is open. `key` is any address, a multiple of 8, that no other open slice of
  * the thread has: of the framework's record, or of a local variable of whoever calls both. A key that was never begun
- * on this thread (begun on another one, before a fork, while there was no place) ends nothing. The time is taken last
- * in begin and first in end. No lock and no allocation but for a signature's first use. */
+ * on this thread (before a fork, while there was no place) ends nothing; begun on another thread, it is closed there, with
+ * this time, when that one comes by next. The time is taken last in begin and first in end. No lock and no allocation but for a signature's first use. */
 void st_operator_begin(const void *key, const struct st_operator *operator);
 void st_operator_end(const void *key, enum st_operator_scope scope);
 
 struct st_thread;
+
+/* torch_elsewhere.c: `key`, with its domain in the lowest bits, is open on another thread, or nowhere. Not between
+ * enter and leave. */
+void st_operator_ended_elsewhere(uintptr_t key, uint64_t time);
+/* Whether another thread has ended this slice of the thread, and when; once. */
+bool st_operator_take_ended(struct st_thread *thread, uintptr_t key, uint64_t *time);
+/* Forgets those that are not open any more. */
+void st_operator_forget_ended(struct st_thread *thread);
+/* Closes the innermost slices of a thread that others have ended. Between enter and leave. */
+void st_operator_close_ended(struct st_thread *thread);
+
 /* The thread's counts have changed: where no operator is open that is told at once, and each time by itself. */
 void st_operator_memory_moved(const struct st_thread *moved);
 

@@ -4,8 +4,8 @@
  * are a few words and one release store; what is unusual goes to the slow path. A begin names a signature, which is
  * found by its hash in a table of the process that a fork wipes: a child defines its own.
  *
- * Which slices of a thread are open is known by their keys, because an end may come on another thread, or
- * for what began before a fork: such ends are none of ours.
+ * Which slices of a thread are open is known by their keys, because an end may come on another thread
+ * (torch_elsewhere.c), or for what began before a fork.
  */
 #include "collect/inproc/torch.h"
 
@@ -288,6 +288,31 @@ static bool write_begin(struct st_thread *thread, const struct st_operator *oper
 	return true;
 }
 
+static void end_top(struct st_thread *thread, uint64_t time, bool recording)
+{
+	uint32_t kind = (uint32_t)thread->key[--thread->key_count] & 7;
+
+	if (st_open_end(thread, recording) != ST_END_WRITE) {
+		forget_memory(thread);
+		return;
+	}
+	put_memory_slowly(thread, time);
+	st_ring_put_end(thread, time, st_domain_of(domains[kind]));
+}
+
+void st_operator_close_ended(struct st_thread *thread)
+{
+	bool recording = !atomic_load_explicit(thread->hot.control, memory_order_relaxed);
+	uint64_t time;
+
+	if (ST_LIKELY(!atomic_load_explicit(&thread->ended_count, memory_order_acquire)))
+		return;
+	while (thread->key_count &&
+	       st_operator_take_ended(thread, thread->key[thread->key_count - 1], &time))
+		end_top(thread, time, recording);
+	st_operator_forget_ended(thread);
+}
+
 static void begin_entered(struct st_thread *thread, const void *key,
 			  const struct st_operator *operator)
 {
@@ -295,6 +320,7 @@ static void begin_entered(struct st_thread *thread, const void *key,
 	uint32_t kind = domain_of(operator->scope), domain;
 	struct st_label label;
 
+	st_operator_close_ended(thread);
 	if (thread->key_count == ST_KEYS_MAX) {
 		thread->lost++;
 		atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
@@ -349,6 +375,7 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 		need += MEMORY_BYTES;
 	if (ST_UNLIKELY(!signature || hot->head + need > limit ||
 			thread_of(hot)->key_count == ST_KEYS_MAX ||
+			atomic_load_explicit(&thread_of(hot)->ended_count, memory_order_relaxed) ||
 			atomic_load_explicit(hot->control, memory_order_relaxed)))
 		goto restore;
 	now = st_ticks();
@@ -375,45 +402,42 @@ slow:
 	begin_slow(key, operator);
 }
 
-static void end_top(struct st_thread *thread, uint64_t time, bool recording)
-{
-	uint32_t kind = (uint32_t)thread->key[--thread->key_count] & 7;
-
-	if (st_open_end(thread, recording) != ST_END_WRITE) {
-		forget_memory(thread);
-		return;
-	}
-	put_memory_slowly(thread, time);
-	st_ring_put_end(thread, time, st_domain_of(domains[kind]));
-}
-
-/* What was begun later and did not end here has ended on another thread. */
-static void end_entered(struct st_thread *thread, uintptr_t key)
+/* What was begun later and did not end here has ended on another thread. False: this one did not begin here. */
+static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 {
 	bool recording = !atomic_load_explicit(thread->hot.control, memory_order_relaxed);
-	uint64_t now = st_ticks();
-	uint32_t at = thread->key_count;
+	uint32_t at;
 
+	st_operator_close_ended(thread);
+	at = thread->key_count;
 	while (at && thread->key[at - 1] != key)
 		at--;
-	while (at && thread->key_count >= at)
+	/* With so many open, what was begun has no place in the list. */
+	if (!at)
+		return thread->key_count == ST_KEYS_MAX;
+	while (thread->key_count >= at)
 		end_top(thread, now, recording);
+	return true;
 }
 
 static __attribute__((noinline)) void end_slow(uintptr_t key)
 {
 	struct st_hot *hot = st_tls;
-	struct st_thread *thread;
+	uint64_t now = st_ticks();
+	bool done = false;
 
 	/* A thread that has recorded nothing has nothing open. */
-	if (!hot || !hot->data)
-		return;
-	thread = st_thread_enter(ST_LOSS_NONE);
-	if (!thread)
-		return;
-	end_entered(thread, key);
-	st_thread_set_limit(thread);
-	st_thread_leave(thread);
+	if (hot && hot->data) {
+		struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
+
+		if (!thread)
+			return;
+		done = end_entered(thread, key, now);
+		st_thread_set_limit(thread);
+		st_thread_leave(thread);
+	}
+	if (!done)
+		st_operator_ended_elsewhere(key, now);
 }
 
 void st_operator_end(const void *key, enum st_operator_scope scope)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that make it hard to record their operators: nothing is made up, nothing hangs, and they end as ever."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from harness import TARGETS, clean_env
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = TARGETS / "operators_hostile.py"
+COLUMNS = (
+    "SELECT o.row, o.name, o.scope, o.shapes, s.parent, s.start_ns, s.end_ns, s.unfinished, s.mismatched, s.clipped,"
+    " s.tid, s.pid FROM operators o JOIN slices s ON s.row = o.row WHERE o.scope IS NOT NULL ORDER BY o.row"
+)
+
+
+# One process each, and loading torch takes seconds: the others run at full scale.
+QUICK = ("elsewhere", "fork")
+
+
+class Run:
+    def __init__(self, strata, python, mode, *words, status=0):
+        if mode not in QUICK and os.environ.get("STRATA_TEST_SCALE") != "full":
+            pytest.skip("only at full scale")
+        self.strata, self.result = strata, strata.folder / mode
+        program = (python, PROGRAM, mode, *words)
+        done = strata("-collect", "operators", "-quiet", "-r", self.result, "--", *program)
+        assert done.status == status, done.err
+        self.rows = self.ask(COLUMNS)
+        self.by_row = {row["row"]: row for row in self.rows}
+
+    def ask(self, sql):
+        done = self.strata("query", "-r", self.result, "-format", "json", sql)
+        assert done.status == 0, done.err
+        return json.loads(done.stdout)["rows"]
+
+    def around(self, row):
+        """Names of what a row lies in, innermost first."""
+        found = []
+        while row["parent"] is not None:
+            row = self.by_row[row["parent"]]
+            found.append(row["name"])
+        return found
+
+    def mark(self, size):
+        """What the one mark of a size lies in."""
+        (row,) = (r for r in self.rows if r["name"] == "aten::fill_" and json.loads(r["shapes"])[0] == [size])
+        return self.around(row)[1:]
+
+    def only(self, name):
+        (row,) = (row for row in self.rows if row["name"] == name)
+        return row
+
+
+def test_ranges_that_end_elsewhere(strata, python):
+    run = Run(strata, python, "elsewhere")
+    assert run.mark(3) == ["ends elsewhere"]
+    assert run.mark(5) == ["inner", "outer"]
+    assert run.mark(4) == run.mark(6) == run.mark(8) == []
+    assert run.mark(7) == ["of a thread that is gone"]
+    alone = run.only("ends elsewhere")
+    assert not alone["unfinished"] and not alone["mismatched"]
+    # Closed at the time of its end, not when its thread came by next.
+    behind = next(row for row in run.rows if row["start_ns"] > alone["end_ns"] and row["name"] == "aten::ones")
+    assert behind["start_ns"] - alone["end_ns"] > 0
+    assert run.only("outer")["end_ns"] >= run.only("inner")["end_ns"]
+
+
+def test_threads_that_leave_ranges_open(strata, python):
+    run = Run(strata, python, "leave")
+    assert run.mark(3) == ["left open too", "left open"]
+    assert run.mark(4) == run.mark(5) == []
+    assert run.only("left open")["unfinished"] == run.only("left open too")["unfinished"] == 1
+
+
+def test_exit_in_an_operator(strata, python):
+    run = Run(strata, python, "exit", status=7)
+    assert run.mark(3) == ["hostile::leaves", "around the exit"]
+    assert run.only("hostile::leaves")["unfinished"] == 1
+
+
+def test_fork_in_an_operator(strata, python):
+    """The child leaves an operator and a range that it never entered."""
+    run = Run(strata, python, "fork")
+    parent = run.rows[0]["pid"]
+    child = [row for row in run.rows if row["pid"] != parent]
+    assert run.mark(3) == run.mark(4) == run.mark(5) == []
+    assert [row["name"] for row in child if row["parent"] is None] == ["aten::ones", "aten::add", "aten::ones"]
+    assert not any(row["unfinished"] or row["mismatched"] for row in run.rows)
+    assert [row["name"] for row in run.rows].count("around the fork") == 1
+
+
+def test_operators_that_are_taken_back(strata, python):
+    run = Run(strata, python, "renamed")
+    found = [row["name"] for row in run.rows if row["name"].startswith("hostile::")]
+    assert found == [f"hostile::one_{number:02}" for number in range(40)]
+
+
+def test_many_long_names(strata, python):
+    run = Run(strata, python, "names")
+    found = [row["name"] for row in run.rows if row["scope"] == "user"]
+    assert [name[:6] for name in found] == [f"{number:05} " for number in range(10000)]
+    assert all(name[6:] == ("long " * 200)[: len(name) - 6] for name in found)
+    assert run.mark(3) == []
+
+
+def test_operators_that_pause_and_resume(strata, python):
+    run = Run(strata, python, "pause")
+    sizes = [json.loads(row["shapes"])[0] for row in run.rows if row["name"] == "aten::fill_"]
+    assert [size for size in sizes if size != [2]] == [[3], [6], [8]]
+    assert run.mark(3) == ["hostile::pauses"] and run.mark(8) == []
+    # What began while paused and outlives the pause has its name, not its inputs.
+    names = [run.by_row[row["row"]]["name"] for row in run.rows]
+    assert names.count("hostile::pauses") == 1
+    assert strata.counts(run.result)["hostile::resumes"] == 1
+
+
+@pytest.fixture
+def late_library(tmp_path):
+    path = tmp_path / "liblate.so"
+    source = TARGETS / "late_operators.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, source, "-ldl"], check=True, env=clean_env())
+    return path
+
+
+def test_operators_when_the_process_ends(strata, python, late_library):
+    run = Run(strata, python, "late", late_library)
+    assert run.mark(4) == []
+    assert run.mark(5) == []
+    assert any(row["name"] == "aten::empty_strided" for row in run.rows), "nothing of the destructor"
+
+
+def test_deeper_than_is_kept(strata, python):
+    run = Run(strata, python, "deep")
+    assert run.mark(4) == []
+    modules = [row for row in run.rows if row["scope"] == "module"]
+    assert 250 <= len(modules) - 11 <= 256
+    assert not any(row["unfinished"] or row["mismatched"] for row in run.rows)
+    quality = strata.report(run.result, "tasks")["quality"]
+    assert quality["slices_dropped"] > 0, "what has no place is counted"
