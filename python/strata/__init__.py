@@ -68,7 +68,7 @@ def open(path: str | os.PathLike[str] | None = None) -> Result:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("events", "itt", "result"):
+    if name in ("events", "itt", "profiler", "result"):
         return importlib.import_module(f"strata.{name}")
     if name == "__version__":
         return importlib.import_module("strata._build").VERSION

@@ -13,11 +13,11 @@ import os
 import sys
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from strata._library import Error
-from strata._session import Options, Session, Window
+from strata._session import Options, Session, Window, hold, release
 
 if TYPE_CHECKING:
     from strata.result import Result
@@ -293,7 +293,11 @@ class profile:
 
     def stop(self) -> None:
         self._end_step()
-        self._go(self.current_action, None)
+        try:
+            self._go(self.current_action, None)
+        finally:
+            if self.acc_events and self._pid == os.getpid():
+                release(self)
 
     def step(self) -> None:
         """The next step begins."""
@@ -347,6 +351,8 @@ class profile:
         if torch is None:
             session.notes.append("PyTorch is not installed: there are no operators, only tasks")
             _warn_once("strata.profile: PyTorch is not installed: there are no operators, only tasks")
+        if self.acc_events:
+            hold(self)
         session.start()
         self._session = session
         self.metadata = dict(self.preset_metadata)
@@ -361,7 +367,9 @@ class profile:
         if session is None:
             raise AssertionError("Profiler must be initialized before stopping trace")
         window = session.stop()
-        self._opened = None
+        if self._opened is not None:
+            self._opened[1].close()
+            self._opened = None
         self.windows = [*self.windows, window] if self.acc_events else [window]
 
     def _ready(self) -> None:
@@ -397,21 +405,12 @@ class profile:
 
         return os.fspath(shutil.copytree(self.window.folder, path, ignore=shutil.ignore_patterns("control")))
 
-    def _event_lists(self) -> Iterator[Any]:
-        from strata.events import EventList
-        from strata.result import Result
-
-        for window in self.windows or [self.window]:
-            result = self.result if window is self.windows[-1] else Result(window.folder)
-            yield EventList.of(result, window.begin_ns, window.end_ns, window.options)
-
     def events(self) -> Any:
         """The operators and ranges of the latest cycle, one by one (of all cycles with acc_events)."""
-        lists = list(self._event_lists())
-        first = lists[0]
-        for more in lists[1:]:
-            first.extend(more)
-        return first
+        from strata.events import EventList
+
+        window, first = self.window, self.windows[0]  # in one folder
+        return EventList.of(self.result, first.begin_ns, window.end_ns, window.options, pid=window.pid)
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
@@ -429,9 +428,7 @@ class profile:
         self.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        from strata import exports
-
-        exports.export_stacks(self, path, metric)
+        self.events().export_stacks(path, metric)
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
         from strata import exports

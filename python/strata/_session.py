@@ -31,7 +31,7 @@ from strata._library import Error
 __all__ = ["Options", "Session", "Window"]
 
 # Bits of strata_profile_state() and strata_profile_switch() (collect/inproc/profile.c).
-_RECORDED, _JOINED, _OPERATORS, _MEMORY, _MODULES, _STOPPED, _PAUSED = 1, 2, 4, 8, 16, 32, 64
+_RECORDED, _JOINED, _OPERATORS, _MEMORY, _MODULES, _STOPPED, _PAUSED, _STACKS = 1, 2, 4, 8, 16, 32, 64, 128
 
 _PROTOCOL = "strata.command/1"
 _READY_S, _ANSWER_S = 20.0, 120.0
@@ -303,12 +303,13 @@ class _Engine:
         self.writer: _Host | _Outer | None = None
         self.folder: _Folder | None = None
         self.sessions: dict[int, Options] = {}
+        self.held: set[int] = set()  # who goes on in the same folder, later
         self._lost: list[_Host] = []  # killed; windows of them may still be read
 
     def _lose(self) -> None:
         if isinstance(self.writer, _Host):
             self._lost.append(self.writer)
-        self.writer = None
+        self.writer = self.folder = None
 
     def start(self, session: Session) -> None:
         with self.lock:
@@ -328,6 +329,8 @@ class _Engine:
         return wanted.config()
 
     def _open(self, collector: _Collector) -> None:
+        if self.folder is not None:
+            return  # somebody holds it
         state = collector.state()
         if state & _RECORDED and not state & _STOPPED:
             folder = _outer_folder()
@@ -359,12 +362,30 @@ class _Engine:
                     return
                 collector.switch(None)
                 session.end_ns = _now_ns() - writer.start_ns
-                self.folder = None
                 self._say(writer, session.notes)
-                writer.end()
+                self._close(writer)
             except OSError as why:
                 self._lose()
                 warnings.warn(f"strata ended before the profile: {why}", RuntimeWarning, stacklevel=4)
+
+    def _close(self, writer: _Host | _Outer) -> None:
+        if self.held:
+            writer.flush()
+            return
+        self.folder = None
+        writer.end()
+
+    def hold(self, who: object) -> None:
+        """What is recorded from now on goes into one folder, until release(who)."""
+        with self.lock:
+            self.held.add(id(who))
+
+    def release(self, who: object) -> None:
+        with self.lock:
+            self.held.discard(id(who))
+            if self.folder is not None and self.writer is not None and not self.sessions:
+                with contextlib.suppress(OSError):
+                    self._close(self.writer)
 
     @staticmethod
     def _say(writer: _Host | _Outer, notes: list[str]) -> None:
@@ -386,6 +407,14 @@ class _Engine:
 
 
 _engine = _Engine()
+
+
+def hold(who: object) -> None:
+    _engine.hold(who)
+
+
+def release(who: object) -> None:
+    _engine.release(who)
 
 
 def _forked() -> None:
@@ -436,6 +465,8 @@ class Session:
                 self.notes.append("memory is not recorded: PyTorch's allocator cannot be entered in this process")
             if options.modules and not self.got & _MODULES:
                 self.notes.append("calls of nn.Module are not recorded in this process")
+            if options.stacks and not self.got & _STACKS:
+                self.notes.append("Python stacks of operators are not recorded in this process")
 
     def stop(self) -> Window:
         if self._pid != os.getpid():

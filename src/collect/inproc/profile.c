@@ -29,6 +29,7 @@ enum {
 	MODULES = 16,
 	STOPPED = 32, /* for good: by -command stop, a limit, a detach */
 	PAUSED = 64,
+	STACKS = 128,
 };
 
 int strata_profile_spawn(const char *path, char *const *argv, char *const *envp, int fd);
