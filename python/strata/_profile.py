@@ -6,6 +6,7 @@ Nothing is computed here: recording is strata._session's, events and tables are 
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import importlib
 import json
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from strata._library import Error
-from strata._session import Options, Session, Window, hold, release
+from strata._session import Options, Session, Window, hold, prepare, release
 
 if TYPE_CHECKING:
     from strata.result import Result
@@ -245,6 +246,8 @@ class profile:
         self.step_num = 0
         self.step_rec_fn: Any = None
         self.current_action = _action(self.schedule(0))
+        with contextlib.suppress(Error):  # start() says it
+            prepare()
 
     def _choose(self, activities: Iterable[Any] | None, use_cuda: bool | None) -> set[ProfilerActivity]:
         if activities is None:

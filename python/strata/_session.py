@@ -206,19 +206,35 @@ class _Host:
     def __init__(self, collector: _Collector) -> None:
         self.base = Path(tempfile.mkdtemp(prefix="strata-profile-"))
         self.pid = os.getpid()
+        self.start_ns = 0
+        self.abstract = self._meeting = ""
         self._count = 0
         try:
-            ready = self._start(collector)
+            self._reader = self._start(collector)
+        except BaseException:
+            self.clear()
+            raise
+
+    def join(self, collector: _Collector) -> None:
+        """Waits until it listens."""
+        if self._reader < 0:
+            return
+        try:
+            ready = _await_ready(self._reader)
             self.abstract, self.start_ns = ready["control"], ready["start_mono_raw_ns"]
             self._meeting = os.path.dirname(ready["socket"])
             words = (ready[key].encode() for key in ("socket", "abstract", "token", "config"))
             if collector.join(*words):
                 raise Error("the collector cannot record in this process (STRATA_DISABLE?)")
         except BaseException:
-            shutil.rmtree(self.base, ignore_errors=True)
+            self.clear()
             raise
+        finally:
+            os.close(self._reader)
+            self._reader = -1
 
-    def _start(self, collector: _Collector) -> dict:
+    def _start(self, collector: _Collector) -> int:
+        """Where its first word will come from."""
         from strata._command import find
 
         try:
@@ -239,11 +255,12 @@ class _Host:
             writer = -1
             if failed:
                 raise Error(f"{os.fsdecode(command)} cannot be started: {os.strerror(failed)}")
-            return _await_ready(reader)
-        finally:
+        except BaseException:
             os.close(reader)
             if writer >= 0:
                 os.close(writer)
+            raise
+        return reader
 
     def begin(self) -> _Folder:
         path = self.base / f"p{self._count:03}op"
@@ -261,13 +278,16 @@ class _Host:
         _ask(self.base, "note", text, abstract=self.abstract)
 
     def quit(self) -> None:
+        if self._reader >= 0:  # it never got to work
+            os.close(self._reader)
+            self._reader = -1
         with contextlib.suppress(OSError):
             _ask(self.base, "quit", abstract=self.abstract)
         self.clear()
 
     def clear(self) -> None:
         """What it does itself when it ends, unless it was killed."""
-        for folder in (self.base, self._meeting):
+        for folder in filter(None, (os.fspath(self.base), self._meeting)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -341,12 +361,29 @@ class _Engine:
             return
         if isinstance(self.writer, _Host):
             try:
+                self.writer.join(collector)
                 self.folder = self.writer.begin()
                 return
-            except OSError:
+            except (OSError, Error):
                 self._lose()
         self.writer = _Host(collector)
-        self.folder = self.writer.begin()
+        try:
+            self.writer.join(collector)
+            self.folder = self.writer.begin()
+        except OSError as why:
+            self._lose()
+            raise Error(f"strata has ended: {why}") from None
+        except Error:
+            self.writer = None
+            raise
+
+    def prepare(self) -> None:
+        """Starts what the first session will need, and does not wait for it."""
+        with self.lock:
+            if self.writer is None:
+                collector = _load()
+                if not collector.state() & _RECORDED:
+                    self.writer = _Host(collector)
 
     def stop(self, session: Session) -> None:
         with self.lock:
@@ -407,6 +444,11 @@ class _Engine:
 
 
 _engine = _Engine()
+
+
+def prepare() -> None:
+    """A session will come."""
+    _engine.prepare()
 
 
 def hold(who: object) -> None:

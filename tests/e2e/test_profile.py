@@ -45,7 +45,7 @@ def leftovers(env):
 
 CASES = (
     "same_as_torch", "loss", "schedule", "options", "nested", "thread", "exception", "fork", "null", "wait",
-    "without_effect", "killed",
+    "without_effect", "accumulated", "legacy", "killed",
 )  # fmt: skip
 
 
@@ -130,6 +130,20 @@ def test_no_effect_is_said_once(cases):
     for text in expected:
         assert sum(text in one for one in found["told"]) == 1, found["told"]
         assert any(text in one for one in found["notes"]), found["notes"]
+
+
+def test_accumulated_events(cases):
+    found = cases[0]["accumulated"]
+    assert found["False"] == [2, ["ProfilerStep#6", "ProfilerStep#7"]]
+    assert found["True"] == [4, ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#6", "ProfilerStep#7"]]
+
+
+def test_legacy_module(cases):
+    found = cases[0]["legacy"]
+    assert any("`use_cuda` will be deprecated soon" in text for text in found["told"]), found["told"]
+    assert found["off"] and found["label"] and found["total"] and found["memory"]
+    assert found["conv"] == [1]
+    assert found["new"][0][:2] == [[2, 3, 16, 16], [4, 3, 3, 3]]
 
 
 def test_killed(cases):

@@ -325,6 +325,42 @@ def case_without_effect():
     return {"told": [str(one.message) for one in told], "notes": report["quality"].get("notes", [])}
 
 
+def case_accumulated():
+    """acc_events: the events of all cycles, and nothing of what lies between them."""
+    found = {}
+    for accumulated in (False, True):
+        plan = strata.schedule(wait=1, warmup=1, active=2, repeat=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with strata.profile(schedule=plan, acc_events=accumulated) as prof:
+                train(net(), 9, prof)
+        names = [event.trace_name for event in prof.events()]
+        found[str(accumulated)] = [names.count("aten::conv2d"), sorted(set(n for n in names if "Step#" in n))]
+    return found
+
+
+def case_legacy():
+    """import strata.profiler as profiler."""
+    import strata.profiler as profiler
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with profiler.profile(use_cuda=True, with_stack=False, profile_memory=True) as prof:
+            with profiler.record_function("label"):
+                train(net())
+    with profiler.profile(enabled=False) as off:
+        train(net())
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], record_shapes=True) as new:
+        train(net())
+    table = prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=-1)
+    return {
+        "told": [str(one.message) for one in told], "off": off is None, "label": "label" in table,
+        "conv": [event.count for event in prof.key_averages() if event.key == "aten::conv2d"],
+        "new": [event.input_shapes for event in new.function_events if event.name == "aten::conv2d"],
+        "total": prof.self_cpu_time_total > 0, "memory": "Self CPU Mem" in table,
+    }  # fmt: skip
+
+
 def case_killed():
     """Somebody kills the hidden strata: a word, and the next profile has another one."""
     from strata import _session
