@@ -10,6 +10,7 @@
 
 #include "analyze/dataset_parts.h"
 #include "analyze/dataset_slices.h"
+#include "format/operator.h"
 #include "store/events.h"
 #include "store/result.h"
 
@@ -21,20 +22,38 @@ struct slices_private {
 	struct st_step_keys steps;
 };
 
+static bool equals(struct st_text text, const char *word)
+{
+	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
+}
+
+static bool is_operator(struct st_text domain)
+{
+	return equals(domain, ST_OPERATOR_DOMAIN) || equals(domain, ST_RANGE_DOMAIN);
+}
+
 static struct st_text category_text(const struct st_result *result, const struct st_label *label)
 {
 	static const struct st_text op = {"op", 2}, primitive = {"primitive", 9},
-				    task = {"task", 4};
+				    task = {"task", 4}, module = {"nn-module", 9};
 	struct st_text domain = st_result_text(result, label->domain);
 	struct st_text name = st_result_text(result, label->name);
 
 	if (domain.size_bytes >= 15 && memcmp(domain.bytes, "dnnl::primitive", 15) == 0)
 		return primitive;
+	if (equals(domain, ST_MODULE_DOMAIN))
+		return module;
 	/* PyTorch's own operators; ranges that a user marks have no namespace. */
-	if (domain.size_bytes == 7 && memcmp(domain.bytes, "PyTorch", 7) == 0 &&
-	    memmem(name.bytes, name.size_bytes, "::", 2))
+	if (equals(domain, ST_OPERATOR_DOMAIN) ||
+	    (equals(domain, "PyTorch") && memmem(name.bytes, name.size_bytes, "::", 2)))
 		return op;
 	return task;
+}
+
+/* Operators are PyTorch's, however they were recorded. */
+static struct st_text domain_text(struct st_text domain)
+{
+	return is_operator(domain) ? (struct st_text){"PyTorch", 7} : domain;
 }
 
 static struct st_text label_text(const struct st_result *result, const struct st_label *label,
@@ -43,7 +62,7 @@ static struct st_text label_text(const struct st_result *result, const struct st
 	if (grouping == ST_BY_CATEGORY)
 		return category_text(result, label);
 	if (grouping == ST_BY_TASK_DOMAIN)
-		return st_result_text(result, label->domain);
+		return domain_text(st_result_text(result, label->domain));
 	return st_result_text(result, grouping == ST_BY_TASK_FAMILY ? label->family : label->name);
 }
 
@@ -181,6 +200,38 @@ static bool add_python_lines(struct st_dataset *dataset)
 	return !keys->failed;
 }
 
+/* The operator, or range, that a slice is or lies in. */
+static bool add_operators(struct st_dataset *dataset)
+{
+	static const struct st_text outside = {"[no operator]", 13};
+	struct slices_private *own = dataset->private_data;
+	struct st_key_texts *keys = &own->texts[ST_BY_OPERATOR];
+	const struct st_slices *slices = st_result_slices(own->result);
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(own->result, &count);
+	uint32_t *map = calloc((size_t)count + 1, sizeof(*map));
+	uint32_t *column =
+		st_arena_calloc(&own->arena, (size_t)dataset->row_count + 1, sizeof(*column));
+
+	st_key_texts_add(keys, outside);
+	for (uint32_t i = 0; map && i < count; i++) {
+		struct st_text domain = st_result_text(own->result, labels[i].domain);
+
+		if (is_operator(domain) || equals(domain, "PyTorch"))
+			map[i] =
+				st_key_texts_add(keys, st_result_text(own->result, labels[i].name));
+	}
+	/* Rows come after the rows around them. */
+	for (uint32_t row = 0; map && column && row < dataset->row_count; row++) {
+		uint32_t parent = dataset->parent[row], key = map[slices->label[row]];
+
+		column[row] = key || parent == ST_NO_ROW ? key : column[parent];
+	}
+	dataset->keys[ST_BY_OPERATOR] = (struct st_key_column){column, NULL, keys->count};
+	free(map);
+	return map && column && !keys->failed;
+}
+
 static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 {
 	struct slices_private *own = dataset->private_data;
@@ -192,6 +243,8 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 		return add_callers(dataset);
 	case ST_BY_PYTHON_LINE:
 		return add_python_lines(dataset);
+	case ST_BY_OPERATOR:
+		return add_operators(dataset);
 	case ST_BY_STEP:
 		st_step_list_fini(&own->steps.list);
 		return st_dataset_add_steps(dataset, own->result, &own->texts[ST_BY_STEP],

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dataset_slices.h"
 #include "store/result.h"
 
 /* The innermost slice that a track had open at a time, or ST_NO_ROW. */
@@ -89,13 +90,22 @@ static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t 
 	return context;
 }
 
+/* Groupings whose first key means that a slice has none: as if there were no slice. */
+static bool has_none(enum st_grouping grouping)
+{
+	return grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR;
+}
+
 static uint32_t make_context(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 			     uint32_t slice)
 {
 	uint32_t keys[ST_GROUPINGS] = {0}, outer = outer_slice(set, slice);
 
-	for (unsigned int i = 0; i < contexts->used_count; i++)
-		keys[i] = st_key_of(&set->slices.keys[contexts->used[i]], slice) + 1;
+	for (unsigned int i = 0; i < contexts->used_count; i++) {
+		uint32_t key = st_key_of(&set->slices.keys[contexts->used[i]], slice);
+
+		keys[i] = key || !has_none(contexts->used[i]) ? key + 1 : 0;
+	}
 	return add_context(contexts, keys, outer == ST_NO_ROW ? 0 : contexts->of_slice[outer]);
 }
 
@@ -114,6 +124,24 @@ uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_samp
 		contexts->of_slice[top] = make_context(contexts, set, top);
 	}
 	return contexts->of_slice[slice];
+}
+
+uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+		       uint32_t track, int64_t time_ns)
+{
+	uint32_t keys[ST_GROUPINGS] = {0}, step;
+	const struct st_step_keys *steps;
+
+	if (!contexts->has_timed_steps)
+		return 0;
+	steps = st_dataset_slices_steps(&set->slices);
+	step = st_step_at(&steps->list, set->result, track, time_ns);
+	if (step == ST_NO_ROW)
+		return 0;
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		if (contexts->used[i] == ST_BY_STEP)
+			keys[i] = steps->keys[step] + 1;
+	return add_context(contexts, keys, 0);
 }
 
 bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set *set,
@@ -139,6 +167,9 @@ bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set 
 		if (!set->slices.keys[grouping].key_count && set->slices.row_count &&
 		    !set->slices.prepare(&set->slices, grouping))
 			return false;
+		if (grouping == ST_BY_STEP && set->slices.row_count)
+			contexts->has_timed_steps =
+				st_step_list_is_timed(&st_dataset_slices_steps(&set->slices)->list);
 	}
 	contexts->of_slice = calloc((size_t)set->slices.row_count + 1, sizeof(*contexts->of_slice));
 	contexts->capacity = 256;

@@ -10,7 +10,8 @@
 
 static const struct st_text unknown = {"[Unknown]", 9}, no_stack = {"[No stack]", 10},
 			    no_python = {"[No Python frame]", 17}, no_class = {"[No class]", 10},
-			    outside = {"[Outside any task]", 18};
+			    outside = {"[Outside any task]", 18},
+			    no_operator = {"[no operator]", 13}, no_step = {"[no step]", 9};
 
 static struct st_text last_part(struct st_text path)
 {
@@ -257,6 +258,10 @@ struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping 
 		return st_place_process(set->result, key, arena);
 	if (grouping == ST_BY_THREAD)
 		return st_place_thread(set->result, key, arena);
+	if (!key && grouping == ST_BY_OPERATOR)
+		return no_operator;
+	if (!key && grouping == ST_BY_STEP)
+		return no_step;
 	if (st_grouping_is_task(grouping))
 		return key ? copied(arena, set->slices.text(&set->slices, grouping, key - 1, arena))
 			   : outside;

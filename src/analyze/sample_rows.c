@@ -91,6 +91,9 @@ static bool fold_sample(struct folder *folder, uint32_t sample)
 	like.frame = st_sample_leaf(set, node);
 	like.python = set->python_of[folder->by_python ? frame : like.frame];
 	like.context = st_context_of(&folder->rows->contexts, set, slice);
+	if (!like.context)
+		like.context = st_context_at(&folder->rows->contexts, set, like.track,
+					     samples->time_ns[sample]);
 	row = row_of(folder, &like);
 	if (!row || folder->rows->contexts.failed)
 		return false;

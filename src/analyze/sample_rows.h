@@ -32,6 +32,7 @@ struct st_sample_contexts {
 	uint32_t count, capacity;
 	struct st_pair_map ids; /* (last link, 0) to context */
 	uint32_t *of_slice;	/* context, or 0: not asked for yet */
+	bool has_timed_steps;	/* asked for, and what is in no slice may be in one */
 	bool failed;
 };
 
@@ -61,6 +62,9 @@ bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set 
 void st_contexts_fini(struct st_sample_contexts *contexts);
 uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 		       uint32_t slice);
+/* Of a sample outside of any slice: the step that its process is in. */
+uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+		       uint32_t track, int64_t time_ns);
 
 /* Which of the rows a question is about. */
 struct st_sample_filter {

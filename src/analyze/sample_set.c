@@ -20,7 +20,7 @@ uint64_t st_sample_answers(void)
 		       ST_BIT(ST_BY_TASK_DOMAIN) | ST_BIT(ST_BY_TASK_TYPE) |
 		       ST_BIT(ST_BY_TASK_FAMILY) | ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_STEP) |
 		       ST_BIT(ST_BY_CALLSTACK) | ST_BIT(ST_BY_FUNCTION_STACK) |
-		       ST_BIT(ST_BY_CPU_CLASS);
+		       ST_BIT(ST_BY_CPU_CLASS) | ST_BIT(ST_BY_OPERATOR);
 
 	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)
 		set |= ST_BIT(frame_groupings[i]);
@@ -44,7 +44,7 @@ bool st_grouping_is_task(enum st_grouping grouping)
 {
 	return grouping == ST_BY_CATEGORY || grouping == ST_BY_TASK_DOMAIN ||
 	       grouping == ST_BY_TASK_TYPE || grouping == ST_BY_TASK_FAMILY ||
-	       grouping == ST_BY_TASK || grouping == ST_BY_STEP;
+	       grouping == ST_BY_TASK || grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR;
 }
 
 static bool is_system(const struct st_named_function *function)

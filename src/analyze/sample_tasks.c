@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/dataset_operators.h"
 #include "analyze/dataset_parts.h"
 #include "store/result.h"
 
@@ -58,6 +59,26 @@ static void join(const struct st_answer *samples, const struct st_answer *slices
 	st_key_texts_fini(&texts);
 }
 
+/* What both sides can answer, from the first grouping on. */
+static bool ask_operators(const struct st_sample_set *set, struct st_question *asked,
+			  struct st_answer *out)
+{
+	struct st_dataset operators;
+	unsigned int levels = 0;
+	bool done = !st_dataset_operators_init(&operators, set->result, false, NULL);
+
+	while (levels < asked->grouping_count && done &&
+	       operators.answers & ST_BIT(asked->groupings[levels]))
+		levels++;
+	asked->grouping_count = levels;
+	done = done && !st_dataset_prepare(&operators, asked, NULL) &&
+	       !st_dataset_ask(&operators, asked, out, NULL);
+	if (done)
+		st_dataset_hand_over(&operators, out->memory);
+	st_dataset_operators_fini(&operators);
+	return done;
+}
+
 static bool join_groups(const struct st_sample_set *set, const struct st_question *question,
 			const struct st_answer *answer, struct st_task_figures *figures)
 {
@@ -66,6 +87,7 @@ static bool join_groups(const struct st_sample_set *set, const struct st_questio
 				    .time_begin_ns = question->time_begin_ns,
 				    .time_end_ns = question->time_end_ns};
 	unsigned int levels = common_levels(question);
+	bool of_operators = false;
 	uint32_t *matched;
 	struct st_answer slices;
 
@@ -75,8 +97,12 @@ static bool join_groups(const struct st_sample_set *set, const struct st_questio
 	for (unsigned int i = 0; i < levels; i++)
 		asked.groupings[i] = question->groupings[i];
 	asked.grouping_count = levels;
+	/* Slices inside of an operator have its key, and are no operators. */
+	for (unsigned int i = 0; i < levels; i++)
+		of_operators = of_operators || question->groupings[i] == ST_BY_OPERATOR;
 	matched = malloc(((size_t)answer->row_count + 1) * sizeof(*matched));
-	if (!matched || st_dataset_ask(&set->slices, &asked, &slices, NULL)) {
+	if (!matched || (of_operators ? !ask_operators(set, &asked, &slices)
+				      : st_dataset_ask(&set->slices, &asked, &slices, NULL))) {
 		free(matched);
 		return false;
 	}

@@ -168,6 +168,15 @@ static void add_frames(struct st_sample_tree *tree, struct place *place, unsigne
 	} while (frame && !tree->failed);
 }
 
+/* A task around the row's own that is in no operator or step: not everything in it is outside of them. */
+static bool is_nothing(const struct st_sample_contexts *contexts, uint32_t context)
+{
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		if (contexts->keys[(uint64_t)context * contexts->used_count + i])
+			return false;
+	return contexts->used_count > 0;
+}
+
 static void add_totals(struct st_sample_tree *tree, uint32_t stamp, bool only_others)
 {
 	const struct st_sample_contexts *contexts = &tree->rows->contexts;
@@ -182,7 +191,9 @@ static void add_totals(struct st_sample_tree *tree, uint32_t stamp, bool only_ot
 			place.context = around.contexts[around.count] = context;
 			around.nodes[around.count++] =
 				add_totals_along(tree, &place, 0, 0, outside);
-			context = context ? contexts->outer[context] : 0;
+			do {
+				context = context ? contexts->outer[context] : 0;
+			} while (context && is_nothing(contexts, context));
 		} while (context && around.count < CONTEXTS_AT_ONCE);
 		if (outside < tree->levels)
 			add_frames(tree, &place, outside, &around);

@@ -42,7 +42,7 @@ def test_an_operator_counts_once(twins):
     strata, result = twins
     report = strata.report(result, "tasks", "-group-by", "task-domain,task-type")
     rows = list(walk(report["rows"]))
-    assert {row["task_domain"] for row in rows if "task_domain" in row} == {"torch.operator"}
+    assert {row["task_domain"] for row in rows if "task_domain" in row} == {"PyTorch"}
     assert [row["count"] for row in rows if row.get("task_type") == "aten::linear"] == [5]
     assert report["quality"]["twins"] == ask(*twins, "SELECT sum(twin) AS n FROM slices")[0]["n"] > 5
 

@@ -22,6 +22,8 @@ from trace_records import (
     MARK,
     MARK_CALLER,
     MARK_EVENT,
+    MARK_PEAK,
+    MARK_SIGNATURE,
     NODE_PYTHON,
     OBJECT_KINDS,
     SAMPLER_LOSSES,
@@ -266,6 +268,11 @@ class Result:
             process.creators.append(body.unpack("IIQ"))
         elif kind == 22:
             process.sampler_loss = dict(zip(SAMPLER_LOSSES, body.unpack("8Q"), strict=True))
+        elif kind == 23:
+            number, _ = body.unpack("II")
+            process.signatures[number] = body.data
+        elif kind == 24:
+            process.operator_source = (*body.unpack("II"), body.text(), body.text())
         else:
             raise Damage(f"definition type {kind}")
 
@@ -342,7 +349,7 @@ class Result:
     def _records(self, track, ops, columns, ticks):
         _, names, times, extras, bodies = columns
         callers = [0] * CALLER_SLOTS
-        pending, begins, events = None, 0, 0
+        pending, signature, begins, events = None, None, 0, 0
         need(ticks >= track.last, f"track {track.number}: chunks go back in time")
         for op in ops:
             operation, domain = op & 3, op >> 2
@@ -353,6 +360,10 @@ class Result:
                 mark, value = extras.varint(), extras.varint()
                 if mark == MARK_CALLER:
                     pending = value
+                elif mark == MARK_SIGNATURE:
+                    signature = value
+                elif MARK_SIGNATURE < mark <= MARK_PEAK:
+                    pass  # sequence numbers and memory
                 elif mark == MARK_EVENT:
                     event = decode_event(bodies.take(value))
                     event.ticks, event.process, event.track = ticks, track.process, track
@@ -369,7 +380,8 @@ class Result:
                 name = names.varint()
                 if pending is not None:
                     callers[name % CALLER_SLOTS], pending = pending, None
-                self._begin(track, domain, name, ticks, callers[name % CALLER_SLOTS])
+                self._begin(track, domain, name, ticks, 0 if signature else callers[name % CALLER_SLOTS])
+                track.open[-1].signature, signature = signature, None
                 if operation == BEGIN_FLAGGED:
                     track.open[-1].flags = extras.varint()
                 begins += 1

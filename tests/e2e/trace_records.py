@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 BEGIN, END, MARK, BEGIN_FLAGGED = range(4)
 BEGIN_CLIPPED = 2
 UNMATCHED_END, LOST, PAUSE, RESUME, DETACH, TRACK_END, MARK_EVENT, MARK_CALLER = range(1, 9)
+MARK_SIGNATURE, MARK_PEAK = 9, 13  # and between them: of operators
 CALLER_SLOTS = 64
 
 # Names of event kinds, in the order of their numbers from 1.
@@ -146,6 +147,7 @@ class Slice:
     end: int = None  # None: it was still open at the end of its track
     flags: int = 0
     caller: int = 0
+    signature: bytes = None  # of an operator
     parent: "Slice" = field(default=None, repr=False)
     track: "Track" = field(default=None, repr=False)
     events: list = field(default_factory=list, repr=False)
@@ -238,6 +240,8 @@ class Process:
     objects: dict = field(default_factory=dict)
     inherit: tuple = None  # Process, strings, domains, objects
     thread_names: dict = field(default_factory=dict)
+    signatures: dict = field(default_factory=dict)
+    operator_source: tuple = None  # level, flags, framework, why
     losses: dict = field(default_factory=dict)
     code: list = field(default_factory=list)  # Events
     code_maps: list = field(default_factory=list)

@@ -15,6 +15,7 @@
 #include "analyze/sample_set.h"
 #include "fake_stacks.h"
 #include "fake_result.h"
+#include "format/operator.h"
 
 /* main calls work, which has inner inlined and calls memcpy of the C library; main also runs Python code that calls
  * a native function; a worker thread spins in libgomp and works.
@@ -114,6 +115,12 @@ static int setup(void **state)
 	fake_finish(world->fake);
 	*state = world;
 	return 0;
+}
+
+/* conv becomes an operator; what is around it is none. */
+static void make_operator(struct world *world)
+{
+	world->fake->labels[1].domain = fake_text(world->fake, ST_OPERATOR_DOMAIN);
 }
 
 static int teardown(void **state)
@@ -221,6 +228,51 @@ static void test_functions(void **state)
 	assert_int_equal(sum_of_roots(&asked, ST_CPU_SELF), 149);
 	/* Most self time first. */
 	assert_memory_equal(asked.answer.rows[asked.answer.root_first].text.bytes, "native", 6);
+	done(&asked);
+}
+
+static void test_operators(void **state)
+{
+	struct world *world = *state;
+	struct asked asked;
+
+	make_operator(world);
+	ask(&asked, world, NULL, QUESTION(ST_BY_OPERATOR, ST_BY_FUNCTION));
+	assert_int_equal(value(&asked, "conv", ST_CPU_SELF), 20 + 5 + 30);
+	assert_int_equal(value(&asked, "conv", ST_CPU_INHERITED), 30);
+	assert_int_equal(value(&asked, "conv/inner", ST_CPU_SELF), 20);
+	/* Not in an operator: in "step" alone, or in nothing. What lies in an operator is not in here too. */
+	assert_int_equal(value(&asked, "[no operator]", ST_CPU_SELF), 149 - 55);
+	assert_int_equal(value(&asked, "[no operator]", ST_CPU_TOTAL), 149 - 55);
+	assert_int_equal(asked.answer.root_count, 2);
+	done(&asked);
+	ask(&asked, world, NULL, QUESTION(ST_BY_TASK_DOMAIN, ST_BY_TASK_TYPE));
+	assert_int_equal(value(&asked, "PyTorch/conv", ST_CPU_SELF), 55);
+	done(&asked);
+}
+
+/* Steps that are spans of time: the optimizer ends them, and samples outside of any slice are in them. */
+static void test_timed_steps(void **state)
+{
+	struct world *world = *state;
+	struct st_result *fake = world->fake;
+	struct asked asked;
+
+	fake->labels[0] = (struct st_label){fake_text(fake, ST_RANGE_DOMAIN),
+					    fake_text(fake, "Optimizer.step#SGD.step"),
+					    fake_text(fake, "Optimizer.step#SGD.step")};
+	fake->label[world->conv] = fake->label[world->step];
+	/* From 0 to 12 and from 12 to 58, of one thread; the other has none of its own. */
+	fake->end_ns[world->step] = 12;
+	fake->begin_ns[world->conv] = 55;
+	fake->end_ns[world->conv] = 58;
+	fake->parent[world->conv] = ST_NO_ROW;
+	fake_finish(fake);
+	ask(&asked, world, NULL, QUESTION(ST_BY_STEP, ST_BY_FUNCTION));
+	assert_int_equal(value(&asked, "step 0", ST_CPU_SELF), 10);
+	assert_int_equal(value(&asked, "step 1", ST_CPU_SELF), 20 + 5 + 40 + 30 + 25);
+	assert_int_equal(value(&asked, "step 1/inner", ST_CPU_SELF), 20);
+	assert_int_equal(value(&asked, "[no step]", ST_CPU_SELF), 7 + 3 + 9);
 	done(&asked);
 }
 
@@ -736,6 +788,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_operators, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timed_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_classes_and_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_python_lines_without_frames, setup, teardown),

@@ -111,6 +111,12 @@ void st_operator_undefine(void);
 /* What was counted before this call belongs to no slice any more. */
 void st_operator_forget(void);
 
+/* torch_itt.c: the framework's own tasks are wanted; and, from its allocator, that it is in use. */
+void st_torch_itt_want(void);
+void st_torch_itt_allocated(void);
+/* What became of that, behind the reason why it was needed. */
+void st_torch_itt_source(const char *how);
+
 /* A loaded library whose file name begins so (libtorch_cpu.so.1.13 has a tail), or NULL. */
 void *st_torch_library(const char *prefix, char *path, uint32_t path_bytes);
 

@@ -595,6 +595,26 @@ static bool can_register(void)
 	return torch.add_global && torch.name && st_torch_config.level < ST_OPERATORS_ITT;
 }
 
+static const char *itt_reason(void)
+{
+	return torch.add_global && torch.name ? "forced" : "no way to register";
+}
+
+void st_torch_itt_source(const char *how)
+{
+	const char *parts[] = {itt_reason(), ", ", how};
+	char why[160] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t bytes = strnlen(parts[i], sizeof(why) - 1 - at);
+
+		memcpy(why + at, parts[i], bytes);
+		at += bytes;
+	}
+	settle(ST_OPERATORS_ITT, why);
+}
+
 static bool install(void)
 {
 	char path[PATH_BYTES];
@@ -605,7 +625,8 @@ static bool install(void)
 	read_version(path);
 	resolve(library);
 	if (!can_register()) {
-		settle(ST_OPERATORS_ITT, torch.add_global ? "forced" : "no way to register");
+		settle(ST_OPERATORS_ITT, itt_reason());
+		st_torch_itt_want();
 		return true;
 	}
 	if (can_ask())

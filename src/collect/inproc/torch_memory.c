@@ -136,6 +136,7 @@ __attribute__((visibility("default"))) bool _ZN3c1022memoryProfilingEnabledEv(vo
 	ready();
 	if (ST_UNLIKELY(st_torch_awaited()))
 		st_torch_trigger();
+	st_torch_itt_allocated();
 	return counting() || program_wants();
 }
 
