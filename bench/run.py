@@ -26,6 +26,7 @@ import time
 
 from exports import Exports
 from hotspots import Hotspots
+from operators import Operators
 from tables import Tables
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -138,7 +139,7 @@ def write_markdown(path, rows, missing, machine, date):
     path.write_text(text + heading + soak)
 
 
-class Bench(Hotspots, Tables, Exports):
+class Bench(Hotspots, Tables, Exports, Operators):
     def __init__(self, build, python, rounds):
         self.build = pathlib.Path(build).resolve()
         self.strata = self.build / "bin/strata"
@@ -489,6 +490,9 @@ def main():
         "unwind_tables",
         "million_samples",
         "peers_agree",
+        "operator_cost",
+        "module_cost",
+        "printed_table",
         "operator_exports",
     ]
     try:

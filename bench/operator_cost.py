@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each way to watch operators adds to one, toggled inside of one process; printed as JSON.
+
+usage, under strata -collect operators:
+  operator_cost.py operators LIBEMPTY [shapes] [stack] [rounds=N]
+      our callbacks, empty ones, torch.profiler's, and none, in random order: ns of CPU time per operator
+  operator_cost.py modules [rounds=N]
+      calls of nn.Module with our slot and with CPython's: ns per call
+usage, alone:
+  operator_cost.py loop N [table]
+      N operators in a loop; with "table" under torch.profiler, whose table is made; prints the seconds of each
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import random
+import sys
+import time
+
+import torch
+
+# A linear layer of this kind is ten operators.
+LAYERS, OPERATORS = 20, 200
+TURNS = 10  # of a piece: about a millisecond, so that the machine is the same for all of a round
+words = sys.argv[2:]
+rounds = next((int(word[7:]) for word in words if word.startswith("rounds=")), 100)
+profiled = {"activities": [torch.profiler.ProfilerActivity.CPU]}
+
+
+def library():
+    return ctypes.CDLL(torch.__file__.replace("__init__.py", "lib/libtorch_cpu.so"))
+
+
+class Switch:
+    """Our callbacks: all that were registered before anything of this program was."""
+
+    def __init__(self):
+        self.torch = library()
+        self.disable = self.torch._ZN2at15disableCallbackEm
+        self.enable = self.torch._ZN2at16reenableCallbackEm
+        self.disable.argtypes = self.enable.argtypes = [ctypes.c_uint64]
+
+    def set(self, on):
+        # Unknown handles are only warned of.
+        for handle in range(1, 16):
+            (self.enable if on else self.disable)(handle)
+
+
+def work(layers, data):
+    for _ in range(TURNS):
+        for layer in layers:
+            data = layer(data)
+
+
+def timed(code, *arguments):
+    began = time.thread_time_ns()
+    code(*arguments)
+    return time.thread_time_ns() - began
+
+
+@contextlib.contextmanager
+def empty(switch):
+    add = ctypes.cast(switch.torch._ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE, ctypes.c_void_p)
+    watcher = ctypes.CDLL(words[0])
+    watcher.empty_add.restype = ctypes.c_uint64
+    handle = watcher.empty_add(add, "shapes" in words)
+    remove = switch.torch._ZN2at14removeCallbackEm
+    remove.argtypes = [ctypes.c_uint64]
+    yield
+    remove(handle)
+
+
+@contextlib.contextmanager
+def ours(switch):
+    switch.set(True)
+    yield
+    switch.set(False)
+
+
+def profiler(switch):
+    return torch.profiler.profile(record_shapes="shapes" in words, with_stack="stack" in words, **profiled)
+
+
+@contextlib.contextmanager
+def nothing(switch):
+    yield
+
+
+def operators():
+    layers = [torch.nn.Linear(4, 4) for _ in range(LAYERS)]
+    data = torch.randn(2, 4)
+    switch = Switch()
+    switch.set(False)
+    ways = {"none": nothing, "empty": empty, "ours": ours, "profiler": profiler}
+    found = {name: [] for name in ways}
+    order = list(ways)
+    draw = random.Random(0)
+    with torch.no_grad():
+        work(layers, data)
+        for _ in range(rounds):
+            draw.shuffle(order)
+            for name in order:
+                with ways[name](switch):
+                    work(layers[:2], data)
+                    found[name].append(timed(work, layers, data) / (TURNS * OPERATORS))
+    return found
+
+
+def modules():
+    """The slot is the word at 128 of a class; CPython's function is that of any class with a __call__."""
+
+    class Plain:
+        def __call__(self):
+            pass
+
+    def slot(kind):
+        return ctypes.c_uint64.from_address(id(kind) + 128)
+
+    net = torch.nn.Sequential(*(torch.nn.Identity() for _ in range(LAYERS - 1)))
+    data = torch.randn(1)
+    Switch().set(False)
+    kinds = {type(module) for module in net.modules()}
+    values = {"none": {kind: slot(Plain).value for kind in kinds}, "ours": {kind: slot(kind).value for kind in kinds}}
+    found = {name: [] for name in values}
+    order = list(found)
+    draw = random.Random(0)
+    work([net], data)
+    for _ in range(rounds):
+        draw.shuffle(order)
+        for name in order:
+            for kind in kinds:
+                slot(kind).value = values[name][kind]
+            work([net], data)
+            found[name].append(timed(lambda: [work([net], data) for _ in range(5)]) / (5 * TURNS * LAYERS))
+    if values["none"] == values["ours"]:
+        sys.exit("modules are not recorded")
+    return found
+
+
+def loop():
+    """As a user would do it: from before the first operator to the table."""
+    count = int(words[0])
+    layers = [torch.nn.Linear(4, 4) for _ in range(LAYERS)]
+    data = torch.randn(2, 4)
+    began = time.perf_counter()
+    with torch.profiler.profile(**profiled) if "table" in words else contextlib.nullcontext() as profile:
+        with torch.no_grad():
+            for _ in range(count // (OPERATORS * TURNS) + 1):
+                work(layers, data)
+    recorded = time.perf_counter()
+    if profile:
+        averages = profile.key_averages()
+        averages.table(sort_by="cpu_time_total")
+    made = time.perf_counter()
+    turns = (count // (OPERATORS * TURNS) + 1) * TURNS
+    return {"count": turns * OPERATORS, "recorded_s": recorded - began, "table_s": made - recorded}
+
+
+def main():
+    torch.set_num_threads(1)
+    if sys.argv[1] != "loop":
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    print(json.dumps({"operators": operators, "modules": modules, "loop": loop}[sys.argv[1]]()))
+
+
+main()

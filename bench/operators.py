@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording operators costs: the rows of the operators issue.
+
+What is added to an operator is measured inside of one process, which switches our callbacks, empty ones, torch.profiler
+and nothing in random order, a millisecond each; a row has the median of the differences within a round. Whole runs are
+compared for what a user waits for: from the start to a printed table.
+"""
+
+import json
+import pathlib
+import statistics
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLAIN = ("-knob", "operator-memory=false", "-knob", "operator-modules=false")
+
+
+class Operators:
+    """Methods of Bench; self.rows, self.raw, self.run and the rest are its own."""
+
+    def operator_process(self, name, options, *words):
+        """Figures of bench/operator_cost.py under strata, and how many slices were lost by it."""
+        result = self.scratch / f"operators_{name}"
+        done = self.run(
+            [
+                self.strata, "-collect", "operators", "-quiet", "-no-summary", *options, "-r", result, "--",
+                self.python, HERE / "operator_cost.py", *words,
+            ]
+        )  # fmt: skip
+        figures = json.loads(done.stdout.splitlines()[-1])
+        dropped = self.report(result, "tasks")["quality"]["slices_dropped"]
+        if dropped:
+            self.missing.append(f"nothing, but {dropped} slices were dropped by {name}: its figures flatter")
+        self.raw[f"operator_{name}"] = figures
+        return figures
+
+    def added(self, figures, way):
+        """The median over the rounds: what a way took, less what nothing took right beside it."""
+        return statistics.median(one - none for one, none in zip(figures[way], figures["none"]))
+
+    def operator_cost(self):
+        """Added to an operator, with its name and with its inputs."""
+        rounds = "rounds=30" if self.quick else "rounds=150"
+        library = self.build / "bench" / "libempty_callback.so"
+        for kind, options, words in (
+            ("names", ("-knob", "operator-shapes=false"), ()),
+            ("shapes", (), ("shapes",)),
+        ):
+            turns = [
+                self.operator_process(f"{kind}{turn}", (*PLAIN, *options), "operators", library, *words, rounds)
+                for turn in range(1 if self.quick else 3)
+            ]
+            ours = [self.added(figures, "ours") for figures in turns]
+            what = "recording an operator, " + ("name only" if kind == "names" else "with sizes and types")
+            self.add(what, "ns", ours, [self.added(f, "empty") for f in turns], "an empty callback", 1.5)
+            theirs = [self.added(f, "profiler") for f in turns]
+            self.add("the same", "ns", ours, theirs, f"torch.profiler{', record_shapes' if words else ''}", 0.5)
+
+    def module_cost(self):
+        options = ("-knob", "operator-memory=false")
+        turns = [
+            self.operator_process(f"modules{turn}", options, "modules", "rounds=100" if self.quick else "rounds=800")
+            for turn in range(1 if self.quick else 3)
+        ]
+        self.add("recording a call of nn.Module", "ns", [self.added(f, "ours") for f in turns], 30.0, "budget", 1.0)
+
+    def printed_table(self):
+        """200,000 operators, from the start of the program to the table on the screen."""
+        count = 20000 if self.quick else 200000
+        script = HERE / "operator_cost.py"
+
+        def seconds(command):
+            began = time.perf_counter()
+            done = self.run(command)
+            return time.perf_counter() - began, done
+
+        ours, theirs = [], []
+        for turn in range(1 if self.quick else 2):
+            plain, _ = seconds([self.python, script, "loop", count])
+            profiled, _ = seconds([self.python, script, "loop", count, "table"])
+            result = self.scratch / f"table{turn}"
+            collect = [self.strata, "-collect", "operators", "-quiet", "-no-summary", "-r", result, "--"]
+            recorded, _ = seconds([*collect, self.python, script, "loop", count])
+            shown, _ = seconds([self.strata, "report", "operators", "-r", result])
+            ours.append(recorded + shown - plain)
+            theirs.append(profiled - plain)
+        self.raw["printed_table"] = {"ours_s": ours, "profiler_s": theirs}
+        self.add(f"{count:,} operators to a printed table, added", "s", ours, theirs, "torch.profiler", 0.05)
