@@ -20,6 +20,7 @@ enum operators_column {
 	OPERATORS_FREED,
 	OPERATORS_CUT,
 	OPERATORS_SIGNATURE,
+	OPERATORS_STACK,
 	OPERATORS_FLOPS,
 	OPERATORS_TORCH_FLOPS,
 	OPERATORS_MOVED,
@@ -37,6 +38,7 @@ static const struct st_sql_column operators_columns[] = {
 	{"freed", "INTEGER", "bytes that the framework took back, likewise"},
 	{"inputs_cut", "INTEGER", "1: there were more inputs than are kept"},
 	{"signature", "INTEGER", "the same for the same name, scope and inputs in a process"},
+	{"stack", "INTEGER", "its row of stack_nodes: Python frames that called it; or NULL"},
 	{"flops", "INTEGER",
 	 "operations, with those of operators inside of it, or NULL: not known"},
 	{"torch_flops", "INTEGER", "as torch's profiler counts them, or NULL: it does not"},
@@ -121,6 +123,8 @@ static void operators_cell(const struct st_sql *sql, uint32_t row, int column, s
 		sqlite3_result_int64(out, (int64_t)item->allocated);
 	else if (column == OPERATORS_FREED)
 		sqlite3_result_int64(out, (int64_t)item->freed);
+	else if (column == OPERATORS_STACK)
+		st_sql_result_row(out, item->stack ? item->stack : ST_NO_ROW);
 	else if (column == OPERATORS_SIGNATURE)
 		st_sql_result_row(out, item->signature);
 	else if (item->signature != ST_NO_ROW && column < OPERATORS_FLOPS)

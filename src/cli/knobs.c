@@ -192,6 +192,9 @@ const struct st_knob st_knobs[] = {
 	 st_knob_operator_memory, false},
 	{"operator-modules", "true|false", "true in 'operators', else false",
 	 "Record calls of nn.Module, for -group-by nn-module.", st_knob_operator_modules, false},
+	{"operator-stacks", "true|false", "false",
+	 "Keep the Python stack that calls each operator, for -group-by python-line and callstack.",
+	 st_knob_operator_stacks, false},
 	{"python-calls", "true|false", "false",
 	 "Count every call of a Python or built-in function, for the report python-calls: cProfile's figures, of all "
 	 "threads and processes.", apply_python_calls, false},

@@ -43,6 +43,12 @@ enum st_status st_knob_operator_modules(const char *option, const char *value,
 	return st_knob_truth(option, value, &config->operators.modules, err);
 }
 
+enum st_status st_knob_operator_stacks(const char *option, const char *value,
+				       struct st_collect_config *config, struct st_error *err)
+{
+	return st_knob_truth(option, value, &config->operators.stacks, err);
+}
+
 enum st_status st_knobs_operators_check(const struct st_operators_config *operators,
 					struct st_error *err)
 {
@@ -53,6 +59,7 @@ enum st_status st_knobs_operators_check(const struct st_operators_config *operat
 		{"operator-shapes", operators->shapes},
 		{"operator-memory", operators->memory},
 		{"operator-modules", operators->modules},
+		{"operator-stacks", operators->stacks},
 	};
 
 	if (operators->is_type && operators->on == ST_CHOICE_OFF)

@@ -119,6 +119,8 @@ enum {
 	ST_NOTICE_NO_PYTHON_CALLS = 64, /* a CPython that is not known, or its hooks are taken */
 	ST_NOTICE_PYTHON_PROFILED =
 		128, /* while the program had a profile function of its own, on its thread */
+	ST_NOTICE_NO_STACKS =
+		256, /* Python frames of operators are not told: a CPython that is not known */
 };
 
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");

@@ -73,6 +73,7 @@ void st_slice_encoder_clear(struct st_slice_encoder *enc)
 	enc->event_count = 0;
 	memset(enc->callers, 0, sizeof(enc->callers));
 	enc->last_sequence = 0;
+	enc->stack = 0;
 }
 
 /* Room for more records in all columns at once, so that a record has one thing to test: whatever still
@@ -221,6 +222,14 @@ void st_slice_encoder_operator(struct st_slice_encoder *enc, uint64_t time, uint
 	enc->last_sequence = sequence;
 }
 
+void st_slice_encoder_stack(struct st_slice_encoder *enc, uint64_t time, uint32_t node)
+{
+	if (__builtin_expect(enc->stack == node, 1))
+		return;
+	enc->stack = node;
+	st_slice_encoder_mark(enc, time, ST_MARK_STACK, node);
+}
+
 void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const uint64_t bytes[3])
 {
 	static const enum st_slice_mark marks[] = {ST_MARK_ALLOCATED, ST_MARK_FREED, ST_MARK_PEAK};
@@ -332,6 +341,10 @@ static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *ou
 		dec->next_caller = out->value;
 		dec->has_next_caller = true;
 	}
+	if (mark == ST_MARK_STACK) {
+		dec->stack = (uint32_t)out->value;
+		return out->value <= UINT32_MAX;
+	}
 	if (mark == ST_MARK_SIGNATURE || mark == ST_MARK_SEQUENCE)
 		return take_operator_mark(dec, mark, out->value);
 	if (mark != ST_MARK_EVENT)
@@ -359,6 +372,7 @@ static void take_operator(struct st_slice_decoder *dec, struct st_slice_record *
 {
 	out->signature = dec->next_signature;
 	out->sequence = dec->next_sequence;
+	out->stack = dec->stack;
 	dec->next_signature = 0;
 	dec->next_sequence = -1;
 }
@@ -397,6 +411,7 @@ bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record 
 	out->caller = 0;
 	out->signature = 0;
 	out->sequence = -1;
+	out->stack = 0;
 	out->body = NULL;
 	if (!st_varint_get(&dec->times, dec->times_end, &dt) || dt > UINT64_MAX - dec->time)
 		return damage(dec, "a time is damaged", err);

@@ -73,6 +73,7 @@ struct st_slice_record {
 	uint64_t caller;     /* begin; 0: not known */
 	uint32_t signature;  /* begin of an operator; 0: it is none */
 	int64_t sequence;    /* begin of an operator; -1: none */
+	uint32_t stack;	     /* begin of an operator: node; 0: not known */
 	const uint8_t *body; /* ST_MARK_EVENT: value bytes */
 	uint64_t time;	     /* ticks */
 };
@@ -83,6 +84,7 @@ struct st_slice_encoder {
 	uint32_t record_count, begin_count, event_count;
 	uint64_t callers[ST_CALLER_SLOTS];
 	int64_t last_sequence;
+	uint32_t stack;
 };
 
 void st_slice_encoder_init(struct st_slice_encoder *enc);
@@ -100,6 +102,8 @@ void st_slice_encoder_caller(struct st_slice_encoder *enc, uint64_t time, uint32
 /* Says that the begin that comes next is an operator; sequence -1: it has none. */
 void st_slice_encoder_operator(struct st_slice_encoder *enc, uint64_t time, uint32_t signature,
 			       int64_t sequence);
+/* The stack of the operators that begin from here on. Costs nothing while it stays the same. */
+void st_slice_encoder_stack(struct st_slice_encoder *enc, uint64_t time, uint32_t node);
 /* Memory that the innermost open slice took: bytes allocated, freed, and most that was held between. */
 void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const uint64_t bytes[3]);
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
@@ -119,6 +123,7 @@ struct st_slice_decoder {
 	bool has_next_caller;
 	uint32_t next_signature;
 	int64_t next_sequence, last_sequence;
+	uint32_t stack;
 };
 
 enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,

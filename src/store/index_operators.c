@@ -28,14 +28,20 @@ uint32_t st_index_take_operator(struct st_index_builder *builder,
 				const struct st_track_state *track,
 				const struct st_slice_record *record, uint32_t row)
 {
-	uint32_t signature =
-		st_model_signature(builder->request->model, track->process_id, record->signature);
+	const struct st_model *model = builder->request->model;
+	uint32_t signature = st_model_signature(model, track->process_id, record->signature);
+	uint32_t stack = 0;
+	bool broken = false;
 
 	if (signature == ST_ID_NONE)
 		builder->operators.missing++;
+	/* Calls of modules stand among the operators, but tell no stacks. */
+	else if (model->signatures[signature].head.scope != ST_SCOPE_MODULE)
+		stack = st_forest_node(&model->forest, track->process_id, record->stack, &broken);
 	return add_operator(builder, (struct st_operator){.row = row,
 							  .signature = signature,
-							  .sequence = record->sequence});
+							  .sequence = record->sequence,
+							  .stack = stack});
 }
 
 /* Marks of one record of the ring come together, in the order of their kinds. */

@@ -9,7 +9,7 @@
 #include "store/result_state.h"
 
 bool st_operators_are_sound(const struct st_index *index, const struct st_index_meta *meta,
-			    uint32_t signature_count)
+			    uint32_t signature_count, uint32_t node_count)
 {
 	const struct st_index_tables *tables = &meta->tables;
 	uint32_t rows = index->shape.row_count;
@@ -20,6 +20,7 @@ bool st_operators_are_sound(const struct st_index *index, const struct st_index_
 
 		sound &= item->row < rows && (!i || item->row > tables->operators[i - 1].row);
 		sound &= item->signature == ST_NO_ROW || item->signature < signature_count;
+		sound &= !item->stack || item->stack < node_count;
 	}
 	for (uint32_t i = 0; i < tables->moment_count; i++) {
 		const struct st_memory_moment *moment = &tables->moments[i];

@@ -20,6 +20,8 @@ struct st_operator {
 	uint32_t signature;	   /* index, or ST_NO_ROW: a slice that only took memory */
 	int64_t sequence;	   /* of autograd, or ST_NO_SEQUENCE */
 	uint64_t allocated, freed; /* bytes, by itself: without slices inside of it */
+	uint32_t stack;		   /* node (store/samples.h) of Python frames; 0: not recorded */
+	uint32_t reserved;
 };
 
 struct st_signature {

@@ -60,7 +60,8 @@ static bool load_index(struct st_result *result, const struct st_source *source)
 		    st_samples_are_sound(&result->index, &result->meta,
 					 result->model.forest.node_count) &&
 		    st_operators_are_sound(&result->index, &result->meta,
-					   result->model.signature_count))
+					   result->model.signature_count,
+					   result->model.forest.node_count))
 			return true;
 		st_index_meta_fini(&result->meta);
 	}

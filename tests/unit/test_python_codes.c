@@ -14,23 +14,12 @@
 #include <cmocka.h>
 
 #include "collect/inproc/python_codes.h"
-#include "collect/inproc/sampler.h"
 #include "collect/inproc/thread.h"
 #include "unwind/rt/python_layout.h"
 
 void *st_map_wiped(size_t size_bytes)
 {
 	return calloc(1, size_bytes);
-}
-
-bool st_sampler_put(struct st_sampler *sampler, enum st_ring_ext subkind,
-		    const struct st_part *parts, uint32_t part_count)
-{
-	(void)sampler;
-	(void)subkind;
-	(void)parts;
-	(void)part_count;
-	return true;
 }
 
 static void test_ids(void **state)

@@ -253,7 +253,8 @@ static uint32_t lines(const struct st_python_code_seen *code, uint8_t *to, uint3
 }
 
 /* False: no room in the ring. */
-static bool write_code(struct st_sampler *sampler, const uint64_t head[3], const uint8_t *scratch)
+static bool write_code(const struct st_python_code_sink *sink, const uint64_t head[3],
+		       const uint8_t *scratch)
 {
 	const uint8_t *name = scratch + ST_PYTHON_FILE_MAX;
 	const struct st_part parts[] = {
@@ -263,7 +264,7 @@ static bool write_code(struct st_sampler *sampler, const uint64_t head[3], const
 		{name + ST_PYTHON_NAME_MAX, (uint32_t)head[2]},
 	};
 
-	return st_sampler_put(sampler, ST_EXT_PYTHON_CODE, parts, 4);
+	return sink->put(sink->to, ST_EXT_PYTHON_CODE, parts, 4);
 }
 
 static uint64_t mix_bytes(uint64_t hash, const uint8_t *bytes, uint32_t size_bytes)
@@ -277,8 +278,9 @@ static uint64_t mix_bytes(uint64_t hash, const uint8_t *bytes, uint32_t size_byt
 	return mix(hash, load64(last));
 }
 
-uint32_t st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
-				 uint32_t id, uint8_t *scratch)
+uint32_t st_python_code_describe(const struct st_python_code_sink *sink,
+				 const struct st_python_code_seen *code, uint32_t id,
+				 uint8_t *scratch)
 {
 	const struct st_python_layout *layout = &code->runtime->layout;
 	uint8_t *name = scratch + ST_PYTHON_FILE_MAX, *table_at = name + ST_PYTHON_NAME_MAX;
@@ -295,7 +297,7 @@ uint32_t st_python_code_describe(struct st_sampler *sampler, const struct st_pyt
 		same = atomic_load_explicit(&entry->value, memory_order_relaxed);
 	if (same)
 		return same;
-	if (!write_code(sampler,
+	if (!write_code(sink,
 			(const uint64_t[]){
 				id | (uint64_t)line << 32,
 				file_bytes | (uint64_t)name_bytes << 32,

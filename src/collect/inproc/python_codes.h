@@ -13,10 +13,11 @@
 
 #include "collect/inproc/python_runtime.h"
 #include "collect/inproc/python_table.h"
+#include "format/ring_record.h"
 
 #pragma GCC visibility push(hidden)
 
-struct st_sampler;
+struct st_part;
 
 /* Maps the table, which a forked child finds empty. False: no memory. */
 bool st_python_codes_init(void);
@@ -58,10 +59,18 @@ enum {
 	ST_PYTHON_DESCRIPTION_BYTES = ST_PYTHON_FILE_MAX + ST_PYTHON_NAME_MAX + ST_PYTHON_LINES_MAX,
 };
 
+/* Where a description goes: a record into a ring of the thread; false: no room. */
+struct st_python_code_sink {
+	bool (*put)(void *to, enum st_ring_ext subkind, const struct st_part *parts,
+		    uint32_t part_count);
+	void *to;
+};
+
 /* Writes ST_EXT_PYTHON_CODE under `id`, unless code of the same content has an id: then that one is given back.
  * `scratch` has ST_PYTHON_DESCRIPTION_BYTES. 0: no room in the ring. */
-uint32_t st_python_code_describe(struct st_sampler *sampler, const struct st_python_code_seen *code,
-				 uint32_t id, uint8_t *scratch);
+uint32_t st_python_code_describe(const struct st_python_code_sink *sink,
+				 const struct st_python_code_seen *code, uint32_t id,
+				 uint8_t *scratch);
 
 #pragma GCC visibility pop
 

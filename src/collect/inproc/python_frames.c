@@ -565,6 +565,12 @@ static uint64_t identify(const struct fetched *fetched, const struct st_python_c
 	return st_python_content_mix(&known->content, object, same ? fetched->content : NULL);
 }
 
+static bool put_code(void *to, enum st_ring_ext subkind, const struct st_part *parts,
+		     uint32_t part_count)
+{
+	return st_sampler_put(to, subkind, parts, part_count);
+}
+
 /* Compares a code with what is known of it; a new one gets its id and is described. */
 static void know(struct walker *walker, const struct fetched *fetched)
 {
@@ -598,8 +604,9 @@ static void know(struct walker *walker, const struct fetched *fetched)
 	/* The texts go where it may lie. */
 	memcpy(copy, code.bytes, walker->layout->code_bytes);
 	code.bytes = copy;
-	described = st_python_code_describe(walker->out->sampler, &code, known->id,
-					    walker->scratch->description);
+	described = st_python_code_describe(
+		&(struct st_python_code_sink){put_code, walker->out->sampler}, &code, known->id,
+		walker->scratch->description);
 	if (described)
 		known->id = described;
 	st_python_code_described(fingerprint, known->id, described != 0);

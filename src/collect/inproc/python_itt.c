@@ -22,6 +22,7 @@
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_module.h"
+#include "collect/inproc/torch_stack.h"
 
 void __itt_api_init(struct itt_global *global, int groups);
 
@@ -420,6 +421,8 @@ static struct py_object *is_builtin(struct py_object *self, struct py_object *na
 {
 	if (ST_UNLIKELY(st_torch_awaited()))
 		watch_torch(name);
+	if (ST_UNLIKELY(st_torch_config.stacks))
+		st_torch_stack_look();
 	if (ST_UNLIKELY(st_python_calls_interval_ticks))
 		st_python_calls_look();
 	if (ST_UNLIKELY(st_torch_config.modules))

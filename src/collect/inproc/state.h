@@ -147,6 +147,7 @@ struct st_ended {
 
 struct st_node;
 struct st_sampler;
+struct st_torch_stack;
 
 struct st_thread {
 	alignas(64) struct st_hot hot;
@@ -174,6 +175,7 @@ struct st_thread {
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
 	uintptr_t key[ST_KEYS_MAX];
+	struct st_torch_stack *stack; /* torch_stack.c; stays with the slot */
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };
 enum { ST_THREAD_STRIDE = (sizeof(struct st_thread) + 255) & ~255u };

@@ -21,6 +21,7 @@ struct st_torch_config {
 	uint8_t operators; /* 0 no, 1 names, 2 with inputs */
 	bool memory;
 	bool modules;
+	bool stacks;
 	uint8_t level;	/* none above it is tried; enum st_operator_level, 0 = the best */
 	bool no_layout; /* "operator_layout=0", for tests: as in a release that nobody knows */
 };

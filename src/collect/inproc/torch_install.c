@@ -16,6 +16,7 @@
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_layout.h"
+#include "collect/inproc/torch_stack.h"
 
 enum {
 	PATH_BYTES = 4096,
@@ -113,6 +114,8 @@ void st_torch_configure(const char *text)
 		st_torch_config.memory = text[8] == '1';
 	else if (!strncmp(text, "_modules=", 9))
 		st_torch_config.modules = text[9] == '1';
+	else if (!strncmp(text, "_stacks=", 8))
+		st_torch_config.stacks = text[8] == '1';
 	else if (!strncmp(text, "_level=", 7))
 		st_torch_config.level = digit(text[7], '9');
 	else if (!strncmp(text, "_layout=", 8))
@@ -124,7 +127,7 @@ void st_torch_init(void)
 	if (st_torch_config.operators && st_operator_init())
 		return;
 	atomic_init(&state, GIVEN_UP);
-	st_torch_config.modules = false;
+	st_torch_config.modules = st_torch_config.stacks = false;
 }
 
 bool st_torch_awaited(void)
@@ -332,6 +335,8 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 	struct st_operator operator= {.name = torch.name(record), .scope = scope, .sequence = -1};
 
 	*context = NULL;
+	if (ST_UNLIKELY(st_torch_config.stacks))
+		st_torch_stack_tell();
 	if (!operator.name)
 		operator.name = "";
 	operator.length =(uint32_t) strlen(operator.name);

@@ -501,6 +501,9 @@ void st_run_tell_notices(struct st_run *run, uint32_t notices)
 		st_run_note(run,
 			    "calls of Python functions are not counted: this CPython is none of "
 			    "3.8 to 3.14 with its lock, or other tools have taken its hooks");
+	if (notices & ST_NOTICE_NO_STACKS)
+		st_run_note(run, "operators have no Python stacks: frames of this CPython are not "
+				 "known (those of 3.8 to 3.14 with its lock are)");
 	if (notices & ST_NOTICE_PYTHON_PROFILED)
 		st_run_note(run,
 			    "the program set a profile function of its own: meanwhile calls of "

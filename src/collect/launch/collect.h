@@ -47,6 +47,7 @@ struct st_operators_config {
 	enum st_choice on; /* default: as the type says */
 	enum st_choice shapes;
 	enum st_choice memory, modules; /* default: as the type says */
+	enum st_choice stacks;		/* default: no */
 };
 
 struct st_collect_config {

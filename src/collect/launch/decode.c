@@ -67,6 +67,7 @@ static void begin_track(struct st_drain *drain, struct st_shm_segment *segment, 
 	slot->text_id = 0;
 	slot->gone_ticks = 0;
 	st_drain_forget_callers(slot);
+	st_drain_forget_operator_stack(slot);
 	slot->dropped_before += slot->dropped_told;
 	slot->unmatched_before += slot->unmatched_told;
 	slot->dropped_told = slot->unmatched_told = 0;
@@ -155,12 +156,15 @@ static uint32_t payload_needed(unsigned int subkind)
 	case ST_EXT_EVENT:
 	case ST_EXT_CALLER:
 	case ST_EXT_OPERATOR:
+	case ST_EXT_STACK:
 		return 1;
 	case ST_EXT_BEGIN:
 	case ST_EXT_PYTHON_CALLS:
 		return 2;
 	case ST_EXT_MEMORY:
 		return 3;
+	case ST_EXT_PYTHON_RUNTIME:
+		return 5;
 	default:
 		return 0;
 	}
@@ -231,6 +235,14 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 		return true;
 	case ST_EXT_MEMORY:
 		st_drain_take_memory(drain, slot, payload);
+		return true;
+	case ST_EXT_STACK:
+		st_drain_take_stack(drain, slot, payload, word_count - 1);
+		return true;
+	case ST_EXT_PYTHON_CODE:
+		return st_drain_take_code(drain, payload, word_count - 1);
+	case ST_EXT_PYTHON_RUNTIME:
+		st_drain_take_runtime(drain, payload);
 		return true;
 	case ST_EXT_PYTHON_CALLS:
 		st_drain_take_python_calls(drain, slot, payload, word_count - 1);
@@ -309,6 +321,7 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 			slot->time = drain->now;
 			slot->text_id = 0;
 			st_drain_forget_callers(slot);
+			st_drain_forget_operator_stack(slot);
 			break;
 		}
 		drain->counts.records++;

@@ -319,6 +319,7 @@ static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 		slot->time = drain->now;
 		slot->text_id = 0;
 		st_drain_forget_callers(slot);
+		st_drain_forget_operator_stack(slot);
 		atomic_store_explicit(&shared_ring->tail, slot->tail, memory_order_release);
 		return;
 	}

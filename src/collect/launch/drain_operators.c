@@ -99,6 +99,7 @@ void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
 	open.domain = known->entries[id - 1].domain;
 	open.name = open.family = known->entries[id - 1].name;
 	st_open_begin(drain, slot, &open, NULL);
+	st_slice_encoder_stack(&slot->encoder, slot->time, st_drain_operator_stack(drain, slot));
 	st_slice_encoder_operator(&slot->encoder, slot->time, id, sequence);
 	st_slice_encoder_begin(&slot->encoder, slot->time, open.domain, open.name, (uint32_t)flags);
 	drain->counts.begins++;

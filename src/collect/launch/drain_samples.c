@@ -57,8 +57,8 @@ static bool reserve(struct st_frame_words *frames, uint32_t count)
 }
 
 /* What is kept of the stack before moves behind what is new. False: it cannot be. */
-static bool restore(struct st_frame_words *frames, const uint64_t *fresh, uint32_t new_count,
-		    uint32_t kept)
+bool st_frame_words_restore(struct st_frame_words *frames, const uint64_t *fresh,
+			    uint32_t new_count, uint32_t kept)
 {
 	if (kept > frames->count || new_count + kept > ST_SAMPLE_FRAMES_MAX ||
 	    !reserve(frames, new_count + kept))
@@ -252,15 +252,17 @@ static bool take_sample(struct st_drain *drain, struct st_sample_reader *reader,
 
 	if (payload_words != SAMPLE_HEAD_WORDS + counts.native_new + counts.python_new)
 		return false;
-	if (!restore(&reader->native, frames, counts.native_new, counts.native_kept)) {
+	if (!st_frame_words_restore(&reader->native, frames, counts.native_new,
+				    counts.native_kept)) {
 		/* After a gap in the ring the frames that were kept are not known. */
-		restore(&reader->native, frames, counts.native_new, 0);
+		st_frame_words_restore(&reader->native, frames, counts.native_new, 0);
 		flags |= ST_SAMPLE_TRUNCATED;
 		suspect(drain);
 	}
-	if (!restore(&reader->python, frames + counts.native_new, counts.python_new,
-		     counts.python_kept)) {
-		restore(&reader->python, frames + counts.native_new, counts.python_new, 0);
+	if (!st_frame_words_restore(&reader->python, frames + counts.native_new, counts.python_new,
+				    counts.python_kept)) {
+		st_frame_words_restore(&reader->python, frames + counts.native_new,
+				       counts.python_new, 0);
 		flags |= ST_SAMPLE_PYTHON_CUT;
 		suspect(drain);
 	}
@@ -406,6 +408,7 @@ void st_drain_define_nodes(struct st_drain *drain)
 
 static void forget_path(struct st_slot_reader *slot)
 {
+	slot->stack_known = false;
 	if (slot->samples)
 		slot->samples->path_count = 0;
 }

@@ -175,6 +175,9 @@ struct st_slot_reader {
 	bool has_caller;  /* the next begin's is next_caller */
 	uint64_t next_caller;
 	uint64_t callers[ST_CALLER_SLOTS];
+	struct st_frame_words stack; /* of operators: Python frames, innermost first */
+	uint32_t stack_node;
+	bool stack_known; /* the node is that of the frames */
 	struct st_open_slices open;
 	struct st_slice_encoder encoder;
 	uint64_t oldest_ns; /* when the first record came into the encoder */
@@ -395,6 +398,16 @@ bool st_drain_signature_ok(struct st_drain *drain, uint32_t id, const void *body
 /* False: it cannot be one. */
 bool st_drain_define_operator_source(struct st_drain *drain, uint32_t id, const void *text,
 				     size_t size_bytes);
+
+/* drain_operator_stacks.c: the stack of the operators that come next; what it is now as a node, 0: not known. */
+void st_drain_take_stack(struct st_drain *drain, struct st_slot_reader *slot,
+			 const uint64_t *payload, uint32_t payload_words);
+uint32_t st_drain_operator_stack(struct st_drain *drain, struct st_slot_reader *slot);
+void st_drain_forget_operator_stack(struct st_slot_reader *slot);
+
+/* drain_samples.c: frames of which only the new ones are told. False: they cannot be. */
+bool st_frame_words_restore(struct st_frame_words *frames, const uint64_t *fresh,
+			    uint32_t new_count, uint32_t kept);
 
 /* drain_python_calls.c: the same of functions and what their calls have come to. */
 bool st_drain_define_python_function(struct st_drain *drain, uint32_t id, const void *text,

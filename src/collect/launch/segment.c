@@ -103,6 +103,7 @@ void st_shm_segment_unmap(struct st_shm_segment *segment)
 {
 	for (uint32_t i = 0; segment->slots && i < segment->slot_count; i++) {
 		st_slice_encoder_fini(&segment->slots[i].encoder);
+		free(segment->slots[i].stack.words);
 		st_open_fini(&segment->slots[i]);
 		st_sample_reader_destroy(segment->slots[i].samples);
 	}
