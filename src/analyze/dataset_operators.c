@@ -97,6 +97,7 @@ static bool make_columns(struct st_operator_rows *rows, uint32_t count)
 	rows->signature = column(rows, count, sizeof(*rows->signature));
 	rows->parent = column(rows, count, sizeof(*rows->parent));
 	rows->track = column(rows, count, sizeof(*rows->track));
+	rows->stack = column(rows, count, sizeof(*rows->stack));
 	rows->sequence = column(rows, count, sizeof(*rows->sequence));
 	rows->begin_ns = column(rows, count, sizeof(*rows->begin_ns));
 	rows->end_ns = column(rows, count, sizeof(*rows->end_ns));
@@ -204,6 +205,8 @@ static void set_signatures(struct st_operator_rows *rows)
 		if (items[at].signature < rows->signature_count)
 			rows->signature[row] = items[at].signature;
 		rows->sequence[row] = items[at].sequence;
+		rows->stack[row] = items[at].stack;
+		rows->has_stacks = rows->has_stacks || items[at].stack;
 	}
 }
 
@@ -360,6 +363,10 @@ static bool operator_prepare(struct st_dataset *dataset, enum st_grouping groupi
 		return map_signatures(dataset, grouping);
 	case ST_BY_NN_MODULE:
 		return st_operators_add_modules(dataset, rows);
+	case ST_BY_PYTHON_LINE:
+	case ST_BY_PYTHON_FUNCTION:
+	case ST_BY_CALLSTACK:
+		return st_operators_add_stacks(dataset, rows, grouping);
 	case ST_BY_STEP:
 		return add_steps(dataset, rows);
 	default:
@@ -371,7 +378,8 @@ uint64_t st_dataset_operators_answers(void)
 {
 	return ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_STEP) |
 	       ST_BIT(ST_BY_INSTANCE) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_INPUT_SHAPES) |
-	       ST_BIT(ST_BY_INPUT_TYPES) | ST_BIT(ST_BY_NN_MODULE) | ST_BIT(ST_BY_OPERATOR_SCOPE);
+	       ST_BIT(ST_BY_INPUT_TYPES) | ST_BIT(ST_BY_NN_MODULE) | ST_BIT(ST_BY_OPERATOR_SCOPE) |
+	       ST_BIT(ST_BY_PYTHON_LINE) | ST_BIT(ST_BY_PYTHON_FUNCTION) | ST_BIT(ST_BY_CALLSTACK);
 }
 
 static uint64_t groupings_of(const struct st_operator_rows *rows)
@@ -380,6 +388,9 @@ static uint64_t groupings_of(const struct st_operator_rows *rows)
 
 	if (!rows->has_inputs)
 		set &= ~(ST_BIT(ST_BY_INPUT_SHAPES) | ST_BIT(ST_BY_INPUT_TYPES));
+	if (!rows->has_stacks)
+		set &= ~(ST_BIT(ST_BY_PYTHON_LINE) | ST_BIT(ST_BY_PYTHON_FUNCTION) |
+			 ST_BIT(ST_BY_CALLSTACK));
 	return rows->has_modules ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
 }
 

@@ -28,6 +28,7 @@ struct st_operator_rows {
 	uint32_t count;
 	/* By row. */
 	uint32_t *slice, *label, *signature, *parent, *track;
+	uint32_t *stack; /* node of Python frames; 0: not recorded */
 	int64_t *sequence;
 	int64_t *begin_ns, *end_ns;
 	uint64_t *self_ns;
@@ -39,7 +40,7 @@ struct st_operator_rows {
 	uint8_t *is_range; /* by label: the program named it */
 	uint32_t signature_count;
 	bool is_itt; /* some rows are ITT tasks that stand in */
-	bool has_inputs, has_modules;
+	bool has_inputs, has_modules, has_stacks;
 	bool as_torch;
 };
 
@@ -63,6 +64,9 @@ uint64_t st_dataset_operators_answers(void);
 
 /* The module that each row belongs to: ST_BY_NN_MODULE. False when memory is out. */
 bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
+/* The Python code that called each row: ST_BY_PYTHON_LINE, _PYTHON_FUNCTION or _CALLSTACK. The same. */
+bool st_operators_add_stacks(struct st_dataset *dataset, struct st_operator_rows *rows,
+			     enum st_grouping grouping);
 /* By row: the forward operator that a backward node belongs to, or ST_NO_ROW. Malloc'd; NULL: no memory. */
 uint32_t *st_operators_forwards(const struct st_dataset *dataset,
 				const struct st_operator_rows *rows);
