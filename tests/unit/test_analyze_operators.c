@@ -192,7 +192,7 @@ static void make_forward(struct made *made)
 		(made->fake->operator_count - 4) * sizeof(struct st_operator));
 	made->fake->operator_count++;
 	made->fake->operators[4] =
-		(struct st_operator){primitive, ST_NO_ROW, ST_NO_SEQUENCE, 100, 0};
+		(struct st_operator){primitive, ST_NO_ROW, ST_NO_SEQUENCE, 100, 0, 0, 0};
 	made->fake->moments[made->fake->moment_count++] = (struct st_memory_moment){.time_ns = 1};
 	fake_finish(made->fake);
 }
@@ -393,6 +393,57 @@ static void test_modules(void **state)
 	expect(&report, "model.0", "count", 6);
 	expect(&report, "model.1", "count", 2);
 	expect(&report, "[no module]", "count", 2);
+	st_report_fini(&report);
+	fake_destroy(made.fake);
+}
+
+/* Forward from two lines of one function; the node that belongs to the first is called from elsewhere, its wrapper and
+ * what it calls go with it; Python code inside of a node has a stack of its own. */
+static void test_stacks(void **state)
+{
+	static struct made made;
+	struct st_report_options options = {
+		.question = {.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1}};
+	struct st_report report;
+	uint32_t code, outer, first, second, backward, row, around;
+
+	(void)state;
+	begin(&made);
+	code = fake_python_code(made.fake, 0, "net.py", "f", 1);
+	outer = fake_python_node(made.fake, 0, code, 30);
+	first = fake_python_node(made.fake, outer, code, 10);
+	second = fake_python_node(made.fake, outer, code, 11);
+	backward = fake_python_node(made.fake, outer, code, 20);
+	row = add(&made, "aten::mm", ST_SCOPE_FUNCTION, NULL, AT(0, 9), ST_NO_ROW);
+	known(&made, row)->stack = first;
+	known(&made, row)->sequence = 8;
+	row = add(&made, "aten::relu", ST_SCOPE_FUNCTION, NULL, AT(10, 19), ST_NO_ROW);
+	known(&made, row)->stack = second;
+	around = add(&made, "autograd::engine::evaluate_function: MmBackward0", ST_SCOPE_FUNCTION,
+		     NULL, AT(20, 60), ST_NO_ROW);
+	known(&made, around)->stack = backward;
+	row = add(&made, "MmBackward0", ST_SCOPE_BACKWARD, NULL, AT(21, 50), around);
+	known(&made, row)->stack = backward;
+	known(&made, row)->sequence = 8;
+	around = add(&made, "aten::mm", ST_SCOPE_FUNCTION, NULL, AT(22, 30), row);
+	known(&made, around)->stack = backward;
+	around = add(&made, "aten::sin", ST_SCOPE_FUNCTION, NULL, AT(31, 40), row);
+	known(&made, around)->stack = second;
+	add(&made, "aten::cos", ST_SCOPE_FUNCTION, NULL, AT(70, 80), ST_NO_ROW);
+	fake_finish(made.fake);
+	report = ask(&made, options);
+	expect(&report, "net.py:10", "count", 1);
+	expect(&report, "net.py:10 [backward]", "count", 3);
+	expect(&report, "net.py:11", "count", 2);
+	expect(&report, "[no Python stack]", "count", 1);
+	st_report_fini(&report);
+	options.question.groupings[0] = ST_BY_CALLSTACK;
+	report = ask(&made, options);
+	expect(&report, "f (net.py:10) < f (net.py:30) [backward]", "count", 3);
+	st_report_fini(&report);
+	options.question.groupings[0] = ST_BY_PYTHON_FUNCTION;
+	report = ask(&made, options);
+	expect(&report, "f", "count", 3);
 	st_report_fini(&report);
 	fake_destroy(made.fake);
 }
@@ -671,6 +722,7 @@ int main(void)
 		cmocka_unit_test(test_folding_chain),
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_modules_of_threads),
 		cmocka_unit_test(test_itt),
 		cmocka_unit_test(test_instances),

@@ -479,8 +479,8 @@ static void add_operators(struct st_result *fake)
 						    .inputs = inputs,
 						    .inputs_bytes = sizeof(inputs)};
 	fake->signature_count = 1;
-	fake->operators[0] = (struct st_operator){0, 0, 17, 100, 40};
-	fake->operators[1] = (struct st_operator){1, ST_NO_ROW, ST_NO_SEQUENCE, 0, 8};
+	fake->operators[0] = (struct st_operator){0, 0, 17, 100, 40, 3, 0};
+	fake->operators[1] = (struct st_operator){1, ST_NO_ROW, ST_NO_SEQUENCE, 0, 8, 0, 0};
 	fake->operator_count = 2;
 	fake->moments[0] = (struct st_memory_moment){5, 0, 0, 100, 40, 90};
 	fake->moments[1] = (struct st_memory_moment){6, 0, ST_NO_ROW, 0, 8, 0};
@@ -501,7 +501,7 @@ static void test_operators(void **state)
 	assert_int_equal(number_of(sql,
 				   "SELECT count(*) FROM operators WHERE row = 0 AND scope = "
 				   "'backward' AND sequence = 17 AND allocated = 100 AND freed "
-				   "= 40 AND inputs_cut = 0"),
+				   "= 40 AND inputs_cut = 0 AND stack = 3"),
 			 1);
 	assert_int_equal(number_of(sql, "SELECT shapes = '[[8, 3], [], [[], []], []]' AND dtypes = "
 					"'[\"float\", \"Scalar\", [\"c10::Half\", \"\"], \"\"]' "

@@ -219,6 +219,82 @@ static void test_signatures_that_cannot_be(void **state)
 	assert_int_equal(f->record_count, 0);
 }
 
+static void stack(struct fixture *f, uint32_t fresh, uint32_t kept, const uint64_t *frames)
+{
+	uint64_t words[10] = {st_word_ext(ST_EXT_STACK, 2 + fresh, 1),
+			      fresh | (uint64_t)kept << 16};
+
+	memcpy(words + 2, frames, fresh * sizeof(*frames));
+	fake_segment_push(&f->segment, 0, words, 2 + fresh);
+}
+
+static uint32_t stack_of(const struct fixture *f, size_t begin_index)
+{
+	for (size_t i = 0; i < f->record_count; i++)
+		if (f->records[i].record.op == ST_SLICE_BEGIN && begin_index-- == 0)
+			return f->records[i].record.stack;
+	return UINT32_MAX;
+}
+
+/* A stack counts until the next; frames that stay are not told again; the same stack is the same node. */
+static void test_stacks(void **state)
+{
+	static const uint64_t one[] = {2 | 7ull << 32, 1 | 5ull << 32}, two[] = {3 | 9ull << 32};
+	struct fixture *f = *state;
+	uint32_t nodes[5];
+
+	define(f, 1, 7);
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	begin(f, 1, 0);
+	end(f);
+	stack(f, 2, 0, one);
+	begin(f, 1, 0);
+	end(f);
+	begin(f, 1, 0);
+	end(f);
+	stack(f, 1, 1, two);
+	begin(f, 1, 0);
+	end(f);
+	stack(f, 1, 1, one);
+	begin(f, 1, 0);
+	end(f);
+	drain_all(f);
+	assert_int_equal(suspects(f), 0);
+	for (size_t i = 0; i < 5; i++)
+		nodes[i] = stack_of(f, i);
+	assert_int_equal(nodes[0], 0);
+	assert_int_equal(nodes[1], nodes[2]);
+	assert_int_equal(nodes[1], nodes[4]);
+	assert_int_not_equal(nodes[3], nodes[1]);
+	assert_int_equal(f->nodes[nodes[1]].kind, ST_FRAME_PYTHON);
+	assert_int_equal(f->nodes[nodes[1]].value, one[0]);
+	assert_int_equal(f->nodes[nodes[3]].value, two[0]);
+	assert_int_equal(f->nodes[nodes[3]].parent, f->nodes[nodes[1]].parent);
+	assert_int_equal(f->nodes[f->nodes[nodes[1]].parent].value, one[1]);
+}
+
+/* More kept than there is, and fewer words than it says: the stack is not known then. */
+static void test_hostile_stacks(void **state)
+{
+	static const uint64_t one[] = {2 | 7ull << 32};
+	struct fixture *f = *state;
+	uint64_t words[3] = {st_word_ext(ST_EXT_STACK, 3, 1), 9, 1};
+
+	define(f, 1, 7);
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	stack(f, 1, 5, one);
+	begin(f, 1, 0);
+	end(f);
+	stack(f, 1, 0, one);
+	fake_segment_push(&f->segment, 0, words, 3);
+	begin(f, 1, 0);
+	end(f);
+	drain_all(f);
+	assert_int_equal(suspects(f), 2);
+	assert_int_equal(stack_of(f, 0), 0);
+	assert_int_equal(stack_of(f, 1), 0);
+}
+
 static void test_source(void **state)
 {
 	struct fixture *f = *state;
@@ -333,6 +409,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_short_records, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_signatures_that_cannot_be, drain_setup,
 						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_stacks, drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_hostile_stacks, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_source, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_framework_is_printable, drain_setup,
 						drain_teardown),

@@ -373,6 +373,42 @@ static void test_operators(void **state)
 	assert_int_equal(got.sequence, 3);
 }
 
+/* A stack is that of all operators until the next one, and of nothing else. */
+static void test_stacks(void **state)
+{
+	static const uint32_t stacks[] = {0, 7, 7, UINT32_MAX, 0, 7};
+	struct fixture *f = *state;
+	struct st_slice_record got;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		st_slice_encoder_stack(&f->enc, 10, stacks[i]);
+		st_slice_encoder_operator(&f->enc, 10, 1, -1);
+		st_slice_encoder_begin(&f->enc, 10, 2, 1, 0);
+	}
+	st_slice_encoder_begin(&f->enc, 10, 2, 1, 0);
+	finish(f);
+	assert_int_equal(f->header.record_count, 6 * 2 + 1 + 4);
+	for (uint32_t i = 0; i < 6; i++) {
+		next_operator(f, &got);
+		assert_int_equal(got.stack, stacks[i]);
+	}
+	next_operator(f, &got);
+	assert_int_equal(got.stack, 0);
+	expect_end(f, ST_OK);
+	st_slice_encoder_clear(&f->enc);
+	st_slice_encoder_stack(&f->enc, 10, 7);
+	st_slice_encoder_operator(&f->enc, 10, 1, -1);
+	st_slice_encoder_begin(&f->enc, 10, 2, 1, 0);
+	finish(f);
+	next_operator(f, &got);
+	assert_int_equal(got.stack, 7);
+	st_slice_encoder_clear(&f->enc);
+	st_slice_encoder_mark(&f->enc, 1, ST_MARK_STACK, 1ull << 32);
+	finish(f);
+	assert_false(st_slice_decoder_next(&f->dec, &got, &f->err));
+	assert_int_equal(f->err.status, ST_ECORRUPT);
+}
+
 static void test_signature_beyond_32_bits_is_damage(void **state)
 {
 	struct fixture *f = *state;
@@ -493,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left_over_bytes_are_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_callers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_operators, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signature_beyond_32_bits_is_damage, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_events, setup, teardown),

@@ -325,6 +325,42 @@ static void test_forked_child(void **state)
 	assert_int_equal(st_result_signatures(f->result, &count)[2].process, 1);
 }
 
+/* Operators have the stack that was told before them; calls of modules, and one that nobody defines, have none. */
+static void test_stacks(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_stack_node nodes[] = {{0, ST_FRAME_PYTHON, 1 | 5ull << 32},
+					      {1, ST_FRAME_PYTHON, 1 | 9ull << 32}};
+	static const uint32_t told[] = {2, 1, 99, 2, 0};
+	const struct st_stack_nodes *tree;
+	const struct st_operator *items;
+	struct made_signature s;
+	uint32_t count;
+
+	maker_python_runtime(&f->m, 0x030b07f0);
+	maker_python_code(&f->m, 1, 10, "a.py", "f", NULL);
+	maker_nodes(&f->m, 1, nodes, 2);
+	sig_begin(&s, 2, 1, ST_SCOPE_MODULE, 0);
+	define(f, 3, &s);
+	maker_define(&f->m, 1);
+	for (uint64_t i = 0; i < 5; i++) {
+		st_slice_encoder_stack(&f->m.slices, 10 * i + 10, told[i]);
+		begin(f, 10 * i + 10, i == 3 ? 3 : 1, -1);
+		end(f, 10 * i + 15);
+	}
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	items = st_result_operators(f->result, &count);
+	tree = st_result_stack_nodes(f->result);
+	assert_int_equal(count, 5);
+	assert_int_equal(tree->value[items[0].stack] >> 32, 9);
+	assert_int_equal(tree->parent[items[0].stack], items[1].stack);
+	assert_int_equal(tree->value[items[1].stack] >> 32, 5);
+	assert_int_equal(items[2].stack, 0);
+	assert_int_equal(items[3].stack, 0);
+	assert_int_equal(items[4].stack, 0);
+}
+
 static void test_source(void **state)
 {
 	struct fixture *f = *state;
@@ -528,6 +564,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_missing_signature, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_signature, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forked_child, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_source, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_open_operator, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_index_from_disk, setup, teardown),

@@ -175,7 +175,7 @@ struct st_thread {
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
 	uintptr_t key[ST_KEYS_MAX];
-	struct st_torch_stack *stack; /* torch_stack.c; stays with the slot */
+	struct st_torch_stack *stack;	/* torch_stack.c; stays with the slot */
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };
 enum { ST_THREAD_STRIDE = (sizeof(struct st_thread) + 255) & ~255u };

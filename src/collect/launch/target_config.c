@@ -54,10 +54,11 @@ static void append_operators(struct st_buf *out, const struct st_operators_confi
 {
 	if (!is_on(asked->on, asked->is_type))
 		return;
-	st_buf_printf(out,
-		      ";operators=%d;operator_memory=%d;operator_modules=%d;operator_stacks=%d",
+	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%d",
 		      is_on(asked->shapes, true) ? 2 : 1, is_on(asked->memory, asked->is_type),
-		      is_on(asked->modules, asked->is_type), is_on(asked->stacks, false));
+		      is_on(asked->modules, asked->is_type));
+	if (is_on(asked->stacks, false))
+		st_buf_append_text(out, ";operator_stacks=1");
 }
 
 /* Often enough that a kill loses little, seldom enough that it costs nothing. */
