@@ -16,7 +16,7 @@ from typing import Any
 
 from strata.result import Result
 
-__all__ = ["export_chrome_trace", "export_memory_timeline", "tensorboard_trace_handler"]
+__all__ = ["export_chrome_trace", "export_memory_timeline", "export_stacks", "tensorboard_trace_handler"]
 
 # What was asked for, by torch's name: that of a session, and the parts of a trace.
 _PARTS = {
@@ -27,6 +27,7 @@ _PARTS = {
 }
 # Keys that the file has already, without a word and with one.
 _OWN = {"record_shapes", "profile_memory", "with_stack", "with_modules"}
+_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 _REFUSED = {
     "schemaVersion", "deviceProperties", "host_name", "displayTimeUnit", "baseTimeNanoseconds", "traceEvents",
     "traceName",
@@ -99,6 +100,19 @@ def export_chrome_trace(
     parts = [part for name, (own, some) in _PARTS.items() if _asked(window, name, own) for part in some]
     words = [f"-parts={','.join(parts or ['none'])}", *_place(window), *_metadata(window, given)]
     _write(what, "kineto", path, words, result)
+
+
+def export_stacks(
+    what: Any, path: str | os.PathLike[str], metric: str = "self_cpu_time_total", *, result: Result | None = None
+) -> None:
+    """A line for each operator: its Python stack, outermost first, and the microseconds that it took by itself."""
+    if metric not in _METRICS:
+        raise ValueError(f"metric should be one of: {_METRICS}")
+    if metric != "self_cpu_time_total":
+        warnings.warn(f"{metric}: no such device was recorded, the file is empty", stacklevel=3)
+        with open(path, "w", encoding="utf-8"):
+            return
+    _write(what, "torch-stacks", path, _place(_window_of(what)), result)
 
 
 def export_memory_timeline(

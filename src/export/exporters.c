@@ -27,5 +27,8 @@ const struct st_exporter st_exporters[] = {
 	 st_export_speedscope, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_SHOWS_STACKS},
 	{"pprof", "samples as a gzipped profile.proto: go tool pprof and its web page",
 	 st_export_pprof, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_SHOWS_STACKS},
+	{"torch-stacks",
+	 "Python stacks of operators with their time in us, as torch's export_stacks",
+	 st_export_torch_stacks, ST_EXPORT_HAS_WINDOW},
 	{NULL, NULL, NULL, 0},
 };

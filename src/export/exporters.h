@@ -37,5 +37,8 @@ enum st_status st_export_speedscope(const struct st_result *result,
 enum st_status st_export_pprof(const struct st_result *result,
 			       const struct st_export_options *options, struct st_sink *sink,
 			       struct st_error *err);
+enum st_status st_export_torch_stacks(const struct st_result *result,
+				      const struct st_export_options *options, struct st_sink *sink,
+				      struct st_error *err);
 
 #endif

@@ -159,22 +159,17 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 		add_flow(kineto, at);
 }
 
-/* What a slice is in the file. */
-enum kind { NOTHING, OPERATOR, MODULE };
-
-static enum kind kind_of(const struct st_kineto *kineto, uint32_t slice)
+enum st_kineto_kind st_kineto_kind(const struct st_kineto *kineto, uint32_t slice)
 {
 	uint32_t row = kineto->rows->row_of_slice[slice];
+	uint8_t label = kineto->rows->kind_of[kineto->slices->label[slice]];
 
 	if (!st_kineto_has_slice(kineto, slice))
-		return NOTHING;
+		return ST_KINETO_NOTHING;
 	if (row != ST_NO_ROW && kineto->rows->slice[row] == slice)
-		return OPERATOR;
-	return kineto->parts & ST_PART_MODULES &&
-			       kineto->rows->kind_of[kineto->slices->label[slice]] ==
-				       ST_LABEL_MODULE
-		       ? MODULE
-		       : NOTHING;
+		return ST_KINETO_OPERATOR;
+	return kineto->parts & ST_PART_MODULES && label == ST_LABEL_MODULE ? ST_KINETO_MODULE
+									   : ST_KINETO_NOTHING;
 }
 
 /* Slices of a thread must nest for readers: what ends behind the one around it is drawn as a thread beside. */
@@ -205,51 +200,44 @@ static enum st_status choose_lane(struct st_kineto *kineto, struct line *line, u
 	return ST_OK;
 }
 
-/* What is open around a slice: numbers of calls of modules, by slice, are kept where they are needed. */
-struct around {
-	uint32_t drawn;	    /* the innermost slice that is written, or ST_NO_ROW */
-	uint64_t python_id; /* of the innermost module, or 0 */
-};
-
-static enum st_status write_track(struct st_kineto *kineto, uint32_t track, struct around *arounds,
+/* drawn: by slice, the innermost one around it or itself that is written. */
+static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint32_t *drawn,
 				  struct st_error *err)
 {
 	const struct st_slices *slices = kineto->slices;
 	const struct st_track *about = &kineto->tracks[track];
-	uint64_t python_id = 0;
+	enum st_status status = ST_OK;
 
+	if (!st_kineto_python_track(kineto, track))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	/* In front: where times are equal, readers take what comes first for what is around. */
+	status = st_kineto_write_functions(kineto, track, err);
 	st_lanes_clear(&kineto->lanes);
 	kineto->lane_count = 0;
-	for (uint32_t slice = about->row_begin; slice < about->row_end; slice++) {
+	for (uint32_t slice = about->row_begin; slice < about->row_end && !status; slice++) {
 		uint32_t up = slices->parent[slice];
-		struct around *here = &arounds[slice];
 		struct line line = {.slice = slice,
 				    .row = ST_NO_ROW,
 				    .pid = kineto->ids.pids[about->process],
 				    .tid = kineto->ids.tids[track]};
-		enum kind kind = kind_of(kineto, slice);
-		enum st_status status;
+		enum st_kineto_kind kind = st_kineto_kind(kineto, slice);
 
-		*here = up == ST_NO_ROW ? (struct around){ST_NO_ROW, 0} : arounds[up];
+		drawn[slice] = up == ST_NO_ROW ? ST_NO_ROW : drawn[up];
 		kineto->done++;
-		if (kind == NOTHING)
+		if (kind == ST_KINETO_NOTHING)
 			continue;
-		status = choose_lane(kineto, &line, here->drawn, err);
+		if (kind == ST_KINETO_OPERATOR)
+			line.row = kineto->rows->row_of_slice[slice];
+		else
+			st_kineto_python_ids(kineto, slice, &line.python_id, &line.python_parent);
+		status = choose_lane(kineto, &line, drawn[slice], err);
 		if (status)
 			return status;
-		if (kind == OPERATOR) {
-			line.row = kineto->rows->row_of_slice[slice];
-		} else {
-			line.python_parent = here->python_id;
-			here->python_id = line.python_id = ++python_id;
-		}
-		here->drawn = slice;
+		drawn[slice] = slice;
 		add_line(kineto, &line);
 		status = st_kineto_spill(kineto, ST_KINETO_SPILL_BYTES, err);
-		if (status)
-			return status;
 	}
-	return ST_OK;
+	return status;
 }
 
 enum st_status st_kineto_spill(struct st_kineto *kineto, size_t above, struct st_error *err)
@@ -268,16 +256,16 @@ enum st_status st_kineto_spill(struct st_kineto *kineto, size_t above, struct st
 
 static enum st_status write_trace(struct st_kineto *kineto, struct st_error *err)
 {
-	struct around *arounds = calloc((size_t)kineto->slices->count + 1, sizeof(*arounds));
+	uint32_t *drawn = calloc((size_t)kineto->slices->count + 1, sizeof(*drawn));
 	enum st_status status = ST_OK;
 
-	if (!arounds)
+	if (!drawn)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	st_kineto_begin(kineto);
 	for (uint32_t i = 0; i < kineto->track_count && !status; i++)
 		if (kineto->wanted[i])
-			status = write_track(kineto, i, arounds, err);
-	free(arounds);
+			status = write_track(kineto, i, drawn, err);
+	free(drawn);
 	if (!status)
 		status = st_kineto_write_memory(kineto, err);
 	if (status)
@@ -352,8 +340,9 @@ static void choose_parts(struct st_kineto *kineto)
 
 	kineto->parts = kineto->options ? kineto->options->parts : 0;
 	if (!kineto->parts)
-		kineto->parts = ST_PART_SHAPES | ST_PART_MEMORY | ST_PART_MODULES;
-	kineto->parts &= ~(unsigned int)ST_PART_STACKS;
+		kineto->parts = ST_PART_SHAPES | ST_PART_MEMORY | ST_PART_STACKS | ST_PART_MODULES;
+	if (!kineto->rows->has_stacks)
+		kineto->parts &= ~(unsigned int)ST_PART_STACKS;
 	if (!kineto->rows->has_inputs)
 		kineto->parts &= ~(unsigned int)ST_PART_SHAPES;
 	if (!kineto->rows->has_modules)
@@ -395,7 +384,7 @@ static enum st_status prepare(struct st_kineto *kineto, struct st_error *err)
 	kineto->forwards = st_operators_forwards(&kineto->dataset, kineto->rows);
 	if (!kineto->wanted || !kineto->numbers || !kineto->flows || !kineto->forwards ||
 	    !st_thread_ids_init(&kineto->ids, kineto->result) || !st_kineto_make_heads(kineto) ||
-	    !st_kineto_make_inputs(kineto))
+	    !st_kineto_make_inputs(kineto) || !st_kineto_python_create(kineto))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	status = choose_tracks(kineto, err);
 	if (!status) {
@@ -423,6 +412,7 @@ enum st_status st_export_kineto(const struct st_result *result,
 	if (!status)
 		status = write_trace(&kineto, err);
 	st_lanes_fini(&kineto.lanes);
+	st_kineto_python_destroy(&kineto);
 	st_dataset_operators_fini(&kineto.dataset);
 	st_thread_ids_fini(&kineto.ids);
 	st_buf_fini(&kineto.out);

@@ -14,7 +14,7 @@
  * so do we. */
 enum { BASE_SECONDS = 7889238 };
 
-static void add_us(struct st_json *json, int64_t ns)
+void st_kineto_add_us(struct st_json *json, int64_t ns)
 {
 	char text[32];
 	size_t size = st_chrome_format_us(text, ns);
@@ -109,7 +109,7 @@ static void add_name(struct st_kineto *kineto, const struct row_name *name)
 	st_json_key(&json, "name");
 	st_json_text(&json, name->kind);
 	st_json_key(&json, "ts");
-	add_us(&json, kineto->begin_ns + kineto->shift_ns);
+	st_kineto_add_us(&json, kineto->begin_ns + kineto->shift_ns);
 	st_json_key(&json, "pid");
 	st_json_u64(&json, name->pid);
 	st_json_key(&json, "tid");
@@ -239,7 +239,7 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	st_json_key(&json, "tid");
 	st_json_u64(&json, kineto->ids.tids[moment->track]);
 	st_json_key(&json, "ts");
-	add_us(&json, moment->time_ns + kineto->shift_ns);
+	st_kineto_add_us(&json, moment->time_ns + kineto->shift_ns);
 	st_json_key(&json, "args");
 	st_json_object_begin(&json);
 	st_json_key(&json, "Total Reserved");

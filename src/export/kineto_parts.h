@@ -18,6 +18,9 @@
 
 enum { ST_KINETO_SPILL_BYTES = 256 << 10 };
 
+struct st_json;
+struct st_kineto_python;
+
 struct st_kineto {
 	const struct st_result *result;
 	const struct st_export_options *options;
@@ -44,6 +47,7 @@ struct st_kineto {
 	struct st_buf inputs; /* by signature: arguments */
 	size_t *input_ends;
 	struct st_buf out;
+	struct st_kineto_python *python;
 	struct st_lanes lanes;
 	uint32_t *lane_tids; /* of the thread at hand, beyond lane 0 */
 	uint32_t lane_count;
@@ -60,6 +64,20 @@ static inline bool st_kineto_has_slice(const struct st_kineto *kineto, uint32_t 
 				       !(kineto->slices->flags[slice] & ST_SLICE_UNFINISHED));
 }
 
+/* What a slice is in the file. */
+enum st_kineto_kind { ST_KINETO_NOTHING, ST_KINETO_OPERATOR, ST_KINETO_MODULE };
+enum st_kineto_kind st_kineto_kind(const struct st_kineto *kineto, uint32_t slice);
+
+/* Python functions and the numbers of calls of modules (kineto_python.c). A track is prepared before it is written. */
+bool st_kineto_python_create(struct st_kineto *kineto);
+void st_kineto_python_destroy(struct st_kineto *kineto);
+bool st_kineto_python_track(struct st_kineto *kineto, uint32_t track);
+void st_kineto_python_ids(const struct st_kineto *kineto, uint32_t slice, uint64_t *id,
+			  uint64_t *parent);
+enum st_status st_kineto_write_functions(struct st_kineto *kineto, uint32_t track,
+					 struct st_error *err);
+
+void st_kineto_add_us(struct st_json *json, int64_t ns);
 bool st_kineto_make_heads(struct st_kineto *kineto);
 bool st_kineto_make_inputs(struct st_kineto *kineto);
 void st_kineto_begin(struct st_kineto *kineto); /* all in front of the first slice */

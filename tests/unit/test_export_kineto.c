@@ -310,6 +310,97 @@ static void test_other_results(void **state)
 	fake_destroy(empty);
 }
 
+static uint32_t add_node(struct st_result *fake, uint32_t parent, uint32_t code, uint32_t line)
+{
+	uint32_t node = fake->nodes.count++;
+
+	fake->node_columns.parent[node] = parent;
+	fake->node_columns.value[node] = code;
+	fake->node_columns.line[node] = line;
+	return node;
+}
+
+/* main at line 5 calls forward (Net.py:10), which calls helper (site-packages/lib.py:3) for one operator. */
+static void add_stacks(struct st_result *fake)
+{
+	static const struct {
+		const char *file, *name;
+		uint32_t line;
+	} codes[] = {{"/srv/app/main.py", "<module>", 1},
+		     {"/srv/app/net.py", "Net.forward", 10},
+		     {"/usr/lib/python3/dist-packages/lib.py", "make.<locals>.helper", 3},
+		     {"/usr/lib/python3.11/nn.py", "Module._wrapped_call_impl", 7}};
+	uint32_t outer, forward, helper;
+
+	fake->info.working_dir = "/srv/app";
+	for (uint32_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		fake->python_codes[fake->python_code_count++] =
+			(struct st_python_code){.file = fake_text(fake, codes[i].file),
+						.name = fake_text(fake, codes[i].name),
+						.first_line = codes[i].line};
+	outer = add_node(fake, 0, 0, 5);
+	forward = add_node(fake, add_node(fake, outer, 3, 8), 1, 11);
+	helper = add_node(fake, add_node(fake, add_node(fake, outer, 3, 8), 1, 12), 2, 4);
+	fake->operators[OPERATORS_RANGE].stack = outer;
+	fake->operators[OPERATORS_OUTER].stack = forward;
+	fake->operators[OPERATORS_FORWARD].stack = helper;
+	fake->operators[OPERATORS_WRAPPER].stack = outer;
+	fake->operators[OPERATORS_CAT].stack = outer;
+}
+
+static void test_functions(void **state)
+{
+	struct st_result *fake = operators_create();
+	struct json_object *trace, *one, *module;
+
+	(void)state;
+	add_stacks(fake);
+	trace = export(fake, NULL);
+	assert_int_equal(number(trace, "with_stack"), 1);
+	assert_int_equal(count(trace, "python_function"), 5);
+	/* Around everything, by the range's own stack, with the line it was at. */
+	one = event(trace, "X", "main.py(5): <module>", 0);
+	assert_int_equal(ns(one, "ts"), 1000 + 5000);
+	assert_int_equal(ns(one, "dur"), 8000);
+	assert_null(member(member(one, "args"), "Python parent id"));
+	module = event(trace, "X", "nn.Module: Net.head", 0);
+	assert_int_equal(number(member(module, "args"), "Python parent id"),
+			 number(member(one, "args"), "Python id"));
+	/* In the module, from its first operator to its last. */
+	one = event(trace, "X", "nn.py(7): _wrapped_call_impl", 0);
+	assert_int_equal(number(member(one, "args"), "Python parent id"),
+			 number(member(module, "args"), "Python id"));
+	assert_int_equal(ns(one, "ts"), 1200 + 5000);
+	assert_int_equal(ns(one, "dur"), 1700);
+	assert_int_equal(ns(event(trace, "X", "net.py(10): forward", 0), "dur"), 1700);
+	/* In the operator that calls it. */
+	one = event(trace, "X", "lib.py(3): helper", 0);
+	assert_int_equal(ns(one, "ts"), 1300 + 5000);
+	assert_int_equal(ns(one, "dur"), 1500);
+	json_object_put(trace);
+	fake_destroy(fake);
+}
+
+static void test_stacks(void **state)
+{
+	struct st_result *fake = operators_create();
+	struct st_buf out;
+
+	(void)state;
+	add_stacks(fake);
+	format = "torch-stacks";
+	assert_int_equal(try_export(fake, NULL, &out, NULL), ST_OK);
+	format = "kineto";
+	st_buf_append_u8(&out, 0);
+	/* Only what took a microsecond by itself. */
+	assert_string_equal((char *)out.data,
+			    "main.py(5):_<module> 2\n"
+			    "main.py(5):_<module>;nn.py(7):__wrapped_call_impl;net.py(10):_forward;"
+			    "lib.py(3):_helper 1\n");
+	st_buf_fini(&out);
+	fake_destroy(fake);
+}
+
 static void assert_timeline(const struct st_result *fake, const struct st_export_options *options,
 			    const char *expected)
 {
@@ -363,6 +454,8 @@ int main(void)
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_other_results),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_memory_timeline),
 	};
 
