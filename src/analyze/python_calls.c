@@ -257,6 +257,17 @@ enum st_status st_report_python_calls_build(const struct st_result *result,
 	return st_report_end(out, err);
 }
 
+uint64_t st_python_calls_count(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_python_calls *calls = st_result_python_calls(result, &count);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += calls[i].calls;
+	return sum;
+}
+
 uint64_t st_python_calls_metrics(void)
 {
 	return ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_SELF) | ST_BIT(ST_WALL_TOTAL);

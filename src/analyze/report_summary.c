@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analyze/python_calls.h"
 #include "analyze/quality.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
@@ -19,7 +20,13 @@
 #include "store/result.h"
 #include "store/samples.h"
 
-enum { TASKS_SHOWN = 8, PLACES_SHOWN = 16, TYPES_UNFOLDED = 20 };
+enum {
+	TASKS_SHOWN = 8,
+	PLACES_SHOWN = 16,
+	TYPES_UNFOLDED = 20,
+	PAIRS_A_CALL =
+		4, /* a counted call of Python costs so many begin and end pairs: most of it CPython's own */
+};
 
 static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
 	[ST_SUMMARY_SECTION] = {"section", "Section", "", true},
@@ -111,7 +118,8 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 	/* One event costs about what one half of a pair does. */
 	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
 			 st_quality_lost(result);
-	uint64_t cost_ns = pairs * info->event_cost_ns_x1000 / 1000;
+	uint64_t cost_ns = (pairs + PAIRS_A_CALL * st_python_calls_count(result)) *
+			   info->event_cost_ns_x1000 / 1000;
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 	uint64_t handled_ns = handler_ns(result);
 

@@ -29,8 +29,7 @@ enum {
 };
 
 static enum { NOT_YET, INSTALLED, REFUSED } state;
-static bool started; /* the main module has begun */
-static struct st_python_runtime runtime;
+static bool started;	      /* the main module has begun */
 static size_t profile_offset; /* in a thread's state */
 static uint32_t since_look;
 static int (*set_profile_of)(void *thread_state, py_profile, struct py_object *);
@@ -46,7 +45,7 @@ static int profile(struct py_object *object, struct py_object *frame, int what,
 
 static bool by_monitoring(void)
 {
-	return runtime.layout.minor >= MONITORING_MINOR;
+	return st_calls_runtime.layout.minor >= MONITORING_MINOR;
 }
 
 static bool text_is(struct py_object *object, const char *text)
@@ -80,9 +79,10 @@ static inline bool is_function(const struct py_object *object)
 
 static inline struct py_object *code_of(const struct py_object *frame)
 {
-	const void *inner = runtime.layout.minor == 11 ? st_py_field(frame, PY_FRAME_INNER) : frame;
+	const void *inner =
+		st_calls_runtime.layout.minor == 11 ? st_py_field(frame, PY_FRAME_INNER) : frame;
 
-	return st_py_field(inner, runtime.layout.frame_code);
+	return st_py_field(inner, st_calls_runtime.layout.frame_code);
 }
 
 static py_profile profile_of(const void *thread_state)
@@ -424,8 +424,8 @@ static int install_monitoring(void)
 
 static int install(void)
 {
-	if (!st_python_runtime_find(&runtime) || !runtime.known || runtime.free_threaded ||
-	    !st_calls_python_find())
+	if (!st_python_runtime_find(&st_calls_runtime) || !st_calls_runtime.known ||
+	    st_calls_runtime.free_threaded || !st_calls_python_find())
 		return REFUSED;
 	return by_monitoring() ? install_monitoring() : install_profile();
 }

@@ -31,7 +31,9 @@ struct st_call_text {
 	const char *file, *name;
 	uint32_t file_bytes, name_bytes, line, flags;
 };
-/* Names of what a key is; keeps alive what it is the address of. Not to be called with an exception set. */
+/* What tells a code object from the next one at the same address; 0 for anything else. */
+uint32_t st_call_check(const void *object);
+/* Names of what a key is, borrowed. Not to be called with an exception set. */
 void st_call_describe(void *object, struct st_call_text *out, char *scratch,
 		      uint32_t scratch_bytes);
 

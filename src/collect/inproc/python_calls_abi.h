@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collect/inproc/python_abi.h"
+#include "collect/inproc/python_runtime.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -75,6 +76,7 @@ struct st_calls_python {
 	struct py_object *_Py_NoneStruct;
 };
 extern struct st_calls_python st_calls_python;
+extern struct st_python_runtime st_calls_runtime;
 
 bool st_calls_python_find(void);
 

@@ -10,6 +10,7 @@
 #include "collect/inproc/python_calls_abi.h"
 
 struct st_calls_python st_calls_python;
+struct st_python_runtime st_calls_runtime;
 
 #define MEMBER(name)                                                                               \
 	{                                                                                          \
@@ -103,6 +104,21 @@ static const char *attribute(struct py_object *object, const char *name, uint32_
 	return text ? text : "?";
 }
 
+uint32_t st_call_check(const void *object)
+{
+	const struct st_python_layout *layout = &st_calls_runtime.layout;
+	uint64_t hash;
+	uint32_t line;
+
+	if (!st_py_is(object, st_calls_python.PyCode_Type))
+		return 0;
+	memcpy(&line, (const char *)object + layout->code_first_line, sizeof(line));
+	hash = (uint64_t)(uintptr_t)st_py_field(object, layout->code_name) +
+	       3 * (uint64_t)(uintptr_t)st_py_field(object, layout->code_table) +
+	       5 * (uint64_t)(uintptr_t)st_py_field(object, layout->code_file) + line;
+	return (uint32_t)(hash * 0x9e3779b97f4a7c15ull >> 32) | 1;
+}
+
 static void describe_code(struct py_object *code, struct st_call_text *out)
 {
 	struct py_object *line = st_calls_python.PyObject_GetAttrString(code, "co_firstlineno");
@@ -113,8 +129,6 @@ static void describe_code(struct py_object *code, struct st_call_text *out)
 	out->line = number > 0 ? (uint32_t)number : 0;
 	out->file = attribute(code, "co_filename", &out->file_bytes);
 	out->name = attribute(code, "co_name", &out->name_bytes);
-	/* Its address is not to be another's. */
-	st_calls_python.Py_IncRef(code);
 	st_calls_python.PyErr_Clear();
 }
 

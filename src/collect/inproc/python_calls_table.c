@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/intern.h"
 #include "collect/inproc/python_calls.h"
 #include "collect/inproc/state.h"
 #include "collect/inproc/thread.h"
@@ -19,6 +20,7 @@
 
 enum {
 	INDEX_SLOTS = 2 * ST_CALL_FUNCTIONS_MAX,
+	KEYS_MAX = INDEX_SLOTS / 4 * 3,
 	TEXT_BYTES = 12 << 20,
 	FILE_MAX = 4096,
 	SCRATCH_BYTES = 1 << 10,
@@ -29,17 +31,23 @@ enum {
 };
 
 struct function {
-	uintptr_t key;
 	uint32_t text, line;
 	uint16_t file_bytes, name_bytes;
 	uint8_t flags;
 };
 
+/* A key that was met. Code objects go and leave their addresses to others: `check` tells. */
+struct place {
+	uintptr_t key;
+	uint32_t function, check;
+};
+
 struct functions {
-	uint32_t count, defined, text_used;
-	struct calls *threads;	     /* process lock */
-	bool ended;		     /* nothing more is told */
-	uint32_t index[INDEX_SLOTS]; /* ids, by the hash of their key */
+	uint32_t count, defined, text_used, key_count;
+	struct calls *threads; /* process lock */
+	bool ended;	       /* nothing more is told */
+	struct place place[INDEX_SLOTS];
+	uint32_t by_text[INDEX_SLOTS]; /* functions: code that is made again is the same */
 	struct function function[ST_CALL_FUNCTIONS_MAX + 1];
 	char text[TEXT_BYTES];
 };
@@ -93,22 +101,43 @@ static inline uint32_t slot_of(uintptr_t key)
 	return (uint32_t)(hash >> 32) % INDEX_SLOTS;
 }
 
-/* The id of a key, or the free place for it. */
-static inline uint32_t find(uintptr_t key, uint32_t *slot)
+/* The place of a key, or the free one for it. */
+static inline struct place *find(uintptr_t key)
 {
-	uint32_t id;
+	uint32_t slot = slot_of(key);
 
-	for (*slot = slot_of(key); (id = functions->index[*slot]);
-	     *slot = (*slot + 1) % INDEX_SLOTS)
-		if (functions->function[id].key == key)
-			return id;
-	return 0;
+	while (functions->place[slot].key && functions->place[slot].key != key)
+		slot = (slot + 1) % INDEX_SLOTS;
+	return &functions->place[slot];
+}
+
+static bool has_text(const struct function *function, const struct st_call_text *text)
+{
+	const char *own = functions->text + function->text;
+
+	return function->line == text->line && function->file_bytes == text->file_bytes &&
+	       function->name_bytes == text->name_bytes &&
+	       !memcmp(own, text->file, text->file_bytes) &&
+	       !memcmp(own + text->file_bytes, text->name, text->name_bytes);
+}
+
+/* The function of that name, or 0 and the free slot for it. */
+static uint32_t find_text(const struct st_call_text *text, uint32_t **slot)
+{
+	uint64_t hash = st_text_mix(st_text_hash(text->file, text->file_bytes),
+				    st_text_hash(text->name, text->name_bytes) + text->line);
+	uint32_t at = (uint32_t)(hash >> 32) % INDEX_SLOTS;
+
+	while (functions->by_text[at] &&
+	       !has_text(&functions->function[functions->by_text[at]], text))
+		at = (at + 1) % INDEX_SLOTS;
+	*slot = &functions->by_text[at];
+	return **slot;
 }
 
 static bool keep_text(struct function *function, const struct st_call_text *text)
 {
-	uint32_t file = text->file_bytes < FILE_MAX ? text->file_bytes : FILE_MAX;
-	uint32_t name = text->name_bytes < FILE_MAX ? text->name_bytes : FILE_MAX;
+	uint32_t file = text->file_bytes, name = text->name_bytes;
 
 	if (functions->text_used + file + name > TEXT_BYTES)
 		return false;
@@ -123,26 +152,40 @@ static bool keep_text(struct function *function, const struct st_call_text *text
 	return true;
 }
 
-static __attribute__((noinline)) uint32_t add_function(uintptr_t key, void *object)
+/* By its name; 0: no place. */
+static uint32_t add_function(struct st_call_text *text)
+{
+	uint32_t *slot, id;
+
+	if (text->file_bytes > FILE_MAX)
+		text->file_bytes = FILE_MAX;
+	if (text->name_bytes > FILE_MAX)
+		text->name_bytes = FILE_MAX;
+	id = find_text(text, &slot);
+	if (id || functions->count == ST_CALL_FUNCTIONS_MAX ||
+	    !keep_text(&functions->function[functions->count + 1], text))
+		return id;
+	*slot = ++functions->count;
+	return *slot;
+}
+
+/* A key that is new, or has become another function's. */
+static __attribute__((noinline)) uint32_t learn(uintptr_t key, void *object, uint32_t check)
 {
 	struct st_call_text text = {0};
 	char scratch[SCRATCH_BYTES];
-	struct function *function;
-	uint32_t slot, id;
+	struct place *place;
+	uint32_t function;
 
-	if (functions->count == ST_CALL_FUNCTIONS_MAX)
-		return 0;
 	st_call_describe(object, &text, scratch, sizeof(scratch));
-	/* Describing may have run code that has called it. */
-	id = find(key, &slot);
-	if (id)
-		return id;
-	function = &functions->function[functions->count + 1];
-	if (!keep_text(function, &text))
+	function = add_function(&text);
+	/* Now: describing may have run code that was called. */
+	place = find(key);
+	if (!place->key && functions->key_count == KEYS_MAX)
 		return 0;
-	function->key = key;
-	functions->index[slot] = ++functions->count;
-	return functions->count;
+	functions->key_count += !place->key;
+	*place = (struct place){key, function, check};
+	return function;
 }
 
 /* Functions that strata does not know yet, in order: what finds no room comes the next time. With the lock of the
@@ -333,7 +376,8 @@ uint32_t st_call_begin(uintptr_t key, void *object)
 {
 	struct calls *calls = mine;
 	struct counter *counter;
-	uint32_t function, slot;
+	uint32_t function, check = st_call_check(object);
+	const struct place *place;
 	uint64_t clock;
 	uint8_t flags;
 
@@ -342,9 +386,11 @@ uint32_t st_call_begin(uintptr_t key, void *object)
 		if (!calls)
 			return 0;
 	}
-	function = find(key, &slot);
-	if (ST_UNLIKELY(!function))
-		function = add_function(key, object);
+	place = find(key);
+	if (ST_LIKELY(place->key == key && place->check == check))
+		function = place->function;
+	else
+		function = learn(key, object, check);
 	flags = functions->function[function].flags;
 	clock = charge(calls, st_ticks());
 	if (ST_UNLIKELY(calls->depth == ST_CALL_DEPTH_MAX)) {
