@@ -264,6 +264,7 @@ class _View:
         knobs["record-shapes"] = self.asked("record_shapes") or self.asked("with_flops")
         knobs["profile-memory"] = self.asked("profile_memory")
         knobs["with-flops"] = self.asked("with_flops")
+        knobs["with-stack"] = self.asked("with_stack")
         words = [f"-report-knob={name}={_word(value)}" for name, value in knobs.items()]
         if window.begin_ns is not None or window.end_ns is not None:
             words.append(f"-time-filter={_seconds(window.begin_ns)}:{_seconds(window.end_ns)}")
@@ -434,7 +435,7 @@ class EventList(list):
             raise TypeError("this list was changed: averages are those of a whole profile")
         grouping = {
             "group-by-input-shape": bool(group_by_input_shapes),
-            "group-by-stack-n": int(group_by_stack_n),
+            "group-by-stack-n": int(group_by_stack_n) if view.asked("with_stack") else 0,
             "group-by-overload-name": bool(group_by_overload_name),
         }
         return type(self)._over(view, grouping)

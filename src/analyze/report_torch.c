@@ -183,7 +183,9 @@ bool st_torch_add_events(struct st_report *report, struct st_torch_events *event
 	st_result_signatures(events->result, &signature_count);
 	texts.shapes = st_arena_calloc(arena, (size_t)signature_count + 1, sizeof(*texts.shapes));
 	texts.types = st_arena_calloc(arena, (size_t)signature_count + 1, sizeof(*texts.types));
-	done = places && st_torch_events_link(events) && !arena->failed;
+	done = places && st_torch_events_link(events) &&
+	       st_torch_events_stacks(events, events->options->with_stack ? UINT32_MAX : 0) &&
+	       !arena->failed;
 	for (uint32_t i = 0; done && i < count; i++) {
 		struct st_cell *cells = st_report_add(report, 0);
 
@@ -191,6 +193,8 @@ bool st_torch_add_events(struct st_report *report, struct st_torch_events *event
 		cells[ST_TORCH_COUNT] = st_cell_u64(1);
 		if (places[i].event < rows->count) {
 			row_cells(cells, events, places[i].event);
+			cells[ST_TORCH_STACK] = st_cell_bytes(
+				events->stacks.texts[events->stack_of[places[i].event]]);
 			signature_cells(cells, events, &texts, rows->signature[places[i].event]);
 		} else {
 			moment_cells(cells, events, places[i].event - rows->count);

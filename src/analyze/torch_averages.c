@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// torch's key_averages: events of one name (and, when asked, the same inputs) added up, in the order in which each
+// torch's key_averages: events of one name (and, when asked, the same inputs and stack) added up, in the order in which each
 // was first met.
 #include "analyze/report_torch.h"
 
@@ -72,13 +72,14 @@ static bool add_rows(struct groups *groups)
 	for (uint32_t row = 0; row < rows->count; row++) {
 		uint64_t name = 2 * (uint64_t)rows->name_of[rows->label[row]] +
 				st_torch_event_is_user(events, row);
-		uint32_t inputs = 0, known = groups->keys.count, key;
+		uint32_t inputs = 0, stack = events->stack_of ? events->stack_of[row] : 0, key;
+		uint32_t known = groups->keys.count;
 
 		if (!st_row_is_counted(&events->dataset, row))
 			continue;
 		if (events->options->group_by_input_shape)
 			inputs = events->shapes_of[rows->signature[row]];
-		key = st_pair_map_add(&groups->keys, name, inputs);
+		key = st_pair_map_add(&groups->keys, name, (uint64_t)stack << 32 | inputs);
 		if (groups->keys.failed || !reserve(groups, groups->keys.count + 1))
 			return false;
 		if (key == known)
@@ -144,6 +145,9 @@ static void group_cells(struct st_cell *cells, const struct group *group,
 	if (events->options->group_by_input_shape)
 		cells[ST_TORCH_SHAPES] = st_cell_bytes(
 			events->shapes.texts[events->shapes_of[rows->signature[first]]]);
+	if (events->stack_of)
+		cells[ST_TORCH_STACK] =
+			st_cell_bytes(events->stacks.texts[events->stack_of[first]]);
 	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, first));
 	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, first));
 	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[first]);
@@ -158,7 +162,9 @@ bool st_torch_add_averages(struct st_report *report, struct st_torch_events *eve
 	bool done;
 
 	st_pair_map_init(&groups.keys);
-	done = add_rows(&groups);
+	done = !events->options->group_by_stack_n ||
+	       st_torch_events_stacks(events, events->options->group_by_stack_n);
+	done = done && add_rows(&groups);
 	if (done) {
 		count = groups.keys.count;
 		if (events->moment_count)

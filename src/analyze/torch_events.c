@@ -154,6 +154,10 @@ void st_torch_events_fini(struct st_torch_events *events)
 	free(events->self_memory);
 	free(events->moments);
 	free(events->forward_tid);
+	free(events->forward_row);
+	free(events->is_backward);
+	free(events->stack_of);
+	st_key_texts_fini(&events->stacks);
 	st_key_texts_fini(&events->shapes);
 	st_selection_fini(&events->selection);
 	st_dataset_operators_fini(&events->dataset);

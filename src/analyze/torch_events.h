@@ -23,8 +23,16 @@ struct st_torch_events {
 	uint32_t moment_count;
 	uint64_t *flops; /* by signature, and one for none; NULL: not asked for */
 	struct st_key_texts shapes;
-	uint32_t *shapes_of;   /* by signature, and one for none: key of shapes */
-	uint32_t *forward_tid; /* by row; 0: none. NULL before st_torch_events_link */
+	uint32_t *shapes_of; /* by signature, and one for none: key of shapes */
+	/* By row; NULL before st_torch_events_link. */
+	uint32_t *forward_tid; /* of a backward node: the thread; 0: none */
+	uint32_t *
+		forward_row; /* of a node and of what lies inside: its forward operator, or ST_NO_ROW */
+	uint8_t *is_backward; /* a node, or inside of one */
+	/* By row; NULL before st_torch_events_stacks. */
+	struct st_key_texts
+		stacks;	    /* frames, the innermost first, with '\n' between; the first is none */
+	uint32_t *stack_of; /* key of stacks */
 };
 
 enum st_status st_torch_events_init(struct st_torch_events *out, const struct st_result *result,
@@ -41,5 +49,9 @@ bool st_torch_event_is_user(const struct st_torch_events *events, uint32_t row);
 /* Gives nodes of the backward pass the thread of their forward operator, and what autograd's engine wraps around a node
  * the number and thread of the node. False: no memory. */
 bool st_torch_events_link(struct st_torch_events *events);
+
+/* The Python stack of each event, at most `most` frames of it; of what runs backward that of the forward operator.
+ * Links the events. False: no memory. */
+bool st_torch_events_stacks(struct st_torch_events *events, uint32_t most);
 
 #endif

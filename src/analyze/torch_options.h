@@ -13,7 +13,7 @@ struct st_torch_options {
 	bool given; /* anything at all */
 	/* Of the profile: what it was told not to record, or to show. */
 	bool hides_shapes; /* record_shapes=False */
-	bool profile_memory, with_flops;
+	bool profile_memory, with_flops, with_stack;
 	/* Of key_averages. */
 	bool group_by_input_shape, group_by_overload_name;
 	uint32_t group_by_stack_n;

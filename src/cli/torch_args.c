@@ -13,7 +13,7 @@
 
 const char st_torch_knob_names[] =
 	"sort-by= row-limit= group-by-input-shape= group-by-stack-n= group-by-overload-name= "
-	"record-shapes= profile-memory= with-flops= rows= header= time-unit= "
+	"record-shapes= profile-memory= with-flops= with-stack= rows= header= time-unit= "
 	"top-level-events-only= "
 	"max-name-column-width= max-shapes-column-width= max-src-column-width=";
 
@@ -130,6 +130,7 @@ static bool *truth_of(struct st_torch_options *options, const char *name)
 		{"group-by-overload-name", &options->group_by_overload_name},
 		{"profile-memory", &options->profile_memory},
 		{"with-flops", &options->with_flops},
+		{"with-stack", &options->with_stack},
 		{"top-level-events-only", &options->top_level_events_only},
 	};
 

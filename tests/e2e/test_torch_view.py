@@ -2,8 +2,10 @@
 """Reports torch-averages and torch-events against torch's own profiler, which ran in the same process."""
 
 import json
+import re
 import statistics
 import sys
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -34,7 +36,7 @@ class Recorded:
         return ["-time-filter", f"{begin / 1e6:.9f}:{end / 1e6:.9f}"]
 
     def words(self, phase, **options):
-        return [*self.window(phase), *knobs({**PHASES[phase], **options})]
+        return [*self.window(phase), *knobs({**PHASES.get(phase, {}), **options})]
 
     def rows(self, report, phase, **options):
         return self.strata.report(self.result, report, *self.words(phase, **options))["rows"]
@@ -61,8 +63,9 @@ def package(build_dir):
 def recorded(shared_strata, python):
     result, truth = shared_strata.folder / "viewed", shared_strata.folder / "viewed.json"
     done = shared_strata(
-        "-collect", "operators", "-quiet", "-r", result, "--", python, TARGETS / "torch_view.py", truth
-    )
+        "-collect", "operators", "-knob", "operator-stacks=true", "-quiet", "-r", result, "--",
+        python, TARGETS / "torch_view.py", truth,
+    )  # fmt: skip
     assert done.status == 0, done.err
     return Recorded(shared_strata, result, json.loads(truth.read_text()))
 
@@ -123,6 +126,37 @@ def test_times_are_torchs(recorded, phase):
     assert sums[0] == pytest.approx(sums[1], rel=0.2)
 
 
+def function_names(stack):
+    """Without lines, of which torch has the first of the function; without what is no frame of Python."""
+    frames = [frame for frame in stack if not frame.startswith(("<built-in", "nn.Module: "))]
+    return [re.sub(r".*/|\(\d+\)", "", frame) for frame in frames if not frame.endswith("_wrapped_call_impl")]
+
+
+def test_stacks_are_torchs(recorded):
+    """Also of backward nodes, which have those of their forward operators."""
+    ours, theirs = recorded.rows("torch-events", "stacks", with_stack="true"), recorded.truth["stacks"]
+    assert [[row["key"], function_names(row["stack"].split("\n") if row["stack"] else [])] for row in ours] == [
+        [name, function_names(stack)] for name, stack in theirs
+    ]
+    stacks = {row["key"]: row["stack"].split("\n") for row in ours}
+    lines = (TARGETS / "torch_view.py").read_text().splitlines()
+    number = lines.index("        x = torch.relu(self.norm(self.conv(x)))") + 1
+    for name in ("aten::relu", "ReluBackward0"):
+        assert stacks[name][0] == f"{TARGETS / 'torch_view.py'}({number}): forward", name
+    assert stacks["aten::conv2d"][0].startswith("torch/nn/modules/conv.py(")
+    assert not any(row["stack"] for row in recorded.rows("torch-events", "stacks"))
+
+
+def test_averages_by_stack(recorded):
+    rows = recorded.rows("torch-averages", "stacks", group_by_stack_n=2)
+    events = recorded.rows("torch-events", "stacks", with_stack="true")
+    expected = Counter((row["key"], "\n".join(row["stack"].split("\n")[:2])) for row in events)
+    assert {(row["key"], row["stack"]): row["count"] for row in rows} == expected
+    text = recorded.text("torch-averages", "stacks", group_by_stack_n=2, row_limit=-1)
+    assert text.splitlines()[1].rstrip().endswith("Source Location")
+    assert len(text.splitlines()) == 5 + sum(2 + row["stack"].count("\n") for row in rows)
+
+
 TABLES = [
     ("plain", {}, {}),
     ("plain", {}, {"sort_by": "self_cpu_time_total", "row_limit": 10}),
@@ -138,6 +172,9 @@ TABLES = [
     ("full", {"group_by_input_shape": True}, {"sort_by": "privateuse1_memory_usage", "max_shapes_column_width": None}),
     ("full", {}, {"sort_by": "cpu_memory_usage", "row_limit": 15, "header": "", "top_level_events_only": True}),
     ("full", {}, {"sort_by": "key", "row_limit": 1000}),
+    ("stacks", {"group_by_stack_n": 5}, {"sort_by": "cpu_time_total", "row_limit": 20}),
+    ("stacks", {"group_by_stack_n": 1, "group_by_input_shape": True}, {"max_src_column_width": 30}),
+    ("stacks", {"group_by_stack_n": 3, "with_flops": True}, {"max_src_column_width": None}),
 ]
 
 
@@ -148,7 +185,7 @@ def test_text_is_torchs_to_the_byte(recorded, python):
         options = {name: "none" if value is None else str(value) for name, value in {**grouping, **table}.items()}
         texts.append(recorded.text("torch-averages", phase, **options))
         rows = recorded.rows("torch-averages", phase, **{name: str(value) for name, value in grouping.items()})
-        profile = {"profile_memory": phase == "full", "with_flops": phase == "full"}
+        profile = {"profile_memory": phase == "full", "with_flops": phase == "full" or "with_flops" in grouping}
         cases.append({"rows": rows, "profile": profile, "table": table})
     asked = recorded.strata.folder / "tables.json"
     asked.write_text(json.dumps(cases))
@@ -217,6 +254,22 @@ def lists(package, recorded):
                 result, round(begin * 1000), round(end * 1000), SimpleNamespace(**options)
             )
         yield made
+
+
+def test_stacks_of_objects(package, recorded):
+    window = [recorded.places[name] for name in ("begin stacks", "end stacks")]
+    times = [round(window[0]["end_us"] * 1000), round(window[1]["start_us"] * 1000)]
+    with package.open(recorded.result) as result:
+        events = package.events.EventList.of(result, *times, {"with_stack": True})
+        assert [[evt.name, function_names(evt.stack)] for evt in events] == [
+            [name, function_names(stack)] for name, stack in recorded.truth["stacks"]
+        ]
+        averages = events.key_averages(group_by_stack_n=5)
+        assert max(len(avg.stack) for avg in averages) == 5
+        assert averages.table() == recorded.text("torch-averages", "stacks", group_by_stack_n=5, record_shapes="false")
+        plain = package.events.EventList.of(result, *times, {})
+        assert not any(evt.stack for evt in plain)
+        assert "Source Location" not in plain.key_averages(group_by_stack_n=5).table()
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Python stacks as torch's profiler writes them: "file(line): function", the innermost first, files without the folder
+// that Python found them in. The line is the one that ran, where torch has the function's first: more of them are told apart.
+#include "analyze/torch_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/samples.h"
+
+enum { STACK_MAX_BYTES = 64 << 10 };
+
+struct job {
+	struct st_torch_events *events;
+	const struct st_stack_nodes *nodes;
+	const struct st_python_code *codes;
+	uint32_t code_count, most;
+};
+
+/* Behind the last of the folders that libraries are installed in. */
+static struct st_text without_folder(struct st_text file)
+{
+	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+	const char *end = file.bytes + file.size_bytes;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		size_t length = strlen(folders[i]);
+		const char *at = memmem(file.bytes, file.size_bytes, folders[i], length);
+
+		if (at)
+			return (struct st_text){at + length, (size_t)(end - at) - length};
+	}
+	return file;
+}
+
+/* torch knows functions by their plain names. */
+static struct st_text plain_name(struct st_text name)
+{
+	const char *dot = memrchr(name.bytes, '.', name.size_bytes);
+
+	if (!dot)
+		return name;
+	return (struct st_text){dot + 1, name.size_bytes - (size_t)(dot + 1 - name.bytes)};
+}
+
+static bool has(struct st_text text, const char *word)
+{
+	return memmem(text.bytes, text.size_bytes, word, strlen(word)) != NULL;
+}
+
+/* Frames that torch leaves out: its own on the way to the engine. */
+static bool is_hidden(struct st_text file, struct st_text name)
+{
+	if (has(file, "autograd/__init__"))
+		return has(name, "backward") || has(name, "_make_grads");
+	return has(file, "torch/tensor") && has(name, "backward");
+}
+
+static bool add_frame(const struct job *job, uint32_t node, struct st_buf *out)
+{
+	const struct st_result *result = job->events->result;
+	uint32_t code = (uint32_t)job->nodes->value[node];
+	struct st_text file = {"?", 1}, name = {"?", 1};
+
+	if (code < job->code_count) {
+		file = without_folder(st_result_text(result, job->codes[code].file));
+		name = plain_name(st_result_text(result, job->codes[code].name));
+	}
+	if (is_hidden(file, name))
+		return false;
+	if (out->size_bytes)
+		st_buf_append_u8(out, '\n');
+	st_buf_append(out, file.bytes, file.size_bytes);
+	st_buf_printf(out, "(%u): ", job->nodes->line[node]);
+	st_buf_append(out, name.bytes, name.size_bytes);
+	return true;
+}
+
+static uint32_t key_of(struct job *job, uint32_t node)
+{
+	struct st_arena *arena = job->events->dataset.arena;
+	struct st_buf out;
+	uint32_t key = 0;
+	const char *text;
+
+	st_buf_init(&out, STACK_MAX_BYTES);
+	for (uint32_t left = job->most; node && left; node = job->nodes->parent[node])
+		left -= add_frame(job, node, &out);
+	if (out.size_bytes) {
+		text = st_arena_copy(arena, out.data, out.size_bytes);
+		if (text)
+			key = st_key_texts_add(&job->events->stacks,
+					       (struct st_text){text, out.size_bytes});
+	}
+	st_buf_fini(&out);
+	return key;
+}
+
+/* Of what runs backward only the forward operator's helps; a node without one has none. */
+static uint32_t node_of(const struct st_torch_events *events, uint32_t row)
+{
+	const struct st_operator_rows *rows = events->rows;
+
+	if (!events->is_backward[row])
+		return rows->stack[row];
+	row = events->forward_row[row];
+	return row == ST_NO_ROW ? 0 : rows->stack[row];
+}
+
+bool st_torch_events_stacks(struct st_torch_events *events, uint32_t most)
+{
+	static const struct st_text none = {"", 0};
+	const struct st_operator_rows *rows = events->rows;
+	struct job job = {.events = events, .most = most};
+	uint32_t *known;
+	bool done;
+
+	job.nodes = st_result_stack_nodes(events->result);
+	job.codes = st_result_python_codes(events->result, &job.code_count);
+	known = calloc((size_t)job.nodes->count + 1, sizeof(*known)); /* by node: key + 1 */
+	events->stack_of = calloc((size_t)rows->count + 1, sizeof(*events->stack_of));
+	st_key_texts_init(&events->stacks);
+	st_key_texts_add(&events->stacks, none);
+	done = known && events->stack_of && st_torch_events_link(events);
+	for (uint32_t row = 0; done && most && row < rows->count; row++) {
+		uint32_t node = node_of(events, row);
+
+		if (!node || node > job.nodes->count)
+			continue;
+		if (!known[node])
+			known[node] = key_of(&job, node) + 1;
+		events->stack_of[row] = known[node] - 1;
+	}
+	free(known);
+	return done && !events->stacks.failed && !events->dataset.arena->failed;
+}
