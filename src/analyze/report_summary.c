@@ -421,8 +421,8 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 {
 	static const char *const unmarked[] = {
 		"No tasks were recorded. Tasks are what a program marks with the ITT API.",
-		"Operators of PyTorch: -collect operators, or with "
-		"torch.autograd.profiler.emit_itt():",
+		"PyTorch's operators are tasks too, unless -knob collect-operators=false leaves "
+		"them out,",
 		"and its own ranges with torch.profiler.itt.range_push(\"name\") / range_pop().",
 		"Start the program with strata: a torch imported before strata was there stays "
 		"silent.",

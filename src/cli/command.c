@@ -13,9 +13,9 @@ const struct st_command st_commands[] = {
 	{"collect", ST_IN_COLLECT, "collect TYPE [options] [--] program [arguments]",
 	 "Run a program and record it.",
 	 "TYPE is what to record. 'tasks': everything that the program, or a library in it "
-	 "such as PyTorch under emit_itt, tells through the ITT API: tasks, frames, counters, markers and "
-	 "so on. 'hotspots': the same, and where the CPU time goes: samples of every thread with their stacks, "
-	 "from Python lines to native code. 'operators': the tasks, and every operator of PyTorch, from an unchanged "
+	 "such as oneDNN, tells through the ITT API: tasks, frames, counters, markers and "
+	 "so on, and PyTorch's operators. 'hotspots': the same, and where the CPU time goes: samples of every "
+	 "thread with their stacks, from Python lines to native code. 'operators': the tasks, and every operator of PyTorch, from an unchanged "
 	 "program, with inputs, memory and nn.Module. The program's output, signals and exit status are "
 	 "its own; everything strata has to say goes to standard error."},
 	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",

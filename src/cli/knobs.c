@@ -181,9 +181,9 @@ const struct st_knob st_knobs[] = {
 	{"offer-itt", "true|false", "true",
 	 "Offer the Python module 'itt' to scripts that import it where none is installed.",
 	 apply_offer_itt, false},
-	{"collect-operators", "true|false|auto", "auto in 'operators', else false",
+	{"collect-operators", "true|false|auto", "auto",
 	 "Record every operator of PyTorch in programs that load it: name, time, inputs, and what each thread was "
-	 "in. auto: where PyTorch is found.", st_knob_collect_operators, false},
+	 "in. auto: where PyTorch is found; other programs pay nothing.", st_knob_collect_operators, false},
 	{"operator-shapes", "true|false", "true",
 	 "Keep the sizes and types of operators' inputs, for -group-by input-shapes, FLOPs and bytes.",
 	 st_knob_operator_shapes, false},

@@ -66,13 +66,14 @@ enum st_status st_knobs_operators_check(const struct st_operators_config *operat
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "-knob collect-operators=false leaves nothing to 'operators': "
 				    "use -collect tasks");
-	if (operators->is_type || operators->on == ST_CHOICE_ON)
+	if (operators->on != ST_CHOICE_OFF)
 		return ST_OK;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].choice == ST_CHOICE_ON)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "-knob %s needs -knob collect-operators=true here",
-					    parts[i].name);
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"-knob %s has no effect with -knob collect-operators=false",
+				parts[i].name);
 	}
 	return ST_OK;
 }

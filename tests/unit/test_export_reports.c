@@ -387,7 +387,7 @@ static void test_empty_result_says_why(void **state)
 	(void)state;
 	check_screen(text);
 	assert_non_null(strstr(text, "No tasks were recorded"));
-	assert_non_null(strstr(text, "emit_itt"));
+	assert_non_null(strstr(text, "collect-operators=false"));
 	assert_null(strstr(text, "TASKS"));
 	assert_null(strstr(text, "THREADS"));
 	assert_null(strstr(text, "NOTE"));

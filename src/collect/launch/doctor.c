@@ -281,7 +281,7 @@ void st_doctor_conclude(struct st_doctor_report *report)
 		 "%s; child "
 		 "processes are %s. -collect hotspots samples by %s. Neither needs root, ptrace or "
 		 "hardware counters.",
-		 torch ? " and PyTorch's operators (under emit_itt())" : "",
+		 torch ? " and PyTorch's operators" : "",
 		 one_dnn_off ? ", but not all of oneDNN's" : "",
 		 status_of(report, "clock") == ST_DOCTOR_OK ? "the cycle counter"
 							    : "CLOCK_MONOTONIC_RAW",

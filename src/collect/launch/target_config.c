@@ -48,11 +48,11 @@ static bool is_on(enum st_choice choice, bool by_default)
 	return choice == ST_CHOICE_DEFAULT ? by_default : choice == ST_CHOICE_ON;
 }
 
-/* Memory costs every allocation a lock and modules every call of one something, so that only those who ask for
+/* Programs without the framework pay nothing for it. Memory costs every allocation a lock and modules every call of one something, so that only those who ask for
  * operators get them unasked. */
 static void append_operators(struct st_buf *out, const struct st_operators_config *asked)
 {
-	if (!is_on(asked->on, asked->is_type))
+	if (!is_on(asked->on, true))
 		return;
 	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%d",
 		      is_on(asked->shapes, true) ? 2 : 1, is_on(asked->memory, asked->is_type),
