@@ -198,7 +198,7 @@ def complete(strata):
 def test_bash_completion(complete):
     assert set(complete("")) >= {"collect", "report", "export", "doctor", "help", "version"}
     assert complete("doc") == ["doctor"]
-    assert set(complete("report", "t")) == {"tasks", "top-down", "timeline"}
+    assert set(complete("report", "t")) == {"tasks", "top-down", "timeline", "torch-averages", "torch-events"}
     assert complete("-report", "su") == ["summary"]
     assert "chrome" in complete("export", "")
     assert complete("collect", "") == ["tasks", "hotspots", "operators"]
