@@ -84,7 +84,8 @@ static void add_flow(struct st_kineto *kineto, const struct line *at)
 	n += put_number(text + n, ",\"pid\":", at->pid);
 	n += put_number(text + n, ",\"tid\":", at->tid);
 	n += put(text + n, ",\"ts\":");
-	n += st_chrome_format_us(text + n, kineto->slices->begin_ns[at->slice] + kineto->shift_ns);
+	n += st_chrome_format_us(text + n,
+				 st_kineto_time(kineto, kineto->slices->begin_ns[at->slice]));
 	n += put(text + n, ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"");
 	n += put(text + n, is_end ? ",\"bp\":\"e\"}" : "}");
 	st_buf_append(&kineto->out, text, n);
@@ -131,7 +132,7 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 	n += put_number(text + n, ",\"pid\":", at->pid);
 	n += put_number(text + n, ",\"tid\":", at->tid);
 	n += put(text + n, ",\"ts\":");
-	n += st_chrome_format_us(text + n, begin + kineto->shift_ns);
+	n += st_chrome_format_us(text + n, st_kineto_time(kineto, begin));
 	n += put(text + n, ",\"dur\":");
 	n += st_chrome_format_us(text + n, end - begin);
 	n += put(text + n, ",\"args\":{");

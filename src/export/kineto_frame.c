@@ -109,7 +109,7 @@ static void add_name(struct st_kineto *kineto, const struct row_name *name)
 	st_json_key(&json, "name");
 	st_json_text(&json, name->kind);
 	st_json_key(&json, "ts");
-	st_kineto_add_us(&json, kineto->begin_ns + kineto->shift_ns);
+	st_kineto_add_us(&json, st_kineto_time(kineto, kineto->begin_ns));
 	st_json_key(&json, "pid");
 	st_json_u64(&json, name->pid);
 	st_json_key(&json, "tid");
@@ -212,7 +212,7 @@ void st_kineto_begin(struct st_kineto *kineto)
 	st_json_key(&json, "traceEvents");
 	st_json_array_begin(&json);
 	add_text(kineto, "\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"ts\":");
-	add_time(kineto, kineto->begin_ns + kineto->shift_ns);
+	add_time(kineto, st_kineto_time(kineto, kineto->begin_ns));
 	add_text(kineto, ",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}}");
 	add_names(kineto);
 }
@@ -239,7 +239,7 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	st_json_key(&json, "tid");
 	st_json_u64(&json, kineto->ids.tids[moment->track]);
 	st_json_key(&json, "ts");
-	st_kineto_add_us(&json, moment->time_ns + kineto->shift_ns);
+	st_kineto_add_us(&json, st_kineto_time(kineto, moment->time_ns));
 	st_json_key(&json, "args");
 	st_json_object_begin(&json);
 	st_json_key(&json, "Total Reserved");
@@ -271,7 +271,7 @@ static void add_moment(struct st_kineto *kineto, const struct st_memory_moment *
 	unsigned int count = st_memory_steps(moment, steps);
 
 	for (unsigned int i = 0; i < count; i++) {
-		*total += steps[i];
+		*total = st_memory_sum(*total, steps[i]);
 		if (is_in)
 			add_memory(kineto, moment, steps[i], *total);
 	}
@@ -299,8 +299,8 @@ enum st_status st_kineto_write_memory(struct st_kineto *kineto, struct st_error 
 
 void st_kineto_end(struct st_kineto *kineto)
 {
-	int64_t begin = kineto->begin_ns + kineto->shift_ns;
-	int64_t end = kineto->end_ns + kineto->shift_ns;
+	int64_t begin = st_kineto_time(kineto, kineto->begin_ns);
+	int64_t end = st_kineto_time(kineto, kineto->end_ns);
 	struct st_json json;
 
 	add_text(kineto, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","

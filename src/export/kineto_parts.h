@@ -64,6 +64,12 @@ static inline bool st_kineto_has_slice(const struct st_kineto *kineto, uint32_t 
 				       !(kineto->slices->flags[slice] & ST_SLICE_UNFINISHED));
 }
 
+/* A time as it stands in the file. That of a damaged result may be any number. */
+static inline int64_t st_kineto_time(const struct st_kineto *kineto, int64_t ns)
+{
+	return (int64_t)((uint64_t)ns + (uint64_t)kineto->shift_ns);
+}
+
 /* What a slice is in the file. */
 enum st_kineto_kind { ST_KINETO_NOTHING, ST_KINETO_OPERATOR, ST_KINETO_MODULE };
 enum st_kineto_kind st_kineto_kind(const struct st_kineto *kineto, uint32_t slice);

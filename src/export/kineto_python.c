@@ -256,6 +256,8 @@ bool st_kineto_python_track(struct st_kineto *kineto, uint32_t track)
 
 	python->count = python->item_count = python->open_count = python->module_count = 0;
 	python->is_begin = true;
+	if (!(kineto->parts & (ST_PART_STACKS | ST_PART_MODULES)))
+		return true;
 	for (uint32_t slice = kineto->tracks[track].row_begin;
 	     slice < kineto->tracks[track].row_end; slice++) {
 		enum st_kineto_kind kind = st_kineto_kind(kineto, slice);
@@ -293,7 +295,7 @@ static void add_function(struct st_kineto *kineto, const struct function *functi
 	st_json_key(&json, "tid");
 	st_json_u64(&json, kineto->ids.tids[track]);
 	st_json_key(&json, "ts");
-	st_kineto_add_us(&json, function->begin_ns + kineto->shift_ns);
+	st_kineto_add_us(&json, st_kineto_time(kineto, function->begin_ns));
 	st_json_key(&json, "dur");
 	st_kineto_add_us(&json, function->end_ns - function->begin_ns);
 	st_json_key(&json, "args");

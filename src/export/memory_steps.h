@@ -25,10 +25,16 @@ static inline unsigned int st_memory_steps(const struct st_memory_moment *moment
 	if (first)
 		steps[count++] = (int64_t)first;
 	if (moment->freed)
-		steps[count++] = -(int64_t)moment->freed;
+		steps[count++] = (int64_t)(0 - moment->freed);
 	if (moment->allocated > first)
 		steps[count++] = (int64_t)(moment->allocated - first);
 	return count;
+}
+
+/* Sums of what a damaged result says may be any numbers. */
+static inline int64_t st_memory_sum(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
 #endif

@@ -77,7 +77,7 @@ static void add_points(struct timeline *timeline, const uint8_t *wanted)
 		unsigned int n = wanted[moments[i].track] ? st_memory_steps(&moments[i], steps) : 0;
 
 		for (unsigned int step = 0; step < n; step++) {
-			held += steps[step];
+			held = st_memory_sum(held, steps[step]);
 			if (moments[i].time_ns < timeline->begin_ns)
 				timeline->held = held;
 			else if (moments[i].time_ns <= timeline->end_ns)
@@ -133,7 +133,7 @@ static enum st_status spill(struct timeline *timeline, size_t above, struct st_e
 
 static long long wall_us(const struct timeline *timeline, uint32_t at)
 {
-	return (timeline->start_ns + timeline->points[at].time_ns) / 1000;
+	return st_memory_sum(timeline->start_ns, timeline->points[at].time_ns) / 1000;
 }
 
 static enum st_status write_events(struct timeline *timeline, struct st_error *err)
@@ -148,11 +148,11 @@ static enum st_status write_events(struct timeline *timeline, struct st_error *e
 	for (uint32_t i = 0; i < timeline->count && !status; i++) {
 		const struct point *point = &timeline->points[i];
 
-		st_buf_printf(&timeline->out, "%s[%lld, %d, %lld, %d]",
-			      i || timeline->held ? ", " : "",
-			      (long long)(timeline->start_ns + point->time_ns),
-			      point->bytes > held ? ACTION_CREATE : ACTION_DESTROY,
-			      (long long)(point->bytes - held), CATEGORY_UNKNOWN);
+		st_buf_printf(
+			&timeline->out, "%s[%lld, %d, %lld, %d]", i || timeline->held ? ", " : "",
+			(long long)st_memory_sum(timeline->start_ns, point->time_ns),
+			point->bytes > held ? ACTION_CREATE : ACTION_DESTROY,
+			(long long)((uint64_t)point->bytes - (uint64_t)held), CATEGORY_UNKNOWN);
 		held = point->bytes;
 		status = spill(timeline, SPILL_BYTES, err);
 	}
@@ -237,11 +237,10 @@ static struct extent extent_of(const struct timeline *timeline)
 
 static int y_of(const struct extent *extent, int64_t bytes)
 {
-	int64_t range = extent->peak - extent->least;
+	double least = (double)extent->least, range = (double)extent->peak - least;
 
-	return range ? (int)(PLOT_HEIGHT -
-			     (double)(bytes - extent->least) / (double)range * PLOT_HEIGHT)
-		     : PLOT_HEIGHT;
+	return range > 0 ? (int)(PLOT_HEIGHT - ((double)bytes - least) / range * PLOT_HEIGHT)
+			 : PLOT_HEIGHT;
 }
 
 /* A column of the picture shows the most and the least that was held in its time, so that no peak is lost. */
@@ -275,12 +274,12 @@ static void add_axes(struct timeline *timeline, const struct extent *extent)
 	struct st_buf *out = &timeline->out;
 
 	for (int i = 0; i <= 4; i++) {
-		int64_t bytes = extent->least + (extent->peak - extent->least) / 4 * i;
+		int64_t bytes = extent->least / 4 * (4 - i) + extent->peak / 4 * i;
 		int64_t ns = (extent->last_ns - extent->first_ns) / 4 * i;
 
 		st_buf_printf(out, "<text x=\"-8\" y=\"%d\" text-anchor=\"end\">%s",
 			      y_of(extent, bytes) + 4, bytes < 0 ? "-" : "");
-		st_show_bytes(out, (uint64_t)(bytes < 0 ? -bytes : bytes));
+		st_show_bytes(out, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
 		st_buf_printf(out, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
 			      PLOT_WIDTH / 4 * i, PLOT_HEIGHT + 20);
 		st_show_duration(out, (uint64_t)ns);
