@@ -56,6 +56,36 @@ class Operators:
             theirs = [self.added(f, "profiler") for f in turns]
             self.add("the same", "ns", ours, theirs, f"torch.profiler{', record_shapes' if words else ''}", 0.5)
 
+    def stack_cost(self):
+        """Added to an operator with its name and Python stack."""
+        library = self.build / "bench" / "libempty_callback.so"
+        options = (*PLAIN, "-knob", "operator-shapes=false", "-knob", "operator-stacks=true")
+        rounds = "rounds=20" if self.quick else "rounds=60"
+        turns = [
+            self.operator_process(f"stacks{turn}", options, "operators", library, "stack", rounds)
+            for turn in range(1 if self.quick else 3)
+        ]
+        ours = [self.added(figures, "ours") for figures in turns]
+        theirs = [self.added(figures, "profiler") for figures in turns]
+        self.add("recording an operator, with its Python stack", "ns", ours, theirs, "torch.profiler, with_stack", 0.5)
+
+    def python_call_cost(self):
+        """Added to a call of a Python or built-in function when all are counted; the three in turn."""
+        script = HERE / "python_call_loop.py"
+        ours, theirs = [], []
+        for turn in range(2 if self.quick else 7):
+            result = self.scratch / f"calls{turn}"
+            counted = [
+                self.strata, "-collect", "tasks", "-quiet", "-no-summary", "-knob", "python-calls=true",
+                "-r", result, "--", self.python, script,
+            ]  # fmt: skip
+            commands = ([self.python, script], counted, [self.python, "-m", "cProfile", script])
+            plain, one, other = (float(self.run(command).stdout.splitlines()[0]) for command in commands)
+            ours.append(one - plain)
+            theirs.append(other - plain)
+        self.raw["python_calls"] = {"strata": ours, "cprofile": theirs}
+        self.add("counting a call of a Python function", "ns", ours, theirs, "cProfile", 1.0)
+
     def module_cost(self):
         options = ("-knob", "operator-memory=false")
         turns = [

@@ -491,6 +491,8 @@ def main():
         "million_samples",
         "peers_agree",
         "operator_cost",
+        "stack_cost",
+        "python_call_cost",
         "module_cost",
         "printed_table",
         "operator_exports",
