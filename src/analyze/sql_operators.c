@@ -190,6 +190,7 @@ static const struct st_sql_column memory_columns[] = {
 	{"track", "INTEGER", "its row of threads"},
 	{"tid", "INTEGER", "thread number of the system"},
 	{"process_id", "INTEGER", "its row of processes"},
+	{"address", "INTEGER", "of the one block that it was, or NULL: of several"},
 };
 
 static uint32_t memory_count(const struct st_sql *sql)
@@ -213,7 +214,9 @@ static void memory_cell(const struct st_sql *sql, uint32_t row, int column, sqli
 		st_sql_result_row(out, moment->row);
 	else if (column == 5)
 		sqlite3_result_int64(out, moment->track);
-	else
+	else if (column == 8 && moment->address)
+		sqlite3_result_int64(out, (int64_t)moment->address);
+	else if (column != 8)
 		st_sql_place_cell(sql, moment->track, column == 6 ? ST_SQL_TID : ST_SQL_PROCESS_ID,
 				  out);
 }

@@ -45,9 +45,8 @@ enum st_ring_ext {
 	 * has its domain and name (ST_DEFINE_SIGNATURE); its end is an ordinary end of that domain. It has no caller.
 	 * A second word, where there is one: flags, ST_BEGIN_CLIPPED or none. */
 	ST_EXT_OPERATOR = 14,
-	/* u64 bytes that the framework's allocator gave out, u64 that it took back, on this thread, since the
-	 * previous record of the ring: they belong to the innermost slice that is open before the next
-	 * record. u64 the most that was held above the beginning of that time, when more than at both ends. */
+	/* The framework's allocator gave out or took back a block, on this thread: u64 address, i64 bytes, below 0
+	 * when it took it back. It belongs to the innermost slice that is open. */
 	ST_EXT_MEMORY = 15,
 	/* What the calls of Python functions on a thread have come to since the previous record of this kind for that
 	 * thread: u64 tid, u64 calls that are in no row, then for each function 5 words: id

@@ -74,6 +74,7 @@ void st_slice_encoder_clear(struct st_slice_encoder *enc)
 	memset(enc->callers, 0, sizeof(enc->callers));
 	enc->last_sequence = 0;
 	enc->stack = 0;
+	enc->last_block = 0;
 }
 
 /* Room for more records in all columns at once, so that a record has one thing to test: whatever still
@@ -239,6 +240,17 @@ void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const 
 			st_slice_encoder_mark(enc, time, marks[i], bytes[i]);
 }
 
+void st_slice_encoder_block(struct st_slice_encoder *enc, uint64_t time, uint64_t address,
+			    int64_t bytes)
+{
+	int64_t delta = (int64_t)(address - enc->last_block);
+
+	st_slice_encoder_mark(enc, time, ST_MARK_BLOCK, st_zigzag(delta));
+	st_slice_encoder_mark(enc, time, bytes < 0 ? ST_MARK_FREED : ST_MARK_ALLOCATED,
+			      bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+	enc->last_block = address;
+}
+
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
 			    const struct st_event *event)
 {
@@ -347,6 +359,13 @@ static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *ou
 	}
 	if (mark == ST_MARK_SIGNATURE || mark == ST_MARK_SEQUENCE)
 		return take_operator_mark(dec, mark, out->value);
+	if (mark == ST_MARK_BLOCK) {
+		dec->last_block += (uint64_t)st_unzigzag(out->value);
+		dec->has_next_block = true;
+	} else if (mark == ST_MARK_ALLOCATED || mark == ST_MARK_FREED) {
+		out->address = dec->has_next_block ? dec->last_block : 0;
+		dec->has_next_block = false;
+	}
 	if (mark != ST_MARK_EVENT)
 		return true;
 	if (out->value > (uint64_t)(dec->events_end - dec->events))
@@ -408,6 +427,7 @@ bool st_slice_decoder_next(struct st_slice_decoder *dec, struct st_slice_record 
 	out->flags = 0;
 	out->mark = 0;
 	out->value = 0;
+	out->address = 0;
 	out->caller = 0;
 	out->signature = 0;
 	out->sequence = -1;

@@ -59,6 +59,9 @@ enum st_slice_mark {
 	/* value: stack node (format/samples.h) of the operators that begin from here on in this chunk; 0: not known,
 	 * as at the beginning of a chunk */
 	ST_MARK_STACK = 14,
+	/* value: zigzag, address of the block that the next ALLOCATED or FREED tells of, less the previous one of
+	 * this chunk (from 0) */
+	ST_MARK_BLOCK = 15,
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */
@@ -70,6 +73,7 @@ struct st_slice_record {
 	uint32_t flags; /* begin */
 	enum st_slice_mark mark;
 	uint64_t value;	     /* mark */
+	uint64_t address;    /* ST_MARK_ALLOCATED, _FREED: the block's; 0: they are sums */
 	uint64_t caller;     /* begin; 0: not known */
 	uint32_t signature;  /* begin of an operator; 0: it is none */
 	int64_t sequence;    /* begin of an operator; -1: none */
@@ -85,6 +89,7 @@ struct st_slice_encoder {
 	uint64_t callers[ST_CALLER_SLOTS];
 	int64_t last_sequence;
 	uint32_t stack;
+	uint64_t last_block;
 };
 
 void st_slice_encoder_init(struct st_slice_encoder *enc);
@@ -106,6 +111,9 @@ void st_slice_encoder_operator(struct st_slice_encoder *enc, uint64_t time, uint
 void st_slice_encoder_stack(struct st_slice_encoder *enc, uint64_t time, uint32_t node);
 /* Memory that the innermost open slice took: bytes allocated, freed, and most that was held between. */
 void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const uint64_t bytes[3]);
+/* One block that it took, or gave back: bytes below 0. */
+void st_slice_encoder_block(struct st_slice_encoder *enc, uint64_t time, uint64_t address,
+			    int64_t bytes);
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
 			    const struct st_event *event);
 /* As many records or bytes as a chunk should have: finish it. */
@@ -124,6 +132,8 @@ struct st_slice_decoder {
 	uint32_t next_signature;
 	int64_t next_sequence, last_sequence;
 	uint32_t stack;
+	uint64_t last_block;
+	bool has_next_block;
 };
 
 enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,

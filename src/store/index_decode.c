@@ -193,6 +193,7 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 	case ST_MARK_SIGNATURE:
 	case ST_MARK_SEQUENCE:
 	case ST_MARK_STACK:
+	case ST_MARK_BLOCK:
 		break;
 	}
 }

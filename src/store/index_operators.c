@@ -47,15 +47,16 @@ uint32_t st_index_take_operator(struct st_index_builder *builder,
 /* Marks of one record of the ring come together, in the order of their kinds. */
 static struct st_memory_moment *moment_at(struct st_index_builder *builder,
 					  struct st_track_state *track, uint32_t row, int64_t ns,
-					  enum st_slice_mark mark)
+					  const struct st_slice_record *record)
 {
 	struct st_operator_tables *tables = &builder->operators;
 	struct st_memory_moment *last = NULL;
+	enum st_slice_mark mark = record->mark;
 
 	if (tables->moment_count)
 		last = &tables->moments[tables->moment_count - 1];
-	if (last && last->track == track->final && last->row == row && last->time_ns == ns &&
-	    mark > tables->last_mark) {
+	if (last && !record->address && !last->address && last->track == track->final &&
+	    last->row == row && last->time_ns == ns && mark > tables->last_mark) {
 		tables->last_mark = mark;
 		return last;
 	}
@@ -67,7 +68,8 @@ static struct st_memory_moment *moment_at(struct st_index_builder *builder,
 	}
 	tables->last_mark = mark;
 	last = &tables->moments[tables->moment_count++];
-	*last = (struct st_memory_moment){.time_ns = ns, .track = track->final, .row = row};
+	*last = (struct st_memory_moment){
+		.time_ns = ns, .track = track->final, .row = row, .address = record->address};
 	return last;
 }
 
@@ -77,7 +79,7 @@ void st_index_take_memory(struct st_index_builder *builder, struct st_track_stat
 	struct st_open_slice *open = st_index_innermost_open(track);
 	struct st_operator *item = NULL;
 	struct st_memory_moment *moment =
-		moment_at(builder, track, open ? open->row : ST_NO_ROW, ns, record->mark);
+		moment_at(builder, track, open ? open->row : ST_NO_ROW, ns, record);
 
 	if (open && open->item == ST_NO_ROW)
 		open->item =

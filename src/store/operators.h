@@ -41,6 +41,7 @@ struct st_memory_moment {
 	uint32_t track;
 	uint32_t row; /* slice that was open innermost, or ST_NO_ROW */
 	uint64_t allocated, freed, peak;
+	uint64_t address; /* of the one block that it was; 0: of several */
 };
 
 struct st_operator_source { /* of a process */

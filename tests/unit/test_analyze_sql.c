@@ -482,8 +482,8 @@ static void add_operators(struct st_result *fake)
 	fake->operators[0] = (struct st_operator){0, 0, 17, 100, 40, 3, 0};
 	fake->operators[1] = (struct st_operator){1, ST_NO_ROW, ST_NO_SEQUENCE, 0, 8, 0, 0};
 	fake->operator_count = 2;
-	fake->moments[0] = (struct st_memory_moment){5, 0, 0, 100, 40, 90};
-	fake->moments[1] = (struct st_memory_moment){6, 0, ST_NO_ROW, 0, 8, 0};
+	fake->moments[0] = (struct st_memory_moment){5, 0, 0, 100, 40, 90, 0x40};
+	fake->moments[1] = (struct st_memory_moment){6, 0, ST_NO_ROW, 0, 8, 0, 0};
 	fake->moment_count = 2;
 	fake->operator_sources[0] = (struct st_operator_source){
 		0, ST_OPERATORS_NAMES, ST_OPERATORS_UNTESTED, fake_text(fake, "torch 2.13"), 0};

@@ -46,11 +46,11 @@ static void end(struct fixture *f)
 	fake_segment_push(&f->segment, 0, &word, 1);
 }
 
-static void memory(struct fixture *f, uint64_t allocated, uint64_t freed, uint64_t peak)
+static void memory(struct fixture *f, uint64_t address, int64_t bytes)
 {
-	const uint64_t words[] = {st_word_ext(ST_EXT_MEMORY, 4, 1), allocated, freed, peak};
+	const uint64_t words[] = {st_word_ext(ST_EXT_MEMORY, 3, 1), address, (uint64_t)bytes};
 
-	fake_segment_push(&f->segment, 0, words, 4);
+	fake_segment_push(&f->segment, 0, words, 3);
 }
 
 static void test_operator_has_its_name_and_sequence(void **state)
@@ -98,26 +98,31 @@ static void test_memory_keeps_its_place(void **state)
 {
 	static const struct {
 		enum st_slice_mark mark;
-		uint64_t value;
-	} want[] = {{ST_MARK_ALLOCATED, 100}, {ST_MARK_FREED, 40}, {ST_MARK_PEAK, 90}};
+		uint64_t value, address;
+	} want[] = {{ST_MARK_ALLOCATED, 100, 0x7f0000001040},
+		    {ST_MARK_ALLOCATED, 8, 0x1000},
+		    {ST_MARK_FREED, 100, 0x7f0000001040}};
 	struct fixture *f = *state;
 
 	define(f, 1, 7);
 	fake_segment_own(&f->segment, 0, 1, f->start);
 	begin(f, 1, 0); /* the signature's mark, the begin */
-	memory(f, 100, 40, 90);
-	memory(f, 0, 8, 0);
+	memory(f, 0x7f0000001040, 100);
+	memory(f, 0x1000, 8);
+	memory(f, 0x7f0000001040, -100);
 	end(f);
 	drain_all(f);
-	assert_int_equal(f->record_count, 2 + 3 + 1 + 1);
+	assert_int_equal(f->record_count, 2 + 2 * 3 + 1);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(f->records[2 + i].record.mark, want[i].mark);
-		assert_int_equal(f->records[2 + i].record.value, want[i].value);
-		assert_int_equal(f->records[2 + i].record.time, f->start + 11);
+		const struct st_slice_record *record = &f->records[3 + 2 * i].record;
+
+		assert_int_equal(f->records[2 + 2 * i].record.mark, ST_MARK_BLOCK);
+		assert_int_equal(record->mark, want[i].mark);
+		assert_int_equal(record->value, want[i].value);
+		assert_int_equal(record->address, want[i].address);
+		assert_int_equal(record->time, f->start + 11 + i);
 	}
-	assert_int_equal(f->records[5].record.mark, ST_MARK_FREED);
-	assert_int_equal(f->records[5].record.value, 8);
-	assert_int_equal(f->records[6].record.op, ST_SLICE_END);
+	assert_int_equal(f->records[8].record.op, ST_SLICE_END);
 	assert_int_equal(suspects(f), 0);
 }
 
@@ -135,9 +140,9 @@ static void test_operators_that_cannot_be(void **state)
 	begin(f, 2, 0);
 	begin(f, 6, 0);
 	begin(f, UINT32_MAX, 0);
-	memory(f, UINT64_MAX, 0, 0);
-	memory(f, 0, 1ull << 63, 0);
-	memory(f, 0, 0, 1ull << 63);
+	memory(f, 64, INT64_MAX);
+	memory(f, 64, INT64_MIN);
+	memory(f, 64, 0);
 	fake_segment_push(&f->segment, 0, flags, 3);
 	fake_segment_push(&f->segment, 0, clipped, 3);
 	begin(f, 5, 0);
@@ -154,14 +159,14 @@ static void test_short_records(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t short_word = st_word_ext(ST_EXT_OPERATOR, 1, 1);
-	uint64_t memory_words[] = {st_word_ext(ST_EXT_MEMORY, 3, 1), 1, 1};
+	uint64_t memory_words[] = {st_word_ext(ST_EXT_MEMORY, 2, 1), 1};
 
 	define(f, 1, 7);
 	fake_segment_own(&f->segment, 0, 1, f->start);
 	fake_segment_push(&f->segment, 0, &short_word, 1);
 	st_drain_cycle(f->drain, 1, NULL);
 	assert_int_equal(suspects(f), 1);
-	fake_segment_push(&f->segment, 0, memory_words, 3);
+	fake_segment_push(&f->segment, 0, memory_words, 2);
 	st_drain_cycle(f->drain, 1, NULL);
 	assert_int_equal(suspects(f), 2);
 	begin(f, 1, 0);

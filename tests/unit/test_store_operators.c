@@ -186,6 +186,31 @@ static void test_inputs(void **state)
 	assert_false(st_input_next(&reader, &input));
 }
 
+/* Each block is a moment of its own, also of one time. */
+static void test_blocks(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_memory_moment *moments;
+	const struct st_operator *items;
+	uint32_t count;
+
+	begin(f, 10, 1, -1);
+	st_slice_encoder_block(&f->m.slices, 15, 0x7f0000001040, 100);
+	st_slice_encoder_block(&f->m.slices, 15, 0x1000, 8);
+	st_slice_encoder_block(&f->m.slices, 16, 0x7f0000001040, -100);
+	end(f, 20);
+	maker_chunk(&f->m, 1, 1);
+	open_result(f);
+	moments = st_result_memory(f->result, &count);
+	assert_int_equal(count, 3);
+	assert_true(moments[0].address == 0x7f0000001040 && moments[0].allocated == 100);
+	assert_true(moments[1].address == 0x1000 && moments[1].allocated == 8);
+	assert_true(moments[2].address == 0x7f0000001040 && moments[2].freed == 100);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 1);
+	assert_true(items[0].allocated == 108 && items[0].freed == 100);
+}
+
 /* Memory belongs to what is open; slices that are no operators are there for their memory only. */
 static void test_memory(void **state)
 {
@@ -559,6 +584,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operators, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inputs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_signature, setup, teardown),

@@ -180,10 +180,8 @@ static void set_recording(bool on)
 {
 	struct st_shm_header *header = st_header();
 
-	if (on) {
-		st_operator_forget();
+	if (on)
 		atomic_store_explicit(&st_process->resume_ticks, st_ticks(), memory_order_relaxed);
-	}
 	atomic_store_explicit(&st_shared.self_paused, on ? ST_SELF_RUNNING : ST_SELF_PAUSED_BY_CALL,
 			      memory_order_relaxed);
 	if (header && on)
@@ -239,8 +237,6 @@ __attribute__((visibility("default"))) unsigned int strata_profile_switch(const 
 	add_config(&wanted, &base);
 	if (joined && on && (!say_hello() || (control_bits() & STOPPED)))
 		return control_bits();
-	if (!on)
-		st_operator_flush();
 	if (joined)
 		set_recording(on);
 	if (!base.memory)

@@ -132,13 +132,6 @@ struct st_open {
 	uint64_t caller;
 };
 
-/* What the framework's allocator did on the thread since its latest record (torch_memory.c). */
-struct st_torch_counts {
-	uint64_t allocated, freed;
-	int64_t peak;	 /* of the difference */
-	uint32_t window; /* st_operator_window() when it was counted */
-};
-
 /* A slice that another thread has ended; key 0: a free place (torch_elsewhere.c). */
 struct st_ended {
 	_Atomic uintptr_t key;
@@ -170,7 +163,6 @@ struct st_thread {
 	uint32_t paused_count;
 	uint32_t
 		key_count; /* torch_record.c: keys of open slices, with their domain in the lowest bits */
-	struct st_torch_counts counts;
 	_Atomic uint32_t ended_count; /* of these, written by other threads */
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];

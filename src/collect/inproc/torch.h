@@ -93,8 +93,8 @@ void st_operator_forget_ended(struct st_thread *thread);
 /* Closes the innermost slices of a thread that others have ended. Between enter and leave. */
 void st_operator_close_ended(struct st_thread *thread);
 
-/* The thread's counts have changed: where no operator is open that is told at once, and each time by itself. */
-void st_operator_memory_moved(const struct st_thread *moved);
+/* The framework's allocator gave out a block, or (bytes below 0) took one back. As cheap as a begin. */
+void st_operator_block(const void *address, int64_t bytes);
 
 /* How operators are recorded, for strata; told again in a forked child. `why`: no better level. */
 void st_operator_source(enum st_operator_level level, uint32_t flags, const char *framework,
@@ -104,13 +104,8 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
  * False: they cannot be made to. */
 bool st_torch_memory_enter(bool on);
 
-/* torch_record.c: what the allocator did on this thread since its last slice, before recording ends. */
-void st_operator_flush(void);
-uint32_t st_operator_window(void);
 /* Nothing was told of any signature. */
 void st_operator_undefine(void);
-/* What was counted before this call belongs to no slice any more. */
-void st_operator_forget(void);
 
 /* torch_itt.c: the framework's own tasks are wanted; and, from its allocator, that it is in use. */
 void st_torch_itt_want(void);

@@ -79,51 +79,14 @@ static bool counting(void)
 	return st_config.active && st_torch_config.operators && st_torch_config.memory;
 }
 
-static void add(struct st_torch_counts *counts, int64_t bytes)
-{
-	uint32_t window = st_operator_window();
-	int64_t held;
-
-	if (counts->window != window)
-		*counts = (struct st_torch_counts){.window = window};
-	if (bytes >= 0)
-		counts->allocated += (uint64_t)bytes;
-	else
-		counts->freed += (uint64_t)-bytes;
-	held = (int64_t)(counts->allocated - counts->freed);
-	if (held > counts->peak)
-		counts->peak = held;
-}
-
-static void count(int64_t bytes, struct device device)
-{
-	struct st_hot *hot = st_tls;
-	struct st_thread *thread = (struct st_thread *)hot;
-
-	if (device.type != 0)
-		return;
-	if (ST_UNLIKELY(!hot || !hot->data)) {
-		thread = st_thread_enter(ST_LOSS_EVENT);
-		if (!thread)
-			return;
-		st_thread_set_limit(thread);
-		st_thread_leave(thread);
-	}
-	/* Not while paused. */
-	if (atomic_load_explicit(thread->hot.control, memory_order_relaxed))
-		return;
-	add(&thread->counts, bytes);
-	st_operator_memory_moved(thread);
-}
-
 static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
 		   struct device device)
 {
 	report_function theirs;
 
 	ready();
-	if (counting() && st_torch_installed())
-		count(bytes, device);
+	if (bytes && device.type == 0 && counting() && st_torch_installed())
+		st_operator_block(block, bytes);
 	if (!program_wants())
 		return;
 	theirs = atomic_load_explicit(&real_report, memory_order_relaxed);

@@ -18,7 +18,7 @@
 enum {
 	SLOTS = 1 << 16,
 	SIGNATURES_MAX = SLOTS / 2,
-	MEMORY_BYTES = 32, /* of ST_EXT_MEMORY */
+	MEMORY_BYTES = 24, /* of ST_EXT_MEMORY */
 	OPERATOR_BYTES = 16,
 	HEAD_BYTES = 12, /* of a signature, before its inputs */
 	SOURCE_TEXT_MAX = 160,
@@ -90,80 +90,6 @@ static inline struct st_thread *thread_of(struct st_hot *hot)
 	return (struct st_thread *)hot;
 }
 
-static _Atomic uint32_t window; /* grows when what was counted before is nobody's any more */
-
-static inline bool has_memory(const struct st_thread *thread)
-{
-	return (thread->counts.allocated | thread->counts.freed) != 0 &&
-	       thread->counts.window == atomic_load_explicit(&window, memory_order_relaxed);
-}
-
-uint32_t st_operator_window(void)
-{
-	return atomic_load_explicit(&window, memory_order_relaxed);
-}
-
-void st_operator_forget(void)
-{
-	atomic_fetch_add_explicit(&window, 1, memory_order_relaxed);
-}
-
-static inline void forget_memory(struct st_thread *thread)
-{
-	thread->counts = (struct st_torch_counts){0};
-}
-
-/* The caller has made sure of the room. */
-static inline void put_memory(struct st_thread *thread, uint64_t dt)
-{
-	const struct st_torch_counts *counts = &thread->counts;
-	int64_t held = (int64_t)(counts->allocated - counts->freed), peak = counts->peak;
-	struct st_hot *hot = &thread->hot;
-
-	st_words_put(hot, st_word_ext(ST_EXT_MEMORY, MEMORY_BYTES / 8, dt));
-	st_words_put(hot, counts->allocated);
-	st_words_put(hot, counts->freed);
-	st_words_put(hot, peak > 0 && peak > held ? (uint64_t)peak : 0);
-	forget_memory(thread);
-}
-
-static void put_memory_slowly(struct st_thread *thread, uint64_t time)
-{
-	if (!has_memory(thread))
-		return;
-	if (st_thread_identify(thread) && st_ring_room(thread) >= 16 + MEMORY_BYTES) {
-		put_memory(thread, st_words_time(&thread->hot, time));
-		st_words_publish(&thread->hot);
-		return;
-	}
-	atomic_fetch_add_explicit(&thread->ring->events_dropped, 1, memory_order_relaxed);
-	forget_memory(thread);
-}
-
-static bool has_operator(const struct st_thread *thread)
-{
-	for (uint32_t at = thread->key_count; at > 0; at--)
-		if ((thread->key[at - 1] & 7) == OPERATOR)
-			return true;
-	return false;
-}
-
-/* What moves inside of an operator is the operator's, all of it together. */
-void st_operator_memory_moved(const struct st_thread *moved)
-{
-	struct st_thread *thread;
-
-	if (has_operator(moved))
-		return;
-	thread = st_thread_enter(ST_LOSS_NONE);
-	if (!thread)
-		return;
-	if (st_thread_catch_up(thread))
-		put_memory_slowly(thread, 0);
-	st_thread_set_limit(thread);
-	st_thread_leave(thread);
-}
-
 /* In front of the first record that needs it; again when the ring was full. Between enter and leave. */
 static void tell_source(void)
 {
@@ -200,17 +126,6 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
 		st_process_unlock();
 	}
 	tell_source();
-	st_thread_set_limit(thread);
-	st_thread_leave(thread);
-}
-
-void st_operator_flush(void)
-{
-	struct st_thread *thread = table ? st_thread_enter(ST_LOSS_NONE) : NULL;
-
-	if (!thread)
-		return;
-	put_memory_slowly(thread, 0);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 }
@@ -271,10 +186,8 @@ static bool write_begin(struct st_thread *thread, const struct st_operator *oper
 		return false;
 	if (label->text && length > thread->ring_bytes / 4)
 		length = (uint32_t)thread->ring_bytes / 4;
-	if (st_ring_room(thread) <
-	    16 + MEMORY_BYTES + 16 + 16 + 16 + (int64_t)length + 8 + 16 + 24 + ST_END_BYTES)
+	if (st_ring_room(thread) < 16 + 16 + 16 + 16 + (int64_t)length + 8 + 16 + 24 + ST_END_BYTES)
 		return false;
-	put_memory_slowly(thread, 0);
 	if (id) {
 		if (!st_ring_put(thread, ST_EXT_OPERATOR, 0, &payload, 1))
 			return false;
@@ -292,12 +205,8 @@ static void end_top(struct st_thread *thread, uint64_t time, bool recording)
 {
 	uint32_t kind = (uint32_t)thread->key[--thread->key_count] & 7;
 
-	if (st_open_end(thread, recording) != ST_END_WRITE) {
-		forget_memory(thread);
-		return;
-	}
-	put_memory_slowly(thread, time);
-	st_ring_put_end(thread, time, st_domain_of(domains[kind]));
+	if (st_open_end(thread, recording) == ST_END_WRITE)
+		st_ring_put_end(thread, time, st_domain_of(domains[kind]));
 }
 
 void st_operator_close_ended(struct st_thread *thread)
@@ -338,9 +247,7 @@ static void begin_entered(struct st_thread *thread, const void *key,
 		st_open_pause(thread, domain, label.name, 0);
 	else if (!write_begin(thread, operator, domain, &label))
 		st_open_skip(thread, true);
-	if (control)
-		forget_memory(thread);
-	else
+	if (!control)
 		st_note_running();
 }
 
@@ -360,7 +267,7 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 {
 	struct st_hot *hot = st_tls;
 	struct signature *signature;
-	uint64_t limit, now, dt, need = OPERATOR_BYTES + ST_END_BYTES;
+	uint64_t limit, now, dt;
 
 	if (ST_UNLIKELY(!hot))
 		goto slow;
@@ -371,9 +278,7 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 	hot->limit = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	signature = find(operator->hash);
-	if (has_memory(thread_of(hot)))
-		need += MEMORY_BYTES;
-	if (ST_UNLIKELY(!signature || hot->head + need > limit ||
+	if (ST_UNLIKELY(!signature || hot->head + OPERATOR_BYTES + ST_END_BYTES > limit ||
 			thread_of(hot)->key_count == ST_KEYS_MAX ||
 			atomic_load_explicit(&thread_of(hot)->ended_count, memory_order_relaxed) ||
 			atomic_load_explicit(hot->control, memory_order_relaxed)))
@@ -384,10 +289,6 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 		goto restore;
 	thread_of(hot)->key[thread_of(hot)->key_count++] =
 		(uintptr_t)key | domain_of(operator->scope);
-	if (need > OPERATOR_BYTES + ST_END_BYTES) {
-		put_memory(thread_of(hot), dt);
-		dt = 0;
-	}
 	st_words_put(hot, st_word_ext(ST_EXT_OPERATOR, OPERATOR_BYTES / 8, dt));
 	st_words_put(hot, begin_payload(signature->id, operator->sequence));
 	hot->last = now;
@@ -446,7 +347,6 @@ void st_operator_end(const void *key, enum st_operator_scope scope)
 	uintptr_t marked = (uintptr_t)key | kind;
 	struct st_hot *hot = st_tls;
 	uint64_t limit, now, dt;
-	bool memory;
 
 	if (ST_UNLIKELY(!hot))
 		goto slow;
@@ -458,17 +358,11 @@ void st_operator_end(const void *key, enum st_operator_scope scope)
 	now = st_ticks();
 	dt = now - hot->last;
 	domain = (uint32_t)__atomic_load_n(&domains[kind]->extra1, __ATOMIC_ACQUIRE);
-	memory = has_memory(thread_of(hot));
 	if (ST_UNLIKELY(!thread_of(hot)->key_count ||
 			thread_of(hot)->key[thread_of(hot)->key_count - 1] != marked || !hot->run ||
-			domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX ||
-			(memory && hot->head + MEMORY_BYTES > limit)))
+			domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX))
 		goto restore;
 	thread_of(hot)->key_count--;
-	if (memory) {
-		put_memory(thread_of(hot), dt);
-		dt = 0;
-	}
 	st_words_put(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
 	hot->last = now;
 	hot->run--;
@@ -480,4 +374,62 @@ restore:
 	hot->limit = limit;
 slow:
 	end_slow(marked);
+}
+
+/* Paused slices must be told before what lies in them, and those that others have ended must be closed. */
+static bool put_block(struct st_thread *thread, const uint64_t payload[2])
+{
+	st_operator_close_ended(thread);
+	return st_thread_tell(thread) && st_ring_room(thread) >= 16 + MEMORY_BYTES &&
+	       st_ring_put(thread, ST_EXT_MEMORY, 0, payload, 2);
+}
+
+static __attribute__((noinline)) void block_slow(const uint64_t payload[2])
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_EVENT);
+
+	if (!thread)
+		return;
+	if (!atomic_load_explicit(thread->hot.control, memory_order_relaxed)) {
+		tell_source();
+		if (!put_block(thread, payload))
+			atomic_fetch_add_explicit(&thread->ring->events_dropped, 1,
+						  memory_order_relaxed);
+	}
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+void st_operator_block(const void *address, int64_t bytes)
+{
+	const uint64_t payload[2] = {(uintptr_t)address, (uint64_t)bytes};
+	struct st_hot *hot = st_tls;
+	uint64_t limit, now, dt;
+
+	if (ST_UNLIKELY(!hot))
+		goto slow;
+	/* See begin_fast in task.c. */
+	limit = hot->limit;
+	if (ST_UNLIKELY(!limit))
+		goto slow;
+	hot->limit = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	now = st_ticks();
+	dt = now - hot->last;
+	if (ST_UNLIKELY(hot->head + MEMORY_BYTES > limit || dt > ST_WORD_DT_MAX ||
+			atomic_load_explicit(&thread_of(hot)->ended_count, memory_order_relaxed) ||
+			atomic_load_explicit(hot->control, memory_order_relaxed))) {
+		hot->limit = limit;
+		goto slow;
+	}
+	st_words_put(hot, st_word_ext(ST_EXT_MEMORY, MEMORY_BYTES / 8, dt));
+	st_words_put(hot, payload[0]);
+	st_words_put(hot, payload[1]);
+	hot->last = now;
+	st_words_publish(hot);
+	atomic_signal_fence(memory_order_seq_cst);
+	hot->limit = limit;
+	return;
+slow:
+	block_slow(payload);
 }

@@ -160,9 +160,8 @@ static uint32_t payload_needed(unsigned int subkind)
 		return 1;
 	case ST_EXT_BEGIN:
 	case ST_EXT_PYTHON_CALLS:
-		return 2;
 	case ST_EXT_MEMORY:
-		return 3;
+		return 2;
 	case ST_EXT_PYTHON_RUNTIME:
 		return 5;
 	default:

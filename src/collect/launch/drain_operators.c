@@ -14,7 +14,7 @@
 enum { FIRST_CAPACITY = 256 };
 
 static const uint32_t not_defined = UINT32_MAX; /* as a domain */
-static const uint64_t memory_max_bytes = 1ull << 62;
+static const int64_t memory_max_bytes = 1ll << 62;
 
 /* Entries up to that id, those that are new not defined. */
 static bool reach(struct st_known_signatures *known, uint32_t id)
@@ -109,11 +109,12 @@ void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
 void st_drain_take_memory(struct st_drain *drain, struct st_slot_reader *slot,
 			  const uint64_t *payload)
 {
-	if (payload[0] > memory_max_bytes || payload[1] > memory_max_bytes ||
-	    payload[2] > memory_max_bytes)
+	int64_t bytes = (int64_t)payload[1];
+
+	if (!bytes || bytes > memory_max_bytes || bytes < -memory_max_bytes)
 		drain->counts.suspect++;
 	else
-		st_slice_encoder_memory(&slot->encoder, slot->time, payload);
+		st_slice_encoder_block(&slot->encoder, slot->time, payload[0], bytes);
 }
 
 bool st_drain_inherit_signatures(struct st_drain *drain, const struct st_known_signatures *from)

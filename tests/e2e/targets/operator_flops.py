@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps whose work others count too. With a FILE it writes there what torch.utils.flop_counter and torch.profiler
-say of them; without one it runs them and nothing else."""
+"""Training steps whose work others count too. With a FILE it writes there what torch.utils.flop_counter and
+torch.profiler say of them; without one it runs them and nothing else."""
 
 import json
 import sys
