@@ -47,6 +47,16 @@ static const struct st_metric_info table[ST_METRICS] = {
 	[ST_CPU_INHERITED] = {"cpu-inherited", "cpu_inherited_ns", "CPU Time:Inherited", "ns"},
 	[ST_SAMPLES] = {"samples", "samples", "Samples", ""},
 	[ST_WAIT] = {"wait", "wait_ns", "Wait Time", "ns"},
+	[ST_ALLOCATED] = {"allocated", "allocated_bytes", "Allocated", "bytes"},
+	[ST_SELF_ALLOCATED] = {"self-allocated", "self_allocated_bytes", "Allocated:Self", "bytes"},
+	[ST_FREED] = {"freed", "freed_bytes", "Freed", "bytes"},
+	[ST_SELF_FREED] = {"self-freed", "self_freed_bytes", "Freed:Self", "bytes"},
+	[ST_FLOPS] = {"flops", "flops", "FLOPs", ""},
+	[ST_MOVED] = {"moved", "moved_bytes", "Bytes Moved", "bytes"},
+	[ST_GFLOPS] = {"gflops", "gflops_per_s", "GFLOP/s", ""},
+	[ST_GBYTES] = {"gbytes", "gbytes_per_s", "GB/s", ""},
+	[ST_INTENSITY] = {"intensity", "flops_per_byte", "FLOPs/Byte", ""},
+	[ST_HELD] = {"held", "held_bytes", "Held at Peak", "bytes"},
 };
 
 /* Further words for the same thing. */
@@ -110,11 +120,13 @@ uint64_t st_report_metrics(const struct st_report_kind *kind)
 		return 0;
 	if (kind->build == st_report_operators_build)
 		return ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF) |
-		       ST_BIT(ST_WALL_AVG);
+		       ST_BIT(ST_WALL_AVG) | (ST_BIT(ST_HELD) - ST_BIT(ST_FIGURES));
 	if (kind->build == st_report_python_calls_build)
 		return st_python_calls_metrics();
+	if (kind->build == st_report_memory_build)
+		return ST_BIT(ST_COUNT) | ST_BIT(ST_HELD);
 	if (kind->accepts & ST_ACCEPTS_VIEW)
-		return ST_BIT(ST_METRICS) -
+		return ST_BIT(ST_FIGURES) -
 		       (kind->build == st_report_top_down_build ? 1 : ST_BIT(ST_WALL_METRICS));
 	return kind->rows ? kind->rows->metrics | kind->rows->instance_metrics
 			  : ST_BIT(ST_WALL_METRICS) - 1;

@@ -90,6 +90,13 @@ static int compare_nodes(const void *a, const void *b, void *arg)
 	const struct st_node *y = &aggregate->tree.nodes[*(const uint32_t *)b];
 	unsigned int count = question->sort_count ? question->sort_count : 1;
 
+	if (question->ranks) {
+		double left = question->ranks[*(const uint32_t *)a];
+		double right = question->ranks[*(const uint32_t *)b];
+
+		if (left < right || left > right)
+			return (left < right) == question->sort_ascending ? -1 : 1;
+	}
 	for (unsigned int i = 0; i < count && i < ST_QUESTION_SORT_MAX; i++) {
 		enum st_metric metric = question->sort_count ? question->sort[i] : ST_WALL_TOTAL;
 		uint64_t left = st_node_value(x, metric), right = st_node_value(y, metric);

@@ -76,6 +76,7 @@ static bool add_children(struct st_answer_maker *maker, uint32_t node, uint32_t 
 		if (!row)
 			return false;
 		st_answer_fill(maker, row, &aggregate->tree.nodes[child]);
+		row->node = child;
 	}
 	if (!parent->is_others && parent->others != ST_NO_NODE) {
 		row = st_answer_add(maker, parent->others);

@@ -102,8 +102,20 @@ enum st_metric {
 	ST_CPU_INHERITED, /* part of self: of threads that work for the task of the thread that created them */
 	ST_SAMPLES,
 	ST_WAIT, /* not on a CPU */
+	/* Figures that a report computes itself: to sort by (st_question.ranks). */
+	ST_ALLOCATED,
+	ST_SELF_ALLOCATED,
+	ST_FREED,
+	ST_SELF_FREED,
+	ST_FLOPS,
+	ST_MOVED,
+	ST_GFLOPS,
+	ST_GBYTES,
+	ST_INTENSITY,
+	ST_HELD,
 	ST_METRICS,
 	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
+	ST_FIGURES = ST_ALLOCATED,     /* those that reports compute */
 };
 
 struct st_grouping_info {
@@ -154,6 +166,9 @@ struct st_question {
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
+	/* By number of a group (st_answer_row.node): what siblings are ordered by before anything else; NULL: nothing.
+	 * The numbers are those of an earlier answer to the same question, without a limit. */
+	const double *ranks;
 	uint64_t limit;	   /* rows of each level; 0: all. What is cut off is summed in others. */
 	bool wants_row_of; /* st_answer.row_of */
 };
@@ -166,16 +181,17 @@ struct st_answer_row {
 	const uint64_t *cpu;		   /* of samples: figures from ST_CPU_SELF on, else NULL */
 	uint32_t first_child, child_count; /* indexes into rows */
 	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
+	uint32_t node;	/* number of the group: the same whatever the order and the limit */
 	uint32_t slice; /* of an instance (ST_BY_TASK …): row of the dataset, else ST_NO_ROW */
 	bool is_others; /* stands for what the limit cut off */
 };
 
-enum { ST_CPU_METRICS = ST_METRICS - ST_WALL_METRICS };
+enum { ST_CPU_METRICS = ST_FIGURES - ST_WALL_METRICS };
 static inline uint64_t st_answer_value(const struct st_answer_row *row, enum st_metric metric)
 {
 	if (metric < ST_WALL_METRICS)
 		return row->values[metric];
-	return row->cpu ? row->cpu[metric - ST_WALL_METRICS] : 0;
+	return row->cpu && metric < ST_FIGURES ? row->cpu[metric - ST_WALL_METRICS] : 0;
 }
 
 struct st_answer {

@@ -54,6 +54,11 @@ const struct st_report_kind st_report_kinds[] = {
 	{"python-calls",
 	 "calls of Python functions with cProfile's figures, where they were counted",
 	 ST_ACCEPTS_SORT | ST_ACCEPTS_LIMIT, st_report_python_calls_build, NULL},
+	{"memory", "who held the memory of PyTorch at its peak, and how it grows from step to step",
+	 ACCEPTS_QUESTION, st_report_memory_build, NULL},
+	{"memory-timeline", "memory of PyTorch over time, or from step to step",
+	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_BINS, st_report_memory_timeline_build,
+	 NULL},
 	{"timeline", "each thread over time: how busy, and with which task",
 	 ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
 	 st_report_timeline_build, NULL},
@@ -125,7 +130,7 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 			       const struct st_report_options *options, struct st_report *out,
 			       struct st_error *err)
 {
-	const char *names[32];
+	const char *names[64];
 	size_t count = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -175,8 +180,13 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	}
 	if (!(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
 		return ST_OK;
-	if (kind->build == st_report_operators_build || kind->accepts & ST_ACCEPTS_TORCH)
+	if (kind->build == st_report_operators_build || kind->build == st_report_memory_build ||
+	    kind->accepts & ST_ACCEPTS_TORCH)
 		return operator_groupings(result, out, err);
+	if (kind->build == st_report_memory_timeline_build) {
+		*out = ST_BIT(ST_BY_STEP);
+		return ST_OK;
+	}
 	if (kind->build == st_report_disassembly_build) {
 		*out = ST_BIT(ST_BY_ADDRESS) | ST_BIT(ST_BY_BASIC_BLOCK) |
 		       ST_BIT(ST_BY_SOURCE_LINE);

@@ -38,6 +38,13 @@ enum st_status st_report_steps_build(const struct st_result *result,
 				     const struct st_report_options *options, struct st_report *out,
 				     struct st_error *err);
 
+enum st_status st_report_memory_build(const struct st_result *result,
+				      const struct st_report_options *options,
+				      struct st_report *out, struct st_error *err);
+enum st_status st_report_memory_timeline_build(const struct st_result *result,
+					       const struct st_report_options *options,
+					       struct st_report *out, struct st_error *err);
+
 /* Reports over samples. */
 enum st_status st_report_hotspots_build(const struct st_result *result,
 					const struct st_report_options *options,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/operator_work.h"
+#include "analyze/ranked.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
 #include "base/buf.h"
@@ -74,6 +75,7 @@ struct job {
 	uint32_t *stamps;	       /* by answer row: what was counted there last, + 1 */
 	struct st_operator_work *work; /* by signature; the last is none */
 	uint32_t first_column;
+	enum st_metric sorted_by;
 	bool has_memory;
 	uint64_t outside_bytes; /* given out where no operator was open */
 };
@@ -86,7 +88,7 @@ static double share(uint64_t part, uint64_t whole)
 /* From a row of the answer outwards; the totals stand behind the outermost. */
 static uint32_t outwards(const struct job *job, uint32_t at)
 {
-	uint32_t totals = job->report->row_count;
+	uint32_t totals = job->answer->row_count;
 	uint32_t up = at < totals ? job->answer->rows[at].parent : ST_NO_ROW;
 
 	if (at >= totals)
@@ -197,32 +199,35 @@ static void time_cells(struct st_cell *cells, const struct st_answer_row *row,
 	cells[AVERAGE] = st_cell_u64(row->values[ST_WALL_AVG]);
 }
 
-static bool prepare_figures(struct job *job)
+static bool find_work(struct job *job)
 {
-	size_t rows = (size_t)job->report->row_count + 1;
 	uint32_t count;
 	const struct st_signature *signatures = st_result_signatures(job->result, &count);
 
-	job->figures = calloc(rows, sizeof(*job->figures));
-	job->stamps = calloc(rows, sizeof(*job->stamps));
 	job->work = calloc((size_t)count + 1, sizeof(*job->work));
-	if (!job->figures || !job->stamps || !job->work)
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; job->work && i < count; i++) {
 		if (signatures[i].scope != ST_SCOPE_MODULE)
 			job->work[i] = st_operator_work(
 				st_result_text(job->result, signatures[i].name), &signatures[i]);
 	}
-	return true;
+	return job->work;
 }
 
-static void add_figures(struct job *job)
+/* Of the rows of job->answer, and behind them those of all. */
+static bool find_figures(struct job *job)
 {
-	uint32_t totals = job->report->row_count, count, number = 0;
+	uint32_t totals = job->answer->row_count, count, number = 0;
 	const struct st_operator *operators = st_result_operators(job->result, &count);
 
+	free(job->figures);
+	free(job->stamps);
+	job->figures = calloc((size_t)totals + 1, sizeof(*job->figures));
+	job->stamps = calloc((size_t)totals + 1, sizeof(*job->stamps));
+	if (!job->figures || !job->stamps)
+		return false;
 	st_result_memory(job->result, &number);
 	job->has_memory = number;
+	job->outside_bytes = 0;
 	number = 0;
 	for (uint32_t i = 0; job->has_memory && i < count; i++) {
 		if (operators[i].allocated || operators[i].freed)
@@ -231,6 +236,13 @@ static void add_figures(struct job *job)
 	memset(job->stamps, 0, ((size_t)totals + 1) * sizeof(*job->stamps));
 	for (uint32_t row = 0; row < job->rows->count; row++)
 		add_work(job, row, row + 1);
+	return true;
+}
+
+static void set_figures(struct job *job)
+{
+	uint32_t totals = job->report->row_count;
+
 	for (uint32_t i = 0; i <= totals; i++) {
 		const struct st_answer_row *row =
 			i < totals ? &job->answer->rows[i] : &job->answer->total;
@@ -242,32 +254,79 @@ static void add_figures(struct job *job)
 	}
 }
 
+static double figure(const struct figures *figures, enum st_metric metric)
+{
+	switch (metric) {
+	case ST_ALLOCATED:
+		return (double)figures->allocated;
+	case ST_SELF_ALLOCATED:
+		return (double)figures->self_allocated;
+	case ST_FREED:
+		return (double)figures->freed;
+	case ST_SELF_FREED:
+		return (double)figures->self_freed;
+	case ST_FLOPS:
+		return (double)figures->flops;
+	case ST_MOVED:
+		return (double)figures->bytes;
+	case ST_GFLOPS:
+		return share(figures->flops, figures->flops_ns);
+	case ST_GBYTES:
+		return share(figures->bytes, figures->bytes_ns);
+	default:
+		return share(figures->both_flops, figures->both_bytes);
+	}
+}
+
+/* Whether the first thing to sort by is a figure of ours. */
+static bool is_ranked(const struct st_question *question)
+{
+	return question->sort_count && question->sort[0] >= ST_FIGURES;
+}
+
+static bool rank(void *closure, const struct st_answer *answer, double *figures)
+{
+	struct job *job = closure;
+
+	job->answer = answer;
+	if (!find_figures(job))
+		return false;
+	for (uint32_t i = 0; i < answer->row_count; i++)
+		figures[i] = figure(&job->figures[i], job->sorted_by);
+	return true;
+}
+
 static enum st_status build_groups(struct job *job, struct st_question *question,
 				   struct st_error *err)
 {
 	struct st_question shown = *question;
 	struct st_report_layout layout = {&shown, group_columns, GROUP_COLUMNS, 0, NULL};
+	const struct st_ranking ranking = {rank, job};
 	struct st_answer answer;
 	enum st_status status;
 
-	question->wants_row_of = true;
-	status = st_dataset_ask(job->dataset, question, &answer, err);
-	if (status)
-		return status;
-	shown.metrics = 0; /* the columns above have them, in torch's order */
-	st_report_from_answer(job->report, &answer, &layout);
-	job->answer = &((struct st_report_memory *)job->report->memory)->answer;
-	job->first_column = st_report_behind_index(&layout);
-	if (st_report_arena(job->report)->failed || !job->report->rows)
-		return ST_OK; /* st_report_end says it */
-	if (prepare_figures(job))
-		add_figures(job);
-	else
-		st_report_arena(job->report)->failed = true;
+	if (!find_work(job))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+	job->sorted_by = question->sort[0];
+	status = st_ranked_ask(job->dataset, question, is_ranked(question) ? &ranking : NULL,
+			       &answer, err);
+	if (!status) {
+		shown.metrics = 0; /* the columns above have them, in torch's order */
+		st_report_from_answer(job->report, &answer, &layout);
+		job->answer = &((struct st_report_memory *)job->report->memory)->answer;
+		job->first_column = st_report_behind_index(&layout);
+		/* When there is no memory st_report_end says it. */
+		if (!st_report_arena(job->report)->failed && job->report->rows) {
+			if (find_figures(job))
+				set_figures(job);
+			else
+				st_report_arena(job->report)->failed = true;
+		}
+	}
 	free(job->figures);
 	free(job->stamps);
 	free(job->work);
-	return ST_OK;
+	return status;
 }
 
 static const struct st_column instance_columns[] = {
@@ -394,6 +453,9 @@ static enum st_status build(struct job *job, const struct st_question *asked, st
 		question.grouping_count = 1;
 	}
 	single = question.groupings[question.grouping_count - 1] == ST_BY_INSTANCE;
+	if (single && is_ranked(&question))
+		return st_metric_refuse(question.sort[0],
+					ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF), err);
 	if (!question.sort_count && !single) {
 		question.sort[0] = ST_WALL_SELF;
 		question.sort_count = 1;

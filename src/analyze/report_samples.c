@@ -249,7 +249,7 @@ static void put_total_first(struct job *job)
 
 uint64_t st_sample_metrics(const struct st_result *result)
 {
-	uint64_t all = ST_BIT(ST_METRICS) - ST_BIT(ST_WALL_METRICS);
+	uint64_t all = ST_BIT(ST_FIGURES) - ST_BIT(ST_WALL_METRICS);
 	const struct st_samples *samples = st_result_samples(result);
 	bool waits = false, inherits = false;
 
@@ -264,7 +264,7 @@ uint64_t st_sample_metrics(const struct st_result *result)
 
 static enum st_status check_sort(const struct st_question *question, struct st_error *err)
 {
-	uint64_t offered = ST_BIT(ST_METRICS) - ST_BIT(ST_WALL_METRICS);
+	uint64_t offered = ST_BIT(ST_FIGURES) - ST_BIT(ST_WALL_METRICS);
 
 	for (unsigned int i = 0; i < question->sort_count; i++)
 		if (!(offered & ST_BIT(question->sort[i])))

@@ -7,7 +7,7 @@
 
 static bool is_cpu_time(const struct st_column *column)
 {
-	for (unsigned int i = ST_WALL_METRICS; i < ST_METRICS; i++)
+	for (unsigned int i = ST_WALL_METRICS; i < ST_FIGURES; i++)
 		if (strcmp(column->key, st_metric_info((enum st_metric)i)->key) == 0)
 			return strcmp(column->unit, "ns") == 0;
 	return false;

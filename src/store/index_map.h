@@ -36,7 +36,7 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 8 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 9 }; /* +1 whenever the same trace would give another index */
 
 /* Tables behind the columns. */
 enum st_index_section {

@@ -66,6 +66,11 @@ void nasty_events(struct st_result *fake)
 	fake->python_calls[0] = (struct st_python_calls){0, 7, UINT64_MAX, 1, UINT64_MAX, 1};
 	fake->python_calls[1] = (struct st_python_calls){1, 7, 0, 0, 0, 0};
 	fake->python_calls_count = 2;
+	fake->moments[0] = (struct st_memory_moment){
+		.time_ns = 5000, .row = ST_NO_ROW, .allocated = INT64_MAX, .address = UINT64_MAX};
+	fake->moments[1] = (struct st_memory_moment){
+		.time_ns = 5001, .row = 0, .allocated = 1, .address = 0x1000};
+	fake->moment_count = 2;
 	for (uint32_t kind = 1; kind < ST_EVENT_KINDS; kind++) {
 		row = common;
 		row.kind = (uint16_t)kind;

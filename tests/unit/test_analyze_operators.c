@@ -569,6 +569,50 @@ static void test_source(void **state)
 	fake_destroy(made.fake);
 }
 
+/* By figures that the report computes itself, with a limit: the engine knows none of them. */
+static void test_order_of_figures(void **state)
+{
+	static const struct {
+		enum st_metric metric;
+		const char *first, *second;
+	} orders[] = {
+		{ST_FLOPS, "aten::addmm", "aten::add"},
+		{ST_MOVED, "aten::add", "aten::addmm"},
+		{ST_GFLOPS, "aten::add", "aten::addmm"},
+		{ST_INTENSITY, "aten::addmm", "aten::neg"},
+		{ST_SELF_ALLOCATED, "aten::neg", "aten::add"},
+	};
+	static struct made made;
+
+	(void)state;
+	begin(&made);
+	/* 2·8·8·8 operations on 4·3·64 bytes in 1000 ns; 512 on 4·3·512 bytes in 10. */
+	add(&made, "aten::addmm", ST_SCOPE_FUNCTION, "f8 f8,8 f8,8 s s", AT(0, 1000), ST_NO_ROW);
+	add(&made, "aten::add", ST_SCOPE_FUNCTION, "f512 f512 s", AT(2000, 2010), ST_NO_ROW);
+	add(&made, "aten::neg", ST_SCOPE_FUNCTION, "f1", AT(3000, 9000), ST_NO_ROW);
+	known(&made, 1)->allocated = 5;
+	known(&made, 2)->allocated = 9;
+	made.fake->moments[made.fake->moment_count++] = (struct st_memory_moment){.time_ns = 1};
+	fake_finish(made.fake);
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		struct st_report_options options = {
+			.question = {.sort = {orders[i].metric}, .sort_count = 1, .limit = 2}};
+		struct st_report report = ask(&made, options);
+
+		assert_int_equal(report.row_count, 3); /* and the rest */
+		assert_string_equal(report.rows[0].cells[0].as.text.bytes, orders[i].first);
+		assert_string_equal(report.rows[1].cells[0].as.text.bytes, orders[i].second);
+		expect(&report, "[Others]", "count", 1);
+		st_report_fini(&report);
+		options.question.sort_ascending = true;
+		options.question.limit = 0;
+		report = ask(&made, options);
+		assert_string_equal(report.rows[2].cells[0].as.text.bytes, orders[i].first);
+		st_report_fini(&report);
+	}
+	fake_destroy(made.fake);
+}
+
 static const struct {
 	const char *name, *inputs;
 	int64_t flops, bytes; /* -1: none */
@@ -728,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_order_of_figures),
 		cmocka_unit_test(test_work),
 		cmocka_unit_test(test_flops_of_torch),
 	};

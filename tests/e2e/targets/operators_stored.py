@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """operators_stored.py twins | ring SECONDS: operators of which the caller knows how many there are."""
 
+import os
 import sys
 import time
 
@@ -18,3 +19,4 @@ else:
         while time.monotonic() < until:
             torch.mm(square, square)
             time.sleep(0.001)
+    os._exit(0)  # how long the interpreter takes to end is no part of what is kept
