@@ -357,8 +357,9 @@ static void take_target(struct st_args *args, int argc, char **argv, int at)
 
 static enum st_status parse_all(struct st_args *args, int argc, char **argv, struct st_error *err)
 {
-	bool runs_program = args->command == ST_IN_COLLECT;
-	bool has_type = argc > 1 && is_option(argv[1]); /* -collect carries its type as a value */
+	bool runs_program = (args->command & (ST_IN_COLLECT | ST_IN_BOTTLENECK)) != 0;
+	/* -collect carries its type as a value; bottleneck has none. */
+	bool has_type = args->command == ST_IN_BOTTLENECK || (argc > 1 && is_option(argv[1]));
 	int at = argc > 1 && !is_option(argv[1]) ? 2 : 1;
 
 	while (at < argc) {

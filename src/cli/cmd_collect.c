@@ -13,6 +13,7 @@
 #include "analyze/report.h"
 #include "base/buf.h"
 #include "base/quote.h"
+#include "cli/collect_run.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/finalize.h"
@@ -331,7 +332,7 @@ static void end_early(int number)
 	_exit(end_like(program_status));
 }
 
-static int run(const struct st_args *args, struct st_collect_config *config)
+static int run(const struct st_args *args, struct st_collect_config *config, st_collect_show show)
 {
 	struct st_error err = {0};
 	struct st_collect_outcome outcome = {0};
@@ -347,19 +348,22 @@ static int run(const struct st_args *args, struct st_collect_config *config)
 	}
 	program_status = outcome.wait_status;
 	st_console_catch_ends(end_early);
-	if (outcome.result_path && say_where(outcome.result_path, config->quiet) &&
-	    (config->sampling.on || st_args_flag(args, ST_OPT_SUMMARY, true)))
-		print_summary(outcome.result_path, args);
+	if (outcome.result_path && say_where(outcome.result_path, config->quiet) && show)
+		show(outcome.result_path, args);
 	free(outcome.result_path);
 	return end_like(outcome.wait_status);
 }
 
-/* Every option as given, for result.json; malloc'd, the texts are the command line's. */
-static struct st_collect_option *list_options(const struct st_args *args, size_t *count)
+/* Every option as given, for result.json, behind those that config has; malloc'd, the texts are the command line's. */
+static struct st_collect_option *list_options(const struct st_args *args,
+					      const struct st_collect_config *config, size_t *count)
 {
-	struct st_collect_option *list = calloc(args->given_count + 1, sizeof(*list));
+	size_t own = config->option_count;
+	struct st_collect_option *list = calloc(own + args->given_count + 1, sizeof(*list));
 
-	*count = 0;
+	*count = own;
+	for (size_t i = 0; list && i < own; i++)
+		list[i] = config->options[i];
 	for (size_t i = 0; list && i < args->given_count; i++) {
 		const struct st_given *given = &args->given[i];
 		const struct st_option *option = st_option_at(given->id);
@@ -375,19 +379,14 @@ static struct st_collect_option *list_options(const struct st_args *args, size_t
 	return list;
 }
 
-int st_cmd_collect(const struct st_args *args)
+int st_collect_and_show(const struct st_args *args, struct st_collect_config *config,
+			st_collect_show show)
 {
-	struct st_error err = {0};
-	struct st_collect_config config = {0};
-	struct st_collect_option *options;
+	struct st_collect_option *options = list_options(args, config, &config->option_count);
 	struct st_buf command;
 	int code;
 
-	if (parse_config(args, &config, &err)) {
-		st_console_error("%s", err.text);
-		return ST_EXIT_USAGE;
-	}
-	config.options = options = list_options(args, &config.option_count);
+	config->options = options;
 	if (!options) {
 		st_console_error("out of memory");
 		return ST_EXIT_STRATA_FAILED;
@@ -395,9 +394,23 @@ int st_cmd_collect(const struct st_args *args)
 	st_buf_init(&command, COMMAND_MAX_BYTES);
 	st_quote_command(&command, args->argc, args->argv);
 	st_buf_append_u8(&command, '\0');
-	config.collect_command = command.failed ? "" : (const char *)command.data;
-	code = run(args, &config);
+	config->collect_command = command.failed ? "" : (const char *)command.data;
+	code = run(args, config, show);
 	st_buf_fini(&command);
 	free(options);
 	return code;
+}
+
+int st_cmd_collect(const struct st_args *args)
+{
+	struct st_error err = {0};
+	struct st_collect_config config = {0};
+	bool shows;
+
+	if (parse_config(args, &config, &err)) {
+		st_console_error("%s", err.text);
+		return ST_EXIT_USAGE;
+	}
+	shows = config.sampling.on || st_args_flag(args, ST_OPT_SUMMARY, true);
+	return st_collect_and_show(args, &config, shows ? print_summary : NULL);
 }

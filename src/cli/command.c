@@ -18,6 +18,12 @@ const struct st_command st_commands[] = {
 	 "thread with their stacks, from Python lines to native code. 'operators': the tasks, and every operator of PyTorch, from an unchanged "
 	 "program, with inputs, memory and nn.Module. The program's output, signals and exit status are "
 	 "its own; everything strata has to say goes to standard error."},
+	{"bottleneck", ST_IN_BOTTLENECK, "bottleneck [options] script.py [arguments]",
+	 "Run a Python script and say on one page what slows it down.",
+	 "The script is run once, unchanged, with its operators, memory and samples recorded and every call of a Python "
+	 "function counted. When it has ended, standard output gets the page: environment, Python functions in cProfile's "
+	 "columns, operators by self CPU time, memory, steps and findings. The exit status is the script's. The result "
+	 "stays: every report opens it."},
 	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",
 	 "Print a report of a result.",
 	 "RESULT is a result folder; without one the newest in the working folder is taken."},
@@ -58,7 +64,6 @@ const struct st_command st_commands[] = {
 
 static const char *const later_commands[] = {
 	"archive",
-	"bottleneck",
 	"collect-with",
 	"serve",
 };

@@ -39,6 +39,7 @@ bool st_command_is_later(const char *word);
 /* Runs a command and gives its exit code. */
 int st_command_run(unsigned int bit, const struct st_args *args);
 int st_cmd_collect(const struct st_args *args);
+int st_cmd_bottleneck(const struct st_args *args);
 int st_cmd_report(const struct st_args *args);
 int st_cmd_export(const struct st_args *args);
 int st_cmd_finalize(const struct st_args *args);

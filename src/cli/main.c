@@ -17,7 +17,9 @@ static int fail(unsigned int command, const struct st_error *err)
 {
 	int code = st_console_fail(err);
 
-	return code == ST_EXIT_FAILED && command == ST_IN_COLLECT ? ST_EXIT_STRATA_FAILED : code;
+	return code == ST_EXIT_FAILED && (command & (ST_IN_COLLECT | ST_IN_BOTTLENECK))
+		       ? ST_EXIT_STRATA_FAILED
+		       : code;
 }
 
 static int run(int argc, char **argv)

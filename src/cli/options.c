@@ -13,6 +13,7 @@
 #define COMMAND ST_IN_COMMAND
 #define FINALIZE ST_IN_FINALIZE
 #define IMPORT ST_IN_IMPORT
+#define BOTTLENECK ST_IN_BOTTLENECK
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -34,11 +35,11 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Print the version."},
 
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
-		COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
-		"r@@@ta or r@@@hs for collect, r@@@hs for import; else the newest result of the working folder",
-		"The result folder; twice in a report: both, and the difference. For collect and import: where to write it; '@@@' becomes the first free number; "
+		COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
+		"r@@@ta or r@@@hs for collect, r@@@hs for bottleneck and import; else the newest result of the working folder",
+		"The result folder; twice in a report: both, and the difference. For collect, bottleneck and import: where to write it; '@@@' becomes the first free number; "
 		"a folder that exists is refused."},
-	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
+	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		NULL, "Only warnings, errors and what was asked for (the summary too)."},
 	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY, 0, NULL,
 		"Accepted. There is nothing more to say in this version."},
@@ -89,6 +90,9 @@ static const struct st_option options[ST_OPTIONS] = {
 		"'strata finalize' or the first report (deferred, none)."},
 	[ST_OPT_TARGET_DURATION_TYPE] = {"target-duration-type", 0, "veryshort|short|medium|long", COLLECT, 0,
 		"short", "hotspots: medium makes the usual sampling interval 10 times longer, long 100 times."},
+
+	[ST_OPT_INTERPRETER] = {"interpreter", 0, "FILE", BOTTLENECK, 0, "python3 on the PATH",
+		"The Python that runs the script."},
 
 	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND, 0, "text",
 		"Form of the output; doctor and command status have no csv."},

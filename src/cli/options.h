@@ -25,6 +25,7 @@ enum st_command_bit {
 	ST_IN_FINALIZE = 256,
 	ST_IN_IMPORT = 512,
 	ST_IN_COMPARE = 1024,
+	ST_IN_BOTTLENECK = 2048,
 	ST_IN_ALL = 0xffff,
 };
 
@@ -63,6 +64,8 @@ enum st_option_id {
 	ST_OPT_MRTE_MODE,
 	ST_OPT_FINALIZATION_MODE,
 	ST_OPT_TARGET_DURATION_TYPE,
+	/* Of bottleneck. */
+	ST_OPT_INTERPRETER,
 	/* Of report. */
 	ST_OPT_FORMAT,
 	ST_OPT_GROUP_BY,

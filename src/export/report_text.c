@@ -88,19 +88,31 @@ static void add_quality(struct st_text_job *job)
 	st_buf_fini(&lines);
 }
 
+typedef enum st_status (*st_text_writer)(struct st_text_job *job, struct st_error *err);
+
+static st_text_writer writer_of(const struct st_report *report)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (strcmp(layouts[i].report, report->name) == 0 && !report->as_table)
+			return layouts[i].write;
+	}
+	return st_text_table;
+}
+
+enum st_status st_text_body(struct st_text_job *job, struct st_error *err)
+{
+	return writer_of(job->report)(job, err);
+}
+
 enum st_status st_report_write_text(const struct st_report *report, const struct st_result *result,
 				    const struct st_text_style *style, struct st_sink *sink,
 				    struct st_error *err)
 {
 	struct st_buf out;
 	struct st_text_job job = {report, result, style, sink, &out};
-	enum st_status (*write)(struct st_text_job *, struct st_error *) = st_text_table;
+	st_text_writer write = writer_of(report);
 	enum st_status status;
 
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (strcmp(layouts[i].report, report->name) == 0 && !report->as_table)
-			write = layouts[i].write;
-	}
 	st_buf_init(&out, SIZE_MAX / 4);
 	status = write(&job, err);
 	/* The summary and info have the notes as rows of their own; torch's table stays as it is. */

@@ -20,6 +20,9 @@ struct st_text_job {
 /* Passes on what is in out when it is much. */
 enum st_status st_text_spill(struct st_text_job *job, struct st_error *err);
 
+/* A report in its own layout, without the notes about the result. */
+enum st_status st_text_body(struct st_text_job *job, struct st_error *err);
+
 enum st_status st_text_table(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_summary(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_timeline(struct st_text_job *job, struct st_error *err);

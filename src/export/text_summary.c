@@ -121,7 +121,7 @@ void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char 
 
 /* "strata  tasks  COMMAND     12.4 s  exit 0     r000ta  38 MB"; the second half gets a line of its own
  * when the command would have no room. */
-static void add_head(struct st_text_job *job)
+void st_summary_add_head(struct st_text_job *job)
 {
 	struct st_buf tail, *out = job->out;
 	unsigned int width = MARGIN, limit = st_summary_width(job), tail_width;
@@ -356,7 +356,7 @@ static void add_training_parts(struct st_text_job *job, const struct st_cell *st
 	}
 }
 
-static void add_steps(struct st_text_job *job, const struct room *room)
+static void add_steps(struct st_text_job *job, uint32_t rows)
 {
 	const struct st_cell *step = st_summary_row(job, "step", 0);
 
@@ -367,7 +367,7 @@ static void add_steps(struct st_text_job *job, const struct room *room)
 		add_training_parts(job, step);
 		return;
 	}
-	for (uint32_t i = 0; i < room->steps; i++) {
+	for (uint32_t i = 0; i < rows; i++) {
 		const struct st_cell *part = st_summary_row(job, "step_part", i);
 
 		if (!part)
@@ -380,6 +380,11 @@ static void add_steps(struct st_text_job *job, const struct room *room)
 			add_count(job, &part[ST_SUMMARY_COUNT], true);
 		st_show_end_line(job->out);
 	}
+}
+
+void st_summary_add_steps(struct st_text_job *job)
+{
+	add_steps(job, rooms[0].steps);
 }
 
 static void add_self_head(struct st_text_job *job, const char *word, const char *text)
@@ -580,7 +585,7 @@ static void add_programs(struct st_text_job *job, const char *section, const cha
 
 /* Notes one behind the other as running text. The figures come first, so that they are all there; of
  * the long sentences about files the last ones may not fit. */
-static void add_quality(struct st_text_job *job)
+void st_summary_add_notes(struct st_text_job *job)
 {
 	uint32_t count = st_summary_count(job, "quality");
 	struct st_flow flow;
@@ -625,11 +630,11 @@ static void add_advice(struct st_text_job *job)
 
 static void add_all(struct st_text_job *job, const struct room *room)
 {
-	add_head(job);
+	st_summary_add_head(job);
 	add_source(job);
 	add_cost(job);
 	add_scope(job);
-	add_steps(job, room);
+	add_steps(job, room->steps);
 	st_summary_add_cpu(job);
 	st_summary_add_hotspots(job, room->samples);
 	add_operators(job, room);
@@ -643,7 +648,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_programs(job, "not_entered", "NOT ENTERED", room);
 	add_programs(job, "left_running", "LEFT RUNNING", room);
 	st_summary_add_findings(job);
-	add_quality(job);
+	st_summary_add_notes(job);
 	add_advice(job);
 }
 

@@ -22,6 +22,10 @@ void st_summary_margin(struct st_text_job *job, const char *word);
 /* A line with word in front, ready for running text. */
 void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char *word);
 
+/* The first line, the block STEP and the block NOTE. */
+void st_summary_add_head(struct st_text_job *job);
+void st_summary_add_steps(struct st_text_job *job);
+void st_summary_add_notes(struct st_text_job *job);
 /* How many samples, and a comma when more follows; true: there are some, and nothing follows. */
 bool st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece, bool more);
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow);

@@ -581,6 +581,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 
 	if (status)
 		return status;
+	run->inherited.kept = run->config->kept_fd;
 	st_inherited_begin(&run->inherited);
 	st_run_start_clock(run);
 	run->paused = config->start_paused || config->resume_after_s > 0;

@@ -76,6 +76,7 @@ struct st_collect_config {
 	const char *joined_dir; /* of its windows and of the control socket; removed at the end */
 	const struct st_collect_option *options; /* all that were given */
 	size_t option_count;
+	int kept_fd;	   /* a descriptor that strata needs when the program has ended; 0: none */
 	char *const *argv; /* program and arguments, NULL-terminated */
 	int argc;
 	const char *strata_version;

@@ -20,7 +20,7 @@ void st_inherited_begin(struct st_inherited *inherited)
 	while (stream && (entry = readdir(stream)) != NULL) {
 		int fd = (int)strtol(entry->d_name, NULL, 10);
 
-		if (fd > STDERR_FILENO && fd != dirfd(stream) &&
+		if (fd > STDERR_FILENO && fd != dirfd(stream) && fd != inherited->kept &&
 		    inherited->count < ST_INHERITED_MAX)
 			inherited->fds[inherited->count++] = fd;
 	}

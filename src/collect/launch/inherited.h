@@ -16,6 +16,7 @@ struct st_inherited {
 	unsigned int count;
 	struct rlimit files;
 	bool raised;
+	int kept; /* one above standard error that stays open; 0: none */
 };
 
 /* Before strata opens anything of its own. Also raises our limit: each followed process needs some. */

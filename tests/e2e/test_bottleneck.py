@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""strata bottleneck: one page about a script, which runs once and ends as it does alone."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+PLAIN = """
+import os, signal, sys
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+with open("runs", "a") as file:
+    file.write("run\\n")
+if "--quiet" not in sys.argv:
+    print("arguments", sys.argv[1:], sys.argv[0], fib(18))
+if "--die" in sys.argv:
+    os.kill(os.getpid(), signal.SIGTERM)
+sys.exit(7 if "--fail" in sys.argv else 0)
+"""
+TRAINS = """
+import torch
+torch.manual_seed(0)
+model = torch.nn.Linear(64, 32)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def train(batch):
+    optimizer.zero_grad()
+    loss = model(batch).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss
+for step in range(10):
+    loss = train(torch.randn(256, 64))
+print("loss", loss.item().hex())
+"""
+
+
+@pytest.fixture
+def script(strata):
+    path = strata.folder / "script.py"
+    path.write_text(PLAIN)
+    return path
+
+
+def bottleneck(strata, *words, python=sys.executable, **more):
+    return strata("bottleneck", "-interpreter", python, *words, **more)
+
+
+def lines_of(page, title):
+    """The lines of a part of the page, up to the next empty line."""
+    lines = page.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(title))
+    part = lines[first:]
+    return part[: part.index("")] if "" in part else part
+
+
+def test_page(strata, script):
+    """The script's own output first; then functions as cProfile counts them, and what there is none of."""
+    done = bottleneck(strata, script, "one", "--two", "-r", "x")
+    assert done.status == 0, done.err
+    own, page = done.out.split("\n", 1)
+    assert own == f"arguments ['one', '--two', '-r', 'x'] {script} 2584"
+    assert (strata.folder / "runs").read_text() == "run\n"
+    assert len(page.splitlines()) <= 60
+    assert max(map(len, page.splitlines())) <= 100
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert f"WITH    Python {version}   PyTorch not loaded" in page
+    part = lines_of(page, "PYTHON")
+    assert part[1].split() == ["ncalls", "tottime", "percall", "cumtime", "percall", "filename:lineno(function)"]
+    # One call from outside, and 2 * 4181 - 2 from itself: the number of leaves is that of the sequence.
+    (row,) = [line.split() for line in part if line.endswith("script.py:4(fib)")]
+    assert row[0] == "8361/1"
+    assert all(float(figure) >= 0 for figure in row[1:5])
+    assert "OPERATORS  None: the program did not load PyTorch" in page
+    assert "resident" in page
+    assert [path.name for path in strata.folder.glob("r*hs")] == ["r000hs"]
+
+
+def test_it_ends_as_the_script_does(strata, script):
+    assert bottleneck(strata, "-q", script, "--fail").status == 7
+    assert bottleneck(strata, "-q", script, "--die").status == -signal.SIGTERM
+
+
+def test_options_and_result(strata, script):
+    """Options stand before the script; the result is one that every report opens."""
+    done = bottleneck(strata, "-r", "mine", "--", script)
+    assert done.status == 0, done.err
+    assert "the result is in mine" in done.err
+    asked = strata("report", "python-calls", "-r", "mine", "-format", "json")
+    calls = {row["python_function"].split("(")[-1]: row["ncalls"] for row in json.loads(asked.stdout)["rows"]}
+    assert calls["fib)"] == "8361/1"
+    kept = json.loads((strata.folder / "mine" / "result.json").read_text())
+    assert "python-calls=true" in kept["options"]["knob"]
+    quiet = bottleneck(strata, "-q", script)
+    assert quiet.err == ""
+
+
+def test_what_cannot_run(strata, script):
+    """One sentence each, and nothing is left behind."""
+    absent = bottleneck(strata, "absent.py")
+    assert absent.status == 2
+    assert absent.err == "strata: error: absent.py: there is no such script\n"
+    none = strata("bottleneck")
+    assert none.status == 2
+    assert "no script to run" in none.err
+    nowhere = strata("bottleneck", script, env={"PATH": str(strata.folder)})
+    assert nowhere.status == 127
+    assert nowhere.err == "strata: error: there is no python3 on the PATH; -interpreter FILE names one\n"
+    other = bottleneck(strata, script, python="/bin/true")
+    assert other.status == 127
+    assert "is not a Python" in other.err
+    assert not list(strata.folder.glob("r*hs"))
+
+
+def test_the_page_goes_where_the_output_goes(strata, script):
+    """Into a file behind the script's own; without standard output one sentence, and the script's status."""
+    with open(strata.folder / "page", "wb") as file:
+        done = bottleneck(strata, "-q", script, stdout=file)
+    assert done.status == 0, done.err
+    text = (strata.folder / "page").read_text()
+    assert text.startswith("arguments")
+    assert "\nPYTHON" in text
+    words = [strata.binary, "bottleneck", "-q", "-interpreter", sys.executable, script, "--quiet"]
+    closed = strata.run(["/bin/sh", "-c", '"$@" >&-', "sh", *words])
+    assert closed.status == 0, closed.err
+    assert closed.out == ""
+    assert closed.err == "strata: error: no page: cannot write to standard output: Bad file descriptor\n"
+
+
+@pytest.mark.torch
+def test_a_training_loop(strata, python, build_dir):
+    """python -m strata.bottleneck: operators, memory and steps, and the loss that the script has alone."""
+    script = strata.folder / "train.py"
+    script.write_text(TRAINS)
+    env = {"PYTHONPATH": os.fspath(build_dir / "python"), "OMP_NUM_THREADS": "1"}
+    alone = strata.run([python, script], env=env)
+    done = strata.run([python, "-m", "strata.bottleneck", script.name], env=env)
+    assert done.status == 0, done.err
+    own, page = done.out.split("\n", 1)
+    assert own + "\n" == alone.out
+    assert len(page.splitlines()) <= 60
+    assert max(map(len, page.splitlines())) <= 100
+    assert "   PyTorch 2." in page
+    assert "OMP_NUM_THREADS=1" in page
+    rows = {row[0]: row for row in map(str.split, lines_of(page, "OPERATORS")[1:])}
+    assert rows["aten::addmm"][-1] == "10"
+    assert rows["aten::addmm"][-3:-1] == ["327.7", "kB"]  # 10 outputs of 256 x 32 floats
+    assert "forward" in page
+    assert "backward" in page
+    assert "optimizer" in page
+    assert Path(strata.folder / "r000hs").is_dir()
