@@ -51,6 +51,8 @@ const struct st_report_kind st_report_kinds[] = {
 	 NULL},
 	{"steps", "steps of a training loop: data wait, forward, backward, optimizer, the rest",
 	 ST_ACCEPTS_LIMIT, st_report_steps_build, NULL},
+	{"findings", "what is worth changing, why, how, and what it would save",
+	 ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW, st_report_findings_build, NULL},
 	{"python-calls",
 	 "calls of Python functions with cProfile's figures, where they were counted",
 	 ST_ACCEPTS_SORT | ST_ACCEPTS_LIMIT, st_report_python_calls_build, NULL},

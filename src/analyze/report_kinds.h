@@ -37,6 +37,9 @@ enum st_status st_report_torch_events_build(const struct st_result *result,
 enum st_status st_report_steps_build(const struct st_result *result,
 				     const struct st_report_options *options, struct st_report *out,
 				     struct st_error *err);
+enum st_status st_report_findings_build(const struct st_result *result,
+					const struct st_report_options *options,
+					struct st_report *out, struct st_error *err);
 
 enum st_status st_report_memory_build(const struct st_result *result,
 				      const struct st_report_options *options,

@@ -533,6 +533,8 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 		status = st_summary_add_rows(out, result, scope, err);
 	if (!status && st_result_samples(result)->count)
 		status = st_summary_add_samples(out, result, options, err);
+	if (!status)
+		status = st_summary_add_fixes(out, result, options, err);
 	add_programs(out, result);
 	add_quality(out, result);
 	add_advice(out, result);

@@ -4,7 +4,7 @@
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_warm_up (of
  * steps with parts of training), step_part, task,
  * process, thread, operators, operator, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
- * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), quality, empty, next.
+ * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), fix, quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
 #define ST_ANALYZE_REPORT_SUMMARY_H
@@ -41,6 +41,9 @@ enum st_status st_summary_add_operators(struct st_report *report, const struct s
 enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
 				      const struct st_report_options *options,
 				      struct st_error *err);
+/* The section fix: findings, with what they save as total, and at least as self. */
+enum st_status st_summary_add_fixes(struct st_report *report, const struct st_result *result,
+				    const struct st_report_options *options, struct st_error *err);
 /* The section own_line: lines of Python that are no library's, each with the time of what it called. */
 struct st_sample_set;
 enum st_status st_summary_add_own_lines(struct st_report *report, struct st_sample_set *set,

@@ -17,8 +17,9 @@ static const struct {
 	const char *report;
 	enum st_status (*write)(struct st_text_job *job, struct st_error *err);
 } layouts[] = {
-	{"summary", st_text_summary},	   {"timeline", st_text_timeline},  {"info", st_text_info},
-	{"torch-averages", st_text_torch}, {"torch-events", st_text_torch},
+	{"summary", st_text_summary},	 {"timeline", st_text_timeline},
+	{"info", st_text_info},		 {"torch-averages", st_text_torch},
+	{"torch-events", st_text_torch}, {"findings", st_text_findings},
 };
 
 enum st_status st_text_spill(struct st_text_job *job, struct st_error *err)

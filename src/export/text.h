@@ -26,6 +26,7 @@ enum st_status st_text_body(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_table(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_summary(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_timeline(struct st_text_job *job, struct st_error *err);
+enum st_status st_text_findings(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_info(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_torch(struct st_text_job *job, struct st_error *err);
 
