@@ -189,6 +189,11 @@ class Result:
         """Operators of the framework, by name."""
         return self.report("operators")
 
+    @property
+    def findings(self) -> Table:
+        """What is worth changing, the largest saving first."""
+        return self.report("findings")
+
 
 def schema() -> str:
     """The tables and columns that `Result.query` can ask, for people."""
