@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from strata._library import Error
-from strata._session import Options, Session, Window, hold, prepare, release
+from strata._session import Options, Session, Window, hold, offer, prepare, release
 
 if TYPE_CHECKING:
     from strata.result import Result
@@ -363,7 +363,8 @@ class profile:
             if getattr(self, name):
                 self.metadata[name] = "1"
         for note in session.notes[len(self._without_effect) :] if torch else ():
-            _warn_once(f"strata.profile: {note}", RuntimeWarning)
+            if not note.startswith("oneDNN"):  # no operator is missing
+                _warn_once(f"strata.profile: {note}", RuntimeWarning)
 
     def _stop(self) -> None:
         session, self._session = self._session, None
@@ -460,6 +461,9 @@ class profile:
 
     def get_trace_id(self) -> str | None:
         return self._trace_id
+
+
+offer()
 
 
 def _new_trace_id() -> str:

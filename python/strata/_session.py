@@ -17,6 +17,7 @@ import os
 import select
 import shutil
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -24,7 +25,7 @@ import urllib.parse
 import warnings
 import weakref
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from strata._library import Error
 
@@ -116,7 +117,7 @@ class _Collector:
     """The library that records, loaded into this process; it stays until the process ends."""
 
     def __init__(self) -> None:
-        path = _collector_path()
+        path = self.path = _collector_path()
         from strata._build import GLIBC
         from strata._library import check_libc
 
@@ -140,13 +141,58 @@ class _Collector:
 
 
 _collector: _Collector | None = None
+collector_path: str | None = None  # once it is loaded; strata.itt looks here
 
 
 def _load() -> _Collector:
-    global _collector  # noqa: PLW0603
+    global _collector, collector_path  # noqa: PLW0603
     if _collector is None:
         _collector = _Collector()
+        collector_path = _collector.path
     return _collector
+
+
+def offer() -> None:
+    """Has PyTorch and oneDNN, which look for a collector when they are loaded, find ours: a variable, nothing more."""
+    if "torch" not in sys.modules and "INTEL_LIBITTNOTIFY64" not in os.environ:
+        with contextlib.suppress(Error):
+            os.environ["INTEL_LIBITTNOTIFY64"] = _collector_path()
+
+
+class _Ranges:
+    """torch._C._itt as torch.profiler.itt calls it, where PyTorch was loaded before anybody offered it a collector."""
+
+    def __init__(self, theirs: Any) -> None:
+        from strata import itt
+
+        self._theirs, self._itt = theirs, itt
+        self._domain = itt.domain_create("PyTorch")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._theirs, name)
+
+    def rangePush(self, text: str) -> Any:
+        self._itt.task_begin(self._domain, text)
+        return self._theirs.rangePush(text)
+
+    def rangePop(self) -> Any:
+        self._itt.task_end(self._domain)
+        return self._theirs.rangePop()
+
+    def mark(self, text: str) -> Any:
+        self._itt.marker(text, self._domain)
+        return self._theirs.mark(text)
+
+
+def _wrap_ranges(on: bool) -> None:
+    module = sys.modules.get("torch.profiler.itt")
+    if module is None:
+        return
+    now = getattr(module, "_itt", None)
+    if on and now is not None and not isinstance(now, _Ranges) and "INTEL_LIBITTNOTIFY64" not in os.environ:
+        module._itt = _Ranges(now)  # type: ignore[attr-defined]
+    elif not on and isinstance(now, _Ranges):
+        module._itt = now._theirs  # type: ignore[attr-defined]
 
 
 # Talking to a strata --------------------------------------------------------------------------------
@@ -226,6 +272,8 @@ class _Host:
             words = (ready[key].encode() for key in ("socket", "abstract", "token", "config"))
             if collector.join(*words):
                 raise Error("the collector cannot record in this process (STRATA_DISABLE?)")
+            if "strata.itt" in sys.modules:
+                sys.modules["strata.itt"]._attach()
         except BaseException:
             self.clear()
             raise
@@ -341,6 +389,8 @@ class _Engine:
             session.begin_ns = _now_ns() - self.writer.start_ns
             self.sessions[id(session)] = session.options
             session.got = collector.switch(self._wanted())
+            if self.writer.own:
+                _wrap_ranges(True)
 
     def _wanted(self) -> bytes:
         wanted = Options()
@@ -399,6 +449,7 @@ class _Engine:
                     return
                 collector.switch(None)
                 session.end_ns = _now_ns() - writer.start_ns
+                _wrap_ranges(False)
                 self._say(writer, session.notes)
                 self._close(writer)
             except OSError as why:
@@ -466,6 +517,7 @@ def _forked() -> None:
     _engine = _Engine()
     if was_on and _collector:
         _collector.switch(None)
+        _wrap_ranges(False)
 
 
 def _at_exit() -> None:
@@ -503,6 +555,11 @@ class Session:
         elif not self.got & _OPERATORS:
             self.notes.append("operators are not recorded: there is no PyTorch that can be entered in this process")
         else:
+            if self.writer is not None and self.writer.own and "INTEL_LIBITTNOTIFY64" not in os.environ:
+                self.notes.append(
+                    "oneDNN primitives are not recorded: PyTorch was loaded before strata (import strata.profiler "
+                    "first, or use strata -collect)"
+                )
             if options.memory and not self.got & _MEMORY:
                 self.notes.append("memory is not recorded: PyTorch's allocator cannot be entered in this process")
             if options.modules and not self.got & _MODULES:

@@ -23,6 +23,7 @@ import ctypes
 import functools
 import inspect
 import os
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -141,17 +142,24 @@ class _Part:
 
 def _collector_init() -> Any:
     """The one function that every collector has, of the one that this process shall use; None: nothing records."""
-    path = os.environ.get("INTEL_LIBITTNOTIFY64")
+    global _state  # noqa: PLW0603
+    session = sys.modules.get("strata._session")
+    path = os.environ.get("INTEL_LIBITTNOTIFY64") or getattr(session, "collector_path", None)
     if not path:
         return None
     try:
-        init = ctypes.PyDLL(path)["__itt_api_init"]
+        library = ctypes.PyDLL(path)
+        init = library["__itt_api_init"]
     except (OSError, AttributeError):
         return None
     init.restype, init.argtypes = None, (ctypes.c_void_p, ctypes.c_int)
+    _state = getattr(library, "strata_profile_state", None)
+    if _state is not None:
+        _state.restype, _state.argtypes = ctypes.c_uint, []
     return init
 
 
+_state: Any = None  # of strata's own collector: whether anybody reads what it records
 _part = _Part()
 _part.bind()
 # The names of this module never end up in the collector's memory: it makes copies.
@@ -180,7 +188,19 @@ def _handle(name: str) -> int:
 
 def is_recording() -> bool:
     """Whether a collector takes the calls of this process. It may be paused."""
-    return bool(_calls)
+    return bool(_calls) and (_state is None or _state() != 0)
+
+
+def _attach() -> None:
+    """A collector has come into the process (strata.profile): what was made before is its own from now on."""
+    global _task_begin, _task_end, _string_handle, _event_start, _event_end  # noqa: PLW0603
+    _part.bind()
+    _task_begin, _task_end = _calls.get("task_begin"), _calls.get("task_end")
+    _string_handle = _calls.get("string_handle_create")
+    _event_start, _event_end = _calls.get("event_start"), _calls.get("event_end")
+    create = _calls.get("domain_create")
+    for name, domain in _domains.items() if create else ():
+        domain.__init__(name, create(_bytes(name)))  # type: ignore[misc]
 
 
 # Control --------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def leftovers(env):
 
 CASES = (
     "same_as_torch", "loss", "schedule", "options", "nested", "thread", "exception", "fork", "null", "wait",
-    "without_effect", "accumulated", "legacy", "killed",
+    "without_effect", "accumulated", "legacy", "itt", "killed",
 )  # fmt: skip
 
 
@@ -146,6 +146,15 @@ def test_legacy_module(cases):
     assert found["new"][0][:2] == [[2, 3, 16, 16], [4, 3, 3, 3]]
 
 
+def test_itt_inside(cases):
+    """Torch came first: its ranges come through a wrapper, which goes with the profile."""
+    found = cases[0]["itt"]
+    assert found["restored"] and found["inside"]
+    assert found["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]
+    assert found["primitives"] == 0
+    assert len(found["notes"]) == 1 and "oneDNN" in found["notes"][0]
+
+
 def test_killed(cases):
     found = cases[0]["killed"]
     assert any("strata ended before the profile" in one for one in found["told"]), found
@@ -177,7 +186,8 @@ def test_inside_a_collection(strata, python, env, kind, scale):
     if kind == "hotspots" and scale != "full":
         pytest.skip("at full scale")
     result = strata.folder / kind
-    done = strata("-collect", kind, "-quiet", "-r", result, "--", python, PROGRAM, "outer", env=env)
+    options = [] if kind == "operators" else ["-knob", "collect-operators=false"]
+    done = strata("-collect", kind, "-quiet", *options, "-r", result, "--", python, PROGRAM, "outer", env=env)
     found = ran(done)["outer"]
     assert found["folder"] == str(result.resolve())
     assert (found["first"], found["again"]) == (2, 3)
@@ -187,7 +197,11 @@ def test_inside_a_collection(strata, python, env, kind, scale):
 
 
 def test_strata_first(strata, python, env):
-    found = ran(strata.run([python, PROGRAM, "--strata-first", "loss", "options"], env=env))
+    found = ran(strata.run([python, PROGRAM, "--strata-first", "itt", "loss", "options"], env=env))
+    assert found["itt"]["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]
+    assert found["itt"]["inside"] and not found["itt"]["before"]
+    assert found["itt"]["primitives"] > 0
+    assert found["itt"]["notes"] == []
     assert found["loss"]["plain"] == found["loss"]["ours"]
     assert [row[-1] for row in found["options"]] == [1] * 6
 

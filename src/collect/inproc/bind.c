@@ -190,6 +190,31 @@ static bool has_entry(const struct itt_api_info *api, const char *name)
 	return false;
 }
 
+/* Static parts that came while nobody recorded: a process may begin to record itself later. */
+enum { PARTS_MAX = 32 };
+static _Atomic(struct itt_global *) idle_parts[PARTS_MAX];
+
+static bool replace_part(struct itt_global *from, struct itt_global *to)
+{
+	for (int i = 0; i < PARTS_MAX; i++) {
+		struct itt_global *expected = from;
+
+		if (atomic_compare_exchange_strong(&idle_parts[i], &expected, to))
+			return true;
+	}
+	return false;
+}
+
+void st_bind_again(void)
+{
+	for (int i = 0; i < PARTS_MAX; i++) {
+		struct itt_global *global = atomic_exchange(&idle_parts[i], NULL);
+
+		if (global)
+			__itt_api_init(global, 0);
+	}
+}
+
 ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 {
 	static const unsigned char magic[8] = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30};
@@ -201,6 +226,9 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 	if (global->version_build && global->version_build <= LAST_SHORT_ENTRIES)
 		return;
 	st_bound = true;
+	replace_part(global, NULL);
+	if (!st_config.active)
+		replace_part(NULL, global);
 	choose_domains(global->domain_list);
 	/* Only with that function has the global a list of them; its version does not tell. */
 	if (has_entry(global->api_list_ptr, "__itt_bind_context_metadata_to_counter"))
@@ -219,5 +247,6 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
  * static parts go on. So nothing ends here. */
 ST_EXPORT void __itt_api_fini(struct itt_global *global)
 {
-	(void)global;
+	if (global)
+		replace_part(global, NULL);
 }

@@ -36,6 +36,9 @@ extern const struct st_bindings st_calls_task, st_calls_task_lines, st_calls_con
 /* Bound even when nobody listens: programs rely on what these return. */
 extern const struct st_bindings st_calls_counter_create;
 
+/* Static parts that were bound while nobody recorded get what they would get now. */
+void st_bind_again(void);
+
 #pragma GCC visibility pop
 
 #endif

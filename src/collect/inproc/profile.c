@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/bind.h"
 #include "collect/inproc/intern.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
@@ -132,7 +133,10 @@ strata_profile_join(const char *sock, const char *abs, const char *token, const 
 	/* A forked child, or a process whose strata was killed: all begins anew. */
 	if (st_config.active && st_config.only_pid && !leave())
 		return 1;
-	return st_state_join(&join) ? 0 : 1;
+	if (!st_state_join(&join))
+		return 1;
+	st_bind_again();
+	return 0;
 }
 
 static unsigned int control_bits(void)

@@ -23,6 +23,8 @@ if "--strata-first" in sys.argv:
     ORDER.reverse()
 for one in ORDER:
     importlib.import_module(one)
+    if one == "strata":  # as a script does that says "from strata import profile"
+        importlib.import_module("strata._profile")
 
 import strata  # noqa: E402
 import torch  # noqa: E402
@@ -360,6 +362,29 @@ def case_legacy():
         "conv": [event.count for event in prof.key_averages() if event.key == "aten::conv2d"],
         "new": [event.input_shapes for event in new.function_events if event.name == "aten::conv2d"],
         "total": prof.self_cpu_time_total > 0, "memory": "Self CPU Mem" in table,
+    }  # fmt: skip
+
+
+def case_itt():
+    """Ranges of torch.profiler.itt and tasks of strata.itt, both made before and used inside."""
+    from strata import itt
+
+    theirs = torch.profiler.itt._itt
+    domain = itt.domain_create("mine")
+    before = itt.is_recording()
+    torch.profiler.itt.range_push("unseen")
+    torch.profiler.itt.range_pop()
+    with strata.profile() as prof:
+        with torch.profiler.itt.range("a range"), itt.task("a task", domain):
+            train(net())
+        inside = itt.is_recording()
+    rows = prof.result.query("SELECT task_domain, task_type FROM slices WHERE task_domain IN ('PyTorch', 'mine')")
+    primitives = prof.result.query("SELECT count(*) AS n FROM slices WHERE task_domain LIKE '%dnnl%' OR task_domain"
+                                   " LIKE '%oneDNN%'")
+    return {
+        "before": before, "inside": inside, "restored": torch.profiler.itt._itt is theirs,
+        "rows": sorted([row["task_domain"], row["task_type"]] for row in rows), "primitives": primitives[0]["n"],
+        "notes": prof.result.report("info").document["quality"].get("notes", []),
     }  # fmt: skip
 
 
