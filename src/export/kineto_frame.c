@@ -253,7 +253,7 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	st_json_key(&json, "Device Type");
 	st_json_u64(&json, 0);
 	st_json_key(&json, "Addr");
-	st_json_u64(&json, 0);
+	st_json_u64(&json, moment->address);
 	st_json_key(&json, "finished");
 	st_json_bool(&json, false);
 	st_json_key(&json, "Ev Idx");

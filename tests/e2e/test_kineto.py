@@ -205,6 +205,20 @@ def test_memory(case):
         assert event["args"]["Total Allocated"] == total
 
 
+def test_memory_is_torchs(case):
+    """Block for block between the first and the last operator of the window: address and bytes."""
+
+    def blocks(trace, events):
+        begin, end = events[0]["ts"], events[-1]["ts"] + events[-1]["dur"]
+        moments = [one for one in trace["traceEvents"] if one["name"] == "[memory]" and begin <= one["ts"] < end]
+        return [(one["args"]["Addr"], one["args"]["Bytes"]) for one in sorted(moments, key=lambda one: one["ts"])]
+
+    theirs, ours = window(case)
+    told = blocks(case.torch, theirs)
+    assert len(told) > 300
+    assert blocks(case.ours, ours) == told
+
+
 def test_holistic_trace_analysis_reads_it(case):
     frame = hta_frame(case.path)
     frame = frame[frame["cat"].isin(cat_numbers(frame, case))]
