@@ -428,19 +428,38 @@ static enum st_status build_instances(struct job *job, struct st_question *quest
 	return ST_OK;
 }
 
+/* Of a program with very many different inputs, or whose operators outlived a pause. */
+static uint32_t count_unknown(const struct st_operator_rows *rows)
+{
+	uint32_t count = 0;
+
+	for (uint32_t row = 0; row < rows->count && !rows->is_itt; row++)
+		count += rows->signature[row] == rows->signature_count;
+	return count;
+}
+
 static void add_notes(struct job *job)
 {
 	struct st_arena *arena = st_report_arena(job->report);
-	const char **notes = st_arena_calloc(arena, 1, sizeof(*notes));
+	const char **notes = st_arena_calloc(arena, 2, sizeof(*notes));
+	uint32_t unknown = count_unknown(job->rows), count = 0;
 
-	if (!notes || !job->outside_bytes)
+	if (!notes)
 		return;
-	notes[0] = st_arena_printf(arena,
-				   "%llu bytes were allocated where no operator was open: they are "
-				   "in no row",
-				   (unsigned long long)job->outside_bytes);
+	if (job->outside_bytes)
+		notes[count++] = st_arena_printf(
+			arena,
+			"%llu bytes were allocated where no operator was open: they are "
+			"in no row",
+			(unsigned long long)job->outside_bytes);
+	if (unknown)
+		notes[count++] = st_arena_printf(arena,
+						 "%u operators are known by name only: begun in a "
+						 "pause, or beyond the 32,768 "
+						 "different ones that are kept of a process",
+						 unknown);
 	job->report->notes = notes;
-	job->report->note_count = notes[0] ? 1 : 0;
+	job->report->note_count = arena->failed ? 0 : count;
 }
 
 static enum st_status build(struct job *job, const struct st_question *asked, struct st_error *err)

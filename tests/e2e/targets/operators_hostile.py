@@ -8,7 +8,8 @@ fork       an operator that forks; the child goes on in it, and leaves it
 renamed    custom operators that are taken back, and others in their place
 names      10,000 long names, each once
 pause      an operator that pauses, and one that resumes
-late       operators at the interpreter's end, and in a destructor of LIBRARY
+late       operators at the interpreter's end, and when LIBRARY ends behind it
+churn      36,000 different inputs
 deep       modules in modules, deeper than is kept
 """
 
@@ -165,6 +166,16 @@ def late():
     atexit.register(mark, 4)
 
 
+def churn():
+    data = torch.ones(200, 200)
+    for rows in range(200):
+        for columns in range(1, 161):
+            data[:rows, :columns].neg()
+    for columns in range(161, 181):
+        for rows in range(200):
+            data[:rows, :columns].neg()
+
+
 class Deep(nn.Module):
     def forward(self, depth):
         return self(depth - 1) if depth else mark(3)
@@ -187,4 +198,5 @@ def deep():
     "pause": pause,
     "late": late,
     "deep": deep,
+    "churn": churn,
 }[mode]()
