@@ -34,6 +34,8 @@ static enum st_operator_label kind_of(struct st_text domain, struct st_text name
 		return as_torch && is_helper(name) ? ST_LABEL_HELPER : ST_LABEL_OPERATOR;
 	if (equals(domain, ST_MODULE_DOMAIN))
 		return ST_LABEL_MODULE;
+	if (equals(domain, "dnnl::primitive::execute") || equals(domain, "dnnl::primitive"))
+		return as_torch ? ST_LABEL_OTHER : ST_LABEL_PRIMITIVE;
 	return equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
 }
 
@@ -68,7 +70,22 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 	return !keys->failed;
 }
 
-/* The processes that recorded operators: their ITT tasks do not stand in. Malloc'd. */
+/* How much a kind of label tells; 0: it is no row. */
+static uint8_t rank_of(enum st_operator_label kind)
+{
+	switch (kind) {
+	case ST_LABEL_OPERATOR:
+		return 3;
+	case ST_LABEL_ITT:
+		return 2;
+	case ST_LABEL_PRIMITIVE:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* What each process recorded at best: tasks of a worse kind do not stand in. Malloc'd. */
 static uint8_t *find_recorded(const struct st_operator_rows *rows)
 {
 	const struct st_slices *slices = st_result_slices(rows->result);
@@ -79,8 +96,11 @@ static uint8_t *find_recorded(const struct st_operator_rows *rows)
 	st_result_processes(rows->result, &process_count);
 	recorded = calloc((size_t)process_count + 1, 1);
 	for (uint32_t i = 0; recorded && i < slices->count; i++) {
-		if (rows->kind_of[slices->label[i]] == ST_LABEL_OPERATOR)
-			recorded[tracks[slices->track[i]].process] = 1;
+		uint8_t *best = &recorded[tracks[slices->track[i]].process];
+		uint8_t rank = rank_of(rows->kind_of[slices->label[i]]);
+
+		if (rank > *best)
+			*best = rank;
 	}
 	return recorded;
 }
@@ -146,14 +166,13 @@ static bool is_row(const struct st_operator_rows *rows, const struct picking *pi
 	enum st_operator_label kind = rows->kind_of[slices->label[slice]];
 	uint32_t count;
 
-	if (kind != ST_LABEL_OPERATOR && kind != ST_LABEL_ITT)
+	if (!rank_of(kind) || !is_inside(picking, slice))
 		return false;
-	if (!is_inside(picking, slice))
+	if (kind != ST_LABEL_OPERATOR && (slices->flags[slice] & ST_SLICE_COPY))
 		return false;
-	if (kind != ST_LABEL_ITT || (slices->flags[slice] & ST_SLICE_COPY))
-		return kind == ST_LABEL_OPERATOR;
-	return !picking->recorded[st_result_tracks(rows->result, &count)[slices->track[slice]]
-					  .process];
+	return rank_of(kind) ==
+	       picking->recorded[st_result_tracks(rows->result, &count)[slices->track[slice]]
+					 .process];
 }
 
 /* Rows of a track lie together, as its slices do. */
@@ -177,6 +196,8 @@ static bool pick(struct st_operator_rows *rows, const struct st_operator_choice 
 		if (!is_row(rows, &picking, i))
 			continue;
 		rows->is_itt = rows->is_itt || rows->kind_of[slices->label[i]] == ST_LABEL_ITT;
+		rows->is_primitive =
+			rows->is_primitive || rows->kind_of[slices->label[i]] == ST_LABEL_PRIMITIVE;
 		add_row(rows, slices, i);
 	}
 	free(picking.recorded);

@@ -5,6 +5,7 @@
  * and inside, are no rows, so that their time is that of the operator they are part of.
  *
  * Where a process recorded no operators its tasks of ITT domain "PyTorch" stand in: names without inputs.
+ * Without those oneDNN's primitives do: what other frameworks compute with it.
  */
 #ifndef ST_ANALYZE_DATASET_OPERATORS_H
 #define ST_ANALYZE_DATASET_OPERATORS_H
@@ -16,8 +17,9 @@ enum st_operator_label {
 	ST_LABEL_OTHER,
 	ST_LABEL_OPERATOR, /* or a range */
 	ST_LABEL_MODULE,
-	ST_LABEL_ITT,	 /* stands in where there are no operators */
-	ST_LABEL_HELPER, /* of torch's profiler itself */
+	ST_LABEL_ITT,	    /* stands in where there are no operators */
+	ST_LABEL_PRIMITIVE, /* the same, where there are no tasks of PyTorch's either */
+	ST_LABEL_HELPER,    /* of torch's profiler itself */
 };
 
 struct st_operator_rows {
@@ -40,6 +42,7 @@ struct st_operator_rows {
 	uint8_t *is_range; /* by label: the program named it */
 	uint32_t signature_count;
 	bool is_itt; /* some rows are ITT tasks that stand in */
+	bool is_primitive;
 	bool has_inputs, has_modules, has_stacks;
 	bool as_torch;
 };

@@ -200,7 +200,7 @@ static bool add_python_lines(struct st_dataset *dataset)
 	return !keys->failed;
 }
 
-/* The operator, or range, that a slice is or lies in. */
+/* The operator, or range, that a slice is or lies in; where there is none, oneDNN's primitive. */
 static bool add_operators(struct st_dataset *dataset)
 {
 	static const struct st_text outside = {"[no operator]", 13};
@@ -209,27 +209,36 @@ static bool add_operators(struct st_dataset *dataset)
 	const struct st_slices *slices = st_result_slices(own->result);
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(own->result, &count);
-	uint32_t *map = calloc((size_t)count + 1, sizeof(*map));
+	struct {
+		uint32_t key;
+		bool is_primitive;
+	} *map = calloc((size_t)count + 1, sizeof(*map));
 	uint32_t *column =
 		st_arena_calloc(&own->arena, (size_t)dataset->row_count + 1, sizeof(*column));
+	bool done = map && column;
 
 	st_key_texts_add(keys, outside);
 	for (uint32_t i = 0; map && i < count; i++) {
 		struct st_text domain = st_result_text(own->result, labels[i].domain);
 
-		if (is_operator(domain) || equals(domain, "PyTorch"))
-			map[i] =
+		map[i].is_primitive = equals(domain, "dnnl::primitive::execute") ||
+				      equals(domain, "dnnl::primitive");
+		if (is_operator(domain) || equals(domain, "PyTorch") || map[i].is_primitive)
+			map[i].key =
 				st_key_texts_add(keys, st_result_text(own->result, labels[i].name));
 	}
 	/* Rows come after the rows around them. */
-	for (uint32_t row = 0; map && column && row < dataset->row_count; row++) {
-		uint32_t parent = dataset->parent[row], key = map[slices->label[row]];
+	for (uint32_t row = 0; done && row < dataset->row_count; row++) {
+		uint32_t parent = dataset->parent[row], label = slices->label[row];
+		uint32_t around = parent == ST_NO_ROW ? 0 : column[parent];
 
-		column[row] = key || parent == ST_NO_ROW ? key : column[parent];
+		column[row] = around && (!map[label].key || map[label].is_primitive)
+				      ? around
+				      : map[label].key;
 	}
 	dataset->keys[ST_BY_OPERATOR] = (struct st_key_column){column, NULL, keys->count};
 	free(map);
-	return map && column && !keys->failed;
+	return done && !keys->failed;
 }
 
 static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)

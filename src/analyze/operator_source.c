@@ -50,10 +50,15 @@ const char *st_operators_source(const struct st_result *result, const struct st_
 	struct st_buf out;
 	char *line;
 
+	if (!source && rows->is_itt)
+		return "PyTorch: operators as the program's ITT tasks tell them, without inputs; "
+		       "-collect "
+		       "operators records them all";
 	if (!source)
-		return rows->is_itt ? "PyTorch: operators as the program's ITT tasks tell them, "
-				      "without inputs; -collect operators records them all"
-				    : NULL;
+		return rows->is_primitive ? "oneDNN: the primitives that ran; operators of the "
+					    "framework above "
+					    "them are not known"
+					  : NULL;
 	framework = st_result_text(result, source->framework);
 	why = st_result_text(result, source->why);
 	st_buf_init(&out, LINE_MAX_BYTES);

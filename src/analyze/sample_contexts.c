@@ -100,13 +100,19 @@ static uint32_t make_context(struct st_sample_contexts *contexts, const struct s
 			     uint32_t slice)
 {
 	uint32_t keys[ST_GROUPINGS] = {0}, outer = outer_slice(set, slice);
+	uint32_t around = outer == ST_NO_ROW ? 0 : contexts->of_slice[outer];
+	bool is_copy = set->slices.flags[slice] & ST_SLICE_COPY;
 
 	for (unsigned int i = 0; i < contexts->used_count; i++) {
 		uint32_t key = st_key_of(&set->slices.keys[contexts->used[i]], slice);
 
 		keys[i] = key || !has_none(contexts->used[i]) ? key + 1 : 0;
+		/* A worker's copy is in the operator and step of the task that it repeats. */
+		if (has_none(contexts->used[i]) && is_copy &&
+		    contexts->keys[(size_t)around * contexts->used_count + i])
+			keys[i] = contexts->keys[(size_t)around * contexts->used_count + i];
 	}
-	return add_context(contexts, keys, outer == ST_NO_ROW ? 0 : contexts->of_slice[outer]);
+	return add_context(contexts, keys, around);
 }
 
 uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_sample_set *set,

@@ -176,7 +176,11 @@ static unsigned int row_hits(const struct st_sample_rows *rows, const struct st_
 	if (st_grouping_is_task(grouping)) {
 		at = row->context;
 		do {
-			found |= hits[st_context_key(&rows->contexts, at, grouping)];
+			uint32_t key = st_context_key(&rows->contexts, at, grouping);
+
+			/* What lies around a step or operator is in none; what is in it, is. */
+			if (key || at == row->context)
+				found |= hits[key];
 			at = at ? rows->contexts.outer[at] : 0;
 		} while (at);
 		return found;

@@ -42,8 +42,9 @@ static enum st_status fill(struct st_report *report, const struct st_result *res
 	uint32_t sources;
 
 	st_result_operator_sources(result, &sources);
-	/* Operators that a program marks itself are among its tasks. */
-	if (!sources && (!dataset->row_count || st_dataset_operators(dataset)->is_itt))
+	/* Operators that a program or library marks itself are among its tasks. */
+	if (!sources && (!dataset->row_count || st_dataset_operators(dataset)->is_itt ||
+			 st_dataset_operators(dataset)->is_primitive))
 		return ST_OK;
 	question.groupings[0] = ST_BY_OPERATOR;
 	question.grouping_count = 1;
