@@ -194,6 +194,8 @@ static bool end_window(struct st_run *run, struct st_buf *answer)
 		st_buf_append_text(answer, "no window is open");
 		return false;
 	}
+	/* In a short window the program's hello comes in the same round as the end. */
+	st_run_take_arrivals(run, st_clock_mono_raw_ns());
 	st_followed_flush(&run->followed, st_clock_mono_raw_ns());
 	run->program_ended_ns = st_clock_mono_raw_ns();
 	st_followed_totals(&run->followed, &totals);

@@ -110,7 +110,7 @@ static void take_arm(struct st_run *run, const struct st_arrival *arrival)
 	st_followed_arm(&run->followed, arrival);
 }
 
-static void take_arrivals(struct st_run *run, uint64_t now_ns)
+void st_run_take_arrivals(struct st_run *run, uint64_t now_ns)
 {
 	struct st_arrival arrival;
 
@@ -318,7 +318,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 		if (events[i].data.u64 && events[i].data.u64 <= run->followed.count)
 			st_followed_gone(&run->followed, (uint32_t)events[i].data.u64);
 	st_family_poll(run->family, now_ns);
-	take_arrivals(run, now_ns);
+	st_run_take_arrivals(run, now_ns);
 	st_run_take_tables(run);
 	st_run_poll_kernel(run, false);
 	st_run_poll_attached(run, false);

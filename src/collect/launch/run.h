@@ -135,6 +135,8 @@ void st_run_mapped(void *arg, const struct st_family_mapping *mapping);
 void st_run_created(void *arg, const struct st_family_thread *thread);
 /* A process has said hello: what was told of it before. */
 void st_run_tell_threads(struct st_run *run, pid_t pid);
+/* Takes in the processes that have said hello. */
+void st_run_take_arrivals(struct st_run *run, uint64_t now_ns);
 /* Processes that ended before their maps could be read get what the kernel told of them. */
 void st_run_tell_mappings(struct st_run *run);
 /* Tables that are ready go to those who asked. */
