@@ -44,7 +44,7 @@ def leftovers(env):
 
 
 CASES = (
-    "same_as_torch", "loss", "schedule", "options", "nested", "thread", "exception", "fork", "null", "wait",
+    "same_as_torch", "loss", "schedule", "options", "stacks", "nested", "thread", "exception", "fork", "null", "wait",
     "without_effect", "accumulated", "legacy", "itt", "killed",
 )  # fmt: skip
 
@@ -88,6 +88,13 @@ def test_options_in_turn(cases):
     assert cases[0]["options"] == [
         [0, 0, 0, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1], [0, 0, 0, 1],
     ]  # fmt: skip
+
+
+def test_stacks(cases):
+    (line,) = [at for at, text in enumerate(PROGRAM.read_text().splitlines(), 1) if ".square().mean()" in text]
+    first, none, later = cases[0]["stacks"]
+    assert first == later == [f"profiled.py:{line}"]
+    assert "no grouping python-line" in none
 
 
 def test_nested(cases):

@@ -15,9 +15,11 @@
 #include "base/rt/syscall.h"
 #include "collect/inproc/bind.h"
 #include "collect/inproc/intern.h"
+#include "collect/inproc/python_codes.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_module.h"
+#include "collect/inproc/torch_stack.h"
 
 enum { STACK_BYTES = 64 << 10, SIGNALS_BYTES = 8, FAILED = 127 };
 
@@ -120,6 +122,7 @@ static bool leave(void)
 	atomic_store_explicit(&st_process->state, ST_PROCESS_SILENT, memory_order_relaxed);
 	st_intern_undefine();
 	st_operator_undefine();
+	st_python_codes_forget();
 	st_process_unlock();
 	return true;
 }
@@ -164,6 +167,8 @@ __attribute__((visibility("default"))) unsigned int strata_profile_state(void)
 		state |= MEMORY;
 	if (st_torch_config.modules)
 		state |= MODULES;
+	if (st_torch_config.stacks)
+		state |= STACKS;
 	return state | control_bits();
 }
 
@@ -217,6 +222,7 @@ static void add_config(struct st_torch_config *to, const struct st_torch_config 
 		to->operators = from->operators;
 	to->memory = to->memory || from->memory;
 	to->modules = to->modules || from->modules;
+	to->stacks = to->stacks || from->stacks;
 	if (from->level > to->level)
 		to->level = from->level;
 }
@@ -247,6 +253,8 @@ __attribute__((visibility("default"))) unsigned int strata_profile_switch(const 
 		memory = st_torch_memory_enter(wanted.memory);
 	wanted.memory = wanted.memory && memory;
 	st_torch_switch(&wanted);
+	if (wanted.stacks)
+		st_torch_stack_look();
 	if (wanted.modules)
 		st_torch_module_look();
 	else

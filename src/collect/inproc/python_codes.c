@@ -37,6 +37,12 @@ bool st_python_codes_init(void)
 	return table != NULL;
 }
 
+void st_python_codes_forget(void)
+{
+	if (table)
+		memset(table, 0, sizeof(*table));
+}
+
 static uint64_t load64(const uint8_t *at)
 {
 	uint64_t value;

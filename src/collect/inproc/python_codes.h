@@ -21,6 +21,8 @@ struct st_part;
 
 /* Maps the table, which a forked child finds empty. False: no memory. */
 bool st_python_codes_init(void);
+/* Nobody was told of any: a process that joins another strata. */
+void st_python_codes_forget(void);
 
 struct st_python_code_seen {
 	const struct st_python_runtime *runtime;

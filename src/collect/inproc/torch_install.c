@@ -89,6 +89,7 @@ static const struct {
 };
 
 static _Atomic uint32_t state;
+static bool stacks_used;       /* stacks were wanted, now or before */
 static bool proven;	       /* the layout, by tensors of our own */
 static _Atomic uint32_t level; /* enum st_operator_level; IN_PLACE: `layout` is complete */
 static struct st_torch_layout layout;
@@ -124,6 +125,7 @@ void st_torch_configure(const char *text)
 
 void st_torch_init(void)
 {
+	stacks_used = st_torch_config.stacks;
 	if (st_torch_config.operators && st_operator_init())
 		return;
 	atomic_init(&state, GIVEN_UP);
@@ -335,7 +337,7 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 	struct st_operator operator= {.name = torch.name(record), .scope = scope, .sequence = -1};
 
 	*context = NULL;
-	if (ST_UNLIKELY(st_torch_config.stacks))
+	if (ST_UNLIKELY(stacks_used))
 		st_torch_stack_tell();
 	if (!operator.name)
 		operator.name = "";
@@ -646,6 +648,7 @@ bool st_torch_switch(const struct st_torch_config *wanted)
 	uint32_t forced = st_torch_config.level;
 
 	st_torch_config = *wanted;
+	stacks_used = stacks_used || wanted->stacks;
 	if (!st_torch_config.level)
 		st_torch_config.level = (uint8_t)forced;
 	if (!wanted->operators) {

@@ -301,7 +301,7 @@ static __attribute__((noinline)) void tell_slowly(void)
 		return;
 	stack = atomic_load_explicit(thread->hot.control, memory_order_relaxed) ? NULL
 										: make(thread);
-	if (stack && enter_walk(stack)) {
+	if (stack && st_torch_config.stacks && enter_walk(stack)) {
 		if (!walk(stack, &count, &cut) || stack->generation != thread->generation)
 			tell(thread, stack, count, cut);
 		leave_walk(stack);
@@ -322,6 +322,13 @@ void st_torch_stack_tell(void)
 
 	if (ST_UNLIKELY(state != READY))
 		return;
+	/* They are not wanted any more: what was told last is not the stack of what comes. */
+	if (ST_UNLIKELY(!st_torch_config.stacks)) {
+		stack = hot && hot->data ? ((struct st_thread *)hot)->stack : NULL;
+		if (stack && stack->generation)
+			tell_slowly();
+		return;
+	}
 	if (ST_LIKELY(hot && hot->data && hot->limit)) {
 		thread = (struct st_thread *)hot;
 		stack = thread->stack;

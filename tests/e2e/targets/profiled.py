@@ -99,10 +99,8 @@ def case_same_as_torch():
 def case_loss():
     """The same bits without, with, and with torch's."""
     plain = train(net(), 4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # stacks may be what this version does not record
-        with strata.profile(record_shapes=True, profile_memory=True, with_stack=True, with_modules=True):
-            ours = train(net(), 4)
+    with strata.profile(record_shapes=True, profile_memory=True, with_stack=True, with_modules=True):
+        ours = train(net(), 4)
     return {"plain": plain, "ours": ours, "after": train(net(), 4)}
 
 
@@ -136,6 +134,24 @@ def case_options():
             " sum(shapes IS NOT NULL AND shapes != '[]') AS shapes, sum(allocated) AS bytes FROM operators"
         )
         found.append([int(bool(rows[0][key])) for key in ("shapes", "bytes", "modules")] + [rows[0]["conv"]])
+    return found
+
+
+def case_stacks():
+    """The line of every operator, in the first window that has stacks and in a later one."""
+    found = []
+    model = net()
+    for wanted in (True, False, True):
+        with strata.profile(with_stack=wanted) as prof:
+            train(model)
+        try:
+            rows = prof.result.report("operators", group_by="operator,python-line").rows
+        except strata.UsageError as why:
+            found.append(str(why))
+            continue
+        lines = {child["python_line"].rsplit("/", 1)[-1] for row in rows if row["operator"] == "aten::square"
+                 for child in row.get("children", [])}
+        found.append(sorted(lines))
     return found
 
 
