@@ -209,19 +209,18 @@ static enum st_status add_listed_steps(struct st_report *report, const struct st
 static enum st_status add_steps(struct st_report *report, const struct st_result *result,
 				const struct st_dataset *dataset, struct st_error *err)
 {
-	struct st_step_list list;
+	struct st_step_list list = {0};
 	struct st_steps named;
-	enum st_status status = st_step_list_make(&list, dataset, result, err);
+	enum st_status status = st_steps_find(&named, dataset, result, err);
 
+	if (!status)
+		status = st_step_list_make_of(&list, dataset, result, &named, err);
 	if (status)
 		return status;
-	if (list.count && list.has_parts) {
+	if (list.count && list.has_parts)
 		status = add_listed_steps(report, &list, err);
-	} else if (list.count) {
-		status = st_steps_find(&named, dataset, result, err);
-		if (!status)
-			add_named_steps(report, &named);
-	}
+	else
+		add_named_steps(report, &named);
 	st_step_list_fini(&list);
 	return status;
 }

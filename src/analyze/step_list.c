@@ -239,15 +239,22 @@ static bool mark_warm_up(struct st_step_list *list)
 enum st_status st_step_list_make(struct st_step_list *out, const struct st_dataset *dataset,
 				 const struct st_result *result, struct st_error *err)
 {
-	struct st_step_rows rows = {0};
 	struct st_steps named;
 	enum st_status status;
 
 	memset(out, 0, sizeof(*out));
 	status = st_steps_find(&named, dataset, result, err);
-	if (status)
-		return status;
-	if (!st_step_rows_init(&rows, result) || !find(out, dataset, &rows, &named) ||
+	return status ? status : st_step_list_make_of(out, dataset, result, &named, err);
+}
+
+enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_dataset *dataset,
+				    const struct st_result *result, const struct st_steps *named,
+				    struct st_error *err)
+{
+	struct st_step_rows rows = {0};
+
+	memset(out, 0, sizeof(*out));
+	if (!st_step_rows_init(&rows, result) || !find(out, dataset, &rows, named) ||
 	    !st_step_parts_fill(out, &rows)) {
 		st_step_rows_fini(&rows);
 		st_step_list_fini(out);

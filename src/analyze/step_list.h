@@ -53,6 +53,11 @@ struct st_step_list {
 /* dataset: of the slices of the result. No steps: source is ST_STEPS_NONE. */
 enum st_status st_step_list_make(struct st_step_list *out, const struct st_dataset *dataset,
 				 const struct st_result *result, struct st_error *err);
+/* The same, when the families have been looked at already. */
+struct st_steps;
+enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_dataset *dataset,
+				    const struct st_result *result, const struct st_steps *named,
+				    struct st_error *err);
 void st_step_list_fini(struct st_step_list *list);
 
 /* "ProfilerStep#7", "iteration 7", "step 7"; in the arena where it is made. */
