@@ -89,5 +89,6 @@ def test_an_interpreter_that_ends_under_operators(strata, python):
 
 
 def test_only_where_operators_are(strata, python):
-    done = strata("-collect", "tasks", "-knob", "operator-stacks=true", "--", python, "-c", "pass")
+    off = ("-knob", "collect-operators=false")
+    done = strata("-collect", "tasks", *off, "-knob", "operator-stacks=true", "--", python, "-c", "pass")
     assert done.status == 2 and "collect-operators" in done.err
