@@ -5,7 +5,8 @@
     python masking_module.py single   the same in single precision: half of the bytes
     python masking_module.py torch    the mask found by torch: no copy to NumPy and back
 
-The table shows where the time of each goes, the labels by name, with memory. `--plain` behind it: no profile.
+The first table shows where the time of each goes, the labels by name, with memory; the second one from which lines.
+`--plain` behind it: no profile.
 """
 
 import contextlib
@@ -48,10 +49,11 @@ def main():
     mask = torch.rand(SIDE, SIDE, SIDE, dtype=kind)
     with torch.no_grad():
         module(values, mask[:2])  # the first run prepares more than it computes
-        with contextlib.nullcontext() if plain else profile(profile_memory=True) as prof:
+        with contextlib.nullcontext() if plain else profile(profile_memory=True, with_stack=True) as prof:
             out, places = module(values, mask)
     if not plain:
         print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=15))
+        print(prof.key_averages(group_by_stack_n=5).table(sort_by="self_cpu_time_total", row_limit=3))
     print(f"{version}: {len(places)} places, sum of the outputs {out.sum().item().hex()}")
 
 

@@ -121,6 +121,41 @@ def test_masking_module_shows_why(profiled):
         assert version["LABEL1: linear pass"]["# of Calls"] == "1"
 
 
+def line_of(text):
+    """The number of the line of masking_module.py that holds it."""
+    lines = (ROOT / "examples" / "masking_module.py").read_text().splitlines()
+    (found,) = [number for number, line in enumerate(lines, 1) if text in line]
+    return found
+
+
+def test_masking_module_shows_where(profiled):
+    """The second table has the lines that the labels stand in."""
+    _, by_stack = tables(profiled["masking_module.py double"])
+    first = by_stack.index(next(row for row in by_stack if row["Name"] == "LABEL2: masking"))
+    place = f"masking_module.py({line_of('LABEL2')}): forward"
+    # Further frames of a stack are rows of one cell.
+    assert any(row["Name"].endswith(place) for row in by_stack[first + 1 : first + 5])
+
+
+def test_label_line_and_native_function_in_one_report(strata, python, env):
+    """Of samples: the label, in it the line of the module, in it what NumPy does there."""
+    words = (python, ROOT / "examples" / "masking_module.py", "double", "--plain")
+    done = strata("-collect", "hotspots", "-q", "-r", "r", "-knob", "sampling-interval=2", "--", *words, env=env)
+    assert done.status == 0, done.err
+    asked = strata(
+        "report", "hotspots", "-r", "r", "-format", "json", "-group-by", "task-type,python-line,function",
+        "-filter", "task-type=LABEL2*",
+    )  # fmt: skip
+    (label,) = strict_json(asked.stdout)["rows"]
+    assert label["task_type"] == "LABEL2: masking"
+    place = f"masking_module.py:{line_of('np.argwhere')}"
+    (line,) = [row for row in label["children"] if row["python_line"].endswith(place)]
+    names = [row["function"] for row in line["children"]]
+    assert "MyModule.forward" in names
+    nonzero = [row["function"] for part in label["children"] for row in part["children"]]
+    assert any("nonzero" in name.lower() for name in nonzero)
+
+
 def test_training_schedule(profiled, shared_strata):
     """Two groups of two steps: a table and a trace each."""
     first, second = tables(profiled["training_schedule.py"])
