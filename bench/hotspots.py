@@ -22,8 +22,9 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Only samples and the names of run-time code: what recording oneDNN's tasks costs and takes has rows of its own.
-NO_TASKS = ("-knob", "itt-groups=jit")
+# Only samples and the names of run-time code: what recording oneDNN's tasks and operators costs and takes has rows of
+# its own.
+NO_TASKS = ("-knob", "itt-groups=jit", "-knob", "collect-operators=false")
 BOOTSTRAPS = 1000
 TURN = 10  # pairs of one process before the next one's
 
