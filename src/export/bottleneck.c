@@ -17,7 +17,7 @@ enum {
 	WIDTH = 100,
 	MARGIN = ST_SUMMARY_MARGIN,
 	LINES_MAX = 60,
-	LINES_AFTER = 4, /* that follow the findings */
+	LINES_AFTER = 8, /* kept for what follows the findings: notes and commands */
 	FUNCTIONS = 10,
 	OPERATORS = 10,
 	CALLS_WIDTH = 13,
