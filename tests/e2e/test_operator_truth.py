@@ -176,12 +176,12 @@ def test_durations_in_the_same_run(run):
     assert 0.98 < statistics.median(ratios) < 1.02
 
 
-def medians(pairs):
-    """Of (name, ns): the median of each operator that takes a millisecond and more."""
+def fastest(pairs):
+    """Of (name, ns): the shortest of each operator, which no other process has interrupted."""
     found = {}
     for name, took in pairs:
-        found.setdefault(name, []).append(took)
-    return {name: statistics.median(found[name]) for name in LONG if statistics.median(found[name]) > 1e6}
+        found[name] = min(took, found.get(name, took))
+    return {name: found[name] for name in LONG}
 
 
 def test_durations_in_interleaved_runs(strata, python, scale):
@@ -197,11 +197,11 @@ def test_durations_in_interleaved_runs(strata, python, scale):
         subprocess.run(
             [python, PROGRAM, file, "long", "--repeat", "12"], env=clean_env(), check=True, capture_output=True
         )
-        theirs = medians((event[1], event[5]) for event in json.loads(file.read_text())["long"]["events"])
+        theirs = fastest((event[1], event[5]) for event in json.loads(file.read_text())["long"]["events"])
         (rows,) = ours.section("long").values()
-        for name, took in medians((row["name"], row["wall_ns"]) for row in rows).items():
+        for name, took in fastest((row["name"], row["wall_ns"]) for row in rows).items():
             ratios.setdefault(name, []).append(took / theirs[name])
-    assert set(ratios) == set(LONG)
+            assert took > 1e6, f"{name} is too short to tell"
     for name, found in ratios.items():
         assert 0.95 < statistics.median(found) < 1.05, (name, sorted(found))
 

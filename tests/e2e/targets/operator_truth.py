@@ -173,12 +173,12 @@ def section_loader(args):
 
 
 def section_long(args):
-    first = torch.randn(700, 700)
+    first, wide = torch.randn(700, 700), torch.randn(2000, 2000)
     image, kernel = torch.randn(4, 32, 64, 64), torch.randn(64, 32, 3, 3)
     for _ in range(args.repeat):
         torch.mm(first, first)
         torch.conv2d(image, kernel)
-        torch.exp(image)
+        torch.exp(wide)
     return []
 
 
