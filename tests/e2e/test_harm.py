@@ -11,6 +11,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -658,3 +659,25 @@ def test_survives_a_stopped_strata(strata, target):
     report = strata.report(strata.folder / "r", "tasks")
     lost = report["quality"]
     assert report["totals"]["count"] + sum(v for k, v in lost.items() if k == "slices_dropped") == 200000, lost
+
+
+@pytest.fixture
+def short_folder():
+    """The path of a socket has little room."""
+    with tempfile.TemporaryDirectory(prefix="run", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_only_our_own_old_folders_are_removed(strata, short_folder):
+    """Folders for the socket that a killed strata left behind go; others whose names begin like theirs do not."""
+    old = time.time() - 3600
+    base = short_folder
+    ours, others = "strata-4711-aB3xY9", ["strata-mine", "strata-bench-q1w2e3", "strata-12-toolong7", "strata-4711-aB3-Y9"]
+    for name in [ours, *others]:
+        (base / name).mkdir(parents=True)
+        (base / name / "s").touch()
+        os.utime(base / name, (old, old))
+    done = strata("-collect", "tasks", "-quiet", "-r", strata.folder / "r", "--", "true", env={"XDG_RUNTIME_DIR": str(base)})
+    assert done.status == 0, done.err
+    assert sorted(path.name for path in base.iterdir()) == sorted(others)
+    assert all((base / name / "s").exists() for name in others)

@@ -31,6 +31,7 @@ enum {
 	DESCRIPTORS_MAX = 8, /* room to receive, and close, more than the one we want */
 	STALE_AFTER_S = 10,  /* a younger folder may not be locked yet */
 	ACCEPT_MAX = 64,     /* per call: the drain must go on */
+	RANDOM_CHARS = 6,    /* by mkdtemp, behind the process number */
 };
 
 enum {
@@ -88,6 +89,22 @@ static void remove_stale(const char *base, const char *name)
 	close(fd);
 }
 
+/* "strata-4711-aB3xY9": other folders whose names begin like that are not ours. */
+static bool is_folder_name(const char *name)
+{
+	size_t digits, random;
+
+	if (strncmp(name, folder_prefix, sizeof(folder_prefix) - 1) != 0)
+		return false;
+	name += sizeof(folder_prefix) - 1;
+	digits = strspn(name, "0123456789");
+	if (!digits || name[digits] != '-')
+		return false;
+	name += digits + 1;
+	random = strspn(name, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+	return random == RANDOM_CHARS && !name[random];
+}
+
 static void remove_all_stale(const char *base)
 {
 	DIR *stream = opendir(base);
@@ -96,7 +113,7 @@ static void remove_all_stale(const char *base)
 	if (!stream)
 		return;
 	while ((entry = readdir(stream)) != NULL)
-		if (strncmp(entry->d_name, folder_prefix, sizeof(folder_prefix) - 1) == 0)
+		if (is_folder_name(entry->d_name))
 			remove_stale(base, entry->d_name);
 	closedir(stream);
 }
