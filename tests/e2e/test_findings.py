@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is worth changing: each rule has a program that it is about, and one where it says nothing. What it promises is held
-against the program itself, with and without the remedy in turns."""
+"""What is worth changing: each rule has a program that it is about, and one where it says nothing. What it promises is
+held against the program itself, with and without the remedy in turns."""
 
 import json
 

@@ -672,12 +672,17 @@ def test_only_our_own_old_folders_are_removed(strata, short_folder):
     """Folders for the socket that a killed strata left behind go; others whose names begin like theirs do not."""
     old = time.time() - 3600
     base = short_folder
-    ours, others = "strata-4711-aB3xY9", ["strata-mine", "strata-bench-q1w2e3", "strata-12-toolong7", "strata-4711-aB3-Y9"]
+    ours, others = (
+        "strata-4711-aB3xY9",
+        ["strata-mine", "strata-bench-q1w2e3", "strata-12-toolong7", "strata-4711-aB3-Y9"],
+    )
     for name in [ours, *others]:
         (base / name).mkdir(parents=True)
         (base / name / "s").touch()
         os.utime(base / name, (old, old))
-    done = strata("-collect", "tasks", "-quiet", "-r", strata.folder / "r", "--", "true", env={"XDG_RUNTIME_DIR": str(base)})
+    done = strata(
+        "-collect", "tasks", "-quiet", "-r", strata.folder / "r", "--", "true", env={"XDG_RUNTIME_DIR": str(base)}
+    )
     assert done.status == 0, done.err
     assert sorted(path.name for path in base.iterdir()) == sorted(others)
     assert all((base / name / "s").exists() for name in others)
