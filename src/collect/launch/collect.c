@@ -605,10 +605,11 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 		return status;
 	if (run->paused)
 		st_run_family_control(run, run->start.ticks, ST_MARK_PAUSE);
+	/* Who finds the socket finds a result that can be asked. */
+	st_run_write_json(run);
 	st_run_open_control(run);
 	if (run->control)
 		st_run_watch(run, st_control_fd(run->control), UINT64_MAX, NULL);
-	st_run_write_json(run);
 	st_run_loop(run);
 	return ST_OK;
 }
