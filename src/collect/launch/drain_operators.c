@@ -14,7 +14,7 @@
 enum { FIRST_CAPACITY = 256 };
 
 static const uint32_t not_defined = UINT32_MAX; /* as a domain */
-static const int64_t memory_max_bytes = 1ll << 62;
+static const int64_t memory_max_bytes = INT64_C(1) << 62;
 
 /* Entries up to that id, those that are new not defined. */
 static bool reach(struct st_known_signatures *known, uint32_t id)
