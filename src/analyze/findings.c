@@ -34,7 +34,7 @@ static const struct rule {
 	 "operators of less than 10 us or 32 KiB, and what is between them, take 40 % of the time",
 	 "do more in each: larger batches, torch.stack and one operator, foreach optimizers, "
 	 "torch.compile",
-	 "strata report operators -sort-by count"},
+	 "strata report operators -sort-desc count"},
 	{"layout", st_find_layout,
 	 "convolutions spend 15 % of the time on bringing data into another order",
 	 "model and inputs .to(memory_format=torch.channels_last)",
