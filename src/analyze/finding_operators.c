@@ -35,11 +35,6 @@ static bool has(struct st_text text, const char *part)
 	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
 }
 
-static double ms(const struct st_finding_ground *ground, uint64_t all_ns)
-{
-	return (double)all_ns / (double)ground->divisor / 1e6;
-}
-
 static bool takes_double(const struct st_signature *signature)
 {
 	struct st_input_reader reader;
@@ -90,7 +85,8 @@ bool st_find_double_precision(struct st_finding_ground *ground, struct st_findin
 				     (int)st_finding_name(ground, largest).size_bytes,
 				     st_finding_name(ground, largest).bytes);
 	out->what = st_arena_printf(
-		ground->arena, "%.3g ms in operators on float64%s", ms(ground, out->evidence_ns),
+		ground->arena, "%.3g ms in operators on float64%s",
+		st_finding_ms(ground, out->evidence_ns),
 		convolutions_ns > others_ns ? ", most of it convolutions, which miss oneDNN" : "");
 	return true;
 }
@@ -128,7 +124,7 @@ bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *o
 	out->saving_high_ns = out->evidence_ns;
 	out->where = "aten::item";
 	out->what = st_arena_printf(ground->arena, "%.3g ms in reading %.3g single numbers",
-				    ms(ground, out->evidence_ns),
+				    st_finding_ms(ground, out->evidence_ns),
 				    (double)count / (double)ground->divisor);
 	return true;
 }
@@ -182,7 +178,7 @@ bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding 
 	out->saving_high_ns = out->evidence_ns / 10 * 9;
 	out->what = st_arena_printf(
 		ground->arena, "%.3g ms in %.3g operators that have next to nothing to do",
-		ms(ground, out->evidence_ns), (double)count / (double)ground->divisor);
+		st_finding_ms(ground, out->evidence_ns), (double)count / (double)ground->divisor);
 	return true;
 }
 
@@ -243,6 +239,7 @@ bool st_find_work_in_range(struct st_finding_ground *ground, struct st_finding *
 	out->what = st_arena_printf(ground->arena,
 				    "%.3g ms of \"%.*s\" are outside of operators: Python, NumPy "
 				    "or waiting",
-				    ms(ground, out->evidence_ns), (int)name.size_bytes, name.bytes);
+				    st_finding_ms(ground, out->evidence_ns), (int)name.size_bytes,
+				    name.bytes);
 	return true;
 }

@@ -32,6 +32,8 @@ struct st_finding_ground {
 bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
 /* What a label of operators is called. */
 struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t row);
+/* Per step, as figures are told. */
+double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
 
 /* False: not found. Times in `out` are sums over all steps; the caller divides them. */

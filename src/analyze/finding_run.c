@@ -5,11 +5,6 @@
 
 #include "analyze/finding_rules.h"
 
-static double ms(const struct st_finding_ground *ground, uint64_t all_ns)
-{
-	return (double)all_ns / (double)ground->divisor / 1e6;
-}
-
 static bool has_label(const struct st_result *result, const char *part)
 {
 	uint32_t count;
@@ -43,7 +38,8 @@ bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
 	}
 	out->where = "DataLoader";
 	out->what = st_arena_printf(ground->arena, "%.3g ms of a step (%.0f %%) %s",
-				    ms(ground, data_ns), st_finding_share(ground, data_ns) * 100.0,
+				    st_finding_ms(ground, data_ns),
+				    st_finding_share(ground, data_ns) * 100.0,
 				    beside ? "wait for the DataLoader's workers"
 					   : "make the next batch, in the loop itself");
 	return true;
@@ -95,7 +91,7 @@ static bool find_reorders(struct st_finding_ground *ground, struct st_finding *o
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
 	out->where = "reorder";
 	out->what = st_arena_printf(ground->arena, "%.3g ms in %.3g reorders %s convolutions",
-				    ms(ground, out->evidence_ns),
+				    st_finding_ms(ground, out->evidence_ns),
 				    (double)number / (double)ground->divisor,
 				    in_convolutions ? "of" : "outside of");
 	return true;

@@ -69,6 +69,11 @@ struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t 
 	return rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
 }
 
+double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns)
+{
+	return (double)all_ns / (double)ground->divisor / 1e6;
+}
+
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
 {
 	return (double)all_ns / (double)ground->divisor / (double)ground->step_ns;
