@@ -615,6 +615,8 @@ void server_run_prepared(struct server *server, void (*scenario)(void))
 		accept_all(server);
 		drain(server, gone || (!server->frozen && !server->no_definitions),
 		      gone || !server->frozen);
+		if (server->on_poll)
+			server->on_poll(server);
 		atomic_fetch_add(polls, 1);
 	}
 	decode(server);

@@ -98,6 +98,7 @@ struct server {
 	bool no_definitions;	      /* does not drain the definitions before that */
 	uint32_t control_after_first; /* set in the control word once something was recorded */
 	void (*on_hello)(struct segment *segment); /* NULL: nothing */
+	void (*on_poll)(struct server *server);	   /* while the child runs; NULL: nothing */
 	int listener;
 	int status; /* wait status of the child */
 	struct segment *segments[SERVER_SEGMENTS];

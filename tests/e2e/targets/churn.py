@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""churn.py SECONDS: creates threads and churns frames all the time, then says what it did as one line of JSON.
+"""churn.py SECONDS [ROUNDS]: creates threads and churns frames all the time, then says what it did as one line of JSON.
+
+With ROUNDS it does so many rounds a second, each with more work, so that as much happens on a busy machine as on an
+idle one.
 
 Recursion that crosses the chunks of the frame stack, generators, exceptions, callbacks out of C, code objects that
 come and go: whatever reads frames from a signal handler is in trouble here first.
@@ -14,6 +17,7 @@ import time
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 libc = ctypes.CDLL(None)
+PACED_WORK = 16
 
 
 def resident_bytes():
@@ -66,22 +70,32 @@ def work(number, good):
         good.append(number)
 
 
+def wait_for_round(began, number, a_second):
+    """Until its time has come; one that is late begins at once."""
+    time.sleep(max(0.0, began + number / a_second - time.monotonic()))
+
+
 def main():
     seconds = float(sys.argv[1])
+    a_second = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
     sys.setrecursionlimit(5000)
     threading.stack_size(16 << 20)
     began = time.monotonic()
     threads, good, early, late = 0, 0, 0, 0  # nothing here may grow with time
     while time.monotonic() - began < seconds:
+        if a_second:
+            wait_for_round(began, threads // 4, a_second)
         done = []
         some = [threading.Thread(target=work, args=(threads + i, done)) for i in range(4)]
         threads += len(some)
         for thread in some:
             thread.start()
-        work(threads, done)
+        own = PACED_WORK if a_second else 1
+        for i in range(own):
+            work(threads + i, done)
         for thread in some:
             thread.join()
-        good += len(done) == len(some) + 1
+        good += len(done) == len(some) + own
         part = (time.monotonic() - began) / seconds
         if threads % 40 == 0 and 0.25 < part < 0.5:
             early = max(early, resident_bytes())
