@@ -7,6 +7,7 @@ compared for what a user waits for: from the start to a printed table.
 """
 
 import json
+import os
 import pathlib
 import statistics
 import time
@@ -116,3 +117,17 @@ class Operators:
             theirs.append(profiled - plain)
         self.raw["printed_table"] = {"ours_s": ours, "profiler_s": theirs}
         self.add(f"{count:,} operators to a printed table, added", "s", ours, theirs, "torch.profiler", 0.05)
+
+    def profile_cycle(self):
+        """start() and stop() of strata.profile, round a few operators."""
+        environment = dict(os.environ, PYTHONPATH=str(self.build / "python"))
+        figures = [
+            json.loads(self.run([self.python, HERE / "profile_cycle.py", 10 if self.quick else 40], env=environment)
+                       .stdout.splitlines()[-1])
+            for _ in range(1 if self.quick else 3)
+        ]  # fmt: skip
+        self.raw["profile_cycle"] = figures
+        ours, theirs = ([statistics.median(one["cycles"][name]) for one in figures] for name in ("strata", "torch"))
+        self.add("strata.profile, start and stop", "ms", ours, 20.0, "budget", 1.0)
+        self.add("the same", "ms", ours, theirs, "torch.profiler")
+        self.add("the same, first in a process", "ms", [one["first"]["strata"] for one in figures], 20.0, "budget")

@@ -496,6 +496,7 @@ def main():
         "module_cost",
         "printed_table",
         "operator_exports",
+        "profile_cycle",
     ]
     try:
         for step in steps:
