@@ -35,8 +35,9 @@ check() {
 # The analysis reads the compile commands of the dev preset; headers come in with the files that use them.
 tidy() {
 	[ -f build/dev/compile_commands.json ] || tools/build.sh dev --target help
-	printf '%s\0' "${c_files[@]}" | grep -z '^src/.*\.c$' |
-		xargs -0 -n 4 -P "$(nproc)" clang-tidy-14 --quiet -p build/dev 2> >(grep -v 'warnings generated' >&2)
+	local sources=()
+	mapfile -t sources < <(printf '%s\n' "${c_files[@]}" | grep '^src/.*\.c$')
+	python3 tools/tidy.py "${sources[@]}"
 }
 
 check clang-format clang-format-14 --dry-run -Werror "${c_files[@]}"
