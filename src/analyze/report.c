@@ -395,6 +395,11 @@ static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 	}
 }
 
+const struct st_answer *st_report_answer(const struct st_report *report)
+{
+	return &((const struct st_report_memory *)report->memory)->answer;
+}
+
 void st_report_from_answer(struct st_report *report, struct st_answer *answer,
 			   const struct st_report_layout *layout)
 {

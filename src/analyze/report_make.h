@@ -52,5 +52,21 @@ void st_report_from_answer(struct st_report *report, struct st_answer *answer,
 /* Index of the first further column, and of the first one behind the metrics. */
 uint32_t st_report_extra_index(const struct st_report_layout *layout);
 uint32_t st_report_behind_index(const struct st_report_layout *layout);
+/* Where the report keeps the answer that it takes over. */
+const struct st_answer *st_report_answer(const struct st_report *report);
+
+/* The same with a row per instance: the further columns, which come last, but for those that a grouping says already. */
+struct st_report_instances {
+	const struct st_question *question;
+	const struct st_column *columns;
+	uint32_t column_count;
+	const char *const *titles; /* as above */
+	/* Fills the cells of all these columns, which are empty, for a row of the dataset. */
+	void (*cells)(void *closure, struct st_cell *cells, uint32_t row);
+	void *closure;
+};
+void st_report_from_instances(struct st_report *report, struct st_answer *answer,
+			      const struct st_report_instances *instances);
+bool st_question_groups_by(const struct st_question *question, const char *key);
 
 #endif

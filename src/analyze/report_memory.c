@@ -302,7 +302,7 @@ static enum st_status fill(struct st_report *out, const struct st_dataset *datas
 		return status;
 	figures = find_figures(holders, &answer);
 	st_report_from_answer(out, &answer, &layout);
-	shown = &((struct st_report_memory *)out->memory)->answer;
+	shown = st_report_answer(out);
 	if (!out->rows || st_report_arena(out)->failed) {
 		free(figures);
 		return ST_OK; /* st_report_end says it */

@@ -2,20 +2,12 @@
 //
 // Report "operators": a row per operator, or any other grouping of operators, with its times and, where they were
 // recorded, memory and work.
-//
-// Figures that the engine does not know of follow its rules. Memory counts, like total time, once for every group of
-// which a row is open. The work of an operator that is known from its inputs holds that of the operators inside of it
-// ("aten::linear" is its "aten::addmm"), so that a group counts only the outermost of its rows whose work is known.
 #include "analyze/report_operators.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "analyze/operator_work.h"
+#include "analyze/operator_figures.h"
 #include "analyze/ranked.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
-#include "base/buf.h"
 #include "store/result.h"
 
 enum {
@@ -58,22 +50,13 @@ static const struct st_column group_columns[GROUP_COLUMNS] = {
 	[INTENSITY] = {"flops_per_byte", "FLOPs/Byte", "", false},
 };
 
-struct figures {
-	uint64_t allocated, self_allocated, freed, self_freed;
-	uint64_t flops, flops_ns, bytes, bytes_ns; /* and the time of the rows that did it */
-	uint64_t both_flops, both_bytes;	   /* of rows of which both are known */
-	bool has_flops, has_bytes, has_both;
-};
-
 struct job {
 	const struct st_result *result;
 	const struct st_dataset *dataset;
 	const struct st_operator_rows *rows;
 	struct st_report *report;
 	const struct st_answer *answer;
-	struct figures *figures;       /* by answer row; the last are the totals */
-	uint32_t *stamps;	       /* by answer row: what was counted there last, + 1 */
-	struct st_operator_work *work; /* by signature; the last is none */
+	struct st_operator_sums sums;
 	uint32_t first_column;
 	enum st_metric sorted_by;
 	bool has_memory;
@@ -85,85 +68,8 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0.0;
 }
 
-/* From a row of the answer outwards; the totals stand behind the outermost. */
-static uint32_t outwards(const struct job *job, uint32_t at)
-{
-	uint32_t totals = job->answer->row_count;
-	uint32_t up = at < totals ? job->answer->rows[at].parent : ST_NO_ROW;
-
-	if (at >= totals)
-		return ST_NO_ROW;
-	return up == ST_NO_ROW ? totals : up;
-}
-
-static void add_memory(struct job *job, const struct st_operator *from, uint32_t number)
-{
-	uint32_t row = job->rows->row_of_slice[from->row];
-
-	if (row == ST_NO_ROW) {
-		job->outside_bytes += from->allocated;
-		return;
-	}
-	for (uint32_t at = job->answer->row_of[row]; at != ST_NO_ROW; at = outwards(job, at)) {
-		job->figures[at].self_allocated += from->allocated;
-		job->figures[at].self_freed += from->freed;
-	}
-	for (; row != ST_NO_ROW; row = job->rows->parent[row]) {
-		for (uint32_t at = job->answer->row_of[row];
-		     at != ST_NO_ROW && job->stamps[at] != number; at = outwards(job, at)) {
-			job->stamps[at] = number;
-			job->figures[at].allocated += from->allocated;
-			job->figures[at].freed += from->freed;
-		}
-	}
-}
-
-static const struct st_operator_work *work_of(const struct job *job, uint32_t row)
-{
-	return &job->work[job->rows->signature[row]];
-}
-
-static void count_work(struct figures *figures, const struct st_operator_work *work, uint64_t ns)
-{
-	if (work->has_flops) {
-		figures->has_flops = true;
-		figures->flops += work->flops;
-		figures->flops_ns += ns;
-	}
-	if (work->has_bytes) {
-		figures->has_bytes = true;
-		figures->bytes += work->bytes;
-		figures->bytes_ns += ns;
-	}
-	if (work->has_flops && work->has_bytes) {
-		figures->has_both = true;
-		figures->both_flops += work->flops;
-		figures->both_bytes += work->bytes;
-	}
-}
-
-/* Groups in which an operator around this one has been counted are stamped, and passed over. */
-static void add_work(struct job *job, uint32_t row, uint32_t number)
-{
-	const struct st_operator_work *work = work_of(job, row);
-	uint64_t ns;
-
-	if (!work->has_flops || (job->rows->flags[row] & job->dataset->uncounted_flags))
-		return;
-	for (uint32_t up = job->rows->parent[row]; up != ST_NO_ROW; up = job->rows->parent[up]) {
-		if (!work_of(job, up)->has_flops)
-			continue;
-		for (uint32_t at = job->answer->row_of[up];
-		     at != ST_NO_ROW && job->stamps[at] != number; at = outwards(job, at))
-			job->stamps[at] = number;
-	}
-	ns = st_result_wall_ns(job->result, job->rows->slice[row]);
-	for (uint32_t at = job->answer->row_of[row]; at != ST_NO_ROW && job->stamps[at] != number;
-	     at = outwards(job, at))
-		count_work(&job->figures[at], work, ns);
-}
-
-static void figure_cells(struct st_cell *cells, const struct figures *figures, bool has_memory)
+static void figure_cells(struct st_cell *cells, const struct st_operator_figures *figures,
+			 bool has_memory)
 {
 	if (has_memory) {
 		cells[ALLOCATED] = st_cell_u64(figures->allocated);
@@ -199,46 +105,6 @@ static void time_cells(struct st_cell *cells, const struct st_answer_row *row,
 	cells[AVERAGE] = st_cell_u64(row->values[ST_WALL_AVG]);
 }
 
-static bool find_work(struct job *job)
-{
-	uint32_t count;
-	const struct st_signature *signatures = st_result_signatures(job->result, &count);
-
-	job->work = calloc((size_t)count + 1, sizeof(*job->work));
-	for (uint32_t i = 0; job->work && i < count; i++) {
-		if (signatures[i].scope != ST_SCOPE_MODULE)
-			job->work[i] = st_operator_work(
-				st_result_text(job->result, signatures[i].name), &signatures[i]);
-	}
-	return job->work;
-}
-
-/* Of the rows of job->answer, and behind them those of all. */
-static bool find_figures(struct job *job)
-{
-	uint32_t totals = job->answer->row_count, count, number = 0;
-	const struct st_operator *operators = st_result_operators(job->result, &count);
-
-	free(job->figures);
-	free(job->stamps);
-	job->figures = calloc((size_t)totals + 1, sizeof(*job->figures));
-	job->stamps = calloc((size_t)totals + 1, sizeof(*job->stamps));
-	if (!job->figures || !job->stamps)
-		return false;
-	st_result_memory(job->result, &number);
-	job->has_memory = number;
-	job->outside_bytes = 0;
-	number = 0;
-	for (uint32_t i = 0; job->has_memory && i < count; i++) {
-		if (operators[i].allocated || operators[i].freed)
-			add_memory(job, &operators[i], ++number);
-	}
-	memset(job->stamps, 0, ((size_t)totals + 1) * sizeof(*job->stamps));
-	for (uint32_t row = 0; row < job->rows->count; row++)
-		add_work(job, row, row + 1);
-	return true;
-}
-
 static void set_figures(struct job *job)
 {
 	uint32_t totals = job->report->row_count;
@@ -250,31 +116,7 @@ static void set_figures(struct job *job)
 			i < totals ? job->report->rows[i].cells : job->report->totals.cells;
 
 		time_cells(cells + job->first_column, row, &job->answer->total);
-		figure_cells(cells + job->first_column, &job->figures[i], job->has_memory);
-	}
-}
-
-static double figure(const struct figures *figures, enum st_metric metric)
-{
-	switch (metric) {
-	case ST_ALLOCATED:
-		return (double)figures->allocated;
-	case ST_SELF_ALLOCATED:
-		return (double)figures->self_allocated;
-	case ST_FREED:
-		return (double)figures->freed;
-	case ST_SELF_FREED:
-		return (double)figures->self_freed;
-	case ST_FLOPS:
-		return (double)figures->flops;
-	case ST_MOVED:
-		return (double)figures->bytes;
-	case ST_GFLOPS:
-		return share(figures->flops, figures->flops_ns);
-	case ST_GBYTES:
-		return share(figures->bytes, figures->bytes_ns);
-	default:
-		return share(figures->both_flops, figures->both_bytes);
+		figure_cells(cells + job->first_column, &job->sums.figures[i], job->has_memory);
 	}
 }
 
@@ -288,11 +130,10 @@ static bool rank(void *closure, const struct st_answer *answer, double *figures)
 {
 	struct job *job = closure;
 
-	job->answer = answer;
-	if (!find_figures(job))
+	if (!st_operator_sums_make(&job->sums, answer))
 		return false;
 	for (uint32_t i = 0; i < answer->row_count; i++)
-		figures[i] = figure(&job->figures[i], job->sorted_by);
+		figures[i] = st_operator_figure(&job->sums.figures[i], job->sorted_by);
 	return true;
 }
 
@@ -305,7 +146,7 @@ static enum st_status build_groups(struct job *job, struct st_question *question
 	struct st_answer answer;
 	enum st_status status;
 
-	if (!find_work(job))
+	if (!st_operator_sums_init(&job->sums, job->result, job->dataset))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
 	job->sorted_by = question->sort[0];
 	status = st_ranked_ask(job->dataset, question, is_ranked(question) ? &ranking : NULL,
@@ -313,19 +154,18 @@ static enum st_status build_groups(struct job *job, struct st_question *question
 	if (!status) {
 		shown.metrics = 0; /* the columns above have them, in torch's order */
 		st_report_from_answer(job->report, &answer, &layout);
-		job->answer = &((struct st_report_memory *)job->report->memory)->answer;
+		job->answer = st_report_answer(job->report);
 		job->first_column = st_report_behind_index(&layout);
 		/* When there is no memory st_report_end says it. */
 		if (!st_report_arena(job->report)->failed && job->report->rows) {
-			if (find_figures(job))
+			if (st_operator_sums_make(&job->sums, job->answer))
 				set_figures(job);
 			else
 				st_report_arena(job->report)->failed = true;
 		}
 	}
-	free(job->figures);
-	free(job->stamps);
-	free(job->work);
+	job->outside_bytes = job->sums.outside_bytes;
+	st_operator_sums_fini(&job->sums);
 	return status;
 }
 
@@ -355,8 +195,9 @@ static struct st_cell key_cell(struct job *job, enum st_grouping grouping, uint3
 					   st_report_arena(job->report)));
 }
 
-static void instance_cells(struct job *job, struct st_cell *cells, uint32_t row)
+static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
 {
+	struct job *job = closure;
 	const struct st_operator_rows *rows = job->rows;
 	const struct st_operator *known = st_result_operator_of(job->result, rows->slice[row]);
 
@@ -377,54 +218,30 @@ static void instance_cells(struct job *job, struct st_cell *cells, uint32_t row)
 	cells[10] = key_cell(job, ST_BY_THREAD, row);
 }
 
-static bool grouped_by(const struct st_question *question, const char *key)
-{
-	for (unsigned int i = 0; i < question->grouping_count; i++) {
-		if (strcmp(st_grouping_info(question->groupings[i])->key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* One row each: "-group-by instance". */
 static enum st_status build_instances(struct job *job, struct st_question *question,
 				      struct st_error *err)
 {
-	struct st_column columns[INSTANCE_COLUMNS];
-	unsigned int from[INSTANCE_COLUMNS];
 	static const char *const titles[ST_METRICS] = {
 		[ST_WALL_TOTAL] = "Total Time", [ST_WALL_SELF] = "Self Time"};
-	struct st_report_layout layout = {question, columns, 0, 0, titles};
-	struct st_report *out = job->report;
+	const struct st_report_instances instances = {
+		.question = question,
+		.columns = instance_columns,
+		.column_count = INSTANCE_COLUMNS,
+		.titles = titles,
+		.cells = instance_cells,
+		.closure = job,
+	};
 	struct st_answer answer;
-	uint32_t moments;
 	enum st_status status;
 
 	question->metrics = ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
 	status = st_dataset_ask(job->dataset, question, &answer, err);
 	if (status)
 		return status;
-	for (unsigned int i = 0; i < INSTANCE_COLUMNS; i++) {
-		if (grouped_by(question, instance_columns[i].key))
-			continue; /* a column of the grouping says it already */
-		from[layout.extra_count] = i;
-		columns[layout.extra_count++] = instance_columns[i];
-	}
-	st_report_from_answer(out, &answer, &layout);
-	job->answer = &((struct st_report_memory *)out->memory)->answer;
-	st_result_memory(job->result, &moments);
-	job->has_memory = moments;
-	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++) {
-		struct st_cell cells[INSTANCE_COLUMNS] = {{.kind = ST_CELL_NONE}};
-
-		if (job->answer->rows[i].slice == ST_NO_ROW)
-			continue;
-		instance_cells(job, cells, job->answer->rows[i].slice);
-		for (uint32_t j = 0; j < layout.extra_count; j++)
-			out->rows[i].cells[st_report_extra_index(&layout) + j] = cells[from[j]];
-	}
-	if (out->columns)
-		out->columns[question->grouping_count - 1].title = "Operator";
+	st_report_from_instances(job->report, &answer, &instances);
+	if (job->report->columns)
+		job->report->columns[question->grouping_count - 1].title = "Operator";
 	return ST_OK;
 }
 
@@ -505,6 +322,7 @@ enum st_status st_report_operators_build(const struct st_result *result,
 {
 	struct st_dataset dataset;
 	struct job job = {.result = result, .dataset = &dataset, .report = out};
+	uint32_t moments;
 	enum st_status status = st_report_begin(out, "operators", result, err);
 
 	if (status)
@@ -512,6 +330,8 @@ enum st_status st_report_operators_build(const struct st_result *result,
 	status = st_dataset_operators_init(&dataset, result, options->torch_folding, err);
 	if (!status) {
 		job.rows = st_dataset_operators(&dataset);
+		st_result_memory(result, &moments);
+		job.has_memory = moments;
 		status = prepare(&dataset, &options->question, err);
 		if (!status)
 			status = build(&job, &options->question, err);

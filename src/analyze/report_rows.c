@@ -77,72 +77,57 @@ const char *st_span_flags(unsigned int flags)
 		     (flags & ST_SPAN_ESTIMATED ? 8 : 0)];
 }
 
-static bool grouped_by(const struct st_question *question, const char *key)
-{
-	for (unsigned int i = 0; i < question->grouping_count; i++) {
-		if (strcmp(st_grouping_info(question->groupings[i])->key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
-static enum st_status ask(const struct st_dataset *dataset, const struct st_question *question,
-			  struct st_report *out, const struct st_report_layout *layout,
-			  struct st_error *err)
-{
-	struct st_answer answer;
-	enum st_status status = st_dataset_ask(dataset, question, &answer, err);
-
-	if (!status)
-		st_report_from_answer(out, &answer, layout);
-	return status;
-}
-
 /* "Marker" says more than "Instance": the heading tells what the texts are. The key stays the grouping's. */
 static void name_instances(struct st_rows_job *job, const struct st_question *question)
 {
 	const struct st_grouping_info *info = st_grouping_info(job->dataset->named_by);
 
-	if (job->dataset->instance != ST_BY_INSTANCE || grouped_by(question, info->key) ||
-	    !job->report->columns)
+	if (job->dataset->instance != ST_BY_INSTANCE ||
+	    st_question_groups_by(question, info->key) || !job->report->columns)
 		return;
 	job->report->columns[question->grouping_count - 1].title = info->title;
+}
+
+/* The columns of a single row. */
+struct instances {
+	const struct st_rows_report *kind;
+	struct st_rows_job *job;
+};
+
+static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
+{
+	const struct instances *instances = closure;
+
+	instances->kind->instance_cells(instances->job, cells, row);
 }
 
 static enum st_status build_instances(const struct st_rows_report *kind, struct st_rows_job *job,
 				      struct st_question *question, struct st_error *err)
 {
-	struct st_column columns[ST_REPORT_COLUMNS_MAX];
-	unsigned int from[ST_REPORT_COLUMNS_MAX];
+	struct instances closure = {kind, job};
 	const char *titles[ST_METRICS];
-	struct st_report_layout layout = {.question = question, .extra = columns, .titles = titles};
-	struct st_report *out = job->report;
+	const struct st_report_instances instances = {
+		.question = question,
+		.columns = kind->instance_columns,
+		.column_count = kind->instance_column_count,
+		.titles = titles,
+		.cells = instance_cells,
+		.closure = &closure,
+	};
+	struct st_answer answer;
 	enum st_status status;
 
 	memcpy(titles, kind->titles, sizeof(titles));
 	if (kind->instance_time)
 		titles[ST_WALL_TOTAL] = kind->instance_time;
 	question->metrics = kind->instance_metrics;
-	for (unsigned int i = 0; i < kind->instance_column_count; i++) {
-		if (grouped_by(question, kind->instance_columns[i].key))
-			continue; /* a column of the grouping says it already */
-		from[layout.extra_count] = i;
-		columns[layout.extra_count++] = kind->instance_columns[i];
-	}
-	status = ask(job->dataset, question, out, &layout, err);
-	if (!status)
-		name_instances(job, question);
-	job->answer = &((struct st_report_memory *)out->memory)->answer;
-	for (uint32_t i = 0; !status && i < out->row_count && !job->arena->failed; i++) {
-		struct st_cell cells[ST_REPORT_COLUMNS_MAX] = {{.kind = ST_CELL_NONE}};
-
-		if (job->answer->rows[i].slice == ST_NO_ROW)
-			continue;
-		kind->instance_cells(job, cells, job->answer->rows[i].slice);
-		for (uint32_t j = 0; j < layout.extra_count; j++)
-			out->rows[i].cells[st_report_extra_index(&layout) + j] = cells[from[j]];
-	}
-	return status;
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	job->answer = st_report_answer(job->report);
+	st_report_from_instances(job->report, &answer, &instances);
+	name_instances(job, question);
+	return ST_OK;
 }
 
 /* The second level of the default as a column of the first: nearly always one value, else all of them. */
@@ -196,7 +181,7 @@ static enum st_status build_groups(const struct st_rows_report *kind, struct st_
 	for (uint32_t i = 0; i < kind->group_column_count; i++)
 		columns[layout.extra_count++] = kind->group_columns[i];
 	st_report_from_answer(out, &answer, &layout);
-	job->answer = &((struct st_report_memory *)out->memory)->answer;
+	job->answer = st_report_answer(out);
 	job->first_column = st_report_behind_index(&layout);
 	for (uint32_t i = 0; joins && i < out->row_count && !job->arena->failed; i++) {
 		out->rows[i].child_count = 0;

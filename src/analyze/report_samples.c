@@ -294,7 +294,7 @@ static enum st_status build(struct job *job, struct st_error *err)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
 	}
 	st_report_from_answer(job->report, &answer, &job->layout);
-	job->answer = &((struct st_report_memory *)job->report->memory)->answer;
+	job->answer = st_report_answer(job->report);
 	fill_extras(job);
 	clear_callers(job);
 	if (groups_by(&job->question, ST_BY_FUNCTION_STACK))

@@ -70,7 +70,7 @@ static enum st_status build_types(const struct st_dataset *dataset, struct st_qu
 	answer.row_count = answer.root_count; /* the second level is not shown as rows */
 	st_report_from_answer(out, &answer, &layout);
 	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++) {
-		const struct st_answer *kept = &((struct st_report_memory *)out->memory)->answer;
+		const struct st_answer *kept = st_report_answer(out);
 		const struct st_answer_row *row = &kept->rows[i];
 		struct st_report_row *to = &out->rows[i];
 
@@ -92,17 +92,16 @@ static const struct st_column instance_columns[] = {
 	{"thread", "Thread", "", true},
 	{"flags", "Flags", "", true},
 };
-enum { INSTANCE_COLUMNS = sizeof(instance_columns) / sizeof(instance_columns[0]) };
 
-/* Texts of tracks and processes, made once each. */
-struct place_texts {
+/* Where instances ran. */
+struct places {
 	const struct st_dataset *dataset;
+	const struct st_slices *slices;
 	struct st_arena *arena;
-	struct st_text *processes, *threads;
+	struct st_text *processes, *threads; /* made once each */
 };
 
-static struct st_text place_text(struct place_texts *places, enum st_grouping grouping,
-				 uint32_t row)
+static struct st_text place_text(struct places *places, enum st_grouping grouping, uint32_t row)
 {
 	uint32_t key = st_key_of(&places->dataset->keys[grouping], row);
 	struct st_text *texts = grouping == ST_BY_PROCESS ? places->processes : places->threads;
@@ -114,10 +113,11 @@ static struct st_text place_text(struct place_texts *places, enum st_grouping gr
 	return texts[key];
 }
 
-static void instance_cells(struct st_cell *cells, struct place_texts *places,
-			   const struct st_slices *slices, uint32_t row)
+static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
 {
+	struct places *places = closure;
 	const struct st_dataset *dataset = places->dataset;
+	const struct st_slices *slices = places->slices;
 	uint32_t parent = slices->parent[row];
 
 	cells[0] = st_cell_u64(row);
@@ -135,26 +135,21 @@ static void instance_cells(struct st_cell *cells, struct place_texts *places,
 	cells[8] = st_cell_text(st_words_slice_flags(slices->flags[row]));
 }
 
-static bool grouped_by(const struct st_question *question, const char *key)
-{
-	for (unsigned int i = 0; i < question->grouping_count; i++) {
-		if (strcmp(st_grouping_info(question->groupings[i])->key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum st_status build_instances(const struct st_result *result,
 				      const struct st_dataset *dataset,
 				      struct st_question *question, struct st_report *out,
 				      struct st_error *err)
 {
-	struct st_column columns[INSTANCE_COLUMNS];
-	unsigned int from[INSTANCE_COLUMNS];
-	struct st_report_layout layout = {question, columns, 0, 0, NULL};
 	struct st_arena *arena = st_report_arena(out);
-	struct place_texts places = {dataset, arena, NULL, NULL};
-	const struct st_answer *kept;
+	struct places places = {
+		.dataset = dataset, .slices = st_result_slices(result), .arena = arena};
+	const struct st_report_instances instances = {
+		.question = question,
+		.columns = instance_columns,
+		.column_count = sizeof(instance_columns) / sizeof(instance_columns[0]),
+		.cells = instance_cells,
+		.closure = &places,
+	};
 	struct st_answer answer;
 	enum st_status status;
 
@@ -167,28 +162,12 @@ static enum st_status build_instances(const struct st_result *result,
 	status = st_dataset_ask(dataset, question, &answer, err);
 	if (status)
 		return status;
-	for (unsigned int i = 0; i < INSTANCE_COLUMNS; i++) {
-		if (grouped_by(question, instance_columns[i].key))
-			continue; /* a column of the grouping says it already */
-		from[layout.extra_count] = i;
-		columns[layout.extra_count++] = instance_columns[i];
-	}
-	st_report_from_answer(out, &answer, &layout);
 	places.processes =
 		st_arena_calloc(arena, (size_t)dataset->keys[ST_BY_PROCESS].key_count + 1,
 				sizeof(*places.processes));
 	places.threads = st_arena_calloc(arena, (size_t)dataset->keys[ST_BY_THREAD].key_count + 1,
 					 sizeof(*places.threads));
-	kept = &((struct st_report_memory *)out->memory)->answer;
-	for (uint32_t i = 0; i < out->row_count && !arena->failed; i++) {
-		struct st_cell cells[INSTANCE_COLUMNS] = {{.kind = ST_CELL_NONE}};
-
-		if (kept->rows[i].slice == ST_NO_ROW)
-			continue;
-		instance_cells(cells, &places, st_result_slices(result), kept->rows[i].slice);
-		for (uint32_t j = 0; j < layout.extra_count; j++)
-			out->rows[i].cells[st_report_extra_index(&layout) + j] = cells[from[j]];
-	}
+	st_report_from_instances(out, &answer, &instances);
 	return ST_OK;
 }
 
