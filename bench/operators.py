@@ -91,7 +91,7 @@ class Operators:
         options = ("-knob", "operator-memory=false")
         turns = [
             self.operator_process(f"modules{turn}", options, "modules", "rounds=100" if self.quick else "rounds=800")
-            for turn in range(1 if self.quick else 3)
+            for turn in range(1 if self.quick else 7)
         ]
         self.add("recording a call of nn.Module", "ns", [self.added(f, "ours") for f in turns], 30.0, "budget", 1.0)
 

@@ -97,12 +97,13 @@ struct st_hot {
 	uint64_t *data; /* ring words; NULL in a forked child */
 	_Atomic uint64_t *head_shared;
 	const _Atomic uint32_t *control;
-	uint64_t head;	/* bytes since the beginning of the ring */
-	uint64_t limit; /* a begin needs head + ST_BEGIN_BYTES <= limit */
-	uint64_t last;	/* ticks of the previous record */
-	uint32_t mask;	/* words - 1 */
-	uint32_t run;	/* open slices on top of the stack whose begins were written */
-	uint64_t reserved;
+	uint64_t head;	    /* bytes since the beginning of the ring */
+	uint64_t limit;	    /* a begin needs head + ST_BEGIN_BYTES <= limit */
+	uint64_t last;	    /* ticks of the previous record */
+	uint32_t mask;	    /* words - 1 */
+	uint32_t run;	    /* open slices on top of the stack whose begins were written */
+	uint32_t key_count; /* of st_thread's keys */
+	_Atomic uint32_t ended_count; /* of these slices, written by other threads */
 };
 _Static_assert(sizeof(struct st_hot) == 64, "one line");
 
@@ -161,12 +162,9 @@ struct st_thread {
 	uint32_t generation;
 	uint32_t open_count;
 	uint32_t paused_count;
-	uint32_t
-		key_count; /* torch_record.c: keys of open slices, with their domain in the lowest bits */
-	_Atomic uint32_t ended_count; /* of these, written by other threads */
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
-	uintptr_t key[ST_KEYS_MAX];
+	uintptr_t key[ST_KEYS_MAX];	/* open slices with their domains, see torch_record.c */
 	struct st_torch_stack *stack;	/* torch_stack.c; stays with the slot */
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };

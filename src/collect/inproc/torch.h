@@ -79,6 +79,14 @@ static inline uint64_t st_operator_hash(const char *name, uint32_t length,
  * on this thread (before a fork, while there was no place) ends nothing; begun on another thread, it is closed there, with
  * this time, when that one comes by next. The time is taken last in begin and first in end. No lock and no allocation but for a signature's first use. */
 void st_operator_begin(const void *key, const struct st_operator *operator);
+/* The same for one without inputs, whose signature is kept with it. Under a lock of whoever keeps it. */
+struct st_named {
+	const char *name;
+	uint32_t length;
+	enum st_operator_scope scope;
+	uint32_t id, generation; /* of the signature; 0: not known yet */
+};
+void st_operator_begin_named(const void *key, struct st_named *named);
 void st_operator_end(const void *key, enum st_operator_scope scope);
 
 struct st_thread;

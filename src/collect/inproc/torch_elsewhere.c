@@ -9,7 +9,7 @@
 
 static bool has_key(const struct st_thread *thread, uintptr_t key)
 {
-	uint32_t count = __atomic_load_n(&thread->key_count, __ATOMIC_RELAXED);
+	uint32_t count = __atomic_load_n(&thread->hot.key_count, __ATOMIC_RELAXED);
 
 	for (uint32_t at = count < ST_KEYS_MAX ? count : ST_KEYS_MAX; at > 0; at--)
 		if (__atomic_load_n(&thread->key[at - 1], __ATOMIC_RELAXED) == key)
@@ -29,7 +29,7 @@ static void leave_note(struct st_thread *thread, uintptr_t key, uint64_t time)
 		note->time = time;
 		/* Pairs with the acquire load in st_operator_take_ended. */
 		atomic_store_explicit(&note->key, key, memory_order_release);
-		atomic_fetch_add_explicit(&thread->ended_count, 1, memory_order_release);
+		atomic_fetch_add_explicit(&thread->hot.ended_count, 1, memory_order_release);
 		return;
 	}
 }
@@ -73,7 +73,7 @@ static void drop_note(struct st_thread *thread, struct st_ended *note)
 {
 	/* Pairs with the acquire load in leave_note. */
 	atomic_store_explicit(&note->key, 0, memory_order_release);
-	atomic_fetch_sub_explicit(&thread->ended_count, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&thread->hot.ended_count, 1, memory_order_relaxed);
 }
 
 bool st_operator_take_ended(struct st_thread *thread, uintptr_t key, uint64_t *time)

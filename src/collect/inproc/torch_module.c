@@ -103,10 +103,10 @@ static void take_all(void)
 
 /* Of a module that is not in the table. A root that is not known may really be called by one whose class was given
  * its __call__ after it was made: torch.fx does so. */
-static __attribute__((noinline)) const struct st_torch_module *name_module(struct py_object *self)
+static __attribute__((noinline)) struct st_torch_module *name_module(struct py_object *self)
 {
 	static struct st_torch_module nameless;
-	const struct st_torch_module *module;
+	struct st_torch_module *module;
 
 	if (!innermost && classes_made) {
 		classes_made = false;
@@ -115,7 +115,8 @@ static __attribute__((noinline)) const struct st_torch_module *name_module(struc
 	module = st_torch_module_name(self, innermost);
 	if (module)
 		return module;
-	st_torch_module_slice(&nameless.slice, "nn.Module", 9);
+	if (!nameless.slice.name)
+		st_torch_module_slice(&nameless.slice, "nn.Module", 9);
 	return &nameless;
 }
 
@@ -123,14 +124,14 @@ static __attribute__((noinline)) const struct st_torch_module *name_module(struc
 static struct py_object *call_module(struct py_object *self, struct py_object *args,
 				     struct py_object *keywords)
 {
-	const struct st_torch_module *module = st_torch_module_find(self);
+	struct st_torch_module *module = st_torch_module_find(self);
 	struct py_object *outer = innermost, *result;
 
 	if (ST_UNLIKELY(!module))
 		module = name_module(self);
 	innermost = self;
 	/* A local variable is a key that no other open slice has. The entry is not used after this. */
-	st_operator_begin(&outer, &module->slice);
+	st_operator_begin_named(&outer, &module->slice);
 	result = their_call(self, args, keywords);
 	st_operator_end(&outer, ST_SCOPE_MODULE);
 	innermost = outer;

@@ -117,13 +117,9 @@ static struct st_node *intern(const char *text, uint32_t length)
 	return node;
 }
 
-void st_torch_module_slice(struct st_operator *slice, const char *name, uint32_t length)
+void st_torch_module_slice(struct st_named *slice, const char *name, uint32_t length)
 {
-	*slice = (struct st_operator){.hash = st_operator_hash(name, length, ST_SCOPE_MODULE),
-				      .name = name,
-				      .length = length,
-				      .scope = ST_SCOPE_MODULE,
-				      .sequence = -1};
+	*slice = (struct st_named){.name = name, .length = length, .scope = ST_SCOPE_MODULE};
 }
 
 /* Takes over the reference. */

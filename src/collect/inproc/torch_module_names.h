@@ -18,10 +18,12 @@
 struct st_torch_module {
 	struct py_object *object; /* NULL: the place is free */
 	struct py_object *reference;
-	struct st_operator slice; /* what begins with a call; its name is the path, interned */
+	struct st_named slice; /* what begins with a call; its name is the path, interned */
 	uint16_t misses; /* modules called inside of this one that the latest walk had not found */
 	uint16_t walk;	 /* the latest one that came by */
+	uint32_t reserved[5];
 };
+_Static_assert(sizeof(struct st_torch_module) == 64, "one line");
 
 struct st_torch_modules {
 	struct st_torch_module *at;
@@ -66,7 +68,7 @@ static inline struct st_torch_module *st_torch_module_find(const struct py_objec
 struct st_torch_module *st_torch_module_name(struct py_object *object, struct py_object *outer);
 
 /* How a call of a module of that name begins. */
-void st_torch_module_slice(struct st_operator *slice, const char *name, uint32_t length);
+void st_torch_module_slice(struct st_named *slice, const char *name, uint32_t length);
 
 #pragma GCC visibility pop
 

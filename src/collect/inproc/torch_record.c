@@ -39,8 +39,10 @@ struct signature {
 static struct {
 	_Atomic uint32_t source_told;
 	uint32_t count;
+	_Atomic uint32_t generation; /* 0: of no signature */
 	struct signature slot[SLOTS];
-} * table; /* MADV_WIPEONFORK */
+} * table;		     /* MADV_WIPEONFORK */
+static uint32_t generations; /* a child goes on counting */
 
 static struct {
 	enum st_operator_level level;
@@ -157,6 +159,9 @@ static uint32_t define(struct st_thread *thread, const struct st_operator *opera
 		   st_define(ST_DEFINE_SIGNATURE, table->count + 1, (char *)bytes,
 			     HEAD_BYTES + inputs.bytes)) {
 		id = ++table->count;
+		if (id == 1)
+			atomic_store_explicit(&table->generation, ++generations,
+					      memory_order_relaxed);
 		while (atomic_load_explicit(&table->slot[at % SLOTS].hash, memory_order_relaxed))
 			at++;
 		table->slot[at % SLOTS].id = id;
@@ -203,7 +208,7 @@ static bool write_begin(struct st_thread *thread, const struct st_operator *oper
 
 static void end_top(struct st_thread *thread, uint64_t time, bool recording)
 {
-	uint32_t kind = (uint32_t)thread->key[--thread->key_count] & 7;
+	uint32_t kind = (uint32_t)thread->key[--thread->hot.key_count] & 7;
 
 	if (st_open_end(thread, recording) == ST_END_WRITE)
 		st_ring_put_end(thread, time, st_domain_of(domains[kind]));
@@ -214,10 +219,10 @@ void st_operator_close_ended(struct st_thread *thread)
 	bool recording = !atomic_load_explicit(thread->hot.control, memory_order_relaxed);
 	uint64_t time;
 
-	if (ST_LIKELY(!atomic_load_explicit(&thread->ended_count, memory_order_acquire)))
+	if (ST_LIKELY(!atomic_load_explicit(&thread->hot.ended_count, memory_order_acquire)))
 		return;
-	while (thread->key_count &&
-	       st_operator_take_ended(thread, thread->key[thread->key_count - 1], &time))
+	while (thread->hot.key_count &&
+	       st_operator_take_ended(thread, thread->key[thread->hot.key_count - 1], &time))
 		end_top(thread, time, recording);
 	st_operator_forget_ended(thread);
 }
@@ -230,12 +235,12 @@ static void begin_entered(struct st_thread *thread, const void *key,
 	struct st_label label;
 
 	st_operator_close_ended(thread);
-	if (thread->key_count == ST_KEYS_MAX) {
+	if (thread->hot.key_count == ST_KEYS_MAX) {
 		thread->lost++;
 		atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
 		return;
 	}
-	thread->key[thread->key_count++] = (uintptr_t)key | kind;
+	thread->key[thread->hot.key_count++] = (uintptr_t)key | kind;
 	if (control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED)) {
 		st_open_skip(thread, false);
 		return;
@@ -263,44 +268,94 @@ static __attribute__((noinline)) void begin_slow(const void *key,
 	st_thread_leave(thread);
 }
 
-void st_operator_begin(const void *key, const struct st_operator *operator)
+/* False: the slow path must do it. The limit of a thread that is not in it is never 0. */
+static inline bool begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked,
+			      uint64_t payload)
 {
-	struct st_hot *hot = st_tls;
-	struct signature *signature;
-	uint64_t limit, now, dt;
+	uint64_t now, dt;
 
-	if (ST_UNLIKELY(!hot))
-		goto slow;
-	/* See begin_fast in task.c. */
-	limit = hot->limit;
-	if (ST_UNLIKELY(!limit))
-		goto slow;
-	hot->limit = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	signature = find(operator->hash);
-	if (ST_UNLIKELY(!signature || hot->head + OPERATOR_BYTES + ST_END_BYTES > limit ||
-			thread_of(hot)->key_count == ST_KEYS_MAX ||
-			atomic_load_explicit(&thread_of(hot)->ended_count, memory_order_relaxed) ||
+	if (ST_UNLIKELY(hot->head + OPERATOR_BYTES + ST_END_BYTES > limit ||
+			hot->key_count == ST_KEYS_MAX ||
+			atomic_load_explicit(&hot->ended_count, memory_order_relaxed) ||
 			atomic_load_explicit(hot->control, memory_order_relaxed)))
-		goto restore;
+		return false;
 	now = st_ticks();
 	dt = now - hot->last;
 	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
-		goto restore;
-	thread_of(hot)->key[thread_of(hot)->key_count++] =
-		(uintptr_t)key | domain_of(operator->scope);
+		return false;
+	thread_of(hot)->key[hot->key_count++] = marked;
 	st_words_put(hot, st_word_ext(ST_EXT_OPERATOR, OPERATOR_BYTES / 8, dt));
-	st_words_put(hot, begin_payload(signature->id, operator->sequence));
+	st_words_put(hot, payload);
 	hot->last = now;
 	hot->run++;
 	st_words_publish(hot);
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit - ST_END_BYTES;
-	return;
-restore:
-	hot->limit = limit;
-slow:
+	return true;
+}
+
+/* The limit, with 0 in its place: see begin_fast in task.c. 0: the slow path must do it. */
+static inline uint64_t take_limit(struct st_hot *hot)
+{
+	uint64_t limit = hot ? hot->limit : 0;
+
+	if (ST_LIKELY(limit)) {
+		hot->limit = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+	}
+	return limit;
+}
+
+void st_operator_begin(const void *key, const struct st_operator *operator)
+{
+	struct st_hot *hot = st_tls;
+	uint64_t limit = take_limit(hot);
+	const struct signature *signature;
+
+	if (ST_LIKELY(limit)) {
+		signature = find(operator->hash);
+		if (ST_LIKELY(signature &&
+			      begin_fast(hot, limit, (uintptr_t)key | domain_of(operator->scope),
+					 begin_payload(signature->id, operator->sequence))))
+			return;
+		hot->limit = limit;
+	}
 	begin_slow(key, operator);
+}
+
+static __attribute__((noinline)) void begin_named_slow(const void *key, struct st_named *named)
+{
+	const struct st_operator operator= {
+		.hash = st_operator_hash(named->name, named->length, named->scope),
+		.name = named->name,
+		.length = named->length,
+		.scope = named->scope,
+		.sequence = -1};
+	const struct signature *signature;
+
+	begin_slow(key, &operator);
+	signature = find(operator.hash);
+	if (signature) {
+		named->id = signature->id;
+		named->generation = atomic_load_explicit(&table->generation, memory_order_relaxed);
+	}
+}
+
+void st_operator_begin_named(const void *key, struct st_named *named)
+{
+	struct st_hot *hot = st_tls;
+	uint64_t limit = take_limit(hot);
+
+	if (ST_LIKELY(limit)) {
+		if (ST_LIKELY(named->generation == atomic_load_explicit(&table->generation,
+									memory_order_relaxed) &&
+			      named->id &&
+			      begin_fast(hot, limit, (uintptr_t)key | domain_of(named->scope),
+					 begin_payload(named->id, -1))))
+			return;
+		hot->limit = limit;
+	}
+	begin_named_slow(key, named);
 }
 
 /* What was begun later and did not end here has ended on another thread. False: this one did not begin here. */
@@ -310,13 +365,13 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 	uint32_t at;
 
 	st_operator_close_ended(thread);
-	at = thread->key_count;
+	at = thread->hot.key_count;
 	while (at && thread->key[at - 1] != key)
 		at--;
 	/* With so many open, what was begun has no place in the list. */
 	if (!at)
-		return thread->key_count == ST_KEYS_MAX;
-	while (thread->key_count >= at)
+		return thread->hot.key_count == ST_KEYS_MAX;
+	while (thread->hot.key_count >= at)
 		end_top(thread, now, recording);
 	return true;
 }
@@ -346,23 +401,17 @@ void st_operator_end(const void *key, enum st_operator_scope scope)
 	uint32_t kind = domain_of(scope), domain;
 	uintptr_t marked = (uintptr_t)key | kind;
 	struct st_hot *hot = st_tls;
-	uint64_t limit, now, dt;
+	uint64_t limit = take_limit(hot), now, dt;
 
-	if (ST_UNLIKELY(!hot))
-		goto slow;
-	limit = hot->limit;
 	if (ST_UNLIKELY(!limit))
 		goto slow;
-	hot->limit = 0;
-	atomic_signal_fence(memory_order_seq_cst);
 	now = st_ticks();
 	dt = now - hot->last;
 	domain = (uint32_t)__atomic_load_n(&domains[kind]->extra1, __ATOMIC_ACQUIRE);
-	if (ST_UNLIKELY(!thread_of(hot)->key_count ||
-			thread_of(hot)->key[thread_of(hot)->key_count - 1] != marked || !hot->run ||
-			domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX))
+	if (ST_UNLIKELY(!hot->key_count || thread_of(hot)->key[hot->key_count - 1] != marked ||
+			!hot->run || domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX))
 		goto restore;
-	thread_of(hot)->key_count--;
+	hot->key_count--;
 	st_words_put(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
 	hot->last = now;
 	hot->run--;
@@ -404,20 +453,14 @@ void st_operator_block(const void *address, int64_t bytes)
 {
 	const uint64_t payload[2] = {(uintptr_t)address, (uint64_t)bytes};
 	struct st_hot *hot = st_tls;
-	uint64_t limit, now, dt;
+	uint64_t limit = take_limit(hot), now, dt;
 
-	if (ST_UNLIKELY(!hot))
-		goto slow;
-	/* See begin_fast in task.c. */
-	limit = hot->limit;
 	if (ST_UNLIKELY(!limit))
 		goto slow;
-	hot->limit = 0;
-	atomic_signal_fence(memory_order_seq_cst);
 	now = st_ticks();
 	dt = now - hot->last;
 	if (ST_UNLIKELY(hot->head + MEMORY_BYTES > limit || dt > ST_WORD_DT_MAX ||
-			atomic_load_explicit(&thread_of(hot)->ended_count, memory_order_relaxed) ||
+			atomic_load_explicit(&hot->ended_count, memory_order_relaxed) ||
 			atomic_load_explicit(hot->control, memory_order_relaxed))) {
 		hot->limit = limit;
 		goto slow;
