@@ -356,6 +356,8 @@ class profile:
             _warn_once("strata.profile: PyTorch is not installed: there are no operators, only tasks")
         if self.acc_events:
             hold(self)
+        if self._session is not None:  # started twice: what was recorded until now is dropped, as by torch's
+            self._session.stop()
         session.start()
         self._session = session
         self.metadata = dict(self.preset_metadata)
@@ -369,11 +371,12 @@ class profile:
     def _stop(self) -> None:
         session, self._session = self._session, None
         if session is None:
-            raise AssertionError("Profiler must be initialized before stopping trace")
+            if not self.windows:
+                raise AssertionError("Profiler must be initialized before stopping trace")
+            warnings.warn("strata.profile: this profile has been stopped before", RuntimeWarning, stacklevel=5)
+            return
         window = session.stop()
-        if self._opened is not None:
-            self._opened[1].close()
-            self._opened = None
+        self._opened = None  # lists of events that somebody kept go on asking it
         self.windows = [*self.windows, window] if self.acc_events else [window]
 
     def _ready(self) -> None:
@@ -414,7 +417,9 @@ class profile:
         from strata.events import EventList
 
         window, first = self.window, self.windows[0]  # in one folder
-        return EventList.of(self.result, first.begin_ns, window.end_ns, window.options, pid=window.pid)
+        found = EventList.of(self.result, first.begin_ns, window.end_ns, window.options, pid=window.pid)
+        found.hold(window.keep)
+        return found
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False

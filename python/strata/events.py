@@ -7,6 +7,7 @@ and only when somebody looks at them: `key_averages().table()` makes none.
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import warnings
@@ -194,6 +195,9 @@ class FunctionEventAvg(_Figures):
         self._first: int | None = row.get("id")
         self._view: _View | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_view": None}  # a result stays where it is open
+
     def _first_event(self) -> FunctionEvent | None:
         return None if self._view is None or self._first is None else self._view.event(self._first)
 
@@ -248,6 +252,7 @@ class _View:
         self.result = result
         self.window = window
         self.lists = _Lists()
+        self.kept: object = None  # what the result needs
         self._events: dict[int, FunctionEvent] | None = None
         self._warned = False
 
@@ -351,6 +356,23 @@ class EventList(list):
         made._waiting = True
         return made
 
+    def hold(self, what: object) -> None:
+        """As long as this list, and those made of it, can be asked."""
+        self._source().kept = what
+
+    def __radd__(self, other: list[Any]) -> list[Any]:
+        self._fill()
+        return [*other, *self]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """The events alone: the result that tables are asked of stays where it is."""
+        return EventList, (list(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EventList:
+        if self._view is None or self._rows():
+            return EventList(copy.deepcopy(list(self), memo))
+        return type(self)._over(self._view, self._grouping)
+
     @property
     def _tree_built(self) -> bool:
         return self._grouping is None
@@ -400,7 +422,7 @@ class EventList(list):
         knobs = {
             **(self._grouping or {}),
             **self._rows(),
-            "row-limit": row_limit,
+            "row-limit": row_limit if isinstance(row_limit, int) and row_limit >= 0 else -1,  # as torch takes it
             "max-src-column-width": max_src_column_width,
             "max-name-column-width": max_name_column_width,
             "max-shapes-column-width": max_shapes_column_width,
@@ -412,6 +434,8 @@ class EventList(list):
         if time_unit in ("s", "ms", "us"):  # torch takes any other for none
             knobs["time-unit"] = time_unit
         report = "torch-events" if self._grouping is None else "torch-averages"
+        if sort_by == "":
+            raise AttributeError("no such attribute to sort by: ''")
         try:
             text = view.result.report_text(report, *view.words(**knobs))
         except UsageError as why:

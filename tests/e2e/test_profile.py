@@ -46,6 +46,7 @@ def leftovers(env):
 CASES = (
     "same_as_torch", "loss", "schedule", "options", "stacks", "nested", "thread", "exception", "fork", "null", "wait",
     "without_effect", "accumulated", "legacy", "itt", "killed",
+    "kept", "lists", "twice",
 )  # fmt: skip
 
 
@@ -166,6 +167,26 @@ def test_killed(cases):
     found = cases[0]["killed"]
     assert any("strata ended before the profile" in one for one in found["told"]), found
     assert found["again"] == 1
+
+
+def test_lists_outlive_their_cycle(cases):
+    found = cases[0]["kept"]
+    assert found == {"events": [1, 3, 5], "averages": [1, 3, 5], "tables": [True] * 3}
+
+
+def test_lists_are_lists(cases):
+    """Added, copied, pickled; limits of rows that torch takes for none."""
+    found = cases[0]["lists"]
+    assert (found["behind"], found["before"], found["pickled"], found["copied"]) == (3, 3, 3, [3, 3, 3])
+    averages, *others = found["averages"]
+    assert ["aten::relu", 3, [[2]]] in averages and others == [averages, averages]
+    assert found["same table"] and found["tables"] == [True] * 3
+
+
+def test_started_and_stopped_twice(cases):
+    found = cases[0]["twice"]
+    assert found == {"torch": 2, "strata": 2, "told": ["strata.profile: this profile has been stopped before"],
+                     "still on": 0}  # fmt: skip
 
 
 def test_nothing_is_left_behind(cases, env):

@@ -5,10 +5,12 @@ profiled.py [--strata-first] CASE…
 """
 
 import contextlib
+import copy
 import gc
 import importlib
 import json
 import os
+import pickle
 import signal
 import statistics
 import struct
@@ -418,6 +420,74 @@ def case_killed():
     with strata.profile() as prof:
         train(net())
     return {"told": [str(one.message) for one in told], "again": counts(prof)["aten::conv2d"]}
+
+
+def relus(count):
+    for _ in range(count):
+        torch.relu(torch.ones(2))
+
+
+def relus_of(events):
+    return sum(event.count for event in events if event.name == "aten::relu")
+
+
+def case_kept():
+    """Lists that outlive their cycle, and their profile; averages that nobody has looked at until then."""
+    kept = []
+
+    def keep(prof):
+        kept.append((prof.events(), prof.key_averages(), prof.key_averages()))
+
+    with strata.profile(schedule=strata.schedule(wait=0, warmup=1, active=1), on_trace_ready=keep) as prof:
+        for number in range(6):
+            relus(number)
+            prof.step()
+    del prof
+    gc.collect()
+    return {
+        "events": [relus_of(events) for events, _, _ in kept],
+        "averages": [sum(one.count for one in averages if one.key == "aten::relu") for _, averages, _ in kept],
+        "tables": ["aten::relu" in averages.table() for _, _, averages in kept],
+    }
+
+
+def case_lists():
+    """What programs do with lists."""
+    with strata.profile(record_shapes=True) as prof:
+        relus(3)
+    events, averages = prof.events(), prof.key_averages(group_by_input_shape=True)
+    pickled = pickle.loads(pickle.dumps(averages))
+    copied = copy.deepcopy(averages)
+    tables = {limit: averages.table(row_limit=limit) for limit in (-1, -5, None)}
+    with contextlib.suppress(AttributeError):
+        tables["sorted by nothing"] = averages.table(sort_by="")
+    return {
+        "behind": relus_of(["anything"][:0] + prof.events()),
+        "before": relus_of(prof.events() + []),
+        "copied": [relus_of(copy.copy(prof.events())), relus_of(copy.deepcopy(events)), relus_of(prof.events()[:])],
+        "pickled": relus_of(pickle.loads(pickle.dumps(events))),
+        "averages": [[(one.key, one.count, one.input_shapes) for one in some] for some in (averages, pickled, copied)],
+        "same table": copied.table() == averages.table(),
+        "tables": [table == tables[-1] for table in tables.values()],
+    }
+
+
+def case_twice():
+    """Started and stopped twice, as torch takes it: the second start begins anew, the second stop is a word."""
+    from strata import _session
+
+    found = {}
+    for name, prof in (("torch", torch.profiler.profile()), ("strata", strata.profile())):
+        prof.start()
+        relus(1)
+        prof.start()
+        relus(2)
+        prof.stop()
+        found[name] = relus_of(prof.events())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        prof.stop()  # torch writes a line to standard error
+    return {**found, "told": [str(one.message) for one in told], "still on": len(_session._engine.sessions)}
 
 
 def hidden_pid(base):
