@@ -18,16 +18,9 @@ enum {
 	TINY_PER_STEP = 100,
 };
 
-static bool begins(struct st_text text, const char *with)
-{
-	size_t size = strlen(with);
-
-	return text.size_bytes >= size && !memcmp(text.bytes, with, size);
-}
-
 static bool is_text(struct st_text text, const char *other)
 {
-	return text.size_bytes == strlen(other) && begins(text, other);
+	return text.size_bytes == strlen(other) && !memcmp(text.bytes, other, text.size_bytes);
 }
 
 static bool has(struct st_text text, const char *part)
@@ -80,15 +73,37 @@ bool st_find_double_precision(struct st_finding_ground *ground, struct st_findin
 	out->evidence_ns = convolutions_ns + others_ns;
 	if (largest == ST_NO_ROW || st_finding_share(ground, out->evidence_ns) < 0.1)
 		return false;
-	out->saving_low_ns = out->saving_high_ns = convolutions_ns / 10 * 8 + others_ns / 2;
-	out->where = st_arena_printf(ground->arena, "%.*s",
-				     (int)st_finding_name(ground, largest).size_bytes,
-				     st_finding_name(ground, largest).bytes);
+	out->saving_low_ns = out->saving_high_ns = convolutions_ns / 4 * 3 + others_ns / 2;
+	out->where = st_finding_where(ground, largest);
 	out->what = st_arena_printf(
 		ground->arena, "%.3g ms in operators on float64%s",
 		st_finding_ms(ground, out->evidence_ns),
 		convolutions_ns > others_ns ? ", most of it convolutions, which miss oneDNN" : "");
 	return true;
+}
+
+/* The rows of a track from one on that begin before a moment: they become part of something. */
+static void take(const struct st_operator_rows *rows, uint8_t *is_part, uint32_t from,
+		 int64_t until_ns)
+{
+	for (uint32_t i = from;
+	     i < rows->count && rows->track[i] == rows->track[from] && rows->begin_ns[i] < until_ns;
+	     i++)
+		is_part[i] = 1;
+}
+
+/* Recording each operator is part of what was measured, and not of what is saved. */
+static const char *set_saving(const struct st_finding_ground *ground, struct st_finding *out,
+			      uint64_t cost_ns, double part)
+{
+	uint64_t own_ns = out->evidence_ns > cost_ns ? out->evidence_ns - cost_ns : 0;
+
+	out->saving_high_ns = (uint64_t)((double)own_ns * part);
+	/* Without the cost there is no telling how much less it is. */
+	out->saving_low_ns = cost_ns ? out->saving_high_ns : 0;
+	return cost_ns ? st_arena_printf(ground->arena, "; %.3g ms of that are recording itself",
+					 st_finding_ms(ground, out->evidence_ns - own_ns))
+		       : "";
 }
 
 /* A loop that reads number after number does nothing else: all of it counts, Python between the reads included. */
@@ -97,20 +112,22 @@ bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *o
 	const struct st_operator_rows *rows = ground->rows;
 	uint64_t count = 0;
 	uint32_t last = ST_NO_ROW;
+	const char *recording;
 
 	for (uint32_t row = 0; row < rows->count; row++) {
 		int64_t from = rows->begin_ns[row];
+		uint32_t first = row;
 
 		if (!is_text(st_finding_name(ground, row), "aten::item") ||
 		    !st_finding_counts(ground, row))
 			continue;
+		/* The operators between belong to the loop. */
 		if (last != ST_NO_ROW && rows->track[last] == rows->track[row] &&
 		    from - rows->end_ns[last] < READ_GAP_NS) {
 			from = rows->end_ns[last];
-			/* The operators between belong to the loop. */
-			for (uint32_t i = last; i <= row; i++)
-				ground->claimed[i] = 1;
+			first = last;
 		}
+		take(rows, ground->claimed, first, rows->end_ns[row]);
 		out->evidence_ns += (uint64_t)(rows->end_ns[row] - from);
 		last = row;
 		count++;
@@ -119,13 +136,11 @@ bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *o
 		memset(ground->claimed, 0, rows->count);
 		return false;
 	}
-	/* Recording each operator is part of what was measured. */
-	out->saving_low_ns = 0;
-	out->saving_high_ns = out->evidence_ns;
+	recording = set_saving(ground, out, st_finding_cost_ns(ground, ground->claimed), 1.0);
 	out->where = "aten::item";
-	out->what = st_arena_printf(ground->arena, "%.3g ms in reading %.3g single numbers",
+	out->what = st_arena_printf(ground->arena, "%.3g ms in reading %.3g single numbers%s",
 				    st_finding_ms(ground, out->evidence_ns),
-				    (double)count / (double)ground->divisor);
+				    (double)count / (double)ground->divisor, recording);
 	return true;
 }
 
@@ -145,8 +160,9 @@ static bool is_tiny(const struct st_finding_ground *ground, uint32_t row)
 	       (!work.has_flops || work.flops < TINY_FLOPS);
 }
 
-/* What an operator needs besides its work is a few microseconds. Done together, next to nothing of that is left. */
-bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding *out)
+/* The tiny ones, marked with all that is inside of them; returns their number. */
+static uint64_t mark_tiny(const struct st_finding_ground *ground, uint8_t *is_part,
+			  uint64_t *took_ns)
 {
 	const struct st_operator_rows *rows = ground->rows;
 	uint64_t count = 0;
@@ -162,84 +178,34 @@ bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding 
 			continue;
 		if (last != ST_NO_ROW && rows->track[last] == rows->track[row] &&
 		    rows->begin_ns[row] - rows->end_ns[last] < TINY_GAP_NS)
-			out->evidence_ns += (uint64_t)(rows->begin_ns[row] - rows->end_ns[last]);
+			*took_ns += (uint64_t)(rows->begin_ns[row] - rows->end_ns[last]);
 		last = ST_NO_ROW;
 		if (!is_tiny(ground, row))
 			continue;
-		out->evidence_ns += (uint64_t)(rows->end_ns[row] - rows->begin_ns[row]);
+		*took_ns += (uint64_t)(rows->end_ns[row] - rows->begin_ns[row]);
+		take(rows, is_part, row, rows->end_ns[row]);
 		last = row;
 		count++;
 	}
+	return count;
+}
+
+/* What an operator needs besides its work is a few microseconds. Done together, next to nothing of that is left. */
+bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding *out)
+{
+	uint8_t *is_part = calloc((size_t)ground->rows->count + 1, 1);
+	uint64_t count = is_part ? mark_tiny(ground, is_part, &out->evidence_ns) : 0;
+	uint64_t cost_ns = is_part ? st_finding_cost_ns(ground, is_part) : 0;
+	const char *recording;
+
+	free(is_part);
 	if (st_finding_share(ground, out->evidence_ns) < 0.4 ||
 	    count / ground->divisor < TINY_PER_STEP)
 		return false;
-	/* Recording each operator is part of what was measured. */
-	out->saving_low_ns = 0;
-	out->saving_high_ns = out->evidence_ns / 10 * 9;
-	out->what = st_arena_printf(
-		ground->arena, "%.3g ms in %.3g operators that have next to nothing to do",
-		st_finding_ms(ground, out->evidence_ns), (double)count / (double)ground->divisor);
-	return true;
-}
-
-static bool is_torchs_range(const struct st_finding_ground *ground, uint32_t row)
-{
-	struct st_text name = st_finding_name(ground, row);
-
-	return begins(name, "ProfilerStep") || begins(name, "Optimizer.") ||
-	       begins(name, "enumerate(DataLoader)");
-}
-
-/* A range of the program that is part of a step: not the step itself, and not one around what a step is made of. */
-static void mark_loops(const struct st_finding_ground *ground, uint8_t *is_loop)
-{
-	const struct st_operator_rows *rows = ground->rows;
-
-	for (uint32_t i = 0; i < ground->steps->count; i++) {
-		uint32_t slice = ground->steps->steps[i].slice;
-
-		if (slice != ST_NO_ROW && rows->row_of_slice[slice] != ST_NO_ROW)
-			is_loop[rows->row_of_slice[slice]] = 1;
-	}
-	for (uint32_t row = 0; row < rows->count; row++)
-		if (rows->is_range[rows->label[row]] && is_torchs_range(ground, row))
-			for (uint32_t up = rows->parent[row]; up != ST_NO_ROW;
-			     up = rows->parent[up])
-				is_loop[up] = 1;
-}
-
-/* Of one label; ranges of one label may be in several places. */
-bool st_find_work_in_range(struct st_finding_ground *ground, struct st_finding *out)
-{
-	const struct st_operator_rows *rows = ground->rows;
-	uint32_t names = rows->texts[ST_BY_OPERATOR].count, largest = 0;
-	uint64_t *self_ns = calloc((size_t)names + 1, sizeof(*self_ns));
-	uint8_t *is_loop = calloc((size_t)rows->count + 1, 1);
-	struct st_text name;
-
-	if (is_loop)
-		mark_loops(ground, is_loop);
-	for (uint32_t row = 0; self_ns && is_loop && row < rows->count; row++)
-		if (rows->is_range[rows->label[row]] && !is_loop[row] &&
-		    !is_torchs_range(ground, row) && st_finding_counts(ground, row))
-			self_ns[rows->name_of[rows->label[row]]] += rows->self_ns[row];
-	free(is_loop);
-	for (uint32_t i = 0; self_ns && i < names; i++)
-		if (self_ns[i] > self_ns[largest])
-			largest = i;
-	if (self_ns)
-		out->evidence_ns = self_ns[largest];
-	free(self_ns);
-	if (!out->evidence_ns || st_finding_share(ground, out->evidence_ns) < 0.2)
-		return false;
-	name = rows->texts[ST_BY_OPERATOR].texts[largest];
-	out->saving_low_ns = 0;
-	out->saving_high_ns = out->evidence_ns;
-	out->where = st_arena_printf(ground->arena, "%.*s", (int)name.size_bytes, name.bytes);
+	recording = set_saving(ground, out, cost_ns, 0.9);
 	out->what = st_arena_printf(ground->arena,
-				    "%.3g ms of \"%.*s\" are outside of operators: Python, NumPy "
-				    "or waiting",
-				    st_finding_ms(ground, out->evidence_ns), (int)name.size_bytes,
-				    name.bytes);
+				    "%.3g ms in %.3g operators that have next to nothing to do%s",
+				    st_finding_ms(ground, out->evidence_ns),
+				    (double)count / (double)ground->divisor, recording);
 	return true;
 }

@@ -7,6 +7,7 @@
 
 #include "analyze/dataset_operators.h"
 #include "analyze/findings.h"
+#include "analyze/sample_set.h"
 #include "analyze/step_list.h"
 #include "analyze/utilization.h"
 
@@ -22,9 +23,11 @@ struct st_finding_ground {
 	uint64_t step_ns;
 	uint8_t *track_counts; /* by track: its operators are part of a step */
 	uint8_t *claimed;      /* by row of operators: another rule has its time */
+	/* Samples of that time. */
 	bool has_samples;
+	struct st_sample_set samples;
 	struct st_utilization use;
-	uint64_t spin_ns, cpu_ns; /* of samples */
+	uint64_t spin_ns, cpu_ns;
 	struct st_arena *arena;
 };
 
@@ -32,14 +35,18 @@ struct st_finding_ground {
 bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
 /* What a label of operators is called. */
 struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t row);
-/* Per step, as figures are told. */
-double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns);
+/* The same as a text of its own, in the arena. */
+const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
+double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns); /* per step */
+/* What recording took of rows that a remedy does away with. */
+uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part);
 
-/* False: not found. Times in `out` are sums over all steps; the caller divides them. */
+/* False: not found. Times in `out` are sums over all steps; the caller divides them. `command` may be replaced by
+ * other words behind "strata report". */
 typedef bool st_finding_check(struct st_finding_ground *ground, struct st_finding *out);
 st_finding_check st_find_double_precision, st_find_scalar_reads, st_find_tiny_operators,
 	st_find_work_in_range, st_find_data_wait, st_find_spin, st_find_oversubscription,
-	st_find_reorders, st_find_layout;
+	st_find_reorders, st_find_layout, st_find_shape_churn, st_find_allocation_churn;
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over steps as a whole, oneDNN's primitives and CPU time.
+// Rules over steps as a whole and CPU time.
 #include <string.h>
 
 #include "analyze/finding_rules.h"
@@ -19,8 +19,9 @@ static bool has_label(const struct st_result *result, const char *part)
 	return false;
 }
 
-/* Batches that are made in the loop itself can be made beside it, on another CPU: then a step takes as long as the longer
- * of the two. Workers that are there already may become more, or faster. */
+/* Batches that are made in the loop itself can be made beside it: by one worker, then a step takes as long as the longer
+ * of the two, or by so many that nothing is left to wait for. Workers that are there already may become more, or
+ * faster. */
 bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
 {
 	uint64_t data_ns = ground->figures.part_ns[ST_STEP_DATA], rest_ns;
@@ -31,11 +32,7 @@ bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
 		return false;
 	rest_ns = ground->figures.wall_ns - data_ns;
 	out->saving_high_ns = data_ns;
-	out->saving_low_ns = 0;
-	if (!beside) {
-		out->saving_high_ns = data_ns < rest_ns ? data_ns : rest_ns;
-		out->saving_low_ns = out->saving_high_ns;
-	}
+	out->saving_low_ns = beside ? 0 : data_ns < rest_ns ? data_ns : rest_ns;
 	out->where = "DataLoader";
 	out->what = st_arena_printf(ground->arena, "%.3g ms of a step (%.0f %%) %s",
 				    st_finding_ms(ground, data_ns),
@@ -43,68 +40,6 @@ bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
 				    beside ? "wait for the DataLoader's workers"
 					   : "make the next batch, in the loop itself");
 	return true;
-}
-
-/* Reorders inside of convolutions, or all others. */
-static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convolutions,
-			   uint64_t *number)
-{
-	const struct st_slices *slices = st_result_slices(ground->result);
-	const struct st_operator_rows *rows = ground->rows;
-	uint32_t count;
-	const struct st_label *labels = st_result_labels(ground->result, &count);
-	uint64_t sum_ns = 0;
-
-	for (uint32_t i = 0; i < slices->count; i++) {
-		struct st_text name = st_result_text(ground->result, labels[slices->label[i]].name);
-		uint32_t row = rows->row_of_slice[i];
-		bool in = false;
-
-		if (!memmem(name.bytes, name.size_bytes, "reorder", 7) ||
-		    slices->flags[i] & (ST_SLICE_COPY | ST_SLICE_TWIN) ||
-		    slices->begin_ns[i] < ground->begin_ns || slices->end_ns[i] > ground->end_ns ||
-		    !ground->track_counts[slices->track[i]] ||
-		    (row != ST_NO_ROW && rows->slice[row] == i))
-			continue;
-		for (; row != ST_NO_ROW && !in; row = rows->parent[row]) {
-			struct st_text around = st_finding_name(ground, row);
-
-			in = memmem(around.bytes, around.size_bytes, "conv", 4) != NULL;
-		}
-		if (in != in_convolutions)
-			continue;
-		sum_ns += st_result_wall_ns(ground->result, i);
-		++*number;
-	}
-	return sum_ns;
-}
-
-static bool find_reorders(struct st_finding_ground *ground, struct st_finding *out,
-			  bool in_convolutions)
-{
-	uint64_t number = 0;
-
-	out->evidence_ns = reorder_ns(ground, in_convolutions, &number);
-	/* Some are part of every convolution, whatever the order of its data. */
-	if (st_finding_share(ground, out->evidence_ns) < (in_convolutions ? 0.15 : 0.05))
-		return false;
-	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
-	out->where = "reorder";
-	out->what = st_arena_printf(ground->arena, "%.3g ms in %.3g reorders %s convolutions",
-				    st_finding_ms(ground, out->evidence_ns),
-				    (double)number / (double)ground->divisor,
-				    in_convolutions ? "of" : "outside of");
-	return true;
-}
-
-bool st_find_reorders(struct st_finding_ground *ground, struct st_finding *out)
-{
-	return find_reorders(ground, out, false);
-}
-
-bool st_find_layout(struct st_finding_ground *ground, struct st_finding *out)
-{
-	return find_reorders(ground, out, true);
 }
 
 static double part(uint64_t some, uint64_t all)

@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "analyze/finding_rules.h"
-#include "analyze/sample_set.h"
+#include "analyze/recording_cost.h"
+#include "base/buf.h"
+#include "base/quote.h"
 #include "store/samples.h"
 
-/* A rule that comes first may claim rows for itself. */
+enum { COMMAND_MAX_BYTES = 1 << 16 };
+
+/* A rule that comes first may claim rows for itself. Commands are words behind "strata report". */
 static const struct rule {
 	const char *name;
 	st_finding_check *check;
@@ -18,39 +22,48 @@ static const struct rule {
 } rules[] = {
 	{"double-precision", st_find_double_precision, "operators on float64 take 10 % of the time",
 	 "use float32: .float() on the model and its inputs, or torch.set_default_dtype",
-	 "strata report operators -group-by operator,input-types"},
+	 "operators -group-by operator,input-types"},
 	{"scalar-reads", st_find_scalar_reads, "reading single numbers takes 10 % of the time",
 	 "keep numbers in tensors; read them together, and seldom (.tolist(), every n steps)",
-	 "strata report operators -group-by operator,nn-module"},
+	 "operators -filter operator=aten::item -group-by operator,nn-module"},
 	{"data-wait", st_find_data_wait, "waiting for data takes 10 % of a step",
-	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)",
-	 "strata report steps"},
+	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps"},
 	{"work-in-range", st_find_work_in_range,
 	 "a range of the program spends 20 % of the time outside of operators",
 	 "do it in torch, where it is threaded and stays in tensors (torch.nonzero for "
 	 "numpy.argwhere)",
-	 "strata report hotspots -group-by task-type,python-line"},
+	 "hotspots -group-by task-type,python-line"},
+	{"shape-churn", st_find_shape_churn,
+	 "oneDNN makes code for sizes it has not seen before in every second step, and that takes "
+	 "10 % of the time",
+	 "pad inputs to one size, or to a few (buckets): code is made once for each",
+	 "operators -group-by operator,input-shapes -sort-desc wall-max"},
+	{"allocation-churn", st_find_allocation_churn,
+	 "fresh memory for blocks of 32 MiB and more takes 10 % of the time",
+	 "reuse memory: out=, in-place operators (relu_, add_), or an allocator that keeps it "
+	 "(LD_PRELOAD of jemalloc or tcmalloc)",
+	 "operators -sort-desc self-allocated"},
 	{"tiny-operators", st_find_tiny_operators,
 	 "operators of less than 10 us or 32 KiB, and what is between them, take 40 % of the time",
 	 "do more in each: larger batches, torch.stack and one operator, foreach optimizers, "
 	 "torch.compile",
-	 "strata report operators -sort-desc count"},
+	 "operators -sort-desc count"},
 	{"layout", st_find_layout,
 	 "convolutions spend 15 % of the time on bringing data into another order",
 	 "model and inputs .to(memory_format=torch.channels_last)",
-	 "strata report tasks -group-by task-type"},
+	 "tasks -filter task-type=*reorder* -group-by task-type"},
 	{"reorders", st_find_reorders,
 	 "oneDNN's reorders outside of convolutions take 5 % of the time",
 	 "keep one layout from primitive to primitive; prepack weights (torch.jit.freeze, "
 	 "torch.compile)",
-	 "strata report tasks -group-by task-type"},
-	{"spin", st_find_spin, "spinning takes 10 % of CPU time",
+	 "tasks -filter task-type=*reorder* -group-by task-type"},
+	{"spin", st_find_spin, "spinning takes 10 % of the CPU time of the steps",
 	 "fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or more work for each",
-	 "strata report hotspots -group-by function"},
+	 "hotspots -group-by cpu-class,function"},
 	{"oversubscription", st_find_oversubscription,
 	 "more threads ran than there are CPUs for 10 % of the time",
 	 "fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers",
-	 "strata report utilization"},
+	 "hotspots -group-by thread"},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) <= ST_FINDINGS_MAX, "there is room for all");
 
@@ -69,14 +82,38 @@ struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t 
 	return rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
 }
 
-double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns)
+const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row)
 {
-	return (double)all_ns / (double)ground->divisor / 1e6;
+	struct st_text name = st_finding_name(ground, row);
+
+	return st_arena_printf(ground->arena, "%.*s", (int)name.size_bytes, name.bytes);
 }
 
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
 {
 	return (double)all_ns / (double)ground->divisor / (double)ground->step_ns;
+}
+
+double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns)
+{
+	return (double)all_ns / (double)ground->divisor / 1e6;
+}
+
+uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	double operator_ns = st_operator_cost_ns(ground->result);
+	double allocation_ns = st_pair_cost_ns(ground->result) * ST_PAIRS_AN_ALLOCATION, sum = 0.0;
+
+	for (uint32_t row = 0; row < rows->count; row++) {
+		const struct st_operator *more;
+
+		if (!is_part[row])
+			continue;
+		more = st_result_operator_of(ground->result, rows->slice[row]);
+		sum += operator_ns + (more && more->allocated ? allocation_ns : 0.0);
+	}
+	return (uint64_t)sum;
 }
 
 /* Where steps are and, in programs without, where operators are. */
@@ -126,6 +163,22 @@ static int by_saving(const void *left, const void *right)
 	return strcmp(a->rule, b->rule);
 }
 
+/* As it is typed. */
+static const char *whole_command(const struct st_finding_ground *ground, const char *words)
+{
+	struct st_buf out;
+	char *text;
+
+	st_buf_init(&out, COMMAND_MAX_BYTES);
+	st_buf_printf(&out, "strata report %s -r ", words);
+	st_quote_word(&out, st_result_info(ground->result)->path);
+	if (out.failed)
+		ground->arena->failed = true;
+	text = st_arena_copy(ground->arena, out.data, out.size_bytes);
+	st_buf_fini(&out);
+	return text ? text : "";
+}
+
 static void apply_rules(struct st_findings *out, struct st_finding_ground *ground)
 {
 	out->step_count = ground->figures.count;
@@ -139,6 +192,7 @@ static void apply_rules(struct st_findings *out, struct st_finding_ground *groun
 
 		if (!rules[i].check(ground, &found))
 			continue;
+		found.command = whole_command(ground, found.command);
 		found.evidence_ns /= ground->divisor;
 		found.saving_low_ns /= ground->divisor;
 		found.saving_high_ns /= ground->divisor;
@@ -147,29 +201,32 @@ static void apply_rules(struct st_findings *out, struct st_finding_ground *groun
 	qsort(out->items, out->count, sizeof(out->items[0]), by_saving);
 }
 
+/* Only the time of the steps: a program that loads and prepares for long does so once. */
 static enum st_status add_samples(struct st_finding_ground *ground,
 				  const struct st_report_options *options, struct st_error *err)
 {
-	struct st_question question = {.groupings = {ST_BY_PROCESS}, .grouping_count = 1};
-	struct st_sample_set set;
+	struct st_question question = {.groupings = {ST_BY_PROCESS},
+				       .grouping_count = 1,
+				       .has_time_range = true,
+				       .time_begin_ns = ground->begin_ns,
+				       .time_end_ns = ground->end_ns};
 	struct st_answer answer;
 	enum st_status status;
 
-	if (!st_result_sample_quality(ground->result)->samples)
+	if (!st_result_sample_quality(ground->result)->samples || !ground->step_ns)
 		return ST_OK;
-	status = st_sample_set_open(&set, ground->result, &options->view, err);
+	status = st_sample_set_open(&ground->samples, ground->result, &options->view, err);
 	if (status)
 		return status;
-	status = st_utilization_make(&ground->use, &set, &question, err);
+	ground->has_samples = true;
+	status = st_utilization_make(&ground->use, &ground->samples, &question, err);
 	if (!status)
-		status = st_sample_ask(&set, &question, &answer, err);
+		status = st_sample_ask(&ground->samples, &question, &answer, err);
 	if (!status) {
-		ground->has_samples = true;
 		ground->spin_ns = st_answer_value(&answer.total, ST_CPU_SPIN);
 		ground->cpu_ns = st_answer_value(&answer.total, ST_CPU_SELF);
 		st_answer_fini(&answer);
 	}
-	st_sample_set_close(&set);
 	return status;
 }
 
@@ -183,15 +240,17 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	ground->track_counts = calloc(track_count + 1, 1);
 	ground->claimed = calloc(ground->rows->count + 1, 1);
 	status = st_step_figures_make(ground->steps, &ground->figures, err);
-	if (!status)
-		status = add_samples(ground, options, err);
 	if (!status && (!ground->track_counts || !ground->claimed))
 		status = st_error_set(err, ST_ENOMEM, 0, "no memory for findings");
 	else if (!status)
 		find_scope(ground, track_count);
 	if (!status)
+		status = add_samples(ground, options, err);
+	if (!status)
 		apply_rules(out, ground);
 	st_utilization_fini(&ground->use);
+	if (ground->has_samples)
+		st_sample_set_close(&ground->samples);
 	free(ground->track_counts);
 	free(ground->claimed);
 	return status;

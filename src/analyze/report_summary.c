@@ -8,6 +8,7 @@
 
 #include "analyze/python_calls.h"
 #include "analyze/quality.h"
+#include "analyze/recording_cost.h"
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
 #include "analyze/step_list.h"
@@ -24,8 +25,6 @@ enum {
 	TASKS_SHOWN = 8,
 	PLACES_SHOWN = 16,
 	TYPES_UNFOLDED = 20,
-	PAIRS_A_CALL =
-		4, /* a counted call of Python costs so many begin and end pairs: most of it CPython's own */
 };
 
 static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
@@ -117,8 +116,8 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 	uint64_t copies = st_result_quality(result)->copies;
 	/* One event costs about what one half of a pair does. */
 	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
-			 st_quality_lost(result);
-	uint64_t cost_ns = (pairs + PAIRS_A_CALL * st_python_calls_count(result)) *
+			 st_quality_lost(result) + st_operator_extra_pairs(result);
+	uint64_t cost_ns = (pairs + ST_PAIRS_A_CALL * st_python_calls_count(result)) *
 			   info->event_cost_ns_x1000 / 1000;
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 	uint64_t handled_ns = handler_ns(result);

@@ -134,6 +134,7 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	int wait_status;
 	uint64_t size_bytes;
 	uint64_t event_cost_ns_x1000; /* measured cost of one begin+end pair, in ps */
+	uint64_t fresh_mib_ns;	      /* measured cost of a MiB of memory fresh from the kernel */
 	uint64_t strata_cpu_ns;
 	uint64_t target_cpu_ns;	 /* of the program and the children it waited for; 0: not known */
 	uint64_t peak_rss_bytes; /* of strata */

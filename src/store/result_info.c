@@ -216,6 +216,7 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 	info->elapsed_ns = (int64_t)get_number(root, "elapsed_ns");
 	info->collected_ns = (int64_t)get_number(root, "collected_ns");
 	info->event_cost_ns_x1000 = get_number(root, "event_cost_ps");
+	info->fresh_mib_ns = get_number(root, "fresh_mib_ns");
 	info->strata_cpu_ns = get_number(root, "strata_cpu_ns");
 	info->target_cpu_ns = get_number(root, "target_cpu_ns");
 	info->peak_rss_bytes = get_number(root, "peak_rss_bytes");

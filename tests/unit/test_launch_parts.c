@@ -185,6 +185,7 @@ static void test_clock(void **state)
 				      b.ticks)) < (long long)(rate / 1000000u));
 	assert_true(st_launch_clock_ticks_at(&b, rate, a.mono_raw_ns) < b.ticks);
 	assert_true(st_launch_clock_pair_cost_ns(clock) > 0);
+	assert_true(st_launch_fresh_mib_ns() > 100);
 }
 
 /* Says hello like a collector; any message, any number of descriptors. */

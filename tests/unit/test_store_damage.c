@@ -372,7 +372,7 @@ static void test_json_fields(void **state)
 	f->m.json =
 		"{\"schema\": \"strata.result/1\", \"state\": \"finished\", \"command\": \"x y\","
 		"\"cpu_count\": 2, \"elapsed_ns\": 5000, \"wait_status\": 768,"
-		"\"event_cost_ps\": 19300, \"chunks_not_written\": 4,"
+		"\"event_cost_ps\": 19300, \"fresh_mib_ns\": 64000, \"chunks_not_written\": 4,"
 		"\"problem\": \"disk full\", \"errors\": [\"disk full\", 3, \"folder gone\"]}";
 	reopen(f);
 	info = st_result_info(f->result);
@@ -383,6 +383,7 @@ static void test_json_fields(void **state)
 	assert_true(info->has_exit);
 	assert_int_equal(info->wait_status, 768);
 	assert_int_equal(info->event_cost_ns_x1000, 19300);
+	assert_int_equal(info->fresh_mib_ns, 64000);
 	assert_int_equal(st_result_quality(f->result)->chunks_not_written, 4);
 	assert_true(has_note(f->result, "disk full"));
 	assert_true(has_note(f->result, "folder gone"));

@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { COST_PAIRS = 512, COST_ROUNDS = 8 };
+enum { COST_PAIRS = 512, COST_ROUNDS = 8, FRESH_BYTES = 512 << 10, FRESH_ROUNDS = 3 };
 
 static bool read_text(const char *path, char *text, size_t size_bytes)
 {
@@ -159,4 +160,27 @@ double st_launch_clock_pair_cost_ns(enum st_clock clock)
 			best = took;
 	}
 	return (double)best / COST_PAIRS;
+}
+
+double st_launch_fresh_mib_ns(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	const size_t size = FRESH_BYTES;
+	uint64_t best = UINT64_MAX;
+
+	for (int round = 0; page > 0 && round < FRESH_ROUNDS; round++) {
+		uint64_t begin = st_clock_mono_raw_ns(), took;
+		volatile uint8_t *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (bytes == MAP_FAILED)
+			return 0.0;
+		for (size_t at = 0; at < size; at += (size_t)page)
+			bytes[at] = 1;
+		munmap((void *)bytes, size);
+		took = st_clock_mono_raw_ns() - begin;
+		if (took < best)
+			best = took;
+	}
+	return page > 0 ? (double)best * (1 << 20) / FRESH_BYTES : 0.0;
 }

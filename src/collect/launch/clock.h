@@ -39,5 +39,7 @@ uint64_t st_launch_clock_ticks_at(const struct st_clock_pair *near, uint64_t tic
 				  uint64_t mono_raw_ns);
 /* Estimate of what a recorded begin+end pair costs: two clock reads and two published words. */
 double st_launch_clock_pair_cost_ns(enum st_clock clock);
+/* What a MiB of fresh memory costs until all of it was written to, and given back. 0: could not be measured. */
+double st_launch_fresh_mib_ns(void);
 
 #endif

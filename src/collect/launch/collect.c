@@ -257,6 +257,7 @@ void st_run_start_clock(struct st_run *run)
 	run->clock = st_launch_clock_choose();
 	first = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
 	run->pair_cost_ns = st_launch_clock_pair_cost_ns(run->clock);
+	run->fresh_mib_ns = st_launch_fresh_mib_ns();
 	if (run->clock != ST_CLOCK_MONO_RAW)
 		nanosleep(&rest, NULL);
 	run->start = run->last = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);

@@ -316,6 +316,7 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 	put_u64(json, "event_cost_ps", (uint64_t)(run->pair_cost_ns * 1000));
 	put_text(json, "event_cost_source",
 		 "estimate: two clock reads and two stores, measured at the start");
+	put_u64(json, "fresh_mib_ns", (uint64_t)run->fresh_mib_ns);
 	put_u64(json, "strata_cpu_ns",
 		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u);

@@ -59,7 +59,7 @@ struct st_run {
 	struct st_clock_pair start, last; /* last: the newest pair */
 	uint64_t ticks_per_second;
 	uint64_t start_wall_ns;
-	double pair_cost_ns;
+	double pair_cost_ns, fresh_mib_ns;
 
 	/* CLOCK_MONOTONIC_RAW */
 	uint64_t program_began_ns, program_ended_ns, stopped_ns, second_ns;

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training and inference loops with one thing worth changing each, and the same without it.
 
-usage: findings.py RULE bad|good|both [STEPS]
-both: the two take turns in one process; prints the median seconds of a step of each, as JSON.
+usage: findings.py PROGRAM bad|good|check [COUNT]
+check: the two take turns in one process, COUNT times; prints the median seconds of a step of each, as JSON, with what
+strata promises for steps of "bad" that are recorded in between (by strata.profile), so that all are measured on the
+machine as it is then. The two themselves are not recorded: a program is made faster for the time when nobody watches.
 """
 
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
+
+if len(sys.argv) > 2 and sys.argv[2] == "check":
+    import strata.profiler  # before torch: oneDNN looks for a collector when it is loaded
 
 import numpy as np
 import torch
@@ -17,6 +24,8 @@ from torch.profiler import record_function
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
+
+BLOCK = 8  # steps of one kind in a row
 
 
 def network(channels=16):
@@ -78,29 +87,31 @@ def tiny_operators(bad):
 
 
 class Slow(torch.utils.data.Dataset):
-    """Samples that take a while to make."""
+    """Samples that have to be waited for, as those on a disk."""
 
     def __len__(self):
         return 1 << 20
 
     def __getitem__(self, index):
-        end = time.perf_counter() + 0.001
-        while time.perf_counter() < end:
-            pass
+        time.sleep(0.001)
         return torch.zeros(3, 32, 32), index % 10
 
 
-def data_wait(bad):
+def data_wait(bad, workers=4):
+    """Making a batch takes some three times as long as using it."""
     training = Training(batch=8)
-    workers = {} if bad else {"num_workers": 1, "prefetch_factor": 4}
-    batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=8, **workers))
+    options = {} if bad else {"num_workers": workers}
+    batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=8, **options))
 
     def step():
         training.images, training.labels = next(batches)
-        for _ in range(2):
-            training.step()
+        training.step()
 
     return step
+
+
+def data_wait_one(bad):
+    return data_wait(bad, 1)
 
 
 def work_in_range(bad):
@@ -113,6 +124,21 @@ def work_in_range(bad):
                 np.argwhere(mask.numpy())
             else:
                 mask.any()
+
+    return step
+
+
+def work_in_range_python(bad):
+    training, values = Training(batch=2), torch.rand(200, 400)
+    numbers = values.tolist()
+
+    def step():
+        training.step()
+        with record_function("LABEL1: weights"):
+            if bad:
+                sum(x * x for row in numbers for x in row if x > 0.5)
+            else:
+                values.square().mul(values > 0.5).sum()
 
     return step
 
@@ -132,26 +158,74 @@ def layout(bad):
     return step
 
 
-def spin(bad):
-    """Many short parallel regions."""
-    torch.set_num_threads(2 if bad else 1)
-    values = torch.rand(40000)
+def reorders(bad):
+    """Between two primitives in oneDNN's own layout it goes back to that of torch, and forth."""
+    images = torch.rand(16, 8, 64, 64)
 
     def step():
-        for _ in range(200):
+        with torch.no_grad():
+            data = images.to_mkldnn()
+            for _ in range(8):
+                data = torch.relu(data)
+                if bad:
+                    data = data.to_dense().to_mkldnn()
+            data.to_dense()
+
+    return step
+
+
+def shape_churn(bad):
+    """Sentences of all lengths; and the same, padded."""
+    model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)]).bfloat16()
+    longest = torch.rand(512, 64).bfloat16()
+    length = iter(range(1, 1 << 30))
+
+    def step():
+        count = next(length) % len(longest) + 1 if bad else len(longest)
+        with torch.no_grad():
+            model(longest[:count])
+
+    return step
+
+
+def allocation_churn(bad):
+    left, right, out = torch.rand(10 << 20), torch.rand(10 << 20), torch.empty(10 << 20)
+
+    def step():
+        for _ in range(2):
+            if bad:
+                torch.add(left, right)
+            else:
+                torch.add(left, right, out=out)
+
+    return step
+
+
+CPUS = len(os.sched_getaffinity(0))
+
+
+def spin(bad):
+    """As many threads as CPUs, of which one is busy with something else: all wait for the thread that has none."""
+    values = torch.rand(33000 * CPUS)
+    code = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(1000))"
+    subprocess.Popen([sys.executable, "-S", "-c", code, str(os.getpid())])
+
+    def step():
+        torch.set_num_threads(CPUS if bad else 1)
+        for _ in range(100):
             values.mul(2.0)
-            sum(range(400))
 
     return step
 
 
 def oversubscription(bad):
-    torch.set_num_threads(8 if bad else 1)
-    left, right = torch.rand(400, 400), torch.rand(400, 400)
+    """Parallel regions that all threads of many have to reach the end of."""
+    values = torch.rand(33000 * 4 * CPUS)
 
     def step():
-        for _ in range(4):
-            left @ right
+        torch.set_num_threads(4 * CPUS if bad else CPUS)
+        for _ in range(50):
+            values.mul(2.0)
 
     return step
 
@@ -166,19 +240,31 @@ def run(step, count):
     return times
 
 
+def check(make, rule, count):
+    steps = {way: make(way == "bad") for way in ("bad", "good")}
+    times, promised = {"bad": [], "good": []}, []
+    for way in steps:
+        run(steps[way], BLOCK)
+    for _ in range(count):
+        for way, step in steps.items():
+            times[way] += run(step, BLOCK)
+        with strata.profile(record_shapes=True, profile_memory=True, with_modules=True) as profile:
+            run(steps["bad"], BLOCK + 2)
+        promised += [(row["saving_low_ns"], row["saving_ns"]) for row in profile.result.findings if row["rule"] == rule]
+    found = {way: statistics.median(values) for way, values in times.items()}
+    if promised:
+        found["low"], found["high"] = (statistics.median(values) / 1e9 for values in zip(*promised, strict=True))
+    print(json.dumps(found))
+
+
 def main():
     make = globals()[sys.argv[1].replace("-", "_")]
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 30
-    if sys.argv[2] != "both":
+    if sys.argv[2] != "check":
         run(make(sys.argv[2] == "bad"), count)
         return
-    steps, times = {way: make(way == "bad") for way in ("bad", "good")}, {"bad": [], "good": []}
-    for way in steps:
-        run(steps[way], 5)
-    for _ in range(count):
-        for way, step in steps.items():
-            times[way] += run(step, 1)
-    print(json.dumps({way: statistics.median(values) for way, values in times.items()}))
+    rule = sys.argv[1].removesuffix("-one").removesuffix("-python")
+    check(make, rule, count)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over oneDNN's primitives: data brought into another order, and code made for sizes that are new.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/finding_rules.h"
+
+enum {
+	NEW_CODE_NS = 50000, /* beside its primitives an operator needs less than that otherwise */
+	USUAL_NS = 10000,    /* and about that much */
+};
+
+static bool has(struct st_text text, const char *part)
+{
+	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
+}
+
+static bool is_in_convolution(const struct st_finding_ground *ground, uint32_t row)
+{
+	for (; row != ST_NO_ROW; row = ground->rows->parent[row])
+		if (has(st_finding_name(ground, row), "conv"))
+			return true;
+	return false;
+}
+
+/* Reorders inside of convolutions, or all others. Operators that do nothing else count whole: memory for the result is
+ * part of them. */
+static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convolutions,
+			   uint64_t *number)
+{
+	const struct st_slices *slices = st_result_slices(ground->result);
+	const struct st_operator_rows *rows = ground->rows;
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(ground->result, &count);
+	uint64_t sum_ns = 0;
+
+	for (uint32_t i = 0; i < slices->count; i++) {
+		struct st_text name = st_result_text(ground->result, labels[slices->label[i]].name);
+		uint32_t row = rows->row_of_slice[i];
+
+		if (!has(name, "reorder") || slices->flags[i] & (ST_SLICE_COPY | ST_SLICE_TWIN) ||
+		    slices->begin_ns[i] < ground->begin_ns || slices->end_ns[i] > ground->end_ns ||
+		    !ground->track_counts[slices->track[i]] ||
+		    (row != ST_NO_ROW && rows->slice[row] == i) ||
+		    is_in_convolution(ground, row) != in_convolutions)
+			continue;
+		if (row != ST_NO_ROW && (has(st_finding_name(ground, row), "to_mkldnn") ||
+					 has(st_finding_name(ground, row), "to_dense")))
+			sum_ns += rows->self_ns[row];
+		else
+			sum_ns += st_result_wall_ns(ground->result, i);
+		++*number;
+	}
+	return sum_ns;
+}
+
+static bool find_reorders(struct st_finding_ground *ground, struct st_finding *out,
+			  bool in_convolutions)
+{
+	uint64_t number = 0;
+
+	out->evidence_ns = reorder_ns(ground, in_convolutions, &number);
+	/* Some are part of every convolution, whatever the order of its data. */
+	if (st_finding_share(ground, out->evidence_ns) < (in_convolutions ? 0.15 : 0.05))
+		return false;
+	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
+	out->where = "reorder";
+	out->what = st_arena_printf(ground->arena, "%.3g ms in %.3g reorders %s convolutions",
+				    st_finding_ms(ground, out->evidence_ns),
+				    (double)number / (double)ground->divisor,
+				    in_convolutions ? "of" : "outside of");
+	return true;
+}
+
+bool st_find_reorders(struct st_finding_ground *ground, struct st_finding *out)
+{
+	return find_reorders(ground, out, false);
+}
+
+bool st_find_layout(struct st_finding_ground *ground, struct st_finding *out)
+{
+	return find_reorders(ground, out, true);
+}
+
+/* By row: the time of the primitives in it. */
+static uint64_t *primitive_times(const struct st_finding_ground *ground)
+{
+	const struct st_slices *slices = st_result_slices(ground->result);
+	const struct st_operator_rows *rows = ground->rows;
+	uint64_t *times = calloc((size_t)rows->count + 1, sizeof(*times));
+
+	for (uint32_t i = 0; times && i < slices->count; i++) {
+		uint32_t row = rows->row_of_slice[i];
+
+		if (row != ST_NO_ROW && rows->slice[row] != i &&
+		    rows->kind_of[slices->label[i]] == ST_LABEL_PRIMITIVE &&
+		    !(slices->flags[i] & (ST_SLICE_COPY | ST_SLICE_TWIN)))
+			times[row] += st_result_wall_ns(ground->result, i);
+	}
+	return times;
+}
+
+/* The first operator of each signature makes code for its sizes: what it takes beside the primitives that then run. A
+ * loop that always meets new sizes always makes code. */
+bool st_find_shape_churn(struct st_finding_ground *ground, struct st_finding *out)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	uint64_t *primitives = primitive_times(ground), count = 0, largest_ns = 0;
+	uint8_t *is_seen = calloc((size_t)rows->signature_count + 1, 1);
+	uint32_t largest = ST_NO_ROW;
+
+	for (uint32_t row = 0; primitives && is_seen && row < rows->count; row++) {
+		uint32_t signature = rows->signature[row];
+		uint64_t beside;
+
+		if (signature >= rows->signature_count || is_seen[signature])
+			continue;
+		is_seen[signature] = 1;
+		beside = rows->self_ns[row] - primitives[row];
+		if (!primitives[row] || rows->self_ns[row] < primitives[row] + NEW_CODE_NS ||
+		    !st_finding_counts(ground, row))
+			continue;
+		out->evidence_ns += beside - USUAL_NS;
+		count++;
+		if (beside > largest_ns) {
+			largest_ns = beside;
+			largest = row;
+		}
+	}
+	free(primitives);
+	free(is_seen);
+	if (largest == ST_NO_ROW || count * 2 < ground->divisor ||
+	    st_finding_share(ground, out->evidence_ns) < 0.1)
+		return false;
+	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
+	out->where = st_finding_where(ground, largest);
+	out->what = st_arena_printf(
+		ground->arena, "%.3g ms in making code for sizes that are new, %.3g times",
+		st_finding_ms(ground, out->evidence_ns), (double)count / (double)ground->divisor);
+	return true;
+}
