@@ -176,6 +176,40 @@ def _device_is_there(activity: ProfilerActivity) -> bool:
     return bool(module and getattr(module, "is_available", bool)())
 
 
+# Settings of torch's _ExperimentalConfig, which shows them only to pickle, in an order of its own: one at a time set
+# and looked for. Those that are done here, or that have no meaning here (stacks are never left out).
+_SETTINGS: dict[str, Any] = {
+    **dict.fromkeys(("profiler_metrics", "performance_events"), ["other"]), "custom_profiler_config": "other",
+    **dict.fromkeys((
+        "profiler_measure_per_kernel", "verbose", "enable_cuda_sync_events", "adjust_profiler_step",
+        "disable_external_correlation", "profile_all_threads", "capture_overload_names", "record_python_gc_info",
+        "expose_kineto_event_metadata", "adjust_timestamps", "trace_only",
+    ), True),
+}  # fmt: skip
+_EXPERIMENTAL = {"profile_all_threads", "verbose"}
+
+
+def _settings(config: Any) -> set[str]:
+    """What is set in an experimental_config, by name."""
+    if config is None:
+        return set()
+    try:
+        make = type(config)
+        default, state = make().__getstate__(), config.__getstate__()
+        changed = {place for place, pair in enumerate(zip(default, state)) if pair[0] != pair[1]}
+        found = set()
+        for name, value in _SETTINGS.items():
+            with contextlib.suppress(TypeError):  # another version
+                other = make(**{name: value}).__getstate__()
+                places = {place for place, pair in enumerate(zip(default, other)) if pair[0] != pair[1]}
+                if places and places <= changed:
+                    found.add(name)
+                    changed -= places
+    except Exception:  # it may be anything
+        return {"all of it"}
+    return found | ({"a setting that is not known"} if changed else set())
+
+
 # From one action to the next (None: stop()): what is done. A warning comes first.
 _NONE, _WARMUP, _RECORD, _SAVE = list(ProfilerAction)[:4]
 _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
@@ -201,7 +235,8 @@ class profile:
     """Records the operators of PyTorch while it is on: `with strata.profile() as prof:`.
 
     Arguments and methods are those of torch.profiler.profile. One without effect says so once, and in the result. A
-    profile inside of another one sees its part of it; operators of all threads of the process are recorded.
+    profile inside of another one sees its part of it. Operators are those of the thread that started it, and of what
+    PyTorch does for it on threads of its own; `experimental_config` with `profile_all_threads` has those of all.
     """
 
     def __init__(
@@ -276,7 +311,10 @@ class profile:
                 self._no_effect(f"work of {name} devices is not recorded yet; operators are recorded on the CPU side")
         if self._filtered:
             self._no_effect("activities: the parts of an activity cannot be chosen, all of it is recorded")
-        for name in ("experimental_config", "execution_trace_observer", "post_processing_timeout_s"):
+        self._experimental = _settings(self.experimental_config)
+        for name in sorted(self._experimental - _EXPERIMENTAL):
+            self._no_effect(f"experimental_config: {name} has no effect")
+        for name in ("execution_trace_observer", "post_processing_timeout_s"):
             if getattr(self, name) is not None:
                 self._no_effect(f"{name} has no effect")
 
@@ -350,6 +388,7 @@ class profile:
         )
         torch = _torch()
         session = Session(options)
+        session.all_threads = "profile_all_threads" in self._experimental
         session.notes += self._without_effect
         if torch is None:
             session.notes.append("PyTorch is not installed: there are no operators, only tasks")
@@ -417,7 +456,10 @@ class profile:
         from strata.events import EventList
 
         window, first = self.window, self.windows[0]  # in one folder
-        found = EventList.of(self.result, first.begin_ns, window.end_ns, window.options, pid=window.pid)
+        threads = {tid for one in self.windows for tid in one.threads} if window.threads else ()
+        found = EventList.of(
+            self.result, first.begin_ns, window.end_ns, window.options, pid=window.pid, threads=sorted(threads)
+        )
         found.hold(window.keep)
         return found
 
@@ -437,6 +479,8 @@ class profile:
         self.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
         self.events().export_stacks(path, metric)
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:

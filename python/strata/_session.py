@@ -82,8 +82,23 @@ class Window(NamedTuple):
     options: Options
     pid: int = 0
     tid: int = 0  # the thread that began it
+    threads: tuple[int, ...] = ()  # whose operators it has: as torch's has them; () all
     notes: tuple[str, ...] = ()  # what was asked for and not recorded, in words
     keep: object = None  # holds the folder
+
+
+# Threads of PyTorch's own, which work for the thread that gave them the work: backward on devices, torch.jit.fork.
+_HELPERS = ("pt_autograd", "PTThreadPool")
+
+
+def _helper_threads() -> tuple[int, ...]:
+    """PyTorch hands its profiler on to these, and to no thread of Python's."""
+    found = []
+    for name in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{name}/comm") as file:
+            if file.read().startswith(_HELPERS):
+                found.append(int(name))
+    return tuple(sorted(found))
 
 
 def _now_ns() -> int:
@@ -538,6 +553,7 @@ class Session:
         self.begin_ns = self.end_ns = 0
         self.writer: _Host | _Outer | None = None
         self.folder: _Folder | None = None
+        self.all_threads = False
         self._pid = self._tid = 0
 
     @property
@@ -573,7 +589,8 @@ class Session:
         _engine.stop(self)
         assert self.writer is not None
         path = self.folder.path if self.folder else self.writer.folder  # type: ignore[union-attr]
+        threads = () if self.all_threads else (self._tid, *_helper_threads())
         return Window(
-            os.fspath(path), self.begin_ns, self.end_ns, self.options, self._pid, self._tid, tuple(self.notes),
-            self.folder,
+            os.fspath(path), self.begin_ns, self.end_ns, self.options, self._pid, self._tid, threads,
+            tuple(self.notes), self.folder,
         )  # fmt: skip

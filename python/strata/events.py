@@ -118,7 +118,7 @@ class FunctionEvent(_Figures):
 
     count = 1
     is_python_function = False
-    metadata_json = event_metadata = None
+    metadata_json, event_metadata = "", None
     flow_id = flow_type = 0
     flow_start = False
     linked_correlation_id = 0
@@ -275,7 +275,22 @@ class _View:
             words.append(f"-time-filter={_seconds(window.begin_ns)}:{_seconds(window.end_ns)}")
         if window.pid is not None:
             words.append(f"-filter=process={window.pid}")
+        words += [f"-filter=thread={tid}" for tid in window.threads]
         return words
+
+    def say_if_elsewhere(self) -> None:
+        """There is nothing: is it because other threads did the work?"""
+        if not self.window.threads or self._warned:
+            return
+        self._warned = True
+        everybody = _View(self.result, SimpleNamespace(**{**vars(self.window), "threads": ()}))
+        count = everybody.document("torch-averages", **{"row-limit": 0})["totals"]["count"]
+        if count:
+            warnings.warn(
+                f"this profile is empty: all {count} operators ran on other threads than the one that started it. As "
+                "with torch.profiler, experimental_config=_ExperimentalConfig(profile_all_threads=True) has them",
+                stacklevel=4,
+            )
 
     def document(self, report: str, **knobs: Any) -> dict[str, Any]:
         found = self.result.report(report, *self.words(**knobs)).document
@@ -338,14 +353,24 @@ class EventList(list):
 
     @classmethod
     def of(
-        cls, result: Result, begin_ns: int | None, end_ns: int | None, options: Any = None, *, pid: int | None = None
+        cls,
+        result: Result,
+        begin_ns: int | None,
+        end_ns: int | None,
+        options: Any = None,
+        *,
+        pid: int | None = None,
+        threads: Sequence[int] = (),
     ) -> EventList:
         """What began and ended between two moments of a result (ns since the start of its collection; None: as far as
         it goes). options says by torch's names what the profile was told (`record_shapes`, `profile_memory`,
-        `with_flops`), as attributes or as keys; pid: of one process only.
+        `with_flops`), as attributes or as keys; pid: of one process only; threads: of these only, by the system's
+        numbers.
         """
         options = {} if options is None else options
-        window = SimpleNamespace(folder=result.path, begin_ns=begin_ns, end_ns=end_ns, options=options, pid=pid)
+        window = SimpleNamespace(
+            folder=result.path, begin_ns=begin_ns, end_ns=end_ns, options=options, pid=pid, threads=tuple(threads)
+        )
         return cls._over(_View(result, window), None)
 
     @classmethod
@@ -383,6 +408,8 @@ class EventList(list):
         view = self._source()
         found = view.events() if self._grouping is None else view.averages(self._grouping)
         self._waiting = False
+        if not found:
+            view.say_if_elsewhere()
         self._original = tuple(found)
         list.extend(self, found)
 
@@ -442,8 +469,10 @@ class EventList(list):
             if "attribute to sort by" in str(why):
                 raise AttributeError(str(why)) from None
             raise
-        # The command says why there is nothing; torch's text is empty then.
-        return text if text.startswith(("-", "=")) else ""
+        if text.startswith(("-", "=")):
+            return text
+        view.say_if_elsewhere()
+        return ""  # as torch's; the command says that there is nothing
 
     def __str__(self) -> str:
         return self.table()

@@ -2,7 +2,8 @@
 """Files that torch.profiler's users know. libstrata.so writes them; here it is only said what goes into them.
 
 What is exported is a profile, or a window: `folder`, `begin_ns`, `end_ns` (since the start of its collection; None:
-from the beginning, to the end), `options` (by torch's names or those of a session), `pid` (0: any).
+from the beginning, to the end), `options` (by torch's names or those of a session), `pid` (0: any), `threads`
+((): all).
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def _place(window: Any) -> list[str]:
         words.append(f"-time-filter={begin}:{end}")
     if getattr(window, "pid", 0):
         words.append(f"-filter=process={window.pid}")
+    words += [f"-filter=thread={tid}" for tid in getattr(window, "threads", ())]
     return words
 
 

@@ -41,7 +41,8 @@ static void add_input(struct st_buf *out, const struct st_input *input, enum st_
 		break;
 	default:
 		st_buf_append_u8(out, '"');
-		if (form == ST_INPUTS_TORCH_TYPES && input->kind == ST_INPUT_INTEGER_LIST)
+		if (form == ST_INPUTS_TORCH_TYPES &&
+		    (input->kind == ST_INPUT_INTEGER_LIST || input->kind == ST_INPUT_SCALAR_LIST))
 			st_buf_append_text(out, "ScalarList");
 		add_type(out, input);
 		st_buf_append_u8(out, '"');

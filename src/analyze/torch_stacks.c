@@ -98,6 +98,32 @@ static uint32_t key_of(struct job *job, uint32_t node)
 	return key;
 }
 
+static bool is_enter(const struct job *job, uint32_t node)
+{
+	static const char file[] = "torch/autograd/profiler.py";
+	uint32_t code = (uint32_t)job->nodes->value[node];
+	const struct st_result *result = job->events->result;
+	struct st_text found;
+
+	if (code >= job->code_count)
+		return false;
+	found = without_folder(st_result_text(result, job->codes[code].file));
+	return found.size_bytes == sizeof(file) - 1 &&
+	       memcmp(found.bytes, file, sizeof(file) - 1) == 0 &&
+	       has(st_result_text(result, job->codes[code].name), "__enter__");
+}
+
+/* A range stands where the program has it: record_function's own two frames are the same for all. */
+static uint32_t around_marking(const struct job *job, uint32_t node)
+{
+	uint32_t at = node;
+
+	for (int i = 0; i < 2 && at && at <= job->nodes->count; i++, at = job->nodes->parent[at])
+		if (is_enter(job, at))
+			return job->nodes->parent[at];
+	return node;
+}
+
 /* Of what runs backward only the forward operator's helps; a node without one has none. */
 static uint32_t node_of(const struct st_torch_events *events, uint32_t row)
 {
@@ -127,6 +153,8 @@ bool st_torch_events_stacks(struct st_torch_events *events, uint32_t most)
 	for (uint32_t row = 0; done && most && row < rows->count; row++) {
 		uint32_t node = node_of(events, row);
 
+		if (node && st_torch_event_is_user(events, row))
+			node = around_marking(&job, node);
 		if (!node || node > job.nodes->count)
 			continue;
 		if (!known[node])

@@ -253,6 +253,8 @@ static enum st_status write_trace(struct st_chrome *chrome, struct st_error *err
 	for (uint32_t row = 0; row < slices->count && !status; row++, chrome->done++) {
 		if (!row || slices->track[row] != slices->track[row - 1])
 			st_thing_args_track(&chrome->args, slices->track[row]);
+		if (slices->flags[row] & ST_SLICE_TWIN)
+			continue; /* the operator is there */
 		add_event(chrome, slices, row);
 		status = st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);
 	}

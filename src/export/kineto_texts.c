@@ -68,6 +68,7 @@ static const char *type_of(const struct st_input *input)
 	case ST_INPUT_INTEGER:
 		return "Scalar";
 	case ST_INPUT_INTEGER_LIST:
+	case ST_INPUT_SCALAR_LIST:
 		return "ScalarList";
 	default:
 		return "";

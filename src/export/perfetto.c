@@ -197,7 +197,8 @@ static enum st_status write_thread(struct st_pf *pf, uint32_t index, struct st_e
 	pf->lane_count = 0;
 	st_thing_args_track(&pf->args, index);
 	for (uint32_t row = track->row_begin; row < track->row_end && !status; row++)
-		status = add_slice(pf, index, row, err);
+		if (!(pf->slices->flags[row] & ST_SLICE_TWIN)) /* the operator is there */
+			status = add_slice(pf, index, row, err);
 	if (!status)
 		status = add_ends(pf, NULL, err);
 	if (!status && events->count)

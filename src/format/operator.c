@@ -49,6 +49,7 @@ bool st_input_read(const uint8_t **at, const uint8_t *end, struct st_input_head 
 	case ST_INPUT_OTHER:
 	case ST_INPUT_UNDEFINED:
 	case ST_INPUT_SCALAR:
+	case ST_INPUT_SCALAR_LIST:
 		return true;
 	default:
 		return false;

@@ -44,6 +44,7 @@ enum st_operator_input {
 	ST_INPUT_SCALAR = 4,	/* number or bool */
 	ST_INPUT_INTEGER = 5,	/* one of which the value is kept; a bool is 0 or 1 */
 	ST_INPUT_INTEGER_LIST = 6,
+	ST_INPUT_SCALAR_LIST = 7, /* of numbers or bools that are not kept: nothing follows */
 };
 
 /* How operators come to us, best first. */

@@ -45,7 +45,7 @@ def torch_labels(strata, python):
 def recipe(strata, python):
     words = ["bash", ROOT / "examples" / "launch.sh", "--size", "small"]
     env = {"PYTHON": str(python)}
-    # With the operators themselves each task of emit_itt has a twin, which is in the files and in no report.
+    # With the operators themselves each task of emit_itt has a twin, which is no row of its own.
     only = ["-knob", "collect-operators=false"]
     return strata.collect(*words, options=only, env=env, result=strata.folder / "recipe", timeout=180)
 

@@ -36,7 +36,7 @@ def case(request, shared_strata, programs, target):
             python,
             TARGETS / "model.py",
             "3",
-            # Its ITT tasks alone: twins of operators are in the file, and in no report.
+            # Its ITT tasks alone: with the operators themselves they are twins, and not drawn.
             options=("-knob", "collect-operators=false"),
             result=shared_strata.folder / "torch",
             timeout=120,

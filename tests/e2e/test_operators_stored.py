@@ -5,6 +5,7 @@ import json
 
 import pytest
 from harness import TARGETS, walk
+from perfetto_trace import Trace
 
 pytestmark = pytest.mark.torch
 
@@ -45,6 +46,22 @@ def test_an_operator_counts_once(twins):
     assert {row["task_domain"] for row in rows if "task_domain" in row} == {"PyTorch"}
     assert [row["count"] for row in rows if row.get("task_type") == "aten::linear"] == [5]
     assert report["quality"]["twins"] == ask(*twins, "SELECT sum(twin) AS n FROM slices")[0]["n"] > 5
+
+
+@pytest.mark.parametrize("form", ["kineto", "chrome", "perfetto"])
+def test_an_operator_is_drawn_once(twins, form):
+    """In the traces too; rows of tables (csv, json) have a column that tells the two apart."""
+    strata, result = twins
+    path = strata.folder / f"twins.{form}"
+    done = strata("export", form, "-r", result, "-o", path)
+    assert done.status == 0, done.err
+    if form == "perfetto":
+        names = [one.name for one in Trace(path.read_bytes()).slices]
+    else:
+        names = [one["name"] for one in json.loads(path.read_text())["traceEvents"] if one["ph"] == "X"]
+    (drawn,) = ask(*twins, "SELECT count(*) AS n FROM slices WHERE NOT twin")
+    assert names.count("aten::linear") == 5
+    assert form == "kineto" or len(names) == drawn["n"]
 
 
 def test_times_of_operators_are_their_own(twins):

@@ -134,10 +134,11 @@ def test_nobody_hears_of_us(cases):
 
 def test_no_effect_is_said_once(cases):
     found = cases[0]["without_effect"]
-    expected = ("CUDA is not available, disabling CUDA profiling", "experimental_config has no effect")
+    expected = ("CUDA is not available, disabling CUDA profiling", "adjust_profiler_step has no effect")
     for text in expected:
         assert sum(text in one for one in found["told"]) == 1, found["told"]
         assert any(text in one for one in found["notes"]), found["notes"]
+    assert not any("verbose" in one for one in found["told"])
 
 
 def test_accumulated_events(cases):

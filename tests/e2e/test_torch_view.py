@@ -127,8 +127,12 @@ def test_times_are_torchs(recorded, phase):
 
 
 def function_names(stack):
-    """Without lines, of which torch has the first of the function; without what is no frame of Python."""
+    """Without lines, of which torch has the first of the function; without what is no frame of Python, and without
+    the frames of record_function itself.
+    """
     frames = [frame for frame in stack if not frame.startswith(("<built-in", "nn.Module: "))]
+    marks = [at for at, frame in enumerate(frames[:2]) if re.fullmatch(r"torch/autograd/profiler.*: __enter__", frame)]
+    frames = frames[marks[0] + 1 :] if marks else frames
     return [re.sub(r".*/|\(\d+\)", "", frame) for frame in frames if not frame.endswith("_wrapped_call_impl")]
 
 
@@ -144,6 +148,9 @@ def test_stacks_are_torchs(recorded):
     for name in ("aten::relu", "ReluBackward0"):
         assert stacks[name][0] == f"{TARGETS / 'torch_view.py'}({number}): forward", name
     assert stacks["aten::conv2d"][0].startswith("torch/nn/modules/conv.py(")
+    (label,) = [name for name in stacks if name.startswith("LABEL")]
+    (number,) = [at for at, line in enumerate(lines, 1) if 'record_function("LABEL' in line]
+    assert stacks[label][0] == f"{TARGETS / 'torch_view.py'}({number}): forward"
     assert not any(row["stack"] for row in recorded.rows("torch-events", "stacks"))
 
 

@@ -380,6 +380,7 @@ static void test_integers(void **state)
 	assert_memory_equal(bytes, expected, sizeof(expected));
 	inputs = st_torch_inputs_encode(&layout, fake.record, bytes, sizeof(bytes));
 	assert_int_equal(inputs.bytes, 8);
+	assert_int_equal(bytes[6], ST_INPUT_SCALAR_LIST);
 	hash = st_torch_values_hash(&layout, fake.record, 1);
 	put(lists[0].element[1], 0, 6);
 	assert_true(hash != st_torch_values_hash(&layout, fake.record, 1));

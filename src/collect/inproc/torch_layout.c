@@ -348,18 +348,26 @@ struct input {
 	const char *elements;
 };
 
-/* A list that begins with a tensor. */
-static bool read_list(const struct st_torch_layout *layout, const char *value, struct input *input)
+static inline bool is_scalar(const struct st_torch_layout *layout, uint32_t tag)
+{
+	return tag == TAG_DOUBLE || tag == TAG_COMPLEX || tag == TAG_INT ||
+	       (tag && tag == layout->tag_bool);
+}
+
+/* The first element says what a list is of. */
+static void read_list(const struct st_torch_layout *layout, const char *value, struct input *input)
 {
 	const char *list = (const char *)word_at(value, 0), *first;
 	uint64_t count = list ? elements_at(list, layout->list, &first) : 0;
+	uint32_t tag = count ? (uint32_t)word_at(first, 8) : 0;
 
-	if (!count || (uint32_t)word_at(first, 8) != TAG_TENSOR)
-		return false;
+	if (is_scalar(layout, tag))
+		input->kind = ST_INPUT_SCALAR_LIST;
+	if (tag != TAG_TENSOR)
+		return;
 	input->kind = ST_INPUT_TENSOR_LIST;
 	input->count = (uint32_t)(count < LIST_MAX ? count : LIST_MAX);
 	input->elements = first;
-	return true;
 }
 
 static inline struct input read_input(const struct st_torch_layout *layout, const char *value)
@@ -370,8 +378,7 @@ static inline struct input read_input(const struct st_torch_layout *layout, cons
 	uint64_t dimensions;
 
 	if (tag != TAG_TENSOR) {
-		if (tag == TAG_DOUBLE || tag == TAG_COMPLEX || tag == TAG_INT ||
-		    (tag && tag == layout->tag_bool))
+		if (is_scalar(layout, tag))
 			input.kind = ST_INPUT_SCALAR;
 		else if (tag == layout->tag_list && layout->list)
 			read_list(layout, value, &input);

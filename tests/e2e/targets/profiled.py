@@ -340,7 +340,7 @@ def case_without_effect():
         for _ in range(2):
             with strata.profile(
                 activities=[strata.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA],
-                experimental_config=torch.profiler._ExperimentalConfig(),
+                experimental_config=torch.profiler._ExperimentalConfig(verbose=True, adjust_profiler_step=True),
             ) as prof:
                 train(net())
     report = prof.result.report("info").document
