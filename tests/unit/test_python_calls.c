@@ -5,21 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "analyze/report.h"
 #include "format/varint.h"
-#include "result_maker.h"
+#include "open_fixture.h"
 #include "store/python_calls.h"
-
-struct fixture {
-	struct result_maker m;
-	struct st_result *result;
-	struct st_error err;
-};
 
 static void define(struct fixture *f, uint32_t id, uint32_t line, const char *file,
 		   const char *name)
@@ -57,31 +50,10 @@ static void calls(struct fixture *f, uint32_t tid, uint32_t said, const struct n
 	f->m.record_count++;
 }
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	maker_init(&f->m);
-	maker_usual(&f->m);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	st_result_close(f->result);
-	maker_fini(&f->m);
-	free(f);
-	return 0;
-}
-
 static void open_result(struct fixture *f)
 {
 	maker_define(&f->m, 1);
-	maker_end(&f->m);
-	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
+	fixture_open(f);
 }
 
 static void test_differences_add_up(void **state)
@@ -183,9 +155,10 @@ static void test_report(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_differences_add_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_report, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_differences_add_up, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_cut_rows, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_report, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,53 +5,29 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "result_maker.h"
-#include "store/events.h"
+#include "open_fixture.h"
 
 enum { PROCESS_END = 10000, LOAD = 13, UNLOAD = 14, UPDATE = 15, INLINE = 16, UPDATE_V2 = 17 };
 
-struct fixture {
-	struct result_maker m;
-	struct st_result *result;
-	struct st_error err;
-	const struct st_code *code;
-	uint32_t count;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f;
 
-	maker_init(&f->m);
-	maker_usual(&f->m);
+	fixture_setup(state);
+	f = *state;
 	maker_process_end(&f->m, PROCESS_END, ST_END_EXITED, 0);
 	maker_define(&f->m, 1);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	st_result_close(f->result);
-	maker_fini(&f->m);
-	free(f);
 	return 0;
 }
 
 static void open_result(struct fixture *f)
 {
 	maker_define(&f->m, 1);
-	maker_end(&f->m);
-	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
-	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 0);
-	f->code = st_result_code(f->result, &f->count);
+	fixture_open_whole(f);
 }
 
 static const char *text(const struct fixture *f, st_string_id id)
@@ -96,7 +72,7 @@ static void jit(struct fixture *f, uint64_t time, struct method method)
 static void need_code(const struct fixture *f, uint32_t at, uint64_t address, int64_t from_ns,
 		      int64_t until_ns)
 {
-	assert_in_range(at, 0, f->count - 1);
+	assert_in_range(at, 0, f->code_count - 1);
 	assert_int_equal(f->code[at].address, address);
 	assert_int_equal(f->code[at].from_ns, from_ns);
 	assert_int_equal(f->code[at].until_ns, until_ns);
@@ -117,7 +93,7 @@ static void test_methods(void **state)
 	jit(f, 320, (struct method){LOAD, 4, 0, 0, 16, 0, "x", NULL, 0});
 	jit(f, 330, (struct method){LOAD, 5, 0, 0x3000, 0, 0, "x", NULL, 0});
 	open_result(f);
-	assert_int_equal(f->count, 4);
+	assert_int_equal(f->code_count, 4);
 	need_code(f, 0, 0x1000, 100, 200);
 	assert_string_equal(text(f, f->code[0].name), "first");
 	assert_string_equal(text(f, f->code[0].class_name), "Class");
@@ -145,7 +121,7 @@ static void test_pieces_and_updates(void **state)
 	jit(f, 400, (struct method){UPDATE_V2, 0, 0, 0x5000, 0x10, 2, NULL, NULL, 0});
 	jit(f, 500, (struct method){2, 0, 0, 0, 0, 0, NULL, NULL, 0});
 	open_result(f);
-	assert_int_equal(f->count, 4);
+	assert_int_equal(f->code_count, 4);
 	need_code(f, 0, 0x1000, 100, PROCESS_END);
 	need_code(f, 1, 0x5000, 110, 400); /* became data */
 	assert_string_equal(text(f, f->code[1].name), "method");
@@ -165,7 +141,7 @@ static void test_inlined(void **state)
 	jit(f, 101, (struct method){INLINE, 12, 11, 0x1014, 4, 0, "innermost", NULL, 0});
 	jit(f, 300, (struct method){UNLOAD, 10, 0, 0, 0, 0, NULL, NULL, 0});
 	open_result(f);
-	assert_int_equal(f->count, 3);
+	assert_int_equal(f->code_count, 3);
 	need_code(f, 0, 0x1010, 90, 300);
 	assert_int_equal(f->code[0].parent_method, 10);
 	need_code(f, 1, 0x1000, 100, 300);
@@ -207,7 +183,7 @@ static void test_modules(void **state)
 				  .data_bytes = 9};
 	maker_code_event(&f->m, 40, &event);
 	open_result(f);
-	assert_int_equal(f->count, 3);
+	assert_int_equal(f->code_count, 3);
 	need_code(f, 0, 0x1000, 10, 20);
 	assert_int_equal(f->code[0].size_bytes, 0x2000);
 	assert_int_equal(f->code[0].kind, ST_EVENT_MODULE_LOAD);
@@ -230,7 +206,7 @@ static void test_processes_do_not_mix(void **state)
 	jit(f, 200, (struct method){LOAD, 1, 0, 0x1000, 0x10, 0, "other", NULL, 0});
 	maker_define(&f->m, 2);
 	open_result(f);
-	assert_int_equal(f->count, 2);
+	assert_int_equal(f->code_count, 2);
 	need_code(f, 0, 0x1000, 100, PROCESS_END);
 	assert_int_equal(f->code[1].process, 1);
 }
@@ -273,21 +249,21 @@ static void test_cut_off(void **state)
 	maker_end(&f->m);
 	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
 	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 1);
-	f->code = st_result_code(f->result, &f->count);
-	assert_string_equal(text(f, f->code[f->count - 1].name), "name");
-	assert_int_equal(f->code[f->count - 1].line_count, 1);
+	f->code = st_result_code(f->result, &f->code_count);
+	assert_string_equal(text(f, f->code[f->code_count - 1].name), "name");
+	assert_int_equal(f->code[f->code_count - 1].line_count, 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_methods, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pieces_and_updates, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_inlined, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_modules, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_processes_do_not_mix, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_maps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_methods, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_pieces_and_updates, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_inlined, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_modules, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_processes_do_not_mix, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_maps, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_cut_off, setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,43 +13,7 @@
 #include <cmocka.h>
 
 #include "format/ring_record.h"
-#include "result_maker.h"
-#include "store/events.h"
-
-struct fixture {
-	struct result_maker m;
-	struct st_result *result;
-	struct st_error err;
-	const struct st_events *events;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	maker_init(&f->m);
-	maker_usual(&f->m);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	st_result_close(f->result);
-	maker_fini(&f->m);
-	free(f);
-	return 0;
-}
-
-static void open_result(struct fixture *f)
-{
-	maker_end(&f->m);
-	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
-	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 0);
-	f->events = st_result_events(f->result);
-}
+#include "open_fixture.h"
 
 static void add(struct fixture *f, uint64_t time, struct st_event event)
 {
@@ -149,7 +113,7 @@ static void test_every_field(void **state)
 	struct fixture *f = *state;
 
 	make_many_fields(f);
-	open_result(f);
+	fixture_open_whole(f);
 	check_many_fields(f);
 }
 
@@ -232,7 +196,7 @@ static void test_several_tracks(void **state)
 		    (struct st_event){.kind = ST_EVENT_CALL, .mask = ST_FIELD_VALUE, .value = i});
 		maker_chunk(&f->m, 1, tracks[i]);
 	}
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(f->events->count, 3);
 	assert_int_equal(f->events->first_of_track[1], 1);
 	assert_int_equal(f->events->first_of_track[2], 3);
@@ -249,7 +213,7 @@ static void test_no_events_no_tables(void **state)
 
 	st_slice_encoder_begin(&f->m.slices, 10, 1, 1, 0);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(f->events->count, 0);
 	assert_null(st_result_slice_callers(f->result));
 	st_result_spans(f->result, &count);
@@ -294,7 +258,7 @@ static void test_tracks_nest_apart(void **state)
 	go_to_track(f, 96, 0);
 	st_slice_encoder_end(&f->m.slices, 100, 1);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	slices = st_result_slices(f->result);
 	assert_int_equal(slices->count, 4);
 	for (uint32_t row = 0; row < 4; row++) {
@@ -346,7 +310,7 @@ static void test_objects(void **state)
 			      .name = 2,
 			      .value = 6});
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	objects = st_result_objects(f->result, &count);
 	assert_int_equal(count, 5);
 	assert_int_equal(objects[1].parent, 0);
@@ -407,7 +371,7 @@ static void test_objects_over_fork(void **state)
 	counter(f, 12, 1);
 	counter(f, 13, 2); /* not inherited */
 	maker_chunk(&f->m, 2, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	objects = st_result_objects(f->result, &count);
 	assert_int_equal(count, 4);
 	assert_int_equal(f->events->rows[0].object, 0);
@@ -461,7 +425,7 @@ static void test_times_given(void **state)
 	marker_at(f, 9501, 77, 2); /* a clock without a frequency */
 	marker_at(f, 9502, 78, 3); /* and one that nobody defines */
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	rows = f->events->rows;
 	assert_int_equal(rows[0].time_ns, 1234);
 	assert_int_equal(rows[0].flags, ST_EVENT_TIME_GIVEN);
@@ -495,7 +459,7 @@ static void test_callers(void **state)
 	st_slice_encoder_caller(&f->m.slices, 50, 3, 0x1010);
 	st_slice_encoder_begin(&f->m.slices, 50, 1, 3, 0);
 	maker_chunk(&f->m, 1, 2);
-	open_result(f);
+	fixture_open_whole(f);
 	of_slice = st_result_slice_callers(f->result);
 	callers = st_result_callers(f->result, &count);
 	assert_non_null(of_slice);
@@ -523,7 +487,7 @@ static void test_family_marks(void **state)
 	maker_define(&f->m, 0);
 	counter(f, 10, 1);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(f->events->count, 2);
 	assert_int_equal(f->events->first_of_track[1], 1);
 	row = &f->events->rows[1];
@@ -542,7 +506,7 @@ static void test_losses(void **state)
 	maker_numbers(&f->m, ST_DEF_LOSS, "488888888", 0u, (uint64_t)1, (uint64_t)2, (uint64_t)3,
 		      (uint64_t)4, (uint64_t)5, (uint64_t)6, (uint64_t)7, (uint64_t)8);
 	maker_define(&f->m, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(st_result_quality(f->result)->loss.suspect, 6);
 	assert_int_equal(st_result_quality(f->result)->loss.events_dropped, 7);
 	assert_int_equal(st_result_quality(f->result)->loss.events_cut, 8);
@@ -665,22 +629,30 @@ static void test_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_every_field, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_kept_index_says_the_same, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged_index, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_several_tracks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_events_no_tables, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_objects_over_fork, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_times_given, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_callers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_family_marks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ring_buffer, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_first_file_missing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_open_chunk_in_first_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tracks_nest_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_field, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_kept_index_says_the_same, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_index, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_several_tracks, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_no_events_no_tables, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_objects, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_objects_over_fork, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_times_given, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_callers, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_family_marks, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_losses, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_ring_buffer, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_first_file_missing, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_open_chunk_in_first_file, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_lies, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_tracks_nest_apart, fixture_setup,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,16 +11,10 @@
 
 #include <cmocka.h>
 
-#include "result_maker.h"
+#include "open_fixture.h"
 #include "signature_maker.h"
 #include "store/operators.h"
 #include "store/samples.h"
-
-struct fixture {
-	struct result_maker m;
-	struct st_result *result;
-	struct st_error err;
-};
 
 static void define(struct fixture *f, uint32_t id, const struct made_signature *s)
 {
@@ -37,11 +31,11 @@ static void define(struct fixture *f, uint32_t id, const struct made_signature *
 /* Signature 1: a of domain 1, a float of 8 × 3 and a number; 2: b of domain 2, two tensors in a list. */
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f;
 	struct made_signature s;
 
-	maker_init(&f->m);
-	maker_usual(&f->m);
+	fixture_setup(state);
+	f = *state;
 	maker_text(&f->m, ST_DEF_DOMAIN, 2, "torch.operator");
 	sig_begin(&s, 2, 1, ST_SCOPE_FUNCTION, 2);
 	sig_tensor(&s, 6, 2, (const uint8_t[]){8, 3});
@@ -61,24 +55,7 @@ static int setup(void **state)
 	sig_u8(&s, ST_INPUT_OTHER);
 	define(f, 2, &s);
 	maker_define(&f->m, 1);
-	*state = f;
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	st_result_close(f->result);
-	maker_fini(&f->m);
-	free(f);
-	return 0;
-}
-
-static void open_result(struct fixture *f)
-{
-	maker_end(&f->m);
-	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
 }
 
 static void begin(struct fixture *f, uint64_t time, uint32_t signature, int64_t sequence)
@@ -116,7 +93,7 @@ static void test_operators(void **state)
 	end(f, 60);
 	st_slice_encoder_end(&f->m.slices, 70, 1);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	assert_int_equal(st_result_slices(f->result)->count, 4);
 	items = st_result_operators(f->result, &count);
 	assert_int_equal(count, 3);
@@ -150,7 +127,7 @@ static void test_inputs(void **state)
 	struct st_input input;
 	uint32_t count;
 
-	open_result(f);
+	fixture_open(f);
 	signatures = st_result_signatures(f->result, &count);
 	assert_int_equal(signatures[0].input_count, 2);
 	st_input_begin(&reader, &signatures[0]);
@@ -200,7 +177,7 @@ static void test_blocks(void **state)
 	st_slice_encoder_block(&f->m.slices, 16, 0x7f0000001040, -100);
 	end(f, 20);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	moments = st_result_memory(f->result, &count);
 	assert_int_equal(count, 3);
 	assert_true(moments[0].address == 0x7f0000001040 && moments[0].allocated == 100);
@@ -230,7 +207,7 @@ static void test_memory(void **state)
 	memory(f, 69, 7, 0, 0);
 	st_slice_encoder_end(&f->m.slices, 70, 1);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	items = st_result_operators(f->result, &count);
 	assert_int_equal(count, 3);
 	assert_int_equal(items[0].row, 0);
@@ -272,7 +249,7 @@ static void test_two_threads(void **state)
 	memory(f, 15, 2, 0, 0);
 	end(f, 20);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	items = st_result_operators(f->result, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(items[0].row, 0);
@@ -299,7 +276,7 @@ static void test_missing_signature(void **state)
 	st_slice_encoder_begin(&f->m.slices, 10, 2, 1, 0);
 	end(f, 20);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	items = st_result_operators(f->result, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(items[0].signature, ST_NO_ROW);
@@ -317,7 +294,7 @@ static void test_damaged_signature(void **state)
 	sig_u8(&s, ST_INPUT_TENSOR); /* cut off */
 	define(f, 3, &s);
 	maker_define(&f->m, 1);
-	open_result(f);
+	fixture_open(f);
 	st_result_signatures(f->result, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 1);
@@ -341,7 +318,7 @@ static void test_forked_child(void **state)
 	begin(f, 30, 2, -1);
 	end(f, 40);
 	maker_chunk(&f->m, 2, 1);
-	open_result(f);
+	fixture_open(f);
 	items = st_result_operators(f->result, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(items[0].signature, 0);
@@ -374,7 +351,7 @@ static void test_stacks(void **state)
 		end(f, 10 * i + 15);
 	}
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	items = st_result_operators(f->result, &count);
 	tree = st_result_stack_nodes(f->result);
 	assert_int_equal(count, 5);
@@ -403,7 +380,7 @@ static void test_source(void **state)
 		f->m.record_count++;
 	}
 	maker_define(&f->m, 1);
-	open_result(f);
+	fixture_open(f);
 	sources = st_result_operator_sources(f->result, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(sources[0].process, 0);
@@ -504,7 +481,7 @@ static void test_twins(void **state)
 	uint32_t count;
 
 	add_twins(f);
-	open_result(f);
+	fixture_open(f);
 	slices = st_result_slices(f->result);
 	assert_int_equal(slices->count, 5);
 	for (uint32_t i = 0; i < 5; i++) {
@@ -548,7 +525,7 @@ static void test_twins_around(void **state)
 	st_slice_encoder_end(&f->m.slices, 130, 3);
 	end(f, 132);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	slices = st_result_slices(f->result);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(slices->flags[i], i % 2 ? 0 : ST_SLICE_TWIN);
@@ -573,7 +550,7 @@ static void test_tasks_without_operators(void **state)
 	st_slice_encoder_end(&f->m.slices, 120, 3);
 	st_slice_encoder_end(&f->m.slices, 130, 3);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
+	fixture_open(f);
 	assert_int_equal(st_result_slices(f->result)->flags[0], 0);
 	assert_int_equal(st_result_slices(f->result)->parent[1], 0);
 	assert_int_equal(st_result_quality(f->result)->twins, 0);
@@ -582,21 +559,22 @@ static void test_tasks_without_operators(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_operators, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_inputs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_two_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing_signature, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged_signature, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forked_child, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_source, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_open_operator, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_index_from_disk, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_twins, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_twins_around, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tasks_without_operators, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_operators, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_inputs, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_blocks, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_two_threads, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_missing_signature, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_signature, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_forked_child, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_stacks, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_source, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_open_operator, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_index_from_disk, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_twins, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_twins_around, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_tasks_without_operators, setup,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

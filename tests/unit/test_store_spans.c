@@ -11,50 +11,22 @@
 
 #include <cmocka.h>
 
-#include "result_maker.h"
-#include "store/events.h"
+#include "open_fixture.h"
 
 enum { PROCESS_END = 10000 };
 
-struct fixture {
-	struct result_maker m;
-	struct st_result *result;
-	struct st_error err;
-	const struct st_span *spans;
-	uint32_t count;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f;
 
-	maker_init(&f->m);
-	maker_usual(&f->m);
+	fixture_setup(state);
+	f = *state;
 	maker_object(&f->m, 1, (struct st_object_head){.kind = ST_OBJECT_USER_EVENT}, "user", "");
 	maker_object(&f->m, 2, (struct st_object_head){.kind = ST_OBJECT_MARK_TYPE}, "mark", "");
 	maker_object(&f->m, 3, (struct st_object_head){.kind = ST_OBJECT_FRAME}, "old frames", "");
 	maker_process_end(&f->m, PROCESS_END, ST_END_EXITED, 0);
 	maker_define(&f->m, 1);
-	*state = f;
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	st_result_close(f->result);
-	maker_fini(&f->m);
-	free(f);
-	return 0;
-}
-
-static void open_result(struct fixture *f)
-{
-	maker_end(&f->m);
-	assert_int_equal(maker_open(&f->m, &f->result, &f->err), ST_OK);
-	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 0);
-	f->spans = st_result_spans(f->result, &f->count);
 }
 
 static const char *text(const struct fixture *f, st_string_id id)
@@ -85,7 +57,7 @@ static void with_object(struct fixture *f, uint64_t time, uint32_t kind, uint32_
 static void need_span(const struct fixture *f, uint32_t at, enum st_span_kind kind,
 		      int64_t begin_ns, int64_t end_ns, uint16_t flags)
 {
-	assert_in_range(at, 0, f->count - 1);
+	assert_in_range(at, 0, f->span_count - 1);
 	assert_int_equal(f->spans[at].kind, kind);
 	assert_int_equal(f->spans[at].begin_ns, begin_ns);
 	assert_int_equal(f->spans[at].end_ns, end_ns);
@@ -114,8 +86,8 @@ static void test_overlapped_across_threads(void **state)
 	st_slice_encoder_begin(&f->m.slices, 50, 1, 1, 0);
 	st_slice_encoder_event(&f->m.slices, 100, &begin);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 1);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 1);
 	need_span(f, 0, ST_SPAN_OVERLAPPED, 100, 200, 0);
 	assert_int_equal(f->spans[0].begin_track, 0);
 	assert_int_equal(f->spans[0].end_track, 1);
@@ -146,8 +118,8 @@ static void test_overlapped_ids(void **state)
 	with_id(f, 95, ST_EVENT_OVERLAPPED_BEGIN, 5); /* again though open */
 	with_id(f, 99, ST_EVENT_OVERLAPPED_END, 5);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 6);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 6);
 	need_span(f, 0, ST_SPAN_OVERLAPPED, 10, 30, 0);
 	need_span(f, 1, ST_SPAN_OVERLAPPED, 20, 50, 0);
 	need_span(f, 2, ST_SPAN_OVERLAPPED, 40, 70, 0);
@@ -174,8 +146,8 @@ static void test_regions(void **state)
 	with_id(f, 50, ST_EVENT_REGION_BEGIN, 1);
 	with_id(f, 60, ST_EVENT_OVERLAPPED_END, 1); /* another kind of thing */
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 2);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 2);
 	need_span(f, 0, ST_SPAN_REGION, 10, 30, 0);
 	need_span(f, 1, ST_SPAN_REGION, 50, PROCESS_END, ST_SLICE_UNFINISHED);
 }
@@ -205,8 +177,8 @@ static void test_frames(void **state)
 	submit.extra = 850; /* ends before it begins */
 	st_slice_encoder_event(&f->m.slices, 901, &submit);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 7);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 7);
 	need_span(f, 0, ST_SPAN_FRAME, 10, 20, 0);
 	need_span(f, 1, ST_SPAN_FRAME, 30, 50, 0);
 	need_span(f, 2, ST_SPAN_FRAME, 40, 60, 0);
@@ -243,8 +215,8 @@ static void test_timed_tasks(void **state)
 	maker_chunk(&f->m, 1, 1);
 	timed(f, 1500, ST_EVENT_TIMED_END, 1, 180); /* of another thread: nothing to end */
 	maker_chunk(&f->m, 1, 2);
-	open_result(f);
-	assert_int_equal(f->count, 3);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 3);
 	need_span(f, 0, ST_SPAN_TIMED_TASK, 100, 150, 0);
 	need_span(f, 1, ST_SPAN_TIMED_TASK, 120, 160, 0);
 	need_span(f, 2, ST_SPAN_TIMED_TASK, 170, 2000, ST_SLICE_UNFINISHED);
@@ -269,8 +241,8 @@ static void test_foreign_clock_is_flagged(void **state)
 	event.time = 1300;
 	st_slice_encoder_event(&f->m.slices, 600, &event);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 1);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 1);
 	need_span(f, 0, ST_SPAN_OVERLAPPED, 120, 400, ST_SPAN_ESTIMATED);
 }
 
@@ -290,8 +262,8 @@ static void test_user_events_and_marks(void **state)
 	with_object(f, 70, ST_EVENT_MARK_OFF, 2, 0);
 	with_object(f, 75, ST_EVENT_MARK_OFF, 2, 1); /* global: whoever */
 	maker_chunk(&f->m, 1, 2);
-	open_result(f);
-	assert_int_equal(f->count, 3);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 3);
 	need_span(f, 0, ST_SPAN_USER_EVENT, 10, 40, 0);
 	need_span(f, 1, ST_SPAN_USER_EVENT, 20, 30, 0);
 	need_span(f, 2, ST_SPAN_MARK, 65, 75, 0);
@@ -322,8 +294,8 @@ static void test_pauses(void **state)
 	with_id(f, 291, ST_EVENT_REGION_END, 4);
 	with_id(f, 292, ST_EVENT_REGION_END, 4);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 6);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 6);
 	need_span(f, 0, ST_SPAN_OVERLAPPED, 10, 100, ST_SLICE_CLIPPED);
 	need_span(f, 1, ST_SPAN_OVERLAPPED, 11, 250, ST_SLICE_CLIPPED);
 	need_span(f, 2, ST_SPAN_OVERLAPPED, 200, 260, ST_SLICE_CLIPPED);
@@ -347,8 +319,8 @@ static void test_begun_before_the_window(void **state)
 	maker_chunk(&f->m, 1, 1);
 	maker_end(&f->m);
 	assert_int_equal(maker_open_as(&f->m, 4, &f->result, &f->err), ST_OK);
-	f->spans = st_result_spans(f->result, &f->count);
-	assert_int_equal(f->count, 2);
+	f->spans = st_result_spans(f->result, &f->span_count);
+	assert_int_equal(f->span_count, 2);
 	need_span(f, 0, ST_SPAN_OVERLAPPED, 500, PROCESS_END, ST_SLICE_UNFINISHED);
 	need_span(f, 1, ST_SPAN_OVERLAPPED, 500, 600, ST_SLICE_CLIPPED);
 }
@@ -392,8 +364,8 @@ static void test_waits_and_holds(void **state)
 	maker_chunk(&f->m, 1, 1);
 	sync_call(f, 97, ST_EVENT_SYNC_RELEASING, 0x100); /* another thread does not hold it */
 	maker_chunk(&f->m, 1, 2);
-	open_result(f);
-	assert_int_equal(f->count, 5);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 5);
 	need_span(f, 0, ST_SPAN_WAIT, 10, 20, 0);
 	need_span(f, 1, ST_SPAN_WAIT, 40, 50, ST_SPAN_CANCELLED);
 	need_span(f, 2, ST_SPAN_WAIT, 80, 90, 0);
@@ -425,8 +397,8 @@ static void test_two_sync_interfaces(void **state)
 	fsync_call(f, 50, ST_EVENT_SYNC_ACQUIRED, 0x200); /* let go by another thread: not held */
 	fsync_call(f, 60, ST_EVENT_SYNC_ACQUIRED, 0x200);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 3);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 3);
 	need_span(f, 0, ST_SPAN_WAIT, 10, 21, 0);
 	need_span(f, 1, ST_SPAN_WAIT, 40, 50, 0);
 	need_span(f, 2, ST_SPAN_HOLD, 21, 30, 0);
@@ -466,7 +438,7 @@ static void test_sync_objects(void **state)
 	sync_call(f, 99, ST_EVENT_SYNC_ACQUIRED, 0x200);
 	sync_call(f, 100, ST_EVENT_SYNC_RELEASING, 0x200);
 	maker_chunk(&f->m, 1, 3);
-	open_result(f);
+	fixture_open_whole(f);
 	objects = st_result_sync_objects(f->result, &count);
 	assert_int_equal(count, 3);
 	assert_string_equal(text(f, objects[0].type), "mutex");
@@ -479,7 +451,7 @@ static void test_sync_objects(void **state)
 	assert_int_equal(objects[2].address, 0x200);
 	assert_int_equal(objects[2].first_ns, 94);
 	assert_int_equal(objects[2].name, 0);
-	assert_int_equal(f->count, 7);
+	assert_int_equal(f->span_count, 7);
 	need_span(f, 0, ST_SPAN_WAIT, 20, 30, 0);
 	assert_int_equal(f->spans[0].object, 0);
 	assert_string_equal(text(f, f->spans[0].name), "new name");
@@ -505,8 +477,8 @@ static void test_many_lanes(void **state)
 	with_id(f, 300, ST_EVENT_OVERLAPPED_BEGIN, 500);
 	with_id(f, 301, ST_EVENT_OVERLAPPED_BEGIN, 501);
 	maker_chunk(&f->m, 1, 1);
-	open_result(f);
-	assert_int_equal(f->count, 102);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 102);
 	for (uint32_t i = 0; i < 100; i++)
 		assert_int_equal(f->spans[i].lane, i);
 	/* The lowest that is free, not the one that has been free for longest. */
@@ -555,7 +527,7 @@ static void test_copies_by_id(void **state)
 	primitive(f, 310, 390, 1, 12); /* not the outermost of its thread */
 	st_slice_encoder_end(&f->m.slices, 395, 1);
 	maker_chunk(&f->m, 1, 3);
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(copies_of_track(f, 0), 0);
 	assert_int_equal(copies_of_track(f, 1), 2);
 	assert_true(st_result_slices(f->result)->flags[4] & ST_SLICE_COPY);
@@ -586,7 +558,7 @@ static void test_callers_are_no_copies_of_each_other(void **state)
 	st_slice_encoder_begin(&f->m.slices, 102, 4, 1, 0); /* workers create nothing */
 	st_slice_encoder_end(&f->m.slices, 104, 4);
 	maker_chunk(&f->m, 1, 5);
-	open_result(f);
+	fixture_open_whole(f);
 	for (uint32_t track = 0; track < 5; track++)
 		assert_int_equal(copies_of_track(f, track), track == 3);
 	assert_int_equal(st_result_quality(f->result)->copies, 1);
@@ -614,7 +586,7 @@ static void test_copies_without_ids(void **state)
 	maker_define(&f->m, 2);
 	primitive(f, 120, 180, 1, 0); /* and this is another process */
 	maker_chunk(&f->m, 2, 1);
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(copies_of_track(f, 0), 0);
 	assert_int_equal(copies_of_track(f, 1), 3);
 	assert_int_equal(copies_of_track(f, 2), 0);
@@ -632,31 +604,36 @@ static void test_other_domains_have_no_copies(void **state)
 	st_slice_encoder_begin(&f->m.slices, 110, 1, 1, 0);
 	st_slice_encoder_end(&f->m.slices, 190, 1);
 	maker_chunk(&f->m, 1, 2);
-	open_result(f);
+	fixture_open_whole(f);
 	assert_int_equal(st_result_quality(f->result)->copies, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_overlapped_across_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overlapped_ids, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_regions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_frames, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_timed_tasks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_foreign_clock_is_flagged, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_user_events_and_marks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pauses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_begun_before_the_window, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_waits_and_holds, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_two_sync_interfaces, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sync_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_lanes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_copies_by_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overlapped_across_threads, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_overlapped_ids, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_regions, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_frames, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_timed_tasks, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_foreign_clock_is_flagged, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_user_events_and_marks, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_pauses, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_begun_before_the_window, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_waits_and_holds, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_two_sync_interfaces, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_sync_objects, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_many_lanes, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_copies_by_id, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_callers_are_no_copies_of_each_other, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_copies_without_ids, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_domains_have_no_copies, setup, teardown),
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_copies_without_ids, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_other_domains_have_no_copies, setup,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
