@@ -90,14 +90,14 @@ def test_jit_kernels_are_named(trained):
 
 
 def line_of(text):
-    source = (TARGETS / "train.py").read_text().splitlines()
+    source = (TARGETS / "train_plain.py").read_text().splitlines()
     return next(number for number, line in enumerate(source, 1) if text in line)
 
 
 def test_python_lines_are_ancestors(stacks):
     """Where the backward pass computes, the line that asked for it is in the stack."""
-    backward = f"step (train.py:{line_of('loss.backward()')})"
-    forward = f"step (train.py:{line_of('cross_entropy(model')})"
+    backward = f"step (train_plain.py:{line_of('loss.backward()')})"
+    forward = f"step (train_plain.py:{line_of('cross_entropy(model')})"
     total = sum(stacks.values())
     below = {line: sum(ns for stack, ns in stacks.items() if line in stack) for line in (backward, forward)}
     assert below[backward] > 0.05 * total, below
