@@ -128,26 +128,32 @@ def suite_asan(suite: Suite, options: argparse.Namespace) -> None:
 
 
 def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
+    """First as many at a time as there are cores; then, one by one, those that measure what others would disturb."""
     python = ROOT / ".venv" / "bin" / "python"
-    junit = CACHE / "e2e.xml"
     folders = [name for name in ("tests/e2e", "tests/golden", "tests/fault") if any((ROOT / name).glob("**/test_*.py"))]
     if not folders:
         settle(suite, 5)
         return
-    rc = run(
-        suite.name,
-        [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-ra", "-q", f"--junitxml={junit}", *folders],
-        {
-            "STRATA_TEST_SCALE": options.scale,
-            "STRATA_BIN": str(ROOT / "build/dev/bin/strata"),
-            "STRATA_TEST_PROGRAMS": str(ROOT / "build/dev/tests/programs"),
-            "STRATA_TEST_PYTHON": str(python),
-            "STRATA_TEST_LEDGER": str(LEDGER / "e2e"),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
-    )
-    read_junit(junit, suite)
-    settle(suite, rc)
+    env = {
+        "STRATA_TEST_SCALE": options.scale,
+        "STRATA_BIN": str(ROOT / "build/dev/bin/strata"),
+        "STRATA_TEST_PROGRAMS": str(ROOT / "build/dev/tests/programs"),
+        "STRATA_TEST_PYTHON": str(python),
+        "STRATA_TEST_LEDGER": str(LEDGER / "e2e"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    # A file stays with one process: its tests share recordings.
+    together = ["-m", "not alone", "-n", str(options.jobs), "--dist", "loadfile"]
+    for name, words in (("e2e", together), ("e2e-alone", ["-m", "alone"])):
+        junit = CACHE / f"{name}.xml"
+        junit.unlink(missing_ok=True)
+        command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-ra", "-q", f"--junitxml={junit}"]
+        failed = suite.failed
+        rc = run(suite.name, [*command, *words, *folders], env)
+        read_junit(junit, suite)
+        if rc and suite.failed == failed:
+            suite.failed += 1
+            suite.notes.append(f"FAILED {name}: status {rc}")
 
 
 def fuzz_one(suite: Suite, program: Path, seconds: int) -> None:

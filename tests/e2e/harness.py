@@ -91,6 +91,11 @@ def check_report(report, name):
         assert not unknown, f"row with keys that no column names: {unknown}"
 
 
+def above_commands(lines):
+    """The lines of a summary that have a width: the commands at its end are to be copied, and never cut."""
+    return lines[: next(number for number, line in enumerate(lines) if line.startswith("next "))]
+
+
 def walk(rows):
     for row in rows:
         yield row

@@ -9,7 +9,7 @@ import shlex
 import pytest
 from harness import TARGETS
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.alone]
 
 PROGRAM = TARGETS / "findings.py"
 # By the type of collection: spinning, threads and who works in a range are seen by samples.

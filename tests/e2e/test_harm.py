@@ -601,6 +601,7 @@ def test_another_libc(strata):
 # Cost ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_added_time_of_a_trivial_program(strata):
     """`strata -collect tasks -- true` adds a bounded time; the bench holds the strict figure."""
     added = []

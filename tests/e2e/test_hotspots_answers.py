@@ -145,11 +145,13 @@ def assert_spins(strata, done, kind):
     assert totals[kind] > 0.8 * totals["spin_ns"], totals
 
 
+@pytest.mark.alone  # who yields gives his processor to another test
 @pytest.mark.parametrize(("mode", "kind"), [("yield", "spin_other_ns"), ("lock", "spin_lock_ns")])
 def test_waiting_loops_are_spin(strata, programs, mode, kind):
     assert_spins(strata, collect(strata, programs / "spin_kinds", mode, "0.5"), kind)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("runtime", ["distribution", "torch"])
 def test_barriers_are_spin(strata, programs, runtime, python):
     """Both are stripped: the loop is known by what it does, not by the nearest symbol."""

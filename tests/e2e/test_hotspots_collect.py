@@ -2,6 +2,7 @@
 """Collecting samples: the shares that the program itself measured, only while collecting, whatever ends it."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -211,15 +212,26 @@ def test_kill_of_strata(strata, hot, tmp_path):
     assert by_function(strata, result)["hot_seventy"]["samples"] > 5
 
 
+@pytest.mark.alone
 def test_seccomp_refuses_perf(strata, hot, programs):
     """A lower rung, named, with the reason; the shares are right all the same."""
-    done = collect(strata, programs / "filtered", "eperm", "perf_event_open", "--", hot, "1", options=FINE)
+    done = collect(strata, programs / "filtered", "eperm", "perf_event_open", "--", hot, "2", options=FINE)
     rungs = strata.result_json(done.result)["sampling"]["rungs"]
     mine = [rung for rung in rungs if "timer" in rung["rung"]]
     assert mine and "not permitted" in mine[0]["why"], rungs
     assert "timer" in strata.result_json(done.result)["source"]
-    # A timer looks only at ticks of 4 ms, and the end of each thread is in no sample.
-    assert_shares(by_function(strata, done.result), truth(done.out), points=8, missing=0.12)
+    # A timer looks only at ticks of 4 ms, and at few of them while other programs run: a sample weighs the time since
+    # the one before. They fall anywhere, so chance moves the shares by what so many samples of such weights allow.
+    found, spent = by_function(strata, done.result), truth(done.out)
+    rows = query(strata, done.result, "SELECT weight_ns / 1e6 AS ms FROM samples")
+    weights = [row["ms"] for row in rows]
+    count = sum(weights) ** 2 / sum(weight**2 for weight in weights)
+    whole, true = sum(row["ns"] for row in found.values()), sum(spent.values())
+    for name in PARTS:
+        share, expected = found[name]["ns"] / whole, spent[name] / true
+        assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / count), (name, share, expected, count)
+    # The first and the last of them may stand for what is no part, and the end of a thread is in none.
+    assert abs(whole - true) < 2e6 * max(weights), (whole, true, max(weights))
 
 
 def test_hw_mode_says_what_it_does(strata, hot):

@@ -5,7 +5,7 @@ import os
 import shlex
 
 import pytest
-from harness import ROOT, walk
+from harness import ROOT, above_commands, walk
 
 EXAMPLES = ROOT / "examples"
 
@@ -39,6 +39,7 @@ TENSORFLOW = (
 )
 
 
+@pytest.mark.alone
 def test_tensorflow(strata, tensorflow):
     run_words(strata, TENSORFLOW, tensorflow, "TensorFlow_HelloWorld")
     result = strata.folder / "r001hs"
@@ -63,6 +64,7 @@ PYTORCH = (
 
 
 @pytest.mark.torch
+@pytest.mark.alone
 @pytest.mark.parametrize("paused", ["", "-start-paused "], ids=["", "start-paused"])
 def test_pytorch(strata, python, paused):
     run_words(strata, PYTORCH.format(paused), python, "Intel_Extension_For_PyTorch_Hello_World.py")
@@ -173,4 +175,5 @@ def test_summary_has_the_lines_of_the_program(masking):
     text = strata("report", "summary", "-r", result).out
     shown = next(line for line in text.splitlines() if line.startswith("LINES"))
     assert "numpy_masking.py:" in shown and "np.argwhere" in shown
-    assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 100
+    lines = text.splitlines()
+    assert len(lines) <= 40 and max(map(len, above_commands(lines))) <= 100

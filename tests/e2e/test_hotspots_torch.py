@@ -7,7 +7,8 @@ import pytest
 from harness import TARGETS, walk
 from profile_readers import folded_stacks
 
-pytestmark = pytest.mark.torch
+# Two threads that wait for each other by spinning.
+pytestmark = [pytest.mark.torch, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")

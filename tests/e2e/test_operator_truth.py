@@ -184,6 +184,7 @@ def fastest(pairs):
     return {name: found[name] for name in LONG}
 
 
+@pytest.mark.alone
 def test_durations_in_interleaved_runs(strata, python, scale):
     """With strata alone and with torch.profiler alone, turn by turn."""
     if scale != "full":

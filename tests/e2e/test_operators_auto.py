@@ -28,6 +28,7 @@ def trained(shared_strata, python, scale):
 
 
 @pytest.mark.torch
+@pytest.mark.alone
 def test_the_loop_lies_in_operators(trained):
     """Workers of parallel regions included; by the nesting of slices, and by steps of our own finding."""
     strata, result, said = trained
@@ -54,6 +55,7 @@ def test_the_loop_lies_in_operators(trained):
 
 
 @pytest.mark.torch
+@pytest.mark.alone
 def test_samples_by_operator(trained):
     strata, result, _ = trained
     report = strata.report(result, "hotspots", "-group-by", "operator,function")
@@ -76,6 +78,7 @@ def test_samples_by_operator(trained):
 
 
 @pytest.mark.torch
+@pytest.mark.alone
 def test_operators_are_tasks_of_pytorch(trained):
     strata, result, _ = trained
     rows = strata.report(result, "hotspots", "-group-by", "task-domain,task-type,function")["rows"]
@@ -87,6 +90,7 @@ def test_operators_are_tasks_of_pytorch(trained):
 
 
 @pytest.mark.torch
+@pytest.mark.alone
 def test_samples_by_step(trained):
     """All CPU time of the process from the first step to the last lies in steps, in operators or not."""
     strata, result, said = trained

@@ -197,6 +197,7 @@ def test_nothing_is_left_behind(cases, env):
     assert [line for line in lines if "strata" in line.lower()] == []
 
 
+@pytest.mark.alone
 def test_hundred_cycles(strata, python, env):
     found = ran(strata.run([python, PROGRAM, "cycles"], env=env))["cycles"]
     before, after = found["before"], found["after"]

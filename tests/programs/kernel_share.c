@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Spends its CPU time partly in the kernel (reading zeros) and partly in a function of its own, then sleeps for
-// 300 ms; prints what its own clock makes of the two: "user_ns kernel_ns". getrusage counts ticks of 4 ms, which
-// keep step with a sampler's.
+// 300 ms; prints what its own clocks make of the three: "user_ns kernel_ns slept_ns". getrusage counts ticks of
+// 4 ms, which keep step with a sampler's.
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
@@ -10,12 +10,17 @@
 
 static char bytes[1 << 20];
 
-static long long cpu_ns(void)
+static long long clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	clock_gettime(clock, &now);
 	return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static long long cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 __attribute__((noinline)) static void user_share(void)
@@ -27,7 +32,7 @@ __attribute__((noinline)) static void user_share(void)
 int main(void)
 {
 	int zero = open("/dev/zero", O_RDONLY);
-	long long user = 0, kernel = 0, at = cpu_ns();
+	long long user = 0, kernel = 0, at = cpu_ns(), slept;
 
 	while (at < 2000000000) {
 		long long before = at;
@@ -41,7 +46,9 @@ int main(void)
 		at = cpu_ns();
 		user += at - before;
 	}
+	slept = -clock_ns(CLOCK_MONOTONIC_RAW);
 	nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-	printf("%lld %lld\n", user, kernel);
+	slept += clock_ns(CLOCK_MONOTONIC_RAW);
+	printf("%lld %lld %lld\n", user, kernel, slept);
 	return 0;
 }
