@@ -75,6 +75,17 @@ def test_every_operator_of_the_profiler(trained):
             assert (-1 if row["sequence"] is None else row["sequence"]) == sequence, name
 
 
+def test_cost_is_not_that_of_a_mere_task(trained):
+    """PyTorch takes some 76 ns to call a callback that does nothing, two reads of the clock take 19."""
+    strata, result, _, rows = trained
+    told = {}
+    for name in ("info", "summary"):
+        done = strata("report", name, "-r", result, "-format", "json")
+        for row in json.loads(done.stdout)["rows"]:
+            told[row.get("name")] = row.get("value")
+    assert told["estimate_ns"] >= len(rows) * 4 * told["pair_cost_ps"] / 1000
+
+
 def test_types_of_tensors(trained):
     _, _, said, rows = trained
     kinds = set()
