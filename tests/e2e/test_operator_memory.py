@@ -79,3 +79,14 @@ def test_each_block(held):
         [24 * MIB, 8 * MIB, 4 * MIB, 3 * MIB, *[LEAK] * (STEPS - 1)]
     )
     assert all(row["end_ns"] > row["start_ns"] for row in single if row["end_ns"] is not None)
+
+
+@pytest.mark.parametrize("kind", ["operators", "hotspots"])
+def test_the_programs_own_profiler(strata, python, kind):
+    """It is told of what it would be told without us, blocks from before its time not being among it."""
+    program = [python, TARGETS / "operator_memory_own.py"]
+    alone = strata.run(program)
+    done = strata("-collect", kind, "-quiet", "-r", strata.folder / "own", "--", *program)
+    cycles = json.loads(alone.out)
+    assert [11 << 10, 11 << 10] in cycles[0] and [-(11 << 10), (13 + 15) << 10] in cycles[1], "as torch has it"
+    assert json.loads(done.stdout) == cycles

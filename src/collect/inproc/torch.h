@@ -111,6 +111,8 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
 /* torch_memory.c: has c10's libraries call us where the program was not started with us in front of them, or undoes it.
  * False: they cannot be made to. */
 bool st_torch_memory_enter(bool on);
+/* torch_told.c: whether c10 alone would tell the program's own profiler of this; as it would, with bytes and sum. */
+bool st_torch_told(void *block, int64_t *bytes, uint64_t *allocated);
 
 /* Nothing was told of any signature. */
 void st_operator_undefine(void);

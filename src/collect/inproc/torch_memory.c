@@ -7,6 +7,9 @@
  * strata, whether we want to know is therefore decided before the first block and never changed. One that records itself for
  * a while (strata.profile) gets what the framework's own profiler would give it, that line included; where we came too late
  * to be found by name, the libraries' pointers to the two functions are changed for that while.
+ *
+ * What the program's profiler would not be told without us it is not told with us (torch_told.c). That needs to be
+ * known from the first block it is told of, so not where we come late.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -28,6 +31,7 @@ typedef void (*report_function)(void *block, int64_t bytes, uint64_t allocated, 
 static _Atomic(enabled_function) real_enabled;
 static _Atomic(report_function) real_report;
 static _Atomic uint32_t resolved;
+static atomic_bool came_late; /* pointers are or were changed */
 
 bool _ZN3c1022memoryProfilingEnabledEv(void);
 void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *block, int64_t bytes,
@@ -89,6 +93,9 @@ static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t rese
 		st_operator_block(block, bytes);
 	if (!program_wants())
 		return;
+	if (bytes && device.type == 0 && !atomic_load_explicit(&came_late, memory_order_relaxed) &&
+	    !st_torch_told(block, &bytes, &allocated))
+		return;
 	theirs = atomic_load_explicit(&real_report, memory_order_relaxed);
 	if (theirs)
 		theirs(block, bytes, allocated, reserved, device);
@@ -149,8 +156,13 @@ bool st_torch_memory_enter(bool on)
 	if (!real_asks || !real_tells)
 		return false;
 	/* Whoever asks is then told: first the teller, then the question. */
-	if (change(tells_m, real_tells, our_m) + change(tells_l, real_tells, our_l) == 0)
+	if (!changed)
+		atomic_store(&came_late, true);
+	if (change(tells_m, real_tells, our_m) + change(tells_l, real_tells, our_l) == 0) {
+		if (!changed)
+			atomic_store(&came_late, false);
 		return false;
+	}
 	changed = change(asks, real_asks, our_asks) > 0;
 	return changed;
 }
