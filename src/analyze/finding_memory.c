@@ -10,6 +10,9 @@
  * blocks that are freed, up to here. */
 static const uint64_t always_fresh_bytes = (uint64_t)32 << 20;
 #define MIB 1048576.0
+/* The measured piece fits into a cache; pages of a block that does not are cold when they are cleared, and push out what the
+ * operator works on. Measured: 527 us for a MiB of 40 beside 393 of that piece. */
+#define COLD (4.0 / 3.0)
 
 /* Every page of a fresh block is a trip into the kernel, which clears it. What that costs was measured at the start. */
 bool st_find_allocation_churn(struct st_finding_ground *ground, struct st_finding *out)
@@ -35,7 +38,7 @@ bool st_find_allocation_churn(struct st_finding_ground *ground, struct st_findin
 		}
 	}
 	st_memory_blocks_fini(&blocks);
-	out->evidence_ns = (uint64_t)((double)bytes / MIB * (double)fresh_ns);
+	out->evidence_ns = (uint64_t)((double)bytes / MIB * (double)fresh_ns * COLD);
 	if (count < ground->divisor || st_finding_share(ground, out->evidence_ns) < 0.1)
 		return false;
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;

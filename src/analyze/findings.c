@@ -37,7 +37,7 @@ static const struct rule {
 	 "oneDNN makes code for sizes it has not seen before in every second step, and that takes "
 	 "10 % of the time",
 	 "pad inputs to one size, or to a few (buckets): code is made once for each",
-	 "operators -group-by operator,input-shapes -sort-desc wall-max"},
+	 "operators -group-by operator,input-shapes -sort-desc wall-avg"},
 	{"allocation-churn", st_find_allocation_churn,
 	 "fresh memory for blocks of 32 MiB and more takes 10 % of the time",
 	 "reuse memory: out=, in-place operators (relu_, add_), or an allocator that keeps it "

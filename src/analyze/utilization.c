@@ -104,19 +104,20 @@ static void add_sample(struct slots *slots, const struct st_samples *samples, ui
 		end = slots->end_ns;
 	while (begin < end) {
 		uint64_t at = (uint64_t)(begin - slots->begin_ns) / slots->slot_ns;
-		int64_t stop = slots->begin_ns + (int64_t)((at + 1) * slots->slot_ns);
+		int64_t slot_end = slots->begin_ns + (int64_t)((at + 1) * slots->slot_ns);
+		int64_t stop = slot_end;
 		struct slot *slot = &slots->slots[at < slots->count ? at : slots->count - 1];
 
 		if (stop > end)
 			stop = end;
 		if (effective)
 			slot->effective_ns += (uint64_t)(stop - begin);
-		/* Samples of a track lie together. */
+		/* Samples of a track lie together. The last slot may be cut short. */
 		if (slot->last_track != samples->track[index] + 1) {
 			slot->last_track = samples->track[index] + 1;
 			slot->present_ns +=
 				overlap(presence, slots->begin_ns + (int64_t)(at * slots->slot_ns),
-					slots->begin_ns + (int64_t)((at + 1) * slots->slot_ns));
+					slot_end < slots->end_ns ? slot_end : slots->end_ns);
 		}
 		begin = stop;
 	}

@@ -13,6 +13,7 @@
 #include "analyze/compare.h"
 #include "analyze/report.h"
 #include "analyze/sample_set.h"
+#include "analyze/utilization.h"
 #include "fake_stacks.h"
 #include "fake_result.h"
 #include "format/operator.h"
@@ -695,6 +696,37 @@ static void test_utilization(void **state)
 	st_report_fini(&report);
 }
 
+/* Two threads on two CPUs are not too many, also in a range that is shorter than a slot. */
+static void test_utilization_of_a_moment(void **state)
+{
+	struct world *world = *state;
+	const uint64_t second = 1000000000, step = 10000000;
+	struct st_question question = {
+		.has_time_range = true, .time_begin_ns = 500000000, .time_end_ns = 515000000};
+	struct st_sample_view view = {0};
+	struct st_utilization use;
+	struct st_sample_set set;
+	struct st_error err = {0};
+	uint32_t node = fake_frame(
+		0, fake_function("busy", fake_module("busy"), ST_FUNCTION_NATIVE, 0), 0, 0);
+
+	world->fake->info.elapsed_ns = (int64_t)second;
+	world->fake->info.cpu_count = 2;
+	for (uint32_t thread = 0; thread < 2; thread++) {
+		fake_track(world->fake, 0, "a", 200 + thread);
+		for (uint64_t at = step; at <= second; at += step)
+			fake_sample(world->fake, (int64_t)at, step, node, 0);
+	}
+	fake_finish(world->fake);
+	assert_int_equal(st_sample_set_open(&set, world->fake, &view, &err), ST_OK);
+	assert_int_equal(st_utilization_make(&use, &set, &question, &err), ST_OK);
+	assert_int_equal(use.recorded_ns, 15000000);
+	assert_int_equal(use.oversubscribed_ns, 0);
+	assert_int_equal(use.threads, 2);
+	st_utilization_fini(&use);
+	st_sample_set_close(&set);
+}
+
 static uint64_t class_weight(const struct world *world, const char *title)
 {
 	struct st_question question = *QUESTION(ST_BY_CPU_CLASS);
@@ -802,6 +834,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_comparison, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_utilization, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_utilization_of_a_moment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_classes, setup, teardown),
 		cmocka_unit_test(test_rules),
 	};

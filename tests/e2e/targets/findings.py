@@ -93,7 +93,7 @@ class Slow(torch.utils.data.Dataset):
         return 1 << 20
 
     def __getitem__(self, index):
-        time.sleep(0.001)
+        time.sleep(0.0008)
         return torch.zeros(3, 32, 32), index % 10
 
 
@@ -102,6 +102,9 @@ def data_wait(bad, workers=4):
     training = Training(batch=8)
     options = {} if bad else {"num_workers": workers}
     batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=8, **options))
+    next(batches)
+    for _ in range(20):  # workers begin
+        training.step()
 
     def step():
         training.images, training.labels = next(batches)
@@ -160,16 +163,15 @@ def layout(bad):
 
 def reorders(bad):
     """Between two primitives in oneDNN's own layout it goes back to that of torch, and forth."""
-    images = torch.rand(16, 8, 64, 64)
+    images = torch.rand(16, 8, 64, 64).to_mkldnn()
 
     def step():
         with torch.no_grad():
-            data = images.to_mkldnn()
+            data = images
             for _ in range(8):
                 data = torch.relu(data)
                 if bad:
                     data = data.to_dense().to_mkldnn()
-            data.to_dense()
 
     return step
 
@@ -212,7 +214,7 @@ def spin(bad):
 
     def step():
         torch.set_num_threads(CPUS if bad else 1)
-        for _ in range(100):
+        for _ in range(200):
             values.mul(2.0)
 
     return step
@@ -224,7 +226,7 @@ def oversubscription(bad):
 
     def step():
         torch.set_num_threads(4 * CPUS if bad else CPUS)
-        for _ in range(50):
+        for _ in range(200):
             values.mul(2.0)
 
     return step
