@@ -24,8 +24,15 @@ static bool is_in_convolution(const struct st_finding_ground *ground, uint32_t r
 	return false;
 }
 
-/* Reorders inside of convolutions, or all others. Operators that do nothing else count whole: memory for the result is
- * part of them. */
+static bool is_conversion(const struct st_finding_ground *ground, uint32_t row)
+{
+	struct st_text name = st_finding_name(ground, row);
+
+	return has(name, "to_mkldnn") || has(name, "to_dense");
+}
+
+/* Reorders inside of convolutions, or all others, and the number of operators that they are in. Operators that do nothing
+ * else count whole: memory for the result is part of them. */
 static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convolutions,
 			   uint64_t *number)
 {
@@ -34,6 +41,7 @@ static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convo
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(ground->result, &count);
 	uint64_t sum_ns = 0;
+	uint32_t last = ST_NO_ROW;
 
 	for (uint32_t i = 0; i < slices->count; i++) {
 		struct st_text name = st_result_text(ground->result, labels[slices->label[i]].name);
@@ -45,12 +53,12 @@ static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convo
 		    (row != ST_NO_ROW && rows->slice[row] == i) ||
 		    is_in_convolution(ground, row) != in_convolutions)
 			continue;
-		if (row != ST_NO_ROW && (has(st_finding_name(ground, row), "to_mkldnn") ||
-					 has(st_finding_name(ground, row), "to_dense")))
-			sum_ns += rows->self_ns[row];
-		else
+		if (row == ST_NO_ROW || !is_conversion(ground, row))
 			sum_ns += st_result_wall_ns(ground->result, i);
-		++*number;
+		else if (row != last)
+			sum_ns += rows->self_ns[row];
+		*number += row == ST_NO_ROW || row != last;
+		last = row;
 	}
 	return sum_ns;
 }
@@ -66,10 +74,10 @@ static bool find_reorders(struct st_finding_ground *ground, struct st_finding *o
 		return false;
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
 	out->where = "reorder";
-	out->what = st_arena_printf(ground->arena, "%.3g ms in %.3g reorders %s convolutions",
+	out->what = st_arena_printf(ground->arena, "%.3g ms in reorders of %.3g %s",
 				    st_finding_ms(ground, out->evidence_ns),
 				    (double)number / (double)ground->divisor,
-				    in_convolutions ? "of" : "outside of");
+				    in_convolutions ? "convolutions" : "other operators");
 	return true;
 }
 

@@ -93,22 +93,23 @@ class Slow(torch.utils.data.Dataset):
         return 1 << 20
 
     def __getitem__(self, index):
-        time.sleep(0.0008)
+        time.sleep(0.005)
         return torch.zeros(3, 32, 32), index % 10
 
 
 def data_wait(bad, workers=4):
-    """Making a batch takes some three times as long as using it."""
+    """Making a batch takes some two times as long as using it; what a worker hands over takes a millisecond."""
     training = Training(batch=8)
     options = {} if bad else {"num_workers": workers}
     batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=8, **options))
     next(batches)
-    for _ in range(20):  # workers begin
+    for _ in range(40):  # workers begin
         training.step()
 
     def step():
         training.images, training.labels = next(batches)
-        training.step()
+        for _ in range(8):
+            training.step()
 
     return step
 
@@ -214,7 +215,7 @@ def spin(bad):
 
     def step():
         torch.set_num_threads(CPUS if bad else 1)
-        for _ in range(200):
+        for _ in range(1500):  # longer than a turn of the scheduler's
             values.mul(2.0)
 
     return step
