@@ -30,6 +30,7 @@ static void add_input(struct st_buf *out, const struct st_input *input, enum st_
 
 	switch (form) {
 	case ST_INPUTS_SHAPES:
+	case ST_INPUTS_SHAPES_JSON:
 	case ST_INPUTS_TORCH_SHAPES:
 		if (is_tensor)
 			add_sizes(out, input);
@@ -98,7 +99,7 @@ struct st_text st_operator_inputs_copy(const struct st_signature *signature,
 	if (form == ST_INPUTS_SHAPES || form == ST_INPUTS_TYPES) {
 		if (!out.failed && signature->flags & ST_SIGNATURE_CUT) {
 			out.size_bytes--;
-			st_buf_append_text(&out, ", …]");
+			st_buf_append_text(&out, signature->input_count ? ", …]" : "…]");
 		}
 	}
 	if (out.failed)

@@ -15,6 +15,7 @@ enum { ST_INPUTS_TEXT_MAX = 1 << 16 };
 /* An empty place for what is no tensor. */
 enum st_inputs_form {
 	ST_INPUTS_SHAPES,	/* "[[8, 3], [[2, 2], [2, 2]], []]": a list has an inner list */
+	ST_INPUTS_SHAPES_JSON,	/* the same, without a word of what was left out */
 	ST_INPUTS_TYPES,	/* "[float, [float, float], Scalar]" */
 	ST_INPUTS_TYPES_JSON,	/* the same with quotes */
 	ST_INPUTS_TORCH_SHAPES, /* as FunctionEvent.input_shapes: a list is an empty place */

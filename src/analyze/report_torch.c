@@ -110,7 +110,7 @@ static void signature_cells(struct st_cell *cells, const struct st_torch_events 
 		return;
 	if (!texts->shapes[signature].bytes) {
 		texts->shapes[signature] = st_operator_inputs_copy(
-			&signatures[signature], ST_INPUTS_SHAPES, events->dataset.arena);
+			&signatures[signature], ST_INPUTS_SHAPES_JSON, events->dataset.arena);
 		texts->types[signature] = st_operator_inputs_copy(
 			&signatures[signature], ST_INPUTS_TORCH_TYPES, events->dataset.arena);
 	}

@@ -46,7 +46,7 @@ def leftovers(env):
 CASES = (
     "same_as_torch", "loss", "schedule", "options", "stacks", "nested", "thread", "exception", "fork", "null", "wait",
     "without_effect", "accumulated", "legacy", "itt", "killed",
-    "kept", "lists", "twice",
+    "kept", "lists", "long_lists", "twice",
 )  # fmt: skip
 
 
@@ -182,6 +182,15 @@ def test_lists_are_lists(cases):
     averages, *others = found["averages"]
     assert ["aten::relu", 3, [[2]]] in averages and others == [averages, averages]
     assert found["same table"] and found["tables"] == [True] * 3
+
+
+def test_lists_longer_than_are_kept(cases):
+    """What there is of them can be read; that there was more is said."""
+    found = cases[0]["long_lists"]
+    ours, theirs = found["counts"]
+    assert ours == theirs and ours["aten::stack"] == 1
+    assert found["add"] == [[[3, 4, 5]] * 200] and found["stack"] == []
+    assert found["table"].count("  […] ") == 2, "of stack, and of the cat in it"
 
 
 def test_started_and_stopped_twice(cases):

@@ -472,6 +472,22 @@ def case_lists():
     }
 
 
+def case_long_lists():
+    """Of more tensors than are kept: what fused optimizers of larger models take."""
+    tensors = [torch.ones(3, 4, 5) for _ in range(200)]
+    with strata.profile(record_shapes=True) as prof:
+        torch._foreach_add_(tensors, tensors)
+        torch.stack([torch.ones(2)] * 10000)
+    with torch.profiler.profile(record_shapes=True) as theirs:
+        torch._foreach_add_(tensors, tensors)
+        torch.stack([torch.ones(2)] * 10000)
+    counts = [{one.key: one.count for one in which.key_averages()} for which in (prof, theirs)]
+    prof.export_chrome_trace(os.devnull)
+    shapes = {event.name: event.structured_input_shapes for event in prof.events()}
+    table = str(prof.result.report("operators", group_by=["operator", "input-shapes"]))
+    return {"counts": counts, "add": shapes["aten::_foreach_add_"], "stack": shapes["aten::stack"], "table": table}
+
+
 def case_twice():
     """Started and stopped twice, as torch takes it: the second start begins anew, the second stop is a word."""
     from strata import _session
