@@ -54,8 +54,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 	const struct st_loss *loss = &quality->loss;
 	const struct st_sample_quality *samples = st_result_sample_quality(result);
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
-		{"slices_dropped", "tasks dropped (rings full, or nested too deep)",
-		 loss->slices_dropped},
+		{"slices_dropped", "tasks dropped (full, or too deep)", loss->slices_dropped},
 		{"no_slot", "records of surplus threads, nested handlers lost", loss->no_slot},
 		{"suspect", "impossible records refused", loss->suspect},
 		{"chunks_not_written", "chunks not written", quality->chunks_not_written},

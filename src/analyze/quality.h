@@ -16,7 +16,7 @@ enum { ST_QUALITY_ITEMS = 32 };
 
 struct st_quality_item {
 	const char *key;   /* "slices_dropped" */
-	const char *words; /* "tasks dropped (rings full, or nested too deep)" */
+	const char *words; /* "tasks dropped (full, or too deep)" */
 	uint64_t value;
 };
 
