@@ -75,6 +75,19 @@ def test_rule(strata, python, scale, program):
     assert rule not in find(strata, python, program, "good")[2]
 
 
+def test_range_without_samples(strata, python, scale):
+    """Nobody knows who works there; the command shows the range all the same."""
+    if scale != "full":
+        pytest.skip("at full scale")
+    result = strata.folder / "range"
+    done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", python, PROGRAM,
+                  "work-in-range", "bad", "20")  # fmt: skip
+    assert done.status == 0, done.err
+    row = next(row for row in strata.report(result, "findings")["rows"] if row["rule"] == "work-in-range")
+    assert "Python, NumPy or waiting" in row["what"] and row["saving_low_ns"] == 0, row
+    assert row["where"] in strata(*shlex.split(row["command"])[1:]).out
+
+
 def check(strata, python, build_dir, program, rounds):
     env = {"PYTHONPATH": os.fspath(build_dir / "python"), "PATH": f"{build_dir / 'bin'}:{os.environ['PATH']}"}
     done = strata.run([python, PROGRAM, program, "check", str(rounds)], env=env)
