@@ -147,7 +147,8 @@ def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
     for name, words in (("e2e", together), ("e2e-alone", ["-m", "alone"])):
         junit = CACHE / f"{name}.xml"
         junit.unlink(missing_ok=True)
-        command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-ra", "-q", f"--junitxml={junit}"]
+        command = [str(python), "-m", "pytest", "-c", "tests/e2e/pytest.ini", "--rootdir", ".", "-q"]
+        command += ["-p", "no:cacheprovider", f"--junitxml={junit}"]
         failed = suite.failed
         rc = run(suite.name, [*command, *words, *folders], env)
         read_junit(junit, suite)
