@@ -105,7 +105,10 @@ def test_many_long_names(strata, python):
     found = [row["name"] for row in run.ask("SELECT task_type AS name FROM slices WHERE task_domain = 'torch.range'")]
     assert [name[:6] for name in found] == [f"{number:05} " for number in range(10000)]
     assert all(name[6:] == ("long " * 200)[: len(name) - 6] for name in found)
-    assert run.mark(3) == []
+    # Inputs find room again when strata has read the names: the mark may have come too soon for them.
+    around = "SELECT p.task_type AS name, p.parent FROM slices s JOIN slices p ON p.row = s.parent"
+    (row,) = run.ask(f"{around} WHERE s.task_type = 'aten::fill_'")
+    assert (row["name"], row["parent"]) == ("aten::ones", None)
 
 
 def test_operators_that_pause_and_resume(strata, python):

@@ -125,6 +125,11 @@ def test_operators_by_step(stepped):
         row["step"]: {inner["operator"].split("#")[0]: inner["count"] for inner in row["children"]} for row in rows
     }
     name = NAMES.get(kind, "step {}")
+    if kind == "workers":  # a batch that comes before its turn is unpacked in an earlier step
+        unpacking = ("aten::empty", "aten::set_")
+        found = {
+            step: {one: n for one, n in counts.items() if one not in unpacking} for step, counts in found.items()
+        }
     middle = [found[name.format(number)] for number in range(2, COUNT - 1)]
     assert all(counts == middle[0] for counts in middle), middle
     if kind == "plain":

@@ -72,6 +72,8 @@ def thread_leaves():
         kept.append(record_function("left open too").__enter__())
         mark(3)
 
+    # Nobody ends them: to free them, when this returns, would.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     in_thread(work)
     in_thread(mark, 4)  # perhaps in the place of the first thread
     mark(5)
