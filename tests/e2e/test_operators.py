@@ -159,6 +159,17 @@ def test_what_is_left_out(strata, python):
     assert {row["sequence"] for row in ours} == {None}
 
 
+def test_wrong_later(strata, python):
+    """A layout that held at first, and then is read wrongly: the framework is asked from there on, and that is said."""
+    result, said, _ = collect(strata, python, "train", config="operator_layout=2")
+    row = source(strata, result)
+    assert (row["level"], row["why"][:30]) == ("asked", "a check while recording failed")
+    for line in (first_line(strata, result), strata("report", "summary", "-r", result).out):
+        assert "a check while recording failed" in line.replace("\n        ", " ")
+    ours = between_marks(ask(strata, result, COLUMNS))
+    assert [[row["name"], json.loads(row["shapes"])] for row in ours] == [event[:2] for event in said["events"]]
+
+
 def first_line(strata, result):
     return strata("report", "operators", "-r", result).out.splitlines()[0]
 

@@ -158,6 +158,54 @@ static void test_contradictions(void **state)
 	assert_true(learner.refused);
 }
 
+/* A layout that was proven, and records of which it is not true. */
+static void test_checked_again(void **state)
+{
+	static const int64_t none[] = {0}, other[] = {3, 5, 8};
+	enum { ORDINARY = 0x1234 };
+	struct st_torch_layout layout;
+	struct fake fake;
+
+	(void)state;
+	assert_true(learn(&release_213, &layout));
+	layout.plain = ORDINARY;
+	make(&fake, &release_213, 2);
+	add_tensor(&fake, &release_213, 0, cube, 3, FLOAT);
+	add_tensor(&fake, &release_213, 1, far, FAR_DIMENSIONS, HALF);
+	put(fake.tensor[0], 0, ORDINARY);
+	put(fake.tensor[1], 0, ORDINARY);
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_ASK);
+	assert_true(st_torch_agrees(&layout, fake.record, &fake.truth));
+	/* The framework says otherwise: sizes, inputs, whose it is. */
+	fake.sizes[0] = (struct st_torch_sizes){other, other + 3, NULL};
+	assert_false(st_torch_agrees(&layout, fake.record, &fake.truth));
+	fake.sizes[0] = (struct st_torch_sizes){cube, cube + 3, NULL};
+	fake.truth.inputs = 3;
+	assert_false(st_torch_agrees(&layout, fake.record, &fake.truth));
+	fake.truth.inputs = 2;
+	fake.truth.thread = THREAD + 1;
+	assert_false(st_torch_agrees(&layout, fake.record, &fake.truth));
+	/* Read a word too far, or too near: what stands there does not go together. */
+	layout.sizes += 8;
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_CONTRADICTS);
+	layout.sizes -= 16;
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_CONTRADICTS);
+	layout.sizes += 8;
+	put(fake.tensor[1], release_213.sizes + 96, 7);
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_CONTRADICTS);
+	/* A tensor of another kind may keep its sizes elsewhere, and one with symbols looks empty: neither is asked about. */
+	put(fake.tensor[1], 0, ORDINARY + 8);
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_FITS);
+	add_tensor(&fake, &release_213, 1, none, 1, FLOAT);
+	put(fake.tensor[1], 0, ORDINARY);
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_FITS);
+	/* An address that is none. */
+	put(fake.value[1], 0, 8);
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_CONTRADICTS);
+	put(fake.record, release_213.inputs, 8);
+	assert_int_equal(st_torch_look(&layout, fake.record), ST_TORCH_CONTRADICTS);
+}
+
 static void test_small_tensors_prove_nothing(void **state)
 {
 	static const int64_t one[] = {1}, two[] = {2, 1};
@@ -471,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_releases),
 		cmocka_unit_test(test_wrong_layouts),
 		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_checked_again),
 		cmocka_unit_test(test_small_tensors_prove_nothing),
 		cmocka_unit_test(test_inputs),
 		cmocka_unit_test(test_lists),

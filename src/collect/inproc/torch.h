@@ -24,6 +24,7 @@ struct st_torch_config {
 	bool stacks;
 	uint8_t level;	/* none above it is tried; enum st_operator_level, 0 = the best */
 	bool no_layout; /* "operator_layout=0", for tests: as in a release that nobody knows */
+	bool wrong_reads; /* "operator_layout=2", for tests: as if one held for the first operators only */
 };
 extern struct st_torch_config st_torch_config;
 
@@ -60,8 +61,8 @@ struct st_operator {
 	enum st_operator_scope scope;
 	int64_t sequence; /* -1: none */
 	/* Called at a signature's first use; NULL: no inputs. */
-	struct st_operator_inputs (*encode)(const void *from, uint8_t *to, uint32_t room);
-	const void *from;
+	struct st_operator_inputs (*encode)(void *from, uint8_t *to, uint32_t room);
+	void *from;
 };
 
 /* Memory for the rest of this header; false: there is none. */

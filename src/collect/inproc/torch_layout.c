@@ -144,10 +144,12 @@ static void learn_tensor(struct st_torch_learner *learner, const void *address,
 	learner->offsets &= fitting;
 	if (!learner->offsets)
 		learner->refused = true;
-	if (!learner->tensors++)
+	if (!learner->tensors++) {
 		learner->first_count = elements;
-	else if (learner->first_count != elements)
+		learner->plain = word_at(tensor, 0);
+	} else if (learner->first_count != elements) {
 		learner->distinct = true;
+	}
 }
 
 static void learn_inputs(struct st_torch_learner *learner, const char *values,
@@ -207,6 +209,7 @@ bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_la
 	layout->record = row;
 	layout->sizes = (uint16_t)(OFFSET_FIRST + 8 * __builtin_ctz(offsets));
 	layout->nothing = learner->nothing;
+	layout->plain = learner->plain;
 	layout->list = 0;
 	/* Between these two releases they moved, and the sizes did not: the first lists tell. */
 	layout->tag_list = 0;

@@ -30,6 +30,7 @@ struct st_torch_layout {
 	const struct st_torch_record_row *record;
 	uint16_t sizes;	     /* of c10::TensorImpl: number of dimensions; the sizes follow */
 	const void *nothing; /* the tensor that stands for none */
+	uint64_t plain;	     /* first word of an ordinary tensor: its kind */
 	uint32_t tag_bool;   /* of an IValue; 0: not known */
 	uint32_t tag_list;   /* likewise, 0: one of several; believed once … */
 	uint16_t list; /* … bytes from a list's beginning to its elements are proven; 0: not yet */
@@ -59,6 +60,7 @@ struct st_torch_learner {
 	bool distinct;	      /* another one had another number of elements */
 	bool refused;
 	const void *nothing;
+	uint64_t plain; /* first word of the first of them */
 };
 
 void st_torch_learner_init(struct st_torch_learner *learner, const void *nothing);
@@ -67,6 +69,18 @@ void st_torch_learn(struct st_torch_learner *learner, const void *record,
 		    const struct st_torch_truth *truth);
 /* Whether enough has been seen, and all of it fits one layout. */
 bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_layout *layout);
+
+/* torch_check.c: whether a proven layout still holds, for any record later on. */
+enum st_torch_verdict {
+	ST_TORCH_FITS,	      /* nothing more can be told */
+	ST_TORCH_ASK,	      /* and the framework can be asked: ordinary tensors only */
+	ST_TORCH_CONTRADICTS, /* something stands there that cannot */
+};
+/* By what stands there alone. Reads in such a way that a wrong address is no harm. */
+enum st_torch_verdict st_torch_look(const struct st_torch_layout *layout, const void *record);
+/* By what the framework says; only of what can be asked. */
+bool st_torch_agrees(const struct st_torch_layout *layout, const void *record,
+		     const struct st_torch_truth *truth);
 
 /* Lists of tensors, by a layout that is proven for single ones. */
 enum { ST_TORCH_LIST_PLACES = 2 };
