@@ -18,7 +18,9 @@ target_compile_definitions(st_flags INTERFACE _GNU_SOURCE ST_VERSION="${PROJECT_
 target_compile_options(st_flags INTERFACE
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Wvla -Wundef
   -Wformat=2 -Wimplicit-fallthrough -fvisibility=hidden -fstack-protector-strong
-  $<$<BOOL:${ST_WERROR}>:-Werror>)
+  $<$<BOOL:${ST_WERROR}>:-Werror>
+  # What is given away says nothing of where it was built.
+  $<$<BOOL:${SKBUILD}>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 target_include_directories(st_flags INTERFACE "${CMAKE_SOURCE_DIR}/src")
 target_link_options(st_flags INTERFACE -Wl,-z,now -Wl,-z,relro)
 

@@ -6,10 +6,12 @@ import re
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 from harness import ROOT, TARGETS, strict_csv, strict_json, until
+from pythons import interpreter
 from trace_reader import Result
 
 EXPORTED = {
@@ -319,27 +321,64 @@ def test_readme(marked, package, strata):
     assert "outer" in done.out
 
 
-@pytest.mark.slow
-def test_wheel(build_dir, strata, scale):
-    """The wheel in an empty environment: the command on its PATH finds its collector, and the README's example runs.
+# Libraries of the machine that a wheel may need; everything else is inside.
+SYSTEMS = {"libc.so.6", "libm.so.6", "libdw.so.1", "libelf.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+OLD_LIBC = "import os\nos.confstr = lambda name: 'glibc 2.31'\n"
+
+
+@pytest.fixture(scope="module")
+def wheel(build_dir, shared_strata, scale):
+    """The wheel, built as pip builds it.
 
     The build tools are those of the tests' environment, so that no network is needed; at full scale pip fetches them as
     it does for a user. The build folder is kept for the next run.
     """
-    wheels = strata.folder / "wheels"
+    wheels = shared_strata.folder / "wheels"
     isolation = [] if scale == "full" else ["--no-build-isolation"]
     options = ["-C", f"build-dir={build_dir}-wheel"]  # not inside: other tests look for files there
     env = {"CMAKE_BUILD_PARALLEL_LEVEL": "2", "PYTHONPATH": ""}
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", *isolation, *options, "-w", wheels, ROOT]
-    done = strata.run(command, env=env, timeout=600)
+    done = shared_strata.run(command, env=env, timeout=900)
     assert done.status == 0, done.err[-3000:] + done.out[-3000:]
     (wheel,) = wheels.iterdir()
-    assert re.fullmatch(r"strata_profiler-[0-9.]+-py3-none-linux_\w+\.whl", wheel.name)
-    venv = strata.folder / "venv"
-    assert strata.run([sys.executable, "-m", "venv", venv]).status == 0
-    done = strata.run([venv / "bin" / "pip", "install", "--no-index", wheel])
+    return wheel
+
+
+def environment(strata, python, wheel, name):
+    """An empty environment with the wheel, and the variables of a shell in it: nothing else is on the PATH."""
+    venv = strata.folder / name
+    assert strata.run([python, "-m", "venv", venv]).status == 0
+    done = strata.run([venv / "bin" / "python", "-m", "pip", "install", "--no-index", wheel], env={"PYTHONPATH": ""})
     assert done.status == 0, done.err
-    env = {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": ""}
+    return venv, {"PATH": str(venv / "bin"), "PYTHONPATH": ""}
+
+
+@pytest.mark.slow
+def test_wheel_holds(wheel, strata, build_dir):
+    """Nothing of the place it was built in, few libraries of the machine, and the licences of what is inside."""
+    assert re.fullmatch(r"strata_profiler-[0-9.]+-py3-none-manylinux_2_\d\d_\w+\.whl", wheel.name)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(strata.folder / "held")
+    files = {path.name: path for path in (strata.folder / "held").rglob("*") if path.is_file()}
+    for name in ("strata", "libstrata.so", "libstrata_collector.so", "libstrata_jit.so"):
+        (path,) = [path for path in (strata.folder / "held").rglob(name) if path.is_file()]
+        data = path.read_bytes()
+        for place in (ROOT, build_dir, Path.home()):
+            assert str(place).encode() not in data, name
+        listed = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", listed))
+        assert needed <= SYSTEMS | ({"libstrata_collector.so"} if name == "libstrata_jit.so" else set()), name
+        assert set(re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", listed)) <= {"$ORIGIN"}, name
+    assert {"LICENSE", "capstone", "iberty", "json-c", "sqlite3", "z", "zstd"} <= files.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["here", "3.13"])
+def test_wheel(wheel, strata, version):
+    """In an empty environment: the command on its PATH finds its collector, and the README's example runs."""
+    python = sys.executable if version == "here" else interpreter(version)
+    venv, env = environment(strata, python, wheel, "venv")
+    assert strata.run(["strata", "-version"], env=env).out == strata("version").out
     done = strata.run(
         ["strata", "-collect", "hotspots", "-r", "r000hs", "--", "python", TARGETS / "strata_itt.py"], env=env
     )
@@ -350,3 +389,34 @@ def test_wheel(build_dir, strata, scale):
     assert Path(done.out.strip()) == (venv / "bin" / "strata").resolve(), done.err
     done = strata.run(["python", "-m", "strata", "report", "tasks", "-format", "json"], env=env)
     assert {row["task_type"]: row["count"] for row in strict_json(done.stdout)["rows"]}["outer"] == 3
+    done = strata.run(["strata", "-collect", "operators", "-r", "none", "--", "python", "-c", "pass"], env=env)
+    assert done.status == 0 and "no process loaded PyTorch" in done.err, done.err
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_wheel_operators(wheel, strata, python):
+    """The installed command, in front of somebody else's Python."""
+    _, env = environment(strata, sys.executable, wheel, "venv")
+    code = "import torch\nfor i in range(7): torch.ones(3, 5).exp()"
+    done = strata.run(["strata", "-collect", "operators", "-r", "r", "--", python, "-c", code], env=env)
+    assert done.status == 0, done.err
+    done = strata.run(["strata", "report", "operators", "-r", "r", "-format", "json"], env=env)
+    assert {row["operator"]: row["count"] for row in strict_json(done.stdout)["rows"]}["aten::exp"] == 7
+
+
+@pytest.mark.slow
+def test_wheel_below_the_floor(wheel, strata):
+    """pip refuses the wheel by its tag, which names the version; a build ends before anything is compiled."""
+    old = strata.folder / "old"
+    old.mkdir()
+    (old / "sitecustomize.py").write_text(OLD_LIBC)
+    venv = strata.folder / "venv"
+    assert strata.run([sys.executable, "-m", "venv", venv]).status == 0
+    env = {"PYTHONPATH": str(old)}
+    done = strata.run([venv / "bin" / "python", "-m", "pip", "install", "--no-index", wheel], env=env)
+    assert done.status and f"{wheel.name} is not a supported wheel on this platform" in done.err
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", "none", ROOT]
+    done = strata.run(command, env=env)
+    said = done.out + done.err
+    assert done.status and "strata needs Linux with glibc 2.36 or later" in said and "this machine has 2.31" in said
