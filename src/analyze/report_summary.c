@@ -4,6 +4,7 @@
 // writer chooses.
 #include "analyze/report_summary.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/python_calls.h"
@@ -110,6 +111,28 @@ static uint64_t handler_ns(const struct st_result *result)
 	return sum;
 }
 
+/* Neither a range of the program nor the call of a module. */
+static bool is_operator(const struct st_result *result, const struct st_operator *operator)
+{
+	uint32_t count;
+	const struct st_signature *signatures = st_result_signatures(result, &count);
+
+	return operator->signature<count &&
+		signatures[operator->signature].scope != ST_SCOPE_USER &&
+			   signatures[operator->signature].scope != ST_SCOPE_MODULE;
+}
+
+static uint64_t count_operators(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_operator *operators = st_result_operators(result, &count);
+	uint64_t found = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		found += is_operator(result, &operators[i]);
+	return found;
+}
+
 static void add_cost(struct st_report *report, const struct st_result *result)
 {
 	const struct st_result_info *info = st_result_info(result);
@@ -121,9 +144,12 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 			   info->event_cost_ns_x1000 / 1000;
 	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
 	uint64_t handled_ns = handler_ns(result);
+	uint64_t operators = count_operators(result);
 
 	add_number(report, "cost", "tasks",
 		   st_result_slices(result)->count - copies - st_result_quality(result)->twins);
+	if (operators)
+		add_number(report, "cost", "operators", operators);
 	if (copies)
 		add_number(report, "cost", "copies", copies);
 	/* The handler's time is CPU time, so it is set against that. */
@@ -276,48 +302,89 @@ static enum st_grouping task_grouping(const struct st_dataset *dataset)
 							       : ST_BY_TASK_TYPE;
 }
 
-static enum st_status add_tasks(struct st_report *report, const struct st_dataset *dataset,
-				const struct st_question *scope, struct st_error *err)
+/* Operators have a section of their own, where no filter leaves it out: their rows are hidden. Malloc'd; NULL: out of
+ * memory. */
+static uint16_t *flags_besides(const struct st_result *result, const struct st_dataset *dataset)
+{
+	uint16_t *flags = malloc(((size_t)dataset->row_count + 1) * sizeof(*flags));
+	uint32_t count;
+	const struct st_operator *operators = st_result_operators(result, &count);
+
+	if (!flags)
+		return NULL;
+	memcpy(flags, dataset->flags, dataset->row_count * sizeof(*flags));
+	for (uint32_t i = 0; i < count; i++)
+		if (is_operator(result, &operators[i]) && operators[i].row < dataset->row_count)
+			flags[operators[i].row] |= dataset->hidden_flags;
+	return flags;
+}
+
+static void add_task(struct st_report *report, const struct st_answer *answer,
+		     const struct st_answer_row *row, enum st_metric by)
+{
+	struct st_cell *cells = add(report, "task", "");
+
+	cells[ST_SUMMARY_NAME] = copied(report, row->text);
+	if (row->child_count == 1)
+		cells[ST_SUMMARY_VALUE] = copied(report, answer->rows[row->first_child].text);
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+	cells[ST_SUMMARY_SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
+	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(row->values[ST_WALL_MEDIAN]);
+	cells[ST_SUMMARY_P95] = st_cell_u64(row->values[ST_WALL_P95]);
+	cells[ST_SUMMARY_P99] = st_cell_u64(row->values[ST_WALL_P99]);
+	cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(row->values[by], answer->total.values[by]));
+}
+
+static enum st_status add_listed_tasks(struct st_report *report, const struct st_dataset *dataset,
+				       const struct st_question *scope, bool besides,
+				       struct st_error *err)
 {
 	struct st_question question = *scope;
 	struct st_answer answer;
 	enum st_status status;
+	/* What holds operators has little time of its own. */
+	enum st_metric by = besides ? ST_WALL_TOTAL : ST_WALL_SELF;
 
 	question.groupings[0] = task_grouping(dataset);
 	question.groupings[1] = ST_BY_TASK_DOMAIN;
 	question.grouping_count = 2;
 	question.metrics = ST_BIT(ST_WALL_SELF) | ST_BIT(ST_WALL_MEDIAN);
-	question.sort[0] = ST_WALL_SELF;
+	question.sort[0] = by;
 	question.sort_count = 1;
 	if (!question.limit)
 		question.limit = TASKS_SHOWN;
 	status = st_dataset_ask(dataset, &question, &answer, err);
 	if (status)
 		return status;
-	if (!answer.root_count && is_narrowed(scope) && dataset->row_count)
+	if (!answer.root_count && is_narrowed(scope) && dataset->row_count && !besides)
 		add_text(report, "empty", "", "No tasks match.");
-	for (uint32_t i = 0; i < answer.root_count; i++) {
-		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
-		struct st_cell *cells = add(report, "task", "");
-
-		cells[ST_SUMMARY_NAME] = copied(report, row->text);
-		if (row->child_count == 1)
-			cells[ST_SUMMARY_VALUE] =
-				copied(report, answer.rows[row->first_child].text);
-		cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
-		cells[ST_SUMMARY_SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
-		cells[ST_SUMMARY_MEDIAN] = st_cell_u64(row->values[ST_WALL_MEDIAN]);
-		cells[ST_SUMMARY_P95] = st_cell_u64(row->values[ST_WALL_P95]);
-		cells[ST_SUMMARY_P99] = st_cell_u64(row->values[ST_WALL_P99]);
-		cells[ST_SUMMARY_RATIO] = st_cell_double(
-			ratio(row->values[ST_WALL_SELF], answer.total.values[ST_WALL_SELF]));
-	}
+	for (uint32_t i = 0; i < answer.root_count; i++)
+		add_task(report, &answer, &answer.rows[answer.root_first + i], by);
 	report->totals.cells[ST_SUMMARY_COUNT] = st_cell_u64(answer.total.values[ST_COUNT]);
 	report->totals.cells[ST_SUMMARY_TOTAL] = st_cell_u64(answer.total.values[ST_WALL_TOTAL]);
 	report->totals.cells[ST_SUMMARY_SELF] = st_cell_u64(answer.total.values[ST_WALL_SELF]);
 	st_answer_fini(&answer);
 	return ST_OK;
+}
+
+static enum st_status add_tasks(struct st_report *report, const struct st_result *result,
+				const struct st_dataset *dataset, const struct st_question *scope,
+				struct st_error *err)
+{
+	struct st_dataset besides = *dataset;
+	enum st_status status;
+	uint16_t *flags;
+
+	if (scope->filter_count || !count_operators(result))
+		return add_listed_tasks(report, dataset, scope, false, err);
+	flags = flags_besides(result, dataset);
+	if (!flags)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the summary");
+	besides.flags = flags;
+	status = add_listed_tasks(report, &besides, scope, true, err);
+	free(flags);
+	return status;
 }
 
 static void add_place(struct st_report *report, const char *section,
@@ -522,11 +589,13 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	if (!is_narrowed(scope))
 		status = add_steps(out, result, dataset, err);
 	if (!status)
-		status = add_tasks(out, dataset, scope, err);
+		status = add_tasks(out, result, dataset, scope, err);
 	if (!status)
 		status = add_places(out, dataset, scope, scope_ns(scope, collected_ns), err);
 	if (!status)
 		status = st_summary_add_operators(out, result, scope, err);
+	if (!status)
+		status = st_summary_add_memory(out, result, scope, err);
 	if (!status)
 		status = st_summary_add_rows(out, result, scope, err);
 	if (!status && st_result_samples(result)->count)

@@ -3,7 +3,7 @@
  * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_warm_up (of
  * steps with parts of training), step_part, task,
- * process, thread, operators, operator, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
+ * process, thread, operators, operator, memory, memory_holder, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
  * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), fix, quality, empty, next.
  */
 #ifndef ST_ANALYZE_REPORT_SUMMARY_H
@@ -19,7 +19,8 @@ enum st_summary_column {
 	ST_SUMMARY_MEDIAN,
 	ST_SUMMARY_P95,
 	ST_SUMMARY_P99,
-	ST_SUMMARY_RATIO, /* task: self of all self; step_part: of the steps' time; thread: busy */
+	ST_SUMMARY_RATIO, /* task: self of all self, or, besides operators, total of all total; step_part: of the
+			     steps' time; thread: busy */
 	ST_SUMMARY_PID,
 	ST_SUMMARY_COPIES,   /* process, thread: tasks that repeat those of other threads */
 	ST_SUMMARY_CPU_SELF, /* hotspot, python_line, task_cpu */
@@ -37,6 +38,9 @@ enum st_status st_summary_add_rows(struct st_report *report, const struct st_res
 /* The sections operators and operator. */
 enum st_status st_summary_add_operators(struct st_report *report, const struct st_result *result,
 					const struct st_question *scope, struct st_error *err);
+/* The sections memory and memory_holder: the peak in words, and who held most of it (bytes as value). */
+enum st_status st_summary_add_memory(struct st_report *report, const struct st_result *result,
+				     const struct st_question *scope, struct st_error *err);
 /* The sections of samples. */
 enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
 				      const struct st_report_options *options,

@@ -155,6 +155,28 @@ void st_summary_add_head(struct st_text_job *job)
 	st_show_end_line(job->out);
 }
 
+/* "1,204 operators and 3 other tasks" */
+static void add_task_count(struct st_text_job *job, struct st_buf *piece)
+{
+	const struct st_cell *operators = st_summary_fact(job, "cost", "operators");
+	const struct st_cell *all = st_summary_fact(job, "cost", "tasks");
+	struct st_cell others = *all;
+	const char *other = "";
+
+	if (operators->kind == ST_CELL_U64 && operators->as.u64 <= all->as.u64) {
+		st_show_cell(piece, operators, "", 0);
+		st_buf_append_text(piece, operators->as.u64 == 1 ? " operator" : " operators");
+		others.as.u64 -= operators->as.u64;
+		if (!others.as.u64)
+			return;
+		st_buf_append_text(piece, ", ");
+		other = " other";
+	}
+	st_show_cell(piece, &others, "", 0);
+	st_buf_append_text(piece, other);
+	st_buf_append_text(piece, others.as.u64 == 1 ? " task" : " tasks");
+}
+
 static void add_source(struct st_text_job *job)
 {
 	const struct st_cell *source = st_summary_fact(job, "run", "source");
@@ -166,16 +188,13 @@ static void add_source(struct st_text_job *job)
 	st_summary_begin(job, &flow, "source");
 	st_buf_init(&piece, 4096);
 	if (source->kind != ST_CELL_NONE) {
-		st_show_cell(&piece, source, "", 60);
-		st_buf_append_text(&piece, ",");
-		st_flow_piece(&flow, "", &piece);
+		st_flow_words(&flow, source->as.text, 0);
+		st_flow_mark(&flow, ",");
 	}
 	st_buf_init(&piece, 4096);
 	/* Of a program that marks no tasks samples are all there is. */
-	if (!st_summary_add_sample_count(job, &piece, count->as.u64 != 0)) {
-		st_show_cell(&piece, count, "", 0);
-		st_buf_append_text(&piece, count->as.u64 == 1 ? " task" : " tasks");
-	}
+	if (!st_summary_add_sample_count(job, &piece, count->as.u64 != 0))
+		add_task_count(job, &piece);
 	if (copies->kind == ST_CELL_U64) {
 		st_buf_append_text(&piece, " and ");
 		st_show_cell(&piece, copies, "", 0);
@@ -387,29 +406,48 @@ void st_summary_add_steps(struct st_text_job *job)
 	add_steps(job, rooms[0].steps);
 }
 
-static void add_self_head(struct st_text_job *job, const char *word, const char *text)
+static const char self_figures[] = "      self   share     total      count\n";
+static const char total_figures[] = "     total   share    median      count\n";
+
+static void add_head(struct st_text_job *job, const char *word, const char *text,
+		     const char *figures)
 {
 	size_t used = (strlen(word) > MARGIN ? strlen(word) : MARGIN) + strlen(text);
 
 	st_summary_margin(job, word);
 	st_buf_append_text(job->out, text);
 	st_show_pad(job->out, (unsigned int)used, 3 + name_width(job) + bar_width(job));
-	st_buf_append_text(job->out, "      self   share     total      count\n");
+	st_buf_append_text(job->out, figures);
 }
 
-static void add_self_rows(struct st_text_job *job, const char *section, uint32_t shown)
+static void add_rows(struct st_text_job *job, const char *section, uint32_t shown,
+		     const enum st_summary_column figures[2])
 {
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *task = st_summary_row(job, section, i);
 
 		add_name(job, &task[ST_SUMMARY_NAME]);
 		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, bar_width(job));
-		add_duration(job, &task[ST_SUMMARY_SELF]);
+		add_duration(job, &task[figures[0]]);
 		add_percent(job, &task[ST_SUMMARY_RATIO]);
-		add_duration(job, &task[ST_SUMMARY_TOTAL]);
+		add_duration(job, &task[figures[1]]);
 		add_count(job, &task[ST_SUMMARY_COUNT], false);
 		st_show_end_line(job->out);
 	}
+}
+
+static void add_self_rows(struct st_text_job *job, const char *section, uint32_t shown)
+{
+	static const enum st_summary_column figures[] = {ST_SUMMARY_SELF, ST_SUMMARY_TOTAL};
+
+	add_rows(job, section, shown, figures);
+}
+
+static void add_total_rows(struct st_text_job *job, const char *section, uint32_t shown)
+{
+	static const enum st_summary_column figures[] = {ST_SUMMARY_TOTAL, ST_SUMMARY_MEDIAN};
+
+	add_rows(job, section, shown, figures);
 }
 
 /* How they were recorded, then those with most time. */
@@ -422,7 +460,7 @@ static void add_operators(struct st_text_job *job, const struct room *room)
 	if (!all)
 		return;
 	if (count)
-		add_self_head(job, "OPERATORS", "");
+		add_head(job, "OPERATORS", "", self_figures);
 	if (all[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
 		st_summary_begin(job, &flow, count ? "" : "OPERATORS ");
 		st_flow_words(&flow, all[ST_SUMMARY_VALUE].as.text, 0);
@@ -433,6 +471,30 @@ static void add_operators(struct st_text_job *job, const struct room *room)
 		st_buf_append_text(job->out, "  and more: strata report operators\n");
 }
 
+/* "MEMORY  peak 45.3 MB at 1.234 s, in 17 blocks; 1.2 MB at the end; most held by aten::addmm 60.1 %" */
+static void add_memory(struct st_text_job *job)
+{
+	const struct st_cell *memory = st_summary_row(job, "memory", 0), *holder;
+	struct st_flow flow;
+
+	if (!memory)
+		return;
+	st_summary_begin(job, &flow, "MEMORY");
+	st_flow_words(&flow, memory[ST_SUMMARY_VALUE].as.text, 0);
+	for (uint32_t i = 0; (holder = st_summary_row(job, "memory_holder", i)); i++) {
+		struct st_buf piece;
+
+		st_flow_mark(&flow, i ? "," : ";");
+		st_buf_init(&piece, 4096);
+		st_buf_append_text(&piece, i ? "" : "held then by ");
+		st_show_name(&piece, &holder[ST_SUMMARY_NAME], NAME_WIDTH);
+		st_buf_append_text(&piece, " ");
+		st_show_cell(&piece, &holder[ST_SUMMARY_RATIO], "ratio", 0);
+		st_flow_piece(&flow, " ", &piece);
+	}
+	st_show_end_line(job->out);
+}
+
 static void add_tasks(struct st_text_job *job, const struct room *room)
 {
 	uint32_t count = st_summary_count(job, "task");
@@ -440,8 +502,13 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 
 	if (!count)
 		return;
-	add_self_head(job, "TASKS", "by self time");
-	add_self_rows(job, "task", shown);
+	if (st_summary_count(job, "operator")) {
+		add_head(job, "TASKS", "besides operators, by time", total_figures);
+		add_total_rows(job, "task", shown);
+	} else {
+		add_head(job, "TASKS", "by self time", self_figures);
+		add_self_rows(job, "task", shown);
+	}
 	if (shown < count)
 		st_buf_append_text(job->out, "  and more: strata report tasks\n");
 }
@@ -638,6 +705,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	st_summary_add_cpu(job);
 	st_summary_add_hotspots(job, room->samples);
 	add_operators(job, room);
+	add_memory(job);
 	add_tasks(job, room);
 	if (st_summary_count(job, "process") > 1)
 		add_places(job, "process", "PROCESS", "strata report tasks -group-by process",

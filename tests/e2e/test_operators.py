@@ -154,6 +154,7 @@ def test_what_is_left_out(strata, python):
     result, said, _ = collect(strata, python, "train", config="operator_layout=0")
     assert source(strata, result)["level"] == "asked"
     assert first_line(strata, result).endswith("as the framework tells them; the self-check found another layout")
+    assert "(inputs asked for)" in summary_source(strata, result)
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [[row["name"], json.loads(row["shapes"])] for row in ours] == [event[:2] for event in said["events"]]
     assert {row["sequence"] for row in ours} == {None}
@@ -170,6 +171,13 @@ def test_wrong_later(strata, python):
     assert [[row["name"], json.loads(row["shapes"])] for row in ours] == [event[:2] for event in said["events"]]
 
 
+def summary_source(strata, result):
+    """The summary's second line, with what of it stands on the next."""
+    lines = strata("report", "summary", "-r", result).out.splitlines()
+    assert lines[1].startswith("source  ")
+    return " ".join(line.strip() for line in lines[1 : 3 if lines[2].startswith(" ") else 2])
+
+
 def first_line(strata, result):
     return strata("report", "operators", "-r", result).out.splitlines()[0]
 
@@ -182,12 +190,14 @@ def test_no_way_to_register(strata, python):
     said = first_line(strata, result)
     assert said.startswith(f"{row['framework']}: operators as the program's ITT tasks tell them")
     assert said.endswith("forced")
+    assert f"operators of {row['framework']} (by its ITT tasks: names only)" in summary_source(strata, result)
 
 
 def test_no_framework(strata):
     result = strata.folder / "none"
     assert strata("-collect", "operators", "-quiet", "-r", result, "--", "true").status == 0
     assert first_line(strata, result) == "This result holds no operators: no process loaded PyTorch."
+    assert "no operators (no process loaded PyTorch)" in summary_source(strata, result)
 
 
 def test_names_only(strata, python):

@@ -108,3 +108,24 @@ def test_modules(profiled):
     assert {"aten::sum", "iteration"} <= {
         inner["operator"] for row in report["rows"] if row["nn_module"] == "[no module]" for inner in row["children"]
     }
+
+
+def test_summary_shows_each_thing_once(profiled):
+    """Operators in their own section, beside it only what is none; and the peak of memory, with who held it."""
+    strata, result, truth = profiled
+    rows = strata.report(result, "summary")["rows"]
+    tasks = {row["name"]: row["count"] for row in rows if row["section"] == "task"}
+    ranges = {name for name, _, _ in truth["names"] if "::" not in name and not name.endswith("Backward0")}
+    assert tasks and not any(name.startswith("aten::") or "Backward0" in name for name in tasks), tasks
+    assert ranges & tasks.keys()
+    facts = {row["name"]: row["value"] for row in rows if row["section"] == "cost"}
+    every = strata.report(result, "tasks")["totals"]["count"]
+    assert facts["tasks"] == every and 0 < facts["operators"] < every
+    (memory,) = [row["value"] for row in rows if row["section"] == "memory"]
+    assert memory == strata.report(result, "memory")["subject"] and memory.startswith("peak ")
+    held = [row for row in rows if row["section"] == "memory_holder"]
+    most = strata.report(result, "memory", "-group-by", "operator")["rows"][: len(held)]
+    assert [(row["name"], row["value"]) for row in held] == [(row["operator"], row["held_bytes"]) for row in most]
+    text = strata("report", "summary", "-r", result).out
+    assert text.count("aten::addmm ") <= 2 and "\nMEMORY  peak " in text and "TASKS   besides operators" in text
+    assert len(text.splitlines()) <= 40

@@ -380,7 +380,7 @@ void st_run_write_json(struct st_run *run)
 {
 	struct st_buf compact, readable;
 	struct st_json json;
-	char source[160];
+	char source[320];
 
 	st_buf_init(&compact, JSON_MAX_BYTES);
 	st_buf_init(&readable, JSON_MAX_BYTES);

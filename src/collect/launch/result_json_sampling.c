@@ -3,6 +3,7 @@
 // What result.json says of a run that samples: what was asked for, what the machine made of it, what was
 // lost and what it cost. Described in docs/format/result_json.md.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json_out.h"
 #include "collect/launch/armed.h"
@@ -34,12 +35,17 @@ static const struct st_followed *lowest(const struct st_followed_table *table)
 	return found;
 }
 
-/* The same of operators; the worst level is what limits the run. */
-static void put_operator_source(const struct st_followed_table *table, char *out, size_t out_size)
+/* The same of operators; the worst level is what limits the run. Nothing, when there are none. */
+static void put_operator_source(const struct st_run *run, char *out, size_t out_size)
 {
 	static const char *const levels[] = {[ST_OPERATORS_ASKED] = " (inputs asked for)",
-					     [ST_OPERATORS_NAMES] = " (names only)"};
+					     [ST_OPERATORS_NAMES] = " (names only)",
+					     [ST_OPERATORS_ITT] =
+						     " (by its ITT tasks: names only)"};
+	const struct st_followed_table *table = &run->followed;
 	struct st_drain_counts worst = {.operator_level = ST_OPERATORS_NONE};
+
+	*out = '\0';
 
 	for (uint32_t i = 0; i < table->count; i++) {
 		const struct st_followed *process = table->all[i];
@@ -49,33 +55,38 @@ static void put_operator_source(const struct st_followed_table *table, char *out
 		if (counts->operator_level > worst.operator_level)
 			worst = *counts;
 	}
-	if (worst.operator_level == ST_OPERATORS_NONE || worst.operator_level >= ST_OPERATORS_ITT)
-		snprintf(out, out_size, "ITT tasks");
-	else
-		snprintf(out, out_size, "operators of %s%s, ITT tasks", worst.framework,
+	if (worst.operator_level == ST_OPERATORS_NONE && run->config->operators.is_type)
+		snprintf(out, out_size, "no operators (no process loaded PyTorch), ");
+	else if (worst.operator_level > ST_OPERATORS_NONE &&
+		 worst.operator_level <= ST_OPERATORS_ITT)
+		snprintf(out, out_size, "operators of %s%s, ", worst.framework,
 			 levels[worst.operator_level] ? levels[worst.operator_level] : "");
 }
 
 void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 {
 	const struct st_followed *process = lowest(&run->followed);
-	char asked[48] = "";
+	char asked[48] = "", operators[160];
 
+	put_operator_source(run, operators, sizeof(operators));
 	if (!run->config->sampling.on) {
-		put_operator_source(&run->followed, out, out_size);
+		snprintf(out, out_size, "%sITT tasks", operators);
 		return;
 	}
+	/* Behind the sampler, without its comma. */
+	if (*operators)
+		operators[strlen(operators) - 2] = '\0';
 	/* Short: the summary has one line for it. */
 	if (run->sampling.period_ns != run->sampling.asked_ns)
 		snprintf(asked, sizeof(asked), ", not %g",
 			 second_ns / (double)run->sampling.asked_ns);
-	snprintf(out, out_size, "CPU timer %g Hz%s (%s%s%s%s)",
+	snprintf(out, out_size, "CPU timer %g Hz%s (%s%s%s%s)%s%s",
 		 second_ns / (double)run->sampling.period_ns, asked,
 		 st_trigger_name(process ? (enum st_sampler_trigger)process->trigger
 					 : run->sampling.trigger),
 		 process ? ", " : "",
 		 process ? st_rung_name((enum st_sampler_rung)process->rung) : "",
-		 run->sampling.note[0] ? "; no cycles" : "");
+		 run->sampling.note[0] ? "; no cycles" : "", *operators ? ", " : "", operators);
 }
 
 static void put_rungs(struct st_json *json, const struct st_followed_table *table)
