@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "base/rt/syscall.h"
 #include "collect/inproc/state.h"
 #include "collect/inproc/torch.h"
 
@@ -40,7 +41,7 @@ static struct told_set *set_of(uintptr_t block)
 		if (!all)
 			return NULL;
 		if (!atomic_compare_exchange_strong(&sets, &none, all)) {
-			munmap(all, SETS * sizeof(*all));
+			st_syscall(SYS_munmap, all, SETS * sizeof(*all));
 			all = none;
 		}
 	}
