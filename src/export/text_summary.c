@@ -22,7 +22,7 @@ enum {
 	NAME_WIDTH_MIN = 12,
 	FIGURES_WIDTH = 42, /* of a row: what is neither name nor bar */
 	COMMAND_WIDTH_MIN = 16,
-	QUALITY_LINES_MAX = 9,
+	QUALITY_LINES_MAX = 10,
 };
 
 /* How many rows the long blocks may have. */
@@ -31,8 +31,11 @@ struct room {
 };
 
 /* The first that fits is taken; the last one, if none does. */
-static const struct room rooms[] = {
-	{9, 4, 6, 6, 2, 5}, {5, 3, 6, 6, 2, 5}, {4, 2, 2, 4, 1, 3}, {3, 0, 2, 2, 1, 2}};
+static const struct room rooms[] = {{9, 4, 6, 6, 2, 5},
+				    {5, 3, 6, 6, 2, 5},
+				    {4, 2, 2, 4, 1, 3},
+				    {3, 0, 2, 4, 1, 2},
+				    {3, 0, 2, 2, 1, 2}};
 
 unsigned int st_summary_width(const struct st_text_job *job)
 {
@@ -471,26 +474,36 @@ static void add_operators(struct st_text_job *job, const struct room *room)
 		st_buf_append_text(job->out, "  and more: strata report operators\n");
 }
 
-/* "MEMORY  peak 45.3 MB at 1.234 s, in 17 blocks; 1.2 MB at the end; most held by aten::addmm 60.1 %" */
+/* "MEMORY  peak 45.3 MB at 1.234 s, in 17 blocks; held then by aten::addmm 60.1 %": one line, with as many as fit. */
 static void add_memory(struct st_text_job *job)
 {
 	const struct st_cell *memory = st_summary_row(job, "memory", 0), *holder;
+	struct st_text peak;
 	struct st_flow flow;
+	const char *more;
 
 	if (!memory)
 		return;
+	/* What follows the peak is in the report. */
+	peak = memory[ST_SUMMARY_VALUE].as.text;
+	more = memchr(peak.bytes, ';', peak.size_bytes);
+	if (more)
+		peak.size_bytes = (uint32_t)(more - peak.bytes);
 	st_summary_begin(job, &flow, "MEMORY");
-	st_flow_words(&flow, memory[ST_SUMMARY_VALUE].as.text, 0);
+	st_flow_words(&flow, peak, 0);
 	for (uint32_t i = 0; (holder = st_summary_row(job, "memory_holder", i)); i++) {
 		struct st_buf piece;
 
-		st_flow_mark(&flow, i ? "," : ";");
 		st_buf_init(&piece, 4096);
-		st_buf_append_text(&piece, i ? "" : "held then by ");
+		st_buf_append_text(&piece, i ? ", " : "; held then by ");
 		st_show_name(&piece, &holder[ST_SUMMARY_NAME], NAME_WIDTH);
 		st_buf_append_text(&piece, " ");
 		st_show_cell(&piece, &holder[ST_SUMMARY_RATIO], "ratio", 0);
-		st_flow_piece(&flow, " ", &piece);
+		if (flow.at + piece.size_bytes > st_summary_width(job)) {
+			st_buf_fini(&piece);
+			break;
+		}
+		st_flow_piece(&flow, "", &piece);
 	}
 	st_show_end_line(job->out);
 }
