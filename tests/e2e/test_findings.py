@@ -117,7 +117,7 @@ def test_saving_of_one_worker(strata, python, build_dir, scale):
 def test_remedy_of_a_range_saves_something(strata, python, build_dir, scale, program):
     if scale != "full":
         pytest.skip("at full scale")
-    took = check(strata, python, build_dir, program, 8)
+    took = check(strata, python, build_dir, program, 4)
     assert took["bad"] > took["good"], took
 
 
