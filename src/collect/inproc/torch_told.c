@@ -6,6 +6,7 @@
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/state.h"
@@ -37,7 +38,8 @@ static struct told_set *set_of(uintptr_t block)
 	struct told_set *all = atomic_load_explicit(&sets, memory_order_acquire), *none = NULL;
 
 	if (!all) {
-		all = st_map_lazily(SETS * sizeof(*all), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		if (!st_passive())
+			all = st_map_lazily(SETS * sizeof(*all), MAP_PRIVATE | MAP_ANONYMOUS, -1);
 		if (!all)
 			return NULL;
 		if (!atomic_compare_exchange_strong(&sets, &none, all)) {
