@@ -55,7 +55,7 @@ def main():
         loss = train(model, optimizer, images, labels, steps)
         torch.profiler.itt.range_pop()
     itt.pause()
-    print(f"loss after {steps} steps: {loss.item():.4f}")
+    print(f"loss after {steps} steps: {loss.item():.4f} ({loss.item().hex()})")
 
 
 if __name__ == "__main__":

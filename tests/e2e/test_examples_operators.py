@@ -18,6 +18,7 @@ CASES = (
     "training_schedule.py",
 )
 SLOW = "slow_training.py"
+HELLO = "Intel_Extension_For_PyTorch_Hello_World.py"
 SHAPES = (
     "[[5, 3, 64, 64], [16, 3, 3, 3], [16], [], [], [], []]",
     "[[5, 16, 32, 32], [32, 16, 3, 3], [32], [], [], [], []]",
@@ -84,6 +85,31 @@ def test_they_compute_the_same(profiled, plain, case):
     assert alone
     assert plain[f"{case} --plain"].splitlines() == alone
     assert computed(profiled[case], words) == alone
+
+
+def test_they_compute_the_same_under_the_command(shared_strata, python, env, plain):
+    """The scripts as they are, with everything recorded of them that can be."""
+    words = (python, TARGETS / "run_examples.py", *plain)
+    more = ("-knob", "operator-stacks=true")
+    done = shared_strata("-collect", "operators", *more, "-quiet", "-r", "all", "--", *words, env=env)
+    assert done.status == 0, done.err
+    assert json.loads(done.out) == plain
+    rows = shared_strata.report(shared_strata.folder / "all", "operators")["rows"]
+    assert {"aten::conv2d", "aten::addmm", "AddmmBackward0"} <= {row["operator"] for row in rows}
+
+
+@pytest.mark.parametrize("kind", ["hotspots", "operators"])
+def test_marked_training_computes_the_same(strata, python, scale, kind):
+    """Under emit_itt as well; alone the module itt, which strata brings along, is an empty one."""
+    if kind == "hotspots" and scale != "full":
+        pytest.skip("only at STRATA_TEST_SCALE=full")
+    (strata.folder / "itt.py").write_text("def resume(): pass\ndef pause(): pass\n")
+    words = (python, ROOT / "examples" / HELLO, "10")
+    env = {"OMP_NUM_THREADS": "1"}
+    alone = strata.run(words, env={**env, "PYTHONPATH": str(strata.folder)})
+    assert alone.status == 0 and "0x" in alone.out, alone.err
+    done = strata("-collect", kind, "-quiet", "-r", "r", "--", *words, env=env)
+    assert (done.status, done.out) == (0, alone.out), done.err
 
 
 def test_cnn_inference(profiled):
