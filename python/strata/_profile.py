@@ -329,16 +329,32 @@ class profile:
 
     def start(self) -> None:
         self._pid = os.getpid()
-        self._go(ProfilerAction.NONE, self.current_action)
-        self._begin_step()
+        try:
+            self._go(ProfilerAction.NONE, self.current_action)
+            self._begin_step()
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        """Ctrl-C, mostly, where no __exit__ will follow: nothing may stay on."""
+        session = self._session
+        if session is not None and session.is_on:
+            session.stop()
+        self._session = None
+        if self.acc_events and self._pid == os.getpid():
+            release(self)
+        self._end_step()
 
     def stop(self) -> None:
-        self._end_step()
         try:
+            self._end_step()
             self._go(self.current_action, None)
-        finally:
             if self.acc_events and self._pid == os.getpid():
                 release(self)
+        except BaseException:
+            self._give_up()
+            raise
 
     def step(self) -> None:
         """The next step begins."""
@@ -346,8 +362,13 @@ class profile:
         before, action = self.current_action, _action(self.schedule(self.step_num + 1))
         self.step_num += 1
         self.current_action = action
-        self._go(before, action)
-        self._begin_step()
+        try:
+            self._go(before, action)
+            self._begin_step()
+        except BaseException:
+            self._give_up()
+            self.current_action = ProfilerAction.NONE
+            raise
 
     def _begin_step(self) -> None:
         if self.record_steps:
@@ -397,8 +418,8 @@ class profile:
             hold(self)
         if self._session is not None:  # started twice: what was recorded until now is dropped, as by torch's
             self._session.stop()
-        session.start()
         self._session = session
+        session.start()
         self.metadata = dict(self.preset_metadata)
         for name in ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops"):
             if getattr(self, name):
@@ -408,13 +429,14 @@ class profile:
                 _warn_once(f"strata.profile: {note}", RuntimeWarning)
 
     def _stop(self) -> None:
-        session, self._session = self._session, None
+        session = self._session
         if session is None:
             if not self.windows:
                 raise AssertionError("Profiler must be initialized before stopping trace")
             warnings.warn("strata.profile: this profile has been stopped before", RuntimeWarning, stacklevel=5)
             return
         window = session.stop()
+        self._session = None
         self._opened = None  # lists of events that somebody kept go on asking it
         self.windows = [*self.windows, window] if self.acc_events else [window]
 

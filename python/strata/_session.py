@@ -402,10 +402,14 @@ class _Engine:
             assert self.writer is not None
             session.writer, session.folder = self.writer, self.folder
             session.begin_ns = _now_ns() - self.writer.start_ns
-            self.sessions[id(session)] = session.options
-            session.got = collector.switch(self._wanted())
-            if self.writer.own:
-                _wrap_ranges(True)
+            try:
+                self.sessions[id(session)] = session.options
+                session.got = collector.switch(self._wanted())
+                if self.writer.own:
+                    _wrap_ranges(True)
+            except BaseException:  # Ctrl-C
+                self.stop(session)
+                raise
 
     def _wanted(self) -> bytes:
         wanted = Options()
@@ -452,10 +456,10 @@ class _Engine:
 
     def stop(self, session: Session) -> None:
         with self.lock:
-            if self.sessions.pop(id(session), None) is None:
-                return
             writer, collector = session.writer, _load()
             try:
+                if self.sessions.pop(id(session), None) is None:
+                    return
                 if self.sessions:
                     session.end_ns = _now_ns() - writer.start_ns
                     collector.switch(self._wanted())
@@ -470,6 +474,11 @@ class _Engine:
             except OSError as why:
                 self._lose()
                 warnings.warn(f"strata ended before the profile: {why}", RuntimeWarning, stacklevel=4)
+            except BaseException:  # Ctrl-C: nothing may go on that nobody asked for
+                self.sessions.pop(id(session), None)
+                collector.switch(self._wanted() if self.sessions else None)
+                _wrap_ranges(bool(self.sessions) and writer.own)
+                raise
 
     def _close(self, writer: _Host | _Outer) -> None:
         if self.held:

@@ -63,6 +63,7 @@ def test_ranges_that_end_elsewhere(strata, python):
     assert run.mark(7) == ["of a thread that is gone"]
     alone = run.only("ends elsewhere")
     assert not alone["unfinished"] and not alone["mismatched"]
+    assert not run.only("the last of all")["unfinished"]  # though its thread did nothing more
     # Closed at the time of its end, not when its thread came by next.
     behind = next(row for row in run.rows if row["start_ns"] > alone["end_ns"] and row["name"] == "aten::ones")
     assert behind["start_ns"] - alone["end_ns"] > 0

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def leftovers(env):
 CASES = (
     "same_as_torch", "loss", "schedule", "options", "stacks", "nested", "thread", "exception", "fork", "null", "wait",
     "without_effect", "accumulated", "legacy", "itt", "killed",
-    "kept", "lists", "long_lists", "twice",
+    "kept", "lists", "long_lists", "twice", "interrupted",
 )  # fmt: skip
 
 
@@ -164,10 +165,20 @@ def test_itt_inside(cases):
     assert len(found["notes"]) == 1 and "oneDNN" in found["notes"][0]
 
 
+def test_interrupted(cases):
+    found = cases[0]["interrupted"]
+    for part in ("start", "stop"):
+        lines, stayed_on, again = found[part]
+        # In front of the first line of stop() nothing can be done about it yet.
+        assert lines > 30 and again == 1 and stayed_on == ([1] if part == "stop" else []), found
+
+
 def test_killed(cases):
     found = cases[0]["killed"]
-    assert any("strata ended before the profile" in one for one in found["told"]), found
-    assert found["again"] == 1
+    for told in found["told"]:
+        assert any("strata ended before the profile" in one for one in told), found
+    assert found["again"] == [1, 1, 1]
+    assert re.match(r"PyTorch [\d.]+(\+\w+)?: ", found["source"]), found  # its version once
 
 
 def test_lists_outlive_their_cycle(cases):

@@ -247,6 +247,7 @@ __attribute__((visibility("default"))) unsigned int strata_profile_switch(const 
 	add_config(&wanted, &base);
 	if (joined && on && (!say_hello() || (control_bits() & STOPPED)))
 		return control_bits();
+	st_operator_come_by();
 	if (joined)
 		set_recording(on);
 	if (!base.memory)

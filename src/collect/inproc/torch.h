@@ -101,6 +101,8 @@ bool st_operator_take_ended(struct st_thread *thread, uintptr_t key, uint64_t *t
 void st_operator_forget_ended(struct st_thread *thread);
 /* Closes the innermost slices of a thread that others have ended. Between enter and leave. */
 void st_operator_close_ended(struct st_thread *thread);
+/* The same for the calling thread, which may come by no more. Not between enter and leave. */
+void st_operator_come_by(void);
 
 /* The framework's allocator gave out a block, or (bytes below 0) took one back. As cheap as a begin. */
 void st_operator_block(const void *address, int64_t bytes);

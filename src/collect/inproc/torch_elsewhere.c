@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ranges that end on another thread than they began on: those of futures, and of programs that hand one on. Only their
- * own thread may write into its ring, so the other one leaves a note, which is looked for at the next begin. No record
- * of that thread lies between the two, so that the slice still gets the time at which it ended.
+ * own thread may write into its ring, so the other one leaves a note, which is looked for at the next begin, when the
+ * thread ends and when a profile does. No record of that thread lies between the two, so that the slice still gets the
+ * time at which it ended.
  */
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
@@ -67,6 +68,28 @@ void st_operator_ended_elsewhere(uintptr_t key, uint64_t time)
 		st_process_unlock();
 	}
 	st_busy_leave(saved);
+}
+
+void st_operator_come_by(void)
+{
+	struct st_hot *hot = st_tls;
+	struct st_thread *thread;
+
+	/* A thread that has recorded nothing has nothing open. */
+	if (!hot || hot == &st_hot_ignored || !hot->data)
+		return;
+	thread = st_thread_enter(ST_LOSS_NONE);
+	if (!thread)
+		return;
+	st_operator_close_ended(thread);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+/* On the thread that ends the process: what it left to others has no begin behind it. */
+__attribute__((destructor)) static void end_process(void)
+{
+	st_operator_come_by();
 }
 
 static void drop_note(struct st_thread *thread, struct st_ended *note)

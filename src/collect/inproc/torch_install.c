@@ -104,7 +104,8 @@ static _Atomic uint32_t lists_left; /* lists left to learn from */
 static _Atomic uint32_t learner_lock;
 static _Atomic bool contradicted; /* a layout that was proven turned out wrong */
 static int32_t probe_dtype = -1;
-static char framework[VERSION_BYTES + 16] = "PyTorch";
+#define FRAMEWORK "PyTorch"
+static char framework[VERSION_BYTES + sizeof(FRAMEWORK) + 1] = FRAMEWORK;
 
 static uint8_t digit(char text, char most)
 {
@@ -134,7 +135,9 @@ void st_torch_init(void)
 	stacks_used = st_torch_config.stacks;
 	if (st_torch_config.operators && st_operator_init())
 		return;
-	atomic_init(&state, GIVEN_UP);
+	/* A process that joins another strata, or a child that does, stays registered with the framework. */
+	if (!st_torch_installed())
+		atomic_init(&state, GIVEN_UP);
 	st_torch_config.modules = st_torch_config.stacks = false;
 }
 
@@ -533,13 +536,14 @@ static void probe(void *(*begin_one)(void **context, const void *record))
 
 static void copy_version(const char *text, size_t length)
 {
-	size_t at = strlen(framework);
+	/* Behind the name, whatever was there: a process may be entered again. */
+	char *at = framework + sizeof(FRAMEWORK) - 1;
 
 	if (!length || length >= VERSION_BYTES)
 		return;
-	framework[at++] = ' ';
-	memcpy(framework + at, text, length);
-	framework[at + length] = '\0';
+	*at++ = ' ';
+	memcpy(at, text, length);
+	at[length] = '\0';
 }
 
 /* Wheels have <torch>/version.py beside <torch>/lib; distributions put the version behind the library's name. */

@@ -152,6 +152,9 @@ static bool begin_window(struct st_run *run, const char *path, struct st_buf *an
 	run->program_began_ns = run->second_ns = st_clock_mono_raw_ns();
 	run->program_ended_ns = run->stopped_ns = 0;
 	run->error_count = 0;
+	/* A disk that was full, a folder that went away: the next window is another one. */
+	if (run->stopped)
+		st_followed_control(&run->followed, 0, ST_CONTROL_STOPPED);
 	run->told_failure = run->stopped = false;
 	run->stop_reason = "";
 	st_store_writer_calibration(run->writer, run->start.ticks, run->start.mono_raw_ns,

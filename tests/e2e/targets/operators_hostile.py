@@ -62,6 +62,8 @@ def elsewhere():
     in_thread(begin)
     leave(kept[0])
     mark(8)
+    last = record_function("the last of all").__enter__()
+    in_thread(leave, last)
 
 
 def thread_leaves():

@@ -406,20 +406,79 @@ def case_itt():
     }  # fmt: skip
 
 
+class Interrupt:
+    """Ctrl-C at the n-th line that strata runs inside of the block."""
+
+    def __init__(self, line):
+        self.left = line
+
+    def __enter__(self):
+        sys.settrace(self.follow)
+
+    def __exit__(self, kind, *_):
+        sys.settrace(None)
+        return kind is KeyboardInterrupt
+
+    def follow(self, frame, what, _):
+        if "/strata/" not in frame.f_code.co_filename:
+            return None
+        if what == "line":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self.follow
+
+
+def case_interrupted():
+    """Wherever it comes in start() and stop(), nothing is recorded behind it."""
+    from strata import _session
+
+    model, found = net(), {}
+    on = _session._OPERATORS | _session._MEMORY | _session._MODULES
+    for part in ("start", "stop"):
+        stayed_on, line, left = [], 0, 0
+        while left <= 0:
+            line += 1
+            prof = strata.profile(record_shapes=True, profile_memory=True, with_modules=True)
+            interrupt = Interrupt(line)
+            if part == "start":
+                with interrupt:
+                    prof.start()
+                if interrupt.left > 0:
+                    prof.stop()
+            else:
+                prof.start()
+                with interrupt:
+                    prof.stop()
+            left = interrupt.left
+            if _session._engine.sessions or _session._collector.state() & on:
+                stayed_on.append(line)
+                prof.stop()
+        with strata.profile() as after:
+            train(model)
+        found[part] = [line, stayed_on, counts(after)["aten::conv2d"]]
+    return found
+
+
 def case_killed():
     """Somebody kills the hidden strata: a word, and the next profile has another one."""
     from strata import _session
 
     with strata.profile():
         train(net())
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        with strata.profile():
+    found = {"told": [], "again": []}
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with strata.profile():
+                train(net())
+                os.kill(hidden_pid(_session._engine.writer.base), signal.SIGKILL)
+        with strata.profile() as prof:
             train(net())
-            os.kill(hidden_pid(_session._engine.writer.base), signal.SIGKILL)
-    with strata.profile() as prof:
-        train(net())
-    return {"told": [str(one.message) for one in told], "again": counts(prof)["aten::conv2d"]}
+        found["told"].append([str(one.message) for one in told])
+        found["again"].append(counts(prof).get("aten::conv2d"))
+    found["source"] = prof.result.report("operators").document["subject"]
+    return found
 
 
 def relus(count):
