@@ -10,7 +10,7 @@ DESTDIR ?=
 help:
 	@echo "make            build/release/bin/strata"
 	@echo "make demo       install what is missing, build, profile examples/launch.sh, show the summary"
-	@echo "make test       everything, with reduced counts (25 minutes at most on two cores)"
+	@echo "make test       everything, with reduced counts (15 minutes on two cores)"
 	@echo "make test-full  everything, with full counts; keeps a dated ledger in .cache/ledger"
 	@echo "make soak       half an hour under -ring-buffer; adds its figures to docs/measurements.md"
 	@echo "make lint       formatting, static analysis, layer and style checks"
