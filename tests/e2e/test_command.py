@@ -25,7 +25,7 @@ class Run:
         self.error = strata.folder / "strata.err"
         with self.error.open("wb") as err:
             self.process = strata.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err)
-        until((self.result / "result.json").exists, what="the result")
+        until((self.result / "control").exists, what="the socket for commands, which comes after the result")
 
     def tell(self, *lines):
         """Has the program do something, and waits until it is done."""
