@@ -341,12 +341,6 @@ void st_kernel_side_poll(struct st_kernel_side *side, bool all)
 			tell_sum(side, &side->threads[i]);
 }
 
-void st_kernel_side_enable(struct st_kernel_side *side, bool on)
-{
-	if (side->rings)
-		st_perf_rings_enable(side->rings, on);
-}
-
 const struct st_kernel_state *st_kernel_side_state(const struct st_kernel_side *side)
 {
 	return &side->state;

@@ -51,7 +51,6 @@ enum st_status st_kernel_side_create(struct st_kernel_side **out,
 void st_kernel_side_destroy(struct st_kernel_side *side);
 /* Takes in what happened since the last call; all: everything there is. */
 void st_kernel_side_poll(struct st_kernel_side *side, bool all);
-void st_kernel_side_enable(struct st_kernel_side *side, bool on);
 const struct st_kernel_state *st_kernel_side_state(const struct st_kernel_side *side);
 
 /* The kernel frames, innermost first, that belong on a sample of `tid` whose interrupted pc is `pc`; 0 when there

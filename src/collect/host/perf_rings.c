@@ -346,11 +346,6 @@ const struct perf_event_attr *st_perf_rings_attr(const struct st_perf_rings *rin
 	return &rings->attr;
 }
 
-int st_perf_rings_fd(const struct st_perf_rings *rings, uint32_t index)
-{
-	return index < rings->ring_count ? rings->rings[index].fd : -1;
-}
-
 uint64_t st_perf_rings_lost(const struct st_perf_rings *rings)
 {
 	return rings->lost;

@@ -37,8 +37,6 @@ void st_perf_rings_enable(struct st_perf_rings *rings, bool on);
 /* Hands on what is older than the call, or, with all, everything there is. */
 void st_perf_rings_poll(struct st_perf_rings *rings, bool all, st_perf_each each, void *arg);
 const struct perf_event_attr *st_perf_rings_attr(const struct st_perf_rings *rings);
-/* Readable when a ring has something; add it to an epoll set, or -1. */
-int st_perf_rings_fd(const struct st_perf_rings *rings, uint32_t index);
 uint64_t st_perf_rings_lost(const struct st_perf_rings *rings);
 
 #endif

@@ -243,14 +243,6 @@ bool st_doctor_has_capability(const struct st_doctor_context *context, unsigned 
 	return strtoull(value, NULL, 16) >> bit & 1;
 }
 
-bool st_doctor_has_filter(const struct st_doctor_context *context)
-{
-	char text[STATUS_BYTES], value[32];
-
-	return st_doctor_read(context, "/proc/self/status", text, sizeof(text)) &&
-	       st_doctor_field(text, "Seccomp:", value, sizeof(value)) && value[0] == '2';
-}
-
 static enum st_doctor_status status_of(const struct st_doctor_report *report, const char *name)
 {
 	for (unsigned int i = 0; i < report->count; i++)

@@ -52,7 +52,6 @@ char *st_doctor_find_python(void);
 
 /* Facts that several checks need. */
 bool st_doctor_has_capability(const struct st_doctor_context *context, unsigned int bit);
-bool st_doctor_has_filter(const struct st_doctor_context *context); /* seccomp mode 2 */
 
 enum { ST_CAP_SYS_PTRACE = 19, ST_CAP_SYS_ADMIN = 21, ST_CAP_SYSLOG = 34, ST_CAP_PERFMON = 38 };
 
