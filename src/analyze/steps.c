@@ -16,7 +16,10 @@
 
 /* The finer the unit, the earlier: a training run has epochs of steps. */
 static const char *const step_words[] = {"iter", "step", "batch", "epoch"};
-enum { STEP_WORDS = sizeof(step_words) / sizeof(step_words[0]) };
+enum {
+	STEP_WORDS = sizeof(step_words) / sizeof(step_words[0]),
+	RANK_NUMBERED = 1 + 2 * STEP_WORDS
+};
 
 /* What torch.profiler calls the steps it is told of. */
 static const char profiler_family[] = "ProfilerStep#*";
@@ -64,6 +67,24 @@ static bool holds_operators(const struct st_dataset *dataset, const struct st_re
 	return false;
 }
 
+/* "LABEL2: masking" has a number that never changes: nothing is counted by it. */
+static bool is_counted(const struct st_dataset *dataset, const struct st_result *result,
+		       uint32_t family)
+{
+	uint32_t count, first = UINT32_MAX;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] != family)
+			continue;
+		if (first != UINT32_MAX && labels[i].name != labels[first].name)
+			return true;
+		if (first == UINT32_MAX)
+			first = i;
+	}
+	return false;
+}
+
 /* Small is better; UINT32_MAX is no candidate. */
 static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
@@ -88,7 +109,7 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 	}
 	if (numbered && row->values[ST_WALL_TOTAL] > total_ns / 2 &&
 	    row->values[ST_WALL_SELF] < row->values[ST_WALL_TOTAL])
-		return 1 + 2 * STEP_WORDS;
+		return RANK_NUMBERED;
 	return UINT32_MAX;
 }
 
@@ -205,7 +226,8 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 		if (rank >= best)
 			continue;
 		key = family_key(dataset, answer.rows[i].text);
-		if (holds_operators(dataset, result, key))
+		if (holds_operators(dataset, result, key) ||
+		    (rank == RANK_NUMBERED && !is_counted(dataset, result, key)))
 			continue;
 		best = rank;
 		out->family = answer.rows[i];

@@ -178,6 +178,10 @@ def test_label_line_and_native_function_in_one_report(strata, python, env):
     assert "MyModule.forward" in names
     nonzero = [row["function"] for part in label["children"] for row in part["children"]]
     assert any("nonzero" in name.lower() for name in nonzero)
+    # A label with a number that never changes is no step, so that there is something to find in it.
+    found = strict_json(strata("report", "findings", "-r", "r", "-format", "json").stdout)["rows"]
+    (work,) = [row for row in found if row["rule"] == "work-in-range"]
+    assert "LABEL2: masking" in work["what"] and "NumPy" in work["what"] and place in work["what"]
 
 
 def test_training_schedule(profiled, shared_strata):
