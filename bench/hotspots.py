@@ -253,8 +253,11 @@ class Hotspots:
             file.write("enable\n")
         self.run([self.strata, "-command", "resume", "-r", result, "-quiet"])
         process.communicate(b"off\n" * (60 if self.quick else 600))
-        script = self.run(["perf", "script", "--no-inline", "-F", "comm,ip,sym,dso", "-i", data])
-        theirs = user_leaves(script.stdout.decode(errors="replace"))
+        shown = ["perf", "script", "--no-inline", "-F", "comm,ip,sym,dso", "-i", data]
+        texts = [self.run(words).stdout.decode(errors="replace") for words in (shown, [*shown, "-G"])]
+        theirs, unknown = user_leaves(*texts)
+        if unknown:
+            print(f"  perf does not tell where the program entered the kernel: {unknown} samples", file=sys.stderr)
         ours = collections.Counter()
         view = ("-call-stack-mode", "all", "--python-frames=none")
         for row in self.report(result, "hotspots", "-group-by", "module", "-show-as", "samples", *view)["rows"]:
@@ -334,19 +337,26 @@ def module_of(path):
     return name
 
 
-def user_leaves(script):
-    """Samples of Python's threads by module, those in the kernel by where the program entered it, as ours are."""
-    found = collections.Counter()
-    for sample in script.split("\n\n"):
+def user_leaves(chains, leaves):
+    """Samples of Python's threads by module, those in the kernel by where the program entered it, as ours are; and how
+    many perf cannot tell that of.
+
+    Code without frame pointers leaves any value in the chain, and perf shows no frame at all of a chain in which one
+    looks like a mark of perf's own. That befalls some modules more than others, so the sampled place itself, of
+    the script without chains, stands in for it."""
+    found, unknown = collections.Counter(), 0
+    for sample, leaf in zip(chains.removesuffix("\n\n").split("\n\n"), leaves.splitlines(), strict=True):
         comm, *frames = sample.strip("\n").splitlines() or [""]
         if not comm.startswith(("python", "pt_")):
             continue
-        for frame in frames:
-            where = re.match(r"\s*[0-9a-f]+ .*\((.*)\)\s*$", frame)
-            if where and module_of(where.group(1)) != "[kernel]":
-                found[module_of(where.group(1))] += 1
-                break
-    return found
+        places = [re.match(r".*\s[0-9a-f]+ .*\((.*)\)\s*$", frame) for frame in frames or [leaf]]
+        modules = [module_of(place.group(1)) for place in places if place]
+        outside = next((module for module in modules if module != "[kernel]"), None)
+        if outside:
+            found[outside] += 1
+        else:
+            unknown += 1
+    return found, unknown
 
 
 def keep_only(counter, names):
