@@ -164,7 +164,7 @@ def fuzz_one(suite: Suite, program: Path, seconds: int) -> None:
     work.mkdir(parents=True, exist_ok=True)
     kept = [ROOT / "tests" / "fuzz" / "corpus" / name for name in (program.name, short)]
     rc = run(
-        suite.name,
+        program.name.replace("_", "-"),
         [str(program), f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]
         + [f"-artifact_prefix={work}/", str(work), *[str(path) for path in kept if path.is_dir()]],
         timeout=seconds + 120,
@@ -197,10 +197,11 @@ def suite_fuzz(suite: Suite, options: argparse.Namespace) -> None:
     programs = [path for path in programs if path.is_file()]
     if not programs:
         settle(suite, 1)
+    seconds = 10 if options.scale == "quick" else 600
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda program: fuzz_one(suite, program, seconds), programs))
     for program in programs:
-        begin = time.monotonic()
-        fuzz_one(suite, program, 10 if options.scale == "quick" else 600)
-        hours = add_fuzz_time(program.name, time.monotonic() - begin)
+        hours = add_fuzz_time(program.name, seconds)
         if options.scale == "full":
             suite.notes.append(f"{program.name}: {hours:.2f} hours in all")
 
@@ -251,7 +252,8 @@ def keep_ledger(suites: list[Suite], scale: str) -> Path:
 
 def run_suite(name: str, options: argparse.Namespace) -> Suite:
     suite = Suite(name)
-    (CACHE / f"{name}.log").unlink(missing_ok=True)
+    for log in CACHE.glob(f"{name}*.log"):
+        log.unlink()
     (CACHE / f"{name}.xml").unlink(missing_ok=True)
     print(f"{name} …", flush=True)
     begin = time.monotonic()
