@@ -3,6 +3,7 @@
 // Where operators come from, in words.
 #include <string.h>
 
+#include "analyze/quality.h"
 #include "analyze/report_operators.h"
 #include "base/buf.h"
 
@@ -85,6 +86,10 @@ const char *st_operators_empty(const struct st_result *result)
 	st_result_operator_sources(result, &count);
 	if (count)
 		return "This result holds no operators.";
+	if (st_quality_cannot_record(result))
+		return "This result holds no operators: a process could not be recorded; strata "
+		       "report "
+		       "info says which and why.";
 	if (strcmp(st_result_info(result)->type, "operators") == 0)
 		return "This result holds no operators: no process loaded PyTorch.";
 	return "This result holds no operators; -collect operators records those of PyTorch.";

@@ -111,6 +111,18 @@ uint64_t st_quality_lost(const struct st_result *result)
 	return loss->slices_dropped + loss->events_dropped + loss->no_slot + loss->suspect;
 }
 
+bool st_quality_cannot_record(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_not_entered_program *programs = st_result_not_entered(result, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (programs[i].reason == ST_NOT_ENTERED_MEMORY ||
+		    programs[i].reason == ST_NOT_ENTERED_LAYOUT)
+			return true;
+	return false;
+}
+
 static void add_state(const struct st_result_info *info, struct st_buf *out)
 {
 	if (strcmp(info->state, "torn") == 0)

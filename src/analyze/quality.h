@@ -24,6 +24,8 @@ struct st_quality_item {
 void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS]);
 /* Records that are gone: dropped, refused or without a place. */
 uint64_t st_quality_lost(const struct st_result *result);
+/* A process would have recorded and could not: another build, a limit. */
+bool st_quality_cannot_record(const struct st_result *result);
 /* Sentences for everything that is not perfect, one per line, each ended by '\n'; nothing when there
  * is nothing to say. False when memory is out. */
 bool st_quality_lines(const struct st_result *result, struct st_buf *out);

@@ -162,6 +162,10 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 	add_number(report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
 	add_number(report, "cost", "strata_peak_rss_bytes", info->peak_rss_bytes);
 	add_number(report, "cost", "lost", st_quality_lost(result));
+	/* What was in them is not known. */
+	if (st_result_quality(result)->chunks_not_written)
+		add_number(report, "cost", "chunks_not_written",
+			   st_result_quality(result)->chunks_not_written);
 }
 
 /* Of a family of tasks in a program without operators: its direct children. */
@@ -501,6 +505,9 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
 	    quality->chunks_not_written || st_quality_lost(result)) {
 		add_text(report, "empty", "", "No tasks could be read; the notes say why.");
+	} else if (st_quality_cannot_record(result)) {
+		add_text(report, "empty", "",
+			 "Nothing could be recorded: see the program that was not entered, above.");
 	} else if (st_result_events(result)->count) {
 		add_text(report, "empty", "",
 			 "No nested tasks were recorded. What else was has reports of its own: "

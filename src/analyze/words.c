@@ -59,6 +59,8 @@ const char *st_words_not_entered(enum st_not_entered reason)
 		return "collector of another build";
 	case ST_NOT_ENTERED_SANITIZER:
 		return "its sanitizer admits no other library";
+	case ST_NOT_ENTERED_MEMORY:
+		return "no room to record into: raise ulimit -f, ulimit -v";
 	default:
 		return "reason unknown";
 	}

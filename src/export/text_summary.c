@@ -212,6 +212,7 @@ static void add_cost(struct st_text_job *job)
 {
 	const struct st_cell *ratio = st_summary_fact(job, "cost", "estimate_ratio");
 	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
+	const struct st_cell *unwritten = st_summary_fact(job, "cost", "chunks_not_written");
 	struct st_flow flow;
 	struct st_buf piece;
 
@@ -235,6 +236,11 @@ static void add_cost(struct st_text_job *job)
 	st_buf_init(&piece, 4096);
 	st_buf_append_text(&piece, "lost ");
 	st_show_cell(&piece, st_summary_fact(job, "cost", "lost"), "", 0);
+	if (unwritten->kind == ST_CELL_U64) {
+		st_buf_append_text(&piece, " and what was in ");
+		st_show_cell(&piece, unwritten, "", 0);
+		st_buf_append_text(&piece, " chunks not written");
+	}
 	st_flow_piece(&flow, "   ", &piece);
 	st_summary_add_stacks(job, &flow);
 	st_show_end_line(job->out);

@@ -95,6 +95,7 @@ enum st_not_entered {
 	ST_NOT_ENTERED_LAYOUT = 6,	/* a collector of another build said hello */
 	ST_NOT_ENTERED_UNKNOWN = 7,
 	ST_NOT_ENTERED_SANITIZER = 8, /* its sanitizer must be the first library */
+	ST_NOT_ENTERED_MEMORY = 9,    /* a limit leaves no room for what it would record into */
 };
 
 /* Writing: begin, fields with st_buf_append_*, end. */

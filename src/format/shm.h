@@ -163,15 +163,19 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x5354000du
+#define ST_SHM_LAYOUT_HASH 0x5354000eu
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */
 enum { ST_FLAG_PAUSED = 'p', ST_FLAG_RESUMED = 'r' };
 
-enum { ST_HELLO_PAUSED_AT_START = 1 }; /* paused by start-paused, not by the program's own call */
+enum {
+	ST_HELLO_PAUSED_AT_START = 1, /* paused by start-paused, not by the program's own call */
+	/* A limit on file sizes or memory leaves no room for a segment: no descriptor, and no other hello. */
+	ST_HELLO_NO_MEMORY = 2,
+};
 
-/* One SEQPACKET message per segment, with exactly one descriptor. */
+/* One SEQPACKET message per segment, with exactly one descriptor (none: ST_HELLO_NO_MEMORY). */
 struct st_shm_hello {
 	uint64_t magic;
 	uint32_t layout_hash;

@@ -37,6 +37,15 @@ def test_limits(strata, programs, case):
     assert done.stdout == b"alive\n" and done.status == 0
 
 
+def test_no_room_to_record_into_is_said(strata, programs):
+    """Nothing recorded is not the same as nothing to record."""
+    done = assert_untouched(strata, [programs / "harm_cases", "limit-files"])
+    missed = strata("query", "-r", done.result, "-format", "csv", "SELECT reason FROM not_entered").out
+    assert "no room to record into: raise ulimit -f" in missed
+    summary = strata("report", "summary", "-r", done.result).out
+    assert "Nothing could be recorded" in summary and "ulimit -f" in summary
+
+
 def test_records_below_a_file_size_limit(strata, programs):
     """16 MiB are too little for the usual segment, and enough for a small one."""
     done = assert_untouched(strata, [programs / "harm_cases", "limit-files-a-little"])

@@ -276,6 +276,16 @@ static void test_rendezvous(void **state)
 	close(say_hello(rendezvous, &hello, sizeof(hello), segment.fd, 1));
 	assert_false(st_rendezvous_next(rendezvous, 2, &arrival));
 	assert_int_equal(st_rendezvous_refused(rendezvous), 5);
+	/* One that has no room to record into brings nothing, and nothing else does. */
+	good_hello(rendezvous, &hello);
+	hello.flags = ST_HELLO_NO_MEMORY;
+	close(say_hello(rendezvous, &hello, sizeof(hello), segment.fd, 1));
+	assert_false(st_rendezvous_next(rendezvous, 2, &arrival));
+	assert_int_equal(st_rendezvous_refused(rendezvous), 6);
+	close(say_hello(rendezvous, &hello, sizeof(hello), -1, 0));
+	assert_true(st_rendezvous_next(rendezvous, 2, &arrival));
+	assert_true(arrival.fd == -1 && arrival.hello.flags & ST_HELLO_NO_MEMORY);
+	close(arrival.pidfd);
 	hello.layout_hash++;
 	fd = say_hello(rendezvous, &hello, 24, segment.fd, 1);
 	assert_true(st_rendezvous_next(rendezvous, 3, &arrival));
@@ -300,10 +310,10 @@ static void test_rendezvous(void **state)
 	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), segment.fd, 2));
 	close(say_hello(rendezvous, (void *)&arm, sizeof(hello), segment.fd, 1));
 	assert_false(st_rendezvous_next(rendezvous, 4, &arrival));
-	assert_int_equal(st_rendezvous_refused(rendezvous), 7);
+	assert_int_equal(st_rendezvous_refused(rendezvous), 8);
 	/* One that says nothing is dropped after five seconds. */
 	assert_false(st_rendezvous_next(rendezvous, 6000000000u, &arrival));
-	assert_int_equal(st_rendezvous_refused(rendezvous), 8);
+	assert_int_equal(st_rendezvous_refused(rendezvous), 9);
 	close(silent);
 	st_rendezvous_destroy(rendezvous);
 	assert_int_equal(open_descriptors(), before);

@@ -276,6 +276,16 @@ fail:
 	return false;
 }
 
+/* A process that cannot record says so once, so that nobody takes it for one with nothing to record. */
+static void tell_no_memory(void)
+{
+	struct st_shm_hello hello;
+
+	fill_hello(&hello, 0, 0);
+	hello.flags = ST_HELLO_NO_MEMORY;
+	st_rendezvous_send(&hello, sizeof(hello), -1);
+}
+
 /* As many as fit our share of a limited address space; 0 when there is no place for one. */
 static uint32_t slots_allowed(uint32_t index)
 {
@@ -298,14 +308,16 @@ bool st_segment_create(uint32_t index)
 	if (st_sandboxed())
 		return false;
 	slots = slots_allowed(index);
-	if (!slots)
-		return false;
-	become_process();
-	made = create_with(index, slots, &segment);
+	if (slots || index == 0)
+		become_process();
+	made = slots && create_with(index, slots, &segment);
 	if (!made && slots > FEW_SLOTS)
 		made = create_with(index, FEW_SLOTS, &segment); /* RLIMIT_FSIZE counts all of it */
-	if (!made)
+	if (!made) {
+		if (index == 0)
+			tell_no_memory();
 		return false;
+	}
 	/* Complete before it is seen: a handler that interrupts us counts its losses in it. */
 	st_process->segment[index] = segment;
 	atomic_signal_fence(memory_order_seq_cst);

@@ -174,18 +174,18 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	st_run_log(run, "pid %d was not entered: %s", (int)program->pid, program->executable);
 }
 
-void st_run_other_build(struct st_run *run, pid_t pid)
+void st_run_cannot_record(struct st_run *run, pid_t pid, enum st_not_entered reason)
 {
 	uint64_t now_ns = st_clock_mono_raw_ns();
 	const char *executable = st_family_executable(run->family, pid, now_ns);
-	struct st_family_program program = {
-		.pid = pid, .reason = ST_NOT_ENTERED_LAYOUT, .mono_raw_ns = now_ns};
+	struct st_family_program program = {.pid = pid, .reason = reason, .mono_raw_ns = now_ns};
 
 	program.executable = executable ? executable : "";
 	program.command = st_family_command(run->family, pid, now_ns, &program.command_bytes);
 	if (!program.command)
 		program.command = "";
 	on_not_entered(run, &program);
+	run->cannot_record++;
 }
 
 /* Another program in the same process: what the one before recorded ends there, also when the new

@@ -122,11 +122,17 @@ void st_run_take_arrivals(struct st_run *run, uint64_t now_ns)
 		if (turn_away(run, &arrival))
 			continue;
 		if (arrival.layout_differs) {
-			st_run_other_build(run, arrival.pid);
+			st_run_cannot_record(run, arrival.pid, ST_NOT_ENTERED_LAYOUT);
 			continue;
 		}
 		if (arrival.arms) {
 			take_arm(run, &arrival);
+			continue;
+		}
+		if (arrival.hello.flags & ST_HELLO_NO_MEMORY) {
+			st_run_cannot_record(run, arrival.pid, ST_NOT_ENTERED_MEMORY);
+			if (arrival.pidfd >= 0)
+				close(arrival.pidfd);
 			continue;
 		}
 		if (st_followed_arrive(&run->followed, &arrival, now_ns, &err) == ST_OK) {
@@ -136,7 +142,7 @@ void st_run_take_arrivals(struct st_run *run, uint64_t now_ns)
 			continue;
 		}
 		if (err.status == ST_EVERSION)
-			st_run_other_build(run, arrival.pid);
+			st_run_cannot_record(run, arrival.pid, ST_NOT_ENTERED_LAYOUT);
 		else
 			st_run_error(run, err.text);
 	}

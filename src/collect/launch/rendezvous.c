@@ -342,6 +342,11 @@ static int open_pidfd(int socket_fd, pid_t pid)
 	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
+static bool has_what_it_brings(const struct st_arrival *arrival, unsigned int descriptors)
+{
+	return arrival->hello.flags & ST_HELLO_NO_MEMORY ? descriptors == 0 : arrival->fd >= 0;
+}
+
 static bool is_whole(const struct st_rendezvous *rendezvous, ssize_t size,
 		     const struct st_arrival *arrival, unsigned int descriptors)
 {
@@ -349,8 +354,8 @@ static bool is_whole(const struct st_rendezvous *rendezvous, ssize_t size,
 		return size == (ssize_t)sizeof(arrival->arm) && descriptors <= 1 &&
 		       memcmp(arrival->arm.token, rendezvous->token, sizeof(rendezvous->token)) ==
 			       0;
-	return size == (ssize_t)sizeof(arrival->hello) && arrival->fd >= 0 &&
-	       arrival->hello.process_token != 0 &&
+	return size == (ssize_t)sizeof(arrival->hello) &&
+	       has_what_it_brings(arrival, descriptors) && arrival->hello.process_token != 0 &&
 	       memcmp(arrival->hello.token, rendezvous->token, sizeof(rendezvous->token)) == 0;
 }
 

@@ -56,7 +56,9 @@ static void put_operator_source(const struct st_run *run, char *out, size_t out_
 			worst = *counts;
 	}
 	if (worst.operator_level == ST_OPERATORS_NONE && run->config->operators.is_type)
-		snprintf(out, out_size, "no operators (no process loaded PyTorch), ");
+		snprintf(out, out_size, "no operators (%s), ",
+			 run->cannot_record ? "a process could not be recorded"
+					    : "no process loaded PyTorch");
 	else if (worst.operator_level > ST_OPERATORS_NONE &&
 		 worst.operator_level <= ST_OPERATORS_ITT)
 		snprintf(out, out_size, "operators of %s%s, ", worst.framework,

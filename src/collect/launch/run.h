@@ -79,6 +79,7 @@ struct st_run {
 	const char *stop_reason; /* "" while collecting */
 	unsigned int interrupts;
 	uint32_t left_running, not_followed;
+	uint32_t cannot_record; /* processes that said so */
 	/* Execs heard of in this round: they count once the hellos that came before are in. */
 	struct st_exec_news {
 		pid_t pid;
@@ -125,8 +126,8 @@ void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind);
 /* strata -command mark: a text at a moment of the whole family; at most 60 KiB of it. */
 void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text);
 
-/* A collector of another build said hello: its process is not recorded. */
-void st_run_other_build(struct st_run *run, pid_t pid);
+/* A process that would record and cannot: another build, a limit. */
+void st_run_cannot_record(struct st_run *run, pid_t pid, enum st_not_entered reason);
 
 /* run_code.c: what the kernel tells of sampled processes. */
 struct st_family_mapping;
