@@ -14,7 +14,7 @@ torch_requirement='torch==2.13.0'
 ruff_requirement='ruff>=0.6'
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-dev libjson-c-dev
-	libsqlite3-dev libdw-dev libiberty-dev libcapstone-dev)
+	libsqlite3-dev libdw-dev libiberty-dev libcapstone-dev libc++abi1-14)
 python_packages=(python3 python3-venv)
 test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux gfortran libomp-14-dev g++
 	libtbb-dev libunwind-dev chromium linux-perf)

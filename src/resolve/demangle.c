@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "resolve/demangle_again.h"
+
 enum { SYMBOL_MAX = 16 << 10 }; /* longer ones are shown as they are: the demangler recurses */
 
 static bool looks_mangled(const char *symbol)
@@ -33,6 +35,11 @@ static struct st_text undo(struct st_names *names, const char *symbol, const cha
 	size_t length, clone_length = strlen(clone);
 	char *joined;
 
+	if (!text) {
+		text = st_demangle_again(symbol);
+		if (text && !(options & DMGL_PARAMS))
+			st_demangled_strip(text);
+	}
 	if (!text)
 		return kept;
 	length = strlen(text);
