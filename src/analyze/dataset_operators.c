@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Picks the operators of a result out of its slices, and gives them their keys.
+// Operators as a dataset: their keys, and the time that is their own.
 #include "analyze/dataset_operators.h"
 
 #include <stdlib.h>
@@ -70,165 +70,51 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 	return !keys->failed;
 }
 
-/* How much a kind of label tells; 0: it is no row. */
-static uint8_t rank_of(enum st_operator_label kind)
-{
-	switch (kind) {
-	case ST_LABEL_OPERATOR:
-		return 3;
-	case ST_LABEL_ITT:
-		return 2;
-	case ST_LABEL_PRIMITIVE:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-/* What each process recorded at best: tasks of a worse kind do not stand in. Malloc'd. */
-static uint8_t *find_recorded(const struct st_operator_rows *rows)
-{
-	const struct st_slices *slices = st_result_slices(rows->result);
-	uint32_t track_count, process_count;
-	const struct st_track *tracks = st_result_tracks(rows->result, &track_count);
-	uint8_t *recorded;
-
-	st_result_processes(rows->result, &process_count);
-	recorded = calloc((size_t)process_count + 1, 1);
-	for (uint32_t i = 0; recorded && i < slices->count; i++) {
-		uint8_t *best = &recorded[tracks[slices->track[i]].process];
-		uint8_t rank = rank_of(rows->kind_of[slices->label[i]]);
-
-		if (rank > *best)
-			*best = rank;
-	}
-	return recorded;
-}
-
 static void *column(struct st_operator_rows *rows, size_t count, size_t size_bytes)
 {
 	return st_arena_calloc(&rows->arena, count + 1, size_bytes);
 }
 
-static bool make_columns(struct st_operator_rows *rows, uint32_t count)
+static void set_signature(struct st_operator_rows *rows, uint32_t row,
+			  const struct st_operator *item)
 {
-	rows->slice = column(rows, count, sizeof(*rows->slice));
-	rows->label = column(rows, count, sizeof(*rows->label));
-	rows->signature = column(rows, count, sizeof(*rows->signature));
-	rows->parent = column(rows, count, sizeof(*rows->parent));
-	rows->track = column(rows, count, sizeof(*rows->track));
-	rows->stack = column(rows, count, sizeof(*rows->stack));
-	rows->sequence = column(rows, count, sizeof(*rows->sequence));
-	rows->begin_ns = column(rows, count, sizeof(*rows->begin_ns));
-	rows->end_ns = column(rows, count, sizeof(*rows->end_ns));
-	rows->self_ns = column(rows, count, sizeof(*rows->self_ns));
-	rows->flags = column(rows, count, sizeof(*rows->flags));
-	return !rows->arena.failed;
+	if (item->signature < rows->signature_count)
+		rows->signature[row] = item->signature;
+	rows->sequence[row] = item->sequence;
+	rows->stack[row] = item->stack;
+	rows->has_stacks = rows->has_stacks || item->stack;
 }
 
-static void add_row(struct st_operator_rows *rows, const struct st_slices *slices, uint32_t slice)
-{
-	uint32_t row = rows->count++, up = slices->parent[slice];
-
-	rows->slice[row] = slice;
-	rows->label[row] = slices->label[slice];
-	rows->parent[row] = up == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[up];
-	rows->track[row] = slices->track[slice];
-	rows->begin_ns[row] = slices->begin_ns[slice];
-	rows->end_ns[row] = slices->end_ns[slice];
-	rows->flags[row] = slices->flags[slice];
-	rows->signature[row] = rows->signature_count;
-	rows->sequence[row] = ST_NO_SEQUENCE;
-	rows->row_of_slice[slice] = row;
-}
-
-/* What the choice of rows is made by. */
-struct picking {
-	const struct st_slices *slices;
-	const struct st_operator_choice *choice;
-	uint8_t *recorded; /* by process */
-};
-
-static bool is_inside(const struct picking *picking, uint32_t slice)
-{
-	const struct st_operator_choice *choice = picking->choice;
-	const struct st_slices *slices = picking->slices;
-
-	return !choice->has_window || (slices->begin_ns[slice] >= choice->begin_ns &&
-				       slices->end_ns[slice] <= choice->end_ns &&
-				       !(slices->flags[slice] & ST_SLICE_UNFINISHED));
-}
-
-static bool is_row(const struct st_operator_rows *rows, const struct picking *picking,
-		   uint32_t slice)
-{
-	const struct st_slices *slices = picking->slices;
-	enum st_operator_label kind = rows->kind_of[slices->label[slice]];
-	uint32_t count;
-
-	if (!rank_of(kind) || !is_inside(picking, slice))
-		return false;
-	if (kind != ST_LABEL_OPERATOR && (slices->flags[slice] & ST_SLICE_COPY))
-		return false;
-	return rank_of(kind) ==
-	       picking->recorded[st_result_tracks(rows->result, &count)[slices->track[slice]]
-					 .process];
-}
-
-/* Rows of a track lie together, as its slices do. */
-static bool pick(struct st_operator_rows *rows, const struct st_operator_choice *choice)
-{
-	const struct st_slices *slices = st_result_slices(rows->result);
-	struct picking picking = {slices, choice, find_recorded(rows)};
-	uint32_t count = 0;
-
-	rows->row_of_slice = column(rows, slices->count, sizeof(*rows->row_of_slice));
-	for (uint32_t i = 0; picking.recorded && i < slices->count; i++)
-		count += is_row(rows, &picking, i);
-	if (!picking.recorded || !rows->row_of_slice || !make_columns(rows, count)) {
-		free(picking.recorded);
-		return false;
-	}
-	for (uint32_t i = 0; i < slices->count; i++) {
-		uint32_t up = slices->parent[i];
-
-		rows->row_of_slice[i] = up == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[up];
-		if (!is_row(rows, &picking, i))
-			continue;
-		rows->is_itt = rows->is_itt || rows->kind_of[slices->label[i]] == ST_LABEL_ITT;
-		rows->is_primitive =
-			rows->is_primitive || rows->kind_of[slices->label[i]] == ST_LABEL_PRIMITIVE;
-		add_row(rows, slices, i);
-	}
-	free(picking.recorded);
-	return true;
-}
-
-static void set_signatures(struct st_operator_rows *rows)
+/* Columns of zeros take no memory before something else is written. */
+static bool set_signatures(struct st_operator_rows *rows)
 {
 	const struct st_signature *signatures =
 		st_result_signatures(rows->result, &rows->signature_count);
-	const struct st_operator *items;
 	uint32_t count, at = 0;
+	const struct st_operator *items = st_result_operators(rows->result, &count);
+	bool has_sequences = count || rows->as_torch;
 
 	for (uint32_t i = 0; i < rows->signature_count; i++)
 		rows->has_inputs = rows->has_inputs || (signatures[i].flags & ST_SIGNATURE_INPUTS &&
 							signatures[i].scope != ST_SCOPE_MODULE);
-	items = st_result_operators(rows->result, &count);
-	/* Both lie by slice. */
-	for (uint32_t row = 0; row < rows->count; row++) {
+	rows->signature = column(rows, rows->count, sizeof(*rows->signature));
+	rows->stack = column(rows, rows->count, sizeof(*rows->stack));
+	if (has_sequences)
+		rows->sequence = column(rows, rows->count, sizeof(*rows->sequence));
+	if (!rows->signature || !rows->stack || (has_sequences && !rows->sequence))
+		return false;
+	for (uint32_t row = 0; rows->signature_count && row < rows->count; row++)
 		rows->signature[row] = rows->signature_count;
+	for (uint32_t row = 0; rows->sequence && row < rows->count; row++)
 		rows->sequence[row] = ST_NO_SEQUENCE;
+	/* Both lie by slice. */
+	for (uint32_t row = 0; row < rows->count && at < count; row++) {
 		while (at < count && items[at].row < rows->slice[row])
 			at++;
-		if (at == count || items[at].row != rows->slice[row])
-			continue;
-		if (items[at].signature < rows->signature_count)
-			rows->signature[row] = items[at].signature;
-		rows->sequence[row] = items[at].sequence;
-		rows->stack[row] = items[at].stack;
-		rows->has_stacks = rows->has_stacks || items[at].stack;
+		if (at < count && items[at].row == rows->slice[row])
+			set_signature(rows, row, &items[at]);
 	}
+	return true;
 }
 
 static uint64_t part_ns(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
@@ -254,17 +140,19 @@ static uint64_t wall_ns(const struct st_dataset *dataset, uint32_t row, int64_t 
 /* One that ends behind what is around it takes only what lies inside. */
 static void set_self(const struct st_dataset *dataset, struct st_operator_rows *rows)
 {
-	for (uint32_t row = 0; row < rows->count; row++) {
+	uint64_t *self_ns = rows->own.self_ns;
+
+	for (uint32_t row = 0; self_ns && row < rows->count; row++) {
 		uint32_t up = rows->parent[row];
 		int64_t end_ns = rows->end_ns[row];
 		uint64_t inside_ns;
 
-		rows->self_ns[row] = wall_ns(dataset, row, end_ns);
+		self_ns[row] = wall_ns(dataset, row, end_ns);
 		if (up == ST_NO_ROW)
 			continue;
 		inside_ns = wall_ns(dataset, row,
 				    end_ns < rows->end_ns[up] ? end_ns : rows->end_ns[up]);
-		rows->self_ns[up] -= inside_ns < rows->self_ns[up] ? inside_ns : rows->self_ns[up];
+		self_ns[up] -= inside_ns < self_ns[up] ? inside_ns : self_ns[up];
 	}
 }
 
@@ -419,11 +307,12 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 		 const struct st_operator_choice *choice)
 {
 	if (!st_pause_list_make(&rows->pauses, rows->result, &rows->arena) ||
-	    !map_labels(rows, choice->as_torch) || !pick(rows, choice))
+	    !map_labels(rows, choice->as_torch) || !st_operators_pick(rows, choice))
 		return false;
 	if (choice->as_torch && !st_operators_fold(rows))
 		return false;
-	set_signatures(rows);
+	if (!set_signatures(rows))
+		return false;
 	out->row_count = rows->count;
 	out->begin_ns = rows->begin_ns;
 	out->end_ns = rows->end_ns;

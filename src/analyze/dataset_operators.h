@@ -22,21 +22,33 @@ enum st_operator_label {
 	ST_LABEL_HELPER,    /* of torch's profiler itself */
 };
 
+/* Columns that the rows have for themselves. */
+struct st_operator_columns {
+	uint32_t *slice, *label, *parent, *track;
+	int64_t *begin_ns, *end_ns;
+	uint64_t *self_ns;
+	uint16_t *flags;
+	uint32_t *row_of_slice;
+};
+
 struct st_operator_rows {
 	const struct st_result *result;
 	struct st_arena arena;
 	struct st_key_texts texts[ST_GROUPINGS];
 	struct st_pause_list pauses;
 	uint32_t count;
-	/* By row. */
-	uint32_t *slice, *label, *signature, *parent, *track;
+	/* By row. Where every slice is a row most of them are the slices' own: `own` has none. */
+	const uint32_t *slice, *label, *parent, *track;
+	const int64_t *begin_ns, *end_ns;
+	const uint64_t *self_ns;
+	const uint16_t *flags;
+	uint32_t *signature;
 	uint32_t *stack; /* node of Python frames; 0: not recorded */
-	int64_t *sequence;
-	int64_t *begin_ns, *end_ns;
-	uint64_t *self_ns;
-	uint16_t *flags;
+	int64_t *
+		sequence; /* always there as torch shows them; else st_operator_sequence tells it */
 	/* By slice: the row that it is or lies in, or ST_NO_ROW. */
-	uint32_t *row_of_slice;
+	const uint32_t *row_of_slice;
+	struct st_operator_columns own;
 	uint32_t *name_of; /* by label: key of ST_BY_OPERATOR */
 	uint8_t *kind_of;  /* by label: enum st_operator_label */
 	uint8_t *is_range; /* by label: the program named it */
@@ -62,6 +74,12 @@ enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st
 					 bool as_torch, struct st_error *err);
 void st_dataset_operators_fini(struct st_dataset *dataset);
 const struct st_operator_rows *st_dataset_operators(const struct st_dataset *dataset);
+/* Of autograd, or ST_NO_SEQUENCE. */
+static inline int64_t st_operator_sequence(const struct st_operator_rows *rows, uint32_t row)
+{
+	return rows->sequence ? rows->sequence[row] : ST_NO_SEQUENCE;
+}
+
 /* Groupings, whether a result has such rows or not. */
 uint64_t st_dataset_operators_answers(void);
 
@@ -73,7 +91,9 @@ bool st_operators_add_stacks(struct st_dataset *dataset, struct st_operator_rows
 /* By row: the forward operator that a backward node belongs to, or ST_NO_ROW. Malloc'd; NULL: no memory. */
 uint32_t *st_operators_forwards(const struct st_dataset *dataset,
 				const struct st_operator_rows *rows);
-/* Folds rows as torch does; before anything but the columns by row and row_of_slice is there. */
+/* Chooses the rows, and makes their columns up to row_of_slice; labels are known. False when memory is out. */
+bool st_operators_pick(struct st_operator_rows *rows, const struct st_operator_choice *choice);
+/* Folds rows as torch does; before anything but the rows' own columns is there. */
 bool st_operators_fold(struct st_operator_rows *rows);
 
 #endif

@@ -10,6 +10,7 @@
 /* Rows that are left move together; what pointed to a row that is gone points to what took it in. */
 static void close_up(struct st_operator_rows *rows, uint32_t *into)
 {
+	struct st_operator_columns *own = &rows->own;
 	uint32_t kept = 0;
 
 	for (uint32_t row = 0; row < rows->count; row++) {
@@ -17,16 +18,14 @@ static void close_up(struct st_operator_rows *rows, uint32_t *into)
 			into[row] = into[into[row]]; /* an earlier row, which has moved */
 			continue;
 		}
-		rows->slice[kept] = rows->slice[row];
-		rows->label[kept] = rows->label[row];
-		rows->signature[kept] = rows->signature[row];
-		rows->sequence[kept] = rows->sequence[row];
-		rows->track[kept] = rows->track[row];
-		rows->begin_ns[kept] = rows->begin_ns[row];
-		rows->end_ns[kept] = rows->end_ns[row];
-		rows->flags[kept] = rows->flags[row];
-		rows->parent[kept] =
-			rows->parent[row] == ST_NO_ROW ? ST_NO_ROW : into[rows->parent[row]];
+		own->slice[kept] = own->slice[row];
+		own->label[kept] = own->label[row];
+		own->track[kept] = own->track[row];
+		own->begin_ns[kept] = own->begin_ns[row];
+		own->end_ns[kept] = own->end_ns[row];
+		own->flags[kept] = own->flags[row];
+		own->parent[kept] =
+			own->parent[row] == ST_NO_ROW ? ST_NO_ROW : into[own->parent[row]];
 		into[row] = kept++;
 	}
 	rows->count = kept;
@@ -49,7 +48,7 @@ bool st_operators_fold(struct st_operator_rows *rows)
 
 		if (parent == ST_NO_ROW)
 			continue;
-		parent = rows->parent[row] = into[parent];
+		parent = rows->own.parent[row] = into[parent];
 		if (children[parent] != 1 ||
 		    rows->name_of[rows->label[row]] != rows->name_of[rows->label[parent]])
 			continue;
@@ -60,7 +59,7 @@ bool st_operators_fold(struct st_operator_rows *rows)
 		close_up(rows, into);
 	for (uint32_t i = 0; done && i < slices->count; i++) {
 		if (rows->row_of_slice[i] != ST_NO_ROW)
-			rows->row_of_slice[i] = into[rows->row_of_slice[i]];
+			rows->own.row_of_slice[i] = into[rows->row_of_slice[i]];
 	}
 	free(children);
 	free(into);

@@ -60,14 +60,15 @@ static bool find_forwards(struct forwards *forwards, const struct st_dataset *da
 	for (uint32_t row = 0; row < rows->count && !forwards->map.failed; row++) {
 		uint32_t track = rows->track[row];
 
-		if (rows->sequence[row] < 0 || scope_of(rows, row) == ST_SCOPE_BACKWARD)
+		if (st_operator_sequence(rows, row) < 0 || scope_of(rows, row) == ST_SCOPE_BACKWARD)
 			continue;
-		note(forwards, forward_key(forwards, OF_TRACK, track, rows->sequence[row]), track,
+		note(forwards,
+		     forward_key(forwards, OF_TRACK, track, st_operator_sequence(rows, row)), track,
 		     row);
 		note(forwards,
 		     forward_key(forwards, OF_PROCESS,
 				 st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-				 rows->sequence[row]),
+				 st_operator_sequence(rows, row)),
 		     track, row);
 	}
 	return !forwards->map.failed;
@@ -77,12 +78,13 @@ static bool find_forwards(struct forwards *forwards, const struct st_dataset *da
 static uint32_t forward_of(struct forwards *forwards, const struct st_dataset *dataset,
 			   const struct st_operator_rows *rows, uint32_t row)
 {
-	uint32_t key = forward_key(forwards, OF_TRACK, rows->track[row], rows->sequence[row]);
+	uint32_t key =
+		forward_key(forwards, OF_TRACK, rows->track[row], st_operator_sequence(rows, row));
 
 	if (key >= forwards->built)
 		key = forward_key(forwards, OF_PROCESS,
 				  st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-				  rows->sequence[row]);
+				  st_operator_sequence(rows, row));
 	return key < forwards->built ? forwards->last[key] : ST_NO_ROW;
 }
 
@@ -95,7 +97,8 @@ uint32_t *st_operators_forwards(const struct st_dataset *dataset,
 	if (found && find_forwards(&forwards, dataset, rows)) {
 		for (uint32_t row = 0; row < rows->count; row++) {
 			found[row] = ST_NO_ROW;
-			if (rows->sequence[row] >= 0 && scope_of(rows, row) == ST_SCOPE_BACKWARD)
+			if (st_operator_sequence(rows, row) >= 0 &&
+			    scope_of(rows, row) == ST_SCOPE_BACKWARD)
 				found[row] = forward_of(&forwards, dataset, rows, row);
 		}
 	}

@@ -29,7 +29,7 @@ static void link_row(struct job *job, uint32_t row, uint32_t from)
 	job->stacks[row] = job->stacks[from];
 	job->is_linked[row] = 1;
 	/* The engine's own range around a node, which has no number. */
-	if (up == ST_NO_ROW || job->is_linked[up] || job->rows->sequence[up] >= 0 ||
+	if (up == ST_NO_ROW || job->is_linked[up] || st_operator_sequence(job->rows, up) >= 0 ||
 	    job->rows->stack[up] != job->rows->stack[row])
 		return;
 	job->stacks[up] = job->stacks[from];

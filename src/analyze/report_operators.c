@@ -206,8 +206,8 @@ static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
 	if (rows->parent[row] != ST_NO_ROW)
 		cells[2] = st_cell_u64(rows->slice[rows->parent[row]]);
 	cells[3] = key_cell(job, ST_BY_OPERATOR_SCOPE, row);
-	if (rows->sequence[row] >= 0)
-		cells[4] = st_cell_i64(rows->sequence[row]);
+	if (st_operator_sequence(rows, row) >= 0)
+		cells[4] = st_cell_i64(st_operator_sequence(rows, row));
 	cells[5] = key_cell(job, ST_BY_INPUT_SHAPES, row);
 	cells[6] = key_cell(job, ST_BY_INPUT_TYPES, row);
 	if (job->has_memory) {

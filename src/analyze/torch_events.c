@@ -109,7 +109,7 @@ static bool add_signatures(struct st_torch_events *events)
 /* Rows that are not chosen are marked as such, once. */
 static void mark_selected(struct st_torch_events *events)
 {
-	uint16_t *flags = events->rows->flags;
+	uint16_t *flags = events->rows->own.flags;
 
 	for (uint32_t row = 0; row < events->rows->count; row++)
 		if (!is_selected(events, row))

@@ -49,10 +49,11 @@ void st_arena_take(struct st_arena *to, struct st_arena *from)
 	from->used_bytes = 0;
 }
 
-static struct st_arena_block *add_block(struct st_arena *arena, size_t need)
+static struct st_arena_block *add_block(struct st_arena *arena, size_t need, bool zeroed)
 {
 	size_t size = need > BLOCK_BYTES / 4 ? need : BLOCK_BYTES;
-	struct st_arena_block *block = malloc(sizeof(*block) + size);
+	struct st_arena_block *block =
+		zeroed ? calloc(1, sizeof(*block) + size) : malloc(sizeof(*block) + size);
 
 	if (!block)
 		return NULL;
@@ -69,9 +70,10 @@ static struct st_arena_block *add_block(struct st_arena *arena, size_t need)
 	return block;
 }
 
-void *st_arena_alloc(struct st_arena *arena, size_t size_bytes)
+static void *take_piece(struct st_arena *arena, size_t size_bytes, bool zeroed)
 {
 	struct st_arena_block *block = arena->blocks;
+	bool is_fresh = false;
 	size_t need;
 	void *piece;
 
@@ -83,7 +85,9 @@ void *st_arena_alloc(struct st_arena *arena, size_t size_bytes)
 	if (need == 0)
 		need = ALIGN;
 	if (!block || need > block->size_bytes - block->used_bytes) {
-		block = need >= size_bytes ? add_block(arena, need) : NULL;
+		/* A big piece has a block of its own: fresh pages are zero, and cost nothing before they are used. */
+		is_fresh = zeroed && need > BLOCK_BYTES / 4;
+		block = need >= size_bytes ? add_block(arena, need, is_fresh) : NULL;
 		if (!block) {
 			arena->failed = true;
 			return NULL;
@@ -92,21 +96,23 @@ void *st_arena_alloc(struct st_arena *arena, size_t size_bytes)
 	piece = block->data + block->used_bytes;
 	block->used_bytes += need;
 	arena->used_bytes += size_bytes;
+	if (zeroed && !is_fresh)
+		memset(piece, 0, size_bytes);
 	return piece;
+}
+
+void *st_arena_alloc(struct st_arena *arena, size_t size_bytes)
+{
+	return take_piece(arena, size_bytes, false);
 }
 
 void *st_arena_calloc(struct st_arena *arena, size_t count, size_t size_bytes)
 {
-	void *piece;
-
 	if (size_bytes && count > SIZE_MAX / size_bytes) {
 		arena->failed = true;
 		return NULL;
 	}
-	piece = st_arena_alloc(arena, count * size_bytes);
-	if (piece)
-		memset(piece, 0, count * size_bytes);
-	return piece;
+	return take_piece(arena, count * size_bytes, true);
 }
 
 char *st_arena_copy(struct st_arena *arena, const void *bytes, size_t size_bytes)

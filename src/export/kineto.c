@@ -51,8 +51,8 @@ static uint32_t node_of(const struct st_kineto *kineto, uint32_t row)
 	const struct st_operator_rows *rows = kineto->rows;
 	struct st_text name;
 
-	if (rows->sequence[row] >= 0 || row + 1 >= rows->count || rows->parent[row + 1] != row ||
-	    scope_of(kineto, row + 1) != ST_SCOPE_BACKWARD)
+	if (st_operator_sequence(rows, row) >= 0 || row + 1 >= rows->count ||
+	    rows->parent[row + 1] != row || scope_of(kineto, row + 1) != ST_SCOPE_BACKWARD)
 		return row;
 	name = rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
 	if (name.size_bytes < sizeof(wrapper) - 1 ||
@@ -94,7 +94,7 @@ static void add_flow(struct st_kineto *kineto, const struct line *at)
 static size_t put_operator_args(struct st_kineto *kineto, const struct line *at, char *to)
 {
 	uint32_t node = node_of(kineto, at->row);
-	int64_t sequence = kineto->rows->sequence[node];
+	int64_t sequence = st_operator_sequence(kineto->rows, node);
 	size_t n = put_number(to, "\"External id\":", ++kineto->external);
 
 	n += put(to + n, ",\"Record function id\":0");

@@ -507,6 +507,73 @@ static void test_itt(void **state)
 	fake_destroy(made.fake);
 }
 
+static void open_operators(struct st_dataset *out, const struct made *made)
+{
+	assert_int_equal(st_dataset_operators_init(out, made->fake, false, NULL), ST_OK);
+}
+
+static void check_nested(const struct st_dataset *dataset)
+{
+	static const uint64_t self_ns[] = {70, 20, 10};
+	const struct st_operator_rows *rows = st_dataset_operators(dataset);
+
+	assert_int_equal(dataset->row_count, 3);
+	for (uint32_t row = 0; row < 3; row++) {
+		assert_int_equal(dataset->self_ns[row], self_ns[row]);
+		assert_int_equal(rows->slice[row], row);
+		assert_int_equal(rows->row_of_slice[row], row);
+		assert_int_equal(dataset->parent[row], row ? row - 1 : ST_NO_ROW);
+		assert_int_equal(rows->signature[row], rows->signature_count);
+		assert_int_equal(st_operator_sequence(rows, row), ST_NO_SEQUENCE);
+		assert_int_equal(rows->stack[row], 0);
+	}
+	assert_int_equal(dataset->tracks[0].end, 3);
+}
+
+/* Millions of operators and nothing else take no second set of columns; one other slice, a twin, or torch's view makes
+ * columns of their own, with the same figures. */
+static void test_columns_of_slices(void **state)
+{
+	static struct made made;
+	struct st_dataset dataset;
+	const struct st_slices *slices;
+	uint32_t label;
+
+	(void)state;
+	begin(&made);
+	slices = st_result_slices(made.fake);
+	label = fake_label(made.fake, "PyTorch", "aten::mm");
+	fake_slice(made.fake, label, 0, 100, ST_NO_ROW);
+	fake_slice(made.fake, label, 10, 40, 0);
+	fake_slice(made.fake, label, 20, 30, 1);
+	fake_finish(made.fake);
+	open_operators(&dataset, &made);
+	assert_ptr_equal(dataset.begin_ns, slices->begin_ns);
+	assert_ptr_equal(dataset.self_ns, slices->self_ns);
+	assert_ptr_equal(dataset.flags, slices->flags);
+	check_nested(&dataset);
+	st_dataset_operators_fini(&dataset);
+
+	made.fake->quality.twins = 1;
+	open_operators(&dataset, &made);
+	assert_ptr_not_equal(dataset.self_ns, slices->self_ns);
+	check_nested(&dataset);
+	st_dataset_operators_fini(&dataset);
+	made.fake->quality.twins = 0;
+
+	assert_int_equal(st_dataset_operators_init(&dataset, made.fake, true, NULL), ST_OK);
+	assert_ptr_not_equal(dataset.flags, slices->flags);
+	st_dataset_operators_fini(&dataset);
+
+	fake_slice(made.fake, fake_label(made.fake, "other", "task"), 200, 300, ST_NO_ROW);
+	fake_finish(made.fake);
+	open_operators(&dataset, &made);
+	assert_ptr_not_equal(dataset.begin_ns, slices->begin_ns);
+	check_nested(&dataset);
+	st_dataset_operators_fini(&dataset);
+	fake_destroy(made.fake);
+}
+
 static void test_instances(void **state)
 {
 	static struct made made;
@@ -769,6 +836,7 @@ int main(void)
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_modules_of_threads),
 		cmocka_unit_test(test_itt),
+		cmocka_unit_test(test_columns_of_slices),
 		cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_source),

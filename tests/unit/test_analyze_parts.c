@@ -126,6 +126,30 @@ static void test_arena_keeps_to_its_maximum(void **state)
 	st_arena_fini(&arena);
 }
 
+/* Pieces are zero where they are asked to be, whether they share a block that was used before or have their own. */
+static void test_arena_zeroes(void **state)
+{
+	static const size_t sizes[] = {1, 100, 16 << 10, (16 << 10) + 1, 60 << 10, 1 << 20};
+	struct st_arena arena;
+
+	(void)state;
+	for (size_t round = 0; round < 2; round++) {
+		st_arena_init(&arena, SIZE_MAX / 2);
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			char *used = st_arena_alloc(&arena, sizes[i]);
+			char *piece = st_arena_calloc(&arena, sizes[i], 1);
+
+			assert_non_null(used);
+			assert_non_null(piece);
+			memset(used, 0x5a, sizes[i]);
+			for (size_t at = 0; at < sizes[i]; at++)
+				assert_int_equal(piece[at], 0);
+			memset(piece, 0x5a, sizes[i]); /* what the next round is given again */
+		}
+		st_arena_fini(&arena);
+	}
+}
+
 /* Two threads over 100 ns in ten bins, with a gap, nesting and tasks across borders. */
 static void test_timeline_bins(void **state)
 {
@@ -237,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_near_names),
 		cmocka_unit_test(test_percentiles_of_hard_orders),
 		cmocka_unit_test(test_arena_keeps_to_its_maximum),
+		cmocka_unit_test(test_arena_zeroes),
 		cmocka_unit_test(test_timeline_bins),
 		cmocka_unit_test(test_steps_are_found_with_their_parts),
 		cmocka_unit_test(test_operators_are_no_steps),
