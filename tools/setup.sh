@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what is missing and nothing else: Debian packages, and a virtual environment in .venv with
-# torch (from the python on PATH when that one has it); for the tests also one in .venv-tf with TensorFlow,
+# torch (from the python on PATH when that one has it); for the tests also one in .venv-tf with TensorFlow and JAX,
 # which wants packages of its own. Quick when there is nothing to do.
 #
 # usage: tools/setup.sh demo|test|lint

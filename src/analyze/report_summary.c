@@ -529,6 +529,13 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 		add_text(report, "empty", "",
 			 "No tasks were recorded: the program marks none, or -knob itt-domains and "
 			 "itt-groups leave them out.");
+	} else if (strcmp(st_result_info(result)->type, "operators") == 0) {
+		add_text(report, "empty", "",
+			 "No operators were recorded: they are PyTorch's, and no process loaded "
+			 "it.");
+		add_text(report, "empty", "",
+			 "Of any other program -collect hotspots shows lines, functions and "
+			 "primitives.");
 	} else {
 		for (size_t i = 0; i < sizeof(unmarked) / sizeof(unmarked[0]); i++)
 			add_text(report, "empty", "", unmarked[i]);

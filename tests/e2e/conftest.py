@@ -104,6 +104,14 @@ def ittapi(python):
 
 
 @pytest.fixture(scope="session")
+def jax(tensorflow):
+    """The same interpreter has JAX."""
+    if subprocess.run([tensorflow, "-c", "import jax"], check=False).returncode:
+        pytest.fail(f"no JAX at {tensorflow}: run tools/setup.sh test")
+    return tensorflow
+
+
+@pytest.fixture(scope="session")
 def tensorflow():
     """An interpreter with TensorFlow. Its absence fails the tests: nothing else stands in for it."""
     path = env_path("STRATA_TEST_TENSORFLOW", ".venv-tf/bin/python")
