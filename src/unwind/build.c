@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi.h"
-#include "unwind/rows.h"
-#include "unwind/symbols.h"
+#include "unwind/build_parts.h"
 
 enum {
 	HDR_BYTES = 4,
@@ -18,23 +16,6 @@ enum {
 	HDR_ENTRY_BYTES = 8,
 	EH_PE_OMIT = 0xff,
 	EH_FRAME_MAX_BYTES = 512 << 20,
-	ROW_EH_BYTES = 6, /* .eh_frame bytes for a row, at the least */
-	SPAN_MAX_BYTES = 0x7fffffff,
-};
-
-struct function {
-	uint64_t start;
-	uint64_t offset; /* of its FDE */
-};
-
-struct build {
-	const struct st_elf_view *view;
-	struct st_elf_part eh_frame;
-	struct st_cfi *cfi;
-	struct function *functions;
-	size_t function_count;
-	struct st_unwind_symbols symbols;
-	struct st_unwind_rows rows;
 };
 
 /* Where the section is: the header says where it begins, a section header how long it is. */
@@ -58,7 +39,7 @@ static bool find_eh_frame(const struct st_elf_view *view, uint64_t *address, uin
 }
 
 /* The sorted table of .eh_frame_hdr, which saves reading the section twice and sorting it. */
-static bool functions_from_header(struct build *build)
+static bool functions_from_header(struct st_unwind_build *build)
 {
 	const Elf64_Phdr *header = st_elf_view_header(build->view, PT_GNU_EH_FRAME);
 	struct st_elf_part part = {0};
@@ -102,14 +83,14 @@ fail:
 
 static int compare_functions(const void *left, const void *right)
 {
-	const struct function *a = left, *b = right;
+	const struct st_unwind_function *a = left, *b = right;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static bool functions_from_section(struct build *build)
+static bool functions_from_section(struct st_unwind_build *build)
 {
 	uint64_t offset = 0, next;
 	size_t capacity = 0;
@@ -120,7 +101,7 @@ static bool functions_from_section(struct build *build)
 		bool found = st_cfi_fde(build->cfi, offset, &fde, &next);
 
 		if (found && build->function_count == capacity) {
-			struct function *more;
+			struct st_unwind_function *more;
 
 			capacity = capacity ? capacity * 2 : 1024;
 			more = realloc(build->functions, capacity * sizeof(*more));
@@ -130,7 +111,7 @@ static bool functions_from_section(struct build *build)
 		}
 		if (found && build->functions)
 			build->functions[build->function_count++] =
-				(struct function){fde.start, offset};
+				(struct st_unwind_function){fde.start, offset};
 		if (!next)
 			break;
 		offset = next;
@@ -141,7 +122,7 @@ static bool functions_from_section(struct build *build)
 	return true;
 }
 
-static bool load_cfi(struct build *build)
+static bool load_cfi(struct st_unwind_build *build)
 {
 	uint64_t address, offset, size;
 
@@ -157,47 +138,6 @@ static bool load_cfi(struct build *build)
 	build->cfi->address = address;
 	build->cfi->size_bytes = build->eh_frame.size_bytes;
 	return functions_from_header(build) || functions_from_section(build);
-}
-
-static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *rule)
-{
-	st_unwind_rows_add(arg, address, rule);
-}
-
-/* Functions without CFI that begin before `limit`. */
-static void add_derived(struct build *build, uint64_t limit)
-{
-	struct st_unwind_symbols *symbols = &build->symbols;
-
-	for (; symbols->next < symbols->count; symbols->next++) {
-		const struct st_unwind_symbol *symbol = &symbols->symbols[symbols->next];
-		uint64_t end = symbol->start + symbol->size_bytes;
-
-		if (symbol->start >= limit)
-			return;
-		if (build->rows.open && symbol->start < build->rows.end)
-			continue;
-		st_unwind_symbols_derive(symbols, build->view, symbol->start,
-					 end < limit ? end : limit, &build->rows);
-	}
-}
-
-static bool add_functions(struct build *build)
-{
-	for (size_t i = 0; i < build->function_count; i++) {
-		struct st_cfi_fde fde;
-		uint64_t next;
-
-		if (!st_cfi_fde(build->cfi, build->functions[i].offset, &fde, &next) ||
-		    fde.start != build->functions[i].start || fde.end == fde.start ||
-		    fde.end - build->rows.base > SPAN_MAX_BYTES)
-			continue;
-		add_derived(build, fde.start);
-		if (st_unwind_rows_begin(&build->rows, fde.start, fde.end, false))
-			st_cfi_rows(build->cfi, &fde, add_row, &build->rows);
-	}
-	add_derived(build, build->rows.base + SPAN_MAX_BYTES);
-	return !build->rows.failed;
 }
 
 static void describe(const struct st_elf_view *view, struct st_unwind_table *head)
@@ -230,7 +170,7 @@ static uint64_t base_of(const struct st_unwind_table *head)
 enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct st_elf_view *view,
 				    uint32_t flags, struct st_error *err)
 {
-	struct build build = {.view = view};
+	struct st_unwind_build build = {.view = view};
 	struct st_unwind_table head = {0};
 	enum st_status status = ST_OK;
 
@@ -242,14 +182,16 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 	if (!(flags & ST_BUILD_NO_CFI) && !load_cfi(&build))
 		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
 	if (!status && !(flags & ST_BUILD_NO_DERIVED)) {
-		st_unwind_symbols_load(&build.symbols, view);
-		for (size_t i = 0; i < build.function_count; i++)
+		size_t count = build.function_count;
+
+		st_unwind_symbols_init(&build.symbols, count ? build.functions[0].start : 0,
+				       count ? build.functions[count - 1].start : 0);
+		for (size_t i = 0; i < count; i++)
 			st_unwind_symbols_covered(&build.symbols, build.functions[i].start);
-		st_unwind_symbols_sort(&build.symbols);
+		st_unwind_symbols_load(&build.symbols, view);
 	}
-	if (!status && (!st_unwind_rows_init(&build.rows, base_of(&head),
-					     build.eh_frame.size_bytes / ROW_EH_BYTES) ||
-			!add_functions(&build)))
+	build.base = base_of(&head);
+	if (!status && !st_unwind_parts_make(&build, flags))
 		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
 	if (!status) {
 		head.flags = build.cfi ? ST_TABLE_CFI : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Makes the unwind table of an ELF file out of its .eh_frame, and out of the code of functions that have a
- * symbol but no call frame information. Thread-safe: no state outside the arguments.
+ * symbol but no call frame information. Thread-safe: no state outside the arguments. Large files are read by two threads.
  */
 #ifndef ST_UNWIND_BUILD_H
 #define ST_UNWIND_BUILD_H
@@ -24,6 +24,8 @@ struct st_unwind_image {
 enum st_unwind_build_flag {
 	ST_BUILD_NO_CFI = 1,	 /* as if there were no .eh_frame (tests) */
 	ST_BUILD_NO_DERIVED = 2, /* leave functions without CFI out */
+	ST_BUILD_ONE_PART = 4,	 /* by this thread alone (tests) */
+	ST_BUILD_MANY_PARTS = 8, /* however small the file is (tests) */
 };
 
 /* An ELF file without .eh_frame gives a table too: an empty one, or one of derived rules. */

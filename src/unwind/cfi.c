@@ -8,6 +8,7 @@
 
 #include "unwind/cfi_read.h"
 
+enum { NO_ROLE = 0xff };
 enum { ENCODING_FORMAT = 0x0f, ENCODING_BASE = 0x70, ENCODING_INDIRECT = 0x80, EH_PE_OMIT = 0xff };
 
 bool st_cfi_pointer(const uint8_t **at, const uint8_t *stop, uint8_t encoding, uint64_t address,
@@ -68,8 +69,8 @@ static bool slot_of(const struct st_cfi *cfi, struct st_unwind_rule *rule, uint6
 	return true;
 }
 
-static void set_saved(const struct st_cfi *cfi, struct st_cfi_state *state, uint64_t reg,
-		      enum st_saved_kind kind, int64_t offset)
+static inline void set_saved(const struct st_cfi *cfi, struct st_cfi_state *state, uint64_t reg,
+			     enum st_saved_kind kind, int64_t offset)
 {
 	uint8_t *to_kind;
 	int32_t *to_offset;
@@ -113,43 +114,49 @@ static void restore_initial(const struct st_cfi *cfi, struct st_cfi_state *state
 	}
 }
 
-static void set_cfa(struct st_cfi_state *state, uint64_t reg, int64_t offset)
+/* The register as rules name it. */
+static uint8_t role_of(const struct st_unwind_arch *arch, uint32_t reg)
+{
+	if (reg == arch->sp)
+		return ST_REGISTER_SP;
+	if (reg == arch->fp)
+		return ST_REGISTER_FP;
+	if (reg == arch->bx)
+		return ST_REGISTER_BX;
+	return reg < arch->register_count ? (uint8_t)(ST_REGISTER_CONTEXT + arch->context[reg])
+					  : NO_ROLE;
+}
+
+static inline void set_cfa(const struct st_cfi *cfi, struct st_cfi_state *state, uint64_t reg,
+			   int64_t offset)
 {
 	bool fits = offset == (int32_t)offset && reg < ST_ARCH_REGISTERS_MAX;
 
 	state->cfa_expression = false;
 	state->rule.cfa = fits ? ST_CFA_REGISTER : ST_CFA_UNKNOWN;
 	state->cfa_register = fits ? (uint32_t)reg : 0;
+	state->rule.cfa_register = role_of(cfi->arch, state->cfa_register);
 	state->rule.cfa_offset = fits ? (int32_t)offset : 0;
 	state->rule.cfa_add = 0;
 }
 
-/* The rule as a table has it: what does not matter is 0, so that equal ones are equal bytes. */
-static struct st_unwind_rule finished(const struct st_cfi *cfi, const struct st_cfi_fde *fde,
-				      const struct st_cfi_state *state)
+/* The rule as a table has it: what does not matter is 0, so that equal ones are equal bytes. Most are the state's own:
+ * copying millions of them, fields of which were just written, takes longer than the rest. */
+static inline const struct st_unwind_rule *finished(const struct st_cfi_fde *fde,
+						    const struct st_cfi_state *state)
 {
-	const struct st_unwind_arch *arch = cfi->arch;
-	struct st_unwind_rule rule = state->rule;
-	uint32_t reg = state->cfa_register;
+	static const struct st_unwind_rule signal = {.cfa = ST_CFA_SIGNAL},
+					   end = {.cfa = ST_CFA_END},
+					   unknown = {.cfa = ST_CFA_UNKNOWN};
+	const struct st_unwind_rule *rule = &state->rule;
 
 	if (fde->cie->signal)
-		return (struct st_unwind_rule){.cfa = ST_CFA_SIGNAL};
+		return &signal;
 	if (state->ra_undefined)
-		return (struct st_unwind_rule){.cfa = ST_CFA_END};
-	if (rule.cfa == ST_CFA_UNKNOWN || rule.cfa == ST_CFA_GAP || state->ra_odd)
-		return (struct st_unwind_rule){.cfa = ST_CFA_UNKNOWN};
-	if (rule.cfa == ST_CFA_PLT)
-		return rule;
-	if (reg == arch->sp)
-		rule.cfa_register = ST_REGISTER_SP;
-	else if (reg == arch->fp)
-		rule.cfa_register = ST_REGISTER_FP;
-	else if (reg == arch->bx)
-		rule.cfa_register = ST_REGISTER_BX;
-	else if (reg < arch->register_count)
-		rule.cfa_register = (uint8_t)(ST_REGISTER_CONTEXT + arch->context[reg]);
-	else
-		return (struct st_unwind_rule){.cfa = ST_CFA_UNKNOWN};
+		return &end;
+	if (rule->cfa == ST_CFA_UNKNOWN || rule->cfa == ST_CFA_GAP || state->ra_odd ||
+	    rule->cfa_register == NO_ROLE)
+		return &unknown;
 	return rule;
 }
 
@@ -165,7 +172,7 @@ struct machine {
 };
 
 /* An unsigned operand in units of the data alignment. Larger ones than any stack are refused. */
-static int64_t factored(struct machine *machine)
+static inline int64_t factored(struct machine *machine)
 {
 	uint64_t value = st_cfi_uleb(&machine->reader);
 
@@ -174,7 +181,7 @@ static int64_t factored(struct machine *machine)
 	return machine->reader.failed ? 0 : (int64_t)value * machine->cie->data_align;
 }
 
-static void define_cfa(struct machine *machine, uint8_t op)
+static inline void define_cfa(struct machine *machine, uint8_t op)
 {
 	struct st_cfi_reader *reader = &machine->reader;
 	struct st_cfi_state *state = &machine->state;
@@ -199,7 +206,7 @@ static void define_cfa(struct machine *machine, uint8_t op)
 	default: /* DW_CFA_def_cfa_offset_sf */
 		offset = st_cfi_sleb(reader) * machine->cie->data_align;
 	}
-	set_cfa(state, reg, offset);
+	set_cfa(machine->cfi, state, reg, offset);
 }
 
 static void define_register(struct machine *machine, uint8_t op)
@@ -249,6 +256,8 @@ static void define_by_expression(struct machine *machine, uint8_t op)
 		state->cfa_expression = true;
 		if (!st_cfi_cfa_expression(machine->cfi->arch, block, state))
 			state->rule.cfa = ST_CFA_UNKNOWN;
+		else
+			state->rule.cfa_register = role_of(machine->cfi->arch, state->cfa_register);
 	} else if (op == DW_CFA_expression &&
 		   st_cfi_fp_expression(machine->cfi->arch, block, &offset)) {
 		set_saved(machine->cfi, state, reg, ST_SAVED_FP, offset);
@@ -257,14 +266,14 @@ static void define_by_expression(struct machine *machine, uint8_t op)
 	}
 }
 
-static void advance(struct machine *machine, uint64_t units)
+static inline void advance(struct machine *machine, uint64_t units)
 {
 	machine->pc += units * machine->cie->code_align;
 	machine->moved = true;
 }
 
 /* Instructions of the kind that has its operand in the low six bits. */
-static bool run_short(struct machine *machine, uint8_t op)
+static inline bool run_short(struct machine *machine, uint8_t op)
 {
 	uint8_t low = op & 0x3f;
 
@@ -298,7 +307,7 @@ static bool remember(struct machine *machine, bool restore)
 }
 
 /* One instruction. False: the end, or one that is not known. */
-static bool run_one(struct machine *machine)
+static inline bool run_one(struct machine *machine)
 {
 	struct st_cfi_reader *reader = &machine->reader;
 	uint8_t op = st_cfi_u8(reader);
@@ -360,9 +369,9 @@ static bool run_one(struct machine *machine)
 void st_cfi_rows(const struct st_cfi *cfi, const struct st_cfi_fde *fde, st_cfi_row_fn row,
 		 void *arg)
 {
+	static const struct st_unwind_rule unknown = {.cfa = ST_CFA_UNKNOWN};
 	struct machine
 		machine; /* not cleared: remembered is large, and written before it is read */
-	struct st_unwind_rule rule;
 	uint64_t at = fde->start;
 
 	machine.cfi = cfi;
@@ -373,21 +382,18 @@ void st_cfi_rows(const struct st_cfi *cfi, const struct st_cfi_fde *fde, st_cfi_
 	machine.state = fde->cie->initial;
 	while (machine.reader.at < machine.reader.stop) {
 		if (!run_one(&machine)) {
-			rule = (struct st_unwind_rule){.cfa = ST_CFA_UNKNOWN};
-			row(arg, at, &rule);
+			row(arg, at, &unknown);
 			return;
 		}
 		if (!machine.moved || machine.pc == at)
 			continue;
 		/* Moving changes no rule: the state is that of the bytes just passed. */
-		rule = finished(cfi, fde, &machine.state);
-		row(arg, at, &rule);
+		row(arg, at, finished(fde, &machine.state));
 		at = machine.pc;
 		if (at >= fde->end)
 			return;
 	}
-	rule = finished(cfi, fde, &machine.state);
-	row(arg, at, &rule);
+	row(arg, at, finished(fde, &machine.state));
 }
 
 /* Augmentation letters behind 'z'. */

@@ -17,17 +17,6 @@ static bool take(struct st_cfi_reader *reader, void *out, size_t size_bytes)
 	return true;
 }
 
-uint8_t st_cfi_u8(struct st_cfi_reader *reader)
-{
-	uint8_t value = 0;
-
-	if (reader->failed || reader->at == reader->stop)
-		reader->failed = true;
-	else
-		value = *reader->at++;
-	return value;
-}
-
 uint16_t st_cfi_u16(struct st_cfi_reader *reader)
 {
 	uint16_t value = 0;
@@ -69,7 +58,7 @@ static uint64_t leb(struct st_cfi_reader *reader, bool is_signed)
 	return value;
 }
 
-uint64_t st_cfi_uleb(struct st_cfi_reader *reader)
+uint64_t st_cfi_uleb_long(struct st_cfi_reader *reader)
 {
 	return leb(reader, false);
 }

@@ -16,11 +16,30 @@ struct st_cfi_reader {
 	bool failed;
 };
 
-uint8_t st_cfi_u8(struct st_cfi_reader *reader);
+/* Millions of both are read: they are here so that they are no calls. */
+static inline uint8_t st_cfi_u8(struct st_cfi_reader *reader)
+{
+	uint8_t value = 0;
+
+	if (reader->failed || reader->at == reader->stop)
+		reader->failed = true;
+	else
+		value = *reader->at++;
+	return value;
+}
+
 uint16_t st_cfi_u16(struct st_cfi_reader *reader);
 uint32_t st_cfi_u32(struct st_cfi_reader *reader);
 uint64_t st_cfi_u64(struct st_cfi_reader *reader);
-uint64_t st_cfi_uleb(struct st_cfi_reader *reader);
+uint64_t st_cfi_uleb_long(struct st_cfi_reader *reader);
+static inline uint64_t st_cfi_uleb(struct st_cfi_reader *reader)
+{
+	/* Nearly all have one byte. */
+	if (!reader->failed && reader->at < reader->stop && *reader->at < 0x80)
+		return *reader->at++;
+	return st_cfi_uleb_long(reader);
+}
+
 int64_t st_cfi_sleb(struct st_cfi_reader *reader);
 /* A length and that many bytes, as a reader of their own. */
 struct st_cfi_reader st_cfi_block(struct st_cfi_reader *reader);

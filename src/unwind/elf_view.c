@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unwind/big_memory.h"
+
 enum { NOTES_MAX_BYTES = 8192, NOTE_ALIGN = 4, SECTIONS_MAX = 65535 };
 
 bool st_elf_view_read(const struct st_elf_view *view, uint64_t offset, void *out, size_t size_bytes)
@@ -68,7 +70,7 @@ bool st_elf_view_load(const struct st_elf_view *view, uint64_t offset, size_t si
 	*part = (struct st_elf_part){0};
 	if (!size_bytes || offset > view->size_bytes || size_bytes > view->size_bytes - offset)
 		return false;
-	part->data = malloc(size_bytes);
+	part->data = st_big_memory(size_bytes);
 	if (!part->data)
 		return false;
 	part->size_bytes = size_bytes;

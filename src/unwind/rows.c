@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/big_memory.h"
+
 enum {
-	BUCKETS = 1 << 16,
+	BUCKETS_START = 1 << 11, /* always more than twice the rules; a power of two */
 	RULES_START = 512,
 	ROWS_START = 1024,
 	GAP_MIN_BYTES = 16, /* shorter ones are padding between functions: not worth a row */
@@ -17,10 +19,11 @@ bool st_unwind_rows_init(struct st_unwind_rows *rows, uint64_t base, size_t expe
 	*rows = (struct st_unwind_rows){.base = base, .end = base, .rule_count = 1};
 	rows->capacity = expected_rows > ROWS_START ? expected_rows : ROWS_START;
 	rows->rule_capacity = RULES_START;
-	rows->rows = malloc(rows->capacity * sizeof(*rows->rows));
-	rows->rules_of_rows = malloc(rows->capacity * sizeof(*rows->rules_of_rows));
+	rows->rows = st_big_memory(rows->capacity * sizeof(*rows->rows));
+	rows->rules_of_rows = st_big_memory(rows->capacity * sizeof(*rows->rules_of_rows));
 	rows->rules = calloc(rows->rule_capacity, sizeof(*rows->rules));
-	rows->buckets = calloc(BUCKETS, sizeof(*rows->buckets));
+	rows->bucket_count = BUCKETS_START;
+	rows->buckets = calloc(rows->bucket_count, sizeof(*rows->buckets));
 	rows->failed = !rows->rows || !rows->rules_of_rows || !rows->rules || !rows->buckets;
 	return !rows->failed;
 }
@@ -65,31 +68,68 @@ static void append(struct st_unwind_rows *rows, uint64_t address, uint16_t rule)
 	rows->rules_of_rows[rows->count++] = rule;
 }
 
+/* Field by field: some were written a moment ago, and a load of several at once would wait for their stores. */
+static uint64_t hash_of(const struct st_unwind_rule *rule)
+{
+	uint64_t kinds = rule->cfa + 8u * rule->cfa_register + 1024u * rule->fp + 4096u * rule->bx +
+			 16384u * rule->ra + 65536u * rule->flags;
+	uint64_t hash = kinds * 0x9fb21c651e98df25ull;
+
+	hash ^= (uint32_t)rule->cfa_offset * 0xd6e8feb86659fd93ull;
+	hash += (uint32_t)rule->fp_offset * 0xa0761d6478bd642full;
+	hash ^= (uint32_t)rule->bx_offset * 0xe7037ed1a0b428dbull;
+	hash += (uint32_t)rule->cfa_add * 0x8ebc6af09c88c6e3ull;
+	hash += (uint16_t)rule->ra_offset * 0x589965cc75374cc3ull;
+	return (hash ^ hash >> 32) * 0x9fb21c651e98df25ull;
+}
+
+/* Where a rule is, or where it goes. */
+static uint32_t bucket_of(const struct st_unwind_rows *rows, const struct st_unwind_rule *rule)
+{
+	uint32_t mask = rows->bucket_count - 1, at = (uint32_t)(hash_of(rule) >> 40) & mask;
+
+	for (; rows->buckets[at]; at = (at + 1) & mask)
+		if (!memcmp(&rows->rules[rows->buckets[at]], rule, sizeof(*rule)))
+			break;
+	return at;
+}
+
+static bool grow_rules(struct st_unwind_rows *rows)
+{
+	struct st_unwind_rule *more = realloc(rows->rules, rows->rule_capacity * 2 * sizeof(*more));
+	uint16_t *buckets = calloc((size_t)rows->bucket_count * 2, sizeof(*buckets));
+
+	if (more)
+		rows->rules = more;
+	if (!more || !buckets) {
+		free(buckets);
+		rows->failed = true;
+		return false;
+	}
+	free(rows->buckets);
+	rows->buckets = buckets;
+	rows->bucket_count *= 2;
+	rows->rule_capacity *= 2;
+	for (uint32_t i = 1; i < rows->rule_count; i++)
+		rows->buckets[bucket_of(rows, &rows->rules[i])] = (uint16_t)i;
+	return true;
+}
+
 /* 0: no room for another rule. */
 static uint16_t intern(struct st_unwind_rows *rows, const struct st_unwind_rule *rule)
 {
-	uint64_t words[sizeof(*rule) / sizeof(uint64_t)];
-	uint32_t at;
+	uint32_t at = bucket_of(rows, rule);
 
-	memcpy(words, rule, sizeof(words));
-	words[0] = (words[0] ^ words[1] * 0x9fb21c651e98df25ull) * 0xd6e8feb86659fd93ull;
-	words[0] = (words[0] ^ words[0] >> 32 ^ words[2]) * 0x9fb21c651e98df25ull;
-	at = (uint32_t)(words[0] >> 40) & (BUCKETS - 1);
-	for (; rows->buckets[at]; at = (at + 1) & (BUCKETS - 1))
-		if (!memcmp(&rows->rules[rows->buckets[at]], rule, sizeof(*rule)))
-			return rows->buckets[at];
-	if (rows->rule_count == ST_UNWIND_RULES_MAX)
+	if (rows->buckets[at])
+		return rows->buckets[at];
+	if (rows->rule_count == ST_UNWIND_RULES_MAX) {
+		rows->is_full = true;
 		return 0;
+	}
 	if (rows->rule_count == rows->rule_capacity) {
-		struct st_unwind_rule *more =
-			realloc(rows->rules, rows->rule_capacity * 2 * sizeof(*more));
-
-		if (!more) {
-			rows->failed = true;
+		if (!grow_rules(rows))
 			return 0;
-		}
-		rows->rules = more;
-		rows->rule_capacity *= 2;
+		at = bucket_of(rows, rule);
 	}
 	rows->rules[rows->rule_count] = *rule;
 	rows->buckets[at] = (uint16_t)rows->rule_count;
@@ -104,9 +144,11 @@ bool st_unwind_rows_begin(struct st_unwind_rows *rows, uint64_t start, uint64_t 
 	if (rows->open && start < rows->end) {
 		while (rows->count && rows->rows[rows->count - 1] >= start - rows->base)
 			rows->count--;
-	} else if (start - rows->end >= GAP_MIN_BYTES || !rows->open) {
+	} else if (rows->open ? start - rows->end >= GAP_MIN_BYTES : !rows->is_later) {
 		append(rows, rows->end, 0);
 	}
+	if (!rows->open)
+		rows->first_start = start;
 	rows->open = true;
 	rows->function_start = start;
 	rows->function_end = end;
@@ -133,9 +175,83 @@ void st_unwind_rows_add(struct st_unwind_rows *rows, uint64_t address,
 	append(rows, address, index | flag);
 }
 
+/* What st_unwind_rows_begin does where a function follows another one, for the first function of a part. */
+static void close_part(struct st_unwind_rows *parts, size_t last, uint64_t start)
+{
+	struct st_unwind_rows *part = &parts[last];
+
+	if (!part->open || start >= part->end) {
+		if (!part->open || start - part->end >= GAP_MIN_BYTES)
+			append(part, part->end, 0);
+		return;
+	}
+	for (size_t i = last + 1; i-- > 0;) {
+		while (parts[i].count && parts[i].rows[parts[i].count - 1] >= start - part->base)
+			parts[i].count--;
+		if (parts[i].count)
+			return;
+	}
+}
+
+/* The rows of a part behind those that are there; its rules get the numbers that they have in the whole. */
+static bool take_part(struct st_unwind_rows *whole, const struct st_unwind_rows *part)
+{
+	uint16_t *map = calloc(part->rule_count, sizeof(*map));
+
+	for (uint32_t i = 1; map && i < part->rule_count; i++)
+		map[i] = intern(whole, &part->rules[i]);
+	while (map && !whole->failed && whole->capacity - whole->count < part->count)
+		grow_rows(whole);
+	if (!map || whole->failed) {
+		free(map);
+		return false;
+	}
+	memcpy(whole->rows + whole->count, part->rows, part->count * sizeof(*whole->rows));
+	for (size_t i = 0; i < part->count; i++) {
+		uint16_t rule = part->rules_of_rows[i];
+
+		whole->rules_of_rows[whole->count + i] =
+			(uint16_t)(map[rule & ST_ROW_RULE] | (rule & ST_ROW_FUNCTION));
+	}
+	whole->count += part->count;
+	whole->function_count += part->function_count;
+	whole->derived_count += part->derived_count;
+	free(map);
+	return true;
+}
+
+bool st_unwind_rows_join(struct st_unwind_rows *parts, size_t count)
+{
+	struct st_unwind_rows *whole = &parts[0];
+	size_t last = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		if (!parts[i].open)
+			continue;
+		close_part(parts, last, parts[i].first_start);
+		last = i;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (parts[i].failed || parts[i].is_full)
+			return false;
+	for (size_t i = 1; i < count; i++)
+		if (!take_part(whole, &parts[i]))
+			return false;
+	whole->end = parts[last].end;
+	whole->open = parts[last].open;
+	return !whole->is_full;
+}
+
 static size_t aligned(size_t size)
 {
 	return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+/* With zeros up to the next place that is aligned. */
+static void put(uint8_t *to, const void *bytes, size_t size_bytes)
+{
+	memcpy(to, bytes, size_bytes);
+	memset(to + size_bytes, 0, aligned(size_bytes) - size_bytes);
 }
 
 static void write_pages(const struct st_unwind_rows *rows, const struct st_unwind_table *head,
@@ -185,13 +301,14 @@ enum st_status st_unwind_rows_finish(struct st_unwind_rows *rows,
 	table.rows_offset = table.rules_offset + (uint32_t)rules_bytes;
 	table.row_rules_offset = table.rows_offset + (uint32_t)rows_bytes;
 	table.pages_offset = table.row_rules_offset + (uint32_t)row_rules_bytes;
-	data = calloc(1, total);
+	data = st_big_memory(total);
 	if (!data)
 		return st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
-	memcpy(data + table.rules_offset, rows->rules, rows->rule_count * sizeof(*rows->rules));
-	memcpy(data + table.rows_offset, rows->rows, rows->count * sizeof(*rows->rows));
-	memcpy(data + table.row_rules_offset, rows->rules_of_rows,
-	       rows->count * sizeof(*rows->rules_of_rows));
+	memset(data + total - ALIGN, 0, ALIGN);
+	put(data + table.rules_offset, rows->rules, rows->rule_count * sizeof(*rows->rules));
+	put(data + table.rows_offset, rows->rows, rows->count * sizeof(*rows->rows));
+	put(data + table.row_rules_offset, rows->rules_of_rows,
+	    rows->count * sizeof(*rows->rules_of_rows));
 	write_pages(rows, &table, (uint32_t *)(data + table.pages_offset));
 	table.content_check = st_unwind_checksum(data + sizeof(table), total - sizeof(table));
 	table.header_check =

@@ -3,7 +3,13 @@
 
 #include <stdlib.h>
 
-enum { GRAIN_SHIFT = 4, SYMBOLS_MAX = 64 << 20, COVER_MAX_BYTES = 1 << 30 };
+enum {
+	GRAIN_SHIFT = 4,
+	SYMBOLS_MAX = 64 << 20,
+	COVER_MAX_BYTES = 1 << 30,
+	READ_SYMBOLS = 8192, /* at a time: what stays in a cache */
+	KEPT_START = 1024,
+};
 
 static bool is_function(const Elf64_Sym *symbol)
 {
@@ -25,36 +31,12 @@ static bool is_code(const struct st_elf_view *view, uint64_t address)
 	return false;
 }
 
-void st_unwind_symbols_load(struct st_unwind_symbols *symbols, const struct st_elf_view *view)
+void st_unwind_symbols_init(struct st_unwind_symbols *symbols, uint64_t low, uint64_t high)
 {
-	struct st_elf_part part = {0};
-	const Elf64_Sym *table;
-	Elf64_Shdr section;
-	size_t count;
-
-	*symbols = (struct st_unwind_symbols){.low = UINT64_MAX};
-	if ((!st_elf_view_section(view, SHT_SYMTAB, 0, &section) &&
-	     !st_elf_view_section(view, SHT_DYNSYM, 0, &section)) ||
-	    section.sh_size / sizeof(*table) > SYMBOLS_MAX ||
-	    !st_elf_view_load(view, section.sh_offset, section.sh_size, &part))
-		return;
-	table = (const Elf64_Sym *)part.data; /* malloc aligns it */
-	count = part.size_bytes / sizeof(*table);
-	symbols->symbols = malloc(count * sizeof(*symbols->symbols) + 1);
-	for (size_t i = 0; symbols->symbols && i < count; i++) {
-		if (!is_function(&table[i]) || !is_code(view, table[i].st_value))
-			continue;
-		symbols->symbols[symbols->count++] =
-			(struct st_unwind_symbol){table[i].st_value, table[i].st_size};
-		if (table[i].st_value < symbols->low)
-			symbols->low = table[i].st_value;
-		if (table[i].st_value > symbols->high)
-			symbols->high = table[i].st_value;
-	}
-	st_elf_part_fini(&part);
-	if (symbols->count && symbols->high - symbols->low < COVER_MAX_BYTES)
-		symbols->covered =
-			calloc(((symbols->high - symbols->low) >> (GRAIN_SHIFT + 3)) + 1, 1);
+	*symbols =
+		(struct st_unwind_symbols){.low = low >> GRAIN_SHIFT << GRAIN_SHIFT, .high = high};
+	if (high >= symbols->low && high - symbols->low < COVER_MAX_BYTES)
+		symbols->covered = calloc(((high - symbols->low) >> (GRAIN_SHIFT + 3)) + 1, 1);
 }
 
 void st_unwind_symbols_covered(struct st_unwind_symbols *symbols, uint64_t address)
@@ -63,6 +45,32 @@ void st_unwind_symbols_covered(struct st_unwind_symbols *symbols, uint64_t addre
 
 	if (symbols->covered && address >= symbols->low && address <= symbols->high)
 		symbols->covered[grain >> 3] |= (uint8_t)(1u << (grain & 7));
+}
+
+/* Grains are coarser than addresses: a function without CFI in the same 16 bytes as one with is lost, which happens to
+ * nobody since compilers align functions to 16. */
+static bool is_covered(const struct st_unwind_symbols *symbols, uint64_t address)
+{
+	uint64_t grain = (address - symbols->low) >> GRAIN_SHIFT;
+
+	return symbols->covered && address >= symbols->low && address <= symbols->high &&
+	       symbols->covered[grain >> 3] & 1u << (grain & 7);
+}
+
+static bool add(struct st_unwind_symbols *symbols, const Elf64_Sym *symbol)
+{
+	if (symbols->count == symbols->capacity) {
+		size_t capacity = symbols->capacity ? symbols->capacity * 2 : KEPT_START;
+		struct st_unwind_symbol *more = realloc(symbols->symbols, capacity * sizeof(*more));
+
+		if (!more)
+			return false;
+		symbols->symbols = more;
+		symbols->capacity = capacity;
+	}
+	symbols->symbols[symbols->count++] =
+		(struct st_unwind_symbol){symbol->st_value, symbol->st_size};
+	return true;
 }
 
 static int compare_symbols(const void *left, const void *right)
@@ -75,20 +83,31 @@ static int compare_symbols(const void *left, const void *right)
 	return a->size_bytes > b->size_bytes ? -1 : a->size_bytes < b->size_bytes;
 }
 
-void st_unwind_symbols_sort(struct st_unwind_symbols *symbols)
+void st_unwind_symbols_load(struct st_unwind_symbols *symbols, const struct st_elf_view *view)
 {
-	size_t kept = 0;
+	Elf64_Sym *table = malloc(READ_SYMBOLS * sizeof(*table));
+	Elf64_Shdr section = {0};
+	uint64_t count = 0;
+	bool done = table;
 
-	/* Grains are coarser than addresses: a function without CFI in the same 16 bytes as one with is lost,
-	 * which happens to nobody since compilers align functions to 16. */
-	for (size_t i = 0; symbols->covered && i < symbols->count; i++) {
-		uint64_t grain = (symbols->symbols[i].start - symbols->low) >> GRAIN_SHIFT;
+	if (st_elf_view_section(view, SHT_SYMTAB, 0, &section) ||
+	    st_elf_view_section(view, SHT_DYNSYM, 0, &section))
+		count = section.sh_size / sizeof(*table);
+	if (count > SYMBOLS_MAX || section.sh_offset > view->size_bytes)
+		count = 0;
+	for (uint64_t at = 0; done && at < count; at += READ_SYMBOLS) {
+		size_t some = count - at < READ_SYMBOLS ? count - at : READ_SYMBOLS;
 
-		if (!(symbols->covered[grain >> 3] & 1u << (grain & 7)))
-			symbols->symbols[kept++] = symbols->symbols[i];
+		done = st_elf_view_read(view, section.sh_offset + at * sizeof(*table), table,
+					some * sizeof(*table));
+		for (size_t i = 0; done && i < some; i++)
+			if (is_function(&table[i]) && !is_covered(symbols, table[i].st_value) &&
+			    is_code(view, table[i].st_value))
+				done = add(symbols, &table[i]);
 	}
-	if (symbols->covered)
-		symbols->count = kept;
+	free(table);
+	if (!done)
+		symbols->count = 0;
 	if (symbols->count)
 		qsort(symbols->symbols, symbols->count, sizeof(*symbols->symbols), compare_symbols);
 }
@@ -97,9 +116,22 @@ void st_unwind_symbols_fini(struct st_unwind_symbols *symbols)
 {
 	free(symbols->symbols);
 	free(symbols->covered);
-	free(symbols->code);
-	st_derive_destroy(symbols->derive);
 	*symbols = (struct st_unwind_symbols){0};
+}
+
+size_t st_unwind_symbols_from(const struct st_unwind_symbols *symbols, uint64_t address)
+{
+	size_t low = 0, high = symbols->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->symbols[middle].start < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *rule)
@@ -107,26 +139,34 @@ static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *ru
 	st_unwind_rows_add(arg, address, rule);
 }
 
-void st_unwind_symbols_derive(struct st_unwind_symbols *symbols, const struct st_elf_view *view,
-			      uint64_t start, uint64_t end, struct st_unwind_rows *rows)
+void st_unwind_code_reader_run(struct st_unwind_code_reader *code_reader, uint64_t start,
+			       uint64_t end, struct st_unwind_rows *rows)
 {
+	const struct st_elf_view *view = code_reader->view;
 	uint64_t offset, available;
 	size_t size = end - start;
 
-	if (!symbols->derive)
-		symbols->derive = st_derive_create(view->machine);
-	if (!symbols->derive || size > ST_DERIVE_CODE_MAX_BYTES ||
+	if (!code_reader->derive)
+		code_reader->derive = st_derive_create(view->machine);
+	if (!code_reader->derive || size > ST_DERIVE_CODE_MAX_BYTES ||
 	    !st_elf_view_locate(view, start, &offset, &available))
 		return;
 	if (size > available)
 		size = available;
-	if (size > symbols->code_capacity) {
-		free(symbols->code);
-		symbols->code = malloc(size);
-		symbols->code_capacity = symbols->code ? size : 0;
+	if (size > code_reader->code_capacity) {
+		free(code_reader->code);
+		code_reader->code = malloc(size);
+		code_reader->code_capacity = code_reader->code ? size : 0;
 	}
-	if (!symbols->code || !st_elf_view_read(view, offset, symbols->code, size) ||
+	if (!code_reader->code || !st_elf_view_read(view, offset, code_reader->code, size) ||
 	    !st_unwind_rows_begin(rows, start, start + size, true))
 		return;
-	st_derive_run(symbols->derive, symbols->code, size, start, add_row, rows);
+	st_derive_run(code_reader->derive, code_reader->code, size, start, add_row, rows);
+}
+
+void st_unwind_code_reader_fini(struct st_unwind_code_reader *code_reader)
+{
+	free(code_reader->code);
+	st_derive_destroy(code_reader->derive);
+	*code_reader = (struct st_unwind_code_reader){0};
 }

@@ -17,26 +17,34 @@ struct st_unwind_symbol {
 };
 
 struct st_unwind_symbols {
-	struct st_unwind_symbol *symbols;
-	size_t count;
-	size_t next; /* the builder's place */
-	struct st_derive *derive;
-	uint8_t *code; /* of one function at a time */
-	size_t code_capacity;
+	struct st_unwind_symbol *symbols; /* by start */
+	size_t count, capacity;
 	uint64_t low, high;
 	uint8_t *
 		covered; /* a bit for each 16 bytes of low … high: a function with CFI begins there */
 };
 
-/* All of them; none when there is no symbol table or no memory. */
-void st_unwind_symbols_load(struct st_unwind_symbols *symbols, const struct st_elf_view *view);
+/* Reads their code; one for each thread. */
+struct st_unwind_code_reader {
+	const struct st_elf_view *view;
+	struct st_derive *derive;
+	uint8_t *code; /* of one function at a time */
+	size_t code_capacity;
+};
+
+/* Functions with CFI will begin between low and high. */
+void st_unwind_symbols_init(struct st_unwind_symbols *symbols, uint64_t low, uint64_t high);
 /* A function with CFI begins here: its symbol is not needed. */
 void st_unwind_symbols_covered(struct st_unwind_symbols *symbols, uint64_t address);
-/* Drops what is covered, sorts the rest. */
-void st_unwind_symbols_sort(struct st_unwind_symbols *symbols);
+/* All that are not covered; none when there is no symbol table or no memory. */
+void st_unwind_symbols_load(struct st_unwind_symbols *symbols, const struct st_elf_view *view);
 void st_unwind_symbols_fini(struct st_unwind_symbols *symbols);
+/* The first that begins at an address or behind it. */
+size_t st_unwind_symbols_from(const struct st_unwind_symbols *symbols, uint64_t address);
+
 /* Adds the rows that the function's code implies. */
-void st_unwind_symbols_derive(struct st_unwind_symbols *symbols, const struct st_elf_view *view,
-			      uint64_t start, uint64_t end, struct st_unwind_rows *rows);
+void st_unwind_code_reader_run(struct st_unwind_code_reader *code_reader, uint64_t start,
+			       uint64_t end, struct st_unwind_rows *rows);
+void st_unwind_code_reader_fini(struct st_unwind_code_reader *code_reader);
 
 #endif

@@ -114,64 +114,53 @@ static inline bool take_modrm(struct decoder *decoder)
 	return true;
 }
 
-static bool take_operands(struct decoder *decoder, char shape)
+/* Bytes of the operand behind ModRM. */
+static size_t operand_bytes(const struct st_x86_insn *insn, char shape)
 {
-	struct st_x86_insn *insn = decoder->insn;
 	size_t word = insn->prefix_66 ? 2 : 4;
-	size_t size = 0;
 
-	if (shape == 'm')
-		return take_modrm(decoder);
-	if ((shape == 'B' || shape == 'Z' || shape == '6' || shape == '7') && !take_modrm(decoder))
-		return false;
 	switch (shape) {
-	case '.':
-		return true;
 	case 'b':
 	case 'B':
-		size = 1;
-		break;
+		return 1;
 	case 'z':
 	case 'Z':
-		size = word;
-		break;
+		return word;
 	case 'w':
-		size = 2;
-		break;
+		return 2;
 	case 'e':
-		size = 3;
-		break;
+		return 3;
 	case 'j':
-		size = 4;
-		break;
+		return 4;
 	case 'v':
-		size = insn->wide ? 8 : word;
-		break;
+		return insn->wide ? 8 : word;
 	case 'a':
-		size = 8;
-		break;
+		return 8;
 	case '6':
 	case '7': /* test has an immediate, the others of the group have none */
-		if ((insn->modrm >> 3 & 7) > 1)
-			return true;
-		size = shape == '6' ? 1 : word;
-		break;
+		return (insn->modrm >> 3 & 7) > 1 ? 0 : shape == '6' ? 1 : word;
 	default:
-		return false;
+		return 0;
 	}
-	return take(decoder, size, &insn->immediate);
 }
 
-static bool finish(struct decoder *decoder, char shape)
+static bool take_operands(struct decoder *decoder, char shape)
 {
-	if (!take_operands(decoder, shape))
+	bool has_modrm =
+		shape == 'm' || shape == 'B' || shape == 'Z' || shape == '6' || shape == '7';
+	size_t size;
+
+	if (shape == 'x' || shape == 'p' || (has_modrm && !take_modrm(decoder)))
 		return false;
-	decoder->insn->length = (uint8_t)(decoder->at - decoder->code);
-	return true;
+	if (shape == 'm' || shape == '.')
+		return true;
+	size = operand_bytes(decoder->insn, shape);
+	return !size || take(decoder, size, &decoder->insn->immediate);
 }
 
-/* VEX of two or three bytes, EVEX of four: their bits are inverted REX bits. */
-static bool take_vex(struct decoder *decoder, uint8_t first)
+/* VEX of two or three bytes, EVEX of four: their bits are inverted REX bits. The letter of what follows; 'x': nothing
+ * that is known. */
+static char take_vex(struct decoder *decoder, uint8_t first)
 {
 	size_t bytes = first == 0xc5 ? 1 : first == 0xc4 ? 2 : 3;
 	struct st_x86_insn *insn = decoder->insn;
@@ -179,7 +168,7 @@ static bool take_vex(struct decoder *decoder, uint8_t first)
 	char shape = 'm';
 
 	if ((size_t)(decoder->stop - at) < bytes + 1)
-		return false;
+		return 'x';
 	decoder->rex = (uint8_t)(~at[0] >> 5 & (bytes == 1 ? REX_R : REX_R | REX_X | REX_B));
 	insn->vex = true;
 	insn->map = bytes == 1 ? ST_X86_0F : at[0] & (bytes == 2 ? 0x1f : 7);
@@ -190,48 +179,88 @@ static bool take_vex(struct decoder *decoder, uint8_t first)
 	if (bytes == 1)
 		decoder->rex = (uint8_t)(~at[0] >> 7 ? REX_R : 0);
 	if (!insn->map || insn->map > 6)
-		return false;
+		return 'x';
 	if (insn->map == ST_X86_0F)
 		shape = insn->opcode == 0x77 && bytes < 3 ? '.' : two_byte[insn->opcode];
 	else if (insn->map == ST_X86_0F3A)
 		shape = 'B';
 	if (shape == 'j' || shape == 'p' || (shape == '.' && insn->opcode != 0x77))
 		shape = 'm';
-	return finish(decoder, shape);
+	return shape;
 }
 
 /* AMD's XOP looks like a VEX of three bytes with maps 8 to 10. */
-static bool take_xop(struct decoder *decoder)
+static char take_xop(struct decoder *decoder)
 {
 	struct st_x86_insn *insn = decoder->insn;
 	const uint8_t *at = decoder->at;
 
 	if (decoder->stop - at < 3 || (at[0] & 0x1f) > 10)
-		return false;
+		return 'x';
 	insn->vex = true;
 	insn->map = at[0] & 0x1f;
 	insn->opcode = at[2];
 	decoder->at += 3;
-	return finish(decoder, insn->map == 8 ? 'B' : insn->map == 9 ? 'm' : 'Z');
+	return insn->map == 8 ? 'B' : insn->map == 9 ? 'm' : 'Z';
 }
 
-static bool take_0f(struct decoder *decoder)
+static char take_0f(struct decoder *decoder)
 {
 	struct st_x86_insn *insn = decoder->insn;
 
 	if (decoder->at == decoder->stop)
-		return false;
+		return 'x';
+	insn->wide = decoder->rex & REX_W;
 	insn->opcode = *decoder->at++;
 	insn->map = ST_X86_0F;
 	if (insn->opcode != 0x38 && insn->opcode != 0x3a)
-		return finish(decoder, two_byte[insn->opcode]);
+		return two_byte[insn->opcode];
 	insn->map = insn->opcode == 0x38 ? ST_X86_0F38 : ST_X86_0F3A;
 	if (decoder->at == decoder->stop)
-		return false;
+		return 'x';
 	insn->opcode = *decoder->at++;
-	return finish(decoder, insn->map == ST_X86_0F38 ? 'm' : 'B');
+	return insn->map == ST_X86_0F38 ? 'm' : 'B';
 }
 
+static char take_one(struct decoder *decoder, uint8_t byte)
+{
+	struct st_x86_insn *insn = decoder->insn;
+
+	insn->opcode = byte;
+	insn->wide = decoder->rex & REX_W;
+	insn->rm = (uint8_t)((byte & 7) | (decoder->rex & REX_B ? 8 : 0));
+	return one_byte[byte];
+}
+
+/* Prefixes and opcode. */
+static char take_opcode(struct decoder *decoder)
+{
+	struct st_x86_insn *insn = decoder->insn;
+
+	while (decoder->at < decoder->stop) {
+		uint8_t byte = *decoder->at++;
+
+		if (byte == 0x0f)
+			return take_0f(decoder);
+		if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
+			return take_vex(decoder, byte);
+		if (byte == 0x8f && decoder->at < decoder->stop && (*decoder->at & 0x1f) >= 8)
+			return take_xop(decoder);
+		if ((byte & 0xf0) == 0x40) {
+			decoder->rex = byte & 15;
+			insn->has_rex = true;
+			continue;
+		}
+		if (one_byte[byte] != 'p')
+			return take_one(decoder, byte);
+		insn->prefix_66 |= byte == 0x66;
+		decoder->rex = 0; /* only counts right before the opcode */
+		insn->has_rex = false;
+	}
+	return 'x';
+}
+
+/* One place for each step: functions that are called once become one. */
 bool st_x86_decode(const uint8_t *code, size_t size_bytes, struct st_x86_insn *insn)
 {
 	struct decoder decoder = {code, code, code + size_bytes, insn, 0};
@@ -239,31 +268,8 @@ bool st_x86_decode(const uint8_t *code, size_t size_bytes, struct st_x86_insn *i
 	if (size_bytes > ST_X86_LENGTH_MAX)
 		decoder.stop = code + ST_X86_LENGTH_MAX;
 	*insn = (struct st_x86_insn){0};
-	while (decoder.at < decoder.stop) {
-		uint8_t byte = *decoder.at++;
-
-		if (byte == 0x0f) {
-			insn->wide = decoder.rex & REX_W;
-			return take_0f(&decoder);
-		}
-		if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
-			return take_vex(&decoder, byte);
-		if (byte == 0x8f && decoder.at < decoder.stop && (*decoder.at & 0x1f) >= 8)
-			return take_xop(&decoder);
-		if ((byte & 0xf0) == 0x40) {
-			decoder.rex = byte & 15;
-			insn->has_rex = true;
-			continue;
-		}
-		if (one_byte[byte] != 'p') {
-			insn->opcode = byte;
-			insn->wide = decoder.rex & REX_W;
-			insn->rm = (uint8_t)((byte & 7) | (decoder.rex & REX_B ? 8 : 0));
-			return finish(&decoder, one_byte[byte]);
-		}
-		insn->prefix_66 |= byte == 0x66;
-		decoder.rex = 0; /* only counts right before the opcode */
-		insn->has_rex = false;
-	}
-	return false;
+	if (!take_operands(&decoder, take_opcode(&decoder)))
+		return false;
+	insn->length = (uint8_t)(decoder.at - code);
+	return true;
 }

@@ -19,7 +19,7 @@ struct st_x86_insn {
 	uint8_t map; /* enum st_x86_map, or that of the VEX or EVEX prefix (1 … 6) */
 	uint8_t opcode;
 	uint8_t modrm, sib;
-	bool has_modrm, vex, wide; /* REX.W */
+	bool has_modrm, wide; /* REX.W */
 	bool prefix_66;
 	bool has_rex; /* without, byte registers 4 to 7 are ah, ch, dh, bh */
 	uint8_t reg,
@@ -27,6 +27,8 @@ struct st_x86_insn {
 	uint8_t vex_register;
 	int32_t displacement;
 	int64_t immediate; /* sign-extended; of jumps and calls: the distance */
+	/* Away from map: compilers test neighbours with one load, which waits for both of the stores before it. */
+	bool vex;
 };
 
 /* False: not an instruction of 64-bit mode, or cut off. */
