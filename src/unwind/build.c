@@ -195,9 +195,9 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
 	if (!status) {
 		head.flags = build.cfi ? ST_TABLE_CFI : 0;
-		status = st_unwind_rows_finish(&build.rows, &head, image, err);
+		status = st_unwind_rows_finish(build.rows, build.part_count, &head, image, err);
 	}
-	st_unwind_rows_fini(&build.rows);
+	st_unwind_parts_fini(&build);
 	st_unwind_symbols_fini(&build.symbols);
 	free(build.functions);
 	free(build.cfi);

@@ -8,12 +8,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	ROW_EH_BYTES = 6, /* .eh_frame bytes for a row, at the least */
 	SPAN_MAX_BYTES = 0x7fffffff,
-	PARTS_MAX = 16,
 	PART_MIN_COST = 500000,
 	/* Reading the CFI of a function takes about as long as so many bytes of code without. */
 	FUNCTION_COST = 50,
@@ -23,12 +21,12 @@ struct part {
 	size_t first, last; /* functions */
 	size_t symbol;	    /* the first of its own */
 	uint64_t limit;	    /* where the next part begins */
-	struct st_unwind_rows rows;
+	struct st_unwind_rows *rows;
 };
 
 struct job {
-	const struct st_unwind_build *build;
-	struct part parts[PARTS_MAX];
+	struct st_unwind_build *build;
+	struct part parts[ST_UNWIND_PARTS_MAX];
 	size_t part_count;
 	atomic_size_t next;
 };
@@ -61,7 +59,7 @@ static bool read_function(const struct st_unwind_build *build, struct st_cfi *cf
 static void add_derived(struct worker *worker, uint64_t limit)
 {
 	const struct st_unwind_symbols *symbols = &worker->build->symbols;
-	struct st_unwind_rows *rows = &worker->part->rows;
+	struct st_unwind_rows *rows = worker->part->rows;
 
 	for (; worker->symbol < symbols->count; worker->symbol++) {
 		const struct st_unwind_symbol *symbol = &symbols->symbols[worker->symbol];
@@ -86,8 +84,8 @@ static void make_part(struct worker *worker, struct part *part)
 		if (!read_function(worker->build, worker->cfi, i, &fde))
 			continue;
 		add_derived(worker, fde.start);
-		if (st_unwind_rows_begin(&part->rows, fde.start, fde.end, false))
-			st_cfi_rows(worker->cfi, &fde, add_row, &part->rows);
+		if (st_unwind_rows_begin(part->rows, fde.start, fde.end, false))
+			st_cfi_rows(worker->cfi, &fde, add_row, part->rows);
 	}
 	add_derived(worker, part->limit);
 }
@@ -146,7 +144,6 @@ static void add_part(struct job *job, size_t first)
 	part->limit = build->base + SPAN_MAX_BYTES;
 	if (job->part_count == 1)
 		return;
-	part->rows.is_later = true;
 	part->symbol = st_unwind_symbols_from(&build->symbols, build->functions[first].start);
 	part[-1].last = first;
 	part[-1].limit = build->functions[first].start;
@@ -178,16 +175,15 @@ static void cut(struct job *job, size_t wanted)
 
 static bool start_parts(struct job *job)
 {
-	size_t expected = job->build->eh_frame.size_bytes / ROW_EH_BYTES;
+	struct st_unwind_build *build = job->build;
+	size_t expected = build->eh_frame.size_bytes / ROW_EH_BYTES / job->part_count;
 
 	for (size_t i = 0; i < job->part_count; i++) {
-		struct st_unwind_rows *rows = &job->parts[i].rows;
-		bool is_later = rows->is_later;
-
-		/* The first one takes in the others; memory that is not written to costs nothing. */
-		if (!st_unwind_rows_init(rows, job->build->base, i ? expected / 4 : expected))
+		job->parts[i].rows = &build->rows[i];
+		build->part_count = i + 1;
+		if (!st_unwind_rows_init(&build->rows[i], build->base, expected))
 			return false;
-		rows->is_later = is_later;
+		build->rows[i].is_later = i > 0;
 	}
 	return true;
 }
@@ -210,46 +206,38 @@ static void run(struct job *job)
 		pthread_join(thread, NULL);
 }
 
-static bool make(struct job *job, struct st_unwind_rows *out)
+static bool make(struct st_unwind_build *build, size_t wanted)
 {
-	struct st_unwind_rows parts[PARTS_MAX];
-	bool done = start_parts(job);
+	struct job job = {.build = build};
 
-	if (done)
-		run(job);
-	done = done && atomic_load(&job->next) >= job->part_count;
-	for (size_t i = 0; i < job->part_count; i++)
-		parts[i] = job->parts[i].rows;
-	if (job->part_count > 1)
-		done = done && st_unwind_rows_join(parts, job->part_count);
-	*out = parts[0];
-	for (size_t i = 1; i < job->part_count; i++)
-		st_unwind_rows_fini(&parts[i]);
-	return done && !out->failed;
+	cut(&job, wanted);
+	if (!start_parts(&job))
+		return false;
+	run(&job);
+	if (atomic_load(&job.next) < job.part_count) /* no thread had the memory to take any */
+		return false;
+	return job.part_count == 1 ? !build->rows[0].failed
+				   : st_unwind_rows_join(build->rows, job.part_count);
 }
 
 bool st_unwind_parts_make(struct st_unwind_build *build, uint32_t flags)
 {
 	uint64_t wanted = cost_of(build) / PART_MIN_COST;
-	struct job *job = calloc(1, sizeof(*job));
-	bool done;
 
-	if (!job)
-		return false;
-	job->build = build;
-	if (wanted > PARTS_MAX || flags & ST_BUILD_MANY_PARTS)
-		wanted = PARTS_MAX;
+	if (wanted > ST_UNWIND_PARTS_MAX || flags & ST_BUILD_MANY_PARTS)
+		wanted = ST_UNWIND_PARTS_MAX;
 	if (!wanted || flags & ST_BUILD_ONE_PART)
 		wanted = 1;
-	cut(job, wanted);
-	done = make(job, &build->rows);
-	if (!done && job->part_count > 1) { /* more rules than a table has room for, or no memory */
-		st_unwind_rows_fini(&build->rows);
-		memset(job, 0, sizeof(*job));
-		job->build = build;
-		cut(job, 1);
-		done = make(job, &build->rows);
-	}
-	free(job);
-	return done;
+	if (make(build, wanted))
+		return true;
+	/* More rules than a table has room for, or no memory. */
+	st_unwind_parts_fini(build);
+	return wanted > 1 && make(build, 1);
+}
+
+void st_unwind_parts_fini(struct st_unwind_build *build)
+{
+	for (size_t i = 0; i < build->part_count; i++)
+		st_unwind_rows_fini(&build->rows[i]);
+	build->part_count = 0;
 }

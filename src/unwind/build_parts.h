@@ -14,6 +14,8 @@
 #include "unwind/rows.h"
 #include "unwind/symbols.h"
 
+enum { ST_UNWIND_PARTS_MAX = 16 };
+
 struct st_unwind_function {
 	uint64_t start;
 	uint64_t offset; /* of its FDE */
@@ -27,10 +29,12 @@ struct st_unwind_build {
 	size_t function_count;
 	struct st_unwind_symbols symbols;
 	uint64_t base;
-	struct st_unwind_rows rows;
+	struct st_unwind_rows rows[ST_UNWIND_PARTS_MAX];
+	size_t part_count;
 };
 
-/* Fills rows; `flags` as in build.h. False when memory is out. */
+/* Makes rows, joined; `flags` as in build.h. False when memory is out. */
 bool st_unwind_parts_make(struct st_unwind_build *build, uint32_t flags);
+void st_unwind_parts_fini(struct st_unwind_build *build);
 
 #endif

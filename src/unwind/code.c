@@ -34,7 +34,7 @@ enum st_status st_unwind_build_code(struct st_unwind_image *image,
 				      add_row, &rows);
 	}
 	if (!status)
-		status = st_unwind_rows_finish(&rows, &head, image, err);
+		status = st_unwind_rows_finish(&rows, 1, &head, image, err);
 	st_unwind_rows_fini(&rows);
 	st_derive_destroy(derive);
 	return status;

@@ -34,6 +34,7 @@ void st_unwind_rows_fini(struct st_unwind_rows *rows)
 	free(rows->rules_of_rows);
 	free(rows->rules);
 	free(rows->buckets);
+	free(rows->map);
 	*rows = (struct st_unwind_rows){0};
 }
 
@@ -193,31 +194,15 @@ static void close_part(struct st_unwind_rows *parts, size_t last, uint64_t start
 	}
 }
 
-/* The rows of a part behind those that are there; its rules get the numbers that they have in the whole. */
-static bool take_part(struct st_unwind_rows *whole, const struct st_unwind_rows *part)
+/* The rules of a part get the numbers that they have in the whole: as they would have in the order of the rows. */
+static bool map_rules(struct st_unwind_rows *whole, struct st_unwind_rows *part)
 {
-	uint16_t *map = calloc(part->rule_count, sizeof(*map));
-
-	for (uint32_t i = 1; map && i < part->rule_count; i++)
-		map[i] = intern(whole, &part->rules[i]);
-	while (map && !whole->failed && whole->capacity - whole->count < part->count)
-		grow_rows(whole);
-	if (!map || whole->failed) {
-		free(map);
-		return false;
-	}
-	memcpy(whole->rows + whole->count, part->rows, part->count * sizeof(*whole->rows));
-	for (size_t i = 0; i < part->count; i++) {
-		uint16_t rule = part->rules_of_rows[i];
-
-		whole->rules_of_rows[whole->count + i] =
-			(uint16_t)(map[rule & ST_ROW_RULE] | (rule & ST_ROW_FUNCTION));
-	}
-	whole->count += part->count;
+	part->map = calloc(part->rule_count, sizeof(*part->map));
+	for (uint32_t i = 1; part->map && i < part->rule_count; i++)
+		part->map[i] = intern(whole, &part->rules[i]);
 	whole->function_count += part->function_count;
 	whole->derived_count += part->derived_count;
-	free(map);
-	return true;
+	return part->map && !whole->failed;
 }
 
 bool st_unwind_rows_join(struct st_unwind_rows *parts, size_t count)
@@ -235,10 +220,9 @@ bool st_unwind_rows_join(struct st_unwind_rows *parts, size_t count)
 		if (parts[i].failed || parts[i].is_full)
 			return false;
 	for (size_t i = 1; i < count; i++)
-		if (!take_part(whole, &parts[i]))
+		if (!map_rules(whole, &parts[i]))
 			return false;
-	whole->end = parts[last].end;
-	whole->open = parts[last].open;
+	parts[count - 1].end = parts[last].end;
 	return !whole->is_full;
 }
 
@@ -247,73 +231,103 @@ static size_t aligned(size_t size)
 	return (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-/* With zeros up to the next place that is aligned. */
-static void put(uint8_t *to, const void *bytes, size_t size_bytes)
+static void put_rows(const struct st_unwind_rows *part, uint32_t *rows, uint16_t *rules)
 {
-	memcpy(to, bytes, size_bytes);
-	memset(to + size_bytes, 0, aligned(size_bytes) - size_bytes);
+	memcpy(rows, part->rows, part->count * sizeof(*rows));
+	if (!part->map)
+		memcpy(rules, part->rules_of_rows, part->count * sizeof(*rules));
+	for (size_t i = 0; part->map && i < part->count; i++) {
+		uint16_t rule = part->rules_of_rows[i];
+
+		rules[i] = (uint16_t)(part->map[rule & ST_ROW_RULE] | (rule & ST_ROW_FUNCTION));
+	}
 }
 
-static void write_pages(const struct st_unwind_rows *rows, const struct st_unwind_table *head,
-			uint32_t *pages)
+static void write_pages(const struct st_unwind_table *table, const uint32_t *rows, uint32_t *pages)
 {
 	uint32_t row = 0;
 
-	for (uint32_t page = 0; page <= head->page_count; page++) {
+	for (uint32_t page = 0; page <= table->page_count; page++) {
 		uint64_t start = (uint64_t)page << ST_UNWIND_PAGE_SHIFT;
 
-		while (row < rows->count && rows->rows[row] < start)
+		while (row < table->row_count && rows[row] < start)
 			row++;
 		pages[page] = row;
 	}
 }
 
-enum st_status st_unwind_rows_finish(struct st_unwind_rows *rows,
+/* Where everything goes; false: it is too much. */
+static bool lay_out(struct st_unwind_table *table, const struct st_unwind_rows *whole,
+		    uint64_t row_count)
+{
+	uint64_t rules_bytes = aligned(whole->rule_count * sizeof(*whole->rules));
+	uint64_t rows_bytes = aligned(row_count * sizeof(*whole->rows));
+	uint64_t row_rules_bytes = aligned(row_count * sizeof(*whole->rules_of_rows));
+
+	table->magic = ST_UNWIND_MAGIC;
+	table->version = ST_UNWIND_VERSION;
+	table->rule_count = whole->rule_count;
+	table->row_count = (uint32_t)row_count;
+	table->page_count = (table->span_bytes >> ST_UNWIND_PAGE_SHIFT) + 1;
+	table->function_count = whole->function_count;
+	table->derived_count = whole->derived_count;
+	table->file_bytes = sizeof(*table) + rules_bytes + rows_bytes + row_rules_bytes +
+			    aligned(((size_t)table->page_count + 1) * sizeof(uint32_t));
+	table->rules_offset = sizeof(*table);
+	table->rows_offset = table->rules_offset + (uint32_t)rules_bytes;
+	table->row_rules_offset = table->rows_offset + (uint32_t)rows_bytes;
+	table->pages_offset = table->row_rules_offset + (uint32_t)row_rules_bytes;
+	return row_count < UINT32_MAX && table->file_bytes <= UINT32_MAX;
+}
+
+/* Everything but the header; zeros where nothing is. */
+static void fill(uint8_t *data, const struct st_unwind_table *table,
+		 const struct st_unwind_rows *parts, size_t count)
+{
+	uint32_t *rows = (uint32_t *)(data + table->rows_offset);
+	uint16_t *rules = (uint16_t *)(data + table->row_rules_offset);
+	size_t at = 0;
+
+	memset(data + table->rows_offset - ALIGN, 0, ALIGN);
+	memset(data + table->row_rules_offset - ALIGN, 0, ALIGN);
+	memset(data + table->pages_offset - ALIGN, 0, ALIGN);
+	memset(data + table->file_bytes - ALIGN, 0, ALIGN);
+	memcpy(data + table->rules_offset, parts[0].rules,
+	       parts[0].rule_count * sizeof(*parts[0].rules));
+	for (size_t i = 0; i < count; at += parts[i++].count)
+		put_rows(&parts[i], rows + at, rules + at);
+	write_pages(table, rows, (uint32_t *)(data + table->pages_offset));
+}
+
+enum st_status st_unwind_rows_finish(struct st_unwind_rows *parts, size_t count,
 				     const struct st_unwind_table *head,
 				     struct st_unwind_image *image, struct st_error *err)
 {
+	struct st_unwind_rows *last = &parts[count - 1];
 	struct st_unwind_table table = *head;
-	size_t rules_bytes, rows_bytes, row_rules_bytes, total;
+	uint64_t row_count = 0;
 	uint8_t *data;
 
-	if (rows->end > rows->base && !rows->failed)
-		append(rows, rows->end, 0);
-	if (rows->failed || rows->count > UINT32_MAX - 1)
+	if (last->end > last->base && !last->failed)
+		append(last, last->end, 0);
+	for (size_t i = 0; i < count; i++)
+		row_count += parts[i].count;
+	table.base = last->base;
+	table.span_bytes = (uint32_t)(last->end - last->base);
+	if (parts[0].failed || last->failed)
 		return st_error_set(err, ST_ENOMEM, 0, "no room for an unwind table");
-	table.magic = ST_UNWIND_MAGIC;
-	table.version = ST_UNWIND_VERSION;
-	table.base = rows->base;
-	table.span_bytes = (uint32_t)(rows->end - rows->base);
-	table.rule_count = rows->rule_count;
-	table.row_count = (uint32_t)rows->count;
-	table.page_count = (table.span_bytes >> ST_UNWIND_PAGE_SHIFT) + 1;
-	table.function_count = rows->function_count;
-	table.derived_count = rows->derived_count;
-	rules_bytes = aligned(rows->rule_count * sizeof(*rows->rules));
-	rows_bytes = aligned(rows->count * sizeof(*rows->rows));
-	row_rules_bytes = aligned(rows->count * sizeof(*rows->rules_of_rows));
-	total = sizeof(table) + rules_bytes + rows_bytes + row_rules_bytes +
-		aligned(((size_t)table.page_count + 1) * sizeof(uint32_t));
-	if (total > UINT32_MAX)
+	if (!lay_out(&table, &parts[0], row_count))
 		return st_error_set(err, ST_ENOMEM, 0, "unwind table over 4 GB");
-	table.file_bytes = total;
-	table.rules_offset = sizeof(table);
-	table.rows_offset = table.rules_offset + (uint32_t)rules_bytes;
-	table.row_rules_offset = table.rows_offset + (uint32_t)rows_bytes;
-	table.pages_offset = table.row_rules_offset + (uint32_t)row_rules_bytes;
-	data = st_big_memory(total);
+	data = st_big_memory(table.file_bytes);
 	if (!data)
 		return st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
-	memset(data + total - ALIGN, 0, ALIGN);
-	put(data + table.rules_offset, rows->rules, rows->rule_count * sizeof(*rows->rules));
-	put(data + table.rows_offset, rows->rows, rows->count * sizeof(*rows->rows));
-	put(data + table.row_rules_offset, rows->rules_of_rows,
-	    rows->count * sizeof(*rows->rules_of_rows));
-	write_pages(rows, &table, (uint32_t *)(data + table.pages_offset));
-	table.content_check = st_unwind_checksum(data + sizeof(table), total - sizeof(table));
+	fill(data, &table, parts, count);
+	table.content_check =
+		st_unwind_checksum(data + sizeof(table), table.file_bytes - sizeof(table));
 	table.header_check =
 		st_unwind_checksum(&table, offsetof(struct st_unwind_table, header_check));
 	memcpy(data, &table, sizeof(table));
-	*image = (struct st_unwind_image){(const struct st_unwind_table *)data, data, total};
+	*image = (struct st_unwind_image){(const struct st_unwind_table *)data, data,
+					  table.file_bytes};
 	return ST_OK;
 }

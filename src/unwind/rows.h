@@ -29,6 +29,7 @@ struct st_unwind_rows {
 	bool open, failed;
 	bool is_later; /* a part behind another one */
 	bool is_full;  /* there was no room for a rule */
+	uint16_t *map; /* by rule of a later part, when it is joined: the rule of the first one */
 };
 
 bool st_unwind_rows_init(struct st_unwind_rows *rows, uint64_t base, size_t expected_rows);
@@ -37,11 +38,11 @@ void st_unwind_rows_fini(struct st_unwind_rows *rows);
 bool st_unwind_rows_begin(struct st_unwind_rows *rows, uint64_t start, uint64_t end, bool derived);
 void st_unwind_rows_add(struct st_unwind_rows *rows, uint64_t address,
 			const struct st_unwind_rule *rule);
-/* Makes one table of parts; all but the first were later ones. False: they cannot be joined, or memory is out. Nothing
- * can be added afterwards. */
+/* Makes one table of parts, for st_unwind_rows_finish; all but the first were later ones. False: they cannot be joined, or
+ * memory is out. Nothing can be added afterwards. */
 bool st_unwind_rows_join(struct st_unwind_rows *parts, size_t count);
-/* Lays everything out as a file; `head` has machine, flags, build id and segments. */
-enum st_status st_unwind_rows_finish(struct st_unwind_rows *rows,
+/* Lays everything out as a file; `head` has machine, flags, build id and segments. Several parts have been joined. */
+enum st_status st_unwind_rows_finish(struct st_unwind_rows *parts, size_t count,
 				     const struct st_unwind_table *head,
 				     struct st_unwind_image *image, struct st_error *err);
 

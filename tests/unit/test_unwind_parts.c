@@ -85,7 +85,7 @@ static void build(struct st_unwind_image *image, const int *first, size_t count)
 	}
 	if (count > 1)
 		assert_true(st_unwind_rows_join(parts, count));
-	assert_int_equal(st_unwind_rows_finish(&parts[0], &head, image, NULL), ST_OK);
+	assert_int_equal(st_unwind_rows_finish(parts, count, &head, image, NULL), ST_OK);
 	for (size_t i = 0; i < count; i++)
 		st_unwind_rows_fini(&parts[i]);
 }
