@@ -87,6 +87,19 @@ class Operators:
         self.raw["python_calls"] = {"strata": ours, "cprofile": theirs}
         self.add("counting a call of a Python function", "ns", ours, theirs, "cProfile", 1.0)
 
+    def traced_call_cost(self):
+        """Added by profile(with_stack=True) to a call of Python, and to an operator with the calls around it."""
+        words = [self.python, HERE / "traced_calls.py", "rounds=8" if self.quick else "rounds=16"]
+        environment = {**os.environ, "PYTHONPATH": str(self.build / "python"), "STRATA_BIN": str(self.strata)}
+        turns = []
+        for _ in range(1 if self.quick else 3):
+            lines = self.run(words, env=environment).stdout.splitlines()
+            turns.append(json.loads(next(line for line in lines if line.startswith(b"{"))))
+        self.raw["traced_calls"] = turns
+        for name, what in (("call", "recording a call of a Python function"), ("operator", "the same, per operator")):
+            ours, theirs = ([self.added(turn[name], way) for turn in turns] for way in ("strata", "torch"))
+            self.add(what, "ns", ours, theirs, "torch.profiler, with_stack", 1.0)
+
     def module_cost(self):
         options = ("-knob", "operator-memory=false")
         turns = [

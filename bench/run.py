@@ -493,6 +493,7 @@ def main():
         "operator_cost",
         "stack_cost",
         "python_call_cost",
+        "traced_call_cost",
         "module_cost",
         "printed_table",
         "operator_exports",

@@ -349,6 +349,8 @@ class profile:
     def stop(self) -> None:
         try:
             self._end_step()
+            if self._session is not None:
+                self._session.hush()
             self._go(self.current_action, None)
             if self.acc_events and self._pid == os.getpid():
                 release(self)
@@ -427,6 +429,7 @@ class profile:
         for note in session.notes[len(self._without_effect) :] if torch else ():
             if not note.startswith("oneDNN"):  # no operator is missing
                 _warn_once(f"strata.profile: {note}", RuntimeWarning)
+        session.trace()
 
     def _stop(self) -> None:
         session = self._session
@@ -435,6 +438,7 @@ class profile:
                 raise AssertionError("Profiler must be initialized before stopping trace")
             warnings.warn("strata.profile: this profile has been stopped before", RuntimeWarning, stacklevel=5)
             return
+        session.hush()
         window = session.stop()
         self._session = None
         self._opened = None  # lists of events that somebody kept go on asking it

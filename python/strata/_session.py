@@ -16,6 +16,7 @@ import json
 import os
 import select
 import shutil
+import site
 import socket
 import sys
 import tempfile
@@ -32,7 +33,7 @@ from strata._library import Error
 __all__ = ["Options", "Session", "Window"]
 
 # Bits of strata_profile_state() and strata_profile_switch() (collect/inproc/profile.c).
-_RECORDED, _JOINED, _OPERATORS, _MEMORY, _MODULES, _STOPPED, _PAUSED, _STACKS = 1, 2, 4, 8, 16, 32, 64, 128
+_RECORDED, _JOINED, _OPERATORS, _MEMORY, _MODULES, _STOPPED, _PAUSED, _STACKS, _CALLS = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
 _PROTOCOL = "strata.command/1"
 _READY_S, _ANSWER_S = 20.0, 120.0
@@ -56,8 +57,17 @@ class Options(NamedTuple):
         """As in STRATA_CONFIG."""
         return (
             f"operators={2 if self.shapes else 1};operator_memory={self.memory:d};operator_modules={self.modules:d};"
-            f"operator_stacks={self.stacks:d}"
+            f"operator_stacks={self.stacks:d};operator_calls={self.stacks:d}"
         ).encode()
+
+
+def _prefixes() -> bytes:
+    """Folders that torch's profiler shows files without, one a line; of two that fit the longer comes first."""
+    paths = [*site.getsitepackages(), *sys.path, site.getuserbase(), site.getusersitepackages()]
+    if "torch" in sys.modules:
+        paths.append(os.path.dirname(os.path.dirname(sys.modules["torch"].__file__ or "")))
+    folders = sorted({os.path.abspath(path) for path in paths if isinstance(path, str)}, reverse=True)
+    return b"\n".join(os.fsencode(folder + os.sep) for folder in folders)
 
 
 class _Folder:
@@ -146,12 +156,14 @@ class _Collector:
             self.state, self.switch, self.join = (
                 held.strata_profile_state, held.strata_profile_switch, held.strata_profile_join,
             )  # fmt: skip
+            self.trace = held.strata_profile_trace
             self.spawn = free.strata_profile_spawn
         except AttributeError:
             raise Error(f"{path} is of another version of strata") from None
         self.state.restype, self.state.argtypes = ctypes.c_uint, []
         self.switch.restype, self.switch.argtypes = ctypes.c_uint, [text]
         self.join.restype, self.join.argtypes = ctypes.c_int, [text, text, text, text]
+        self.trace.restype, self.trace.argtypes = ctypes.c_int, [text]
         self.spawn.restype, self.spawn.argtypes = ctypes.c_int, [text, texts, texts, ctypes.c_int]
 
 
@@ -386,6 +398,7 @@ class _Engine:
         self.writer: _Host | _Outer | None = None
         self.folder: _Folder | None = None
         self.sessions: dict[int, Options] = {}
+        self.traced = 0  # sessions with calls of Python functions
         self.held: set[int] = set()  # who goes on in the same folder, later
         self._lost: list[_Host] = []  # killed; windows of them may still be read
 
@@ -455,6 +468,7 @@ class _Engine:
                     self.writer = _Host(collector)
 
     def stop(self, session: Session) -> None:
+        session.hush()
         with self.lock:
             writer, collector = session.writer, _load()
             try:
@@ -563,6 +577,7 @@ class Session:
         self.writer: _Host | _Outer | None = None
         self.folder: _Folder | None = None
         self.all_threads = False
+        self._traced = False
         self._pid = self._tid = 0
 
     @property
@@ -589,8 +604,29 @@ class Session:
                 self.notes.append("memory is not recorded: PyTorch's allocator cannot be entered in this process")
             if options.modules and not self.got & _MODULES:
                 self.notes.append("calls of nn.Module are not recorded in this process")
-            if options.stacks and not self.got & _STACKS:
+            if options.stacks and not self.got & (_STACKS | _CALLS):
                 self.notes.append("Python stacks of operators are not recorded in this process")
+        if options.stacks and not self.got & (_CALLS | _STOPPED):
+            self.notes.append(
+                "calls of Python functions are not recorded: another profile function is set, or this Python is none "
+                "of 3.8 to 3.14 with its lock"
+            )
+
+    def trace(self) -> None:
+        """Calls of Python functions are recorded from now on, if that was asked for."""
+        if self.options.stacks and self.got & _CALLS and not self._traced and _collector is not None:
+            folders = _prefixes()
+            self._traced = True
+            _engine.traced += 1
+            _collector.trace(folders)
+
+    def hush(self) -> None:
+        """And no more: what is done to stop is no part of the profile."""
+        if self._traced:
+            self._traced = False
+            _engine.traced -= 1
+            if _engine.traced <= 0:
+                _collector.trace(None)  # type: ignore[union-attr]
 
     def stop(self) -> Window:
         if self._pid != os.getpid():

@@ -117,12 +117,10 @@ class FunctionEvent(_Figures):
     """One operator or range, once. `thread` is the system's number of it, `id` the row of the result's slices."""
 
     count = 1
-    is_python_function = False
     metadata_json, event_metadata = "", None
     flow_id = flow_type = 0
     flow_start = False
     linked_correlation_id = 0
-    python_id = python_parent_id = python_module_id = -1
     self_cpu_percent = total_cpu_percent = total_device_percent = -1
 
     def __init__(self, row: Mapping[str, Any], lists: _Lists) -> None:
@@ -148,7 +146,15 @@ class FunctionEvent(_Figures):
         self.sequence_nr: int = row["sequence_nr"]
         self.flops: int = row["flops"]
         self.is_user_annotation: bool = row["is_user_annotation"]
+        self.is_python_function: bool = row["is_python_function"]
         self.activity_type = "user_annotation" if self.is_user_annotation else "cpu_op"
+        self.python_id: int = row.get("python_id", -1)
+        self.python_parent_id: int = row.get("python_parent_id", -1)
+        self.python_module_id = -1
+        if self.is_python_function:
+            self.activity_type = "python_function"
+            if name.startswith("nn.Module: ") and name.rpartition("_")[2].isdecimal():
+                self.python_module_id = int(name.rpartition("_")[2])
         self.external_id = self.id
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []

@@ -109,6 +109,8 @@ static bool set_signatures(struct st_operator_rows *rows)
 		rows->sequence[row] = ST_NO_SEQUENCE;
 	/* Both lie by slice. */
 	for (uint32_t row = 0; row < rows->count && at < count; row++) {
+		if (st_row_is_call(rows, row))
+			continue;
 		while (at < count && items[at].row < rows->slice[row])
 			at++;
 		if (at < count && items[at].row == rows->slice[row])
@@ -137,7 +139,8 @@ static uint64_t wall_ns(const struct st_dataset *dataset, uint32_t row, int64_t 
 	return (uint64_t)(end_ns - dataset->begin_ns[row]);
 }
 
-/* One that ends behind what is around it takes only what lies inside. */
+/* One that ends behind what is around it takes only what lies inside. Among calls what is around what is as torch has it:
+ * two that lie in the same one may overlap, and then take more than there was; the sum of all is right. */
 static void set_self(const struct st_dataset *dataset, struct st_operator_rows *rows)
 {
 	uint64_t *self_ns = rows->own.self_ns;
@@ -152,7 +155,9 @@ static void set_self(const struct st_dataset *dataset, struct st_operator_rows *
 			continue;
 		inside_ns = wall_ns(dataset, row,
 				    end_ns < rows->end_ns[up] ? end_ns : rows->end_ns[up]);
-		self_ns[up] -= inside_ns < self_ns[up] ? inside_ns : self_ns[up];
+		if (!rows->has_calls && inside_ns > self_ns[up])
+			inside_ns = self_ns[up];
+		self_ns[up] -= inside_ns;
 	}
 }
 
@@ -308,6 +313,8 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 {
 	if (!st_pause_list_make(&rows->pauses, rows->result, &rows->arena) ||
 	    !map_labels(rows, choice->as_torch) || !st_operators_pick(rows, choice))
+		return false;
+	if (choice->as_torch && choice->with_calls && !st_operators_add_calls(rows, choice))
 		return false;
 	if (choice->as_torch && !st_operators_fold(rows))
 		return false;

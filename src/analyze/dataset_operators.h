@@ -20,6 +20,7 @@ enum st_operator_label {
 	ST_LABEL_ITT,	    /* stands in where there are no operators */
 	ST_LABEL_PRIMITIVE, /* the same, where there are no tasks of PyTorch's either */
 	ST_LABEL_HELPER,    /* of torch's profiler itself */
+	ST_LABEL_CALL,	    /* of a Python function or built-in: a row where it was asked for */
 };
 
 /* Columns that the rows have for themselves. */
@@ -40,7 +41,7 @@ struct st_operator_rows {
 	/* By row. Where every slice is a row most of them are the slices' own: `own` has none. */
 	const uint32_t *slice, *label, *parent, *track;
 	const int64_t *begin_ns, *end_ns;
-	const uint64_t *self_ns;
+	const uint64_t *self_ns; /* with calls it may be below 0: as an int64_t, see set_self */
 	const uint16_t *flags;
 	uint32_t *signature;
 	uint32_t *stack; /* node of Python frames; 0: not recorded */
@@ -52,10 +53,12 @@ struct st_operator_rows {
 	uint32_t *name_of; /* by label: key of ST_BY_OPERATOR */
 	uint8_t *kind_of;  /* by label: enum st_operator_label */
 	uint8_t *is_range; /* by label: the program named it */
+	/* With calls: by row the innermost one that it began in (of a call itself), or ST_NO_ROW; by call its row. */
+	uint32_t *call, *row_of_call;
 	uint32_t signature_count;
 	bool is_itt; /* some rows are ITT tasks that stand in */
 	bool is_primitive;
-	bool has_inputs, has_modules, has_stacks;
+	bool has_inputs, has_modules, has_stacks, has_calls;
 	bool as_torch;
 };
 
@@ -66,6 +69,9 @@ struct st_operator_choice {
 	bool as_torch;
 	bool has_window; /* only what began and ended inside, as a profiler that ran from begin to end has it */
 	int64_t begin_ns, end_ns;
+	/* Calls of Python functions (store/traced_calls.h) are rows, too: their number as a slice is behind those of
+	 * the slices. As torch shows them only. */
+	bool with_calls;
 };
 enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct st_result *result,
 					   const struct st_operator_choice *choice,
@@ -83,6 +89,14 @@ static inline int64_t st_operator_sequence(const struct st_operator_rows *rows, 
 /* Groupings, whether a result has such rows or not. */
 uint64_t st_dataset_operators_answers(void);
 
+static inline bool st_row_is_call(const struct st_operator_rows *rows, uint32_t row)
+{
+	return rows->kind_of[rows->label[row]] == ST_LABEL_CALL;
+}
+
+/* Adds them to what was picked; before it is folded. And room for so many rows. False when memory is out. */
+bool st_operators_add_calls(struct st_operator_rows *rows, const struct st_operator_choice *choice);
+bool st_operators_make_columns(struct st_operator_rows *rows, uint32_t count);
 /* The module that each row belongs to: ST_BY_NN_MODULE. False when memory is out. */
 bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
 /* The Python code that called each row: ST_BY_PYTHON_LINE, _PYTHON_FUNCTION or _CALLSTACK. The same. */

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "store/traced_calls.h"
+
 /* Rows that are left move together; what pointed to a row that is gone points to what took it in. */
 static void close_up(struct st_operator_rows *rows, uint32_t *into)
 {
@@ -24,11 +26,23 @@ static void close_up(struct st_operator_rows *rows, uint32_t *into)
 		own->begin_ns[kept] = own->begin_ns[row];
 		own->end_ns[kept] = own->end_ns[row];
 		own->flags[kept] = own->flags[row];
+		if (rows->has_calls)
+			rows->call[kept] = rows->call[row];
 		own->parent[kept] =
 			own->parent[row] == ST_NO_ROW ? ST_NO_ROW : into[own->parent[row]];
 		into[row] = kept++;
 	}
 	rows->count = kept;
+}
+
+static void move_calls(struct st_operator_rows *rows, const uint32_t *into)
+{
+	uint32_t count;
+
+	st_result_traced_calls(rows->result, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (rows->row_of_call[i] != ST_NO_ROW)
+			rows->row_of_call[i] = into[rows->row_of_call[i]];
 }
 
 bool st_operators_fold(struct st_operator_rows *rows)
@@ -61,6 +75,8 @@ bool st_operators_fold(struct st_operator_rows *rows)
 		if (rows->row_of_slice[i] != ST_NO_ROW)
 			rows->own.row_of_slice[i] = into[rows->row_of_slice[i]];
 	}
+	if (done && rows->has_calls)
+		move_calls(rows, into);
 	free(children);
 	free(into);
 	return done;

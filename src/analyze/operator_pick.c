@@ -89,10 +89,10 @@ static void *column(struct st_operator_rows *rows, size_t count, size_t size_byt
 	return st_arena_calloc(&rows->arena, count + 1, size_bytes);
 }
 
-static bool make_columns(struct st_operator_rows *rows, const struct st_slices *slices,
-			 uint32_t count)
+bool st_operators_make_columns(struct st_operator_rows *rows, uint32_t count)
 {
 	struct st_operator_columns *own = &rows->own;
+	const struct st_slices *slices = st_result_slices(rows->result);
 
 	own->slice = column(rows, count, sizeof(*own->slice));
 	own->label = column(rows, count, sizeof(*own->label));
@@ -135,7 +135,7 @@ static bool copy_rows(struct st_operator_rows *rows, const struct picking *picki
 {
 	const struct st_slices *slices = picking->slices;
 
-	if (!make_columns(rows, slices, count))
+	if (!st_operators_make_columns(rows, count))
 		return false;
 	for (uint32_t i = 0; i < slices->count; i++) {
 		uint32_t up = slices->parent[i];

@@ -10,6 +10,7 @@
 #include "analyze/report_kinds.h"
 #include "analyze/report_make.h"
 #include "analyze/report_operators.h"
+#include "store/traced_calls.h"
 
 /* Named as the attributes are, which say no unit: times are microseconds, memory is bytes. */
 static const struct st_column columns[ST_TORCH_COLUMNS] = {
@@ -26,6 +27,7 @@ static const struct st_column columns[ST_TORCH_COLUMNS] = {
 	[ST_TORCH_FLOPS] = {"flops", "Total FLOPs", "", false},
 	[ST_TORCH_SCOPE] = {"scope", "Scope", "", false},
 	[ST_TORCH_USER] = {"is_user_annotation", "User Annotation", "", false},
+	[ST_TORCH_PYTHON] = {"is_python_function", "Python Function", "", false},
 	[ST_TORCH_ID] = {"id", "Id", "", false},
 	[ST_TORCH_PARENT] = {"cpu_parent", "CPU Parent", "", false},
 	[ST_TORCH_START] = {"start_us", "Start", "us", false},
@@ -38,6 +40,8 @@ static const struct st_column columns[ST_TORCH_COLUMNS] = {
 	[ST_TORCH_STRUCTURED_SHAPES] = {"structured_input_shapes", "Structured Input Shapes", "",
 					true},
 	[ST_TORCH_DTYPES] = {"input_dtypes", "Input Types", "", true},
+	[ST_TORCH_PYTHON_ID] = {"python_id", "Python Id", "", false},
+	[ST_TORCH_PYTHON_PARENT] = {"python_parent_id", "Python Parent", "", false},
 };
 
 /* Texts of signatures, made once each. */
@@ -123,14 +127,15 @@ static void row_cells(struct st_cell *cells, const struct st_torch_events *event
 	const struct st_operator_rows *rows = events->rows;
 	double total_us = (double)st_torch_event_ns(events, row) / 1000;
 	uint32_t count, label = rows->label[row];
-	struct st_text real = st_result_text(events->result,
-					     st_result_labels(events->result, &count)[label].name);
+	const struct st_label *labels = st_result_labels(events->result, &count);
 	struct st_text shown = rows->texts[ST_BY_OPERATOR].texts[rows->name_of[label]];
+	struct st_text real =
+		label < count ? st_result_text(events->result, labels[label].name) : shown;
 
 	cells[ST_TORCH_KEY] = st_cell_bytes(shown);
 	if (real.size_bytes != shown.size_bytes)
 		cells[ST_TORCH_TRACE_NAME] = st_cell_bytes(real);
-	cells[ST_TORCH_SELF_CPU] = st_cell_double((double)rows->self_ns[row] / 1000);
+	cells[ST_TORCH_SELF_CPU] = st_cell_double((double)(int64_t)rows->self_ns[row] / 1000);
 	cells[ST_TORCH_CPU_TOTAL] = cells[ST_TORCH_CPU_TIME] = st_cell_double(total_us);
 	cells[ST_TORCH_MEMORY] = st_cell_i64(events->memory ? events->memory[row] : 0);
 	cells[ST_TORCH_SELF_MEMORY] = st_cell_i64(events->memory ? events->self_memory[row] : 0);
@@ -140,6 +145,7 @@ static void row_cells(struct st_cell *cells, const struct st_torch_events *event
 		st_cell_u64(events->flops ? events->flops[rows->signature[row]] : 0);
 	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, row));
 	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, row));
+	cells[ST_TORCH_PYTHON] = st_cell_bool(st_row_is_call(rows, row));
 	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[row]);
 	if (rows->parent[row] != ST_NO_ROW)
 		cells[ST_TORCH_PARENT] = st_cell_u64(rows->slice[rows->parent[row]]);
@@ -148,6 +154,14 @@ static void row_cells(struct st_cell *cells, const struct st_torch_events *event
 	place_cells(cells, events, rows->track[row]);
 	cells[ST_TORCH_SEQUENCE] = st_cell_i64(rows->sequence[row]);
 	cells[ST_TORCH_FORWARD_THREAD] = st_cell_u64(events->forward_tid[row]);
+	if (st_row_is_call(rows, row)) {
+		uint32_t call = rows->call[row];
+		uint32_t parent = st_result_traced_calls(events->result, &count)[call].parent;
+
+		cells[ST_TORCH_PYTHON_ID] = st_cell_u64((uint64_t)call + 1);
+		if (parent != ST_NO_ROW)
+			cells[ST_TORCH_PYTHON_PARENT] = st_cell_u64((uint64_t)parent + 1);
+	}
 }
 
 static void moment_cells(struct st_cell *cells, const struct st_torch_events *events, uint32_t at)
@@ -162,9 +176,11 @@ static void moment_cells(struct st_cell *cells, const struct st_torch_events *ev
 		st_cell_i64((int64_t)moment->allocated - (int64_t)moment->freed);
 	cells[ST_TORCH_SHAPES] = st_cell_text("[]");
 	cells[ST_TORCH_SCOPE] = st_cell_u64(ST_SCOPE_FUNCTION);
-	cells[ST_TORCH_USER] = st_cell_bool(false);
+	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = st_cell_bool(false);
 	cells[ST_TORCH_FLOPS] = st_cell_u64(0);
-	cells[ST_TORCH_ID] = st_cell_u64((uint64_t)st_result_slices(events->result)->count + index);
+	st_result_traced_calls(events->result, &count);
+	cells[ST_TORCH_ID] =
+		st_cell_u64((uint64_t)st_result_slices(events->result)->count + count + index);
 	cells[ST_TORCH_START] = cells[ST_TORCH_END] = st_cell_double(us(events, moment->time_ns));
 	place_cells(cells, events, moment->track);
 	cells[ST_TORCH_FORWARD_THREAD] = cells[ST_TORCH_THREAD];
@@ -206,10 +222,11 @@ bool st_torch_add_events(struct st_report *report, struct st_torch_events *event
 
 static bool has_operators(const struct st_result *result)
 {
-	uint32_t count;
+	uint32_t count, calls;
 
 	st_result_operators(result, &count);
-	return count;
+	st_result_traced_calls(result, &calls);
+	return count || calls;
 }
 
 struct kind {

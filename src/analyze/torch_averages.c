@@ -124,7 +124,7 @@ static void group_cells(struct st_cell *cells, const struct group *group,
 	uint32_t first = group->first;
 
 	cells[ST_TORCH_COUNT] = st_cell_u64(group->count);
-	cells[ST_TORCH_SELF_CPU] = st_cell_double((double)group->self_ns / 1000);
+	cells[ST_TORCH_SELF_CPU] = st_cell_double((double)(int64_t)group->self_ns / 1000);
 	cells[ST_TORCH_CPU_TOTAL] = st_cell_double((double)group->total_ns / 1000);
 	cells[ST_TORCH_CPU_TIME] =
 		st_cell_double((double)group->total_ns / 1000 / (double)group->count);
@@ -134,7 +134,7 @@ static void group_cells(struct st_cell *cells, const struct group *group,
 	cells[ST_TORCH_OVERLOAD] = st_cell_text("");
 	cells[ST_TORCH_SHAPES] = st_cell_text(events->options->group_by_input_shape ? "[]" : "");
 	cells[ST_TORCH_STACK] = st_cell_text("");
-	cells[ST_TORCH_USER] = st_cell_bool(false);
+	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = st_cell_bool(false);
 	cells[ST_TORCH_SCOPE] = st_cell_u64(ST_SCOPE_FUNCTION);
 	if (first == ST_NO_ROW) {
 		cells[ST_TORCH_KEY] = st_cell_text("[memory]");
@@ -149,6 +149,7 @@ static void group_cells(struct st_cell *cells, const struct group *group,
 		cells[ST_TORCH_STACK] =
 			st_cell_bytes(events->stacks.texts[events->stack_of[first]]);
 	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, first));
+	cells[ST_TORCH_PYTHON] = st_cell_bool(st_row_is_call(rows, first));
 	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, first));
 	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[first]);
 	if (rows->parent[first] != ST_NO_ROW)

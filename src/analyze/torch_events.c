@@ -9,8 +9,27 @@
 #include "analyze/operator_texts.h"
 #include "analyze/operator_work.h"
 
+/* Calls are those of all threads that were there when the profile began, as torch has them. */
+static bool is_thread_test(const struct st_torch_events *events, const struct st_key_column *keys)
+{
+	return keys->column == events->rows->track && !keys->map;
+}
+
+static bool call_is_selected(const struct st_torch_events *events, uint32_t row)
+{
+	const struct st_selection *selection = &events->selection;
+
+	for (unsigned int i = 0; i < selection->test_count; i++)
+		if (!is_thread_test(events, &selection->tests[i].keys) &&
+		    !selection->tests[i].pass[st_key_of(&selection->tests[i].keys, row)])
+			return false;
+	return true;
+}
+
 static bool is_selected(const struct st_torch_events *events, uint32_t row)
 {
+	if (st_row_is_call(events->rows, row))
+		return call_is_selected(events, row);
 	return !(events->dataset.flags[row] & events->dataset.uncounted_flags) &&
 	       st_selection_has(&events->selection, row);
 }
@@ -30,7 +49,7 @@ static bool moment_is_selected(const struct st_torch_events *events, uint32_t tr
 	return true;
 }
 
-/* What a slice that is no row took belongs to the row that it lies in. Rows come after those around them. */
+/* What a slice that is no row took belongs to the row that it lies in. */
 static bool add_memory(struct st_torch_events *events)
 {
 	const struct st_operator_rows *rows = events->rows;
@@ -41,18 +60,61 @@ static bool add_memory(struct st_torch_events *events)
 	events->self_memory = calloc((size_t)rows->count + 1, sizeof(*events->self_memory));
 	if (!events->memory || !events->self_memory)
 		return false;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && !rows->has_calls; i++) {
 		uint32_t row = rows->row_of_slice[items[i].row];
 
 		if (row != ST_NO_ROW)
 			events->self_memory[row] +=
 				(int64_t)items[i].allocated - (int64_t)items[i].freed;
 	}
+	return true;
+}
+
+/* Rows come after those around them. */
+static void sum_memory(struct st_torch_events *events)
+{
+	const struct st_operator_rows *rows = events->rows;
+
 	for (uint32_t row = rows->count; row-- > 0;) {
 		events->memory[row] += events->self_memory[row];
 		if (rows->parent[row] != ST_NO_ROW)
 			events->memory[rows->parent[row]] += events->memory[row];
 	}
+}
+
+/* The innermost row that was open on that thread then, or ST_NO_ROW. */
+static uint32_t row_at(const struct st_torch_events *events, uint32_t track, int64_t ns)
+{
+	const struct st_operator_rows *rows = events->rows;
+	const struct st_row_span *span = &events->dataset.tracks[track];
+	uint32_t low = span->begin, high = span->end, row;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rows->begin_ns[middle] <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	row = low > span->begin ? low - 1 : ST_NO_ROW;
+	while (row != ST_NO_ROW && rows->end_ns[row] < ns)
+		row = rows->parent[row];
+	return row;
+}
+
+/* With calls among the rows what lies in which is a question of time. */
+static bool is_in_row(struct st_torch_events *events, const struct st_memory_moment *moment)
+{
+	uint32_t row;
+
+	if (!events->rows->has_calls)
+		return moment->row != ST_NO_ROW &&
+		       events->rows->row_of_slice[moment->row] != ST_NO_ROW;
+	row = row_at(events, moment->track, moment->time_ns);
+	if (row == ST_NO_ROW)
+		return false;
+	events->self_memory[row] += (int64_t)moment->allocated - (int64_t)moment->freed;
 	return true;
 }
 
@@ -66,9 +128,7 @@ static bool add_moments(struct st_torch_events *events, const struct st_operator
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (moments[i].time_ns < choice->begin_ns || moments[i].time_ns > choice->end_ns ||
-		    (moments[i].row != ST_NO_ROW &&
-		     events->rows->row_of_slice[moments[i].row] != ST_NO_ROW) ||
-		    !moment_is_selected(events, moments[i].track))
+		    is_in_row(events, &moments[i]) || !moment_is_selected(events, moments[i].track))
 			continue;
 		events->moments[events->moment_count++] = i;
 	}
@@ -106,21 +166,31 @@ static bool add_signatures(struct st_torch_events *events)
 	return !events->shapes.failed && !arena->failed;
 }
 
-/* Rows that are not chosen are marked as such, once. */
+/* Rows that are not chosen are marked as such, once. Their time is that of the calls they lie in. */
 static void mark_selected(struct st_torch_events *events)
 {
-	uint16_t *flags = events->rows->own.flags;
+	const struct st_operator_rows *rows = events->rows;
 
-	for (uint32_t row = 0; row < events->rows->count; row++)
-		if (!is_selected(events, row))
-			flags[row] |= events->dataset.uncounted_flags;
+	for (uint32_t row = 0; row < rows->count; row++) {
+		uint32_t up = rows->parent[row];
+
+		if (is_selected(events, row))
+			continue;
+		if (rows->has_calls && up != ST_NO_ROW && st_row_is_counted(&events->dataset, up))
+			rows->own.self_ns[up] += st_torch_event_ns(events, row);
+		rows->own.flags[row] |= events->dataset.uncounted_flags;
+	}
 }
 
 enum st_status st_torch_events_init(struct st_torch_events *out, const struct st_result *result,
 				    const struct st_question *question,
 				    const struct st_torch_options *options, struct st_error *err)
 {
-	struct st_operator_choice choice = {true, true, INT64_MIN, INT64_MAX};
+	struct st_operator_choice choice = {.as_torch = true,
+					    .has_window = true,
+					    .begin_ns = INT64_MIN,
+					    .end_ns = INT64_MAX,
+					    .with_calls = options->with_stack};
 	enum st_status status;
 
 	memset(out, 0, sizeof(*out));
@@ -142,6 +212,8 @@ enum st_status st_torch_events_init(struct st_torch_events *out, const struct st
 		if (!add_signatures(out) ||
 		    (options->profile_memory && (!add_memory(out) || !add_moments(out, &choice))))
 			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+		else if (options->profile_memory)
+			sum_memory(out);
 	}
 	if (status)
 		st_torch_events_fini(out);

@@ -63,7 +63,8 @@ enum st_torch_column {
 	ST_TORCH_FLOPS,
 	ST_TORCH_SCOPE,
 	ST_TORCH_USER,
-	ST_TORCH_ID, /* row of its slice; of an average that of its first event */
+	ST_TORCH_PYTHON, /* a call of a Python function or built-in */
+	ST_TORCH_ID,	 /* row of its slice; of an average that of its first event */
 	ST_TORCH_PARENT,
 	ST_TORCH_AVERAGE_COLUMNS,
 	ST_TORCH_START = ST_TORCH_AVERAGE_COLUMNS,
@@ -75,6 +76,8 @@ enum st_torch_column {
 	ST_TORCH_TRACE_NAME,
 	ST_TORCH_STRUCTURED_SHAPES,
 	ST_TORCH_DTYPES,
+	ST_TORCH_PYTHON_ID, /* of a call of a Python function, and of the one around it */
+	ST_TORCH_PYTHON_PARENT,
 	ST_TORCH_COLUMNS
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Python stacks as torch's profiler writes them: "file(line): function", the innermost first, files without the folder
-// that Python found them in. The line is the one that ran, where torch has the function's first: more of them are told apart.
+// that Python found them in. Where calls are recorded they are torch's very own: functions and built-ins that an event was
+// called in. Else they come from the frames of each operator, and the line is the one that ran, where torch has the
+// function's first: more of them are told apart.
 #include "analyze/torch_events.h"
 
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 
 #include "base/buf.h"
 #include "store/samples.h"
+#include "store/traced_calls.h"
 
 enum { STACK_MAX_BYTES = 64 << 10 };
 
@@ -17,6 +20,7 @@ struct job {
 	const struct st_stack_nodes *nodes;
 	const struct st_python_code *codes;
 	uint32_t code_count, most;
+	const struct st_traced_call *calls; /* NULL: there are frames */
 };
 
 /* Behind the last of the folders that libraries are installed in. */
@@ -78,6 +82,24 @@ static bool add_frame(const struct job *job, uint32_t node, struct st_buf *out)
 	return true;
 }
 
+static bool add_call(const struct job *job, uint32_t call, struct st_buf *out)
+{
+	const struct st_operator_rows *rows = job->events->rows;
+	uint32_t row = rows->row_of_call[call];
+	struct st_text name;
+
+	if (row == ST_NO_ROW)
+		return false;
+	name = rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
+	if (is_hidden(name, name))
+		return false;
+	if (out->size_bytes)
+		st_buf_append_u8(out, '\n');
+	st_buf_append(out, name.bytes, name.size_bytes);
+	return true;
+}
+
+/* From a node of frames, or from a call, which stands as its number + 1. */
 static uint32_t key_of(struct job *job, uint32_t node)
 {
 	struct st_arena *arena = job->events->dataset.arena;
@@ -86,8 +108,12 @@ static uint32_t key_of(struct job *job, uint32_t node)
 	const char *text;
 
 	st_buf_init(&out, STACK_MAX_BYTES);
-	for (uint32_t left = job->most; node && left; node = job->nodes->parent[node])
+	for (uint32_t left = job->most; node && left && !job->calls;
+	     node = job->nodes->parent[node])
 		left -= add_frame(job, node, &out);
+	for (uint32_t left = job->most; node && left && job->calls;
+	     node = job->calls[node - 1].parent + 1)
+		left -= add_call(job, node - 1, &out);
 	if (out.size_bytes) {
 		text = st_arena_copy(arena, out.data, out.size_bytes);
 		if (text)
@@ -124,15 +150,30 @@ static uint32_t around_marking(const struct job *job, uint32_t node)
 	return node;
 }
 
-/* Of what runs backward only the forward operator's helps; a node without one has none. */
-static uint32_t node_of(const struct st_torch_events *events, uint32_t row)
+/* The call that a row was made in, + 1; 0: none. ST_NO_ROW + 1 is 0. */
+static uint32_t call_of(const struct job *job, uint32_t row)
 {
+	const struct st_operator_rows *rows = job->events->rows;
+	uint32_t call = rows->call[row];
+
+	if (call != ST_NO_ROW && st_row_is_call(rows, row))
+		call = job->calls[call].parent;
+	return call + 1;
+}
+
+/* Of what runs backward only the forward operator's helps; a node without one has none. */
+static uint32_t node_of(const struct job *job, uint32_t row)
+{
+	const struct st_torch_events *events = job->events;
 	const struct st_operator_rows *rows = events->rows;
 
-	if (!events->is_backward[row])
-		return rows->stack[row];
-	row = events->forward_row[row];
-	return row == ST_NO_ROW ? 0 : rows->stack[row];
+	if (job->calls && st_row_is_call(rows, row))
+		return call_of(job, row);
+	if (events->is_backward[row])
+		row = events->forward_row[row];
+	if (row == ST_NO_ROW)
+		return 0;
+	return job->calls ? call_of(job, row) : rows->stack[row];
 }
 
 bool st_torch_events_stacks(struct st_torch_events *events, uint32_t most)
@@ -140,22 +181,25 @@ bool st_torch_events_stacks(struct st_torch_events *events, uint32_t most)
 	static const struct st_text none = {"", 0};
 	const struct st_operator_rows *rows = events->rows;
 	struct job job = {.events = events, .most = most};
-	uint32_t *known;
+	uint32_t *known, count;
 	bool done;
 
 	job.nodes = st_result_stack_nodes(events->result);
 	job.codes = st_result_python_codes(events->result, &job.code_count);
-	known = calloc((size_t)job.nodes->count + 1, sizeof(*known)); /* by node: key + 1 */
+	count = job.nodes->count;
+	if (rows->has_calls)
+		job.calls = st_result_traced_calls(events->result, &count);
+	known = calloc((size_t)count + 1, sizeof(*known)); /* by node: key + 1 */
 	events->stack_of = calloc((size_t)rows->count + 1, sizeof(*events->stack_of));
 	st_key_texts_init(&events->stacks);
 	st_key_texts_add(&events->stacks, none);
 	done = known && events->stack_of && st_torch_events_link(events);
 	for (uint32_t row = 0; done && most && row < rows->count; row++) {
-		uint32_t node = node_of(events, row);
+		uint32_t node = node_of(&job, row);
 
-		if (node && st_torch_event_is_user(events, row))
+		if (node && !job.calls && st_torch_event_is_user(events, row))
 			node = around_marking(&job, node);
-		if (!node || node > job.nodes->count)
+		if (!node || node > count)
 			continue;
 		if (!known[node])
 			known[node] = key_of(&job, node) + 1;

@@ -122,7 +122,7 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 	const struct st_slices *slices = kineto->slices;
 	uint32_t slice = at->slice, label = slices->label[slice];
 	uint32_t track = slices->track[slice];
-	int64_t begin = slices->begin_ns[slice], end = slices->end_ns[slice];
+	int64_t begin = slices->begin_ns[slice], end = st_kineto_slice_end(kineto, slice);
 	size_t head = label ? kineto->head_ends[label - 1] : 0;
 	char text[512];
 	size_t n = 0;
@@ -140,7 +140,7 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 		n += put_module_args(at, label, text + n);
 	else
 		n += put_operator_args(kineto, at, text + n);
-	if (slices->flags[slice] & ST_SLICE_CLIPPED)
+	if (slices->flags[slice] & ST_SLICE_CLIPPED || end != slices->end_ns[slice])
 		n += put_number(text + n,
 				",\"recorded_ns\":", st_result_wall_ns(kineto->result, slice));
 	if (at->tid != kineto->tracks[track].tid)
@@ -169,8 +169,10 @@ enum st_kineto_kind st_kineto_kind(const struct st_kineto *kineto, uint32_t slic
 		return ST_KINETO_NOTHING;
 	if (row != ST_NO_ROW && kineto->rows->slice[row] == slice)
 		return ST_KINETO_OPERATOR;
-	return kineto->parts & ST_PART_MODULES && label == ST_LABEL_MODULE ? ST_KINETO_MODULE
-									   : ST_KINETO_NOTHING;
+	/* Calls of Python functions have those of modules among them. */
+	return kineto->parts & ST_PART_MODULES && label == ST_LABEL_MODULE && !kineto->call_count
+		       ? ST_KINETO_MODULE
+		       : ST_KINETO_NOTHING;
 }
 
 /* Slices of a thread must nest for readers: what ends behind the one around it is drawn as a thread beside. */
@@ -179,7 +181,8 @@ static enum st_status choose_lane(struct st_kineto *kineto, struct line *line, u
 {
 	const struct st_slices *slices = kineto->slices;
 	const struct st_lane_slice slice = {slices->begin_ns[line->slice],
-					    slices->end_ns[line->slice], line->slice, up};
+					    st_kineto_slice_end(kineto, line->slice), line->slice,
+					    up};
 	struct st_lane_end ended;
 	uint32_t lane, *tids;
 
@@ -209,10 +212,11 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 	const struct st_track *about = &kineto->tracks[track];
 	enum st_status status = ST_OK;
 
-	if (!st_kineto_python_track(kineto, track))
+	if (!st_kineto_python_track(kineto, track) || !st_kineto_calls_track(kineto, track))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	/* In front: where times are equal, readers take what comes first for what is around. */
-	status = st_kineto_write_functions(kineto, track, err);
+	status = kineto->call_count ? st_kineto_write_calls(kineto, track, err)
+				    : st_kineto_write_functions(kineto, track, err);
 	st_lanes_clear(&kineto->lanes);
 	kineto->lane_count = 0;
 	for (uint32_t slice = about->row_begin; slice < about->row_end && !status; slice++) {
@@ -241,6 +245,13 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 	return status;
 }
 
+static enum st_status write_calls(struct st_kineto *kineto, uint32_t track, struct st_error *err)
+{
+	if (!st_kineto_calls_track(kineto, track))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	return st_kineto_write_calls(kineto, track, err);
+}
+
 enum st_status st_kineto_spill(struct st_kineto *kineto, size_t above, struct st_error *err)
 {
 	enum st_status status = ST_OK;
@@ -263,9 +274,12 @@ static enum st_status write_trace(struct st_kineto *kineto, struct st_error *err
 	if (!drawn)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	st_kineto_begin(kineto);
-	for (uint32_t i = 0; i < kineto->track_count && !status; i++)
+	for (uint32_t i = 0; i < kineto->track_count && !status; i++) {
 		if (kineto->wanted[i])
 			status = write_track(kineto, i, drawn, err);
+		else if (st_kineto_has_calls(kineto, i))
+			status = write_calls(kineto, i, err);
+	}
 	free(drawn);
 	if (!status)
 		status = st_kineto_write_memory(kineto, err);
@@ -337,12 +351,13 @@ static void number_flows(struct st_kineto *kineto)
 static void choose_parts(struct st_kineto *kineto)
 {
 	const struct st_question *question = kineto->options ? kineto->options->question : NULL;
-	uint32_t moments;
+	uint32_t moments, calls;
 
 	kineto->parts = kineto->options ? kineto->options->parts : 0;
 	if (!kineto->parts)
 		kineto->parts = ST_PART_SHAPES | ST_PART_MEMORY | ST_PART_STACKS | ST_PART_MODULES;
-	if (!kineto->rows->has_stacks)
+	st_result_traced_calls(kineto->result, &calls);
+	if (!kineto->rows->has_stacks && !calls)
 		kineto->parts &= ~(unsigned int)ST_PART_STACKS;
 	if (!kineto->rows->has_inputs)
 		kineto->parts &= ~(unsigned int)ST_PART_SHAPES;
@@ -385,7 +400,8 @@ static enum st_status prepare(struct st_kineto *kineto, struct st_error *err)
 	kineto->forwards = st_operators_forwards(&kineto->dataset, kineto->rows);
 	if (!kineto->wanted || !kineto->numbers || !kineto->flows || !kineto->forwards ||
 	    !st_thread_ids_init(&kineto->ids, kineto->result) || !st_kineto_make_heads(kineto) ||
-	    !st_kineto_make_inputs(kineto) || !st_kineto_python_create(kineto))
+	    !st_kineto_make_inputs(kineto) || !st_kineto_python_create(kineto) ||
+	    !st_kineto_calls_create(kineto))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	status = choose_tracks(kineto, err);
 	if (!status) {
@@ -414,6 +430,7 @@ enum st_status st_export_kineto(const struct st_result *result,
 		status = write_trace(&kineto, err);
 	st_lanes_fini(&kineto.lanes);
 	st_kineto_python_destroy(&kineto);
+	st_kineto_calls_destroy(&kineto);
 	st_dataset_operators_fini(&kineto.dataset);
 	st_thread_ids_fini(&kineto.ids);
 	st_buf_fini(&kineto.out);

@@ -15,6 +15,7 @@
 #include "export/export.h"
 #include "export/lanes.h"
 #include "export/thread_ids.h"
+#include "store/traced_calls.h"
 
 enum { ST_KINETO_SPILL_BYTES = 256 << 10 };
 
@@ -48,6 +49,12 @@ struct st_kineto {
 	size_t *input_ends;
 	struct st_buf out;
 	struct st_kineto_python *python;
+	/* Calls of Python functions: drawn as they were recorded, where they were. */
+	const struct st_traced_call *calls;
+	uint32_t call_count;		/* 0: none, functions come from the stacks of operators */
+	struct st_row_span *call_spans; /* by track */
+	int64_t *call_ends;		/* by call: where it ends in the file */
+	int64_t *slice_ends;		/* by slice, the same; 0: as recorded */
 	struct st_lanes lanes;
 	uint32_t *lane_tids; /* of the thread at hand, beyond lane 0 */
 	uint32_t lane_count;
@@ -82,6 +89,20 @@ void st_kineto_python_ids(const struct st_kineto *kineto, uint32_t slice, uint64
 			  uint64_t *parent);
 enum st_status st_kineto_write_functions(struct st_kineto *kineto, uint32_t track,
 					 struct st_error *err);
+
+/* kineto_calls.c. A track is prepared before it is written. */
+bool st_kineto_calls_create(struct st_kineto *kineto);
+void st_kineto_calls_destroy(struct st_kineto *kineto);
+/* Those of all threads of a process are in the file, as torch has them, if any of its operators may be. */
+bool st_kineto_has_calls(const struct st_kineto *kineto, uint32_t track);
+bool st_kineto_calls_track(struct st_kineto *kineto, uint32_t track);
+enum st_status st_kineto_write_calls(struct st_kineto *kineto, uint32_t track,
+				     struct st_error *err);
+static inline int64_t st_kineto_slice_end(const struct st_kineto *kineto, uint32_t slice)
+{
+	return kineto->slice_ends && kineto->slice_ends[slice] ? kineto->slice_ends[slice]
+							       : kineto->slices->end_ns[slice];
+}
 
 void st_kineto_add_us(struct st_json *json, int64_t ns);
 bool st_kineto_make_heads(struct st_kineto *kineto);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python functions as slices. What is recorded is the stack of each operator; a function is drawn from the first operator
+// Python functions as slices, where their calls are not recorded (kineto_calls.c). What is recorded is the stack of each operator; a function is drawn from the first operator
 // that has it in its stack to the last one in a row, inside of what it was called in: operators, ranges and calls of modules
 // end all functions that began in them, so that everything nests.
 //
@@ -256,7 +256,7 @@ bool st_kineto_python_track(struct st_kineto *kineto, uint32_t track)
 
 	python->count = python->item_count = python->open_count = python->module_count = 0;
 	python->is_begin = true;
-	if (!(kineto->parts & (ST_PART_STACKS | ST_PART_MODULES)))
+	if (!(kineto->parts & (ST_PART_STACKS | ST_PART_MODULES)) || kineto->call_count)
 		return true;
 	for (uint32_t slice = kineto->tracks[track].row_begin;
 	     slice < kineto->tracks[track].row_end; slice++) {

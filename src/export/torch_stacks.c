@@ -58,7 +58,8 @@ static enum st_status write_events(const struct st_torch_events *events, struct 
 	for (uint32_t row = 0; row < rows->count && !status; row++) {
 		uint32_t key = events->stack_of[row];
 
-		if (!key || rows->self_ns[row] < 1000 || !st_selection_has(&events->selection, row))
+		if (!key || (int64_t)rows->self_ns[row] < 1000 ||
+		    !st_row_is_counted(&events->dataset, row))
 			continue;
 		add_stack(out, events->stacks.texts[key]);
 		st_buf_printf(out, " %llu\n", (unsigned long long)(rows->self_ns[row] / 1000));

@@ -19,7 +19,7 @@ struct st_buf;
 enum {
 	ST_FORMAT_MAJOR = 1,
 	ST_FORMAT_MINOR =
-		3, /* 1: events, callers, open slices, objects; 2: samples; 3: operators */
+		4, /* 1: events, callers, open slices, objects; 2: samples; 3: operators; 4: calls */
 	ST_CHUNK_RAW_MAX = 4 << 20, /* a reader refuses more: nothing we write comes near */
 	ST_CHUNK_RECORDS_MAX = 16 << 10,
 	ST_CHUNK_AGE_MAX_MS = 250,
@@ -37,6 +37,9 @@ enum st_chunk_type {
 	ST_CHUNK_OPEN = 6,
 	ST_CHUNK_SAMPLES = 7, /* format/samples.h: one track, times ascending */
 	ST_CHUNK_NAMES = 8,   /* a piece of names.strata (resolve/names_pack.h) */
+	/* Calls of Python functions one by one: as ST_CHUNK_SLICES, without domains. A reader that does not know them
+	 * loses nothing else. */
+	ST_CHUNK_CALLS = 9,
 };
 
 enum { ST_CHUNK_PLAIN = 1 }; /* flags: payload is not compressed */

@@ -8,7 +8,9 @@
  * of the same ring, from 0 at the beginning of the ring; a longer gap than 36 bits is preceded by
  * ST_EXT_TIME. Names and domains are ids of the process, defined in the definitions ring before
  * the word that uses them is published. Name 0: no name given. Ids that do not fit (domain > 126,
- * name >= 1 << 17) use ST_EXT_BEGIN / ST_EXT_END.
+ * name >= 1 << 17) use ST_EXT_BEGIN / ST_EXT_END. A call of a Python function or built-in that is recorded one by one
+ * (ST_WORD_CALL) has no domain; its name is that of torch's profiler. Returns (ST_WORD_RETURN) have neither, and end
+ * the innermost open call. Calls lie in the order of all records, but nest among themselves only.
  *
  * What a reader may rely on (from a well-behaved target):
  * - the first record of every owner of a slot is ST_EXT_THREAD, preceded by ST_EXT_TIME;
@@ -20,7 +22,13 @@
 
 #include <stdint.h>
 
-enum { ST_WORD_BEGIN = 1, ST_WORD_END = 2, ST_WORD_EXTENDED = 15 };
+enum {
+	ST_WORD_BEGIN = 1,
+	ST_WORD_END = 2,
+	ST_WORD_CALL = 3,
+	ST_WORD_RETURN = 4,
+	ST_WORD_EXTENDED = 15
+};
 
 enum st_ring_ext {
 	ST_EXT_TIME = 1,   /* u64 absolute ticks; sets the base, dt of this word is 0 */
@@ -57,6 +65,8 @@ enum st_ring_ext {
 	 * u64 new | kept << 16 | ST_SAMPLE_PYTHON_CUT << 32, then the new frames, innermost first, as in ST_EXT_SAMPLE;
 	 * kept are the outermost ones of the previous such record of this ring's owner. */
 	ST_EXT_STACK = 17,
+	/* No payload: calls are not recorded any more. Those that are open end here, on all threads of the process. */
+	ST_EXT_CALLS_STOP = 18,
 	/* Only in handler rings (ST_RING_HANDLER), see sample_record.h; ST_EXT_TIME, _THREAD, _THREAD_END and
 	 * _LOST (samples) are written there too. */
 	ST_EXT_SAMPLE = 32,

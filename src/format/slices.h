@@ -62,6 +62,8 @@ enum st_slice_mark {
 	/* value: zigzag, address of the block that the next ALLOCATED or FREED tells of, less the previous one of
 	 * this chunk (from 0) */
 	ST_MARK_BLOCK = 15,
+	/* value 0, only in ST_CHUNK_CALLS: open calls of all threads of the process end here */
+	ST_MARK_CALLS_STOP = 16,
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */

@@ -179,6 +179,7 @@ static void fini(struct st_index_builder *builder)
 	free(builder->tracks);
 	free(builder->refs);
 	free(builder->sample_refs);
+	free(builder->call_refs);
 	free(builder->pairs);
 	free(builder->label_slots);
 	st_id_map_fini(&builder->track_index);
@@ -217,7 +218,7 @@ enum st_status st_index_build(struct st_index *index, struct st_index_meta *meta
 		st_index_finish(&builder);
 		st_index_finish_events(&builder);
 		if (builder.no_memory || !st_index_inherit(&builder) ||
-		    !st_index_operators_finish(&builder))
+		    !st_index_operators_finish(&builder) || !st_index_calls(&builder))
 			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the events");
 	}
 	if (!status) {

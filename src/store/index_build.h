@@ -21,6 +21,7 @@
 #include "store/segment.h"
 #include "store/text_table.h"
 
+struct st_chunk_header;
 struct st_event;
 struct st_model;
 struct st_source;
@@ -155,6 +156,9 @@ struct st_index_builder {
 	size_t label_slot_count, label_used;
 	struct st_id_map labels;			   /* (domain text, name text) -> label */
 	struct st_id_map missing_strings, missing_domains; /* (process id, id) */
+	struct st_chunk_ref *call_refs;			   /* of ST_CHUNK_CALLS */
+	uint32_t call_ref_count, call_ref_capacity;
+	uint64_t call_count;
 	struct st_sample_ref *sample_refs;
 	uint32_t sample_ref_count, sample_ref_capacity;
 	uint64_t sample_count;
@@ -200,6 +204,11 @@ void st_index_decode_samples(struct st_index_builder *builder, bool *short_chunk
 /* The samples of a track before that tick belong to what is open on it now. */
 void st_index_join_samples(struct st_index_builder *builder, struct st_track_state *track,
 			   uint64_t before_ticks);
+/* index_calls.c: a chunk of calls found by the scan; false: its counts cannot be true. */
+bool st_index_add_calls(struct st_index_builder *builder, const struct st_chunk_header *header,
+			uint32_t segment, size_t offset);
+/* All of them into their table, when the slices are decoded. */
+bool st_index_calls(struct st_index_builder *builder);
 /* index_operators.c: a begin that has a signature; its item, or ST_NO_ROW. */
 uint32_t st_index_take_operator(struct st_index_builder *builder,
 				const struct st_track_state *track,

@@ -194,6 +194,7 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 	case ST_MARK_SEQUENCE:
 	case ST_MARK_STACK:
 	case ST_MARK_BLOCK:
+	case ST_MARK_CALLS_STOP:
 		break;
 	}
 }

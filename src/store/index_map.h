@@ -36,7 +36,7 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 9 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 10 }; /* +1 whenever the same trace would give another index */
 
 /* Tables behind the columns. */
 enum st_index_section {
@@ -51,6 +51,7 @@ enum st_index_section {
 	ST_SECTION_TASK_EVENTS,	 /* u32: rows of events that tell of a slice, by slice */
 	ST_SECTION_OPERATORS,	 /* struct st_operator, by row */
 	ST_SECTION_MEMORY,	 /* struct st_memory_moment, by time */
+	ST_SECTION_CALLS,	 /* struct st_traced_call, by track and begin */
 	ST_SECTIONS
 };
 
@@ -70,7 +71,7 @@ struct st_index_head {
 	uint32_t head_crc;    /* over this struct with head_crc 0 */
 };
 _Static_assert(sizeof(struct st_index_key) == 32, "index key is a file format");
-_Static_assert(sizeof(struct st_index_head) == 168, "index head is a file format");
+_Static_assert(sizeof(struct st_index_head) == 176, "index head is a file format");
 
 struct st_sample_columns {
 	int64_t *time_ns; /* ticks while building, until the sample is joined with its slice */

@@ -213,6 +213,14 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_walk *walk,
 			reject(walk, view);
 		return true;
 	}
+	if (type == ST_CHUNK_CALLS) {
+		if (is_plausible(&view->header) &&
+		    st_index_add_calls(builder, &view->header, segment, view->offset))
+			saw_chunk(builder, view, segment);
+		else
+			reject(walk, view);
+		return true;
+	}
 	if (type == ST_CHUNK_OPEN && !(builder->has_window && segment == builder->first_segment))
 		return true;
 	if (type != ST_CHUNK_FILE && type != ST_CHUNK_CALIBRATION && type != ST_CHUNK_OPEN)

@@ -25,6 +25,7 @@ void st_index_tables_fini(struct st_index_tables *tables)
 		free(tables->task_events);
 		free(tables->operators);
 		free(tables->moments);
+		free(tables->calls);
 	}
 	memset(tables, 0, sizeof(*tables));
 }
@@ -58,6 +59,8 @@ void st_index_tables_blocks(const struct st_index_tables *tables,
 		block_of(tables->operators, tables->operator_count, sizeof(*tables->operators));
 	blocks[ST_SECTION_MEMORY] =
 		block_of(tables->moments, tables->moment_count, sizeof(*tables->moments));
+	blocks[ST_SECTION_CALLS] =
+		block_of(tables->calls, tables->call_count, sizeof(*tables->calls));
 }
 
 static void *items_of(const struct st_index_block *block, size_t item_bytes, uint32_t *count,
@@ -117,6 +120,8 @@ bool st_index_tables_read(struct st_index_tables *tables,
 				     &tables->operator_count, &ok);
 	tables->moments = items_of(&sections[ST_SECTION_MEMORY], sizeof(*tables->moments),
 				   &tables->moment_count, &ok);
+	tables->calls = items_of(&sections[ST_SECTION_CALLS], sizeof(*tables->calls),
+				 &tables->call_count, &ok);
 	return ok && blobs_are_sound(tables);
 }
 

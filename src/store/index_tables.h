@@ -12,6 +12,7 @@
 #include "store/events.h"
 #include "store/index_map.h"
 #include "store/operators.h"
+#include "store/traced_calls.h"
 
 struct st_text_table;
 struct st_index_meta;
@@ -28,8 +29,9 @@ struct st_index_tables {
 	uint32_t *task_events;
 	struct st_operator *operators;
 	struct st_memory_moment *moments;
+	struct st_traced_call *calls;
 	uint32_t id_count, blob_count, span_count, sync_object_count, object_count, fact_count,
-		caller_count, task_event_count, operator_count, moment_count;
+		caller_count, task_event_count, operator_count, moment_count, call_count;
 	uint64_t blob_size_bytes;
 	bool is_mapped;
 };

@@ -61,7 +61,8 @@ static bool load_index(struct st_result *result, const struct st_source *source)
 					 result->model.forest.node_count) &&
 		    st_operators_are_sound(&result->index, &result->meta,
 					   result->model.signature_count,
-					   result->model.forest.node_count))
+					   result->model.forest.node_count) &&
+		    st_traced_calls_are_sound(&result->meta, result->model.texts.count))
 			return true;
 		st_index_meta_fini(&result->meta);
 	}

@@ -42,6 +42,8 @@ bool st_samples_make(struct st_result *result);
 bool st_operators_are_sound(const struct st_index *index, const struct st_index_meta *meta,
 			    uint32_t signature_count, uint32_t node_count);
 bool st_operators_make(struct st_result *result);
+/* traced_calls.c: the same. */
+bool st_traced_calls_are_sound(const struct st_index_meta *meta, uint32_t text_count);
 /* model_python_calls.c: times become ns. */
 void st_python_calls_make(struct st_result *result);
 

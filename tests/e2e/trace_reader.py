@@ -44,6 +44,7 @@ from trace_records import (
 HEADER = struct.Struct("<IBBHIIIIQQIIIIII")
 MAGIC = 0x4B435453
 CHUNK_FILE, CHUNK_CALIBRATION, CHUNK_DEFINITIONS, CHUNK_SLICES, CHUNK_END, CHUNK_OPEN, CHUNK_SAMPLES = range(1, 8)
+CHUNK_CALLS = 9
 FILE_TRACE, FILE_DEFINITIONS = 1, 2
 FILE_RING_BUFFER = 1
 
@@ -188,7 +189,7 @@ class Result:
                 if segment == self.first_segment and segment > 0:
                     self._open(self.processes[process], opened)
             else:
-                need(kind == CHUNK_END, f"{path}: chunk type {kind}")
+                need(kind in (CHUNK_END, CHUNK_CALLS), f"{path}: chunk type {kind}")
 
     # Records --------------------------------------------------------------------------------------
 

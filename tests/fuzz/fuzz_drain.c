@@ -117,7 +117,7 @@ static void on_definitions(void *arg, uint32_t process, uint64_t time, uint32_t 
 
 static void on_trace(void *arg, struct st_chunk_header *header, const struct st_buf *payload)
 {
-	if (header->type == ST_CHUNK_SLICES) {
+	if (header->type == ST_CHUNK_SLICES || header->type == ST_CHUNK_CALLS) {
 		check_slices(header, payload);
 		return;
 	}

@@ -66,6 +66,21 @@ static void on_other_chunk(struct fixture *f, const struct st_chunk_header *head
 	f->open_count += header->record_count;
 }
 
+static void on_calls(struct fixture *f, const struct st_chunk_header *header,
+		     const struct st_buf *payload)
+{
+	struct st_slice_decoder decoder;
+	struct st_error err = {0};
+
+	assert_int_equal(
+		st_slice_decoder_init(&decoder, header, payload->data, payload->size_bytes, &err),
+		ST_OK);
+	while (f->call_count < RECORDS_MAX &&
+	       st_slice_decoder_next(&decoder, &f->calls[f->call_count].record, &err))
+		f->calls[f->call_count++].track = header->track;
+	assert_int_equal(err.status, ST_OK);
+}
+
 static void on_trace(void *arg, struct st_chunk_header *header, const struct st_buf *payload)
 {
 	struct fixture *f = arg;
@@ -75,6 +90,10 @@ static void on_trace(void *arg, struct st_chunk_header *header, const struct st_
 	assert_int_equal(header->process, PROCESS);
 	if (header->type == ST_CHUNK_SAMPLES) {
 		on_samples(f, header, payload);
+		return;
+	}
+	if (header->type == ST_CHUNK_CALLS) {
+		on_calls(f, header, payload);
 		return;
 	}
 	if (header->type != ST_CHUNK_SLICES) {
@@ -147,6 +166,7 @@ int drain_setup(void **state)
 	struct st_error err = {0};
 
 	f->records = calloc(RECORDS_MAX, sizeof(*f->records));
+	f->calls = calloc(RECORDS_MAX, sizeof(*f->calls));
 	assert_true(fake_segment_create(&f->segment, 2, RING_BYTES));
 	f->start = st_clock_mono_raw_ns() - 1000000000u;
 	st_drain_shared_init(&f->shared, &sink, ST_CLOCK_MONO_RAW, f->start);
@@ -165,6 +185,7 @@ int drain_teardown(void **state)
 	st_drain_shared_fini(&f->shared);
 	fake_segment_destroy(&f->segment);
 	free(f->records);
+	free(f->calls);
 	free(f);
 	return 0;
 }

@@ -54,6 +54,8 @@ struct fixture {
 	struct st_drain *drain;
 	struct seen_record *records;
 	size_t record_count, chunk_count;
+	struct seen_record *calls; /* of ST_CHUNK_CALLS */
+	size_t call_count;
 	struct st_open_record open[OPEN_MAX]; /* all that were handed on */
 	size_t open_count;
 	size_t trace_definition_count; /* of definitions, those that came as trace chunks */

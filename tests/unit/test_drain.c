@@ -198,11 +198,47 @@ static void test_impossible_positions(void **state)
 	assert_int_equal(f->record_count, 1);
 }
 
+/* Calls of Python functions lie among the records of the thread, and come in chunks of their own. */
+static void test_calls(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t words[] = {
+		st_word_slice(ST_WORD_CALL, 0, 7, 5),	st_word_slice(ST_WORD_BEGIN, 1, 1, 5),
+		st_word_slice(ST_WORD_CALL, 0, 8, 5),	st_word_slice(ST_WORD_END, 1, 0, 5),
+		st_word_slice(ST_WORD_RETURN, 0, 0, 5), st_word_slice(ST_WORD_RETURN, 0, 0, 5),
+		st_word_ext(ST_EXT_CALLS_STOP, 1, 5),
+	};
+	const struct {
+		enum st_slice_op op;
+		uint32_t name;
+		uint64_t time;
+	} calls[] = {{ST_SLICE_BEGIN, 7, 5},
+		     {ST_SLICE_BEGIN, 8, 15},
+		     {ST_SLICE_END, 0, 25},
+		     {ST_SLICE_END, 0, 30},
+		     {ST_SLICE_MARK, 0, 35}};
+
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	fake_segment_push(&f->segment, 0, words, sizeof(words) / 8);
+	drain_all(f);
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
+	assert_int_equal(f->record_count, 2);
+	assert_int_equal(f->call_count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(f->calls[i].record.op, calls[i].op);
+		assert_int_equal(f->calls[i].track, f->records[0].track);
+		assert_int_equal(f->calls[i].record.time, f->start + calls[i].time);
+		if (calls[i].op == ST_SLICE_BEGIN)
+			assert_int_equal(f->calls[i].record.name, calls[i].name);
+	}
+	assert_int_equal(f->calls[4].record.mark, ST_MARK_CALLS_STOP);
+}
+
 static void test_impossible_words(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t bad[] = {0,
-				3,
+				5,
 				st_word_ext(ST_EXT_TEXT, 4000, 0),
 				st_word_ext(ST_EXT_THREAD, 0, 0),
 				st_word_ext((enum st_ring_ext)200, 1, 0),
@@ -440,6 +476,7 @@ int main(void)
 						drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_impossible_positions, drain_setup,
 						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_calls, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_impossible_words, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_times_stay_in_bounds, drain_setup,
 						drain_teardown),

@@ -40,6 +40,7 @@ static const char *const exported[] = {
 	"strata_profile_spawn",
 	"strata_profile_state",
 	"strata_profile_switch",
+	"strata_profile_trace",
 	"sigaction",
 	"signal",
 	"bsd_signal",

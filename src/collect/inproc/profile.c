@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program that records itself for a while: strata.profile() of the Python package loads this library into the running
- * process and calls the four functions below, one at a time and with Python's lock, but for the first. Where a strata records
+ * process and calls the functions below, one at a time and with Python's lock, but for the first. Where a strata records
  * the process already, it goes on as before, with what is wanted besides; else the process starts a strata of its
  * own. Nothing stays behind while nothing is recorded: no callback, no changed pointer or slot, no thread.
  */
@@ -16,6 +16,7 @@
 #include "collect/inproc/bind.h"
 #include "collect/inproc/intern.h"
 #include "collect/inproc/python_codes.h"
+#include "collect/inproc/python_trace.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_module.h"
@@ -33,12 +34,16 @@ enum {
 	STOPPED = 32, /* for good: by -command stop, a limit, a detach */
 	PAUSED = 64,
 	STACKS = 128,
+	CALLS = 256,
 };
 
 int strata_profile_spawn(const char *path, char *const *argv, char *const *envp, int fd);
 int strata_profile_join(const char *sock, const char *abs, const char *token, const char *config);
 unsigned int strata_profile_state(void);
 unsigned int strata_profile_switch(const char *config);
+int strata_profile_trace(const char *folders);
+
+static bool calls_prepared; /* their hooks are there */
 
 struct start {
 	const char *path;
@@ -169,6 +174,8 @@ __attribute__((visibility("default"))) unsigned int strata_profile_state(void)
 		state |= MODULES;
 	if (st_torch_config.stacks)
 		state |= STACKS;
+	if (calls_prepared)
+		state |= CALLS;
 	return state | control_bits();
 }
 
@@ -223,6 +230,7 @@ static void add_config(struct st_torch_config *to, const struct st_torch_config 
 	to->memory = to->memory || from->memory;
 	to->modules = to->modules || from->modules;
 	to->stacks = to->stacks || from->stacks;
+	to->calls = to->calls || from->calls;
 	if (from->level > to->level)
 		to->level = from->level;
 }
@@ -247,6 +255,9 @@ __attribute__((visibility("default"))) unsigned int strata_profile_switch(const 
 	add_config(&wanted, &base);
 	if (joined && on && (!say_hello() || (control_bits() & STOPPED)))
 		return control_bits();
+	if (!wanted.calls)
+		st_python_calls_release();
+	calls_prepared = wanted.calls && st_python_calls_prepare();
 	st_operator_come_by();
 	if (joined)
 		set_recording(on);
@@ -261,4 +272,15 @@ __attribute__((visibility("default"))) unsigned int strata_profile_switch(const 
 	else
 		st_torch_module_release();
 	return strata_profile_state();
+}
+
+/* Where the switch has prepared it: calls of Python functions are recorded from now on, on all threads there are. What is
+ * recorded then shows files without `folders`, one a line. NULL: no more. Needs Python's lock. */
+__attribute__((visibility("default"))) int strata_profile_trace(const char *folders)
+{
+	if (!folders)
+		st_python_calls_untrace();
+	else if (calls_prepared)
+		return st_python_calls_trace(folders);
+	return 0;
 }

@@ -4,8 +4,9 @@
  * that Python code starts get it when the call that started them returns, others are looked for from time to time. From
  * 3.12 on by sys.monitoring, as a tool of our own beside those of the program, with functions in C.
  *
- * Counting begins with the main module, as `python -m cProfile` has it: what the interpreter does before is not the
- * program's.
+ * Calls are counted (python_calls_table.c), recorded one by one (python_trace.c), or both. Counting begins with the main
+ * module, as `python -m cProfile` has it: what the interpreter does before is not the program's. Recording is switched
+ * on and off, and has to do with the threads that were there when it was switched on.
  *
  * Up to 3.11 there is one profile function a thread. A program that sets its own gets it, and is not counted meanwhile;
  * sys.setprofile and cProfile's disable are followed by ours again. Both are reached through their definitions, so
@@ -18,6 +19,7 @@
 
 #include "collect/inproc/python_calls_abi.h"
 #include "collect/inproc/python_runtime.h"
+#include "collect/inproc/python_trace.h"
 #include "collect/inproc/state.h"
 #include "collect/inproc/thread.h"
 
@@ -26,9 +28,11 @@ enum {
 	LOOK_EVERY = 1 << 12, /* calls, for threads that have come */
 	MONITORING_MINOR = 12,
 	PROFILE_OBJECT = 16, /* in a thread's state, behind the profile function: its object */
+	THREADS_MAX = 1 << 10,
 };
 
 static enum { NOT_YET, INSTALLED, REFUSED } state;
+static bool counting;	      /* what is told is counted */
 static bool started;	      /* the main module has begun */
 static size_t profile_offset; /* in a thread's state */
 static uint32_t since_look;
@@ -36,7 +40,8 @@ static int (*set_profile_of)(void *thread_state, py_profile, struct py_object *)
 static py_function their_setprofile, their_disable;
 static struct py_object *missing; /* sys.monitoring.MISSING */
 
-static struct py_method *setprofile_method;
+static struct py_method *setprofile_method, *disable_method;
+static int monitoring_tool;
 static size_t function_offset; /* of a thread's state: the profile function of the program ... */
 static py_profile their_trampoline; /* ... which calls one in Python */
 
@@ -93,18 +98,32 @@ static py_profile profile_of(const void *thread_state)
 	return found;
 }
 
-static void give_profile(void *thread_state)
+static void set_profile(void *thread_state, py_profile function)
 {
 	void *before;
 
 	if (set_profile_of) {
-		if (set_profile_of(thread_state, profile, NULL) < 0)
+		if (set_profile_of(thread_state, function, NULL) < 0)
 			st_calls_python.PyErr_Clear();
 		return;
 	}
 	before = st_calls_python.PyThreadState_Swap(thread_state);
-	st_calls_python.PyEval_SetProfile(profile, NULL);
+	st_calls_python.PyEval_SetProfile(function, NULL);
 	st_calls_python.PyThreadState_Swap(before);
+}
+
+static uint32_t all_threads(void **states)
+{
+	uint32_t count = 0;
+
+	for (void *interpreter = st_calls_python.PyInterpreterState_Head(); interpreter;
+	     interpreter = st_calls_python.PyInterpreterState_Next(interpreter)) {
+		void *at = st_calls_python.PyInterpreterState_ThreadHead(interpreter);
+
+		for (; at && count < THREADS_MAX; at = st_calls_python.PyThreadState_Next(at))
+			states[count++] = at;
+	}
+	return count;
 }
 
 /* Threads without a profile function get ours. */
@@ -117,7 +136,7 @@ static void take_threads(void)
 
 		for (; at; at = st_calls_python.PyThreadState_Next(at))
 			if (!profile_of(at))
-				give_profile(at);
+				set_profile(at, profile);
 	}
 }
 
@@ -134,7 +153,10 @@ static struct py_object *disable(struct py_object *self, struct py_object *ignor
 /* The program's own profile function comes, ours goes. */
 static void step_aside(void)
 {
-	st_call_end_all();
+	if (counting)
+		st_call_end_all();
+	if (st_trace_on)
+		st_trace_end_all();
 	st_notice(ST_NOTICE_PYTHON_PROFILED);
 }
 
@@ -152,6 +174,7 @@ static void watch_profiler(struct py_object *enable)
 		if (method->flags == PY_NOARGS) {
 			their_disable = method->function;
 			method->function = disable;
+			disable_method = method;
 		}
 	}
 	if (found)
@@ -214,6 +237,36 @@ static __attribute__((noinline)) void before_call(struct py_object *function, ui
 		watch_profiler(function);
 }
 
+static inline const void *inner_of(const struct py_object *frame)
+{
+	return st_calls_runtime.layout.minor == 11 ? st_py_field(frame, PY_FRAME_INNER) : frame;
+}
+
+static inline struct py_object *self_of(const struct py_object *function)
+{
+	return st_py_field(function, PY_FUNCTION_SELF);
+}
+
+/* What `profile` is told, one by one. */
+static inline void trace(struct py_object *frame, int what, struct py_object *argument)
+{
+	if (what == PY_CALL) {
+		st_trace_call(inner_of(frame), code_of(frame));
+	} else if (what == PY_RETURN) {
+		st_trace_return(code_of(frame));
+	} else if (!is_function(argument)) {
+		return;
+	} else if (what == PY_C_CALL) {
+		uint32_t flags = st_trace_builtin(st_py_field(argument, PY_FUNCTION_METHOD),
+						  self_of(argument));
+
+		if (ST_UNLIKELY(flags & ST_CALL_PROFILES))
+			watch_profiler(argument);
+	} else if (what == PY_C_RETURN || what == PY_C_EXCEPTION) {
+		st_trace_builtin_return(st_py_field(argument, PY_FUNCTION_METHOD));
+	}
+}
+
 static int profile(struct py_object *object, struct py_object *frame, int what,
 		   struct py_object *argument)
 {
@@ -221,6 +274,10 @@ static int profile(struct py_object *object, struct py_object *frame, int what,
 	uint32_t flags;
 
 	(void)object;
+	if (st_trace_on)
+		trace(frame, what, argument);
+	if (ST_LIKELY(!counting))
+		return 0;
 	switch (what) {
 	case PY_CALL:
 		code = code_of(frame);
@@ -300,7 +357,9 @@ static struct py_object *on_start(struct py_object *self, struct py_object *cons
 				  ptrdiff_t count)
 {
 	(void)self, (void)count;
-	if (ST_LIKELY(started) || begins_main(args[0]))
+	if (st_trace_on)
+		st_trace_call(st_trace_frame(), args[0]);
+	if (counting && (ST_LIKELY(started) || begins_main(args[0])))
 		st_call_begin((uintptr_t)args[0], args[0]);
 	return st_calls_python._Py_NoneStruct;
 }
@@ -309,7 +368,10 @@ static struct py_object *on_return(struct py_object *self, struct py_object *con
 				   ptrdiff_t count)
 {
 	(void)self, (void)count;
-	st_call_end((uintptr_t)args[0]);
+	if (st_trace_on)
+		st_trace_return(args[0]);
+	if (counting)
+		st_call_end((uintptr_t)args[0]);
 	return st_calls_python._Py_NoneStruct;
 }
 
@@ -318,7 +380,7 @@ static inline struct py_method *method_of(struct py_object *const *args, ptrdiff
 {
 	struct py_object *callable = count > 3 ? args[2] : NULL;
 
-	if (!callable || ST_UNLIKELY(!started))
+	if (!callable)
 		return NULL;
 	if (st_py_is(callable, st_calls_python.PyMethodDescr_Type))
 		return args[3] == missing ? NULL : st_py_field(callable, PY_DESCRIPTOR_METHOD);
@@ -331,7 +393,12 @@ static struct py_object *on_call(struct py_object *self, struct py_object *const
 	struct py_method *method = method_of(args, count);
 
 	(void)self;
-	if (method && ST_UNLIKELY(st_call_begin((uintptr_t)method, args[2]) & ST_CALL_ENDS_PROCESS))
+	if (method && st_trace_on)
+		st_trace_builtin(method, st_py_is(args[2], st_calls_python.PyMethodDescr_Type)
+						 ? args[3]
+						 : self_of(args[2]));
+	if (method && counting && started &&
+	    ST_UNLIKELY(st_call_begin((uintptr_t)method, args[2]) & ST_CALL_ENDS_PROCESS))
 		st_call_tell_all();
 	return st_calls_python._Py_NoneStruct;
 }
@@ -342,7 +409,9 @@ static struct py_object *on_call_return(struct py_object *self, struct py_object
 	struct py_method *method = method_of(args, count);
 
 	(void)self;
-	if (method)
+	if (method && st_trace_on)
+		st_trace_builtin_return(method);
+	if (method && counting)
 		st_call_end((uintptr_t)method);
 	return st_calls_python._Py_NoneStruct;
 }
@@ -414,10 +483,12 @@ static int install_monitoring(void)
 	missing = st_calls_python.PyObject_GetAttrString(monitoring, "MISSING");
 	for (size_t i = 0; missing && i < sizeof(tools) / sizeof(*tools); i++) {
 		if (done(st_calls_python.PyObject_CallMethod(monitoring, "use_tool_id", "is",
-							     tools[i], "strata")))
+							     tools[i], "strata"))) {
+			monitoring_tool = tools[i];
 			return hook_setprofile() && register_callbacks(monitoring, tools[i])
 				       ? INSTALLED
 				       : REFUSED;
+		}
 	}
 	return REFUSED;
 }
@@ -442,8 +513,97 @@ static void take_back(void)
 		st_calls_python.PyEval_SetProfile(profile, NULL);
 }
 
+/* Nothing of ours is called any more. */
+static void uninstall(void)
+{
+	struct py_object *monitoring;
+	void *states[THREADS_MAX];
+	uint32_t count;
+
+	if (setprofile_method && setprofile_method->function == setprofile)
+		setprofile_method->function = their_setprofile;
+	if (disable_method && disable_method->function == disable)
+		disable_method->function = their_disable;
+	their_disable = NULL;
+	if (!by_monitoring()) {
+		count = all_threads(states);
+		while (count-- > 0)
+			if (profile_of(states[count]) == profile)
+				set_profile(states[count], NULL);
+	} else {
+		monitoring = st_calls_python.PySys_GetObject("monitoring");
+		if (monitoring)
+			done(st_calls_python.PyObject_CallMethod(monitoring, "set_events", "ii",
+								 monitoring_tool, 0));
+		if (monitoring)
+			done(st_calls_python.PyObject_CallMethod(monitoring, "free_tool_id", "i",
+								 monitoring_tool));
+	}
+	state = NOT_YET;
+}
+
+/* A profile function of others, on this thread: theirs stays. */
+static bool is_profiled(void)
+{
+	struct py_object *ask = st_calls_python.PySys_GetObject("getprofile");
+	struct py_object *found = ask ? st_calls_python.PyObject_CallFunction(ask, NULL) : NULL;
+	bool is = found && found != st_calls_python._Py_NoneStruct;
+
+	done(found);
+	return is;
+}
+
+bool st_python_calls_follows(const void *thread_state)
+{
+	return st_trace_on && (by_monitoring() || profile_of(thread_state) == profile);
+}
+
+bool st_python_calls_prepare(void)
+{
+	if (state != NOT_YET)
+		return state == INSTALLED;
+	if (!st_python_runtime_find(&st_calls_runtime) || !st_calls_runtime.known ||
+	    st_calls_runtime.free_threaded || !st_calls_python_find())
+		return false;
+	if (!by_monitoring() && is_profiled())
+		return false;
+	state = REFUSED; /* for whoever comes by meanwhile */
+	state = install();
+	if (state == INSTALLED)
+		return true;
+	state = NOT_YET; /* what is in the way may go */
+	return false;
+}
+
+void st_python_calls_release(void)
+{
+	st_python_calls_untrace();
+	if (state == INSTALLED && !counting)
+		uninstall();
+}
+
+bool st_python_calls_trace(const char *prefixes)
+{
+	void *states[THREADS_MAX];
+
+	if (st_trace_on || state != INSTALLED || !st_trace_names_start(prefixes))
+		return st_trace_on;
+	st_trace_start(states, all_threads(states));
+	return true;
+}
+
+void st_python_calls_untrace(void)
+{
+	if (!st_trace_on)
+		return;
+	if (!by_monitoring() && profile_of(st_calls_python.PyThreadState_Get()) != profile)
+		st_notice(ST_NOTICE_PYTHON_PROFILED);
+	st_trace_stop();
+}
+
 void st_python_calls_look(void)
 {
+	counting = true;
 	if (ST_UNLIKELY(state == INSTALLED && !by_monitoring()))
 		take_back();
 	if (ST_LIKELY(state != NOT_YET))

@@ -26,6 +26,7 @@ enum { PY_FAST = 0x80, PY_HEAP_TYPE = 1 << 9 };
 /* Objects of builds with the interpreter's lock, 3.8 to 3.14. */
 enum {
 	PY_OBJECT_TYPE = 8,
+	PY_TYPE_NAME = 24,	 /* of a class: const char * */
 	PY_FUNCTION_METHOD = 16, /* built-in function: its definition, what it is of, its module */
 	PY_FUNCTION_SELF = 24,
 	PY_FUNCTION_MODULE = 32,
@@ -66,6 +67,10 @@ struct st_calls_python {
 	void *(*PyInterpreterState_Next)(void *);
 	void *(*PyInterpreterState_ThreadHead)(void *);
 	void (*PyErr_Clear)(void);
+	void (*PyErr_Fetch)(struct py_object **, struct py_object **, struct py_object **);
+	void (*PyErr_Restore)(struct py_object *, struct py_object *, struct py_object *);
+	int (*PyCode_Addr2Line)(struct py_object *, int);
+	struct py_object *(*PyImport_GetModuleDict)(void);
 	void (*Py_IncRef)(struct py_object *);
 	void (*Py_DecRef)(struct py_object *);
 	struct py_object *PyCFunction_Type;

@@ -14,7 +14,8 @@ int64_t st_ring_room(const struct st_thread *thread)
 {
 	/* Pairs with the drainer's release store: what it has read may be overwritten. */
 	uint64_t tail = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
-	uint64_t kept = (thread->written_below + thread->hot.run) * ST_END_BYTES + ST_SLACK_BYTES;
+	uint64_t open = thread->written_below + thread->hot.run + thread->call_count;
+	uint64_t kept = open * ST_END_BYTES + ST_SLACK_BYTES;
 
 	return (int64_t)(tail + thread->ring_bytes - thread->hot.head - kept);
 }

@@ -162,6 +162,8 @@ struct st_thread {
 	uint32_t generation;
 	uint32_t open_count;
 	uint32_t paused_count;
+	uint32_t
+		call_count; /* calls of Python functions that are open and written (python_trace.c) */
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
 	uintptr_t key[ST_KEYS_MAX];	/* open slices with their domains, see torch_record.c */

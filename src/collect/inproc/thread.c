@@ -10,6 +10,7 @@
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/python_calls.h"
+#include "collect/inproc/python_trace.h"
 #include "collect/inproc/sampler.h"
 #include "collect/inproc/torch.h"
 
@@ -255,6 +256,7 @@ void st_thread_destructor(void *unused)
 	(void)unused;
 	st_timer_end_thread();
 	st_python_calls_end_thread();
+	st_trace_end_thread();
 	if (!st_busy_enter(&saved))
 		return;
 	if (saved && saved != &st_hot_ignored && saved->data) {

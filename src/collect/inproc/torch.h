@@ -22,6 +22,7 @@ struct st_torch_config {
 	bool memory;
 	bool modules;
 	bool stacks;
+	bool calls;	/* of Python functions, one by one */
 	uint8_t level;	/* none above it is tried; enum st_operator_level, 0 = the best */
 	bool no_layout; /* "operator_layout=0", for tests: as in a release that nobody knows */
 	bool wrong_reads; /* "operator_layout=2", for tests: as if one held for the first operators only */

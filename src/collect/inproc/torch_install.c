@@ -122,6 +122,8 @@ void st_torch_configure(const char *text)
 		st_torch_config.modules = text[9] == '1';
 	else if (!strncmp(text, "_stacks=", 8))
 		st_torch_config.stacks = text[8] == '1';
+	else if (!strncmp(text, "_calls=", 7))
+		st_torch_config.calls = text[7] == '1';
 	else if (!strncmp(text, "_level=", 7))
 		st_torch_config.level = digit(text[7], '9');
 	else if (!strncmp(text, "_layout=", 8)) {

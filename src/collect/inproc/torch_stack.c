@@ -2,7 +2,8 @@
  *
  * Unlike the sampler's signal handler, whoever calls an operator has its frames in order: they are the thread's own,
  * nobody changes them while it is here, with or without the interpreter's lock, and they keep their code objects alive.
- * So they are read by loads. A stack that is the same as that of the operator before costs a comparison.
+ * So they are read by loads. A stack that is the same as that of the operator before costs a comparison: of all frames,
+ * or where calls are recorded and none began or ended since, of the innermost one.
  *
  * The interpreter that ends takes the states of other threads away while they may still be computing: before it does, we
  * are told by atexit, and read no more frames but the main thread's.
@@ -16,6 +17,7 @@
 #include "collect/inproc/python_abi.h"
 #include "collect/inproc/python_codes.h"
 #include "collect/inproc/python_runtime.h"
+#include "collect/inproc/python_trace.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/words.h"
@@ -42,6 +44,7 @@ struct known {
 /* Of a slot; a fork wipes it. */
 struct st_torch_stack {
 	uint32_t generation; /* of the owner that has told `frame`; 0: nobody */
+	uint64_t clock;	     /* of its calls then (python_trace.h) */
 	uint32_t count, flags;
 	bool runtime_told;
 	bool is_main;
@@ -100,6 +103,20 @@ static inline bool read_frame(uint64_t at, struct frame *out)
 	return true;
 }
 
+/* No call began or ended since the frames were told: only the innermost may be somewhere else. */
+static bool is_unmoved(const struct st_torch_stack *stack)
+{
+	uint64_t clock = st_trace_on ? st_trace_clock() : 0, at;
+	struct frame now;
+
+	if (!clock || stack->clock != clock || !stack->count ||
+	    !st_python_calls_follows(runtime.this_thread_state()))
+		return false;
+	at = first_frame();
+	return at && read_frame(at, &now) && now.code == stack->frame[0].code &&
+	       now.place == stack->frame[0].place;
+}
+
 /* Whether the frames are those that were told; what is not goes to `now`. */
 static bool walk(struct st_torch_stack *stack, uint32_t *count, bool *cut)
 {
@@ -119,7 +136,10 @@ static bool walk(struct st_torch_stack *stack, uint32_t *count, bool *cut)
 		++*count;
 	}
 	*cut = at != 0;
-	return same && *count == stack->count;
+	same = same && *count == stack->count;
+	if (same)
+		stack->clock = st_trace_clock();
+	return same;
 }
 
 static bool put(void *to, enum st_ring_ext subkind, const struct st_part *parts,
@@ -256,6 +276,7 @@ static void tell(struct st_thread *thread, struct st_torch_stack *stack, uint32_
 	}
 	memcpy(stack->frame, stack->now, count * sizeof(*stack->now));
 	stack->count = count;
+	stack->clock = st_trace_clock();
 	stack->generation = thread->generation;
 }
 
@@ -334,7 +355,7 @@ void st_torch_stack_tell(void)
 		stack = thread->stack;
 		if (ST_LIKELY(stack && stack->generation == thread->generation &&
 			      enter_walk(stack))) {
-			same = walk(stack, &count, &cut);
+			same = is_unmoved(stack) || walk(stack, &count, &cut);
 			leave_walk(stack);
 			if (ST_LIKELY(same))
 				return;

@@ -246,6 +246,9 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_PYTHON_CALLS:
 		st_drain_take_python_calls(drain, slot, payload, word_count - 1);
 		return true;
+	case ST_EXT_CALLS_STOP:
+		st_slice_encoder_mark(&slot->calls, slot->time, ST_MARK_CALLS_STOP, 0);
+		return true;
 	default:
 		return false;
 	}
@@ -273,6 +276,13 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 	slot->time = st_drain_bounded_time(drain, slot->time, slot->time + (word >> 28));
 	if (kind == ST_WORD_EXTENDED)
 		return take_extended(drain, segment, slot_index, words, word_count);
+	if (kind == ST_WORD_CALL || kind == ST_WORD_RETURN) {
+		if (kind == ST_WORD_CALL)
+			st_slice_encoder_begin(&slot->calls, slot->time, 0, name, 0);
+		else
+			st_slice_encoder_end(&slot->calls, slot->time, 0);
+		return true;
+	}
 	if ((kind != ST_WORD_BEGIN && kind != ST_WORD_END) || domain > ST_WORD_DOMAIN_MAX)
 		return false;
 	if (kind == ST_WORD_END) {
@@ -324,9 +334,11 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 			break;
 		}
 		drain->counts.records++;
-		if (st_slice_encoder_is_full(&slot->encoder))
+		if (st_slice_encoder_is_full(&slot->encoder) ||
+		    st_slice_encoder_is_full(&slot->calls))
 			st_drain_flush_slot(drain, slot);
-		else if (!slot->oldest_ns && slot->encoder.record_count)
+		else if (!slot->oldest_ns &&
+			 (slot->encoder.record_count || slot->calls.record_count))
 			slot->oldest_ns = drain->now_ns;
 		at += count;
 	}

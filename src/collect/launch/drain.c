@@ -189,27 +189,36 @@ void st_drain_flush_definitions(struct st_drain *drain)
 	flush_batch(drain, &drain->passing);
 }
 
-void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot)
+static void flush_encoder(struct st_drain *drain, const struct st_slot_reader *slot,
+			  struct st_slice_encoder *encoder, enum st_chunk_type type)
 {
 	const struct st_drain_sink *sink = &drain->shared->sink;
 	struct st_chunk_header header = {
-		.type = ST_CHUNK_SLICES, .process = drain->process, .track = slot->track};
+		.type = (uint16_t)type, .process = drain->process, .track = slot->track};
 	struct st_buf *payload = &drain->shared->payload;
 
+	if (!encoder->record_count)
+		return;
+	st_drain_flush_definitions(drain);
+	st_buf_clear(payload);
+	if (st_slice_encoder_finish(encoder, &header, payload))
+		sink->trace(sink->arg, &header, payload);
+	else
+		drain->counts.suspect++;
+	st_slice_encoder_clear(encoder);
+}
+
+void st_drain_flush_slot(struct st_drain *drain, struct st_slot_reader *slot)
+{
 	slot->oldest_ns = 0;
-	if (slot->encoder.record_count) {
-		st_drain_flush_definitions(drain);
-		st_buf_clear(payload);
-		if (st_slice_encoder_finish(&slot->encoder, &header, payload))
-			sink->trace(sink->arg, &header, payload);
-		else
-			drain->counts.suspect++;
-		st_slice_encoder_clear(&slot->encoder);
-	}
+	flush_encoder(drain, slot, &slot->encoder, ST_CHUNK_SLICES);
+	flush_encoder(drain, slot, &slot->calls, ST_CHUNK_CALLS);
 	if (slot->ended) { /* the next owner may be long in coming: give the memory back */
 		st_open_fini(slot);
 		st_slice_encoder_fini(&slot->encoder);
 		st_slice_encoder_init(&slot->encoder);
+		st_slice_encoder_fini(&slot->calls);
+		st_slice_encoder_init(&slot->calls);
 	}
 }
 

@@ -180,7 +180,8 @@ struct st_slot_reader {
 	bool stack_known; /* the node is that of the frames */
 	struct st_open_slices open;
 	struct st_slice_encoder encoder;
-	uint64_t oldest_ns; /* when the first record came into the encoder */
+	struct st_slice_encoder calls; /* of Python functions */
+	uint64_t oldest_ns;	       /* when the first record came into an encoder */
 	/* The ring's counters run on over all owners of the slot; what earlier owners told in the
 	 * stream is theirs, the rest is the present owner's. */
 	uint64_t dropped_before, unmatched_before, dropped_told, unmatched_told;

@@ -94,8 +94,10 @@ enum st_status st_shm_segment_map(struct st_shm_segment *segment, int fd, uint64
 		st_shm_segment_unmap(segment);
 		return status;
 	}
-	for (uint32_t i = 0; i < segment->slot_count; i++)
+	for (uint32_t i = 0; i < segment->slot_count; i++) {
 		st_slice_encoder_init(&segment->slots[i].encoder);
+		st_slice_encoder_init(&segment->slots[i].calls);
+	}
 	return ST_OK;
 }
 
@@ -103,6 +105,7 @@ void st_shm_segment_unmap(struct st_shm_segment *segment)
 {
 	for (uint32_t i = 0; segment->slots && i < segment->slot_count; i++) {
 		st_slice_encoder_fini(&segment->slots[i].encoder);
+		st_slice_encoder_fini(&segment->slots[i].calls);
 		free(segment->slots[i].stack.words);
 		st_open_fini(&segment->slots[i]);
 		st_sample_reader_destroy(segment->slots[i].samples);
