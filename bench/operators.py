@@ -96,9 +96,12 @@ class Operators:
             lines = self.run(words, env=environment).stdout.splitlines()
             turns.append(json.loads(next(line for line in lines if line.startswith(b"{"))))
         self.raw["traced_calls"] = turns
-        for name, what in (("call", "recording a call of a Python function"), ("operator", "the same, per operator")):
+        for name, what, limit in (
+            ("call", "recording a call of a Python function", 1.0),
+            ("operator", "an operator with the calls around it", 0.5),
+        ):
             ours, theirs = ([self.added(turn[name], way) for turn in turns] for way in ("strata", "torch"))
-            self.add(what, "ns", ours, theirs, "torch.profiler, with_stack", 1.0)
+            self.add(what, "ns", ours, theirs, "torch.profiler, with_stack", limit)
 
     def module_cost(self):
         options = ("-knob", "operator-memory=false")

@@ -221,3 +221,42 @@ def test_versions(shared_strata, build_dir, version):
     assert said["profiled"]["own"] == said["told"]
     assert said["refused"] == (said["minor"] < 12)
     assert said["kept"]
+
+
+def test_in_a_collection(strata, python, build_dir):
+    """Under `strata -collect` the profile is a part of that result, of which no other report counts the calls."""
+    environment = {"PYTHONPATH": str(build_dir / "python")}
+    words = ("-collect", "tasks", "-q", "-r", "r", "--", python, "-c", NESTED, WITHOUT_TORCH)
+    done = strata(*words, env=environment)
+    assert done.status == 0, done.err
+    said = json.loads(done.stdout.splitlines()[0])
+    assert said == {"outer": 3, "inner": 1, "child": 1, "left": None}
+    rows = strata("report", "tasks", "-r", "r", "-format", "json")
+    assert [row["task_type"] for row in json.loads(rows.stdout)["rows"]] == ["mark"]
+
+
+NESTED = """
+import json, os, runpy, sys, warnings
+warnings.simplefilter("ignore")
+import strata
+from strata import itt
+
+work = runpy.run_path(sys.argv[1])["work"]
+
+def count(prof):
+    return sum(one.count for one in prof.key_averages() if one.key.endswith(": work"))
+
+with strata.profile(with_stack=True) as outer:
+    work()
+    child = os.fork()
+    if not child:
+        left = sys.getprofile()
+        with strata.profile(with_stack=True) as own:
+            work()
+        os._exit(0 if left is None and count(own) == 1 else 1)
+    status = os.waitpid(child, 0)[1]
+    with strata.profile(with_stack=True) as inner, itt.task("mark"):
+        work()
+    work()
+print(json.dumps({"outer": count(outer), "inner": count(inner), "child": int(not status), "left": sys.getprofile()}))
+"""

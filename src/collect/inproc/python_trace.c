@@ -36,6 +36,7 @@ struct trace {
 	const struct st_hot *owner; /* of the begins */
 	uint64_t clock;		    /* another one at every begin and end; 0: ignored */
 	uint32_t session;	    /* that it has come by in */
+	uint32_t number;	    /* of the thread among those that are recorded */
 	bool ignored;		    /* in this session */
 	uint32_t depth, beyond;	    /* open calls; those for which there was no place */
 	struct open_call open[DEPTH_MAX];
@@ -226,14 +227,15 @@ static void push_frames(struct trace *trace, const void *but, uint64_t time)
 	}
 }
 
-static bool is_recorded(void)
+/* The number of this thread among those that are recorded; none: their count. */
+static uint32_t own_number(void)
 {
 	const void *state = st_calls_python.PyThreadState_Get();
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < recorded_count; i++)
-		if (recorded[i] == state)
-			return true;
-	return false;
+	while (i < recorded_count && recorded[i] != state)
+		i++;
+	return i;
 }
 
 /* The thread comes by for the first time in this session. `but`: a frame that begins only now. */
@@ -245,7 +247,8 @@ static __attribute__((noinline)) struct trace *come_by(const void *but)
 		return NULL;
 	st_trace_end_all();
 	mine->session = session;
-	mine->ignored = !is_recorded();
+	mine->number = own_number();
+	mine->ignored = mine->number == recorded_count;
 	clocks += UINT64_C(1) << 32;
 	mine->clock = mine->ignored ? 0 : clocks;
 	if (!mine->ignored)
@@ -335,7 +338,7 @@ uint32_t st_trace_builtin(const struct py_method *method, struct py_object *self
 
 	if (ST_UNLIKELY(!trace))
 		return 0;
-	name = st_trace_builtin_name(trace, method, self, &flags);
+	name = st_trace_builtin_name(trace->number, method, self, &flags);
 	begin(trace, (uintptr_t)method, name);
 	return flags;
 }

@@ -28,6 +28,7 @@ struct name {
 	uint64_t key; /* 0: free */
 	uint32_t check, session;
 	uint32_t id, flags;
+	uint64_t address; /* of an object, for all sessions */
 };
 
 /* How many modules of a class were met. */
@@ -167,7 +168,7 @@ static uint32_t keep(uint64_t key, uint32_t check, const struct text *text, uint
 	if (!name->key && table->count == NAMES_MAX)
 		return 0;
 	table->count += !name->key;
-	*name = (struct name){key, check, table->session, id_of(text), flags};
+	*name = (struct name){key, check, table->session, id_of(text), flags, 0};
 	return name->id;
 }
 
@@ -299,6 +300,21 @@ uint32_t st_trace_frame_name(const void *frame, struct py_object *code)
 						     : name_code(key, check, code, place);
 }
 
+/* Texts stay with the process: so that many sessions do not come to have more and more of them, the address shown is that of
+ * the first object of its class that the built-in was ever met with. */
+static uint64_t address_of(uint64_t key, const struct py_object *self)
+{
+	struct name *name;
+
+	key = mix(mix(4, key), (uintptr_t)st_py_field(self, PY_OBJECT_TYPE));
+	name = find(key);
+	if (!name->key && table->count < NAMES_MAX) {
+		table->count++;
+		*name = (struct name){.key = key, .address = (uintptr_t)self};
+	}
+	return name->key ? name->address : (uintptr_t)self;
+}
+
 static __attribute__((noinline)) uint32_t name_builtin(uint64_t key, const struct py_method *method,
 						       struct py_object *self, uint32_t *flags)
 {
@@ -317,7 +333,7 @@ static __attribute__((noinline)) uint32_t name_builtin(uint64_t key, const struc
 		add_string(&text, " of ");
 		add_string(&text, type);
 		add_string(&text, " object at 0x");
-		add_number(&text, (uintptr_t)self, 16);
+		add_number(&text, address_of(key, self), 16);
 		if (!strcmp(type, "_lsprof.Profiler") && !strcmp(method->name, "enable"))
 			*flags = ST_CALL_PROFILES;
 	}
@@ -325,10 +341,10 @@ static __attribute__((noinline)) uint32_t name_builtin(uint64_t key, const struc
 	return keep(key, 0, &text, *flags);
 }
 
-uint32_t st_trace_builtin_name(const void *thread, const struct py_method *method,
+uint32_t st_trace_builtin_name(uint32_t thread, const struct py_method *method,
 			       struct py_object *self, uint32_t *flags)
 {
-	uint64_t key = mix(mix(3, (uintptr_t)method), (uintptr_t)thread);
+	uint64_t key = mix(mix(3, (uintptr_t)method), thread);
 	const struct name *name = find(key);
 
 	if (ST_LIKELY(is_known(name, key, 0))) {
