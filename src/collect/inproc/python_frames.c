@@ -184,13 +184,16 @@ static bool follow(struct st_frames_walker *walker, uint64_t frame)
 
 	walker->out->frame_count = 0;
 	walker->item_count = walker->group_frames = 0;
-	walker->any = walker->shown = walker->stop = walker->grouped = false;
+	walker->any = walker->shown = walker->stop = walker->grouped = walker->loose = false;
 	while (frame && whole && !walker->stop && left--) {
 		whole = take_frame(walker, frame, &frame);
 		if (!walker->grouped && walker->item_count &&
 		    walker->scratch->block[walker->item_count - 1].flags & ST_FRAMES_ENDS_GROUP) {
 			walker->outer = frame;
 			walker->grouped = true;
+			walker->loose =
+				!frame && walker->scratch->block[walker->item_count - 1].flags &
+						  ST_FRAMES_GENERATOR;
 		}
 		if (walker->item_count == ST_FRAMES_BLOCK_MAX)
 			whole = put_block(walker) && whole;
@@ -283,7 +286,8 @@ static bool read_c_frame(struct st_frames_walker *walker, uint64_t at, uint64_t 
 	return true;
 }
 
-/* Follows the chain of a C frame. `check`: its frames must begin where those of the next outer C frame end. */
+/* Follows the chain of a C frame. `check`: its frames must begin where those of the next outer C frame end. So must
+ * a generator that nobody called: one that gives up its value is let go of before its C frame is. */
 static bool follow_c_frame(struct st_frames_walker *walker, const uint64_t *c_frame, bool check)
 {
 	uint64_t top = c_frame[walker->layout->c_frame / 8];
@@ -293,7 +297,7 @@ static bool follow_c_frame(struct st_frames_walker *walker, const uint64_t *c_fr
 	if (!top || !follow(walker, top))
 		return false;
 	/* A chain of as many frames as were asked for is no leftover. */
-	if (!check || (walker->stop && !walker->grouped))
+	if ((!check && !walker->loose) || (walker->stop && !walker->grouped))
 		return true;
 	return walker->grouped && st_frames_plausible(at) && read_c_frame(walker, at, outer) &&
 	       outer[walker->layout->c_frame / 8] == walker->outer;

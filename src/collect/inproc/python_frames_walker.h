@@ -130,9 +130,10 @@ struct st_frames_walker {
 	uint32_t group_frames; /* shown, of the group at hand */
 	uint64_t outer;	       /* frame outside of the innermost group */
 	bool grouped;	       /* that is known */
-	bool ahead;	       /* what was read ahead of code objects is there */
-	bool shown;	       /* there are words of frames */
-	bool any;	       /* a code object was believed */
+	bool loose; /* the innermost group is a generator, and nothing is outside of it */
+	bool ahead; /* what was read ahead of code objects is there */
+	bool shown; /* there are words of frames */
+	bool any;   /* a code object was believed */
 	bool stop;
 };
 

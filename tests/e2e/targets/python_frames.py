@@ -353,7 +353,9 @@ def any_instant(seconds):
         if mark & CUT:
             continue
         outer = [name for file, name in stack if file == HERE][:2]
-        if mark & TOP_UNKNOWN and not stack:
+        # What is known are outer frames; a C frame that is not filled in yet may lead past several. The native stack
+        # tells how many there are, and merging both counts the stack as one that does not fit.
+        if mark & TOP_UNKNOWN and not outer:
             continue
         if outer not in (["target", "busy"], ["target", "any_instant"]) and len(result["wrong"]) < 5:
             if outer[:1] != ["target"]:
