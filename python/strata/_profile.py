@@ -438,8 +438,10 @@ class profile:
                 raise AssertionError("Profiler must be initialized before stopping trace")
             warnings.warn("strata.profile: this profile has been stopped before", RuntimeWarning, stacklevel=5)
             return
-        session.hush()
-        window = session.stop()
+        try:
+            session.hush()
+        finally:
+            window = session.stop()
         self._session = None
         self._opened = None  # lists of events that somebody kept go on asking it
         self.windows = [*self.windows, window] if self.acc_events else [window]
@@ -498,6 +500,7 @@ class profile:
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         from strata import exports
 
+        self.events().say_lost()
         exports.export_chrome_trace(self, path)
 
     def export(self, path: str) -> None:

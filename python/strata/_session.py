@@ -326,8 +326,8 @@ class _Host:
                 (ctypes.c_char_p * (len(environment) + 1))(*environment, None),
                 writer,
             )
-            os.close(writer)
-            writer = -1
+            descriptor, writer = writer, -1  # first: interrupted, it must not be closed again
+            os.close(descriptor)
             if failed:
                 raise Error(f"{os.fsdecode(command)} cannot be started: {os.strerror(failed)}")
         except BaseException:
@@ -398,7 +398,7 @@ class _Engine:
         self.writer: _Host | _Outer | None = None
         self.folder: _Folder | None = None
         self.sessions: dict[int, Options] = {}
-        self.traced = 0  # sessions with calls of Python functions
+        self.traced: set[int] = set()  # sessions with calls of Python functions
         self.held: set[int] = set()  # who goes on in the same folder, later
         self._lost: list[_Host] = []  # killed; windows of them may still be read
 
@@ -468,10 +468,10 @@ class _Engine:
                     self.writer = _Host(collector)
 
     def stop(self, session: Session) -> None:
-        session.hush()
         with self.lock:
             writer, collector = session.writer, _load()
             try:
+                session.hush()
                 if self.sessions.pop(id(session), None) is None:
                     return
                 if self.sessions:
@@ -489,6 +489,7 @@ class _Engine:
                 self._lose()
                 warnings.warn(f"strata ended before the profile: {why}", RuntimeWarning, stacklevel=4)
             except BaseException:  # Ctrl-C: nothing may go on that nobody asked for
+                session.hush()
                 self.sessions.pop(id(session), None)
                 collector.switch(self._wanted() if self.sessions else None)
                 _wrap_ranges(bool(self.sessions) and writer.own)
@@ -515,6 +516,7 @@ class _Engine:
 
     @staticmethod
     def _say(writer: _Host | _Outer, notes: list[str]) -> None:
+        told_notes.update(notes)
         for note in notes:
             writer.note(note)
 
@@ -533,6 +535,7 @@ class _Engine:
 
 
 _engine = _Engine()
+told_notes: set[str] = set()  # of this process' sessions, which said them when they began
 
 
 def prepare() -> None:
@@ -577,7 +580,6 @@ class Session:
         self.writer: _Host | _Outer | None = None
         self.folder: _Folder | None = None
         self.all_threads = False
-        self._traced = False
         self._pid = self._tid = 0
 
     @property
@@ -614,19 +616,20 @@ class Session:
 
     def trace(self) -> None:
         """Calls of Python functions are recorded from now on, if that was asked for."""
-        if self.options.stacks and self.got & _CALLS and not self._traced and _collector is not None:
+        if self.options.stacks and self.got & _CALLS and _collector is not None:
             folders = _prefixes()
-            self._traced = True
-            _engine.traced += 1
+            _engine.traced.add(id(self))
             _collector.trace(folders)
 
     def hush(self) -> None:
         """And no more: what is done to stop is no part of the profile."""
-        if self._traced:
-            self._traced = False
-            _engine.traced -= 1
-            if _engine.traced <= 0:
-                _collector.trace(None)  # type: ignore[union-attr]
+        if not self.options.stacks or _collector is None:
+            return
+        try:
+            _engine.traced.discard(id(self))
+        finally:  # may come again after an interruption: nothing here counts
+            if not _engine.traced:
+                _collector.trace(None)
 
     def stop(self) -> Window:
         if self._pid != os.getpid():

@@ -35,6 +35,12 @@ _OPTIONS = {
     "with_stack": "stacks",
 }
 
+# What to do about a loss, by its name in a result's quality.
+_REMEDIES = {
+    "slices_dropped": "to lose none, profile less at a time (schedule=), without with_stack, or recursion less deep",
+    "labels_unknown": "functions made anew all the time use up the room for names: profile them in a new process",
+}
+
 
 class _Cpu:
     """torch.autograd.DeviceType.CPU, for programs that have no torch."""
@@ -300,11 +306,27 @@ class _View:
 
     def document(self, report: str, **knobs: Any) -> dict[str, Any]:
         found = self.result.report(report, *self.words(**knobs)).document
-        quality = found["quality"]
-        if quality.get("lost") and not self._warned:
-            self._warned = True
-            warnings.warn("; ".join(quality["notes"]) or "some of the profile was lost", stacklevel=3)
+        self.say_lost(found["quality"])
         return found
+
+    def say_lost(self, quality: dict[str, Any] | None = None) -> None:
+        """Once a result: what is missing, with figures, as the result has it."""
+        if self.result._said_lost:
+            return
+        self.result._said_lost = True
+        if quality is None:
+            quality = self.result.report("info").document["quality"]
+        lost = list(quality["losses"])
+        lost += [remedy for key, remedy in _REMEDIES.items() if quality[key]]
+        if self.kept is not None:  # of this process: what it was told already is not told again
+            from strata._session import told_notes
+
+            lost += [note for note in quality["notes"] if note not in told_notes]
+        if lost:
+            level, frame = 1, sys._getframe(0)
+            while frame is not None and frame.f_globals.get("__name__", "").startswith("strata."):
+                level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+            warnings.warn(f"this profile is not whole: {'; '.join(lost)}", RuntimeWarning, stacklevel=level)
 
     def events(self) -> list[FunctionEvent]:
         rows = self.document("torch-events", **{"row-limit": -1})["rows"]
@@ -391,6 +413,10 @@ class EventList(list):
         """As long as this list, and those made of it, can be asked."""
         self._source().kept = what
 
+    def say_lost(self) -> None:
+        """A warning, once, of what is missing in the profile."""
+        self._source().say_lost()
+
     def __radd__(self, other: list[Any]) -> list[Any]:
         self._fill()
         return [*other, *self]
@@ -475,6 +501,7 @@ class EventList(list):
             if "attribute to sort by" in str(why):
                 raise AttributeError(str(why)) from None
             raise
+        view.say_lost()
         if text.startswith(("-", "=")):
             return text
         view.say_if_elsewhere()
@@ -537,6 +564,7 @@ class EventList(list):
         from strata import exports
 
         view = self._source()
+        view.say_lost()
         exports.export_chrome_trace(view.window, path, result=view.result)
 
     def supported_export_stacks_metrics(self) -> list[str]:
@@ -549,6 +577,7 @@ class EventList(list):
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
         view = self._source()
+        view.say_lost()
         exports.export_stacks(view.window, path, metric, result=view.result)
 
 
@@ -571,4 +600,3 @@ for _name in (
 ):  # fmt: skip
     setattr(EventList, _name, _filled(_name))
 del _name
-

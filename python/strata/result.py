@@ -127,6 +127,7 @@ class Result:
         self._close = weakref.finalize(self, _library.load().strata_close, self._handle)
         self._lock = threading.Lock()  # nobody closes it while somebody asks
         self.path = path
+        self._said_lost = False  # strata.events has said what is missing
 
     def close(self) -> None:
         with self._lock:

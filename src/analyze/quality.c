@@ -54,7 +54,8 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 	const struct st_loss *loss = &quality->loss;
 	const struct st_sample_quality *samples = st_result_sample_quality(result);
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
-		{"slices_dropped", "tasks dropped (full, or too deep)", loss->slices_dropped},
+		{"slices_dropped", "tasks dropped (full, or too deep; Python calls too)",
+		 loss->slices_dropped},
 		{"no_slot", "records of surplus threads, nested handlers lost", loss->no_slot},
 		{"suspect", "impossible records refused", loss->suspect},
 		{"chunks_not_written", "chunks not written", quality->chunks_not_written},
@@ -62,7 +63,8 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		{"damaged_chunks", "damaged chunks left out", quality->damaged_chunks},
 		{"damaged_bytes", "damaged bytes left out", quality->damaged_bytes},
 		{"missing_names", "tasks without their name", quality->missing_names},
-		{"labels_unknown", "tasks known by their family only", loss->labels_unknown},
+		{"labels_unknown", "tasks known by their family only (Python calls too)",
+		 loss->labels_unknown},
 		{"labels_cut", "labels cut", loss->labels_cut},
 		{"unfinished", "tasks never ended (closed with their thread)", quality->unfinished},
 		{"clipped", "tasks clipped by a pause or the collection's edge", quality->clipped},
@@ -230,6 +232,35 @@ static void add_words(struct st_buf *out, const char *words, bool one)
 	st_buf_append(out, words, one && plural ? first - 1 : first);
 	st_buf_append_text(out, words + first);
 	st_buf_append_u8(out, '\n');
+}
+
+/* What is not there, or not under its name. */
+static bool is_loss(const char *key)
+{
+	static const char *const keys[] = {
+		"slices_dropped",     "no_slot",	  "suspect",
+		"chunks_not_written", "missing_segments", "damaged_chunks",
+		"missing_names",      "labels_unknown",	  "events_dropped",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+bool st_quality_losses(const struct st_result *result, struct st_buf *out)
+{
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+
+	st_quality_items(result, items);
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		if (!items[i].value || !is_loss(items[i].key))
+			continue;
+		st_buf_append_count(out, items[i].value);
+		add_words(out, items[i].words, items[i].value == 1);
+	}
+	return !out->failed;
 }
 
 bool st_quality_lines(const struct st_result *result, struct st_buf *out)

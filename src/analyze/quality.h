@@ -16,7 +16,7 @@ enum { ST_QUALITY_ITEMS = 32 };
 
 struct st_quality_item {
 	const char *key;   /* "slices_dropped" */
-	const char *words; /* "tasks dropped (full, or too deep)" */
+	const char *words; /* "tasks dropped (full, or too deep; Python calls too)" */
 	uint64_t value;
 };
 
@@ -29,5 +29,7 @@ bool st_quality_cannot_record(const struct st_result *result);
 /* Sentences for everything that is not perfect, one per line, each ended by '\n'; nothing when there
  * is nothing to say. False when memory is out. */
 bool st_quality_lines(const struct st_result *result, struct st_buf *out);
+/* Of these the figures of what is gone, or is not under its own name. */
+bool st_quality_losses(const struct st_result *result, struct st_buf *out);
 
 #endif

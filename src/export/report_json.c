@@ -13,7 +13,7 @@
 #include "export/cells.h"
 #include "store/result.h"
 
-enum { SPILL_BYTES = 256 << 10 };
+enum { SPILL_BYTES = 256 << 10, LOSSES_BYTES = 8 << 10 };
 
 void st_cell_write_json(struct st_json *json, const struct st_cell *cell)
 {
@@ -147,6 +147,26 @@ static enum st_status add_rows(struct st_buf *out, const struct st_report *repor
 	return status;
 }
 
+/* In words, for who shows them to a person. */
+static void add_losses(struct st_json *json, const struct st_result *result)
+{
+	struct st_buf lines;
+
+	st_buf_init(&lines, LOSSES_BYTES);
+	st_json_key(json, "losses");
+	st_json_array_begin(json);
+	if (st_quality_losses(result, &lines))
+		for (size_t at = 0, end; at < lines.size_bytes; at = end + 1) {
+			for (end = at; lines.data[end] != '\n';)
+				end++;
+			lines.data[end] = '\0';
+			st_json_text(json, (const char *)lines.data + at);
+		}
+	st_json_array_end(json);
+	json->out->failed = json->out->failed || lines.failed;
+	st_buf_fini(&lines);
+}
+
 static void add_quality(struct st_json *json, const struct st_report *report,
 			const struct st_result *result)
 {
@@ -165,6 +185,7 @@ static void add_quality(struct st_json *json, const struct st_report *report,
 		st_json_key(json, items[i].key);
 		st_json_u64(json, items[i].value);
 	}
+	add_losses(json, result);
 	st_json_key(json, "notes");
 	st_json_array_begin(json);
 	for (size_t i = 0; i < quality->note_count; i++)

@@ -100,7 +100,8 @@ struct st_shm_header {
 		definitions_delayed; /* definitions that had to be retried: ring was full */
 	alignas(64) struct st_shm_ring definitions;
 	alignas(64) _Atomic uint32_t notices; /* bits: what the user should be told */
-	uint32_t reserved;
+	_Atomic uint32_t
+		profiled; /* how often Python's calls were told to a tool of the program's instead */
 	_Atomic uint64_t resumed; /* strata: ticks at which it last ended a pause; 0: never */
 	uint8_t reserved_more[48];
 };
@@ -117,8 +118,6 @@ enum {
 		32, /* calls of nn.Module are not recorded: classes of an unknown form */
 	/* Calls of Python functions are not counted: */
 	ST_NOTICE_NO_PYTHON_CALLS = 64, /* a CPython that is not known, or its hooks are taken */
-	ST_NOTICE_PYTHON_PROFILED =
-		128, /* while the program had a profile function of its own, on its thread */
 	ST_NOTICE_NO_STACKS =
 		256, /* Python frames of operators are not told: a CPython that is not known */
 };
@@ -163,7 +162,7 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x5354000eu
+#define ST_SHM_LAYOUT_HASH 0x5354000fu
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

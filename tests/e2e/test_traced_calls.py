@@ -260,3 +260,46 @@ with strata.profile(with_stack=True) as outer:
     work()
 print(json.dumps({"outer": count(outer), "inner": count(inner), "child": int(not status), "left": sys.getprofile()}))
 """
+
+
+LOSSES = TARGETS / "traced_losses.py"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_missing_is_said(shared_strata, build_dir, version):
+    """In the profile that it is missing in, with its number, once; a profile that has everything says nothing."""
+    environment = {"PYTHONPATH": str(build_dir / "python")}
+    done = shared_strata.run([interpreter(version), LOSSES], env=environment)
+    assert done.status == 0, done.err
+    said = json.loads(done.stdout)
+    has_profile_function = said["minor"] < 12
+    for case, count in (("function", 0), ("profiler", 1100), ("thread", 1100)):
+        notes = said[case]["said"]
+        assert len(notes) == has_profile_function, (case, notes)
+        assert all("profile function of its own, 1 time:" in note for note in notes), (case, notes)
+        # From 3.12 on ours goes on beside it.
+        assert said[case]["leaf"] == count + (0 if has_profile_function else 10), case
+    for case in ("later", "elsewhere", "interrupted", "last"):
+        assert (said[case]["said"], said[case]["leaf"]) == ([], 3), case
+    assert said["interrupted"]["raised"] >= 3
+    assert (said["interrupted"]["traced"], said["interrupted"]["on"]) == (0, 0)
+    assert said["renamed"] == []
+
+
+def number_before(words, notes):
+    (note,) = notes
+    return int(re.search(rf"([\d,]+) {re.escape(words)}", note)[1].replace(",", ""))
+
+
+def test_limits_are_said(shared_strata, python, build_dir):
+    """Too deep, and more functions than there is room for names of."""
+    done = shared_strata.run([python, LOSSES, "many"], env={"PYTHONPATH": str(build_dir / "python")})
+    assert done.status == 0, done.err
+    said = json.loads(done.stdout)
+    assert 20000 - (16 << 10) < number_before("tasks dropped", said["deep"]["said"]) < 20100 - (16 << 10) + 100
+    assert "schedule=" in said["deep"]["said"][0]
+    assert (said["known"]["own"], said["known"]["said"]) == (72000, [])
+    without = said["unknown"]["all"] - said["unknown"]["own"]
+    assert said["unknown"]["all"] == 72000 and without > 5000
+    assert without <= number_before("tasks known by their family only", said["unknown"]["said"]) < without + 100
+    assert "new process" in said["unknown"]["said"][0]

@@ -241,8 +241,7 @@ static void count_unknown(void)
 	atomic_fetch_add_explicit(&st_header()->labels_unknown, 1, memory_order_relaxed);
 }
 
-/* *shared: many labels have this id. */
-static uint32_t id_of_text(const char *text, size_t length, bool *shared)
+uint32_t st_name_or_family(const char *text, size_t length, bool *shared)
 {
 	struct st_text_key key = st_text_key(text, length);
 	struct st_node *node = find_or_make(ST_INDEX_STRINGS, &key);
@@ -255,7 +254,7 @@ static uint32_t id_of_text(const char *text, size_t length, bool *shared)
 uint32_t st_name_of_text(const char *text, size_t length)
 {
 	bool shared;
-	uint32_t id = id_of_text(text, length, &shared);
+	uint32_t id = st_name_or_family(text, length, &shared);
 
 	if (shared || !id)
 		count_unknown();
@@ -276,7 +275,7 @@ uint32_t st_name_of(struct itt_string_handle *handle)
 		shared = id & ST_ID_FAMILY;
 		id = define_node((struct st_node *)handle, ST_DEFINE_STRING, id & ST_ID_FAMILY);
 	} else if (handle->strA) {
-		id = id_of_text(handle->strA, strlen(handle->strA), &shared);
+		id = st_name_or_family(handle->strA, strlen(handle->strA), &shared);
 		if (id && !shared)
 			set_id(&handle->extra1, id);
 	} else {

@@ -34,6 +34,8 @@ struct st_label st_label_of_text(struct st_thread *thread, const char *text, uin
 /* For events, which carry no text: the id of a handle, of its family where it shares one (counted), or 0. */
 uint32_t st_name_of(struct itt_string_handle *handle);
 uint32_t st_name_of_text(const char *text, size_t length);
+/* The same, uncounted; *shared: the id is that of the family. */
+uint32_t st_name_or_family(const char *text, size_t length, bool *shared);
 
 /* Between enter and leave: defines thread->name_pending, if the ring has room for it now. */
 void st_label_retry_name(struct st_thread *thread);

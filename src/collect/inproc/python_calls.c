@@ -39,6 +39,8 @@ static uint32_t since_look;
 static int (*set_profile_of)(void *thread_state, py_profile, struct py_object *);
 static py_function their_setprofile, their_disable;
 static struct py_object *missing; /* sys.monitoring.MISSING */
+/* State of the last thread whose calls go to the program's own profile function: that was counted. */
+static const void *aside;
 
 static struct py_method *setprofile_method, *disable_method;
 static int monitoring_tool;
@@ -140,24 +142,47 @@ static void take_threads(void)
 	}
 }
 
+static void count_profiled(void)
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
+
+	if (!thread)
+		return;
+	atomic_fetch_add_explicit(&st_header()->profiled, 1, memory_order_relaxed);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+/* The program's own profile function comes, ours goes. Where it replaces one that is not ours, that was told. */
+static void step_aside(void)
+{
+	const void *thread_state = st_calls_python.PyThreadState_Get();
+
+	if (counting)
+		st_call_end_all();
+	if (st_trace_on)
+		st_trace_end_all();
+	if (aside != thread_state || profile_of(thread_state) == profile)
+		count_profiled();
+	aside = thread_state;
+}
+
+/* And ours comes again, unless there is another one. */
+static void step_back(void)
+{
+	if (profile_of(st_calls_python.PyThreadState_Get()))
+		return;
+	st_calls_python.PyEval_SetProfile(profile, NULL);
+	aside = NULL;
+}
+
 /* In place of the disable of cProfile's profiler. */
 static struct py_object *disable(struct py_object *self, struct py_object *ignored)
 {
 	struct py_object *result = their_disable(self, ignored);
 
-	if (!profile_of(st_calls_python.PyThreadState_Get()))
-		st_calls_python.PyEval_SetProfile(profile, NULL);
+	step_back();
 	return result;
-}
-
-/* The program's own profile function comes, ours goes. */
-static void step_aside(void)
-{
-	if (counting)
-		st_call_end_all();
-	if (st_trace_on)
-		st_trace_end_all();
-	st_notice(ST_NOTICE_PYTHON_PROFILED);
 }
 
 /* `enable` of a profiler is about to be called. */
@@ -224,8 +249,8 @@ static struct py_object *setprofile(struct py_object *self, struct py_object *fu
 	result = their_setprofile(self, function);
 	if (result && !is_none)
 		skip_return(function);
-	else if (!by_monitoring() && !profile_of(st_calls_python.PyThreadState_Get()))
-		st_calls_python.PyEval_SetProfile(profile, NULL);
+	else if (!by_monitoring())
+		step_back();
 	return result;
 }
 
@@ -344,6 +369,7 @@ static int install_profile(void)
 	*(void **)&set_profile_of = dlsym(RTLD_DEFAULT, "_PyEval_SetProfile");
 	/* A tool that was there first stays. */
 	st_calls_python.PyEval_SetProfile(profile, NULL);
+	aside = NULL;
 	if (find_profile() && hook_setprofile()) {
 		take_threads();
 		return INSTALLED;
@@ -509,8 +535,7 @@ static void take_back(void)
 	if (now == profile)
 		return;
 	step_aside();
-	if (!now)
-		st_calls_python.PyEval_SetProfile(profile, NULL);
+	step_back();
 }
 
 /* Nothing of ours is called any more. */
@@ -596,8 +621,10 @@ void st_python_calls_untrace(void)
 {
 	if (!st_trace_on)
 		return;
-	if (!by_monitoring() && profile_of(st_calls_python.PyThreadState_Get()) != profile)
-		st_notice(ST_NOTICE_PYTHON_PROFILED);
+	/* A tool in C has replaced our function unseen. A thread that was not recorded never had it. */
+	if (!by_monitoring() && st_trace_clock() && aside != st_calls_python.PyThreadState_Get() &&
+	    profile_of(st_calls_python.PyThreadState_Get()) != profile)
+		count_profiled();
 	st_trace_stop();
 }
 

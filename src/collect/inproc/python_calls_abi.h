@@ -27,6 +27,7 @@ enum { PY_FAST = 0x80, PY_HEAP_TYPE = 1 << 9 };
 enum {
 	PY_OBJECT_TYPE = 8,
 	PY_TYPE_NAME = 24,	 /* of a class: const char * */
+	PY_TYPE_BASE = 256,	 /* the class it is derived from first, or NULL */
 	PY_FUNCTION_METHOD = 16, /* built-in function: its definition, what it is of, its module */
 	PY_FUNCTION_SELF = 24,
 	PY_FUNCTION_MODULE = 32,

@@ -111,6 +111,8 @@ static const char *attribute(struct py_object *object, const char *name, uint32_
 uint32_t st_call_check(const void *object)
 {
 	const struct st_python_layout *layout = &st_calls_runtime.layout;
+	/* File, name, qualified name: from 3.11 on the layout's is the last, what is shown the one before. */
+	size_t short_name = layout->code_file + sizeof(void *);
 	uint64_t hash;
 	uint32_t line;
 
@@ -118,6 +120,7 @@ uint32_t st_call_check(const void *object)
 		return 0;
 	memcpy(&line, (const char *)object + layout->code_first_line, sizeof(line));
 	hash = (uint64_t)(uintptr_t)st_py_field(object, layout->code_name) +
+	       7 * (uint64_t)(uintptr_t)st_py_field(object, short_name) +
 	       3 * (uint64_t)(uintptr_t)st_py_field(object, layout->code_table) +
 	       5 * (uint64_t)(uintptr_t)st_py_field(object, layout->code_file) + line;
 	return (uint32_t)(hash * 0x9e3779b97f4a7c15ull >> 32) | 1;

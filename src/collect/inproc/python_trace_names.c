@@ -22,6 +22,7 @@ enum {
 	CLASSES = 1 << 12,
 	CLASSES_MAX = CLASSES / 2,
 	NUMBER_DIGITS = 20,
+	NAME_SHARED = 1 << 16, /* flag of a name: others have it, too */
 };
 
 struct name {
@@ -148,28 +149,53 @@ static inline bool is_known(const struct name *name, uint64_t key, uint32_t chec
 	return name->key == key && name->check == check && name->session == table->session;
 }
 
-static uint32_t id_of(const struct text *text)
+static uint32_t id_of(const struct text *text, bool *shared)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
 	uint32_t id;
 
 	if (!thread)
 		return 0;
-	id = st_name_of_text(text->at, text->used);
+	id = st_name_or_family(text->at, text->used, shared);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 	return id <= ST_WORD_NAME_MAX ? id : 0;
 }
 
+/* A call is recorded without a name of its own. */
+static __attribute__((noinline)) void count_unknown(void)
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
+
+	if (!thread)
+		return;
+	atomic_fetch_add_explicit(&st_header()->labels_unknown, 1, memory_order_relaxed);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+static inline uint32_t known_id(const struct name *name)
+{
+	if (ST_UNLIKELY(name->flags & NAME_SHARED))
+		count_unknown();
+	return name->id;
+}
+
 static uint32_t keep(uint64_t key, uint32_t check, const struct text *text, uint32_t flags)
 {
 	struct name *name = find(key);
+	bool shared = false;
+	uint32_t id = id_of(text, &shared);
 
-	if (!name->key && table->count == NAMES_MAX)
-		return 0;
+	if (!id || shared)
+		count_unknown();
+	/* Without a place it is asked for at every call. */
+	if (!id || (!name->key && table->count == NAMES_MAX))
+		return id;
 	table->count += !name->key;
-	*name = (struct name){key, check, table->session, id_of(text), flags, 0};
-	return name->id;
+	*name = (struct name){key, check, table->session, id, flags | (shared ? NAME_SHARED : 0),
+			      0};
+	return id;
 }
 
 static void add_attribute(struct text *text, struct py_object *object, const char *attribute,
@@ -282,7 +308,7 @@ uint32_t st_trace_frame_name(const void *frame, struct py_object *code)
 			key = mix(2, (uintptr_t)module);
 			name = find(key);
 			return ST_LIKELY(is_known(name, key, check))
-				       ? name->id
+				       ? known_id(name)
 				       : name_module(key, check, module);
 		}
 	}
@@ -296,7 +322,7 @@ uint32_t st_trace_frame_name(const void *frame, struct py_object *code)
 	}
 	key = mix(mix(1, (uintptr_t)code), place);
 	name = find(key);
-	return ST_LIKELY(is_known(name, key, check)) ? name->id
+	return ST_LIKELY(is_known(name, key, check)) ? known_id(name)
 						     : name_code(key, check, code, place);
 }
 
@@ -313,6 +339,14 @@ static uint64_t address_of(uint64_t key, const struct py_object *self)
 		*name = (struct name){.key = key, .address = (uintptr_t)self};
 	}
 	return name->key ? name->address : (uintptr_t)self;
+}
+
+/* cProfile's class, or one made of it. */
+static bool is_profiler(const void *class)
+{
+	while (class && strcmp(st_py_field(class, PY_TYPE_NAME), "_lsprof.Profiler") != 0)
+		class = st_py_field(class, PY_TYPE_BASE);
+	return class != NULL;
 }
 
 static __attribute__((noinline)) uint32_t name_builtin(uint64_t key, const struct py_method *method,
@@ -334,7 +368,7 @@ static __attribute__((noinline)) uint32_t name_builtin(uint64_t key, const struc
 		add_string(&text, type);
 		add_string(&text, " object at 0x");
 		add_number(&text, address_of(key, self), 16);
-		if (!strcmp(type, "_lsprof.Profiler") && !strcmp(method->name, "enable"))
+		if (!strcmp(method->name, "enable") && is_profiler(class))
 			*flags = ST_CALL_PROFILES;
 	}
 	add_string(&text, ">");
@@ -348,8 +382,8 @@ uint32_t st_trace_builtin_name(uint32_t thread, const struct py_method *method,
 	const struct name *name = find(key);
 
 	if (ST_LIKELY(is_known(name, key, 0))) {
-		*flags = name->flags;
-		return name->id;
+		*flags = name->flags & ~(uint32_t)NAME_SHARED;
+		return known_id(name);
 	}
 	return name_builtin(key, method, self, flags);
 }

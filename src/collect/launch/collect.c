@@ -474,8 +474,11 @@ static void tell_not_followed(struct st_run *run)
 }
 
 /* What collectors found out inside the programs. */
-void st_run_tell_notices(struct st_run *run, uint32_t notices)
+void st_run_tell_notices(struct st_run *run, const struct st_drain_counts *totals)
 {
+	uint32_t notices = totals->notices;
+	char text[256];
+
 	if (notices & ST_NOTICE_NO_ITT)
 		st_run_note(run,
 			    "a Python program imported itt under -I or -E, where strata offers "
@@ -505,10 +508,13 @@ void st_run_tell_notices(struct st_run *run, uint32_t notices)
 	if (notices & ST_NOTICE_NO_STACKS)
 		st_run_note(run, "operators have no Python stacks: frames of this CPython are not "
 				 "known (those of 3.8 to 3.14 with its lock are)");
-	if (notices & ST_NOTICE_PYTHON_PROFILED)
-		st_run_note(run,
-			    "the program set a profile function of its own: meanwhile calls of "
-			    "Python functions on that thread are not counted");
+	if (totals->profiled) {
+		snprintf(text, sizeof(text),
+			 "the program set a profile function of its own, %llu time%s: meanwhile "
+			 "calls of Python functions on that thread are not counted or recorded",
+			 (unsigned long long)totals->profiled, totals->profiled == 1 ? "" : "s");
+		st_run_note(run, text);
+	}
 }
 
 static void name_silent(void *arg, pid_t pid)
@@ -533,7 +539,7 @@ void st_run_finish(struct st_run *run)
 	st_run_poll_attached(run, true);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_followed_totals(&run->followed, &totals);
-	st_run_tell_notices(run, totals.notices);
+	st_run_tell_notices(run, &totals);
 	st_family_finish(run->family, st_clock_mono_raw_ns());
 	end = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
 	st_store_writer_calibration(run->writer, end.ticks, end.mono_raw_ns, end.error_ticks);

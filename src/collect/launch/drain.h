@@ -111,6 +111,7 @@ struct st_drain_counts {
 	uint64_t open_unknown;	  /* slices too deep to be kept as open */
 	uint32_t tracks;
 	uint32_t notices;	    /* ST_NOTICE_* */
+	uint64_t profiled;	    /* of the program's own profile functions */
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */
 	uint64_t samples, sample_cpu_ns, handler_ticks;

@@ -113,6 +113,7 @@ static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *s
 	counts->labels_cut += load(&head->labels_cut);
 	counts->labels_unknown += load(&head->labels_unknown);
 	counts->notices |= atomic_load_explicit(&head->notices, memory_order_relaxed);
+	counts->profiled += atomic_load_explicit(&head->profiled, memory_order_relaxed);
 	for (uint32_t i = 0; i < segment->slot_count; i++) {
 		struct st_shm_ring *ring = &st_shm_segment_slot(segment, i)->ring[ST_RING_SLICE];
 
@@ -136,6 +137,7 @@ static void take_away(struct st_drain_counts *counts, const struct st_drain_coun
 	counts->events_dropped -= before->events_dropped;
 	counts->events_cut -= before->events_cut;
 	counts->samples_dropped -= before->samples_dropped;
+	counts->profiled -= before->profiled;
 }
 
 static bool same_loss(const struct st_drain_counts *a, const struct st_drain_counts *b)
@@ -176,7 +178,7 @@ static void sum_loss(struct st_drain *drain)
 	counts->labels_cut = counts->labels_unknown = 0;
 	counts->events_dropped = drain->code_dropped;
 	counts->events_cut = 0;
-	counts->samples_dropped = 0;
+	counts->samples_dropped = counts->profiled = 0;
 	counts->samples_not_taken = st_drain_not_taken(drain);
 	counts->nodes_refused = drain->tree.refused;
 	for (uint32_t i = 0; i < drain->segment_count; i++)

@@ -599,6 +599,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->open_unknown += counts->open_unknown;
 		totals->tracks += counts->tracks;
 		totals->notices |= counts->notices;
+		totals->profiled += counts->profiled;
 		add_samples(totals, counts);
 		totals->resumes += counts->resumes;
 		if (counts->resumes && (!totals->first_resume_time ||

@@ -202,7 +202,7 @@ static bool end_window(struct st_run *run, struct st_buf *answer)
 	st_followed_flush(&run->followed, st_clock_mono_raw_ns());
 	run->program_ended_ns = st_clock_mono_raw_ns();
 	st_followed_totals(&run->followed, &totals);
-	st_run_tell_notices(run, totals.notices);
+	st_run_tell_notices(run, &totals);
 	define_ends(run);
 	take_pair(run);
 	st_run_log(run, "window ends: %llu tasks", (unsigned long long)totals.begins);

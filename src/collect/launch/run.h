@@ -107,7 +107,7 @@ void st_run_log(struct st_run *run, const char *fmt, ...) __attribute__((format(
 /* A sentence that every report of the result shows. */
 void st_run_note(struct st_run *run, const char *text);
 /* What collectors found out inside the programs. */
-void st_run_tell_notices(struct st_run *run, uint32_t notices);
+void st_run_tell_notices(struct st_run *run, const struct st_drain_counts *totals);
 /* The parts of a run, for a joined one. */
 void st_run_start_clock(struct st_run *run);
 enum st_status st_run_set_up(struct st_run *run, struct st_error *err);
