@@ -27,8 +27,8 @@ enum {
 	STATE_BYTES = 512,    /* of a thread's state, in which the profile function is looked for */
 	LOOK_EVERY = 1 << 12, /* calls, for threads that have come */
 	MONITORING_MINOR = 12,
+	AGAIN_MAX = 1 << 10,
 	PROFILE_OBJECT = 16, /* in a thread's state, behind the profile function: its object */
-	THREADS_MAX = 1 << 10,
 };
 
 static enum { NOT_YET, INSTALLED, REFUSED } state;
@@ -114,32 +114,60 @@ static void set_profile(void *thread_state, py_profile function)
 	st_calls_python.PyThreadState_Swap(before);
 }
 
-static uint32_t all_threads(void **states)
+/* The first thread of this interpreter: another one has, since 3.12, a lock of its own and runs meanwhile. */
+static void *first_thread(void)
 {
-	uint32_t count = 0;
+	const void *own = st_calls_python.PyThreadState_Get();
 
-	for (void *interpreter = st_calls_python.PyInterpreterState_Head(); interpreter;
-	     interpreter = st_calls_python.PyInterpreterState_Next(interpreter)) {
-		void *at = st_calls_python.PyInterpreterState_ThreadHead(interpreter);
+	return st_calls_python.PyInterpreterState_ThreadHead(
+		st_py_field(own, PY_STATE_INTERPRETER));
+}
 
-		for (; at && count < THREADS_MAX; at = st_calls_python.PyThreadState_Next(at))
-			states[count++] = at;
+static bool is_there(const void *thread_state)
+{
+	void *at = first_thread();
+
+	while (at && at != thread_state)
+		at = st_calls_python.PyThreadState_Next(at);
+	return at != NULL;
+}
+
+/* Up to 3.11. Setting it may run hooks of the program, which let other threads run, and end. */
+static void replace_profile(py_profile before, py_profile after)
+{
+	uint32_t again = AGAIN_MAX;
+	void *at = first_thread();
+
+	while (at) {
+		if (profile_of(at) == before) {
+			set_profile(at, after);
+			if (!is_there(at)) {
+				at = again-- ? first_thread() : NULL;
+				continue;
+			}
+		}
+		at = st_calls_python.PyThreadState_Next(at);
 	}
-	return count;
 }
 
 /* Threads without a profile function get ours. */
 static void take_threads(void)
 {
 	since_look = 0;
-	for (void *interpreter = st_calls_python.PyInterpreterState_Head(); interpreter;
-	     interpreter = st_calls_python.PyInterpreterState_Next(interpreter)) {
-		void *at = st_calls_python.PyInterpreterState_ThreadHead(interpreter);
+	replace_profile(NULL, profile);
+}
 
-		for (; at; at = st_calls_python.PyThreadState_Next(at))
-			if (!profile_of(at))
-				set_profile(at, profile);
+uint32_t st_python_calls_threads(void **states, uint32_t max)
+{
+	uint32_t count = 0;
+
+	for (void *at = first_thread(); at && count < max;
+	     at = st_calls_python.PyThreadState_Next(at)) {
+		if (states)
+			states[count] = at;
+		count++;
 	}
+	return count;
 }
 
 static void count_profiled(void)
@@ -542,8 +570,6 @@ static void take_back(void)
 static void uninstall(void)
 {
 	struct py_object *monitoring;
-	void *states[THREADS_MAX];
-	uint32_t count;
 
 	if (setprofile_method && setprofile_method->function == setprofile)
 		setprofile_method->function = their_setprofile;
@@ -551,10 +577,7 @@ static void uninstall(void)
 		disable_method->function = their_disable;
 	their_disable = NULL;
 	if (!by_monitoring()) {
-		count = all_threads(states);
-		while (count-- > 0)
-			if (profile_of(states[count]) == profile)
-				set_profile(states[count], NULL);
+		replace_profile(profile, NULL);
 	} else {
 		monitoring = st_calls_python.PySys_GetObject("monitoring");
 		if (monitoring)
@@ -609,12 +632,9 @@ void st_python_calls_release(void)
 
 bool st_python_calls_trace(const char *prefixes)
 {
-	void *states[THREADS_MAX];
-
-	if (st_trace_on || state != INSTALLED || !st_trace_names_start(prefixes))
-		return st_trace_on;
-	st_trace_start(states, all_threads(states));
-	return true;
+	if (!st_trace_on && state == INSTALLED && st_trace_names_start(prefixes))
+		st_trace_start();
+	return st_trace_on;
 }
 
 void st_python_calls_untrace(void)

@@ -32,6 +32,7 @@ enum {
 	PY_FUNCTION_SELF = 24,
 	PY_FUNCTION_MODULE = 32,
 	PY_DESCRIPTOR_METHOD = 40, /* method of a built-in class: its definition */
+	PY_STATE_INTERPRETER = 16, /* of a thread's state */
 	PY_FRAME_INNER = 24,	   /* 3.11: frame object → frame */
 };
 
@@ -64,8 +65,6 @@ struct st_calls_python {
 	void *(*PyThreadState_Get)(void);
 	void *(*PyThreadState_Swap)(void *);
 	void *(*PyThreadState_Next)(void *);
-	void *(*PyInterpreterState_Head)(void);
-	void *(*PyInterpreterState_Next)(void *);
 	void *(*PyInterpreterState_ThreadHead)(void *);
 	void (*PyErr_Clear)(void);
 	void (*PyErr_Fetch)(struct py_object **, struct py_object **, struct py_object **);

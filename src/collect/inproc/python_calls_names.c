@@ -41,8 +41,6 @@ static const struct {
 	MEMBER(PyThreadState_Get),
 	MEMBER(PyThreadState_Swap),
 	MEMBER(PyThreadState_Next),
-	MEMBER(PyInterpreterState_Head),
-	MEMBER(PyInterpreterState_Next),
 	MEMBER(PyInterpreterState_ThreadHead),
 	MEMBER(PyErr_Clear),
 	MEMBER(PyErr_Fetch),

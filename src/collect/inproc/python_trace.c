@@ -21,7 +21,7 @@
 enum {
 	DEPTH_MAX = 16 << 10,
 	FRAMES_MAX = 512,
-	THREADS_MAX = 1 << 10,
+	THREADS_MORE = 64,     /* that there is room for from the first */
 	WAITING_MAX = 1 << 10, /* frames of other threads whose names are kept */
 };
 
@@ -54,13 +54,18 @@ static struct waiting waiting[WAITING_MAX];
 static uint32_t waiting_count;
 static uint32_t session;
 static uint64_t start_ticks;
-static void *recorded[THREADS_MAX]; /* states of threads */
-static uint32_t recorded_count;
+static void **recorded; /* states of threads */
+static uint32_t recorded_count, recorded_room;
 static __thread struct trace *mine __attribute__((tls_model("initial-exec")));
+
+static size_t pages(size_t size_bytes)
+{
+	return (size_bytes + 4095) & ~(size_t)4095;
+}
 
 static size_t trace_bytes(void)
 {
-	return (sizeof(struct trace) + 4095) & ~(size_t)4095;
+	return pages(sizeof(struct trace));
 }
 
 static struct st_thread *thread_of(struct st_hot *hot)
@@ -374,10 +379,30 @@ static void look_at_others(void)
 	}
 }
 
-void st_trace_start(void *const *threads, uint32_t count)
+/* Room for as many threads as there are. */
+static bool make_room(void)
 {
-	recorded_count = count < THREADS_MAX ? count : THREADS_MAX;
-	memcpy(recorded, threads, recorded_count * sizeof(*recorded));
+	uint32_t count = st_python_calls_threads(NULL, UINT32_MAX);
+	size_t size_bytes = pages((count + THREADS_MORE) * sizeof(*recorded));
+	void *more;
+
+	if (count <= recorded_room)
+		return true;
+	more = size_bytes <= st_address_share() ? st_map_wiped(size_bytes) : NULL;
+	if (!more)
+		return false;
+	if (recorded)
+		st_syscall(SYS_munmap, recorded, recorded_room * sizeof(*recorded));
+	recorded = more;
+	recorded_room = (uint32_t)(size_bytes / sizeof(*recorded));
+	return true;
+}
+
+void st_trace_start(void)
+{
+	if (!make_room())
+		return;
+	recorded_count = st_python_calls_threads(recorded, recorded_room);
 	look_at_others();
 	session++;
 	start_ticks = st_ticks();

@@ -32,9 +32,11 @@ void st_python_calls_untrace(void);
 
 /* The rest is between these files. */
 
-/* This one and `threads` (states) are recorded from now on. */
-void st_trace_start(void *const *threads, uint32_t count);
+/* The threads of this interpreter are recorded from now on, if there is memory for that. */
+void st_trace_start(void);
 void st_trace_stop(void);
+/* States of the threads of this interpreter, `max` at most; how many. */
+uint32_t st_python_calls_threads(void **states, uint32_t max);
 
 /* A Python function goes on in this frame; it leaves it. */
 void st_trace_call(const void *frame, struct py_object *code);

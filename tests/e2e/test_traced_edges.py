@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are hard on a profile with_stack=True: it must neither harm them nor say what was not."""
+
+import json
+
+import pytest
+from harness import TARGETS
+from pythons import interpreter
+
+PROGRAM = TARGETS / "traced_edges.py"
+
+
+@pytest.fixture
+def run(shared_strata, build_dir):
+    def start(version, what):
+        environment = {"PYTHONPATH": str(build_dir / "python")}
+        done = shared_strata.run([interpreter(version), PROGRAM, what], env=environment)
+        assert done.status == 0, (done.status, done.err)
+        return json.loads(done.stdout)
+
+    return start
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_interpreters(run, version):
+    """Those with a lock of their own run on while a profile of another one begins."""
+    said = run(version, "interpreters")
+    assert said["profiles"] > 10 and said["found"] == 3
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.11", "3.13"])
+def test_many_threads(run, version):
+    """All of them are recorded, and none of them keeps anything of ours."""
+    said = run(version, "many")
+    assert said["found"] == said["expected"]
+    assert said["left"] == 0
+    assert said["hooked"] == (version != "3.13")
