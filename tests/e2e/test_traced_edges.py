@@ -35,3 +35,10 @@ def test_many_threads(run, version):
     assert said["found"] == said["expected"]
     assert said["left"] == 0
     assert said["hooked"] == (version != "3.13")
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10", "3.12", "3.13"])
+def test_module_that_goes(run, version):
+    """Where nn.Module.__call__ is taken away, other functions stay what they are; its code is let go in the end."""
+    said = run(version, "module")
+    assert said == {"left": 0, "modules": [["nn.Module: Module_0", 1]], "others": 1000}

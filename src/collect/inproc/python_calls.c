@@ -632,8 +632,11 @@ void st_python_calls_release(void)
 
 bool st_python_calls_trace(const char *prefixes)
 {
-	if (!st_trace_on && state == INSTALLED && st_trace_names_start(prefixes))
-		st_trace_start();
+	if (st_trace_on || state != INSTALLED || !st_trace_names_start(prefixes))
+		return st_trace_on;
+	st_trace_start();
+	if (!st_trace_on)
+		st_trace_names_stop();
 	return st_trace_on;
 }
 
@@ -646,6 +649,7 @@ void st_python_calls_untrace(void)
 	    profile_of(st_calls_python.PyThreadState_Get()) != profile)
 		count_profiled();
 	st_trace_stop();
+	st_trace_names_stop();
 }
 
 void st_python_calls_look(void)

@@ -57,6 +57,7 @@ struct py_object *st_trace_frame_code(const void *frame);
 
 /* Id of a name, 0: there is no place for it. */
 bool st_trace_names_start(const char *prefixes);
+void st_trace_names_stop(void);
 uint32_t st_trace_frame_name(const void *frame, struct py_object *code);
 /* By thread: the object that a built-in is first met with is the thread's. */
 uint32_t st_trace_builtin_name(uint32_t thread, const struct py_method *method,

@@ -45,7 +45,7 @@ static struct table {
 	struct class_count class[CLASSES];
 } * table;
 static char prefixes[PREFIX_BYTES];   /* one a line */
-static struct py_object *module_code; /* of nn.Module.__call__; borrowed from a class that stays */
+static struct py_object *module_code; /* of nn.Module.__call__; ours while calls are recorded */
 
 /* Room for a text that is put together. */
 struct text {
@@ -78,7 +78,17 @@ static void add_number(struct text *text, uint64_t number, uint32_t base)
 	add(text, digits + at, NUMBER_DIGITS - at);
 }
 
-/* The code of nn.Module.__call__, or NULL. */
+static bool has_argument(struct py_object *code)
+{
+	struct py_object *count = st_calls_python.PyObject_GetAttrString(code, "co_argcount");
+	bool has = count && st_calls_python.PyLong_AsLong(count) > 0;
+
+	if (count)
+		st_calls_python.Py_DecRef(count);
+	return has;
+}
+
+/* The code of nn.Module.__call__, a reference, or NULL. Kept, so that no other code has its address. */
 static struct py_object *find_module_code(void)
 {
 	static const char *const path[] = {"Module", "__call__", "__code__"};
@@ -86,7 +96,6 @@ static struct py_object *find_module_code(void)
 	struct py_object *at =
 		modules ? st_calls_python.PyDict_GetItemString(modules, "torch.nn.modules.module")
 			: NULL;
-	bool is_code;
 
 	if (at)
 		st_calls_python.Py_IncRef(at);
@@ -96,13 +105,22 @@ static struct py_object *find_module_code(void)
 		st_calls_python.Py_DecRef(at);
 		at = next;
 	}
+	if (at && (!st_py_is(at, st_calls_python.PyCode_Type) || !has_argument(at))) {
+		st_calls_python.Py_DecRef(at);
+		at = NULL;
+	}
 	if (!at)
 		st_calls_python.PyErr_Clear();
-	is_code = at && st_py_is(at, st_calls_python.PyCode_Type);
-	/* The function keeps it; where another takes its place, its code is only compared. */
-	if (at)
-		st_calls_python.Py_DecRef(at);
-	return is_code ? at : NULL;
+	return at;
+}
+
+void st_trace_names_stop(void)
+{
+	struct py_object *code = module_code;
+
+	module_code = NULL;
+	if (code)
+		st_calls_python.Py_DecRef(code);
 }
 
 bool st_trace_names_start(const char *folders)
@@ -124,6 +142,7 @@ bool st_trace_names_start(const char *folders)
 		length = 0;
 	memcpy(prefixes, folders ? folders : "", length);
 	prefixes[length] = '\0';
+	st_trace_names_stop();
 	module_code = find_module_code();
 	return true;
 }
@@ -256,7 +275,8 @@ static struct py_object *first_local(const void *frame)
 	const struct st_python_layout *layout = &st_calls_runtime.layout;
 	uint32_t offset = layout->minor <= 10 ? old[layout->minor - 8] : layout->frame_bytes;
 
-	return st_py_field(frame, offset);
+	return (struct py_object *)((uintptr_t)st_py_field(frame, offset) &
+				    ~(uintptr_t)layout->code_tag);
 }
 
 /* The next number of a class; no place: one that says so. */
@@ -300,7 +320,7 @@ uint32_t st_trace_frame_name(const void *frame, struct py_object *code)
 	const struct name *name;
 	uint64_t key, place;
 
-	if (ST_UNLIKELY(code == module_code)) {
+	if (ST_UNLIKELY(code == module_code) && st_trace_frame_code(frame) == code) {
 		const struct py_object *module = first_local(frame);
 
 		if (module) {
