@@ -42,3 +42,11 @@ def test_module_that_goes(run, version):
     """Where nn.Module.__call__ is taken away, other functions stay what they are; its code is let go in the end."""
     said = run(version, "module")
     assert said == {"left": 0, "modules": [["nn.Module: Module_0", 1]], "others": 1000}
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12", "3.13"])
+def test_threads_that_come(run, version):
+    """Threads that start within a profile are not recorded, and cost no memory."""
+    said = run(version, "coming")
+    assert said["found"] == 0
+    assert said["inside"] < 16 << 10 and said["after"] < 16 << 10, said

@@ -34,10 +34,9 @@ struct open_call {
 /* Of a thread; a fork wipes it. */
 struct trace {
 	const struct st_hot *owner; /* of the begins */
-	uint64_t clock;		    /* another one at every begin and end; 0: ignored */
+	uint64_t clock;		    /* another one at every begin and end */
 	uint32_t session;	    /* that it has come by in */
 	uint32_t number;	    /* of the thread among those that are recorded */
-	bool ignored;		    /* in this session */
 	uint32_t depth, beyond;	    /* open calls; those for which there was no place */
 	struct open_call open[DEPTH_MAX];
 };
@@ -56,7 +55,18 @@ static uint32_t session;
 static uint64_t start_ticks;
 static void **recorded; /* states of threads */
 static uint32_t recorded_count, recorded_room;
-static __thread struct trace *mine __attribute__((tls_model("initial-exec")));
+/* Odd: a session in which the thread is not recorded; see ignored_now. There is little room in a thread's memory. */
+static __thread uintptr_t mine __attribute__((tls_model("initial-exec")));
+
+static inline struct trace *own_trace(void)
+{
+	return mine & 1 ? NULL : (struct trace *)mine;
+}
+
+static inline uintptr_t ignored_now(void)
+{
+	return (uintptr_t)session << 1 | 1;
+}
 
 static size_t pages(size_t size_bytes)
 {
@@ -243,34 +253,72 @@ static uint32_t own_number(void)
 	return i;
 }
 
+/* Whether the thread has memory for its open calls. Only one that has a place in the rings gets it: who has one is
+ * told when the thread ends. */
+static bool has_memory(void)
+{
+	struct st_thread *thread;
+
+	if (own_trace())
+		return true;
+	thread = st_thread_enter(ST_LOSS_NONE);
+	if (!thread)
+		return false;
+	mine = trace_bytes() <= st_address_share() ? (uintptr_t)st_map_wiped(trace_bytes()) : 0;
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+	return mine != 0;
+}
+
 /* The thread comes by for the first time in this session. `but`: a frame that begins only now. */
 static __attribute__((noinline)) struct trace *come_by(const void *but)
 {
-	if (!mine && trace_bytes() <= st_address_share())
-		mine = st_map_wiped(trace_bytes());
-	if (!mine)
+	struct trace *trace;
+	uint32_t number;
+
+	if (mine == ignored_now())
+		return NULL;
+	number = own_number();
+	if (number == recorded_count) {
+		st_trace_end_thread();
+		mine = ignored_now();
+		return NULL;
+	}
+	if (!has_memory())
 		return NULL;
 	st_trace_end_all();
-	mine->session = session;
-	mine->number = own_number();
-	mine->ignored = mine->number == recorded_count;
+	trace = own_trace();
+	trace->session = session;
+	trace->number = number;
 	clocks += UINT64_C(1) << 32;
-	mine->clock = mine->ignored ? 0 : clocks;
-	if (!mine->ignored)
-		push_frames(mine, but, start_ticks);
-	return mine;
+	trace->clock = clocks;
+	push_frames(trace, but, start_ticks);
+	return trace;
 }
 
 static inline struct trace *trace_of(const void *but)
 {
-	struct trace *trace = mine;
+	struct trace *trace = own_trace();
 
-	if (ST_UNLIKELY(!trace || trace->session != session)) {
-		trace = come_by(but);
-		if (!trace)
-			return NULL;
-	}
-	return ST_UNLIKELY(trace->ignored) ? NULL : trace;
+	return ST_LIKELY(trace && trace->session == session) ? trace : come_by(but);
+}
+
+static void lose_one(void)
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
+
+	if (!thread)
+		return;
+	lose(thread);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
+/* A call of a thread that is not recorded. */
+static __attribute__((noinline)) void leave_out(void)
+{
+	if (mine != ignored_now())
+		lose_one();
 }
 
 static inline void begin(struct trace *trace, uintptr_t key, uint32_t name)
@@ -279,14 +327,8 @@ static inline void begin(struct trace *trace, uintptr_t key, uint32_t name)
 
 	trace->clock++;
 	if (ST_UNLIKELY(trace->depth == DEPTH_MAX)) {
-		struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
-
 		trace->beyond++;
-		if (!thread)
-			return;
-		lose(thread);
-		st_thread_set_limit(thread);
-		st_thread_leave(thread);
+		lose_one();
 		return;
 	}
 	generation = begin_fast(trace, name);
@@ -297,14 +339,12 @@ static inline void begin(struct trace *trace, uintptr_t key, uint32_t name)
 
 static inline void end(uintptr_t key)
 {
-	struct trace *trace = mine;
 	uint64_t now = st_ticks();
+	/* Where nothing has come by, nothing is open but functions from before. */
+	struct trace *trace = trace_of(NULL);
 	uint32_t at;
 
-	/* Where nothing has come by, nothing is open but functions from before. */
-	if (ST_UNLIKELY(!trace || trace->session != session))
-		trace = trace_of(NULL);
-	if (ST_UNLIKELY(!trace || trace->ignored))
+	if (ST_UNLIKELY(!trace))
 		return;
 	trace->clock++;
 	if (ST_UNLIKELY(trace->beyond)) {
@@ -320,7 +360,9 @@ static inline void end(uintptr_t key)
 
 uint64_t st_trace_clock(void)
 {
-	return mine && mine->session == session ? mine->clock : 0;
+	const struct trace *trace = own_trace();
+
+	return trace && trace->session == session ? trace->clock : 0;
 }
 
 void st_trace_call(const void *frame, struct py_object *code)
@@ -329,6 +371,8 @@ void st_trace_call(const void *frame, struct py_object *code)
 
 	if (ST_LIKELY(trace))
 		begin(trace, (uintptr_t)code, st_trace_frame_name(frame, code));
+	else
+		leave_out();
 }
 
 void st_trace_return(const struct py_object *code)
@@ -341,8 +385,10 @@ uint32_t st_trace_builtin(const struct py_method *method, struct py_object *self
 	struct trace *trace = trace_of(NULL);
 	uint32_t flags = 0, name;
 
-	if (ST_UNLIKELY(!trace))
+	if (ST_UNLIKELY(!trace)) {
+		leave_out();
 		return 0;
+	}
 	name = st_trace_builtin_name(trace->number, method, self, &flags);
 	begin(trace, (uintptr_t)method, name);
 	return flags;
@@ -355,14 +401,15 @@ void st_trace_builtin_return(const struct py_method *method)
 
 void st_trace_end_all(void)
 {
+	struct trace *trace = own_trace();
 	uint64_t now = st_ticks();
 
-	if (!mine)
+	if (!trace)
 		return;
-	mine->beyond = 0;
-	mine->clock += mine->clock != 0;
-	while (mine->depth)
-		end_top(mine, now);
+	trace->beyond = 0;
+	trace->clock++;
+	while (trace->depth)
+		end_top(trace, now);
 }
 
 static void look_at_others(void)
@@ -429,11 +476,11 @@ void st_trace_stop(void)
 
 void st_trace_end_thread(void)
 {
-	struct trace *trace = mine;
+	struct trace *trace = own_trace();
 
 	if (!trace)
 		return;
 	st_trace_end_all();
-	mine = NULL;
+	mine = 0;
 	st_syscall(SYS_munmap, trace, trace_bytes());
 }

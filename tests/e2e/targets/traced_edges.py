@@ -76,7 +76,7 @@ def module():
 
 def size_kib():
     with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmSize"))
+        return next(int(line.split()[1]) for line in file if line.startswith("VmData"))
 
 
 def coming():
