@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -140,6 +141,7 @@ static void test_twice(void **state)
 		f->result = NULL;
 	}
 	remove_folder(folder);
+	free(folder);
 }
 
 /* A chunk that cannot be, and one that is cut off in the middle: the others are there. */
