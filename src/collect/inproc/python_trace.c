@@ -83,18 +83,6 @@ static struct st_thread *thread_of(struct st_hot *hot)
 	return (struct st_thread *)hot;
 }
 
-/* The limit, with 0 in its place: see begin_fast in task.c. 0: the slow path must do it. */
-static inline uint64_t take_limit(struct st_hot *hot)
-{
-	uint64_t limit = hot ? hot->limit : 0;
-
-	if (ST_LIKELY(limit)) {
-		hot->limit = 0;
-		atomic_signal_fence(memory_order_seq_cst);
-	}
-	return limit;
-}
-
 static void put_word(struct st_thread *thread, uint32_t kind, uint32_t name, uint64_t time)
 {
 	uint64_t dt = st_words_time(&thread->hot, time);
@@ -146,7 +134,7 @@ static __attribute__((noinline)) uint32_t begin_slow(struct trace *trace, uint32
 static inline uint32_t begin_fast(const struct trace *trace, uint32_t name)
 {
 	struct st_hot *hot = st_tls;
-	uint64_t limit = take_limit(hot), now, dt;
+	uint64_t limit = st_words_take_limit(hot), now, dt;
 
 	if (ST_UNLIKELY(!limit))
 		return 0;
@@ -192,7 +180,7 @@ static inline void end_top(struct trace *trace, uint64_t now)
 
 	if (ST_UNLIKELY(!generation))
 		return;
-	limit = take_limit(hot);
+	limit = st_words_take_limit(hot);
 	if (ST_UNLIKELY(!limit))
 		goto slow;
 	dt = now - hot->last;

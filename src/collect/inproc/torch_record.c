@@ -294,22 +294,10 @@ static inline bool begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t mark
 	return true;
 }
 
-/* The limit, with 0 in its place: see begin_fast in task.c. 0: the slow path must do it. */
-static inline uint64_t take_limit(struct st_hot *hot)
-{
-	uint64_t limit = hot ? hot->limit : 0;
-
-	if (ST_LIKELY(limit)) {
-		hot->limit = 0;
-		atomic_signal_fence(memory_order_seq_cst);
-	}
-	return limit;
-}
-
 void st_operator_begin(const void *key, const struct st_operator *operator)
 {
 	struct st_hot *hot = st_tls;
-	uint64_t limit = take_limit(hot);
+	uint64_t limit = st_words_take_limit(hot);
 	const struct signature *signature;
 
 	if (ST_LIKELY(limit)) {
@@ -344,7 +332,7 @@ static __attribute__((noinline)) void begin_named_slow(const void *key, struct s
 void st_operator_begin_named(const void *key, struct st_named *named)
 {
 	struct st_hot *hot = st_tls;
-	uint64_t limit = take_limit(hot);
+	uint64_t limit = st_words_take_limit(hot);
 
 	if (ST_LIKELY(limit)) {
 		if (ST_LIKELY(named->generation == atomic_load_explicit(&table->generation,
@@ -401,7 +389,7 @@ void st_operator_end(const void *key, enum st_operator_scope scope)
 	uint32_t kind = domain_of(scope), domain;
 	uintptr_t marked = (uintptr_t)key | kind;
 	struct st_hot *hot = st_tls;
-	uint64_t limit = take_limit(hot), now, dt;
+	uint64_t limit = st_words_take_limit(hot), now, dt;
 
 	if (ST_UNLIKELY(!limit))
 		goto slow;
@@ -453,7 +441,7 @@ void st_operator_block(const void *address, int64_t bytes)
 {
 	const uint64_t payload[2] = {(uintptr_t)address, (uint64_t)bytes};
 	struct st_hot *hot = st_tls;
-	uint64_t limit = take_limit(hot), now, dt;
+	uint64_t limit = st_words_take_limit(hot), now, dt;
 
 	if (ST_UNLIKELY(!limit))
 		goto slow;

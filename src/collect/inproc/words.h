@@ -70,4 +70,16 @@ static inline uint64_t st_part_word(struct st_part_reader *reader)
 	return word;
 }
 
+/* The limit, with 0 in its place: see begin_fast in task.c. 0: the slow path must do it. */
+static inline uint64_t st_words_take_limit(struct st_hot *hot)
+{
+	uint64_t limit = hot ? hot->limit : 0;
+
+	if (ST_LIKELY(limit)) {
+		hot->limit = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+	}
+	return limit;
+}
+
 #endif
