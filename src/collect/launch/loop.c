@@ -5,6 +5,7 @@
 // learns who ended or executed another program, then it takes in all hellos, and only then it closes
 // those processes, because their last hello may have come right before their end.
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,6 +31,7 @@ enum {
 	QUICK_PERCENT = 10, /* about 1 M pairs a second into a ring of the default size */
 	BUSY_PERCENT = 25,
 	TRICKLE_PERCENT = 4,
+	TRIM_SECONDS = 60,
 	EVENTS_MAX = 64,
 	PAIR_TRIES = 50,
 	INTERRUPTS_TO_STOP = 2,
@@ -258,6 +260,9 @@ static void each_second(struct st_run *run, uint64_t now_ns)
 				    run->last.error_ticks);
 	st_followed_upkeep(&run->followed);
 	st_run_write_json(run);
+	/* What a burst took is not kept for the hours that come. */
+	if (++run->seconds % TRIM_SECONDS == 0)
+		malloc_trim(0);
 }
 
 /* What the program left behind may be about to say hello: as long as it uses the processor it is

@@ -63,6 +63,7 @@ struct st_run {
 
 	/* CLOCK_MONOTONIC_RAW */
 	uint64_t program_began_ns, program_ended_ns, stopped_ns, second_ns;
+	uint64_t seconds; /* that upkeep was done */
 	/* After the program's end: when what it left behind was last looked at, and last did something. */
 	uint64_t arrived_ns; /* the latest process */
 	uint64_t looked_ns, busy_ns, busy_ticks;
