@@ -40,13 +40,17 @@ struct st_control {
 };
 
 /* Through /proc the path is short, whatever the folder is called: an address holds 107 bytes. */
-socklen_t st_control_path_address(struct sockaddr_un *out, int folder_fd)
+static socklen_t path_address(struct sockaddr_un *out, int folder_fd, const char *name)
 {
 	memset(out, 0, sizeof(*out));
 	out->sun_family = AF_UNIX;
-	snprintf(out->sun_path, sizeof(out->sun_path), "/proc/self/fd/%d/%s", folder_fd,
-		 ST_CONTROL_FILE);
+	snprintf(out->sun_path, sizeof(out->sun_path), "/proc/self/fd/%d/%s", folder_fd, name);
 	return sizeof(*out);
+}
+
+socklen_t st_control_path_address(struct sockaddr_un *out, int folder_fd)
+{
+	return path_address(out, folder_fd, ST_CONTROL_FILE);
 }
 
 socklen_t st_control_abstract_address(struct sockaddr_un *out, const char *id_hex)
@@ -78,6 +82,34 @@ static bool listen_at(struct st_control *control, const struct sockaddr_un *addr
 	return false;
 }
 
+/* Where another file has the new name, that stays. Network file systems cannot say so to a rename. */
+static bool rename_alone(int folder_fd, const char *from, const char *to)
+{
+	if (renameat2(folder_fd, from, folder_fd, to, RENAME_NOREPLACE) == 0)
+		return true;
+	if ((errno != EINVAL && errno != ENOSYS) || linkat(folder_fd, from, folder_fd, to, 0) != 0)
+		return false;
+	unlinkat(folder_fd, from, 0);
+	return true;
+}
+
+/* The file comes under its name when somebody listens: who sees it is never refused. */
+static bool listen_in_folder(struct st_control *control)
+{
+	static const char unnamed[] = ST_CONTROL_FILE ".new";
+	struct sockaddr_un address;
+	socklen_t size = path_address(&address, control->folder_fd, unnamed);
+
+	if (!listen_at(control, &address, size))
+		return false;
+	if (rename_alone(control->folder_fd, unnamed, ST_CONTROL_FILE))
+		return true;
+	unlinkat(control->folder_fd, unnamed, 0);
+	close(control->listen_fd);
+	control->listen_fd = -1;
+	return false;
+}
+
 static bool watch(const struct st_control *control, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
@@ -100,8 +132,7 @@ static enum st_status open_all(struct st_control *control, const char *folder, c
 	control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (control->epoll_fd < 0)
 		return st_error_set(err, ST_EIO, errno, "epoll");
-	size = st_control_path_address(&address, control->folder_fd);
-	control->has_file = listen_at(control, &address, size);
+	control->has_file = listen_in_folder(control);
 	if (!control->has_file) {
 		size = st_control_abstract_address(&address, id_hex);
 		if (!listen_at(control, &address, size))
