@@ -179,60 +179,70 @@ static bool module_number(struct st_text name, uint64_t *number)
 	return true;
 }
 
-static void add_args(struct st_kineto *kineto, struct st_json *json, uint32_t call, int64_t real_ns)
+void st_kineto_call_begin(struct st_kineto *kineto, struct st_json *json, uint32_t track,
+			  const struct st_kineto_call *call)
 {
-	const struct st_traced_call *of = &kineto->calls[call];
-	uint64_t number;
-
+	st_buf_append_text(&kineto->out, ",\n");
+	st_json_init(json, &kineto->out);
+	st_json_object_begin(json);
+	st_json_key(json, "ph");
+	st_json_text(json, "X");
+	st_json_key(json, "cat");
+	st_json_text(json, "python_function");
+	st_json_key(json, "name");
+	st_json_bytes(json, call->name.bytes, call->name.size_bytes);
+	st_json_key(json, "pid");
+	st_json_u64(json, kineto->ids.pids[kineto->tracks[track].process]);
+	st_json_key(json, "tid");
+	st_json_u64(json, kineto->ids.tids[track]);
+	st_json_key(json, "ts");
+	st_kineto_add_us(json, st_kineto_time(kineto, call->begin_ns));
+	st_json_key(json, "dur");
+	st_kineto_add_us(json, call->end_ns - call->begin_ns);
 	st_json_key(json, "args");
 	st_json_object_begin(json);
 	st_json_key(json, "Python parent id");
-	if (of->parent == ST_NO_ROW)
-		st_json_null(json);
+	if (call->parent)
+		st_json_u64(json, call->parent);
 	else
-		st_json_u64(json, (uint64_t)of->parent + 1);
+		st_json_null(json);
 	st_json_key(json, "Python id");
-	st_json_u64(json, (uint64_t)call + 1);
-	if (module_number(st_result_text(kineto->result, of->name), &number)) {
-		st_json_key(json, "Python module id");
-		st_json_u64(json, number);
-	}
-	if (real_ns) {
-		st_json_key(json, "recorded_ns");
-		st_json_u64(json, (uint64_t)real_ns);
-	}
+	st_json_u64(json, call->id);
+}
+
+void st_kineto_call_end(struct st_kineto *kineto, struct st_json *json)
+{
 	st_json_key(json, "Ev Idx");
 	st_json_u64(json, kineto->index++);
 	st_json_object_end(json);
+	st_json_object_end(json);
 }
 
-static void add_line(struct st_kineto *kineto, uint32_t track, uint32_t call)
+static void add_line(struct st_kineto *kineto, uint32_t track, uint32_t row)
 {
-	struct st_text name = st_result_text(kineto->result, kineto->calls[call].name);
-	int64_t begin_ns, end_ns, drawn_ns = kineto->call_ends[call];
+	const struct st_traced_call *of = &kineto->calls[row];
+	struct st_kineto_call call = {
+		.name = st_result_text(kineto->result, of->name),
+		.end_ns = kineto->call_ends[row],
+		.id = (uint64_t)row + 1,
+		.parent = of->parent == ST_NO_ROW ? 0 : (uint64_t)of->parent + 1,
+	};
 	struct st_json json;
+	uint64_t number;
+	int64_t end_ns;
 
-	if (!clip(kineto, call, &begin_ns, &end_ns))
+	if (!clip(kineto, row, &call.begin_ns, &end_ns))
 		return;
-	st_buf_append_text(&kineto->out, ",\n");
-	st_json_init(&json, &kineto->out);
-	st_json_object_begin(&json);
-	st_json_key(&json, "ph");
-	st_json_text(&json, "X");
-	st_json_key(&json, "cat");
-	st_json_text(&json, "python_function");
-	st_json_key(&json, "name");
-	st_json_bytes(&json, name.bytes, name.size_bytes);
-	st_json_key(&json, "pid");
-	st_json_u64(&json, kineto->ids.pids[kineto->tracks[track].process]);
-	st_json_key(&json, "tid");
-	st_json_u64(&json, kineto->ids.tids[track]);
-	st_json_key(&json, "ts");
-	st_kineto_add_us(&json, st_kineto_time(kineto, begin_ns));
-	st_json_key(&json, "dur");
-	st_kineto_add_us(&json, drawn_ns - begin_ns);
-	add_args(kineto, &json, call, drawn_ns == end_ns ? 0 : end_ns - begin_ns);
-	st_json_object_end(&json);
+	st_kineto_call_begin(kineto, &json, track, &call);
+	if (module_number(call.name, &number)) {
+		st_json_key(&json, "Python module id");
+		st_json_u64(&json, number);
+	}
+	if (call.end_ns != end_ns) {
+		st_json_key(&json, "recorded_ns");
+		st_json_u64(&json, (uint64_t)(end_ns - call.begin_ns));
+	}
+	st_kineto_call_end(kineto, &json);
 }
 
 enum st_status st_kineto_write_calls(struct st_kineto *kineto, uint32_t track, struct st_error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the parts of the Kineto form share: the walk over threads (kineto.c), what is written once for many operators
- * (kineto_texts.c), and what stands around the slices (kineto_frame.c).
+ * (kineto_texts.c), Python functions as recorded (kineto_calls.c) or made out of stacks (kineto_python.c), and what stands
+ * around the slices (kineto_frame.c).
  */
 #ifndef ST_EXPORT_KINETO_PARTS_H
 #define ST_EXPORT_KINETO_PARTS_H
@@ -105,6 +106,15 @@ static inline int64_t st_kineto_slice_end(const struct st_kineto *kineto, uint32
 }
 
 void st_kineto_add_us(struct st_json *json, int64_t ns);
+/* The event of a call of a Python function, up to what only some have in their arguments. Numbers from 1; 0: none. */
+struct st_kineto_call {
+	struct st_text name;
+	int64_t begin_ns, end_ns;
+	uint64_t id, parent;
+};
+void st_kineto_call_begin(struct st_kineto *kineto, struct st_json *json, uint32_t track,
+			  const struct st_kineto_call *call);
+void st_kineto_call_end(struct st_kineto *kineto, struct st_json *json);
 bool st_kineto_make_heads(struct st_kineto *kineto);
 bool st_kineto_make_inputs(struct st_kineto *kineto);
 void st_kineto_begin(struct st_kineto *kineto); /* all in front of the first slice */

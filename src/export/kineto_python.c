@@ -274,43 +274,19 @@ bool st_kineto_python_track(struct st_kineto *kineto, uint32_t track)
 static void add_function(struct st_kineto *kineto, const struct function *function, uint32_t track,
 			 struct st_buf *name)
 {
-	uint32_t process = kineto->tracks[track].process;
+	struct st_kineto_call call = {.begin_ns = function->begin_ns,
+				      .end_ns = function->end_ns,
+				      .id = function->id,
+				      .parent = function->parent};
 	struct st_json json;
 
 	name->size_bytes = 0;
 	st_frame_text(&kineto->python->stacks, function->node, function->is_running, name);
 	if (name->failed)
 		kineto->out.failed = true;
-	st_buf_append_text(&kineto->out, ",\n");
-	st_json_init(&json, &kineto->out);
-	st_json_object_begin(&json);
-	st_json_key(&json, "ph");
-	st_json_text(&json, "X");
-	st_json_key(&json, "cat");
-	st_json_text(&json, "python_function");
-	st_json_key(&json, "name");
-	st_json_bytes(&json, name->data, name->size_bytes);
-	st_json_key(&json, "pid");
-	st_json_u64(&json, kineto->ids.pids[process]);
-	st_json_key(&json, "tid");
-	st_json_u64(&json, kineto->ids.tids[track]);
-	st_json_key(&json, "ts");
-	st_kineto_add_us(&json, st_kineto_time(kineto, function->begin_ns));
-	st_json_key(&json, "dur");
-	st_kineto_add_us(&json, function->end_ns - function->begin_ns);
-	st_json_key(&json, "args");
-	st_json_object_begin(&json);
-	st_json_key(&json, "Python parent id");
-	if (function->parent)
-		st_json_u64(&json, function->parent);
-	else
-		st_json_null(&json);
-	st_json_key(&json, "Python id");
-	st_json_u64(&json, function->id);
-	st_json_key(&json, "Ev Idx");
-	st_json_u64(&json, kineto->index++);
-	st_json_object_end(&json);
-	st_json_object_end(&json);
+	call.name = (struct st_text){(const char *)name->data, name->size_bytes};
+	st_kineto_call_begin(kineto, &json, track, &call);
+	st_kineto_call_end(kineto, &json);
 }
 
 enum st_status st_kineto_write_functions(struct st_kineto *kineto, uint32_t track,
