@@ -31,27 +31,42 @@ static bool is_conversion(const struct st_finding_ground *ground, uint32_t row)
 	return has(name, "to_mkldnn") || has(name, "to_dense");
 }
 
-/* Reorders inside of convolutions, or all others, and the number of operators that they are in. Operators that do nothing
- * else count whole: memory for the result is part of them. */
-static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convolutions,
-			   uint64_t *number)
+/* Whether a slice is part of a primitive that counts, and that of which row of operators it is. */
+static bool is_primitive(const struct st_finding_ground *ground, uint32_t slice)
 {
 	const struct st_slices *slices = st_result_slices(ground->result);
 	const struct st_operator_rows *rows = ground->rows;
+	uint32_t row = rows->row_of_slice[slice];
+
+	return !(slices->flags[slice] & (ST_SLICE_COPY | ST_SLICE_TWIN)) &&
+	       slices->begin_ns[slice] >= ground->begin_ns &&
+	       slices->end_ns[slice] <= ground->end_ns &&
+	       ground->track_counts[slices->track[slice]] &&
+	       (row == ST_NO_ROW || rows->slice[row] != slice);
+}
+
+static bool is_reorder(const struct st_finding_ground *ground, uint32_t slice)
+{
+	const struct st_slices *slices = st_result_slices(ground->result);
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(ground->result, &count);
-	uint64_t sum_ns = 0;
-	uint32_t last = ST_NO_ROW;
 
-	for (uint32_t i = 0; i < slices->count; i++) {
-		struct st_text name = st_result_text(ground->result, labels[slices->label[i]].name);
+	return has(st_result_text(ground->result, labels[slices->label[slice]].name), "reorder");
+}
+
+/* Reorders outside of convolutions, and the number of operators that they are in. Operators that do nothing else count
+ * whole: memory for the result is part of them. */
+static uint64_t other_reorders_ns(const struct st_finding_ground *ground, uint64_t *number)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	uint32_t last = ST_NO_ROW, count = st_result_slices(ground->result)->count;
+	uint64_t sum_ns = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t row = rows->row_of_slice[i];
 
-		if (!has(name, "reorder") || slices->flags[i] & (ST_SLICE_COPY | ST_SLICE_TWIN) ||
-		    slices->begin_ns[i] < ground->begin_ns || slices->end_ns[i] > ground->end_ns ||
-		    !ground->track_counts[slices->track[i]] ||
-		    (row != ST_NO_ROW && rows->slice[row] == i) ||
-		    is_in_convolution(ground, row) != in_convolutions)
+		if (!is_primitive(ground, i) || !is_reorder(ground, i) ||
+		    is_in_convolution(ground, row))
 			continue;
 		if (row == ST_NO_ROW || !is_conversion(ground, row))
 			sum_ns += st_result_wall_ns(ground->result, i);
@@ -63,12 +78,72 @@ static uint64_t reorder_ns(const struct st_finding_ground *ground, bool in_convo
 	return sum_ns;
 }
 
+/* The primitives of one convolution. */
+struct convolution {
+	uint64_t reorder_ns, other_ns;
+	uint32_t reorders, others;
+};
+
+static bool look_at_convolutions(const struct st_finding_ground *ground, struct convolution *found)
+{
+	const struct st_slices *slices = st_result_slices(ground->result);
+	const struct st_operator_rows *rows = ground->rows;
+	bool any = false;
+
+	for (uint32_t i = 0; i < slices->count; i++) {
+		uint32_t row = rows->row_of_slice[i];
+		uint64_t ns;
+
+		if (row == ST_NO_ROW || rows->kind_of[slices->label[i]] != ST_LABEL_PRIMITIVE ||
+		    !is_primitive(ground, i) || !is_in_convolution(ground, row))
+			continue;
+		ns = st_result_wall_ns(ground->result, i);
+		if (is_reorder(ground, i)) {
+			found[row].reorder_ns += ns;
+			found[row].reorders++;
+			any = true;
+		} else {
+			found[row].other_ns += ns;
+			found[row].others++;
+		}
+	}
+	return any;
+}
+
+/* The reorders, and their part of what the operator takes beside its primitives: each is looked up and has memory of its
+ * own. For every other primitive one of them stays, that of the weights. What the convolutions themselves gain is not known. */
+static uint64_t convolution_reorders_ns(const struct st_finding_ground *ground, uint64_t *number)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	struct convolution *found = calloc((size_t)rows->count + 1, sizeof(*found));
+	uint64_t sum_ns = 0;
+	bool any = found && look_at_convolutions(ground, found);
+
+	for (uint32_t row = 0; any && row < rows->count; row++) {
+		const struct convolution *one = &found[row];
+		uint64_t primitives_ns = one->reorder_ns + one->other_ns;
+
+		if (!one->reorders)
+			continue;
+		++*number;
+		sum_ns += one->reorder_ns;
+		if (one->reorders > one->others && rows->self_ns[row] > primitives_ns &&
+		    st_finding_counts(ground, row))
+			sum_ns += (uint64_t)((double)(rows->self_ns[row] - primitives_ns) *
+					     (one->reorders - one->others) /
+					     (one->reorders + one->others));
+	}
+	free(found);
+	return sum_ns;
+}
+
 static bool find_reorders(struct st_finding_ground *ground, struct st_finding *out,
 			  bool in_convolutions)
 {
 	uint64_t number = 0;
 
-	out->evidence_ns = reorder_ns(ground, in_convolutions, &number);
+	out->evidence_ns = in_convolutions ? convolution_reorders_ns(ground, &number)
+					   : other_reorders_ns(ground, &number);
 	/* Some are part of every convolution, whatever the order of its data. */
 	if (st_finding_share(ground, out->evidence_ns) < (in_convolutions ? 0.15 : 0.05))
 		return false;

@@ -148,9 +148,10 @@ def work_in_range_python(bad):
 
 
 def layout(bad):
-    """Convolutions on data that oneDNN does not want in that order."""
-    convolutions = nn.Sequential(*[nn.Conv2d(16, 16, 3, padding=1) for _ in range(6)])
-    images = torch.randn(8, 16, 64, 64)
+    """Convolutions of each channel on data that oneDNN does not want in that order."""
+    torch.empty(7 << 20)  # 28 MiB: once that was freed, the C library keeps blocks that are smaller
+    convolutions = nn.Sequential(*[nn.Conv2d(32, 32, 3, padding=1, groups=32) for _ in range(6)])
+    images = torch.randn(2, 32, 64, 64)
     if not bad:
         convolutions = convolutions.to(memory_format=torch.channels_last)
         images = images.to(memory_format=torch.channels_last)
