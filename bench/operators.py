@@ -104,10 +104,11 @@ class Operators:
             self.add(what, "ns", ours, theirs, "torch.profiler, with_stack", limit)
 
     def module_cost(self):
+        """The addresses of a process move this by some nanoseconds: many processes."""
         options = ("-knob", "operator-memory=false")
         turns = [
-            self.operator_process(f"modules{turn}", options, "modules", "rounds=100" if self.quick else "rounds=800")
-            for turn in range(1 if self.quick else 7)
+            self.operator_process(f"modules{turn}", options, "modules", "rounds=100" if self.quick else "rounds=400")
+            for turn in range(1 if self.quick else 15)
         ]
         self.add("recording a call of nn.Module", "ns", [self.added(f, "ours") for f in turns], 30.0, "budget", 1.0)
 

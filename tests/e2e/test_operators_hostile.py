@@ -101,11 +101,15 @@ def test_operators_that_are_taken_back(strata, python):
 
 
 def test_many_long_names(strata, python):
-    """More than fit into what is kept for definitions at a time: then a range is one of its name, without more."""
+    """More than fit into what is kept for definitions at a time: then a range is one of its name, without more. Ten
+    megabytes at once may be more than the ring holds: what is not there is counted."""
     run = Run(strata, python, "names")
     found = [row["name"] for row in run.ask("SELECT task_type AS name FROM slices WHERE task_domain = 'torch.range'")]
-    assert [name[:6] for name in found] == [f"{number:05} " for number in range(10000)]
-    assert all(name[6:] == ("long " * 200)[: len(name) - 6] for name in found)
+    dropped = strata.report(run.result, "tasks")["quality"].get("slices_dropped", 0)
+    numbers = [int(name[:5]) for name in found]
+    assert len(found) + dropped == 10000 and len(found) > 5000
+    assert numbers == sorted(set(numbers))
+    assert all(name[5:] == (" " + "long " * 200)[: len(name) - 5] for name in found)
     # Inputs find room again when strata has read the names: the mark may have come too soon for them.
     around = "SELECT p.task_type AS name, p.parent FROM slices s JOIN slices p ON p.row = s.parent"
     (row,) = run.ask(f"{around} WHERE s.task_type = 'aten::fill_'")
@@ -158,4 +162,4 @@ def test_deeper_than_is_kept(strata, python):
     assert not any(row["unfinished"] or row["mismatched"] for row in run.rows)
     quality = strata.report(run.result, "tasks")["quality"]
     assert quality["slices_dropped"] > 0, "what has no place is counted"
-    assert "(full, or too deep)" in strata("report", "tasks", "-r", run.result).out
+    assert "(full, or too deep" in strata("report", "tasks", "-r", run.result).out

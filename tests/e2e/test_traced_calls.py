@@ -296,6 +296,8 @@ def test_limits_are_said(shared_strata, python, build_dir):
     done = shared_strata.run([python, LOSSES, "many"], env={"PYTHONPATH": str(build_dir / "python")})
     assert done.status == 0, done.err
     said = json.loads(done.stdout)
+    assert said["callers"]["leaf"] == 3
+    assert 800 - 512 < number_before("tasks dropped", said["callers"]["said"]) < 800 - 512 + 30
     assert 20000 - (16 << 10) < number_before("tasks dropped", said["deep"]["said"]) < 20100 - (16 << 10) + 100
     assert "schedule=" in said["deep"]["said"][0]
     assert (said["known"]["own"], said["known"]["said"]) == (72000, [])

@@ -91,10 +91,10 @@ static void put_word(struct st_thread *thread, uint32_t kind, uint32_t name, uin
 	st_words_publish(&thread->hot);
 }
 
-static void lose(struct st_thread *thread)
+static void lose(struct st_thread *thread, uint32_t count)
 {
-	thread->lost++;
-	atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
+	thread->lost += count;
+	atomic_fetch_add_explicit(&thread->ring->dropped, count, memory_order_relaxed);
 }
 
 /* The thread has another place in the rings than the begins are in, or none had one. */
@@ -120,7 +120,7 @@ static __attribute__((noinline)) uint32_t begin_slow(struct trace *trace, uint32
 	if (atomic_load_explicit(thread->hot.control, memory_order_relaxed)) {
 		/* Nothing is recorded now. */
 	} else if (!st_thread_tell(thread) || st_ring_room(thread) < 16 + 8 + ST_END_BYTES) {
-		lose(thread);
+		lose(thread, 1);
 	} else {
 		put_word(thread, ST_WORD_CALL, name, time);
 		thread->call_count++;
@@ -138,6 +138,7 @@ static inline uint32_t begin_fast(const struct trace *trace, uint32_t name)
 
 	if (ST_UNLIKELY(!limit))
 		return 0;
+	st_words_ask_ahead(hot);
 	now = st_ticks();
 	dt = now - hot->last;
 	if (ST_UNLIKELY(trace->owner != hot || hot->head + 8 + ST_END_BYTES > limit ||
@@ -213,21 +214,41 @@ static uint32_t name_of(const void *frame, struct py_object *code)
 	return st_trace_frame_name(frame, code);
 }
 
+/* Calls that were not even tried; while nothing is recorded they are none. */
+static __attribute__((noinline)) void lose_some(uint32_t count)
+{
+	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
+
+	if (!thread)
+		return;
+	if (!atomic_load_explicit(thread->hot.control, memory_order_relaxed))
+		lose(thread, count);
+	st_thread_set_limit(thread);
+	st_thread_leave(thread);
+}
+
 /* The functions that the thread is in, from the outermost, less the innermost ones that begin just now. */
 static void push_frames(struct trace *trace, const void *but, uint64_t time)
 {
 	const void *frames[FRAMES_MAX];
-	uint32_t count = 0;
+	uint32_t count = 0, beyond = 0;
 
-	for (const void *at = st_trace_frame(); at && count < FRAMES_MAX;
-	     at = st_trace_frame_back(at))
-		if (at != but)
+	for (const void *at = st_trace_frame(); at; at = st_trace_frame_back(at)) {
+		if (at == but)
+			continue;
+		if (count < FRAMES_MAX)
 			frames[count++] = at;
+		else
+			beyond++;
+	}
 	while (count-- > 0) {
 		struct py_object *code = st_trace_frame_code(frames[count]);
 
 		push(trace, (uintptr_t)code, begin_slow(trace, name_of(frames[count], code), time));
 	}
+	/* Behind them: a loss is told with the time of now, and nothing can begin before it then. */
+	if (beyond)
+		lose_some(beyond);
 }
 
 /* The number of this thread among those that are recorded; none: their count. */
@@ -291,22 +312,11 @@ static inline struct trace *trace_of(const void *but)
 	return ST_LIKELY(trace && trace->session == session) ? trace : come_by(but);
 }
 
-static void lose_one(void)
-{
-	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
-
-	if (!thread)
-		return;
-	lose(thread);
-	st_thread_set_limit(thread);
-	st_thread_leave(thread);
-}
-
 /* A call of a thread that is not recorded. */
 static __attribute__((noinline)) void leave_out(void)
 {
 	if (mine != ignored_now())
-		lose_one();
+		lose_some(1);
 }
 
 static inline void begin(struct trace *trace, uintptr_t key, uint32_t name)
@@ -316,7 +326,7 @@ static inline void begin(struct trace *trace, uintptr_t key, uint32_t name)
 	trace->clock++;
 	if (ST_UNLIKELY(trace->depth == DEPTH_MAX)) {
 		trace->beyond++;
-		lose_one();
+		lose_some(1);
 		return;
 	}
 	generation = begin_fast(trace, name);

@@ -79,6 +79,11 @@ size_t st_address_share(void)
 	return share == RLIM_INFINITY ? SIZE_MAX : (size_t)(share / ADDRESS_SHARE) & ~4095ul;
 }
 
+uint64_t st_ticks_mono_raw(void)
+{
+	return st_clock_mono_raw_ns();
+}
+
 static bool try_lock(void)
 {
 	uint32_t expected = 0;

@@ -177,9 +177,12 @@ extern struct st_hot
 	st_hot_busy; /* st_tls while a slow path runs: whoever interrupts it is dropped */
 extern struct st_hot st_hot_ignored; /* st_tls of a thread that asked not to be recorded */
 
+/* Its own function: with memory for a time, all those that ask for one would keep a guard of it. */
+uint64_t st_ticks_mono_raw(void);
+
 static inline uint64_t st_ticks(void)
 {
-	return st_config.clock == ST_CLOCK_TSC ? st_clock_tsc() : st_clock_mono_raw_ns();
+	return ST_LIKELY(st_config.clock == ST_CLOCK_TSC) ? st_clock_tsc() : st_ticks_mono_raw();
 }
 
 /* Of a collector that was loaded into a running process and joins a strata that the process has started itself: what

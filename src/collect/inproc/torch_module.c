@@ -17,6 +17,7 @@
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_module_names.h"
+#include "collect/inproc/torch_record.h"
 
 enum { CLASS_DEPTH_MAX = 64, CLASS_VISITS_MAX = 1 << 16 };
 
@@ -126,14 +127,15 @@ static struct py_object *call_module(struct py_object *self, struct py_object *a
 {
 	struct st_torch_module *module = st_torch_module_find(self);
 	struct py_object *outer = innermost, *result;
+	const void *key = __builtin_frame_address(0); /* that no other open slice has */
 
 	if (ST_UNLIKELY(!module))
 		module = name_module(self);
 	innermost = self;
-	/* A local variable is a key that no other open slice has. The entry is not used after this. */
-	st_operator_begin_named(&outer, &module->slice);
+	/* The entry is not used after this. */
+	st_operator_begin_module(key, &module->slice);
 	result = their_call(self, args, keywords);
-	st_operator_end(&outer, ST_SCOPE_MODULE);
+	st_operator_end_of(key, ST_KEY_MODULE);
 	innermost = outer;
 	return result;
 }

@@ -119,7 +119,7 @@ static struct st_node *intern(const char *text, uint32_t length)
 
 void st_torch_module_slice(struct st_named *slice, const char *name, uint32_t length)
 {
-	*slice = (struct st_named){.name = name, .length = length, .scope = ST_SCOPE_MODULE};
+	*slice = (struct st_named){.name = name, .length = length};
 }
 
 /* Takes over the reference. */

@@ -13,22 +13,21 @@
 
 #include "collect/inproc/label.h"
 #include "collect/inproc/thread.h"
+#include "collect/inproc/torch_record.h"
 #include "collect/inproc/words.h"
 
 enum {
 	SLOTS = 1 << 16,
 	SIGNATURES_MAX = SLOTS / 2,
 	MEMORY_BYTES = 24, /* of ST_EXT_MEMORY */
-	OPERATOR_BYTES = 16,
-	HEAD_BYTES = 12, /* of a signature, before its inputs */
+	HEAD_BYTES = 12,   /* of a signature, before its inputs */
 	SOURCE_TEXT_MAX = 160,
 };
 
-/* Domains, as they stand in the lowest bits of a key. */
-enum { OPERATOR, RANGE, MODULE, DOMAINS };
-static const char *const domain_names[DOMAINS] = {ST_OPERATOR_DOMAIN, ST_RANGE_DOMAIN,
-						  ST_MODULE_DOMAIN};
-static struct itt_domain *domains[DOMAINS];
+static const char *const domain_names[ST_KEY_KINDS] = {ST_OPERATOR_DOMAIN, ST_RANGE_DOMAIN,
+						       ST_MODULE_DOMAIN};
+struct itt_domain *st_operator_domains[ST_KEY_KINDS];
+const _Atomic uint32_t *st_operator_generation;
 
 struct signature {
 	_Atomic uint64_t hash; /* stored last; 0: free */
@@ -55,8 +54,10 @@ bool st_operator_init(void)
 	if (table)
 		return true;
 	table = st_map_wiped((sizeof(*table) + 4095) & ~4095ul);
-	for (int i = 0; i < DOMAINS; i++)
-		domains[i] = st_domain_create(domain_names[i]);
+	for (int i = 0; i < ST_KEY_KINDS; i++)
+		st_operator_domains[i] = st_domain_create(domain_names[i]);
+	if (table)
+		st_operator_generation = &table->generation;
 	return table != NULL;
 }
 
@@ -69,8 +70,8 @@ void st_operator_undefine(void)
 static inline uint32_t domain_of(enum st_operator_scope scope)
 {
 	if (scope == ST_SCOPE_USER)
-		return RANGE;
-	return scope == ST_SCOPE_MODULE ? MODULE : OPERATOR;
+		return ST_KEY_RANGE;
+	return scope == ST_SCOPE_MODULE ? ST_KEY_MODULE : ST_KEY_OPERATOR;
 }
 
 static inline struct signature *find(uint64_t hash)
@@ -85,11 +86,6 @@ static inline struct signature *find(uint64_t hash)
 		if (!found)
 			return NULL;
 	}
-}
-
-static inline struct st_thread *thread_of(struct st_hot *hot)
-{
-	return (struct st_thread *)hot;
 }
 
 /* In front of the first record that needs it; again when the ring was full. Between enter and leave. */
@@ -173,19 +169,12 @@ static uint32_t define(struct st_thread *thread, const struct st_operator *opera
 	return id;
 }
 
-static uint64_t begin_payload(uint32_t id, int64_t sequence)
-{
-	bool known = sequence >= 0 && sequence < UINT32_MAX;
-
-	return id | (known ? (uint64_t)sequence + 1 : 0) << 32;
-}
-
 static bool write_begin(struct st_thread *thread, const struct st_operator *operator,
 			uint32_t domain, const struct st_label *label)
 {
 	uint32_t id = label->text ? 0 : define(thread, operator, domain, label->name);
 	uint32_t length = label->text_length;
-	uint64_t payload = begin_payload(id, operator->sequence);
+	uint64_t payload = st_operator_payload(id, operator->sequence);
 
 	if (!st_thread_catch_up(thread))
 		return false;
@@ -211,7 +200,7 @@ static void end_top(struct st_thread *thread, uint64_t time, bool recording)
 	uint32_t kind = (uint32_t)thread->key[--thread->hot.key_count] & 7;
 
 	if (st_open_end(thread, recording) == ST_END_WRITE)
-		st_ring_put_end(thread, time, st_domain_of(domains[kind]));
+		st_ring_put_end(thread, time, st_domain_of(st_operator_domains[kind]));
 }
 
 void st_operator_close_ended(struct st_thread *thread)
@@ -246,7 +235,7 @@ static void begin_entered(struct st_thread *thread, const void *key,
 		return;
 	}
 	tell_source();
-	domain = st_domain_of(domains[kind]);
+	domain = st_domain_of(st_operator_domains[kind]);
 	label = st_label_of_text(thread, operator->name, operator->length);
 	if (control)
 		st_open_pause(thread, domain, label.name, 0);
@@ -268,32 +257,6 @@ static __attribute__((noinline)) void begin_slow(const void *key,
 	st_thread_leave(thread);
 }
 
-/* False: the slow path must do it. The limit of a thread that is not in it is never 0. */
-static inline bool begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked,
-			      uint64_t payload)
-{
-	uint64_t now, dt;
-
-	if (ST_UNLIKELY(hot->head + OPERATOR_BYTES + ST_END_BYTES > limit ||
-			hot->key_count == ST_KEYS_MAX ||
-			atomic_load_explicit(&hot->ended_count, memory_order_relaxed) ||
-			atomic_load_explicit(hot->control, memory_order_relaxed)))
-		return false;
-	now = st_ticks();
-	dt = now - hot->last;
-	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
-		return false;
-	thread_of(hot)->key[hot->key_count++] = marked;
-	st_words_put(hot, st_word_ext(ST_EXT_OPERATOR, OPERATOR_BYTES / 8, dt));
-	st_words_put(hot, payload);
-	hot->last = now;
-	hot->run++;
-	st_words_publish(hot);
-	atomic_signal_fence(memory_order_seq_cst);
-	hot->limit = limit - ST_END_BYTES;
-	return true;
-}
-
 void st_operator_begin(const void *key, const struct st_operator *operator)
 {
 	struct st_hot *hot = st_tls;
@@ -303,21 +266,22 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 	if (ST_LIKELY(limit)) {
 		signature = find(operator->hash);
 		if (ST_LIKELY(signature &&
-			      begin_fast(hot, limit, (uintptr_t)key | domain_of(operator->scope),
-					 begin_payload(signature->id, operator->sequence))))
+			      st_operator_begin_fast(
+				      hot, limit, (uintptr_t)key | domain_of(operator->scope),
+				      st_operator_payload(signature->id, operator->sequence))))
 			return;
 		hot->limit = limit;
 	}
 	begin_slow(key, operator);
 }
 
-static __attribute__((noinline)) void begin_named_slow(const void *key, struct st_named *named)
+void st_operator_begin_module_slowly(const void *key, struct st_named *named)
 {
 	const struct st_operator operator= {
-		.hash = st_operator_hash(named->name, named->length, named->scope),
+		.hash = st_operator_hash(named->name, named->length, ST_SCOPE_MODULE),
 		.name = named->name,
 		.length = named->length,
-		.scope = named->scope,
+		.scope = ST_SCOPE_MODULE,
 		.sequence = -1};
 	const struct signature *signature;
 
@@ -327,23 +291,6 @@ static __attribute__((noinline)) void begin_named_slow(const void *key, struct s
 		named->id = signature->id;
 		named->generation = atomic_load_explicit(&table->generation, memory_order_relaxed);
 	}
-}
-
-void st_operator_begin_named(const void *key, struct st_named *named)
-{
-	struct st_hot *hot = st_tls;
-	uint64_t limit = st_words_take_limit(hot);
-
-	if (ST_LIKELY(limit)) {
-		if (ST_LIKELY(named->generation == atomic_load_explicit(&table->generation,
-									memory_order_relaxed) &&
-			      named->id &&
-			      begin_fast(hot, limit, (uintptr_t)key | domain_of(named->scope),
-					 begin_payload(named->id, -1))))
-			return;
-		hot->limit = limit;
-	}
-	begin_named_slow(key, named);
 }
 
 /* What was begun later and did not end here has ended on another thread. False: this one did not begin here. */
@@ -364,7 +311,7 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 	return true;
 }
 
-static __attribute__((noinline)) void end_slow(uintptr_t key)
+void st_operator_end_slowly(uintptr_t key)
 {
 	struct st_hot *hot = st_tls;
 	uint64_t now = st_ticks();
@@ -386,31 +333,7 @@ static __attribute__((noinline)) void end_slow(uintptr_t key)
 
 void st_operator_end(const void *key, enum st_operator_scope scope)
 {
-	uint32_t kind = domain_of(scope), domain;
-	uintptr_t marked = (uintptr_t)key | kind;
-	struct st_hot *hot = st_tls;
-	uint64_t limit = st_words_take_limit(hot), now, dt;
-
-	if (ST_UNLIKELY(!limit))
-		goto slow;
-	now = st_ticks();
-	dt = now - hot->last;
-	domain = (uint32_t)__atomic_load_n(&domains[kind]->extra1, __ATOMIC_ACQUIRE);
-	if (ST_UNLIKELY(!hot->key_count || thread_of(hot)->key[hot->key_count - 1] != marked ||
-			!hot->run || domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX))
-		goto restore;
-	hot->key_count--;
-	st_words_put(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
-	hot->last = now;
-	hot->run--;
-	st_words_publish(hot);
-	atomic_signal_fence(memory_order_seq_cst);
-	hot->limit = limit + ST_END_BYTES;
-	return;
-restore:
-	hot->limit = limit;
-slow:
-	end_slow(marked);
+	st_operator_end_of(key, domain_of(scope));
 }
 
 /* Paused slices must be told before what lies in them, and those that others have ended must be closed. */

@@ -18,6 +18,35 @@ static inline void st_words_put(struct st_hot *hot, uint64_t word)
 	hot->head += 8;
 }
 
+/* At `head`, which is hot's. */
+static inline void st_words_put_two(struct st_hot *hot, uint64_t head, uint64_t first,
+				    uint64_t second)
+{
+	uint64_t *data = hot->data;
+	uint64_t mask = hot->mask;
+
+	hot->head = head + 16;
+	data[(head / 8) & mask] = first;
+	data[(head / 8 + 1) & mask] = second;
+}
+
+enum { ST_AHEAD_BYTES = 256 };
+
+/* Strata has read these lines since they were written last, a round of the ring ago. To have one back takes as long as
+ * several records, for which nobody waits who has asked in time. */
+static inline void st_words_ask_ahead(const struct st_hot *hot)
+{
+	const uint64_t *at = &hot->data[((hot->head + ST_AHEAD_BYTES) / 8) & hot->mask];
+
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0"
+			 :
+			 : "m"(*at)); /* not the compiler's: it only does so for newer CPUs */
+#else
+	__builtin_prefetch(at, 1);
+#endif
+}
+
 static inline void st_words_publish(struct st_hot *hot)
 {
 	/* Pairs with the drainer's acquire load: words before head. */

@@ -146,6 +146,11 @@ def descend(depth):
     return depth and descend(depth - 1)
 
 
+def callers(depth):
+    """A profile that begins with so many callers around it."""
+    return callers(depth - 1) if depth else plain()
+
+
 def deep():
     sys.setrecursionlimit(60000)
     threading.stack_size(512 << 20)
@@ -165,7 +170,8 @@ def deep():
 def report():
     plain()
     if sys.argv[1:] == ["many"]:
-        return {"deep": deep(), "known": made("a", 36000), "unknown": made("b", 36000), "later": plain()}
+        found = {"callers": callers(800), "deep": deep(), "known": made("a", 36000), "unknown": made("b", 36000)}
+        return {**found, "later": plain()}
     return {
         "minor": sys.version_info[1],
         "function": own_function(),

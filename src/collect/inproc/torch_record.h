@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The short way of a begin and an end, for who calls it: between the two reads of the clock and beside them nothing is
+ * done that need not be. All else is in torch_record.c.
+ */
+#ifndef ST_COLLECT_INPROC_TORCH_RECORD_H
+#define ST_COLLECT_INPROC_TORCH_RECORD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/inproc/state.h"
+#include "collect/inproc/torch.h"
+#include "collect/inproc/words.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { ST_OPERATOR_BYTES = 16 }; /* of ST_EXT_OPERATOR */
+
+/* Domains, as they stand in the lowest bits of a key. */
+enum { ST_KEY_OPERATOR, ST_KEY_RANGE, ST_KEY_MODULE, ST_KEY_KINDS };
+extern struct itt_domain *st_operator_domains[ST_KEY_KINDS];
+extern const _Atomic uint32_t *st_operator_generation; /* of the signatures */
+
+void st_operator_begin_module_slowly(const void *key, struct st_named *named);
+void st_operator_end_slowly(uintptr_t key);
+
+static inline uint64_t st_operator_payload(uint32_t id, int64_t sequence)
+{
+	bool known = sequence >= 0 && sequence < UINT32_MAX;
+
+	return id | (known ? (uint64_t)sequence + 1 : 0) << 32;
+}
+
+/* False: the slow path must do it. The limit of a thread that is not in it is never 0. */
+static inline __attribute__((always_inline)) bool
+st_operator_begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked, uint64_t payload)
+{
+	uint64_t head = hot->head, now, dt;
+
+	if (ST_UNLIKELY(head + ST_OPERATOR_BYTES + ST_END_BYTES > limit ||
+			hot->key_count == ST_KEYS_MAX ||
+			atomic_load_explicit(&hot->ended_count, memory_order_relaxed) ||
+			atomic_load_explicit(hot->control, memory_order_relaxed)))
+		return false;
+	st_words_ask_ahead(hot);
+	now = st_ticks();
+	dt = now - hot->last;
+	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
+		return false;
+	((struct st_thread *)hot)->key[hot->key_count++] = marked;
+	/* Not word by word: the compiler cannot know that they do not overwrite `hot`. */
+	st_words_put_two(hot, head, st_word_ext(ST_EXT_OPERATOR, ST_OPERATOR_BYTES / 8, dt),
+			 payload);
+	hot->last = now;
+	hot->run++;
+	st_words_publish(hot);
+	atomic_signal_fence(memory_order_seq_cst);
+	hot->limit = limit - ST_END_BYTES;
+	return true;
+}
+
+/* A call of a module. */
+static inline void st_operator_begin_module(const void *key, struct st_named *named)
+{
+	struct st_hot *hot = st_tls;
+	uint64_t limit = st_words_take_limit(hot);
+
+	if (ST_LIKELY(limit)) {
+		if (ST_LIKELY(named->generation == atomic_load_explicit(st_operator_generation,
+									memory_order_relaxed) &&
+			      named->id &&
+			      st_operator_begin_fast(hot, limit, (uintptr_t)key | ST_KEY_MODULE,
+						     st_operator_payload(named->id, -1))))
+			return;
+		hot->limit = limit;
+	}
+	st_operator_begin_module_slowly(key, named);
+}
+
+static inline __attribute__((always_inline)) void st_operator_end_of(const void *key, uint32_t kind)
+{
+	uintptr_t marked = (uintptr_t)key | kind;
+	struct st_hot *hot = st_tls;
+	uint64_t limit = st_words_take_limit(hot), now, dt;
+	uint32_t domain;
+
+	if (ST_UNLIKELY(!limit))
+		goto slow;
+	now = st_ticks();
+	dt = now - hot->last;
+	domain = (uint32_t)__atomic_load_n(&st_operator_domains[kind]->extra1, __ATOMIC_ACQUIRE);
+	if (ST_UNLIKELY(!hot->key_count ||
+			((struct st_thread *)hot)->key[hot->key_count - 1] != marked || !hot->run ||
+			domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX))
+		goto restore;
+	hot->key_count--;
+	st_words_put(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
+	hot->last = now;
+	hot->run--;
+	st_words_publish(hot);
+	atomic_signal_fence(memory_order_seq_cst);
+	hot->limit = limit + ST_END_BYTES;
+	return;
+restore:
+	hot->limit = limit;
+slow:
+	st_operator_end_slowly(marked);
+}
+
+#pragma GCC visibility pop
+
+#endif
