@@ -112,7 +112,8 @@ def moment(kind, victim, dice):
         text = f"a forked child is alive after {wanted} tasks"
         return text, lambda run: run.done() >= wanted and run.grandchildren() >= 1, ["forking"]
     if kind == "chunk":
-        wanted = dice.randrange(8, 13)
+        # One more every quarter of a second: the last of them comes when the program has not yet ended.
+        wanted = dice.randrange(6, 10)
         sizes = set()
 
         def written(run):

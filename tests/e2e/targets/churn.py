@@ -2,7 +2,7 @@
 """churn.py SECONDS [ROUNDS]: creates threads and churns frames all the time, then says what it did as one line of JSON.
 
 With ROUNDS it does so many rounds a second, each with more work, so that as much happens on a busy machine as on an
-idle one.
+idle one. What it is late is made up for, but not what a machine that stood still has missed: that is another pace.
 
 Recursion that crosses the chunks of the frame stack, generators, exceptions, callbacks out of C, code objects that
 come and go: whatever reads frames from a signal handler is in trouble here first.
@@ -18,6 +18,7 @@ import time
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 libc = ctypes.CDLL(None)
 PACED_WORK = 16
+LATE_SECONDS = 2
 
 
 def resident_bytes():
@@ -70,9 +71,12 @@ def work(number, good):
         good.append(number)
 
 
-def wait_for_round(began, number, a_second):
-    """Until its time has come; one that is late begins at once."""
-    time.sleep(max(0.0, began + number / a_second - time.monotonic()))
+def wait_for_round(last, a_second):
+    """Until its time has come, which is given back; one that is late begins at once."""
+    now = time.monotonic()
+    due = max(last + 1 / a_second, now - LATE_SECONDS)
+    time.sleep(max(0.0, due - now))
+    return due
 
 
 def main():
@@ -80,11 +84,11 @@ def main():
     a_second = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
     sys.setrecursionlimit(5000)
     threading.stack_size(16 << 20)
-    began = time.monotonic()
+    began = last = time.monotonic()
     threads, good, early, late = 0, 0, 0, 0  # nothing here may grow with time
     while time.monotonic() - began < seconds:
         if a_second:
-            wait_for_round(began, threads // 4, a_second)
+            last = wait_for_round(last, a_second)
         done = []
         some = [threading.Thread(target=work, args=(threads + i, done)) for i in range(4)]
         threads += len(some)
