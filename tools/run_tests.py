@@ -38,6 +38,7 @@ class Suite:
     skipped: int = 0
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)  # how many for which reason
 
 
 def run(name: str, command: list[str], env: dict[str, str] | None = None, timeout: float | None = None) -> int:
@@ -65,6 +66,11 @@ def run(name: str, command: list[str], env: dict[str, str] | None = None, timeou
     return rc
 
 
+def first_line(message: str | None) -> str:
+    line = (message or "no reason given").strip().splitlines()[0]
+    return line if len(line) <= 160 else line[:159] + "…"
+
+
 def read_junit(path: Path, suite: Suite) -> None:
     """Adds up the cases of a JUnit file, and names the failed ones and why others were skipped."""
     if not path.exists():
@@ -74,13 +80,14 @@ def read_junit(path: Path, suite: Suite) -> None:
         if case.get("classname") and case.get("classname") != label:
             label = f"{case.get('classname')}::{label}"
         skip = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
+        bad = [part for part in (case.find("failure"), case.find("error")) if part is not None]
+        if bad:
             suite.failed += 1
-            suite.notes.append(f"FAILED {label}")
+            suite.notes.append(f"FAILED {label}: {first_line(bad[0].get('message'))}")
         elif skip is not None or case.get("status") == "disabled":
             suite.skipped += 1
-            reason = (skip.get("message") if skip is not None else "") or "no reason given"
-            suite.notes.append(f"skipped {label}: {reason}")
+            reason = first_line(skip.get("message") if skip is not None else None)
+            suite.left_out[reason] = suite.left_out.get(reason, 0) + 1
         else:
             suite.passed += 1
 
@@ -227,6 +234,8 @@ def print_table(suites: list[Suite]) -> None:
     total = sum(suite.seconds for suite in suites)
     print(f"{'total':<8}{'':>25}{total:>10.1f}\n")
     for suite in suites:
+        for reason, count in suite.left_out.items():
+            print(f"{suite.name}: {count} skipped: {reason}")
         for note in suite.notes:
             print(f"{suite.name}: {note}")
 
