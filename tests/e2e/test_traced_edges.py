@@ -49,4 +49,5 @@ def test_threads_that_come(run, version):
     """Threads that start within a profile are not recorded, and cost no memory."""
     said = run(version, "coming")
     assert said["found"] == 0
-    assert said["inside"] < 16 << 10 and said["after"] < 16 << 10, said
+    # The C library keeps stacks of some threads, 8 MiB each; what 400 threads would have kept is over 100 MiB.
+    assert said["inside"] < 48 << 10 and said["after"] < 48 << 10, said

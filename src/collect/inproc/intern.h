@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "collect/inproc/itt_abi.h"
 #include "collect/inproc/state.h"
@@ -83,6 +86,25 @@ static ST_INLINE uint64_t st_text_mix(uint64_t a, uint64_t b)
 	uint64_t hash = (a * 0x9e3779b97f4a7c15ull) ^ (b * 0xc2b2ae3d27d4eb4full);
 
 	return hash ^ hash >> 29;
+}
+
+/* Of a short text in less time than a call of strlen takes. All of 32 bytes are read where the text begins, which lie in
+ * one page: that a byte behind the text belongs to somebody else does not matter. */
+static ST_INLINE uint32_t st_text_length(const char *text)
+{
+#if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__)
+	if (((uintptr_t)text & 4095) <= 4096 - 32) {
+		const __m128i zero = _mm_setzero_si128();
+		__m128i low = _mm_loadu_si128((const __m128i *)text);
+		__m128i high = _mm_loadu_si128((const __m128i *)(text + 16));
+		uint32_t ends = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(low, zero)) |
+				(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(high, zero)) << 16;
+
+		if (ends)
+			return (uint32_t)__builtin_ctz(ends);
+	}
+#endif
+	return (uint32_t)strlen(text);
 }
 
 /* The first and the last words overlap instead of reading past the text; products are independent of

@@ -603,7 +603,8 @@ static bool is_profiled(void)
 
 bool st_python_calls_follows(const void *thread_state)
 {
-	return st_trace_on && (by_monitoring() || profile_of(thread_state) == profile);
+	return st_trace_on && thread_state &&
+	       (by_monitoring() || profile_of(thread_state) == profile);
 }
 
 bool st_python_calls_prepare(void)

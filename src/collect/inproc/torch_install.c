@@ -16,6 +16,7 @@
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
 #include "collect/inproc/torch_layout.h"
+#include "collect/inproc/torch_record.h"
 #include "collect/inproc/torch_stack.h"
 
 enum {
@@ -384,42 +385,72 @@ static inline bool needs_values(const char *name, uint32_t length)
 	return length > 10 && (!memcmp(name + 6, "conv", 4) || !memcmp(name + 6, "_conv", 5));
 }
 
+/* What a begin has found out. */
+struct beginning {
+	const char *name;
+	uint32_t length;
+	enum st_operator_scope scope;
+	int64_t sequence;
+	uint64_t hash;
+	bool has_inputs, has_values;
+};
+
+static __attribute__((noinline)) void begin_slowly(const void *record,
+						   const struct beginning *beginning)
+{
+	struct in_place inputs = {.record = record};
+	const struct st_operator operator= {.hash = beginning->hash,
+					    .name = beginning->name,
+					    .length = beginning->length,
+					    .scope = beginning->scope,
+					    .sequence = beginning->sequence,
+					    .encode = !beginning->has_inputs  ? NULL
+						      : beginning->has_values ? encode_values
+									      : encode_in_place,
+					    .from = &inputs};
+
+	st_operator_begin(record, &operator);
+	if (ST_UNLIKELY(inputs.is_new) && beginning->scope == ST_SCOPE_FUNCTION)
+		check_again(record);
+}
+
 static inline __attribute__((always_inline)) void *begin(void **context, const void *record,
 							 enum st_operator_scope scope)
 {
 	/* Pairs with the release store in settle. */
 	uint32_t how = atomic_load_explicit(&level, memory_order_acquire);
-	struct st_operator operator= {.name = torch.name(record), .scope = scope, .sequence = -1};
-	struct in_place inputs = {.record = record};
+	struct beginning now = {.name = torch.name(record), .scope = scope, .sequence = -1};
 
 	*context = NULL;
 	if (ST_UNLIKELY(stacks_used))
 		st_torch_stack_tell();
-	if (!operator.name)
-		operator.name = "";
-	operator.length =(uint32_t) strlen(operator.name);
-	operator.hash = st_operator_hash(operator.name, operator.length, scope);
-	if (layout.record && how != ST_OPERATORS_ASKED)
-		memcpy(&operator.sequence, (const char *)record + layout.record->sequence,
-		       sizeof(operator.sequence));
-	if (ST_LIKELY(how == ST_OPERATORS_IN_PLACE)) {
-		if (ST_UNLIKELY(atomic_load_explicit(&lists_left, memory_order_relaxed)))
-			learn_list(record, operator.name);
-		operator.from = & inputs;
-		if (ST_UNLIKELY(needs_values(operator.name, operator.length))) {
-			operator.hash = st_torch_values_hash(&layout, record, operator.hash);
-			operator.encode = encode_values;
-		} else {
-			operator.hash = st_torch_inputs_hash(&layout, record, operator.hash);
-			operator.encode = encode_in_place;
-		}
-	} else if (how == ST_OPERATORS_ASKED) {
-		begin_asked(record, &operator);
+	if (!now.name)
+		now.name = "";
+	now.length = st_text_length(now.name);
+	now.hash = st_operator_hash(now.name, now.length, scope);
+	if (ST_UNLIKELY(how == ST_OPERATORS_ASKED)) {
+		begin_asked(record, &(struct st_operator){.hash = now.hash,
+							  .name = now.name,
+							  .length = now.length,
+							  .scope = scope,
+							  .sequence = -1});
 		return context;
 	}
-	st_operator_begin(record, &operator);
-	if (ST_UNLIKELY(inputs.is_new) && scope == ST_SCOPE_FUNCTION)
-		check_again(record);
+	if (layout.record)
+		memcpy(&now.sequence, (const char *)record + layout.record->sequence,
+		       sizeof(now.sequence));
+	if (ST_LIKELY(how == ST_OPERATORS_IN_PLACE)) {
+		now.has_inputs = true;
+		if (ST_UNLIKELY(atomic_load_explicit(&lists_left, memory_order_relaxed)))
+			learn_list(record, now.name);
+		now.has_values = needs_values(now.name, now.length);
+		now.hash = ST_UNLIKELY(now.has_values)
+				   ? st_torch_values_hash(&layout, record, now.hash)
+				   : st_torch_inputs_hash(&layout, record, now.hash);
+	}
+	if (ST_UNLIKELY(!st_operator_begin_recent(record, st_operator_kind(scope), now.hash,
+						  now.sequence)))
+		begin_slowly(record, &now);
 	return context;
 }
 
@@ -432,7 +463,7 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 	static void end_##name(const void *record, void *context)                                  \
 	{                                                                                          \
 		(void)context;                                                                     \
-		st_operator_end(record, scope);                                                    \
+		st_operator_end_of(record, st_operator_kind(scope));                               \
 	}
 
 CALLBACKS(function, ST_SCOPE_FUNCTION)

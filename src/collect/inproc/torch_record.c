@@ -27,7 +27,7 @@ enum {
 static const char *const domain_names[ST_KEY_KINDS] = {ST_OPERATOR_DOMAIN, ST_RANGE_DOMAIN,
 						       ST_MODULE_DOMAIN};
 struct itt_domain *st_operator_domains[ST_KEY_KINDS];
-const _Atomic uint32_t *st_operator_generation;
+struct st_operator_front *st_operator_front;
 
 struct signature {
 	_Atomic uint64_t hash; /* stored last; 0: free */
@@ -36,9 +36,7 @@ struct signature {
 };
 
 static struct {
-	_Atomic uint32_t source_told;
-	uint32_t count;
-	_Atomic uint32_t generation; /* 0: of no signature */
+	struct st_operator_front front;
 	struct signature slot[SLOTS];
 } * table;		     /* MADV_WIPEONFORK */
 static uint32_t generations; /* a child goes on counting */
@@ -57,21 +55,17 @@ bool st_operator_init(void)
 	for (int i = 0; i < ST_KEY_KINDS; i++)
 		st_operator_domains[i] = st_domain_create(domain_names[i]);
 	if (table)
-		st_operator_generation = &table->generation;
+		st_operator_front = &table->front;
 	return table != NULL;
 }
 
 void st_operator_undefine(void)
 {
-	if (table)
-		memset(table, 0, sizeof(*table));
-}
-
-static inline uint32_t domain_of(enum st_operator_scope scope)
-{
-	if (scope == ST_SCOPE_USER)
-		return ST_KEY_RANGE;
-	return scope == ST_SCOPE_MODULE ? ST_KEY_MODULE : ST_KEY_OPERATOR;
+	if (!table)
+		return;
+	/* Pairs with the load in remember: who stores after what follows sees it. */
+	atomic_store_explicit(&table->front.generation, 0, memory_order_seq_cst);
+	memset(table, 0, sizeof(*table));
 }
 
 static inline struct signature *find(uint64_t hash)
@@ -88,14 +82,29 @@ static inline struct signature *find(uint64_t hash)
 	}
 }
 
+/* Found while the generation was this one. */
+static void remember(const struct signature *signature, uint32_t generation)
+{
+	uint64_t hash = atomic_load_explicit(&signature->hash, memory_order_relaxed);
+	_Atomic uint64_t *place = st_operator_place(hash);
+
+	/* Also pairs with the acquire load of st_operator_recent. */
+	atomic_store_explicit(place,
+			      (hash >> ST_OPERATOR_ID_BITS << ST_OPERATOR_ID_BITS) | signature->id,
+			      memory_order_seq_cst);
+	if (atomic_load_explicit(&table->front.generation, memory_order_seq_cst) != generation)
+		atomic_store_explicit(place, 0, memory_order_relaxed);
+}
+
 /* In front of the first record that needs it; again when the ring was full. Between enter and leave. */
 static void tell_source(void)
 {
-	if (atomic_load_explicit(&table->source_told, memory_order_relaxed) || !st_process_lock())
+	if (atomic_load_explicit(&table->front.source_told, memory_order_relaxed) ||
+	    !st_process_lock())
 		return;
 	if (source.length && st_define(ST_DEFINE_OPERATOR_SOURCE, source.level | source.flags << 8,
 				       source.text, source.length))
-		atomic_store_explicit(&table->source_told, 1, memory_order_relaxed);
+		atomic_store_explicit(&table->front.source_told, 1, memory_order_relaxed);
 	st_process_unlock();
 }
 
@@ -120,7 +129,7 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
 		source.flags = flags;
 		source.length = (uint32_t)(first + 1 + second);
 		if (!same)
-			atomic_store_explicit(&table->source_told, 0, memory_order_relaxed);
+			atomic_store_explicit(&table->front.source_told, 0, memory_order_relaxed);
 		st_process_unlock();
 	}
 	tell_source();
@@ -151,12 +160,12 @@ static uint32_t define(struct st_thread *thread, const struct st_operator *opera
 	slot = find(operator->hash);
 	if (slot) {
 		id = slot->id;
-	} else if (table->count < SIGNATURES_MAX &&
-		   st_define(ST_DEFINE_SIGNATURE, table->count + 1, (char *)bytes,
+	} else if (table->front.count < SIGNATURES_MAX &&
+		   st_define(ST_DEFINE_SIGNATURE, table->front.count + 1, (char *)bytes,
 			     HEAD_BYTES + inputs.bytes)) {
-		id = ++table->count;
+		id = ++table->front.count;
 		if (id == 1)
-			atomic_store_explicit(&table->generation, ++generations,
+			atomic_store_explicit(&table->front.generation, ++generations,
 					      memory_order_relaxed);
 		while (atomic_load_explicit(&table->slot[at % SLOTS].hash, memory_order_relaxed))
 			at++;
@@ -220,7 +229,7 @@ static void begin_entered(struct st_thread *thread, const void *key,
 			  const struct st_operator *operator)
 {
 	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
-	uint32_t kind = domain_of(operator->scope), domain;
+	uint32_t kind = st_operator_kind(operator->scope), domain;
 	struct st_label label;
 
 	st_operator_close_ended(thread);
@@ -262,12 +271,17 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 	struct st_hot *hot = st_tls;
 	uint64_t limit = st_words_take_limit(hot);
 	const struct signature *signature;
+	uint32_t generation;
 
 	if (ST_LIKELY(limit)) {
+		generation = atomic_load_explicit(&table->front.generation, memory_order_acquire);
 		signature = find(operator->hash);
+		if (signature)
+			remember(signature, generation);
 		if (ST_LIKELY(signature &&
 			      st_operator_begin_fast(
-				      hot, limit, (uintptr_t)key | domain_of(operator->scope),
+				      hot, limit,
+				      (uintptr_t)key | st_operator_kind(operator->scope),
 				      st_operator_payload(signature->id, operator->sequence))))
 			return;
 		hot->limit = limit;
@@ -289,7 +303,8 @@ void st_operator_begin_module_slowly(const void *key, struct st_named *named)
 	signature = find(operator.hash);
 	if (signature) {
 		named->id = signature->id;
-		named->generation = atomic_load_explicit(&table->generation, memory_order_relaxed);
+		named->generation =
+			atomic_load_explicit(&table->front.generation, memory_order_relaxed);
 	}
 }
 
@@ -329,11 +344,6 @@ void st_operator_end_slowly(uintptr_t key)
 	}
 	if (!done)
 		st_operator_ended_elsewhere(key, now);
-}
-
-void st_operator_end(const void *key, enum st_operator_scope scope)
-{
-	st_operator_end_of(key, domain_of(scope));
 }
 
 /* Paused slices must be told before what lies in them, and those that others have ended must be closed. */

@@ -21,7 +21,25 @@ enum { ST_OPERATOR_BYTES = 16 }; /* of ST_EXT_OPERATOR */
 /* Domains, as they stand in the lowest bits of a key. */
 enum { ST_KEY_OPERATOR, ST_KEY_RANGE, ST_KEY_MODULE, ST_KEY_KINDS };
 extern struct itt_domain *st_operator_domains[ST_KEY_KINDS];
-extern const _Atomic uint32_t *st_operator_generation; /* of the signatures */
+
+static inline uint32_t st_operator_kind(enum st_operator_scope scope)
+{
+	if (scope == ST_SCOPE_USER)
+		return ST_KEY_RANGE;
+	return scope == ST_SCOPE_MODULE ? ST_KEY_MODULE : ST_KEY_OPERATOR;
+}
+
+enum { ST_OPERATORS_RECENT = 256, ST_OPERATOR_ID_BITS = 16 };
+
+/* The first page of the table of signatures: what usually is all that is needed of it. A fork wipes it. */
+struct st_operator_front {
+	_Atomic uint32_t source_told;
+	_Atomic uint32_t generation; /* of the signatures; 0: of none */
+	uint32_t count, reserved;
+	/* By a few bits of their hash: the hash, with the id in the place of its lowest bits. 0: none. */
+	_Atomic uint64_t recent[ST_OPERATORS_RECENT];
+};
+extern struct st_operator_front *st_operator_front;
 
 void st_operator_begin_module_slowly(const void *key, struct st_named *named);
 void st_operator_end_slowly(uintptr_t key);
@@ -31,6 +49,23 @@ static inline uint64_t st_operator_payload(uint32_t id, int64_t sequence)
 	bool known = sequence >= 0 && sequence < UINT32_MAX;
 
 	return id | (known ? (uint64_t)sequence + 1 : 0) << 32;
+}
+
+static inline _Atomic uint64_t *st_operator_place(uint64_t hash)
+{
+	/* Of the bits that the id takes the place of; the lowest is always set. */
+	return &st_operator_front->recent[hash >> 1 & (ST_OPERATORS_RECENT - 1)];
+}
+
+/* The id of a signature; 0: not among the recent ones. */
+static inline uint32_t st_operator_recent(uint64_t hash)
+{
+	/* Pairs with the release store in torch_record.c: its definition is there. */
+	uint64_t found = atomic_load_explicit(st_operator_place(hash), memory_order_acquire);
+	uint64_t rest = found ^ hash;
+
+	return rest >> ST_OPERATOR_ID_BITS ? 0
+					   : (uint32_t)found & ((1u << ST_OPERATOR_ID_BITS) - 1);
 }
 
 /* False: the slow path must do it. The limit of a thread that is not in it is never 0. */
@@ -61,6 +96,24 @@ st_operator_begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked, uin
 	return true;
 }
 
+/* The begin of an operator of a signature that was recorded just now; false: nothing was done. */
+static inline __attribute__((always_inline)) bool
+st_operator_begin_recent(const void *key, uint32_t kind, uint64_t hash, int64_t sequence)
+{
+	struct st_hot *hot = st_tls;
+	uint64_t limit = st_words_take_limit(hot);
+	uint32_t id;
+
+	if (ST_UNLIKELY(!limit))
+		return false;
+	id = st_operator_recent(hash);
+	if (ST_LIKELY(id && st_operator_begin_fast(hot, limit, (uintptr_t)key | kind,
+						   st_operator_payload(id, sequence))))
+		return true;
+	hot->limit = limit;
+	return false;
+}
+
 /* A call of a module. */
 static inline void st_operator_begin_module(const void *key, struct st_named *named)
 {
@@ -68,8 +121,9 @@ static inline void st_operator_begin_module(const void *key, struct st_named *na
 	uint64_t limit = st_words_take_limit(hot);
 
 	if (ST_LIKELY(limit)) {
-		if (ST_LIKELY(named->generation == atomic_load_explicit(st_operator_generation,
-									memory_order_relaxed) &&
+		if (ST_LIKELY(named->generation ==
+				      atomic_load_explicit(&st_operator_front->generation,
+							   memory_order_relaxed) &&
 			      named->id &&
 			      st_operator_begin_fast(hot, limit, (uintptr_t)key | ST_KEY_MODULE,
 						     st_operator_payload(named->id, -1))))

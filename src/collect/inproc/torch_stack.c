@@ -2,8 +2,9 @@
  *
  * Unlike the sampler's signal handler, whoever calls an operator has its frames in order: they are the thread's own,
  * nobody changes them while it is here, with or without the interpreter's lock, and they keep their code objects alive.
- * So they are read by loads. A stack that is the same as that of the operator before costs a comparison: of all frames,
- * or where calls are recorded and none began or ended since, of the innermost one.
+ * So they are read by loads. A stack that is the same as that of the operator before costs a comparison of all frames.
+ * Where calls are recorded and none began or ended since, only the innermost one is compared, and inside of the operator
+ * whose stack it was nothing at all: its caller waits, and Python that is called from there would be recorded.
  *
  * The interpreter that ends takes the states of other threads away while they may still be computing: before it does, we
  * are told by atexit, and read no more frames but the main thread's.
@@ -44,7 +45,8 @@ struct known {
 /* Of a slot; a fork wipes it. */
 struct st_torch_stack {
 	uint32_t generation; /* of the owner that has told `frame`; 0: nobody */
-	uint64_t clock;	     /* of its calls then (python_trace.h) */
+	uint64_t clock;	     /* of its calls then (python_trace.h); 0: they do not tell all */
+	uint32_t key_count;  /* of the thread then: of the operators around it */
 	uint32_t count, flags;
 	bool runtime_told;
 	bool is_main;
@@ -103,18 +105,31 @@ static inline bool read_frame(uint64_t at, struct frame *out)
 	return true;
 }
 
-/* No call began or ended since the frames were told: only the innermost may be somewhere else. */
+/* Whether no call began or ended since the frames were told. */
+static inline bool is_still(const struct st_torch_stack *stack)
+{
+	return st_trace_on && stack->clock && stack->clock == st_trace_clock();
+}
+
+/* Then only the innermost may be somewhere else. */
 static bool is_unmoved(const struct st_torch_stack *stack)
 {
-	uint64_t clock = st_trace_on ? st_trace_clock() : 0, at;
+	uint64_t at;
 	struct frame now;
 
-	if (!clock || stack->clock != clock || !stack->count ||
+	if (!is_still(stack) || !stack->count ||
 	    !st_python_calls_follows(runtime.this_thread_state()))
 		return false;
 	at = first_frame();
 	return at && read_frame(at, &now) && now.code == stack->frame[0].code &&
 	       now.place == stack->frame[0].place;
+}
+
+/* Its frames are those that were told. */
+static void stand(struct st_torch_stack *stack, const struct st_hot *hot)
+{
+	stack->key_count = hot->key_count;
+	stack->clock = st_python_calls_follows(runtime.this_thread_state()) ? st_trace_clock() : 0;
 }
 
 /* Whether the frames are those that were told; what is not goes to `now`. */
@@ -136,10 +151,7 @@ static bool walk(struct st_torch_stack *stack, uint32_t *count, bool *cut)
 		++*count;
 	}
 	*cut = at != 0;
-	same = same && *count == stack->count;
-	if (same)
-		stack->clock = st_trace_clock();
-	return same;
+	return same && *count == stack->count;
 }
 
 static bool put(void *to, enum st_ring_ext subkind, const struct st_part *parts,
@@ -276,8 +288,8 @@ static void tell(struct st_thread *thread, struct st_torch_stack *stack, uint32_
 	}
 	memcpy(stack->frame, stack->now, count * sizeof(*stack->now));
 	stack->count = count;
-	stack->clock = st_trace_clock();
 	stack->generation = thread->generation;
+	stand(stack, &thread->hot);
 }
 
 static struct st_torch_stack *make(struct st_thread *thread)
@@ -325,6 +337,8 @@ static __attribute__((noinline)) void tell_slowly(void)
 	if (stack && st_torch_config.stacks && enter_walk(stack)) {
 		if (!walk(stack, &count, &cut) || stack->generation != thread->generation)
 			tell(thread, stack, count, cut);
+		else
+			stand(stack, &thread->hot);
 		leave_walk(stack);
 	} else if (stack && stack->generation) {
 		tell_nothing(thread, stack);
@@ -353,14 +367,26 @@ void st_torch_stack_tell(void)
 	if (ST_LIKELY(hot && hot->data && hot->limit)) {
 		thread = (struct st_thread *)hot;
 		stack = thread->stack;
-		if (ST_LIKELY(stack && stack->generation == thread->generation &&
-			      enter_walk(stack))) {
-			same = is_unmoved(stack) || walk(stack, &count, &cut);
+		if (ST_UNLIKELY(!stack || stack->generation != thread->generation))
+			goto slowly;
+		if (hot->key_count > stack->key_count && is_still(stack) &&
+		    !atomic_load_explicit(&hot->ended_count, memory_order_relaxed))
+			return;
+		if (ST_LIKELY(enter_walk(stack))) {
+			same = is_unmoved(stack);
+			if (same) {
+				stack->key_count = hot->key_count;
+			} else {
+				same = walk(stack, &count, &cut);
+				if (same)
+					stand(stack, hot);
+			}
 			leave_walk(stack);
 			if (ST_LIKELY(same))
 				return;
 		}
 	}
+slowly:
 	tell_slowly();
 }
 
