@@ -6,6 +6,7 @@ usage, under strata -collect operators:
       our callbacks, empty ones, torch.profiler's, and none, in random order: ns of CPU time per operator
   operator_cost.py modules [rounds=N]
       calls of nn.Module with our slot and with CPython's: ns per call
+  N times at most, best=NS is for pace.py
 usage, alone:
   operator_cost.py loop N [table]
       N operators in a loop; with "table" under torch.profiler, whose table is made; prints the seconds of each
@@ -15,17 +16,20 @@ import contextlib
 import ctypes
 import json
 import os
-import random
 import sys
 import time
 
 import torch
+from pace import Pace
 
 # A linear layer of this kind is ten operators.
 LAYERS, OPERATORS = 20, 200
-TURNS = 10  # of a piece: about a millisecond, so that the machine is the same for all of a round
+TURNS = 3  # of a piece: half a millisecond, in which the machine hardly ever changes its speed
+MODULE_TURNS = 8 * TURNS
+PIECES = 4
 words = sys.argv[2:]
 rounds = next((int(word[7:]) for word in words if word.startswith("rounds=")), 100)
+pace = None if sys.argv[1] == "loop" else Pace()
 profiled = {"activities": [torch.profiler.ProfilerActivity.CPU]}
 
 
@@ -48,16 +52,10 @@ class Switch:
             (self.enable if on else self.disable)(handle)
 
 
-def work(layers, data):
-    for _ in range(TURNS):
+def work(layers, data, turns=TURNS):
+    for _ in range(turns):
         for layer in layers:
             data = layer(data)
-
-
-def timed(code, *arguments):
-    began = time.thread_time_ns()
-    code(*arguments)
-    return time.thread_time_ns() - began
 
 
 @contextlib.contextmanager
@@ -93,19 +91,21 @@ def operators():
     data = torch.randn(2, 4)
     switch = Switch()
     switch.set(False)
+
+    def pieces(way):
+        with way(switch):
+            work(layers, data)
+            return [pace.timed(lambda: work(layers, data)) for _ in range(PIECES)]
+
     ways = {"none": nothing, "empty": empty, "ours": ours, "profiler": profiler}
-    found = {name: [] for name in ways}
-    order = list(ways)
-    draw = random.Random(0)
     with torch.no_grad():
-        work(layers, data)
-        for _ in range(rounds):
-            draw.shuffle(order)
-            for name in order:
-                with ways[name](switch):
-                    work(layers[:2], data)
-                    found[name].append(timed(work, layers, data) / (TURNS * OPERATORS))
-    return found
+        return pace.gather(
+            {name: lambda way=way: pieces(way) for name, way in ways.items()},
+            TURNS * OPERATORS,
+            20 * PIECES,
+            rounds,
+            patient=True,
+        )
 
 
 def modules():
@@ -123,20 +123,22 @@ def modules():
     Switch().set(False)
     kinds = {type(module) for module in net.modules()}
     values = {"none": {kind: slot(Plain).value for kind in kinds}, "ours": {kind: slot(kind).value for kind in kinds}}
-    found = {name: [] for name in values}
-    order = list(found)
-    draw = random.Random(0)
-    work([net], data)
-    for _ in range(rounds):
-        draw.shuffle(order)
-        for name in order:
-            for kind in kinds:
-                slot(kind).value = values[name][kind]
-            work([net], data)
-            found[name].append(timed(lambda: [work([net], data) for _ in range(5)]) / (5 * TURNS * LAYERS))
     if values["none"] == values["ours"]:
         sys.exit("modules are not recorded")
-    return found
+
+    def pieces(name):
+        for kind in kinds:
+            slot(kind).value = values[name][kind]
+        work([net], data)
+        return [pace.timed(lambda: work([net], data, MODULE_TURNS)) for _ in range(PIECES)]
+
+    return pace.gather(
+        {name: lambda name=name: pieces(name) for name in values},
+        MODULE_TURNS * LAYERS,
+        20 * PIECES,
+        rounds,
+        patient=True,
+    )
 
 
 def loop():

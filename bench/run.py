@@ -150,6 +150,7 @@ class Bench(Hotspots, Tables, Exports, Operators):
         self.rows = []
         self.missing = []
         self.raw = {}
+        self.best_probe_ns = 10**9  # of pace.py
 
     def run(self, command, **kwargs):
         kwargs.setdefault("check", True)

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What profile(with_stack=True) adds to a call of Python, and to an operator with the calls around it: strata's and
 torch's in turn, in one process. Thread time while it records; starting and stopping are not in it.
-Words: rounds=N.
+Words: rounds=N, profiles of each at most.
 """
 
 import importlib
 import json
-import random
 import sys
-import time
 
 import torch
+from pace import Pace
 
-LAYERS, TURNS, CALLS = 20, 10, 4000
+LAYERS, TURNS, CALLS, PIECES = 20, 3, 1000, 8
 OPERATORS = 10 * LAYERS  # of a Linear on the CPU: 10
 rounds = next((int(word[7:]) for word in sys.argv[1:] if word.startswith("rounds=")), 20)
 
@@ -37,29 +36,25 @@ def operators():
             value = layer(value)
 
 
-def timed(work):
-    began = time.thread_time_ns()
-    work()
-    return time.thread_time_ns() - began
-
-
 def main():
     torch.set_num_threads(1)
-    loops = {"call": (calls, 2 * CALLS), "operator": (operators, TURNS * OPERATORS)}
+    pace = Pace()
     modules = {"strata": importlib.import_module("strata"), "torch": importlib.import_module("torch.profiler")}
-    found = {name: {way: [] for way in ("none", *modules)} for name in loops}
-    draw, order = random.Random(0), ["none", *modules]
+
+    def pieces(work):
+        work()
+        return [pace.timed(work) for _ in range(PIECES)]
+
+    def profiled(way, work):
+        with modules[way].profile(activities=[modules[way].ProfilerActivity.CPU], with_stack=True):
+            return pieces(work)
+
+    found = {}
     with torch.no_grad():
-        for _ in range(rounds):
-            draw.shuffle(order)
-            for way in order:
-                for name, (work, count) in loops.items():
-                    if way == "none":
-                        ns = timed(work)
-                    else:
-                        with modules[way].profile(activities=[modules[way].ProfilerActivity.CPU], with_stack=True):
-                            ns = timed(work)
-                    found[name][way].append(ns / count)
+        for name, work, count in (("call", calls, 2 * CALLS), ("operator", operators, TURNS * OPERATORS)):
+            ways = {way: lambda way=way, work=work: profiled(way, work) for way in modules}
+            ways["none"] = lambda work=work: pieces(work)
+            found[name] = pace.gather(ways, count, 4 * PIECES, rounds)
     print(json.dumps(found))
 
 

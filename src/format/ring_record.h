@@ -10,7 +10,8 @@
  * the word that uses them is published. Name 0: no name given. Ids that do not fit (domain > 126,
  * name >= 1 << 17) use ST_EXT_BEGIN / ST_EXT_END. A call of a Python function or built-in that is recorded one by one
  * (ST_WORD_CALL) has no domain; its name is that of torch's profiler. Returns (ST_WORD_RETURN) have neither, and end
- * the innermost open call. Calls lie in the order of all records, but nest among themselves only.
+ * the innermost open call. Calls lie in the order of all records, but nest among themselves only. ST_WORD_OPERATOR is
+ * ST_EXT_OPERATOR without a sequence number, with the signature in place of the name and no domain.
  *
  * What a reader may rely on (from a well-behaved target):
  * - the first record of every owner of a slot is ST_EXT_THREAD, preceded by ST_EXT_TIME;
@@ -27,6 +28,7 @@ enum {
 	ST_WORD_END = 2,
 	ST_WORD_CALL = 3,
 	ST_WORD_RETURN = 4,
+	ST_WORD_OPERATOR = 5,
 	ST_WORD_EXTENDED = 15
 };
 

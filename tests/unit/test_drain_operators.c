@@ -39,6 +39,14 @@ static void begin(struct fixture *f, uint32_t id, uint32_t sequence_plus_1)
 	fake_segment_push(&f->segment, 0, words, 2);
 }
 
+/* Without a sequence number: one word. */
+static void begin_short(struct fixture *f, uint32_t id)
+{
+	uint64_t word = st_word_slice(ST_WORD_OPERATOR, 0, id, 10);
+
+	fake_segment_push(&f->segment, 0, &word, 1);
+}
+
 static void end(struct fixture *f)
 {
 	uint64_t word = st_word_slice(ST_WORD_END, 3, 0, 10);
@@ -92,6 +100,40 @@ static void test_operator_has_its_name_and_sequence(void **state)
 	assert_int_equal(st_drain_counts(f->drain)->operators, 2);
 	assert_int_equal(st_drain_counts(f->drain)->begins, 2);
 	assert_int_equal(suspects(f), 0);
+}
+
+/* The same as the longer record without a number, and no more is believed. */
+static void test_short_operators(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_slice_record *records[4];
+	size_t count = 0;
+
+	define(f, 1, 7);
+	define(f, 3, 9);
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	begin_short(f, 0);
+	begin_short(f, 2);
+	begin_short(f, ST_WORD_NAME_MAX);
+	begin_short(f, 3);
+	begin(f, 1, 0);
+	end(f);
+	end(f);
+	drain_all(f);
+	for (size_t i = 0; i < f->record_count; i++)
+		if (f->records[i].record.op != ST_SLICE_MARK && count < 4)
+			records[count++] = &f->records[i].record;
+	assert_int_equal(count, 4);
+	assert_int_equal(records[0]->op, ST_SLICE_BEGIN);
+	assert_int_equal(records[0]->domain, 3);
+	assert_int_equal(records[0]->name, 9);
+	assert_int_equal(records[0]->signature, 3);
+	assert_int_equal(records[0]->sequence, -1);
+	assert_int_equal(records[0]->time, f->start + 40);
+	assert_int_equal(records[1]->signature, 1);
+	assert_int_equal(records[1]->sequence, -1);
+	assert_int_equal(st_drain_counts(f->drain)->operators, 2);
+	assert_int_equal(suspects(f), 3);
 }
 
 static void test_memory_keeps_its_place(void **state)
@@ -407,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operator_has_its_name_and_sequence,
 						drain_setup, drain_teardown),
+		cmocka_unit_test_setup_teardown(test_short_operators, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_memory_keeps_its_place, drain_setup,
 						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_operators_that_cannot_be, drain_setup,

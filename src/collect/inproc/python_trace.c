@@ -147,10 +147,9 @@ static inline uint32_t begin_fast(const struct trace *trace, uint32_t name)
 		hot->limit = limit;
 		return 0;
 	}
-	st_words_put(hot, st_word_slice(ST_WORD_CALL, 0, name, dt));
 	hot->last = now;
 	thread_of(hot)->call_count++;
-	st_words_publish(hot);
+	st_words_record(hot, st_word_slice(ST_WORD_CALL, 0, name, dt));
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit - ST_END_BYTES;
 	return thread_of(hot)->generation;
@@ -190,10 +189,9 @@ static inline void end_top(struct trace *trace, uint64_t now)
 		hot->limit = limit;
 		goto slow;
 	}
-	st_words_put(hot, st_word_slice(ST_WORD_RETURN, 0, 0, dt));
 	hot->last = now;
 	thread_of(hot)->call_count--;
-	st_words_publish(hot);
+	st_words_record(hot, st_word_slice(ST_WORD_RETURN, 0, 0, dt));
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit + ST_END_BYTES;
 	return;

@@ -419,38 +419,39 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 {
 	/* Pairs with the release store in settle. */
 	uint32_t how = atomic_load_explicit(&level, memory_order_acquire);
-	struct beginning now = {.name = torch.name(record), .scope = scope, .sequence = -1};
+	const char *name = torch.name(record);
+	bool has_inputs = how == ST_OPERATORS_IN_PLACE, has_values = false;
+	int64_t sequence = -1;
+	uint32_t length;
+	uint64_t hash;
 
 	*context = NULL;
 	if (ST_UNLIKELY(stacks_used))
 		st_torch_stack_tell();
-	if (!now.name)
-		now.name = "";
-	now.length = st_text_length(now.name);
-	now.hash = st_operator_hash(now.name, now.length, scope);
+	if (!name)
+		name = "";
+	length = st_text_length(name);
+	hash = st_operator_hash(name, length, scope);
 	if (ST_UNLIKELY(how == ST_OPERATORS_ASKED)) {
-		begin_asked(record, &(struct st_operator){.hash = now.hash,
-							  .name = now.name,
-							  .length = now.length,
+		begin_asked(record, &(struct st_operator){.hash = hash,
+							  .name = name,
+							  .length = length,
 							  .scope = scope,
 							  .sequence = -1});
 		return context;
 	}
 	if (layout.record)
-		memcpy(&now.sequence, (const char *)record + layout.record->sequence,
-		       sizeof(now.sequence));
-	if (ST_LIKELY(how == ST_OPERATORS_IN_PLACE)) {
-		now.has_inputs = true;
+		memcpy(&sequence, (const char *)record + layout.record->sequence, sizeof(sequence));
+	if (has_inputs) {
 		if (ST_UNLIKELY(atomic_load_explicit(&lists_left, memory_order_relaxed)))
-			learn_list(record, now.name);
-		now.has_values = needs_values(now.name, now.length);
-		now.hash = ST_UNLIKELY(now.has_values)
-				   ? st_torch_values_hash(&layout, record, now.hash)
-				   : st_torch_inputs_hash(&layout, record, now.hash);
+			learn_list(record, name);
+		has_values = needs_values(name, length);
+		hash = ST_UNLIKELY(has_values) ? st_torch_values_hash(&layout, record, hash)
+					       : st_torch_inputs_hash(&layout, record, hash);
 	}
-	if (ST_UNLIKELY(!st_operator_begin_recent(record, st_operator_kind(scope), now.hash,
-						  now.sequence)))
-		begin_slowly(record, &now);
+	if (ST_UNLIKELY(!st_operator_begin_recent(record, st_operator_kind(scope), hash, sequence)))
+		begin_slowly(record, &(struct beginning){name, length, scope, sequence, hash,
+							 has_inputs, has_values});
 	return context;
 }
 

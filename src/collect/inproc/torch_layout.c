@@ -421,18 +421,23 @@ static inline uint64_t mix_two(uint64_t hash, uint64_t one, uint64_t other)
 	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ hash;
 }
 
-static inline uint64_t hash_input(const struct input *input, uint64_t hash)
+static inline uint64_t hash_parts(uint64_t hash, enum st_operator_input kind, uint32_t dtype,
+				  uint32_t dimensions, const int64_t *sizes)
 {
-	uint64_t head = (uint64_t)input->kind | (uint64_t)input->dtype << 8 |
-			(uint64_t)input->dimensions << 32;
+	uint64_t head = (uint64_t)kind | (uint64_t)dtype << 8 | (uint64_t)dimensions << 32;
 	uint32_t k = 1;
 
-	if (!input->dimensions)
+	if (!dimensions)
 		return mix(hash, head);
-	hash = mix_two(hash, head, (uint64_t)input->sizes[0]);
-	for (; k + 1 < input->dimensions; k += 2)
-		hash = mix_two(hash, (uint64_t)input->sizes[k], (uint64_t)input->sizes[k + 1]);
-	return k < input->dimensions ? mix(hash, (uint64_t)input->sizes[k]) : hash;
+	hash = mix_two(hash, head, (uint64_t)sizes[0]);
+	for (; k + 1 < dimensions; k += 2)
+		hash = mix_two(hash, (uint64_t)sizes[k], (uint64_t)sizes[k + 1]);
+	return k < dimensions ? mix(hash, (uint64_t)sizes[k]) : hash;
+}
+
+static uint64_t hash_input(const struct input *input, uint64_t hash)
+{
+	return hash_parts(hash, input->kind, input->dtype, input->dimensions, input->sizes);
 }
 
 static __attribute__((noinline)) uint64_t hash_list(const struct st_torch_layout *layout,
@@ -449,6 +454,42 @@ static __attribute__((noinline)) uint64_t hash_list(const struct st_torch_layout
 	return hash;
 }
 
+static __attribute__((noinline)) uint64_t hash_value(const struct st_torch_layout *layout,
+						     const char *value, uint64_t hash)
+{
+	struct input input = read_input(layout, value);
+
+	hash = hash_input(&input, hash);
+	return input.kind == ST_INPUT_TENSOR_LIST ? hash_list(layout, &input, hash) : hash;
+}
+
+/* What most values are, a tensor of few dimensions or a number, without a detour through memory; false: another one. */
+static inline bool hash_usual(const struct st_torch_layout *layout, const char *value,
+			      uint64_t *hash)
+{
+	const char *tensor = (const char *)word_at(value, 0), *at;
+	uint32_t tag = (uint32_t)word_at(value, 8);
+	uint64_t dimensions;
+	uint16_t dtype;
+
+	if (tag != TAG_TENSOR) {
+		if (!is_scalar(layout, tag))
+			return false;
+		*hash = hash_parts(*hash, ST_INPUT_SCALAR, 0, 0, NULL);
+		return true;
+	}
+	if (!tensor || tensor == layout->nothing)
+		return false;
+	at = tensor + layout->sizes;
+	dimensions = word_at(at, 0);
+	if (ST_UNLIKELY(dimensions > SIZES_INLINE))
+		return false;
+	memcpy(&dtype, at + DTYPE_FROM, sizeof(dtype));
+	*hash = hash_parts(*hash, ST_INPUT_TENSOR, dtype, (uint32_t)dimensions,
+			   (const int64_t *)(at + 8));
+	return true;
+}
+
 uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
 			      uint64_t hash)
 {
@@ -459,11 +500,10 @@ uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *
 	if (count > INPUTS_MAX)
 		count = INPUTS_MAX;
 	for (uint64_t i = 0; i < count; i++) {
-		struct input input = read_input(layout, values + i * VALUE_BYTES);
+		const char *value = values + i * VALUE_BYTES;
 
-		hash = hash_input(&input, hash);
-		if (ST_UNLIKELY(input.kind == ST_INPUT_TENSOR_LIST))
-			hash = hash_list(layout, &input, hash);
+		if (!hash_usual(layout, value, &hash))
+			hash = hash_value(layout, value, hash);
 	}
 	return hash | 1;
 }

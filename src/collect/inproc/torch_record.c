@@ -24,6 +24,10 @@ enum {
 	SOURCE_TEXT_MAX = 160,
 };
 
+_Static_assert(SIGNATURES_MAX < 1 << ST_OPERATOR_ID_BITS &&
+		       (int)SIGNATURES_MAX <= (int)ST_WORD_NAME_MAX,
+	       "an id has its place in a recent hash and in a word");
+
 static const char *const domain_names[ST_KEY_KINDS] = {ST_OPERATOR_DOMAIN, ST_RANGE_DOMAIN,
 						       ST_MODULE_DOMAIN};
 struct itt_domain *st_operator_domains[ST_KEY_KINDS];
@@ -279,10 +283,10 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 		if (signature)
 			remember(signature, generation);
 		if (ST_LIKELY(signature &&
-			      st_operator_begin_fast(
-				      hot, limit,
-				      (uintptr_t)key | st_operator_kind(operator->scope),
-				      st_operator_payload(signature->id, operator->sequence))))
+			      st_operator_begin_fast(hot, limit,
+						     (uintptr_t)key |
+							     st_operator_kind(operator->scope),
+						     signature->id, operator->sequence)))
 			return;
 		hot->limit = limit;
 	}

@@ -44,11 +44,15 @@ extern struct st_operator_front *st_operator_front;
 void st_operator_begin_module_slowly(const void *key, struct st_named *named);
 void st_operator_end_slowly(uintptr_t key);
 
+/* Numbers that do not fit are none. */
+static inline bool st_operator_has_sequence(int64_t sequence)
+{
+	return sequence >= 0 && sequence < UINT32_MAX;
+}
+
 static inline uint64_t st_operator_payload(uint32_t id, int64_t sequence)
 {
-	bool known = sequence >= 0 && sequence < UINT32_MAX;
-
-	return id | (known ? (uint64_t)sequence + 1 : 0) << 32;
+	return id | (st_operator_has_sequence(sequence) ? (uint64_t)sequence + 1 : 0) << 32;
 }
 
 static inline _Atomic uint64_t *st_operator_place(uint64_t hash)
@@ -70,12 +74,14 @@ static inline uint32_t st_operator_recent(uint64_t hash)
 
 /* False: the slow path must do it. The limit of a thread that is not in it is never 0. */
 static inline __attribute__((always_inline)) bool
-st_operator_begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked, uint64_t payload)
+st_operator_begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked, uint32_t id,
+		       int64_t sequence)
 {
-	uint64_t head = hot->head, now, dt;
+	uint64_t now, dt;
+	uint32_t key_count = hot->key_count;
 
-	if (ST_UNLIKELY(head + ST_OPERATOR_BYTES + ST_END_BYTES > limit ||
-			hot->key_count == ST_KEYS_MAX ||
+	if (ST_UNLIKELY(hot->head + ST_OPERATOR_BYTES + ST_END_BYTES > limit ||
+			key_count == ST_KEYS_MAX ||
 			atomic_load_explicit(&hot->ended_count, memory_order_relaxed) ||
 			atomic_load_explicit(hot->control, memory_order_relaxed)))
 		return false;
@@ -84,13 +90,15 @@ st_operator_begin_fast(struct st_hot *hot, uint64_t limit, uintptr_t marked, uin
 	dt = now - hot->last;
 	if (ST_UNLIKELY(dt > ST_WORD_DT_MAX))
 		return false;
-	((struct st_thread *)hot)->key[hot->key_count++] = marked;
-	/* Not word by word: the compiler cannot know that they do not overwrite `hot`. */
-	st_words_put_two(hot, head, st_word_ext(ST_EXT_OPERATOR, ST_OPERATOR_BYTES / 8, dt),
-			 payload);
+	((struct st_thread *)hot)->key[key_count] = marked;
+	hot->key_count = key_count + 1;
 	hot->last = now;
 	hot->run++;
-	st_words_publish(hot);
+	if (st_operator_has_sequence(sequence))
+		st_words_record_two(hot, st_word_ext(ST_EXT_OPERATOR, ST_OPERATOR_BYTES / 8, dt),
+				    st_operator_payload(id, sequence));
+	else
+		st_words_record(hot, st_word_slice(ST_WORD_OPERATOR, 0, id, dt));
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit - ST_END_BYTES;
 	return true;
@@ -107,8 +115,8 @@ st_operator_begin_recent(const void *key, uint32_t kind, uint64_t hash, int64_t 
 	if (ST_UNLIKELY(!limit))
 		return false;
 	id = st_operator_recent(hash);
-	if (ST_LIKELY(id && st_operator_begin_fast(hot, limit, (uintptr_t)key | kind,
-						   st_operator_payload(id, sequence))))
+	if (ST_LIKELY(id &&
+		      st_operator_begin_fast(hot, limit, (uintptr_t)key | kind, id, sequence)))
 		return true;
 	hot->limit = limit;
 	return false;
@@ -126,7 +134,7 @@ static inline void st_operator_begin_module(const void *key, struct st_named *na
 							   memory_order_relaxed) &&
 			      named->id &&
 			      st_operator_begin_fast(hot, limit, (uintptr_t)key | ST_KEY_MODULE,
-						     st_operator_payload(named->id, -1))))
+						     named->id, -1)))
 			return;
 		hot->limit = limit;
 	}
@@ -150,10 +158,9 @@ static inline __attribute__((always_inline)) void st_operator_end_of(const void 
 			domain - 1 >= ST_WORD_DOMAIN_MAX || dt > ST_WORD_DT_MAX))
 		goto restore;
 	hot->key_count--;
-	st_words_put(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
 	hot->last = now;
 	hot->run--;
-	st_words_publish(hot);
+	st_words_record(hot, st_word_slice(ST_WORD_END, domain, 0, dt));
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit + ST_END_BYTES;
 	return;

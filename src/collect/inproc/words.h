@@ -18,16 +18,35 @@ static inline void st_words_put(struct st_hot *hot, uint64_t word)
 	hot->head += 8;
 }
 
-/* At `head`, which is hot's. */
-static inline void st_words_put_two(struct st_hot *hot, uint64_t head, uint64_t first,
-				    uint64_t second)
+static inline void st_words_publish(struct st_hot *hot)
 {
-	uint64_t *data = hot->data;
-	uint64_t mask = hot->mask;
+	/* Pairs with the drainer's acquire load: words before head. */
+	atomic_store_explicit(hot->head_shared, hot->head, memory_order_release);
+}
+
+/* A record of one word or two, at hot's head, published. The compiler cannot know that words do not overwrite `hot`: what
+ * is needed of it is read before. */
+static inline void st_words_record(struct st_hot *hot, uint64_t word)
+{
+	uint64_t head = hot->head, mask = hot->mask;
+	_Atomic uint64_t *head_shared = hot->head_shared;
+
+	hot->head = head + 8;
+	hot->data[(head / 8) & mask] = word;
+	/* As in st_words_publish. */
+	atomic_store_explicit(head_shared, head + 8, memory_order_release);
+}
+
+static inline void st_words_record_two(struct st_hot *hot, uint64_t first, uint64_t second)
+{
+	uint64_t head = hot->head, mask = hot->mask, *data = hot->data;
+	_Atomic uint64_t *head_shared = hot->head_shared;
 
 	hot->head = head + 16;
 	data[(head / 8) & mask] = first;
 	data[(head / 8 + 1) & mask] = second;
+	/* As in st_words_publish. */
+	atomic_store_explicit(head_shared, head + 16, memory_order_release);
 }
 
 enum { ST_AHEAD_BYTES = 256 };
@@ -45,12 +64,6 @@ static inline void st_words_ask_ahead(const struct st_hot *hot)
 #else
 	__builtin_prefetch(at, 1);
 #endif
-}
-
-static inline void st_words_publish(struct st_hot *hot)
-{
-	/* Pairs with the drainer's acquire load: words before head. */
-	atomic_store_explicit(hot->head_shared, hot->head, memory_order_release);
 }
 
 /* The dt of a record at `time` (0 = now), with an absolute time in front of it when the gap is long. */

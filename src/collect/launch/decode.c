@@ -283,6 +283,10 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 			st_slice_encoder_end(&slot->calls, slot->time, 0);
 		return true;
 	}
+	if (kind == ST_WORD_OPERATOR) {
+		st_drain_take_operator(drain, slot, &(const uint64_t){name}, 1);
+		return true;
+	}
 	if ((kind != ST_WORD_BEGIN && kind != ST_WORD_END) || domain > ST_WORD_DOMAIN_MAX)
 		return false;
 	if (kind == ST_WORD_END) {
