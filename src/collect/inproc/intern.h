@@ -88,11 +88,25 @@ static ST_INLINE uint64_t st_text_mix(uint64_t a, uint64_t b)
 	return hash ^ hash >> 29;
 }
 
+/* A sanitizer would not like it. */
+#if defined(__has_feature)
+#define ST_ADDRESSES_WATCHED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define ST_ADDRESSES_WATCHED 1
+#else
+#define ST_ADDRESSES_WATCHED 0
+#endif
+#if defined(__SSE2__)
+#define ST_TEXT_BY_BLOCKS !ST_ADDRESSES_WATCHED
+#else
+#define ST_TEXT_BY_BLOCKS 0
+#endif
+
 /* Of a short text in less time than a call of strlen takes. All of 32 bytes are read where the text begins, which lie in
  * one page: that a byte behind the text belongs to somebody else does not matter. */
 static ST_INLINE uint32_t st_text_length(const char *text)
 {
-#if defined(__SSE2__) && !defined(__SANITIZE_ADDRESS__)
+#if ST_TEXT_BY_BLOCKS
 	if (((uintptr_t)text & 4095) <= 4096 - 32) {
 		const __m128i zero = _mm_setzero_si128();
 		__m128i low = _mm_loadu_si128((const __m128i *)text);

@@ -35,6 +35,7 @@ static enum { NOT_YET, INSTALLED, REFUSED } state;
 static bool counting;	      /* what is told is counted */
 static bool started;	      /* the main module has begun */
 static size_t profile_offset; /* in a thread's state */
+static size_t tracing_offset; /* also; 0: not known */
 static uint32_t since_look;
 static int (*set_profile_of)(void *thread_state, py_profile, struct py_object *);
 static py_function their_setprofile, their_disable;
@@ -601,9 +602,37 @@ static bool is_profiled(void)
 	return is;
 }
 
+/* In a thread's state, right before the frames from 3.11 on: how deep it is in functions that others have called, during
+ * which nobody is told of anything. */
+static size_t tracing_place(void)
+{
+	const struct st_python_layout *layout = &st_calls_runtime.layout;
+
+	return layout->minor <= 10 ? layout->state_frame + 20 : layout->state_frame - 8;
+}
+
+static int32_t tracing_of(const void *thread_state)
+{
+	int32_t depth;
+
+	memcpy(&depth, (const char *)thread_state + tracing_offset, sizeof(depth));
+	return depth;
+}
+
+void st_python_calls_look_at_tracing(void)
+{
+	const void *thread_state = st_calls_python.PyThreadState_Get();
+
+	if (tracing_offset)
+		return;
+	tracing_offset = tracing_place();
+	if (tracing_of(thread_state) != 1)
+		tracing_offset = 0;
+}
+
 bool st_python_calls_follows(const void *thread_state)
 {
-	return st_trace_on && thread_state &&
+	return st_trace_on && thread_state && tracing_offset && !tracing_of(thread_state) &&
 	       (by_monitoring() || profile_of(thread_state) == profile);
 }
 

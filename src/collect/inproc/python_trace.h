@@ -18,8 +18,10 @@
 extern bool st_trace_on;
 /* Another number whenever a call of this thread began or ended; 0: its calls are not recorded. */
 uint64_t st_trace_clock(void);
-/* python_calls.c: whether the thread of this state tells us of its calls now, or may tell others. */
+/* python_calls.c: whether the thread of this state tells us of its calls now: it may tell others, or nobody. */
 bool st_python_calls_follows(const void *thread_state);
+/* The same: while CPython tells us of a call, it tells nobody of others. That is how the place of this is proven. */
+void st_python_calls_look_at_tracing(void);
 
 /* python_calls.c: has CPython tell us of calls, if it does not yet. False: it cannot be. And undoes it: nothing of ours is
  * called any more, unless calls are counted besides. */

@@ -375,6 +375,7 @@ static __attribute__((noinline)) uint32_t name_builtin(uint64_t key, const struc
 	const void *class = self ? st_py_field(self, PY_OBJECT_TYPE) : NULL;
 	struct text text = {.used = 0};
 
+	st_python_calls_look_at_tracing();
 	if (!self || st_calls_python.PyType_IsSubtype((void *)(uintptr_t) class,
 						      st_calls_python.PyModule_Type)) {
 		add_string(&text, "<built-in function ");

@@ -427,7 +427,9 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 
 	*context = NULL;
 	if (ST_UNLIKELY(stacks_used))
-		st_torch_stack_tell();
+		st_torch_stack_tell(scope == ST_SCOPE_FUNCTION || scope == ST_SCOPE_BACKWARD
+					    ? (uintptr_t)record | ST_KEY_OPERATOR
+					    : 0);
 	if (!name)
 		name = "";
 	length = st_text_length(name);

@@ -86,12 +86,14 @@ static inline struct signature *find(uint64_t hash)
 	}
 }
 
-/* Found while the generation was this one. */
+/* Found while the generation was this one, and recorded: nothing is being undefined. */
 static void remember(const struct signature *signature, uint32_t generation)
 {
 	uint64_t hash = atomic_load_explicit(&signature->hash, memory_order_relaxed);
 	_Atomic uint64_t *place = st_operator_place(hash);
 
+	if (!generation)
+		return;
 	/* Also pairs with the acquire load of st_operator_recent. */
 	atomic_store_explicit(place,
 			      (hash >> ST_OPERATOR_ID_BITS << ST_OPERATOR_ID_BITS) | signature->id,
@@ -280,14 +282,14 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 	if (ST_LIKELY(limit)) {
 		generation = atomic_load_explicit(&table->front.generation, memory_order_acquire);
 		signature = find(operator->hash);
-		if (signature)
-			remember(signature, generation);
 		if (ST_LIKELY(signature &&
 			      st_operator_begin_fast(hot, limit,
 						     (uintptr_t)key |
 							     st_operator_kind(operator->scope),
-						     signature->id, operator->sequence)))
+						     signature->id, operator->sequence))) {
+			remember(signature, generation);
 			return;
+		}
 		hot->limit = limit;
 	}
 	begin_slow(key, operator);

@@ -4,7 +4,8 @@
  * nobody changes them while it is here, with or without the interpreter's lock, and they keep their code objects alive.
  * So they are read by loads. A stack that is the same as that of the operator before costs a comparison of all frames.
  * Where calls are recorded and none began or ended since, only the innermost one is compared, and inside of the operator
- * whose stack it was nothing at all: its caller waits, and Python that is called from there would be recorded.
+ * whose stack it was nothing at all: its caller waits, and Python that is called from there is told first. Unless a
+ * debugger's function runs: CPython tells nobody of calls then.
  *
  * The interpreter that ends takes the states of other threads away while they may still be computing: before it does, we
  * are told by atexit, and read no more frames but the main thread's.
@@ -46,7 +47,9 @@ struct known {
 struct st_torch_stack {
 	uint32_t generation; /* of the owner that has told `frame`; 0: nobody */
 	uint64_t clock;	     /* of its calls then (python_trace.h); 0: they do not tell all */
-	uint32_t key_count;  /* of the thread then: of the operators around it */
+	uintptr_t key;	     /* of the operator whose stack it was; 0: of something else */
+	uint32_t key_count;  /* of the thread before it began */
+	const void *thread_state;
 	uint32_t count, flags;
 	bool runtime_told;
 	bool is_main;
@@ -125,11 +128,24 @@ static bool is_unmoved(const struct st_torch_stack *stack)
 	       now.place == stack->frame[0].place;
 }
 
-/* Its frames are those that were told. */
-static void stand(struct st_torch_stack *stack, const struct st_hot *hot)
+/* The frames of what begins with this key are those that were told. */
+static void stand(struct st_torch_stack *stack, const struct st_hot *hot, uintptr_t key)
 {
+	stack->thread_state = runtime.this_thread_state();
+	stack->clock = st_python_calls_follows(stack->thread_state) ? st_trace_clock() : 0;
 	stack->key_count = hot->key_count;
-	stack->clock = st_python_calls_follows(runtime.this_thread_state()) ? st_trace_clock() : 0;
+	stack->key = key;
+}
+
+/* Whether the operator whose stack it was is open, and nobody was told to leave out calls since. A thread's state may
+ * go before the thread does, the main one's only after `ending`. */
+static inline bool is_inside(const struct st_torch_stack *stack, const struct st_thread *thread)
+{
+	return thread->hot.key_count > stack->key_count && stack->key &&
+	       thread->key[stack->key_count] == stack->key && is_still(stack) &&
+	       !atomic_load_explicit(&ending, memory_order_relaxed) &&
+	       st_python_calls_follows(stack->is_main ? stack->thread_state
+						      : runtime.this_thread_state());
 }
 
 /* Whether the frames are those that were told; what is not goes to `now`. */
@@ -270,7 +286,8 @@ static void tell_nothing(struct st_thread *thread, struct st_torch_stack *stack)
 	st_ring_put(thread, ST_EXT_STACK, 0, &head, 1);
 }
 
-static void tell(struct st_thread *thread, struct st_torch_stack *stack, uint32_t count, bool cut)
+static void tell(struct st_thread *thread, struct st_torch_stack *stack, uint32_t count, bool cut,
+		 uintptr_t key)
 {
 	uint64_t words[FRAMES_MAX + 1];
 	uint32_t same = cut ? 0 : kept(stack, count, thread->generation), fresh = count - same;
@@ -289,7 +306,7 @@ static void tell(struct st_thread *thread, struct st_torch_stack *stack, uint32_
 	memcpy(stack->frame, stack->now, count * sizeof(*stack->now));
 	stack->count = count;
 	stack->generation = thread->generation;
-	stand(stack, &thread->hot);
+	stand(stack, &thread->hot, key);
 }
 
 static struct st_torch_stack *make(struct st_thread *thread)
@@ -323,7 +340,7 @@ static void leave_walk(const struct st_torch_stack *stack)
 		atomic_fetch_sub_explicit(&walkers, 1, memory_order_release);
 }
 
-static __attribute__((noinline)) void tell_slowly(void)
+static __attribute__((noinline)) void tell_slowly(uintptr_t key)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
 	struct st_torch_stack *stack;
@@ -332,13 +349,16 @@ static __attribute__((noinline)) void tell_slowly(void)
 
 	if (!thread)
 		return;
+	/* While nothing is recorded nothing is told, and what was is nobody's. */
+	if (thread->stack)
+		thread->stack->clock = 0;
 	stack = atomic_load_explicit(thread->hot.control, memory_order_relaxed) ? NULL
 										: make(thread);
 	if (stack && st_torch_config.stacks && enter_walk(stack)) {
 		if (!walk(stack, &count, &cut) || stack->generation != thread->generation)
-			tell(thread, stack, count, cut);
+			tell(thread, stack, count, cut, key);
 		else
-			stand(stack, &thread->hot);
+			stand(stack, &thread->hot, key);
 		leave_walk(stack);
 	} else if (stack && stack->generation) {
 		tell_nothing(thread, stack);
@@ -347,7 +367,7 @@ static __attribute__((noinline)) void tell_slowly(void)
 	st_thread_leave(thread);
 }
 
-void st_torch_stack_tell(void)
+void st_torch_stack_tell(uintptr_t key)
 {
 	struct st_hot *hot = st_tls;
 	struct st_torch_stack *stack;
@@ -361,33 +381,25 @@ void st_torch_stack_tell(void)
 	if (ST_UNLIKELY(!st_torch_config.stacks)) {
 		stack = hot && hot->data ? ((struct st_thread *)hot)->stack : NULL;
 		if (stack && stack->generation)
-			tell_slowly();
+			tell_slowly(key);
 		return;
 	}
-	if (ST_LIKELY(hot && hot->data && hot->limit)) {
-		thread = (struct st_thread *)hot;
-		stack = thread->stack;
-		if (ST_UNLIKELY(!stack || stack->generation != thread->generation))
-			goto slowly;
-		if (hot->key_count > stack->key_count && is_still(stack) &&
-		    !atomic_load_explicit(&hot->ended_count, memory_order_relaxed))
+	thread = (struct st_thread *)hot;
+	stack = ST_LIKELY(hot && hot->data && hot->limit) ? thread->stack : NULL;
+	if (ST_LIKELY(stack && stack->generation == thread->generation &&
+		      !atomic_load_explicit(hot->control, memory_order_relaxed))) {
+		if (is_inside(stack, thread))
 			return;
 		if (ST_LIKELY(enter_walk(stack))) {
-			same = is_unmoved(stack);
-			if (same) {
-				stack->key_count = hot->key_count;
-			} else {
-				same = walk(stack, &count, &cut);
-				if (same)
-					stand(stack, hot);
-			}
+			same = is_unmoved(stack) || walk(stack, &count, &cut);
+			if (same)
+				stand(stack, hot, key);
 			leave_walk(stack);
 			if (ST_LIKELY(same))
 				return;
 		}
 	}
-slowly:
-	tell_slowly();
+	tell_slowly(key);
 }
 
 /* Called by atexit. */
