@@ -175,3 +175,14 @@ def test_greenlet(strata, python):
     plain, sampled = both(strata, [python, TARGETS / "sampled_python.py", "greenlets"])
     assert plain.status == 0
     assert_same(plain, sampled)
+
+
+def test_handler_longer_than_the_interval(strata, python):
+    """Whatever a stack takes to look at, the program goes on: it once stood still with it."""
+    command = [python, TARGETS / "deep_generators.py"]
+    plain = strata.run(command)
+    result = strata.folder / "sampled"
+    options = ["-quiet", "-knob", "sampling-interval=0.1", "-r", result]
+    sampled = strata("-collect", "hotspots", *options, "--", *command, timeout=120)
+    assert_same(plain, sampled)
+    assert strata.result_json(result)["sampling"]["samples"] > 200

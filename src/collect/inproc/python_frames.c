@@ -60,13 +60,15 @@ static const uint8_t *read_frame(struct st_frames_walker *walker, uint64_t frame
 
 	if (!st_frames_plausible(frame))
 		return NULL;
-	if ((frame >= walker->low && frame < walker->high &&
-	     walker->high - frame >= layout->frame_bytes) ||
-	    (walker->older && !find_piece(walker, frame) && st_frames_move_window(walker, frame)))
+	if (frame >= walker->low && frame < walker->high &&
+	    walker->high - frame >= layout->frame_bytes)
+		return seen_in_window(walker, frame);
+	/* Once: the place where it is found is where the next one is looked for. */
+	bytes = find_piece(walker, frame);
+	if (!bytes && walker->older && st_frames_move_window(walker, frame))
 		return seen_in_window(walker, frame);
 	if (walker->next_count < ST_FRAMES_KEPT_MAX)
 		scratch->next[walker->next_count++] = frame;
-	bytes = find_piece(walker, frame);
 	if (bytes)
 		return bytes;
 	if (!st_frames_read(walker, scratch->single, frame + layout->frame_begin,

@@ -16,7 +16,7 @@
 #include "collect/inproc/sampler_stack.h"
 #include "unwind/rt/walk.h"
 
-enum { UNASKED_MAX = 7 };
+enum { UNASKED_MAX = 7, REST_PERIODS = 4 };
 
 #define ST_FRAME_ADDRESS (~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT))
 
@@ -200,6 +200,21 @@ static bool is_stranger(struct st_sampler *sampler, const void *context)
 	return true;
 }
 
+/* A handler that takes as long as the time between two triggers would leave the program nothing: it would stand still
+ * with the stack that takes so long. After two that take half of that, the program has as long to itself. One alone may
+ * only have had to wait for a processor, which is also why it is not for ever. */
+static void rest(struct st_sampler *sampler, uint64_t start)
+{
+	uint64_t most = REST_PERIODS * st_sampler_settings.period_ticks;
+	uint64_t end = st_ticks(), took = end - start;
+	bool was_long = sampler->is_long;
+
+	sampler->handler_ticks += took;
+	sampler->is_long = took > st_sampler_settings.period_ticks / 2;
+	if (ST_UNLIKELY(sampler->is_long && was_long))
+		sampler->rest_until = end + (took < most ? took : most);
+}
+
 static void sample(const void *context)
 {
 	uint64_t start = st_ticks();
@@ -217,7 +232,7 @@ static void sample(const void *context)
 		st_walk_foresee(st_sampler_cache(sampler));
 		st_python_frames_foresee(st_sampler_python_memory(sampler));
 	}
-	if (is_stranger(sampler, context) ||
+	if (ST_UNLIKELY(start < sampler->rest_until) || is_stranger(sampler, context) ||
 	    atomic_exchange_explicit(&sampler->busy, true, memory_order_acquire)) {
 		st_sampler_count_not_taken();
 		return;
@@ -228,7 +243,7 @@ static void sample(const void *context)
 		st_note_running();
 		sampler->time = start;
 		take(sampler, context);
-		sampler->handler_ticks += st_ticks() - start;
+		rest(sampler, start);
 	}
 	/* Pairs with the exchange above, of a stranger that nobody knows of yet. */
 	atomic_store_explicit(&sampler->busy, false, memory_order_release);

@@ -47,10 +47,12 @@ struct st_sampler {
 	uint32_t tid, generation;
 	bool identified, after_pause, first;
 	_Atomic bool busy; /* a handler is at it */
+	bool is_long;	   /* the handler has taken half the time between two triggers */
 	bool crowded;	   /* another thread has this one's thread-local storage */
 	uint32_t current;  /* which of the two stacks is being filled; the other was written last */
 	uint64_t time;	   /* of the sample that is being taken */
 	uint64_t written_time;	/* of the latest one that was */
+	uint64_t rest_until;	/* ticks: no sample is taken before */
 	uint64_t cpu_ns;	/* the thread's CPU time that samples account for */
 	uint32_t unasked;	/* samples since the thread's clock was read */
 	uint64_t handler_ticks; /* of the runs since the last sample that was written began */
