@@ -104,7 +104,6 @@ def operators():
             TURNS * OPERATORS,
             20 * PIECES,
             rounds,
-            patient=True,
         )
 
 
@@ -137,7 +136,6 @@ def modules():
         MODULE_TURNS * LAYERS,
         20 * PIECES,
         rounds,
-        patient=True,
     )
 
 

@@ -3,15 +3,15 @@
 
 Whatever else uses the cores of a virtual machine slows it down by half, for milliseconds or for minutes; what is
 compared would be measured at two speeds. So the same small task is done right before and right after each piece.
-Pieces are told apart by what that took beside the best of it, never by what they took themselves, and only those of
-one speed are compared: full speed, where there are enough.
+Pieces are chosen by what that took beside the best of it, never by what they took themselves: those of full speed,
+unless there are too few.
 """
 
 import random
 import sys
 import time
 
-FULL, SLOW = 1.15, 1.3  # up to and from so many times the best
+FULL = 1.15  # up to so many times the best
 WARM_PROBES = 500
 TEXTS = [str(number) for number in range(600)]
 
@@ -23,7 +23,9 @@ class Pace:
         self.best = min([self.probe() for _ in range(WARM_PROBES)] + known)
 
     def probe(self):
-        """About 20 us, in two calls, so that it costs no more where calls are recorded."""
+        """Two calls, so that it costs no more where calls are recorded, of about 20 us; the second time, when what it
+        needs is in the caches again."""
+        ",".join(TEXTS).split(",")
         began = time.perf_counter_ns()
         ",".join(TEXTS).split(",")
         return time.perf_counter_ns() - began
@@ -38,33 +40,28 @@ class Pace:
         self.best = min(self.best, before, after)
         return took, before, after
 
-    def gather(self, ways, count, enough, most, patient=False):
+    def gather(self, ways, count, enough, most):
         """ways: how to do some pieces, which gives triples as timed() does. They are done in random order, again and
-        again, `most` times or until each has enough pieces of one speed, if patient of full speed. Gives for each what
-        its pieces took, divided by count, their speed, and the best probe."""
+        again, until each has enough pieces of full speed, or `most` times. Gives for each what its pieces took, divided
+        by count; their speed, "full" or "mixed"; and the best probe."""
         draw, order = random.Random(0), list(ways)
         pieces = {name: [] for name in ways}
         for turn in range(1, most + 1):
             draw.shuffle(order)
             for name in order:
                 pieces[name] += ways[name]()
-            if turn % 8 == 0:
-                full, slow = self.least(pieces, self.is_full), self.least(pieces, self.is_slow)
-                if full >= enough or (not patient and turn >= most / 4 and slow >= enough):
-                    break
-        speed, counts = "mixed", lambda before, after: True
-        if self.least(pieces, self.is_full) >= enough / 4:
-            speed, counts = "full", self.is_full
-        elif self.least(pieces, self.is_slow) >= enough / 4:
-            speed, counts = "slow", self.is_slow
-        found = {name: [took / count for took, *probes in some if counts(*probes)] for name, some in pieces.items()}
-        return {**found, "speed": speed, "best": self.best}
+            if turn % 8 == 0 and self.least(pieces) >= enough:
+                break
+        full = self.least(pieces) >= enough / 4
+        found = {
+            name: [took / count for took, *probes in some if not full or self.is_full(*probes)]
+            for name, some in pieces.items()
+        }
+        return {**found, "speed": "full" if full else "mixed", "best": self.best}
 
     def is_full(self, before, after):
         return max(before, after) <= FULL * self.best
 
-    def is_slow(self, before, after):
-        return min(before, after) >= SLOW * self.best
-
-    def least(self, pieces, counts):
-        return min(sum(counts(*probes) for _, *probes in some) for some in pieces.values())
+    def least(self, pieces):
+        """Of the way with the fewest: how many pieces ran at full speed."""
+        return min(sum(self.is_full(*probes) for _, *probes in some) for some in pieces.values())

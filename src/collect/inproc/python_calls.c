@@ -602,37 +602,35 @@ static bool is_profiled(void)
 	return is;
 }
 
-/* In a thread's state, right before the frames from 3.11 on: how deep it is in functions that others have called, during
- * which nobody is told of anything. */
-static size_t tracing_place(void)
-{
-	const struct st_python_layout *layout = &st_calls_runtime.layout;
-
-	return layout->minor <= 10 ? layout->state_frame + 20 : layout->state_frame - 8;
-}
-
-static int32_t tracing_of(const void *thread_state)
+/* How deep a thread is in functions of others that CPython has called, during which nobody is told of anything. */
+static int32_t tracing_of(const void *thread_state, size_t offset)
 {
 	int32_t depth;
 
-	memcpy(&depth, (const char *)thread_state + tracing_offset, sizeof(depth));
+	memcpy(&depth, (const char *)thread_state + offset, sizeof(depth));
 	return depth;
 }
 
 void st_python_calls_look_at_tracing(void)
 {
+	/* From where the frames are: up to 3.10; from 3.11 on, one or the other. */
+	static const int places[] = {20, -12, -8};
+	const struct st_python_layout *layout = &st_calls_runtime.layout;
 	const void *thread_state = st_calls_python.PyThreadState_Get();
+	size_t first = layout->minor <= 10 ? 0 : 1, last = layout->minor <= 10 ? 0 : 2;
 
-	if (tracing_offset)
-		return;
-	tracing_offset = tracing_place();
-	if (tracing_of(thread_state) != 1)
-		tracing_offset = 0;
+	for (size_t at = first; at <= last && !tracing_offset; at++) {
+		size_t offset = (size_t)(layout->state_frame + places[at]);
+
+		if (tracing_of(thread_state, offset) == 1)
+			tracing_offset = offset;
+	}
 }
 
 bool st_python_calls_follows(const void *thread_state)
 {
-	return st_trace_on && thread_state && tracing_offset && !tracing_of(thread_state) &&
+	return st_trace_on && thread_state && tracing_offset &&
+	       !tracing_of(thread_state, tracing_offset) &&
 	       (by_monitoring() || profile_of(thread_state) == profile);
 }
 

@@ -29,7 +29,8 @@ enum {
 	LIST_LOOKS_RARELY = 256,
 	CHECKS = 1024, /* signatures that are checked, … */
 	CHECKS_RARELY = 64,
-	CHECKS_RIGHT = 8, /* before reads are made wrong for tests */
+	CHECKS_RIGHT = 8,  /* before reads are made wrong for tests */
+	NEAR_BYTES = 8192, /* of stack, between a callback and the record it is told of */
 };
 enum { IDLE, INSTALLING, INSTALLED, GIVEN_UP };
 enum { SCOPES = 10 };
@@ -414,6 +415,15 @@ static __attribute__((noinline)) void begin_slowly(const void *record,
 		check_again(record);
 }
 
+/* Whether the record is a variable of a function that called us, and not held by an object: then whoever called that
+ * function waits for its end. */
+static inline __attribute__((always_inline)) bool is_in_a_call(const void *record,
+							       enum st_operator_scope scope)
+{
+	return (scope == ST_SCOPE_FUNCTION || scope == ST_SCOPE_BACKWARD) &&
+	       (uintptr_t)record - (uintptr_t)__builtin_frame_address(0) < NEAR_BYTES;
+}
+
 static inline __attribute__((always_inline)) void *begin(void **context, const void *record,
 							 enum st_operator_scope scope)
 {
@@ -427,9 +437,8 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 
 	*context = NULL;
 	if (ST_UNLIKELY(stacks_used))
-		st_torch_stack_tell(scope == ST_SCOPE_FUNCTION || scope == ST_SCOPE_BACKWARD
-					    ? (uintptr_t)record | ST_KEY_OPERATOR
-					    : 0);
+		st_torch_stack_tell(
+			is_in_a_call(record, scope) ? (uintptr_t)record | ST_KEY_OPERATOR : 0);
 	if (!name)
 		name = "";
 	length = st_text_length(name);

@@ -349,7 +349,6 @@ static __attribute__((noinline)) void tell_slowly(uintptr_t key)
 
 	if (!thread)
 		return;
-	/* While nothing is recorded nothing is told, and what was is nobody's. */
 	if (thread->stack)
 		thread->stack->clock = 0;
 	stack = atomic_load_explicit(thread->hot.control, memory_order_relaxed) ? NULL
@@ -360,8 +359,9 @@ static __attribute__((noinline)) void tell_slowly(uintptr_t key)
 		else
 			stand(stack, &thread->hot, key);
 		leave_walk(stack);
-	} else if (stack && stack->generation) {
-		tell_nothing(thread, stack);
+	} else if (thread->stack && thread->stack->generation) {
+		/* Also while nothing is recorded: it may be when the begin that follows is written. */
+		tell_nothing(thread, thread->stack);
 	}
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
