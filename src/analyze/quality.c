@@ -84,7 +84,9 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		 quality->copies},
 		{"twins", "ITT tasks that repeat an operator (in no figure)", quality->twins},
 		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
-		{"samples_not_taken", "samples not taken (thread or handler was not ready)",
+		{"samples_not_taken",
+		 "samples not taken (thread or handler was not ready, or the handler takes too "
+		 "long for the interval)",
 		 samples->not_taken},
 		{"stacks_truncated", "stacks cut before the thread's start", samples->truncated},
 		{"stacks_recovered", "stacks with a caller found by a scan: likely, not certain",

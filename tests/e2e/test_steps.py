@@ -71,8 +71,10 @@ def test_parts_are_the_clocks(stepped):
             assert not any(row[key] for row in rows), part
             continue
         least = 0 if kind == "plain" or (kind, part) == ("workers", "data") else SLEPT[part]
-        for row, clock_ns in zip(rows, measured, strict=True):
-            assert least <= row[key] <= clock_ns + CLOCKS_DIFFER, (part, row["step"])
+        pairs = [(row[key], clock_ns) for row, clock_ns in zip(rows, measured, strict=True)]
+        assert all(least <= ours for ours, _ in pairs), (part, pairs)
+        # Of one step the program may have lost the processor between our time and its own.
+        assert sum(ours > clock_ns + CLOCKS_DIFFER for ours, clock_ns in pairs) <= 1, (part, pairs)
     if kind == "plain":
         share = sum(row["forward_ns"] for row in rows) / sum(clock["forward"])
         assert share > 0.8
@@ -127,9 +129,7 @@ def test_operators_by_step(stepped):
     name = NAMES.get(kind, "step {}")
     if kind == "workers":  # a batch that comes before its turn is unpacked in an earlier step
         unpacking = ("aten::empty", "aten::set_")
-        found = {
-            step: {one: n for one, n in counts.items() if one not in unpacking} for step, counts in found.items()
-        }
+        found = {step: {one: n for one, n in counts.items() if one not in unpacking} for step, counts in found.items()}
     middle = [found[name.format(number)] for number in range(2, COUNT - 1)]
     assert all(counts == middle[0] for counts in middle), middle
     if kind == "plain":
