@@ -274,10 +274,14 @@ bool st_rendezvous_crowded(const struct st_rendezvous *rendezvous)
 	return rendezvous->crowded;
 }
 
+/* The others keep their order: what a process says first must be heard first. */
 static void drop_pending(struct st_rendezvous *rendezvous, unsigned int index)
 {
-	close(rendezvous->pending[index].fd); /* leaves the epoll set by itself */
-	rendezvous->pending[index] = rendezvous->pending[--rendezvous->pending_count];
+	struct pending *at = &rendezvous->pending[index];
+
+	close(at->fd); /* leaves the epoll set by itself */
+	rendezvous->pending_count--;
+	memmove(at, at + 1, (rendezvous->pending_count - index) * sizeof(*at));
 }
 
 static void accept_from(struct st_rendezvous *rendezvous, int listener, uint64_t now_ns)
