@@ -286,7 +286,7 @@ class Hotspots:
                     theirs[pathlib.PurePath(found.group(1)).name] += int(count)
         # A call whose first instruction is still to come: py-spy shows it at its def, CPython itself not at all, and
         # we do as CPython does. The caller has it then. And of the work only: main() asks for its CPU time and waits
-        # for its input and output, some samples a run, which py-spy takes for running by a rule of its own.
+        # for its input and output. There py-spy has samples at another line than we have; why is not known.
         text = (HERE / "toggled.py").read_text().splitlines()
         work = text[: text.index("def main():")]
         bodies = {f"toggled.py:{at}" for at, line in enumerate(work, 1) if not line.lstrip().startswith("def ")}

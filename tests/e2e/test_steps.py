@@ -73,7 +73,7 @@ def test_parts_are_the_clocks(stepped):
         least = 0 if kind == "plain" or (kind, part) == ("workers", "data") else SLEPT[part]
         pairs = [(row[key], clock_ns) for row, clock_ns in zip(rows, measured, strict=True)]
         assert all(least <= ours for ours, _ in pairs), (part, pairs)
-        # Of one step the program may have lost the processor between our time and its own.
+        # Seen once, by 4 ms. Likely, not shown: the program lost the processor between our time and its own.
         assert sum(ours > clock_ns + CLOCKS_DIFFER for ours, clock_ns in pairs) <= 1, (part, pairs)
     if kind == "plain":
         share = sum(row["forward_ns"] for row in rows) / sum(clock["forward"])
