@@ -5,7 +5,7 @@ usage, under strata -collect operators:
   operator_cost.py operators LIBEMPTY [shapes] [stack] [rounds=N]
       our callbacks, empty ones, torch.profiler's, and none, in random order: ns of CPU time per operator
   operator_cost.py modules [rounds=N]
-      calls of nn.Module with our slot and with CPython's: ns per call
+      calls of nn.Module with our slot and with CPython's: ns per call; "new": before the ring was full once
   N times at most, best=NS is for pace.py
 usage, alone:
   operator_cost.py loop N [table]
@@ -27,6 +27,7 @@ LAYERS, OPERATORS = 20, 200
 TURNS = 3  # of a piece: half a millisecond, in which the machine hardly ever changes its speed
 MODULE_TURNS = 8 * TURNS
 PIECES = 4
+RING_BYTES, CALL_BYTES = 1 << 20, 16
 words = sys.argv[2:]
 rounds = next((int(word[7:]) for word in words if word.startswith("rounds=")), 100)
 pace = None if sys.argv[1] == "loop" else Pace()
@@ -125,18 +126,28 @@ def modules():
     if values["none"] == values["ours"]:
         sys.exit("modules are not recorded")
 
-    def pieces(name):
+    def use(name):
         for kind in kinds:
             slot(kind).value = values[name][kind]
+
+    def pieces(name):
+        use(name)
         work([net], data)
         return [pace.timed(lambda: work([net], data, MODULE_TURNS)) for _ in range(PIECES)]
 
-    return pace.gather(
-        {name: lambda name=name: pieces(name) for name in values},
-        MODULE_TURNS * LAYERS,
-        20 * PIECES,
-        rounds,
-    )
+    def gathered():
+        return pace.gather(
+            {name: lambda name=name: pieces(name) for name in values},
+            MODULE_TURNS * LAYERS,
+            20 * PIECES,
+            rounds,
+        )
+
+    # As long as the thread's ring is new, each of its pages comes with a fault.
+    new = gathered()
+    use("ours")
+    work([net], data, RING_BYTES // CALL_BYTES // LAYERS)
+    return {**gathered(), "new": new}
 
 
 def loop():

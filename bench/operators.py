@@ -132,6 +132,8 @@ class Operators:
         counted, limit = (full, 1.0) if len(full) >= len(turns) / 3 else (turns, None)
         ours = [self.added(figures, "ours") for figures in counted]
         self.add("recording a call of nn.Module", "ns", ours, 30.0, "budget", limit)
+        new = [self.added(figures["new"], "ours") for figures in counted]
+        self.add("the same while the thread's ring is new", "ns", new, ours, "later")
 
     def printed_table(self):
         """200,000 operators, from the start of the program to the table on the screen."""

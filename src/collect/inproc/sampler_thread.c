@@ -115,7 +115,7 @@ static void begin(struct st_sampler *sampler, const struct st_thread *thread)
 	sampler->cpu_ns = thread->tid == st_sampling->tid ? st_sampling->arm_cpu_ns : 0;
 	sampler->ring.head_shared = &sampler->shared->head;
 	sampler->ring.head = atomic_load_explicit(&sampler->shared->head, memory_order_relaxed);
-	sampler->ring.mask = ST_SHM_HANDLER_RING_BYTES / 8 - 1;
+	sampler->ring.byte_mask = ST_SHM_HANDLER_RING_BYTES - 1;
 	sampler->ring.data = (uint64_t *)(rings + st_config.ring_bytes);
 }
 

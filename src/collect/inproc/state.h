@@ -100,7 +100,7 @@ struct st_hot {
 	uint64_t head;	    /* bytes since the beginning of the ring */
 	uint64_t limit;	    /* a begin needs head + ST_BEGIN_BYTES <= limit */
 	uint64_t last;	    /* ticks of the previous record */
-	uint32_t mask;	    /* words - 1 */
+	uint32_t byte_mask; /* of the ring: bytes - 1 */
 	uint32_t run;	    /* open slices on top of the stack whose begins were written */
 	uint32_t key_count; /* of st_thread's keys */
 	_Atomic uint32_t ended_count; /* of these slices, written by other threads */
@@ -145,7 +145,12 @@ struct st_torch_stack;
 
 struct st_thread {
 	alignas(64) struct st_hot hot;
-	uint64_t caller[ST_CALLER_SLOTS]; /* the ring's table, see ST_EXT_CALLER */
+	/* Right behind it: in the same page as long as few are open. */
+	uintptr_t key
+		[1 +
+		 ST_KEYS_MAX]; /* open slices with their domains, see torch_record.c; from 1 on, 0 is none */
+	const void *module[1 + ST_KEYS_MAX]; /* of those that are calls of one */
+	uint64_t caller[ST_CALLER_SLOTS];    /* the ring's table, see ST_EXT_CALLER */
 	struct st_shm_slot *slot;
 	struct st_shm_ring *ring;
 	struct st_sampler *sampler; /* its memory, whether it samples or not; NULL: none */
@@ -166,7 +171,6 @@ struct st_thread {
 		call_count; /* calls of Python functions that are open and written (python_trace.c) */
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
-	uintptr_t key[ST_KEYS_MAX];	/* open slices with their domains, see torch_record.c */
 	struct st_torch_stack *stack;	/* torch_stack.c; stays with the slot */
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };
@@ -179,6 +183,12 @@ extern struct st_hot st_hot_ignored; /* st_tls of a thread that asked not to be 
 
 /* Its own function: with memory for a time, all those that ask for one would keep a guard of it. */
 uint64_t st_ticks_mono_raw(void);
+
+/* Of a clock that the caller knows. */
+static inline __attribute__((always_inline)) uint64_t st_ticks_of(enum st_clock clock)
+{
+	return clock == ST_CLOCK_TSC ? st_clock_tsc() : st_ticks_mono_raw();
+}
 
 static inline uint64_t st_ticks(void)
 {

@@ -12,6 +12,7 @@
 #include "collect/inproc/object.h"
 #include "collect/inproc/python_line.h"
 #include "collect/inproc/thread.h"
+#include "collect/inproc/words.h"
 
 /* A task that begins. */
 struct begin {
@@ -274,7 +275,7 @@ static inline __attribute__((always_inline)) void store_word(struct st_hot *hot,
 {
 	uint64_t head = hot->head;
 
-	hot->data[(head / 8) & hot->mask] = word;
+	*st_words_at(hot, head) = word;
 	hot->last = now;
 	hot->head = head + 8;
 	/* Pairs with the drainer's acquire load: words before head. */

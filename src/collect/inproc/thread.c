@@ -169,7 +169,7 @@ static struct st_thread *claim(void)
 	thread->hot.head_shared = &thread->ring->head;
 	thread->hot.head = atomic_load_explicit(&thread->ring->head, memory_order_relaxed);
 	thread->hot.control = &st_header()->control;
-	thread->hot.mask = st_config.ring_bytes / 8 - 1;
+	thread->hot.byte_mask = st_config.ring_bytes - 1;
 	thread->hot.limit = 1;
 	if (st_config.key_valid)
 		pthread_setspecific(st_config.key, thread);

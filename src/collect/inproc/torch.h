@@ -86,8 +86,12 @@ void st_operator_begin(const void *key, const struct st_operator *operator);
 struct st_named {
 	const char *name;
 	uint32_t length;
-	uint32_t id, generation; /* of the signature; 0: not known yet */
+	uint32_t word;	/* how the record begins */
+	uint64_t stamp; /* the word is good while the signatures have this one (torch_record.h) */
 };
+
+/* That the signatures never have. */
+#define ST_STAMP_NONE UINT64_MAX
 
 struct st_thread;
 

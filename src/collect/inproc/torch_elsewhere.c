@@ -13,7 +13,7 @@ static bool has_key(const struct st_thread *thread, uintptr_t key)
 	uint32_t count = __atomic_load_n(&thread->hot.key_count, __ATOMIC_RELAXED);
 
 	for (uint32_t at = count < ST_KEYS_MAX ? count : ST_KEYS_MAX; at > 0; at--)
-		if (__atomic_load_n(&thread->key[at - 1], __ATOMIC_RELAXED) == key)
+		if (__atomic_load_n(&thread->key[at], __ATOMIC_RELAXED) == key)
 			return true;
 	return false;
 }

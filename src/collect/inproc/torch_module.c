@@ -30,12 +30,8 @@ static py_call their_call;
 static struct py_object *module_class, *their_init, *subclasses;
 static bool classes_made; /* since all of them were looked at */
 
-/* The module whose call is innermost on this thread. Only compared with what the table knows: with stackful
- * coroutines it may be one that is gone. */
-static __thread struct py_object *innermost __attribute__((tls_model("initial-exec")));
-
-static struct py_object *call_module(struct py_object *self, struct py_object *args,
-				     struct py_object *keywords);
+/* In place of tp_call: that of the clock. */
+static py_call call_module;
 
 static py_call *slot_of(struct py_object *class)
 {
@@ -107,6 +103,7 @@ static void take_all(void)
 static __attribute__((noinline)) struct st_torch_module *name_module(struct py_object *self)
 {
 	static struct st_torch_module nameless;
+	struct py_object *innermost = (struct py_object *)st_operator_innermost_module();
 	struct st_torch_module *module;
 
 	if (!innermost && classes_made) {
@@ -121,23 +118,71 @@ static __attribute__((noinline)) struct st_torch_module *name_module(struct py_o
 	return &nameless;
 }
 
-/* In place of tp_call. */
-static struct py_object *call_module(struct py_object *self, struct py_object *args,
-				     struct py_object *keywords)
+/* What is unusual about a call is done by functions that come after the short way, so that it keeps nothing for them. */
+static __attribute__((noinline)) struct py_object *
+call_slowly(struct py_object *self, struct py_object *args, struct py_object *keywords)
 {
 	struct st_torch_module *module = st_torch_module_find(self);
-	struct py_object *outer = innermost, *result;
-	const void *key = __builtin_frame_address(0); /* that no other open slice has */
+	const void *key = __builtin_frame_address(0);
+	struct py_object *result;
 
-	if (ST_UNLIKELY(!module))
+	if (module)
+		st_operator_renew(&module->slice);
+	else
 		module = name_module(self);
-	innermost = self;
 	/* The entry is not used after this. */
-	st_operator_begin_module(key, &module->slice);
+	if (!st_operator_begin_module(key, &module->slice, self, st_ticks()))
+		st_operator_begin_module_slowly(key, &module->slice, self);
 	result = their_call(self, args, keywords);
 	st_operator_end_of(key, ST_KEY_MODULE);
-	innermost = outer;
 	return result;
+}
+
+static __attribute__((noinline)) struct py_object *end_slowly(struct py_object *result,
+							      uintptr_t marked)
+{
+	st_operator_end_slowly(marked);
+	return result;
+}
+
+/* An address that no other open slice has. Asked for again when it is needed again: nothing is kept during the call. */
+#define KEY_HERE()                                                                                 \
+	({                                                                                         \
+		uintptr_t here = (uintptr_t)__builtin_frame_address(0);                            \
+		__asm__ volatile("" : "+r"(here));                                                 \
+		here;                                                                              \
+	})
+
+static inline __attribute__((always_inline)) struct py_object *
+call_timed(struct py_object *self, struct py_object *args, struct py_object *keywords,
+	   enum st_clock clock)
+{
+	uint64_t now = st_ticks_of(clock); /* waits for what was read before it: first */
+	const struct st_torch_module *module = st_torch_module_at(self);
+	struct py_object *result;
+	uintptr_t marked;
+
+	if (ST_UNLIKELY(!module ||
+			!st_operator_begin_module((void *)KEY_HERE(), &module->slice, self, now)))
+		return call_slowly(self, args, keywords);
+	result = their_call(self, args, keywords);
+	now = st_ticks_of(clock);
+	marked = KEY_HERE() | ST_KEY_MODULE;
+	if (ST_UNLIKELY(!st_operator_end_module(marked, now)))
+		return end_slowly(result, marked);
+	return result;
+}
+
+static __attribute__((aligned(64))) struct py_object *
+call_by_tsc(struct py_object *self, struct py_object *args, struct py_object *keywords)
+{
+	return call_timed(self, args, keywords, ST_CLOCK_TSC);
+}
+
+static struct py_object *call_by_mono_raw(struct py_object *self, struct py_object *args,
+					  struct py_object *keywords)
+{
+	return call_timed(self, args, keywords, ST_CLOCK_MONO_RAW);
 }
 
 /* The __init_subclass__ that would be called if there were none of ours. */
@@ -253,6 +298,7 @@ static bool install(void)
 {
 	struct st_python_runtime runtime;
 
+	call_module = st_config.clock == ST_CLOCK_TSC ? call_by_tsc : call_by_mono_raw;
 	/* Objects of the free-threaded build have another head, and no lock keeps our table. */
 	if (!st_python_runtime_find(&runtime) || runtime.free_threaded)
 		return false;

@@ -19,6 +19,7 @@
 #include "collect/inproc/intern.h"
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch_module.h"
+#include "collect/inproc/torch_record.h"
 
 enum {
 	PLACES_MIN = 1 << 8,
@@ -43,6 +44,26 @@ struct walk {
 	bool from_root;
 	char path[PATH_BYTES];
 };
+
+static struct py_object *count_death(struct py_object *self, struct py_object *reference)
+{
+	(void)self;
+	(void)reference;
+	st_operator_front->deaths++;
+	st_torch_python.Py_IncRef(st_torch_python._Py_NoneStruct);
+	return st_torch_python._Py_NoneStruct;
+}
+
+/* A weak reference whose end we are told of; NULL: an exception is set. */
+static struct py_object *refer(struct py_object *object)
+{
+	static struct py_method method = {"strata_count_death", count_death, PY_ONE_ARGUMENT, NULL};
+	static struct py_object *function;
+
+	if (!function)
+		function = st_torch_python.PyCFunction_NewEx(&method, NULL, NULL);
+	return function ? st_torch_python.PyWeakref_NewRef(object, function) : NULL;
+}
 
 static bool is_kind(struct py_object *object, unsigned long flag)
 {
@@ -119,7 +140,7 @@ static struct st_node *intern(const char *text, uint32_t length)
 
 void st_torch_module_slice(struct st_named *slice, const char *name, uint32_t length)
 {
-	*slice = (struct st_named){.name = name, .length = length};
+	*slice = (struct st_named){.name = name, .length = length, .stamp = ST_STAMP_NONE};
 }
 
 /* Takes over the reference. */
@@ -151,7 +172,7 @@ static struct st_torch_module *know(const struct walk *walk, struct py_object *o
 
 	if (module)
 		return module;
-	reference = st_torch_python.PyWeakref_NewRef(object, NULL);
+	reference = refer(object);
 	if (!reference) {
 		st_torch_python.PyErr_Clear();
 		return NULL;

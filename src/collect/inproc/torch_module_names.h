@@ -2,7 +2,8 @@
  *
  * Which nn.Module an object is: its path from the module that the program calls, found at the first call. The table
  * is kept under the interpreter's lock. An address alone says nothing, because it may be another module's by now: each
- * entry has a weak reference, which CPython empties when the module dies.
+ * entry has a weak reference, which CPython empties when the module dies. It then tells us, and only then the references
+ * of others need to be looked at again, which are not where the entries are.
  */
 #ifndef ST_COLLECT_INPROC_TORCH_MODULE_NAMES_H
 #define ST_COLLECT_INPROC_TORCH_MODULE_NAMES_H
@@ -47,8 +48,8 @@ static inline uint64_t st_torch_module_place(const struct py_object *object)
 	return hash >> 32;
 }
 
-/* The entry of a living module, or NULL. Good until Python code may run again. */
-static inline struct st_torch_module *st_torch_module_find(const struct py_object *object)
+/* The entry of an address, or NULL. Good until Python code may run again. */
+static inline struct st_torch_module *st_torch_module_at(const struct py_object *object)
 {
 	const struct st_torch_modules *modules = &st_torch_modules;
 
@@ -56,11 +57,18 @@ static inline struct st_torch_module *st_torch_module_find(const struct py_objec
 		struct st_torch_module *module = &modules->at[at & modules->mask];
 
 		if (ST_LIKELY(module->object == object))
-			return ST_LIKELY(st_torch_referent(module->reference) == object) ? module
-											 : NULL;
+			return module;
 		if (!module->object)
 			return NULL;
 	}
+}
+
+/* The same of a living module. */
+static inline struct st_torch_module *st_torch_module_find(const struct py_object *object)
+{
+	struct st_torch_module *module = st_torch_module_at(object);
+
+	return module && st_torch_referent(module->reference) == object ? module : NULL;
 }
 
 /* The same for one that is not known, called inside of `outer` (NULL: of none, or of one that may be gone). May run

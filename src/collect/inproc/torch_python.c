@@ -35,6 +35,7 @@ static const struct {
 	MEMBER(PyType_GetFlags),
 	MEMBER(PyType_IsSubtype),
 	MEMBER(PyDescr_NewClassMethod),
+	MEMBER(PyCFunction_NewEx),
 	MEMBER(PyWeakref_NewRef),
 	MEMBER(PyUnicode_InternFromString),
 	MEMBER(PyUnicode_AsUTF8),

@@ -46,6 +46,8 @@ struct st_torch_python {
 	unsigned long (*PyType_GetFlags)(struct py_object *);
 	int (*PyType_IsSubtype)(struct py_object *, struct py_object *);
 	struct py_object *(*PyDescr_NewClassMethod)(struct py_object *, void *);
+	struct py_object *(*PyCFunction_NewEx)(struct py_method *, struct py_object *,
+					       struct py_object *);
 	struct py_object *(*PyWeakref_NewRef)(struct py_object *, struct py_object *);
 	struct py_object *(*PyUnicode_InternFromString)(const char *);
 	const char *(*PyUnicode_AsUTF8)(struct py_object *);

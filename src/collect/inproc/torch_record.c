@@ -51,6 +51,19 @@ static struct {
 	char text[SOURCE_TEXT_MAX]; /* framework, NUL, why */
 } source;
 
+const void *st_operator_innermost_module(void)
+{
+	const struct st_hot *hot = st_tls;
+	const struct st_thread *thread = (const struct st_thread *)hot;
+
+	if (!hot || !hot->data)
+		return NULL;
+	for (uint32_t at = hot->key_count; at > 0; at--)
+		if ((thread->key[at] & 7) == ST_KEY_MODULE)
+			return thread->module[at];
+	return NULL;
+}
+
 bool st_operator_init(void)
 {
 	if (table)
@@ -210,12 +223,30 @@ static bool write_begin(struct st_thread *thread, const struct st_operator *oper
 	return true;
 }
 
+/* For the short way; kept as `remember` keeps a signature. */
+static void remember_end(uint32_t kind, uint32_t domain, uint32_t generation)
+{
+	_Atomic uint32_t *place = &table->front.end_word[kind];
+
+	if (!generation || domain - 1 >= ST_WORD_DOMAIN_MAX ||
+	    atomic_load_explicit(place, memory_order_relaxed))
+		return;
+	atomic_store_explicit(place, (uint32_t)st_word_slice(ST_WORD_END, domain, 0, 0),
+			      memory_order_seq_cst);
+	if (atomic_load_explicit(&table->front.generation, memory_order_seq_cst) != generation)
+		atomic_store_explicit(place, 0, memory_order_relaxed);
+}
+
 static void end_top(struct st_thread *thread, uint64_t time, bool recording)
 {
-	uint32_t kind = (uint32_t)thread->key[--thread->hot.key_count] & 7;
+	uint32_t kind = (uint32_t)thread->key[thread->hot.key_count--] & 7, generation, domain;
 
-	if (st_open_end(thread, recording) == ST_END_WRITE)
-		st_ring_put_end(thread, time, st_domain_of(st_operator_domains[kind]));
+	if (st_open_end(thread, recording) != ST_END_WRITE)
+		return;
+	generation = atomic_load_explicit(&table->front.generation, memory_order_acquire);
+	domain = st_domain_of(st_operator_domains[kind]);
+	st_ring_put_end(thread, time, domain);
+	remember_end(kind, domain, generation);
 }
 
 void st_operator_close_ended(struct st_thread *thread)
@@ -226,13 +257,13 @@ void st_operator_close_ended(struct st_thread *thread)
 	if (ST_LIKELY(!atomic_load_explicit(&thread->hot.ended_count, memory_order_acquire)))
 		return;
 	while (thread->hot.key_count &&
-	       st_operator_take_ended(thread, thread->key[thread->hot.key_count - 1], &time))
+	       st_operator_take_ended(thread, thread->key[thread->hot.key_count], &time))
 		end_top(thread, time, recording);
 	st_operator_forget_ended(thread);
 }
 
 static void begin_entered(struct st_thread *thread, const void *key,
-			  const struct st_operator *operator)
+			  const struct st_operator *operator, const void * module)
 {
 	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
 	uint32_t kind = st_operator_kind(operator->scope), domain;
@@ -244,7 +275,9 @@ static void begin_entered(struct st_thread *thread, const void *key,
 		atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
 		return;
 	}
-	thread->key[thread->hot.key_count++] = (uintptr_t)key | kind;
+	thread->hot.key_count++;
+	thread->module[thread->hot.key_count] = module;
+	thread->key[thread->hot.key_count] = (uintptr_t)key | kind;
 	if (control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED)) {
 		st_open_skip(thread, false);
 		return;
@@ -260,14 +293,14 @@ static void begin_entered(struct st_thread *thread, const void *key,
 		st_note_running();
 }
 
-static __attribute__((noinline)) void begin_slow(const void *key,
-						 const struct st_operator *operator)
+static __attribute__((noinline)) void
+begin_slow(const void *key, const struct st_operator *operator, const void * module)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
 
 	if (!thread)
 		return;
-	begin_entered(thread, key, operator);
+	begin_entered(thread, key, operator, module);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 }
@@ -292,10 +325,10 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 		}
 		hot->limit = limit;
 	}
-	begin_slow(key, operator);
+	begin_slow(key, operator, NULL);
 }
 
-void st_operator_begin_module_slowly(const void *key, struct st_named *named)
+void st_operator_begin_module_slowly(const void *key, struct st_named *named, const void *module)
 {
 	const struct st_operator operator= {
 		.hash = st_operator_hash(named->name, named->length, ST_SCOPE_MODULE),
@@ -305,12 +338,13 @@ void st_operator_begin_module_slowly(const void *key, struct st_named *named)
 		.sequence = -1};
 	const struct signature *signature;
 
-	begin_slow(key, &operator);
+	begin_slow(key, &operator, module);
 	signature = find(operator.hash);
 	if (signature) {
-		named->id = signature->id;
-		named->generation =
-			atomic_load_explicit(&table->front.generation, memory_order_relaxed);
+		uint64_t stamp = atomic_load_explicit(&table->front.stamp, memory_order_relaxed);
+
+		named->word = (uint32_t)st_word_slice(ST_WORD_OPERATOR, 0, signature->id, 0);
+		named->stamp = (uint32_t)stamp ? stamp : ST_STAMP_NONE;
 	}
 }
 
@@ -322,7 +356,7 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 
 	st_operator_close_ended(thread);
 	at = thread->hot.key_count;
-	while (at && thread->key[at - 1] != key)
+	while (at && thread->key[at] != key)
 		at--;
 	/* With so many open, what was begun has no place in the list. */
 	if (!at)

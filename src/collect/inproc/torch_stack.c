@@ -142,7 +142,7 @@ static void stand(struct st_torch_stack *stack, const struct st_hot *hot, uintpt
 static inline bool is_inside(const struct st_torch_stack *stack, const struct st_thread *thread)
 {
 	return thread->hot.key_count > stack->key_count && stack->key &&
-	       thread->key[stack->key_count] == stack->key && is_still(stack) &&
+	       thread->key[stack->key_count + 1] == stack->key && is_still(stack) &&
 	       !atomic_load_explicit(&ending, memory_order_relaxed) &&
 	       st_python_calls_follows(stack->is_main ? stack->thread_state
 						      : runtime.this_thread_state());

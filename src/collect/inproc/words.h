@@ -12,9 +12,15 @@
 
 #include "collect/inproc/state.h"
 
+/* Where the word at this head is. */
+static inline uint64_t *st_words_at(const struct st_hot *hot, uint64_t head)
+{
+	return (uint64_t *)((char *)hot->data + (head & hot->byte_mask));
+}
+
 static inline void st_words_put(struct st_hot *hot, uint64_t word)
 {
-	hot->data[(hot->head / 8) & hot->mask] = word;
+	*st_words_at(hot, hot->head) = word;
 	hot->head += 8;
 }
 
@@ -28,23 +34,23 @@ static inline void st_words_publish(struct st_hot *hot)
  * is needed of it is read before. */
 static inline void st_words_record(struct st_hot *hot, uint64_t word)
 {
-	uint64_t head = hot->head, mask = hot->mask;
+	uint64_t head = hot->head, *at = st_words_at(hot, head);
 	_Atomic uint64_t *head_shared = hot->head_shared;
 
 	hot->head = head + 8;
-	hot->data[(head / 8) & mask] = word;
+	*at = word;
 	/* As in st_words_publish. */
 	atomic_store_explicit(head_shared, head + 8, memory_order_release);
 }
 
 static inline void st_words_record_two(struct st_hot *hot, uint64_t first, uint64_t second)
 {
-	uint64_t head = hot->head, mask = hot->mask, *data = hot->data;
+	uint64_t head = hot->head, *at = st_words_at(hot, head), *next = st_words_at(hot, head + 8);
 	_Atomic uint64_t *head_shared = hot->head_shared;
 
 	hot->head = head + 16;
-	data[(head / 8) & mask] = first;
-	data[(head / 8 + 1) & mask] = second;
+	*at = first;
+	*next = second;
 	/* As in st_words_publish. */
 	atomic_store_explicit(head_shared, head + 16, memory_order_release);
 }
@@ -55,7 +61,7 @@ enum { ST_AHEAD_BYTES = 256 };
  * several records, for which nobody waits who has asked in time. */
 static inline void st_words_ask_ahead(const struct st_hot *hot)
 {
-	const uint64_t *at = &hot->data[((hot->head + ST_AHEAD_BYTES) / 8) & hot->mask];
+	const uint64_t *at = st_words_at(hot, hot->head + ST_AHEAD_BYTES);
 
 #if defined(__x86_64__)
 	__asm__ volatile("prefetchw %0"
