@@ -18,7 +18,7 @@ COLUMNS = (
 
 
 # One process each, and loading torch takes seconds: the others run at full scale.
-QUICK = ("elsewhere", "fork")
+QUICK = ("elsewhere", "fork", "short")
 
 
 class Run:
@@ -114,6 +114,12 @@ def test_many_long_names(strata, python):
     around = "SELECT p.task_type AS name, p.parent FROM slices s JOIN slices p ON p.row = s.parent"
     (row,) = run.ask(f"{around} WHERE s.task_type = 'aten::fill_'")
     assert (row["name"], row["parent"]) == ("aten::ones", None)
+
+
+def test_names_that_are_much_alike(strata, python):
+    run = Run(strata, python, "short")
+    names = [row["name"] for row in run.rows if row["scope"] == "user"]
+    assert names == [name for number in range(1000) for name in (f"{number}", f"step_{number:03}")]
 
 
 def test_operators_that_pause_and_resume(strata, python):

@@ -134,6 +134,13 @@ def names():
     mark(3)
 
 
+def short_names():
+    for number in range(1000):
+        for name in (f"{number}", f"step_{number:03}"):
+            with record_function(name):
+                pass
+
+
 def pause():
     import itt  # offered by strata where none is installed
 
@@ -199,6 +206,7 @@ def deep():
     "fork": fork_in_operator,
     "renamed": renamed,
     "names": names,
+    "short": short_names,
     "pause": pause,
     "late": late,
     "deep": deep,
