@@ -47,6 +47,19 @@ def test_every_call_has_its_path(strata, python):
 
 
 @pytest.mark.torch
+def test_late_parts_have_their_path(strata, python):
+    """Whose call it is that a part is called in does not follow from what is open."""
+    _, result = collect(strata, python, TARGETS / "late_modules.py")
+    done = strata(
+        "query", "-r", result, "-format", "json",
+        "SELECT task_type, count(*) AS n FROM slices WHERE task_domain = 'torch.module' GROUP BY task_type",
+    )  # fmt: skip
+    counts = {row["task_type"]: row["n"] for row in json.loads(done.stdout)["rows"]}
+    assert counts["EndsRange.late"] == 3 and counts["Below.late"] >= 3 and counts["Forks.late"] == 2, counts
+    assert set(counts) == {"EndsRange", "EndsRange.late", "Deep", "Below", "Below.late", "Forks", "Forks.late"}
+
+
+@pytest.mark.torch
 def test_compilers_do_not_notice(strata, python):
     """Graphs, breaks and traces are the same with and without us, and so is what is computed."""
     alone = strata.run([python, TARGETS / "module_compile.py"])

@@ -145,12 +145,9 @@ struct st_torch_stack;
 
 struct st_thread {
 	alignas(64) struct st_hot hot;
-	/* Right behind it: in the same page as long as few are open. */
-	uintptr_t key
-		[1 +
-		 ST_KEYS_MAX]; /* open slices with their domains, see torch_record.c; from 1 on, 0 is none */
-	const void *module[1 + ST_KEYS_MAX]; /* of those that are calls of one */
-	uint64_t caller[ST_CALLER_SLOTS];    /* the ring's table, see ST_EXT_CALLER */
+	/* Open slices with their domains, from 1 on (torch_record.c); in the same page as long as there are few. */
+	uintptr_t key[1 + ST_KEYS_MAX];
+	uint64_t caller[ST_CALLER_SLOTS]; /* the ring's table, see ST_EXT_CALLER */
 	struct st_shm_slot *slot;
 	struct st_shm_ring *ring;
 	struct st_sampler *sampler; /* its memory, whether it samples or not; NULL: none */

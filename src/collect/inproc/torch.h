@@ -90,7 +90,8 @@ struct st_named {
 	uint64_t stamp; /* the word is good while the signatures have this one (torch_record.h) */
 };
 
-/* That the signatures never have. */
+/* Bits that the signatures never have all of: with them the word may be good, but it is not known whose it is. */
+#define ST_STAMP_NEVER 0xffffffff00000000ull
 #define ST_STAMP_NONE UINT64_MAX
 
 struct st_thread;

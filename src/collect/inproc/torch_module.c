@@ -30,6 +30,10 @@ static py_call their_call;
 static struct py_object *module_class, *their_init, *subclasses;
 static bool classes_made; /* since all of them were looked at */
 
+/* The module whose call is innermost on this thread. Only compared with what the table knows: with stackful
+ * coroutines it may be one that is gone. */
+static __thread struct py_object *innermost __attribute__((tls_model("initial-exec")));
+
 /* In place of tp_call: that of the clock. */
 static py_call call_module;
 
@@ -103,7 +107,6 @@ static void take_all(void)
 static __attribute__((noinline)) struct st_torch_module *name_module(struct py_object *self)
 {
 	static struct st_torch_module nameless;
-	struct py_object *innermost = (struct py_object *)st_operator_innermost_module();
 	struct st_torch_module *module;
 
 	if (!innermost && classes_made) {
@@ -118,23 +121,35 @@ static __attribute__((noinline)) struct st_torch_module *name_module(struct py_o
 	return &nameless;
 }
 
+/* Whether the entry's module is the one that is called was asked right now. */
+static void begin_slowly(const void *key, struct st_torch_module *module)
+{
+	struct st_named *slice = &module->slice, now = *slice;
+
+	st_operator_renew(&now);
+	if (!st_operator_begin_module(key, &now, st_ticks())) {
+		st_operator_begin_module_slowly(key, slice);
+		now.stamp = slice->stamp;
+	}
+	slice->stamp = module->unsure ? now.stamp | ST_STAMP_NEVER : now.stamp;
+}
+
 /* What is unusual about a call is done by functions that come after the short way, so that it keeps nothing for them. */
 static __attribute__((noinline)) struct py_object *
 call_slowly(struct py_object *self, struct py_object *args, struct py_object *keywords)
 {
 	struct st_torch_module *module = st_torch_module_find(self);
+	struct py_object *outer = innermost, *result;
 	const void *key = __builtin_frame_address(0);
-	struct py_object *result;
 
-	if (module)
-		st_operator_renew(&module->slice);
-	else
+	if (!module)
 		module = name_module(self);
+	innermost = self;
 	/* The entry is not used after this. */
-	if (!st_operator_begin_module(key, &module->slice, self, st_ticks()))
-		st_operator_begin_module_slowly(key, &module->slice, self);
+	begin_slowly(key, module);
 	result = their_call(self, args, keywords);
 	st_operator_end_of(key, ST_KEY_MODULE);
+	innermost = outer;
 	return result;
 }
 
@@ -159,14 +174,17 @@ call_timed(struct py_object *self, struct py_object *args, struct py_object *key
 {
 	uint64_t now = st_ticks_of(clock); /* waits for what was read before it: first */
 	const struct st_torch_module *module = st_torch_module_at(self);
-	struct py_object *result;
+	struct py_object *outer, *result;
 	uintptr_t marked;
 
 	if (ST_UNLIKELY(!module ||
-			!st_operator_begin_module((void *)KEY_HERE(), &module->slice, self, now)))
+			!st_operator_begin_module((void *)KEY_HERE(), &module->slice, now)))
 		return call_slowly(self, args, keywords);
+	outer = innermost;
+	innermost = self;
 	result = their_call(self, args, keywords);
 	now = st_ticks_of(clock);
+	innermost = outer;
 	marked = KEY_HERE() | ST_KEY_MODULE;
 	if (ST_UNLIKELY(!st_operator_end_module(marked, now)))
 		return end_slowly(result, marked);
@@ -302,6 +320,7 @@ static bool install(void)
 	/* Objects of the free-threaded build have another head, and no lock keeps our table. */
 	if (!st_python_runtime_find(&runtime) || runtime.free_threaded)
 		return false;
+	st_torch_module_deaths_silent = runtime.version >= 0x030e0000;
 	subclasses = st_torch_python.PyObject_GetAttrString(st_torch_python.PyType_Type,
 							    "__subclasses__");
 	if (!subclasses || !find_slot() || !try_reference() || !take_class(module_class))

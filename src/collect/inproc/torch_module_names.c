@@ -32,6 +32,7 @@ enum {
 
 static struct st_torch_module none;
 struct st_torch_modules st_torch_modules = {.at = &none};
+bool st_torch_module_deaths_silent;
 
 static uint16_t walk_count;
 static uint32_t refusals;
@@ -149,17 +150,22 @@ static struct st_torch_module *insert(struct py_object *object, struct py_object
 {
 	struct st_torch_modules *modules = &st_torch_modules;
 	struct st_torch_module *place;
+	bool unsure;
 
 	if (!path || (2ull * (modules->taken + 1) > modules->mask + 1 && !make_room())) {
 		st_torch_python.Py_DecRef(reference);
 		return NULL;
 	}
 	place = free_place(modules, object);
+	/* The garbage collector kills modules, lets destructors call them, and then does away with references that this
+	 * has made without a word, since 3.14. That is how what seems to be a new one at this address may come here. */
+	unsure = place->object || st_torch_module_deaths_silent;
 	if (place->object)
 		st_torch_python.Py_DecRef(place->reference); /* of the dead one at this address */
 	else
 		modules->taken++;
-	*place = (struct st_torch_module){.object = object, .reference = reference};
+	*place = (struct st_torch_module){
+		.object = object, .reference = reference, .unsure = unsure};
 	st_torch_module_slice(&place->slice, path->text, path->length);
 	return place;
 }

@@ -22,7 +22,8 @@ struct st_torch_module {
 	struct st_named slice; /* what begins with a call; its name is the path, interned */
 	uint16_t misses; /* modules called inside of this one that the latest walk had not found */
 	uint16_t walk;	 /* the latest one that came by */
-	uint32_t reserved[5];
+	bool unsure;	 /* whether we are told when it dies */
+	uint8_t reserved[19];
 };
 _Static_assert(sizeof(struct st_torch_module) == 64, "one line");
 
@@ -32,6 +33,7 @@ struct st_torch_modules {
 	uint32_t taken;
 };
 extern struct st_torch_modules st_torch_modules;
+extern bool st_torch_module_deaths_silent; /* some of them: ask every time */
 
 /* Where a weak reference has its object; tried with every new one. */
 enum { ST_TORCH_REFERENCE_OBJECT = 16 };

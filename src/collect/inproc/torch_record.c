@@ -51,19 +51,6 @@ static struct {
 	char text[SOURCE_TEXT_MAX]; /* framework, NUL, why */
 } source;
 
-const void *st_operator_innermost_module(void)
-{
-	const struct st_hot *hot = st_tls;
-	const struct st_thread *thread = (const struct st_thread *)hot;
-
-	if (!hot || !hot->data)
-		return NULL;
-	for (uint32_t at = hot->key_count; at > 0; at--)
-		if ((thread->key[at] & 7) == ST_KEY_MODULE)
-			return thread->module[at];
-	return NULL;
-}
-
 bool st_operator_init(void)
 {
 	if (table)
@@ -263,7 +250,7 @@ void st_operator_close_ended(struct st_thread *thread)
 }
 
 static void begin_entered(struct st_thread *thread, const void *key,
-			  const struct st_operator *operator, const void * module)
+			  const struct st_operator *operator)
 {
 	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
 	uint32_t kind = st_operator_kind(operator->scope), domain;
@@ -276,7 +263,6 @@ static void begin_entered(struct st_thread *thread, const void *key,
 		return;
 	}
 	thread->hot.key_count++;
-	thread->module[thread->hot.key_count] = module;
 	thread->key[thread->hot.key_count] = (uintptr_t)key | kind;
 	if (control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED)) {
 		st_open_skip(thread, false);
@@ -293,14 +279,14 @@ static void begin_entered(struct st_thread *thread, const void *key,
 		st_note_running();
 }
 
-static __attribute__((noinline)) void
-begin_slow(const void *key, const struct st_operator *operator, const void * module)
+static __attribute__((noinline)) void begin_slow(const void *key,
+						 const struct st_operator *operator)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
 
 	if (!thread)
 		return;
-	begin_entered(thread, key, operator, module);
+	begin_entered(thread, key, operator);
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);
 }
@@ -325,10 +311,10 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 		}
 		hot->limit = limit;
 	}
-	begin_slow(key, operator, NULL);
+	begin_slow(key, operator);
 }
 
-void st_operator_begin_module_slowly(const void *key, struct st_named *named, const void *module)
+void st_operator_begin_module_slowly(const void *key, struct st_named *named)
 {
 	const struct st_operator operator= {
 		.hash = st_operator_hash(named->name, named->length, ST_SCOPE_MODULE),
@@ -338,7 +324,7 @@ void st_operator_begin_module_slowly(const void *key, struct st_named *named, co
 		.sequence = -1};
 	const struct signature *signature;
 
-	begin_slow(key, &operator, module);
+	begin_slow(key, &operator);
 	signature = find(operator.hash);
 	if (signature) {
 		uint64_t stamp = atomic_load_explicit(&table->front.stamp, memory_order_relaxed);

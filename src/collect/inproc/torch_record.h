@@ -58,10 +58,8 @@ static inline void st_operator_renew(struct st_named *named)
 		named->stamp = stamp;
 }
 
-void st_operator_begin_module_slowly(const void *key, struct st_named *named, const void *module);
+void st_operator_begin_module_slowly(const void *key, struct st_named *named);
 void st_operator_end_slowly(uintptr_t key);
-/* The module whose call is the innermost that is open on this thread, as far as is known; it may be gone. */
-const void *st_operator_innermost_module(void);
 
 /* Numbers that do not fit are none. */
 static inline bool st_operator_has_sequence(int64_t sequence)
@@ -161,8 +159,7 @@ st_operator_begin_recent(const void *key, uint32_t kind, uint64_t hash, int64_t 
 
 /* A call of a module; false: nothing was done. */
 static inline __attribute__((always_inline)) bool
-st_operator_begin_module(const void *key, const struct st_named *named, const void *module,
-			 uint64_t now)
+st_operator_begin_module(const void *key, const struct st_named *named, uint64_t now)
 {
 	struct st_hot *hot = st_tls;
 	uint64_t limit = st_words_take_limit(hot);
@@ -172,7 +169,6 @@ st_operator_begin_module(const void *key, const struct st_named *named, const vo
 	if (ST_LIKELY(named->stamp == atomic_load_explicit(&st_operator_front->stamp,
 							   memory_order_relaxed) &&
 		      st_operator_may_begin(hot, limit))) {
-		((struct st_thread *)hot)->module[hot->key_count + 1] = module;
 		st_words_ask_ahead(hot);
 		if (ST_LIKELY(st_operator_begin_at(hot, limit, (uintptr_t)key | ST_KEY_MODULE,
 						   named->word, 0, now)))
