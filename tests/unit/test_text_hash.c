@@ -121,7 +121,7 @@ static void test_repetition(void **state)
 {
 	(void)state;
 	for (int length = 1; length < 60; length++)
-		for (char character = '!'; character < 'z'; character++) {
+		for (int character = '!'; character < 'z'; character++) {
 			char text[NAME_BYTES] = {0};
 
 			memset(text, character, (size_t)length);
