@@ -16,7 +16,7 @@
 #error "the file format is little-endian and is copied straight from memory"
 #endif
 
-enum { PACK_LEVEL = 1 };
+enum { PACK_LEVEL = 3 };
 
 struct st_packer {
 	ZSTD_CCtx *context;
