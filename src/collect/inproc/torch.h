@@ -76,11 +76,11 @@ static inline uint64_t st_operator_hash(const char *name, uint32_t length,
 	return st_text_mix(st_text_hash(name, length), 2 * (uint64_t)scope + 1) | 1;
 }
 
-/* Until its end (torch_record.h), with the same key, the slice is open. `key` is any address, a multiple of 8, that no other open slice of
- * the thread has: of the framework's record, or in the frame of whoever calls both. A key that was never begun
- * on this thread (before a fork, while there was no place) ends nothing; begun on another thread, it is closed there,
- * with this time, when that one comes by next. The time is taken last in begin and first in end. No lock and no
- * allocation but for a signature's first use. */
+/* Until its end (torch_record.h), with the same key, the slice is open. `key` is any address, a multiple of 8, that no
+ * other open slice of the thread has: of the framework's record, or in the frame of whoever calls both. A key that was
+ * never begun on this thread (before a fork, while there was no place) ends nothing; begun on another thread, it is
+ * closed there, with this time, when that one comes by next. The time is taken last in begin (of a module: first, see
+ * torch_module.c) and first in end. No lock and no allocation but for a signature's first use. */
 void st_operator_begin(const void *key, const struct st_operator *operator);
 /* A call of a module (torch_record.h), whose signature is kept with it. Under a lock of whoever keeps it. */
 struct st_named {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/intern.h"
 
 enum {
 	RECORD_BYTES = 256, /* no row needs more */
@@ -415,10 +416,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 /* Two at a time: one product has to wait for the other. */
 static inline uint64_t mix_two(uint64_t hash, uint64_t one, uint64_t other)
 {
-	__extension__ typedef unsigned __int128 wide;
-	wide product = (wide)(hash ^ one ^ 0x9e3779b97f4a7c15ull) * (other ^ 0xc2b2ae3d27d4eb4full);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ hash;
+	return st_text_mix(hash ^ one, other) ^ hash;
 }
 
 static inline uint64_t hash_parts(uint64_t hash, enum st_operator_input kind, uint32_t dtype,
