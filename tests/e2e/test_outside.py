@@ -123,7 +123,7 @@ def test_kernel_frames_and_waits(strata, programs, tmp_path):
     _, cpu = flags_of(strata, result, "flags & 12288 = 0")
     assert abs(cpu - (user_ns + system_ns)) < 0.03 * (user_ns + system_ns)
     _, inside = flags_of(strata, result, "flags & 256")
-    # Some 600 samples; the end of a call is in the kernel without a frame of it, and loading the program is not counted.
+    # Some 600 samples. The end of a call is in the kernel without a frame of it; loading the program is not counted.
     assert 0.8 * system_ns < inside < 1.3 * system_ns
     rows = strata.report(result, "hotspots", "-call-stack-mode", "all")["rows"]
     leaves = {row["function"]: row["cpu_self_ns"] for row in walk(rows)}
