@@ -164,7 +164,10 @@ def test_workers_of_a_loader(run):
         check_folded(run, said, "worker", said["pid"])
 
 
-LONG = ("aten::mm", "aten::conv2d", "aten::exp")
+LONG = ("aten::mm", "aten::conv2d", "aten::lgamma", "aten::exp")
+# Those whose own time is the same in each process. Not exp: its result of 16 MB comes with new pages or with old ones,
+# as the C library's heap will have it, which is 7 ms or 1.3; and even without a profiler processes differ by 7 %.
+STEADY = ("aten::mm", "aten::conv2d", "aten::lgamma")
 
 
 def test_durations_in_the_same_run(run):
@@ -181,7 +184,7 @@ def fastest(pairs):
     found = {}
     for name, took in pairs:
         found[name] = min(took, found.get(name, took))
-    return {name: found[name] for name in LONG}
+    return {name: found[name] for name in STEADY}
 
 
 @pytest.mark.alone

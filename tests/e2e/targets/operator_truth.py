@@ -175,9 +175,11 @@ def section_loader(args):
 def section_long(args):
     first, wide = torch.randn(700, 700), torch.randn(2000, 2000)
     image, kernel = torch.randn(4, 32, 64, 64), torch.randn(64, 32, 3, 3)
+    small = torch.rand(400_000)
     for _ in range(args.repeat):
         torch.mm(first, first)
         torch.conv2d(image, kernel)
+        torch.lgamma(small)
         torch.exp(wide)
     return []
 
