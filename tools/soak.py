@@ -145,6 +145,7 @@ class Run:
         out["settled"] = seconds >= SETTLED_SECONDS
         out |= {"done": done, "recorded": recorded}
         out["loss"] = {key: value for key, value in about["loss"].items() if value}
+        out["loss"] |= {"refused_first": about["refused_first"]} if "refused_first" in about else {}
         out["loss"] |= {"chunks_not_written": about["chunks_not_written"]} if about["chunks_not_written"] else {}
         out["ring_buffer"] = about["ring_buffer"]
         out["definitions_bytes"] = (self.result / "definitions.strata").stat().st_size

@@ -3,11 +3,13 @@
  * The drain against hand-made segments: what honest records become, and that dishonest ones are
  * counted and never believed.
  */
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -180,9 +182,12 @@ static void test_impossible_positions(void **state)
 	struct fixture *f = *state;
 	struct st_shm_ring *ring = &fake_segment_slot(&f->segment, 0)->ring[0];
 	const uint64_t heads[] = {RING_BYTES + 8, 3, UINT64_MAX, 1ull << 63};
+	char first[64];
+	uint64_t tail;
 
 	fake_segment_own(&f->segment, 0, 1, f->start);
 	drain_all(f);
+	tail = atomic_load(&ring->tail);
 	for (size_t i = 0; i < 4; i++) {
 		uint64_t before = st_drain_counts(f->drain)->suspect;
 
@@ -190,6 +195,9 @@ static void test_impossible_positions(void **state)
 		st_drain_cycle(f->drain, 1, NULL);
 		assert_true(st_drain_counts(f->drain)->suspect > before);
 	}
+	/* Told of the first one only. */
+	snprintf(first, sizeof(first), "from %" PRIu64 " to %" PRIu64, tail, tail + heads[0]);
+	assert_non_null(strstr(st_drain_counts(f->drain)->refused_first, first));
 	/* An honest position after that is read again. */
 	atomic_store(&ring->head, atomic_load(&ring->tail));
 	uint64_t word = st_word_slice(ST_WORD_BEGIN, 1, 1, 0);

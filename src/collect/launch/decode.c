@@ -5,6 +5,7 @@
 // impossible word the rest of the copy is left out: where the next record begins is then unknown.
 #include "collect/launch/drain_state.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "format/chunk.h"
@@ -15,15 +16,10 @@ static const uint32_t name_id_max = ST_TEXT_ID_FIRST - 1;
 /* An object has two texts. */
 static const uint64_t definition_max_bytes = 2 * ST_SHM_TEXT_MAX + sizeof(struct st_object_head);
 
-static void suspect(struct st_drain *drain)
-{
-	drain->counts.suspect++;
-}
-
 uint64_t st_drain_bounded_time(struct st_drain *drain, uint64_t previous, uint64_t time)
 {
 	if (time > drain->now + ST_TIME_SLACK_TICKS) {
-		suspect(drain);
+		st_drain_refuse(drain, "a time %" PRIu64 " ticks ahead of now", time - drain->now);
 		time = drain->now;
 	}
 	return time < previous ? previous : time;
@@ -38,7 +34,7 @@ uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, 
 		return known->track;
 	/* In a ring buffer they pass: only their numbers may run out. */
 	if (drain->counts.tracks >= (drain->shared->ring_buffer ? UINT32_MAX : ST_TRACKS_MAX)) {
-		suspect(drain);
+		st_drain_refuse(drain, "more threads than can be told apart");
 		return 0;
 	}
 	*known = (struct st_owner){.key = owner, .track = ++drain->counts.tracks};
@@ -89,7 +85,8 @@ static void take_text(struct st_drain *drain, struct st_slot_reader *slot, const
 
 	slot->text_id = 0;
 	if (size > ST_SHM_TEXT_MAX || size > (uint64_t)(payload_words - 1) * 8) {
-		suspect(drain);
+		st_drain_refuse(drain, "a text of %" PRIu64 " bytes in %" PRIu32 " words", size,
+				payload_words);
 		return;
 	}
 	slot->text_id = st_text_ids_get(&drain->texts, payload + 1, size, &fresh);
@@ -112,7 +109,7 @@ static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, cons
 
 	if (domain > ST_SHM_DOMAINS_MAX || name > name_id_max ||
 	    (flags & ~(uint64_t)(ST_BEGIN_TEXT | ST_BEGIN_CLIPPED))) {
-		suspect(drain);
+		st_drain_refuse(drain, "a task of domain %" PRIu32 ", name %" PRIu32, domain, name);
 		return;
 	}
 	if ((flags & ST_BEGIN_TEXT) && slot->text_id) {
@@ -134,7 +131,7 @@ static void take_end(struct st_drain *drain, struct st_slot_reader *slot, uint64
 		     bool matched)
 {
 	if (domain > ST_SHM_DOMAINS_MAX) {
-		suspect(drain);
+		st_drain_refuse(drain, "an end in domain %" PRIu64, domain);
 	} else if (matched) {
 		st_slice_encoder_end(&slot->encoder, slot->time, (uint32_t)domain);
 		st_open_end(drain, slot, (uint32_t)domain);
@@ -330,7 +327,7 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 		if (!slot->track && !names_its_thread(words[at]))
 			begin_track(drain, segment, slot_index, 0);
 		if (!count || !take_record(drain, segment, slot_index, words + at, count)) {
-			suspect(drain);
+			st_drain_refuse(drain, "a record that begins with %#" PRIx64, words[at]);
 			slot->time = drain->now;
 			slot->text_id = 0;
 			st_drain_forget_callers(slot);
@@ -391,18 +388,18 @@ static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const
 	if (batch == &drain->passing || drain->definitions_seen < ST_DEFINITIONS_MAX)
 		type = stored_type(drain, kind, id, text + 1, size_bytes);
 	if (!type) {
-		suspect(drain);
+		st_drain_refuse(drain, "a definition of kind %u, id %" PRIu32, kind, id);
 		return;
 	}
 	drain->definitions_seen += batch == &drain->definitions;
 	if (type == ST_DEF_OPERATOR_SOURCE) {
 		if (!st_drain_define_operator_source(drain, id, text + 1, size_bytes))
-			suspect(drain);
+			st_drain_refuse(drain, "a source of operators, id %" PRIu32, id);
 		return;
 	}
 	if (type == ST_DEF_PYTHON_FUNCTION) {
 		if (!st_drain_define_python_function(drain, id, text + 1, size_bytes))
-			suspect(drain);
+			st_drain_refuse(drain, "a function of Python, id %" PRIu32, id);
 		return;
 	}
 	record = st_drain_define(drain, batch, type);
@@ -426,7 +423,8 @@ void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, 
 
 		if (count < 2 || count > word_count - at || words[at + 1] > definition_max_bytes ||
 		    words[at + 1] > (uint64_t)(count - 2) * 8) {
-			suspect(drain);
+			st_drain_refuse(drain, "a definition that begins with %#" PRIx64,
+					words[at]);
 			return;
 		}
 		define(drain, kind, (uint32_t)(words[at] >> 32), words + at + 1);

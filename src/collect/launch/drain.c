@@ -5,6 +5,7 @@
 // and taken up again at its head.
 #include "collect/launch/drain.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,7 +173,7 @@ static void flush_batch(struct st_drain *drain, struct st_definition_batch *batc
 	if (!batch->count)
 		return;
 	if (batch->records.failed)
-		drain->counts.suspect++;
+		st_drain_refuse(drain, "definitions: no memory");
 	else if (batch == &drain->passing)
 		sink->trace(sink->arg, &header, &batch->records);
 	else
@@ -204,7 +205,7 @@ static void flush_encoder(struct st_drain *drain, const struct st_slot_reader *s
 	if (st_slice_encoder_finish(encoder, &header, payload))
 		sink->trace(sink->arg, &header, payload);
 	else
-		drain->counts.suspect++;
+		st_drain_refuse(drain, "a chunk of slices: no memory");
 	st_slice_encoder_clear(encoder);
 }
 
@@ -240,7 +241,8 @@ static bool position_ok(struct st_drain *drain, uint64_t *tail, uint64_t head, u
 {
 	if (head - *tail <= ring_bytes && head % 8 == 0)
 		return true;
-	drain->counts.suspect++;
+	st_drain_refuse(drain, "a ring of %" PRIu32 " bytes from %" PRIu64 " to %" PRIu64,
+			ring_bytes, *tail, head);
 	*tail = head & ~(uint64_t)7;
 	return false;
 }

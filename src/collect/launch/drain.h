@@ -98,7 +98,7 @@ struct st_drain_activity {
 	uint32_t fill_percent; /* of the fullest ring */
 };
 
-enum { ST_FRAMEWORK_BYTES = 48 };
+enum { ST_FRAMEWORK_BYTES = 48, ST_REFUSED_BYTES = 96 };
 
 struct st_drain_counts {
 	uint64_t begins, events, records;
@@ -106,6 +106,7 @@ struct st_drain_counts {
 	uint32_t operator_level;	    /* enum st_operator_level as last told; 0: none */
 	char framework[ST_FRAMEWORK_BYTES]; /* printable, cut */
 	uint64_t dropped, unmatched_ends, no_slot, labels_cut, labels_unknown, suspect;
+	char refused_first[ST_REFUSED_BYTES]; /* what the first of the suspect ones was */
 	uint64_t events_dropped, events_cut;
 	uint64_t callers_unknown; /* code addresses that no mapping explained */
 	uint64_t open_unknown;	  /* slices too deep to be kept as open */

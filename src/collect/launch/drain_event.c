@@ -4,6 +4,7 @@
 // and passed on without being understood, but for code (modules, JIT), which belongs to the definitions.
 #include "collect/launch/drain_state.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "format/event.h"
@@ -60,7 +61,7 @@ void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 	struct st_event event;
 
 	if (!st_event_from_words(&event, payload, payload_words) || !can_be(&event)) {
-		drain->counts.suspect++;
+		st_drain_refuse(drain, "an event of %" PRIu32 " words", payload_words);
 		return;
 	}
 	drain->counts.events++;

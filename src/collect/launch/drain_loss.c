@@ -3,6 +3,8 @@
 // What was lost, as definitions: one record per process (track 0) and one per track, written whenever a
 // figure has changed. The counters live in shared memory and run on over all owners of a slot. In a ring buffer
 // these records go with the files and every file has them anew; only the last of a process stays.
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collect/launch/drain_state.h"
@@ -10,6 +12,18 @@
 static uint64_t load(_Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void st_drain_refuse(struct st_drain *drain, const char *format, ...)
+{
+	struct st_drain_counts *counts = &drain->counts;
+	va_list arguments;
+
+	if (!counts->suspect++) {
+		va_start(arguments, format);
+		vsnprintf(counts->refused_first, sizeof(counts->refused_first), format, arguments);
+		va_end(arguments);
+	}
 }
 
 static void write_loss(struct st_drain *drain, struct st_definition_batch *batch, uint32_t track,

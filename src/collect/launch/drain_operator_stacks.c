@@ -2,6 +2,8 @@
 //
 // The Python stacks of operators. A thread tells one when it is not that of the operator before, and of it only the
 // frames that differ; it becomes a node of the process's stack tree when the next operator begins.
+#include <inttypes.h>
+
 #include "collect/launch/drain_state.h"
 #include "format/ring_record.h"
 #include "format/samples.h"
@@ -19,8 +21,9 @@ void st_drain_take_stack(struct st_drain *drain, struct st_slot_reader *slot,
 	if (payload_words == fresh + 1 &&
 	    st_frame_words_restore(&slot->stack, payload + 1, fresh, kept))
 		return;
+	st_drain_refuse(drain, "an operator's stack keeps %" PRIu32 " frames of %" PRIu32, kept,
+			slot->stack.count);
 	slot->stack.count = 0;
-	drain->counts.suspect++;
 }
 
 void st_drain_forget_operator_stack(struct st_slot_reader *slot)

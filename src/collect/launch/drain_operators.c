@@ -4,6 +4,7 @@
 // kept here; a forked child goes on with those of its ancestor.
 #include "collect/launch/drain_state.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +94,7 @@ void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
 
 	if (!id || id > known->count || known->entries[id - 1].domain == not_defined ||
 	    (flags & ~(uint64_t)ST_BEGIN_CLIPPED)) {
-		drain->counts.suspect++;
+		st_drain_refuse(drain, "an operator of signature %" PRIu32, id);
 		return;
 	}
 	open.domain = known->entries[id - 1].domain;
@@ -112,7 +113,7 @@ void st_drain_take_memory(struct st_drain *drain, struct st_slot_reader *slot,
 	int64_t bytes = (int64_t)payload[1];
 
 	if (!bytes || bytes > memory_max_bytes || bytes < -memory_max_bytes)
-		drain->counts.suspect++;
+		st_drain_refuse(drain, "a block of %" PRId64 " bytes", bytes);
 	else
 		st_slice_encoder_block(&slot->encoder, slot->time, payload[0], bytes);
 }

@@ -4,6 +4,7 @@
 // each thread have come to since the last time.
 #include "collect/launch/drain_state.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "format/ring_record.h"
@@ -57,12 +58,12 @@ void st_drain_take_python_calls(struct st_drain *drain, const struct st_slot_rea
 
 	if (payload[0] > UINT32_MAX || payload[1] > figure_max ||
 	    rows * ROW_WORDS + HEAD_WORDS != payload_words) {
-		drain->counts.suspect++;
+		st_drain_refuse(drain, "calls of Python in %" PRIu32 " words", payload_words);
 		return;
 	}
 	for (uint32_t i = 0; i < rows; i++) {
 		if (!row_ok(payload + HEAD_WORDS + (size_t)i * ROW_WORDS)) {
-			drain->counts.suspect++;
+			st_drain_refuse(drain, "calls of Python, row %" PRIu32, i);
 			return;
 		}
 	}

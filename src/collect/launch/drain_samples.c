@@ -4,6 +4,7 @@
 // the frames that differ from the one before, so that stacks are restored per ring, then Python's frames are
 // put among the native ones, and the result becomes one node of the process's stack tree. Input is a
 // private copy and may be garbage, as in decode.c.
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +22,6 @@ enum {
 	HANDLER_TIMES_MAX = 16,
 	HANDLER_LOOK = 64, /* samples between two looks at the usual time */
 };
-
-static void suspect(struct st_drain *drain)
-{
-	drain->counts.suspect++;
-}
 
 void st_sample_reader_destroy(struct st_sample_reader *reader)
 {
@@ -255,16 +251,18 @@ static bool take_sample(struct st_drain *drain, struct st_sample_reader *reader,
 	if (!st_frame_words_restore(&reader->native, frames, counts.native_new,
 				    counts.native_kept)) {
 		/* After a gap in the ring the frames that were kept are not known. */
+		st_drain_refuse(drain, "a sample keeps %" PRIu32 " frames of %" PRIu32,
+				counts.native_kept, reader->native.count);
 		st_frame_words_restore(&reader->native, frames, counts.native_new, 0);
 		flags |= ST_SAMPLE_TRUNCATED;
-		suspect(drain);
 	}
 	if (!st_frame_words_restore(&reader->python, frames + counts.native_new, counts.python_new,
 				    counts.python_kept)) {
+		st_drain_refuse(drain, "a sample keeps %" PRIu32 " frames of Python's %" PRIu32,
+				counts.python_kept, reader->python.count);
 		st_frame_words_restore(&reader->python, frames + counts.native_new,
 				       counts.python_new, 0);
 		flags |= ST_SAMPLE_PYTHON_CUT;
-		suspect(drain);
 	}
 	want_maps(drain, frames, counts.native_new);
 	add_sample(drain, reader, flags, payload[1]);
@@ -356,7 +354,7 @@ void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot
 	size_t at = 0;
 
 	if (!make_reader(slot)) {
-		suspect(drain);
+		st_drain_refuse(drain, "samples: no memory");
 		return;
 	}
 	reader = slot->samples;
@@ -367,7 +365,8 @@ void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot
 
 		if ((words[at] & 15) != ST_WORD_EXTENDED || !count || count > word_count - at ||
 		    !take_record(drain, slot, words + at, count)) {
-			suspect(drain);
+			st_drain_refuse(drain, "a sample's record that begins with %#" PRIx64,
+					words[at]);
 			st_drain_forget_stack(drain, slot);
 			break;
 		}
@@ -438,7 +437,7 @@ static void flush_encoder(struct st_drain *drain, uint32_t track, struct st_samp
 	if (st_sample_encoder_finish(encoder, &header, payload))
 		sink->trace(sink->arg, &header, payload);
 	else
-		suspect(drain);
+		st_drain_refuse(drain, "a chunk of samples: no memory");
 	st_sample_encoder_clear(encoder);
 }
 

@@ -291,7 +291,10 @@ void st_drain_decode(struct st_drain *drain, struct st_shm_segment *segment, uin
 		     const uint64_t *words, size_t word_count);
 void st_drain_decode_definitions(struct st_drain *drain, const uint64_t *words, size_t word_count);
 
-/* What cannot be is counted and becomes now; never before `previous`. */
+/* Counts a record that cannot be. What the first one was is kept for the result. */
+void st_drain_refuse(struct st_drain *drain, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What cannot be is refused and becomes now; never before `previous`. */
 uint64_t st_drain_bounded_time(struct st_drain *drain, uint64_t previous, uint64_t time);
 /* The track of an owner of the slot (payload of ST_EXT_THREAD; 0: nobody knows), which is defined when it is
  * new. 0: there are too many. */

@@ -592,6 +592,9 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->no_slot += counts->no_slot;
 		totals->labels_cut += counts->labels_cut;
 		totals->labels_unknown += counts->labels_unknown;
+		if (!totals->suspect)
+			memcpy(totals->refused_first, counts->refused_first,
+			       sizeof(totals->refused_first));
 		totals->suspect += counts->suspect;
 		totals->events_dropped += counts->events_dropped;
 		totals->events_cut += counts->events_cut;

@@ -310,6 +310,8 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 	put_u64(json, "processes_refused", run->followed.refused);
 	put_u64(json, "family_events_lost", run->family ? st_family_lost(run->family) : 0);
 	st_json_object_end(json);
+	if (totals.suspect)
+		put_text(json, "refused_first", totals.refused_first);
 	put_u64(json, "chunks_not_written", st_store_writer_lost_chunks(run->writer));
 	put_u64(json, "events", totals.begins);
 	put_u64(json, "other_events", totals.events);
