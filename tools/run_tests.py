@@ -141,6 +141,8 @@ def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
     if not folders:
         settle(suite, 5)
         return
+    if not build(suite, "dev"):
+        return
     env = {
         "STRATA_TEST_SCALE": options.scale,
         "STRATA_BIN": str(ROOT / "build/dev/bin/strata"),
