@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators of PyTorch, from inside: torch_install.c finds the framework and registers with it, torch_layout.c proves
- * where the inputs lie, torch_record.c writes the slices, torch_memory.c counts its allocator, torch_module.c knows
- * the calls of nn.Module.
+ * Operators of PyTorch, from inside: torch_library.c finds the framework and torch_install.c registers with it, which calls
+ * torch_callbacks.c; torch_layout.c proves where the inputs lie, torch_record.c writes the slices, torch_memory.c counts
+ * its allocator, torch_module.c knows the calls of nn.Module.
  */
 #ifndef ST_COLLECT_INPROC_TORCH_H
 #define ST_COLLECT_INPROC_TORCH_H
@@ -129,9 +129,6 @@ void st_torch_itt_want(void);
 void st_torch_itt_allocated(void);
 /* What became of that, behind the reason why it was needed. */
 void st_torch_itt_source(const char *how);
-
-/* A loaded library whose file name begins so (libtorch_cpu.so.1.13 has a tail), or NULL. */
-void *st_torch_library(const char *prefix, char *path, uint32_t path_bytes);
 
 #pragma GCC visibility pop
 

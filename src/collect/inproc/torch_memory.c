@@ -16,6 +16,7 @@
 
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
+#include "collect/inproc/torch_library.h"
 #include "collect/inproc/torch_got.h"
 
 /* c10::Device, passed in one register. */
