@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -250,6 +251,7 @@ def main():
     parser.add_argument("--append", type=Path, help="add the figures to this Markdown file")
     parser.add_argument("--json", type=Path, help="write the figures here")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running
     folder = Path(tempfile.mkdtemp(prefix="strata-soak-"))
     interval = min(max(args.seconds / 400, 0.2), 5)
     runs = []

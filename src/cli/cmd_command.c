@@ -187,8 +187,8 @@ static enum st_status torn(const char *path, struct st_error *err)
 			    path);
 }
 
-/* Nobody listens: what result.json says now tells why. */
-static enum st_status nobody(const char *path, struct st_error *err)
+/* Whether result.json now says why there is no answer: an error then. */
+static enum st_status look_again(const char *path, struct st_error *err)
 {
 	struct st_peek peek;
 	enum st_status status = st_result_peek(&peek, path, err);
@@ -198,8 +198,15 @@ static enum st_status nobody(const char *path, struct st_error *err)
 	close(peek.folder_fd);
 	if (peek.state == ST_PEEK_FINISHED)
 		return ended(path, err);
-	if (peek.state == ST_PEEK_TORN)
-		return torn(path, err);
+	return peek.state == ST_PEEK_TORN ? torn(path, err) : ST_OK;
+}
+
+static enum st_status nobody(const char *path, struct st_error *err)
+{
+	enum st_status status = look_again(path, err);
+
+	if (status)
+		return status;
 	return st_error_set(err, ST_ENOTFOUND, 0,
 			    "%s: nobody listens in this folder; a copy of a result cannot be "
 			    "commanded, and strata must run on this machine",
@@ -272,17 +279,9 @@ static void print_answer(const char *text)
 /* The other side closed without an answer: it has just finished, or died, or had too much to do. */
 static enum st_status hung_up(const char *path, struct st_error *err)
 {
-	struct st_peek peek;
-	enum st_status status = st_result_peek(&peek, path, err);
+	enum st_status status = look_again(path, err);
 
-	if (status)
-		return status;
-	close(peek.folder_fd);
-	if (peek.state == ST_PEEK_FINISHED)
-		return ended(path, err);
-	if (peek.state == ST_PEEK_TORN)
-		return torn(path, err);
-	return st_error_set(err, ST_EIO, 0, "%s: no answer; try again", path);
+	return status ? status : st_error_set(err, ST_EIO, 0, "%s: no answer; try again", path);
 }
 
 static enum st_status take_answer(int fd, const struct request *request, const struct st_peek *peek,

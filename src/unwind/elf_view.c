@@ -101,7 +101,7 @@ bool st_elf_view_section(const struct st_elf_view *view, uint32_t type, uint64_t
 	return false;
 }
 
-static bool find_build_id(struct st_elf_view *view, const uint8_t *notes, size_t size_bytes)
+size_t st_elf_notes_build_id(const uint8_t *notes, size_t size_bytes, uint8_t *id, size_t room)
 {
 	size_t at = 0;
 
@@ -114,17 +114,15 @@ static bool find_build_id(struct st_elf_view *view, const uint8_t *notes, size_t
 		description = name + (((uint64_t)note.n_namesz + NOTE_ALIGN - 1) & ~3ull);
 		next = description + (((uint64_t)note.n_descsz + NOTE_ALIGN - 1) & ~3ull);
 		if (next > size_bytes)
-			return false;
+			return 0;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && note.n_descsz &&
-		    note.n_descsz <= sizeof(view->build_id)) {
-			memcpy(view->build_id, notes + description, note.n_descsz);
-			view->build_id_bytes = note.n_descsz;
-			return true;
+		    !memcmp(notes + name, "GNU", 4) && note.n_descsz && note.n_descsz <= room) {
+			memcpy(id, notes + description, note.n_descsz);
+			return note.n_descsz;
 		}
-		at = next;
+		at = (size_t)next;
 	}
-	return false;
+	return 0;
 }
 
 static void read_build_id(struct st_elf_view *view)
@@ -136,8 +134,10 @@ static void read_build_id(struct st_elf_view *view)
 		size_t size = header->p_filesz < sizeof(notes) ? header->p_filesz : sizeof(notes);
 
 		if (header->p_type == PT_NOTE &&
-		    st_elf_view_read(view, header->p_offset, notes, size) &&
-		    find_build_id(view, notes, size))
+		    st_elf_view_read(view, header->p_offset, notes, size))
+			view->build_id_bytes = (uint32_t)st_elf_notes_build_id(
+				notes, size, view->build_id, sizeof(view->build_id));
+		if (view->build_id_bytes)
 			return;
 	}
 }

@@ -40,6 +40,9 @@ enum st_status st_elf_view_open_memory(struct st_elf_view *view, const void *mem
 				       size_t size_bytes, struct st_error *err);
 void st_elf_view_close(struct st_elf_view *view);
 
+/* The build id among notes, as they stand in a file; 0: there is none, or no room for it. */
+size_t st_elf_notes_build_id(const uint8_t *notes, size_t size_bytes, uint8_t *id, size_t room);
+
 bool st_elf_view_read(const struct st_elf_view *view, uint64_t offset, void *out,
 		      size_t size_bytes);
 /* The program header of this type; NULL: none. */

@@ -403,22 +403,27 @@ static bool time_given(unsigned long long time)
 	return time && time != ~0ull;
 }
 
+static struct begin begin_at(void *clock_domain, unsigned long long time)
+{
+	bool timed = time_given(time) || clock_domain;
+
+	return (struct begin){.timed = timed,
+			      .has_clock = clock_domain,
+			      .clock = st_object_own(clock_domain),
+			      .time = timed ? time : 0};
+}
+
 static void task_begin_ex(const struct itt_domain *domain, void *clock_domain,
 			  unsigned long long time, struct itt_id id, struct itt_id parent,
 			  struct itt_string_handle *name)
 {
-	struct begin begin = {.domain = domain,
-			      .name = name,
-			      .timed = time_given(time) || clock_domain,
-			      .has_clock = clock_domain,
-			      .clock = st_object_own(clock_domain),
-			      .time = time,
-			      .id = id,
-			      .parent = parent,
-			      .caller = CALLER};
+	struct begin begin = begin_at(clock_domain, time);
 
-	if (!begin.timed)
-		begin.time = 0;
+	begin.domain = domain;
+	begin.name = name;
+	begin.id = id;
+	begin.parent = parent;
+	begin.caller = CALLER;
 	begin_slow(&begin);
 }
 
@@ -444,18 +449,13 @@ static void task_begin_fn_ex(const struct itt_domain *domain, void *clock_domain
 			     unsigned long long time, struct itt_id id, struct itt_id parent,
 			     void *fn)
 {
-	struct begin begin = {.domain = domain,
-			      .fn = fn,
-			      .timed = time_given(time) || clock_domain,
-			      .has_clock = clock_domain,
-			      .clock = st_object_own(clock_domain),
-			      .time = time,
-			      .id = id,
-			      .parent = parent,
-			      .caller = CALLER};
+	struct begin begin = begin_at(clock_domain, time);
 
-	if (!begin.timed)
-		begin.time = 0;
+	begin.domain = domain;
+	begin.fn = fn;
+	begin.id = id;
+	begin.parent = parent;
+	begin.caller = CALLER;
 	begin_named_by_fn(&begin);
 }
 

@@ -10,37 +10,14 @@
 #include <unistd.h>
 
 #include "collect/launch/drain_maps.h"
+#include "unwind/elf_view.h"
 
-enum { PATH_BYTES = 4096 + 32, HEADERS_MAX = 64, NOTES_BYTES = 4096, NOTE_ALIGN = 4 };
+enum { PATH_BYTES = 4096 + 32, HEADERS_MAX = 64, NOTES_BYTES = 4096 };
 
 static bool read_at(int fd, void *out, size_t size_bytes, uint64_t offset)
 {
 	return offset <= INT64_MAX &&
 	       pread(fd, out, size_bytes, (off_t)offset) == (ssize_t)size_bytes;
-}
-
-static size_t find_note(const uint8_t *notes, size_t size_bytes, uint8_t *id)
-{
-	size_t at = 0;
-
-	while (size_bytes - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		uint64_t name, description, next;
-
-		memcpy(&note, notes + at, sizeof(note));
-		name = at + sizeof(note);
-		description = name + (((uint64_t)note.n_namesz + NOTE_ALIGN - 1) & ~3ull);
-		next = description + (((uint64_t)note.n_descsz + NOTE_ALIGN - 1) & ~3ull);
-		if (next > size_bytes)
-			return 0;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && note.n_descsz <= ST_BUILD_ID_MAX) {
-			memcpy(id, notes + description, note.n_descsz);
-			return note.n_descsz;
-		}
-		at = (size_t)next;
-	}
-	return 0;
 }
 
 static size_t read_build_id(int fd, uint8_t *id)
@@ -61,7 +38,7 @@ static size_t read_build_id(int fd, uint8_t *id)
 			return 0;
 		size = part.p_filesz < NOTES_BYTES ? (size_t)part.p_filesz : NOTES_BYTES;
 		if (part.p_type == PT_NOTE && read_at(fd, notes, size, part.p_offset))
-			found = find_note(notes, size, id);
+			found = st_elf_notes_build_id(notes, size, id, ST_BUILD_ID_MAX);
 	}
 	return found;
 }
