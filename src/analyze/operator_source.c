@@ -85,7 +85,7 @@ const char *st_operators_empty(const struct st_result *result)
 
 	st_result_operator_sources(result, &count);
 	if (count)
-		return "This result holds no operators.";
+		return "This result holds no operators: PyTorch was loaded, but none was seen.";
 	if (st_quality_cannot_record(result))
 		return "This result holds no operators: a process could not be recorded; strata "
 		       "report "

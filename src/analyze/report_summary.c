@@ -498,8 +498,9 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 	};
 	const struct st_quality *quality = st_result_quality(result);
 	const char *options = st_result_info(result)->options;
-	uint32_t pauses, samplers;
+	uint32_t pauses, samplers, sources;
 
+	st_result_operator_sources(result, &sources);
 	st_result_pauses(result, &pauses);
 	st_result_samplers(result, &samplers);
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
@@ -529,6 +530,9 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 		add_text(report, "empty", "",
 			 "No tasks were recorded: the program marks none, or -knob itt-domains and "
 			 "itt-groups leave them out.");
+	} else if (strcmp(st_result_info(result)->type, "operators") == 0 && sources) {
+		add_text(report, "empty", "",
+			 "No operators were recorded: PyTorch was loaded, but none was seen.");
 	} else if (strcmp(st_result_info(result)->type, "operators") == 0) {
 		add_text(report, "empty", "",
 			 "No operators were recorded: they are PyTorch's, and no process loaded "

@@ -200,6 +200,16 @@ def test_no_framework(strata):
     assert "no operators (no process loaded PyTorch)" in summary_source(strata, result)
 
 
+def test_framework_without_operators(strata, python):
+    """Loaded, but the program ended before it did anything."""
+    result = strata.folder / "loaded"
+    program = (python, "-c", "import torch")
+    assert strata("-collect", "operators", "-quiet", "-r", result, "--", *program).status == 0
+    assert "PyTorch was loaded, but none was seen." in strata("report", "operators", "-r", result).out
+    summary = strata("report", "summary", "-r", result).out
+    assert "PyTorch was loaded, but none was seen." in summary and "no process loaded" not in summary
+
+
 def test_names_only(strata, python):
     less = ("-knob", "operator-shapes=false", "-knob", "operator-memory=false")
     result, said, _ = collect(strata, python, "train", *less)
