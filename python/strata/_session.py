@@ -248,33 +248,41 @@ def _ask(folder: Path, verb: str, text: str = "", abstract: str = "") -> str:
 
 
 class _Outer:
-    """The strata that records this process anyway (strata -collect)."""
+    """The strata that records this process anyway (strata -collect), or did: only one can in a process' life."""
 
     own = False
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.abstract = ""
+        self.start_ns = 0  # of one that is gone: all of its time is over when a profile begins
         with contextlib.suppress(OSError, ValueError):
             self.abstract = json.loads((folder / "result.json").read_text()).get("result_id", "")
-        self.start_ns = int(_ask(folder, "flush", abstract=self.abstract))
+        try:
+            self.start_ns = int(_ask(folder, "flush", abstract=self.abstract))
+            self.is_gone = False
+        except OSError:
+            self.is_gone = True
 
     def begin(self) -> _Folder | None:
         return None
 
     def flush(self) -> None:
-        _ask(self.folder, "flush", abstract=self.abstract)
+        if not self.is_gone:
+            _ask(self.folder, "flush", abstract=self.abstract)
 
     end = flush
 
     def note(self, text: str) -> None:
-        _ask(self.folder, "note", text, abstract=self.abstract)
+        if not self.is_gone:
+            _ask(self.folder, "note", text, abstract=self.abstract)
 
 
 class _Host:
     """A strata of this process' own."""
 
     own = True
+    is_gone = False
 
     def __init__(self, collector: _Collector) -> None:
         self.base = Path(tempfile.mkdtemp(prefix="strata-profile-"))
@@ -434,7 +442,7 @@ class _Engine:
         if self.folder is not None:
             return  # somebody holds it
         state = collector.state()
-        if state & _RECORDED and not state & _STOPPED:
+        if state & _RECORDED:
             folder = _outer_folder()
             if folder is None:
                 raise Error("a strata of another version records this process")
@@ -592,6 +600,8 @@ class Session:
         options = self.options
         if self.got & _STOPPED:
             self.notes.append("collecting was stopped: this profile is empty")
+        elif self.writer is not None and self.writer.is_gone:
+            self.notes.append("strata has ended: this profile is empty")
         elif self.got & _PAUSED:
             self.notes.append("collecting is paused: this profile is empty until it is resumed")
         elif not self.got & _OPERATORS:

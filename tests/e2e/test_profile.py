@@ -246,6 +246,21 @@ def test_inside_a_collection(strata, python, env, kind, scale):
     assert leftovers(env) == []
 
 
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_collection_around_it_ends(strata, python, env, build_dir, how):
+    """The program goes on; what is profiled then is empty, and that is said."""
+    result, file = strata.folder / "outer", strata.folder / "found.json"
+    # A folder of its own: a killed strata leaves one behind.
+    env = {**env, "TMPDIR": str(strata.folder), "PATH": f"{build_dir / 'bin'}:{os.environ['PATH']}"}
+    program = (python, TARGETS / "outer_ends.py", how, result, file)
+    strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", *program, env=env)
+    assert until(file.exists)
+    before, *after = json.loads(file.read_text())
+    assert before == [1, []]
+    assert [count for count, _ in after] == [0, 0]
+    assert any("ended" in text or "stopped" in text for text in after[0][1]), after
+
+
 def test_strata_first(strata, python, env):
     found = ran(strata.run([python, PROGRAM, "--strata-first", "itt", "loss", "options"], env=env))
     assert found["itt"]["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]
