@@ -261,6 +261,20 @@ def test_collection_around_it_ends(strata, python, env, build_dir, how):
     assert any("ended" in text or "stopped" in text for text in after[0][1]), after
 
 
+@pytest.mark.parametrize("by", ["fake", "mode", "profiler"])
+def test_watched(strata, python, env, by):
+    """Modes of the program's and other profilers see none of our own operators, and cannot refuse them."""
+    said = ran(strata.run([python, TARGETS / "watched.py", by], env=env))
+    times = 2 if by == "mode" else 1  # once in front of the mode and once behind it
+    fresh = 1 if by == "fake" else 0  # how it finds out what an operator gives
+    assert said["ours"]["aten::add [[3, 5], [], []]"] == times * 100 + fresh
+    assert said["ours"]["aten::relu [[3, 5]]"] == times * 100 + fresh
+    assert said["later"]["aten::add [[3, 5], [], []]"] == said["later"]["aten::relu [[3, 5]]"] == 3
+    assert not any("strided" in name and "empty" not in name for name in said["theirs"])
+    if by == "mode":
+        assert said["theirs"] == {"ones.default": 1, "add.Tensor": 100, "relu.default": 100}
+
+
 def test_strata_first(strata, python, env):
     found = ran(strata.run([python, PROGRAM, "--strata-first", "itt", "loss", "options"], env=env))
     assert found["itt"]["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]

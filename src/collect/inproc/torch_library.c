@@ -35,6 +35,7 @@ static const struct {
 	{"_ZN2at15sequence_number4peekEv", &st_torch_functions.peek_sequence},
 	{"_ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb",
 	 &st_torch_functions.input_sizes},
+	{"_ZN2at12hasCallbacksEv", &st_torch_functions.has_callbacks},
 	{"_ZdlPv", &st_torch_functions.delete_memory},
 	{"aoti_torch_empty_strided", &st_torch_functions.empty},
 	{"aoti_torch_as_strided", &st_torch_functions.as_strided},

@@ -40,6 +40,7 @@ struct st_torch_functions {
 	uint64_t (*peek_sequence)(void);
 	struct st_torch_sizes_list (*input_sizes)(const void *record, bool flatten);
 	void (*delete_memory)(void *block);
+	bool (*has_callbacks)(void);
 	/* Makers of tensors; not in old releases. */
 	int32_t (*empty)(int64_t dimensions, const int64_t *sizes, const int64_t *strides,
 			 int32_t dtype, int32_t device, int32_t index, void **tensor);

@@ -92,6 +92,19 @@ static void probe(void *(*begin_one)(void **context, const void *record))
 	st_torch_functions.remove(handle);
 }
 
+/* Whether somebody would see operators of ours: another profiler, or a mode of the program's (that of tensors without
+ * memory, for instance), which may even refuse them. Then the program's own operators have to do. */
+static bool is_watched(void *c10)
+{
+	bool (*any_modes)(bool skip_own) = NULL;
+
+	if (c10)
+		*(void **)&any_modes =
+			dlsym(c10, "_ZN3c104impl20TorchDispatchModeTLS13any_modes_setEb");
+	return (any_modes && any_modes(false)) ||
+	       (st_torch_functions.has_callbacks && st_torch_functions.has_callbacks());
+}
+
 void st_torch_prove_layout(void)
 {
 	const struct st_torch_functions *torch = &st_torch_functions;
@@ -103,7 +116,8 @@ void st_torch_prove_layout(void)
 	if (st_torch_config.no_layout)
 		known->learner.rows = 0; /* nothing that is known can be what is found */
 	if (st_torch_config.level > ST_OPERATORS_IN_PLACE || !torch->add_here || !torch->remove ||
-	    !torch->empty || !(torch->as_strided || torch->clone) || !torch->delete_tensor)
+	    !torch->empty || !(torch->as_strided || torch->clone) || !torch->delete_tensor ||
+	    is_watched(c10))
 		return;
 	probe(begin_probe);
 	if (!st_torch_learned(&known->learner, &known->layout))

@@ -9,9 +9,8 @@ import sys
 import time
 import warnings
 
-import torch
-
 import strata
+import torch
 
 
 def profiled():
