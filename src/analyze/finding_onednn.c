@@ -18,8 +18,11 @@ static bool has(struct st_text text, const char *part)
 
 static bool is_in_convolution(const struct st_finding_ground *ground, uint32_t row)
 {
-	for (; row != ST_NO_ROW; row = ground->rows->parent[row])
-		if (has(st_finding_name(ground, row), "conv"))
+	const struct st_operator_rows *rows = ground->rows;
+
+	/* A range of the program's may be called so, too. */
+	for (; row != ST_NO_ROW; row = rows->parent[row])
+		if (!rows->is_range[rows->label[row]] && has(st_finding_name(ground, row), "conv"))
 			return true;
 	return false;
 }

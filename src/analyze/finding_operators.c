@@ -59,7 +59,8 @@ bool st_find_double_precision(struct st_finding_ground *ground, struct st_findin
 			kind[row] = kind[parent];
 		if (signature < count && takes_double(&signatures[signature]))
 			kind[row] |= IS_DOUBLE;
-		if (has(st_finding_name(ground, row), "conv"))
+		/* Not a range of the program's that is called so. */
+		if (!rows->is_range[rows->label[row]] && has(st_finding_name(ground, row), "conv"))
 			kind[row] |= IS_CONVOLUTION;
 		if (!(kind[row] & IS_DOUBLE) || !st_finding_counts(ground, row))
 			continue;

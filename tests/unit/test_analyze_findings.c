@@ -193,6 +193,44 @@ static void test_kept_memory(void **state)
 	assert_null(find_fresh((uint64_t)31 << 20));
 }
 
+/* 800 us of an operator on doubles in each step, within a range of this name. */
+static const struct st_finding *find_doubles(const char *range, const char *name)
+{
+	static const uint8_t tensor[] = {ST_INPUT_TENSOR, 7, 1, 2 * 5};
+	uint32_t row;
+
+	step_label = fake_label(fake, ST_RANGE_DOMAIN, range);
+	operator_label = fake_label(fake, ST_OPERATOR_DOMAIN, name);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		put_step(i, &row);
+		sign(row, 0);
+	}
+	fake->signatures[0].inputs = tensor;
+	fake->signatures[0].inputs_bytes = sizeof(tensor);
+	fake->signatures[0].input_count = 1;
+	return find("double-precision");
+}
+
+static void test_doubles(void **state)
+{
+	const struct st_finding *found = find_doubles("convergence step", "aten::mm");
+
+	(void)state;
+	assert_non_null(found);
+	assert_int_equal(found->saving_high_ns, 400000);
+	assert_null(strstr(found->what, "convolutions"));
+}
+
+static void test_convolutions_of_doubles(void **state)
+{
+	const struct st_finding *found = find_doubles("step", "aten::convolution");
+
+	(void)state;
+	assert_non_null(found);
+	assert_in_range(found->saving_high_ns, 533330, 533334);
+	assert_non_null(strstr(found->what, "convolutions"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +240,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fresh_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_doubles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_convolutions_of_doubles, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
