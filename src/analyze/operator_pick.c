@@ -28,14 +28,20 @@ struct picking {
 	uint8_t *rank;	 /* by label */
 };
 
-static bool is_inside(const struct picking *picking, uint32_t slice)
+/* A profile has what began and ended in it; and ranges, which end with it when they are still open. */
+static bool is_inside(const struct st_operator_rows *rows, const struct picking *picking,
+		      uint32_t slice)
 {
 	const struct st_operator_choice *choice = picking->choice;
 	const struct st_slices *slices = picking->slices;
 
-	return !choice->has_window || (slices->begin_ns[slice] >= choice->begin_ns &&
-				       slices->end_ns[slice] <= choice->end_ns &&
-				       !(slices->flags[slice] & ST_SLICE_UNFINISHED));
+	if (!choice->has_window)
+		return true;
+	if (slices->begin_ns[slice] < choice->begin_ns || slices->begin_ns[slice] >= choice->end_ns)
+		return false;
+	return (slices->end_ns[slice] <= choice->end_ns &&
+		!(slices->flags[slice] & ST_SLICE_UNFINISHED)) ||
+	       (rows->is_range[slices->label[slice]] && choice->end_ns < INT64_MAX);
 }
 
 static bool is_row(const struct st_operator_rows *rows, const struct picking *picking,
@@ -45,7 +51,8 @@ static bool is_row(const struct st_operator_rows *rows, const struct picking *pi
 	uint32_t label = slices->label[slice];
 	uint8_t rank = picking->rank[label];
 
-	if (!rank || rank != picking->wanted[slices->track[slice]] || !is_inside(picking, slice))
+	if (!rank || rank != picking->wanted[slices->track[slice]] ||
+	    !is_inside(rows, picking, slice))
 		return false;
 	return rows->kind_of[label] == ST_LABEL_OPERATOR || !(slices->flags[slice] & ST_SLICE_COPY);
 }
@@ -115,8 +122,10 @@ bool st_operators_make_columns(struct st_operator_rows *rows, uint32_t count)
 	return !rows->arena.failed;
 }
 
-static void add_row(struct st_operator_rows *rows, const struct st_slices *slices, uint32_t slice)
+static void add_row(struct st_operator_rows *rows, const struct picking *picking, uint32_t slice)
 {
+	const struct st_operator_choice *choice = picking->choice;
+	const struct st_slices *slices = picking->slices;
 	struct st_operator_columns *own = &rows->own;
 	uint32_t row = rows->count++, up = slices->parent[slice];
 
@@ -126,6 +135,13 @@ static void add_row(struct st_operator_rows *rows, const struct st_slices *slice
 	own->track[row] = slices->track[slice];
 	own->begin_ns[row] = slices->begin_ns[slice];
 	own->end_ns[row] = slices->end_ns[slice];
+	if (choice->has_window && own->end_ns[row] > choice->end_ns)
+		own->end_ns[row] = choice->end_ns;
+	/* For torch a range that goes on behind the end of the one that it began in does not lie in it. */
+	while (choice->as_torch && own->parent[row] != ST_NO_ROW &&
+	       (own->flags[own->parent[row]] & ST_SLICE_MISMATCHED) &&
+	       own->end_ns[own->parent[row]] < own->end_ns[row])
+		own->parent[row] = own->parent[own->parent[row]];
 	own->flags[row] = slices->flags[slice];
 	own->row_of_slice[slice] = row;
 }
@@ -143,7 +159,7 @@ static bool copy_rows(struct st_operator_rows *rows, const struct picking *picki
 		rows->own.row_of_slice[i] =
 			up == ST_NO_ROW ? ST_NO_ROW : rows->own.row_of_slice[up];
 		if (is_row(rows, picking, i))
-			add_row(rows, slices, i);
+			add_row(rows, picking, i);
 	}
 	return true;
 }

@@ -35,9 +35,10 @@ enum {
 enum st_ring_ext {
 	ST_EXT_TIME = 1,   /* u64 absolute ticks; sets the base, dt of this word is 0 */
 	ST_EXT_THREAD = 2, /* u64 tid | generation << 32: this slot now belongs to that thread */
-	ST_EXT_THREAD_END = 3,	  /* no payload: clean end of the owner */
-	ST_EXT_BEGIN = 4,	  /* u64 domain | name << 32; u64 flags (ST_BEGIN_*) */
-	ST_EXT_END = 5,		  /* u64 domain */
+	ST_EXT_THREAD_END = 3, /* no payload: clean end of the owner */
+	ST_EXT_BEGIN = 4,      /* u64 domain | name << 32; u64 flags (ST_BEGIN_*) */
+	/* u64 domain | how many open slices of the domain, the innermost ones, stay open << 32 */
+	ST_EXT_END = 5,
 	ST_EXT_UNMATCHED_END = 6, /* u64 domain: nothing was open */
 	ST_EXT_TEXT = 7,  /* u64 byte length; text padded with zeros: the next ST_EXT_BEGIN of this
 	                             ring with ST_BEGIN_TEXT has this text as its name */

@@ -64,6 +64,8 @@ enum st_slice_mark {
 	ST_MARK_BLOCK = 15,
 	/* value 0, only in ST_CHUNK_CALLS: open calls of all threads of the process end here */
 	ST_MARK_CALLS_STOP = 16,
+	/* value: how many open slices of its domain, the innermost ones, the next end leaves open */
+	ST_MARK_LEAVES_OPEN = 17,
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */

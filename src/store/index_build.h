@@ -90,6 +90,7 @@ struct st_track_state {
 	int64_t end_ns, last_ns;
 	struct st_open_slice *stack;
 	uint32_t depth, stack_capacity;
+	uint64_t left_open; /* innermost slices of its domain that the next end leaves open */
 	uint32_t
 		line; /* ITT track that the thread's tasks go to now: each has a nesting of its own */
 	uint64_t lost, unmatched_ends;

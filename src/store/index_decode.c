@@ -119,12 +119,25 @@ static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, b
 	return of_domain == ST_NO_ROW ? track->depth - 1 : of_domain;
 }
 
+/* The one below those that stay open; as if none did, where there are not that many. */
+static uint32_t closed_below(const struct st_track_state *track, uint32_t domain, uint64_t left,
+			     bool *crossed)
+{
+	*crossed = true;
+	for (uint32_t i = track->depth; i > 0; i--)
+		if (track->stack[i - 1].domain == domain && !left--)
+			return i - 1;
+	return closed_by(track, domain, crossed);
+}
+
 static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,
 			   uint32_t domain, int64_t ns)
 {
 	bool crossed;
-	uint32_t at = closed_by(track, domain, &crossed);
+	uint32_t at = track->left_open ? closed_below(track, domain, track->left_open, &crossed)
+				       : closed_by(track, domain, &crossed);
 
+	track->left_open = 0;
 	close_row(builder, track->stack[at].row, ns, crossed ? ST_SLICE_MISMATCHED : 0);
 	track->depth--;
 	memmove(&track->stack[at], &track->stack[at + 1],
@@ -137,7 +150,7 @@ static void take_end(struct st_index_builder *builder, struct st_track_state *tr
 	if (!track->depth) {
 		track->unmatched_ends++;
 	} else if (track->stack[track->depth - 1].domain == domain &&
-		   track->stack[track->depth - 1].line == track->line) {
+		   track->stack[track->depth - 1].line == track->line && !track->left_open) {
 		track->depth--;
 		close_row(builder, track->stack[track->depth].row, ns, 0);
 	} else {
@@ -187,6 +200,9 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 	case ST_MARK_FREED:
 	case ST_MARK_PEAK:
 		st_index_take_memory(builder, track, record, ns);
+		break;
+	case ST_MARK_LEAVES_OPEN:
+		track->left_open = record->value;
 		break;
 	case ST_MARK_EVENT:
 	case ST_MARK_CALLER:

@@ -275,6 +275,36 @@ def test_watched(strata, python, env, by):
         assert said["theirs"] == {"ones.default": 1, "add.Tensor": 100, "relu.default": 100}
 
 
+def check_crossing(took):
+    """In milliseconds, by what the program slept."""
+    assert took["A"] < 25 and 30 <= took["B"] < 60 and 30 <= took["C"] < 60, took
+    assert 30 <= took["first"] < 80 and 90 <= took["second"] < 140, took
+
+
+def test_ranges_that_cross(strata, python, env):
+    """As in coroutines: each has its own end. One that is open when the profile stops ends there."""
+    said = ran(strata.run([python, TARGETS / "crossing_ranges.py"], env=env))
+    ours = [(name, None if parent == "open" else parent) for name, parent, _ in said["ours"]]
+    assert ours == [(name, parent) for name, parent, _ in said["theirs"]]
+    took = {name: us / 1e3 for name, _, us in said["ours"]}
+    check_crossing(took)
+    assert 30 <= took["open"] < 60, took
+
+
+def test_ranges_that_cross_in_a_collection(strata, python, env):
+    result = strata.folder / "crossing"
+    program = (python, TARGETS / "crossing_ranges.py")
+    ran(strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", *program, env=env))
+    rows = ask(strata, result, "SELECT o.name, s.wall_ns, s.mismatched, s.unfinished FROM operators o JOIN slices s"
+               " ON s.row = o.row WHERE o.scope = 'user' ORDER BY s.start_ns")  # fmt: skip
+    assert [row["name"] for row in rows] == 3 * ["A", "B", "C", "first", "second", "open"]
+    for i in range(0, len(rows), 6):
+        check_crossing({row["name"]: row["wall_ns"] / 1e6 for row in rows[i : i + 6]})
+    assert {row["name"] for row in rows if row["mismatched"]} == {"A", "B", "first"}
+    assert not any(row["unfinished"] for row in rows)
+    assert "9 tasks ended out of order" in " ".join(strata("report", "summary", "-r", result).out.split())
+
+
 def test_strata_first(strata, python, env):
     found = ran(strata.run([python, PROGRAM, "--strata-first", "itt", "loss", "options"], env=env))
     assert found["itt"]["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]

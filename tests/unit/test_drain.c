@@ -134,6 +134,29 @@ static void test_labels_in_records(void **state)
 	assert_int_equal(f->records[3].record.name, id); /* the same text, the same id */
 }
 
+/* Slices that cross: the end says how many of its domain stay open. */
+static void test_end_below_others(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t words[] = {st_word_slice(ST_WORD_BEGIN, 1, 1, 1),
+				  st_word_slice(ST_WORD_BEGIN, 1, 2, 1),
+				  st_word_ext(ST_EXT_END, 2, 1), 1u | 1ull << 32,
+				  st_word_slice(ST_WORD_END, 1, 0, 1)};
+
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	fake_segment_push(&f->segment, 0, words, sizeof(words) / 8);
+	drain_all(f);
+	assert_int_equal(f->record_count, 5);
+	assert_int_equal(f->records[2].record.op, ST_SLICE_MARK);
+	assert_int_equal(f->records[2].record.mark, ST_MARK_LEAVES_OPEN);
+	assert_int_equal(f->records[2].record.value, 1);
+	for (size_t i = 3; i < 5; i++) {
+		assert_int_equal(f->records[i].record.op, ST_SLICE_END);
+		assert_int_equal(f->records[i].record.domain, 1);
+	}
+	assert_int_equal(st_drain_counts(f->drain)->suspect, 0);
+}
+
 static void test_marks(void **state)
 {
 	struct fixture *f = *state;
@@ -479,6 +502,7 @@ int main(void)
 						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_labels_in_records, drain_setup,
 						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_end_below_others, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_marks, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_loss_is_defined_per_track_and_process,
 						drain_setup, drain_teardown),

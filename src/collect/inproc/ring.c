@@ -89,6 +89,14 @@ void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain,
 	thread->hot.run++;
 }
 
+void st_ring_put_end_below(struct st_thread *thread, uint64_t time, uint32_t domain, uint32_t left)
+{
+	const uint64_t payload = domain | (uint64_t)left << 32;
+
+	put_record(&thread->hot, ST_EXT_END, time, &payload, 1);
+	thread->hot.run--;
+}
+
 void st_ring_put_end(struct st_thread *thread, uint64_t time, uint32_t domain)
 {
 	const uint64_t payload = domain;

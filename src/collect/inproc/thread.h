@@ -36,6 +36,8 @@ void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain,
 /* Says who calls the next begin, when the ring's table says otherwise; needs 32 bytes of room at most. */
 void st_ring_put_caller(struct st_thread *thread, uint32_t name, uint64_t caller);
 void st_ring_put_end(struct st_thread *thread, uint64_t time, uint32_t domain);
+/* The same, of the one below so many open slices of the domain. */
+void st_ring_put_end_below(struct st_thread *thread, uint64_t time, uint32_t domain, uint32_t left);
 /* Bytes free for anything but ends of open slices and the slack. */
 int64_t st_ring_room(const struct st_thread *thread);
 

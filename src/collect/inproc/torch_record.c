@@ -334,7 +334,20 @@ void st_operator_begin_module_slowly(const void *key, struct st_named *named)
 	}
 }
 
-/* What was begun later and did not end here has ended on another thread. False: this one did not begin here. */
+/* Ranges may cross, as those of two coroutines do: this one ends, what was begun in it goes on. */
+static void end_below(struct st_thread *thread, uint32_t at, uint64_t time)
+{
+	uint32_t kind = (uint32_t)thread->key[at] & 7, left = 0;
+
+	for (uint32_t i = at; i < thread->hot.key_count; i++) {
+		thread->key[i] = thread->key[i + 1];
+		left += ((uint32_t)thread->key[i] & 7) == kind;
+	}
+	thread->hot.key_count--;
+	st_ring_put_end_below(thread, time, st_domain_of(st_operator_domains[kind]), left);
+}
+
+/* False: it did not begin here. */
 static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 {
 	bool recording = !atomic_load_explicit(thread->hot.control, memory_order_relaxed);
@@ -347,6 +360,11 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 	/* With so many open, what was begun has no place in the list. */
 	if (!at)
 		return thread->hot.key_count == ST_KEYS_MAX;
+	if (at < thread->hot.key_count && recording && !thread->open_count) {
+		end_below(thread, at, now);
+		return true;
+	}
+	/* Where some were not recorded it is not known which of those that are open this is: all end. */
 	while (thread->hot.key_count >= at)
 		end_top(thread, now, recording);
 	return true;

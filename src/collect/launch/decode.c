@@ -127,14 +127,18 @@ static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, cons
 	drain->counts.begins++;
 }
 
-static void take_end(struct st_drain *drain, struct st_slot_reader *slot, uint64_t domain,
+static void take_end(struct st_drain *drain, struct st_slot_reader *slot, uint64_t payload,
 		     bool matched)
 {
+	uint32_t domain = (uint32_t)payload, left = (uint32_t)(payload >> 32);
+
 	if (domain > ST_SHM_DOMAINS_MAX) {
-		st_drain_refuse(drain, "an end in domain %" PRIu64, domain);
+		st_drain_refuse(drain, "an end in domain %" PRIu32, domain);
 	} else if (matched) {
-		st_slice_encoder_end(&slot->encoder, slot->time, (uint32_t)domain);
-		st_open_end(drain, slot, (uint32_t)domain);
+		if (left)
+			mark(slot, ST_MARK_LEAVES_OPEN, left);
+		st_slice_encoder_end(&slot->encoder, slot->time, domain);
+		st_open_end(drain, slot, domain, left);
 	} else {
 		mark(slot, ST_MARK_UNMATCHED_END, domain);
 	}
@@ -288,7 +292,7 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 		return false;
 	if (kind == ST_WORD_END) {
 		st_slice_encoder_end(&slot->encoder, slot->time, domain);
-		st_open_end(drain, slot, domain);
+		st_open_end(drain, slot, domain, 0);
 		return true;
 	}
 	if (drain->shared->ring_buffer)

@@ -62,7 +62,8 @@ void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
 	open->text_bytes += slice->text_bytes;
 }
 
-void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain)
+void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain,
+		 uint32_t left)
 {
 	struct st_open_slices *open = &slot->open;
 	uint32_t at = open->depth;
@@ -75,8 +76,10 @@ void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t d
 	}
 	if (!open->depth)
 		return;
-	while (at > 0 && open->entries[at - 1].domain != domain)
+	while (at > 0 && (open->entries[at - 1].domain != domain || left)) {
+		left -= open->entries[at - 1].domain == domain;
 		at--;
+	}
 	at = at ? at - 1 : open->depth - 1;
 	forget_text(open, &open->entries[at]);
 	open->depth--;

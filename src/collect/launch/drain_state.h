@@ -367,7 +367,9 @@ void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid
  * in a record, else NULL. */
 void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
 		   const struct st_open_slice *slice, const void *text);
-void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain);
+/* The innermost of its domain, or the one below so many. */
+void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain,
+		 uint32_t left);
 void st_open_clear(struct st_slot_reader *slot);
 void st_open_fini(struct st_slot_reader *slot);
 
