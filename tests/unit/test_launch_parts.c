@@ -167,6 +167,21 @@ static void test_find_program(void **state)
 	assert_null(path);
 }
 
+/* A moment in the past is told from any later one alike, and lies before the present. */
+static void test_wall_clock(void **state)
+{
+	uint64_t moment = st_clock_mono_raw_ns() - 5000000000u;
+	uint64_t first = st_launch_clock_wall_ns(moment, 100), second;
+	struct timespec now;
+
+	(void)state;
+	second = st_launch_clock_wall_ns(moment, 100);
+	clock_gettime(CLOCK_REALTIME, &now);
+	assert_true(llabs((long long)(first - second)) < 1000000);
+	assert_in_range((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - first,
+			4999000000u, 15000000000u);
+}
+
 static void test_clock(void **state)
 {
 	enum st_clock clock = st_launch_clock_choose();
@@ -326,7 +341,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text_ids),    cmocka_unit_test(test_elf_look),
 		cmocka_unit_test(test_environment), cmocka_unit_test(test_find_program),
-		cmocka_unit_test(test_clock),	    cmocka_unit_test(test_rendezvous),
+		cmocka_unit_test(test_wall_clock),  cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_rendezvous),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

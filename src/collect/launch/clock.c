@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COST_PAIRS = 512, COST_ROUNDS = 8, FRESH_BYTES = 512 << 10, FRESH_ROUNDS = 3 };
@@ -122,6 +123,25 @@ struct st_clock_pair st_launch_clock_pair(enum st_clock clock, unsigned int trie
 		}
 	}
 	return best;
+}
+
+uint64_t st_launch_clock_wall_ns(uint64_t mono_raw_ns, unsigned int tries)
+{
+	uint64_t best_ns = UINT64_MAX, wall_ns = 0;
+
+	for (unsigned int i = 0; i < tries; i++) {
+		uint64_t before = st_clock_mono_raw_ns(), width;
+		struct timespec wall;
+
+		clock_gettime(CLOCK_REALTIME, &wall);
+		width = st_clock_mono_raw_ns() - before;
+		if (width >= best_ns)
+			continue;
+		best_ns = width;
+		wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec -
+			  (before + width / 2 - mono_raw_ns);
+	}
+	return wall_ns;
 }
 
 uint64_t st_launch_clock_rate(const struct st_clock_pair *a, const struct st_clock_pair *b)

@@ -32,6 +32,9 @@ const char *st_launch_clock_name(enum st_clock clock);
 uint64_t st_launch_clock_now(enum st_clock clock);
 /* The tightest of `tries` pairs. */
 struct st_clock_pair st_launch_clock_pair(enum st_clock clock, unsigned int tries);
+/* CLOCK_REALTIME at a moment of CLOCK_MONOTONIC_RAW, by the tightest of `tries`: between two reads the processor may
+ * be lost. */
+uint64_t st_launch_clock_wall_ns(uint64_t mono_raw_ns, unsigned int tries);
 /* Ticks per second between two pairs; 1e9 when they are too close to say. */
 uint64_t st_launch_clock_rate(const struct st_clock_pair *a, const struct st_clock_pair *b);
 /* Ticks at a moment of CLOCK_MONOTONIC_RAW, counted from a pair near it. */

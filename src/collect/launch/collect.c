@@ -251,7 +251,7 @@ static enum st_status check_inputs(struct st_run *run, struct st_error *err)
 
 void st_run_start_clock(struct st_run *run)
 {
-	struct timespec wall, rest = {.tv_nsec = RATE_BASE_NS};
+	struct timespec rest = {.tv_nsec = RATE_BASE_NS};
 	struct st_clock_pair first;
 
 	run->clock = st_launch_clock_choose();
@@ -261,8 +261,7 @@ void st_run_start_clock(struct st_run *run)
 	if (run->clock != ST_CLOCK_MONO_RAW)
 		nanosleep(&rest, NULL);
 	run->start = run->last = st_launch_clock_pair(run->clock, CALIBRATION_TRIES);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	run->start_wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
+	run->start_wall_ns = st_launch_clock_wall_ns(run->start.mono_raw_ns, CALIBRATION_TRIES);
 	run->ticks_per_second = run->clock == ST_CLOCK_MONO_RAW
 					? 1000000000u
 					: st_launch_clock_rate(&first, &run->start);
