@@ -4,6 +4,7 @@
 import gzip
 import json
 import re
+import statistics
 import sys
 from collections import Counter, defaultdict
 from types import SimpleNamespace
@@ -78,8 +79,11 @@ def test_every_operator_of_torchs_own_file(case):
         # Lists of numbers are not recorded.
         kinds = [("" if kind == "ScalarList" else kind) for kind in one["args"].get("Input type", [])]
         assert [("" if kind == "ScalarList" else kind) for kind in other["args"].get("Input type", [])] == kinds
-        # Both clocks are set by CLOCK_REALTIME, at different times of the run.
-        assert abs(one["ts"] - other["ts"]) < 5000
+    # Both clocks are set by CLOCK_REALTIME, at different times of the run. Between our begin of an operator and torch's
+    # the program may lose the processor.
+    apart = [abs(one["ts"] - other["ts"]) for one, other in zip(theirs, ours, strict=True)]
+    assert statistics.median(apart) < 1000
+    assert sum(us >= 5000 for us in apart) <= 0.01 * len(apart), sorted(apart)[-10:]
     assert case.torch["baseTimeNanoseconds"] == case.ours["baseTimeNanoseconds"]
 
 
