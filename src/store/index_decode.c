@@ -95,13 +95,18 @@ static void close_row(struct st_index_builder *builder, uint32_t row, int64_t ns
 	columns->flags[row] |= flags;
 }
 
+/* A file may hold any number of ends over any number of open slices: each looks at so many only. */
+static uint32_t lowest_searched(const struct st_track_state *track)
+{
+	return track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
+}
+
 /* Which open slice an end closes that does not fit the top of the stack: the innermost of its domain on
  * the present ITT track, else of its domain, else the innermost. *crossed: it is not the innermost of its
  * ITT track. */
 static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, bool *crossed)
 {
-	uint32_t lowest = track->depth > SEARCH_DEPTH_MAX ? track->depth - SEARCH_DEPTH_MAX : 0;
-	uint32_t of_domain = ST_NO_ROW;
+	uint32_t lowest = lowest_searched(track), of_domain = ST_NO_ROW;
 	bool above = false;
 
 	*crossed = true;
@@ -123,21 +128,22 @@ static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, b
 static uint32_t closed_below(const struct st_track_state *track, uint32_t domain, uint64_t left,
 			     bool *crossed)
 {
+	uint32_t lowest = lowest_searched(track);
+
 	*crossed = true;
-	for (uint32_t i = track->depth; i > 0; i--)
+	for (uint32_t i = track->depth; i > lowest; i--)
 		if (track->stack[i - 1].domain == domain && !left--)
 			return i - 1;
 	return closed_by(track, domain, crossed);
 }
 
 static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,
-			   uint32_t domain, int64_t ns)
+			   uint32_t domain, uint64_t left, int64_t ns)
 {
 	bool crossed;
-	uint32_t at = track->left_open ? closed_below(track, domain, track->left_open, &crossed)
-				       : closed_by(track, domain, &crossed);
+	uint32_t at = left ? closed_below(track, domain, left, &crossed)
+			   : closed_by(track, domain, &crossed);
 
-	track->left_open = 0;
 	close_row(builder, track->stack[at].row, ns, crossed ? ST_SLICE_MISMATCHED : 0);
 	track->depth--;
 	memmove(&track->stack[at], &track->stack[at + 1],
@@ -147,14 +153,17 @@ static void take_mixed_end(struct st_index_builder *builder, struct st_track_sta
 static void take_end(struct st_index_builder *builder, struct st_track_state *track,
 		     uint32_t domain, int64_t ns)
 {
+	uint64_t left = track->left_open;
+
+	track->left_open = 0; /* of this end only, whatever becomes of it */
 	if (!track->depth) {
 		track->unmatched_ends++;
 	} else if (track->stack[track->depth - 1].domain == domain &&
-		   track->stack[track->depth - 1].line == track->line && !track->left_open) {
+		   track->stack[track->depth - 1].line == track->line && !left) {
 		track->depth--;
 		close_row(builder, track->stack[track->depth].row, ns, 0);
 	} else {
-		take_mixed_end(builder, track, domain, ns);
+		take_mixed_end(builder, track, domain, left, ns);
 	}
 }
 

@@ -403,26 +403,27 @@ static bool time_given(unsigned long long time)
 	return time && time != ~0ull;
 }
 
-static struct begin begin_at(void *clock_domain, unsigned long long time)
+static struct begin begin_at(const struct itt_domain *domain, void *clock_domain,
+			     unsigned long long time, struct itt_id id, struct itt_id parent)
 {
 	bool timed = time_given(time) || clock_domain;
 
-	return (struct begin){.timed = timed,
+	return (struct begin){.domain = domain,
+			      .timed = timed,
 			      .has_clock = clock_domain,
 			      .clock = st_object_own(clock_domain),
-			      .time = timed ? time : 0};
+			      .time = timed ? time : 0,
+			      .id = id,
+			      .parent = parent};
 }
 
 static void task_begin_ex(const struct itt_domain *domain, void *clock_domain,
 			  unsigned long long time, struct itt_id id, struct itt_id parent,
 			  struct itt_string_handle *name)
 {
-	struct begin begin = begin_at(clock_domain, time);
+	struct begin begin = begin_at(domain, clock_domain, time, id, parent);
 
-	begin.domain = domain;
 	begin.name = name;
-	begin.id = id;
-	begin.parent = parent;
 	begin.caller = CALLER;
 	begin_slow(&begin);
 }
@@ -449,12 +450,9 @@ static void task_begin_fn_ex(const struct itt_domain *domain, void *clock_domain
 			     unsigned long long time, struct itt_id id, struct itt_id parent,
 			     void *fn)
 {
-	struct begin begin = begin_at(clock_domain, time);
+	struct begin begin = begin_at(domain, clock_domain, time, id, parent);
 
-	begin.domain = domain;
 	begin.fn = fn;
-	begin.id = id;
-	begin.parent = parent;
 	begin.caller = CALLER;
 	begin_named_by_fn(&begin);
 }
