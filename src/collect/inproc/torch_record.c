@@ -347,6 +347,15 @@ static void end_below(struct st_thread *thread, uint32_t at, uint64_t time)
 	st_ring_put_end_below(thread, time, st_domain_of(st_operator_domains[kind]), left);
 }
 
+/* An operator that is open in what ends has ended on another thread, which has not said so yet. */
+static bool only_ranges_above(const struct st_thread *thread, uint32_t at)
+{
+	while (++at <= thread->hot.key_count)
+		if ((thread->key[at] & 7) != ST_KEY_RANGE)
+			return false;
+	return true;
+}
+
 /* False: it did not begin here. */
 static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 {
@@ -360,7 +369,8 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 	/* With so many open, what was begun has no place in the list. */
 	if (!at)
 		return thread->hot.key_count == ST_KEYS_MAX;
-	if (at < thread->hot.key_count && recording && !thread->open_count) {
+	if (at < thread->hot.key_count && recording && !thread->open_count &&
+	    only_ranges_above(thread, at)) {
 		end_below(thread, at, now);
 		return true;
 	}
