@@ -28,7 +28,8 @@ from harness import (
 pytestmark = pytest.mark.slow
 SECOND = 1_000_000_000
 RATE = 4000
-SECONDS = 2.5
+SECONDS = 2.5  # of a program that ends by itself; the others end when they are told to
+LIMIT = 90  # of those, should the test fail before it tells them
 THREADS = 2
 MOMENTS = ("start", "steady", "fork", "chunk", "exit")
 
@@ -56,7 +57,9 @@ class Run:
         self.result = strata.folder / f"r{number}"
         self.progress = strata.folder / f"progress{number}"
         self.output = strata.folder / f"output{number}"
-        words = [word.replace("PROGRESS", str(self.progress)) for word in map(str, command)]
+        self.end = strata.folder / f"end{number}"
+        paths = {"PROGRESS": str(self.progress), "END": str(self.end)}
+        words = [paths.get(word, word) for word in map(str, command)]
         with self.output.open("wb") as out:
             self.process = strata.popen(
                 [strata.binary, "-collect", "tasks", "-quiet", "-r", self.result, "--", *words],
@@ -79,6 +82,12 @@ class Run:
             return json.loads((self.result / "result.json").read_bytes())["state"]
         except (OSError, ValueError):
             return None
+
+    def go_on_and_end(self, more=1000):
+        """The program lives until here, so that a kill finds it however slow the machine is."""
+        wanted = self.done() + more
+        until(lambda: self.done() >= wanted or process_state(self.target) in ("Z", None), 60, f"{more} more tasks")
+        self.end.touch()
 
     def done(self):
         return pairs_done(self.progress)
@@ -112,7 +121,6 @@ def moment(kind, victim, dice):
         text = f"a forked child is alive after {wanted} tasks"
         return text, lambda run: run.done() >= wanted and run.grandchildren() >= 1, ["forking"]
     if kind == "chunk":
-        # One more every quarter of a second: the last of them comes when the program has not yet ended.
         wanted = dice.randrange(6, 10)
         sizes = set()
 
@@ -131,14 +139,15 @@ def moment(kind, victim, dice):
         left = dice.randrange(4, 200)
         choices = [(f"all but {left} tasks are closed", lambda run: run.done() >= SECONDS * RATE - left)]
     text, condition = dice.choice(choices)
-    return text, condition, []
+    return text, condition, ["by itself"]
 
 
 def target_command(target, options):
     if options == ["forking"]:
-        return [target.with_name("thread_life"), "steady", str(SECONDS), "PROGRESS"]
-    pace = ["--threads", str(THREADS), "--seconds", str(SECONDS), "--rate", str(RATE)]
-    return [target, *pace, "--labels", "100000", "--progress", "PROGRESS", *options]
+        return [target.with_name("thread_life"), "steady", str(LIMIT), "PROGRESS", "END"]
+    life = ["--seconds", str(SECONDS)] if options == ["by itself"] else ["--seconds", str(LIMIT), "--until", "END"]
+    pace = ["--threads", str(THREADS), "--rate", str(RATE)]
+    return [target, *life, *pace, "--labels", str(LIMIT * RATE), "--progress", "PROGRESS"]
 
 
 def required(run, kill_ns, threads):
@@ -193,6 +202,8 @@ def has_started(run):
 
 def check_orphan(run, plan, row):
     """The program of a killed strata ends as usual; one that had not started yet does not start."""
+    if plan["kind"] != "exit":
+        run.go_on_and_end()
     row["status_of_target"] = wait_orphan(run.target)
     if not row["program_started"] and row["status_of_target"] != 0:
         assert run.output.read_bytes() == b"" and not run.progress.exists()
@@ -304,7 +315,7 @@ def test_pytorch(strata, python, scale, ledger, victim):
                 "moment": torch_moment,
                 "number": number,
                 "program": "steps.py",
-                "command": lambda options: [python, TARGETS / "steps.py", "PROGRESS", "4"],
+                "command": lambda options: [python, TARGETS / "steps.py", "PROGRESS", LIMIT, "END"],
                 "prefix": "step_",
                 "threads": 1,
                 "normal_end": lambda run: run.output.read_bytes().startswith(b"steps "),
@@ -329,10 +340,11 @@ def test_kill_both(strata, target, ledger):
 
 def test_every_format_after_a_kill(strata, target):
     """One killed strata, every report in every format."""
-    run = Run(strata, 0, target_command(target, ["--fork", "3"]))
+    run = Run(strata, 0, [*target_command(target, []), "--fork", "3"])
     until(lambda: run.done() >= RATE, what="a second of tasks")
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait(30)
+    run.go_on_and_end()
     wait_orphan(run.target)
     strata.opens(run.result)
     strata.chrome(run.result, strata.folder / "out.json")

@@ -24,7 +24,7 @@ struct options {
 	uint64_t threads, rounds, pairs, rate, depth, labels, forks, busy_threads, burst,
 		unbalanced;
 	double seconds;
-	const char *prefix, *domain, *progress, *thread_name;
+	const char *prefix, *domain, *progress, *thread_name, *until;
 	char **exec;
 	int exit_code, kill_signal;
 	bool cached, spin, crash, print_counts, open_task, outlive, exit_from_thread, quiet;
@@ -62,6 +62,7 @@ static const char help[] =
 	"  --rounds N         create and join that set of threads N times\n"
 	"  --pairs N          begin+end pairs per thread and round; default 1000\n"
 	"  --seconds S        record for S seconds instead of --pairs\n"
+	"  --until FILE       with --seconds: end when FILE exists, if that comes first\n"
 	"  --rate R           at most R pairs per second and thread\n"
 	"  --burst N          N pairs back to back, then 10 ms of sleep\n"
 	"  --spin             with --rate: wait by spinning, not sleeping\n"
@@ -149,13 +150,18 @@ static void keep_pace(uint64_t start, uint64_t done)
 		sleep_ns(due - now);
 }
 
+static bool is_told_to_end(void)
+{
+	return opt.until && !access(opt.until, F_OK);
+}
+
 static void work(struct worker *worker)
 {
 	uint64_t start = mono_raw_ns(), done = 0, snapshot = 0;
 	uint64_t end = opt.seconds > 0 ? start + (uint64_t)(opt.seconds * 1e9) : 0;
 
 	worker->tid = (int)syscall(SYS_gettid);
-	while (end ? mono_raw_ns() < end : done < opt.pairs) {
+	while (end ? mono_raw_ns() < end && !is_told_to_end() : done < opt.pairs) {
 		uint64_t depth = opt.depth;
 
 		if (!end && depth > opt.pairs - done)
@@ -308,6 +314,7 @@ static const struct option table[] = {
 	{"rounds", 1, NULL, 'R'},
 	{"pairs", 1, NULL, 'p'},
 	{"seconds", 1, NULL, 's'},
+	{"until", 1, NULL, 'U'},
 	{"rate", 1, NULL, 'r'},
 	{"burst", 1, NULL, 'b'},
 	{"spin", 0, NULL, 'S'},
@@ -383,6 +390,9 @@ static void parse_other_option(int c)
 	switch (c) {
 	case 's':
 		opt.seconds = strtod(optarg, NULL);
+		break;
+	case 'U':
+		opt.until = optarg;
 		break;
 	case 'S':
 		opt.spin = true;

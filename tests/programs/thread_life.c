@@ -2,7 +2,7 @@
 //
 // Threads and processes that come and go in unkind ways, each recording a known number of tasks.
 // usage: thread_life many N TASKS | live N TASKS | outlive N TASKS | exit TASKS | exec TASKS |
-//        fork CHILDREN TASKS | raw CHILDREN TASKS | steady SECONDS PROGRESS-FILE
+//        fork CHILDREN TASKS | raw CHILDREN TASKS | steady SECONDS PROGRESS-FILE END-FILE
 // steady forks all the time while two threads record label_0, label_1 …; it keeps the progress file
 // that itt_target --help describes, and prints {"pairs": N}.
 #include <fcntl.h>
@@ -243,7 +243,7 @@ static void *steady_thread(void *arg)
 	return NULL;
 }
 
-static int steady_forks(double seconds, const char *path)
+static int steady_forks(double seconds, const char *path, const char *until)
 {
 	const size_t bytes = PROGRESS_RECORDS * 2 * sizeof(uint64_t);
 	struct steady steady[2] = {0};
@@ -262,7 +262,7 @@ static int steady_forks(double seconds, const char *path)
 		if (pthread_create(&threads[i], NULL, steady_thread, &steady[i]))
 			return 1;
 	}
-	while (now_ns() < end) {
+	while (now_ns() < end && access(until, F_OK)) {
 		pid_t child = fork();
 
 		if (child == 0) {
@@ -289,8 +289,8 @@ int main(int argc, char **argv)
 	tasks = argc > 3 ? strtol(argv[3], NULL, 10) : number;
 	itt_part_load();
 	domain = itt_domain_create("life");
-	if (!strcmp(mode, "steady") && argc > 3)
-		return steady_forks(strtod(argv[2], NULL), argv[3]);
+	if (!strcmp(mode, "steady") && argc > 4)
+		return steady_forks(strtod(argv[2], NULL), argv[3], argv[4]);
 	if (!strcmp(mode, "many"))
 		return many(number);
 	if (!strcmp(mode, "live"))

@@ -2,7 +2,9 @@
 """Steps of a tiny model, labelled step_0, step_1 …, with progress like the C target's: a file of 16-byte
 records {u64 steps closed, u64 CLOCK_MONOTONIC_RAW ns}, record 0 the latest, then one per step.
 
-usage: steps.py PROGRESS SECONDS
+It ends when the file END exists, or after SECONDS.
+
+usage: steps.py PROGRESS SECONDS END
 """
 
 import mmap
@@ -21,7 +23,7 @@ def now():
 
 
 def main():
-    path, seconds = sys.argv[1], float(sys.argv[2])
+    path, seconds, told_to_end = sys.argv[1], float(sys.argv[2]), sys.argv[3]
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     os.ftruncate(file, SIZE)
     progress = mmap.mmap(file, SIZE)
@@ -30,7 +32,7 @@ def main():
     end = now() + int(seconds * 1e9)
     step = 0
     with torch.autograd.profiler.emit_itt():
-        while now() < end:
+        while now() < end and not os.path.exists(told_to_end):
             torch.profiler.itt.range_push(f"step_{step}")
             layer(data)
             torch.profiler.itt.range_pop()
