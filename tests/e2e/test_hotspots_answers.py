@@ -109,7 +109,9 @@ def test_filters_limits_and_shares(shared_strata, run):
     assert abs(sum(row["cpu_self_ratio"] for row in shares) - 1) < 1e-9
     counts = report(shared_strata, "hotspots", run.result, "-show-as", "samples")
     assert sum(row["cpu_self_samples"] for row in counts["rows"]) == everything["totals"]["samples"]
-    half = report(shared_strata, "hotspots", run.result, "-time-filter", "0:0.5")["totals"]["cpu_self_ns"]
+    query = "SELECT (MIN(time_ns) + MAX(time_ns)) / 2e9 AS middle FROM samples"
+    middle = strict_json(shared_strata("query", run.result, query, "-format", "json").stdout)["rows"][0]["middle"]
+    half = report(shared_strata, "hotspots", run.result, "-time-filter", f"0:{middle}")["totals"]["cpu_self_ns"]
     assert 0 < half < whole
     for wrong in (["-group-by", "callstack,function"], ["-filter", "callstack=x"], ["-call-stack-mode", "some"]):
         assert shared_strata("report", "hotspots", "-r", run.result, *wrong).status == 2

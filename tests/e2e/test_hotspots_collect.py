@@ -85,6 +85,7 @@ def test_known_shares_in_two_threads(strata, hot):
     assert whole["cut"] <= 0.01 * whole["n"], whole
 
 
+@pytest.mark.alone  # it takes a processor away from all others
 def test_a_thread_weighs_no_more_than_its_clock_says(strata, programs):
     """The kernel's event goes on from thread to thread: one of them may meet it twice as often as its own time says."""
     done = collect(strata, programs / "take_turns", "0.5", options=FINE)
@@ -133,7 +134,7 @@ def test_no_follow_child(strata, hot):
 def test_only_what_lies_inside(strata, hot, started):
     """ITT resume and pause around one part of three."""
     options = [*FINE, *(["-start-paused"] if started == "paused" else [])]
-    done = collect(strata, hot, "0.4", "region", options=options)
+    done = collect(strata, hot, "1.2", "region", options=options)
     found, spent = by_function(strata, done.result), truth(done.out)
     assert ("hot_seventy" in found) == (started == "running")
     assert "hot_ten" not in found
@@ -143,7 +144,7 @@ def test_only_what_lies_inside(strata, hot, started):
 
 def test_pause_by_command(strata, hot, tmp_path):
     result = tmp_path / "paused"
-    words = [strata.binary, "-collect", "hotspots", "-quiet", *FINE, "-r", result, "--", hot, "2"]
+    words = [strata.binary, "-collect", "hotspots", "-quiet", *FINE, "-r", result, "--", hot, "4"]
     process = strata.popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until((result / "control").exists, what="the collection")
     assert strata("command", "pause", "-r", result).status == 0
@@ -154,17 +155,17 @@ def test_pause_by_command(strata, hot, tmp_path):
 
 
 def test_resume_after(strata, hot):
-    done = collect(strata, hot, "0.6", options=[*FINE, "-resume-after", "0.3"])
+    done = collect(strata, hot, "2", options=[*FINE, "-resume-after", "0.3"])
     first = query(strata, done.result, "SELECT MIN(time_ns) AS ns FROM samples")[0]["ns"]
     assert first >= 300_000_000
 
 
 def test_duration(strata, hot):
-    done = collect(strata, hot, "1", options=[*FINE, "-duration", "0.4"])
+    done = collect(strata, hot, "2.5", options=[*FINE, "-duration", "0.4"])
     last = query(strata, done.result, "SELECT MAX(time_ns) AS ns FROM samples")[0]["ns"]
-    assert last <= 600_000_000
+    assert last <= 2_000_000_000
     assert strata.result_json(done.result)["stop_reason"] == "duration"
-    assert sum(truth(done.out).values()) > 0.9e9, "the program went on"
+    assert sum(truth(done.out).values()) > 2.4e9, "the program went on"
 
 
 def test_data_limit(strata, hot):
@@ -178,7 +179,7 @@ def test_data_limit(strata, hot):
 def test_ring_buffer(strata, hot):
     done = collect(strata, hot, "3", options=[*FINE, "-ring-buffer", "0.5"])
     span = query(strata, done.result, "SELECT MIN(time_ns) AS a, MAX(time_ns) AS b, COUNT(*) AS n FROM samples")[0]
-    assert 0.4e9 < span["b"] - span["a"] < 1.3e9, span
+    assert 0.4e9 < span["b"] - span["a"] < 2e9, span
     assert span["n"] > 100
     assert strata.result_json(done.result)["ring_buffer"]["records_dropped"] > 0
     assert set(by_function(strata, done.result)) == set(PARTS)

@@ -77,6 +77,11 @@ class Run:
         except OSError:
             return 0
 
+    def wait_for_writing(self):
+        """Until strata has written once more: what is promised holds for one that was let run."""
+        before = self.size("trace.000.strata")
+        until(lambda: self.size("trace.000.strata") > before or self.process.poll() is not None, 60, "more of it")
+
     def json_state(self):
         try:
             return json.loads((self.result / "result.json").read_bytes())["state"]
@@ -220,6 +225,8 @@ def kill_once(strata, ledger, plan):
     row = {"victim": plan["victim"], "moment": plan["kind"], "condition": text, "program": plan["program"]}
     ledger.append(row)
     until(lambda: condition(run) or run.process.poll() is not None, timeout=60, what=text)
+    if plan["victim"] == "strata" and plan["kind"] in ("steady", "fork"):
+        run.wait_for_writing()
     row["tasks_closed"] = run.done()
     kill_ns = mono_raw_ns()
     pid = run.target if plan["victim"] == "target" else run.process.pid
@@ -327,6 +334,7 @@ def test_kill_both(strata, target, ledger):
     """Target and strata at once: what was on disk opens."""
     run = Run(strata, 0, target_command(target, []))
     until(lambda: run.done() >= 1.5 * RATE, what="a second and a half of tasks")
+    run.wait_for_writing()
     kill_ns = mono_raw_ns()
     os.kill(run.process.pid, signal.SIGKILL)
     os.kill(run.target, signal.SIGKILL)

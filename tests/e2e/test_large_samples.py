@@ -34,8 +34,8 @@ def cost(strata, words, output):
 def test_cost(strata, large, tmp_path, words):
     cpu, memory = cost(strata, ["report", *words, "-r", large], tmp_path / "out.txt")
     print(f"{SAMPLES} samples: {cpu:.2f} s of CPU, {memory >> 20} MiB")
-    # A machine whose cores share caches with others' work is slower: as much again for that.
-    assert cpu < 10
+    # Some 4 s here; what grows with the square of the callers takes minutes.
+    assert cpu < 30
     assert memory < 1 << 30
 
 

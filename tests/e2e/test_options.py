@@ -103,25 +103,33 @@ def test_start_paused(strata, target):
     strata.opens(done.result)
 
 
+def paced_for(target, seconds):
+    """A thousand tasks a second, each with a label of its own."""
+    return [target, "--seconds", str(seconds), "--rate", "1000", "--labels", "1000000"]
+
+
 def test_resume_after(strata, target):
     """-start-paused -resume-after 1: the first second is not there, what follows is."""
     for options in (["-start-paused", "-resume-after", "1"], ["-resume-after=1"]):
-        done = strata.collect(target, "--seconds", "2.5", "--rate", "1000", options=options)
+        done = strata.collect(*paced_for(target, 4), options=options)
         pairs = json.loads(done.stdout)["pairs"]
         first, _ = span(strata, done.result)
-        assert 0.9e9 <= first <= 1.4e9, first
-        count = strata.total(done.result)
-        assert 0.4 * pairs <= count <= 0.75 * pairs, (count, pairs)
+        assert 0.9e9 <= first <= 2.6e9, first
+        counts = strata.counts(done.result)
+        assert 0 < len(counts) < pairs
+        assert counts == {f"label_{number}": 1 for number in range(pairs - len(counts), pairs)}, "a gap"
 
 
 def test_duration(strata, target):
     """-duration stops the collection, never the program."""
-    done = strata.collect(target, "--seconds", "3", "--rate", "1000", options=["-duration", "1"])
+    done = strata.collect(*paced_for(target, 4), options=["-duration", "1"])
     pairs = json.loads(done.stdout)["pairs"]
-    assert done.seconds > 2.9
+    assert done.seconds > 3.9
     _, last = span(strata, done.result)
-    assert 0.9e9 <= last <= 1.4e9
-    assert 0.2 * pairs <= strata.total(done.result) <= 0.5 * pairs
+    assert 0.9e9 <= last <= 2.6e9
+    counts = strata.counts(done.result)
+    assert 0 < len(counts) < pairs
+    assert counts == {f"label_{number}": 1 for number in range(len(counts))}, "a gap"
     info = strata.result_json(done.result)
     assert info["stop_reason"] == "duration"
     assert "duration" in strata("report", "summary", "-r", done.result).out

@@ -45,11 +45,10 @@ def test_straddling_tasks_are_clipped_and_flagged(paused):
     slices = {one.name: one for one in strata.slices(result) if one.name.startswith(("outer", "open"))}
     for one in slices.values():
         assert "clipped" in one.row["flags"], one
-    # The 200 ms of pause are in none of them; the 50 ms after the resume are in the outer one.
-    assert slices["outer"].total_ns < 150 * MS
-    assert slices["outer"].total_ns >= 50 * MS
-    assert slices["open at the pause"].total_ns < 50 * MS
-    assert slices["open at the resume"].total_ns < 50 * MS
+    # The pause, 600 ms of it in each of the two inside, is in none of them; the 50 ms after the resume are.
+    assert 50 * MS <= slices["outer"].total_ns < 600 * MS
+    assert slices["open at the pause"].total_ns < 500 * MS
+    assert slices["open at the resume"].total_ns < 500 * MS
     assert strata.report(result, "tasks")["quality"]["clipped"] == len(slices)
 
 

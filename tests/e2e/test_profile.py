@@ -275,10 +275,14 @@ def test_watched(strata, python, env, by):
         assert said["theirs"] == {"ones.default": 1, "add.Tensor": 100, "relu.default": 100}
 
 
-def check_crossing(took):
-    """In milliseconds, by what the program slept."""
-    assert took["A"] < 25 and 30 <= took["B"] < 60 and 30 <= took["C"] < 60, took
-    assert 30 <= took["first"] < 80 and 90 <= took["second"] < 140, took
+def check_crossing(found, took):
+    """In milliseconds: no less than between the inner sides of a range's ends, no more than between the outer ones."""
+    for name, ms in found.items():
+        inside, outside = took[name]
+        assert inside - 0.1 <= ms <= outside + 0.1, (name, ms, took)
+
+
+CROSSING = ["A", "B", "C", "first", "second", "open"]
 
 
 def test_ranges_that_cross(strata, python, env):
@@ -286,20 +290,20 @@ def test_ranges_that_cross(strata, python, env):
     said = ran(strata.run([python, TARGETS / "crossing_ranges.py"], env=env))
     ours = [(name, None if parent == "open" else parent) for name, parent, _ in said["ours"]]
     assert ours == [(name, parent) for name, parent, _ in said["theirs"]]
-    took = {name: us / 1e3 for name, _, us in said["ours"]}
-    check_crossing(took)
-    assert 30 <= took["open"] < 60, took
+    found = {name: us / 1e3 for name, _, us in said["ours"] if not name.startswith("aten::")}
+    assert list(found) == CROSSING
+    check_crossing(found, said["took"][-1])
 
 
 def test_ranges_that_cross_in_a_collection(strata, python, env):
     result = strata.folder / "crossing"
     program = (python, TARGETS / "crossing_ranges.py")
-    ran(strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", *program, env=env))
+    said = ran(strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", *program, env=env))
     rows = ask(strata, result, "SELECT o.name, s.wall_ns, s.mismatched, s.unfinished FROM operators o JOIN slices s"
                " ON s.row = o.row WHERE o.scope = 'user' ORDER BY s.start_ns")  # fmt: skip
-    assert [row["name"] for row in rows] == 3 * ["A", "B", "C", "first", "second", "open"]
-    for i in range(0, len(rows), 6):
-        check_crossing({row["name"]: row["wall_ns"] / 1e6 for row in rows[i : i + 6]})
+    assert [row["name"] for row in rows] == 3 * CROSSING
+    for i, took in enumerate(said["took"]):  # but for the last, which goes on behind the profile's end here
+        check_crossing({row["name"]: row["wall_ns"] / 1e6 for row in rows[6 * i : 6 * i + 5]}, took)
     assert {row["name"] for row in rows if row["mismatched"]} == {"A", "B", "first"}
     assert not any(row["unfinished"] for row in rows)
     assert "9 tasks ended out of order" in " ".join(strata("report", "summary", "-r", result).out.split())

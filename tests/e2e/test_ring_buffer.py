@@ -8,7 +8,7 @@ import time
 
 import pytest
 from harness import TARGETS, become_subreaper, strict_json
-from trace_reader import Result
+from trace_reader import CHUNK_SAMPLES, CHUNK_SLICES, Result, chunks_of
 
 ALL_DIFFERENT = 1 << 40  # labels, so that every pair has its own
 
@@ -21,6 +21,20 @@ def steps_of(result):
     """The numbers of the steps that are there, in order of their begin."""
     steps = [one for one in result.slices if one.name.startswith(b"step number ")]
     return [int(one.name.split()[-1]) for one in sorted(steps, key=lambda one: one.begin)]
+
+
+def assert_window(folder, seconds):
+    """All of the window is there; what lay before it had been deleted when the last file was begun. Gives its span."""
+    files = []
+    for path in sorted(folder.glob("trace.*.strata")):
+        heads = [head for kind, _, _, head, _ in chunks_of(path) if kind in (CHUNK_SLICES, CHUNK_SAMPLES)]
+        files += [(min(head[3] for head in heads), max(head[4] for head in heads))] if heads else []
+    assert len(files) >= 2, "the test is too short"
+    window = seconds * Result(folder).rate
+    newest = max(last for _, last in files)
+    assert newest - files[0][0] >= window
+    assert max(last for _, last in files[:-1]) - files[0][1] <= window
+    return (newest - files[0][0]) * 1e9 / Result(folder).rate
 
 
 def assert_sound(quality):
@@ -37,8 +51,8 @@ def test_the_last_seconds_are_kept(strata, programs):
     about = strata.result_json(done.result)
     result = Result(done.result)
     steps = steps_of(result)
-    # A window is cut at the borders of files, which last a quarter of a second here, and a round of the drain.
-    assert window * rate <= len(steps) + 1 <= (window + 0.75) * rate
+    assert_window(done.result, window)
+    assert 0 < len(steps) < pairs
     assert steps == list(range(pairs - len(steps), pairs)), "a gap, or not the last ones"
     ring = about["ring_buffer"]
     assert ring["seconds"] == window
@@ -54,7 +68,7 @@ def test_every_file_says_what_is_open(strata, programs):
     result = Result(done.result)
     process = next(iter(result.processes.values()))
     files = sorted(path.name for path in done.result.glob("trace.*"))
-    assert len(files) >= 4
+    assert len(files) >= 2
     assert files[0] != "trace.000.strata"
     for name in files:
         records = [one for one in result.open_records if one[0] == name]
@@ -73,7 +87,9 @@ def test_reports_show_the_window(strata, programs):
     # What began before the window is there once, from the window's beginning on, and is said to be cut.
     whole = strata.types(done.result)["whole run"]
     assert whole["count"] == 1
-    assert 1e9 <= whole["wall_total_ns"] <= 1.75e9
+    span = assert_window(done.result, 1)
+    print(f"{whole['wall_total_ns']} of {span}")
+    assert 0.999 * span <= whole["wall_total_ns"] <= 1.001 * span
     report = strata.report(done.result, "tasks")
     assert report["quality"]["clipped"] == 1
     assert_sound(report["quality"])
@@ -84,9 +100,9 @@ def test_reports_show_the_window(strata, programs):
 
 
 def test_a_limit_counts_what_is_kept(strata, programs):
-    """About 60 KB of all different labels a second; some 90 KB of them are kept."""
+    """A few hundred KB of all different labels a second; some 90 KB of them are kept, more where strata is late."""
     options = ["-quiet", "-ring-buffer", "0.5", "-data-limit", "1"]
-    done = strata.collect(*paced(programs, 40000, 4), options=options)
+    done = strata.collect(*paced(programs, 40000, 8), options=options)
     about = strata.result_json(done.result)
     assert about["ring_buffer"]["bytes_dropped"] + about["size_bytes"] > 10**6, "the test is too small"
     assert about["stop_reason"] == ""

@@ -3,9 +3,10 @@
 
 import shutil
 import signal
+import subprocess
 
 import pytest
-from harness import TARGETS
+from harness import TARGETS, until
 
 CASES = {
     "own_trap": 0,
@@ -111,12 +112,20 @@ def test_threads_one_after_the_other(strata, programs):
 
 def test_samples_tell_how_long_a_killed_run_was(strata, programs):
     """strata is killed by the program it samples: the time is that of the samples, not of result.json's beginning."""
-    result = strata.folder / "torn"
-    script = f"{programs / 'signal_cases'} burn; sleep 1.5; kill -9 $PPID"
-    sampled = strata("-collect", "hotspots", *INTERVAL, "-r", result, "--", "/bin/sh", "-c", script)
-    assert sampled.status == -signal.SIGKILL
-    rows = strata.report(result, "summary")["rows"]
-    facts = {row["name"]: row.get("value") for row in rows if row["section"] in ("run", "cpu")}
+    result, flag = strata.folder / "torn", strata.folder / "flag"
+    script = f"{programs / 'signal_cases'} burn; until [ -e {flag} ]; do sleep 0.05; done; kill -9 $PPID"
+    words = ["-collect", "hotspots", *INTERVAL, "-r", result, "--", "/bin/sh", "-c", script]
+    process = strata.popen([strata.binary, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def summary():
+        rows = strata.report(result, "summary")["rows"]
+        return {row["name"]: row.get("value") for row in rows if row["section"] in ("run", "cpu")}
+
+    until((result / "definitions.strata").exists, what="the result")
+    until(lambda: summary().get("cpu_ns", 0) > 40e6, 60, "samples on the disk")
+    flag.touch()
+    assert process.wait(60) == -signal.SIGKILL
+    facts = summary()
     assert facts["state"] == "torn"
     assert facts["elapsed_ns"] >= facts["cpu_ns"] > 40e6
     assert facts["threads"] >= 1

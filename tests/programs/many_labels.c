@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
 	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 	/* A short pause each thousand keeps the flood within what the rings are promised to hold. */
-	const struct timespec breath = {0, 5000000};
+	const struct timespec breath = {0, 10000000};
 	struct itt_domain *domain;
 	char label[256];
 	long before;

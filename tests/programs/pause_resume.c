@@ -55,9 +55,10 @@ int main(void)
 	begin("open at the pause");
 	itt_pause();
 	record("paused", 10);
-	rest_ms(200);
+	rest_ms(600);
 	itt_task_end(domain); /* "open at the pause" ends unseen */
 	begin("open at the resume");
+	rest_ms(600);
 	if (child_while_paused())
 		return 1;
 	itt_resume();

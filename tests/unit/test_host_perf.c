@@ -165,7 +165,8 @@ static void a_child_is_watched(void **state)
 	if (pid == 0)
 		child(go[0]);
 	seen.pid = (uint32_t)pid;
-	assert_int_equal(st_perf_rings_create(&seen.rings, &attr, 64, &err), ST_OK);
+	/* Room for all of them, however late this test reads. */
+	assert_int_equal(st_perf_rings_create(&seen.rings, &attr, 256, &err), ST_OK);
 	if (st_perf_rings_add(seen.rings, pid, &err)) {
 		print_message("skipped: %s\n", err.text);
 		kill(pid, SIGKILL);

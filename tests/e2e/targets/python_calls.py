@@ -100,9 +100,14 @@ def spin(clock, seconds):
 def times():
     import time
 
-    spin(time.perf_counter, 0.12)
-    time.sleep(0.05)
-    spin(time.perf_counter, 0.06)
+    marks = [time.monotonic_ns()]
+    for seconds in (0.12, None, 0.06):
+        if seconds:
+            spin(time.perf_counter, seconds)
+        else:
+            time.sleep(0.05)
+        marks.append(time.monotonic_ns())
+    return [end - begin for begin, end in zip(marks, marks[1:])]
 
 
 def threads():

@@ -29,10 +29,10 @@ def interpreters():
         import _xxsubinterpreters as others
     run = getattr(others, "exec", None) or others.run_string
     code = "def g(n):\n  return n and g(n - 1)\nfor k in range(4000):\n  g(k % 60)\n  list(x for x in [k])\n"
-    end = time.monotonic() + 1.2
+    enough = threading.Event()
 
     def work():
-        while time.monotonic() < end:
+        while not enough.is_set():
             one = others.create()
             run(one, code)
             others.destroy(one)
@@ -41,11 +41,14 @@ def interpreters():
     for one in threads:
         one.start()
     found, profiles = 0, 0
-    while any(one.is_alive() for one in threads):
+    while profiles < 60:
         with strata.profile(with_stack=True) as prof:
             nothing()
         profiles += 1
         found += count(prof, ": nothing") if profiles < 4 else 0
+    enough.set()
+    for one in threads:
+        one.join()
     return {"profiles": profiles, "found": found}
 
 
