@@ -185,7 +185,7 @@ enum st_status st_report_gprof_build(const struct st_result *result,
 		return status;
 	st_report_columns(out, columns, COLUMNS);
 	out->blocks = BLOCK;
-	out->empty = "No samples were recorded: strata -collect hotspots takes them.";
+	out->empty = st_sample_absence(result);
 	status = st_sample_set_open(&set, result, &options->view, err);
 	if (!status) {
 		status = build(&job, &options->question, err);

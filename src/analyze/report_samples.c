@@ -345,9 +345,7 @@ static enum st_status make(const char *name, const struct st_result *result,
 		st_report_add_notes(out, &job.set);
 		st_sample_set_close(&job.set);
 	}
-	out->empty = st_result_samples(result)->count
-			     ? "No samples match."
-			     : "No samples were recorded: strata -collect hotspots takes them.";
+	out->empty = st_sample_absence(result);
 	if (!status)
 		st_report_show_as(out, options->view.show_as);
 	if (!status)

@@ -312,7 +312,7 @@ enum st_status st_report_source_build(const struct st_result *result,
 		st_report_add_notes(out, &job.set);
 		st_sample_set_close(&job.set);
 	}
-	out->empty = "No samples were recorded: strata -collect hotspots takes them.";
+	out->empty = st_sample_absence(result);
 	if (!status)
 		st_report_show_as(out, options->view.show_as);
 	if (!status)

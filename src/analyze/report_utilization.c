@@ -53,7 +53,7 @@ enum st_status st_report_utilization_build(const struct st_result *result,
 			st_utilization_fini(&use);
 		st_sample_set_close(&set);
 	}
-	out->empty = "No samples were recorded: strata -collect hotspots takes them.";
+	out->empty = st_sample_absence(result);
 	if (!status)
 		return st_report_end(out, err);
 	st_report_fini(out);

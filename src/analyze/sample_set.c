@@ -189,3 +189,21 @@ void st_sample_set_close(struct st_sample_set *set)
 	st_arena_fini(&set->arena);
 	memset(set, 0, sizeof(*set));
 }
+
+const char *st_sample_absence(const struct st_result *result)
+{
+	uint32_t pauses, samplers;
+
+	st_result_pauses(result, &pauses);
+	st_result_samplers(result, &samplers);
+	if (st_result_samples(result)->count)
+		return "No samples match.";
+	if (!samplers && strcmp(st_result_info(result)->type, "hotspots") != 0)
+		return "No samples were recorded: strata -collect hotspots takes them.";
+	if (pauses)
+		return "No samples were taken: recording was paused, with -start-paused or by the "
+		       "program.";
+	return "No samples were taken: the program used less CPU time than one interval, or the "
+	       "notes say why. "
+	       "-knob sampling-interval=1 takes them every ms.";
+}

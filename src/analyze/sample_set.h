@@ -45,6 +45,8 @@ struct st_sample_set {
 enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,
 				  const struct st_sample_view *view, struct st_error *err);
 void st_sample_set_close(struct st_sample_set *set);
+/* Why an answer from samples has no rows, and what to do. */
+const char *st_sample_absence(const struct st_result *result);
 
 /* Groupings that samples can answer, by kind. */
 enum {

@@ -117,6 +117,23 @@ def test_filters_limits_and_shares(shared_strata, run):
         assert shared_strata("report", "hotspots", "-r", run.result, *wrong).status == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["-collect", "hotspots"], "less CPU time than one interval"),
+        (["-collect", "hotspots", "-start-paused"], "recording was paused"),
+        (["-collect", "tasks"], "-collect hotspots takes them"),
+    ],
+    ids=["short", "paused", "tasks"],
+)
+def test_no_samples_say_why(strata, options, says):
+    """What to do next is not what was done already."""
+    strata(*options, "-quiet", "-no-summary", "-r", strata.folder / "none", "--", "true")
+    for words in (["hotspots"], ["gprof-cc"], ["utilization"]):
+        text = " ".join(strata("report", *words, "-r", strata.folder / "none").out.split())
+        assert says in text, (words, text)
+
+
 def test_comparison_with_itself_is_zero(shared_strata, run):
     """By either spelling; every difference is nothing."""
     for words in (["report", "hotspots", "-r", run.result, "-r", run.result], ["compare", run.result, run.result]):
