@@ -137,7 +137,7 @@ static void add_row(struct st_operator_rows *rows, const struct picking *picking
 	own->end_ns[row] = slices->end_ns[slice];
 	if (choice->has_window && own->end_ns[row] > choice->end_ns)
 		own->end_ns[row] = choice->end_ns;
-	/* For torch a range that goes on behind the end of the one that it began in does not lie in it. */
+	/* For torch what goes on behind the end of the range that it began in does not lie in it. */
 	while (choice->as_torch && own->parent[row] != ST_NO_ROW &&
 	       (own->flags[own->parent[row]] & ST_SLICE_MISMATCHED) &&
 	       own->end_ns[own->parent[row]] < own->end_ns[row])

@@ -124,7 +124,7 @@ static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, b
 	return of_domain == ST_NO_ROW ? track->depth - 1 : of_domain;
 }
 
-/* The one below those that stay open; as if none did, where there are not that many. */
+/* The one below those that stay open; ST_NO_ROW: its begin is not in this result. */
 static uint32_t closed_below(const struct st_track_state *track, uint32_t domain, uint64_t left,
 			     bool *crossed)
 {
@@ -134,7 +134,7 @@ static uint32_t closed_below(const struct st_track_state *track, uint32_t domain
 	for (uint32_t i = track->depth; i > lowest; i--)
 		if (track->stack[i - 1].domain == domain && !left--)
 			return i - 1;
-	return closed_by(track, domain, crossed);
+	return ST_NO_ROW;
 }
 
 static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,
@@ -144,6 +144,10 @@ static void take_mixed_end(struct st_index_builder *builder, struct st_track_sta
 	uint32_t at = left ? closed_below(track, domain, left, &crossed)
 			   : closed_by(track, domain, &crossed);
 
+	if (at == ST_NO_ROW) {
+		track->unmatched_ends++;
+		return;
+	}
 	close_row(builder, track->stack[at].row, ns, crossed ? ST_SLICE_MISMATCHED : 0);
 	track->depth--;
 	memmove(&track->stack[at], &track->stack[at + 1],

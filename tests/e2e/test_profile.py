@@ -309,6 +309,53 @@ def test_ranges_that_cross_in_a_collection(strata, python, env):
     assert "9 tasks ended out of order" in " ".join(strata("report", "summary", "-r", result).out.split())
 
 
+SLEPT_MS = 20
+
+
+def test_ranges_that_hooks_end(strata, python, env):
+    """What they end in goes on: its time is whole, and what it calls lies in it."""
+    said = ran(strata.run([python, TARGETS / "hooked_ranges.py"], env=env))
+    assert said["ours"]["parents"] == said["theirs"]["parents"]
+    took = said["ours"]["took"]
+    assert took["autograd::engine::evaluate_function: ReluBackward0"] >= SLEPT_MS
+    assert took["loading"] < took["autograd::engine::evaluate_function: ReluBackward0"]
+    inside, found = said["two"]
+    assert found["second"] >= inside >= SLEPT_MS and "first" not in found
+
+
+def test_ranges_that_hooks_end_in_a_collection(strata, python, env):
+    result = strata.folder / "hooked"
+    program = (python, TARGETS / "hooked_ranges.py")
+    ran(strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", *program, env=env))
+    rows = ask(strata, result, "SELECT o.name, s.wall_ns, p.name AS parent FROM operators o"
+               " JOIN slices s ON s.row = o.row LEFT JOIN operators p ON p.row = s.parent"
+               " WHERE o.scope = 'module'")  # fmt: skip
+    assert rows
+    for row in rows:
+        assert row["parent"] == ("Sequential" if "." in row["name"] else "loading"), row
+        assert row["name"] == "Sequential.0" or row["wall_ns"] >= SLEPT_MS * 1e6, row
+
+
+def test_memory_of_ranges_that_cross(strata, python, env):
+    """What is allocated behind the end of a range is not in it, though it lies in one that began there."""
+    script = strata.folder / "memory.py"
+    script.write_text(
+        "import torch\n"
+        "first, second = map(torch.profiler.record_function, ('first', 'second'))\n"
+        "first.__enter__()\n"
+        "second.__enter__()\n"
+        "first.__exit__(None, None, None)\n"
+        "torch.empty(1_000_000)\n"
+        "second.__exit__(None, None, None)\n"
+    )
+    result = strata.folder / "memory"
+    done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", python, script, env=env)
+    assert done.status == 0, done.err
+    rows = {row["operator"]: row for row in strata.report(result, "operators")["rows"]}
+    assert rows["second"]["allocated_bytes"] == rows["aten::empty"]["allocated_bytes"] == 4_000_000
+    assert not rows["first"].get("allocated_bytes")
+
+
 def test_strata_first(strata, python, env):
     found = ran(strata.run([python, PROGRAM, "--strata-first", "itt", "loss", "options"], env=env))
     assert found["itt"]["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]

@@ -9,6 +9,7 @@
  */
 #include "collect/inproc/torch.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "collect/inproc/label.h"
@@ -347,11 +348,24 @@ static void end_below(struct st_thread *thread, uint32_t at, uint64_t time)
 	st_ring_put_end_below(thread, time, st_domain_of(st_operator_domains[kind]), left);
 }
 
-/* An operator that is open in what ends has ended on another thread, which has not said so yet. */
-static bool only_ranges_above(const struct st_thread *thread, uint32_t at)
+/* What runs on this thread has its key in a frame of its stack, further out than this one. The C library has a thread's
+ * own data behind its stack; that of the first thread lies below all of it. */
+static bool runs_here(uintptr_t key)
 {
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), own = (uintptr_t)pthread_self();
+
+	return key > here && (own < here || key < own);
+}
+
+/* Ranges go on behind the end of what they began in, and operators behind that of a range, which a hook may end. Any
+ * other operator that is still open has ended on another thread, which has not said so yet. */
+static bool all_above_go_on(const struct st_thread *thread, uint32_t at)
+{
+	bool is_range = (thread->key[at] & 7) == ST_KEY_RANGE;
+
 	while (++at <= thread->hot.key_count)
-		if ((thread->key[at] & 7) != ST_KEY_RANGE)
+		if ((thread->key[at] & 7) != ST_KEY_RANGE &&
+		    !(is_range && runs_here(thread->key[at])))
 			return false;
 	return true;
 }
@@ -370,7 +384,7 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 	if (!at)
 		return thread->hot.key_count == ST_KEYS_MAX;
 	if (at < thread->hot.key_count && recording && !thread->open_count &&
-	    only_ranges_above(thread, at)) {
+	    all_above_go_on(thread, at)) {
 		end_below(thread, at, now);
 		return true;
 	}

@@ -67,6 +67,7 @@ void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t d
 {
 	struct st_open_slices *open = &slot->open;
 	uint32_t at = open->depth;
+	bool is_below = left > 0;
 
 	if (!drain->shared->ring_buffer)
 		return;
@@ -80,6 +81,8 @@ void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t d
 		left -= open->entries[at - 1].domain == domain;
 		at--;
 	}
+	if (!at && is_below) /* its begin was not seen */
+		return;
 	at = at ? at - 1 : open->depth - 1;
 	forget_text(open, &open->entries[at]);
 	open->depth--;
