@@ -356,6 +356,37 @@ def test_memory_of_ranges_that_cross(strata, python, env):
     assert not rows["first"].get("allocated_bytes")
 
 
+def test_many_ranges_that_another_thread_ends(strata, python, env):
+    """They end when they end, as many as there is room for; the others are counted."""
+    script = strata.folder / "ended.py"
+    script.write_text(
+        "import json, threading, time, torch, warnings, strata\n"
+        "told, found = [], {}\n"
+        "warnings.showwarning = lambda text, *_: told.append(str(text))\n"
+        "warnings.simplefilter('always')\n"
+        "for count in (12, 40):\n"
+        "    with strata.profile() as prof:\n"
+        "        ranges = [torch.profiler.record_function(f'range{i}') for i in range(count)]\n"
+        "        for one in ranges: one.__enter__()\n"
+        "        work = lambda: [one.__exit__(None, None, None) for one in reversed(ranges)]\n"
+        "        other = threading.Thread(target=work)\n"
+        "        other.start()\n"
+        "        other.join()\n"
+        "        began = time.perf_counter()\n"
+        "        time.sleep(0.05)\n"
+        "        torch.ones(4)\n"
+        "        slept = time.perf_counter() - began\n"
+        "    took = [row.cpu_time_total for row in prof.key_averages() if row.key.startswith('range')]\n"
+        "    found[count] = [len(took), sum(us >= 1e6 * slept for us in took), told]\n"
+        "print(json.dumps(found))\n"
+    )
+    found = ran(strata.run([python, script], env=env))
+    assert found["12"][:2] == [12, 0]
+    rows, late, notes = found["40"]
+    assert rows == 40 and 0 < late < 40
+    assert any(f"{late} tasks dropped" in note for note in notes), notes
+
+
 def test_strata_first(strata, python, env):
     found = ran(strata.run([python, PROGRAM, "--strata-first", "itt", "loss", "options"], env=env))
     assert found["itt"]["rows"] == [["PyTorch", "a range"], ["mine", "a task"]]

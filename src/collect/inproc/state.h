@@ -115,7 +115,7 @@ enum {
 	ST_OPEN_SPARE = 4,
 	ST_SCRATCH_BYTES = 4096,
 	ST_KEYS_MAX = 256,
-	ST_ENDED_MAX = 4,
+	ST_ENDED_MAX = 16,
 };
 
 /* The stack of open slices below hot.run, run-length coded. */

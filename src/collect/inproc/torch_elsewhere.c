@@ -2,8 +2,8 @@
  *
  * Ranges that end on another thread than they began on: those of futures, and of programs that hand one on. Only their
  * own thread may write into its ring, so the other one leaves a note, which is looked for at the next begin, when the
- * thread ends and when a profile does. No record of that thread lies between the two, so that the slice still gets the
- * time at which it ended.
+ * thread ends and when a profile does. Where no record of that thread lies between the two, the slice still gets the
+ * time at which it ended; one that is not the innermost ends when what began in it has.
  */
 #include "collect/inproc/thread.h"
 #include "collect/inproc/torch.h"
@@ -33,6 +33,8 @@ static void leave_note(struct st_thread *thread, uintptr_t key, uint64_t time)
 		atomic_fetch_add_explicit(&thread->hot.ended_count, 1, memory_order_release);
 		return;
 	}
+	/* Its slice stays open: that it ended is lost. */
+	atomic_fetch_add_explicit(&thread->ring->dropped, 1, memory_order_relaxed);
 }
 
 static bool note_in(const struct st_segment *segment, uintptr_t key, uint64_t time)
