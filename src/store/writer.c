@@ -322,12 +322,27 @@ static bool write_json(struct st_store_writer *writer, const struct st_buf *json
 	return false;
 }
 
+/* Where there is no room for a second file: in place, once it is sure that there is room for all of it. */
+static bool overwrite_json(struct st_store_writer *writer, const struct st_buf *json)
+{
+	struct st_chunk_file file = {0};
+	bool done;
+
+	file.fd = openat(writer->dir_fd, json_name, O_WRONLY | O_CLOEXEC);
+	if (file.fd < 0)
+		return false;
+	done = fallocate(file.fd, 0, 0, (off_t)json->size_bytes) == 0 && write_whole(&file, json) &&
+	       ftruncate(file.fd, (off_t)json->size_bytes) == 0;
+	close(file.fd);
+	return done;
+}
+
 void st_store_writer_result_json(struct st_store_writer *writer, const struct st_buf *json)
 {
 	if (!write_json(writer, json)) {
 		st_writer_failed(writer, errno, json_name);
 		release_reserve(writer);
-		if (!write_json(writer, json))
+		if (!write_json(writer, json) && !overwrite_json(writer, json))
 			return;
 	}
 	writer->json_bytes = json->size_bytes;
