@@ -59,8 +59,10 @@ static bool add_family(struct st_step_list *list, const struct st_dataset *datas
 			until_ns = INT64_MIN;
 			number = 0;
 		}
-		if (dataset->begin_ns[row] < until_ns)
+		if (dataset->begin_ns[row] < until_ns) {
+			list->overlapping += dataset->end_ns[row] > until_ns;
 			continue;
+		}
 		step.begin_ns = dataset->begin_ns[row];
 		step.end_ns = until_ns = dataset->end_ns[row];
 		step.number = number++;
@@ -174,7 +176,9 @@ static bool find(struct st_step_list *out, const struct st_dataset *dataset,
 		 const struct st_step_rows *rows, const struct st_steps *named)
 {
 	if (named->found) {
-		out->source = named->is_profiler ? ST_STEPS_PROFILER : ST_STEPS_NAMED;
+		out->source = named->is_profiler  ? ST_STEPS_PROFILER
+			      : named->is_counted ? ST_STEPS_COUNTED
+						  : ST_STEPS_NAMED;
 		out->what = named->family.text;
 		out->is_numbered =
 			memchr(named->family.text.bytes, '*', named->family.text.size_bytes);
@@ -273,7 +277,7 @@ enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_da
 
 bool st_step_list_is_timed(const struct st_step_list *list)
 {
-	return list->source > ST_STEPS_NAMED;
+	return list->source > ST_STEPS_COUNTED;
 }
 
 struct st_text st_step_text(const struct st_step_list *list, uint32_t step,
@@ -303,6 +307,7 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 		[ST_STEPS_NONE] = "no steps were found",
 		[ST_STEPS_PROFILER] = "ranges of torch.profiler",
 		[ST_STEPS_NAMED] = "tasks whose name says so",
+		[ST_STEPS_COUNTED] = "a guess, tasks that are counted",
 		[ST_STEPS_OPTIMIZER] = "a step ends with the optimizer",
 		[ST_STEPS_DATA] = "a step begins with a batch of the DataLoader",
 		[ST_STEPS_MODULE] = "a step begins with the call of the model",
@@ -313,7 +318,13 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 
 	if (!list->what.size_bytes)
 		return words[list->source];
-	text = st_arena_printf(arena, "%s: %.*s", words[list->source], size, list->what.bytes);
+	if (list->overlapping)
+		text = st_arena_printf(arena, "%s: %.*s; %u more that overlap these are left out",
+				       words[list->source], size, list->what.bytes,
+				       list->overlapping);
+	else
+		text = st_arena_printf(arena, "%s: %.*s", words[list->source], size,
+				       list->what.bytes);
 	return text ? text : words[list->source];
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The steps of a program, one by one, and which part of a training step their time was spent in. Where they come
- * from, best first: torch's own ranges ("ProfilerStep#7"), a family of tasks whose name says so (steps.h), the
- * optimizer (a step ends with it), or what the outermost operators of a thread repeat.
+ * from, best first: torch's own ranges ("ProfilerStep#7"), a family of tasks whose name says so or that are
+ * counted (steps.h), the optimizer (a step ends with it), or what the outermost operators of a thread repeat.
  *
  * Steps of one thread lie one after the other. Parts are disjoint and add up to the step, to the nanosecond.
  */
@@ -15,6 +15,7 @@ enum st_step_source {
 	ST_STEPS_NONE,
 	ST_STEPS_PROFILER,
 	ST_STEPS_NAMED,
+	ST_STEPS_COUNTED, /* a family with numbers in its names that most of the time is spent in */
 	ST_STEPS_OPTIMIZER,
 	ST_STEPS_DATA,	 /* each begins where the program asks its DataLoader for a batch */
 	ST_STEPS_MODULE, /* each begins with the call of the module that takes most time */
@@ -48,6 +49,7 @@ struct st_step_list {
 	bool has_parts;	  /* there are operators, so that parts can be told apart */
 	struct st_one_step *steps; /* by track and begin */
 	uint32_t count, warm_up_count;
+	uint32_t overlapping; /* that began in a step and ended behind it: left out */
 };
 
 /* dataset: of the slices of the result. No steps: source is ST_STEPS_NONE. */

@@ -43,11 +43,6 @@ static bool holds_word(struct st_text text, const char *word)
 	return false;
 }
 
-static bool is_text(struct st_text text, const char *word)
-{
-	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
-}
-
 /* "layers.*.conv" and "AddmmBackward*" are numbered, and no steps. */
 static bool holds_operators(const struct st_dataset *dataset, const struct st_result *result,
 			    uint32_t family)
@@ -61,7 +56,8 @@ static bool holds_operators(const struct st_dataset *dataset, const struct st_re
 		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] != family)
 			continue;
 		domain = st_result_text(result, labels[i].domain);
-		if (is_text(domain, ST_OPERATOR_DOMAIN) || is_text(domain, ST_MODULE_DOMAIN))
+		if (st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
+		    st_text_equals(domain, ST_MODULE_DOMAIN))
 			return true;
 	}
 	return false;
@@ -85,12 +81,31 @@ static bool is_counted(const struct st_dataset *dataset, const struct st_result 
 	return false;
 }
 
+/* Ranges that hooks begin in an operator are numbered by layer, and are parts of a step: by the first of them. */
+static bool lies_in_operator(const struct st_dataset *dataset, const struct st_result *result,
+			     uint32_t family)
+{
+	const struct st_slices *slices = st_result_slices(result);
+	uint32_t count, row = 0;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	while (row < dataset->row_count &&
+	       st_key_of(&dataset->keys[ST_BY_TASK_FAMILY], row) != family)
+		row++;
+	for (row = row < dataset->row_count ? dataset->parent[row] : ST_NO_ROW; row != ST_NO_ROW;
+	     row = dataset->parent[row])
+		if (st_text_equals(st_result_text(result, labels[slices->label[row]].domain),
+				   ST_OPERATOR_DOMAIN))
+			return true;
+	return false;
+}
+
 /* Small is better; UINT32_MAX is no candidate. */
 static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
 	bool numbered = memchr(row->text.bytes, '*', row->text.size_bytes);
 
-	if (row->values[ST_COUNT] >= 2 && is_text(row->text, profiler_family))
+	if (row->values[ST_COUNT] >= 2 && st_text_equals(row->text, profiler_family))
 		return 0;
 	if (row->values[ST_COUNT] < 2 || row->values[ST_WALL_TOTAL] < total_ns / 10)
 		return UINT32_MAX;
@@ -227,12 +242,14 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 			continue;
 		key = family_key(dataset, answer.rows[i].text);
 		if (holds_operators(dataset, result, key) ||
-		    (rank == RANK_NUMBERED && !is_counted(dataset, result, key)))
+		    (rank == RANK_NUMBERED &&
+		     (!is_counted(dataset, result, key) || lies_in_operator(dataset, result, key))))
 			continue;
 		best = rank;
 		out->family = answer.rows[i];
 		out->family_key = key;
 		out->is_profiler = rank == 0;
+		out->is_counted = rank == RANK_NUMBERED;
 		out->found = true;
 	}
 	st_answer_fini(&answer);

@@ -18,6 +18,7 @@ struct st_step_part {
 struct st_steps {
 	bool found;
 	bool is_profiler; /* they are torch.profiler's own */
+	bool is_counted;  /* their name has a number, and says nothing of steps */
 	uint32_t family_key;
 	struct st_answer_row family; /* text and figures; the text is borrowed from the result */
 	struct st_step_part parts[ST_STEP_PARTS_MAX]; /* direct children, the largest first */

@@ -136,3 +136,47 @@ def test_operators_by_step(stepped):
         assert (middle[0]["aten::mm"], middle[0]["aten::relu"], middle[0]["aten::sum"]) == (2, 1, 1 + 1)
     else:
         assert middle[0]["aten::addmm"] == 1
+
+
+COUNTED = """
+import torch
+from torch.profiler import record_function
+data = torch.ones(8, requires_grad=True)
+if {hooked}:
+    def work(number):
+        out = data * 2
+        def hook(gradient):
+            with record_function(f"part{{number % 3}}"):
+                for _ in range(200):
+                    gradient = gradient * 2
+            return gradient
+        out.register_hook(hook)
+        out.sum().backward()
+    for number in range(12):
+        work(number)
+else:
+    ranges = [record_function(f"request{{number}}") for number in range(6)]
+    for even, odd in zip(ranges[::2], ranges[1::2]):
+        even.__enter__()
+        data + 1
+        odd.__enter__()
+        data + 1
+        even.__exit__(None, None, None)
+        data + 1
+        odd.__exit__(None, None, None)
+"""
+
+
+@pytest.mark.parametrize("hooked", [False, True], ids=["overlapping", "in operators"])
+def test_counted_ranges(strata, python, hooked):
+    """They are steps by a guess, which is said, and so are those that overlap; those that hooks begin are none."""
+    script, result = strata.folder / "counted.py", strata.folder / "counted"
+    script.write_text(COUNTED.format(hooked=hooked))
+    done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", python, script)
+    assert done.status == 0, done.err
+    report = strata.report(result, "steps")
+    if hooked:
+        assert "part" not in report["subject"], report["subject"]
+    else:
+        assert "a guess, tasks that are counted: request*; 3 more that overlap" in report["subject"]
+        assert [row["step"] for row in report["rows"]] == ["request0", "request2", "request4"]
