@@ -9,34 +9,24 @@
 #include "analyze/dataset_slices.h"
 #include "analyze/operator_texts.h"
 
-static bool equals(struct st_text text, const char *word)
-{
-	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
-}
-
-static bool begins(struct st_text text, const char *word)
-{
-	size_t length = strlen(word);
-
-	return text.size_bytes >= length && memcmp(text.bytes, word, length) == 0;
-}
-
 /* What torch's profiler leaves out of its own tables. */
 static bool is_helper(struct st_text name)
 {
-	return begins(name, "profiler::_record_function_") || equals(name, "aten::is_leaf") ||
-	       equals(name, "aten::output_nr") || equals(name, "aten::_version");
+	return st_text_begins(name, "profiler::_record_function_") ||
+	       st_text_equals(name, "aten::is_leaf") || st_text_equals(name, "aten::output_nr") ||
+	       st_text_equals(name, "aten::_version");
 }
 
 static enum st_operator_label kind_of(struct st_text domain, struct st_text name, bool as_torch)
 {
-	if (equals(domain, ST_OPERATOR_DOMAIN) || equals(domain, ST_RANGE_DOMAIN))
+	if (st_text_equals(domain, ST_OPERATOR_DOMAIN) || st_text_equals(domain, ST_RANGE_DOMAIN))
 		return as_torch && is_helper(name) ? ST_LABEL_HELPER : ST_LABEL_OPERATOR;
-	if (equals(domain, ST_MODULE_DOMAIN))
+	if (st_text_equals(domain, ST_MODULE_DOMAIN))
 		return ST_LABEL_MODULE;
-	if (equals(domain, "dnnl::primitive::execute") || equals(domain, "dnnl::primitive"))
+	if (st_text_equals(domain, "dnnl::primitive::execute") ||
+	    st_text_equals(domain, "dnnl::primitive"))
 		return as_torch ? ST_LABEL_OTHER : ST_LABEL_PRIMITIVE;
-	return equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
+	return st_text_equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
 }
 
 /* "ProfilerStep#7" is one of many to torch. */
@@ -44,7 +34,7 @@ static struct st_text shown_name(struct st_text name, bool as_torch)
 {
 	static const struct st_text step = {"ProfilerStep*", 13};
 
-	return as_torch && begins(name, "ProfilerStep#") ? step : name;
+	return as_torch && st_text_begins(name, "ProfilerStep#") ? step : name;
 }
 
 static bool map_labels(struct st_operator_rows *rows, bool as_torch)
@@ -63,7 +53,7 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 		struct st_text domain = st_result_text(rows->result, labels[i].domain);
 
 		rows->kind_of[i] = (uint8_t)kind_of(domain, name, as_torch);
-		rows->is_range[i] = equals(domain, ST_RANGE_DOMAIN);
+		rows->is_range[i] = st_text_equals(domain, ST_RANGE_DOMAIN);
 		rows->has_modules = rows->has_modules || rows->kind_of[i] == ST_LABEL_MODULE;
 		rows->name_of[i] = st_key_texts_add(keys, shown_name(name, as_torch));
 	}

@@ -99,6 +99,10 @@ bool st_operators_add_calls(struct st_operator_rows *rows, const struct st_opera
 bool st_operators_make_columns(struct st_operator_rows *rows, uint32_t count);
 /* The module that each row belongs to: ST_BY_NN_MODULE. False when memory is out. */
 bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
+/* The same of slices; and whether there are any. */
+bool st_slices_add_modules(struct st_dataset *dataset, const struct st_result *result,
+			   struct st_key_texts *keys, struct st_arena *arena);
+bool st_result_has_modules(const struct st_result *result);
 /* The Python code that called each row: ST_BY_PYTHON_LINE, _PYTHON_FUNCTION or _CALLSTACK. The same. */
 bool st_operators_add_stacks(struct st_dataset *dataset, struct st_operator_rows *rows,
 			     enum st_grouping grouping);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dataset_operators.h"
 #include "analyze/dataset_parts.h"
 #include "analyze/dataset_slices.h"
 #include "format/operator.h"
@@ -22,14 +23,10 @@ struct slices_private {
 	struct st_step_keys steps;
 };
 
-static bool equals(struct st_text text, const char *word)
-{
-	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
-}
-
 static bool is_operator(struct st_text domain)
 {
-	return equals(domain, ST_OPERATOR_DOMAIN) || equals(domain, ST_RANGE_DOMAIN);
+	return st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
+	       st_text_equals(domain, ST_RANGE_DOMAIN);
 }
 
 static struct st_text category_text(const struct st_result *result, const struct st_label *label)
@@ -41,11 +38,11 @@ static struct st_text category_text(const struct st_result *result, const struct
 
 	if (domain.size_bytes >= 15 && memcmp(domain.bytes, "dnnl::primitive", 15) == 0)
 		return primitive;
-	if (equals(domain, ST_MODULE_DOMAIN))
+	if (st_text_equals(domain, ST_MODULE_DOMAIN))
 		return module;
 	/* PyTorch's own operators; ranges that a user marks have no namespace. */
-	if (equals(domain, ST_OPERATOR_DOMAIN) ||
-	    (equals(domain, "PyTorch") && memmem(name.bytes, name.size_bytes, "::", 2)))
+	if (st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
+	    (st_text_equals(domain, "PyTorch") && memmem(name.bytes, name.size_bytes, "::", 2)))
 		return op;
 	return task;
 }
@@ -221,9 +218,9 @@ static bool add_operators(struct st_dataset *dataset)
 	for (uint32_t i = 0; map && i < count; i++) {
 		struct st_text domain = st_result_text(own->result, labels[i].domain);
 
-		map[i].is_primitive = equals(domain, "dnnl::primitive::execute") ||
-				      equals(domain, "dnnl::primitive");
-		if (is_operator(domain) || equals(domain, "PyTorch") || map[i].is_primitive)
+		map[i].is_primitive = st_text_equals(domain, "dnnl::primitive::execute") ||
+				      st_text_equals(domain, "dnnl::primitive");
+		if (is_operator(domain) || st_text_equals(domain, "PyTorch") || map[i].is_primitive)
 			map[i].key =
 				st_key_texts_add(keys, st_result_text(own->result, labels[i].name));
 	}
@@ -254,6 +251,9 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 		return add_python_lines(dataset);
 	case ST_BY_OPERATOR:
 		return add_operators(dataset);
+	case ST_BY_NN_MODULE:
+		return st_slices_add_modules(dataset, own->result, &own->texts[grouping],
+					     &own->arena);
 	case ST_BY_STEP:
 		st_step_list_fini(&own->steps.list);
 		return st_dataset_add_steps(dataset, own->result, &own->texts[ST_BY_STEP],

@@ -9,13 +9,6 @@
 
 enum { SAMPLES_MIN = 10 };
 
-static bool begins(struct st_text text, const char *with)
-{
-	size_t size = strlen(with);
-
-	return text.size_bytes >= size && !memcmp(text.bytes, with, size);
-}
-
 static bool has(struct st_text text, const char *part)
 {
 	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
@@ -25,8 +18,8 @@ static bool is_torchs_range(const struct st_finding_ground *ground, uint32_t row
 {
 	struct st_text name = st_finding_name(ground, row);
 
-	return begins(name, "ProfilerStep") || begins(name, "Optimizer.") ||
-	       begins(name, "enumerate(DataLoader)");
+	return st_text_begins(name, "ProfilerStep") || st_text_begins(name, "Optimizer.") ||
+	       st_text_begins(name, "enumerate(DataLoader)");
 }
 
 /* A range of the program that is part of a step: not the step itself, and not one around what a step is made of. */
@@ -91,8 +84,8 @@ static bool is_numpy(struct st_text path)
 static bool is_interpreter(const struct st_named_function *function,
 			   const struct st_named_module *module)
 {
-	return function->flags & ST_FUNCTION_SYSTEM || begins(module->name, "libpython") ||
-	       begins(module->name, "python") || has(module->path, "/lib-dynload/") ||
+	return function->flags & ST_FUNCTION_SYSTEM || st_text_begins(module->name, "libpython") ||
+	       st_text_begins(module->name, "python") || has(module->path, "/lib-dynload/") ||
 	       function->kind == ST_FUNCTION_KERNEL || function->kind == ST_FUNCTION_UNKNOWN;
 }
 

@@ -81,6 +81,13 @@ enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint64_t o
 			       err);
 }
 
+enum st_status st_grouping_without_modules(struct st_error *err)
+{
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "this result holds no calls of nn.Module: record them with "
+			    "-knob operator-modules=true");
+}
+
 enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered, struct st_error *err)
 {
 	char list[800] = "";
@@ -98,12 +105,11 @@ enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered, s
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "this result holds no Python lines of tasks: record them with "
 				    "-knob task-lines=true");
-	if (grouping == ST_BY_NN_MODULE && (offered & ST_BIT(ST_BY_OPERATOR)))
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "this result holds no calls of nn.Module: record them with "
-				    "-knob operator-modules=true");
+	/* Only the report of operators has these; it lacks them where nothing was recorded. */
+	if (grouping == ST_BY_NN_MODULE && (offered & ST_BIT(ST_BY_OPERATOR_SCOPE)))
+		return st_grouping_without_modules(err);
 	if ((grouping == ST_BY_INPUT_SHAPES || grouping == ST_BY_INPUT_TYPES) &&
-	    (offered & ST_BIT(ST_BY_OPERATOR)))
+	    (offered & ST_BIT(ST_BY_OPERATOR_SCOPE)))
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "this result holds no inputs of operators: record them with "
 				    "-collect operators");

@@ -144,6 +144,8 @@ enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct 
 /* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
 enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered,
 				  struct st_error *err);
+/* ST_EUSAGE: nn-module, of a result that has none. */
+enum st_status st_grouping_without_modules(struct st_error *err);
 
 struct st_filter {
 	enum st_grouping grouping;

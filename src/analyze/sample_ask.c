@@ -231,9 +231,11 @@ static bool lay_out(struct maker *maker)
 	return !maker->arena->failed;
 }
 
-static enum st_status check(const struct st_question *question, struct st_error *err)
+static enum st_status check(const struct st_sample_set *set, const struct st_question *question,
+			    struct st_error *err)
 {
 	uint64_t seen = 0, offered = st_sample_answers();
+	enum st_status status;
 
 	if (question->grouping_count > ST_QUESTION_DEPTH_MAX)
 		return st_error_set(err, ST_EUSAGE, 0, "more than %d groupings",
@@ -242,8 +244,9 @@ static enum st_status check(const struct st_question *question, struct st_error 
 		enum st_grouping grouping = question->groupings[i];
 		bool is_stack = grouping == ST_BY_CALLSTACK || grouping == ST_BY_FUNCTION_STACK;
 
-		if (!(offered & ST_BIT(grouping)))
-			return st_grouping_refuse(grouping, offered, err);
+		status = st_sample_offers(set->result, grouping, offered, err);
+		if (status)
+			return status;
 		if (is_stack && i + 1 < question->grouping_count)
 			return st_error_set(err, ST_EUSAGE, 0, "%s can only be the last grouping",
 					    st_grouping_info(grouping)->name);
@@ -252,9 +255,11 @@ static enum st_status check(const struct st_question *question, struct st_error 
 					    st_grouping_info(grouping)->name);
 		seen |= ST_BIT(grouping);
 	}
-	for (size_t i = 0; i < question->filter_count; i++)
-		if (!(offered & ST_BIT(question->filters[i].grouping)))
-			return st_grouping_refuse(question->filters[i].grouping, offered, err);
+	for (size_t i = 0; i < question->filter_count; i++) {
+		status = st_sample_offers(set->result, question->filters[i].grouping, offered, err);
+		if (status)
+			return status;
+	}
 	if (question->has_time_range && question->time_end_ns <= question->time_begin_ns)
 		return st_error_set(err, ST_EUSAGE, 0, "the time range ends before it begins");
 	return ST_OK;
@@ -282,7 +287,7 @@ enum st_status st_sample_ask(struct st_sample_set *set, const struct st_question
 	struct st_sample_rows rows;
 	struct st_sample_tree tree = {.rows = &rows, .question = question};
 	struct maker maker = {.tree = &tree, .answer = out};
-	enum st_status status = check(question, err);
+	enum st_status status = check(set, question, err);
 
 	memset(out, 0, sizeof(*out));
 	if (!status)

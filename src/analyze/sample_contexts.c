@@ -93,7 +93,7 @@ static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t 
 /* Groupings whose first key means that a slice has none: as if there were no slice. */
 static bool has_none(enum st_grouping grouping)
 {
-	return grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR;
+	return grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR || grouping == ST_BY_NN_MODULE;
 }
 
 static uint32_t make_context(struct st_sample_contexts *contexts, const struct st_sample_set *set,

@@ -11,7 +11,8 @@
 static const struct st_text unknown = {"[Unknown]", 9}, no_stack = {"[No stack]", 10},
 			    no_python = {"[No Python frame]", 17}, no_class = {"[No class]", 10},
 			    outside = {"[Outside any task]", 18},
-			    no_operator = {"[no operator]", 13}, no_step = {"[no step]", 9};
+			    no_operator = {"[no operator]", 13}, no_step = {"[no step]", 9},
+			    no_module = {"[no module]", 11};
 
 static struct st_text last_part(struct st_text path)
 {
@@ -262,6 +263,8 @@ struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping 
 		return no_operator;
 	if (!key && grouping == ST_BY_STEP)
 		return no_step;
+	if (!key && grouping == ST_BY_NN_MODULE)
+		return no_module;
 	if (st_grouping_is_task(grouping))
 		return key ? copied(arena, set->slices.text(&set->slices, grouping, key - 1, arena))
 			   : outside;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dataset_operators.h"
 #include "store/result.h"
 
 static const enum st_grouping frame_groupings[] = {
@@ -20,7 +21,7 @@ uint64_t st_sample_answers(void)
 		       ST_BIT(ST_BY_TASK_DOMAIN) | ST_BIT(ST_BY_TASK_TYPE) |
 		       ST_BIT(ST_BY_TASK_FAMILY) | ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_STEP) |
 		       ST_BIT(ST_BY_CALLSTACK) | ST_BIT(ST_BY_FUNCTION_STACK) |
-		       ST_BIT(ST_BY_CPU_CLASS) | ST_BIT(ST_BY_OPERATOR);
+		       ST_BIT(ST_BY_CPU_CLASS) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_NN_MODULE);
 
 	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)
 		set |= ST_BIT(frame_groupings[i]);
@@ -44,7 +45,8 @@ bool st_grouping_is_task(enum st_grouping grouping)
 {
 	return grouping == ST_BY_CATEGORY || grouping == ST_BY_TASK_DOMAIN ||
 	       grouping == ST_BY_TASK_TYPE || grouping == ST_BY_TASK_FAMILY ||
-	       grouping == ST_BY_TASK || grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR;
+	       grouping == ST_BY_TASK || grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR ||
+	       grouping == ST_BY_NN_MODULE;
 }
 
 static bool is_system(const struct st_named_function *function)
@@ -188,6 +190,18 @@ void st_sample_set_close(struct st_sample_set *set)
 	st_dataset_slices_fini(&set->slices);
 	st_arena_fini(&set->arena);
 	memset(set, 0, sizeof(*set));
+}
+
+enum st_status st_sample_offers(const struct st_result *result, enum st_grouping grouping,
+				uint64_t offered, struct st_error *err)
+{
+	if (!(offered & ST_BIT(grouping)))
+		return st_grouping_refuse(grouping, offered, err);
+	/* Where there are no samples, this is what is said. */
+	if (grouping == ST_BY_NN_MODULE && st_result_samples(result)->count &&
+	    !st_result_has_modules(result))
+		return st_grouping_without_modules(err);
+	return ST_OK;
 }
 
 const char *st_sample_absence(const struct st_result *result)

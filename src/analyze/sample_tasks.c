@@ -10,10 +10,11 @@
 #include "analyze/dataset_parts.h"
 #include "store/result.h"
 
+/* A module's samples are of Python code between its operators, too: their count and time say little of it. */
 static bool is_of_slices(enum st_grouping grouping)
 {
-	return st_grouping_is_task(grouping) || grouping == ST_BY_PROCESS ||
-	       grouping == ST_BY_THREAD;
+	return (st_grouping_is_task(grouping) && grouping != ST_BY_NN_MODULE) ||
+	       grouping == ST_BY_PROCESS || grouping == ST_BY_THREAD;
 }
 
 /* The leading groupings that slices have too. Instances are looked up singly. */
@@ -51,6 +52,10 @@ static void join(const struct st_answer *samples, const struct st_answer *slices
 		if (key >= other_count || samples->rows[row].is_others)
 			continue;
 		matched[row] = other + key;
+		/* What lies in no step lies mostly in no task either: their time says nothing of it. */
+		if (samples->rows[row].grouping == ST_BY_STEP &&
+		    st_text_equals(samples->rows[row].text, "[no step]"))
+			continue;
 		figures[row].known = true;
 		figures[row].count = slices->rows[other + key].values[ST_COUNT];
 		figures[row].wall_ns = slices->rows[other + key].values[ST_WALL_TOTAL];

@@ -11,18 +11,6 @@
 #include "format/operator.h"
 #include "store/operators.h"
 
-static bool equals(struct st_text text, const char *word)
-{
-	return text.size_bytes == strlen(word) && memcmp(text.bytes, word, text.size_bytes) == 0;
-}
-
-static bool begins(struct st_text text, const char *word)
-{
-	size_t length = strlen(word);
-
-	return text.size_bytes >= length && memcmp(text.bytes, word, length) == 0;
-}
-
 static bool holds(struct st_text text, const char *word)
 {
 	return memmem(text.bytes, text.size_bytes, word, strlen(word)) != NULL;
@@ -47,7 +35,7 @@ static enum st_step_label label_of_range(struct st_text name)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (begins(name, known[i].prefix))
+		if (st_text_begins(name, known[i].prefix))
 			return known[i].label;
 	}
 	return ST_STEP_LABEL_NONE;
@@ -57,20 +45,20 @@ static enum st_step_label label_of(struct st_text domain, struct st_text name)
 {
 	enum st_step_label of_range;
 
-	if (equals(domain, ST_MODULE_DOMAIN))
+	if (st_text_equals(domain, ST_MODULE_DOMAIN))
 		return ST_STEP_LABEL_MODULE;
 	/* oneDNN's, in programs of which no operators are known. */
-	if (begins(domain, "dnnl::primitive"))
+	if (st_text_begins(domain, "dnnl::primitive"))
 		return holds(name, "backward") ? ST_STEP_LABEL_BACKWARD : ST_STEP_LABEL_OPERATOR;
-	if (!equals(domain, ST_OPERATOR_DOMAIN) && !equals(domain, ST_RANGE_DOMAIN) &&
-	    !equals(domain, "PyTorch"))
+	if (!st_text_equals(domain, ST_OPERATOR_DOMAIN) &&
+	    !st_text_equals(domain, ST_RANGE_DOMAIN) && !st_text_equals(domain, "PyTorch"))
 		return ST_STEP_LABEL_NONE;
 	of_range = label_of_range(name);
 	if (of_range != ST_STEP_LABEL_NONE)
 		return of_range;
 	/* What a program marks through ITT is in PyTorch's domain too, but has no namespace. */
-	return equals(domain, ST_OPERATOR_DOMAIN) ||
-			       (equals(domain, "PyTorch") && holds(name, "::"))
+	return st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
+			       (st_text_equals(domain, "PyTorch") && holds(name, "::"))
 		       ? ST_STEP_LABEL_OPERATOR
 		       : ST_STEP_LABEL_NONE;
 }

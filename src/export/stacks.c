@@ -98,24 +98,25 @@ uint64_t st_stacks_groupings(void)
 	return groupings;
 }
 
-static enum st_status check_question(const struct st_question *question, struct st_error *err)
+static enum st_status check_question(const struct st_result *result,
+				     const struct st_question *question, struct st_error *err)
 {
-	for (unsigned int i = 0; i < question->grouping_count; i++)
-		if (!(st_stacks_groupings() & ST_BIT(question->groupings[i])))
-			return st_grouping_refuse(question->groupings[i], st_stacks_groupings(),
-						  err);
-	for (size_t i = 0; i < question->filter_count; i++)
-		if (!(st_sample_answers() & ST_BIT(question->filters[i].grouping)))
-			return st_grouping_refuse(question->filters[i].grouping,
-						  st_sample_answers(), err);
-	return ST_OK;
+	enum st_status status = ST_OK;
+
+	for (unsigned int i = 0; i < question->grouping_count && !status; i++)
+		status = st_sample_offers(result, question->groupings[i], st_stacks_groupings(),
+					  err);
+	for (size_t i = 0; i < question->filter_count && !status; i++)
+		status = st_sample_offers(result, question->filters[i].grouping,
+					  st_sample_answers(), err);
+	return status;
 }
 
 static enum st_status prepare(struct st_stacks *stacks, const struct st_question *question,
 			      struct st_error *err)
 {
 	struct st_sample_filter filter = {0};
-	enum st_status status = check_question(question, err);
+	enum st_status status = check_question(stacks->set.result, question, err);
 
 	if (status)
 		return status;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -113,6 +114,19 @@ struct st_text {
 	const char *bytes; /* borrowed, not terminated */
 	size_t size_bytes;
 };
+
+static inline bool st_text_begins(struct st_text text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return text.size_bytes >= length && memcmp(text.bytes, word, length) == 0;
+}
+
+static inline bool st_text_equals(struct st_text text, const char *word)
+{
+	return text.size_bytes == strlen(word) && st_text_begins(text, word);
+}
+
 bool st_definition_next(struct st_cursor *payload, enum st_definition_type *type,
 			struct st_cursor *body);
 uint16_t st_cursor_u16(struct st_cursor *cursor);

@@ -78,6 +78,39 @@ def test_samples_by_operator(trained):
 
 
 @pytest.mark.torch
+def test_samples_by_module(strata, python):
+    """Python code between operators, operators and their backward belong to the module; by a clock of the program's."""
+    result = strata.folder / "modules"
+    options = ["-knob", "sampling-interval=1", "-knob", "operator-modules=true", "-quiet", "-no-summary"]
+    done = strata("-collect", "hotspots", *options, "-r", result, "--", python, TARGETS / "sampled_modules.py", "40")
+    assert done.status == 0, done.err
+    spent = {name: 1e9 * seconds for name, seconds in json.loads(done.out).items()}
+    report = strata.report(result, "hotspots", "-group-by", "nn-module,operator", "-filter", "step!=[no step]")
+    found = {row["nn_module"]: row for row in report["rows"]}
+    print({name: (row["cpu_self_ns"], spent.get(name)) for name, row in found.items()})
+    for name in ("Net.python", "Net.operators"):
+        assert found[name]["cpu_self_ns"] == pytest.approx(spent[name], rel=0.1), name
+    assert found["[no module]"]["cpu_self_ns"] == pytest.approx(spent["outside"], rel=0.2)
+    assert sum(row["cpu_self_ns"] for row in report["rows"]) == report["totals"]["cpu_self_ns"]
+    inside = {row["operator"] for row in found["Net.operators"]["children"]}
+    assert "aten::mm" in inside and "[no operator]" not in inside
+    steps = {row["step"]: row for row in strata.report(result, "hotspots", "-group-by", "step")["rows"]}
+    assert steps["ProfilerStep#1"]["count"] > 0 and steps["[no step]"].get("cpu_utilization_ratio") is None
+    only = strata.report(result, "hotspots", "-group-by", "function", "-filter", "nn-module=Net.python")
+    assert any(row["function"] == "burn" for row in only["rows"])
+    assert 0.9 * spent["Net.python"] < only["totals"]["cpu_self_ns"] < 1.2 * spent["Net.python"]
+
+
+@pytest.mark.torch
+def test_groupings_that_a_result_has_nothing_for(trained):
+    """Modules were not recorded here; sizes are for operators alone."""
+    strata, result, _ = trained
+    for grouping, says in (("nn-module", "-knob operator-modules=true"), ("input-shapes", "there is no grouping")):
+        done = strata("report", "hotspots", "-r", result, "-group-by", grouping)
+        assert done.status == 2 and says in done.err, done.err
+
+
+@pytest.mark.torch
 @pytest.mark.alone
 def test_operators_are_tasks_of_pytorch(trained):
     strata, result, _ = trained
