@@ -18,15 +18,10 @@ static uint32_t outwards(const struct st_operator_sums *sums, uint32_t at)
 	return up == ST_NO_ROW ? totals : up;
 }
 
-/* The one that it lies in: not a range that ended before it. */
-static uint32_t around(const struct st_operator_rows *rows, uint32_t row)
+/* A range around it that ended before it did. */
+static bool is_over(const struct st_operator_rows *rows, uint32_t up, uint32_t row)
 {
-	uint32_t up = rows->parent[row];
-
-	while (up != ST_NO_ROW && (rows->flags[up] & ST_SLICE_MISMATCHED) &&
-	       rows->end_ns[up] < rows->end_ns[row])
-		up = rows->parent[up];
-	return up;
+	return (rows->flags[up] & ST_SLICE_MISMATCHED) && rows->end_ns[up] < rows->end_ns[row];
 }
 
 static void add_memory(struct st_operator_sums *sums, const struct st_operator *from,
@@ -42,8 +37,10 @@ static void add_memory(struct st_operator_sums *sums, const struct st_operator *
 		sums->figures[at].self_allocated += from->allocated;
 		sums->figures[at].self_freed += from->freed;
 	}
-	for (; row != ST_NO_ROW; row = around(sums->rows, row)) {
-		for (uint32_t at = sums->answer->row_of[row];
+	for (uint32_t up = row; up != ST_NO_ROW; up = sums->rows->parent[up]) {
+		if (is_over(sums->rows, up, row))
+			continue;
+		for (uint32_t at = sums->answer->row_of[up];
 		     at != ST_NO_ROW && sums->stamps[at] != number; at = outwards(sums, at)) {
 			sums->stamps[at] = number;
 			sums->figures[at].allocated += from->allocated;

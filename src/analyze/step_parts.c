@@ -110,8 +110,10 @@ static void sweep_track(struct sweep *sweep, const struct st_track *track)
 		pass(sweep, slices->begin_ns[row],
 		     follows_node(sweep, next.part, slices->begin_ns[row]) ? ST_STEP_BACKWARD
 									   : part_now(sweep));
-		/* One that ends behind what is around it takes only what lies inside. */
+		/* A range that ends behind what is around it takes only what lies inside. Modules and operators go on
+		 * behind the end of a range. */
 		if (sweep->open_count && parent != ST_NO_ROW &&
+		    sweep->rows->of_label[slices->label[row]] == ST_STEP_LABEL_NONE &&
 		    next.end_ns > sweep->open[sweep->open_count - 1].end_ns)
 			next.end_ns = sweep->open[sweep->open_count - 1].end_ns;
 		if (sweep->open_count <= UINT16_MAX)

@@ -258,7 +258,8 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 	return ST_OK;
 }
 
-/* A step's own key, from its slice inwards. A step inside a step is part of the outer one. */
+/* A step's own key, from its slice inwards; as long as it lasts, where what began in it goes on. A step inside a step
+ * is not in the list, and part of the outer one. */
 static void key_slices(const struct st_dataset *dataset, const struct st_step_list *list,
 		       const uint32_t *keys, uint32_t *column)
 {
@@ -268,12 +269,14 @@ static void key_slices(const struct st_dataset *dataset, const struct st_step_li
 	for (uint32_t row = 0; row < dataset->row_count; row++) {
 		uint32_t parent = dataset->parent[row];
 
-		if (parent != ST_NO_ROW)
-			column[row] = column[parent];
-		while (next < list->count && list->steps[next].slice < row)
+		while (next < list->count && list->steps[next].slice <= row)
 			next++;
-		if (next < list->count && list->steps[next].slice == row && !column[row])
-			column[row] = keys[next];
+		if (!next)
+			continue;
+		if (list->steps[next - 1].slice == row ||
+		    (parent != ST_NO_ROW && column[parent] &&
+		     dataset->begin_ns[row] <= list->steps[next - 1].end_ns))
+			column[row] = keys[next - 1];
 	}
 }
 

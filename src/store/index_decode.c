@@ -102,7 +102,7 @@ static uint32_t lowest_searched(const struct st_track_state *track)
 }
 
 /* Which open slice an end closes that does not fit the top of the stack: the innermost of its domain on
- * the present ITT track, else of its domain, else the innermost. *crossed: it is not the innermost of its
+ * the present ITT track, else of its domain; ST_NO_ROW: there is none. *crossed: it is not the innermost of its
  * ITT track. */
 static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, bool *crossed)
 {
@@ -121,7 +121,7 @@ static uint32_t closed_by(const struct st_track_state *track, uint32_t domain, b
 		if (open->domain == domain && of_domain == ST_NO_ROW)
 			of_domain = i - 1;
 	}
-	return of_domain == ST_NO_ROW ? track->depth - 1 : of_domain;
+	return of_domain;
 }
 
 /* The one below those that stay open; ST_NO_ROW: its begin is not in this result. */
@@ -137,6 +137,17 @@ static uint32_t closed_below(const struct st_track_state *track, uint32_t domain
 	return ST_NO_ROW;
 }
 
+/* A program may end an ITT task in another domain than it began; an end of PyTorch's has a begin, here or not. */
+static bool is_of_torch(const struct st_index_builder *builder, uint32_t process_id,
+			uint32_t domain)
+{
+	const struct st_model *model = builder->request->model;
+	st_string_id id;
+
+	return st_model_domain(model, process_id, domain, &id) &&
+	       st_operator_is_domain(st_text_table_get(&model->texts, id).bytes);
+}
+
 static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,
 			   uint32_t domain, uint64_t left, int64_t ns)
 {
@@ -144,10 +155,12 @@ static void take_mixed_end(struct st_index_builder *builder, struct st_track_sta
 	uint32_t at = left ? closed_below(track, domain, left, &crossed)
 			   : closed_by(track, domain, &crossed);
 
-	if (at == ST_NO_ROW) {
+	if (at == ST_NO_ROW && (left || is_of_torch(builder, track->process_id, domain))) {
 		track->unmatched_ends++;
 		return;
 	}
+	if (at == ST_NO_ROW)
+		at = track->depth - 1;
 	close_row(builder, track->stack[at].row, ns, crossed ? ST_SLICE_MISMATCHED : 0);
 	track->depth--;
 	memmove(&track->stack[at], &track->stack[at + 1],

@@ -321,6 +321,8 @@ def test_ranges_that_hooks_end(strata, python, env):
     assert took["loading"] < took["autograd::engine::evaluate_function: ReluBackward0"]
     inside, found = said["two"]
     assert found["second"] >= inside >= SLEPT_MS and "first" not in found
+    assert said["two by hook"] >= SLEPT_MS
+    assert said["surplus"] == 100
 
 
 def test_ranges_that_hooks_end_in_a_collection(strata, python, env):
@@ -347,13 +349,24 @@ def test_memory_of_ranges_that_cross(strata, python, env):
         "first.__exit__(None, None, None)\n"
         "torch.empty(1_000_000)\n"
         "second.__exit__(None, None, None)\n"
+        "third = torch.profiler.record_function('third')\n"
+        "def hook(gradient):\n"
+        "    torch.zeros(500_000)\n"
+        "    third.__exit__(None, None, None)\n"
+        "    torch.zeros(300_000)\n"
+        "out = torch.ones(4, requires_grad=True).relu()\n"
+        "out.register_hook(hook)\n"
+        "third.__enter__()\n"
+        "out.sum().backward()\n"
     )
     result = strata.folder / "memory"
     done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", python, script, env=env)
     assert done.status == 0, done.err
     rows = {row["operator"]: row for row in strata.report(result, "operators")["rows"]}
-    assert rows["second"]["allocated_bytes"] == rows["aten::empty"]["allocated_bytes"] == 4_000_000
+    assert rows["second"]["allocated_bytes"] == 4_000_000
     assert not rows["first"].get("allocated_bytes")
+    # Before a hook ended it, in an operator that goes on; and not what came behind.
+    assert 2_000_000 <= rows["third"]["allocated_bytes"] < 2_100_000
 
 
 def test_many_ranges_that_another_thread_ends(strata, python, env):

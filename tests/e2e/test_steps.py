@@ -180,3 +180,67 @@ def test_counted_ranges(strata, python, hooked):
     else:
         assert "a guess, tasks that are counted: request*; 3 more that overlap" in report["subject"]
         assert [row["step"] for row in report["rows"]] == ["request0", "request2", "request4"]
+
+
+HOOKED = """
+import time, torch
+from torch.profiler import record_function
+
+class Slow(torch.nn.Module):
+    def forward(self, data):
+        time.sleep(0.02)
+        return data + 1
+
+model, data, loading = Slow(), torch.ones(8), []
+model.register_forward_pre_hook(lambda *_: loading.pop().__exit__(None, None, None))
+for _ in range(4):
+    with record_function("train step"):
+        loading.append(record_function("loading"))
+        loading[0].__enter__()
+        model(data)
+"""
+CHAIN = """
+import torch
+from torch.profiler import record_function
+data = torch.ones(8)
+ranges = [record_function(f"request{number}") for number in range(5)]
+ranges[0].__enter__()
+for last, following in zip(ranges, ranges[1:]):
+    following.__enter__()
+    data + 1
+    last.__exit__(None, None, None)
+    data * 2
+ranges[-1].__exit__(None, None, None)
+"""
+
+
+def recorded(strata, python, text):
+    script, result = strata.folder / "script.py", strata.folder / "result"
+    script.write_text(text)
+    done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", python, script)
+    assert done.status == 0, done.err
+    return result
+
+
+def test_a_module_goes_on_behind_the_end_of_a_range(strata, python):
+    """Of one that began before it and that a hook ends: its time is the forward pass's."""
+    rows = strata.report(recorded(strata, python, HOOKED), "steps")["rows"]
+    assert len(rows) == 4 and all(row["forward_ns"] >= 20e6 for row in rows), rows
+
+
+def test_overlapping_steps_have_their_own_operators(strata, python):
+    """Each of them ends inside of the next one: every second one is a step, and what is behind its end is not in it."""
+    result = recorded(strata, python, CHAIN)
+    assert [row["step"] for row in strata.report(result, "steps")["rows"]] == ["request0", "request2", "request4"]
+    rows = strata.report(result, "operators", "-group-by", "step,operator")["rows"]
+    wanted = ("aten::add", "aten::mul")
+    found = {
+        row["step"]: {inner["operator"]: inner["count"] for inner in row["children"] if inner["operator"] in wanted}
+        for row in rows
+    }
+    assert found == {
+        "request0": {"aten::add": 1},
+        "request2": {"aten::add": 2, "aten::mul": 1},
+        "request4": {"aten::add": 1, "aten::mul": 1},
+        "[no step]": {"aten::mul": 2},
+    }

@@ -89,11 +89,35 @@ void st_ring_put_begin(struct st_thread *thread, uint64_t time, uint32_t domain,
 	thread->hot.run++;
 }
 
+static struct st_open *top(struct st_thread *thread)
+{
+	return thread->open_count ? &thread->open[thread->open_count - 1] : NULL;
+}
+
+static void pop_run(struct st_thread *thread)
+{
+	while (thread->open_count && top(thread)->kind == ST_OPEN_WRITTEN) {
+		thread->hot.run += top(thread)->count;
+		thread->written_below -= top(thread)->count;
+		thread->open_count--;
+	}
+}
+
+bool st_open_all_written(const struct st_thread *thread)
+{
+	for (uint32_t i = 0; i < thread->open_count; i++)
+		if (thread->open[i].kind != ST_OPEN_WRITTEN)
+			return false;
+	return thread->hot.run || thread->written_below;
+}
+
 void st_ring_put_end_below(struct st_thread *thread, uint64_t time, uint32_t domain, uint32_t left)
 {
 	const uint64_t payload = domain | (uint64_t)left << 32;
 
 	put_record(&thread->hot, ST_EXT_END, time, &payload, 1);
+	if (!thread->hot.run)
+		pop_run(thread);
 	thread->hot.run--;
 }
 
@@ -110,11 +134,6 @@ void st_ring_put_end(struct st_thread *thread, uint64_t time, uint32_t domain)
 		st_words_publish(&thread->hot);
 	}
 	thread->hot.run--;
-}
-
-static struct st_open *top(struct st_thread *thread)
-{
-	return thread->open_count ? &thread->open[thread->open_count - 1] : NULL;
 }
 
 /* So many alternations that the stack could overflow: nothing more is written until they unwind. */
@@ -143,15 +162,6 @@ static void push_run(struct st_thread *thread)
 		(struct st_open){.kind = ST_OPEN_WRITTEN, .count = thread->hot.run};
 	thread->written_below += thread->hot.run;
 	thread->hot.run = 0;
-}
-
-static void pop_run(struct st_thread *thread)
-{
-	while (thread->open_count && top(thread)->kind == ST_OPEN_WRITTEN) {
-		thread->hot.run += top(thread)->count;
-		thread->written_below -= top(thread)->count;
-		thread->open_count--;
-	}
 }
 
 void st_open_skip(struct st_thread *thread, bool lost)

@@ -52,6 +52,8 @@ bool st_thread_tell(struct st_thread *thread);
 bool st_thread_catch_up(struct st_thread *thread);
 
 /* The stack of open slices. */
+/* Whether slices are open, and the begins of all of them are in the ring. */
+bool st_open_all_written(const struct st_thread *thread);
 void st_open_skip(struct st_thread *thread, bool lost);
 void st_open_pause(struct st_thread *thread, uint32_t domain, uint32_t name, uint64_t caller);
 /* A task with times of its own (ST_EVENT_TIMED_BEGIN): its end is an event, too. False: no place. */

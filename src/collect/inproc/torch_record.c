@@ -383,7 +383,7 @@ static bool end_entered(struct st_thread *thread, uintptr_t key, uint64_t now)
 	/* With so many open, what was begun has no place in the list. */
 	if (!at)
 		return thread->hot.key_count == ST_KEYS_MAX;
-	if (at < thread->hot.key_count && recording && !thread->open_count &&
+	if (at < thread->hot.key_count && recording && st_open_all_written(thread) &&
 	    all_above_go_on(thread, at)) {
 		end_below(thread, at, now);
 		return true;

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 
 import strata
+import strata.itt
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
@@ -72,10 +73,48 @@ def in_two(make):
     return inside, {row.key: row.cpu_time_total / 1e3 for row in profiler.key_averages()}
 
 
+def in_two_by_hook(make):
+    """The same, ended by a hook: nothing of its kind is open there, but an operator and a task are."""
+    domain = strata.itt.domain_create("theirs")
+    out = torch.ones(4, requires_grad=True).relu()
+    with make():
+        first = begun("first")
+        out.add(1)
+
+    def hook(gradient):
+        end(first)
+        time.sleep(SLEEP)
+        return gradient * 2
+
+    out.register_hook(hook)
+    with make() as profiler:
+        strata.itt.task_begin(domain, "task")
+        out.sum().backward()
+        strata.itt.task_end(domain)
+    rows = {row.key: row.cpu_time_total / 1e3 for row in profiler.key_averages()}
+    return rows["autograd::engine::evaluate_function: ReluBackward0"]
+
+
+def surplus_ends():
+    """More ends of tasks than there are tasks, while ranges are open: what comes then is still recorded."""
+    domain = strata.itt.domain_create("theirs")
+    with strata.profile() as profiler:
+        outer, inner = begun("outer"), begun("inner")
+        for _ in range(3):
+            strata.itt.task_end(domain)
+        end(outer)
+        end(inner)
+        for _ in range(100):
+            torch.ones(2)
+    return next(row.count for row in profiler.key_averages() if row.key == "aten::ones")
+
+
 def main():
     work()  # what is slow the first time
     theirs = said(profile(activities=[ProfilerActivity.CPU]))
-    print(json.dumps({"theirs": theirs, "ours": said(strata.profile()), "two": in_two(strata.profile)}))
+    ours = {"ours": said(strata.profile()), "two": in_two(strata.profile)}
+    ours |= {"two by hook": in_two_by_hook(strata.profile), "surplus": surplus_ends()}
+    print(json.dumps({"theirs": theirs, **ours}))
 
 
 main()
