@@ -195,7 +195,7 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 		return ST_OK;
 	}
 	if (kind->accepts & ST_ACCEPTS_VIEW)
-		*out = st_sample_answers();
+		*out = st_sample_answers_of(result);
 	if (*out && kind->build != st_report_top_down_build &&
 	    kind->build != st_report_summary_build)
 		return ST_OK;
@@ -205,7 +205,8 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		return status;
-	*out = (kind->accepts & ST_ACCEPTS_VIEW ? st_sample_answers() : 0) | dataset.answers;
+	*out = (kind->accepts & ST_ACCEPTS_VIEW ? st_sample_answers_of(result) : 0) |
+	       dataset.answers;
 	if (st_dataset_prepare(
 		    &dataset,
 		    &(struct st_question){.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1},

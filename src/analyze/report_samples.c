@@ -85,7 +85,7 @@ static void choose_extras(struct job *job)
 		job->layout.front_count = 1;
 	}
 	for (unsigned int i = 0; i < question->grouping_count; i++)
-		tasks = tasks || st_grouping_is_task(question->groupings[i]);
+		tasks = tasks || st_grouping_has_task_figures(question->groupings[i]);
 	if (groups_by(question, ST_BY_TASK)) {
 		add_extra(job, EXTRA_TASK_ROW);
 		add_extra(job, EXTRA_TASK_START);

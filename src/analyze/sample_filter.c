@@ -124,6 +124,7 @@ static enum st_status add_test(struct st_sample_filter *out, struct st_sample_se
 enum st_status st_sample_filter_init(struct st_sample_filter *out, struct st_sample_set *set,
 				     const struct st_question *question, struct st_error *err)
 {
+	enum st_status status;
 	uint64_t filtered = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -131,21 +132,25 @@ enum st_status st_sample_filter_init(struct st_sample_filter *out, struct st_sam
 		filtered |= ST_BIT(question->filters[i].grouping);
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
 		enum st_grouping grouping = (enum st_grouping)i;
-		enum st_status status;
 
 		if (!(filtered & ST_BIT(i)))
 			continue;
+		status = st_sample_offers(set->result, grouping, st_sample_answers(), err);
+		if (status)
+			goto failed;
 		if (grouping == ST_BY_CALLSTACK || grouping == ST_BY_FUNCTION_STACK)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "a filter by %s is not possible: use function",
-					    st_grouping_info(grouping)->name);
-		status = add_test(out, set, question, grouping, err);
-		if (status) {
-			st_sample_filter_fini(out);
-			return status;
-		}
+			status = st_error_set(err, ST_EUSAGE, 0,
+					      "a filter by %s is not possible: use function",
+					      st_grouping_info(grouping)->name);
+		else
+			status = add_test(out, set, question, grouping, err);
+		if (status)
+			goto failed;
 	}
 	return ST_OK;
+failed:
+	st_sample_filter_fini(out);
+	return status;
 }
 
 void st_sample_filter_fini(struct st_sample_filter *filter)

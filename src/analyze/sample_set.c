@@ -28,6 +28,13 @@ uint64_t st_sample_answers(void)
 	return set;
 }
 
+uint64_t st_sample_answers_of(const struct st_result *result)
+{
+	uint64_t set = st_sample_answers();
+
+	return !result || st_result_has_modules(result) ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
+}
+
 bool st_grouping_is_frame(enum st_grouping grouping)
 {
 	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)

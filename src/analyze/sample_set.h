@@ -53,6 +53,7 @@ enum {
 	ST_SAMPLE_PLACES_COUNT = 2,
 };
 uint64_t st_sample_answers(void);
+uint64_t st_sample_answers_of(const struct st_result *result); /* NULL: of any */
 /* Refuses those that are not among the offered ones, or that this result has nothing for. */
 enum st_status st_sample_offers(const struct st_result *result, enum st_grouping grouping,
 				uint64_t offered, struct st_error *err);

@@ -10,11 +10,15 @@
 #include "analyze/dataset_parts.h"
 #include "store/result.h"
 
-/* A module's samples are of Python code between its operators, too: their count and time say little of it. */
+bool st_grouping_has_task_figures(enum st_grouping grouping)
+{
+	return st_grouping_is_task(grouping) && grouping != ST_BY_NN_MODULE;
+}
+
 static bool is_of_slices(enum st_grouping grouping)
 {
-	return (st_grouping_is_task(grouping) && grouping != ST_BY_NN_MODULE) ||
-	       grouping == ST_BY_PROCESS || grouping == ST_BY_THREAD;
+	return st_grouping_has_task_figures(grouping) || grouping == ST_BY_PROCESS ||
+	       grouping == ST_BY_THREAD;
 }
 
 /* The leading groupings that slices have too. Instances are looked up singly. */

@@ -13,6 +13,8 @@ struct st_task_figures {
 	int64_t start_ns; /* of one instance, else -1 */
 };
 
+/* A module's samples are of Python code between its operators, too: their count and time say little of it. */
+bool st_grouping_has_task_figures(enum st_grouping grouping);
 /* By answer row. NULL when memory is out. */
 struct st_task_figures *st_task_figures_make(const struct st_sample_set *set,
 					     const struct st_question *question,

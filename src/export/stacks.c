@@ -33,6 +33,9 @@ static struct st_sample_row row_of(struct st_stacks *stacks, uint32_t index)
 						    ? stacks->named->frame_of_node[node]
 						    : 0];
 	row.context = st_context_of(&stacks->how.contexts, &stacks->set, slice);
+	if (!row.context)
+		row.context = st_context_at(&stacks->how.contexts, &stacks->set, row.track,
+					    samples->time_ns[index]);
 	return row;
 }
 

@@ -325,15 +325,16 @@ static bool write_json(struct st_store_writer *writer, const struct st_buf *json
 /* Where there is no room for a second file: in place, once it is sure that there is room for all of it. */
 static bool overwrite_json(struct st_store_writer *writer, const struct st_buf *json)
 {
-	struct st_chunk_file file = {0};
+	off_t size_bytes = (off_t)json->size_bytes;
+	int fd = openat(writer->dir_fd, json_name, O_WRONLY | O_CLOEXEC);
 	bool done;
 
-	file.fd = openat(writer->dir_fd, json_name, O_WRONLY | O_CLOEXEC);
-	if (file.fd < 0)
+	if (fd < 0)
 		return false;
-	done = fallocate(file.fd, 0, 0, (off_t)json->size_bytes) == 0 && write_whole(&file, json) &&
-	       ftruncate(file.fd, (off_t)json->size_bytes) == 0;
-	close(file.fd);
+	done = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size_bytes) == 0 &&
+	       pwrite(fd, json->data, json->size_bytes, 0) == size_bytes &&
+	       ftruncate(fd, size_bytes) == 0;
+	close(fd);
 	return done;
 }
 

@@ -117,6 +117,13 @@ def test_filters_limits_and_shares(shared_strata, run):
         assert shared_strata("report", "hotspots", "-r", run.result, *wrong).status == 2
 
 
+@pytest.mark.parametrize("words", [["gprof-cc"], ["source", "hot_parts.c"], ["disassembly", "hot_ten"], ["hotspots"]])
+def test_filters_that_samples_have_no_answer_to(shared_strata, run, words):
+    for given in ("operator-scope=user", "counter=x", "nn-module=Net"):
+        done = shared_strata("report", *words, "-r", run.result, "-filter", given)
+        assert done.status == 2 and done.err.startswith("strata: error: "), (given, done)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
