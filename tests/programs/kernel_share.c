@@ -33,11 +33,16 @@ int main(void)
 {
 	int zero = open("/dev/zero", O_RDONLY);
 	long long user = 0, kernel = 0, at = cpu_ns(), slept;
+	unsigned long long seed = 1;
+	size_t size;
 
 	while (at < 2000000000) {
 		long long before = at;
 
-		if (read(zero, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
+		/* No two alike: a sampler must not run in step with them. */
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		size = sizeof(bytes) / 4 + (seed >> 33) % (sizeof(bytes) * 3 / 4);
+		if (read(zero, bytes, size) != (ssize_t)size)
 			return 1;
 		at = cpu_ns();
 		kernel += at - before;
