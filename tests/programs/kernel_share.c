@@ -34,25 +34,22 @@ int main(void)
 	int zero = open("/dev/zero", O_RDONLY);
 	long long user = 0, kernel = 0, at = cpu_ns(), slept;
 	unsigned long long seed = 1;
-	size_t size;
 
 	while (at < 2000000000) {
-		long long before = at;
+		long long began = at, until;
 
-		/* No two alike: a sampler must not run in step with them. */
+		/* Turns of many samples each, no two alike: a sampler must not run in step with them. */
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-		size = sizeof(bytes) / 4 + (seed >> 33) % (sizeof(bytes) * 3 / 4);
-		if (read(zero, bytes, size) != (ssize_t)size)
-			return 1;
-		at = cpu_ns();
-		kernel += at - before;
+		until = at + 10000000 + (long long)((seed >> 33) % 20000000);
+		for (; at < until; at = cpu_ns())
+			if (read(zero, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
+				return 1;
+		kernel += at - began;
+		began = at;
 		/* However fast the kernel is here: a third of the time is its own. */
-		while (user < 2 * kernel) {
+		for (until = at + 2 * kernel - user; at < until; at = cpu_ns())
 			user_share();
-			before = at;
-			at = cpu_ns();
-			user += at - before;
-		}
+		user += at - began;
 	}
 	slept = -clock_ns(CLOCK_MONOTONIC_RAW);
 	nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
