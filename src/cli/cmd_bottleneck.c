@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include "cli/collect_run.h"
-#include "cli/command.h"
-#include "cli/console.h"
+#include "request/command.h"
+#include "request/console.h"
 #include "cli/finalize.h"
-#include "cli/locate.h"
-#include "cli/options.h"
-#include "collect/launch/collect.h"
-#include "collect/launch/environment.h"
-#include "export/bottleneck.h"
+#include "request/locate.h"
+#include "request/options.h"
+#include "collect/launch/run/collect.h"
+#include "collect/launch/run/environment.h"
+#include "export/report/bottleneck.h"
 #include "export/export.h"
 #include "store/result.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * strata command: asks a running collection to do something, and waits for its answer. The other side is
- * collect/launch/control.h.
+ * collect/launch/run/control.h.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/locate.h"
-#include "cli/options.h"
-#include "collect/launch/control.h"
-#include "store/peek.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/locate.h"
+#include "request/options.h"
+#include "collect/launch/run/control.h"
+#include "store/model/peek.h"
 #include "store/writer.h"
 
 enum {

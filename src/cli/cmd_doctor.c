@@ -8,10 +8,10 @@
 
 #include "base/buf.h"
 #include "base/json_out.h"
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/options.h"
-#include "collect/launch/doctor.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/options.h"
+#include "collect/launch/doctor/doctor.h"
 
 enum { FACT_COLUMN = 28, REMEDY_COLUMN = 10, JSON_MAX_BYTES = 1 << 20 };
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/export_args.h"
-#include "cli/locate.h"
-#include "cli/options.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/export_args.h"
+#include "request/locate.h"
+#include "request/options.h"
 #include "export/export.h"
 #include "store/result.h"
 

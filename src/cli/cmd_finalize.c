@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/console.h"
+#include "request/command.h"
+#include "request/console.h"
 #include "cli/finalize.h"
-#include "cli/locate.h"
-#include "cli/options.h"
+#include "request/locate.h"
+#include "request/options.h"
 #include "resolve/named.h"
 #include "store/result.h"
 #include "store/samples.h"

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report.h"
-#include "cli/command.h"
-#include "cli/console.h"
+#include "analyze/tables/report.h"
+#include "request/command.h"
+#include "request/console.h"
 #include "cli/help.h"
 #include "cli/knobs.h"
-#include "cli/options.h"
+#include "request/options.h"
 #include "export/export.h"
 
 enum { HELP_INDENT = 30 };

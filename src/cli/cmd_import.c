@@ -8,9 +8,9 @@
 
 #include "base/buf.h"
 #include "base/quote.h"
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/options.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/options.h"
 #include "collect/import/import.h"
 
 enum { COMMAND_MAX_BYTES = 1 << 16 };

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/report.h"
-#include "analyze/sql.h"
+#include "analyze/tables/report.h"
+#include "analyze/sql/sql.h"
 #include "base/buf.h"
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/locate.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/values.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/locate.h"
+#include "request/options.h"
+#include "request/output.h"
+#include "request/values.h"
 #include "store/result.h"
 
 enum { MEMORY_MAX_MB = 1 << 20, TEXT_COLUMNS_MAX = 48, SCHEMA_MAX_BYTES = 1 << 20 };

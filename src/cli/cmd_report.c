@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/compare.h"
-#include "analyze/quality.h"
-#include "analyze/report.h"
+#include "analyze/reports/compare.h"
+#include "analyze/reports/quality.h"
+#include "analyze/tables/report.h"
 #include "base/buf.h"
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/locate.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/report_args.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/locate.h"
+#include "request/options.h"
+#include "request/output.h"
+#include "request/report_args.h"
 #include "store/result.h"
 #include "store/samples.h"
 

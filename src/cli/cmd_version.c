@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "cli/command.h"
+#include "request/command.h"
 
 int st_cmd_version(const struct st_args *args)
 {

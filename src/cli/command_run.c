@@ -5,8 +5,8 @@
  */
 #include <stddef.h>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "request/command.h"
+#include "request/options.h"
 
 int st_command_run(unsigned int bit, const struct st_args *args)
 {

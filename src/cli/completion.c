@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report.h"
-#include "cli/command.h"
-#include "cli/console.h"
+#include "analyze/tables/report.h"
+#include "request/command.h"
+#include "request/console.h"
 #include "cli/help.h"
 #include "cli/knobs.h"
-#include "cli/options.h"
-#include "cli/torch_args.h"
+#include "request/options.h"
+#include "request/torch_args.h"
 #include "export/export.h"
 
 /* Finds where the cursor stands; the arguments are the words between "strata" and the cursor. */

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "collect/launch/collect.h"
-#include "collect/launch/proc_info.h"
+#include "request/command.h"
+#include "collect/launch/run/collect.h"
+#include "collect/launch/family/proc_info.h"
 
 enum { ARGUMENTS = 5, ARGV_MAX = 4096 };
 

@@ -10,9 +10,9 @@
 
 #include "cli/knobs_operators.h"
 #include "cli/knobs_sampling.h"
-#include "cli/options.h"
-#include "cli/values.h"
-#include "collect/launch/collect.h"
+#include "request/options.h"
+#include "request/values.h"
+#include "collect/launch/run/collect.h"
 
 enum { KNOB_NAME_BYTES = 64, WORD_BYTES = 64, DOMAINS_MAX_BYTES = 4096, NAMES_MAX = 32 };
 

@@ -5,7 +5,7 @@
 #ifndef ST_CLI_KNOBS_OPERATORS_H
 #define ST_CLI_KNOBS_OPERATORS_H
 
-#include "collect/launch/collect.h"
+#include "collect/launch/run/collect.h"
 
 enum st_status st_knob_collect_operators(const char *option, const char *value,
 					 struct st_collect_config *config, struct st_error *err);

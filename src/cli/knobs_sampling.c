@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cli/values.h"
+#include "request/values.h"
 
 static const uint64_t stack_size_max = 1u << 20;
 static const double ms_ns = 1e6;

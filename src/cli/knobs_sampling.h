@@ -6,7 +6,7 @@
 #define ST_CLI_KNOBS_SAMPLING_H
 
 #include "base/error.h"
-#include "collect/launch/collect.h"
+#include "collect/launch/run/collect.h"
 
 #define ST_KNOB(name)                                                                              \
 	enum st_status name(const char *option, const char *value,                                 \

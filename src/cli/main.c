@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/console.h"
+#include "request/command.h"
+#include "request/console.h"
 #include "cli/join.h"
-#include "cli/options.h"
+#include "request/options.h"
 
 /* Usage errors, and the one other thing that can go wrong before a command runs: no memory. */
 static int fail(unsigned int command, const struct st_error *err)

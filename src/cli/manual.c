@@ -5,11 +5,11 @@
  */
 #include <stdio.h>
 
-#include "analyze/report.h"
-#include "cli/command.h"
+#include "analyze/tables/report.h"
+#include "request/command.h"
 #include "cli/help.h"
 #include "cli/knobs.h"
-#include "cli/options.h"
+#include "request/options.h"
 #include "export/export.h"
 
 /* roff treats '-' as a hyphen, and '.' or '\'' at the start of a line as a request. */

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/options.h"
-#include "cli/values.h"
-#include "collect/launch/collect.h"
+#include "request/options.h"
+#include "request/values.h"
+#include "collect/launch/run/collect.h"
 
 enum { COMMAND_BYTES = 64 << 10, ARGUMENTS_MAX = 1024, PIDS_SHOWN = 5 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/sample_view.h"
+#include "analyze/engine/sample_view.h"
 #include "base/error.h"
 #include "format/definitions.h"
 

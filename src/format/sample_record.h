@@ -19,7 +19,7 @@ enum st_sample_flag {
 	ST_SAMPLE_NO_TABLE = 4,	 /* truncated because an unwind table was not there (yet) */
 	ST_SAMPLE_PYTHON_CUT = 8,	   /* Python frames beyond the depth limit, or unreadable */
 	ST_SAMPLE_PYTHON_TOP_UNKNOWN = 16, /* the innermost Python frame was being made or unmade */
-	/* Native evaluation frames and Python entries do not tally (collect/launch/merge.h): either stack is
+	/* Native evaluation frames and Python entries do not tally (collect/launch/drain/merge.h): either stack is
 	 * wrong, or the program switches stacks; where the Python frames stand is likely, not certain. */
 	ST_SAMPLE_MISMATCH = 32,
 	ST_SAMPLE_NO_STACK = 64, /* stacks were not asked for: the leaf only */

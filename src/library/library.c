@@ -11,13 +11,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/report.h"
-#include "analyze/sql.h"
+#include "analyze/tables/report.h"
+#include "analyze/sql/sql.h"
 #include "base/buf.h"
-#include "cli/export_args.h"
-#include "cli/locate.h"
-#include "cli/options.h"
-#include "cli/report_args.h"
+#include "request/export_args.h"
+#include "request/locate.h"
+#include "request/options.h"
+#include "request/report_args.h"
 #include "export/export.h"
 #include "resolve/functions.h"
 #include "store/result.h"

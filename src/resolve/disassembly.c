@@ -16,7 +16,7 @@
 #include "resolve/elf_symbols.h"
 #include "resolve/find_file.h"
 #include "resolve/paths.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum { CODE_MAX_BYTES = 64 << 20 };
 

@@ -16,7 +16,7 @@
 #include "resolve/dynamic_state.h"
 #include "resolve/jit_sites.h"
 #include "store/events.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 struct st_dynamic {
 	const struct st_result *result;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "resolve/dynamic_state.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum { JIT_MAGIC = 0x4a695444, HEAD_BYTES = 40, RECORD_BYTES = 16 };
 enum { CODE_LOAD = 0, CODE_MOVE = 1, CODE_DEBUG_INFO = 2, CODE_CLOSE = 3 };

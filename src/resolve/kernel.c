@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum { NAMES_MAX_BYTES = 64 << 20 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum { NOTES_MAX = 64, NOTE_BYTES = 1024 };
 

@@ -7,8 +7,8 @@
 #define ST_RESOLVE_NAMES_H
 
 #include "resolve/named.h"
-#include "store/id_map.h"
-#include "store/text_table.h"
+#include "store/model/id_map.h"
+#include "store/model/text_table.h"
 
 struct st_names {
 	struct st_named named; /* what the caller sees; filled by st_names_finish */

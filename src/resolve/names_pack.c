@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum { COUNTS = 9 };
 enum count { TEXTS, MODULES, FUNCTIONS, SOURCES, NOTES, SITES, INLINED, UNKNOWN, NODES };

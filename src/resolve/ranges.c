@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 bool st_ranges_add(struct st_ranges *ranges, const struct st_range *range)
 {

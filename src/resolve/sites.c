@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum { MODULE_SHIFT = 44 }; /* offsets are far below 16 TiB; other bits of kernel addresses are 1 */
 

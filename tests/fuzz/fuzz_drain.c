@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../unit/fake_segment.h"
-#include "collect/launch/drain.h"
+#include "collect/launch/drain/drain.h"
 #include "format/chunk.h"
 #include "format/definitions.h"
 #include "format/event.h"

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "request/command.h"
 #include "cli/knobs.h"
-#include "cli/options.h"
-#include "cli/values.h"
-#include "collect/launch/collect.h"
+#include "request/options.h"
+#include "request/values.h"
+#include "collect/launch/run/collect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../unit/fake_result.h"
-#include "analyze/report.h"
-#include "analyze/sql.h"
+#include "analyze/tables/report.h"
+#include "analyze/sql/sql.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 

@@ -20,12 +20,12 @@
 #include "base/rt/clock.h"
 #include "format/chunk.h"
 #include "store/events.h"
-#include "store/index_meta.h"
-#include "store/model.h"
+#include "store/index/index_meta.h"
+#include "store/model/model.h"
 #include "store/operators.h"
 #include "store/result.h"
 #include "store/samples.h"
-#include "store/source.h"
+#include "store/model/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 

@@ -14,12 +14,12 @@
 
 #include "base/rt/clock.h"
 #include "base/rt/syscall.h"
-#include "collect/inproc/python_frames.h"
-#include "collect/inproc/sampler.h"
-#include "collect/inproc/state.h"
-#include "collect/inproc/thread.h"
+#include "collect/inproc/python/python_frames.h"
+#include "collect/inproc/sampler/sampler.h"
+#include "collect/inproc/core/state.h"
+#include "collect/inproc/core/thread.h"
 #include "format/sample_record.h"
-#include "store/python_lines.h"
+#include "store/model/python_lines.h"
 
 #define PROBE __attribute__((visibility("default")))
 

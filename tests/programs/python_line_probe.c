@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collect/inproc/python_line.h"
-#include "collect/inproc/state.h"
+#include "collect/inproc/python/python_line.h"
+#include "collect/inproc/core/state.h"
 
 struct st_shared st_shared; /* the collector's; here nothing is ever passive */
 

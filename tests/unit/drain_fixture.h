@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/launch/drain.h"
+#include "collect/launch/drain/drain.h"
 #include "fake_segment.h"
 #include "format/chunk.h"
 #include "format/definitions.h"

@@ -14,7 +14,7 @@
 
 #include "base/rt/clock.h"
 #include "format/definitions.h"
-#include "store/source.h"
+#include "store/model/source.h"
 
 static const char usual_json[] =
 	"{\"schema\": \"strata.result/1\", \"state\": \"finished\", \"type\": \"tasks\"}";

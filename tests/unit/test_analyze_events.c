@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/counters.h"
-#include "analyze/itt_values.h"
+#include "analyze/datasets/counters.h"
+#include "analyze/datasets/itt_values.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "fake_result.h"

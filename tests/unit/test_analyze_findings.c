@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/findings.h"
-#include "analyze/recording_cost.h"
+#include "analyze/findings/findings.h"
+#include "analyze/findings/recording_cost.h"
 #include "base/arena.h"
 #include "fake_result.h"
 #include "format/operator.h"

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/memory_blocks.h"
-#include "analyze/report.h"
+#include "analyze/operators/memory_blocks.h"
+#include "analyze/tables/report.h"
 #include "fake_result.h"
 
 enum { A = 0x1000, B = 0x2000, C = 0x3000 };

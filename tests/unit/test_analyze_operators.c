@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/dataset_operators.h"
-#include "analyze/operator_work.h"
-#include "analyze/report.h"
+#include "analyze/operators/dataset_operators.h"
+#include "analyze/operators/operator_work.h"
+#include "analyze/tables/report.h"
 #include "fake_result.h"
 
 enum { FLOAT = 6, DOUBLE = 7, LONG = 4, BYTES_MAX = 512 };

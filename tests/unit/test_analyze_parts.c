@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/filter.h"
-#include "analyze/percentile.h"
-#include "analyze/steps.h"
-#include "analyze/timeline.h"
+#include "analyze/engine/filter.h"
+#include "analyze/engine/percentile.h"
+#include "analyze/steps/steps.h"
+#include "analyze/reports/timeline.h"
 #include "base/arena.h"
 #include "base/near.h"
 #include "fake_result.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/question.h"
+#include "analyze/engine/question.h"
 #include "fake_result.h"
 
 #define ALL_METRICS ((1u << ST_WALL_METRICS) - 1)

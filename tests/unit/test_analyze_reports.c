@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "analyze/itt_values.h"
-#include "analyze/report.h"
+#include "analyze/datasets/itt_values.h"
+#include "analyze/tables/report.h"
 #include "fake_result.h"
 
 static struct st_report report;

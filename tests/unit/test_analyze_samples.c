@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/compare.h"
-#include "analyze/report.h"
-#include "analyze/sample_set.h"
-#include "analyze/utilization.h"
+#include "analyze/reports/compare.h"
+#include "analyze/tables/report.h"
+#include "analyze/samples/sample_set.h"
+#include "analyze/samples/utilization.h"
 #include "fake_stacks.h"
 #include "fake_result.h"
 #include "format/operator.h"

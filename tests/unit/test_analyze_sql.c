@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/report.h"
-#include "analyze/report_rows.h"
-#include "analyze/sql.h"
-#include "analyze/sql_table.h"
+#include "analyze/tables/report.h"
+#include "analyze/reports/report_rows.h"
+#include "analyze/sql/sql.h"
+#include "analyze/sql/sql_table.h"
 #include "base/buf.h"
 #include "fake_named.h"
 #include "nasty_result.h"

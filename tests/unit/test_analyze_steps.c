@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/dataset_slices.h"
-#include "analyze/step_list.h"
+#include "analyze/datasets/dataset_slices.h"
+#include "analyze/steps/step_list.h"
 #include "fake_result.h"
 #include "format/operator.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/report_make.h"
-#include "analyze/report_torch.h"
+#include "analyze/tables/report_make.h"
+#include "analyze/torch/report_torch.h"
 #include "base/buf.h"
 #include "export/export.h"
 #include "fake_result.h"

@@ -14,10 +14,10 @@
 #include "base/buf.h"
 #include "cli/knobs.h"
 #include "cli/knobs_operators.h"
-#include "cli/options.h"
-#include "collect/launch/collect.h"
-#include "collect/launch/sampling.h"
-#include "collect/launch/target_config.h"
+#include "request/options.h"
+#include "collect/launch/run/collect.h"
+#include "collect/launch/run/sampling.h"
+#include "collect/launch/run/target_config.h"
 
 enum { KNOBS_MAX = 8 };
 

@@ -14,10 +14,10 @@
 
 #include "base/buf.h"
 #include "base/quote.h"
-#include "cli/command.h"
-#include "cli/console.h"
-#include "cli/options.h"
-#include "cli/values.h"
+#include "request/command.h"
+#include "request/console.h"
+#include "request/options.h"
+#include "request/values.h"
 
 /* A command line of its own memory, so that a sanitizer sees reads past any argument. */
 struct line {

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/drain_maps.h"
+#include "collect/launch/drain/drain_maps.h"
 #include "drain_fixture.h"
 #include "format/event_kind.h"
 #include "format/ring_record.h"

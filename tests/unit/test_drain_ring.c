@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/drain_state.h"
+#include "collect/launch/drain/drain_state.h"
 #include "drain_fixture.h"
 #include "format/ring_record.h"
 

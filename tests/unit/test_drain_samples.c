@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/stack_tree.h"
+#include "collect/launch/drain/stack_tree.h"
 #include "drain_fixture.h"
 #include "format/ring_record.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/tables/report.h"
 #include "base/buf.h"
 #include "events_result.h"
 #include "export/export.h"

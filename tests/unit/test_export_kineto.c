@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
-#include "analyze/question.h"
+#include "analyze/engine/question.h"
 #include "base/buf.h"
 #include "export/export.h"
 #include "nasty_result.h"

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/quality.h"
-#include "analyze/report.h"
+#include "analyze/reports/quality.h"
+#include "analyze/tables/report.h"
 #include "base/buf.h"
 #include "base/json_out.h"
 #include "export/export.h"
-#include "export/show.h"
+#include "export/report/show.h"
 #include "nasty_result.h"
 
 enum format { TEXT, CSV, JSON };

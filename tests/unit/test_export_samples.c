@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/question.h"
+#include "analyze/engine/question.h"
 #include "base/buf.h"
 #include "export/export.h"
 #include "pf_decode.h"

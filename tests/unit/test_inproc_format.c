@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/format.h"
+#include "collect/inproc/itt/format.h"
 
 enum { CAPACITY = 4096 };
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/control.h"
+#include "collect/launch/run/control.h"
 
 static const uint64_t second_ns = 1000000000u;
 static const char id_hex[] = "00112233445566778899aabbccddeeff";

@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 #include "base/rt/clock.h"
-#include "collect/launch/doctor_check.h"
+#include "collect/launch/doctor/doctor_check.h"
 
 static char root[256];
 static struct st_doctor_context context;

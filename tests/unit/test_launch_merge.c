@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/merge.h"
+#include "collect/launch/drain/merge.h"
 
 enum {
 	EVAL_START = 0x1000,

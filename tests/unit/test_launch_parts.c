@@ -18,11 +18,11 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/clock.h"
-#include "collect/launch/drain_state.h"
-#include "collect/launch/elf_look.h"
-#include "collect/launch/environment.h"
-#include "collect/launch/rendezvous.h"
+#include "collect/launch/drain/clock.h"
+#include "collect/launch/drain/drain_state.h"
+#include "collect/launch/family/elf_look.h"
+#include "collect/launch/run/environment.h"
+#include "collect/launch/family/rendezvous.h"
 #include "fake_segment.h"
 
 static void test_text_ids(void **state)

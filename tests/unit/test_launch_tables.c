@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "collect/launch/drain_maps.h"
-#include "collect/launch/tables.h"
+#include "collect/launch/drain/drain_maps.h"
+#include "collect/launch/drain/tables.h"
 #include "drain_fixture.h"
 #include "format/event_kind.h"
 #include "format/ring_record.h"

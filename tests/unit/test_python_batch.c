@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/python_batch.h"
+#include "collect/inproc/python/python_batch.h"
 
 enum { PAGE = 4096, PIECE = 40, PIECES = 9 };
 

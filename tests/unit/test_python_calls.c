@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/report.h"
+#include "analyze/tables/report.h"
 #include "format/varint.h"
 #include "open_fixture.h"
 #include "store/python_calls.h"

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/python_codes.h"
-#include "collect/inproc/thread.h"
+#include "collect/inproc/python/python_codes.h"
+#include "collect/inproc/core/thread.h"
 #include "unwind/rt/python_layout.h"
 
 void *st_map_wiped(size_t size_bytes)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/python_table.h"
+#include "collect/inproc/python/python_table.h"
 
 static uint32_t line(enum st_python_lines format, const void *table, size_t bytes, int64_t offset)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/report.h"
+#include "analyze/tables/report.h"
 #include "named_fixture.h"
 
 static const struct st_cell *cell(const struct st_report *report, uint32_t row, const char *key)

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/intern.h"
-#include "collect/inproc/torch.h"
+#include "collect/inproc/core/intern.h"
+#include "collect/inproc/torch/torch.h"
 
 enum { NAMES_MAX = 1 << 18, NAME_BYTES = 64 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/torch_layout.h"
+#include "collect/inproc/torch/torch_layout.h"
 
 struct st_shared st_shared; /* of state.c: no sandbox */
 

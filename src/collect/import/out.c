@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum {
 	PROCESSES_MAX = 1 << 22,

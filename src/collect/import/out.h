@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "collect/import/import.h"
 #include "format/samples.h"
-#include "store/id_map.h"
-#include "store/key_table.h"
-#include "store/text_table.h"
+#include "store/model/id_map.h"
+#include "store/model/key_table.h"
+#include "store/model/text_table.h"
 
 enum { ST_IMPORT_NONE = UINT32_MAX };
 

@@ -16,7 +16,7 @@
 #include "collect/import/perf_sample.h"
 #include "collect/import/perf_stack.h"
 #include "format/shm.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum {
 	RECORDS_MAX = 1 << 30,

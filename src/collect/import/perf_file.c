@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collect/import/perf_layout.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 static const char magic[] = "PERFILE2", swapped[] = "2ELIFREP";
 

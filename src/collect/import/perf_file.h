@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "format/definitions.h"
-#include "store/id_map.h"
+#include "store/model/id_map.h"
 
 /* Of struct perf_event_attr, what a reader of records needs. */
 struct st_perf_attr {

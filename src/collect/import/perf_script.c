@@ -13,7 +13,7 @@
 
 #include "collect/import/out.h"
 #include "format/shm.h"
-#include "store/grow.h"
+#include "store/model/grow.h"
 
 enum {
 	NAME_MAX_BYTES = 16 << 10,

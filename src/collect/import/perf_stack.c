@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/grow.h"
+#include "store/model/grow.h"
 #include "unwind/cache.h"
 #include "unwind/elf_view.h"
 #include "unwind/rt/walk.h"

@@ -3,7 +3,7 @@
  * libstrata_jit.so: what INTEL_JIT_PROFILER64 names. It keeps nothing; everything goes to the collector,
  * which the loader finds already loaded or beside this file.
  */
-#include "collect/inproc/jit.h"
+#include "collect/inproc/itt/jit.h"
 
 #define ST_EXPORT __attribute__((visibility("default")))
 

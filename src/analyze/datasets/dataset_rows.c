@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the datasets of spans and events share: rows that are appended one by one with their keys. Which
+// rows a set has is in row_sets.c.
+#include "analyze/datasets/dataset_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/row_sets.h"
+
+static bool grow_column(void **column, size_t capacity, size_t size_bytes)
+{
+	void *larger = realloc(*column, capacity * size_bytes);
+
+	if (larger)
+		*column = larger;
+	return larger;
+}
+
+static bool grow(struct st_rows *rows)
+{
+	size_t capacity = rows->capacity ? 2 * (size_t)rows->capacity : 64;
+	bool done = capacity < UINT32_MAX;
+
+	done = done && grow_column((void **)&rows->source, capacity, sizeof(*rows->source)) &&
+	       grow_column((void **)&rows->begin_ns, capacity, sizeof(*rows->begin_ns)) &&
+	       grow_column((void **)&rows->end_ns, capacity, sizeof(*rows->end_ns)) &&
+	       grow_column((void **)&rows->flags, capacity, sizeof(*rows->flags));
+	for (unsigned int i = 0; done && i < ST_GROUPINGS; i++) {
+		if (rows->answers & ST_BIT(i))
+			done = grow_column((void **)&rows->columns[i], capacity,
+					   sizeof(*rows->columns[i]));
+	}
+	if (!done)
+		rows->failed = true;
+	else
+		rows->capacity = (uint32_t)capacity;
+	return done;
+}
+
+void st_rows_add(struct st_rows *rows, const struct st_new_row *row)
+{
+	uint32_t at = rows->count;
+
+	if (rows->failed || (at == rows->capacity && !grow(rows)))
+		return;
+	rows->source[at] = row->source;
+	rows->begin_ns[at] = row->begin_ns;
+	/* Times that programs give may be in any order. */
+	rows->end_ns[at] = row->end_ns > row->begin_ns ? row->end_ns : row->begin_ns;
+	rows->flags[at] = row->flags;
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		if (rows->columns[i])
+			rows->columns[i][at] = 0;
+	}
+	rows->columns[ST_BY_PROCESS][at] =
+		row->process < rows->process_count ? row->process : rows->process_count;
+	rows->columns[ST_BY_THREAD][at] =
+		row->track < rows->track_count ? row->track : rows->track_count;
+	rows->count++;
+}
+
+void st_rows_key(struct st_rows *rows, enum st_grouping grouping, struct st_text text)
+{
+	if (rows->failed || !rows->columns[grouping])
+		return;
+	rows->columns[grouping][rows->count - 1] = st_key_texts_add(&rows->texts[grouping], text);
+	if (rows->texts[grouping].failed)
+		rows->failed = true;
+}
+
+static struct st_text row_text(const struct st_dataset *dataset, enum st_grouping grouping,
+			       uint32_t key, struct st_arena *arena)
+{
+	static const struct st_text no_process = {"[all processes]", 15};
+	const struct st_rows *rows = dataset->private_data;
+	char *number;
+
+	if (grouping == ST_BY_PROCESS)
+		return key < rows->process_count ? st_place_process(rows->result, key, arena)
+						 : no_process;
+	if (grouping == ST_BY_THREAD)
+		return st_place_thread(rows->result, key, arena);
+	if (grouping == ST_BY_FRAME) {
+		number = st_arena_printf(arena, "%u", rows->source[key].number);
+		return (struct st_text){number ? number : "", number ? strlen(number) : 0};
+	}
+	if (grouping == dataset->instance) {
+		grouping = dataset->named_by;
+		key = rows->columns[grouping][key];
+	}
+	return rows->texts[grouping].texts[key];
+}
+
+static bool row_alias(const struct st_dataset *dataset, enum st_grouping grouping, uint32_t key,
+		      unsigned int index, struct st_text *out, struct st_arena *arena)
+{
+	const struct st_rows *rows = dataset->private_data;
+
+	if (grouping == ST_BY_PROCESS && key >= rows->process_count)
+		return false;
+	return st_place_alias(rows->result, grouping, key, index, out, arena);
+}
+
+static uint64_t row_part_ns(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
+			    int64_t end_ns)
+{
+	const struct st_rows *rows = dataset->private_data;
+
+	return st_pause_list_recorded(&rows->pauses, rows->columns[ST_BY_PROCESS][row], begin_ns,
+				      end_ns);
+}
+
+/* Columns that follow from the others. */
+static bool finish(struct st_dataset *dataset, struct st_rows *rows)
+{
+	size_t count = (size_t)rows->count + 1;
+	uint64_t *self_ns = st_arena_calloc(&rows->arena, count, sizeof(*self_ns));
+	uint32_t *parent = st_arena_calloc(&rows->arena, count, sizeof(*parent));
+	uint32_t *track = st_arena_calloc(&rows->arena, count, sizeof(*track));
+	struct st_row_span *tracks = st_arena_calloc(&rows->arena, count, sizeof(*tracks));
+
+	if (!self_ns || !parent || !track || !tracks || rows->failed)
+		return false;
+	dataset->row_count = dataset->track_count = rows->count;
+	dataset->begin_ns = rows->begin_ns;
+	dataset->end_ns = rows->end_ns;
+	dataset->flags = rows->flags;
+	dataset->self_ns = self_ns;
+	dataset->parent = parent;
+	dataset->track = track;
+	dataset->tracks = tracks;
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		if (rows->answers & ST_BIT(i))
+			dataset->keys[i] = (struct st_key_column){rows->columns[i], NULL,
+								  rows->texts[i].count};
+	}
+	dataset->keys[ST_BY_PROCESS].key_count = rows->process_count + 1;
+	dataset->keys[ST_BY_THREAD].key_count = rows->track_count + 1;
+	dataset->keys[dataset->instance] = (struct st_key_column){NULL, NULL, rows->count};
+	for (uint32_t i = 0; i < rows->count; i++) {
+		parent[i] = ST_NO_ROW;
+		track[i] = i;
+		tracks[i] = (struct st_row_span){i, i + 1};
+		self_ns[i] = rows->flags[i] & ST_SLICE_CLIPPED
+				     ? row_part_ns(dataset, i, rows->begin_ns[i], rows->end_ns[i])
+				     : (uint64_t)(rows->end_ns[i] - rows->begin_ns[i]);
+	}
+	return true;
+}
+
+enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_result *result,
+				    enum st_row_set set, struct st_error *err)
+{
+	const struct st_row_set_info *info = &st_row_sets[set];
+	struct st_rows *rows = calloc(1, sizeof(*rows));
+
+	memset(out, 0, sizeof(*out));
+	if (!rows)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %s", info->noun);
+	rows->result = result;
+	rows->answers = info->answers | ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD);
+	st_arena_init(&rows->arena, SIZE_MAX / 2);
+	st_result_processes(result, &rows->process_count);
+	st_result_tracks(result, &rows->track_count);
+	*out = (struct st_dataset){
+		.private_data = rows,
+		.arena = &rows->arena,
+		.slow_flags = ST_SLICE_CLIPPED,
+		.uncounted_flags = ST_ROW_UNCOUNTED,
+		.answers = rows->answers | ST_BIT(info->instance),
+		.instance = info->instance,
+		.named_by = info->named_by,
+		.part_ns = row_part_ns,
+		.text = row_text,
+		.alias = row_alias,
+	};
+	if (!grow(rows) || !st_pause_list_make(&rows->pauses, result, &rows->arena) ||
+	    !info->fill(rows) || !finish(out, rows)) {
+		st_dataset_rows_fini(out);
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %s", info->noun);
+	}
+	return ST_OK;
+}
+
+void st_dataset_rows_fini(struct st_dataset *dataset)
+{
+	struct st_rows *rows = dataset ? dataset->private_data : NULL;
+
+	if (!rows)
+		return;
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		free(rows->columns[i]);
+		st_key_texts_fini(&rows->texts[i]);
+	}
+	free(rows->source);
+	free(rows->begin_ns);
+	free(rows->end_ns);
+	free(rows->flags);
+	st_counters_fini(&rows->counters);
+	st_arena_fini(&rows->arena);
+	free(rows);
+	memset(dataset, 0, sizeof(*dataset));
+}
+
+struct st_row_source st_dataset_rows_source(const struct st_dataset *dataset, uint32_t row)
+{
+	return ((const struct st_rows *)dataset->private_data)->source[row];
+}
+
+const struct st_counters *st_dataset_rows_counters(const struct st_dataset *dataset)
+{
+	const struct st_rows *rows = dataset->private_data;
+
+	return rows->counters.memory ? &rows->counters : NULL;
+}
+
+uint64_t st_dataset_rows_answers(enum st_row_set set)
+{
+	return st_row_sets[set].answers | ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) |
+	       ST_BIT(st_row_sets[set].instance);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which rows of a dataset a question is about. Patterns are tried once per key, so that a row costs a
+ * table look-up for each grouping that is filtered.
+ */
+#ifndef ST_ANALYZE_ENGINE_FILTER_H
+#define ST_ANALYZE_ENGINE_FILTER_H
+
+#include "analyze/engine/dataset.h"
+
+struct st_selection {
+	struct {
+		struct st_key_column keys;
+		uint8_t *pass; /* by key */
+	} tests[ST_GROUPINGS];
+	unsigned int test_count;
+	bool has_time_range;
+	int64_t begin_ns, end_ns;
+};
+
+enum st_status st_selection_init(struct st_selection *out, const struct st_dataset *dataset,
+				 const struct st_question *question, struct st_error *err);
+void st_selection_fini(struct st_selection *selection);
+
+/* '*' any bytes, '?' one character, '\\' before either takes it literally; the whole text must match. */
+bool st_pattern_match(const char *pattern, struct st_text text);
+
+/* Is the row wanted? */
+static inline bool st_selection_has(const struct st_selection *selection, uint32_t row)
+{
+	for (unsigned int i = 0; i < selection->test_count; i++) {
+		if (!selection->tests[i].pass[st_key_of(&selection->tests[i].keys, row)])
+			return false;
+	}
+	return true;
+}
+
+/* The same by track, for what is not a row of the dataset: filters by anything but process and thread are refused. */
+enum st_status st_selection_tracks(struct st_selection *out, const struct st_dataset *dataset,
+				   const struct st_question *question, struct st_error *err);
+static inline bool st_selection_has_track(const struct st_selection *selection, uint32_t track)
+{
+	for (unsigned int i = 0; i < selection->test_count; i++) {
+		const uint32_t *map = selection->tests[i].keys.map;
+
+		if (!selection->tests[i].pass[map ? map[track] : track])
+			return false;
+	}
+	return true;
+}
+
+/* Clips to the time range; false when the interval lies outside. An empty interval is inside when its
+ * moment is. */
+static inline bool st_selection_clip(const struct st_selection *selection, int64_t *begin_ns,
+				     int64_t *end_ns)
+{
+	if (!selection->has_time_range)
+		return true;
+	if (*begin_ns >= selection->end_ns || *end_ns < selection->begin_ns ||
+	    (*end_ns == selection->begin_ns && *begin_ns != *end_ns))
+		return false;
+	if (*begin_ns < selection->begin_ns)
+		*begin_ns = selection->begin_ns;
+	if (*end_ns > selection->end_ns)
+		*end_ns = selection->end_ns;
+	return true;
+}
+
+#endif

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A question from beginning to end: count, order, and lay the groups out as rows. Rows are laid out
+// level by level, so that the children of a row lie together.
+#include "analyze/engine/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/answer.h"
+#include "store/result.h"
+
+static const struct st_text others_text = {"[Others]", 8};
+static const struct st_text total_text = {"Total", 5};
+
+struct st_answer_row *st_answer_add(struct st_answer_maker *maker, uint32_t node)
+{
+	struct st_answer *answer = maker->answer;
+	struct st_answer_row *row;
+
+	if (answer->row_count == maker->capacity) {
+		uint32_t capacity = maker->capacity ? maker->capacity * 2 : 64;
+		struct st_answer_row *rows = NULL;
+		uint32_t *nodes = NULL;
+
+		if (capacity > maker->capacity)
+			rows = realloc(answer->rows, capacity * sizeof(*rows));
+		if (rows)
+			answer->rows = rows;
+		if (rows)
+			nodes = realloc(maker->node_of, capacity * sizeof(*nodes));
+		if (!nodes)
+			return NULL;
+		maker->node_of = nodes;
+		maker->capacity = capacity;
+	}
+	maker->node_of[answer->row_count] = node;
+	row = &answer->rows[answer->row_count++];
+	memset(row, 0, sizeof(*row));
+	row->slice = row->parent = ST_NO_ROW;
+	return row;
+}
+
+void st_answer_fill(struct st_answer_maker *maker, struct st_answer_row *row,
+		    const struct st_node *node)
+{
+	const struct st_dataset *dataset = maker->aggregate->dataset;
+
+	row->grouping = (enum st_grouping)node->grouping;
+	row->is_others = node->is_others;
+	for (unsigned int i = 0; i < ST_WALL_METRICS; i++)
+		row->values[i] = st_node_value(node, (enum st_metric)i);
+	if (node->parent == ST_NO_NODE)
+		row->text = total_text;
+	else if (node->is_others)
+		row->text = others_text;
+	else
+		row->text = dataset->text(dataset, row->grouping, node->key, maker->arena);
+}
+
+static bool add_children(struct st_answer_maker *maker, uint32_t node, uint32_t *first,
+			 uint32_t *count)
+{
+	struct st_aggregate *aggregate = maker->aggregate;
+	const struct st_node *parent = &aggregate->tree.nodes[node];
+	struct st_answer_row *row;
+
+	*first = maker->answer->row_count;
+	*count = 0;
+	if (aggregate->has_instances && !parent->child_count && !parent->is_others)
+		return st_instances_add(maker, node, first, count);
+	for (uint32_t i = 0; i < parent->child_count; i++) {
+		uint32_t child = aggregate->ordered[parent->first_child + i];
+
+		row = st_answer_add(maker, child);
+		if (!row)
+			return false;
+		st_answer_fill(maker, row, &aggregate->tree.nodes[child]);
+		row->node = child;
+	}
+	if (!parent->is_others && parent->others != ST_NO_NODE) {
+		row = st_answer_add(maker, parent->others);
+		if (!row)
+			return false;
+		st_answer_fill(maker, row, &aggregate->tree.nodes[parent->others]);
+	}
+	*count = maker->answer->row_count - *first;
+	return true;
+}
+
+static bool lay_out(struct st_answer_maker *maker)
+{
+	struct st_answer *answer = maker->answer;
+
+	st_answer_fill(maker, &answer->total, &maker->aggregate->tree.nodes[0]);
+	answer->total.slice = answer->total.parent = ST_NO_ROW;
+	if (!add_children(maker, 0, &answer->root_first, &answer->root_count))
+		return false;
+	for (uint32_t i = 0; i < answer->row_count; i++) {
+		uint32_t first = 0, count = 0;
+
+		if (maker->node_of[i] == ST_NO_NODE)
+			continue;
+		if (!add_children(maker, maker->node_of[i], &first, &count))
+			return false;
+		answer->rows[i].first_child = first;
+		answer->rows[i].child_count = count;
+		for (uint32_t j = 0; j < count; j++)
+			answer->rows[first + j].parent = i;
+	}
+	return !maker->arena->failed;
+}
+
+/* From rows of the dataset to rows of the answer, through the nodes. A node that the limit cut off is part
+ * of the others' row; st_aggregate_order has left its number in `others`. */
+static bool map_rows(struct st_answer_maker *maker)
+{
+	const struct st_aggregate *aggregate = maker->aggregate;
+	const struct st_tree *tree = &aggregate->tree;
+	uint32_t row_count = aggregate->dataset->row_count;
+	uint32_t *row_of, *answer_row;
+
+	if (!aggregate->question->wants_row_of)
+		return true;
+	row_of = maker->answer->row_of = malloc(((size_t)row_count + 1) * sizeof(*row_of));
+	answer_row = malloc(((size_t)tree->count + 1) * sizeof(*answer_row));
+	if (!row_of || !answer_row) {
+		free(answer_row);
+		return false;
+	}
+	memset(answer_row, 0xff, ((size_t)tree->count + 1) * sizeof(*answer_row));
+	for (uint32_t i = 0; i < maker->answer->row_count; i++) {
+		if (maker->node_of[i] != ST_NO_NODE)
+			answer_row[maker->node_of[i]] = i;
+	}
+	for (uint32_t row = 0; row < row_count; row++) {
+		uint32_t node = aggregate->node_of[row];
+
+		if (node != ST_NO_NODE && tree->nodes[node].is_cut)
+			node = tree->nodes[node].others;
+		row_of[row] = node == ST_NO_NODE ? ST_NO_ROW : answer_row[node];
+	}
+	free(answer_row);
+	return true;
+}
+
+enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
+				  struct st_error *err)
+{
+	uint64_t wanted = 0;
+
+	for (unsigned int i = 0; i < question->grouping_count && i < ST_QUESTION_DEPTH_MAX; i++)
+		wanted |= ST_BIT(question->groupings[i]);
+	for (size_t i = 0; i < question->filter_count; i++)
+		wanted |= ST_BIT(question->filters[i].grouping);
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		if (!(wanted & ST_BIT(i)))
+			continue;
+		if (!(dataset->answers & ST_BIT(i)))
+			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
+		if (!dataset->keys[i].key_count && dataset->prepare &&
+		    !dataset->prepare(dataset, (enum st_grouping)i))
+			return st_error_set(err, ST_ENOMEM, 0, "out of memory for grouping %s",
+					    st_grouping_info((enum st_grouping)i)->name);
+		/* Key 0 is "[unknown]". */
+		if (i == ST_BY_PYTHON_LINE && dataset->row_count && dataset->keys[i].key_count <= 1)
+			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
+	}
+	return ST_OK;
+}
+
+enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_question *question,
+			      struct st_answer *out, struct st_error *err)
+{
+	struct st_aggregate aggregate;
+	struct st_answer_maker maker = {.aggregate = &aggregate, .answer = out};
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = st_aggregate_run(&aggregate, dataset, question, err);
+	if (status)
+		return status;
+	status = st_aggregate_order(&aggregate, err);
+	/* Instances need memory of their own: the durations have done their work. */
+	free(aggregate.durations);
+	aggregate.durations = NULL;
+	out->memory = maker.arena = calloc(1, sizeof(*maker.arena));
+	if (!status && maker.arena) {
+		st_arena_init(maker.arena, SIZE_MAX / 2);
+		if (!st_instances_prepare(&maker) || !lay_out(&maker) || !map_rows(&maker))
+			status = ST_ENOMEM;
+	} else if (!status) {
+		status = ST_ENOMEM;
+	}
+	if (status == ST_ENOMEM)
+		st_error_set(err, ST_ENOMEM, 0, "out of memory for an answer of %u rows",
+			     out->row_count);
+	free(maker.node_of);
+	free(maker.instances);
+	free(maker.instance_first);
+	st_aggregate_fini(&aggregate);
+	if (status)
+		st_answer_fini(out);
+	return status;
+}
+
+void st_dataset_hand_over(struct st_dataset *dataset, struct st_arena *to)
+{
+	st_arena_take(to, dataset->arena);
+}
+
+enum st_status st_question_ask(const struct st_result *result, const struct st_question *question,
+			       struct st_answer *out, struct st_error *err)
+{
+	struct st_dataset dataset;
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = st_dataset_slices_init(&dataset, result, err);
+	if (status)
+		return status;
+	status = st_dataset_prepare(&dataset, question, err);
+	if (!status)
+		status = st_dataset_ask(&dataset, question, out, err);
+	if (!status)
+		st_dataset_hand_over(&dataset, out->memory);
+	st_dataset_slices_fini(&dataset);
+	return status;
+}
+
+void st_answer_fini(struct st_answer *answer)
+{
+	if (!answer)
+		return;
+	if (answer->memory)
+		st_arena_fini(answer->memory);
+	free(answer->memory);
+	free(answer->rows);
+	free(answer->row_of);
+	memset(answer, 0, sizeof(*answer));
+}

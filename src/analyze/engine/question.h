@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one question engine: dataset × filters × groupings × metrics × sort × limit → tree of rows.
+ * Command line, HTTP and Python ask through it; none of them computes. Later kinds of facts (samples,
+ * operators, allocations, waits) join as further datasets that answer the same groupings: a dataset is
+ * a row count plus, per grouping, a function from row to key (analyze/engine/dataset.h); the engine knows no
+ * more of it.
+ */
+#ifndef ST_ANALYZE_ENGINE_QUESTION_H
+#define ST_ANALYZE_ENGINE_QUESTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "format/definitions.h"
+
+struct st_result;
+
+/* Names, titles and JSON keys of groupings and metrics live in one table each (groupings.c, metrics.c). */
+enum st_grouping {
+	ST_BY_PROCESS,
+	ST_BY_THREAD,
+	ST_BY_CATEGORY, /* the layer: task, op, primitive, frame … */
+	ST_BY_TASK_DOMAIN,
+	ST_BY_TASK_TYPE,
+	ST_BY_TASK_FAMILY,
+	ST_BY_TASK,	   /* one row per instance */
+	ST_BY_TASK_STACK,  /* tree of nested task types, any depth; only as the last grouping */
+	ST_BY_STEP,	   /* the step of the program that a task belongs to */
+	ST_BY_CALLER,	   /* where the task was begun: file and offset */
+	ST_BY_PYTHON_LINE, /* file:line that began the task */
+	ST_BY_FRAME_DOMAIN,
+	ST_BY_FRAME,  /* one row per frame */
+	ST_BY_DOMAIN, /* of what is neither task nor frame */
+	ST_BY_REGION,
+	ST_BY_MARKER,
+	ST_BY_SCOPE,
+	ST_BY_SYNC_TYPE,
+	ST_BY_SYNC_OBJECT,
+	ST_BY_COUNTER,
+	ST_BY_SAMPLE, /* one row per value of a counter */
+	ST_BY_HEAD,   /* of a relation */
+	ST_BY_RELATION,
+	ST_BY_TAIL,
+	ST_BY_METADATA_KEY,
+	ST_BY_HISTOGRAM,
+	ST_BY_HEAP_FUNCTION,
+	ST_BY_INSTANCE, /* one row each, of what has no better word */
+	/* Of samples: where the CPU was. */
+	ST_BY_FUNCTION,
+	ST_BY_FUNCTION_MANGLED,
+	ST_BY_MODULE, /* the binary */
+	ST_BY_MODULE_PATH,
+	ST_BY_CLASS, /* of C++ and Python */
+	ST_BY_SOURCE_FILE,
+	ST_BY_SOURCE_FILE_PATH,
+	ST_BY_SOURCE_LINE,
+	ST_BY_ADDRESS,
+	ST_BY_PYTHON_FUNCTION,
+	ST_BY_CALLSTACK,      /* tree of callers, innermost first; only as the last grouping */
+	ST_BY_FUNCTION_STACK, /* tree of calls from the outermost in; only as the last grouping */
+	ST_BY_CPU_CLASS,      /* effective, spin: lock contention … */
+	ST_BY_BASIC_BLOCK,    /* of instructions: run from the first to the last */
+	/* Of operators. */
+	ST_BY_OPERATOR,
+	ST_BY_INPUT_SHAPES,
+	ST_BY_INPUT_TYPES,
+	ST_BY_NN_MODULE,
+	ST_BY_OPERATOR_SCOPE,
+	ST_GROUPINGS
+};
+
+enum st_metric {
+	ST_COUNT,
+	ST_COPIES, /* rows that are no calls of their own (ST_SLICE_COPY): in no other figure */
+	ST_WALL_TOTAL,
+	ST_WALL_SELF,
+	ST_WALL_MIN,
+	ST_WALL_AVG,
+	ST_WALL_MEDIAN,
+	ST_WALL_P95,
+	ST_WALL_P99,
+	ST_WALL_MAX,
+	ST_WALL_STDDEV, /* of all rows, not of a sample of them */
+	/* Of samples. Self: the CPU was in the group itself; effective + spin + overhead. */
+	ST_CPU_SELF,
+	ST_CPU_EFFECTIVE,
+	ST_CPU_SPIN,
+	ST_SPIN_IMBALANCE,
+	ST_SPIN_LOCK,
+	ST_SPIN_COMMUNICATION,
+	ST_SPIN_OTHER,
+	ST_CPU_OVERHEAD,
+	ST_OVERHEAD_CREATION,
+	ST_OVERHEAD_SCHEDULING,
+	ST_OVERHEAD_REDUCTION,
+	ST_OVERHEAD_ATOMICS,
+	ST_OVERHEAD_OTHER,
+	ST_CPU_TOTAL, /* self and all that it called, or that was nested in it */
+	ST_CPU_INHERITED, /* part of self: of threads that work for the task of the thread that created them */
+	ST_SAMPLES,
+	ST_WAIT, /* not on a CPU */
+	/* Figures that a report computes itself: to sort by (st_question.ranks). */
+	ST_ALLOCATED,
+	ST_SELF_ALLOCATED,
+	ST_FREED,
+	ST_SELF_FREED,
+	ST_FLOPS,
+	ST_MOVED,
+	ST_GFLOPS,
+	ST_GBYTES,
+	ST_INTENSITY,
+	ST_HELD,
+	ST_METRICS,
+	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
+	ST_FIGURES = ST_ALLOCATED,     /* those that reports compute */
+};
+
+struct st_grouping_info {
+	const char *name;  /* "task-type" */
+	const char *key;   /* "task_type" */
+	const char *title; /* "Task Type" */
+};
+struct st_metric_info {
+	const char *
+		name; /* as typed after -sort-desc: key, title or VTune's word ("Task Time") all match */
+	const char *key;   /* "wall_total_ns" */
+	const char *title; /* "Task Time" */
+	const char *unit;  /* "ns", "" for counts */
+};
+const struct st_grouping_info *st_grouping_info(enum st_grouping grouping);
+const struct st_metric_info *st_metric_info(enum st_metric metric);
+/* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise: of groupings, those
+ * of the set. */
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint64_t offered,
+				 enum st_grouping *out, struct st_error *err);
+enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
+			       struct st_error *err);
+
+/* ST_EUSAGE: the rows at hand cannot be sorted by it; names the metrics by which they can. */
+enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct st_error *err);
+/* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
+enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered,
+				  struct st_error *err);
+/* ST_EUSAGE: nn-module, of a result that has none. */
+enum st_status st_grouping_without_modules(struct st_error *err);
+
+struct st_filter {
+	enum st_grouping grouping;
+	bool negate;
+	const char *pattern; /* '*' and '?' match as in a shell; no wildcard: exact text */
+};
+
+enum { ST_QUESTION_DEPTH_MAX = 8, ST_QUESTION_SORT_MAX = 3 };
+
+struct st_question {
+	enum st_grouping groupings[ST_QUESTION_DEPTH_MAX];
+	unsigned int grouping_count; /* 0: one row, the total */
+	const struct st_filter
+		*filters; /* same grouping: any of them; different ones: all of them */
+	size_t filter_count;
+	bool has_time_range;
+	int64_t time_begin_ns,
+		time_end_ns; /* slices that overlap it; their time is clipped to it */
+	uint64_t metrics;    /* set of metrics (ST_BIT) */
+	enum st_metric sort[ST_QUESTION_SORT_MAX];
+	bool sort_ascending;
+	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
+	/* By number of a group (st_answer_row.node): what siblings are ordered by before anything else; NULL: nothing.
+	 * The numbers are those of an earlier answer to the same question, without a limit. */
+	const double *ranks;
+	uint64_t limit;	   /* rows of each level; 0: all. What is cut off is summed in others. */
+	bool wants_row_of; /* st_answer.row_of */
+};
+
+/* A tree of rows, children of a row contiguous. Values hold ns or counts. */
+struct st_answer_row {
+	enum st_grouping grouping;
+	struct st_text text; /* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
+	uint64_t values[ST_WALL_METRICS];
+	const uint64_t *cpu;		   /* of samples: figures from ST_CPU_SELF on, else NULL */
+	uint32_t first_child, child_count; /* indexes into rows */
+	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
+	uint32_t node;	/* number of the group: the same whatever the order and the limit */
+	uint32_t slice; /* of an instance (ST_BY_TASK …): row of the dataset, else ST_NO_ROW */
+	bool is_others; /* stands for what the limit cut off */
+};
+
+enum { ST_CPU_METRICS = ST_FIGURES - ST_WALL_METRICS };
+static inline uint64_t st_answer_value(const struct st_answer_row *row, enum st_metric metric)
+{
+	if (metric < ST_WALL_METRICS)
+		return row->values[metric];
+	return row->cpu && metric < ST_FIGURES ? row->cpu[metric - ST_WALL_METRICS] : 0;
+}
+
+struct st_answer {
+	struct st_answer_row *rows;
+	uint32_t row_count;
+	uint32_t root_first, root_count;
+	struct st_answer_row total;
+	/* When asked for: the innermost answer row that each row of the dataset is part of, or ST_NO_ROW. For
+	 * figures that the engine does not know of. */
+	uint32_t *row_of;
+	void *memory; /* arena that owns texts made by the engine */
+};
+
+/* Groupings and metrics as set bits. */
+#define ST_BIT(what) (UINT64_C(1) << (what))
+_Static_assert(ST_GROUPINGS <= 64 && ST_METRICS <= 64, "sets of these fit 64 bits");
+
+/* Total rules: wall_total of a group counts a slice only if no enclosing slice is in the same group (no
+ * time is counted twice); count, self and the distribution take every slice. */
+enum st_status st_question_ask(const struct st_result *result, const struct st_question *question,
+			       struct st_answer *out, struct st_error *err);
+void st_answer_fini(struct st_answer *answer);
+
+#endif

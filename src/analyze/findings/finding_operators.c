@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over the operators of the steps.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/findings/finding_rules.h"
+#include "analyze/operators/operator_work.h"
+
+enum {
+	DTYPE_DOUBLE = 7,
+	TINY_NS = 10000,
+	TINY_BYTES = 32 << 10, /* done in less than that, however long it takes */
+	TINY_FLOPS = 200000,
+	NOT_TINY_NS = 200000,
+	TINY_GAP_NS = 50000,  /* of Python between two operators of one loop */
+	READ_GAP_NS = 100000, /* and between two reads */
+	TINY_PER_STEP = 100,
+};
+
+static bool is_text(struct st_text text, const char *other)
+{
+	return text.size_bytes == strlen(other) && !memcmp(text.bytes, other, text.size_bytes);
+}
+
+static bool has(struct st_text text, const char *part)
+{
+	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
+}
+
+static bool takes_double(const struct st_signature *signature)
+{
+	struct st_input_reader reader;
+	struct st_input input;
+
+	st_input_begin(&reader, signature);
+	while (st_input_next(&reader, &input))
+		/* A number beside a tensor is a tensor without dimensions. */
+		if (input.kind == ST_INPUT_TENSOR && input.dtype == DTYPE_DOUBLE &&
+		    input.dimension_count)
+			return true;
+	return false;
+}
+
+/* Double precision halves what fits in a register and in a cache; convolutions lose oneDNN's kernels as well. */
+bool st_find_double_precision(struct st_finding_ground *ground, struct st_finding *out)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	uint32_t count, largest = ST_NO_ROW;
+	const struct st_signature *signatures = st_result_signatures(ground->result, &count);
+	enum { IS_DOUBLE = 1, IS_CONVOLUTION = 2 };
+	uint8_t *kind = calloc((size_t)rows->count + 1, 1);
+	uint64_t convolutions_ns = 0, others_ns = 0, largest_ns = 0;
+
+	for (uint32_t row = 0; kind && row < rows->count; row++) {
+		uint32_t parent = rows->parent[row], signature = rows->signature[row];
+
+		if (parent != ST_NO_ROW)
+			kind[row] = kind[parent];
+		if (signature < count && takes_double(&signatures[signature]))
+			kind[row] |= IS_DOUBLE;
+		/* Not a range of the program's that is called so. */
+		if (!rows->is_range[rows->label[row]] && has(st_finding_name(ground, row), "conv"))
+			kind[row] |= IS_CONVOLUTION;
+		if (!(kind[row] & IS_DOUBLE) || !st_finding_counts(ground, row))
+			continue;
+		*(kind[row] & IS_CONVOLUTION ? &convolutions_ns : &others_ns) += rows->self_ns[row];
+		if (rows->self_ns[row] > largest_ns) {
+			largest_ns = rows->self_ns[row];
+			largest = row;
+		}
+	}
+	free(kind);
+	out->evidence_ns = convolutions_ns + others_ns;
+	if (largest == ST_NO_ROW || st_finding_share(ground, out->evidence_ns) < 0.1)
+		return false;
+	/* On an Intel Xeon oneDNN took 22 to 39 % of the time that convolutions of doubles did: less for larger ones. */
+	out->saving_low_ns = out->saving_high_ns = convolutions_ns / 3 * 2 + others_ns / 2;
+	out->where = st_finding_where(ground, largest);
+	out->what = st_arena_printf(
+		ground->arena, "%.3g ms in operators on float64%s",
+		st_finding_ms(ground, out->evidence_ns),
+		convolutions_ns > others_ns ? ", most of it convolutions, which miss oneDNN" : "");
+	return true;
+}
+
+/* The rows of a track from one on that begin before a moment: they become part of something. */
+static void take(const struct st_operator_rows *rows, uint8_t *is_part, uint32_t from,
+		 int64_t until_ns)
+{
+	for (uint32_t i = from;
+	     i < rows->count && rows->track[i] == rows->track[from] && rows->begin_ns[i] < until_ns;
+	     i++)
+		is_part[i] = 1;
+}
+
+/* Recording each operator is part of what was measured, and not of what is saved. */
+static const char *set_saving(const struct st_finding_ground *ground, struct st_finding *out,
+			      uint64_t cost_ns, double part)
+{
+	uint64_t own_ns = out->evidence_ns > cost_ns ? out->evidence_ns - cost_ns : 0;
+
+	out->saving_high_ns = (uint64_t)((double)own_ns * part);
+	/* Without the cost there is no telling how much less it is. */
+	out->saving_low_ns = cost_ns ? out->saving_high_ns : 0;
+	return cost_ns ? st_arena_printf(ground->arena, "; %.3g ms of that are recording itself",
+					 st_finding_ms(ground, out->evidence_ns - own_ns))
+		       : "";
+}
+
+/* A loop that reads number after number does nothing else: all of it counts, Python between the reads included. */
+bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *out)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	uint64_t count = 0;
+	uint32_t last = ST_NO_ROW;
+	const char *recording;
+
+	for (uint32_t row = 0; row < rows->count; row++) {
+		int64_t from = rows->begin_ns[row];
+		uint32_t first = row;
+
+		if (!is_text(st_finding_name(ground, row), "aten::item") ||
+		    !st_finding_counts(ground, row))
+			continue;
+		/* The operators between belong to the loop. */
+		if (last != ST_NO_ROW && rows->track[last] == rows->track[row] &&
+		    from - rows->end_ns[last] < READ_GAP_NS) {
+			from = rows->end_ns[last];
+			first = last;
+		}
+		take(rows, ground->claimed, first, rows->end_ns[row]);
+		out->evidence_ns += (uint64_t)(rows->end_ns[row] - from);
+		last = row;
+		count++;
+	}
+	if (st_finding_share(ground, out->evidence_ns) < 0.1) {
+		memset(ground->claimed, 0, rows->count);
+		return false;
+	}
+	recording = set_saving(ground, out, st_finding_cost_ns(ground, ground->claimed), 1.0);
+	out->where = "aten::item";
+	out->what = st_arena_printf(ground->arena, "%.3g ms in reading %.3g single numbers%s",
+				    st_finding_ms(ground, out->evidence_ns),
+				    (double)count / (double)ground->divisor, recording);
+	return true;
+}
+
+/* By duration, or by what it has to do: on a busy machine anything may take long. */
+static bool is_tiny(const struct st_finding_ground *ground, uint32_t row)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	int64_t took_ns = rows->end_ns[row] - rows->begin_ns[row];
+	uint32_t count;
+	const struct st_signature *signatures = st_result_signatures(ground->result, &count);
+	struct st_operator_work work;
+
+	if (took_ns < TINY_NS || took_ns > NOT_TINY_NS || rows->signature[row] >= count)
+		return took_ns < TINY_NS;
+	work = st_operator_work(st_finding_name(ground, row), &signatures[rows->signature[row]]);
+	return work.has_bytes && work.bytes < TINY_BYTES &&
+	       (!work.has_flops || work.flops < TINY_FLOPS);
+}
+
+/* The tiny ones, marked with all that is inside of them; returns their number. */
+static uint64_t mark_tiny(const struct st_finding_ground *ground, uint8_t *is_part,
+			  uint64_t *took_ns)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	uint64_t count = 0;
+	uint32_t last = ST_NO_ROW;
+
+	for (uint32_t row = 0; row < rows->count; row++) {
+		uint32_t parent = rows->parent[row];
+
+		/* Outermost operators; ranges are none. */
+		if (rows->is_range[rows->label[row]] ||
+		    (parent != ST_NO_ROW && !rows->is_range[rows->label[parent]]) ||
+		    ground->claimed[row] || !st_finding_counts(ground, row))
+			continue;
+		if (last != ST_NO_ROW && rows->track[last] == rows->track[row] &&
+		    rows->begin_ns[row] - rows->end_ns[last] < TINY_GAP_NS)
+			*took_ns += (uint64_t)(rows->begin_ns[row] - rows->end_ns[last]);
+		last = ST_NO_ROW;
+		if (!is_tiny(ground, row))
+			continue;
+		*took_ns += (uint64_t)(rows->end_ns[row] - rows->begin_ns[row]);
+		take(rows, is_part, row, rows->end_ns[row]);
+		last = row;
+		count++;
+	}
+	return count;
+}
+
+/* What an operator needs besides its work is a few microseconds. Done together, next to nothing of that is left. */
+bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding *out)
+{
+	uint8_t *is_part = calloc((size_t)ground->rows->count + 1, 1);
+	uint64_t count = is_part ? mark_tiny(ground, is_part, &out->evidence_ns) : 0;
+	uint64_t cost_ns = is_part ? st_finding_cost_ns(ground, is_part) : 0;
+	const char *recording;
+
+	free(is_part);
+	if (st_finding_share(ground, out->evidence_ns) < 0.4 ||
+	    count / ground->divisor < TINY_PER_STEP)
+		return false;
+	recording = set_saving(ground, out, cost_ns, 0.9);
+	out->what = st_arena_printf(ground->arena,
+				    "%.3g ms in %.3g operators that have next to nothing to do%s",
+				    st_finding_ms(ground, out->evidence_ns),
+				    (double)count / (double)ground->divisor, recording);
+	return true;
+}

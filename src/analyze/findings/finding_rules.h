@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the rules of findings look at. Only finding*.c use this.
+ */
+#ifndef ST_ANALYZE_FINDINGS_FINDING_RULES_H
+#define ST_ANALYZE_FINDINGS_FINDING_RULES_H
+
+#include "analyze/operators/dataset_operators.h"
+#include "analyze/findings/findings.h"
+#include "analyze/samples/sample_set.h"
+#include "analyze/steps/step_list.h"
+#include "analyze/samples/utilization.h"
+
+struct st_finding_ground {
+	const struct st_result *result;
+	const struct st_dataset *operators;
+	const struct st_operator_rows *rows;
+	const struct st_step_list *steps;
+	struct st_step_figures figures;
+	/* What figures are of: the steps that are no warm-up, or everything. */
+	int64_t begin_ns, end_ns;
+	uint32_t divisor; /* steps, or 1 */
+	uint64_t step_ns;
+	uint8_t *track_counts; /* by track: its operators are part of a step */
+	uint8_t *claimed;      /* by row of operators: another rule has its time */
+	/* Samples of that time. */
+	bool has_samples;
+	struct st_sample_set samples;
+	struct st_utilization use;
+	uint64_t spin_ns, cpu_ns;
+	struct st_arena *arena;
+};
+
+/* A row that figures are about. */
+bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
+/* What a label of operators is called. */
+struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t row);
+/* The same as a text of its own, in the arena. */
+const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
+double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
+double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns); /* per step */
+/* What recording took of rows that a remedy does away with. */
+uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part);
+
+/* False: not found. Times in `out` are sums over all steps; the caller divides them. `command` may be replaced by
+ * other words behind "strata report". */
+typedef bool st_finding_check(struct st_finding_ground *ground, struct st_finding *out);
+st_finding_check st_find_double_precision, st_find_scalar_reads, st_find_tiny_operators,
+	st_find_work_in_range, st_find_data_wait, st_find_spin, st_find_oversubscription,
+	st_find_reorders, st_find_layout, st_find_shape_churn, st_find_allocation_churn;
+
+#endif

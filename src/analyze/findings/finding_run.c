@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules over steps as a whole and CPU time.
+#include <string.h>
+
+#include "analyze/findings/finding_rules.h"
+
+static bool has_label(const struct st_result *result, const char *part)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_text name = st_result_text(result, labels[i].name);
+
+		if (memmem(name.bytes, name.size_bytes, part, strlen(part)))
+			return true;
+	}
+	return false;
+}
+
+/* Batches that are made in the loop itself can be made beside it: by one worker, then a step takes as long as the longer
+ * of the two, or by so many that nothing is left to wait for. Workers that are there already may become more, or
+ * faster. */
+bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
+{
+	uint64_t data_ns = ground->figures.part_ns[ST_STEP_DATA], rest_ns;
+	bool beside = has_label(ground->result, "_MultiProcessingDataLoaderIter");
+
+	out->evidence_ns = data_ns;
+	if (!ground->figures.count || st_finding_share(ground, data_ns) < 0.1)
+		return false;
+	rest_ns = ground->figures.wall_ns - data_ns;
+	out->saving_high_ns = data_ns;
+	out->saving_low_ns = beside ? 0 : data_ns < rest_ns ? data_ns : rest_ns;
+	out->where = "DataLoader";
+	out->what = st_arena_printf(ground->arena, "%.3g ms of a step (%.0f %%) %s",
+				    st_finding_ms(ground, data_ns),
+				    st_finding_share(ground, data_ns) * 100.0,
+				    beside ? "wait for the DataLoader's workers"
+					   : "make the next batch, in the loop itself");
+	return true;
+}
+
+static double part(uint64_t some, uint64_t all)
+{
+	return all ? (double)some / (double)all : 0.0;
+}
+
+/* CPU time of threads that wait is not the time of a step: it may be that nothing is saved but power. */
+bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
+{
+	double share = part(ground->spin_ns, ground->cpu_ns);
+
+	if (!ground->has_samples || share < 0.1)
+		return false;
+	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
+	out->saving_low_ns = 0;
+	out->saving_high_ns = out->evidence_ns;
+	out->what = st_arena_printf(
+		ground->arena, "%.0f %% of CPU time is threads that spin and wait", share * 100.0);
+	return true;
+}
+
+bool st_find_oversubscription(struct st_finding_ground *ground, struct st_finding *out)
+{
+	double share = part(ground->use.oversubscribed_ns, ground->use.recorded_ns);
+
+	if (!ground->has_samples || share < 0.1)
+		return false;
+	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
+	out->saving_low_ns = 0;
+	out->saving_high_ns = out->evidence_ns;
+	out->what =
+		st_arena_printf(ground->arena,
+				"more threads want to run than there are CPUs (%u), for %.0f %% "
+				"of the time",
+				ground->use.cpu_count, share * 100.0);
+	return true;
+}

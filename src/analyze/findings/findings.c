@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of rules, and the ground they stand on.
+#include "analyze/findings/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/findings/finding_rules.h"
+#include "analyze/findings/recording_cost.h"
+#include "base/buf.h"
+#include "base/quote.h"
+#include "store/samples.h"
+
+enum { COMMAND_MAX_BYTES = 1 << 16 };
+
+/* A rule that comes first may claim rows for itself. Commands are words behind "strata report". */
+static const struct rule {
+	const char *name;
+	st_finding_check *check;
+	const char *threshold, *remedy, *command;
+} rules[] = {
+	{"double-precision", st_find_double_precision, "operators on float64 take 10 % of the time",
+	 "use float32: .float() on the model and its inputs, or torch.set_default_dtype",
+	 "operators -group-by operator,input-types"},
+	{"scalar-reads", st_find_scalar_reads, "reading single numbers takes 10 % of the time",
+	 "keep numbers in tensors; read them together, and seldom (.tolist(), every n steps)",
+	 "operators -filter operator=aten::item -group-by operator,nn-module"},
+	{"data-wait", st_find_data_wait, "waiting for data takes 10 % of a step",
+	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps"},
+	{"work-in-range", st_find_work_in_range,
+	 "a range of the program spends 20 % of the time outside of operators",
+	 "do it in torch, where it is threaded and stays in tensors (torch.nonzero for "
+	 "numpy.argwhere)",
+	 "hotspots -group-by task-type,python-line"},
+	{"shape-churn", st_find_shape_churn,
+	 "oneDNN makes code for sizes it has not seen before in every second step, and that takes "
+	 "10 % of the time",
+	 "pad inputs to one size, or to a few (buckets): code is made once for each",
+	 "operators -group-by operator,input-shapes -sort-desc wall-avg"},
+	{"allocation-churn", st_find_allocation_churn,
+	 "fresh memory for blocks of 32 MiB and more takes 10 % of the time",
+	 "reuse memory: out=, in-place operators (relu_, add_), or an allocator that keeps it "
+	 "(LD_PRELOAD of jemalloc or tcmalloc)",
+	 "operators -sort-desc self-allocated"},
+	{"tiny-operators", st_find_tiny_operators,
+	 "operators of less than 10 us or 32 KiB, and what is between them, take 40 % of the time",
+	 "do more in each: larger batches, torch.stack and one operator, foreach optimizers, "
+	 "torch.compile",
+	 "operators -sort-desc count"},
+	{"layout", st_find_layout,
+	 "convolutions spend 15 % of the time on bringing data into another order",
+	 "model and inputs .to(memory_format=torch.channels_last)",
+	 "tasks -filter task-type=*reorder* -group-by task-type"},
+	{"reorders", st_find_reorders,
+	 "oneDNN's reorders outside of convolutions take 5 % of the time",
+	 "keep one layout from primitive to primitive; prepack weights (torch.jit.freeze, "
+	 "torch.compile)",
+	 "tasks -filter task-type=*reorder* -group-by task-type"},
+	{"spin", st_find_spin, "spinning takes 10 % of the CPU time of the steps",
+	 "fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or more work for each",
+	 "hotspots -group-by cpu-class,function"},
+	{"oversubscription", st_find_oversubscription,
+	 "more threads ran than there are CPUs for 10 % of the time",
+	 "fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers",
+	 "hotspots -group-by thread"},
+};
+_Static_assert(sizeof(rules) / sizeof(rules[0]) <= ST_FINDINGS_MAX, "there is room for all");
+
+bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row)
+{
+	const struct st_operator_rows *rows = ground->rows;
+
+	return rows->begin_ns[row] >= ground->begin_ns && rows->end_ns[row] <= ground->end_ns &&
+	       ground->track_counts[rows->track[row]] && st_row_is_counted(ground->operators, row);
+}
+
+struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t row)
+{
+	const struct st_operator_rows *rows = ground->rows;
+
+	return rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
+}
+
+const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row)
+{
+	struct st_text name = st_finding_name(ground, row);
+
+	return st_arena_printf(ground->arena, "%.*s", (int)name.size_bytes, name.bytes);
+}
+
+double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
+{
+	return (double)all_ns / (double)ground->divisor / (double)ground->step_ns;
+}
+
+double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns)
+{
+	return (double)all_ns / (double)ground->divisor / 1e6;
+}
+
+uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part)
+{
+	const struct st_operator_rows *rows = ground->rows;
+	double operator_ns = st_operator_cost_ns(ground->result);
+	double allocation_ns = st_pair_cost_ns(ground->result) * ST_PAIRS_AN_ALLOCATION, sum = 0.0;
+
+	for (uint32_t row = 0; row < rows->count; row++) {
+		const struct st_operator *more;
+
+		if (!is_part[row])
+			continue;
+		more = st_result_operator_of(ground->result, rows->slice[row]);
+		sum += operator_ns + (more && more->allocated ? allocation_ns : 0.0);
+	}
+	return (uint64_t)sum;
+}
+
+/* Where steps are and, in programs without, where operators are. */
+static void find_scope(struct st_finding_ground *ground, uint32_t track_count)
+{
+	const struct st_step_list *steps = ground->steps;
+	const struct st_operator_rows *rows = ground->rows;
+	bool any = false;
+
+	ground->begin_ns = INT64_MAX;
+	ground->end_ns = INT64_MIN;
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const struct st_one_step *step = &steps->steps[i];
+
+		if (step->is_warm_up)
+			continue;
+		any = true;
+		ground->track_counts[step->track] = 1;
+		if (step->begin_ns < ground->begin_ns)
+			ground->begin_ns = step->begin_ns;
+		if (step->end_ns > ground->end_ns)
+			ground->end_ns = step->end_ns;
+	}
+	if (any && ground->figures.count) {
+		ground->divisor = ground->figures.count;
+		ground->step_ns = ground->figures.wall_ns / ground->divisor;
+		return;
+	}
+	memset(ground->track_counts, 1, track_count);
+	for (uint32_t row = 0; row < rows->count; row++) {
+		if (rows->begin_ns[row] < ground->begin_ns)
+			ground->begin_ns = rows->begin_ns[row];
+		if (rows->end_ns[row] > ground->end_ns)
+			ground->end_ns = rows->end_ns[row];
+	}
+	ground->divisor = 1;
+	if (ground->end_ns > ground->begin_ns)
+		ground->step_ns = (uint64_t)(ground->end_ns - ground->begin_ns);
+}
+
+static int by_saving(const void *left, const void *right)
+{
+	const struct st_finding *a = left, *b = right;
+
+	if (a->saving_high_ns != b->saving_high_ns)
+		return a->saving_high_ns < b->saving_high_ns ? 1 : -1;
+	return strcmp(a->rule, b->rule);
+}
+
+/* As it is typed. */
+static const char *whole_command(const struct st_finding_ground *ground, const char *words)
+{
+	struct st_buf out;
+	char *text;
+
+	st_buf_init(&out, COMMAND_MAX_BYTES);
+	st_buf_printf(&out, "strata report %s -r ", words);
+	st_quote_word(&out, st_result_info(ground->result)->path);
+	if (out.failed)
+		ground->arena->failed = true;
+	text = st_arena_copy(ground->arena, out.data, out.size_bytes);
+	st_buf_fini(&out);
+	return text ? text : "";
+}
+
+static void apply_rules(struct st_findings *out, struct st_finding_ground *ground)
+{
+	out->step_count = ground->figures.count;
+	out->step_ns = ground->step_ns;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && ground->step_ns; i++) {
+		struct st_finding found = {.rule = rules[i].name,
+					   .where = "",
+					   .threshold = rules[i].threshold,
+					   .remedy = rules[i].remedy,
+					   .command = rules[i].command};
+
+		if (!rules[i].check(ground, &found))
+			continue;
+		found.command = whole_command(ground, found.command);
+		found.evidence_ns /= ground->divisor;
+		found.saving_low_ns /= ground->divisor;
+		found.saving_high_ns /= ground->divisor;
+		out->items[out->count++] = found;
+	}
+	qsort(out->items, out->count, sizeof(out->items[0]), by_saving);
+}
+
+/* Only the time of the steps: a program that loads and prepares for long does so once. */
+static enum st_status add_samples(struct st_finding_ground *ground,
+				  const struct st_report_options *options, struct st_error *err)
+{
+	struct st_question question = {.groupings = {ST_BY_PROCESS},
+				       .grouping_count = 1,
+				       .has_time_range = true,
+				       .time_begin_ns = ground->begin_ns,
+				       .time_end_ns = ground->end_ns};
+	struct st_answer answer;
+	enum st_status status;
+
+	if (!st_result_sample_quality(ground->result)->samples || !ground->step_ns)
+		return ST_OK;
+	status = st_sample_set_open(&ground->samples, ground->result, &options->view, err);
+	if (status)
+		return status;
+	ground->has_samples = true;
+	status = st_utilization_make(&ground->use, &ground->samples, &question, err);
+	if (!status)
+		status = st_sample_ask(&ground->samples, &question, &answer, err);
+	if (!status) {
+		ground->spin_ns = st_answer_value(&answer.total, ST_CPU_SPIN);
+		ground->cpu_ns = st_answer_value(&answer.total, ST_CPU_SELF);
+		st_answer_fini(&answer);
+	}
+	return status;
+}
+
+static enum st_status look(struct st_findings *out, struct st_finding_ground *ground,
+			   const struct st_report_options *options, struct st_error *err)
+{
+	uint32_t track_count;
+	enum st_status status;
+
+	st_result_tracks(ground->result, &track_count);
+	ground->track_counts = calloc(track_count + 1, 1);
+	ground->claimed = calloc(ground->rows->count + 1, 1);
+	status = st_step_figures_make(ground->steps, &ground->figures, err);
+	if (!status && (!ground->track_counts || !ground->claimed))
+		status = st_error_set(err, ST_ENOMEM, 0, "no memory for findings");
+	else if (!status)
+		find_scope(ground, track_count);
+	if (!status)
+		status = add_samples(ground, options, err);
+	if (!status)
+		apply_rules(out, ground);
+	st_utilization_fini(&ground->use);
+	if (ground->has_samples)
+		st_sample_set_close(&ground->samples);
+	free(ground->track_counts);
+	free(ground->claimed);
+	return status;
+}
+
+enum st_status st_findings_make(struct st_findings *out, const struct st_result *result,
+				const struct st_report_options *options, struct st_arena *arena,
+				struct st_error *err)
+{
+	struct st_finding_ground ground = {.result = result, .arena = arena};
+	struct st_dataset operators, slices;
+	struct st_step_list steps;
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = st_dataset_slices_init(&slices, result, err);
+	if (status)
+		return status;
+	status = st_step_list_make(&steps, &slices, result, err);
+	if (!status) {
+		status = st_dataset_operators_init(&operators, result, false, err);
+		if (!status) {
+			ground.operators = &operators;
+			ground.rows = st_dataset_operators(&operators);
+			ground.steps = &steps;
+			status = look(out, &ground, options, err);
+			st_dataset_operators_fini(&operators);
+		}
+		st_step_list_fini(&steps);
+	}
+	st_dataset_slices_fini(&slices);
+	return status;
+}

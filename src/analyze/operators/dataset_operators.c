@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators as a dataset: their keys, and the time that is their own.
+#include "analyze/operators/dataset_operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/dataset_slices.h"
+#include "analyze/operators/operator_texts.h"
+
+/* What torch's profiler leaves out of its own tables. */
+static bool is_helper(struct st_text name)
+{
+	return st_text_begins(name, "profiler::_record_function_") ||
+	       st_text_equals(name, "aten::is_leaf") || st_text_equals(name, "aten::output_nr") ||
+	       st_text_equals(name, "aten::_version");
+}
+
+static enum st_operator_label kind_of(struct st_text domain, struct st_text name, bool as_torch)
+{
+	if (st_text_equals(domain, ST_OPERATOR_DOMAIN) || st_text_equals(domain, ST_RANGE_DOMAIN))
+		return as_torch && is_helper(name) ? ST_LABEL_HELPER : ST_LABEL_OPERATOR;
+	if (st_text_equals(domain, ST_MODULE_DOMAIN))
+		return ST_LABEL_MODULE;
+	if (st_text_equals(domain, "dnnl::primitive::execute") ||
+	    st_text_equals(domain, "dnnl::primitive"))
+		return as_torch ? ST_LABEL_OTHER : ST_LABEL_PRIMITIVE;
+	return st_text_equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
+}
+
+/* "ProfilerStep#7" is one of many to torch. */
+static struct st_text shown_name(struct st_text name, bool as_torch)
+{
+	static const struct st_text step = {"ProfilerStep*", 13};
+
+	return as_torch && st_text_begins(name, "ProfilerStep#") ? step : name;
+}
+
+static bool map_labels(struct st_operator_rows *rows, bool as_torch)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(rows->result, &count);
+	struct st_key_texts *keys = &rows->texts[ST_BY_OPERATOR];
+
+	rows->name_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->name_of));
+	rows->kind_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->kind_of));
+	rows->is_range = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->is_range));
+	if (!rows->name_of || !rows->kind_of || !rows->is_range)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_text name = st_result_text(rows->result, labels[i].name);
+		struct st_text domain = st_result_text(rows->result, labels[i].domain);
+
+		rows->kind_of[i] = (uint8_t)kind_of(domain, name, as_torch);
+		rows->is_range[i] = st_text_equals(domain, ST_RANGE_DOMAIN);
+		rows->has_modules = rows->has_modules || rows->kind_of[i] == ST_LABEL_MODULE;
+		rows->name_of[i] = st_key_texts_add(keys, shown_name(name, as_torch));
+	}
+	return !keys->failed;
+}
+
+static void *column(struct st_operator_rows *rows, size_t count, size_t size_bytes)
+{
+	return st_arena_calloc(&rows->arena, count + 1, size_bytes);
+}
+
+static void set_signature(struct st_operator_rows *rows, uint32_t row,
+			  const struct st_operator *item)
+{
+	if (item->signature < rows->signature_count)
+		rows->signature[row] = item->signature;
+	rows->sequence[row] = item->sequence;
+	rows->stack[row] = item->stack;
+	rows->has_stacks = rows->has_stacks || item->stack;
+}
+
+/* Columns of zeros take no memory before something else is written. */
+static bool set_signatures(struct st_operator_rows *rows)
+{
+	const struct st_signature *signatures =
+		st_result_signatures(rows->result, &rows->signature_count);
+	uint32_t count, at = 0;
+	const struct st_operator *items = st_result_operators(rows->result, &count);
+	bool has_sequences = count || rows->as_torch;
+
+	for (uint32_t i = 0; i < rows->signature_count; i++)
+		rows->has_inputs = rows->has_inputs || (signatures[i].flags & ST_SIGNATURE_INPUTS &&
+							signatures[i].scope != ST_SCOPE_MODULE);
+	rows->signature = column(rows, rows->count, sizeof(*rows->signature));
+	rows->stack = column(rows, rows->count, sizeof(*rows->stack));
+	if (has_sequences)
+		rows->sequence = column(rows, rows->count, sizeof(*rows->sequence));
+	if (!rows->signature || !rows->stack || (has_sequences && !rows->sequence))
+		return false;
+	for (uint32_t row = 0; rows->signature_count && row < rows->count; row++)
+		rows->signature[row] = rows->signature_count;
+	for (uint32_t row = 0; rows->sequence && row < rows->count; row++)
+		rows->sequence[row] = ST_NO_SEQUENCE;
+	/* Both lie by slice. */
+	for (uint32_t row = 0; row < rows->count && at < count; row++) {
+		if (st_row_is_call(rows, row))
+			continue;
+		while (at < count && items[at].row < rows->slice[row])
+			at++;
+		if (at < count && items[at].row == rows->slice[row])
+			set_signature(rows, row, &items[at]);
+	}
+	return true;
+}
+
+static uint64_t part_ns(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
+			int64_t end_ns)
+{
+	const struct st_operator_rows *rows = dataset->private_data;
+
+	if (begin_ns == rows->begin_ns[row] && end_ns == rows->end_ns[row])
+		return st_result_wall_ns(rows->result, rows->slice[row]);
+	return st_pause_list_recorded(&rows->pauses, st_key_of(&dataset->keys[ST_BY_PROCESS], row),
+				      begin_ns, end_ns);
+}
+
+static uint64_t wall_ns(const struct st_dataset *dataset, uint32_t row, int64_t end_ns)
+{
+	if (end_ns <= dataset->begin_ns[row])
+		return 0;
+	if (dataset->flags[row] & dataset->slow_flags)
+		return part_ns(dataset, row, dataset->begin_ns[row], end_ns);
+	return (uint64_t)(end_ns - dataset->begin_ns[row]);
+}
+
+/* One that ends behind what is around it takes only what lies inside. Among calls what is around what is as torch has it:
+ * two that lie in the same one may overlap, and then take more than there was; the sum of all is right. */
+static void set_self(const struct st_dataset *dataset, struct st_operator_rows *rows)
+{
+	uint64_t *self_ns = rows->own.self_ns;
+
+	for (uint32_t row = 0; self_ns && row < rows->count; row++) {
+		uint32_t up = rows->parent[row];
+		int64_t end_ns = rows->end_ns[row];
+		uint64_t inside_ns;
+
+		self_ns[row] = wall_ns(dataset, row, end_ns);
+		if (up == ST_NO_ROW)
+			continue;
+		inside_ns = wall_ns(dataset, row,
+				    end_ns < rows->end_ns[up] ? end_ns : rows->end_ns[up]);
+		if (!rows->has_calls && inside_ns > self_ns[up])
+			inside_ns = self_ns[up];
+		self_ns[up] -= inside_ns;
+	}
+}
+
+static bool set_tracks(struct st_dataset *dataset, struct st_operator_rows *rows)
+{
+	uint32_t count, process_count;
+	const struct st_track *tracks = st_result_tracks(rows->result, &count);
+	struct st_row_span *spans = column(rows, count, sizeof(*spans));
+	uint32_t *map = column(rows, count, sizeof(*map));
+
+	if (!spans || !map)
+		return false;
+	st_result_processes(rows->result, &process_count);
+	for (uint32_t i = 0; i < count; i++)
+		map[i] = tracks[i].process;
+	for (uint32_t row = 0; row < rows->count; row++) {
+		struct st_row_span *span = &spans[rows->track[row]];
+
+		if (span->begin == span->end)
+			span->begin = row;
+		span->end = row + 1;
+	}
+	dataset->tracks = spans;
+	dataset->track_count = count;
+	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){rows->track, map, process_count};
+	dataset->keys[ST_BY_THREAD] = (struct st_key_column){rows->track, NULL, count};
+	return true;
+}
+
+static struct st_text operator_text(const struct st_dataset *dataset, enum st_grouping grouping,
+				    uint32_t key, struct st_arena *arena)
+{
+	const struct st_operator_rows *rows = dataset->private_data;
+
+	if (grouping == ST_BY_PROCESS)
+		return st_place_process(rows->result, key, arena);
+	if (grouping == ST_BY_THREAD)
+		return st_place_thread(rows->result, key, arena);
+	if (grouping == ST_BY_INSTANCE) {
+		key = st_key_of(&dataset->keys[ST_BY_OPERATOR], key);
+		grouping = ST_BY_OPERATOR;
+	}
+	return rows->texts[grouping].texts[key];
+}
+
+static bool operator_alias(const struct st_dataset *dataset, enum st_grouping grouping,
+			   uint32_t key, unsigned int index, struct st_text *out,
+			   struct st_arena *arena)
+{
+	const struct st_operator_rows *rows = dataset->private_data;
+
+	return st_place_alias(rows->result, grouping, key, index, out, arena);
+}
+
+static struct st_text signature_text(struct st_operator_rows *rows,
+				     const struct st_signature *signature,
+				     enum st_grouping grouping)
+{
+	const char *word;
+
+	if (grouping == ST_BY_INPUT_SHAPES)
+		return rows->as_torch ? st_operator_shapes_of_torch(signature, &rows->arena)
+				      : st_operator_shapes_text(signature, &rows->arena);
+	if (grouping == ST_BY_INPUT_TYPES)
+		return st_operator_types_text(signature, &rows->arena);
+	word = st_operator_scope_text(signature->scope);
+	return (struct st_text){word, strlen(word)};
+}
+
+/* Signatures that look the same in this grouping are one key; the last is "no signature". */
+static bool map_signatures(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	static const struct st_text unknown = {"[unknown]", 9};
+	struct st_operator_rows *rows = dataset->private_data;
+	struct st_key_texts *keys = &rows->texts[grouping];
+	uint32_t count;
+	const struct st_signature *signatures = st_result_signatures(rows->result, &count);
+	uint32_t *map = column(rows, count, sizeof(*map));
+
+	if (!map)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		map[i] = st_key_texts_add(keys, signature_text(rows, &signatures[i], grouping));
+	map[count] = st_key_texts_add(keys, unknown);
+	dataset->keys[grouping] = (struct st_key_column){rows->signature, map, keys->count};
+	return !keys->failed && !rows->arena.failed;
+}
+
+/* Steps are found among all tasks. */
+static bool add_steps(struct st_dataset *dataset, struct st_operator_rows *rows)
+{
+	struct st_key_texts *keys = &rows->texts[ST_BY_STEP];
+	uint32_t *steps = column(rows, rows->count, sizeof(*steps));
+	struct st_step_keys found = {0};
+	struct st_dataset slices;
+	bool done;
+
+	if (!steps || st_dataset_slices_init(&slices, rows->result, NULL))
+		return false;
+	done = st_dataset_add_steps(&slices, rows->result, keys, &rows->arena, &found);
+	for (uint32_t row = 0; done && row < rows->count; row++)
+		steps[row] = st_key_of(&slices.keys[ST_BY_STEP], rows->slice[row]);
+	dataset->keys[ST_BY_STEP] = (struct st_key_column){steps, NULL, keys->count};
+	st_step_list_fini(&found.list);
+	st_dataset_slices_fini(&slices);
+	return done;
+}
+
+static bool operator_prepare(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	struct st_operator_rows *rows = dataset->private_data;
+
+	switch (grouping) {
+	case ST_BY_INPUT_SHAPES:
+	case ST_BY_INPUT_TYPES:
+	case ST_BY_OPERATOR_SCOPE:
+		return map_signatures(dataset, grouping);
+	case ST_BY_NN_MODULE:
+		return st_operators_add_modules(dataset, rows);
+	case ST_BY_PYTHON_LINE:
+	case ST_BY_PYTHON_FUNCTION:
+	case ST_BY_CALLSTACK:
+		return st_operators_add_stacks(dataset, rows, grouping);
+	case ST_BY_STEP:
+		return add_steps(dataset, rows);
+	default:
+		return true;
+	}
+}
+
+uint64_t st_dataset_operators_answers(void)
+{
+	return ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_STEP) |
+	       ST_BIT(ST_BY_INSTANCE) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_INPUT_SHAPES) |
+	       ST_BIT(ST_BY_INPUT_TYPES) | ST_BIT(ST_BY_NN_MODULE) | ST_BIT(ST_BY_OPERATOR_SCOPE) |
+	       ST_BIT(ST_BY_PYTHON_LINE) | ST_BIT(ST_BY_PYTHON_FUNCTION) | ST_BIT(ST_BY_CALLSTACK);
+}
+
+static uint64_t groupings_of(const struct st_operator_rows *rows)
+{
+	uint64_t set = st_dataset_operators_answers();
+
+	if (!rows->has_inputs)
+		set &= ~(ST_BIT(ST_BY_INPUT_SHAPES) | ST_BIT(ST_BY_INPUT_TYPES));
+	if (!rows->has_stacks)
+		set &= ~(ST_BIT(ST_BY_PYTHON_LINE) | ST_BIT(ST_BY_PYTHON_FUNCTION) |
+			 ST_BIT(ST_BY_CALLSTACK));
+	return rows->has_modules ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
+}
+
+static bool make(struct st_dataset *out, struct st_operator_rows *rows,
+		 const struct st_operator_choice *choice)
+{
+	if (!st_pause_list_make(&rows->pauses, rows->result, &rows->arena) ||
+	    !map_labels(rows, choice->as_torch) || !st_operators_pick(rows, choice))
+		return false;
+	if (choice->as_torch && choice->with_calls && !st_operators_add_calls(rows, choice))
+		return false;
+	if (choice->as_torch && !st_operators_fold(rows))
+		return false;
+	if (!set_signatures(rows))
+		return false;
+	out->row_count = rows->count;
+	out->begin_ns = rows->begin_ns;
+	out->end_ns = rows->end_ns;
+	out->self_ns = rows->self_ns;
+	out->parent = rows->parent;
+	out->track = rows->track;
+	out->flags = rows->flags;
+	out->answers = groupings_of(rows);
+	out->keys[ST_BY_OPERATOR] = (struct st_key_column){rows->label, rows->name_of,
+							   rows->texts[ST_BY_OPERATOR].count};
+	out->keys[ST_BY_INSTANCE] = (struct st_key_column){NULL, NULL, rows->count};
+	if (!set_tracks(out, rows))
+		return false;
+	set_self(out, rows);
+	return true;
+}
+
+enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct st_result *result,
+					   const struct st_operator_choice *choice,
+					   struct st_error *err)
+{
+	struct st_operator_rows *rows = calloc(1, sizeof(*rows));
+
+	memset(out, 0, sizeof(*out));
+	if (!rows)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+	rows->result = result;
+	rows->as_torch = choice->as_torch;
+	st_arena_init(&rows->arena, SIZE_MAX / 2);
+	*out = (struct st_dataset){
+		.private_data = rows,
+		.arena = &rows->arena,
+		.slow_flags = ST_SLICE_CLIPPED,
+		.uncounted_flags = ST_SLICE_COPY,
+		.instance = ST_BY_INSTANCE,
+		.named_by = ST_BY_OPERATOR,
+		.part_ns = part_ns,
+		.text = operator_text,
+		.alias = operator_alias,
+		.prepare = operator_prepare,
+	};
+	if (make(out, rows, choice))
+		return ST_OK;
+	st_dataset_operators_fini(out);
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+}
+
+enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
+					 bool as_torch, struct st_error *err)
+{
+	return st_dataset_operators_choose(out, result,
+					   &(struct st_operator_choice){.as_torch = as_torch}, err);
+}
+
+void st_dataset_operators_fini(struct st_dataset *dataset)
+{
+	struct st_operator_rows *rows = dataset ? dataset->private_data : NULL;
+
+	if (!rows)
+		return;
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
+		st_key_texts_fini(&rows->texts[i]);
+	st_arena_fini(&rows->arena);
+	free(rows);
+	memset(dataset, 0, sizeof(*dataset));
+}
+
+const struct st_operator_rows *st_dataset_operators(const struct st_dataset *dataset)
+{
+	return dataset->private_data;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators of a framework as a dataset: slices that are operators, or ranges that the program names among them.
+ * Their parent is the operator or range around them; oneDNN's primitives and calls of modules, which lie between
+ * and inside, are no rows, so that their time is that of the operator they are part of.
+ *
+ * Where a process recorded no operators its tasks of ITT domain "PyTorch" stand in: names without inputs.
+ * Without those oneDNN's primitives do: what other frameworks compute with it.
+ */
+#ifndef ST_ANALYZE_OPERATORS_DATASET_OPERATORS_H
+#define ST_ANALYZE_OPERATORS_DATASET_OPERATORS_H
+
+#include "analyze/datasets/dataset_parts.h"
+#include "store/operators.h"
+
+enum st_operator_label {
+	ST_LABEL_OTHER,
+	ST_LABEL_OPERATOR, /* or a range */
+	ST_LABEL_MODULE,
+	ST_LABEL_ITT,	    /* stands in where there are no operators */
+	ST_LABEL_PRIMITIVE, /* the same, where there are no tasks of PyTorch's either */
+	ST_LABEL_HELPER,    /* of torch's profiler itself */
+	ST_LABEL_CALL,	    /* of a Python function or built-in: a row where it was asked for */
+};
+
+/* Columns that the rows have for themselves. */
+struct st_operator_columns {
+	uint32_t *slice, *label, *parent, *track;
+	int64_t *begin_ns, *end_ns;
+	uint64_t *self_ns;
+	uint16_t *flags;
+	uint32_t *row_of_slice;
+};
+
+struct st_operator_rows {
+	const struct st_result *result;
+	struct st_arena arena;
+	struct st_key_texts texts[ST_GROUPINGS];
+	struct st_pause_list pauses;
+	uint32_t count;
+	/* By row. Where every slice is a row most of them are the slices' own: `own` has none. */
+	const uint32_t *slice, *label, *parent, *track;
+	const int64_t *begin_ns, *end_ns;
+	const uint64_t *self_ns; /* with calls it may be below 0: as an int64_t, see set_self */
+	const uint16_t *flags;
+	uint32_t *signature;
+	uint32_t *stack; /* node of Python frames; 0: not recorded */
+	int64_t *
+		sequence; /* always there as torch shows them; else st_operator_sequence tells it */
+	/* By slice: the row that it is or lies in, or ST_NO_ROW. */
+	const uint32_t *row_of_slice;
+	struct st_operator_columns own;
+	uint32_t *name_of; /* by label: key of ST_BY_OPERATOR */
+	uint8_t *kind_of;  /* by label: enum st_operator_label */
+	uint8_t *is_range; /* by label: the program named it */
+	/* With calls: by row the innermost one that it began in (of a call itself), or ST_NO_ROW; by call its row. */
+	uint32_t *call, *row_of_call;
+	uint32_t signature_count;
+	bool is_itt; /* some rows are ITT tasks that stand in */
+	bool is_primitive;
+	bool has_inputs, has_modules, has_stacks, has_calls;
+	bool as_torch;
+};
+
+/* Which operators are rows. */
+struct st_operator_choice {
+	/* As torch's profiler shows them: its own helpers are no rows, the only child of an operator of the same
+	 * name is part of it, and steps have one name. */
+	bool as_torch;
+	bool has_window; /* only what began and ended inside, as a profiler that ran from begin to end has it */
+	int64_t begin_ns, end_ns;
+	/* Calls of Python functions (store/traced_calls.h) are rows, too: their number as a slice is behind those of
+	 * the slices. As torch shows them only. */
+	bool with_calls;
+};
+enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct st_result *result,
+					   const struct st_operator_choice *choice,
+					   struct st_error *err);
+enum st_status st_dataset_operators_init(struct st_dataset *out, const struct st_result *result,
+					 bool as_torch, struct st_error *err);
+void st_dataset_operators_fini(struct st_dataset *dataset);
+const struct st_operator_rows *st_dataset_operators(const struct st_dataset *dataset);
+/* Of autograd, or ST_NO_SEQUENCE. */
+static inline int64_t st_operator_sequence(const struct st_operator_rows *rows, uint32_t row)
+{
+	return rows->sequence ? rows->sequence[row] : ST_NO_SEQUENCE;
+}
+
+/* Groupings, whether a result has such rows or not. */
+uint64_t st_dataset_operators_answers(void);
+
+static inline bool st_row_is_call(const struct st_operator_rows *rows, uint32_t row)
+{
+	return rows->kind_of[rows->label[row]] == ST_LABEL_CALL;
+}
+
+/* Adds them to what was picked; before it is folded. And room for so many rows. False when memory is out. */
+bool st_operators_add_calls(struct st_operator_rows *rows, const struct st_operator_choice *choice);
+bool st_operators_make_columns(struct st_operator_rows *rows, uint32_t count);
+/* The module that each row belongs to: ST_BY_NN_MODULE. False when memory is out. */
+bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_rows *rows);
+/* The same of slices; and whether there are any. */
+bool st_slices_add_modules(struct st_dataset *dataset, const struct st_result *result,
+			   struct st_key_texts *keys, struct st_arena *arena);
+bool st_result_has_modules(const struct st_result *result);
+/* The Python code that called each row: ST_BY_PYTHON_LINE, _PYTHON_FUNCTION or _CALLSTACK. The same. */
+bool st_operators_add_stacks(struct st_dataset *dataset, struct st_operator_rows *rows,
+			     enum st_grouping grouping);
+/* By row: the forward operator that a backward node belongs to, or ST_NO_ROW. Malloc'd; NULL: no memory. */
+uint32_t *st_operators_forwards(const struct st_dataset *dataset,
+				const struct st_operator_rows *rows);
+/* Chooses the rows, and makes their columns up to row_of_slice; labels are known. False when memory is out. */
+bool st_operators_pick(struct st_operator_rows *rows, const struct st_operator_choice *choice);
+/* Folds rows as torch does; before anything but the rows' own columns is there. */
+bool st_operators_fold(struct st_operator_rows *rows);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where operators come from, in words.
+#include <string.h>
+
+#include "analyze/reports/quality.h"
+#include "analyze/reports/report_operators.h"
+#include "base/buf.h"
+
+enum { LINE_MAX_BYTES = 4096 };
+
+static const char *level_words(uint32_t level)
+{
+	switch (level) {
+	case ST_OPERATORS_IN_PLACE:
+		return "every operator, with its inputs";
+	case ST_OPERATORS_ASKED:
+		return "every operator, with its inputs as the framework tells them";
+	case ST_OPERATORS_NAMES:
+		return "every operator, without its inputs";
+	case ST_OPERATORS_ITT:
+		return "operators as the program's ITT tasks tell them, without inputs";
+	default:
+		return "no operators";
+	}
+}
+
+/* The poorest of the sources: what holds for all processes. */
+static const struct st_operator_source *poorest(const struct st_operator_source *sources,
+						uint32_t count)
+{
+	const struct st_operator_source *found = NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (sources[i].level == ST_OPERATORS_NONE)
+			continue;
+		if (!found || sources[i].level > found->level)
+			found = &sources[i];
+	}
+	return found ? found : count ? sources : NULL;
+}
+
+const char *st_operators_source(const struct st_result *result, const struct st_dataset *operators,
+				struct st_arena *arena)
+{
+	uint32_t count;
+	const struct st_operator_source *sources = st_result_operator_sources(result, &count);
+	const struct st_operator_source *source = poorest(sources, count);
+	const struct st_operator_rows *rows = st_dataset_operators(operators);
+	struct st_text framework, why;
+	struct st_buf out;
+	char *line;
+
+	if (!source && rows->is_itt)
+		return "PyTorch: operators as the program's ITT tasks tell them, without inputs; "
+		       "-collect "
+		       "operators records them all";
+	if (!source)
+		return rows->is_primitive ? "oneDNN: the primitives that ran; operators of the "
+					    "framework above "
+					    "them are not known"
+					  : NULL;
+	framework = st_result_text(result, source->framework);
+	why = st_result_text(result, source->why);
+	st_buf_init(&out, LINE_MAX_BYTES);
+	st_buf_append(&out, framework.bytes, framework.size_bytes);
+	st_buf_append_text(&out, framework.size_bytes ? ": " : "");
+	st_buf_append_text(&out, level_words(source->level));
+	if (why.size_bytes) {
+		st_buf_append_text(&out, "; ");
+		st_buf_append(&out, why.bytes, why.size_bytes);
+	}
+	if (source->flags & ST_OPERATORS_UNTESTED)
+		st_buf_append_text(&out, "; self-check passed, untested version");
+	if (out.failed)
+		arena->failed = true;
+	line = st_arena_copy(arena, out.data, out.size_bytes);
+	st_buf_fini(&out);
+	return line;
+}
+
+const char *st_operators_empty(const struct st_result *result)
+{
+	uint32_t count;
+
+	st_result_operator_sources(result, &count);
+	if (count)
+		return "This result holds no operators: PyTorch was loaded, but none was seen.";
+	if (st_quality_cannot_record(result))
+		return "This result holds no operators: a process could not be recorded; strata "
+		       "report "
+		       "info says which and why.";
+	if (strcmp(st_result_info(result)->type, "operators") == 0)
+		return "This result holds no operators: no process loaded PyTorch.";
+	return "This result holds no operators; -collect operators records those of PyTorch.";
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The quality of a result in words.
+#include "analyze/reports/quality.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/events.h"
+#include "store/result.h"
+#include "store/samples.h"
+
+/* CPU time in no sample is worth a word when it is a tenth of all, and more than a moment. */
+enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 10, PERIOD_USUAL_NS = 10000000 };
+
+/* Only a clock domain makes them, and few programs have one: without it there is nothing to look for. */
+static uint64_t estimated_times(const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+	uint32_t object_count;
+	const struct st_object *objects = st_result_objects(result, &object_count);
+	bool has_clock = false;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < object_count; i++)
+		has_clock = has_clock || objects[i].kind == ST_OBJECT_CLOCK;
+	for (uint32_t i = 0; has_clock && i < events->count; i++)
+		count += (events->rows[i].flags & ST_EVENT_TIME_ESTIMATED) != 0;
+	return count;
+}
+
+/* Only the object that stands for all beyond the limit can have them. */
+static uint64_t events_of_others(const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+	uint32_t object_count;
+	const struct st_object *objects = st_result_objects(result, &object_count);
+	bool has_others = false;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < object_count; i++)
+		has_others = has_others || objects[i].kind == ST_OBJECT_OTHERS;
+	for (uint32_t i = 0; has_others && i < events->count; i++) {
+		uint32_t object = events->rows[i].object;
+
+		count += object < object_count && objects[object].kind == ST_OBJECT_OTHERS;
+	}
+	return count;
+}
+
+void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS])
+{
+	const struct st_quality *quality = st_result_quality(result);
+	const struct st_loss *loss = &quality->loss;
+	const struct st_sample_quality *samples = st_result_sample_quality(result);
+	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
+		{"slices_dropped", "tasks dropped (full, or too deep; Python calls too)",
+		 loss->slices_dropped},
+		{"no_slot", "records of surplus threads, nested handlers lost", loss->no_slot},
+		{"suspect", "impossible records refused", loss->suspect},
+		{"chunks_not_written", "chunks not written", quality->chunks_not_written},
+		{"missing_segments", "trace files missing", quality->missing_segments},
+		{"damaged_chunks", "damaged chunks left out", quality->damaged_chunks},
+		{"damaged_bytes", "damaged bytes left out", quality->damaged_bytes},
+		{"missing_names", "tasks without their name", quality->missing_names},
+		{"labels_unknown", "tasks known by their family only (Python calls too)",
+		 loss->labels_unknown},
+		{"labels_cut", "labels cut", loss->labels_cut},
+		{"unfinished", "tasks never ended (closed with their thread)", quality->unfinished},
+		{"clipped", "tasks clipped by a pause or the collection's edge", quality->clipped},
+		{"mismatched", "tasks ended out of order", quality->mismatched},
+		{"unmatched_ends", "ends without a begin", loss->unmatched_ends},
+		{"events_dropped", "events other than tasks dropped (rings full)",
+		 loss->events_dropped},
+		{"events_cut", "events whose data was longer than what is kept", loss->events_cut},
+		{"spans_unfinished", "spans never ended (frames, regions, waits and the like)",
+		 quality->spans_unfinished},
+		{"times_estimated", "times of a clock of the program's own, converted",
+		 estimated_times(result)},
+		{"objects_unknown", "events of surplus counters (no name)",
+		 events_of_others(result)},
+		{"copies",
+		 "worker copies of tasks (column Threads; else only in how busy threads were)",
+		 quality->copies},
+		{"twins", "ITT tasks that repeat an operator (in no figure)", quality->twins},
+		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
+		{"samples_not_taken",
+		 "samples not taken (thread or handler was not ready, or the handler takes too "
+		 "long for the interval)",
+		 samples->not_taken},
+		{"stacks_truncated", "stacks cut before the thread's start", samples->truncated},
+		{"stacks_recovered", "stacks with a caller found by a scan: likely, not certain",
+		 samples->recovered},
+		{"stacks_no_table", "stacks cut because an unwind table was not ready",
+		 samples->no_table},
+		{"stacks_depth_cut", "stacks cut at the depth limit", samples->depth_cut},
+		{"stacks_mismatched", "stacks whose native and Python parts do not fit together",
+		 samples->mismatched},
+		{"python_cut", "stacks whose Python part is cut", samples->python_cut},
+		{"python_top_unknown", "stacks whose innermost Python function was changing",
+		 samples->python_top_unknown},
+		{"weights_nominal", "samples weighed by the interval, not by measured time",
+		 samples->nominal},
+		{"stacks_approximate", "stacks whose Python part was read from outside",
+		 samples->approximate},
+	};
+
+	memcpy(out, items, sizeof(items));
+}
+
+uint64_t st_quality_lost(const struct st_result *result)
+{
+	const struct st_loss *loss = &st_result_quality(result)->loss;
+
+	return loss->slices_dropped + loss->events_dropped + loss->no_slot + loss->suspect;
+}
+
+bool st_quality_cannot_record(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_not_entered_program *programs = st_result_not_entered(result, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (programs[i].reason == ST_NOT_ENTERED_MEMORY ||
+		    programs[i].reason == ST_NOT_ENTERED_LAYOUT)
+			return true;
+	return false;
+}
+
+static void add_state(const struct st_result_info *info, struct st_buf *out)
+{
+	if (strcmp(info->state, "torn") == 0)
+		st_buf_append_text(out, "strata was killed: this is what it had written by then\n");
+	else if (strcmp(info->state, "running") == 0)
+		st_buf_append_text(out, "the collection is still running\n");
+	if (*info->stop_reason)
+		st_buf_printf(out, "collection stopped before the program ended: %s\n",
+			      info->stop_reason);
+}
+
+/* How often somebody paused. A program that is started paused and resumes itself is one pause of the family
+ * and of its process; a stop is kept as the family's last pause, which never ends. */
+static uint32_t count_pauses(const struct st_result *result)
+{
+	uint32_t count, family = 0, counted = 0;
+	const struct st_pause_window *pauses = st_result_pauses(result, &count);
+
+	while (family < count && pauses[family].process == ST_NO_ROW)
+		family++; /* they come first */
+	for (uint32_t i = family; i < count; i++) {
+		bool inside = false;
+
+		for (uint32_t j = 0; j < family && !inside; j++)
+			inside = pauses[i].begin_ns >= pauses[j].begin_ns &&
+				 pauses[i].end_ns <= pauses[j].end_ns;
+		counted += !inside;
+	}
+	return counted + family - (family && *st_result_info(result)->stop_reason);
+}
+
+static void add_pauses(const struct st_result *result, struct st_buf *out)
+{
+	uint32_t count = count_pauses(result);
+
+	if (count)
+		st_buf_printf(out, "recording was paused %u time%s (strata report info)\n", count,
+			      count == 1 ? "" : "s");
+}
+
+static void add_unsampled(const struct st_result *result, struct st_buf *out)
+{
+	uint32_t count, refused = 0;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+	st_string_id why = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (samplers[i].rung != ST_RUNG_NONE)
+			continue;
+		refused++;
+		why = why ? why : samplers[i].why;
+	}
+	if (!refused)
+		return;
+	st_buf_append_count(out, refused);
+	st_buf_append_text(out, refused == 1 ? " process was not sampled"
+					     : " processes were not sampled");
+	if (why) {
+		struct st_text text = st_result_text(result, why);
+
+		st_buf_append_text(out, ": ");
+		st_buf_append(out, text.bytes, text.size_bytes);
+	}
+	st_buf_append_u8(out, '\n');
+}
+
+/* " tasks never ended", of one " task never ended". */
+/* A thread that ends within its first interval has no sample, and what comes after a last one is in none either:
+ * the kernel's own sum tells how much that is. */
+static void add_unseen(const struct st_result *result, struct st_buf *out)
+{
+	const struct st_result_info *info = st_result_info(result);
+	uint64_t seen_ns = st_result_sample_quality(result)->cpu_ns, period_ns = 0, unseen_ns;
+	uint32_t count, pauses;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+
+	st_result_pauses(result, &pauses);
+	if (pauses || *info->stop_reason || info->kept_from_ns)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		seen_ns += samplers[i].handler_ns;
+		if (samplers[i].period_ns > period_ns)
+			period_ns = samplers[i].period_ns;
+	}
+	/* Of a program without any sample nobody has said how it was sampled. */
+	if (!period_ns && strcmp(info->type, "hotspots") == 0)
+		period_ns = PERIOD_USUAL_NS;
+	unseen_ns = info->target_cpu_ns > seen_ns ? info->target_cpu_ns - seen_ns : 0;
+	if (!period_ns || unseen_ns < UNSEEN_PERIODS * period_ns ||
+	    unseen_ns < info->target_cpu_ns / UNSEEN_SHARE)
+		return;
+	st_buf_printf(out,
+		      "%.1f %% of the program's CPU time is in no sample (%.3f of %.3f s): ends of "
+		      "threads and processes, and those shorter than the interval\n",
+		      100.0 * (double)unseen_ns / (double)info->target_cpu_ns,
+		      (double)unseen_ns / 1e9, (double)info->target_cpu_ns / 1e9);
+}
+
+static void add_words(struct st_buf *out, const char *words, bool one)
+{
+	size_t first = strcspn(words, " ");
+	bool plural = first > 1 && words[first - 1] == 's';
+
+	st_buf_append_u8(out, ' ');
+	st_buf_append(out, words, one && plural ? first - 1 : first);
+	st_buf_append_text(out, words + first);
+	st_buf_append_u8(out, '\n');
+}
+
+/* What is not there, or not under its name. */
+static bool is_loss(const char *key)
+{
+	static const char *const keys[] = {
+		"slices_dropped",     "no_slot",	  "suspect",
+		"chunks_not_written", "missing_segments", "damaged_chunks",
+		"missing_names",      "labels_unknown",	  "events_dropped",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+bool st_quality_losses(const struct st_result *result, struct st_buf *out)
+{
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+
+	st_quality_items(result, items);
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		if (!items[i].value || !is_loss(items[i].key))
+			continue;
+		st_buf_append_count(out, items[i].value);
+		add_words(out, items[i].words, items[i].value == 1);
+	}
+	return !out->failed;
+}
+
+bool st_quality_lines(const struct st_result *result, struct st_buf *out)
+{
+	const struct st_quality *quality = st_result_quality(result);
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+
+	st_quality_items(result, items);
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		/* The first sample of a thread has nothing before it: no flaw. */
+		if (!items[i].value || strcmp(items[i].key, "weights_nominal") == 0)
+			continue;
+		st_buf_append_count(out, items[i].value);
+		add_words(out, items[i].words, items[i].value == 1);
+	}
+	add_state(st_result_info(result), out);
+	add_pauses(result, out);
+	add_unsampled(result, out);
+	add_unseen(result, out);
+	for (size_t i = 0; i < quality->note_count; i++)
+		st_buf_printf(out, "%s\n", quality->notes[i]);
+	return !out->failed;
+}

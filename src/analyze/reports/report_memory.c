@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "memory": who held the memory of a framework's allocator at the moment at which most of it was held. Rows are
+// the blocks that were out then, grouped by the operator that had taken them: the outermost one, because "aten::empty"
+// says nothing, and by the module that it belongs to.
+#include "analyze/reports/report_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/operators/dataset_operators.h"
+#include "analyze/engine/ranked.h"
+#include "analyze/reports/report_kinds.h"
+#include "analyze/tables/report_make.h"
+
+enum { HELD, SHARE, KEPT, LARGEST, GROUP_COLUMNS };
+
+static const struct st_column group_columns[GROUP_COLUMNS] = {
+	[HELD] = {"held_bytes", "Held at Peak", "bytes", false},
+	[SHARE] = {"held_ratio", "Held %", "ratio", false},
+	[KEPT] = {"kept_bytes", "Kept to the End", "bytes", false},
+	[LARGEST] = {"largest_bytes", "Largest Block", "bytes", false},
+};
+
+enum { NAME_WIDTH = 32 };
+
+struct holders {
+	const struct st_result *result;
+	struct st_arena arena;
+	struct st_dataset operators;
+	const struct st_memory_block **blocks; /* held at the peak, by track and begin */
+	uint32_t count;
+	uint32_t *row,
+		*owner; /* of operators: the innermost around it, and the outermost; or ST_NO_ROW */
+	uint32_t *track, *parent;
+	int64_t *begin_ns, *end_ns;
+	uint64_t *self_ns;
+	uint16_t *flags;
+};
+
+static int by_track(const void *a, const void *b)
+{
+	const struct st_memory_block *x = *(const struct st_memory_block *const *)a;
+	const struct st_memory_block *y = *(const struct st_memory_block *const *)b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* Whether a row says who wanted memory: neither a range of the program nor what autograd runs nodes in. */
+static bool is_owner(const struct st_operator_rows *rows, uint32_t row)
+{
+	static const char wrapper[] = "autograd::engine::evaluate_function: ";
+	uint32_t count;
+	const struct st_signature *signatures = st_result_signatures(rows->result, &count);
+	struct st_text name;
+
+	if (rows->signature[row] >= count ||
+	    signatures[rows->signature[row]].scope == ST_SCOPE_USER)
+		return false;
+	name = st_result_text(rows->result, signatures[rows->signature[row]].name);
+	return name.size_bytes < sizeof(wrapper) - 1 ||
+	       memcmp(name.bytes, wrapper, sizeof(wrapper) - 1) != 0;
+}
+
+/* The outermost of them around a row; the row itself when there is none. */
+static uint32_t owner_of(const struct st_operator_rows *rows, uint32_t row)
+{
+	uint32_t found = row;
+
+	for (; row != ST_NO_ROW; row = rows->parent[row]) {
+		if (is_owner(rows, row))
+			found = row;
+	}
+	return found;
+}
+
+static bool make_rows(struct holders *holders, const struct st_memory_blocks *blocks,
+		      const struct st_memory_peak *peak)
+{
+	const struct st_operator_rows *rows = st_dataset_operators(&holders->operators);
+	struct st_arena *arena = &holders->arena;
+	size_t most = (size_t)blocks->count + 1;
+
+	holders->blocks = st_arena_calloc(arena, most, sizeof(*holders->blocks));
+	for (uint32_t i = 0; holders->blocks && i < blocks->count; i++) {
+		if (st_memory_block_is_held(&blocks->items[i], peak->time_ns))
+			holders->blocks[holders->count++] = &blocks->items[i];
+	}
+	most = (size_t)holders->count + 1;
+	holders->row = st_arena_calloc(arena, most, sizeof(*holders->row));
+	holders->owner = st_arena_calloc(arena, most, sizeof(*holders->owner));
+	holders->track = st_arena_calloc(arena, most, sizeof(*holders->track));
+	holders->parent = st_arena_calloc(arena, most, sizeof(*holders->parent));
+	holders->begin_ns = st_arena_calloc(arena, most, sizeof(*holders->begin_ns));
+	holders->end_ns = st_arena_calloc(arena, most, sizeof(*holders->end_ns));
+	holders->self_ns = st_arena_calloc(arena, most, sizeof(*holders->self_ns));
+	holders->flags = st_arena_calloc(arena, most, sizeof(*holders->flags));
+	if (arena->failed)
+		return false;
+	qsort(holders->blocks, holders->count, sizeof(const void *), by_track);
+	for (uint32_t i = 0; i < holders->count; i++) {
+		const struct st_memory_block *block = holders->blocks[i];
+
+		holders->row[i] =
+			block->slice == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[block->slice];
+		holders->owner[i] =
+			holders->row[i] == ST_NO_ROW ? ST_NO_ROW : owner_of(rows, holders->row[i]);
+		holders->track[i] = block->track;
+		holders->parent[i] = ST_NO_ROW;
+		holders->begin_ns[i] = holders->end_ns[i] = block->begin_ns;
+	}
+	return true;
+}
+
+/* The keys of the operators' own dataset, and one more for blocks that no operator took. */
+static bool holders_prepare(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	struct holders *holders = dataset->private_data;
+	struct st_question question = {.groupings = {grouping}, .grouping_count = 1};
+	const uint32_t *rows = grouping == ST_BY_NN_MODULE ? holders->row : holders->owner;
+	uint32_t *keys =
+		st_arena_calloc(&holders->arena, (size_t)holders->count + 1, sizeof(*keys));
+	const struct st_key_column *from = &holders->operators.keys[grouping];
+
+	if (!keys || st_dataset_prepare(&holders->operators, &question, NULL))
+		return false;
+	for (uint32_t i = 0; i < holders->count; i++)
+		keys[i] = rows[i] == ST_NO_ROW ? from->key_count : st_key_of(from, rows[i]);
+	dataset->keys[grouping] = (struct st_key_column){keys, NULL, from->key_count + 1};
+	return true;
+}
+
+static struct st_text holders_text(const struct st_dataset *dataset, enum st_grouping grouping,
+				   uint32_t key, struct st_arena *arena)
+{
+	static const struct st_text none = {"[no operator]", 13};
+	const struct holders *holders = dataset->private_data;
+
+	if (grouping == ST_BY_PROCESS)
+		return st_place_process(holders->result, key, arena);
+	if (grouping == ST_BY_THREAD)
+		return st_place_thread(holders->result, key, arena);
+	if (grouping == ST_BY_INSTANCE) {
+		grouping = ST_BY_OPERATOR;
+		key = holders->owner[key] == ST_NO_ROW
+			      ? holders->operators.keys[grouping].key_count
+			      : st_key_of(&holders->operators.keys[grouping], holders->owner[key]);
+	}
+	if (key >= holders->operators.keys[grouping].key_count)
+		return none;
+	return holders->operators.text(&holders->operators, grouping, key, arena);
+}
+
+static bool holders_alias(const struct st_dataset *dataset, enum st_grouping grouping, uint32_t key,
+			  unsigned int index, struct st_text *out, struct st_arena *arena)
+{
+	const struct holders *holders = dataset->private_data;
+
+	return st_place_alias(holders->result, grouping, key, index, out, arena);
+}
+
+static bool set_places(struct st_dataset *dataset, struct holders *holders)
+{
+	uint32_t count, process_count;
+	const struct st_track *tracks = st_result_tracks(holders->result, &count);
+	struct st_row_span *spans =
+		st_arena_calloc(&holders->arena, (size_t)count + 1, sizeof(*spans));
+	uint32_t *map = st_arena_calloc(&holders->arena, (size_t)count + 1, sizeof(*map));
+
+	if (!spans || !map)
+		return false;
+	st_result_processes(holders->result, &process_count);
+	for (uint32_t i = 0; i < count; i++)
+		map[i] = tracks[i].process;
+	for (uint32_t i = 0; i < holders->count; i++) {
+		struct st_row_span *span = &spans[holders->track[i]];
+
+		if (span->begin == span->end)
+			span->begin = i;
+		span->end = i + 1;
+	}
+	dataset->tracks = spans;
+	dataset->track_count = count;
+	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){holders->track, map, process_count};
+	dataset->keys[ST_BY_THREAD] = (struct st_key_column){holders->track, NULL, count};
+	dataset->keys[ST_BY_INSTANCE] = (struct st_key_column){NULL, NULL, holders->count};
+	return true;
+}
+
+static bool make_dataset(struct st_dataset *out, struct holders *holders)
+{
+	*out = (struct st_dataset){.row_count = holders->count,
+				   .begin_ns = holders->begin_ns,
+				   .end_ns = holders->end_ns,
+				   .self_ns = holders->self_ns,
+				   .parent = holders->parent,
+				   .track = holders->track,
+				   .flags = holders->flags,
+				   .answers = holders->operators.answers,
+				   .instance = ST_BY_INSTANCE,
+				   .named_by = ST_BY_OPERATOR,
+				   .prepare = holders_prepare,
+				   .text = holders_text,
+				   .alias = holders_alias,
+				   .arena = &holders->arena,
+				   .private_data = holders};
+	return set_places(out, holders);
+}
+
+struct figures {
+	uint64_t held, kept, largest;
+};
+
+static void add_block(struct figures *figures, const struct st_memory_block *block)
+{
+	figures->held += block->bytes;
+	if (block->end_ns == INT64_MAX)
+		figures->kept += block->bytes;
+	if (block->bytes > figures->largest)
+		figures->largest = block->bytes;
+}
+
+/* By row of the answer; behind them those of all. Malloc'd. */
+static struct figures *find_figures(const struct holders *holders, const struct st_answer *answer)
+{
+	struct figures *figures = calloc((size_t)answer->row_count + 1, sizeof(*figures));
+
+	for (uint32_t i = 0; figures && i < holders->count; i++) {
+		uint32_t at = answer->row_of[i];
+
+		if (at == ST_NO_ROW)
+			continue;
+		add_block(&figures[answer->row_count], holders->blocks[i]);
+		for (; at != ST_NO_ROW; at = answer->rows[at].parent)
+			add_block(&figures[at], holders->blocks[i]);
+	}
+	return figures;
+}
+
+static bool rank(void *closure, const struct st_answer *answer, double *out)
+{
+	struct figures *figures = find_figures(closure, answer);
+
+	for (uint32_t i = 0; figures && i < answer->row_count; i++)
+		out[i] = (double)figures[i].held;
+	free(figures);
+	return figures != NULL;
+}
+
+static void set_cells(struct st_cell *cells, const struct figures *figures, uint64_t all)
+{
+	cells[HELD] = st_cell_u64(figures->held);
+	cells[SHARE] = st_cell_double(all ? (double)figures->held / (double)all : 0.0);
+	cells[KEPT] = st_cell_u64(figures->kept);
+	cells[LARGEST] = st_cell_u64(figures->largest);
+}
+
+static const struct st_column instance_columns[] = {
+	{"start_ns", "Taken", "ns", false},	{"end_ns", "Given Back", "ns", false},
+	{"size_bytes", "Size", "bytes", false}, {"row", "Row", "", false},
+	{"process", "Process", "", true},	{"thread", "Thread", "", true},
+};
+enum { INSTANCE_COLUMNS = sizeof(instance_columns) / sizeof(instance_columns[0]) };
+
+static void instance_cells(struct st_report *report, const struct holders *holders,
+			   struct st_cell *cells, uint32_t row)
+{
+	const struct st_memory_block *block = holders->blocks[row];
+	struct st_arena *arena = st_report_arena(report);
+
+	cells[0] = st_cell_i64(block->begin_ns);
+	if (block->end_ns != INT64_MAX)
+		cells[1] = st_cell_i64(block->end_ns);
+	cells[2] = st_cell_u64(block->bytes);
+	if (block->slice != ST_NO_ROW)
+		cells[3] = st_cell_u64(block->slice);
+	cells[4] = st_cell_bytes(st_place_process(holders->result, block->process, arena));
+	cells[5] = st_cell_bytes(st_place_thread(holders->result, block->track, arena));
+}
+
+static enum st_status fill(struct st_report *out, const struct st_dataset *dataset,
+			   struct st_question *question, uint64_t peak_bytes, struct st_error *err)
+{
+	static const char *const titles[ST_METRICS] = {[ST_COUNT] = "Blocks"};
+	struct holders *holders = dataset->private_data;
+	const struct st_ranking ranking = {rank, holders};
+	bool single = question->groupings[question->grouping_count - 1] == ST_BY_INSTANCE;
+	bool ranked = !question->sort_count || question->sort[0] == ST_HELD;
+	struct st_report_layout layout = {question, single ? instance_columns : group_columns,
+					  single ? INSTANCE_COLUMNS : GROUP_COLUMNS, 0, titles};
+	const struct st_answer *shown;
+	struct st_answer answer;
+	struct figures *figures;
+	enum st_status status;
+
+	question->metrics = single ? 0 : ST_BIT(ST_COUNT);
+	status =
+		st_ranked_ask(dataset, question, ranked && !single ? &ranking : NULL, &answer, err);
+	if (status)
+		return status;
+	figures = find_figures(holders, &answer);
+	st_report_from_answer(out, &answer, &layout);
+	shown = st_report_answer(out);
+	if (!out->rows || st_report_arena(out)->failed) {
+		free(figures);
+		return ST_OK; /* st_report_end says it */
+	}
+	for (uint32_t i = 0; figures && i < out->row_count; i++) {
+		struct st_cell *cells = out->rows[i].cells + st_report_behind_index(&layout);
+
+		if (!single)
+			set_cells(cells, &figures[i], peak_bytes);
+		else if (shown->rows[i].slice != ST_NO_ROW)
+			instance_cells(out, holders, cells, shown->rows[i].slice);
+	}
+	if (figures && !single)
+		set_cells(out->totals.cells + st_report_behind_index(&layout),
+			  &figures[out->row_count], peak_bytes);
+	if (!figures)
+		st_report_arena(out)->failed = true;
+	free(figures);
+	return ST_OK;
+}
+
+static enum st_status build(struct st_report *out, const struct st_memory_view *view,
+			    struct holders *holders, const struct st_report_options *options,
+			    struct st_error *err)
+{
+	struct st_question question = options->question;
+	struct st_dataset dataset;
+	enum st_status status;
+
+	if (!make_rows(holders, &view->blocks, &view->peak) || !make_dataset(&dataset, holders))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the blocks");
+	if (!question.grouping_count && holders->operators.answers & ST_BIT(ST_BY_NN_MODULE))
+		question.groupings[question.grouping_count++] = ST_BY_NN_MODULE;
+	if (!options->question.grouping_count)
+		question.groupings[question.grouping_count++] = ST_BY_OPERATOR;
+	question.has_time_range = false; /* it has said which peak */
+	status = st_dataset_prepare(&dataset, &question, err);
+	if (!status)
+		status = fill(out, &dataset, &question, view->peak.bytes, err);
+	return status;
+}
+
+enum st_status st_report_memory_build(const struct st_result *result,
+				      const struct st_report_options *options,
+				      struct st_report *out, struct st_error *err)
+{
+	struct holders holders = {.result = result};
+	struct st_memory_view view;
+	enum st_status status = st_report_begin(out, "memory", result, err);
+
+	if (status)
+		return status;
+	status = st_memory_view_make(&view, result, &options->question, err);
+	if (!status) {
+		st_arena_init(&holders.arena, SIZE_MAX / 2);
+		status = st_dataset_operators_init(&holders.operators, result, false, err);
+		if (!status)
+			status = build(out, &view, &holders, options, err);
+		if (!status) {
+			out->subject = st_memory_view_text(&view, result, st_report_arena(out));
+			st_memory_view_notes(&view, out);
+			out->name_width = NAME_WIDTH;
+			out->empty = st_memory_view_empty(&view);
+			st_dataset_hand_over(&holders.operators, st_report_arena(out));
+		}
+		st_dataset_operators_fini(&holders.operators);
+		st_arena_fini(&holders.arena);
+		st_memory_view_fini(&view);
+	}
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "operators": a row per operator, or any other grouping of operators, with its times and, where they were
+// recorded, memory and work.
+#include "analyze/reports/report_operators.h"
+
+#include "analyze/operators/operator_figures.h"
+#include "analyze/engine/ranked.h"
+#include "analyze/reports/report_kinds.h"
+#include "analyze/tables/report_make.h"
+#include "store/result.h"
+
+enum {
+	COUNT,
+	SELF,
+	SELF_SHARE,
+	TOTAL,
+	TOTAL_SHARE,
+	AVERAGE,
+	ALLOCATED,
+	SELF_ALLOCATED,
+	FREED,
+	SELF_FREED,
+	FLOPS,
+	MOVED,
+	GFLOPS,
+	GBYTES,
+	INTENSITY,
+	GROUP_COLUMNS
+};
+
+/* "aten::native_batch_norm_backward" is told from its neighbours by its end. */
+enum { NAME_WIDTH = 32 };
+
+static const struct st_column group_columns[GROUP_COLUMNS] = {
+	[COUNT] = {"count", "Count", "", false},
+	[SELF] = {"wall_self_ns", "Self Time", "ns", false},
+	[SELF_SHARE] = {"self_ratio", "Self %", "ratio", false},
+	[TOTAL] = {"wall_total_ns", "Total Time", "ns", false},
+	[TOTAL_SHARE] = {"total_ratio", "Total %", "ratio", false},
+	[AVERAGE] = {"wall_avg_ns", "Average", "ns", false},
+	[ALLOCATED] = {"allocated_bytes", "Allocated", "bytes", false},
+	[SELF_ALLOCATED] = {"self_allocated_bytes", "Allocated:Self", "bytes", false},
+	[FREED] = {"freed_bytes", "Freed", "bytes", false},
+	[SELF_FREED] = {"self_freed_bytes", "Freed:Self", "bytes", false},
+	[FLOPS] = {"flops", "FLOPs", "", false},
+	[MOVED] = {"moved_bytes", "Bytes Moved", "bytes", false},
+	[GFLOPS] = {"gflops_per_s", "GFLOP/s", "", false},
+	[GBYTES] = {"gbytes_per_s", "GB/s", "", false},
+	[INTENSITY] = {"flops_per_byte", "FLOPs/Byte", "", false},
+};
+
+struct job {
+	const struct st_result *result;
+	const struct st_dataset *dataset;
+	const struct st_operator_rows *rows;
+	struct st_report *report;
+	const struct st_answer *answer;
+	struct st_operator_sums sums;
+	uint32_t first_column;
+	enum st_metric sorted_by;
+	bool has_memory;
+	uint64_t outside_bytes; /* given out where no operator was open */
+};
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0.0;
+}
+
+static void figure_cells(struct st_cell *cells, const struct st_operator_figures *figures,
+			 bool has_memory)
+{
+	if (has_memory) {
+		cells[ALLOCATED] = st_cell_u64(figures->allocated);
+		cells[SELF_ALLOCATED] = st_cell_u64(figures->self_allocated);
+		cells[FREED] = st_cell_u64(figures->freed);
+		cells[SELF_FREED] = st_cell_u64(figures->self_freed);
+	}
+	/* Operations per nanosecond are 10^9 of them per second. */
+	if (figures->has_flops) {
+		cells[FLOPS] = st_cell_u64(figures->flops);
+		if (figures->flops_ns)
+			cells[GFLOPS] = st_cell_double(share(figures->flops, figures->flops_ns));
+	}
+	if (figures->has_bytes) {
+		cells[MOVED] = st_cell_u64(figures->bytes);
+		if (figures->bytes_ns)
+			cells[GBYTES] = st_cell_double(share(figures->bytes, figures->bytes_ns));
+	}
+	if (figures->has_both && figures->both_bytes)
+		cells[INTENSITY] = st_cell_double(share(figures->both_flops, figures->both_bytes));
+}
+
+static void time_cells(struct st_cell *cells, const struct st_answer_row *row,
+		       const struct st_answer_row *total)
+{
+	cells[COUNT] = st_cell_u64(row->values[ST_COUNT]);
+	cells[SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
+	cells[SELF_SHARE] =
+		st_cell_double(share(row->values[ST_WALL_SELF], total->values[ST_WALL_SELF]));
+	cells[TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
+	cells[TOTAL_SHARE] =
+		st_cell_double(share(row->values[ST_WALL_TOTAL], total->values[ST_WALL_TOTAL]));
+	cells[AVERAGE] = st_cell_u64(row->values[ST_WALL_AVG]);
+}
+
+static void set_figures(struct job *job)
+{
+	uint32_t totals = job->report->row_count;
+
+	for (uint32_t i = 0; i <= totals; i++) {
+		const struct st_answer_row *row =
+			i < totals ? &job->answer->rows[i] : &job->answer->total;
+		struct st_cell *cells =
+			i < totals ? job->report->rows[i].cells : job->report->totals.cells;
+
+		time_cells(cells + job->first_column, row, &job->answer->total);
+		figure_cells(cells + job->first_column, &job->sums.figures[i], job->has_memory);
+	}
+}
+
+/* Whether the first thing to sort by is a figure of ours. */
+static bool is_ranked(const struct st_question *question)
+{
+	return question->sort_count && question->sort[0] >= ST_FIGURES;
+}
+
+static bool rank(void *closure, const struct st_answer *answer, double *figures)
+{
+	struct job *job = closure;
+
+	if (!st_operator_sums_make(&job->sums, answer))
+		return false;
+	for (uint32_t i = 0; i < answer->row_count; i++)
+		figures[i] = st_operator_figure(&job->sums.figures[i], job->sorted_by);
+	return true;
+}
+
+static enum st_status build_groups(struct job *job, struct st_question *question,
+				   struct st_error *err)
+{
+	struct st_question shown = *question;
+	struct st_report_layout layout = {&shown, group_columns, GROUP_COLUMNS, 0, NULL};
+	const struct st_ranking ranking = {rank, job};
+	struct st_answer answer;
+	enum st_status status;
+
+	if (!st_operator_sums_init(&job->sums, job->result, job->dataset))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+	job->sorted_by = question->sort[0];
+	status = st_ranked_ask(job->dataset, question, is_ranked(question) ? &ranking : NULL,
+			       &answer, err);
+	if (!status) {
+		shown.metrics = 0; /* the columns above have them, in torch's order */
+		st_report_from_answer(job->report, &answer, &layout);
+		job->answer = st_report_answer(job->report);
+		job->first_column = st_report_behind_index(&layout);
+		/* When there is no memory st_report_end says it. */
+		if (!st_report_arena(job->report)->failed && job->report->rows) {
+			if (st_operator_sums_make(&job->sums, job->answer))
+				set_figures(job);
+			else
+				st_report_arena(job->report)->failed = true;
+		}
+	}
+	job->outside_bytes = job->sums.outside_bytes;
+	st_operator_sums_fini(&job->sums);
+	return status;
+}
+
+static const struct st_column instance_columns[] = {
+	{"row", "Row", "", false},
+	{"start_ns", "Start Time", "ns", false},
+	{"parent", "Parent Row", "", false},
+	{"operator_scope", "Operator Scope", "", true},
+	{"sequence", "Sequence", "", false},
+	{"input_shapes", "Input Shapes", "", true},
+	{"input_types", "Input Types", "", true},
+	{"self_allocated_bytes", "Allocated:Self", "bytes", false},
+	{"self_freed_bytes", "Freed:Self", "bytes", false},
+	{"process", "Process", "", true},
+	{"thread", "Thread", "", true},
+};
+enum { INSTANCE_COLUMNS = sizeof(instance_columns) / sizeof(instance_columns[0]) };
+
+static struct st_cell key_cell(struct job *job, enum st_grouping grouping, uint32_t row)
+{
+	const struct st_dataset *dataset = job->dataset;
+
+	if (!dataset->keys[grouping].key_count)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	return st_cell_bytes(dataset->text(dataset, grouping,
+					   st_key_of(&dataset->keys[grouping], row),
+					   st_report_arena(job->report)));
+}
+
+static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
+{
+	struct job *job = closure;
+	const struct st_operator_rows *rows = job->rows;
+	const struct st_operator *known = st_result_operator_of(job->result, rows->slice[row]);
+
+	cells[0] = st_cell_u64(rows->slice[row]);
+	cells[1] = st_cell_i64(rows->begin_ns[row]);
+	if (rows->parent[row] != ST_NO_ROW)
+		cells[2] = st_cell_u64(rows->slice[rows->parent[row]]);
+	cells[3] = key_cell(job, ST_BY_OPERATOR_SCOPE, row);
+	if (st_operator_sequence(rows, row) >= 0)
+		cells[4] = st_cell_i64(st_operator_sequence(rows, row));
+	cells[5] = key_cell(job, ST_BY_INPUT_SHAPES, row);
+	cells[6] = key_cell(job, ST_BY_INPUT_TYPES, row);
+	if (job->has_memory) {
+		cells[7] = st_cell_u64(known ? known->allocated : 0);
+		cells[8] = st_cell_u64(known ? known->freed : 0);
+	}
+	cells[9] = key_cell(job, ST_BY_PROCESS, row);
+	cells[10] = key_cell(job, ST_BY_THREAD, row);
+}
+
+/* One row each: "-group-by instance". */
+static enum st_status build_instances(struct job *job, struct st_question *question,
+				      struct st_error *err)
+{
+	static const char *const titles[ST_METRICS] = {
+		[ST_WALL_TOTAL] = "Total Time", [ST_WALL_SELF] = "Self Time"};
+	const struct st_report_instances instances = {
+		.question = question,
+		.columns = instance_columns,
+		.column_count = INSTANCE_COLUMNS,
+		.titles = titles,
+		.cells = instance_cells,
+		.closure = job,
+	};
+	struct st_answer answer;
+	enum st_status status;
+
+	question->metrics = ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	st_report_from_instances(job->report, &answer, &instances);
+	if (job->report->columns)
+		job->report->columns[question->grouping_count - 1].title = "Operator";
+	return ST_OK;
+}
+
+/* Of a program with very many different inputs, or whose operators outlived a pause. */
+static uint32_t count_unknown(const struct st_operator_rows *rows)
+{
+	uint32_t count = 0;
+
+	for (uint32_t row = 0; row < rows->count && !rows->is_itt; row++)
+		count += rows->signature[row] == rows->signature_count;
+	return count;
+}
+
+static void add_notes(struct job *job)
+{
+	struct st_arena *arena = st_report_arena(job->report);
+	const char **notes = st_arena_calloc(arena, 2, sizeof(*notes));
+	uint32_t unknown = count_unknown(job->rows), count = 0;
+
+	if (!notes)
+		return;
+	if (job->outside_bytes)
+		notes[count++] = st_arena_printf(
+			arena,
+			"%llu bytes were allocated where no operator was open: they are "
+			"in no row",
+			(unsigned long long)job->outside_bytes);
+	if (unknown)
+		notes[count++] = st_arena_printf(arena,
+						 "%u operators are known by name only: begun in a "
+						 "pause, or beyond the 32,768 "
+						 "different ones that are kept of a process",
+						 unknown);
+	job->report->notes = notes;
+	job->report->note_count = arena->failed ? 0 : count;
+}
+
+static enum st_status build(struct job *job, const struct st_question *asked, struct st_error *err)
+{
+	struct st_question question = *asked;
+	bool single;
+
+	if (!question.grouping_count) {
+		question.groupings[0] = ST_BY_OPERATOR;
+		question.grouping_count = 1;
+	}
+	single = question.groupings[question.grouping_count - 1] == ST_BY_INSTANCE;
+	if (single && is_ranked(&question))
+		return st_metric_refuse(question.sort[0],
+					ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF), err);
+	if (!question.sort_count && !single) {
+		question.sort[0] = ST_WALL_SELF;
+		question.sort_count = 1;
+	}
+	return single ? build_instances(job, &question, err) : build_groups(job, &question, err);
+}
+
+/* Single rows show what inputs and scopes there are. */
+static enum st_status prepare(struct st_dataset *dataset, const struct st_question *asked,
+			      struct st_error *err)
+{
+	enum st_status status = st_dataset_prepare(dataset, asked, err);
+	struct st_question more = {
+		.groupings = {ST_BY_OPERATOR_SCOPE, ST_BY_INPUT_SHAPES, ST_BY_INPUT_TYPES},
+		.grouping_count = 1};
+	unsigned int count = asked->grouping_count;
+
+	if (status || !count || asked->groupings[count - 1] != ST_BY_INSTANCE)
+		return status;
+	if (dataset->answers & ST_BIT(ST_BY_INPUT_SHAPES))
+		more.grouping_count = 3;
+	return st_dataset_prepare(dataset, &more, err);
+}
+
+enum st_status st_report_operators_build(const struct st_result *result,
+					 const struct st_report_options *options,
+					 struct st_report *out, struct st_error *err)
+{
+	struct st_dataset dataset;
+	struct job job = {.result = result, .dataset = &dataset, .report = out};
+	uint32_t moments;
+	enum st_status status = st_report_begin(out, "operators", result, err);
+
+	if (status)
+		return status;
+	status = st_dataset_operators_init(&dataset, result, options->torch_folding, err);
+	if (!status) {
+		job.rows = st_dataset_operators(&dataset);
+		st_result_memory(result, &moments);
+		job.has_memory = moments;
+		status = prepare(&dataset, &options->question, err);
+		if (!status)
+			status = build(&job, &options->question, err);
+		if (!status) {
+			add_notes(&job);
+			out->name_width = NAME_WIDTH;
+			out->subject = st_operators_source(result, &dataset, st_report_arena(out));
+			out->empty = dataset.row_count ? "No operators match."
+						       : st_operators_empty(result);
+			st_dataset_hand_over(&dataset, st_report_arena(out));
+		}
+		st_dataset_operators_fini(&dataset);
+	}
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}

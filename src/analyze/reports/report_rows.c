@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a report of report_rows.h is made, whatever its rows are.
+#include "analyze/reports/report_rows.h"
+
+#include <string.h>
+
+#include "analyze/datasets/itt_values.h"
+#include "analyze/reports/report_kinds.h"
+#include "base/buf.h"
+#include "store/events.h"
+
+struct st_cell *st_rows_cells(struct st_rows_job *job, uint32_t row)
+{
+	struct st_cell *cells =
+		row == ST_NO_ROW ? job->report->totals.cells : job->report->rows[row].cells;
+
+	return cells + job->first_column;
+}
+
+struct st_cell st_rows_place(struct st_rows_job *job, enum st_grouping grouping, uint32_t row)
+{
+	const struct st_dataset *dataset = job->dataset;
+
+	return st_cell_bytes(dataset->text(dataset, grouping,
+					   st_key_of(&dataset->keys[grouping], row), job->arena));
+}
+
+struct st_cell st_rows_id(struct st_rows_job *job, uint32_t id)
+{
+	uint32_t count;
+	const struct st_itt_id *ids = st_result_ids(job->result, &count);
+
+	if (!id || id >= count)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	return st_cell_bytes(st_itt_id_text(&ids[id], job->arena));
+}
+
+struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text)
+{
+	if (!text)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	return st_cell_bytes(st_result_text(job->result, text));
+}
+
+struct st_cell st_rows_buf(struct st_rows_job *job, const struct st_buf *buf)
+{
+	char *bytes = st_arena_copy(job->arena, buf->data, buf->size_bytes);
+
+	if (buf->failed)
+		job->arena->failed = true;
+	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? buf->size_bytes : 0});
+}
+
+const char *st_span_flags(unsigned int flags)
+{
+	static const char *const words[] = {
+		"",
+		"unfinished",
+		"clipped",
+		"unfinished,clipped",
+		"cancelled",
+		"unfinished,cancelled",
+		"clipped,cancelled",
+		"unfinished,clipped,cancelled",
+		"estimated",
+		"unfinished,estimated",
+		"clipped,estimated",
+		"unfinished,clipped,estimated",
+		"cancelled,estimated",
+		"unfinished,cancelled,estimated",
+		"clipped,cancelled,estimated",
+		"unfinished,clipped,cancelled,estimated",
+	};
+
+	return words[(flags & 3) | (flags & ST_SPAN_CANCELLED ? 4 : 0) |
+		     (flags & ST_SPAN_ESTIMATED ? 8 : 0)];
+}
+
+/* "Marker" says more than "Instance": the heading tells what the texts are. The key stays the grouping's. */
+static void name_instances(struct st_rows_job *job, const struct st_question *question)
+{
+	const struct st_grouping_info *info = st_grouping_info(job->dataset->named_by);
+
+	if (job->dataset->instance != ST_BY_INSTANCE ||
+	    st_question_groups_by(question, info->key) || !job->report->columns)
+		return;
+	job->report->columns[question->grouping_count - 1].title = info->title;
+}
+
+/* The columns of a single row. */
+struct instances {
+	const struct st_rows_report *kind;
+	struct st_rows_job *job;
+};
+
+static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
+{
+	const struct instances *instances = closure;
+
+	instances->kind->instance_cells(instances->job, cells, row);
+}
+
+static enum st_status build_instances(const struct st_rows_report *kind, struct st_rows_job *job,
+				      struct st_question *question, struct st_error *err)
+{
+	struct instances closure = {kind, job};
+	const char *titles[ST_METRICS];
+	const struct st_report_instances instances = {
+		.question = question,
+		.columns = kind->instance_columns,
+		.column_count = kind->instance_column_count,
+		.titles = titles,
+		.cells = instance_cells,
+		.closure = &closure,
+	};
+	struct st_answer answer;
+	enum st_status status;
+
+	memcpy(titles, kind->titles, sizeof(titles));
+	if (kind->instance_time)
+		titles[ST_WALL_TOTAL] = kind->instance_time;
+	question->metrics = kind->instance_metrics;
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	job->answer = st_report_answer(job->report);
+	st_report_from_instances(job->report, &answer, &instances);
+	name_instances(job, question);
+	return ST_OK;
+}
+
+/* The second level of the default as a column of the first: nearly always one value, else all of them. */
+static struct st_cell join_second(struct st_rows_job *job, const struct st_answer_row *row)
+{
+	const struct st_answer_row *children = &job->answer->rows[row->first_child];
+	struct st_buf joined;
+	struct st_cell cell;
+
+	if (row->is_others || !row->child_count)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	if (row->child_count == 1)
+		return st_cell_bytes(children[0].text);
+	st_buf_init(&joined, 1 << 20);
+	for (uint32_t i = 0; i < row->child_count; i++) {
+		st_buf_append_text(&joined, i ? ", " : "");
+		if (children[i].is_others)
+			st_buf_append_text(&joined, "…");
+		else
+			st_buf_append(&joined, children[i].text.bytes, children[i].text.size_bytes);
+	}
+	cell = st_rows_buf(job, &joined);
+	st_buf_fini(&joined);
+	return cell;
+}
+
+static enum st_status build_groups(const struct st_rows_report *kind, struct st_rows_job *job,
+				   struct st_question *question, bool joins, struct st_error *err)
+{
+	struct st_question shown = *question;
+	struct st_column columns[ST_REPORT_COLUMNS_MAX];
+	struct st_report_layout layout = {
+		.question = &shown, .extra = columns, .titles = kind->titles};
+	struct st_report *out = job->report;
+	struct st_answer answer;
+	enum st_status status;
+
+	question->wants_row_of = kind->group_cells;
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	if (joins) {
+		const struct st_grouping_info *second = st_grouping_info(question->groupings[1]);
+
+		shown.grouping_count = 1;
+		columns[layout.extra_count++] =
+			(struct st_column){second->key, second->title, "", true};
+		answer.row_count = answer.root_count; /* the second level is no row of its own */
+		layout.front_count = 1;
+	}
+	for (uint32_t i = 0; i < kind->group_column_count; i++)
+		columns[layout.extra_count++] = kind->group_columns[i];
+	st_report_from_answer(out, &answer, &layout);
+	job->answer = st_report_answer(out);
+	job->first_column = st_report_behind_index(&layout);
+	for (uint32_t i = 0; joins && i < out->row_count && !job->arena->failed; i++) {
+		out->rows[i].child_count = 0;
+		out->rows[i].cells[1] = join_second(job, &job->answer->rows[i]);
+	}
+	if (kind->group_cells && out->totals.cells && !job->arena->failed)
+		kind->group_cells(job);
+	return ST_OK;
+}
+
+static const char *empty_words(const struct st_rows_report *kind, const struct st_dataset *dataset,
+			       struct st_arena *arena)
+{
+	/* Only waits are counted of a set that has holds and events beside them; all rows count here. */
+	if (!dataset->row_count)
+		return kind->empty;
+	return st_arena_printf(arena, "No %s match.",
+			       kind->rows_name ? kind->rows_name : kind->name);
+}
+
+/* Sorting by a figure that the rows do not have would change nothing, or something nobody sees. */
+static enum st_status check_sort(const struct st_question *question, uint64_t metrics,
+				 struct st_error *err)
+{
+	for (unsigned int i = 0; i < question->sort_count; i++) {
+		if (!(metrics & ST_BIT(question->sort[i])))
+			return st_metric_refuse(question->sort[i], metrics, err);
+	}
+	return ST_OK;
+}
+
+static enum st_status build(const struct st_rows_report *kind, struct st_rows_job *job,
+			    const struct st_question *asked, struct st_error *err)
+{
+	struct st_question question = *asked;
+	bool by_default = !question.grouping_count;
+	enum st_status status;
+	unsigned int last;
+
+	if (by_default) {
+		memcpy(question.groupings, kind->defaults, sizeof(kind->defaults));
+		question.grouping_count = kind->default_count;
+	}
+	if (!question.metrics)
+		question.metrics = kind->metrics;
+	last = question.grouping_count - 1;
+	if (question.groupings[last] == job->dataset->instance) {
+		status = check_sort(&question, kind->instance_metrics, err);
+		return status ? status : build_instances(kind, job, &question, err);
+	}
+	status = check_sort(&question, kind->metrics, err);
+	if (status)
+		return status;
+	return build_groups(kind, job, &question, by_default && kind->joins_second, err);
+}
+
+enum st_status st_rows_report_build(const struct st_rows_report *kind,
+				    const struct st_result *result,
+				    const struct st_report_options *options, struct st_report *out,
+				    struct st_error *err)
+{
+	struct st_dataset dataset;
+	struct st_rows_job job = {.result = result, .dataset = &dataset, .report = out};
+	enum st_status status = st_report_begin(out, kind->name, result, err);
+
+	if (status)
+		return status;
+	job.arena = st_report_arena(out);
+	status = st_dataset_rows_init(&dataset, result, kind->set, err);
+	if (status) {
+		st_report_fini(out);
+		return status;
+	}
+	if (kind->needs_names) {
+		job.names = st_id_names_make(result);
+		if (!job.names)
+			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	}
+	if (!status)
+		status = st_dataset_prepare(&dataset, &options->question, err);
+	if (!status)
+		status = build(kind, &job, &options->question, err);
+	if (!status)
+		out->empty = empty_words(kind, &dataset, job.arena);
+	st_id_names_free(job.names);
+	if (!status)
+		st_dataset_hand_over(&dataset, job.arena);
+	st_dataset_rows_fini(&dataset);
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}

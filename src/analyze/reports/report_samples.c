@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports "hotspots", "callstacks" and "top-down" of samples: where the CPU time went.
+#include "analyze/reports/report_kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/tables/report_make.h"
+#include "analyze/reports/report_samples.h"
+#include "analyze/reports/sample_tasks.h"
+#include "store/result.h"
+
+enum { EXTRA_MAX = 16 };
+
+/* What a report shows beside groupings and metrics. */
+enum extra {
+	EXTRA_DEPTH,
+	EXTRA_MODULE,
+	EXTRA_FULL,
+	EXTRA_SOURCE,
+	EXTRA_ADDRESS,
+	EXTRA_TASK_ROW,
+	EXTRA_TASK_START,
+	EXTRA_TASK_TIME,
+	EXTRA_TASK_COUNT,
+	EXTRA_UTILIZATION,
+};
+
+static const struct st_column extra_columns[] = {
+	[EXTRA_DEPTH] = {"depth", "Depth", "", false},
+	[EXTRA_MODULE] = {"module", "Module", "", true},
+	[EXTRA_FULL] = {"function_full", "Function (Full)", "", true},
+	[EXTRA_SOURCE] = {"source_file", "Source File", "", true},
+	[EXTRA_ADDRESS] = {"start_address", "Start Address", "", true},
+	[EXTRA_TASK_ROW] = {"row", "Row", "", false},
+	[EXTRA_TASK_START] = {"start_ns", "Start Time", "ns", false},
+	[EXTRA_TASK_TIME] = {"wall_total_ns", "Task Time", "ns", false},
+	[EXTRA_TASK_COUNT] = {"count", "Task Count", "", false},
+	[EXTRA_UTILIZATION] = {"cpu_utilization_ratio", "CPU Utilization", "ratio", false},
+};
+
+struct job {
+	struct st_sample_set set;
+	struct st_question question;
+	struct st_report *report;
+	struct st_column columns[EXTRA_MAX];
+	enum extra extras[EXTRA_MAX];
+	struct st_report_layout layout;
+	const struct st_answer *answer;
+	struct st_task_figures *figures;
+};
+
+static bool groups_by(const struct st_question *question, enum st_grouping grouping)
+{
+	for (unsigned int i = 0; i < question->grouping_count; i++)
+		if (question->groupings[i] == grouping)
+			return true;
+	return false;
+}
+
+static void add_extra(struct job *job, enum extra extra)
+{
+	const char *key = extra_columns[extra].key;
+
+	for (unsigned int i = 0; i < job->question.grouping_count; i++)
+		if (strcmp(st_grouping_info(job->question.groupings[i])->key, key) == 0)
+			return; /* a column of the grouping says it already */
+	job->extras[job->layout.extra_count] = extra;
+	job->columns[job->layout.extra_count++] = extra_columns[extra];
+}
+
+static void choose_extras(struct job *job)
+{
+	const struct st_question *question = &job->question;
+	bool functions = groups_by(question, ST_BY_FUNCTION) ||
+			 groups_by(question, ST_BY_FUNCTION_MANGLED) ||
+			 groups_by(question, ST_BY_PYTHON_FUNCTION) ||
+			 groups_by(question, ST_BY_CALLSTACK) ||
+			 groups_by(question, ST_BY_FUNCTION_STACK);
+	bool tasks = false;
+
+	if (groups_by(question, ST_BY_CALLSTACK) || groups_by(question, ST_BY_FUNCTION_STACK)) {
+		add_extra(job, EXTRA_DEPTH);
+		job->layout.front_count = 1;
+	}
+	for (unsigned int i = 0; i < question->grouping_count; i++)
+		tasks = tasks || st_grouping_has_task_figures(question->groupings[i]);
+	if (groups_by(question, ST_BY_TASK)) {
+		add_extra(job, EXTRA_TASK_ROW);
+		add_extra(job, EXTRA_TASK_START);
+	}
+	if (tasks) {
+		add_extra(job, EXTRA_TASK_TIME);
+		add_extra(job, EXTRA_TASK_COUNT);
+		add_extra(job, EXTRA_UTILIZATION);
+	}
+	if (functions) {
+		add_extra(job, EXTRA_MODULE);
+		add_extra(job, EXTRA_FULL);
+		add_extra(job, EXTRA_SOURCE);
+		add_extra(job, EXTRA_ADDRESS);
+	}
+}
+
+static struct st_cell copied(struct job *job, struct st_text text)
+{
+	char *bytes;
+
+	if (!text.size_bytes)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	bytes = st_arena_copy(st_report_arena(job->report), text.bytes, text.size_bytes);
+	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0});
+}
+
+static const struct st_named_function *function_of(const struct job *job,
+						   const struct st_answer_row *row)
+{
+	enum st_grouping grouping = row->grouping;
+
+	if (grouping == ST_BY_CALLSTACK || grouping == ST_BY_FUNCTION_STACK)
+		grouping = ST_BY_FUNCTION;
+	if (row->is_others || row->slice == ST_NO_ROW ||
+	    (grouping != ST_BY_FUNCTION && grouping != ST_BY_FUNCTION_MANGLED &&
+	     grouping != ST_BY_PYTHON_FUNCTION))
+		return NULL;
+	return &job->set.named->functions[job->set.keys[grouping].function[row->slice]];
+}
+
+static struct st_cell function_cell(struct job *job, const struct st_answer_row *row,
+				    enum extra extra)
+{
+	const struct st_named_function *function = function_of(job, row);
+
+	if (!function)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	switch (extra) {
+	case EXTRA_MODULE:
+		return copied(job, job->set.named->modules[function->module].name);
+	case EXTRA_FULL:
+		return copied(job, function->full);
+	case EXTRA_SOURCE:
+		return copied(job, job->set.named->sources[function->source]);
+	default:
+		if (!function->start)
+			return (struct st_cell){.kind = ST_CELL_NONE};
+		return st_cell_text(st_arena_printf(st_report_arena(job->report), "0x%llx",
+						    (unsigned long long)function->start));
+	}
+}
+
+static uint32_t cpu_count(const struct st_result *result)
+{
+	uint32_t count = st_result_info(result)->cpu_count;
+
+	return count ? count : 1;
+}
+
+static struct st_cell task_cell(struct job *job, uint32_t index, enum extra extra)
+{
+	const struct st_answer_row *row = &job->answer->rows[index];
+	const struct st_task_figures *figures = &job->figures[index];
+	double wall = (double)figures->wall_ns * cpu_count(job->set.result);
+
+	if (!figures->known)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	switch (extra) {
+	case EXTRA_TASK_ROW:
+		return figures->start_ns >= 0 ? st_cell_u64(row->slice)
+					      : (struct st_cell){.kind = ST_CELL_NONE};
+	case EXTRA_TASK_START:
+		return figures->start_ns >= 0 ? st_cell_i64(figures->start_ns)
+					      : (struct st_cell){.kind = ST_CELL_NONE};
+	case EXTRA_TASK_TIME:
+		return st_cell_u64(figures->wall_ns);
+	case EXTRA_TASK_COUNT:
+		return st_cell_u64(figures->count);
+	default:
+		if (wall <= 0 || job->set.view.show_as == ST_SHOW_SAMPLES)
+			return (struct st_cell){.kind = ST_CELL_NONE};
+		return st_cell_double((double)row->values[ST_WALL_SELF] / wall);
+	}
+}
+
+static void fill_extras(struct job *job)
+{
+	struct st_report *report = job->report;
+
+	for (uint32_t i = 0; i < report->row_count && !st_report_arena(report)->failed; i++) {
+		const struct st_answer_row *row = &job->answer->rows[i];
+		uint32_t front = job->question.grouping_count;
+		uint32_t behind = st_report_behind_index(&job->layout) - job->layout.front_count;
+
+		for (uint32_t j = 0; j < job->layout.extra_count; j++) {
+			uint32_t at = (j < job->layout.front_count ? front : behind) + j;
+			enum extra extra = job->extras[j];
+
+			if (extra == EXTRA_DEPTH)
+				report->rows[i].cells[at] = st_cell_u64(report->rows[i].level);
+			else if (extra >= EXTRA_TASK_ROW)
+				report->rows[i].cells[at] = task_cell(job, i, extra);
+			else
+				report->rows[i].cells[at] = function_cell(job, row, extra);
+		}
+	}
+}
+
+/* Totals of callers would count what was counted below: their figure is the self time that came through them. */
+static void clear_callers(struct job *job)
+{
+	uint32_t at = job->question.grouping_count + job->layout.front_count;
+	uint64_t before = job->question.metrics & (ST_BIT(ST_CPU_TOTAL) - 1);
+
+	if (!(job->question.metrics & ST_BIT(ST_CPU_TOTAL)))
+		return;
+	at += (uint32_t)__builtin_popcountll(before);
+	for (uint32_t i = 0; i < job->report->row_count; i++)
+		if (job->answer->rows[i].grouping == ST_BY_CALLSTACK)
+			job->report->rows[i].cells[at] = (struct st_cell){.kind = ST_CELL_NONE};
+}
+
+static void move_cell(struct st_cell *cells, uint32_t from, uint32_t to)
+{
+	struct st_cell held = cells[from];
+
+	memmove(cells + to + 1, cells + to, (from - to) * sizeof(*cells));
+	cells[to] = held;
+}
+
+/* In a tree of calls the total comes first. */
+static void put_total_first(struct job *job)
+{
+	struct st_report *report = job->report;
+	uint32_t to = job->question.grouping_count + job->layout.front_count, from = to;
+	struct st_column held;
+
+	while (from < report->column_count &&
+	       strcmp(report->columns[from].key, st_metric_info(ST_CPU_TOTAL)->key) != 0)
+		from++;
+	if (from >= report->column_count || st_report_arena(report)->failed)
+		return;
+	held = report->columns[from];
+	memmove(report->columns + to + 1, report->columns + to, (from - to) * sizeof(held));
+	report->columns[to] = held;
+	for (uint32_t i = 0; i < report->row_count; i++)
+		move_cell(report->rows[i].cells, from, to);
+	move_cell(report->totals.cells, from, to);
+}
+
+uint64_t st_sample_metrics(const struct st_result *result)
+{
+	uint64_t all = ST_BIT(ST_FIGURES) - ST_BIT(ST_WALL_METRICS);
+	const struct st_samples *samples = st_result_samples(result);
+	bool waits = false, inherits = false;
+
+	for (uint32_t i = 0; i < samples->count && !(waits && inherits); i++) {
+		waits = waits || samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE);
+		inherits = inherits ||
+			   (samples->slice[i] == ST_NO_ROW && samples->inherited[i] != ST_NO_ROW);
+	}
+	/* Columns of zeros would only take room. */
+	return all & ~(waits ? 0 : ST_BIT(ST_WAIT)) & ~(inherits ? 0 : ST_BIT(ST_CPU_INHERITED));
+}
+
+static enum st_status check_sort(const struct st_question *question, struct st_error *err)
+{
+	uint64_t offered = ST_BIT(ST_FIGURES) - ST_BIT(ST_WALL_METRICS);
+
+	for (unsigned int i = 0; i < question->sort_count; i++)
+		if (!(offered & ST_BIT(question->sort[i])))
+			return st_metric_refuse(question->sort[i], offered, err);
+	return ST_OK;
+}
+
+/* Titles of a tree of calls, where self and total stand side by side. */
+static const char *const tree_titles[ST_METRICS] = {[ST_CPU_SELF] = "CPU Time:Self"};
+
+static enum st_status build(struct job *job, struct st_error *err)
+{
+	struct st_answer answer;
+	enum st_status status = st_sample_ask(&job->set, &job->question, &answer, err);
+
+	if (status)
+		return status;
+	choose_extras(job);
+	job->layout.question = &job->question;
+	job->layout.extra = job->columns;
+	job->report->hides_zeros = true;
+	if (groups_by(&job->question, ST_BY_FUNCTION_STACK))
+		job->layout.titles = tree_titles;
+	job->figures = st_task_figures_make(&job->set, &job->question, &answer);
+	if (!job->figures) {
+		st_answer_fini(&answer);
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	}
+	st_report_from_answer(job->report, &answer, &job->layout);
+	job->answer = st_report_answer(job->report);
+	fill_extras(job);
+	clear_callers(job);
+	if (groups_by(&job->question, ST_BY_FUNCTION_STACK))
+		put_total_first(job);
+	return ST_OK;
+}
+
+/* Where only Python is shown its frames must be there to be counted, also when stacks are to hide them. */
+static struct st_sample_view view_of(const struct st_sample_view *view,
+				     const struct st_question *question)
+{
+	struct st_sample_view chosen = *view;
+	bool python = false, native = false;
+
+	for (unsigned int i = 0; i < question->grouping_count; i++) {
+		enum st_grouping grouping = question->groupings[i];
+		bool is_python = st_grouping_is_python(grouping);
+
+		python = python || is_python;
+		native = native || grouping == ST_BY_CALLSTACK ||
+			 grouping == ST_BY_FUNCTION_STACK ||
+			 (st_grouping_is_frame(grouping) && !is_python);
+	}
+	if (python && !native && chosen.python_frames == ST_PYTHON_NONE)
+		chosen.python_frames = ST_PYTHON_MIXED;
+	return chosen;
+}
+
+static enum st_status make(const char *name, const struct st_result *result,
+			   const struct st_report_options *options,
+			   const struct st_question *question, struct st_report *out,
+			   struct st_error *err)
+{
+	struct job job = {.question = *question, .report = out};
+	struct st_sample_view view = view_of(&options->view, question);
+	enum st_status status = check_sort(question, err);
+
+	if (!status)
+		status = st_report_begin(out, name, result, err);
+	if (status)
+		return status;
+	if (!job.question.metrics)
+		job.question.metrics = st_sample_metrics(result);
+	status = st_sample_set_open(&job.set, result, &view, err);
+	if (!status) {
+		status = build(&job, err);
+		free(job.figures);
+		st_report_add_notes(out, &job.set);
+		st_sample_set_close(&job.set);
+	}
+	out->empty = st_sample_absence(result);
+	if (!status)
+		st_report_show_as(out, options->view.show_as);
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}
+
+enum st_status st_report_hotspots_build(const struct st_result *result,
+					const struct st_report_options *options,
+					struct st_report *out, struct st_error *err)
+{
+	struct st_question question = options->question;
+
+	if (!question.grouping_count) {
+		question.groupings[0] = ST_BY_FUNCTION;
+		question.grouping_count = 1;
+	}
+	return make("hotspots", result, options, &question, out, err);
+}
+
+static enum st_status add_last(struct st_question *question, enum st_grouping last,
+			       struct st_error *err)
+{
+	unsigned int count = question->grouping_count;
+
+	if (count && question->groupings[count - 1] == last)
+		return ST_OK;
+	if (count == ST_QUESTION_DEPTH_MAX)
+		return st_error_set(err, ST_EUSAGE, 0, "too many groupings");
+	question->groupings[question->grouping_count++] = last;
+	return ST_OK;
+}
+
+enum st_status st_report_callstacks_build(const struct st_result *result,
+					  const struct st_report_options *options,
+					  struct st_report *out, struct st_error *err)
+{
+	struct st_question question = options->question;
+	enum st_status status = ST_OK;
+
+	if (!question.grouping_count)
+		question.groupings[question.grouping_count++] = ST_BY_FUNCTION;
+	status = add_last(&question, ST_BY_CALLSTACK, err);
+	return status ? status : make("callstacks", result, options, &question, out, err);
+}
+
+enum st_status st_report_call_tree_build(const struct st_result *result,
+					 const struct st_report_options *options,
+					 struct st_report *out, struct st_error *err)
+{
+	struct st_question question = options->question;
+	enum st_status status = add_last(&question, ST_BY_FUNCTION_STACK, err);
+
+	return status ? status : make("top-down", result, options, &question, out, err);
+}

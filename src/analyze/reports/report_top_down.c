@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Report "top-down": the tree of nested tasks, from the outermost in.
+#include "analyze/reports/report_kinds.h"
+
+#include "analyze/tables/report_make.h"
+#include "store/samples.h"
+
+enum st_status st_report_top_down_build(const struct st_result *result,
+					const struct st_report_options *options,
+					struct st_report *out, struct st_error *err)
+{
+	static const struct st_column depth[] = {{"depth", "Depth", "", false}};
+	struct st_question question = options->question;
+	struct st_report_layout layout = {&question, depth, 1, 1, NULL};
+	unsigned int last = question.grouping_count;
+	struct st_answer answer;
+	enum st_status status;
+
+	/* Samples tell more than marks do; who groups by task-stack wants the marks. */
+	if (st_result_samples(result)->count &&
+	    (!last || question.groupings[last - 1] != ST_BY_TASK_STACK))
+		return st_report_call_tree_build(result, options, out, err);
+	if (!last || question.groupings[last - 1] != ST_BY_TASK_STACK) {
+		if (last == ST_QUESTION_DEPTH_MAX)
+			return st_error_set(err, ST_EUSAGE, 0, "top-down: too many groupings");
+		question.groupings[question.grouping_count++] = ST_BY_TASK_STACK;
+	}
+	if (!question.metrics)
+		question.metrics = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
+	status = st_report_begin(out, "top-down", result, err);
+	if (status)
+		return status;
+	status = st_question_ask(result, &question, &answer, err);
+	if (status) {
+		st_report_fini(out);
+		return status;
+	}
+	st_report_from_answer(out, &answer, &layout);
+	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++)
+		out->rows[i].cells[st_report_extra_index(&layout)] =
+			st_cell_u64(out->rows[i].level);
+	return st_report_end(out, err);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a question sees of the slices around a sample.
+#include "analyze/samples/sample_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/dataset_slices.h"
+#include "store/result.h"
+
+/* The innermost slice that a track had open at a time, or ST_NO_ROW. */
+static uint32_t open_slice(const struct st_sample_set *set, uint32_t track, int64_t time_ns)
+{
+	const struct st_slices *slices = st_result_slices(set->result);
+	const struct st_track *tracks;
+	uint32_t count, low, high, at = ST_NO_ROW;
+
+	tracks = st_result_tracks(set->result, &count);
+	if (track >= count)
+		return ST_NO_ROW;
+	low = tracks[track].row_begin;
+	high = tracks[track].row_end;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (slices->begin_ns[middle] <= time_ns) {
+			at = middle;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	while (at != ST_NO_ROW && slices->end_ns[at] <= time_ns)
+		at = slices->parent[at];
+	return at;
+}
+
+/* The slice around one. A worker's copy of a task lies in what is around the task that it repeats. */
+static uint32_t outer_slice(const struct st_sample_set *set, uint32_t slice)
+{
+	const struct st_slices *slices = st_result_slices(set->result);
+	uint32_t outer = slices->parent[slice], creator;
+
+	if (outer != ST_NO_ROW || !(slices->flags[slice] & ST_SLICE_COPY))
+		return outer;
+	creator = st_result_track_creator(set->result, slices->track[slice]);
+	if (creator == ST_NO_ROW)
+		return ST_NO_ROW;
+	outer = open_slice(set, creator, slices->begin_ns[slice]);
+	if (outer != ST_NO_ROW && slices->label[outer] == slices->label[slice])
+		outer = slices->parent[outer];
+	return outer;
+}
+
+static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t *keys,
+			    uint32_t outer)
+{
+	uint32_t link = 0, known, context;
+
+	/* Links of different places in the chain never meet: the place is part of the pair. */
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		link = st_pair_map_add(&contexts->chain, (uint64_t)i << 32 | (i ? link : outer),
+				       keys[i]);
+	known = contexts->ids.count;
+	context = st_pair_map_add(&contexts->ids, link, 0) + 1;
+	if (contexts->ids.count == known)
+		return context;
+	if (context >= contexts->capacity) {
+		uint32_t capacity = contexts->capacity ? contexts->capacity * 2 : 256;
+		uint32_t *outers = realloc(contexts->outer, capacity * sizeof(*outers));
+		uint32_t *all;
+
+		if (outers)
+			contexts->outer = outers;
+		all = realloc(contexts->keys,
+			      (size_t)capacity * contexts->used_count * sizeof(*all));
+		if (all)
+			contexts->keys = all;
+		if (!outers || !all) {
+			contexts->failed = true;
+			return 0;
+		}
+		contexts->capacity = capacity;
+	}
+	contexts->outer[context] = outer;
+	memcpy(contexts->keys + (size_t)context * contexts->used_count, keys,
+	       contexts->used_count * sizeof(*keys));
+	contexts->count = context + 1;
+	return context;
+}
+
+/* Groupings whose first key means that a slice has none: as if there were no slice. */
+static bool has_none(enum st_grouping grouping)
+{
+	return grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR || grouping == ST_BY_NN_MODULE;
+}
+
+static uint32_t make_context(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+			     uint32_t slice)
+{
+	uint32_t keys[ST_GROUPINGS] = {0}, outer = outer_slice(set, slice);
+	uint32_t around = outer == ST_NO_ROW ? 0 : contexts->of_slice[outer];
+	bool is_copy = set->slices.flags[slice] & ST_SLICE_COPY;
+
+	for (unsigned int i = 0; i < contexts->used_count; i++) {
+		uint32_t key = st_key_of(&set->slices.keys[contexts->used[i]], slice);
+
+		keys[i] = key || !has_none(contexts->used[i]) ? key + 1 : 0;
+		/* A worker's copy is in the operator and step of the task that it repeats. */
+		if (has_none(contexts->used[i]) && is_copy &&
+		    contexts->keys[(size_t)around * contexts->used_count + i])
+			keys[i] = contexts->keys[(size_t)around * contexts->used_count + i];
+	}
+	return add_context(contexts, keys, around);
+}
+
+uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+		       uint32_t slice)
+{
+	if (slice == ST_NO_ROW || !contexts->used_count || slice >= set->slices.row_count)
+		return 0;
+	while (!contexts->of_slice[slice] && !contexts->failed) {
+		uint32_t top = slice, outer = outer_slice(set, top);
+
+		while (outer != ST_NO_ROW && !contexts->of_slice[outer]) {
+			top = outer;
+			outer = outer_slice(set, top);
+		}
+		contexts->of_slice[top] = make_context(contexts, set, top);
+	}
+	return contexts->of_slice[slice];
+}
+
+uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+		       uint32_t track, int64_t time_ns)
+{
+	uint32_t keys[ST_GROUPINGS] = {0}, step;
+	const struct st_step_keys *steps;
+
+	if (!contexts->has_timed_steps)
+		return 0;
+	steps = st_dataset_slices_steps(&set->slices);
+	step = st_step_at(&steps->list, set->result, track, time_ns);
+	if (step == ST_NO_ROW)
+		return 0;
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		if (contexts->used[i] == ST_BY_STEP)
+			keys[i] = steps->keys[step] + 1;
+	return add_context(contexts, keys, 0);
+}
+
+bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set *set,
+		      const struct st_question *question)
+{
+	uint64_t wanted = 0;
+
+	memset(contexts, 0, sizeof(*contexts));
+	st_pair_map_init(&contexts->chain);
+	st_pair_map_init(&contexts->ids);
+	for (unsigned int i = 0; i < question->grouping_count; i++)
+		wanted |= ST_BIT(question->groupings[i]);
+	for (size_t i = 0; i < question->filter_count; i++)
+		wanted |= ST_BIT(question->filters[i].grouping);
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
+		if (wanted & ST_BIT(i) && st_grouping_is_task((enum st_grouping)i))
+			contexts->used[contexts->used_count++] = (enum st_grouping)i;
+	if (!contexts->used_count)
+		return true;
+	for (unsigned int i = 0; i < contexts->used_count; i++) {
+		enum st_grouping grouping = contexts->used[i];
+
+		if (!set->slices.keys[grouping].key_count && set->slices.row_count &&
+		    !set->slices.prepare(&set->slices, grouping))
+			return false;
+		if (grouping == ST_BY_STEP && set->slices.row_count)
+			contexts->has_timed_steps =
+				st_step_list_is_timed(&st_dataset_slices_steps(&set->slices)->list);
+	}
+	contexts->of_slice = calloc((size_t)set->slices.row_count + 1, sizeof(*contexts->of_slice));
+	contexts->capacity = 256;
+	contexts->outer = calloc(contexts->capacity, sizeof(*contexts->outer));
+	contexts->keys =
+		calloc((size_t)contexts->capacity * contexts->used_count, sizeof(*contexts->keys));
+	contexts->count = 1;
+	return contexts->of_slice && contexts->outer && contexts->keys;
+}
+
+void st_contexts_fini(struct st_sample_contexts *contexts)
+{
+	st_pair_map_fini(&contexts->chain);
+	st_pair_map_fini(&contexts->ids);
+	free(contexts->outer);
+	free(contexts->keys);
+	free(contexts->of_slice);
+	memset(contexts, 0, sizeof(*contexts));
+}

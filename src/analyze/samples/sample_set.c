@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening the samples of a result, and which frames of their stacks are shown.
+#include "analyze/samples/sample_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/operators/dataset_operators.h"
+#include "store/result.h"
+
+static const enum st_grouping frame_groupings[] = {
+	ST_BY_FUNCTION, ST_BY_FUNCTION_MANGLED, ST_BY_MODULE,		ST_BY_MODULE_PATH,
+	ST_BY_CLASS,	ST_BY_SOURCE_FILE,	ST_BY_SOURCE_FILE_PATH, ST_BY_SOURCE_LINE,
+	ST_BY_ADDRESS,	ST_BY_PYTHON_FUNCTION,	ST_BY_PYTHON_LINE,
+};
+
+uint64_t st_sample_answers(void)
+{
+	uint64_t set = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_CATEGORY) |
+		       ST_BIT(ST_BY_TASK_DOMAIN) | ST_BIT(ST_BY_TASK_TYPE) |
+		       ST_BIT(ST_BY_TASK_FAMILY) | ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_STEP) |
+		       ST_BIT(ST_BY_CALLSTACK) | ST_BIT(ST_BY_FUNCTION_STACK) |
+		       ST_BIT(ST_BY_CPU_CLASS) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_NN_MODULE);
+
+	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)
+		set |= ST_BIT(frame_groupings[i]);
+	return set;
+}
+
+uint64_t st_sample_answers_of(const struct st_result *result)
+{
+	uint64_t set = st_sample_answers();
+
+	return !result || st_result_has_modules(result) ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
+}
+
+bool st_grouping_is_frame(enum st_grouping grouping)
+{
+	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)
+		if (frame_groupings[i] == grouping)
+			return true;
+	return false;
+}
+
+bool st_grouping_is_python(enum st_grouping grouping)
+{
+	return grouping == ST_BY_PYTHON_FUNCTION || grouping == ST_BY_PYTHON_LINE;
+}
+
+bool st_grouping_is_task(enum st_grouping grouping)
+{
+	return grouping == ST_BY_CATEGORY || grouping == ST_BY_TASK_DOMAIN ||
+	       grouping == ST_BY_TASK_TYPE || grouping == ST_BY_TASK_FAMILY ||
+	       grouping == ST_BY_TASK || grouping == ST_BY_STEP || grouping == ST_BY_OPERATOR ||
+	       grouping == ST_BY_NN_MODULE;
+}
+
+static bool is_system(const struct st_named_function *function)
+{
+	return function->kind == ST_FUNCTION_KERNEL || function->flags & ST_FUNCTION_SYSTEM;
+}
+
+/* Whether a frame is shown at all, apart from whose frame it is. */
+static bool is_wanted(const struct st_sample_set *set, const struct st_named_frame *frame)
+{
+	bool python = set->named->functions[frame->function].kind == ST_FUNCTION_PYTHON;
+
+	if (set->view.no_inlines && frame->flags & ST_NAMED_INLINED)
+		return false;
+	switch (set->view.python_frames) {
+	case ST_PYTHON_ONLY:
+		return python;
+	case ST_PYTHON_NONE:
+		return !python;
+	default:
+		return !(frame->flags & ST_NAMED_EVAL);
+	}
+}
+
+/* A system function is shown below a user function, once. Above all user functions (the start of a thread)
+ * it is nobody's. */
+static bool passes_mode(const struct st_sample_set *set, uint32_t index, uint32_t caller)
+{
+	const struct st_named_function *functions = set->named->functions;
+	const struct st_named_frame *frames = set->named->frames;
+
+	if (set->view.call_stack_mode == ST_STACK_ALL ||
+	    !is_system(&functions[frames[index].function]))
+		return true;
+	return set->view.call_stack_mode == ST_STACK_USER_PLUS_ONE && caller &&
+	       !is_system(&functions[frames[caller].function]);
+}
+
+static bool make_view(struct st_sample_set *set)
+{
+	const struct st_named *named = set->named;
+	size_t count = (size_t)named->frame_count + 1;
+
+	set->shown = st_arena_calloc(&set->arena, count, sizeof(*set->shown));
+	set->python_of = st_arena_calloc(&set->arena, count, sizeof(*set->python_of));
+	set->classes = st_arena_calloc(&set->arena, count, sizeof(*set->classes));
+	if (!set->classes)
+		return false;
+	for (uint32_t i = 1; i < named->frame_count; i++) {
+		const struct st_named_frame *frame = &named->frames[i];
+		uint32_t caller = set->shown[frame->parent];
+
+		set->shown[i] = is_wanted(set, frame) && passes_mode(set, i, caller) ? i : caller;
+		set->python_of[i] = named->functions[frame->function].kind == ST_FUNCTION_PYTHON
+					    ? i
+					    : set->python_of[frame->parent];
+	}
+	return true;
+}
+
+uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node)
+{
+	uint32_t frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
+
+	if (set->shown[frame] || set->view.python_frames == ST_PYTHON_ONLY)
+		return set->shown[frame];
+	/* A stack without any user function: its time is that of the function itself. */
+	return frame;
+}
+
+static enum st_status classify(struct st_sample_set *set, struct st_error *err)
+{
+	struct st_class_rules rules;
+	enum st_status status = st_class_rules_load(&rules, set->view.class_rules, err);
+
+	if (status)
+		return status;
+	if (!st_class_frames(&rules, set->named, set->classes))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the samples");
+	st_class_rules_fini(&rules);
+	return status;
+}
+
+/* The value of an option that collect was given and left for reports, or "". */
+static const char *kept_option(const struct st_result *result, const char *name)
+{
+	const char *options = st_result_info(result)->options;
+	const char *found = options ? strstr(options, name) : NULL;
+
+	return found ? found + strlen(name) : "";
+}
+
+static void choose_modes(struct st_sample_set *set)
+{
+	const char *stacks = kept_option(set->result, "-call-stack-mode ");
+
+	if (strncmp(kept_option(set->result, "-inline-mode "), "off", 3) == 0)
+		set->view.no_inlines = true;
+	if (set->view.call_stack_mode != ST_STACK_DEFAULT)
+		return;
+	set->view.call_stack_mode = ST_STACK_USER_PLUS_ONE;
+	if (strncmp(stacks, "all", 3) == 0)
+		set->view.call_stack_mode = ST_STACK_ALL;
+	else if (strncmp(stacks, "user-only", 9) == 0)
+		set->view.call_stack_mode = ST_STACK_USER_ONLY;
+}
+
+enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,
+				  const struct st_sample_view *view, struct st_error *err)
+{
+	static const struct st_named_options usual = {.inlines = true, .keep = true};
+	enum st_status status;
+
+	memset(out, 0, sizeof(*out));
+	out->result = result;
+	out->samples = st_result_samples(result);
+	if (view)
+		out->view = *view;
+	choose_modes(out);
+	st_arena_init(&out->arena, SIZE_MAX / 2);
+	st_result_tracks(result, &out->track_count);
+	st_result_processes(result, &out->process_count);
+	status = st_dataset_slices_init(&out->slices, result, err);
+	if (!status)
+		status = st_named_open(&out->named, result,
+				       out->view.naming ? out->view.naming : &usual, err);
+	if (!status && !make_view(out))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the samples");
+	if (!status)
+		status = classify(out, err);
+	if (status)
+		st_sample_set_close(out);
+	return status;
+}
+
+void st_sample_set_close(struct st_sample_set *set)
+{
+	if (!set)
+		return;
+	st_named_close(set->named);
+	st_dataset_slices_fini(&set->slices);
+	st_arena_fini(&set->arena);
+	memset(set, 0, sizeof(*set));
+}
+
+enum st_status st_sample_offers(const struct st_result *result, enum st_grouping grouping,
+				uint64_t offered, struct st_error *err)
+{
+	if (!(offered & ST_BIT(grouping)))
+		return st_grouping_refuse(grouping, offered, err);
+	/* Where there are no samples, this is what is said. */
+	if (grouping == ST_BY_NN_MODULE && st_result_samples(result)->count &&
+	    !st_result_has_modules(result))
+		return st_grouping_without_modules(err);
+	return ST_OK;
+}
+
+const char *st_sample_absence(const struct st_result *result)
+{
+	uint32_t pauses, samplers;
+
+	st_result_pauses(result, &pauses);
+	st_result_samplers(result, &samplers);
+	if (st_result_samples(result)->count)
+		return "No samples match.";
+	if (!samplers && strcmp(st_result_info(result)->type, "hotspots") != 0)
+		return "No samples were recorded: strata -collect hotspots takes them.";
+	if (pauses)
+		return "No samples were taken: recording was paused, with -start-paused or by the "
+		       "program.";
+	return "No samples were taken: the program used less CPU time than one interval, or the "
+	       "notes say why. "
+	       "-knob sampling-interval=1 takes them every ms.";
+}

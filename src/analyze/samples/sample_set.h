@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The samples of a result as something that can be asked: which functions a stack shows, which key
+ * a frame or a task has in each grouping, and which class of CPU time a stack means. Questions are
+ * answered in three steps: equal samples (same stack, task and thread) become one row, rows are counted into
+ * a tree of groups, and the tree becomes rows of an answer, as those of the engine for slices.
+ *
+ * A sample belongs to the innermost slice that its thread had open, else to that of the thread which
+ * created it (inherited), else to "[Outside any task]". Self is what happened right there; total is also
+ * what it called, or what was nested in it.
+ */
+#ifndef ST_ANALYZE_SAMPLES_SAMPLE_SET_H
+#define ST_ANALYZE_SAMPLES_SAMPLE_SET_H
+
+#include "analyze/samples/cpu_class.h"
+#include "analyze/engine/dataset.h"
+#include "analyze/engine/pair_map.h"
+#include "analyze/engine/sample_view.h"
+#include "resolve/named.h"
+#include "store/samples.h"
+
+/* Keys of frames in one grouping. */
+struct st_frame_keys {
+	uint32_t *of_frame; /* NULL: not made yet */
+	struct st_text *texts;
+	uint32_t *function; /* by key: a function that stands for it, or 0 */
+	uint32_t count;
+};
+
+struct st_sample_set {
+	const struct st_result *result;
+	const struct st_samples *samples;
+	struct st_named *named; /* owned */
+	struct st_sample_view view;
+	struct st_dataset slices;
+	struct st_arena arena;
+	uint32_t *shown;     /* by frame: itself, or the nearest caller that is shown; 0: none */
+	uint32_t *python_of; /* by frame: itself, or the nearest caller that is Python; 0: none */
+	uint8_t *classes;    /* by frame as the innermost one: enum st_cpu_class */
+	struct st_frame_keys keys[ST_GROUPINGS];
+	uint32_t process_count, track_count;
+	uint64_t callers_cut; /* groups whose callers became others in answers so far */
+};
+
+enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,
+				  const struct st_sample_view *view, struct st_error *err);
+void st_sample_set_close(struct st_sample_set *set);
+/* Why an answer from samples has no rows, and what to do. */
+const char *st_sample_absence(const struct st_result *result);
+
+/* Groupings that samples can answer, by kind. */
+enum {
+	ST_SAMPLE_PLACES_COUNT = 2,
+};
+uint64_t st_sample_answers(void);
+uint64_t st_sample_answers_of(const struct st_result *result); /* NULL: of any */
+/* Refuses those that are not among the offered ones, or that this result has nothing for. */
+enum st_status st_sample_offers(const struct st_result *result, enum st_grouping grouping,
+				uint64_t offered, struct st_error *err);
+bool st_grouping_is_frame(enum st_grouping grouping);  /* where the CPU was */
+bool st_grouping_is_python(enum st_grouping grouping); /* of the nearest Python frame */
+bool st_grouping_is_task(enum st_grouping grouping);
+
+/* The frame that a stack node shows as its innermost one; 0: none. */
+uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node);
+/* The caller of a shown frame; 0: it is the outermost. */
+static inline uint32_t st_sample_caller(const struct st_sample_set *set, uint32_t frame)
+{
+	return set->shown[set->named->frames[frame].parent];
+}
+
+/* Makes the keys of a frame grouping; false when memory is out. */
+bool st_frame_keys_make(struct st_sample_set *set, enum st_grouping grouping);
+/* The key as shown, of any grouping; copied into the arena where it is not the result's. */
+struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping grouping,
+			      uint32_t key, struct st_arena *arena);
+
+/* Answers as st_dataset_ask does. Rows carry in `slice` their key: of frame groupings an index into
+ * keys[].function, of ST_BY_TASK the slice; else ST_NO_ROW. */
+enum st_status st_sample_ask(struct st_sample_set *set, const struct st_question *question,
+			     struct st_answer *out, struct st_error *err);
+
+#endif

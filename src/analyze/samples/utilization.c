@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A sample of weight w at time t says that its thread ran for w up to t. Slots are long enough for some
+// twenty samples of a busy CPU, so that their noise does not pass for idleness.
+#include "analyze/samples/utilization.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/dataset_parts.h"
+#include "store/result.h"
+
+enum { SLOTS_MAX = 2000, SAMPLES_PER_SLOT = 20, PERIOD_USUAL_NS = 10000000, SLOT_MIN_NS = 1000000 };
+
+const char *const st_utilization_names[ST_USE_LEVELS] = {"Idle", "Poor", "Ok", "Ideal"};
+
+enum st_utilization_level st_utilization_level(uint32_t cpus, uint32_t cpu_count)
+{
+	if (!cpus)
+		return ST_USE_IDLE;
+	if ((double)cpus <= 0.5 * cpu_count && cpu_count > 1)
+		return ST_USE_POOR;
+	return (double)cpus <= 0.85 * cpu_count ? ST_USE_OK : ST_USE_IDEAL;
+}
+
+struct slot {
+	uint64_t effective_ns;
+	uint64_t present_ns; /* of threads that ran in it: how long they were there, summed */
+	uint32_t last_track; /* track + 1 */
+};
+
+struct slots {
+	struct slot *slots;
+	uint32_t count;
+	int64_t begin_ns, end_ns;
+	uint64_t slot_ns;
+};
+
+static uint64_t period_of(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (samplers[i].period_ns > longest)
+			longest = samplers[i].period_ns;
+	return longest ? longest : PERIOD_USUAL_NS;
+}
+
+static void set_range(struct slots *slots, const struct st_sample_set *set,
+		      const struct st_question *question)
+{
+	const struct st_result_info *info = st_result_info(set->result);
+	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
+
+	slots->begin_ns = info->kept_from_ns;
+	slots->end_ns = stopped ? info->collected_ns : info->elapsed_ns;
+	/* Times count from strata's start, the program's from its own: the last samples lie behind. */
+	for (uint32_t i = 0; !stopped && i < set->samples->count; i++)
+		if (set->samples->time_ns[i] > slots->end_ns)
+			slots->end_ns = set->samples->time_ns[i];
+	if (question->has_time_range && question->time_begin_ns > slots->begin_ns)
+		slots->begin_ns = question->time_begin_ns;
+	if (question->has_time_range && question->time_end_ns < slots->end_ns)
+		slots->end_ns = question->time_end_ns;
+}
+
+/* From a thread's first sample to its last. Threads that follow one another do not want the CPUs at the same
+ * time, however many of them there are in a slot. */
+struct presence {
+	int64_t begin_ns, end_ns;
+};
+
+static struct presence presence_of(const struct st_samples *samples, uint32_t first)
+{
+	struct presence out = {samples->time_ns[first] - (int64_t)samples->weight_ns[first],
+			       samples->time_ns[first]};
+
+	for (uint32_t i = first; i < samples->count && samples->track[i] == samples->track[first];
+	     i++)
+		if (samples->time_ns[i] > out.end_ns)
+			out.end_ns = samples->time_ns[i];
+	return out;
+}
+
+static uint64_t overlap(struct presence presence, int64_t begin_ns, int64_t end_ns)
+{
+	if (begin_ns < presence.begin_ns)
+		begin_ns = presence.begin_ns;
+	if (end_ns > presence.end_ns)
+		end_ns = presence.end_ns;
+	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
+}
+
+static void add_sample(struct slots *slots, const struct st_samples *samples, uint32_t index,
+		       bool effective, struct presence presence)
+{
+	int64_t end = samples->time_ns[index], begin = end - (int64_t)samples->weight_ns[index];
+
+	if (begin < slots->begin_ns)
+		begin = slots->begin_ns;
+	if (end > slots->end_ns)
+		end = slots->end_ns;
+	while (begin < end) {
+		uint64_t at = (uint64_t)(begin - slots->begin_ns) / slots->slot_ns;
+		int64_t slot_end = slots->begin_ns + (int64_t)((at + 1) * slots->slot_ns);
+		int64_t stop = slot_end;
+		struct slot *slot = &slots->slots[at < slots->count ? at : slots->count - 1];
+
+		if (stop > end)
+			stop = end;
+		if (effective)
+			slot->effective_ns += (uint64_t)(stop - begin);
+		/* Samples of a track lie together. The last slot may be cut short. */
+		if (slot->last_track != samples->track[index] + 1) {
+			slot->last_track = samples->track[index] + 1;
+			slot->present_ns +=
+				overlap(presence, slots->begin_ns + (int64_t)(at * slots->slot_ns),
+					slot_end < slots->end_ns ? slot_end : slots->end_ns);
+		}
+		begin = stop;
+	}
+}
+
+static void add_samples(struct slots *slots, struct st_utilization *out,
+			const struct st_sample_set *set)
+{
+	const struct st_samples *samples = set->samples;
+	struct presence presence = {0};
+	uint32_t last_track = UINT32_MAX;
+
+	for (uint32_t i = 0; i < samples->count; i++) {
+		uint32_t node = samples->node[i];
+		uint32_t frame =
+			node < set->named->node_count ? set->named->frame_of_node[node] : 0;
+		bool effective = set->classes[frame] == ST_CLASS_EFFECTIVE;
+
+		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE) ||
+		    samples->time_ns[i] < slots->begin_ns || samples->time_ns[i] > slots->end_ns)
+			continue;
+		out->cpu_ns += samples->weight_ns[i];
+		out->effective_ns += effective ? samples->weight_ns[i] : 0;
+		if (samples->track[i] != last_track) {
+			out->threads++;
+			presence = presence_of(samples, i);
+		}
+		last_track = samples->track[i];
+		add_sample(slots, samples, i, effective, presence);
+	}
+}
+
+static void count_slots(const struct slots *slots, struct st_utilization *out,
+			const struct st_pause_list *pauses)
+{
+	for (uint32_t i = 0; i < slots->count; i++) {
+		int64_t begin = slots->begin_ns + (int64_t)(i * slots->slot_ns);
+		int64_t end = begin + (int64_t)slots->slot_ns;
+		const struct slot *slot = &slots->slots[i];
+		uint64_t time, cpus;
+
+		if (end > slots->end_ns)
+			end = slots->end_ns;
+		time = st_pause_list_recorded(pauses, 0, begin, end);
+		if (!time)
+			continue;
+		cpus = (slot->effective_ns + time / 2) / time;
+		if (cpus > out->cpu_count)
+			cpus = out->cpu_count;
+		out->recorded_ns += time;
+		out->by_cpus[cpus] += time;
+		out->by_level[st_utilization_level((uint32_t)cpus, out->cpu_count)] += time;
+		/* Half a thread more, since the edges of presence are only as sharp as the interval. */
+		if (2 * slot->present_ns > (2ull * out->cpu_count + 1) * time)
+			out->oversubscribed_ns += time;
+	}
+}
+
+enum st_status st_utilization_make(struct st_utilization *out, const struct st_sample_set *set,
+				   const struct st_question *question, struct st_error *err)
+{
+	uint32_t cpus = st_result_info(set->result)->cpu_count;
+	struct st_pause_list pauses;
+	struct slots slots = {0};
+	struct st_arena arena;
+	uint64_t range_ns;
+	bool done;
+
+	memset(out, 0, sizeof(*out));
+	out->cpu_count = cpus ? cpus : 1;
+	set_range(&slots, set, question);
+	range_ns = slots.end_ns > slots.begin_ns ? (uint64_t)(slots.end_ns - slots.begin_ns) : 0;
+	slots.slot_ns = SAMPLES_PER_SLOT * period_of(set->result);
+	if (slots.slot_ns < SLOT_MIN_NS)
+		slots.slot_ns = SLOT_MIN_NS;
+	if (slots.slot_ns < range_ns / SLOTS_MAX)
+		slots.slot_ns = range_ns / SLOTS_MAX;
+	slots.count = (uint32_t)((range_ns + slots.slot_ns - 1) / slots.slot_ns);
+	out->slot_ns = slots.slot_ns;
+	st_arena_init(&arena, SIZE_MAX / 2);
+	slots.slots = calloc((size_t)slots.count + 1, sizeof(*slots.slots));
+	out->by_cpus = calloc((size_t)out->cpu_count + 1, sizeof(*out->by_cpus));
+	done = slots.slots && out->by_cpus && st_pause_list_make(&pauses, set->result, &arena);
+	if (done && slots.count) {
+		add_samples(&slots, out, set);
+		count_slots(&slots, out, &pauses);
+	}
+	free(slots.slots);
+	st_arena_fini(&arena);
+	if (done)
+		return ST_OK;
+	st_utilization_fini(out);
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the CPU utilization");
+}
+
+void st_utilization_fini(struct st_utilization *utilization)
+{
+	free(utilization->by_cpus);
+	memset(utilization, 0, sizeof(*utilization));
+}

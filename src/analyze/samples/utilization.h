@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many CPUs did effective work at the same time, slot by slot of the run.
+ */
+#ifndef ST_ANALYZE_SAMPLES_UTILIZATION_H
+#define ST_ANALYZE_SAMPLES_UTILIZATION_H
+
+#include "analyze/samples/sample_set.h"
+
+enum st_utilization_level { ST_USE_IDLE, ST_USE_POOR, ST_USE_OK, ST_USE_IDEAL, ST_USE_LEVELS };
+extern const char *const st_utilization_names[ST_USE_LEVELS];
+
+struct st_utilization {
+	uint32_t cpu_count;   /* the target */
+	uint64_t recorded_ns; /* pauses left out */
+	uint64_t slot_ns;
+	uint64_t *by_cpus; /* time with 0, 1 … cpu_count CPUs at work; owned */
+	uint64_t by_level[ST_USE_LEVELS];
+	uint64_t effective_ns, cpu_ns;
+	uint64_t oversubscribed_ns; /* more threads ran than there are CPUs */
+	uint32_t threads;	    /* that ran at all */
+};
+
+/* Of a number of CPUs at work. */
+enum st_utilization_level st_utilization_level(uint32_t cpus, uint32_t cpu_count);
+/* Over the time range of the question; filters do not matter: an idle CPU has no task. */
+enum st_status st_utilization_make(struct st_utilization *out, const struct st_sample_set *set,
+				   const struct st_question *question, struct st_error *err);
+void st_utilization_fini(struct st_utilization *utilization);
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SQL over a result: an empty database in memory that may read our tables and nothing else, a cap on
+// its memory, and a way to stop it.
+#include "analyze/sql/sql.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/sql/sql_table.h"
+#include "resolve/named.h"
+
+enum {
+	STEPS_BETWEEN_ASKING = 10000,
+	/* A text beyond this is no answer, and functions of SQLite that are slow for long ones cannot be
+	 * stopped in the middle. */
+	VALUE_MAX_BYTES = 16 << 20,
+	SQL_MAX_BYTES = 1 << 20,
+	PATTERN_MAX_BYTES = 1000,
+};
+
+/* Functions that reach out of the database, where SQLite was built with them. */
+static bool is_refused_function(const char *name)
+{
+	static const char *const refused[] = {"load_extension", "fts3_tokenizer", "readfile",
+					      "writefile",	"edit",		  "fts5",
+					      "fts5_source_id", "rtreecheck",	  "sqlite_log"};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (name && sqlite3_stricmp(name, refused[i]) == 0)
+			return true;
+	return false;
+}
+
+static int authorize(void *arg, int action, const char *first, const char *second,
+		     const char *database, const char *trigger)
+{
+	const struct st_sql *sql = arg;
+
+	(void)first;
+	(void)database;
+	(void)trigger;
+	if (sql->is_declaring)
+		return SQLITE_OK;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return is_refused_function(second) ? SQLITE_DENY : SQLITE_OK;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static int progress(void *arg)
+{
+	struct st_sql *sql = arg;
+
+	return sql->options.stopped && sql->options.stopped(sql->options.stopped_arg);
+}
+
+static bool make_texts(struct st_sql *sql)
+{
+	uint32_t process_count;
+	const struct st_dataset *dataset = &sql->dataset;
+
+	st_result_processes(sql->result, &process_count);
+	sql->threads = st_arena_calloc(&sql->arena, (size_t)dataset->track_count + 1,
+				       sizeof(*sql->threads));
+	sql->processes =
+		st_arena_calloc(&sql->arena, (size_t)process_count + 1, sizeof(*sql->processes));
+	if (!sql->threads || !sql->processes)
+		return false;
+	for (uint32_t i = 0; i < dataset->track_count; i++)
+		sql->threads[i] = dataset->text(dataset, ST_BY_THREAD, i, &sql->arena);
+	for (uint32_t i = 0; i < process_count; i++)
+		sql->processes[i] = dataset->text(dataset, ST_BY_PROCESS, i, &sql->arena);
+	return !sql->arena.failed;
+}
+
+static bool is_fact(struct st_text section)
+{
+	static const char *const sections[] = {"run", "host", "strata"};
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (section.size_bytes == strlen(sections[i]) &&
+		    memcmp(section.bytes, sections[i], section.size_bytes) == 0)
+			return true;
+	return false;
+}
+
+static enum st_status make_info(struct st_sql *sql, struct st_error *err)
+{
+	struct st_report_options options = {0};
+	enum st_status status = st_report_build(sql->result, "info", &options, &sql->info, err);
+
+	if (status)
+		return status;
+	sql->info_rows = st_arena_calloc(&sql->arena, (size_t)sql->info.row_count + 1,
+					 sizeof(*sql->info_rows));
+	if (!sql->info_rows)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the query");
+	for (uint32_t i = 0; i < sql->info.row_count; i++)
+		if (is_fact(sql->info.rows[i].cells[0].as.text))
+			sql->info_rows[sql->info_count++] = i;
+	return ST_OK;
+}
+
+static int configure(struct st_sql *sql)
+{
+	sqlite3 *db = sql->db;
+	int status;
+
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
+	sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_BYTES);
+	sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_MAX_BYTES);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	/* A misspelt "column" is an error, not a text. */
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	status = sqlite3_exec(db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
+	if (status == SQLITE_OK)
+		status = st_sql_register(sql);
+	if (status == SQLITE_OK)
+		status = sqlite3_set_authorizer(db, authorize, sql);
+	sqlite3_progress_handler(db, STEPS_BETWEEN_ASKING, progress, sql);
+	return status;
+}
+
+enum st_status st_sql_open(struct st_sql **out, const struct st_result *result,
+			   const struct st_sql_options *options, struct st_error *err)
+{
+	struct st_sql *sql = calloc(1, sizeof(*sql));
+	enum st_status status;
+
+	*out = NULL;
+	if (!sql)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the query");
+	sql->result = result;
+	if (options)
+		sql->options = *options;
+	if (!sql->options.memory_bytes)
+		sql->options.memory_bytes = (uint64_t)ST_SQL_MEMORY_MB * 1000000;
+	st_arena_init(&sql->arena, SIZE_MAX / 2);
+	status = st_dataset_slices_init(&sql->dataset, result, err);
+	if (status) {
+		free(sql);
+		return status;
+	}
+	status = make_texts(sql) ? make_info(sql, err)
+				 : st_error_set(err, ST_ENOMEM, 0, "out of memory for the query");
+	if (status == ST_OK &&
+	    (sqlite3_open_v2(":memory:", &sql->db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+				     SQLITE_OPEN_PRIVATECACHE,
+			     NULL) ||
+	     configure(sql)))
+		status = st_error_set(err, ST_ENOMEM, 0, "SQLite cannot be opened: %.200s",
+				      sqlite3_errmsg(sql->db));
+	if (status) {
+		st_sql_close(sql);
+		return status;
+	}
+	*out = sql;
+	return ST_OK;
+}
+
+void st_sql_close(struct st_sql *sql)
+{
+	if (!sql)
+		return;
+	sqlite3_close(sql->db);
+	st_sql_rows_close(sql);
+	st_sql_steps_close(sql);
+	st_named_close(sql->own_named);
+	st_counters_fini(&sql->counters);
+	st_report_fini(&sql->info);
+	st_dataset_slices_fini(&sql->dataset);
+	st_arena_fini(&sql->arena);
+	free(sql);
+}
+
+uint64_t st_sql_rows_read(const struct st_sql *sql)
+{
+	return sql->rows_read;
+}
+
+/* Behind the statement only blanks and comments may come. */
+static enum st_status check_tail(struct st_sql *sql, const char *tail, struct st_error *err)
+{
+	while (*tail) {
+		sqlite3_stmt *more = NULL;
+		const char *rest = tail;
+		int code = sqlite3_prepare_v2(sql->db, tail, -1, &more, &rest);
+
+		sqlite3_finalize(more);
+		if (code || more)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "one statement at a time: there is more behind the "
+					    "first one: '%.40s'",
+					    tail);
+		if (rest == tail)
+			break;
+		tail = rest;
+	}
+	return ST_OK;
+}
+
+static enum st_status check_statement(struct st_sql *sql, sqlite3_stmt *statement, const char *tail,
+				      struct st_error *err)
+{
+	if (!statement)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "there is no statement in the SQL; try SELECT count(*) FROM "
+				    "slices");
+	if (sqlite3_bind_parameter_count(statement))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "the SQL has a parameter (%s), and nothing gives it a value",
+				    sqlite3_bind_parameter_name(statement, 1)
+					    ? sqlite3_bind_parameter_name(statement, 1)
+					    : "?");
+	if (!sqlite3_column_count(statement) || !sqlite3_stmt_readonly(statement))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "a result can only be read: the SQL must be a SELECT");
+	return check_tail(sql, tail, err);
+}
+
+enum st_status st_sql_ask(struct st_sql *sql, const char *text, struct st_report *out,
+			  struct st_error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	const char *tail = text;
+	enum st_status status;
+	int64_t before;
+	int code;
+
+	memset(out, 0, sizeof(*out));
+	if (strlen(text) > SQL_MAX_BYTES)
+		return st_error_set(err, ST_EUSAGE, 0, "the SQL is longer than %d bytes",
+				    SQL_MAX_BYTES);
+
+	before = sqlite3_hard_heap_limit64((int64_t)sql->options.memory_bytes);
+	code = sqlite3_prepare_v2(sql->db, text, -1, &statement, &tail);
+	if (code)
+		status = st_sql_error(sql, text, code, err);
+	else
+		status = check_statement(sql, statement, tail, err);
+	if (status == ST_OK) {
+		status = st_sql_collect(sql, statement, out, err);
+		/* The text of an error of SQLite is made while it is still there. */
+		if (status == ST_EIO)
+			status = st_sql_error(sql, text, sqlite3_errcode(sql->db), err);
+	}
+	sqlite3_finalize(statement);
+	sqlite3_hard_heap_limit64(before);
+	return status;
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps of a loop that nobody marks: what the outermost operators of its thread repeat. A step begins where the program
+// asks its DataLoader for a batch, or where it calls its model, when these are known. Else the operator is looked for
+// whose occurrences cut the sequence into the most alike pieces: all operators that occur once in each round do that
+// equally well, those of an inner loop worse. The first of them in the first round that is repeated begins a step.
+#include "analyze/steps/step_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/operators.h"
+
+enum {
+	ROUNDS_MIN = 3,
+	WINDOW = 1
+		 << 16, /* the newest operators: what came before the loop tells nothing about it */
+	PERCENT_ALIKE = 50,
+	PER_MILLE_EQUAL = 20, /* so much less is as good: the shorter piece wins */
+	ANCHOR_MAX = 8,	      /* operators in a row that tell where a step begins */
+	OPERATORS_MIN = 2,    /* in a step; one alone is a step to nobody */
+};
+
+struct piece {
+	uint64_t hash;
+	uint32_t at, length;
+};
+
+struct finder {
+	const struct st_step_rows *rows;
+	struct st_step_tokens tokens;
+	uint32_t first;	  /* of the window */
+	uint64_t *hashes; /* of the tokens before each, and of all */
+	uint64_t *powers;
+	uint32_t *next; /* by token of the window: its next occurrence, or 0 */
+	uint32_t *head; /* by kind of token: first occurrence + 1 */
+	uint32_t *last;
+	struct piece *pieces;
+	uint32_t kinds;
+};
+
+static const uint64_t hash_base = 0x9e3779b97f4a7c15ull;
+
+static uint32_t token(const struct finder *finder, uint32_t at)
+{
+	return finder->tokens.token[finder->first + at];
+}
+
+static uint32_t window(const struct finder *finder)
+{
+	return finder->tokens.count - finder->first;
+}
+
+static uint64_t hash_of(const struct finder *finder, uint32_t begin, uint32_t end)
+{
+	return finder->hashes[end] - finder->hashes[begin] * finder->powers[end - begin];
+}
+
+static bool prepare(struct finder *finder)
+{
+	uint32_t labels, signatures, count;
+
+	st_result_labels(finder->rows->result, &labels);
+	st_result_signatures(finder->rows->result, &signatures);
+	finder->kinds = labels + signatures;
+	finder->first = finder->tokens.count > WINDOW ? finder->tokens.count - WINDOW : 0;
+	count = window(finder);
+	finder->hashes = calloc((size_t)count + 1, sizeof(*finder->hashes));
+	finder->powers = calloc((size_t)count + 1, sizeof(*finder->powers));
+	finder->next = calloc((size_t)count + 1, sizeof(*finder->next));
+	finder->pieces = calloc((size_t)count + 1, sizeof(*finder->pieces));
+	finder->head = calloc((size_t)finder->kinds + 1, sizeof(*finder->head));
+	finder->last = calloc((size_t)finder->kinds + 1, sizeof(*finder->last));
+	if (!finder->hashes || !finder->powers || !finder->next || !finder->pieces ||
+	    !finder->head || !finder->last)
+		return false;
+	finder->powers[0] = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t kind = token(finder, i);
+
+		finder->powers[i + 1] = finder->powers[i] * hash_base;
+		finder->hashes[i + 1] =
+			finder->hashes[i] * hash_base + (kind + 1) * 0xff51afd7ed558ccdull;
+		if (finder->head[kind])
+			finder->next[finder->last[kind]] = i;
+		else
+			finder->head[kind] = i + 1;
+		finder->last[kind] = i;
+	}
+	return true;
+}
+
+static void finish(struct finder *finder)
+{
+	st_step_tokens_fini(&finder->tokens);
+	free(finder->hashes);
+	free(finder->powers);
+	free(finder->next);
+	free(finder->pieces);
+	free(finder->head);
+	free(finder->last);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+static const struct piece *most_frequent(const struct finder *finder, uint32_t count)
+{
+	const struct piece *pieces = finder->pieces, *found = NULL;
+	uint64_t best = 0;
+
+	for (uint32_t i = 0, from = 0; i < count; i++) {
+		uint32_t times;
+
+		if (pieces[i].hash != pieces[from].hash)
+			from = i;
+		times = i - from + 1;
+		if (times >= ROUNDS_MIN && (uint64_t)times * pieces[i].length > best) {
+			best = (uint64_t)times * pieces[i].length;
+			found = &pieces[i];
+		}
+	}
+	return found;
+}
+
+/* Of the pieces that a kind of token cuts: the length of the most frequent one, and how many tokens all hold that
+ * are like it, or begin like it: now and then a round has something more to do. */
+static uint64_t alike(struct finder *finder, uint32_t kind, uint32_t *length)
+{
+	uint32_t count = 0, at = finder->head[kind] - 1;
+	const struct piece *usual;
+	uint64_t sum = 0;
+
+	*length = 0;
+	for (uint32_t next = finder->next[at]; next; at = next, next = finder->next[at])
+		finder->pieces[count++] = (struct piece){hash_of(finder, at, next), at, next - at};
+	qsort(finder->pieces, count, sizeof(*finder->pieces), by_hash);
+	usual = most_frequent(finder, count);
+	if (!usual)
+		return 0;
+	*length = usual->length;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t from = finder->pieces[i].at;
+
+		if (finder->pieces[i].length >= usual->length &&
+		    hash_of(finder, from, from + usual->length) == usual->hash)
+			sum += usual->length;
+	}
+	return sum;
+}
+
+/* How many operators a round has; 0: nothing is repeated. */
+static uint32_t find_length(struct finder *finder)
+{
+	uint64_t best = 0, margin;
+	uint32_t length = 0, found = 0;
+
+	for (uint32_t kind = 0; kind < finder->kinds; kind++) {
+		uint64_t tokens = finder->head[kind] ? alike(finder, kind, &length) : 0;
+
+		if (length >= OPERATORS_MIN && tokens > best)
+			best = tokens;
+	}
+	if (!best || best * 100 < (uint64_t)window(finder) * PERCENT_ALIKE)
+		return 0;
+	margin = best * PER_MILLE_EQUAL / 1000;
+	for (uint32_t kind = 0; kind < finder->kinds; kind++) {
+		uint64_t tokens = finder->head[kind] ? alike(finder, kind, &length) : 0;
+
+		if (length >= OPERATORS_MIN && tokens + margin >= best &&
+		    (!found || length < found))
+			found = length;
+	}
+	return found;
+}
+
+/* Whether a few operators in a row occur once in the round that they begin in. */
+static bool is_once(const struct finder *finder, uint32_t at, uint32_t size, uint32_t length)
+{
+	uint64_t hash = hash_of(finder, at, at + size);
+
+	for (uint32_t i = 1; i < length; i++)
+		if (hash_of(finder, at + i, at + i + size) == hash)
+			return false;
+	return true;
+}
+
+/* Where operators stand that begin a step, and how many of them tell it; 0: nowhere. */
+static uint32_t find_anchor(const struct finder *finder, uint32_t length, uint32_t *where)
+{
+	uint32_t count = window(finder), tried = 0;
+
+	for (uint32_t begin = 0; begin + 2 * length <= count && tried < length; begin++) {
+		if (hash_of(finder, begin, begin + length) !=
+		    hash_of(finder, begin + length, begin + 2 * length))
+			continue;
+		tried++;
+		*where = finder->first + begin;
+		for (uint32_t size = 1; size <= length && size <= ANCHOR_MAX; size++)
+			if (is_once(finder, begin, size, length))
+				return size;
+	}
+	return 0;
+}
+
+static int64_t begin_of(const struct finder *finder, uint32_t at)
+{
+	return finder->rows->slices->begin_ns[finder->tokens.row[at]];
+}
+
+static int64_t end_of(const struct finder *finder, uint32_t at)
+{
+	return finder->rows->slices->end_ns[finder->tokens.row[at]];
+}
+
+/* A step from each anchor to the next one; the last, which nothing ends, has as many operators as a round (length; 0:
+ * all that are left). An anchor may be a step alone only in rounds of one: else it is a DataLoader that says so that it
+ * has no more. */
+static bool cut(const struct finder *finder, struct st_step_list *list, const uint8_t *is_anchor,
+		uint32_t length)
+{
+	const struct st_step_tokens *tokens = &finder->tokens;
+	uint32_t count, number = 0;
+	const struct st_slices *slices = finder->rows->slices;
+
+	for (uint32_t at = 0; at < tokens->count; at += count) {
+		struct st_one_step step = {.slice = ST_NO_ROW, .begin_ns = begin_of(finder, at)};
+
+		count = 1;
+		if (!is_anchor[at])
+			continue;
+		while (at + count < tokens->count && !is_anchor[at + count])
+			count++;
+		if (count == 1 && length != 1)
+			continue;
+		step.track = slices->track[tokens->row[at]];
+		step.number = number++;
+		if (at + count < tokens->count)
+			step.end_ns = begin_of(finder, at + count);
+		else if (length > 1 && count > length)
+			step.end_ns = end_of(finder, at + length - 1);
+		else
+			step.end_ns = end_of(finder, at + count - 1);
+		if (!st_step_list_add(list, &step))
+			return false;
+	}
+	return true;
+}
+
+/* Anchors are what looks like some tokens in a row. False when memory is out. */
+static bool cut_at(struct finder *finder, struct st_step_list *list, const uint32_t *like,
+		   uint32_t size, uint32_t length)
+{
+	const struct st_step_tokens *tokens = &finder->tokens;
+	uint8_t *is_anchor = calloc((size_t)tokens->count + 1, 1);
+	bool done;
+
+	if (!is_anchor)
+		return false;
+	for (uint32_t i = 0; i + size <= tokens->count; i++)
+		is_anchor[i] = memcmp(tokens->token + i, like, size * sizeof(*like)) == 0;
+	done = cut(finder, list, is_anchor, length);
+	free(is_anchor);
+	return done;
+}
+
+/* The label with most time among the outermost rows of a sort; occurs at least as often as a loop does. */
+static uint32_t heaviest(const struct finder *finder, enum st_step_label sort, uint64_t *out_ns)
+{
+	const struct st_slices *slices = finder->rows->slices;
+	uint64_t *ns = calloc((size_t)finder->kinds + 1, sizeof(*ns));
+	uint32_t *counts = calloc((size_t)finder->kinds + 1, sizeof(*counts));
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t i = 0; ns && counts && i < finder->tokens.count; i++) {
+		uint32_t row = finder->tokens.row[i], label = slices->label[row];
+
+		if (!st_step_row_is(finder->rows, row, sort))
+			continue;
+		ns[label] += (uint64_t)(slices->end_ns[row] - slices->begin_ns[row]);
+		counts[label]++;
+	}
+	for (uint32_t label = 0; ns && counts && label < finder->kinds; label++)
+		if (counts[label] >= ROUNDS_MIN && (best == UINT32_MAX || ns[label] > ns[best]))
+			best = label;
+	*out_ns = best == UINT32_MAX ? 0 : ns[best];
+	free(ns);
+	free(counts);
+	return best;
+}
+
+static uint64_t operators_ns(const struct finder *finder)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < finder->tokens.count; i++)
+		sum += (uint64_t)(end_of(finder, i) - begin_of(finder, i));
+	return sum;
+}
+
+static void name(struct st_step_list *list, const struct finder *finder, uint32_t label,
+		 enum st_step_source source)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(finder->rows->result, &count);
+
+	list->source = source;
+	if (label < count)
+		list->what = st_result_text(finder->rows->result, labels[label].name);
+}
+
+static bool find_in(struct finder *finder, struct st_step_list *list)
+{
+	uint64_t ns, all_ns = operators_ns(finder);
+	uint32_t kind = heaviest(finder, ST_STEP_LABEL_DATA, &ns);
+
+	if (kind != UINT32_MAX) {
+		name(list, finder, kind, ST_STEPS_DATA);
+		return cut_at(finder, list, &kind, 1, 0);
+	}
+	kind = heaviest(finder, ST_STEP_LABEL_MODULE, &ns);
+	if (kind != UINT32_MAX && ns >= all_ns / 2) {
+		name(list, finder, kind, ST_STEPS_MODULE);
+		return cut_at(finder, list, &kind, 1, 1);
+	}
+	return true;
+}
+
+static bool repeat_in(struct finder *finder, struct st_step_list *list)
+{
+	uint32_t length, size, where = 0;
+
+	if (!prepare(finder))
+		return false;
+	length = find_length(finder);
+	size = length ? find_anchor(finder, length, &where) : 0;
+	if (!size)
+		return true;
+	name(list, finder, finder->rows->slices->label[finder->tokens.row[where]],
+	     ST_STEPS_PATTERN);
+	return cut_at(finder, list, finder->tokens.token + where, size, length);
+}
+
+/* The thread that spent most time in operators. */
+static uint32_t busiest(const struct st_step_rows *rows)
+{
+	uint32_t count, best = UINT32_MAX;
+	const struct st_track *tracks = st_result_tracks(rows->result, &count);
+	uint64_t best_ns = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t ns = 0;
+
+		for (uint32_t row = tracks[i].row_begin; row < tracks[i].row_end; row++)
+			if (st_step_row_is_outermost(rows, row))
+				ns += (uint64_t)(rows->slices->end_ns[row] -
+						 rows->slices->begin_ns[row]);
+		if (ns > best_ns) {
+			best_ns = ns;
+			best = i;
+		}
+	}
+	return best;
+}
+
+bool st_step_pattern_find(struct st_step_list *list, const struct st_step_rows *rows)
+{
+	uint32_t track = busiest(rows), labels;
+	bool done = true;
+
+	if (track == UINT32_MAX)
+		return true;
+	st_result_labels(rows->result, &labels);
+	/* Inputs tell layers of one kind apart; where they are never the same twice, names must do. */
+	for (unsigned int round = 0; round < 3 && done && !list->count; round++) {
+		struct finder finder = {.rows = rows, .kinds = labels};
+
+		done = st_step_tokens_init(&finder.tokens, rows, track, round == 1);
+		if (done)
+			done = round ? repeat_in(&finder, list) : find_in(&finder, list);
+		finish(&finder);
+	}
+	return done;
+}

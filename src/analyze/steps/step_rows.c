@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which part of a training step a slice belongs to. Names tell: those of PyTorch's own ranges are the same in every
+// version, and the same whether its operators were recorded or came as ITT tasks.
+#include "analyze/steps/step_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/words.h"
+#include "format/operator.h"
+#include "store/operators.h"
+
+static bool holds(struct st_text text, const char *word)
+{
+	return memmem(text.bytes, text.size_bytes, word, strlen(word)) != NULL;
+}
+
+/* Ranges that are PyTorch's, not the user's. */
+static enum st_step_label label_of_range(struct st_text name)
+{
+	static const struct {
+		const char *prefix;
+		enum st_step_label label;
+	} known[] = {
+		{"enumerate(DataLoader)#", ST_STEP_LABEL_DATA},
+		{"Optimizer.step#", ST_STEP_LABEL_OPTIMIZER},
+		{"Optimizer.zero_grad#", ST_STEP_LABEL_ZERO_GRAD},
+		{"autograd::engine::evaluate_function", ST_STEP_LABEL_BACKWARD},
+		/* Compiled code shows nothing inside of these. */
+		{"Torch-Compiled Region", ST_STEP_LABEL_OPERATOR},
+		{"TorchDynamo Cache Lookup", ST_STEP_LABEL_OPERATOR},
+		{"## Call CompiledFxGraph", ST_STEP_LABEL_OPERATOR},
+		{"DistributedDataParallel.forward", ST_STEP_LABEL_MODULE},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (st_text_begins(name, known[i].prefix))
+			return known[i].label;
+	}
+	return ST_STEP_LABEL_NONE;
+}
+
+static enum st_step_label label_of(struct st_text domain, struct st_text name)
+{
+	enum st_step_label of_range;
+
+	if (st_text_equals(domain, ST_MODULE_DOMAIN))
+		return ST_STEP_LABEL_MODULE;
+	/* oneDNN's, in programs of which no operators are known. */
+	if (st_text_begins(domain, "dnnl::primitive"))
+		return holds(name, "backward") ? ST_STEP_LABEL_BACKWARD : ST_STEP_LABEL_OPERATOR;
+	if (!st_text_equals(domain, ST_OPERATOR_DOMAIN) &&
+	    !st_text_equals(domain, ST_RANGE_DOMAIN) && !st_text_equals(domain, "PyTorch"))
+		return ST_STEP_LABEL_NONE;
+	of_range = label_of_range(name);
+	if (of_range != ST_STEP_LABEL_NONE)
+		return of_range;
+	/* What a program marks through ITT is in PyTorch's domain too, but has no namespace. */
+	return st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
+			       (st_text_equals(domain, "PyTorch") && holds(name, "::"))
+		       ? ST_STEP_LABEL_OPERATOR
+		       : ST_STEP_LABEL_NONE;
+}
+
+static bool read_labels(struct st_step_rows *rows)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(rows->result, &count);
+
+	rows->of_label = calloc((size_t)count + 1, 1);
+	if (!rows->of_label)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		rows->of_label[i] =
+			(uint8_t)label_of(st_result_text(rows->result, labels[i].domain),
+					  st_result_text(rows->result, labels[i].name));
+		rows->has_operators = rows->has_operators || rows->of_label[i];
+	}
+	return true;
+}
+
+/* up: what is around it. */
+static unsigned int part_in(enum st_step_label label, unsigned int up)
+{
+	switch (label) {
+	case ST_STEP_LABEL_DATA:
+		return ST_STEP_DATA;
+	case ST_STEP_LABEL_BACKWARD:
+		return up == ST_STEP_DATA ? up : ST_STEP_BACKWARD;
+	case ST_STEP_LABEL_OPTIMIZER:
+	case ST_STEP_LABEL_ZERO_GRAD:
+		return up == ST_STEP_DATA ? up : ST_STEP_OPTIMIZER;
+	case ST_STEP_LABEL_MODULE:
+		/* An optimizer may call the model (a closure); recomputed activations are the backward pass's. */
+		return up == ST_STEP_DATA || up == ST_STEP_BACKWARD ? up : ST_STEP_FORWARD;
+	case ST_STEP_LABEL_OPERATOR:
+		return up == ST_STEP_NOWHERE ? ST_STEP_LOOSE : up;
+	default:
+		return up;
+	}
+}
+
+bool st_step_rows_init(struct st_step_rows *rows, const struct st_result *result)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->result = result;
+	rows->slices = st_result_slices(result);
+	if (!read_labels(rows))
+		return false;
+	if (!rows->has_operators)
+		return true;
+	rows->part = malloc((size_t)rows->slices->count + 1);
+	if (!rows->part)
+		return false;
+	/* Rows come after the rows around them. */
+	for (uint32_t row = 0; row < rows->slices->count; row++) {
+		uint32_t parent = rows->slices->parent[row];
+		unsigned int up = parent == ST_NO_ROW ? ST_STEP_NOWHERE : rows->part[parent];
+
+		rows->part[row] = (uint8_t)part_in(rows->of_label[rows->slices->label[row]], up);
+	}
+	return true;
+}
+
+void st_step_rows_fini(struct st_step_rows *rows)
+{
+	free(rows->of_label);
+	free(rows->part);
+	memset(rows, 0, sizeof(*rows));
+}
+
+bool st_step_row_is_outermost(const struct st_step_rows *rows, uint32_t row)
+{
+	uint32_t parent = rows->slices->parent[row];
+
+	if (rows->part[row] == ST_STEP_NOWHERE ||
+	    rows->slices->flags[row] & (ST_SLICE_TWIN | ST_SLICE_COPY))
+		return false;
+	/* A twin may be what lies around the operator. */
+	while (parent != ST_NO_ROW && rows->slices->flags[parent] & ST_SLICE_TWIN)
+		parent = rows->slices->parent[parent];
+	return parent == ST_NO_ROW || rows->part[parent] == ST_STEP_NOWHERE;
+}
+
+static uint32_t token_of(const struct st_step_rows *rows, uint32_t row, bool with_inputs)
+{
+	uint32_t count;
+	const struct st_operator *known;
+
+	if (!with_inputs)
+		return rows->slices->label[row];
+	st_result_labels(rows->result, &count);
+	known = st_result_operator_of(rows->result, row);
+	return known && known->signature != ST_NO_ROW ? count + known->signature
+						      : rows->slices->label[row];
+}
+
+bool st_step_tokens_init(struct st_step_tokens *tokens, const struct st_step_rows *rows,
+			 uint32_t track, bool with_inputs)
+{
+	uint32_t count, found = 0;
+	const struct st_track *at = &st_result_tracks(rows->result, &count)[track];
+
+	memset(tokens, 0, sizeof(*tokens));
+	for (uint32_t row = at->row_begin; row < at->row_end; row++)
+		found += st_step_row_is_outermost(rows, row);
+	tokens->row = malloc(((size_t)found + 1) * sizeof(*tokens->row));
+	tokens->token = malloc(((size_t)found + 1) * sizeof(*tokens->token));
+	if (!tokens->row || !tokens->token) {
+		st_step_tokens_fini(tokens);
+		return false;
+	}
+	for (uint32_t row = at->row_begin; row < at->row_end; row++) {
+		if (!st_step_row_is_outermost(rows, row))
+			continue;
+		tokens->row[tokens->count] = row;
+		tokens->token[tokens->count++] = token_of(rows, row, with_inputs);
+	}
+	return true;
+}
+
+void st_step_tokens_fini(struct st_step_tokens *tokens)
+{
+	free(tokens->row);
+	free(tokens->token);
+	memset(tokens, 0, sizeof(*tokens));
+}

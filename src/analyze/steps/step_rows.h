@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What each slice is to a training step. Only step_*.c use this.
+ */
+#ifndef ST_ANALYZE_STEPS_STEP_ROWS_H
+#define ST_ANALYZE_STEPS_STEP_ROWS_H
+
+#include "analyze/steps/step_list.h"
+#include "store/result.h"
+
+/* What a label says by itself. */
+enum st_step_label {
+	ST_STEP_LABEL_NONE, /* ranges of the user, primitives: part of what is around them */
+	ST_STEP_LABEL_OPERATOR,
+	ST_STEP_LABEL_MODULE,
+	ST_STEP_LABEL_DATA,
+	ST_STEP_LABEL_BACKWARD,
+	ST_STEP_LABEL_OPTIMIZER,
+	ST_STEP_LABEL_ZERO_GRAD,
+};
+
+/* Beside enum st_step_part_kind. */
+enum { ST_STEP_LOOSE = ST_STEP_PART_KINDS, ST_STEP_NOWHERE };
+
+struct st_step_rows {
+	const struct st_result *result;
+	const struct st_slices *slices;
+	uint8_t *of_label; /* enum st_step_label */
+	/* By row: enum st_step_part_kind; ST_STEP_LOOSE: an operator in nothing else, which is part of the forward
+	 * pass when a backward pass comes later in the step; ST_STEP_NOWHERE. */
+	uint8_t *part;
+	bool has_operators;
+};
+
+bool st_step_rows_init(struct st_step_rows *rows, const struct st_result *result);
+void st_step_rows_fini(struct st_step_rows *rows);
+
+static inline bool st_step_row_is(const struct st_step_rows *rows, uint32_t row,
+				  enum st_step_label label)
+{
+	return rows->of_label[rows->slices->label[row]] == label &&
+	       !(rows->slices->flags[row] & (ST_SLICE_TWIN | ST_SLICE_COPY));
+}
+/* An operator, module, … that lies in no other. */
+bool st_step_row_is_outermost(const struct st_step_rows *rows, uint32_t row);
+
+/* Outermost rows of a track in order. */
+struct st_step_tokens {
+	uint32_t *row, *token; /* equal tokens: same name and, where they tell steps, inputs */
+	uint32_t count;
+};
+bool st_step_tokens_init(struct st_step_tokens *tokens, const struct st_step_rows *rows,
+			 uint32_t track, bool with_inputs);
+void st_step_tokens_fini(struct st_step_tokens *tokens);
+
+/* Appends a step; false when memory is out. */
+bool st_step_list_add(struct st_step_list *list, const struct st_one_step *step);
+
+/* step_pattern.c: steps out of what a thread repeats. False when memory is out. */
+bool st_step_pattern_find(struct st_step_list *list, const struct st_step_rows *rows);
+/* step_parts.c: fills wall_ns and part_ns. False when memory is out. */
+bool st_step_parts_fill(struct st_step_list *list, const struct st_step_rows *rows);
+
+#endif

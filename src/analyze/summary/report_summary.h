@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rows of report "summary": facts in sections, in the order in which they are shown. Columns that
+ * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_warm_up (of
+ * steps with parts of training), step_part, task,
+ * process, thread, operators, operator, memory, memory_holder, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
+ * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), fix, quality, empty, next.
+ */
+#ifndef ST_ANALYZE_SUMMARY_REPORT_SUMMARY_H
+#define ST_ANALYZE_SUMMARY_REPORT_SUMMARY_H
+
+enum st_summary_column {
+	ST_SUMMARY_SECTION,
+	ST_SUMMARY_NAME,
+	ST_SUMMARY_VALUE,
+	ST_SUMMARY_COUNT,
+	ST_SUMMARY_TOTAL,
+	ST_SUMMARY_SELF,
+	ST_SUMMARY_MEDIAN,
+	ST_SUMMARY_P95,
+	ST_SUMMARY_P99,
+	ST_SUMMARY_RATIO, /* task: self of all self, or, besides operators, total of all total; step_part: of the
+			     steps' time; thread: busy */
+	ST_SUMMARY_PID,
+	ST_SUMMARY_COPIES,   /* process, thread: tasks that repeat those of other threads */
+	ST_SUMMARY_CPU_SELF, /* hotspot, python_line, task_cpu */
+	ST_SUMMARY_CPU_TOTAL,
+	ST_SUMMARY_CPU_INHERITED,
+	ST_SUMMARY_SPIN,
+	ST_SUMMARY_COLUMNS
+};
+
+#include "analyze/tables/report_make.h"
+
+/* The sections frames … markers: one row each, when the result has such a thing. */
+enum st_status st_summary_add_rows(struct st_report *report, const struct st_result *result,
+				   const struct st_question *scope, struct st_error *err);
+/* The sections operators and operator. */
+enum st_status st_summary_add_operators(struct st_report *report, const struct st_result *result,
+					const struct st_question *scope, struct st_error *err);
+/* The sections memory and memory_holder: the peak in words, and who held most of it (bytes as value). */
+enum st_status st_summary_add_memory(struct st_report *report, const struct st_result *result,
+				     const struct st_question *scope, struct st_error *err);
+/* The sections of samples. */
+enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
+				      const struct st_report_options *options,
+				      struct st_error *err);
+/* The section fix: findings, with what they save as total, and at least as self. */
+enum st_status st_summary_add_fixes(struct st_report *report, const struct st_result *result,
+				    const struct st_report_options *options, struct st_error *err);
+/* The section own_line: lines of Python that are no library's, each with the time of what it called. */
+struct st_sample_set;
+enum st_status st_summary_add_own_lines(struct st_report *report, struct st_sample_set *set,
+					const struct st_report_options *options,
+					struct st_error *err);
+
+#endif

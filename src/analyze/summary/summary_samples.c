@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of the summary that samples tell: what the CPU time was good for, where it went, how well the
+// CPUs were used, and what is worth looking at.
+#include "analyze/summary/report_summary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/samples/sample_set.h"
+#include "analyze/samples/utilization.h"
+#include "store/result.h"
+
+enum { ROWS_SHOWN = 5 };
+
+struct job {
+	struct st_report *report;
+	struct st_sample_set *set;
+	const struct st_question *scope;
+	struct st_utilization use;
+	uint64_t cpu[ST_CPU_METRICS]; /* of all samples in scope */
+	double hottest;		      /* share of the first function that does work */
+	struct st_text hottest_name, hottest_module;
+	double python; /* share of interpreted Python */
+};
+
+static uint64_t total(const struct job *job, enum st_metric metric)
+{
+	return job->cpu[metric - ST_WALL_METRICS];
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0.0;
+}
+
+static struct st_cell *add(struct job *job, const char *section, const char *name)
+{
+	struct st_cell *cells = st_report_add(job->report, 0);
+
+	cells[ST_SUMMARY_SECTION] = st_cell_text(section);
+	cells[ST_SUMMARY_NAME] = st_cell_text(name);
+	return cells;
+}
+
+static struct st_text copied(struct job *job, struct st_text text)
+{
+	char *bytes = st_arena_copy(st_report_arena(job->report), text.bytes, text.size_bytes);
+
+	return (struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0};
+}
+
+static void add_number(struct job *job, const char *section, const char *name, uint64_t value)
+{
+	add(job, section, name)[ST_SUMMARY_VALUE] = st_cell_u64(value);
+}
+
+static void add_ratio(struct job *job, const char *section, const char *name, double value)
+{
+	add(job, section, name)[ST_SUMMARY_VALUE] = st_cell_double(value);
+}
+
+/* CPU time and its parts; of these only the ones that are there. */
+static void add_times(struct job *job)
+{
+	add_number(job, "cpu", "cpu_ns", total(job, ST_CPU_SELF));
+	for (unsigned int i = ST_CPU_EFFECTIVE; i <= ST_OVERHEAD_OTHER; i++) {
+		enum st_metric metric = (enum st_metric)i;
+		bool is_kind = metric == ST_CPU_EFFECTIVE || metric == ST_CPU_SPIN ||
+			       metric == ST_CPU_OVERHEAD;
+
+		if (is_kind || total(job, metric))
+			add_number(job, "cpu", st_metric_info(metric)->key, total(job, metric));
+	}
+	if (total(job, ST_CPU_INHERITED))
+		add_number(job, "cpu", "cpu_inherited_ns", total(job, ST_CPU_INHERITED));
+	if (total(job, ST_WAIT))
+		add_number(job, "cpu", "wait_ns", total(job, ST_WAIT));
+	add_number(job, "cpu", "samples", total(job, ST_SAMPLES));
+}
+
+static void add_utilization(struct job *job)
+{
+	const struct st_utilization *use = &job->use;
+	uint64_t capacity = use->recorded_ns * use->cpu_count;
+
+	add_number(job, "cpu", "threads", use->threads);
+	add_number(job, "cpu", "cpus", use->cpu_count);
+	if (!capacity)
+		return;
+	add_ratio(job, "cpu", "effective_utilization_ratio", share(use->effective_ns, capacity));
+	add_ratio(job, "cpu", "cpu_utilization_ratio", share(use->cpu_ns, capacity));
+	if (use->oversubscribed_ns)
+		add_ratio(job, "cpu", "oversubscribed_ratio",
+			  share(use->oversubscribed_ns, use->recorded_ns));
+	for (unsigned int i = 0; i < ST_USE_LEVELS; i++) {
+		struct st_cell *cells = add(job, "utilization", st_utilization_names[i]);
+
+		cells[ST_SUMMARY_VALUE] = st_cell_u64(use->by_level[i]);
+		cells[ST_SUMMARY_RATIO] = st_cell_double(share(use->by_level[i], use->recorded_ns));
+	}
+}
+
+static struct st_text module_of(const struct job *job, const struct st_answer_row *row)
+{
+	const struct st_named *named = job->set->named;
+	uint32_t function = job->set->keys[ST_BY_FUNCTION].function[row->slice];
+
+	return named->modules[named->functions[function].module].name;
+}
+
+static void add_row(struct job *job, const char *section, const struct st_answer_row *row)
+{
+	struct st_cell *cells = add(job, section, "");
+	enum st_grouping grouping = row->grouping;
+
+	cells[ST_SUMMARY_NAME] = st_cell_bytes(copied(job, row->text));
+	cells[ST_SUMMARY_CPU_SELF] = st_cell_u64(st_answer_value(row, ST_CPU_SELF));
+	cells[ST_SUMMARY_CPU_TOTAL] = st_cell_u64(st_answer_value(row, ST_CPU_TOTAL));
+	cells[ST_SUMMARY_RATIO] =
+		st_cell_double(share(st_answer_value(row, ST_CPU_SELF), total(job, ST_CPU_SELF)));
+	if (st_answer_value(row, ST_CPU_INHERITED))
+		cells[ST_SUMMARY_CPU_INHERITED] =
+			st_cell_u64(st_answer_value(row, ST_CPU_INHERITED));
+	if (st_answer_value(row, ST_CPU_SPIN))
+		cells[ST_SUMMARY_SPIN] = st_cell_u64(st_answer_value(row, ST_CPU_SPIN));
+	if (row->is_others || grouping != ST_BY_FUNCTION)
+		return;
+	cells[ST_SUMMARY_VALUE] = st_cell_bytes(copied(job, module_of(job, row)));
+}
+
+/* Self time of functions that are Python's own. */
+static void count_python(struct job *job, const struct st_answer *answer)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < answer->root_count; i++) {
+		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
+		uint32_t function = job->set->keys[ST_BY_FUNCTION].function[row->slice];
+
+		if (job->set->named->functions[function].kind == ST_FUNCTION_PYTHON)
+			sum += st_answer_value(row, ST_CPU_SELF);
+	}
+	job->python = share(sum, total(job, ST_CPU_SELF));
+}
+
+/* A function that mostly spins has a finding of its own. */
+static void note_hottest(struct job *job, const struct st_answer_row *row)
+{
+	uint64_t self = st_answer_value(row, ST_CPU_SELF);
+
+	if (job->hottest > 0 || row->is_others || st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
+		return;
+	job->hottest = share(self, total(job, ST_CPU_SELF));
+	job->hottest_name = copied(job, row->text);
+	job->hottest_module = copied(job, module_of(job, row));
+}
+
+/* The first rows of a grouping, and what else there is. */
+static enum st_status add_top(struct job *job, const char *section, enum st_grouping grouping,
+			      enum st_metric sort, struct st_error *err)
+{
+	struct st_question question = *job->scope;
+	struct st_answer answer;
+	enum st_status status;
+
+	question.groupings[0] = grouping;
+	question.grouping_count = 1;
+	question.sort[0] = sort;
+	question.sort_count = 1;
+	question.limit = 0;
+	status = st_sample_ask(job->set, &question, &answer, err);
+	if (status)
+		return status;
+	memcpy(job->cpu, answer.total.cpu, sizeof(job->cpu));
+	if (grouping == ST_BY_FUNCTION)
+		count_python(job, &answer);
+	for (uint32_t i = 0, shown = 0; i < answer.root_count && shown < ROWS_SHOWN; i++) {
+		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
+
+		/* Key 0 of these is what is in no Python line or task. */
+		if (!st_answer_value(row, sort) || (!row->slice && grouping == ST_BY_PYTHON_LINE) ||
+		    (st_grouping_is_task(grouping) && row->text.bytes[0] == '['))
+			continue;
+		add_row(job, section, row);
+		shown++;
+		if (grouping == ST_BY_FUNCTION)
+			note_hottest(job, row);
+	}
+	st_answer_fini(&answer);
+	return ST_OK;
+}
+
+static void find(struct job *job, const char *name, double value, const char *words)
+{
+	struct st_cell *cells = add(job, "finding", name);
+
+	cells[ST_SUMMARY_VALUE] = st_cell_text(words);
+	cells[ST_SUMMARY_RATIO] = st_cell_double(value);
+}
+
+/* The largest part of spin or overhead, in words. */
+static const char *largest_class(const struct job *job)
+{
+	enum st_cpu_class largest = ST_CLASS_SPIN_IMBALANCE;
+
+	for (unsigned int i = ST_CLASS_SPIN_IMBALANCE; i < ST_CPU_CLASSES; i++)
+		if (total(job, st_cpu_class_metric((enum st_cpu_class)i)) >
+		    total(job, st_cpu_class_metric(largest)))
+			largest = (enum st_cpu_class)i;
+	return st_cpu_class_title(largest);
+}
+
+static const char *const class_hints[ST_CPU_CLASSES] = {
+	[ST_CLASS_SPIN_IMBALANCE] = "threads wait for the slowest, or for the next region",
+	[ST_CLASS_SPIN_LOCK] = "threads want the same lock: hold it shorter, or split it",
+	[ST_CLASS_SPIN_COMMUNICATION] = "processes wait for messages: balance them",
+	[ST_CLASS_SPIN_OTHER] = "loops wait without sleeping",
+	[ST_CLASS_OVERHEAD_CREATION] = "parallel regions are short: make them larger",
+	[ST_CLASS_OVERHEAD_SCHEDULING] = "pieces of work are small: make them larger",
+};
+
+/* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */
+static void add_findings(struct job *job)
+{
+	struct st_arena *arena = st_report_arena(job->report);
+	uint64_t capacity = job->use.recorded_ns * job->use.cpu_count;
+	double used = share(job->use.effective_ns, capacity);
+	uint64_t lost = total(job, ST_CPU_SPIN) + total(job, ST_CPU_OVERHEAD);
+	double wasted = share(lost, total(job, ST_CPU_SELF));
+	const char *title = largest_class(job), *hint = "";
+
+	for (unsigned int i = 0; i < ST_CPU_CLASSES; i++)
+		if (st_cpu_class_title((enum st_cpu_class)i) == title && class_hints[i])
+			hint = class_hints[i];
+	if (wasted > 0.05)
+		find(job, "spin_and_overhead", wasted,
+		     st_arena_printf(arena,
+				     "%.1f %% of CPU time is spin or overhead, most of it %s%s%s",
+				     wasted * 100.0, title, *hint ? ": " : "", hint));
+	if (capacity && used < 0.8)
+		find(job, "effective_utilization", used,
+		     st_arena_printf(arena, "%.1f %% of %u CPUs did effective work: %s",
+				     used * 100.0, job->use.cpu_count,
+				     job->use.threads <= 1
+					     ? "only one thread runs"
+					     : "look at what the threads wait for (strata report "
+					       "utilization, timeline)"));
+	if (share(job->use.oversubscribed_ns, job->use.recorded_ns) > 0.05)
+		find(job, "oversubscription",
+		     share(job->use.oversubscribed_ns, job->use.recorded_ns),
+		     "more threads run than there are CPUs: lower the number of threads");
+	if (job->hottest > 0.2)
+		find(job, "hotspot", job->hottest,
+		     st_arena_printf(arena,
+				     "%.*s (%.*s) takes %.1f %% of CPU time: strata report "
+				     "callstacks shows who calls it",
+				     (int)(job->hottest_name.size_bytes < 60
+						   ? job->hottest_name.size_bytes
+						   : 60),
+				     job->hottest_name.bytes, (int)job->hottest_module.size_bytes,
+				     job->hottest_module.bytes, job->hottest * 100.0));
+	if (job->python > 0.3)
+		find(job, "interpreter", job->python,
+		     st_arena_printf(arena,
+				     "%.1f %% of CPU time is the interpreter running Python code: "
+				     "strata report hotspots -group-by python-line",
+				     job->python * 100.0));
+}
+
+static void add_stack_quality(struct job *job, const struct st_result *result)
+{
+	const struct st_sample_quality *quality = st_result_sample_quality(result);
+
+	if (!quality->samples)
+		return;
+	add_ratio(job, "cost", "stacks_complete_ratio",
+		  1.0 - share(quality->truncated, quality->samples));
+	add_ratio(job, "cost", "stacks_recovered_ratio",
+		  share(quality->recovered, quality->samples));
+	add_number(job, "cost", "samples_lost", quality->dropped + quality->not_taken);
+}
+
+enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
+				      const struct st_report_options *options, struct st_error *err)
+{
+	struct st_sample_set set;
+	struct job job = {.report = report, .set = &set, .scope = &options->question};
+	enum st_status status = st_sample_set_open(&set, result, &options->view, err);
+
+	if (status)
+		return status;
+	status = st_utilization_make(&job.use, &set, job.scope, err);
+	if (!status)
+		status = add_top(&job, "hotspot", ST_BY_FUNCTION, ST_CPU_SELF, err);
+	if (!status)
+		status = st_summary_add_own_lines(report, &set, options, err);
+	if (!status)
+		status = add_top(&job, "python_line", ST_BY_PYTHON_LINE, ST_CPU_SELF, err);
+	if (!status)
+		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE, ST_CPU_SELF, err);
+	if (!status) {
+		add_times(&job);
+		add_utilization(&job);
+		add_stack_quality(&job, result);
+		add_findings(&job);
+	}
+	for (size_t i = 0; !status && i < set.named->note_count; i++)
+		add(&job, "quality", "")[ST_SUMMARY_VALUE] = st_cell_text(st_arena_copy(
+			st_report_arena(report), set.named->notes[i], strlen(set.named->notes[i])));
+	st_utilization_fini(&job.use);
+	st_sample_set_close(&set);
+	return status;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A report: a named question with its answer laid out as columns and rows, ready for any writer
+ * (export/report/report_text.c, report_csv.c, report_json.c). The JSON is schema strata.report/1.
+ */
+#ifndef ST_ANALYZE_TABLES_REPORT_H
+#define ST_ANALYZE_TABLES_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/engine/question.h"
+#include "analyze/engine/sample_view.h"
+#include "analyze/tables/torch_options.h"
+
+enum st_cell_kind {
+	ST_CELL_NONE,
+	ST_CELL_TEXT,
+	ST_CELL_U64,
+	ST_CELL_I64,
+	ST_CELL_DOUBLE,
+	ST_CELL_BOOL
+};
+
+struct st_cell {
+	enum st_cell_kind kind;
+	union {
+		struct st_text text;
+		uint64_t u64;
+		int64_t i64;
+		double number;
+		bool truth;
+	} as;
+};
+
+struct st_column {
+	const char *key; /* snake_case, ends in its unit */
+	const char *title;
+	const char *unit; /* "ns", "bytes", "ratio", "" */
+	bool is_key;	  /* names the row (grouping) rather than measures it */
+};
+
+struct st_report_row {
+	struct st_cell *cells; /* one per column */
+	uint32_t first_child, child_count;
+	uint32_t level;
+};
+
+struct st_report {
+	const char *name;
+	const char *result;
+	const char *source;
+	const char *group_by[ST_QUESTION_DEPTH_MAX];
+	unsigned int group_by_count;
+	struct st_column *columns;
+	uint32_t column_count;
+	struct st_report_row *rows;
+	uint32_t row_count, root_first, root_count;
+	struct st_report_row totals;
+	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
+	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
+	uint32_t blocks; /* column that numbers blocks, with an empty line between them; 0: none */
+	uint32_t
+		name_width; /* what a text leaves the names before it leaves out columns; 0: as usual */
+	bool hides_zeros;	  /* a text leaves out columns in which every number is zero */
+	const char *subject;	  /* the file or function that all rows are about; NULL: none */
+	const char *empty;	  /* what to say when there are no rows; NULL: "No tasks match." */
+	const char *const *notes; /* about names in it, besides the quality of the result */
+	uint32_t note_count;
+	const struct st_torch_layout *torch; /* its text is a table as torch's profiler makes it */
+	void *memory;
+};
+
+struct st_source_object { /* what a report about code shows; NULL: not told */
+	const char *function, *source_file, *module;
+};
+
+struct st_report_options {
+	struct st_question question; /* grouping_count 0 = the report's default */
+	uint32_t bin_count;	     /* timeline; 0 = 60 */
+	struct st_sample_view view;  /* of reports over samples */
+	struct st_source_object object;
+	bool torch_folding; /* operators: as torch's profiler counts them */
+	struct st_torch_options torch;
+};
+
+/* Parts of the question that mean something to a report; others are refused, never ignored. */
+enum st_report_accepts {
+	ST_ACCEPTS_GROUP_BY = 1,
+	ST_ACCEPTS_FILTER = 2, /* and a time range */
+	ST_ACCEPTS_SORT = 4,
+	ST_ACCEPTS_LIMIT = 8,
+	ST_ACCEPTS_BINS = 16,
+	ST_ACCEPTS_VIEW = 32,	  /* how stacks are shown, and samples at all */
+	ST_ACCEPTS_OBJECT = 64,	  /* a function or file whose code is shown */
+	ST_ACCEPTS_FOLDING = 128, /* operators may be folded */
+	ST_ACCEPTS_TORCH = 256,	  /* what torch's profiler can be asked */
+};
+
+struct st_report_kind {
+	const char *name;     /* "tasks" */
+	const char *summary;  /* one line for help */
+	unsigned int accepts; /* set of enum st_report_accepts */
+	enum st_status (*build)(const struct st_result *result,
+				const struct st_report_options *options, struct st_report *out,
+				struct st_error *err);
+	const struct st_rows_report *rows; /* instead of build: a report of report_rows.h */
+};
+/* Ends with a NULL name. */
+extern const struct st_report_kind st_report_kinds[];
+
+struct st_rows_report;
+struct st_result;
+/* The groupings that a report can answer, as set bits; with a result only those that this one has. 0 for a
+ * report that takes none. */
+enum st_status st_report_groupings(const struct st_report_kind *kind,
+				   const struct st_result *result, uint64_t *out,
+				   struct st_error *err);
+
+/* The metrics that a report can be sorted by, as set bits; what it calls one of them; and which of them a user
+ * typed: any name of the metric, or the report's own title. ST_EUSAGE with the list otherwise. */
+uint64_t st_report_metrics(const struct st_report_kind *kind);
+const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric);
+enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
+				      enum st_metric *out, struct st_error *err);
+
+enum st_status st_report_build(const struct st_result *result, const char *name,
+			       const struct st_report_options *options, struct st_report *out,
+			       struct st_error *err);
+/* Keeps only the columns that the list names (comma between): by key, by title, or by any part of either,
+ * whatever the case. Columns of the grouping always stay. ST_EUSAGE when a word fits no column. */
+enum st_status st_report_choose_columns(struct st_report *report, const char *list,
+					struct st_error *err);
+void st_report_fini(struct st_report *report);
+/* Its last grouping is a tree of any depth: every row counts, and has a depth. */
+bool st_report_is_tree(const struct st_report *report);
+
+#endif

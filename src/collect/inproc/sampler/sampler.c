@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The signal handler: one sample of the thread it interrupts. All signals are blocked while it runs. A sample
+ * weighs the CPU time of its thread since the previous one, from which the reader takes away what the handler
+ * took, so that sums are right however often a trigger really fires.
+ */
+#include "collect/inproc/sampler/sampler_state.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/rt/syscall.h"
+#include "collect/inproc/python/python_frames.h"
+#include "collect/inproc/sampler/sampler_modules.h"
+#include "collect/inproc/sampler/sampler_registers.h"
+#include "collect/inproc/sampler/sampler_stack.h"
+#include "unwind/rt/walk.h"
+
+enum { UNASKED_MAX = 7, REST_PERIODS = 4 };
+
+#define ST_FRAME_ADDRESS (~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT))
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec now = {0};
+
+	st_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* When the latest pause ended; 0: there was none. */
+static uint64_t resumed(void)
+{
+	uint64_t own = atomic_load_explicit(&st_process->resume_ticks, memory_order_relaxed);
+	uint64_t by_strata = atomic_load_explicit(&st_header()->resumed, memory_order_relaxed);
+
+	return own > by_strata ? own : by_strata;
+}
+
+/* CPU time of a pause belongs to no sample, nor does what a thread used before anybody looked. */
+static bool is_nominal(const struct st_sampler *sampler)
+{
+	if (sampler->after_pause)
+		return true;
+	if (sampler->first && st_sampling->late)
+		return true;
+	return resumed() > sampler->written_time;
+}
+
+/* A thread's clock is a question to the kernel. An event that counts CPU time has told the answer, as long as
+ * none can have been missed; what that is wrong by is made good with the next question. Events may also come faster than
+ * the clock runs: the kernel hands one on when a thread gives way to another one of the process, and it counts what
+ * interrupts and the host have taken. A weight cannot be negative, so the clock is asked until it has caught up. */
+static uint64_t clock_of(struct st_sampler *sampler)
+{
+	uint64_t ticks = st_sampler_settings.period_ticks, cpu_ns;
+	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
+
+	if ((rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER) &&
+	    sampler->unasked < UNASKED_MAX && ticks && !is_nominal(sampler) &&
+	    sampler->time - sampler->written_time < ticks + ticks / 2) {
+		sampler->unasked++;
+		return sampler->cpu_ns + st_sampling->nominal_ns;
+	}
+	cpu_ns = thread_cpu_ns();
+	sampler->unasked = cpu_ns < sampler->cpu_ns + st_sampling->nominal_ns / 2 ? UNASKED_MAX : 0;
+	return cpu_ns;
+}
+
+static uint32_t weigh(struct st_sampler *sampler, uint64_t cpu_ns, uint32_t *flags)
+{
+	uint64_t weight = cpu_ns > sampler->cpu_ns ? cpu_ns - sampler->cpu_ns : 0;
+
+	if (is_nominal(sampler) && weight > st_sampling->nominal_ns) {
+		*flags |= ST_SAMPLE_WEIGHT_NOMINAL;
+		weight = st_sampling->nominal_ns;
+		sampler->cpu_ns = cpu_ns - weight;
+	}
+	return weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+}
+
+static bool read_code(void *arg, uint64_t address, void *out, size_t size_bytes)
+{
+	(void)arg;
+	return st_sampler_read(address, out, size_bytes);
+}
+
+/* Code that nobody has told strata about: just loaded, or made at run time. */
+static void report_unknown(const struct st_modules_view *view, struct st_walk *walk)
+{
+	bool known = true;
+
+	if (walk->flags & ST_SAMPLE_TRUNCATED && walk->missing_pc &&
+	    !st_modules_known(view, walk->missing_pc)) {
+		walk->flags |= ST_SAMPLE_NO_TABLE;
+		return;
+	}
+	for (uint32_t i = 0; known && i < walk->frame_count; i++)
+		known = st_modules_known(view, walk->frames[i] & ST_FRAME_ADDRESS);
+}
+
+static uint32_t walk_native(struct st_sampler *sampler, const struct st_registers *at)
+{
+	struct st_walk walk = {.pc = at->pc,
+			       .sp = at->sp,
+			       .fp = at->fp,
+			       .bx = at->bx,
+			       .context = at->all,
+			       .cache = st_sampler_cache(sampler),
+			       .read_code = read_code,
+			       .frames = st_sampler_native(sampler, sampler->current),
+			       .frames_max = st_sampler_settings.depth};
+	struct st_modules_view view;
+	struct st_stack stack;
+
+	if (!st_stack_of(sampler, at->sp, &stack)) {
+		walk.frames[0] = at->pc;
+		sampler->native_count[sampler->current] = 1;
+		return ST_SAMPLE_TRUNCATED;
+	}
+	walk.stack_low = stack.low;
+	walk.stack_high = stack.high;
+	walk.stack = stack.bytes;
+	st_modules_acquire(&view);
+	walk.modules = view.modules;
+	walk.generation = view.generation;
+	/* A scan would find callers where a table is only not mapped yet. */
+	walk.recover = view.complete;
+	st_walk_run(&walk);
+	if (walk.flags & (ST_SAMPLE_TRUNCATED | ST_SAMPLE_RECOVERED))
+		report_unknown(&view, &walk);
+	st_modules_release(&view);
+	sampler->native_count[sampler->current] = walk.frame_count;
+	return walk.flags;
+}
+
+static uint32_t walk_python(struct st_sampler *sampler, const struct st_registers *at)
+{
+	bool own = at->sp >= sampler->stack_low && at->sp < sampler->stack_high;
+	struct st_python_walk walk = {.sampler = sampler,
+				      .generation = sampler->generation,
+				      .thread = st_sampler_python_memory(sampler),
+				      .scratch = st_sampler_scratch(sampler),
+				      .pc = at->pc,
+				      .first_thread = sampler->tid == st_sampling->pid,
+				      .stack_low = own ? at->sp : 0,
+				      .stack_high = own ? sampler->stack_high : 0,
+				      .frames = st_sampler_python(sampler, sampler->current),
+				      .frames_max = st_sampler_settings.depth};
+
+	st_python_frames_walk(&walk);
+	sampler->python_count[sampler->current] = walk.frame_count;
+	return walk.flags;
+}
+
+static void take(struct st_sampler *sampler, const void *context)
+{
+	struct st_registers at = st_registers_of(context);
+	uint64_t cpu_ns = clock_of(sampler);
+	uint32_t now = sampler->current, flags = 0, weight;
+
+	weight = weigh(sampler, cpu_ns, &flags);
+	if (st_sampler_settings.stacks) {
+		flags |= walk_native(sampler, &at);
+		flags |= walk_python(sampler, &at);
+	} else {
+		st_sampler_native(sampler, now)[0] = at.pc;
+		sampler->native_count[now] = 1;
+		sampler->python_count[now] = 0;
+		flags |= ST_SAMPLE_NO_STACK;
+	}
+	if (st_sampler_write(sampler, flags, weight)) {
+		sampler->cpu_ns += weight;
+		sampler->handler_ticks = 0;
+		sampler->after_pause = false;
+		sampler->first = false;
+	}
+}
+
+static bool is_paused(void)
+{
+	const struct st_shm_header *header = st_header();
+
+	return header && atomic_load_explicit(&header->control, memory_order_relaxed);
+}
+
+/* A thread made by clone without thread-local storage of its own: two would write into one ring. Its stack tells,
+ * unless it is part of that of the thread whose storage it has. So the kernel is asked now and then all the same, and always
+ * once there was such a thread. */
+static bool is_stranger(struct st_sampler *sampler, const void *context)
+{
+	uint64_t sp = st_registers_of(context).sp;
+
+	if (sp >= sampler->stack_low && sp < sampler->stack_high && sampler->unasked &&
+	    !sampler->crowded)
+		return false;
+	if (sampler->tid == (uint32_t)st_syscall(SYS_gettid, 0))
+		return false;
+	sampler->crowded = true;
+	return true;
+}
+
+/* A handler that takes as long as the time between two triggers would leave the program nothing: it would stand still
+ * with the stack that takes so long. After two that take half of that, the program has as long to itself. One alone may
+ * only have had to wait for a processor, which is also why it is not for ever. */
+static void rest(struct st_sampler *sampler, uint64_t start)
+{
+	uint64_t most = REST_PERIODS * st_sampler_settings.period_ticks;
+	uint64_t end = st_ticks(), took = end - start;
+	bool was_long = sampler->is_long;
+
+	sampler->handler_ticks += took;
+	sampler->is_long = took > st_sampler_settings.period_ticks / 2;
+	if (ST_UNLIKELY(sampler->is_long && was_long))
+		sampler->rest_until = end + (took < most ? took : most);
+}
+
+static void sample(const void *context)
+{
+	uint64_t start = st_ticks();
+	struct st_sampler *sampler;
+
+	if (atomic_load_explicit(&st_process->state, memory_order_relaxed) == ST_PROCESS_OFF ||
+	    st_passive())
+		return;
+	sampler = st_sampler_mine();
+	if (!sampler)
+		return;
+	/* Most of what a sample looks at has left the processor's caches since the previous one. It comes back
+	 * while the kernel is asked. */
+	if (st_sampler_settings.stacks) {
+		st_walk_foresee(st_sampler_cache(sampler));
+		st_python_frames_foresee(st_sampler_python_memory(sampler));
+	}
+	if (ST_UNLIKELY(start < sampler->rest_until) || is_stranger(sampler, context) ||
+	    atomic_exchange_explicit(&sampler->busy, true, memory_order_acquire)) {
+		st_sampler_count_not_taken();
+		return;
+	}
+	if (is_paused()) {
+		sampler->after_pause = true;
+	} else {
+		st_note_running();
+		sampler->time = start;
+		take(sampler, context);
+		rest(sampler, start);
+	}
+	/* Pairs with the exchange above, of a stranger that nobody knows of yet. */
+	atomic_store_explicit(&sampler->busy, false, memory_order_release);
+}
+
+void st_sampler_handler(int signal, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (!st_sampler_is_trigger(signal, info))
+		st_sampler_pass_on(signal, info, context);
+	else if (!st_sampler_settings.empty)
+		sample(context);
+	errno = saved;
+}

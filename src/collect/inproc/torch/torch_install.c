@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Registers with PyTorch: two C functions for every scope, through its exported symbols. The best level at which operators
+ * can be recorded is found first (torch_probe.c); where the layout of their inputs is not proven, the framework is
+ * asked for the sizes of every operator, and the program's own first operators may still prove it.
+ *
+ * Nothing is ever taken back: the framework calls the end of what began even after a removal, on any thread.
+ */
+#include <string.h>
+
+#include "collect/inproc/core/thread.h"
+#include "collect/inproc/torch/torch.h"
+#include "collect/inproc/torch/torch_callbacks.h"
+#include "collect/inproc/torch/torch_library.h"
+
+enum { IDLE, INSTALLING, INSTALLED, GIVEN_UP };
+
+struct st_torch_config st_torch_config;
+
+static _Atomic uint32_t state;
+
+static uint8_t digit(char text, char most)
+{
+	return text >= '0' && text <= most ? (uint8_t)(text - '0') : 0;
+}
+
+void st_torch_configure(const char *text)
+{
+	if (!strncmp(text, "s=", 2))
+		st_torch_config.operators = digit(text[2], '2');
+	else if (!strncmp(text, "_memory=", 8))
+		st_torch_config.memory = text[8] == '1';
+	else if (!strncmp(text, "_modules=", 9))
+		st_torch_config.modules = text[9] == '1';
+	else if (!strncmp(text, "_stacks=", 8))
+		st_torch_config.stacks = text[8] == '1';
+	else if (!strncmp(text, "_calls=", 7))
+		st_torch_config.calls = text[7] == '1';
+	else if (!strncmp(text, "_level=", 7))
+		st_torch_config.level = digit(text[7], '9');
+	else if (!strncmp(text, "_layout=", 8)) {
+		st_torch_config.no_layout = text[8] == '0';
+		st_torch_config.wrong_reads = text[8] == '2';
+	}
+}
+
+void st_torch_init(void)
+{
+	st_torch_stacks_used = st_torch_config.stacks;
+	if (st_torch_config.operators && st_operator_init())
+		return;
+	/* A process that joins another strata, or a child that does, stays registered with the framework. */
+	if (!st_torch_installed())
+		atomic_init(&state, GIVEN_UP);
+	st_torch_config.modules = st_torch_config.stacks = false;
+}
+
+bool st_torch_awaited(void)
+{
+	return st_config.active && atomic_load_explicit(&state, memory_order_relaxed) == IDLE;
+}
+
+bool st_torch_installed(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == INSTALLED;
+}
+
+/* The best level that holds now. */
+static void find_level(void)
+{
+	const char *no_inputs = st_torch_config.operators < 2 ? "inputs were not asked for" : NULL;
+
+	if (!st_torch_can_ask()) {
+		st_torch_settle(ST_OPERATORS_NAMES, "functions of the framework are missing");
+	} else if (no_inputs || st_torch_config.level >= ST_OPERATORS_NAMES) {
+		st_torch_settle(ST_OPERATORS_NAMES, no_inputs ? no_inputs : "forced");
+	} else if (st_torch_is_contradicted()) {
+		st_torch_settle(ST_OPERATORS_ASKED, "a check while recording had failed");
+	} else if (st_torch_known.layout.record && st_torch_config.level <= ST_OPERATORS_IN_PLACE) {
+		st_torch_settle(ST_OPERATORS_IN_PLACE, "");
+	} else if (st_torch_config.level == ST_OPERATORS_ASKED) {
+		st_torch_settle(ST_OPERATORS_ASKED, "forced");
+	} else {
+		if (!st_torch_known.learner.refused)
+			st_torch_learn_on();
+		st_torch_settle(ST_OPERATORS_ASKED, st_torch_refusal());
+	}
+}
+
+static uint64_t handles[ST_TORCH_CALLBACKS];
+static uint8_t
+	enlisted; /* what the registered callbacks were told of st_torch_config.operators; 0: there are none */
+
+static void enlist(void)
+{
+	for (size_t i = 0; i < ST_TORCH_CALLBACKS; i++) {
+		struct st_torch_callback callback = {
+			.begin = st_torch_scopes[i].begin,
+			.end = st_torch_scopes[i].end,
+			.probability = 1.0,
+			.needs_inputs = st_torch_config.operators == 2 &&
+					st_torch_level() <= ST_OPERATORS_ASKED};
+
+		callback.scopes[st_torch_scopes[i].scope] = true;
+		handles[i] = st_torch_functions.add_global(callback);
+	}
+	enlisted = st_torch_config.operators;
+}
+
+/* What has begun still ends with us, on whatever thread. */
+static void strike(void)
+{
+	for (size_t i = 0; enlisted && st_torch_functions.remove && i < ST_TORCH_CALLBACKS; i++)
+		st_torch_functions.remove(handles[i]);
+	enlisted = st_torch_functions.remove ? 0 : enlisted;
+}
+
+static bool can_register(void)
+{
+	return st_torch_functions.add_global && st_torch_functions.name &&
+	       st_torch_config.level < ST_OPERATORS_ITT;
+}
+
+static const char *itt_reason(void)
+{
+	return st_torch_functions.add_global && st_torch_functions.name ? "forced"
+									: "no way to register";
+}
+
+void st_torch_itt_source(const char *how)
+{
+	const char *parts[] = {itt_reason(), ", ", how};
+	char why[160] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t bytes = strnlen(parts[i], sizeof(why) - 1 - at);
+
+		memcpy(why + at, parts[i], bytes);
+		at += bytes;
+	}
+	st_torch_settle(ST_OPERATORS_ITT, why);
+}
+
+static bool install(void)
+{
+	if (!st_torch_library_find())
+		return false;
+	if (!can_register()) {
+		st_torch_settle(ST_OPERATORS_ITT, itt_reason());
+		st_torch_itt_want();
+		return true;
+	}
+	if (st_torch_can_ask())
+		st_torch_prove_layout();
+	find_level();
+	enlist();
+	return true;
+}
+
+bool st_torch_switch(const struct st_torch_config *wanted)
+{
+	uint32_t forced = st_torch_config.level;
+
+	st_torch_config = *wanted;
+	st_torch_stacks_used = st_torch_stacks_used || wanted->stacks;
+	if (!st_torch_config.level)
+		st_torch_config.level = (uint8_t)forced;
+	if (!wanted->operators) {
+		strike();
+		return true;
+	}
+	if (atomic_load_explicit(&state, memory_order_relaxed) != INSTALLED) {
+		if (!st_operator_init())
+			return false;
+		atomic_store_explicit(&state, IDLE, memory_order_relaxed);
+		st_torch_trigger();
+	} else if (can_register() && enlisted != wanted->operators) {
+		strike();
+		find_level();
+		enlist();
+	}
+	return st_torch_installed() && enlisted;
+}
+
+void st_torch_trigger(void)
+{
+	uint32_t expected = IDLE;
+
+#if !defined(__x86_64__)
+	/* The place of a returned object differs there: begin would have to be written in assembly. */
+	atomic_store_explicit(&state, GIVEN_UP, memory_order_relaxed);
+#endif
+	if (!atomic_compare_exchange_strong(&state, &expected, INSTALLING))
+		return;
+	expected = install() ? INSTALLED : IDLE;
+	atomic_store_explicit(&state, expected, memory_order_release);
+}

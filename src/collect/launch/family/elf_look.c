@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads just enough of a program file: identification, machine, and the name of its loader.
+#include "collect/launch/family/elf_look.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/rt/elf_first.h"
+
+#if defined(__x86_64__)
+static const uint16_t our_machine = EM_X86_64;
+#else
+static const uint16_t our_machine = EM_AARCH64;
+#endif
+
+enum { HEADERS_MAX = 64, INTERPRETER_MAX = 256, SCRIPT_LEVELS_MAX = 4 };
+
+static enum st_elf_kind look_at_loader(int fd, const Elf64_Phdr *header)
+{
+	char name[INTERPRETER_MAX];
+	ssize_t n;
+
+	if (header->p_filesz == 0 || header->p_filesz > sizeof(name))
+		return ST_ELF_UNKNOWN;
+	n = pread(fd, name, header->p_filesz, (off_t)header->p_offset);
+	if (n != (ssize_t)header->p_filesz)
+		return ST_ELF_UNKNOWN;
+	name[n - 1] = '\0';
+	return strstr(name, "/ld-linux") ? ST_ELF_NATIVE : ST_ELF_OTHER_LIBC;
+}
+
+static enum st_elf_kind look_at_headers(int fd, const Elf64_Ehdr *head)
+{
+	Elf64_Phdr headers[HEADERS_MAX];
+	size_t count = head->e_phnum < HEADERS_MAX ? head->e_phnum : HEADERS_MAX;
+	ssize_t want = (ssize_t)(count * sizeof(headers[0]));
+
+	if (head->e_phentsize != sizeof(headers[0]) ||
+	    pread(fd, headers, (size_t)want, (off_t)head->e_phoff) != want)
+		return ST_ELF_UNKNOWN;
+	for (size_t i = 0; i < count; i++)
+		if (headers[i].p_type == PT_INTERP)
+			return look_at_loader(fd, &headers[i]);
+	return ST_ELF_STATIC;
+}
+
+static enum st_elf_kind look_at(int fd)
+{
+	Elf64_Ehdr head = {0};
+	ssize_t n = pread(fd, &head, sizeof(head), 0);
+
+	if (n >= 2 && memcmp(head.e_ident, "#!", 2) == 0)
+		return ST_ELF_SCRIPT;
+	if (n < EI_NIDENT + 4 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return ST_ELF_UNKNOWN;
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != our_machine)
+		return ST_ELF_OTHER_CLASS;
+	return n == (ssize_t)sizeof(head) ? look_at_headers(fd, &head) : ST_ELF_UNKNOWN;
+}
+
+enum st_elf_kind st_elf_look(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	enum st_elf_kind kind;
+
+	if (fd < 0)
+		return ST_ELF_UNKNOWN;
+	kind = look_at(fd);
+	close(fd);
+	return kind;
+}
+
+/* The interpreter of a script into name; false when there is none to read. */
+static bool script_interpreter(const char *path, char name[INTERPRETER_MAX])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char line[INTERPRETER_MAX];
+	size_t begin;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n <= 2)
+		return false;
+	line[n] = '\0';
+	begin = 2 + strspn(line + 2, " \t");
+	line[begin + strcspn(line + begin, " \t\n")] = '\0';
+	memcpy(name, line + begin, strlen(line + begin) + 1);
+	return name[0] != '\0';
+}
+
+enum st_elf_kind st_elf_look_through(const char *path)
+{
+	char name[INTERPRETER_MAX];
+	enum st_elf_kind kind = st_elf_look(path);
+
+	for (int i = 0; kind == ST_ELF_SCRIPT && i < SCRIPT_LEVELS_MAX; i++) {
+		if (!script_interpreter(i == 0 ? path : name, name))
+			return ST_ELF_UNKNOWN;
+		kind = st_elf_look(name);
+	}
+	return kind;
+}
+
+bool st_elf_is_sanitized(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	Elf64_Ehdr head;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	     st_elf_wants_to_be_first(fd, &head);
+	close(fd);
+	return is;
+}
+
+bool st_elf_raises_rights(const char *path, unsigned int uid, unsigned int gid)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	if ((st.st_mode & S_ISUID) && st.st_uid != uid)
+		return true;
+	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != gid)
+		return true;
+	return uid != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Members of the program's family and the judgement on each program image: was our library in it, and
+// if not, why. Only what was executed counts; a forked copy runs the image of its parent.
+#include "collect/launch/family/family.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/launch/family/elf_look.h"
+#include "collect/host/perf_rings.h"
+#include "collect/launch/family/family_state.h"
+#include "collect/launch/family/proc_info.h"
+
+enum { FIRST_CAPACITY = 256, REPORTS_MAX = 4096 };
+
+static const char library_name[] = "libstrata_collector.so";
+static const uint64_t proc_period_ns = 50000000u;
+
+static struct st_member *slot_for(struct st_member *members, uint32_t capacity, pid_t pid)
+{
+	uint32_t at = ((uint32_t)pid * 2654435761u) & (capacity - 1);
+
+	while (members[at].pid && members[at].pid != pid)
+		at = (at + 1) & (capacity - 1);
+	return &members[at];
+}
+
+static void forget_program(struct st_program *program)
+{
+	free(program->executable);
+	free(program->command);
+	memset(program, 0, sizeof(*program));
+}
+
+static void forget_texts(struct st_member *member)
+{
+	forget_program(&member->now);
+	forget_program(&member->before);
+}
+
+/* Makes room: first by forgetting the dead, then by growing. */
+static bool make_room(struct st_family *family)
+{
+	uint32_t alive = 0, capacity = family->capacity ? family->capacity : FIRST_CAPACITY;
+	struct st_member *members;
+	bool forget;
+
+	if (family->count * 2 < family->capacity)
+		return true;
+	for (uint32_t i = 0; i < family->capacity; i++)
+		alive += family->members[i].pid && family->members[i].alive;
+	/* The dead are kept a while: their children may still ask for them. */
+	forget = family->count >= ST_MEMBERS_MAX / 4 && alive < family->count / 2;
+	if (!forget && family->capacity)
+		capacity *= 2;
+	if (capacity > ST_MEMBERS_MAX * 2)
+		return false;
+	members = calloc(capacity, sizeof(*members));
+	if (!members)
+		return false;
+	family->count = 0;
+	for (uint32_t i = 0; i < family->capacity; i++) {
+		struct st_member *member = &family->members[i];
+
+		if (!member->pid)
+			continue;
+		if (forget && !member->alive) {
+			forget_texts(member);
+			continue;
+		}
+		*slot_for(members, capacity, member->pid) = *member;
+		family->count++;
+	}
+	free(family->members);
+	family->members = members;
+	family->capacity = capacity;
+	return true;
+}
+
+struct st_member *st_member_find(const struct st_family *family, pid_t pid)
+{
+	struct st_member *member;
+
+	if (!family->capacity || pid <= 0)
+		return NULL;
+	member = slot_for(family->members, family->capacity, pid);
+	return member->pid ? member : NULL;
+}
+
+struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t parent)
+{
+	struct st_member *member, *from;
+
+	if (pid <= 0 || !make_room(family))
+		return NULL;
+	member = slot_for(family->members, family->capacity, pid);
+	if (member->pid) {
+		st_member_judge(family, member);
+		forget_texts(member);
+	} else {
+		family->count++;
+	}
+	memset(member, 0, sizeof(*member));
+	member->pid = pid;
+	member->parent = parent;
+	member->alive = true;
+	from = st_member_find(family, parent);
+	if (from)
+		memcpy(member->now.name, from->now.name, sizeof(member->now.name));
+	return member;
+}
+
+void st_member_executed(struct st_family *family, pid_t pid, const char *name, uint64_t time_ns)
+{
+	struct st_member *member = st_member_find(family, pid);
+
+	if (!member)
+		member = st_member_add(family, pid, 0);
+	if (!member)
+		return;
+	st_member_judge(family, member);
+	forget_program(&member->before);
+	member->before = member->now;
+	memset(&member->now, 0, sizeof(member->now));
+	member->executed = true;
+	member->entered = member->judged = member->looked = false;
+	member->executed_ns = time_ns;
+	snprintf(member->now.name, sizeof(member->now.name), "%s", name);
+	member->now.command = st_proc_command(pid, &member->now.command_bytes);
+	if (family->options.executed)
+		family->options.executed(family->options.arg, pid, time_ns);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void st_member_mapped(struct st_family *family, pid_t pid, const char *path)
+{
+	struct st_member *member = st_member_find(family, pid);
+
+	if (!member || path[0] != '/' || path[1] == '/')
+		return;
+	/* The first file mapped after an exec is the program itself. */
+	if (member->executed && !member->now.executable)
+		member->now.executable = strdup(path);
+	if (strcmp(path, family->options.collector) == 0 ||
+	    strcmp(base_name(path), library_name) == 0)
+		member->entered = true;
+}
+
+void st_member_exited(struct st_family *family, pid_t pid)
+{
+	struct st_member *member = st_member_find(family, pid);
+
+	if (!member)
+		return;
+	st_member_judge(family, member);
+	member->alive = false;
+}
+
+static enum st_not_entered reason_for(const struct st_family *family,
+				      const struct st_member *member)
+{
+	/* The kernel takes our event away when a program gains rights: it then has no mapped files. */
+	if (!member->now.executable)
+		return family->perf ? ST_NOT_ENTERED_SETUID : ST_NOT_ENTERED_UNKNOWN;
+	if (st_elf_raises_rights(member->now.executable, family->uid, family->gid))
+		return ST_NOT_ENTERED_SETUID;
+	switch (st_elf_look(member->now.executable)) {
+	case ST_ELF_STATIC:
+		return ST_NOT_ENTERED_STATIC;
+	case ST_ELF_OTHER_LIBC:
+		return ST_NOT_ENTERED_OTHER_LIBC;
+	case ST_ELF_OTHER_CLASS:
+		return ST_NOT_ENTERED_OTHER_CLASS;
+	case ST_ELF_NATIVE:
+		return st_elf_is_sanitized(member->now.executable) ? ST_NOT_ENTERED_SANITIZER
+								   : ST_NOT_ENTERED_ENVIRONMENT;
+	default:
+		return ST_NOT_ENTERED_UNKNOWN;
+	}
+}
+
+void st_member_judge(struct st_family *family, struct st_member *member)
+{
+	struct st_family_program program = {0};
+
+	if (!member->executed || member->entered || member->judged)
+		return;
+	member->judged = true;
+	program.pid = member->pid;
+	program.reason = reason_for(family, member);
+	/* A short look at /proc cannot tell "not there" from "not yet there". */
+	if (!family->perf && !member->looked &&
+	    (program.reason == ST_NOT_ENTERED_ENVIRONMENT ||
+	     program.reason == ST_NOT_ENTERED_UNKNOWN))
+		return;
+	if (family->reported++ >= REPORTS_MAX)
+		return;
+	program.mono_raw_ns = member->executed_ns;
+	program.executable = member->now.executable ? member->now.executable : member->now.name;
+	program.command = member->now.command ? member->now.command : member->now.name;
+	program.command_bytes =
+		member->now.command ? member->now.command_bytes : strlen(member->now.name);
+	family->options.not_entered(family->options.arg, &program);
+}
+
+enum st_status st_family_create(struct st_family **out, const struct st_family_options *options,
+				struct st_error *err)
+{
+	struct st_family *family = calloc(1, sizeof(*family));
+
+	*out = NULL;
+	if (!family)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	family->options = *options;
+	family->uid = getuid();
+	family->gid = getgid();
+	if (!st_member_add(family, options->pid, getpid())) {
+		free(family);
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	}
+	if (!options->unwatched)
+		family->perf = st_family_perf_create(options->pid);
+	*out = family;
+	return ST_OK;
+}
+
+void st_family_destroy(struct st_family *family)
+{
+	if (!family)
+		return;
+	st_perf_rings_destroy(family->perf);
+	for (uint32_t i = 0; i < family->capacity; i++)
+		forget_texts(&family->members[i]);
+	free(family->members);
+	free(family);
+}
+
+void st_family_poll(struct st_family *family, uint64_t now_ns)
+{
+	if (family->perf) {
+		st_family_perf_poll(family, false);
+		return;
+	}
+	if (family->options.unwatched || now_ns - family->polled_ns < proc_period_ns)
+		return;
+	family->polled_ns = now_ns;
+	st_family_proc_poll(family, now_ns);
+}
+
+void st_family_finish(struct st_family *family, uint64_t now_ns)
+{
+	if (family->perf)
+		st_family_perf_poll(family, true);
+	else if (!family->options.unwatched)
+		st_family_proc_poll(family, now_ns);
+	for (uint32_t i = 0; i < family->capacity; i++)
+		if (family->members[i].pid)
+			st_member_judge(family, &family->members[i]);
+}
+
+void st_family_entered(struct st_family *family, pid_t pid)
+{
+	struct st_member *member = st_member_find(family, pid);
+
+	if (member)
+		member->entered = true;
+}
+
+pid_t st_family_parent(const struct st_family *family, pid_t pid)
+{
+	const struct st_member *member = st_member_find(family, pid);
+
+	return member ? member->parent : 0;
+}
+
+bool st_family_replaced(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns)
+{
+	const struct st_member *member = st_member_find(family, pid);
+
+	return member && member->executed && member->executed_ns > mono_raw_ns;
+}
+
+static const struct st_program *program_at(const struct st_family *family, pid_t pid,
+					   uint64_t mono_raw_ns)
+{
+	const struct st_member *member = st_member_find(family, pid);
+
+	if (!member)
+		return NULL;
+	return st_family_replaced(family, pid, mono_raw_ns) ? &member->before : &member->now;
+}
+
+const char *st_family_command(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns,
+			      size_t *size_bytes)
+{
+	const struct st_program *program = program_at(family, pid, mono_raw_ns);
+
+	*size_bytes = 0;
+	if (!program)
+		return NULL;
+	*size_bytes = program->command ? program->command_bytes : strlen(program->name);
+	return program->command ? program->command : program->name;
+}
+
+const char *st_family_executable(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns)
+{
+	const struct st_program *program = program_at(family, pid, mono_raw_ns);
+
+	return program ? program->executable : NULL;
+}
+
+uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks)
+{
+	uint32_t count = 0;
+
+	*cpu_ticks = 0;
+	for (uint32_t i = 0; i < family->capacity; i++) {
+		const struct st_member *member = &family->members[i];
+		uint64_t ticks;
+
+		if (!member->alive || member->pid == family->options.pid ||
+		    !st_proc_cpu_ticks(member->pid, &ticks))
+			continue;
+		*cpu_ticks += ticks;
+		count++;
+	}
+	return count;
+}
+
+void st_family_each_alive(const struct st_family *family, void (*each)(void *arg, pid_t pid),
+			  void *arg)
+{
+	for (uint32_t i = 0; i < family->capacity; i++) {
+		const struct st_member *member = &family->members[i];
+		uint64_t ticks;
+
+		if (member->alive && member->pid != family->options.pid &&
+		    st_proc_cpu_ticks(member->pid, &ticks))
+			each(arg, member->pid);
+	}
+}
+
+const char *st_family_source(const struct st_family *family)
+{
+	if (family->options.unwatched)
+		return "none";
+	return family->perf ? "perf events" : "/proc";
+}
+
+uint64_t st_family_lost(const struct st_family *family)
+{
+	return family->lost;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the family: family.c (members and judgement), family_perf.c and family_proc.c
+ * (the two sources of news). Nobody else includes this.
+ */
+#ifndef ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
+#define ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
+
+#include "collect/launch/family/family.h"
+
+enum { ST_MEMBERS_MAX = 32 << 10 };
+
+struct st_program {
+	char *executable; /* NULL: not known */
+	char *command;
+	size_t command_bytes;
+	char name[16];
+};
+
+struct st_member {
+	pid_t pid, parent; /* pid 0: free */
+	bool alive, executed, entered, judged;
+	bool seen;   /* by the present look at /proc */
+	bool looked; /* /proc: its mapped files were searched when it had settled */
+	uint64_t executed_ns, start_time;
+	struct st_program now, before; /* before the last exec: a hello may be older than that */
+};
+
+struct st_perf_rings;
+
+struct st_family {
+	struct st_family_options options;
+	struct st_member *members; /* open addressing by pid */
+	uint32_t capacity, count;
+	struct st_perf_rings *perf; /* NULL: /proc is polled */
+	uint64_t polled_ns;
+	uint64_t lost;
+	unsigned int uid, gid;
+	uint32_t reported;
+};
+
+/* family.c: news */
+struct st_member *st_member_find(const struct st_family *family, pid_t pid);
+struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t parent);
+void st_member_executed(struct st_family *family, pid_t pid, const char *name, uint64_t time_ns);
+void st_member_mapped(struct st_family *family, pid_t pid, const char *path);
+void st_member_exited(struct st_family *family, pid_t pid);
+void st_member_judge(struct st_family *family, struct st_member *member);
+
+/* family_perf.c; NULL when the kernel does not let us */
+struct st_perf_rings *st_family_perf_create(pid_t pid);
+/* Whether a family would get its news from the kernel; errno says why not. */
+bool st_family_perf_possible(void);
+/* News up to the moment of the call; with `all` everything there is. */
+void st_family_perf_poll(struct st_family *family, bool all);
+
+/* family_proc.c */
+void st_family_proc_poll(struct st_family *family, uint64_t now_ns);
+
+#endif

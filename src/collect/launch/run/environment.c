@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds the program's environment. Variables of others stay as they are, but for the two through which
+// ITT and the JIT interface find a collector: there is room for one name only, ours for this run.
+#include "collect/launch/run/environment.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char library_name[] = "libstrata_collector.so";
+static const char jit_library_name[] = "libstrata_jit.so";
+
+/* Places relative to the folder of the executable: installed, then two shapes of a build tree. */
+static const char *const library_places[] = {
+	"../lib/strata", "../lib64/strata", ".", "../collect/inproc", "../../src/collect/inproc",
+};
+
+/* The JIT library's comes last: it is left as it is when there is no such library. */
+static const char *const our_names[] = {
+	"LD_PRELOAD",	"INTEL_LIBITTNOTIFY64", "STRATA_SOCK",		"STRATA_ABS",
+	"STRATA_TOKEN", "STRATA_CONFIG",	"INTEL_JIT_PROFILER64",
+};
+
+enum { OUR_COUNT = sizeof(our_names) / sizeof(our_names[0]) };
+
+static char *library_in(const char *folder, const char *place)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s/%s", folder, place, library_name) >=
+	    (int)sizeof(path))
+		return NULL;
+	return access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
+}
+
+enum st_status st_environment_find_collector(char **out, struct st_error *err)
+{
+	const char *named = getenv("STRATA_COLLECTOR");
+	char folder[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+
+	*out = NULL;
+	if (n > 0) {
+		char *slash;
+
+		folder[n] = '\0';
+		slash = strrchr(folder, '/');
+		if (slash)
+			*slash = '\0';
+		for (size_t i = 0; i < sizeof(library_places) / sizeof(library_places[0]); i++) {
+			*out = library_in(folder, library_places[i]);
+			if (*out)
+				return ST_OK;
+		}
+	}
+	if (named && access(named, R_OK) == 0)
+		*out = realpath(named, NULL);
+	if (*out)
+		return ST_OK;
+	return st_error_set(err, ST_ENOTFOUND, 0,
+			    "%s was not found beside the strata executable: install strata again, "
+			    "or name the file in STRATA_COLLECTOR",
+			    library_name);
+}
+
+static bool executable(const char *path, int *code)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0) {
+		*code = errno;
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) != 0) {
+		*code = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+		return false;
+	}
+	return true;
+}
+
+static char *absolute(const char *path)
+{
+	char folder[PATH_MAX], *out = NULL;
+
+	if (path[0] == '/' || !getcwd(folder, sizeof(folder)))
+		return strdup(path);
+	return asprintf(&out, "%s/%s", folder, path) < 0 ? NULL : out;
+}
+
+/* Searches PATH like a shell; a file that is there but cannot be executed is remembered in *code. */
+static bool search_path(const char *name, char path[PATH_MAX], int *code)
+{
+	const char *at = getenv("PATH");
+	int tried;
+
+	*code = ENOENT;
+	if (!at)
+		at = "/bin:/usr/bin";
+	for (;;) {
+		size_t length = strcspn(at, ":");
+		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "",
+				 name);
+
+		if (n < PATH_MAX && executable(path, &tried))
+			return true;
+		if (n < PATH_MAX && tried == EACCES)
+			*code = EACCES;
+		if (!at[length])
+			return false;
+		at += length + 1;
+	}
+}
+
+enum st_status st_environment_find_program(const char *name, bool make_absolute, char **out,
+					   struct st_error *err)
+{
+	char path[PATH_MAX];
+	int code = ENOENT;
+	bool found;
+
+	*out = NULL;
+	if (strchr(name, '/')) {
+		found = snprintf(path, sizeof(path), "%s", name) < (int)sizeof(path) &&
+			executable(path, &code);
+	} else {
+		found = name[0] && search_path(name, path, &code);
+	}
+	if (!found && (code == ENOENT || code == ENOTDIR)) {
+		if (strchr(name, '/'))
+			return st_error_set(err, ST_ENOTFOUND, 0, "%s: no such program", name);
+		return st_error_set(err, ST_ENOTFOUND, 0, "%s: no such program in PATH", name);
+	}
+	if (!found)
+		return st_error_set(err, ST_EIO, code, "%s: cannot be executed", name);
+	*out = make_absolute ? absolute(path) : strdup(path);
+	return *out ? ST_OK : st_error_set(err, ST_ENOMEM, 0, "out of memory");
+}
+
+bool st_environment_can_preload(const char *collector)
+{
+	return strpbrk(collector, " :\t\n") == NULL;
+}
+
+/* "LD_PRELOAD=theirs:ours". Theirs in front: what they replace must stay replaced by them. */
+static char *preload_variable(const char *collector, bool preload)
+{
+	const char *theirs = getenv("LD_PRELOAD");
+	char *out = NULL;
+	int n;
+
+	if (!preload || (theirs && strstr(theirs, collector)))
+		n = theirs ? asprintf(&out, "LD_PRELOAD=%s", theirs) : asprintf(&out, "%s", "");
+	else if (theirs && theirs[0])
+		n = asprintf(&out, "LD_PRELOAD=%s:%s", theirs, collector);
+	else
+		n = asprintf(&out, "LD_PRELOAD=%s", collector);
+	return n < 0 ? NULL : out;
+}
+
+char *st_environment_jit_library(const char *collector)
+{
+	const char *slash = strrchr(collector, '/');
+	char *out = NULL;
+
+	if (!slash ||
+	    asprintf(&out, "%.*s/%s", (int)(slash - collector), collector, jit_library_name) < 0)
+		return NULL;
+	if (access(out, R_OK) == 0)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static bool is_ours(const char *variable, int count)
+{
+	for (int i = 0; i < count; i++) {
+		size_t length = strlen(our_names[i]);
+
+		if (strncmp(variable, our_names[i], length) == 0 && variable[length] == '=')
+			return true;
+	}
+	return false;
+}
+
+char **st_environment_create(const struct st_environment_options *options)
+{
+	char *jit = st_environment_jit_library(options->collector), **out;
+	const char *values[OUR_COUNT] = {NULL,
+					 options->collector,
+					 options->socket_path,
+					 options->abstract_name,
+					 options->token_hex,
+					 options->config,
+					 jit};
+	int our_count = jit ? OUR_COUNT : OUR_COUNT - 1;
+	size_t count = 0, at = 0;
+
+	while (environ[count])
+		count++;
+	out = calloc(count + OUR_COUNT + 1, sizeof(*out));
+	if (!out)
+		goto fail;
+	for (size_t i = 0; i < count; i++) {
+		if (is_ours(environ[i], our_count))
+			continue;
+		out[at] = strdup(environ[i]);
+		if (!out[at++])
+			goto fail;
+	}
+	out[at] = preload_variable(options->collector, options->preload);
+	if (!out[at])
+		goto fail;
+	if (out[at][0]) {
+		at++;
+	} else {
+		free(out[at]);
+		out[at] = NULL;
+	}
+	for (int i = 1; i < our_count; i++)
+		if (asprintf(&out[at++], "%s=%s", our_names[i], values[i]) < 0) {
+			out[at - 1] = NULL;
+			goto fail;
+		}
+	free(jit);
+	return out;
+fail:
+	free(jit);
+	st_environment_destroy(out);
+	return NULL;
+}
+
+void st_environment_destroy(char **environment)
+{
+	if (!environment)
+		return;
+	for (size_t i = 0; environment[i]; i++)
+		free(environment[i]);
+	free(environment);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes STRATA_CONFIG (format/ring_record.h): keys and values that need no quoting anywhere.
+#include "collect/launch/run/target_config.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "collect/launch/run/collect.h"
+#include "collect/launch/run/sampling.h"
+#include "format/shm.h"
+
+/* Bytes that could be taken for a separator, or that some shell would change, travel as %XX. */
+static void append_patterns(struct st_buf *out, const char *patterns)
+{
+	for (; *patterns; patterns++) {
+		unsigned char byte = (unsigned char)*patterns;
+
+		if ((isalnum(byte) && byte < 0x80) || strchr("_-.*?!,", byte))
+			st_buf_append_u8(out, byte);
+		else
+			st_buf_printf(out, "%%%02X", byte);
+	}
+}
+
+static void append_sampling(struct st_buf *out, const struct st_sampling_config *asked,
+			    const struct st_sampling_plan *plan, uint64_t ticks_per_second)
+{
+	st_buf_printf(out, ";sample_ns=%llu;sample_trigger=%s;sample_stacks=%d",
+		      (unsigned long long)plan->period_ns,
+		      plan->trigger == ST_TRIGGER_CYCLES ? "cycles" : "cpu_clock",
+		      asked->stacks != ST_CHOICE_OFF);
+	if (plan->trigger == ST_TRIGGER_CPU_CLOCK && ticks_per_second)
+		st_buf_printf(out, ";sample_ticks=%llu",
+			      (unsigned long long)((double)plan->period_ns *
+						   (double)ticks_per_second / 1e9));
+	if (asked->depth)
+		st_buf_printf(out, ";sample_depth=%u", asked->depth);
+	if (asked->processes) {
+		st_buf_append_text(out, ";sample_processes=");
+		append_patterns(out, asked->processes);
+	}
+}
+
+static bool is_on(enum st_choice choice, bool by_default)
+{
+	return choice == ST_CHOICE_DEFAULT ? by_default : choice == ST_CHOICE_ON;
+}
+
+/* Programs without the framework pay nothing for it. Memory costs every allocation a lock and modules every call of one something, so that only those who ask for
+ * operators get them unasked. */
+static void append_operators(struct st_buf *out, const struct st_operators_config *asked)
+{
+	if (!is_on(asked->on, true))
+		return;
+	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%d",
+		      is_on(asked->shapes, true) ? 2 : 1, is_on(asked->memory, asked->is_type),
+		      is_on(asked->modules, asked->is_type));
+	if (is_on(asked->stacks, false))
+		st_buf_append_text(out, ";operator_stacks=1");
+}
+
+/* Often enough that a kill loses little, seldom enough that it costs nothing. */
+static void append_python_calls(struct st_buf *out, uint64_t ticks_per_second)
+{
+	enum { A_SECOND = 4 };
+
+	st_buf_printf(out, ";python_calls=%llu",
+		      (unsigned long long)((ticks_per_second ? ticks_per_second : 1000000000u) /
+					   A_SECOND));
+}
+
+void st_target_config_text(struct st_buf *out, const struct st_target_config *target)
+{
+	const struct st_collect_config *config = target->config;
+
+	st_buf_printf(out, "clock=%s;slots=%d;paused=%d", target->clock, ST_SHM_SLOTS,
+		      target->paused);
+	if (config->ring_kib)
+		st_buf_printf(out, ";ring=%u", config->ring_kib);
+	if (target->paused && target->resume_at_ns)
+		st_buf_printf(out, ";resume_at=%llu", (unsigned long long)target->resume_at_ns);
+	if (config->has_itt_groups)
+		st_buf_printf(out, ";groups=%x", config->itt_groups);
+	if (config->itt_domains) {
+		st_buf_append_text(out, ";domains=");
+		append_patterns(out, config->itt_domains);
+	}
+	if (config->task_lines)
+		st_buf_printf(out, ";task_lines=%d", config->task_lines == ST_CHOICE_ON);
+	if (config->offer_itt)
+		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
+	append_operators(out, &config->operators);
+	if (is_on(config->python_calls, false))
+		append_python_calls(out, target->ticks_per_second);
+	if (target->sampling)
+		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
+	if (target->result) {
+		st_buf_append_text(out, ";result=");
+		append_patterns(out, target->result);
+	}
+	st_buf_append_u8(out, '\0');
+}

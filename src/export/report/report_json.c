@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports as JSON, schema strata.report/1. The nesting of rows is written here rather than by the JSON
+// writer, whose depth is bounded: tasks nest as deep as the program likes.
+#include "export/export.h"
+
+#include <stdlib.h>
+
+#include "analyze/reports/quality.h"
+#include "analyze/tables/report.h"
+#include "base/buf.h"
+#include "base/json_out.h"
+#include "export/report/cells.h"
+#include "store/result.h"
+
+enum { SPILL_BYTES = 256 << 10, LOSSES_BYTES = 8 << 10 };
+
+void st_cell_write_json(struct st_json *json, const struct st_cell *cell)
+{
+	switch (cell->kind) {
+	case ST_CELL_TEXT:
+		st_json_bytes(json, cell->as.text.bytes, cell->as.text.size_bytes);
+		break;
+	case ST_CELL_U64:
+		st_json_u64(json, cell->as.u64);
+		break;
+	case ST_CELL_I64:
+		st_json_i64(json, cell->as.i64);
+		break;
+	case ST_CELL_DOUBLE:
+		st_json_double(json, cell->as.number);
+		break;
+	case ST_CELL_BOOL:
+		st_json_bool(json, cell->as.truth);
+		break;
+	default:
+		st_json_null(json);
+	}
+}
+
+/* The members of a row by key: cells that are there, and null where the user's own columns are empty. */
+static void add_cells(struct st_json *json, const struct st_report *report,
+		      const struct st_report_row *row)
+{
+	for (uint32_t i = 0; row->cells && i < report->column_count; i++) {
+		if (row->cells[i].kind == ST_CELL_NONE && !report->as_asked)
+			continue;
+		st_json_key(json, report->columns[i].key);
+		st_cell_write_json(json, &row->cells[i]);
+	}
+}
+
+static void add_columns(struct st_json *json, const struct st_report *report)
+{
+	st_json_key(json, "group_by");
+	st_json_array_begin(json);
+	for (unsigned int i = 0; i < report->group_by_count; i++)
+		st_json_text(json, report->group_by[i]);
+	st_json_array_end(json);
+	st_json_key(json, "columns");
+	st_json_array_begin(json);
+	for (uint32_t i = 0; i < report->column_count; i++) {
+		st_json_object_begin(json);
+		st_json_key(json, "key");
+		st_json_text(json, report->columns[i].key);
+		st_json_key(json, "title");
+		st_json_text(json, report->columns[i].title);
+		st_json_key(json, "unit");
+		st_json_text(json, report->columns[i].unit);
+		st_json_object_end(json);
+	}
+	st_json_array_end(json);
+}
+
+/* Opens the object of a row up to its list of children. */
+static void open_row(struct st_buf *out, const struct st_report *report,
+		     const struct st_report_row *row)
+{
+	struct st_json json;
+
+	st_json_init(&json, out);
+	st_json_object_begin(&json);
+	add_cells(&json, report, row);
+	st_json_key(&json, "children");
+	st_buf_append_u8(out, '[');
+}
+
+struct frame {
+	uint32_t next, end;
+};
+
+static enum st_status spill(struct st_buf *out, struct st_sink *sink, size_t above,
+			    struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	if (out->failed)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	if (out->size_bytes > above) {
+		status = st_sink_write(sink, out->data, out->size_bytes, err);
+		st_buf_clear(out);
+	}
+	return status;
+}
+
+static enum st_status add_rows(struct st_buf *out, const struct st_report *report,
+			       struct st_sink *sink, struct st_error *err)
+{
+	size_t depth = 0, capacity = 64;
+	struct frame *stack = malloc(capacity * sizeof(*stack));
+	enum st_status status = ST_OK;
+
+	if (!stack)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	stack[depth++] =
+		(struct frame){report->root_first, report->root_first + report->root_count};
+	while (depth && !status) {
+		struct frame *top = &stack[depth - 1];
+		const struct st_report_row *row;
+
+		if (top->next == top->end) {
+			depth--;
+			if (depth)
+				st_buf_append(out, "]}", 2);
+			if (depth && stack[depth - 1].next < stack[depth - 1].end)
+				st_buf_append_u8(out, ',');
+			continue;
+		}
+		row = &report->rows[top->next++];
+		open_row(out, report, row);
+		if (depth == capacity) {
+			struct frame *more = realloc(stack, 2 * capacity * sizeof(*stack));
+
+			if (!more) {
+				status = st_error_set(err, ST_ENOMEM, 0,
+						      "out of memory for the report");
+				break;
+			}
+			stack = more;
+			capacity *= 2;
+		}
+		stack[depth++] =
+			(struct frame){row->first_child, row->first_child + row->child_count};
+		status = spill(out, sink, SPILL_BYTES, err);
+	}
+	free(stack);
+	return status;
+}
+
+/* In words, for who shows them to a person. */
+static void add_losses(struct st_json *json, const struct st_result *result)
+{
+	struct st_buf lines;
+
+	st_buf_init(&lines, LOSSES_BYTES);
+	st_json_key(json, "losses");
+	st_json_array_begin(json);
+	if (st_quality_losses(result, &lines))
+		for (size_t at = 0, end; at < lines.size_bytes; at = end + 1) {
+			for (end = at; lines.data[end] != '\n';)
+				end++;
+			lines.data[end] = '\0';
+			st_json_text(json, (const char *)lines.data + at);
+		}
+	st_json_array_end(json);
+	json->out->failed = json->out->failed || lines.failed;
+	st_buf_fini(&lines);
+}
+
+static void add_quality(struct st_json *json, const struct st_report *report,
+			const struct st_result *result)
+{
+	const struct st_result_info *info = st_result_info(result);
+	const struct st_quality *quality = st_result_quality(result);
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+
+	st_quality_items(result, items);
+	st_json_key(json, "quality");
+	st_json_object_begin(json);
+	st_json_key(json, "state");
+	st_json_text(json, info->state);
+	st_json_key(json, "lost");
+	st_json_u64(json, st_quality_lost(result));
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		st_json_key(json, items[i].key);
+		st_json_u64(json, items[i].value);
+	}
+	add_losses(json, result);
+	st_json_key(json, "notes");
+	st_json_array_begin(json);
+	for (size_t i = 0; i < quality->note_count; i++)
+		st_json_text(json, quality->notes[i]);
+	for (uint32_t i = 0; i < report->note_count; i++)
+		st_json_text(json, report->notes[i]);
+	st_json_array_end(json);
+	st_json_object_end(json);
+}
+
+enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
+				    struct st_sink *sink, struct st_error *err)
+{
+	struct st_buf out;
+	struct st_json json;
+	enum st_status status;
+
+	st_buf_init(&out, SIZE_MAX / 4);
+	st_json_init(&json, &out);
+	st_json_object_begin(&json);
+	st_json_key(&json, "schema");
+	st_json_text(&json, "strata.report/1");
+	st_json_key(&json, "report");
+	st_json_text(&json, report->name);
+	st_json_key(&json, "result");
+	st_json_text(&json, report->result ? report->result : "");
+	st_json_key(&json, "source");
+	st_json_text(&json, report->source ? report->source : "");
+	if (report->subject) {
+		st_json_key(&json, "subject");
+		st_json_text(&json, report->subject);
+	}
+	add_columns(&json, report);
+	st_json_key(&json, "rows");
+	st_json_array_begin(&json);
+	status = add_rows(&out, report, sink, err);
+	st_json_array_end(&json);
+	st_json_key(&json, "totals");
+	st_json_object_begin(&json);
+	add_cells(&json, report, &report->totals);
+	st_json_object_end(&json);
+	add_quality(&json, report, result);
+	st_json_object_end(&json);
+	st_buf_append_u8(&out, '\n');
+	if (!status)
+		status = spill(&out, sink, 0, err);
+	st_buf_fini(&out);
+	return status;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports as text: chooses the layout, and says below it what was lost.
+#include "export/report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/reports/quality.h"
+#include "base/buf.h"
+#include "export/report/show.h"
+#include "export/report/text_flow.h"
+
+enum { SPILL_BYTES = 256 << 10 };
+
+static const struct {
+	const char *report;
+	enum st_status (*write)(struct st_text_job *job, struct st_error *err);
+} layouts[] = {
+	{"summary", st_text_summary},	 {"timeline", st_text_timeline},
+	{"info", st_text_info},		 {"torch-averages", st_text_torch},
+	{"torch-events", st_text_torch}, {"findings", st_text_findings},
+};
+
+enum st_status st_text_spill(struct st_text_job *job, struct st_error *err)
+{
+	enum st_status status;
+
+	if (job->out->failed)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's text");
+	if (job->out->size_bytes < SPILL_BYTES)
+		return ST_OK;
+	status = st_sink_write(job->sink, job->out->data, job->out->size_bytes, err);
+	st_buf_clear(job->out);
+	return status;
+}
+
+uint32_t *st_report_preorder(const struct st_report *report)
+{
+	uint32_t *order = malloc(((size_t)report->row_count + 1) * sizeof(*order));
+	uint32_t *stack = malloc(((size_t)report->row_count + 1) * sizeof(*stack));
+	uint32_t depth = 0, count = 0;
+
+	if (!order || !stack) {
+		free(order);
+		free(stack);
+		return NULL;
+	}
+	/* Rows to come, the next one on top. */
+	for (uint32_t i = report->root_count; i-- > 0;)
+		stack[depth++] = report->root_first + i;
+	while (depth) {
+		const struct st_report_row *row = &report->rows[stack[--depth]];
+
+		order[count++] = stack[depth];
+		for (uint32_t i = row->child_count; i-- > 0;)
+			stack[depth++] = row->first_child + i;
+	}
+	free(stack);
+	return order;
+}
+
+/* The lines of st_quality_lines, each with a mark in front; note text may come from anywhere. */
+static void add_quality(struct st_text_job *job)
+{
+	struct st_buf lines;
+	struct st_flow flow;
+	const char *at, *end;
+
+	st_buf_init(&lines, 1 << 20);
+	if (!st_quality_lines(job->result, &lines))
+		job->out->failed = true;
+	for (uint32_t i = 0; i < job->report->note_count; i++)
+		st_buf_printf(&lines, "%s\n", job->report->notes[i]);
+	at = (const char *)lines.data;
+	end = at + lines.size_bytes;
+	if (at < end)
+		st_buf_append_u8(job->out, '\n');
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((newline ? newline : end) - at);
+
+		st_buf_append_text(job->out, "note  ");
+		st_flow_init(&flow, job->out, job->style->width, 6);
+		st_flow_words(&flow, (struct st_text){at, length}, 0);
+		st_show_end_line(job->out);
+		at += length + 1;
+	}
+	st_buf_fini(&lines);
+}
+
+typedef enum st_status (*st_text_writer)(struct st_text_job *job, struct st_error *err);
+
+static st_text_writer writer_of(const struct st_report *report)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (strcmp(layouts[i].report, report->name) == 0 && !report->as_table)
+			return layouts[i].write;
+	}
+	return st_text_table;
+}
+
+enum st_status st_text_body(struct st_text_job *job, struct st_error *err)
+{
+	return writer_of(job->report)(job, err);
+}
+
+enum st_status st_report_write_text(const struct st_report *report, const struct st_result *result,
+				    const struct st_text_style *style, struct st_sink *sink,
+				    struct st_error *err)
+{
+	struct st_buf out;
+	struct st_text_job job = {report, result, style, sink, &out};
+	st_text_writer write = writer_of(report);
+	enum st_status status;
+
+	st_buf_init(&out, SIZE_MAX / 4);
+	status = write(&job, err);
+	/* The summary and info have the notes as rows of their own; torch's table stays as it is. */
+	if (!status && write != st_text_summary && write != st_text_info && write != st_text_torch)
+		add_quality(&job);
+	if (!status && out.failed)
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's text");
+	if (!status)
+		status = st_sink_write(sink, out.data, out.size_bytes, err);
+	st_buf_fini(&out);
+	return status;
+}

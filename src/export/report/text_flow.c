@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running text that keeps to a width.
+#include "export/report/text_flow.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "export/report/show.h"
+
+enum {
+	WORD_WIDTH_MIN = 12,
+	KEPT = 3, /* columns for a mark and an ellipsis behind a word */
+};
+
+void st_flow_init(struct st_flow *flow, struct st_buf *out, unsigned int width, unsigned int indent)
+{
+	*flow = (struct st_flow){out, width, indent, indent, 1};
+}
+
+static bool is_full(const struct st_flow *flow, size_t more)
+{
+	return flow->width && flow->at > flow->indent && flow->at + more > flow->width;
+}
+
+/* Moves on to where a piece of this width goes. */
+static void move_on(struct st_flow *flow, const char *gap, unsigned int width)
+{
+	if (flow->at == flow->indent)
+		return;
+	if (!is_full(flow, strlen(gap) + width)) {
+		st_flow_mark(flow, gap);
+		return;
+	}
+	st_show_end_line(flow->out);
+	st_show_pad(flow->out, 0, flow->indent);
+	flow->at = flow->indent;
+	flow->lines++;
+}
+
+void st_flow_piece(struct st_flow *flow, const char *gap, struct st_buf *piece)
+{
+	unsigned int width = 0;
+
+	for (size_t i = 0; i < piece->size_bytes; i++)
+		width += (piece->data[i] & 0xc0) != 0x80;
+	move_on(flow, gap, width);
+	st_show_move(flow->out, piece);
+	flow->at += width;
+}
+
+static bool add_word(struct st_flow *flow, struct st_text word, unsigned int lines_max)
+{
+	unsigned int room = 0, width;
+	struct st_buf shown;
+
+	if (flow->width)
+		room = flow->width > flow->indent + KEPT + WORD_WIDTH_MIN
+			       ? flow->width - flow->indent - KEPT
+			       : WORD_WIDTH_MIN;
+	st_buf_init(&shown, 1 << 16);
+	width = st_show_text(&shown, word, room);
+	if (flow->lines == lines_max && is_full(flow, 1 + width + KEPT)) {
+		st_buf_fini(&shown);
+		return false;
+	}
+	move_on(flow, " ", width + KEPT);
+	st_show_move(flow->out, &shown);
+	flow->at += width;
+	return true;
+}
+
+bool st_flow_words(struct st_flow *flow, struct st_text text, unsigned int lines_max)
+{
+	const char *at = text.bytes, *end = text.bytes + text.size_bytes;
+
+	while (at < end) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at));
+		const char *stop = blank ? blank : end;
+
+		/* A figure stays with the word behind it. */
+		if (at == text.bytes && blank && *at >= '0' && *at <= '9') {
+			blank = memchr(blank + 1, ' ', (size_t)(end - blank - 1));
+			stop = blank ? blank : end;
+		}
+		if (stop > at &&
+		    !add_word(flow, (struct st_text){at, (size_t)(stop - at)}, lines_max))
+			return false;
+		at = stop + 1;
+	}
+	return true;
+}
+
+void st_flow_mark(struct st_flow *flow, const char *mark)
+{
+	st_buf_append_text(flow->out, mark);
+	flow->at += (unsigned int)strlen(mark);
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table: text to the left, numbers to the right, two spaces between columns. The levels of a grouping
+// share the first column, indented. Columns in which no row has anything are left out. When the line
+// is too long for the terminal, the widest texts are cut and the last columns are left out by name.
+#include "export/report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "export/report/show.h"
+#include "export/report/text_flow.h"
+
+enum {
+	COLUMNS_MAX = 48,
+	TEXT_MAX = 100,
+	TEXT_MIN = 12,
+	TEXT_GOOD = 16,
+	COLUMNS_MIN = 3,
+	INDENT_MAX = 80
+};
+
+static const char left_out_words[] = "left out, -report-width 0 shows all";
+
+struct table_column {
+	uint32_t from, count; /* report columns: several for the levels of a grouping */
+	const char *unit;
+	bool is_text;
+	unsigned int width, max_width;
+	char title[160];
+};
+
+struct table {
+	struct st_text_job *job;
+	struct table_column columns[COLUMNS_MAX];
+	uint32_t column_count;
+	uint32_t left_out; /* columns behind these that found no room */
+	uint32_t *order;
+};
+
+static const struct st_cell *cell_of(const struct st_report_row *row,
+				     const struct table_column *column)
+{
+	for (uint32_t i = 0; i < column->count; i++) {
+		if (row->cells[column->from + i].kind != ST_CELL_NONE)
+			return &row->cells[column->from + i];
+	}
+	return &row->cells[column->from];
+}
+
+static unsigned int indent_of(const struct st_report_row *row, uint32_t column)
+{
+	unsigned int indent = column == 0 ? 2 * row->level : 0;
+
+	return indent > INDENT_MAX ? INDENT_MAX : indent;
+}
+
+static void set_title(struct table_column *column, const struct st_report *report)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < column->count; i++) {
+		const char *parts[] = {i ? " / " : "", report->columns[column->from + i].title};
+
+		for (unsigned int j = 0; j < 2; j++) {
+			size_t length = strlen(parts[j]);
+
+			if (used + length >= sizeof(column->title))
+				return;
+			memcpy(column->title + used, parts[j], length + 1);
+			used += length;
+		}
+	}
+}
+
+static bool is_depth_of_tree(const struct st_report *report, uint32_t column)
+{
+	return strcmp(report->columns[column].key, "depth") == 0 && st_report_is_tree(report);
+}
+
+/* Numbers that are looked up rather than compared: written as they are typed. */
+static bool names_a_thing(const char *key)
+{
+	static const char *const keys[] = {"row", "parent",	"track", "tid",
+					   "pid", "process_id", "label"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void choose_columns(struct table *table)
+{
+	const struct st_report *report = table->job->report;
+	uint32_t levels = report->group_by_count ? report->group_by_count : 1;
+
+	for (uint32_t i = 0; i < report->column_count && table->column_count < COLUMNS_MAX;) {
+		struct table_column *column = &table->columns[table->column_count];
+
+		/* The indent of a tree says it already. */
+		if (is_depth_of_tree(report, i)) {
+			i++;
+			continue;
+		}
+		table->column_count++;
+		column->from = i;
+		column->count = i == 0 ? levels : 1;
+		column->unit = report->columns[i].unit;
+		if ((report->as_asked && names_a_thing(report->columns[i].key)) ||
+		    strcmp(report->columns[i].key, "line") == 0)
+			column->unit = "id";
+		column->is_text = report->columns[i].is_key;
+		column->max_width = TEXT_MAX;
+		set_title(column, report);
+		i += column->count;
+	}
+}
+
+static bool is_hidden_zero(const struct st_report *report, const struct st_cell *cell)
+{
+	return report->hides_zeros && cell->kind == ST_CELL_U64 && !cell->as.u64;
+}
+
+/* Widths from all rows; empty columns go. */
+static void measure(struct table *table)
+{
+	const struct st_report *report = table->job->report;
+	struct st_buf scratch;
+	uint32_t kept = 0;
+
+	st_buf_init(&scratch, 1 << 20);
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		struct table_column *column = &table->columns[i];
+		bool used = i == 0 || report->as_asked || report->as_table;
+
+		column->width = (unsigned int)strlen(column->title);
+		if (i == 0 && column->width < TEXT_MIN)
+			column->width = TEXT_MIN;
+		for (uint32_t row = 0; row < report->row_count; row++) {
+			const struct st_cell *cell = cell_of(&report->rows[row], column);
+			unsigned int width;
+
+			if (scratch.failed)
+				table->job->out->failed = true;
+			st_buf_clear(&scratch);
+			width = st_show_cell(&scratch, cell, column->unit, column->max_width) +
+				indent_of(&report->rows[row], i);
+			used = used || (width && !is_hidden_zero(report, cell));
+			if (width > column->width)
+				column->width = width;
+		}
+		if (column->width > column->max_width)
+			column->width = column->max_width;
+		if (used)
+			table->columns[kept++] = *column;
+	}
+	table->column_count = kept;
+	if (scratch.failed)
+		table->job->out->failed = true;
+	st_buf_fini(&scratch);
+}
+
+static unsigned int line_width(const struct table *table)
+{
+	unsigned int width = 0;
+
+	for (uint32_t i = 0; i < table->column_count; i++)
+		width += table->columns[i].width + (i ? 2 : 0);
+	return width;
+}
+
+/* The line when texts are cut as far as they can still be told apart. */
+static unsigned int least_width(const struct table *table)
+{
+	unsigned int width = line_width(table);
+
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		const struct table_column *column = &table->columns[i];
+		unsigned int good = i ? 0 : table->job->report->name_width;
+
+		if (!good)
+			good = TEXT_GOOD;
+		if (column->is_text && column->width > good)
+			width -= column->width - good;
+	}
+	return width;
+}
+
+/* A part of a part ("CPU Time:Spin Time:Other") goes before what it is a part of, and before all else. */
+static void put_detail_last(struct table *table)
+{
+	for (uint32_t i = table->column_count; i-- > COLUMNS_MIN - 1;) {
+		struct table_column held = table->columns[i];
+		const char *colon = strchr(held.title, ':');
+
+		if (held.is_text || !colon || !strchr(colon + 1, ':'))
+			continue;
+		memmove(&table->columns[i], &table->columns[i + 1],
+			(table->column_count - 1 - i) * sizeof(held));
+		table->columns[table->column_count - 1] = held;
+		return;
+	}
+}
+
+static void fit(struct table *table)
+{
+	unsigned int limit = table->job->style->width;
+
+	while (limit && table->column_count > COLUMNS_MIN && least_width(table) > limit) {
+		put_detail_last(table);
+		table->column_count--;
+		table->left_out++;
+	}
+
+	while (limit && line_width(table) > limit) {
+		struct table_column *widest = NULL;
+
+		for (uint32_t i = 0; i < table->column_count; i++) {
+			struct table_column *column = &table->columns[i];
+
+			if (column->is_text && column->width > TEXT_MIN &&
+			    (!widest || column->width > widest->width))
+				widest = column;
+		}
+		if (!widest)
+			return;
+		widest->width--;
+	}
+}
+
+static void add_cell(struct table *table, uint32_t index, const struct st_report_row *row)
+{
+	const struct table_column *column = &table->columns[index];
+	struct st_buf *out = table->job->out;
+	const struct st_cell *cell = cell_of(row, column);
+	unsigned int indent = indent_of(row, index), width;
+	struct st_buf scratch;
+
+	if (cell->kind == ST_CELL_TEXT || cell->kind == ST_CELL_NONE) {
+		bool last = index + 1 == table->column_count;
+
+		if (indent + 4 > column->width)
+			indent = column->width > 4 ? column->width - 4 : 0;
+		st_show_pad(out, 0, indent);
+		width = indent + (index == 0 && !table->job->report->as_asked
+					  ? st_show_name(out, cell, column->width - indent)
+					  : st_show_cell(out, cell, "", column->width - indent));
+		if (!last)
+			st_show_pad(out, width, column->width);
+		return;
+	}
+	st_buf_init(&scratch, 4096);
+	width = st_show_cell(&scratch, cell, column->unit, 0);
+	st_show_pad(out, width, column->width);
+	st_show_move(out, &scratch);
+}
+
+static void add_line(struct table *table, const struct st_report_row *row)
+{
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		if (i)
+			st_buf_append_text(table->job->out, "  ");
+		add_cell(table, i, row);
+	}
+	st_show_end_line(table->job->out);
+}
+
+static void add_head(struct table *table)
+{
+	struct st_buf *out = table->job->out;
+	bool colour = table->job->style->colour;
+
+	if (colour)
+		st_buf_append_text(out, "\033[1m");
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		const struct table_column *column = &table->columns[i];
+		unsigned int width = (unsigned int)strlen(column->title);
+		struct st_text title = {column->title, width};
+
+		if (i)
+			st_buf_append_text(out, "  ");
+		if (!column->is_text)
+			st_show_pad(out, width, column->width);
+		width = st_show_text(out, title, column->width);
+		if (column->is_text && i + 1 < table->column_count)
+			st_show_pad(out, width, column->width);
+	}
+	st_buf_append_text(out, colour ? "\033[0m\n" : "\n");
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		if (i)
+			st_buf_append_text(out, "  ");
+		for (unsigned int j = 0; j < table->columns[i].width; j++)
+			st_buf_append_u8(out, '-');
+	}
+	st_buf_append_u8(out, '\n');
+}
+
+static bool has_figures(const struct st_report *report, const struct st_report_row *row)
+{
+	for (uint32_t i = 0; i < report->column_count; i++) {
+		if (row->cells[i].kind != ST_CELL_NONE)
+			return true;
+	}
+	return false;
+}
+
+static void add_total(struct table *table)
+{
+	const struct st_report *report = table->job->report;
+	struct st_cell held;
+
+	if (!report->totals.cells || !report->column_count || !report->columns[0].is_key ||
+	    !has_figures(report, &report->totals))
+		return;
+	/* The total has no key of its own: the word stands there while the line is written. */
+	held = report->totals.cells[0];
+	report->totals.cells[0] = (struct st_cell){.kind = ST_CELL_TEXT, .as.text = {"Total", 5}};
+	add_line(table, &report->totals);
+	report->totals.cells[0] = held;
+}
+
+static bool begins_block(const struct st_report *report, uint32_t row, uint32_t before)
+{
+	uint32_t column = report->blocks;
+
+	return column && column < report->column_count &&
+	       report->rows[row].cells[column].as.u64 != report->rows[before].cells[column].as.u64;
+}
+
+static void add_left_out(struct table *table)
+{
+	struct st_buf *out = table->job->out;
+	struct st_flow flow;
+
+	if (!table->left_out)
+		return;
+	st_buf_append_text(out, "\nnote  ");
+	st_flow_init(&flow, out, table->job->style->width, 6);
+	for (uint32_t i = 0; i < table->left_out; i++) {
+		const char *title = table->columns[table->column_count + i].title;
+		struct st_buf piece;
+
+		st_buf_init(&piece, 4096);
+		st_buf_append_text(&piece, title);
+		st_buf_append_text(&piece, i + 1 < table->left_out ? "," : ":");
+		st_flow_piece(&flow, " ", &piece);
+	}
+	st_flow_words(&flow, (struct st_text){left_out_words, strlen(left_out_words)}, 0);
+	st_show_end_line(out);
+}
+
+enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
+{
+	struct table table = {.job = job};
+	enum st_status status = ST_OK;
+
+	if (job->report->subject) {
+		struct st_text subject = {job->report->subject, strlen(job->report->subject)};
+
+		st_show_text(job->out, subject, job->style->width);
+		st_show_end_line(job->out);
+	}
+	if (!job->report->row_count) {
+		const char *words = job->report->as_asked ? "No rows." : "No tasks match.";
+
+		st_buf_append_text(job->out, job->report->empty ? job->report->empty : words);
+		st_buf_append_u8(job->out, '\n');
+		return ST_OK;
+	}
+	table.order = st_report_preorder(job->report);
+	if (!table.order)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's text");
+	choose_columns(&table);
+	measure(&table);
+	fit(&table);
+	add_head(&table);
+	for (uint32_t i = 0; i < job->report->row_count && !status; i++) {
+		if (i && begins_block(job->report, table.order[i], table.order[i - 1]))
+			st_buf_append_u8(job->out, '\n');
+		add_line(&table, &job->report->rows[table.order[i]]);
+		status = st_text_spill(job, err);
+	}
+	add_total(&table);
+	add_left_out(&table);
+	free(table.order);
+	return status;
+}

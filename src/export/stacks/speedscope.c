@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file format of speedscope.app: all frames once, then a profile per thread with its stacks in order of time,
+// outermost frame first, each with its CPU time in nanoseconds. Samples in a row with the same stack become one.
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/json_out.h"
+#include "export/exporters.h"
+#include "export/stacks/stacks.h"
+#include "store/model/id_map.h"
+#include "store/model/key_table.h"
+
+enum {
+	SPILL_BYTES = 256 << 10,
+	NOT_USED = UINT32_MAX,
+	NO_FRAME = 0 /* index of "[no frame shown]" */
+};
+
+struct speedscope {
+	struct st_stacks stacks;
+	struct st_sink *sink;
+	struct st_buf out, scratch;
+	struct st_key_table labels; /* frames of the file less NO_FRAME */
+	uint32_t *frame_of;	    /* of the file, by named frame; NOT_USED */
+};
+
+static enum st_status spill(struct speedscope *to, size_t above, struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	if (to->out.failed || to->scratch.failed)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	if (to->out.size_bytes > above) {
+		status = st_sink_write(to->sink, to->out.data, to->out.size_bytes, err);
+		st_buf_clear(&to->out);
+	}
+	return status;
+}
+
+/* Frames of a stack up to the first that is known already: its callers are known too. */
+static bool use_frames(struct speedscope *to, uint32_t frame)
+{
+	for (; frame && to->frame_of[frame] == NOT_USED;
+	     frame = st_stacks_caller(&to->stacks, frame)) {
+		struct st_stack_label label = st_stacks_label_of(&to->stacks, frame);
+		uint32_t index =
+			st_key_table_add(&to->labels, label.function, label.source, label.line);
+
+		if (index == ST_ID_NONE)
+			return false;
+		to->frame_of[frame] = index + 1;
+	}
+	return true;
+}
+
+static bool find_frames(struct speedscope *to)
+{
+	uint32_t count = to->stacks.named->frame_count;
+
+	to->frame_of = malloc(((size_t)count + 1) * sizeof(*to->frame_of));
+	for (uint32_t i = 0; to->frame_of && i < count; i++)
+		to->frame_of[i] = NOT_USED;
+	for (uint32_t i = 0; to->frame_of && i < to->stacks.row_count; i++) {
+		if (!use_frames(to, st_stacks_leaf(&to->stacks, to->stacks.rows[i])))
+			return false;
+	}
+	return to->frame_of != NULL;
+}
+
+static void add_frame(struct speedscope *to, struct st_json *json, uint32_t index)
+{
+	const struct st_key *key = &to->labels.keys[index];
+	const struct st_named *named = to->stacks.named;
+	struct st_stack_label label = {(uint32_t)key->d[0], (uint32_t)key->d[1],
+				       (uint32_t)key->d[2]};
+	const struct st_named_function *function = &named->functions[label.function];
+	bool is_python = function->kind == ST_FUNCTION_PYTHON;
+	uint32_t source = is_python ? label.source : function->source;
+	uint32_t line = is_python ? label.line : function->line;
+	struct st_text file =
+		source ? named->sources[source] : named->modules[function->module].name;
+
+	to->scratch.size_bytes = 0;
+	st_stacks_label_text(&to->stacks, label, &to->scratch);
+	st_json_object_begin(json);
+	st_json_key(json, "name");
+	st_json_bytes(json, to->scratch.data, to->scratch.size_bytes);
+	if (file.size_bytes) {
+		st_json_key(json, "file");
+		st_json_bytes(json, file.bytes, file.size_bytes);
+	}
+	if (source && line) {
+		st_json_key(json, "line");
+		st_json_u64(json, line);
+	}
+	st_json_object_end(json);
+}
+
+static enum st_status write_frames(struct speedscope *to, struct st_error *err)
+{
+	enum st_status status = ST_OK;
+	struct st_json json;
+
+	st_buf_append_text(&to->out,
+			   "{\"$schema\":\"https://www.speedscope.app/"
+			   "file-format-schema.json\",\n\"exporter\":\"strata\",\n\"name\":");
+	st_json_init(&json, &to->out);
+	st_json_text(&json, st_result_info(to->stacks.result)->name);
+	st_buf_append_text(&to->out,
+			   ",\n\"shared\":{\"frames\":[\n{\"name\":\"[no frame shown]\"}");
+	for (uint32_t i = 0; i < to->labels.count && !status; i++) {
+		st_buf_append_text(&to->out, ",\n");
+		st_json_init(&json, &to->out);
+		add_frame(to, &json, i);
+		status = spill(to, SPILL_BYTES, err);
+	}
+	st_buf_append_text(&to->out, "]},\n\"activeProfileIndex\":0,\n\"profiles\":[");
+	return status;
+}
+
+static void add_stack(struct speedscope *to, uint32_t leaf, struct st_buf *path, bool is_first)
+{
+	size_t count = 0;
+
+	path->size_bytes = 0;
+	for (uint32_t at = leaf; at; at = st_stacks_caller(&to->stacks, at), count++)
+		st_buf_append_u32(path, to->frame_of[at]);
+	st_buf_append_text(&to->out, is_first ? "[" : ",\n[");
+	if (!leaf)
+		st_buf_printf(&to->out, "%d", NO_FRAME);
+	while (count && !path->failed) {
+		const uint8_t *p = path->data + --count * 4;
+		uint32_t frame = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+				 (uint32_t)p[3] << 24;
+
+		st_buf_printf(&to->out, count ? "%u," : "%u", frame);
+	}
+	st_buf_append_text(&to->out, "]");
+	to->out.failed |= path->failed;
+}
+
+/* Weights of the runs of equal stacks go behind all stacks. */
+static enum st_status write_samples(struct speedscope *to, uint32_t first, uint32_t end,
+				    struct st_error *err)
+{
+	const struct st_samples *samples = to->stacks.samples;
+	struct st_buf path, weights;
+	enum st_status status = ST_OK;
+
+	st_buf_init(&path, SIZE_MAX / 4);
+	st_buf_init(&weights, SIZE_MAX / 4);
+	for (uint32_t i = first; i < end && !status;) {
+		uint32_t leaf = st_stacks_leaf(&to->stacks, to->stacks.rows[i]);
+		uint64_t weight = 0;
+
+		add_stack(to, leaf, &path, i == first);
+		st_buf_append_text(&weights, i == first ? "" : ",");
+		for (; i < end && st_stacks_leaf(&to->stacks, to->stacks.rows[i]) == leaf; i++)
+			weight += samples->weight_ns[to->stacks.rows[i]];
+		st_buf_printf(&weights, "%llu", (unsigned long long)weight);
+		to->out.failed |= weights.failed;
+		status = spill(to, SPILL_BYTES, err);
+	}
+	st_buf_append_text(&to->out, "],\n\"weights\":[");
+	st_buf_append(&to->out, weights.data, weights.size_bytes);
+	st_buf_append_text(&to->out, "]}");
+	st_buf_fini(&path);
+	st_buf_fini(&weights);
+	return status;
+}
+
+static enum st_status write_thread(struct speedscope *to, uint32_t first, uint32_t end,
+				   struct st_error *err)
+{
+	const struct st_stacks *stacks = &to->stacks;
+	uint32_t track = stacks->samples->track[stacks->rows[first]];
+	uint64_t total = 0;
+	struct st_json json;
+
+	for (uint32_t i = first; i < end; i++)
+		total += stacks->samples->weight_ns[stacks->rows[i]];
+	to->scratch.size_bytes = 0;
+	st_stacks_process_text(stacks, stacks->tracks[track].process, &to->scratch);
+	st_buf_append_text(&to->scratch, " ");
+	st_stacks_thread_text(stacks, track, &to->scratch);
+	st_buf_append_text(&to->out, first ? ",\n" : "\n");
+	st_json_init(&json, &to->out);
+	st_json_object_begin(&json);
+	st_json_key(&json, "type");
+	st_json_text(&json, "sampled");
+	st_json_key(&json, "name");
+	st_json_bytes(&json, to->scratch.data, to->scratch.size_bytes);
+	st_json_key(&json, "unit");
+	st_json_text(&json, "nanoseconds");
+	st_json_key(&json, "startValue");
+	st_json_u64(&json, 0);
+	st_json_key(&json, "endValue");
+	st_json_u64(&json, total);
+	st_buf_append_text(&to->out, ",\n\"samples\":[");
+	return write_samples(to, first, end, err);
+}
+
+static enum st_status write_all(struct speedscope *to, struct st_error *err)
+{
+	const struct st_stacks *stacks = &to->stacks;
+	const uint32_t *track = stacks->samples->track;
+	enum st_status status = write_frames(to, err);
+
+	for (uint32_t first = 0, end = 0; first < stacks->row_count && !status; first = end) {
+		while (end < stacks->row_count &&
+		       track[stacks->rows[end]] == track[stacks->rows[first]])
+			end++;
+		status = write_thread(to, first, end, err);
+		st_sink_progress(to->sink, end, stacks->row_count);
+	}
+	st_buf_append_text(&to->out, "]}\n");
+	return status ? status : spill(to, 0, err);
+}
+
+enum st_status st_export_speedscope(const struct st_result *result,
+				    const struct st_export_options *options, struct st_sink *sink,
+				    struct st_error *err)
+{
+	struct speedscope to = {.sink = sink};
+	enum st_status status = st_stacks_init(&to.stacks, result, options, err);
+
+	st_buf_init(&to.out, SIZE_MAX / 4);
+	st_buf_init(&to.scratch, SIZE_MAX / 4);
+	if (!status)
+		status = st_stacks_need(&to.stacks, err);
+	if (!status && !find_frames(&to))
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	if (!status)
+		status = write_all(&to, err);
+	st_key_table_fini(&to.labels);
+	free(to.frame_of);
+	st_stacks_fini(&to.stacks);
+	st_buf_fini(&to.out);
+	st_buf_fini(&to.scratch);
+	return status;
+}

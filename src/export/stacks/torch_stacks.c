@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What torch's export_stacks writes: for each event that has a Python stack a line with it, outermost first, and the
+// microseconds that the event took by itself; for flamegraph.pl and the like. Events and their stacks are those of
+// report torch-events.
+#include <string.h>
+
+#include "analyze/torch/torch_events.h"
+#include "base/buf.h"
+#include "export/exporters.h"
+
+enum { SPILL_BYTES = 256 << 10 };
+
+static enum st_status spill(struct st_buf *out, struct st_sink *sink, size_t above,
+			    struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	if (out->failed)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	if (out->size_bytes > above) {
+		status = st_sink_write(sink, out->data, out->size_bytes, err);
+		st_buf_clear(out);
+	}
+	return status;
+}
+
+/* What would end a frame or the line becomes "_". */
+static void add_frame(struct st_buf *out, const char *begin, const char *end)
+{
+	for (; begin < end; begin++)
+		st_buf_append_u8(out, *begin && strchr(" ;\t\n", *begin) ? '_' : (uint8_t)*begin);
+}
+
+/* Frames come with the innermost first, a line each. */
+static void add_stack(struct st_buf *out, struct st_text stack)
+{
+	const char *end = stack.bytes + stack.size_bytes;
+
+	while (end > stack.bytes) {
+		const char *begin = end;
+
+		while (begin > stack.bytes && begin[-1] != '\n')
+			begin--;
+		add_frame(out, begin, end);
+		if (begin > stack.bytes)
+			st_buf_append_u8(out, ';');
+		end = begin > stack.bytes ? begin - 1 : begin;
+	}
+}
+
+static enum st_status write_events(const struct st_torch_events *events, struct st_sink *sink,
+				   struct st_buf *out, struct st_error *err)
+{
+	const struct st_operator_rows *rows = events->rows;
+	enum st_status status = ST_OK;
+
+	for (uint32_t row = 0; row < rows->count && !status; row++) {
+		uint32_t key = events->stack_of[row];
+
+		if (!key || (int64_t)rows->self_ns[row] < 1000 ||
+		    !st_row_is_counted(&events->dataset, row))
+			continue;
+		add_stack(out, events->stacks.texts[key]);
+		st_buf_printf(out, " %llu\n", (unsigned long long)(rows->self_ns[row] / 1000));
+		status = spill(out, sink, SPILL_BYTES, err);
+	}
+	return status ? status : spill(out, sink, 0, err);
+}
+
+enum st_status st_export_torch_stacks(const struct st_result *result,
+				      const struct st_export_options *options, struct st_sink *sink,
+				      struct st_error *err)
+{
+	const struct st_question everything = {0};
+	const struct st_question *question =
+		options && options->question ? options->question : &everything;
+	const struct st_torch_options as_asked = {.given = true, .with_stack = true};
+	struct st_torch_events events;
+	struct st_buf out;
+	enum st_status status = st_torch_events_init(&events, result, question, &as_asked, err);
+
+	if (status)
+		return status;
+	st_buf_init(&out, SIZE_MAX / 4);
+	if (st_torch_events_stacks(&events, UINT32_MAX))
+		status = write_events(&events, sink, &out, err);
+	else
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	st_buf_fini(&out);
+	st_torch_events_fini(&events);
+	return status;
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packets, interning and annotations of Perfetto's format (export/trace/perfetto_packet.h). A name is sent in
+// the packet that is the first of its sequence to need it. It is only known while the event is written:
+// what has to be interned is gathered beside it and stands behind it in the packet, whose fields readers
+// take in any order.
+#include "export/trace/perfetto_packet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/itt_values.h"
+#include "base/json_out.h"
+#include "export/protobuf.h"
+
+enum {
+	ANNOTATION_NAME_IID = 1,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_TEXT = 6,
+	ANNOTATION_NAME = 10,
+	ANNOTATION_ENTRIES = 11,
+	ANNOTATION_ELEMENTS = 12,
+	ANNOTATION_TEXT_IID = 17,
+};
+enum {
+	INTERNED_CATEGORIES = 1,
+	INTERNED_EVENT_NAMES = 2,
+	INTERNED_ANNOTATION_NAMES = 3,
+	INTERNED_ANNOTATION_TEXTS = 29,
+};
+enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
+/* What is no longer is no shorter when it is sent once and then named. */
+enum { SHORT_TEXT_BYTES = 16 };
+
+enum st_status st_pf_out_of_memory(struct st_error *err)
+{
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+}
+
+enum st_status st_pf_spill(struct st_pf *pf, size_t above, struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	if (pf->out.failed || pf->interned.failed || pf->scratch.failed)
+		return st_pf_out_of_memory(err);
+	if (pf->out.size_bytes > above) {
+		status = st_sink_write(pf->sink, pf->out.data, pf->out.size_bytes, err);
+		st_buf_clear(&pf->out);
+		st_sink_progress(pf->sink, pf->done, pf->total);
+	}
+	return status;
+}
+
+void st_pf_packet_begin(struct st_pf *pf, uint32_t flags)
+{
+	pf->packet = st_pb_begin(&pf->out, ST_PF_TRACE_PACKET);
+	st_pb_u64(&pf->out, ST_PF_PACKET_SEQUENCE_ID, pf->sequence);
+	st_pb_u64(&pf->out, ST_PF_PACKET_SEQUENCE_FLAGS, flags);
+}
+
+void st_pf_packet_end(struct st_pf *pf)
+{
+	if (pf->interned.size_bytes) {
+		size_t message = st_pb_begin(&pf->out, ST_PF_PACKET_INTERNED_DATA);
+
+		st_buf_append(&pf->out, pf->interned.data, pf->interned.size_bytes);
+		st_pb_end(&pf->out, message);
+		pf->interned.size_bytes = 0;
+	}
+	st_pb_end(&pf->out, pf->packet);
+}
+
+static void add_interned(struct st_pf *pf, uint32_t field, uint64_t iid, struct st_text text)
+{
+	size_t entry = st_pb_begin(&pf->interned, field);
+
+	st_pb_u64(&pf->interned, INTERNED_IID, iid);
+	st_pb_text(&pf->interned, INTERNED_TEXT, text.bytes, text.size_bytes);
+	st_pb_end(&pf->interned, entry);
+}
+
+/* The interning id of a text of the result: from `base` up, in the order of the texts. */
+static uint64_t intern(struct st_pf *pf, uint32_t field, uint32_t *sent, st_string_id id)
+{
+	uint64_t iid = (field == INTERNED_ANNOTATION_NAMES ? ST_ARG_WORDS : 1) + (uint64_t)id;
+
+	if (sent[id] != pf->sequence) {
+		sent[id] = pf->sequence;
+		add_interned(pf, field, iid, st_result_text(pf->result, id));
+	}
+	return iid;
+}
+
+void st_pf_sequence_begin(struct st_pf *pf, uint32_t sequence)
+{
+	pf->sequence = sequence;
+	st_pf_packet_begin(pf, ST_PF_STATE_CLEARED);
+	st_pb_u64(&pf->out, ST_PF_PACKET_FIRST_ON_SEQUENCE, 1);
+	for (uint32_t word = 1; word < ST_ARG_WORDS; word++) {
+		struct st_text name = {st_arg_words[word], strlen(st_arg_words[word])};
+
+		add_interned(pf, INTERNED_ANNOTATION_NAMES, word, name);
+	}
+}
+
+uint64_t st_pf_track(struct st_pf *pf, uint64_t parent, const char *name, struct st_text more)
+{
+	struct st_buf *out = &pf->out;
+	uint64_t uuid = pf->next_uuid++;
+	size_t message;
+
+	st_pf_packet_begin(pf, ST_PF_NEEDS_STATE);
+	message = st_pb_begin(out, ST_PF_PACKET_TRACK_DESCRIPTOR);
+	st_pb_u64(out, ST_PF_TRACK_UUID, uuid);
+	if (parent)
+		st_pb_u64(out, ST_PF_TRACK_PARENT_UUID, parent);
+	pf->scratch.size_bytes = 0;
+	st_buf_append_text(&pf->scratch, name);
+	if (more.size_bytes) {
+		st_buf_append_text(&pf->scratch, ": ");
+		st_buf_append(&pf->scratch, more.bytes, more.size_bytes);
+	}
+	st_pb_text(out, ST_PF_TRACK_NAME, pf->scratch.data, pf->scratch.size_bytes);
+	st_pb_end(out, message);
+	st_pf_packet_end(pf);
+	return uuid;
+}
+
+void st_pf_event_begin(struct st_pf *pf, const struct st_pf_event *event)
+{
+	struct st_buf *out = &pf->out;
+
+	st_pf_packet_begin(pf, ST_PF_NEEDS_STATE);
+	st_pb_u64(out, ST_PF_PACKET_TIMESTAMP, (uint64_t)event->time_ns + pf->shift_ns);
+	pf->event = st_pb_begin(out, ST_PF_PACKET_TRACK_EVENT);
+	st_pb_u64(out, ST_PF_EVENT_TYPE, event->type);
+	st_pb_u64(out, ST_PF_EVENT_TRACK_UUID, event->track);
+	if (event->type == ST_PF_SLICE_END || event->type == ST_PF_COUNTER)
+		return;
+	st_pb_u64(out, ST_PF_EVENT_CATEGORY_IIDS,
+		  intern(pf, INTERNED_CATEGORIES, pf->categories_sent, event->category));
+	if (!event->title.id && event->title.text.size_bytes)
+		st_pb_text(out, ST_PF_EVENT_NAME, event->title.text.bytes,
+			   event->title.text.size_bytes);
+	else
+		st_pb_u64(out, ST_PF_EVENT_NAME_IID,
+			  intern(pf, INTERNED_EVENT_NAMES, pf->names_sent, event->title.id));
+}
+
+void st_pf_event_end(struct st_pf *pf)
+{
+	st_pb_end(&pf->out, pf->event);
+	st_pf_packet_end(pf);
+}
+
+/* Annotations -------------------------------------------------------------------------------------- */
+
+static void add_name(struct st_pf *pf, const struct st_arg *arg)
+{
+	struct st_text text;
+	bool is_plain;
+
+	if (!arg->repeat && (arg->word || !arg->key)) {
+		if (arg->word)
+			st_pb_u64(&pf->out, ANNOTATION_NAME_IID, arg->word);
+		return;
+	}
+	text = arg->word
+		       ? (struct st_text){st_arg_words[arg->word], strlen(st_arg_words[arg->word])}
+		       : st_result_text(pf->result, arg->key);
+	is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
+	if (arg->repeat || !is_plain) { /* seldom enough not to be interned */
+		pf->scratch.size_bytes = 0;
+		if (is_plain)
+			st_buf_append(&pf->scratch, text.bytes, text.size_bytes);
+		else /* two keys must not become one */
+			st_text_escape(&pf->scratch, text);
+		if (arg->repeat)
+			st_buf_printf(&pf->scratch, " #%u", arg->repeat);
+		st_pb_text(&pf->out, ANNOTATION_NAME, pf->scratch.data, pf->scratch.size_bytes);
+	} else {
+		st_pb_u64(&pf->out, ANNOTATION_NAME_IID,
+			  intern(pf, INTERNED_ANNOTATION_NAMES, pf->keys_sent, arg->key));
+	}
+}
+
+/* The interning id of a text that a program gave as data: behind those of the texts of the result. 0: it is
+ * not worth one. */
+static uint64_t intern_blob(struct st_pf *pf, uint32_t blob, struct st_text text)
+{
+	uint64_t iid = 1 + (uint64_t)pf->text_count + blob;
+
+	if (!blob || text.size_bytes <= SHORT_TEXT_BYTES)
+		return 0;
+	if (blob >= pf->blob_capacity) {
+		uint32_t capacity = blob < UINT32_MAX / 2 ? 2 * blob + 64 : UINT32_MAX;
+		uint32_t *sent = realloc(pf->blobs_sent, (size_t)capacity * sizeof(*sent));
+
+		if (!sent) {
+			pf->interned.failed = true; /* seen when the packet is written out */
+			return 0;
+		}
+		memset(sent + pf->blob_capacity, 0,
+		       (size_t)(capacity - pf->blob_capacity) * sizeof(*sent));
+		pf->blobs_sent = sent;
+		pf->blob_capacity = capacity;
+	}
+	if (pf->blobs_sent[blob] != pf->sequence) {
+		pf->blobs_sent[blob] = pf->sequence;
+		add_interned(pf, INTERNED_ANNOTATION_TEXTS, iid, text);
+	}
+	return iid;
+}
+
+/* Text that cannot stand as it is comes as { escaped: … }, so that nobody mistakes it for the original. */
+static void add_any_text(struct st_pf *pf, struct st_text text, uint32_t blob)
+{
+	uint64_t iid;
+	size_t message;
+
+	if (st_utf8_is_valid(text.bytes, text.size_bytes)) {
+		iid = intern_blob(pf, blob, text);
+		if (iid) {
+			st_pb_u64(&pf->out, ANNOTATION_TEXT_IID, iid);
+			return;
+		}
+		st_pb_text(&pf->out, ANNOTATION_TEXT, text.bytes, text.size_bytes);
+		return;
+	}
+	pf->scratch.size_bytes = 0;
+	st_text_escape(&pf->scratch, text);
+	message = st_pb_begin(&pf->out, ANNOTATION_ENTRIES);
+	st_pb_u64(&pf->out, ANNOTATION_NAME_IID, ST_ARG_ESCAPED);
+	st_pb_text(&pf->out, ANNOTATION_TEXT, pf->scratch.data, pf->scratch.size_bytes);
+	st_pb_end(&pf->out, message);
+}
+
+static void add_element(struct st_buf *out, uint32_t type, uint64_t bits)
+{
+	if (type == ST_VALUE_FLOAT || type == ST_VALUE_DOUBLE)
+		st_pb_double(out, ANNOTATION_DOUBLE, st_value_number(type, bits));
+	else if (type == ST_VALUE_S64 || type == ST_VALUE_S32 || type == ST_VALUE_S16)
+		st_pb_i64(out, ANNOTATION_INT, (int64_t)st_value_integer(type, bits));
+	else
+		st_pb_u64(out, ANNOTATION_UINT, st_value_integer(type, bits));
+}
+
+/* One value alone, any other number of them as a list. Bytes of a type that nobody knows as numbers. */
+static void add_values(struct st_buf *out, uint32_t type, struct st_text data)
+{
+	size_t width = st_value_bytes(type) ? st_value_bytes(type) : 1;
+	size_t count = data.size_bytes / width;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bits = 0;
+		size_t message = 0;
+
+		memcpy(&bits, data.bytes + i * width, width);
+		if (count > 1)
+			message = st_pb_begin(out, ANNOTATION_ELEMENTS);
+		add_element(out, type, bits);
+		if (count > 1)
+			st_pb_end(out, message);
+	}
+}
+
+static void add_value(struct st_pf *pf, const struct st_arg *arg)
+{
+	switch (arg->form) {
+	case ST_ARG_IS_U64:
+		st_pb_u64(&pf->out, ANNOTATION_UINT, arg->number);
+		break;
+	case ST_ARG_IS_TEXT_ID:
+		st_pb_u64(&pf->out, ANNOTATION_TEXT_IID,
+			  intern(pf, INTERNED_ANNOTATION_TEXTS, pf->texts_sent, arg->text_id));
+		break;
+	case ST_ARG_IS_VALUES:
+		add_values(&pf->out, arg->type, arg->text);
+		break;
+	default:
+		add_any_text(pf, arg->text, arg->blob);
+		break;
+	}
+}
+
+static uint32_t annotation_field(const struct st_pf *pf)
+{
+	if (!pf->open_count)
+		return ST_PF_EVENT_ANNOTATIONS;
+	return pf->open[pf->open_count - 1].is_list ? ANNOTATION_ELEMENTS : ANNOTATION_ENTRIES;
+}
+
+void st_pf_arg(void *to, const struct st_arg *arg)
+{
+	struct st_pf *pf = to;
+	size_t message;
+
+	if (arg->form == ST_ARG_IS_END) {
+		st_pb_end(&pf->out, pf->open[--pf->open_count].begin);
+		return;
+	}
+	message = st_pb_begin(&pf->out, annotation_field(pf));
+	add_name(pf, arg);
+	if (arg->form == ST_ARG_IS_GROUP || arg->form == ST_ARG_IS_LIST) {
+		pf->open[pf->open_count].begin = message;
+		pf->open[pf->open_count++].is_list = arg->form == ST_ARG_IS_LIST;
+		return;
+	}
+	add_value(pf, arg);
+	st_pb_end(&pf->out, message);
+}
+
+void st_pf_name_bytes(struct st_pf *pf, struct st_text name)
+{
+	size_t message = st_pb_begin(&pf->out, ST_PF_EVENT_ANNOTATIONS);
+
+	pf->scratch.size_bytes = 0;
+	st_text_escape(&pf->scratch, name);
+	st_pb_u64(&pf->out, ANNOTATION_NAME_IID, ST_ARG_NAME_BYTES);
+	st_pb_text(&pf->out, ANNOTATION_TEXT, pf->scratch.data, pf->scratch.size_bytes);
+	st_pb_end(&pf->out, message);
+}
+
+void st_pf_flows(struct st_pf *pf, st_thing thing)
+{
+	const struct st_tie *ties;
+	size_t count;
+
+	if (!pf->ties.flow_count)
+		return;
+	ties = st_ties_of(&pf->ties, thing, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (ties[i].flow)
+			st_pb_fixed64(&pf->out,
+				      ties[i].end == ST_TIE_TARGET
+					      ? ST_PF_EVENT_TERMINATING_FLOW_IDS
+					      : ST_PF_EVENT_FLOW_IDS,
+				      ties[i].flow);
+	}
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages and progress. Each message is one write, so that lines of ours and lines of the
+ * program do not mix in the middle.
+ */
+#include "request/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/leftover.h"
+#include "base/rt/clock.h"
+#include "request/command.h"
+
+enum { LINE_MAX_BYTES = 4096, WRAP_WIDTH = 100 };
+
+void st_console_init(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		/* The lowest free descriptor is fd itself. Wrong direction on purpose: using it fails. */
+		if (open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+			return;
+	}
+}
+
+static void write_all(const char *text, size_t size)
+{
+	while (size > 0) {
+		ssize_t done = write(STDERR_FILENO, text, size);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return;
+		text += done;
+		size -= (size_t)done;
+	}
+}
+
+static void say(const char *prefix, const char *fmt, va_list values)
+{
+	char text[1024];
+	char line[LINE_MAX_BYTES];
+	size_t used = 0;
+
+	vsnprintf(text, sizeof(text), fmt, values);
+	used = (size_t)snprintf(line, sizeof(line), "strata: %s", prefix);
+	for (const char *at = text; *at && used + 6 < sizeof(line); at++) {
+		unsigned char byte = (unsigned char)*at;
+
+		if (byte < 0x20 || byte == 0x7f)
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "\\x%02x", byte);
+		else
+			line[used++] = (char)byte;
+	}
+	line[used++] = '\n';
+	write_all(line, used);
+}
+
+void st_console_say(const char *fmt, ...)
+{
+	va_list values;
+
+	va_start(values, fmt);
+	say("", fmt, values);
+	va_end(values);
+}
+
+void st_console_error(const char *fmt, ...)
+{
+	va_list values;
+
+	va_start(values, fmt);
+	say("error: ", fmt, values);
+	va_end(values);
+}
+
+int st_console_fail(const struct st_error *err)
+{
+	/* Whoever read our output has gone: nothing to tell them. */
+	if (err->status == ST_EIO && err->code == EPIPE)
+		return ST_EXIT_FAILED;
+	st_console_error("%s", err->text);
+	return err->status == ST_EUSAGE ? ST_EXIT_USAGE : ST_EXIT_FAILED;
+}
+
+unsigned int st_console_width(int fd)
+{
+	struct winsize size;
+
+	if (!isatty(fd))
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_col == 0)
+		return 80;
+	return size.ws_col;
+}
+
+/* What the handlers below know. */
+static volatile sig_atomic_t line_shown;
+static void (*instead_of_end)(int number);
+static const char *busy_what = "";
+static uint64_t busy_begin_ns;
+
+static void clear_line(void)
+{
+	if (line_shown)
+		write_all("\r\033[K", 4);
+	line_shown = 0;
+}
+
+static void on_end(int number)
+{
+	st_leftover_remove_all();
+	clear_line();
+	if (instead_of_end)
+		instead_of_end(number);
+	/* The handler is gone (SA_RESETHAND); the signal acts when it is let through again. */
+	raise(number);
+}
+
+void st_console_catch_ends(void (*instead)(int number))
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND}, before;
+
+	instead_of_end = instead;
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+}
+
+/* "\rstrata: what, 12 s", with nothing that a signal handler may not call. */
+static void on_tick(int number)
+{
+	unsigned long long seconds = (st_clock_mono_raw_ns() - busy_begin_ns) / 1000000000u;
+	char line[128] = "\rstrata: ", digits[24];
+	size_t used = strlen(line), count = 0;
+	int code = errno;
+
+	(void)number;
+	for (const char *at = busy_what; *at && used < 80; at++)
+		line[used++] = *at;
+	line[used++] = ',';
+	line[used++] = ' ';
+	do
+		digits[count++] = (char)('0' + seconds % 10);
+	while (seconds /= 10);
+	while (count)
+		line[used++] = digits[--count];
+	memcpy(line + used, " s\033[K", 5);
+	line_shown = 1;
+	write_all(line, used + 5);
+	errno = code;
+}
+
+void st_busy_begin(bool quiet, const char *what)
+{
+	static const struct itimerval times = {.it_value = {.tv_sec = 2},
+					       .it_interval = {.tv_sec = 1}};
+	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+
+	if (quiet || !isatty(STDERR_FILENO))
+		return;
+	busy_what = what;
+	busy_begin_ns = st_clock_mono_raw_ns();
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &times, NULL);
+}
+
+void st_busy_end(void)
+{
+	static const struct itimerval none;
+
+	setitimer(ITIMER_REAL, &none, NULL);
+	clear_line();
+}
+
+void st_progress_init(struct st_progress *progress, bool quiet)
+{
+	progress->begin_ns = st_clock_mono_raw_ns();
+	progress->on = !quiet && isatty(STDERR_FILENO);
+	progress->shown = false;
+}
+
+void st_progress_show(void *arg, double fraction, const char *what)
+{
+	struct st_progress *progress = arg;
+	char line[128];
+	int size;
+
+	if (!progress->on || st_clock_mono_raw_ns() - progress->begin_ns < 2000000000u)
+		return;
+	size = snprintf(line, sizeof(line), "\rstrata: %.60s %3.0f %%\033[K", what, fraction * 100);
+	line_shown = 1;
+	if (size > 0)
+		write_all(line, (size_t)size);
+	progress->shown = true;
+}
+
+void st_progress_fini(struct st_progress *progress)
+{
+	if (progress->shown)
+		clear_line();
+	progress->shown = false;
+}
+
+void st_console_wrap(const char *text, size_t column, size_t indent)
+{
+	while (*text) {
+		size_t size = strcspn(text, " ");
+
+		if (column > indent && column + 1 + size > WRAP_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)size, text);
+		column += size;
+		text += size;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words and options of an export.
+ */
+#include "request/export_args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_check.h"
+#include "request/options.h"
+#include "request/question_args.h"
+
+static const struct st_exporter *find_exporter(const char *typed)
+{
+	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
+		if (strcmp(typed, exporter->name) == 0)
+			return exporter;
+	return NULL;
+}
+
+static enum st_status unknown_exporter(const char *typed, struct st_error *err)
+{
+	const char *names[32];
+	size_t count = 0;
+	char near[160];
+
+	for (const struct st_exporter *exporter = st_exporters; exporter->name && count < 32;
+	     exporter++)
+		names[count++] = exporter->name;
+	st_near_text(typed, names, count, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown export format '%.80s'%s%s", typed, near,
+			    near[0] ? "" : "; 'strata export ?' lists them");
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), wanted = strlen(suffix);
+
+	return length > wanted && strcmp(path + length - wanted, suffix) == 0;
+}
+
+/* An option that the format does not heed must not seem to have worked. */
+static enum st_status refuse_options(const struct st_args *args, const struct st_exporter *exporter,
+				     struct st_error *err)
+{
+	static const struct {
+		enum st_option_id option;
+		unsigned int needs; /* one of them */
+	} takers[] = {
+		{ST_OPT_GROUP_BY, ST_EXPORT_GROUPS},
+		{ST_OPT_FILTER, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_HAS_WINDOW},
+		{ST_OPT_TIME_FILTER, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_HAS_WINDOW},
+		{ST_OPT_CALL_STACK_MODE, ST_EXPORT_SHOWS_STACKS},
+		{ST_OPT_PYTHON_FRAMES, ST_EXPORT_SHOWS_STACKS},
+		{ST_OPT_INLINE_MODE, ST_EXPORT_SHOWS_STACKS},
+		{ST_OPT_REVERSE, ST_EXPORT_REVERSES},
+		{ST_OPT_PARTS, ST_EXPORT_HAS_PARTS},
+		{ST_OPT_METADATA, ST_EXPORT_HAS_PARTS},
+	};
+
+	for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++) {
+		if (st_args_has(args, takers[i].option) && !(exporter->flags & takers[i].needs))
+			return st_error_set(err, ST_EUSAGE, 0, "export %s does not take -%s",
+					    exporter->name, st_option_at(takers[i].option)->name);
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_parts(const char *text, unsigned int *parts, struct st_error *err)
+{
+	static const struct {
+		const char *word;
+		unsigned int part;
+	} words[] = {{"shapes", ST_PART_SHAPES},
+		     {"memory", ST_PART_MEMORY},
+		     {"stacks", ST_PART_STACKS},
+		     {"modules", ST_PART_MODULES},
+		     {"none", ST_PART_NONE}};
+
+	while (text) {
+		size_t size = strcspn(text, ","), i = 0;
+
+		while (i < sizeof(words) / sizeof(words[0]) &&
+		       (strlen(words[i].word) != size || memcmp(words[i].word, text, size) != 0))
+			i++;
+		if (i == sizeof(words) / sizeof(words[0]))
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-parts: '%.60s' is none of shapes, memory, stacks, "
+					    "modules and none",
+					    text);
+		*parts |= words[i].part;
+		text = text[size] ? text + size + 1 : NULL;
+	}
+	return ST_OK;
+}
+
+static bool is_key(struct st_text key, struct st_text other)
+{
+	return key.size_bytes == other.size_bytes &&
+	       memcmp(key.bytes, other.bytes, key.size_bytes) == 0;
+}
+
+/* No key stands twice in an object: not one of the file's own, and of the user's the last one counts. */
+static enum st_status add_fact(struct st_export_args *request, const struct st_export_fact *fact,
+			       struct st_error *err)
+{
+	static const char *const own[] = {
+		"schemaVersion", "deviceProperties", "record_shapes",	    "profile_memory",
+		"with_stack",	 "with_modules",     "host_name",	    "displayTimeUnit",
+		"traceEvents",	 "traceName",	     "baseTimeNanoseconds",
+	};
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (is_key(fact->key, (struct st_text){own[i], strlen(own[i])}))
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-metadata: '%s' is a key that the file has already",
+					    own[i]);
+	while (at < request->options.fact_count && !is_key(request->facts[at].key, fact->key))
+		at++;
+	request->facts[at] = *fact;
+	if (at == request->options.fact_count)
+		request->options.fact_count++;
+	return ST_OK;
+}
+
+/* "-metadata KEY=VALUE", the value JSON or any text. */
+static enum st_status parse_facts(const struct st_args *args, struct st_export_args *request,
+				  struct st_error *err)
+{
+	request->facts = calloc(args->given_count + 1, sizeof(*request->facts));
+	if (!request->facts)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	request->options.facts = request->facts;
+	for (size_t i = 0; i < args->given_count; i++) {
+		const char *text = args->given[i].value, *equals;
+		struct st_export_fact fact;
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_METADATA)
+			continue;
+		equals = strchr(text, '=');
+		if (!equals || equals == text)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-metadata: '%.60s' is not of the form key=value",
+					    text);
+		fact.key = (struct st_text){text, (size_t)(equals - text)};
+		fact.value = (struct st_text){equals + 1, strlen(equals + 1)};
+		fact.is_json = st_json_is_value(fact.value.bytes, fact.value.size_bytes);
+		status = add_fact(request, &fact, err);
+		if (status)
+			return status;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_options(const struct st_args *args, struct st_export_args *request,
+				    struct st_error *err)
+{
+	enum st_status status = refuse_options(args, request->exporter, err);
+
+	if (!status)
+		status = st_view_args_parse(&request->view_args, args, &request->options.view, err);
+	if (!status)
+		status = st_question_args(args, UINT64_MAX, &request->question, &request->filters,
+					  err);
+	if (!status)
+		status = parse_parts(st_args_value(args, ST_OPT_PARTS), &request->options.parts,
+				     err);
+	if (!status)
+		status = parse_facts(args, request, err);
+	request->options.question = &request->question;
+	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
+	request->options.is_page =
+		has_suffix(request->path, ".html") || has_suffix(request->path, ".htm");
+	request->options.is_raw =
+		has_suffix(request->path, ".raw.json") || has_suffix(request->path, ".raw.json.gz");
+	request->options.trace_name = request->path;
+	return status;
+}
+
+enum st_status st_export_args_parse(struct st_export_args *request, const struct st_args *args,
+				    struct st_error *err)
+{
+	const char *format = st_args_value(args, ST_OPT_EXPORT);
+	size_t next = 0;
+
+	if (!format && args->word_count)
+		format = args->words[next++];
+	if (!format)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "export needs a format: strata export chrome -o FILE");
+	request->path = st_args_value(args, ST_OPT_OUTPUT);
+	request->exporter = find_exporter(format);
+	if (!request->exporter)
+		return unknown_exporter(format, err);
+	if (!request->path)
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"export needs a file: strata export %s -o FILE ('-' is standard output)",
+			request->exporter->name);
+	if (args->word_count > next + 1)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "'%.80s' is one word too many: one result at a time",
+				    args->words[next + 1]);
+	request->result_word = args->word_count > next ? args->words[next] : NULL;
+	return parse_options(args, request, err);
+}
+
+void st_export_args_fini(struct st_export_args *request)
+{
+	free(request->filters);
+	free(request->facts);
+	st_view_args_fini(&request->view_args);
+}

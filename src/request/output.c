@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a report goes and in which form: -format, -csv-delimiter, -report-output and -report-width mean
+ * the same to every command that prints rows.
+ */
+#include "request/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/reports/quality.h"
+#include "analyze/tables/report.h"
+#include "base/buf.h"
+#include "request/console.h"
+#include "request/options.h"
+#include "request/values.h"
+
+static const char *const format_names[ST_OUTPUTS] = {"text", "csv", "json"};
+static const char *const format_suffixes[ST_OUTPUTS] = {".txt", ".csv", ".json"};
+
+static enum st_status parse_format(const struct st_args *args, struct st_output *output,
+				   struct st_error *err)
+{
+	const char *typed = st_args_value(args, ST_OPT_FORMAT);
+
+	output->format = ST_OUTPUT_TEXT;
+	if (!typed)
+		return ST_OK;
+	for (unsigned int i = 0; i < ST_OUTPUTS; i++) {
+		if (strcmp(typed, format_names[i]) == 0) {
+			output->format = i;
+			return ST_OK;
+		}
+	}
+	return st_error_set(err, ST_EUSAGE, 0, "-format: '%.60s' is not one of text, csv, json",
+			    typed);
+}
+
+static enum st_status parse_delimiter(const struct st_args *args, struct st_output *output,
+				      struct st_error *err)
+{
+	static const struct {
+		const char *name;
+		char byte;
+	} words[] = {{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"colon", ':'}};
+	const char *typed = st_args_value(args, ST_OPT_CSV_DELIMITER);
+
+	output->delimiter = ',';
+	if (!typed)
+		return ST_OK;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(typed, words[i].name) == 0) {
+			output->delimiter = words[i].byte;
+			return ST_OK;
+		}
+	}
+	/* A quote, a line end or a letter would make a file that no reader takes apart again. */
+	if (typed[0] && !typed[1] && strchr(",;:|\t !#$%&/^~", typed[0])) {
+		output->delimiter = typed[0];
+		return ST_OK;
+	}
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-csv-delimiter: '%.60s' is not comma, tab, semicolon, colon or one "
+			    "mark such as '|'",
+			    typed);
+}
+
+/* Where the report goes; a name without a suffix gets the format's. */
+static enum st_status parse_output(const struct st_args *args, struct st_output *output,
+				   struct st_error *err)
+{
+	const char *given = st_args_value(args, ST_OPT_REPORT_OUTPUT);
+	const char *path = given ? given : "-";
+	const char *slash = strrchr(path, '/');
+	const char *suffix = "";
+	size_t size;
+
+	if (slash && !slash[1])
+		return st_error_set(err, ST_EUSAGE, 0, "-report-output: %.200s is a folder", given);
+	if (given && strcmp(given, "-") != 0 && !strchr(slash ? slash : given, '.'))
+		suffix = format_suffixes[output->format];
+	size = strlen(path) + strlen(suffix) + 1;
+	output->path = malloc(size);
+	if (!output->path)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	snprintf(output->path, size, "%s%s", path, suffix);
+	return ST_OK;
+}
+
+static bool wants_colour(void)
+{
+	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(refused && *refused) && term && strcmp(term, "dumb") != 0;
+}
+
+static enum st_status parse_style(const struct st_args *args, struct st_output *output,
+				  struct st_error *err)
+{
+	const char *width = st_args_value(args, ST_OPT_REPORT_WIDTH);
+	/* The analyser does not know that st_error_set never returns ST_OK. */
+	bool to_stdout = output->path && strcmp(output->path, "-") == 0;
+	bool terminal = to_stdout && isatty(STDOUT_FILENO);
+	uint64_t columns = 0;
+	enum st_status status;
+
+	output->style.colour = terminal && wants_colour();
+	output->style.width = terminal ? st_console_width(STDOUT_FILENO) : 0;
+	if (width) {
+		status = st_value_count("report-width", width, 0, 100000, &columns, err);
+		if (status)
+			return status;
+		output->style.width = (unsigned int)columns;
+	}
+	return ST_OK;
+}
+
+enum st_status st_output_parse(struct st_output *output, const struct st_args *args,
+			       struct st_error *err)
+{
+	enum st_status status = parse_format(args, output, err);
+
+	if (status == ST_OK)
+		status = parse_delimiter(args, output, err);
+	if (status == ST_OK)
+		status = parse_output(args, output, err);
+	if (status == ST_OK)
+		status = parse_style(args, output, err);
+	return status;
+}
+
+void st_output_fini(struct st_output *output)
+{
+	free(output->path);
+	output->path = NULL;
+}
+
+static enum st_status write_report(const struct st_output *output, const struct st_report *report,
+				   const struct st_result *result, struct st_error *err)
+{
+	struct st_sink *sink;
+	enum st_status status = st_sink_open(&sink, output->path, err);
+
+	if (status)
+		return status;
+	if (output->format == ST_OUTPUT_CSV)
+		status = st_report_write_csv(report, result, output->delimiter, sink, err);
+	else if (output->format == ST_OUTPUT_JSON)
+		status = st_report_write_json(report, result, sink, err);
+	else
+		status = st_report_write_text(report, result, &output->style, sink, err);
+	if (status) {
+		st_sink_close(sink, false, NULL);
+		return status;
+	}
+	return st_sink_close(sink, true, err);
+}
+
+/* A CSV table and torch's stay pure; what was lost is said beside them. */
+static enum st_status say_quality(const struct st_result *result, struct st_error *err)
+{
+	struct st_buf lines;
+	char *at, *end;
+
+	st_buf_init(&lines, 1 << 20);
+	if (!st_quality_lines(result, &lines) || !st_buf_append_u8(&lines, '\0')) {
+		st_buf_fini(&lines);
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's notes");
+	}
+	for (at = (char *)lines.data; (end = strchr(at, '\n')); at = end + 1) {
+		*end = '\0';
+		st_console_say("note: %s", at);
+	}
+	st_buf_fini(&lines);
+	return ST_OK;
+}
+
+enum st_status st_output_write(const struct st_output *output, const struct st_report *report,
+			       const struct st_result *result, struct st_error *err)
+{
+	enum st_status status = write_report(output, report, result, err);
+	bool is_pure = output->format == ST_OUTPUT_CSV ||
+		       (output->format == ST_OUTPUT_TEXT && report->torch && !report->as_table);
+
+	if (status == ST_OK && is_pure)
+		status = say_quality(result, err);
+	for (uint32_t i = 0; is_pure && i < report->note_count; i++)
+		st_console_say("note: %s", report->notes[i]);
+	return status;
+}

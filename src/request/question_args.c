@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * -group-by, -filter and -time-filter.
+ */
+#include "request/question_args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "request/options.h"
+#include "request/values.h"
+
+static enum st_status parse_groupings(const char *text, uint64_t offered,
+				      struct st_question *question, struct st_error *err)
+{
+	while (text) {
+		const char *comma = strchr(text, ',');
+		size_t size = comma ? (size_t)(comma - text) : strlen(text);
+		enum st_status status;
+
+		if (question->grouping_count == ST_QUESTION_DEPTH_MAX)
+			return st_error_set(err, ST_EUSAGE, 0, "-group-by: at most %d levels",
+					    ST_QUESTION_DEPTH_MAX);
+		status = st_grouping_parse(text, size, offered,
+					   &question->groupings[question->grouping_count], err);
+		if (status)
+			return status;
+		question->grouping_count++;
+		text = comma ? comma + 1 : NULL;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_filter(const char *text, uint64_t offered, struct st_filter *out,
+				   struct st_error *err)
+{
+	const char *equals = strchr(text, '=');
+	size_t size;
+
+	if (!equals || equals == text)
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"-filter: '%.60s' is not of the form grouping=value or grouping!=value",
+			text);
+	out->negate = equals[-1] == '!';
+	size = (size_t)(equals - text) - (out->negate ? 1 : 0);
+	out->pattern = equals + 1;
+	return st_grouping_parse(text, size, offered, &out->grouping, err);
+}
+
+static enum st_status parse_filters(const struct st_args *args, uint64_t offered,
+				    struct st_question *question, struct st_filter **filters,
+				    struct st_error *err)
+{
+	size_t count = 0;
+
+	*filters = calloc(args->given_count + 1, sizeof(**filters));
+	if (!*filters)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	for (size_t i = 0; i < args->given_count; i++) {
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_FILTER)
+			continue;
+		status = parse_filter(args->given[i].value, offered, &(*filters)[count], err);
+		if (status)
+			return status;
+		count++;
+	}
+	question->filters = *filters;
+	question->filter_count = count;
+	return ST_OK;
+}
+
+enum st_status st_question_args(const struct st_args *args, uint64_t offered,
+				struct st_question *question, struct st_filter **filters,
+				struct st_error *err)
+{
+	const char *range = st_args_value(args, ST_OPT_TIME_FILTER);
+	enum st_status status =
+		parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), offered, question, err);
+
+	if (status == ST_OK)
+		status = parse_filters(args, offered, question, filters, err);
+	if (status == ST_OK && range) {
+		question->has_time_range = true;
+		status = st_value_time_range("time-filter", range, &question->time_begin_ns,
+					     &question->time_end_ns, err);
+	}
+	return status;
+}

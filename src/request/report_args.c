@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words and options of a report as a question: what strata report reads, and the library too.
+ */
+#include "request/report_args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "request/locate.h"
+#include "request/options.h"
+#include "request/question_args.h"
+#include "request/torch_args.h"
+#include "request/values.h"
+
+/* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
+enum { TIMELINE_FRAME = 50, TIMELINE_BINS_MIN = 10, TIMELINE_BINS_MAX = 60 };
+
+/* Reports users of VTune will ask for and which need data this version does not record. */
+static const char *const later_reports[] = {
+	"affinity",  "exec-query", "gprof-cc", "hw-events", "platform-power-analysis",
+	"vectspots", "wait-time",
+};
+
+const struct st_report_kind *st_report_kind_of(const char *name)
+{
+	for (const struct st_report_kind *kind = st_report_kinds; name && kind->name; kind++)
+		if (strcmp(name, kind->name) == 0)
+			return kind;
+	return NULL;
+}
+
+static enum st_status unknown_report(const char *typed, struct st_error *err)
+{
+	const char *names[32];
+	size_t count = 0;
+	char near[160];
+
+	for (size_t i = 0; i < sizeof(later_reports) / sizeof(later_reports[0]); i++)
+		if (strcmp(typed, later_reports[i]) == 0)
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"report '%s' is not available yet in this version; 'strata report "
+				"?' lists what is",
+				typed);
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name && count < 32; kind++)
+		names[count++] = kind->name;
+	st_near_text(typed, names, count, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown report '%.80s'%s%s", typed, near,
+			    near[0] ? "" : "; 'strata report ?' lists them");
+}
+
+static bool is_report(const char *word)
+{
+	return st_report_kind_of(word);
+}
+
+/* "compare [NAME] A B". */
+static enum st_status parse_compare_words(const struct st_args *args,
+					  struct st_report_args *request, struct st_error *err)
+{
+	size_t next = args->word_count == 3 ? 1 : 0;
+
+	request->is_default = !next;
+	request->name = next ? args->words[0] : "hotspots";
+	if (!is_report(request->name))
+		return unknown_report(request->name, err);
+	if (args->word_count != next + 2)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "compare needs two results: strata compare r000hs r001hs");
+	request->result_word = args->words[next];
+	request->second = args->words[next + 1];
+	return ST_OK;
+}
+
+/* "-r A -r B" in a report. */
+static enum st_status parse_second(const struct st_args *args, struct st_report_args *request,
+				   struct st_error *err)
+{
+	const char *named[2] = {NULL, NULL};
+	size_t count = 0;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		if (args->given[i].id != ST_OPT_RESULT_DIR)
+			continue;
+		if (count == 2)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "two results can be compared, not more");
+		named[count++] = args->given[i].value;
+	}
+	if (count < 2)
+		return ST_OK;
+	if (request->result_word)
+		return st_error_set(err, ST_EUSAGE, 0, "two results can be compared, not more");
+	request->result_word = named[0];
+	request->second = named[1];
+	return ST_OK;
+}
+
+/* "report NAME [RESULT]", "-report NAME … [RESULT]" and, for the summary, just "report RESULT". */
+static enum st_status parse_words(const struct st_args *args, struct st_report_args *request,
+				  struct st_error *err)
+{
+	size_t next = 0;
+
+	if (args->command == ST_IN_COMPARE)
+		return parse_compare_words(args, request, err);
+
+	request->name = st_args_value(args, ST_OPT_REPORT);
+	if (!request->name && args->word_count)
+		request->name = args->words[next++];
+	if (!request->name)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "report needs a name: strata report summary ('strata report ?' "
+				    "lists them)");
+	if (!is_report(request->name) && next == 1 && args->word_count == 1 &&
+	    st_locate_is_folder(request->name)) {
+		request->result_word = request->name;
+		request->name = "summary";
+		return ST_OK;
+	}
+	if (!is_report(request->name))
+		return unknown_report(request->name, err);
+	/* "report source train.py": a word that is no result names what is shown. */
+	if (next < args->word_count &&
+	    st_report_kind_of(request->name)->accepts & ST_ACCEPTS_OBJECT &&
+	    !st_locate_is_folder(args->words[next])) {
+		if (strcmp(request->name, "source") == 0)
+			request->options.object.source_file = args->words[next++];
+		else
+			request->options.object.function = args->words[next++];
+	}
+	if (next < args->word_count)
+		request->result_word = args->words[next++];
+	if (next < args->word_count)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "'%.80s' is one word too many: one result at a time",
+				    args->words[next]);
+	return ST_OK;
+}
+
+static enum st_status parse_sort(const struct st_args *args, struct st_report_args *request,
+				 struct st_error *err)
+{
+	const struct st_report_kind *kind = st_report_kind_of(request->name);
+	struct st_question *question = &request->options.question;
+	const char *descending = st_args_value(args, ST_OPT_SORT_DESC);
+	const char *text = st_args_value(args, ST_OPT_SORT_ASC);
+
+	if (descending && text)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-sort-desc and -sort-asc exclude each other");
+	question->sort_ascending = text != NULL;
+	if (descending)
+		text = descending;
+	while (text) {
+		const char *comma = strchr(text, ',');
+		size_t size = comma ? (size_t)(comma - text) : strlen(text);
+		enum st_status status;
+
+		if (question->sort_count == ST_QUESTION_SORT_MAX)
+			return st_error_set(err, ST_EUSAGE, 0, "-sort-%s: at most %d metrics",
+					    descending ? "desc" : "asc", ST_QUESTION_SORT_MAX);
+		status = st_report_metric_parse(kind, (struct st_text){text, size},
+						&question->sort[question->sort_count], err);
+		if (status)
+			return status;
+		question->sort_count++;
+		text = comma ? comma + 1 : NULL;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_truth(const char *value, bool *out, struct st_error *err)
+{
+	*out = strcmp(value, "true") == 0;
+	if (*out || strcmp(value, "false") == 0)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-report-knob torch-folding: expected true or false; not '%.60s'",
+			    value);
+}
+
+static enum st_status parse_report_knobs(const struct st_args *args, struct st_report_args *request,
+					 struct st_error *err)
+{
+	for (size_t i = 0; i < args->given_count; i++) {
+		char name[64];
+		const char *value;
+		uint64_t count;
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_REPORT_KNOB)
+			continue;
+		if (st_torch_text(&request->options.torch, args->given[i].value))
+			continue;
+		status = st_value_pair("report-knob", args->given[i].value, name, sizeof(name),
+				       &value, err);
+		if (status)
+			return status;
+		if (strcmp(name, "cpu-classes") == 0) {
+			request->options.view.class_rules = value;
+			continue;
+		}
+		if (strcmp(name, "torch-folding") == 0) {
+			status = parse_truth(value, &request->options.torch_folding, err);
+			if (status)
+				return status;
+			continue;
+		}
+		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0) {
+			status = st_torch_knob(&request->options.torch, name, value, err);
+			if (status)
+				return status;
+			continue;
+		}
+		status = st_value_count("report-knob bin-count", value, 1, 100000, &count, err);
+		if (status)
+			return status;
+		request->options.bin_count = (uint32_t)count;
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_object(const struct st_args *args, struct st_report_args *request,
+				   struct st_error *err)
+{
+	struct st_source_object *object = &request->options.object;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		char name[64];
+		const char *value;
+		enum st_status status;
+
+		if (args->given[i].id != ST_OPT_SOURCE_OBJECT)
+			continue;
+		status = st_value_pair("source-object", args->given[i].value, name, sizeof(name),
+				       &value, err);
+		if (status)
+			return status;
+		if (strcmp(name, "function") == 0)
+			object->function = value;
+		else if (strcmp(name, "source-file") == 0)
+			object->source_file = value;
+		else if (strcmp(name, "module") == 0)
+			object->module = value;
+		else
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-source-object %.64s: there are function, source-file "
+					    "and module",
+					    name);
+	}
+	return ST_OK;
+}
+
+static enum st_status parse_question(const struct st_args *args, struct st_report_args *request,
+				     struct st_error *err)
+{
+	struct st_question *question = &request->options.question;
+	const char *limit = st_args_value(args, ST_OPT_LIMIT);
+	uint64_t offered = UINT64_MAX;
+	enum st_status status =
+		st_report_groupings(st_report_kind_of(request->name), NULL, &offered, err);
+
+	if (!offered)
+		offered = UINT64_MAX; /* a report without groupings says so itself */
+	if (status == ST_OK)
+		status = st_question_args(args, offered, question, &request->filters, err);
+	if (status == ST_OK)
+		status = parse_sort(args, request, err);
+	if (status == ST_OK)
+		status = parse_report_knobs(args, request, err);
+	if (status == ST_OK)
+		status = parse_object(args, request, err);
+	if (status == ST_OK && limit)
+		status = st_value_count("limit", limit, 1, UINT64_MAX, &question->limit, err);
+	return status;
+}
+
+/* A timeline that nobody gave a number of bins takes as many as fit the line. */
+static void fit_timeline(struct st_report_args *request)
+{
+	unsigned int width = request->output.style.width;
+
+	if (strcmp(request->name, "timeline") != 0 || request->output.format != ST_OUTPUT_TEXT ||
+	    request->options.bin_count || !width || width >= TIMELINE_FRAME + TIMELINE_BINS_MAX)
+		return;
+	request->options.bin_count = width > TIMELINE_FRAME + TIMELINE_BINS_MIN
+					     ? width - TIMELINE_FRAME
+					     : TIMELINE_BINS_MIN;
+}
+
+enum st_status st_report_args_parse(struct st_report_args *request, const struct st_args *args,
+				    struct st_error *err)
+{
+	enum st_status status = parse_words(args, request, err);
+
+	if (status == ST_OK)
+		status = parse_second(args, request, err);
+	if (status == ST_OK)
+		status = st_output_parse(&request->output, args, err);
+	if (status == ST_OK)
+		status = parse_question(args, request, err);
+	if (status == ST_OK)
+		status = st_view_args_parse(&request->view, args, &request->options.view, err);
+	request->columns = st_args_value(args, ST_OPT_COLUMN);
+	if (status == ST_OK)
+		fit_timeline(request);
+	return status;
+}
+
+void st_report_args_fini(struct st_report_args *request)
+{
+	free(request->filters);
+	st_view_args_fini(&request->view);
+	st_output_fini(&request->output);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The accessors of store/events.h over an open result.
+#include "store/events.h"
+
+#include "store/read/result_state.h"
+
+const struct st_events *st_result_events(const struct st_result *result)
+{
+	return &result->events;
+}
+
+const struct st_itt_id *st_result_ids(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.id_count;
+	return result->meta.tables.ids;
+}
+
+struct st_text st_result_blob(const struct st_result *result, uint32_t blob)
+{
+	return st_index_tables_blob(&result->meta.tables, blob);
+}
+
+const struct st_span *st_result_spans(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.span_count;
+	return result->meta.tables.spans;
+}
+
+const struct st_sync_object *st_result_sync_objects(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.sync_object_count;
+	return result->meta.tables.sync_objects;
+}
+
+const struct st_object *st_result_objects(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.object_count;
+	return result->meta.tables.objects;
+}
+
+const struct st_object_fact *st_result_object_facts(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.fact_count;
+	return result->meta.tables.facts;
+}
+
+const struct st_code *st_result_code(const struct st_result *result, uint32_t *count)
+{
+	*count = result->code.count;
+	return result->code.items;
+}
+
+const struct st_code_map *st_result_code_maps(const struct st_result *result, uint32_t *count)
+{
+	*count = result->code.map_count;
+	return result->code.maps;
+}
+
+const struct st_caller *st_result_callers(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.caller_count;
+	return result->meta.tables.callers;
+}
+
+const uint32_t *st_result_slice_callers(const struct st_result *result)
+{
+	return result->index.columns.callers;
+}
+
+uint32_t st_result_slice_event(const struct st_result *result, uint32_t slice, uint32_t kind)
+{
+	const struct st_index_tables *tables = &result->meta.tables;
+	const struct st_event_row *rows = result->events.rows;
+	uint32_t low = 0, high = tables->task_event_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rows[tables->task_events[middle]].slice < slice)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < tables->task_event_count; low++) {
+		uint32_t row = tables->task_events[low];
+
+		if (rows[row].slice != slice)
+			break;
+		if (rows[row].kind == kind)
+			return row;
+	}
+	return ST_NO_ROW;
+}
