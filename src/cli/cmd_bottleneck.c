@@ -21,6 +21,7 @@
 #include "collect/launch/run/environment.h"
 #include "export/report/bottleneck.h"
 #include "export/export.h"
+#include "format/analysis.h"
 #include "store/result.h"
 
 enum { EXIT_NOT_FOUND = 127, VERSION_BYTES = 64 };
@@ -143,13 +144,12 @@ static int run(const struct st_args *args, char **argv)
 
 	struct st_collect_config config = {
 		.kept_fd = output > 0 ? output : 0,
-		.type = "hotspots",
-		.suffix = "hs",
+		.analysis = st_analysis_find("hotspots"),
 		.result_dir = st_args_value(args, ST_OPT_RESULT_DIR),
 		.quiet = st_args_flag(args, ST_OPT_QUIET, false),
 		.resume_after_s = -1,
 		.duration_s = -1,
-		.sampling = {.on = true, .interval_scale = 1},
+		.sampling = {.interval_scale = 1},
 		.operators = {.on = ST_CHOICE_ON, .memory = ST_CHOICE_ON, .modules = ST_CHOICE_ON},
 		.python_calls = ST_CHOICE_ON,
 		.options = knobs,

@@ -4,6 +4,7 @@
  * the way the program ended. Nothing here writes to standard output: that belongs to the program.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,7 +19,6 @@
 #include "request/console.h"
 #include "cli/finalize.h"
 #include "cli/knobs.h"
-#include "cli/knobs_operators.h"
 #include "request/locate.h"
 #include "request/options.h"
 #include "cli/target.h"
@@ -26,42 +26,40 @@
 #include "collect/launch/run/collect.h"
 #include "collect/launch/run/sampling.h"
 #include "export/export.h"
+#include "format/analysis.h"
 #include "store/result.h"
 
 enum { SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
 
-/* Collection types and the suffix of their results. */
-struct collect_type {
-	const char *name;
-	const char *suffix; /* NULL: a later version */
-	bool samples;
-};
+enum { ANALYSES_MAX = 64 };
 
-static const struct collect_type types[] = {
-	{"tasks", "ta", false},
-	{"hotspots", "hs", true},
-	{"operators", "op", false},
-	{"threading", NULL, false},
-	{"uarch-exploration", NULL, false},
-	{"hpc-performance", NULL, false},
-	{"memory-access", NULL, false},
-	{"memory-consumption", NULL, false},
-	{"anomaly-detection", NULL, false},
-	{"gpu-hotspots", NULL, false},
-	{"gpu-offload", NULL, false},
-	{"performance-snapshot", NULL, false},
-	{"system-overview", NULL, false},
-	{"io", NULL, false},
-};
+/* "'tasks', 'hotspots' and 'operators'": what this version has. */
+static void list_analyses(char *out, size_t out_size)
+{
+	const char *last = NULL;
+	size_t used = 0;
 
-enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
+	*out = '\0';
+	for (const struct st_analysis *analysis = st_analyses; analysis->name; analysis++) {
+		if (analysis->refusal)
+			continue;
+		if (last && used < out_size)
+			used += (size_t)snprintf(out + used, out_size - used, "%s'%s'",
+						 used ? ", " : "", last);
+		last = analysis->name;
+	}
+	if (last && used < out_size)
+		snprintf(out + used, out_size - used, "%s'%s'", used ? " and " : "", last);
+}
 
 static enum st_status parse_type(const struct st_args *args, struct st_collect_config *config,
 				 struct st_error *err)
 {
 	const char *typed = st_args_value(args, ST_OPT_COLLECT);
-	const char *names[TYPE_COUNT];
-	char near[160];
+	const struct st_analysis *analysis;
+	const char *names[ANALYSES_MAX];
+	char near[160], list[160];
+	size_t count = 0;
 
 	if (!typed && args->word_count)
 		typed = args->words[0];
@@ -69,26 +67,21 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 		return st_error_set(
 			err, ST_EUSAGE, 0,
 			"collect needs a type: strata -collect tasks [options] [--] program");
-	for (size_t i = 0; i < TYPE_COUNT; i++) {
-		names[i] = types[i].name;
-		if (strcmp(typed, types[i].name) != 0)
-			continue;
-		if (!types[i].suffix)
-			return st_error_set(
-				err, ST_EUSAGE, 0,
-				"collection type '%s' is not available yet in this version; "
-				"'tasks', 'hotspots' and 'operators' are",
-				typed);
-		config->type = types[i].name;
-		config->suffix = types[i].suffix;
-		config->sampling.on = types[i].samples;
-		config->operators.is_type = strcmp(typed, "operators") == 0;
+	list_analyses(list, sizeof(list));
+	analysis = st_analysis_find(typed);
+	if (analysis && analysis->refusal)
+		return st_error_set(err, ST_EUSAGE, 0, "collection type '%s' %s; %s are", typed,
+				    analysis->refusal, list);
+	config->analysis = analysis;
+	if (analysis)
 		return ST_OK;
+	while (count < ANALYSES_MAX && st_analyses[count].name) {
+		names[count] = st_analyses[count].name;
+		count++;
 	}
-	st_near_text(typed, names, TYPE_COUNT, near, sizeof(near));
-	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s", typed,
-			    near[0] ? near
-				    : "; this version has 'tasks', 'hotspots' and 'operators'");
+	st_near_text(typed, names, count, near, sizeof(near));
+	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s%s", typed,
+			    near[0] ? near : "; this version has ", near[0] ? "" : list);
 }
 
 static enum st_status parse_times(const struct st_args *args, struct st_collect_config *config,
@@ -173,7 +166,7 @@ static enum st_status parse_sampling(const struct st_args *args, struct st_colle
 
 	if (!status)
 		status = check_modes(args, err);
-	if (status || !config->sampling.on)
+	if (status || !(config->analysis->records & ST_RECORDS_SAMPLES))
 		return status;
 	config->sampling.interval_scale = scales[duration];
 	return st_sampling_interval(&config->sampling, &ignored, err);
@@ -188,8 +181,6 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 
 	if (status == ST_OK)
 		status = st_knobs_read(args, config, err);
-	if (status == ST_OK)
-		status = st_knobs_operators_check(&config->operators, err);
 	if (status == ST_OK)
 		status = parse_sampling(args, config, err);
 	if (status == ST_OK)
@@ -214,7 +205,7 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 	if (!args->target && !config->target_pid)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "no program to run: strata -collect %s [options] [--] program",
-				    config->type);
+				    config->analysis->name);
 	config->result_dir = st_args_value(args, ST_OPT_RESULT_DIR);
 	config->app_working_dir = st_args_value(args, ST_OPT_APP_WORKING_DIR);
 	config->quiet = st_args_flag(args, ST_OPT_QUIET, false);
@@ -411,6 +402,7 @@ int st_cmd_collect(const struct st_args *args)
 		st_console_error("%s", err.text);
 		return ST_EXIT_USAGE;
 	}
-	shows = config.sampling.on || st_args_flag(args, ST_OPT_SUMMARY, true);
+	shows = (config.analysis->records & ST_RECORDS_SAMPLES) ||
+		st_args_flag(args, ST_OPT_SUMMARY, true);
 	return st_collect_and_show(args, &config, shows ? print_summary : NULL);
 }

@@ -15,6 +15,7 @@
 #include "request/options.h"
 #include "request/torch_args.h"
 #include "export/export.h"
+#include "format/analysis.h"
 
 /* Finds where the cursor stands; the arguments are the words between "strata" and the cursor. */
 static const char walk_text[] =
@@ -301,6 +302,18 @@ static void print_formats(void)
 		printf("%s%s", exporter == st_exporters ? "" : " ", exporter->name);
 }
 
+static void print_analyses(void)
+{
+	const char *blank = "";
+
+	for (const struct st_analysis *analysis = st_analyses; analysis->name; analysis++) {
+		if (analysis->refusal)
+			continue;
+		printf("%s%s", blank, analysis->name);
+		blank = " ";
+	}
+}
+
 static void print_verbs(void)
 {
 	for (const struct st_verb *verb = st_verbs; verb->name; verb++)
@@ -331,7 +344,7 @@ static void print_knobs(void)
 static void print_value(enum st_option_id id, const struct st_option *option)
 {
 	if (id == ST_OPT_COLLECT)
-		printf("tasks hotspots operators");
+		print_analyses();
 	else if (id == ST_OPT_REPORT)
 		print_reports();
 	else if (id == ST_OPT_EXPORT)

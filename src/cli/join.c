@@ -13,6 +13,7 @@
 #include "request/command.h"
 #include "collect/launch/run/collect.h"
 #include "collect/launch/family/proc_info.h"
+#include "format/analysis.h"
 
 enum { ARGUMENTS = 5, ARGV_MAX = 4096 };
 
@@ -43,8 +44,7 @@ bool st_join_is_asked(int argc, char **argv)
 int st_join_run(char **argv)
 {
 	static char *program[ARGV_MAX + 1];
-	struct st_collect_config config = {.type = "operators",
-					   .suffix = "op",
+	struct st_collect_config config = {.analysis = st_analysis_find("operators"),
 					   .quiet = true,
 					   .resume_after_s = -1,
 					   .duration_s = -1,

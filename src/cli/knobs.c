@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of knobs and the reading of their values. Groups of ITT calls have the names that
- * INTEL_ITTNOTIFY_GROUPS gives them.
+ * INTEL_ITTNOTIFY_GROUPS gives them. Knobs may come in any order, so that what they need of each other (the limits of
+ * the sampling interval are its mode's, operators may be switched off) is tested when all are read.
  */
 #include "cli/knobs.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/knobs_operators.h"
-#include "cli/knobs_sampling.h"
 #include "request/options.h"
 #include "request/values.h"
 #include "collect/launch/run/collect.h"
+#include "format/analysis.h"
 
-enum { KNOB_NAME_BYTES = 64, WORD_BYTES = 64, DOMAINS_MAX_BYTES = 4096, NAMES_MAX = 32 };
+enum {
+	KNOB_NAME_BYTES = 64,
+	WORD_BYTES = 64,
+	DOMAINS_MAX_BYTES = 4096,
+	NAMES_MAX = 32,
+	STACK_MAX_BYTES = 1 << 20
+};
 
 static enum st_status apply_ring_size(const char *option, const char *value,
 				      struct st_collect_config *config, struct st_error *err)
@@ -106,8 +112,8 @@ static enum st_status apply_groups(const char *option, const char *value,
 	return ST_OK;
 }
 
-enum st_status st_knob_patterns(const char *option, const char *value, const char **out,
-				struct st_error *err)
+static enum st_status read_patterns(const char *option, const char *value, const char **out,
+				    struct st_error *err)
 {
 	size_t length = strlen(value);
 
@@ -132,92 +138,147 @@ enum st_status st_knob_patterns(const char *option, const char *value, const cha
 static enum st_status apply_domains(const char *option, const char *value,
 				    struct st_collect_config *config, struct st_error *err)
 {
-	return st_knob_patterns(option, value, &config->itt_domains, err);
+	return read_patterns(option, value, &config->itt_domains, err);
 }
 
-enum st_status st_knob_truth(const char *option, const char *value, enum st_choice *out,
-			     struct st_error *err)
+static enum st_status read_truth(const char *option, const char *value, enum st_choice *out,
+				 struct st_error *err)
 {
-	*out = strcmp(value, "true") == 0 ? ST_CHOICE_ON : ST_CHOICE_OFF;
-	if (*out == ST_CHOICE_ON || strcmp(value, "false") == 0)
+	bool is_true = strcmp(value, "true") == 0;
+
+	if (!is_true && strcmp(value, "false") != 0)
+		return st_error_set(err, ST_EUSAGE, 0, "-%s: expected true or false; not '%.60s'",
+				    option, value);
+	if (out)
+		*out = is_true ? ST_CHOICE_ON : ST_CHOICE_OFF;
+	return ST_OK;
+}
+
+/* Where a program has no PyTorch nothing is recorded in either case: auto is for those who cannot know. */
+static enum st_status apply_collect_operators(const char *option, const char *value,
+					      struct st_collect_config *config,
+					      struct st_error *err)
+{
+	if (strcmp(value, "auto") == 0 || strcmp(value, "true") == 0)
+		config->operators.on = ST_CHOICE_ON;
+	else if (strcmp(value, "false") == 0)
+		config->operators.on = ST_CHOICE_OFF;
+	else
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-%s: expected true, false or auto; not '%.60s'", option,
+				    value);
+	return ST_OK;
+}
+
+static enum st_status apply_sampling_mode(const char *option, const char *value,
+					  struct st_collect_config *config, struct st_error *err)
+{
+	config->sampling.hardware = strcmp(value, "hw") == 0;
+	if (config->sampling.hardware || strcmp(value, "sw") == 0)
 		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: expected true or false; not '%.60s'", option,
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: expected sw or hw; not '%.60s'", option,
 			    value);
 }
 
-static enum st_status apply_task_lines(const char *option, const char *value,
+static enum st_status apply_sampling_interval(const char *option, const char *value,
+					      struct st_collect_config *config,
+					      struct st_error *err)
+{
+	double ms;
+	enum st_status status = st_value_milliseconds(option, value, &ms, err);
+
+	if (status)
+		return status;
+	/* 0 stands for "not given": the smallest time instead, which is outside all limits. */
+	config->sampling.interval_ns = (uint64_t)(ms * 1e6);
+	if (!config->sampling.interval_ns)
+		config->sampling.interval_ns = 1;
+	return ST_OK;
+}
+
+static enum st_status apply_stack_size(const char *option, const char *value,
 				       struct st_collect_config *config, struct st_error *err)
 {
-	return st_knob_truth(option, value, &config->task_lines, err);
+	return st_value_count(option, value, 0, STACK_MAX_BYTES, &config->sampling.stack_bytes,
+			      err);
 }
 
-static enum st_status apply_offer_itt(const char *option, const char *value,
-				      struct st_collect_config *config, struct st_error *err)
+static enum st_status apply_stack_depth(const char *option, const char *value,
+					struct st_collect_config *config, struct st_error *err)
 {
-	return st_knob_truth(option, value, &config->offer_itt, err);
+	uint64_t frames;
+	enum st_status status = st_value_count(option, value, ST_SAMPLE_DEPTH_MIN,
+					       ST_SAMPLE_DEPTH_MAX, &frames, err);
+
+	if (!status)
+		config->sampling.depth = (uint32_t)frames;
+	return status;
 }
 
-static enum st_status apply_python_calls(const char *option, const char *value,
-					 struct st_collect_config *config, struct st_error *err)
+static enum st_status apply_sample_processes(const char *option, const char *value,
+					     struct st_collect_config *config, struct st_error *err)
 {
-	return st_knob_truth(option, value, &config->python_calls, err);
+	return read_patterns(option, value, &config->sampling.processes, err);
 }
 
+#define CHOICE(field) .choice = offsetof(struct st_collect_config, field)
+#define SAMPLES .about = ST_RECORDS_SAMPLES
+#define OPERATORS .about = ST_RECORDS_OPERATORS
 /* clang-format off */
 const struct st_knob st_knobs[] = {
 	{"ring-size", "KIB", "1024",
-	 "Memory of each thread's ring, 64 to 4096, a power of two.", apply_ring_size, false},
+	 "Memory of each thread's ring, 64 to 4096, a power of two.", .apply = apply_ring_size},
 	{"itt-domains", "PATTERNS", "all",
 	 "Record only these ITT domains: names joined by commas; '*' and '?' match as in a shell, a leading "
 	 "'!' leaves out. A domain that is left out costs its callers a load and a branch.",
-	 apply_domains, false},
+	 .apply = apply_domains},
 	{"itt-groups", "NAMES", "what INTEL_ITTNOTIFY_GROUPS says, else all",
 	 "Record only these groups of ITT calls, joined by commas: structure, counter, frame, sync, fsync, "
 	 "heap, mark, control, thread, stitch, suppress, module, model, jit, arrays, all, none; a leading "
 	 "'!' leaves out.",
-	 apply_groups, false},
+	 .apply = apply_groups},
 	{"task-lines", "true|false", "false",
-	 "Keep the Python line that began each task.", apply_task_lines, false},
+	 "Keep the Python line that began each task.", CHOICE(task_lines)},
 	{"offer-itt", "true|false", "true",
 	 "Offer the Python module 'itt' to scripts that import it where none is installed.",
-	 apply_offer_itt, false},
+	 CHOICE(offer_itt)},
 	{"collect-operators", "true|false|auto", "auto",
 	 "Record every operator of PyTorch in programs that load it: name, time, inputs, and what each thread was "
-	 "in. auto: where PyTorch is found; other programs pay nothing.", st_knob_collect_operators, false},
+	 "in. auto: where PyTorch is found; other programs pay nothing.", .apply = apply_collect_operators, OPERATORS},
 	{"operator-shapes", "true|false", "true",
 	 "Keep the sizes and types of operators' inputs, for -group-by input-shapes, FLOPs and bytes.",
-	 st_knob_operator_shapes, false},
+	 CHOICE(operators.shapes), OPERATORS},
 	{"operator-memory", "true|false", "true in 'operators', else false",
 	 "Count what the framework's allocator gives out and takes back inside each operator.",
-	 st_knob_operator_memory, false},
+	 CHOICE(operators.memory), OPERATORS},
 	{"operator-modules", "true|false", "true in 'operators', else false",
-	 "Record calls of nn.Module, for -group-by nn-module.", st_knob_operator_modules, false},
+	 "Record calls of nn.Module, for -group-by nn-module.", CHOICE(operators.modules), OPERATORS},
 	{"operator-stacks", "true|false", "false",
 	 "Keep the Python stack that calls each operator, for -group-by python-line and callstack.",
-	 st_knob_operator_stacks, false},
+	 CHOICE(operators.stacks), OPERATORS},
 	{"python-calls", "true|false", "false",
 	 "Count every call of a Python or built-in function, for the report python-calls: cProfile's figures, of all "
-	 "threads and processes.", apply_python_calls, false},
+	 "threads and processes.", CHOICE(python_calls)},
 	{"sampling-mode", "sw|hw", "sw",
 	 "hotspots: sw samples by the CPU time of each thread; hw by the processor's cycles where they can be "
-	 "counted, else by the CPU clock, and says which.", st_knob_sampling_mode, true},
+	 "counted, else by the CPU clock, and says which.", .apply = apply_sampling_mode, SAMPLES},
 	{"sampling-interval", "MS", "10 in sw mode, 1 in hw mode",
 	 "hotspots: CPU time between two samples of a thread, 0.1 to 1000 ms (hw: 0.01 to 1000).",
-	 st_knob_sampling_interval, true},
+	 .apply = apply_sampling_interval, SAMPLES},
 	{"enable-stack-collection", "true|false", "true",
-	 "hotspots: keep the stack of each sample, not only where it was.", st_knob_stack_collection, true},
+	 "hotspots: keep the stack of each sample, not only where it was.", CHOICE(sampling.stacks), SAMPLES},
 	{"stack-size", "BYTES", "as much as there is",
 	 "hotspots: how much of a stack is copied when it is read from outside (-target-pid); else accepted.",
-	 st_knob_stack_size, true},
+	 .apply = apply_stack_size, SAMPLES},
 	{"stack-depth", "FRAMES", "512",
 	 "hotspots: at most so many native frames, and as many of Python, 1 to 4095; deeper stacks lose their "
-	 "outermost frames, and say so.", st_knob_stack_depth, true},
+	 "outermost frames, and say so.", .apply = apply_stack_depth, SAMPLES},
 	{"sample-processes", "PATTERNS", "all",
 	 "hotspots: sample only processes whose program or script has one of these names; patterns as in "
-	 "itt-domains.", st_knob_sample_processes, true},
+	 "itt-domains.", .apply = apply_sample_processes, SAMPLES},
 	{"enable-characterization-insights", "true|false", "true",
-	 "hotspots: accepted; there is no further run of counters.", st_knob_characterization, true},
-	{NULL, NULL, NULL, NULL, NULL, false},
+	 "hotspots: accepted; there is no further run of counters.", SAMPLES},
+	{.name = NULL},
 };
 /* clang-format on */
 
@@ -246,6 +307,25 @@ static enum st_status unknown_knob(const char *name, struct st_error *err)
 			    near[0] ? near : "; there are ", near[0] ? "" : list);
 }
 
+static enum st_status not_of(const struct st_knob *knob, const struct st_analysis *asked,
+			     struct st_error *err)
+{
+	const struct st_analysis *other = st_analyses;
+
+	while (other->name && (knob->about & ~other->records))
+		other++;
+	return st_error_set(err, ST_EUSAGE, 0, "-knob %s is one of '%s': '%s' %s", knob->name,
+			    other->name, asked->name,
+			    knob->about & ST_RECORDS_SAMPLES ? "takes no samples"
+							     : "records no operators");
+}
+
+/* NULL when the value has another form, or no effect. */
+static enum st_choice *choice_of(const struct st_knob *knob, struct st_collect_config *config)
+{
+	return knob->choice ? (enum st_choice *)(void *)((char *)config + knob->choice) : NULL;
+}
+
 static enum st_status read_knob(const char *text, uint32_t *seen, struct st_collect_config *config,
 				struct st_error *err)
 {
@@ -263,14 +343,35 @@ static enum st_status read_knob(const char *text, uint32_t *seen, struct st_coll
 		if (*seen & bit)
 			return st_error_set(err, ST_EUSAGE, 0, "-knob %s is given twice", name);
 		*seen |= bit;
-		if (knob->samples && !config->sampling.on)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "-knob %s is one of 'hotspots': '%s' takes no samples",
-					    name, config->type ? config->type : "this");
+		if (knob->about & ~config->analysis->records)
+			return not_of(knob, config->analysis, err);
 		snprintf(option, sizeof(option), "knob %s", name);
-		return knob->apply(option, value, config, err);
+		return knob->apply ? knob->apply(option, value, config, err)
+				   : read_truth(option, value, choice_of(knob, config), err);
 	}
 	return unknown_knob(name, err);
+}
+
+/* Refuses what would have no effect. */
+static enum st_status check_operators(struct st_collect_config *config, struct st_error *err)
+{
+	if (config->operators.on != ST_CHOICE_OFF)
+		return ST_OK;
+	if (config->analysis->purpose & ST_RECORDS_OPERATORS)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-knob collect-operators=false leaves nothing to '%s': "
+				    "use -collect tasks",
+				    config->analysis->name);
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
+		const enum st_choice *choice = choice_of(knob, config);
+
+		if ((knob->about & ST_RECORDS_OPERATORS) && choice && *choice == ST_CHOICE_ON)
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"-knob %s has no effect with -knob collect-operators=false",
+				knob->name);
+	}
+	return ST_OK;
 }
 
 enum st_status st_knobs_read(const struct st_args *args, struct st_collect_config *config,
@@ -287,5 +388,5 @@ enum st_status st_knobs_read(const struct st_args *args, struct st_collect_confi
 		if (status)
 			return status;
 	}
-	return ST_OK;
+	return check_operators(config, err);
 }

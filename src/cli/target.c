@@ -16,6 +16,7 @@
 #include "request/options.h"
 #include "request/values.h"
 #include "collect/launch/run/collect.h"
+#include "format/analysis.h"
 
 enum { COMMAND_BYTES = 64 << 10, ARGUMENTS_MAX = 1024, PIDS_SHOWN = 5 };
 
@@ -120,7 +121,7 @@ enum st_status st_target_read(const struct st_args *args, struct st_collect_conf
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "-target-pid, -target-process and a program to run exclude "
 				    "each other");
-	if (!config->sampling.on)
+	if (!(config->analysis->records & ST_RECORDS_SAMPLES))
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "a program that runs already can only be sampled: strata "
 				    "-collect hotspots -target-pid PID");

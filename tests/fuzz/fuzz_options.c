@@ -11,6 +11,7 @@
 #include "request/options.h"
 #include "request/values.h"
 #include "collect/launch/run/collect.h"
+#include "format/analysis.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 
@@ -51,7 +52,7 @@ static void check_refusal(enum st_status status, const struct st_error *err)
 /* The values of options, read as every command would. */
 static void read_values(const struct st_args *args)
 {
-	struct st_collect_config config = {0};
+	struct st_collect_config config = {.analysis = st_analysis_find("hotspots")};
 	struct st_error err = {0};
 
 	check_refusal(st_knobs_read(args, &config, &err), &err);

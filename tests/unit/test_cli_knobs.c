@@ -13,17 +13,17 @@
 
 #include "base/buf.h"
 #include "cli/knobs.h"
-#include "cli/knobs_operators.h"
 #include "request/options.h"
 #include "collect/launch/run/collect.h"
 #include "collect/launch/run/sampling.h"
 #include "collect/launch/run/target_config.h"
+#include "format/analysis.h"
 
 enum { KNOBS_MAX = 8 };
 
 static struct st_collect_config config;
 static struct st_error err;
-static bool samples; /* the collection that is asked for takes samples */
+static const char *type = "tasks"; /* that is asked for */
 
 /* Reads the knobs of a list that ends with NULL. */
 static enum st_status read_knobs(const char *const *values)
@@ -33,7 +33,7 @@ static enum st_status read_knobs(const char *const *values)
 
 	memset(&config, 0, sizeof(config));
 	memset(&err, 0, sizeof(err));
-	config.sampling.on = samples;
+	config.analysis = st_analysis_find(type);
 	for (; *values; values++)
 		given[args.given_count++] = (struct st_given){ST_OPT_KNOB, *values, true};
 	return st_knobs_read(&args, &config, &err);
@@ -72,6 +72,7 @@ static void test_nothing_given(void **state)
 {
 	(void)state;
 	memset(&config, 0, sizeof(config));
+	config.analysis = st_analysis_find(type);
 	expect_text("clock=tsc;slots=64;paused=0" UNASKED, false, 0);
 	/* Not paused: nothing to end. */
 	expect_text("clock=tsc;slots=64;paused=0" UNASKED, false, 77);
@@ -167,7 +168,7 @@ static void test_sampling(void **state)
 	struct st_buf text;
 
 	(void)state;
-	samples = true;
+	type = "hotspots";
 	assert_int_equal(read_knobs(KNOBS("task-lines=false")), ST_OK);
 	expect_plan(10000000, 10000000, true, NULL);
 	config.sampling.interval_scale = 100;
@@ -196,13 +197,7 @@ static void test_sampling(void **state)
 			    ";sample_ns=500000;sample_trigger=cpu_clock;"
 			    "sample_stacks=0;sample_depth=100;sample_processes=py*,!a%3Bb");
 	st_buf_fini(&text);
-	samples = false;
-}
-
-static void check_operators(const char *needle)
-{
-	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_EUSAGE);
-	assert_non_null(strstr(err.text, needle));
+	type = "tasks";
 }
 
 static void test_operators(void **state)
@@ -213,37 +208,34 @@ static void test_operators(void **state)
 	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=0;"
 		    "operator_modules=0",
 		    false, 0);
-	config.operators.is_type = true;
+	config.analysis = st_analysis_find("operators");
 	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=1;"
 		    "operator_modules=1",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("collect-operators=auto")), ST_OK);
-	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_OK);
 	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("operator-shapes=false", "collect-operators=true",
 					  "operator-memory=true", "operator-modules=true")),
 			 ST_OK);
-	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_OK);
 	expect_text("clock=tsc;slots=64;paused=0;operators=1;operator_memory=1;operator_modules=1",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("operator-memory=false", "operator-modules=false")),
 			 ST_OK);
-	config.operators.is_type = true;
+	config.analysis = st_analysis_find("operators");
 	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0",
 		    false, 0);
 	refuse("true, false or auto", KNOBS("collect-operators=yes"));
-	assert_int_equal(read_knobs(KNOBS("collect-operators=false", "operator-memory=true")),
-			 ST_OK);
+	assert_int_equal(read_knobs(KNOBS("collect-operators=false")), ST_OK);
 	expect_text("clock=tsc;slots=64;paused=0", false, 0);
-	check_operators("operator-memory has no effect with -knob collect-operators=false");
+	refuse("operator-memory has no effect with -knob collect-operators=false",
+	       KNOBS("collect-operators=false", "operator-memory=true"));
 	assert_int_equal(read_knobs(KNOBS("operator-memory=true")), ST_OK);
-	assert_int_equal(st_knobs_operators_check(&config.operators, &err), ST_OK);
 	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=1;operator_modules=0",
 		    false, 0);
-	assert_int_equal(read_knobs(KNOBS("collect-operators=false")), ST_OK);
-	config.operators.is_type = true;
-	check_operators("leaves nothing to 'operators'");
+	type = "operators";
+	refuse("leaves nothing to 'operators'", KNOBS("collect-operators=false"));
+	type = "tasks";
 }
 
 static void test_long_domains(void **state)
@@ -266,6 +258,15 @@ static void test_table_is_sound(void **state)
 		assert_non_null(knob->help);
 		assert_true(knob - st_knobs < 32); /* a bit each */
 	}
+	for (const struct st_analysis *analysis = st_analyses; analysis->name; analysis++) {
+		assert_ptr_equal(st_analysis_find(analysis->name), analysis);
+		assert_true(analysis->refusal || (analysis->suffix && analysis->needs[0]));
+		assert_int_equal(analysis->purpose & ~analysis->records, 0);
+	}
+	assert_null(st_analysis_find("nothing"));
+	assert_true(st_analysis_is_for("hotspots", ST_RECORDS_SAMPLES));
+	assert_false(st_analysis_is_for("tasks", ST_RECORDS_SAMPLES));
+	assert_false(st_analysis_is_for("nothing", ST_RECORDS_SAMPLES));
 }
 
 int main(void)

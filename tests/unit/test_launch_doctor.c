@@ -24,6 +24,7 @@
 
 #include "base/rt/clock.h"
 #include "collect/launch/doctor/doctor_check.h"
+#include "format/analysis.h"
 
 static char root[256];
 static struct st_doctor_context context;
@@ -341,7 +342,8 @@ static void test_verdict(void **state)
 		report.findings[i].status = ST_DOCTOR_MISSING;
 		st_doctor_conclude(&report);
 		/* Only what tasks stand on stops them. */
-		assert_int_equal(report.tasks, !st_doctor_checks[i].needed);
+		assert_int_equal(report.tasks, !st_analysis_needs(st_analysis_find("tasks"),
+								  st_doctor_checks[i].name));
 		report.findings[i].status = ST_DOCTOR_OK;
 	}
 }

@@ -20,6 +20,7 @@
 
 #include "base/rt/clock.h"
 #include "collect/launch/doctor/doctor_check.h"
+#include "format/analysis.h"
 
 enum { ATTEMPT_MS = 800, ATTEMPT_AGAIN_MS = 400, STATUS_BYTES = 8192 };
 
@@ -27,36 +28,36 @@ static const uint64_t examine_ns = 1200000000u;
 
 /* clang-format off */
 const struct st_doctor_check st_doctor_checks[] = {
-	{"machine", "machine", false, st_doctor_machine},
-	{"kernel", "kernel", false, st_doctor_kernel},
-	{"container", "container or VM", false, st_doctor_container},
-	{"libc", "C library", true, st_doctor_libc},
-	{"collector", "collector", true, st_doctor_collector},
-	{"environment", "environment", false, st_doctor_environment},
-	{"memfd", "shared memory", true, st_doctor_memfd},
-	{"sockets", "run-time folder", true, st_doctor_sockets},
-	{"clock", "clock", false, st_doctor_clock},
-	{"rights", "rights", false, st_doctor_rights},
-	{"seccomp", "seccomp", false, st_doctor_seccomp},
-	{"perf-family", "child processes", false, st_doctor_perf_family},
-	{"perf-sampling", "sampling", false, st_doctor_perf_sampling},
-	{"unwind-tables", "unwind tables", false, st_doctor_tables},
-	{"perf-counters", "hardware counters", false, st_doctor_perf_counters},
-	{"tracepoints", "tracepoints", false, st_doctor_tracepoints},
-	{"uprobes", "uprobes", false, st_doctor_uprobes},
-	{"kernel-symbols", "kernel symbols", false, st_doctor_kernel_symbols},
-	{"ptrace", "ptrace", false, st_doctor_ptrace},
-	{"memory", "memory", false, st_doctor_memory},
-	{"shm", "/dev/shm", false, st_doctor_shm},
-	{"disk", "disk", false, st_doctor_disk},
-	{"limits", "limits", false, st_doctor_limits},
-	{"python", "Python", false, st_doctor_python},
-	{"python-frames", "Python frames", false, st_doctor_python_frames},
-	{"pytorch", "PyTorch", false, st_doctor_pytorch},
-	{"tensorflow", "TensorFlow", false, st_doctor_tensorflow},
-	{"ittapi", "ittapi", false, st_doctor_ittapi},
-	{"onednn", "oneDNN", false, st_doctor_onednn},
-	{NULL, NULL, false, NULL},
+	{"machine", "machine", st_doctor_machine},
+	{"kernel", "kernel", st_doctor_kernel},
+	{"container", "container or VM", st_doctor_container},
+	{"libc", "C library", st_doctor_libc},
+	{"collector", "collector", st_doctor_collector},
+	{"environment", "environment", st_doctor_environment},
+	{"memfd", "shared memory", st_doctor_memfd},
+	{"sockets", "run-time folder", st_doctor_sockets},
+	{"clock", "clock", st_doctor_clock},
+	{"rights", "rights", st_doctor_rights},
+	{"seccomp", "seccomp", st_doctor_seccomp},
+	{"perf-family", "child processes", st_doctor_perf_family},
+	{"perf-sampling", "sampling", st_doctor_perf_sampling},
+	{"unwind-tables", "unwind tables", st_doctor_tables},
+	{"perf-counters", "hardware counters", st_doctor_perf_counters},
+	{"tracepoints", "tracepoints", st_doctor_tracepoints},
+	{"uprobes", "uprobes", st_doctor_uprobes},
+	{"kernel-symbols", "kernel symbols", st_doctor_kernel_symbols},
+	{"ptrace", "ptrace", st_doctor_ptrace},
+	{"memory", "memory", st_doctor_memory},
+	{"shm", "/dev/shm", st_doctor_shm},
+	{"disk", "disk", st_doctor_disk},
+	{"limits", "limits", st_doctor_limits},
+	{"python", "Python", st_doctor_python},
+	{"python-frames", "Python frames", st_doctor_python_frames},
+	{"pytorch", "PyTorch", st_doctor_pytorch},
+	{"tensorflow", "TensorFlow", st_doctor_tensorflow},
+	{"ittapi", "ittapi", st_doctor_ittapi},
+	{"onednn", "oneDNN", st_doctor_onednn},
+	{NULL, NULL, NULL},
 };
 /* clang-format on */
 
@@ -253,6 +254,7 @@ static enum st_doctor_status status_of(const struct st_doctor_report *report, co
 
 void st_doctor_conclude(struct st_doctor_report *report)
 {
+	const struct st_analysis *tasks = st_analysis_find("tasks");
 	bool torch = status_of(report, "pytorch") == ST_DOCTOR_OK;
 	bool one_dnn_off = status_of(report, "onednn") != ST_DOCTOR_OK;
 
@@ -260,7 +262,8 @@ void st_doctor_conclude(struct st_doctor_report *report)
 	for (unsigned int i = 0; i < report->count; i++) {
 		const struct st_doctor_check *check = &st_doctor_checks[i];
 
-		if (!check->needed || report->findings[i].status != ST_DOCTOR_MISSING)
+		if (!st_analysis_needs(tasks, check->name) ||
+		    report->findings[i].status != ST_DOCTOR_MISSING)
 			continue;
 		report->tasks = false;
 		snprintf(report->verdict, sizeof(report->verdict),

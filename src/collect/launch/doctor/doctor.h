@@ -34,7 +34,6 @@ struct st_doctor_context {
 struct st_doctor_check {
 	const char *name;  /* "perf-events" */
 	const char *title; /* "child processes" */
-	bool needed;	   /* without it no task can be collected */
 	void (*run)(const struct st_doctor_context *context, struct st_doctor_finding *finding);
 };
 extern const struct st_doctor_check st_doctor_checks[]; /* ends with a NULL name */

@@ -26,6 +26,7 @@
 #include "collect/launch/run/run.h"
 #include "collect/launch/drain/tables.h"
 #include "collect/launch/run/target_config.h"
+#include "format/analysis.h"
 #include "format/chunk.h"
 #include "format/shm.h"
 #include "format/slices.h"
@@ -275,7 +276,7 @@ static enum st_status create_result(struct st_run *run, struct st_error *err)
 	enum st_status status = ST_EEXIST;
 	char pattern[64], *path = NULL;
 
-	snprintf(pattern, sizeof(pattern), "r@@@%s", config->suffix ? config->suffix : "");
+	snprintf(pattern, sizeof(pattern), "r@@@%s", config->analysis->suffix);
 	options.ring_ticks = (uint64_t)(config->ring_buffer_s * (double)run->ticks_per_second);
 	options.head.clock = (uint32_t)run->clock;
 	options.head.start_ticks = run->start.ticks;
@@ -327,7 +328,7 @@ static char **make_environment(struct st_run *run)
 	if (config->resume_after_s >= 0)
 		target.resume_at_ns =
 			st_clock_mono_raw_ns() + (uint64_t)(config->resume_after_s * 1e9);
-	if (config->sampling.on)
+	if (config->analysis->records & ST_RECORDS_SAMPLES)
 		target.sampling = &run->sampling;
 	target.result = folder = realpath(run->out->result_path, NULL);
 	st_buf_init(&text, RECORD_MAX_BYTES);
@@ -428,7 +429,8 @@ enum st_status st_run_set_up(struct st_run *run, struct st_error *err)
 	run->followed.ending = st_run_keep_files;
 	run->followed.ending_arg = run;
 	/* Without tables stacks are short, and say so; nothing else is lost. */
-	if (run->config->sampling.on && run->config->sampling.stacks != ST_CHOICE_OFF &&
+	if ((run->config->analysis->records & ST_RECORDS_SAMPLES) &&
+	    run->config->sampling.stacks != ST_CHOICE_OFF &&
 	    st_tables_create(&run->shared.tables, err) == ST_OK)
 		run->shared.vdso_bytes = st_code_maps_own_vdso();
 	run->out->exit_status = EXIT_STRATA_FAILED;
@@ -592,7 +594,7 @@ static enum st_status run_program(struct st_run *run, struct st_error *err)
 	st_run_start_clock(run);
 	run->paused = config->start_paused || config->resume_after_s > 0;
 	run->followed.start_paused = run->paused;
-	if (config->sampling.on) {
+	if (config->analysis->records & ST_RECORDS_SAMPLES) {
 		st_sampling_plan(&run->sampling, &config->sampling,
 				 config->sampling.hardware && st_sampling_has_cycles());
 		if (run->sampling.note[0])

@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 
+struct st_analysis;
+
 /* A switch that may be left to whoever has the default. */
 enum st_choice { ST_CHOICE_DEFAULT = 0, ST_CHOICE_OFF, ST_CHOICE_ON };
 
@@ -31,7 +33,6 @@ enum {
 
 /* How the program is to be sampled, as asked. */
 struct st_sampling_config {
-	bool on;
 	bool hardware;	       /* sampling-mode=hw: triggered by cycles where there is a PMU */
 	uint64_t interval_ns;  /* 0: the default of the mode */
 	double interval_scale; /* of the default, by -target-duration-type; 0: 1 */
@@ -43,17 +44,13 @@ struct st_sampling_config {
 
 /* Whether operators of a framework are recorded, and what of them. */
 struct st_operators_config {
-	bool is_type;	   /* -collect operators: everything that is not refused */
-	enum st_choice on; /* default: as the type says */
-	enum st_choice shapes;
-	enum st_choice memory, modules; /* default: as the type says */
-	enum st_choice stacks;		/* default: no */
+	enum st_choice on; /* default: as the analysis says; so all of these */
+	enum st_choice shapes, memory, modules, stacks;
 };
 
 struct st_collect_config {
-	const char *type;	     /* "tasks", "hotspots", "operators" */
-	const char *suffix;	     /* "ta" */
-	const char *result_dir;	     /* pattern with @@@, or NULL for "r@@@" + suffix */
+	const struct st_analysis *analysis; /* what is switched on */
+	const char *result_dir; /* pattern with @@@, or NULL for "r@@@" + the analysis's suffix */
 	const char *app_working_dir; /* NULL: the current one */
 	bool quiet;
 	bool start_paused;

@@ -6,6 +6,7 @@
 
 #include "base/json_out.h"
 #include "collect/launch/run/run.h"
+#include "format/analysis.h"
 
 static const uint64_t second_ns = 1000000000u;
 
@@ -50,8 +51,8 @@ void st_run_open_kernel(struct st_run *run)
 					    .arg = run};
 	const struct st_kernel_state *state;
 
-	if (!run->config->sampling.on || !run->config->sampling.hardware ||
-	    st_kernel_side_create(&run->kernel, &options, NULL))
+	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES) ||
+	    !run->config->sampling.hardware || st_kernel_side_create(&run->kernel, &options, NULL))
 		return;
 	state = st_kernel_side_state(run->kernel);
 	if (state->why[0])

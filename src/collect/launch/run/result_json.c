@@ -19,6 +19,7 @@
 #include "collect/launch/family/family.h"
 #include "collect/launch/family/proc_info.h"
 #include "collect/launch/run/run.h"
+#include "format/analysis.h"
 #include "store/writer.h"
 
 enum { JSON_MAX_BYTES = 8 << 20, PROCESSES_SHOWN_MAX = 64, INDENT_DEPTH_MAX = 2 };
@@ -390,7 +391,7 @@ void st_run_write_json(struct st_run *run)
 	st_json_object_begin(&json);
 	put_text(&json, "schema", "strata.result/1");
 	put_text(&json, "state", run->finished ? "finished" : "running");
-	put_text(&json, "type", run->config->type);
+	put_text(&json, "type", run->config->analysis->name);
 	put_command(&json, run->config);
 	put_times(&json, run);
 	put_exit(&json, run);

@@ -8,6 +8,7 @@
 #include "base/json_out.h"
 #include "collect/launch/family/armed.h"
 #include "collect/launch/run/run.h"
+#include "format/analysis.h"
 #include "format/operator.h"
 
 static const double second_ns = 1e9;
@@ -55,7 +56,9 @@ static void put_operator_source(const struct st_run *run, char *out, size_t out_
 		if (counts->operator_level > worst.operator_level)
 			worst = *counts;
 	}
-	if (worst.operator_level == ST_OPERATORS_NONE && run->config->operators.is_type)
+	if (worst.operator_level == ST_OPERATORS_NONE &&
+	    run->config->operators.on != ST_CHOICE_OFF &&
+	    (run->config->analysis->purpose & ST_RECORDS_OPERATORS))
 		snprintf(out, out_size, "no operators (%s), ",
 			 run->cannot_record ? "a process could not be recorded"
 					    : "no process loaded PyTorch");
@@ -71,7 +74,7 @@ void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 	char asked[48] = "", operators[160];
 
 	put_operator_source(run, operators, sizeof(operators));
-	if (!run->config->sampling.on) {
+	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES)) {
 		snprintf(out, out_size, "%sITT tasks", operators);
 		return;
 	}
@@ -140,7 +143,7 @@ void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 {
 	const struct st_followed *process = lowest(&run->followed);
 
-	if (!run->config->sampling.on)
+	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES))
 		return;
 	st_json_key(json, "sampling");
 	st_json_object_begin(json);

@@ -9,6 +9,7 @@
 #include "collect/launch/family/family.h"
 #include "collect/launch/run/run.h"
 #include "collect/launch/drain/tables.h"
+#include "format/analysis.h"
 
 enum { MAPPINGS_KEPT = 512, PATH_BYTES = 512 };
 
@@ -115,7 +116,7 @@ void st_run_created(void *arg, const struct st_family_thread *thread)
 				      .mono_raw_ns = thread->mono_raw_ns};
 	struct st_followed *process = process_at(run, thread->pid, thread->mono_raw_ns);
 
-	if (!run->config->sampling.on)
+	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES))
 		return;
 	if (process) {
 		tell_created(run, process, &news);

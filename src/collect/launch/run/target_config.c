@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "collect/launch/run/collect.h"
 #include "collect/launch/run/sampling.h"
+#include "format/analysis.h"
 #include "format/shm.h"
 
 /* Bytes that could be taken for a separator, or that some shell would change, travel as %XX. */
@@ -48,15 +49,19 @@ static bool is_on(enum st_choice choice, bool by_default)
 	return choice == ST_CHOICE_DEFAULT ? by_default : choice == ST_CHOICE_ON;
 }
 
-/* Programs without the framework pay nothing for it. Memory costs every allocation a lock and modules every call of one something, so that only those who ask for
- * operators get them unasked. */
-static void append_operators(struct st_buf *out, const struct st_operators_config *asked)
+/* Programs without the framework pay nothing for it. Memory costs every allocation a lock and modules every call of one something: few
+ * analyses switch them on. */
+static void append_operators(struct st_buf *out, const struct st_collect_config *config)
 {
-	if (!is_on(asked->on, true))
+	const struct st_operators_config *asked = &config->operators;
+	uint32_t records = config->analysis->records;
+
+	if (!is_on(asked->on, records & ST_RECORDS_OPERATORS))
 		return;
 	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%d",
-		      is_on(asked->shapes, true) ? 2 : 1, is_on(asked->memory, asked->is_type),
-		      is_on(asked->modules, asked->is_type));
+		      is_on(asked->shapes, records & ST_RECORDS_SHAPES) ? 2 : 1,
+		      is_on(asked->memory, records & ST_RECORDS_MEMORY),
+		      is_on(asked->modules, records & ST_RECORDS_MODULES));
 	if (is_on(asked->stacks, false))
 		st_buf_append_text(out, ";operator_stacks=1");
 }
@@ -91,7 +96,7 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 		st_buf_printf(out, ";task_lines=%d", config->task_lines == ST_CHOICE_ON);
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
-	append_operators(out, &config->operators);
+	append_operators(out, config);
 	if (is_on(config->python_calls, false))
 		append_python_calls(out, target->ticks_per_second);
 	if (target->sampling)
