@@ -6,8 +6,8 @@
 #ifndef ST_RESOLVE_NAMES_H
 #define ST_RESOLVE_NAMES_H
 
+#include "base/map.h"
 #include "resolve/named.h"
-#include "store/model/id_map.h"
 #include "store/model/text_table.h"
 
 struct st_names {

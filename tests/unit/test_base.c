@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// base/: the error text, the bounded buffer and the JSON writer on input that must not get through.
+// base/: the error text, the bounded buffer, arrays, hash tables, and the JSON writer on input that must not get
+// through.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
@@ -18,6 +20,9 @@
 #include "base/error.h"
 #include "base/json_check.h"
 #include "base/json_out.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "fail_alloc.h"
 
 static void error_text_carries_the_reason(void **state)
 {
@@ -187,6 +192,159 @@ static void test_json_check(void **state)
 	assert_false(st_json_is_value(deeper, sizeof(deeper)));
 }
 
+static void arrays_grow_and_keep_what_they_hold(void **state)
+{
+	struct {
+		struct st_pair *items;
+		uint32_t count, capacity;
+	} list = {0};
+	uint64_t *sparse = NULL;
+	uint32_t sparse_capacity = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(ST_VEC_PUSH(list.items, list.count, list.capacity,
+					(struct st_pair){i, i + 1}));
+	assert_int_equal(list.count, 1000);
+	assert_int_equal(list.capacity, 1024);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(list.items[i].a == i && list.items[i].b == i + 1);
+	assert_true(ST_VEC_ROOM_ZERO(sparse, 5u, sparse_capacity));
+	memset(sparse, 0xff, sparse_capacity * sizeof(*sparse));
+	assert_true(ST_VEC_ROOM_ZERO(sparse, 5000u, sparse_capacity));
+	assert_int_equal(sparse_capacity, 8192);
+	for (uint32_t i = 16; i < sparse_capacity; i++)
+		assert_int_equal(sparse[i], 0);
+	assert_true(sparse[15] == UINT64_MAX);
+	free(list.items);
+	free(sparse);
+}
+
+static void arrays_fail_without_harm(void **state)
+{
+	char first[4] = "abc", *items = first;
+	uint32_t count = 4, capacity = 4;
+
+	(void)state;
+	/* More than a count can say, more than a size can say, more than there is. */
+	assert_false(st_vec_grow(&items, UINT32_MAX, &capacity, 1, false));
+	assert_false(st_vec_grow(&items, 4, &capacity, SIZE_MAX / 4, false));
+	fail_after = 0;
+	assert_false(ST_VEC_PUSH(items, count, capacity, 'd'));
+	fail_after = -1;
+	assert_true(items == first && count == 4 && capacity == 4);
+}
+
+static bool is_number(const void *entries, uint32_t number, const void *key)
+{
+	return ((const uint32_t *)entries)[number] == *(const uint32_t *)key;
+}
+
+/* With few hashes nearly every entry collides with others. */
+static void maps_tell_entries_of_one_hash_apart(void **state)
+{
+	uint32_t entries[500];
+	struct st_map map = {0};
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 500; i++) {
+			entries[i] = i * 3;
+			assert_int_equal(st_map_find(&map, i % 5, is_number, entries, &entries[i]),
+					 ST_ID_NONE);
+			assert_true(st_map_add(&map, i % 5, i));
+		}
+		for (uint32_t i = 0; i < 500; i++)
+			assert_int_equal(st_map_find(&map, i % 5, is_number, entries, &entries[i]),
+					 i);
+		assert_int_equal(map.count, 500);
+		st_map_clear(&map);
+		assert_int_equal(map.count, 0);
+	}
+	st_map_fini(&map);
+	assert_null(map.slots);
+}
+
+static void pairs_are_numbered_in_order(void **state)
+{
+	struct st_pair_map map = {0};
+
+	(void)state;
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < 20000; i++)
+			assert_int_equal(st_pair_map_add(&map, i % 100, i << 40), i);
+	assert_int_equal(map.count, 20000);
+	assert_true(map.pairs[150].a == 50 && map.pairs[150].b == 150ull << 40);
+	assert_false(map.failed);
+	st_pair_map_fini(&map);
+}
+
+static void ids_have_values(void **state)
+{
+	struct st_id_map map = {0};
+
+	(void)state;
+	assert_int_equal(st_id_map_get(&map, 0), ST_ID_NONE);
+	for (uint32_t i = 0; i < 50000; i++)
+		assert_true(st_id_map_put(&map, st_id_pair(i % 7, i), i));
+	assert_true(st_id_map_put(&map, st_id_pair(0, 0), 99));
+	assert_int_equal(map.count, 50000);
+	assert_int_equal(st_id_map_get(&map, 0), 99);
+	for (uint32_t i = 1; i < 50000; i++) {
+		assert_int_equal(st_id_map_get(&map, st_id_pair(i % 7, i)), i);
+		assert_int_equal(st_id_map_get(&map, st_id_pair(i % 7 + 1, i)), ST_ID_NONE);
+	}
+	st_id_map_fini(&map);
+	st_id_map_fini(NULL);
+}
+
+/* Whichever allocation fails, what was put in before is still there and the map can go on. */
+static void maps_survive_a_lack_of_memory(void **state)
+{
+	(void)state;
+	for (long after = 0; after < 6; after++) {
+		struct st_id_map ids = {0};
+		struct st_pair_map pairs = {0};
+		uint32_t put = 0;
+
+		fail_after = after;
+		while (put < 200 && st_id_map_put(&ids, put, put + 1))
+			put++;
+		fail_after = -1;
+		assert_int_equal(ids.count, put);
+		for (uint32_t i = 0; i < put; i++)
+			assert_int_equal(st_id_map_get(&ids, i), i + 1);
+		assert_int_equal(st_id_map_get(&ids, put), ST_ID_NONE);
+		assert_true(st_id_map_put(&ids, put, 7));
+		st_id_map_fini(&ids);
+
+		fail_after = after;
+		for (put = 0; put < 200 && !pairs.failed; put++)
+			st_pair_map_add(&pairs, put, 1);
+		fail_after = -1;
+		put = pairs.count;
+		assert_int_equal(st_pair_map_add(&pairs, put, 1), put);
+		assert_int_equal(st_pair_map_add(&pairs, 0, 1), 0);
+		st_pair_map_fini(&pairs);
+	}
+}
+
+static void hashes_of_bytes_see_every_byte(void **state)
+{
+	char text[24] = "the name of a function";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(text); i++) {
+		uint32_t before = st_hash_bytes(text, sizeof(text));
+
+		assert_int_not_equal(st_hash_bytes(text, i), before);
+		text[i]++;
+		assert_int_not_equal(st_hash_bytes(text, sizeof(text)), before);
+		text[i]--;
+	}
+	assert_int_equal(st_hash_bytes(NULL, 0), st_hash_bytes(text, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +356,13 @@ int main(void)
 		cmocka_unit_test(json_nests_and_separates),
 		cmocka_unit_test(json_text_always_parses),
 		cmocka_unit_test(clean_text_keeps_good_bytes),
+		cmocka_unit_test(arrays_grow_and_keep_what_they_hold),
+		cmocka_unit_test(arrays_fail_without_harm),
+		cmocka_unit_test(maps_tell_entries_of_one_hash_apart),
+		cmocka_unit_test(pairs_are_numbered_in_order),
+		cmocka_unit_test(ids_have_values),
+		cmocka_unit_test(maps_survive_a_lack_of_memory),
+		cmocka_unit_test(hashes_of_bytes_see_every_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

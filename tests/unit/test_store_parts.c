@@ -16,7 +16,6 @@
 #include "format/slices.h"
 #include "store/model/clock_map.h"
 #include "store/model/family.h"
-#include "store/model/id_map.h"
 #include "store/model/notes.h"
 #include "store/model/pauses.h"
 #include "store/model/segment.h"
@@ -188,24 +187,6 @@ static void test_texts(void **state)
 	st_text_table_fini(NULL);
 }
 
-static void test_ids(void **state)
-{
-	struct st_id_map map = {0};
-
-	(void)state;
-	assert_int_equal(st_id_map_get(&map, 0), ST_ID_NONE);
-	for (uint32_t i = 0; i < 50000; i++)
-		assert_true(st_id_map_put(&map, st_id_pair(i % 7, i), i));
-	assert_true(st_id_map_put(&map, st_id_pair(0, 0), 99));
-	assert_int_equal(map.count, 50000);
-	assert_int_equal(st_id_map_get(&map, 0), 99);
-	for (uint32_t i = 1; i < 50000; i++) {
-		assert_int_equal(st_id_map_get(&map, st_id_pair(i % 7, i)), i);
-		assert_int_equal(st_id_map_get(&map, st_id_pair(i % 7 + 1, i)), ST_ID_NONE);
-	}
-	st_id_map_fini(&map);
-}
-
 static void test_notes_are_bounded(void **state)
 {
 	struct st_notes notes = {0}, more = {0};
@@ -297,7 +278,6 @@ int main(void)
 		cmocka_unit_test(test_clock_refuses_nonsense),
 		cmocka_unit_test(test_pause_spans),
 		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_notes_are_bounded),
 		cmocka_unit_test(test_families),
 		cmocka_unit_test(test_search_among_false_magics),

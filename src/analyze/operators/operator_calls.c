@@ -5,8 +5,8 @@
 // what both were called by.
 #include <string.h>
 
+#include "base/map.h"
 #include "analyze/operators/dataset_operators.h"
-#include "analyze/engine/pair_map.h"
 #include "store/traced_calls.h"
 
 struct merging {

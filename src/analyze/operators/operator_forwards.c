@@ -4,8 +4,8 @@
 // itself; a node that runs on a thread of autograd's own is looked for in the whole process.
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "analyze/operators/dataset_operators.h"
-#include "analyze/engine/pair_map.h"
 
 /* The last forward operator of each sequence number: of a thread, which counts them, and of a process, for nodes that
  * run on threads of autograd's own. */

@@ -12,9 +12,9 @@
 #ifndef ST_ANALYZE_SAMPLES_SAMPLE_SET_H
 #define ST_ANALYZE_SAMPLES_SAMPLE_SET_H
 
+#include "base/map.h"
 #include "analyze/samples/cpu_class.h"
 #include "analyze/engine/dataset.h"
-#include "analyze/engine/pair_map.h"
 #include "analyze/engine/sample_view.h"
 #include "resolve/named.h"
 #include "store/samples.h"

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/engine/pair_map.h"
+#include "base/map.h"
 #include "analyze/tables/report_make.h"
 
 struct group {

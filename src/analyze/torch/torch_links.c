@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/pair_map.h"
+#include "base/map.h"
 
 static const char wrapper[] = "autograd::engine::evaluate_function: ";
 

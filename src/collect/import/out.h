@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "collect/import/import.h"
 #include "format/samples.h"
-#include "store/model/id_map.h"
 #include "store/model/key_table.h"
 #include "store/model/text_table.h"
 

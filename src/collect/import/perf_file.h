@@ -12,8 +12,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "format/definitions.h"
-#include "store/model/id_map.h"
 
 /* Of struct perf_event_attr, what a reader of records needs. */
 struct st_perf_attr {

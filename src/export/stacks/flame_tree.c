@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "store/model/id_map.h"
+#include "base/map.h"
 
 static enum st_flame_kind kind_of(const struct st_named *named, const struct st_named_frame *frame)
 {

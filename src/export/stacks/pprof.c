@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "export/exporters.h"
 #include "export/protobuf.h"
 #include "export/stacks/stacks.h"
 #include "store/model/grow.h"
-#include "store/model/id_map.h"
 #include "store/model/key_table.h"
 #include "store/model/text_table.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 #include "base/json_out.h"
+#include "base/map.h"
 #include "export/exporters.h"
 #include "export/stacks/stacks.h"
-#include "store/model/id_map.h"
 #include "store/model/key_table.h"
 
 enum {

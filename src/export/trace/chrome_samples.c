@@ -6,9 +6,9 @@
 // each sample stands beside, as weights_ns.
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "export/trace/chrome_parts.h"
 #include "export/stacks/stacks.h"
-#include "store/model/id_map.h"
 #include "store/model/key_table.h"
 
 enum { SAMPLES_PER_CHUNK = 1000, ROOT = 1 };

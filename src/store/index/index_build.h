@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "store/model/id_map.h"
+#include "base/map.h"
 #include "store/index/index_map.h"
 #include "store/index/index_meta.h"
 #include "store/model/key_table.h"

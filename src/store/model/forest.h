@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "format/samples.h"
-#include "store/model/id_map.h"
 #include "store/samples.h"
 
 struct st_model;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/id_map.h"
+#include "base/map.h"
 
 enum { FIRST_SLOTS = 128, KEYS_MAX = 1 << 30 };
 

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "format/chunk.h"
 #include "format/definitions.h"
 #include "format/event_kind.h"
 #include "format/signature.h"
-#include "store/model/id_map.h"
 #include "store/model/notes.h"
 #include "store/operators.h"
 #include "store/result.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/model/id_map.h"
+#include "base/map.h"
 
 enum { ST_PAUSE_FAMILY = 0 }; /* process id of windows of the family */
 
