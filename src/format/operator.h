@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Of torch, with its numbers. */
 enum st_operator_scope {
@@ -67,10 +66,5 @@ enum { ST_SIGNATURE_BYTES_MAX = 2048, ST_INPUT_DIMENSIONS_MAX = 64 };
 #define ST_OPERATOR_DOMAIN "torch.operator"
 #define ST_RANGE_DOMAIN "torch.range"
 #define ST_MODULE_DOMAIN "torch.module"
-static inline bool st_operator_is_domain(const char *text)
-{
-	return strcmp(text, ST_OPERATOR_DOMAIN) == 0 || strcmp(text, ST_RANGE_DOMAIN) == 0 ||
-	       strcmp(text, ST_MODULE_DOMAIN) == 0;
-}
 
 #endif

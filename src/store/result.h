@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "format/definitions.h"
+#include "store/category.h"
 
 typedef uint32_t st_string_id; /* dense per open result; 0 is the empty text */
 
@@ -77,6 +78,8 @@ struct st_label {
 	st_string_id domain;
 	st_string_id name;
 	st_string_id family; /* name with each number folded to '*' ("iteration_*") */
+	enum st_category category;
+	bool from_itt; /* an operator or range as the framework's own ITT tasks tell it */
 };
 
 /* Columns of all slices, row by row. 40 bytes a slice, mapped from the index. */

@@ -179,6 +179,7 @@ uint32_t fake_label_bytes(struct st_result *fake, const char *domain, const void
 {
 	char *folded = malloc(size_bytes + 1);
 	const char *at = name;
+	struct st_label *label;
 	size_t length = 0;
 
 	assert(folded && fake->label_count < FAKE_SMALL);
@@ -189,9 +190,12 @@ uint32_t fake_label_bytes(struct st_result *fake, const char *domain, const void
 			continue;
 		folded[length++] = digit ? '*' : at[i];
 	}
-	fake->labels[fake->label_count] =
-		(struct st_label){fake_text(fake, domain), fake_bytes(fake, name, size_bytes),
-				  fake_bytes(fake, folded, length)};
+	label = &fake->labels[fake->label_count];
+	label->domain = fake_text(fake, domain);
+	label->name = fake_bytes(fake, name, size_bytes);
+	label->family = fake_bytes(fake, folded, length);
+	label->category = st_category_of(fake->texts[label->domain], fake->texts[label->name],
+					 &label->from_itt);
 	free(folded);
 	return fake->label_count++;
 }

@@ -122,6 +122,7 @@ static int setup(void **state)
 static void make_operator(struct world *world)
 {
 	world->fake->labels[1].domain = fake_text(world->fake, ST_OPERATOR_DOMAIN);
+	world->fake->labels[1].category = ST_CATEGORY_OPERATOR;
 }
 
 static int teardown(void **state)
@@ -259,9 +260,10 @@ static void test_timed_steps(void **state)
 	struct st_result *fake = world->fake;
 	struct asked asked;
 
-	fake->labels[0] = (struct st_label){fake_text(fake, ST_RANGE_DOMAIN),
-					    fake_text(fake, "Optimizer.step#SGD.step"),
-					    fake_text(fake, "Optimizer.step#SGD.step")};
+	fake->labels[0] = (struct st_label){.domain = fake_text(fake, ST_RANGE_DOMAIN),
+					    .name = fake_text(fake, "Optimizer.step#SGD.step"),
+					    .family = fake_text(fake, "Optimizer.step#SGD.step"),
+					    .category = ST_CATEGORY_RANGE};
 	fake->label[world->conv] = fake->label[world->step];
 	/* From 0 to 12 and from 12 to 58, of one thread; the other has none of its own. */
 	fake->end_ns[world->step] = 12;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The golden result of format version 1, tests/data/result_v1: kept for ever, and every later reader
-// must still give these answers. It was written by this program ("test_store_golden write FOLDER") when
+// The golden results: tests/data/result_v1 of format version 1, tests/data/result_v1_5 of version 1.5: kept for ever, and every later reader
+// must still give these answers. The first was written by this program ("test_store_golden write FOLDER") when
 // the version was fixed; the test proves that the kept bytes and what the present writer makes of the
 // same records read alike. Expected values are written out by hand from write_records below.
 #include <setjmp.h>
@@ -19,6 +19,9 @@
 #include "format/definitions.h"
 #include "format/ring_record.h"
 #include "result_maker.h"
+#include "store/events.h"
+#include "store/operators.h"
+#include "store/samples.h"
 
 static const char golden_json[] = "{\n"
 				  "\t\"schema\": \"strata.result/1\",\n"
@@ -203,41 +206,154 @@ static void test_present_writer(void **state)
 	maker_fini(&m);
 }
 
-static void copy_file(const char *name, const char *folder)
+/* A file that is not there is not copied. */
+static void copy_file(const char *from, const char *name, const char *folder)
 {
 	static char data[1 << 20];
 	char path[512];
 	size_t size;
 	FILE *file;
 
-	snprintf(path, sizeof(path), ST_TEST_SOURCE_DIR "/tests/data/result_v1/%s", name);
+	snprintf(path, sizeof(path), ST_TEST_SOURCE_DIR "/tests/data/%s/%s", from, name);
 	file = fopen(path, "re");
-	assert_non_null(file);
+	if (!file)
+		return;
 	size = fread(data, 1, sizeof(data), file);
 	fclose(file);
 	write_file(folder, name, data, size);
 }
 
-/* From a copy, so that no index is left in the source tree; twice, so that the kept index answers too. */
-static void test_golden_version_1(void **state)
+/* From a copy, so that no index is left in the source tree; twice, so that the kept index answers too. An index of
+ * an older version that lies in the folder is stale. */
+static void check_golden(const char *from, void (*check)(const struct st_result *))
 {
 	char *folder = temporary_folder();
 	struct st_error err = {0};
 
-	(void)state;
-	copy_file("definitions.strata", folder);
-	copy_file("trace.000.strata", folder);
-	copy_file("result.json", folder);
+	copy_file(from, "definitions.strata", folder);
+	copy_file(from, "trace.000.strata", folder);
+	copy_file(from, "result.json", folder);
+	copy_file(from, "index.strata", folder);
 	for (int i = 0; i < 2; i++) {
 		struct st_result *result;
 
 		if (st_result_open(&result, folder, NULL, &err))
 			fail_msg("%s", err.text);
-		check_result(result);
+		check(result);
 		st_result_close(result);
 	}
 	remove_folder(folder);
 	free(folder);
+}
+
+static void test_golden_version_1(void **state)
+{
+	(void)state;
+	check_golden("result_v1", check_result);
+}
+
+/* Results of version 1.5, from before labels had a category; figures are those that the version itself gave. */
+static void check_categories(const struct st_result *result, const uint32_t expected[ST_CATEGORIES])
+{
+	const struct st_slices *slices = st_result_slices(result);
+	uint32_t found[ST_CATEGORIES] = {0}, count, tracks;
+	const struct st_label *labels = st_result_labels(result, &count);
+
+	for (uint32_t i = 0; i < slices->count; i++)
+		found[labels[slices->label[i]].category]++;
+	assert_memory_equal(found, expected, sizeof(found));
+	for (uint32_t i = 0; i < count; i++)
+		assert_false(labels[i].from_itt);
+	st_result_tracks(result, &tracks);
+	assert_true(tracks >= 1);
+	assert_true(st_result_info(result)->has_exit);
+}
+
+static void check_old_tasks(const struct st_result *result)
+{
+	uint32_t count, kinds[ST_SPAN_KINDS] = {0};
+	const struct st_span *spans = st_result_spans(result, &count);
+
+	check_categories(result, (const uint32_t[ST_CATEGORIES]){[ST_CATEGORY_TASK] = 4});
+	for (uint32_t i = 0; i < count; i++)
+		kinds[spans[i].kind]++;
+	assert_int_equal(count, 13);
+	assert_int_equal(kinds[ST_SPAN_OVERLAPPED], 3);
+	assert_int_equal(kinds[ST_SPAN_FRAME], 3);
+	assert_int_equal(kinds[ST_SPAN_WAIT], 2);
+}
+
+static void check_old_samples(const struct st_result *result)
+{
+	const struct st_samples *samples = st_result_samples(result);
+	uint64_t weight_ns = 0;
+
+	check_categories(result, (const uint32_t[ST_CATEGORIES]){0});
+	assert_int_equal(samples->count, 30);
+	for (uint32_t i = 0; i < samples->count; i++)
+		weight_ns += samples->weight_ns[i];
+	assert_int_equal(weight_ns, 298389599);
+}
+
+static void check_old_operators(const struct st_result *result)
+{
+	const struct st_slices *slices = st_result_slices(result);
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+	uint64_t self_ns = 0;
+
+	check_categories(result, (const uint32_t[ST_CATEGORIES]){[ST_CATEGORY_OPERATOR] = 126,
+								 [ST_CATEGORY_RANGE] = 6,
+								 [ST_CATEGORY_MODULE] = 6});
+	for (uint32_t i = 0; i < slices->count; i++)
+		if (labels[slices->label[i]].category == ST_CATEGORY_OPERATOR)
+			self_ns += slices->self_ns[i];
+	assert_int_equal(self_ns, 62613965);
+	st_result_operators(result, &count);
+	assert_int_equal(count, 138);
+}
+
+static void test_golden_version_1_5(void **state)
+{
+	(void)state;
+	check_golden("result_v1_5/tasks", check_old_tasks);
+	check_golden("result_v1_5/samples", check_old_samples);
+	check_golden("result_v1_5/operators", check_old_operators);
+}
+
+static void test_categories(void **state)
+{
+	static const struct {
+		const char *domain, *name, *word;
+		enum st_category category;
+		bool from_itt;
+	} cases[] = {
+		{"torch.operator", "aten::mm", "op", ST_CATEGORY_OPERATOR, false},
+		{"torch.range", "train", "task", ST_CATEGORY_RANGE, false},
+		{"torch.range", "ProfilerStep#7", "task", ST_CATEGORY_STEP, false},
+		{"torch.module", "Net", "nn-module", ST_CATEGORY_MODULE, false},
+		{"PyTorch", "aten::mm", "op", ST_CATEGORY_OPERATOR, true},
+		{"PyTorch", "train", "task", ST_CATEGORY_RANGE, true},
+		{"PyTorch", "ProfilerStep#7", "task", ST_CATEGORY_STEP, true},
+		{"dnnl::primitive::execute", "conv", "primitive", ST_CATEGORY_PRIMITIVE, false},
+		{"dnnl::primitive::create", "conv", "primitive", ST_CATEGORY_PRIMITIVE_CREATE,
+		 false},
+		{"dnnl::primitive", "conv", "primitive", ST_CATEGORY_PRIMITIVE_OLD, false},
+		{"dnnl::primitive::other", "conv", "primitive", ST_CATEGORY_PRIMITIVE_STAGE, false},
+		{"torch", "aten::mm", "task", ST_CATEGORY_TASK, false},
+		{"", "ProfilerStep#7", "task", ST_CATEGORY_TASK, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct st_text domain = {cases[i].domain, strlen(cases[i].domain)};
+		struct st_text name = {cases[i].name, strlen(cases[i].name)};
+		bool from_itt;
+
+		assert_int_equal(st_category_of(domain, name, &from_itt), cases[i].category);
+		assert_int_equal(from_itt, cases[i].from_itt);
+		assert_string_equal(st_category_name(cases[i].category), cases[i].word);
+	}
 }
 
 int main(int argc, char **argv)
@@ -245,6 +361,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_present_writer),
 		cmocka_unit_test(test_golden_version_1),
+		cmocka_unit_test(test_golden_version_1_5),
+		cmocka_unit_test(test_categories),
 	};
 
 	if (argc == 3 && strcmp(argv[1], "write") == 0) {

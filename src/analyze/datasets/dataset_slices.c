@@ -11,7 +11,6 @@
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/datasets/dataset_slices.h"
-#include "format/operator.h"
 #include "store/events.h"
 #include "store/result.h"
 
@@ -23,43 +22,18 @@ struct slices_private {
 	struct st_step_keys steps;
 };
 
-static bool is_operator(struct st_text domain)
-{
-	return st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
-	       st_text_equals(domain, ST_RANGE_DOMAIN);
-}
-
-static struct st_text category_text(const struct st_result *result, const struct st_label *label)
-{
-	static const struct st_text op = {"op", 2}, primitive = {"primitive", 9},
-				    task = {"task", 4}, module = {"nn-module", 9};
-	struct st_text domain = st_result_text(result, label->domain);
-	struct st_text name = st_result_text(result, label->name);
-
-	if (domain.size_bytes >= 15 && memcmp(domain.bytes, "dnnl::primitive", 15) == 0)
-		return primitive;
-	if (st_text_equals(domain, ST_MODULE_DOMAIN))
-		return module;
-	/* PyTorch's own operators; ranges that a user marks have no namespace. */
-	if (st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
-	    (st_text_equals(domain, "PyTorch") && memmem(name.bytes, name.size_bytes, "::", 2)))
-		return op;
-	return task;
-}
-
-/* Operators are PyTorch's, however they were recorded. */
-static struct st_text domain_text(struct st_text domain)
-{
-	return is_operator(domain) ? (struct st_text){"PyTorch", 7} : domain;
-}
-
 static struct st_text label_text(const struct st_result *result, const struct st_label *label,
 				 enum st_grouping grouping)
 {
+	const char *category = st_category_name(label->category);
+
 	if (grouping == ST_BY_CATEGORY)
-		return category_text(result, label);
+		return (struct st_text){category, strlen(category)};
+	/* Operators are PyTorch's, however they were recorded. */
+	if (grouping == ST_BY_TASK_DOMAIN && st_category_is_torch(label->category))
+		return (struct st_text){"PyTorch", 7};
 	if (grouping == ST_BY_TASK_DOMAIN)
-		return domain_text(st_result_text(result, label->domain));
+		return st_result_text(result, label->domain);
 	return st_result_text(result, grouping == ST_BY_TASK_FAMILY ? label->family : label->name);
 }
 
@@ -216,11 +190,8 @@ static bool add_operators(struct st_dataset *dataset)
 
 	st_key_texts_add(keys, outside);
 	for (uint32_t i = 0; map && i < count; i++) {
-		struct st_text domain = st_result_text(own->result, labels[i].domain);
-
-		map[i].is_primitive = st_text_equals(domain, "dnnl::primitive::execute") ||
-				      st_text_equals(domain, "dnnl::primitive");
-		if (is_operator(domain) || st_text_equals(domain, "PyTorch") || map[i].is_primitive)
+		map[i].is_primitive = st_category_is_execution(labels[i].category);
+		if (st_category_is_torch(labels[i].category) || map[i].is_primitive)
 			map[i].key =
 				st_key_texts_add(keys, st_result_text(own->result, labels[i].name));
 	}

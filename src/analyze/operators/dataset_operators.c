@@ -17,24 +17,18 @@ static bool is_helper(struct st_text name)
 	       st_text_equals(name, "aten::_version");
 }
 
-static enum st_operator_label kind_of(struct st_text domain, struct st_text name, bool as_torch)
+static enum st_operator_label kind_of(const struct st_label *label, struct st_text name,
+				      bool as_torch)
 {
-	if (st_text_equals(domain, ST_OPERATOR_DOMAIN) || st_text_equals(domain, ST_RANGE_DOMAIN))
+	if (label->from_itt)
+		return ST_LABEL_ITT;
+	if (st_category_is_torch(label->category))
 		return as_torch && is_helper(name) ? ST_LABEL_HELPER : ST_LABEL_OPERATOR;
-	if (st_text_equals(domain, ST_MODULE_DOMAIN))
+	if (label->category == ST_CATEGORY_MODULE)
 		return ST_LABEL_MODULE;
-	if (st_text_equals(domain, "dnnl::primitive::execute") ||
-	    st_text_equals(domain, "dnnl::primitive"))
-		return as_torch ? ST_LABEL_OTHER : ST_LABEL_PRIMITIVE;
-	return st_text_equals(domain, "PyTorch") ? ST_LABEL_ITT : ST_LABEL_OTHER;
-}
-
-/* "ProfilerStep#7" is one of many to torch. */
-static struct st_text shown_name(struct st_text name, bool as_torch)
-{
-	static const struct st_text step = {"ProfilerStep*", 13};
-
-	return as_torch && st_text_begins(name, "ProfilerStep#") ? step : name;
+	if (st_category_is_execution(label->category) && !as_torch)
+		return ST_LABEL_PRIMITIVE;
+	return ST_LABEL_OTHER;
 }
 
 static bool map_labels(struct st_operator_rows *rows, bool as_torch)
@@ -42,6 +36,7 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(rows->result, &count);
 	struct st_key_texts *keys = &rows->texts[ST_BY_OPERATOR];
+	static const struct st_text step = {"ProfilerStep*", 13}; /* one of many to torch */
 
 	rows->name_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->name_of));
 	rows->kind_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->kind_of));
@@ -50,12 +45,12 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		struct st_text name = st_result_text(rows->result, labels[i].name);
-		struct st_text domain = st_result_text(rows->result, labels[i].domain);
+		bool is_step = as_torch && labels[i].category == ST_CATEGORY_STEP;
 
-		rows->kind_of[i] = (uint8_t)kind_of(domain, name, as_torch);
-		rows->is_range[i] = st_text_equals(domain, ST_RANGE_DOMAIN);
+		rows->kind_of[i] = (uint8_t)kind_of(&labels[i], name, as_torch);
+		rows->is_range[i] = st_category_is_range(labels[i].category) && !labels[i].from_itt;
 		rows->has_modules = rows->has_modules || rows->kind_of[i] == ST_LABEL_MODULE;
-		rows->name_of[i] = st_key_texts_add(keys, shown_name(name, as_torch));
+		rows->name_of[i] = st_key_texts_add(keys, is_step ? step : name);
 	}
 	return !keys->failed;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "analyze/operators/dataset_operators.h"
-#include "format/operator.h"
 
 bool st_result_has_modules(const struct st_result *result)
 {
@@ -13,7 +12,7 @@ bool st_result_has_modules(const struct st_result *result)
 	const struct st_label *labels = st_result_labels(result, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (st_text_equals(st_result_text(result, labels[i].domain), ST_MODULE_DOMAIN))
+		if (labels[i].category == ST_CATEGORY_MODULE)
 			return true;
 	return false;
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analyze/datasets/words.h"
-#include "format/operator.h"
 #include "store/operators.h"
 
 static bool holds(struct st_text text, const char *word)
@@ -41,26 +40,21 @@ static enum st_step_label label_of_range(struct st_text name)
 	return ST_STEP_LABEL_NONE;
 }
 
-static enum st_step_label label_of(struct st_text domain, struct st_text name)
+static enum st_step_label label_of(enum st_category category, struct st_text name)
 {
 	enum st_step_label of_range;
 
-	if (st_text_equals(domain, ST_MODULE_DOMAIN))
+	if (category == ST_CATEGORY_MODULE)
 		return ST_STEP_LABEL_MODULE;
 	/* oneDNN's, in programs of which no operators are known. */
-	if (st_text_begins(domain, "dnnl::primitive"))
+	if (st_category_is_primitive(category))
 		return holds(name, "backward") ? ST_STEP_LABEL_BACKWARD : ST_STEP_LABEL_OPERATOR;
-	if (!st_text_equals(domain, ST_OPERATOR_DOMAIN) &&
-	    !st_text_equals(domain, ST_RANGE_DOMAIN) && !st_text_equals(domain, "PyTorch"))
+	if (!st_category_is_torch(category))
 		return ST_STEP_LABEL_NONE;
 	of_range = label_of_range(name);
 	if (of_range != ST_STEP_LABEL_NONE)
 		return of_range;
-	/* What a program marks through ITT is in PyTorch's domain too, but has no namespace. */
-	return st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
-			       (st_text_equals(domain, "PyTorch") && holds(name, "::"))
-		       ? ST_STEP_LABEL_OPERATOR
-		       : ST_STEP_LABEL_NONE;
+	return category == ST_CATEGORY_OPERATOR ? ST_STEP_LABEL_OPERATOR : ST_STEP_LABEL_NONE;
 }
 
 static bool read_labels(struct st_step_rows *rows)
@@ -72,9 +66,8 @@ static bool read_labels(struct st_step_rows *rows)
 	if (!rows->of_label)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		rows->of_label[i] =
-			(uint8_t)label_of(st_result_text(rows->result, labels[i].domain),
-					  st_result_text(rows->result, labels[i].name));
+		rows->of_label[i] = (uint8_t)label_of(labels[i].category,
+						      st_result_text(rows->result, labels[i].name));
 		rows->has_operators = rows->has_operators || rows->of_label[i];
 	}
 	return true;

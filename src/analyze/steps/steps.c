@@ -11,7 +11,6 @@
 
 #include "analyze/datasets/dataset_slices.h"
 #include "analyze/engine/percentile.h"
-#include "format/operator.h"
 #include "store/result.h"
 
 /* The finer the unit, the earlier: a training run has epochs of steps. */
@@ -43,6 +42,11 @@ static bool holds_word(struct st_text text, const char *word)
 	return false;
 }
 
+static bool is_operator(const struct st_label *label)
+{
+	return label->category == ST_CATEGORY_OPERATOR && !label->from_itt;
+}
+
 /* "layers.*.conv" and "AddmmBackward*" are numbered, and no steps. */
 static bool holds_operators(const struct st_dataset *dataset, const struct st_result *result,
 			    uint32_t family)
@@ -50,16 +54,10 @@ static bool holds_operators(const struct st_dataset *dataset, const struct st_re
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(result, &count);
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct st_text domain;
-
-		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] != family)
-			continue;
-		domain = st_result_text(result, labels[i].domain);
-		if (st_text_equals(domain, ST_OPERATOR_DOMAIN) ||
-		    st_text_equals(domain, ST_MODULE_DOMAIN))
+	for (uint32_t i = 0; i < count; i++)
+		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] == family &&
+		    (is_operator(&labels[i]) || labels[i].category == ST_CATEGORY_MODULE))
 			return true;
-	}
 	return false;
 }
 
@@ -94,8 +92,7 @@ static bool lies_in_operator(const struct st_dataset *dataset, const struct st_r
 		row++;
 	for (row = row < dataset->row_count ? dataset->parent[row] : ST_NO_ROW; row != ST_NO_ROW;
 	     row = dataset->parent[row])
-		if (st_text_equals(st_result_text(result, labels[slices->label[row]].domain),
-				   ST_OPERATOR_DOMAIN))
+		if (is_operator(&labels[slices->label[row]]))
 			return true;
 	return false;
 }

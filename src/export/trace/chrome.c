@@ -13,18 +13,12 @@
 
 #include "analyze/datasets/words.h"
 #include "export/trace/chrome_parts.h"
-#include "format/operator.h"
 
 /* PyTorch's operators are what readers of its traces call cpu_op; everything else was put there by the
  * user. */
-const char *st_chrome_category(struct st_text domain, struct st_text name)
+const char *st_chrome_category(const struct st_label *label)
 {
-	bool torch = domain.size_bytes == 7 && memcmp(domain.bytes, "PyTorch", 7) == 0;
-
-	if (domain.size_bytes == sizeof(ST_OPERATOR_DOMAIN) - 1 &&
-	    memcmp(domain.bytes, ST_OPERATOR_DOMAIN, domain.size_bytes) == 0)
-		return "cpu_op";
-	return torch && memmem(name.bytes, name.size_bytes, "::", 2) ? "cpu_op" : "user_annotation";
+	return label->category == ST_CATEGORY_OPERATOR ? "cpu_op" : "user_annotation";
 }
 
 static bool make_heads(struct st_chrome *chrome)
@@ -42,7 +36,7 @@ static bool make_heads(struct st_chrome *chrome)
 		st_json_key(&json, "ph");
 		st_json_text(&json, "X");
 		st_json_key(&json, "cat");
-		st_json_text(&json, st_chrome_category(domain, name));
+		st_json_text(&json, st_chrome_category(&chrome->labels[i]));
 		st_json_key(&json, "name");
 		st_json_bytes(&json, name.bytes, name.size_bytes);
 		st_json_key(&json, "args");

@@ -52,7 +52,7 @@ enum st_status st_chrome_spill(struct st_chrome *chrome, size_t above, struct st
 size_t st_chrome_format_u64(char *to, uint64_t value);
 size_t st_chrome_format_us(char *to, int64_t ns); /* microseconds with three decimals */
 /* "cpu_op" or "user_annotation". */
-const char *st_chrome_category(struct st_text domain, struct st_text name);
+const char *st_chrome_category(const struct st_label *label);
 
 /* An argument: st_arg_write. Needs the json to be inside the object of the arguments. */
 void st_chrome_arg(void *chrome, const struct st_arg *arg);

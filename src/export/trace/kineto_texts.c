@@ -16,7 +16,6 @@ static bool is_module(const struct st_kineto *kineto, uint32_t label)
 static void add_head(struct st_kineto *kineto, uint32_t label, const struct st_label *what)
 {
 	static const char module[] = "nn.Module: ";
-	struct st_text domain = st_result_text(kineto->result, what->domain);
 	struct st_text name = st_result_text(kineto->result, what->name);
 	struct st_json json;
 	struct st_buf whole;
@@ -26,8 +25,8 @@ static void add_head(struct st_kineto *kineto, uint32_t label, const struct st_l
 	st_json_key(&json, "ph");
 	st_json_text(&json, "X");
 	st_json_key(&json, "cat");
-	st_json_text(&json, is_module(kineto, label) ? "python_function"
-						     : st_chrome_category(domain, name));
+	st_json_text(&json,
+		     is_module(kineto, label) ? "python_function" : st_chrome_category(what));
 	st_json_key(&json, "name");
 	if (!is_module(kineto, label)) {
 		st_json_bytes(&json, name.bytes, name.size_bytes);

@@ -12,11 +12,6 @@
 
 #include "store/model/model.h"
 
-static const char domain_prefix[] = "dnnl::primitive::";
-static const char create_domain[] = "dnnl::primitive::create";
-
-enum { NOT_WANTED = 0, WANTED = 1, CREATES = 2 };
-
 struct candidate {
 	uint32_t process_id, label, row;
 };
@@ -35,7 +30,6 @@ struct tally {
 
 struct copies {
 	struct st_index_builder *builder;
-	uint8_t *is_wanted; /* by label */
 	struct candidate *items;
 	uint32_t count, capacity;
 	struct st_id_map ids;	  /* row -> id */
@@ -49,25 +43,20 @@ struct copies {
 	uint8_t *is_within; /* by item: by id where it has one, else by label */
 };
 
-static bool find_labels(struct copies *c)
+/* Old versions repeat nothing. */
+static bool is_wanted(const struct copies *c, uint32_t label)
 {
-	const struct st_index_meta *meta = c->builder->meta;
-	const struct st_model *model = c->builder->request->model;
-	bool found = false;
+	enum st_category category = c->builder->meta->labels[label].category;
 
-	for (uint32_t i = 0; i < meta->label_count; i++) {
-		struct st_text domain = st_text_table_get(&model->texts, meta->labels[i].domain);
+	return category == ST_CATEGORY_PRIMITIVE || category == ST_CATEGORY_PRIMITIVE_STAGE;
+}
 
-		if (strncmp(domain.bytes, domain_prefix, sizeof(domain_prefix) - 1) != 0)
-			continue;
-		if (!found)
-			c->is_wanted = calloc(meta->label_count, 1);
-		found = true;
-		if (!c->is_wanted)
-			break;
-		c->is_wanted[i] = strcmp(domain.bytes, create_domain) ? WANTED : CREATES;
-	}
-	return found;
+static bool has_labels(const struct copies *c)
+{
+	for (uint32_t i = 0; i < c->builder->meta->label_count; i++)
+		if (is_wanted(c, i))
+			return true;
+	return false;
 }
 
 static bool find_items(struct copies *c)
@@ -79,17 +68,17 @@ static bool find_items(struct copies *c)
 		const struct st_index_track *track = &meta->tracks[t];
 
 		for (uint32_t row = track->row_begin; row < track->row_end; row++) {
-			uint8_t wanted = c->is_wanted[columns->label[row]];
+			uint32_t label = columns->label[row];
 
-			if (wanted == CREATES)
+			if (meta->labels[label].category == ST_CATEGORY_PRIMITIVE_CREATE)
 				c->creates[t] = 1;
-			if (wanted != WANTED)
+			if (!is_wanted(c, label))
 				continue;
 			if (!st_grow(&c->items, c->count, &c->capacity, sizeof(*c->items)))
 				return false;
 			c->items[c->count++] = (struct candidate){
 				.process_id = track->process_id,
-				.label = columns->label[row],
+				.label = label,
 				.row = row,
 			};
 		}
@@ -107,7 +96,7 @@ static bool find_ids(struct copies *c)
 
 		if ((row->kind != ST_EVENT_TASK_ID && row->kind != ST_EVENT_ID_CREATE) ||
 		    row->slice == ST_NO_ROW || !row->id ||
-		    !c->is_wanted[columns->label[row->slice]] ||
+		    !is_wanted(c, columns->label[row->slice]) ||
 		    st_id_map_get(&c->ids, row->slice) != ST_ID_NONE)
 			continue;
 		if (!st_id_map_put(&c->ids, row->slice, row->id))
@@ -232,10 +221,10 @@ bool st_index_copies_finish(struct st_index_builder *builder)
 	struct copies c = {.builder = builder};
 	bool ok = true;
 
-	if (!find_labels(&c))
+	if (!has_labels(&c))
 		return true;
 	c.creates = calloc(builder->meta->track_count + 1, 1);
-	ok = c.is_wanted && c.creates && find_items(&c) && find_ids(&c);
+	ok = c.creates && find_items(&c) && find_ids(&c);
 	if (ok && c.count) {
 		qsort_r(c.items, c.count, sizeof(*c.items), by_time, &builder->index->columns);
 		c.is_within = calloc(c.count, 1);
@@ -243,7 +232,6 @@ bool st_index_copies_finish(struct st_index_builder *builder)
 	}
 	if (ok)
 		flag(&c);
-	free(c.is_wanted);
 	free(c.items);
 	free(c.is_within);
 	free(c.creates);

@@ -142,10 +142,15 @@ static bool is_of_torch(const struct st_index_builder *builder, uint32_t process
 			uint32_t domain)
 {
 	const struct st_model *model = builder->request->model;
+	enum st_category category;
 	st_string_id id;
+	bool from_itt;
 
-	return st_model_domain(model, process_id, domain, &id) &&
-	       st_operator_is_domain(st_text_table_get(&model->texts, id).bytes);
+	if (!st_model_domain(model, process_id, domain, &id))
+		return false;
+	category = st_category_of(st_text_table_get(&model->texts, id), (struct st_text){"", 0},
+				  &from_itt);
+	return !from_itt && (st_category_is_torch(category) || category == ST_CATEGORY_MODULE);
 }
 
 static void take_mixed_end(struct st_index_builder *builder, struct st_track_state *track,

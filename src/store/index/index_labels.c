@@ -88,6 +88,7 @@ struct st_index_label st_index_texts_of(struct st_index_builder *builder, uint32
 
 static uint32_t add_label(struct st_index_builder *builder, struct st_index_label label)
 {
+	const struct st_text_table *texts = &builder->request->model->texts;
 	struct st_index_meta *meta = builder->meta;
 	uint64_t key = st_id_pair(label.domain, label.name);
 	uint32_t id = st_id_map_get(&builder->labels, key);
@@ -105,6 +106,8 @@ static uint32_t add_label(struct st_index_builder *builder, struct st_index_labe
 	}
 	if (!st_id_map_put(&builder->labels, key, meta->label_count))
 		return ST_ID_NONE;
+	label.category = st_category_of(st_text_table_get(texts, label.domain),
+					st_text_table_get(texts, label.name), &label.from_itt);
 	meta->labels[meta->label_count] = label;
 	return meta->label_count++;
 }

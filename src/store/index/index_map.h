@@ -36,7 +36,7 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 10 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 11 }; /* +1 whenever the same trace would give another index */
 
 /* Tables behind the columns. */
 enum st_index_section {

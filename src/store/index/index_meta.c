@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "store/model/model.h"
 
-enum { TRACK_BYTES = 68, LABEL_BYTES = 8, TEXT_MIN_BYTES = 4, KNOT_BYTES = 24, SPAN_BYTES = 20 };
+enum { TRACK_BYTES = 68, LABEL_BYTES = 16, TEXT_MIN_BYTES = 4, KNOT_BYTES = 24, SPAN_BYTES = 20 };
 
 void st_index_meta_fini(struct st_index_meta *meta)
 {
@@ -78,6 +78,8 @@ bool st_index_meta_write(const struct st_index_meta *meta, const struct st_model
 	for (uint32_t i = 0; i < meta->label_count; i++) {
 		st_buf_append_u32(out, meta->labels[i].domain);
 		st_buf_append_u32(out, meta->labels[i].name);
+		st_buf_append_u32(out, meta->labels[i].category);
+		st_buf_append_u32(out, meta->labels[i].from_itt);
 	}
 	st_buf_append_u32(out, meta->clock.count);
 	for (uint32_t i = 0; i < meta->clock.count; i++) {
@@ -180,7 +182,10 @@ static bool read_labels(struct st_index_meta *meta, const struct st_model *model
 	for (uint32_t i = 0; i < count; i++) {
 		meta->labels[i].domain = st_cursor_u32(cursor);
 		meta->labels[i].name = st_cursor_u32(cursor);
-		if (meta->labels[i].domain >= model->texts.count ||
+		meta->labels[i].category = st_cursor_u32(cursor);
+		meta->labels[i].from_itt = st_cursor_u32(cursor) != 0;
+		if (meta->labels[i].category >= ST_CATEGORIES ||
+		    meta->labels[i].domain >= model->texts.count ||
 		    meta->labels[i].name >= model->texts.count)
 			return false;
 	}

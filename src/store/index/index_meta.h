@@ -31,6 +31,8 @@ struct st_index_track { /* sorted by process id, then track id */
 
 struct st_index_label {
 	st_string_id domain, name;
+	enum st_category category;
+	bool from_itt;
 };
 
 struct st_index_meta {

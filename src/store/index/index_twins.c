@@ -7,46 +7,25 @@
 #include "store/index/index_build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "format/operator.h"
 #include "store/model/model.h"
-
-static const char itt_domain[] = "PyTorch";
-
-enum { OTHER, TASK, OPERATOR };
 
 struct twins {
 	struct st_index_builder *builder;
-	uint8_t *kinds;	   /* by label */
 	uint32_t *partner; /* by row, + 1; 0: none */
 	uint64_t count;
 };
 
-static bool is_text(const struct st_model *model, st_string_id id, const char *text)
+/* False: there can be no twins. */
+static bool has_both(const struct st_index_meta *meta)
 {
-	return strcmp(st_text_table_get(&model->texts, id).bytes, text) == 0;
-}
-
-/* False: there can be no twins, or (*ok) no memory. */
-static bool find_kinds(struct twins *t, bool *ok)
-{
-	const struct st_index_meta *meta = t->builder->meta;
-	const struct st_model *model = t->builder->request->model;
 	bool tasks = false, operators = false;
 
-	t->kinds = calloc((size_t)meta->label_count + 1, 1);
-	*ok = t->kinds != NULL;
-	for (uint32_t i = 0; i < meta->label_count && *ok; i++) {
-		st_string_id domain = meta->labels[i].domain;
+	for (uint32_t i = 0; i < meta->label_count; i++) {
+		bool is_torch = st_category_is_torch(meta->labels[i].category);
 
-		if (is_text(model, domain, itt_domain))
-			t->kinds[i] = TASK;
-		else if (is_text(model, domain, ST_OPERATOR_DOMAIN) ||
-			 is_text(model, domain, ST_RANGE_DOMAIN))
-			t->kinds[i] = OPERATOR;
-		tasks |= t->kinds[i] == TASK;
-		operators |= t->kinds[i] == OPERATOR;
+		tasks |= is_torch && meta->labels[i].from_itt;
+		operators |= is_torch && !meta->labels[i].from_itt;
 	}
 	return tasks && operators;
 }
@@ -57,18 +36,19 @@ static void find_pairs(struct twins *t)
 	const struct st_index_label *labels = t->builder->meta->labels;
 
 	for (uint32_t row = 0; row < t->builder->row_count; row++) {
-		uint32_t parent = columns->parent[row], label = columns->label[row], outer;
-		uint8_t kind = t->kinds[label];
+		const struct st_index_label *label = &labels[columns->label[row]], *outer;
+		uint32_t parent = columns->parent[row];
 
-		if (kind == OTHER || parent == ST_NO_ROW || t->partner[parent])
+		if (!st_category_is_torch(label->category) || parent == ST_NO_ROW ||
+		    t->partner[parent])
 			continue;
-		outer = columns->label[parent];
-		if (t->kinds[outer] == OTHER || t->kinds[outer] == kind ||
-		    labels[outer].name != labels[label].name)
+		outer = &labels[columns->label[parent]];
+		if (!st_category_is_torch(outer->category) || outer->from_itt == label->from_itt ||
+		    outer->name != label->name)
 			continue;
 		t->partner[row] = parent + 1;
 		t->partner[parent] = row + 1;
-		columns->flags[kind == TASK ? row : parent] |= ST_SLICE_TWIN;
+		columns->flags[label->from_itt ? row : parent] |= ST_SLICE_TWIN;
 		t->count++;
 	}
 }
@@ -174,7 +154,7 @@ bool st_index_twins(struct st_index_builder *builder)
 	struct twins t = {.builder = builder};
 	bool ok = true;
 
-	if (builder->operators.count && find_kinds(&t, &ok)) {
+	if (builder->operators.count && has_both(builder->meta)) {
 		t.partner = calloc(builder->row_count + 1, sizeof(*t.partner));
 		ok = t.partner != NULL;
 		if (ok)
@@ -187,7 +167,6 @@ bool st_index_twins(struct st_index_builder *builder)
 		}
 		builder->meta->twins = t.count;
 	}
-	free(t.kinds);
 	free(t.partner);
 	return ok;
 }

@@ -95,6 +95,8 @@ static bool make_labels(struct st_result *result)
 
 		label->domain = meta->labels[i].domain;
 		label->name = meta->labels[i].name;
+		label->category = meta->labels[i].category;
+		label->from_itt = meta->labels[i].from_itt;
 		if (!st_family_of(&result->model.texts, label->name, &label->family))
 			return false;
 	}
@@ -566,6 +568,8 @@ bool st_result_name_label(struct st_result *result, uint32_t label, const char *
 	if (!st_text_table_add(&result->model.texts, name, strlen(name), &renamed.name) ||
 	    !st_family_of(&result->model.texts, renamed.name, &renamed.family))
 		return false;
+	renamed.category = st_category_of(st_result_text(result, renamed.domain),
+					  st_result_text(result, renamed.name), &renamed.from_itt);
 	result->labels[label] = renamed;
 	return true;
 }
