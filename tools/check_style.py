@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what clang-format cannot: licence lines, sizes, headers that compile alone, folder READMEs,
-and paths of somebody's machine."""
+names with two meanings, and paths of somebody's machine."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ DATA = ("tests/fuzz/corpus/", "tests/data/", "tests/golden/")
 CODE = {".c", ".h", ".py", ".sh", ".cmake"}
 # Home and work folders of a machine; written in pieces so that this file passes its own check.
 MACHINE_PATH = re.compile("(?<![\\w.])/(" + "|".join(["ro" + "ot", "wo" + "rk", "ho" + "me/[a-z]+"]) + ")/")
+TAG = re.compile(r"^[ \t]*(?:typedef )?((?:struct|enum|union) st_\w+)\s*\{", re.MULTILINE)
 FUNCTION_END = re.compile(r"^}\s*$")
 
 
@@ -90,8 +91,20 @@ def check_readmes() -> list[str]:
     return problems
 
 
+def check_names() -> list[str]:
+    """One meaning for a tag, and a file that its name finds: no tag twice, no name of a file three times."""
+    tags, files = {}, {}
+    for path in sorted((ROOT / "src").rglob("*.[ch]")):
+        name = path.relative_to(ROOT).as_posix()
+        files.setdefault(path.name, []).append(name)
+        for tag in TAG.findall(path.read_text(encoding="utf-8")):
+            tags.setdefault(tag, []).append(name)
+    problems = [f"{', '.join(at)}: {tag} is defined twice" for tag, at in sorted(tags.items()) if len(at) > 1]
+    return problems + [f"{', '.join(at)}: one name for {len(at)} files" for at in files.values() if len(at) > 2]
+
+
 def main() -> int:
-    problems, warnings = check_readmes(), []
+    problems, warnings = check_readmes() + check_names(), []
     headers = []
     for path in tracked_files():
         name = path.relative_to(ROOT).as_posix()

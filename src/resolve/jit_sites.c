@@ -105,7 +105,7 @@ static uint32_t line_at(const struct st_code *code, uint64_t address)
 	return 0;
 }
 
-uint32_t st_jit_site(struct st_jit_work *work, const struct st_places *places, uint32_t code,
+uint32_t st_jit_site(struct st_jit_work *work, const struct st_code_places *places, uint32_t code,
 		     uint64_t address)
 {
 	uint32_t count, inlined[INLINED_MAX], inlined_count;
@@ -122,7 +122,7 @@ uint32_t st_jit_site(struct st_jit_work *work, const struct st_places *places, u
 	site.source = source_of(work, piece);
 	site.line = line_at(piece, address);
 	site.inlined_first = work->sites->inlined_count;
-	inlined_count = st_places_inlined(places, code, address, inlined, INLINED_MAX);
+	inlined_count = st_code_places_inlined(places, code, address, inlined, INLINED_MAX);
 	for (uint32_t i = 0; i < inlined_count; i++) {
 		const struct st_code *inner = &codes[inlined[i]];
 		struct st_inlined row = {function_of(work, inner), site.source, site.line};

@@ -17,7 +17,7 @@ struct st_jit_work {
 };
 
 /* The site of an address in piece number code, with all its names. 0: no memory. */
-uint32_t st_jit_site(struct st_jit_work *work, const struct st_places *places, uint32_t code,
+uint32_t st_jit_site(struct st_jit_work *work, const struct st_code_places *places, uint32_t code,
 		     uint64_t address);
 /* The function of a name in dynamic code; equal names are one function. */
 uint32_t st_jit_function(struct st_jit_work *work, struct st_text module, struct st_text name,

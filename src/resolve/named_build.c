@@ -21,7 +21,7 @@ struct build {
 	const struct st_named_options *options;
 	const struct st_stack_nodes *nodes;
 	struct st_names *names;
-	struct st_places *places;
+	struct st_code_places *places;
 	struct st_sites *sites;
 	struct st_jit_work jit;
 	struct st_dynamic *dynamic;
@@ -159,14 +159,16 @@ static void check_replaced(struct build *build, uint32_t node, uint32_t code, ui
 
 	if (build->last_ns[node] <= build->time_ns[node])
 		return;
-	later = st_places_code(build->places, nodes->process[node], address, build->last_ns[node]);
+	later = st_code_places_code(build->places, nodes->process[node], address,
+				    build->last_ns[node]);
 	if (code != ST_PLACE_NONE || later != ST_PLACE_NONE) {
 		build->replaced += code == ST_PLACE_NONE || later == ST_PLACE_NONE ||
 				   !is_same_text(text_of(build, codes[code].name),
 						 text_of(build, codes[later].name));
 		return;
 	}
-	later = st_places_map(build->places, nodes->process[node], address, build->last_ns[node]);
+	later = st_code_places_map(build->places, nodes->process[node], address,
+				   build->last_ns[node]);
 	if (map != later && map != ST_PLACE_NONE && later != ST_PLACE_NONE)
 		build->replaced += module_of_map(build, map) != module_of_map(build, later);
 }
@@ -182,12 +184,12 @@ static uint32_t find_site(struct build *build, uint32_t node)
 
 	if (kind == ST_FRAME_KERNEL)
 		return st_sites_get(build->sites, build->kernel, address, &is_new);
-	found = st_places_code(build->places, process, address, time_ns);
+	found = st_code_places_code(build->places, process, address, time_ns);
 	if (found != ST_PLACE_NONE) {
 		check_replaced(build, node, found, ST_PLACE_NONE);
 		return st_jit_site(&build->jit, build->places, found, address);
 	}
-	found = st_places_map(build->places, process, address, time_ns);
+	found = st_code_places_map(build->places, process, address, time_ns);
 	check_replaced(build, node, ST_PLACE_NONE, found);
 	if (found != ST_PLACE_NONE && !is_dynamic(path_of_map(build, found)))
 		return site_of_file(build, found, address);
@@ -319,7 +321,7 @@ static bool prepare(struct build *build)
 
 	st_result_code_maps(build->result, &maps);
 	build->names = st_names_create(build->nodes->count);
-	build->places = st_places_create(build->result);
+	build->places = st_code_places_create(build->result);
 	build->dynamic = st_dynamic_create(build->result);
 	st_result_processes(build->result, &build->process_count);
 	build->module_of_map = calloc((size_t)maps + 1, sizeof(*build->module_of_map));
@@ -358,7 +360,7 @@ bool st_resolved_build(struct st_resolved *out, const struct st_result *result,
 	out->names = build.names;
 	out->site_of_node = build.site_of_node;
 	out->unknown = build.unknown;
-	st_places_destroy(build.places);
+	st_code_places_destroy(build.places);
 	st_dynamic_destroy(build.dynamic);
 	st_id_map_fini(&build.python);
 	st_id_map_fini(&build.jit.functions);

@@ -9,12 +9,12 @@
 #include "store/events.h"
 #include "store/result.h"
 
-struct st_places {
+struct st_code_places {
 	const struct st_result *result;
 	struct st_ranges maps, code, inlined;
 };
 
-static bool take_maps(struct st_places *places)
+static bool take_maps(struct st_code_places *places)
 {
 	uint32_t count;
 	const struct st_code_map *maps = st_result_code_maps(places->result, &count);
@@ -34,7 +34,7 @@ static bool take_maps(struct st_places *places)
 	return true;
 }
 
-static bool take_code(struct st_places *places)
+static bool take_code(struct st_code_places *places)
 {
 	uint32_t count;
 	const struct st_code *code = st_result_code(places->result, &count);
@@ -58,21 +58,21 @@ static bool take_code(struct st_places *places)
 	return true;
 }
 
-struct st_places *st_places_create(const struct st_result *result)
+struct st_code_places *st_code_places_create(const struct st_result *result)
 {
-	struct st_places *places = calloc(1, sizeof(*places));
+	struct st_code_places *places = calloc(1, sizeof(*places));
 
 	if (!places)
 		return NULL;
 	places->result = result;
 	if (!take_maps(places) || !take_code(places)) {
-		st_places_destroy(places);
+		st_code_places_destroy(places);
 		return NULL;
 	}
 	return places;
 }
 
-void st_places_destroy(struct st_places *places)
+void st_code_places_destroy(struct st_code_places *places)
 {
 	if (!places)
 		return;
@@ -82,7 +82,7 @@ void st_places_destroy(struct st_places *places)
 	free(places);
 }
 
-static uint32_t find_in_family(const struct st_places *places, const struct st_ranges *ranges,
+static uint32_t find_in_family(const struct st_code_places *places, const struct st_ranges *ranges,
 			       uint32_t process, uint64_t address, int64_t time_ns)
 {
 	uint32_t count;
@@ -100,20 +100,20 @@ static uint32_t find_in_family(const struct st_places *places, const struct st_r
 	return ST_PLACE_NONE;
 }
 
-uint32_t st_places_map(const struct st_places *places, uint32_t process, uint64_t address,
-		       int64_t time_ns)
+uint32_t st_code_places_map(const struct st_code_places *places, uint32_t process, uint64_t address,
+			    int64_t time_ns)
 {
 	return find_in_family(places, &places->maps, process, address, time_ns);
 }
 
-uint32_t st_places_code(const struct st_places *places, uint32_t process, uint64_t address,
-			int64_t time_ns)
+uint32_t st_code_places_code(const struct st_code_places *places, uint32_t process,
+			     uint64_t address, int64_t time_ns)
 {
 	return find_in_family(places, &places->code, process, address, time_ns);
 }
 
-uint32_t st_places_inlined(const struct st_places *places, uint32_t code, uint64_t address,
-			   uint32_t *out, uint32_t max)
+uint32_t st_code_places_inlined(const struct st_code_places *places, uint32_t code,
+				uint64_t address, uint32_t *out, uint32_t max)
 {
 	const struct st_ranges *ranges = &places->inlined;
 	uint32_t count, found = 0;

@@ -26,10 +26,10 @@
 enum { CODES_MAX = 64 << 10, TEXT_BYTES = 64 << 20, SAMPLES_MAX = 1 << 20, WORDS_MAX = 1 << 24 };
 
 struct st_shared st_shared; /* the collector's; here nothing is ever passive */
-struct st_process *st_process;
+struct st_inproc_process *st_process;
 
 /* All of a thread's; one thread is sampled at a time. */
-struct st_sampler {
+struct st_inproc_sampler {
 	uint32_t refuse; /* the next so many records find no room */
 	uint32_t runtimes;
 	uint64_t runtime[5];
@@ -49,11 +49,11 @@ struct st_sampler {
 	uint8_t scratch[ST_PYTHON_SCRATCH_BYTES];
 	uint8_t thread[64 << 10];
 };
-static struct st_sampler *probe;
+static struct st_inproc_sampler *probe;
 static uint32_t depth = 4095;
 static timer_t timer;
 
-bool st_sampler_put(struct st_sampler *sampler, enum st_ring_ext subkind,
+bool st_sampler_put(struct st_inproc_sampler *sampler, enum st_ring_ext subkind,
 		    const struct st_part *parts, uint32_t part_count)
 {
 	const uint64_t *head = parts[0].at;

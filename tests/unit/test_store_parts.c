@@ -248,7 +248,7 @@ static void test_search_among_false_magics(void **state)
 	struct st_chunk_header header = {.type = ST_CHUNK_END, .sequence = 1};
 	struct st_chunk_view view;
 	struct st_error err = {0};
-	struct st_walk walk;
+	struct st_chunk_walk walk;
 	struct st_buf file;
 
 	(void)state;
@@ -258,12 +258,12 @@ static void test_search_among_false_magics(void **state)
 	for (int i = 0; i < 50000; i++)
 		st_buf_append(&file, &magic, sizeof(magic));
 	st_packer_append(packer, &header, NULL, 0, &file, &err);
-	st_walk_init(&walk, "file", file.data, file.size_bytes, &notes);
-	assert_int_equal(st_walk_next(&walk, &view, &err), ST_OK);
+	st_chunk_walk_init(&walk, "file", file.data, file.size_bytes, &notes);
+	assert_int_equal(st_chunk_walk_next(&walk, &view, &err), ST_OK);
 	assert_int_equal(view.offset, 200004);
 	assert_int_equal(walk.damaged_bytes, 200004);
-	assert_int_equal(st_walk_next(&walk, &view, &err), ST_ENOTFOUND);
-	assert_int_equal(st_walk_next(&walk, &view, &err), ST_ENOTFOUND);
+	assert_int_equal(st_chunk_walk_next(&walk, &view, &err), ST_ENOTFOUND);
+	assert_int_equal(st_chunk_walk_next(&walk, &view, &err), ST_ENOTFOUND);
 	st_notes_fini(&notes);
 	st_buf_fini(&file);
 	st_packer_destroy(packer);

@@ -80,7 +80,7 @@ static void add_tensor(struct fake *fake, const struct release *release, uint32_
 
 static const int64_t cube[] = {3, 5, 7}, plane[] = {11, 13}, far[] = {2, 3, 2, 5, 3, 7};
 
-static bool learn(const struct release *release, struct st_torch_layout *layout)
+static bool learn(const struct release *release, struct st_torch_memory_layout *layout)
 {
 	struct st_torch_learner learner;
 	struct fake fake;
@@ -99,7 +99,7 @@ static bool learn(const struct release *release, struct st_torch_layout *layout)
 
 static void test_releases(void **state)
 {
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 
 	(void)state;
 	assert_true(learn(&release_213, &layout));
@@ -119,7 +119,7 @@ static void test_wrong_layouts(void **state)
 	static const struct release wrong[] = {
 		{208, 216, 56}, {192, 200, 56}, {168, 176, 64}, {200, 208, 52}, {200, 208, 240},
 	};
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
@@ -129,7 +129,7 @@ static void test_wrong_layouts(void **state)
 static void test_contradictions(void **state)
 {
 	struct st_torch_learner learner;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct fake fake;
 
 	(void)state;
@@ -163,7 +163,7 @@ static void test_checked_again(void **state)
 {
 	static const int64_t none[] = {0}, other[] = {3, 5, 8};
 	enum { ORDINARY = 0x1234 };
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct fake fake;
 
 	(void)state;
@@ -210,7 +210,7 @@ static void test_small_tensors_prove_nothing(void **state)
 {
 	static const int64_t one[] = {1}, two[] = {2, 1};
 	struct st_torch_learner learner;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct fake fake;
 
 	(void)state;
@@ -230,7 +230,7 @@ static void test_inputs(void **state)
 		ST_INPUT_TENSOR,    FLOAT,	    3, 6, 10, 14, ST_INPUT_SCALAR,
 		ST_INPUT_UNDEFINED, ST_INPUT_OTHER,
 	};
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct st_operator_inputs inputs;
 	struct fake fake;
 	uint8_t bytes[64];
@@ -313,7 +313,7 @@ static void test_lists(void **state)
 	};
 	struct st_torch_list_learner learner = {0};
 	struct st_operator_inputs inputs;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct fake fake;
 	struct list list;
 	uint8_t bytes[64];
@@ -344,7 +344,7 @@ static void test_lists(void **state)
 static void test_wrong_lists(void **state)
 {
 	struct st_torch_list_learner learner = {0};
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct fake fake;
 	struct list list;
 
@@ -402,7 +402,7 @@ static void test_integers(void **state)
 	const struct st_torch_sizes planes[2] = {{plane, plane + 2, NULL}, {rows, rows + 2, NULL}};
 	struct st_torch_value_learner learner = {0};
 	struct st_operator_inputs inputs;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct integers lists[2];
 	struct fake fake;
 	uint8_t bytes[64];
@@ -444,7 +444,7 @@ static void test_wrong_integers(void **state)
 	const struct st_torch_sizes truth[2] = {{cube, cube + 3, NULL},
 						{strides, strides + 3, NULL}};
 	const struct st_torch_sizes wrong[2] = {{cube, cube + 3, NULL}, {others, others + 3, NULL}};
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct integers lists[2];
 	struct fake fake;
 
@@ -492,7 +492,7 @@ static void make_convolution(struct fake *fake, char (*values)[16], struct integ
 static void test_convolutions_prove_lists(void **state)
 {
 	struct st_torch_value_learner learner = {0};
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct integers lists[4];
 	struct fake fake;
 	char values[9][16];

@@ -97,7 +97,7 @@ static void bury(struct living *living)
 		free(living->object[i]);
 }
 
-static bool learn(struct st_torch_learner *learner, struct st_torch_layout *layout)
+static bool learn(struct st_torch_learner *learner, struct st_torch_memory_layout *layout)
 {
 	for (uint32_t i = 0; i < SINGLE; i++) {
 		struct living living;
@@ -112,7 +112,7 @@ static bool learn(struct st_torch_learner *learner, struct st_torch_layout *layo
 static void test_right(void **state)
 {
 	struct st_torch_learner learner;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 
 	(void)state;
 	st_torch_learner_init(&learner, NULL);
@@ -141,7 +141,7 @@ static void test_right(void **state)
 static void test_wrong(void **state)
 {
 	struct st_torch_learner learner;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct living living;
 
 	(void)state;
@@ -175,7 +175,7 @@ static void test_list(void **state)
 {
 	struct st_torch_list_learner lists = {0};
 	struct st_torch_learner learner;
-	struct st_torch_layout layout;
+	struct st_torch_memory_layout layout;
 	struct living living;
 
 	(void)state;

@@ -16,6 +16,13 @@ enum st_clock {
 	ST_CLOCK_MONO_RAW = 2 /* CLOCK_MONOTONIC_RAW, one tick = 1 ns */
 };
 
+/* The clock and CLOCK_MONOTONIC_RAW, read together. */
+struct st_clock_pair {
+	uint64_t ticks;
+	uint64_t mono_raw_ns;
+	uint64_t error_ticks; /* half of what passed around the reading */
+};
+
 static inline uint64_t st_clock_mono_raw_ns(void)
 {
 	struct timespec ts;

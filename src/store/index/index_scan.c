@@ -66,7 +66,7 @@ static void saw_times(struct st_index_builder *builder, const struct st_chunk_he
 		builder->first_ticks = header->first_time;
 }
 
-static void reject(struct st_walk *walk, const struct st_chunk_view *view)
+static void reject(struct st_chunk_walk *walk, const struct st_chunk_view *view)
 {
 	struct st_error why = {0};
 
@@ -84,7 +84,7 @@ static void saw_chunk(struct st_index_builder *builder, const struct st_chunk_vi
 	saw_times(builder, &view->header);
 }
 
-static void add_slices(struct st_index_builder *builder, struct st_walk *walk,
+static void add_slices(struct st_index_builder *builder, struct st_chunk_walk *walk,
 		       const struct st_chunk_view *view, uint32_t segment)
 {
 	uint32_t rows_max = builder->request->rows_max;
@@ -139,7 +139,7 @@ static void add_calibration(struct st_index_builder *builder)
 }
 
 /* What was open when the first file there is was begun, and files before it are gone. */
-static void add_opens(struct st_index_builder *builder, struct st_walk *walk,
+static void add_opens(struct st_index_builder *builder, struct st_chunk_walk *walk,
 		      const struct st_chunk_view *view)
 {
 	const struct st_chunk_header *header = &view->header;
@@ -196,7 +196,7 @@ static bool check_head(struct st_index_builder *builder, const struct st_source_
 }
 
 /* One chunk; false ends the file. */
-static bool scan_chunk(struct st_index_builder *builder, struct st_walk *walk,
+static bool scan_chunk(struct st_index_builder *builder, struct st_chunk_walk *walk,
 		       const struct st_chunk_view *view, uint32_t segment)
 {
 	struct st_error why = {0};
@@ -251,14 +251,14 @@ static enum st_status scan_segment(struct st_index_builder *builder, uint32_t se
 	const struct st_source_file *file = &source->segments[segment];
 	enum st_status status;
 	struct st_chunk_view view;
-	struct st_walk walk;
+	struct st_chunk_walk walk;
 
-	st_walk_init(&walk, file->name, file->data, file->size_bytes, &builder->meta->notes);
+	st_chunk_walk_init(&walk, file->name, file->data, file->size_bytes, &builder->meta->notes);
 	/* Only the last file grows; those before it were closed when it was begun. */
 	walk.writing = builder->request->writing;
 	if (walk.writing == ST_WRITING_NOW && segment + 1 < source->segment_count)
 		walk.writing = ST_WRITING_TORN;
-	while ((status = st_walk_next(&walk, &view, err)) == ST_OK && !builder->no_memory)
+	while ((status = st_chunk_walk_next(&walk, &view, err)) == ST_OK && !builder->no_memory)
 		if (!scan_chunk(builder, &walk, &view, segment))
 			break;
 	builder->meta->damaged_chunks += walk.damaged_chunks;

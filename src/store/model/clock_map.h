@@ -9,13 +9,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/rt/clock.h"
 #include "format/chunk.h"
 
 struct st_notes;
-
-struct st_clock_pair {
-	uint64_t ticks, mono_raw_ns, error_ticks;
-};
 
 struct st_clock_knot {
 	uint64_t ticks;

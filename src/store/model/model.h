@@ -41,7 +41,7 @@ struct st_thread_definition {
 	struct st_loss loss;
 };
 
-struct st_control { /* ST_DEF_FAMILY_CONTROL */
+struct st_family_control { /* ST_DEF_FAMILY_CONTROL */
 	uint64_t ticks;
 	uint32_t kind;
 };
@@ -104,7 +104,7 @@ struct st_model {
 	uint64_t *not_entered_ticks;
 	uint32_t not_entered_count, not_entered_capacity;
 	struct st_id_map not_entered_index; /* (executable, reason) */
-	struct st_control *controls;
+	struct st_family_control *controls;
 	uint32_t control_count, control_capacity;
 	struct st_object_definition *objects;
 	uint32_t object_count, object_capacity;

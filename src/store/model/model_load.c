@@ -241,7 +241,8 @@ static void load_note(struct load *load, struct st_cursor *body)
 static void load_control(struct load *load, struct st_cursor *body)
 {
 	struct st_model *model = load->model;
-	struct st_control control = {.ticks = st_cursor_u64(body), .kind = st_cursor_u32(body)};
+	struct st_family_control control = {.ticks = st_cursor_u64(body),
+					    .kind = st_cursor_u32(body)};
 
 	if (body->failed || model->control_count >= LIST_MAX)
 		return;
@@ -391,8 +392,8 @@ static void load_head(struct st_model *model, const struct st_buf *raw)
 		st_model_offer_head(model, &head);
 }
 
-static void load_chunk(struct load *load, struct st_walk *walk, const struct st_chunk_view *view,
-		       const struct st_buf *raw)
+static void load_chunk(struct load *load, struct st_chunk_walk *walk,
+		       const struct st_chunk_view *view, const struct st_buf *raw)
 {
 	struct st_error why = {0};
 
@@ -437,11 +438,11 @@ static void load_trace_file(struct load *load, struct st_unpacker *unpacker, str
 	struct st_notes notes = {0};
 	struct st_chunk_view view;
 	struct st_error ignored = {0};
-	struct st_walk walk;
+	struct st_chunk_walk walk;
 	bool is_ring = false;
 
-	st_walk_init(&walk, file->name, file->data, file->size_bytes, &notes);
-	while (!load->no_memory && st_walk_next(&walk, &view, &ignored) == ST_OK) {
+	st_chunk_walk_init(&walk, file->name, file->data, file->size_bytes, &notes);
+	while (!load->no_memory && st_chunk_walk_next(&walk, &view, &ignored) == ST_OK) {
 		bool is_head = view.header.type == ST_CHUNK_FILE;
 
 		if (!is_head && !is_ring)
@@ -467,16 +468,16 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 	struct load load = {.model = model};
 	struct st_unpacker *unpacker = NULL;
 	struct st_chunk_view view;
-	struct st_walk walk;
+	struct st_chunk_walk walk;
 	struct st_buf raw;
 	enum st_status status = st_unpacker_create(&unpacker, err);
 
 	if (status)
 		return status;
 	st_buf_init(&raw, (size_t)ST_CHUNK_RAW_MAX + 1);
-	st_walk_init(&walk, file->name, file->data, file->size_bytes, &model->notes);
+	st_chunk_walk_init(&walk, file->name, file->data, file->size_bytes, &model->notes);
 	walk.writing = writing;
-	while (!load.no_memory && (status = st_walk_next(&walk, &view, err)) == ST_OK) {
+	while (!load.no_memory && (status = st_chunk_walk_next(&walk, &view, err)) == ST_OK) {
 		struct st_error why = {0};
 
 		if (st_unpacker_read(unpacker, &view.header, view.packed, &raw, &why) == ST_ENOMEM)

@@ -12,8 +12,8 @@
  * that a hostile file costs time in proportion to its size. */
 enum { SEARCH_FACTOR = 16, SEARCH_MIN_BYTES = 64 << 20 };
 
-void st_walk_init(struct st_walk *walk, const char *name, const uint8_t *data, size_t size_bytes,
-		  struct st_notes *notes)
+void st_chunk_walk_init(struct st_chunk_walk *walk, const char *name, const uint8_t *data,
+			size_t size_bytes, struct st_notes *notes)
 {
 	memset(walk, 0, sizeof(*walk));
 	walk->name = name;
@@ -24,7 +24,7 @@ void st_walk_init(struct st_walk *walk, const char *name, const uint8_t *data, s
 }
 
 /* Offset of the next chunk that checks, from `from` on; size_bytes when there is none. */
-static size_t find_chunk(struct st_walk *walk, size_t from, struct st_chunk_header *header)
+static size_t find_chunk(struct st_chunk_walk *walk, size_t from, struct st_chunk_header *header)
 {
 	const uint32_t magic = ST_CHUNK_MAGIC;
 
@@ -50,7 +50,7 @@ static size_t find_chunk(struct st_walk *walk, size_t from, struct st_chunk_head
 	return walk->size_bytes;
 }
 
-static void count_skipped(struct st_walk *walk, uint64_t lost_bytes, uint32_t found_sequence)
+static void count_skipped(struct st_chunk_walk *walk, uint64_t lost_bytes, uint32_t found_sequence)
 {
 	uint64_t chunks = 1;
 
@@ -63,7 +63,7 @@ static void count_skipped(struct st_walk *walk, uint64_t lost_bytes, uint32_t fo
 	walk->damaged_bytes += lost_bytes;
 }
 
-static void note_torn(struct st_walk *walk, enum st_status status, const struct st_error *why)
+static void note_torn(struct st_chunk_walk *walk, enum st_status status, const struct st_error *why)
 {
 	size_t lost_bytes = walk->size_bytes - walk->at;
 
@@ -76,7 +76,7 @@ static void note_torn(struct st_walk *walk, enum st_status status, const struct 
 }
 
 /* Cut exactly between two chunks, or emptied: only the missing closing chunk tells. */
-static void check_end(struct st_walk *walk)
+static void check_end(struct st_chunk_walk *walk)
 {
 	if (walk->writing != ST_WRITING_CLOSED || walk->at_end)
 		return;
@@ -88,7 +88,7 @@ static void check_end(struct st_walk *walk)
 }
 
 /* A hole in the numbering where the bytes themselves are whole: chunks were taken out. */
-static void check_sequence(struct st_walk *walk, const struct st_chunk_header *header)
+static void check_sequence(struct st_chunk_walk *walk, const struct st_chunk_header *header)
 {
 	if (header->sequence > walk->sequence) {
 		walk->damaged_chunks += header->sequence - walk->sequence;
@@ -97,7 +97,8 @@ static void check_sequence(struct st_walk *walk, const struct st_chunk_header *h
 	}
 }
 
-enum st_status st_walk_next(struct st_walk *walk, struct st_chunk_view *out, struct st_error *err)
+enum st_status st_chunk_walk_next(struct st_chunk_walk *walk, struct st_chunk_view *out,
+				  struct st_error *err)
 {
 	struct st_error why = {0};
 	enum st_status status;
@@ -133,7 +134,7 @@ enum st_status st_walk_next(struct st_walk *walk, struct st_chunk_view *out, str
 	return ST_OK;
 }
 
-void st_walk_reject(struct st_walk *walk, const struct st_chunk_view *view,
+void st_walk_reject(struct st_chunk_walk *walk, const struct st_chunk_view *view,
 		    const struct st_error *why)
 {
 	walk->damaged_chunks++;

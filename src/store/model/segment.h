@@ -21,7 +21,7 @@ enum st_writing {
 	ST_WRITING_CLOSED,   /* closed in order: a file ends with its closing chunk */
 };
 
-struct st_walk {
+struct st_chunk_walk {
 	const char *name; /* for notes */
 	const uint8_t *data;
 	size_t size_bytes, at;
@@ -39,13 +39,14 @@ struct st_chunk_view {
 	size_t offset;
 };
 
-void st_walk_init(struct st_walk *walk, const char *name, const uint8_t *data, size_t size_bytes,
-		  struct st_notes *notes);
+void st_chunk_walk_init(struct st_chunk_walk *walk, const char *name, const uint8_t *data,
+			size_t size_bytes, struct st_notes *notes);
 /* ST_OK and the next good chunk; ST_ENOTFOUND at the end; ST_EVERSION when the file begins with a newer
  * major version (err names the file and both versions). */
-enum st_status st_walk_next(struct st_walk *walk, struct st_chunk_view *out, struct st_error *err);
+enum st_status st_chunk_walk_next(struct st_chunk_walk *walk, struct st_chunk_view *out,
+				  struct st_error *err);
 /* Counts a chunk whose checksum held but whose content did not. */
-void st_walk_reject(struct st_walk *walk, const struct st_chunk_view *view,
+void st_walk_reject(struct st_chunk_walk *walk, const struct st_chunk_view *view,
 		    const struct st_error *why);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 	FAMILY_TEXT_MAX = 255,
 };
 
-struct st_index st_indexes[ST_INDEX_KINDS] = {
+struct st_intern_index st_indexes[ST_INDEX_KINDS] = {
 	[ST_INDEX_STRINGS] = {.max = ST_SHM_STRINGS_MAX},
 	[ST_INDEX_DOMAINS] = {.max = ST_SHM_DOMAINS_MAX - 1},
 	[ST_INDEX_FAMILIES] = {.max = ST_SHM_FAMILIES_MAX - 1},
@@ -35,9 +35,10 @@ static size_t arena_used, arena_bytes, objects_used;
 
 /* One byte of text and its NUL do not fit a flexible member of a static object portably. */
 static char any_text[] = "*";
-struct st_node st_any_family = {.handle = {.strA = any_text, .extra1 = ST_ID_FAMILY}, .length = 1};
-struct st_node st_any_domain = {.domain = {.flags = 1, .nameA = any_text}, .length = 1};
-struct st_node st_off_domain = {.domain = {.flags = 0, .nameA = any_text}, .length = 1};
+struct st_intern_node st_any_family = {.handle = {.strA = any_text, .extra1 = ST_ID_FAMILY},
+				       .length = 1};
+struct st_intern_node st_any_domain = {.domain = {.flags = 1, .nameA = any_text}, .length = 1};
+struct st_intern_node st_off_domain = {.domain = {.flags = 0, .nameA = any_text}, .length = 1};
 
 void st_text_cut(struct st_text_key *key)
 {
@@ -48,7 +49,7 @@ void st_text_cut(struct st_text_key *key)
 		key->length--;
 }
 
-static void put_in(struct st_table *table, uint64_t hash, struct st_node *node)
+static void put_in(struct st_table *table, uint64_t hash, struct st_intern_node *node)
 {
 	uint64_t at = hash & table->mask;
 
@@ -67,7 +68,7 @@ static void *map_memory(size_t size_bytes)
 }
 
 /* A table with room for one more, at most half full. */
-static struct st_table *grow(struct st_index *index)
+static struct st_table *grow(struct st_intern_index *index)
 {
 	struct st_table *old = atomic_load_explicit(&index->table, memory_order_relaxed);
 	uint64_t slots = old ? (old->mask + 1) * 4 : FIRST_SLOTS;
@@ -80,7 +81,7 @@ static struct st_table *grow(struct st_index *index)
 		return NULL;
 	table->mask = slots - 1;
 	for (uint64_t i = 0; old && i <= old->mask; i++) {
-		struct st_node *node =
+		struct st_intern_node *node =
 			atomic_load_explicit(&old->slots[i].node, memory_order_relaxed);
 
 		if (node)
@@ -112,12 +113,12 @@ void st_intern_prepare(void)
 /* An object stands behind its node. */
 static size_t node_bytes(enum st_index_kind kind, uint32_t length)
 {
-	size_t size_bytes = (sizeof(struct st_node) + length + 1 + 15) & ~15ul;
+	size_t size_bytes = (sizeof(struct st_intern_node) + length + 1 + 15) & ~15ul;
 
 	return size_bytes + (kind == ST_INDEX_OBJECTS ? sizeof(struct st_itt_object) : 0);
 }
 
-static void fill_object(struct st_node *node, const struct st_itt_object *from)
+static void fill_object(struct st_intern_node *node, const struct st_itt_object *from)
 {
 	struct st_itt_object *object =
 		(struct st_itt_object *)((char *)node + node_bytes(ST_INDEX_STRINGS, node->length));
@@ -141,10 +142,10 @@ static bool has_place(enum st_index_kind kind, size_t size_bytes)
 		objects_used + size_bytes <= arena_bytes / ARENA_OBJECTS_PART);
 }
 
-static struct st_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
+static struct st_intern_node *new_node(enum st_index_kind kind, const struct st_text_key *key)
 {
 	size_t size_bytes = node_bytes(kind, key->length);
-	struct st_node *node;
+	struct st_intern_node *node;
 
 	if (!arena)
 		make_arena();
@@ -152,7 +153,7 @@ static struct st_node *new_node(enum st_index_kind kind, const struct st_text_ke
 		return NULL;
 	if (kind == ST_INDEX_OBJECTS)
 		objects_used += size_bytes;
-	node = (struct st_node *)(arena + arena_used);
+	node = (struct st_intern_node *)(arena + arena_used);
 	arena_used += size_bytes;
 	/* A child forked in the middle of this may find old bytes here. */
 	memset(node, 0, sizeof(*node));
@@ -179,7 +180,7 @@ static size_t highest_end(enum st_index_kind kind)
 	size_t highest = 0;
 
 	for (uint64_t i = 0; table && i <= table->mask; i++) {
-		struct st_node *node =
+		struct st_intern_node *node =
 			atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
 		size_t end =
 			node ? (size_t)((char *)node - arena) + node_bytes(kind, node->length) : 0;
@@ -205,14 +206,14 @@ static void check_arena(void)
 		if (highest > end)
 			end = highest;
 	}
-	if (end + sizeof(struct st_node) > arena_used && end)
+	if (end + sizeof(struct st_intern_node) > arena_used && end)
 		arena_used = (end + 2 * 4096) & ~4095ul;
 }
 
-struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key)
+struct st_intern_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key)
 {
-	struct st_index *index = &st_indexes[kind];
-	struct st_node *node;
+	struct st_intern_index *index = &st_indexes[kind];
+	struct st_intern_node *node;
 	struct st_table *table;
 
 	if (!st_process_lock())
@@ -231,11 +232,11 @@ struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key
 	return node;
 }
 
-struct st_node *st_intern_family(const struct st_text_key *key)
+struct st_intern_node *st_intern_family(const struct st_text_key *key)
 {
 	char text[FAMILY_TEXT_MAX + 1];
 	struct st_text_key family;
-	struct st_node *node;
+	struct st_intern_node *node;
 	size_t length = 0;
 	bool digits = false;
 
@@ -270,7 +271,7 @@ static uint32_t highest_in(enum st_index_kind kind)
 	uint32_t highest = 0;
 
 	for (uint64_t i = 0; table && i <= table->mask; i++) {
-		struct st_node *node =
+		struct st_intern_node *node =
 			atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
 		uint32_t id = 0;
 
@@ -307,7 +308,7 @@ void st_intern_undefine(void)
 			atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 
 		for (uint64_t i = 0; table && i <= table->mask; i++) {
-			struct st_node *node =
+			struct st_intern_node *node =
 				atomic_load_explicit(&table->slots[i].node, memory_order_acquire);
 			int *id = !node			     ? NULL
 				  : kind == ST_INDEX_DOMAINS ? &node->domain.extra1

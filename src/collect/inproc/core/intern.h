@@ -32,7 +32,7 @@ enum st_index_kind {
 };
 
 /* The object comes first: a handle of ours is a node. */
-struct st_node {
+struct st_intern_node {
 	union {
 		struct itt_string_handle handle;
 		struct itt_domain domain;
@@ -53,7 +53,7 @@ struct st_text_key {
 /* Open addressing, at most half full. */
 struct st_slot {
 	_Atomic uint64_t hash;
-	_Atomic(struct st_node *) node; /* NULL: empty, whatever hash says */
+	_Atomic(struct st_intern_node *) node; /* NULL: empty, whatever hash says */
 };
 
 struct st_table {
@@ -62,12 +62,12 @@ struct st_table {
 	struct st_slot slots[];
 };
 
-struct st_index {
+struct st_intern_index {
 	_Atomic(struct st_table *) table;
 	uint32_t count;
 	uint32_t max;
 };
-extern struct st_index st_indexes[ST_INDEX_KINDS];
+extern struct st_intern_index st_indexes[ST_INDEX_KINDS];
 
 /* The look-up is a hot path: without this the key travels through memory, which costs a third of it. */
 #define ST_INLINE inline __attribute__((always_inline))
@@ -192,8 +192,8 @@ static ST_INLINE struct st_text_key st_text_key(const char *text, size_t length)
 }
 
 /* Any thread, no lock, no wait; NULL when there is no such name. */
-static ST_INLINE struct st_node *st_intern_find(enum st_index_kind kind,
-						const struct st_text_key *key)
+static ST_INLINE struct st_intern_node *st_intern_find(enum st_index_kind kind,
+						       const struct st_text_key *key)
 {
 	/* Pairs with the release store in grow. */
 	const struct st_table *table =
@@ -202,7 +202,8 @@ static ST_INLINE struct st_node *st_intern_find(enum st_index_kind kind,
 	for (uint64_t at = key->hash; table; at++) {
 		const struct st_slot *slot = &table->slots[at & table->mask];
 		/* Pairs with the release store in put_in: the node is complete. */
-		struct st_node *node = atomic_load_explicit(&slot->node, memory_order_acquire);
+		struct st_intern_node *node =
+			atomic_load_explicit(&slot->node, memory_order_acquire);
 
 		if (!node)
 			break;
@@ -218,9 +219,9 @@ void st_intern_prepare(void);
 
 /* Finds or makes; takes the lock. NULL when a bound is reached or the lock is not to be had. The caller
  * holds st_tls busy. */
-struct st_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key);
+struct st_intern_node *st_intern_make(enum st_index_kind kind, const struct st_text_key *key);
 /* The family of a label: never NULL, the last resort is "*". The caller holds st_tls busy. */
-struct st_node *st_intern_family(const struct st_text_key *key);
+struct st_intern_node *st_intern_family(const struct st_text_key *key);
 /* Whether a handle or domain is one of ours. */
 bool st_intern_owns(const void *object);
 /* Raises the counts to the highest id found in any node. */
@@ -232,9 +233,9 @@ void st_intern_undefine(void);
 int st_intern_number(const void *object);
 void *st_intern_numbered(int number);
 
-extern struct st_node st_any_family; /* "*" */
-extern struct st_node st_any_domain; /* "*": domains beyond ST_SHM_DOMAINS_MAX … */
-extern struct st_node st_off_domain; /* … that are not wanted */
+extern struct st_intern_node st_any_family; /* "*" */
+extern struct st_intern_node st_any_domain; /* "*": domains beyond ST_SHM_DOMAINS_MAX … */
+extern struct st_intern_node st_off_domain; /* … that are not wanted */
 
 #pragma GCC visibility pop
 

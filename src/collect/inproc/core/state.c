@@ -27,7 +27,7 @@ enum { ADDRESS_SHARE = 16 };
 
 struct st_config st_config;
 struct st_shared st_shared;
-struct st_process *st_process;
+struct st_inproc_process *st_process;
 struct st_hot st_hot_busy;
 struct st_hot st_hot_ignored;
 __thread struct st_hot *st_tls __attribute__((tls_model("initial-exec")));
@@ -286,7 +286,7 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 	st_exec_init();
 	st_sandbox_init();
 	st_sampler_resolve();
-	st_process = st_map_wiped((sizeof(struct st_process) + 4095) & ~4095ul);
+	st_process = st_map_wiped((sizeof(struct st_inproc_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;
 	if (!st_config.active)

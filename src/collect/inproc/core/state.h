@@ -75,7 +75,7 @@ struct st_segment {
 	uint32_t slot_bytes;
 };
 
-struct st_process {
+struct st_inproc_process {
 	_Atomic uint32_t lock;
 	_Atomic uint32_t lock_stuck; /* a full wait was in vain: later ones only spin */
 	_Atomic uint32_t state;
@@ -89,7 +89,7 @@ struct st_process {
 	bool arena_checked; /* intern.c */
 	struct st_segment segment[ST_SHM_SEGMENTS_MAX];
 };
-extern struct st_process *st_process; /* NULL: no memory, nothing works but the fallbacks */
+extern struct st_inproc_process *st_process; /* NULL: no memory, nothing works but the fallbacks */
 
 /* What a record touches, one cache line. limit == 0 means "in use or wiped": the fast path of a signal
  * handler that interrupts the fast path, and that of a forked child, both end in the slow path. */
@@ -139,8 +139,8 @@ struct st_ended {
 	uint64_t time;
 };
 
-struct st_node;
-struct st_sampler;
+struct st_intern_node;
+struct st_inproc_sampler;
 struct st_torch_stack;
 
 struct st_thread {
@@ -150,14 +150,14 @@ struct st_thread {
 	uint64_t caller[ST_CALLER_SLOTS]; /* the ring's table, see ST_EXT_CALLER */
 	struct st_shm_slot *slot;
 	struct st_shm_ring *ring;
-	struct st_sampler *sampler; /* its memory, whether it samples or not; NULL: none */
+	struct st_inproc_sampler *sampler; /* its memory, whether it samples or not; NULL: none */
 	uint64_t ring_bytes;
-	uint64_t written_below;		   /* slices in ST_OPEN_WRITTEN entries */
-	uint64_t lost;			   /* slices dropped and not yet told by ST_EXT_LOST */
-	uint64_t paused_ticks;		   /* of the latest begin remembered while paused */
-	const struct st_node *text_family; /* whose text the ring's latest ST_EXT_TEXT is */
+	uint64_t written_below; /* slices in ST_OPEN_WRITTEN entries */
+	uint64_t lost;		/* slices dropped and not yet told by ST_EXT_LOST */
+	uint64_t paused_ticks;	/* of the latest begin remembered while paused */
+	const struct st_intern_node *text_family; /* whose text the ring's latest ST_EXT_TEXT is */
 	uint64_t text_hash;
-	const struct st_node *name_pending; /* the thread's name, not yet defined */
+	const struct st_intern_node *name_pending; /* the thread's name, not yet defined */
 	bool text_ambiguous;
 	bool identified; /* ST_EXT_THREAD is written */
 	uint32_t tid;

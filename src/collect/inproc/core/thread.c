@@ -159,8 +159,8 @@ static struct st_thread *claim(void)
 	thread->ring = &slot->ring[ST_RING_SLICE];
 	thread->ring_bytes = st_config.ring_bytes;
 	if (segment->samplers)
-		thread->sampler = (struct st_sampler *)(segment->samplers +
-							(size_t)index * st_sampler_stride());
+		thread->sampler = (struct st_inproc_sampler *)(segment->samplers +
+							       (size_t)index * st_sampler_stride());
 	thread->tid = (uint32_t)st_syscall(SYS_gettid, 0);
 	thread->generation =
 		atomic_fetch_add_explicit(&slot->generation, 1, memory_order_relaxed) + 1;

@@ -22,16 +22,16 @@ static uint32_t get_id(const int *extra1)
 	return (uint32_t)__atomic_load_n(extra1, __ATOMIC_ACQUIRE);
 }
 
-static struct st_node *find_or_make(enum st_index_kind kind, const struct st_text_key *key)
+static struct st_intern_node *find_or_make(enum st_index_kind kind, const struct st_text_key *key)
 {
-	struct st_node *node = st_intern_find(kind, key);
+	struct st_intern_node *node = st_intern_find(kind, key);
 
 	return node ? node : st_intern_make(kind, key);
 }
 
 static __attribute__((noinline)) struct itt_domain *domain_slow(const struct st_text_key *key)
 {
-	struct st_node *node = NULL;
+	struct st_intern_node *node = NULL;
 	struct st_hot *saved;
 
 	if (st_busy_enter(&saved)) {
@@ -46,7 +46,7 @@ static __attribute__((noinline)) struct itt_domain *domain_slow(const struct st_
 struct itt_domain *st_domain_create(const char *name)
 {
 	struct st_text_key key;
-	struct st_node *node;
+	struct st_intern_node *node;
 
 	if (!name)
 		return NULL;
@@ -56,7 +56,7 @@ struct itt_domain *st_domain_create(const char *name)
 }
 
 /* A label that shares a handle leaves its text in the ring, for the begin that is about to come. */
-static void put_shared_text(struct st_node *family, const struct st_text_key *key)
+static void put_shared_text(struct st_intern_node *family, const struct st_text_key *key)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
 	uint32_t length = key->length;
@@ -95,7 +95,7 @@ out:
 static __attribute__((noinline)) struct itt_string_handle *
 string_slow(const struct st_text_key *key)
 {
-	struct st_node *node;
+	struct st_intern_node *node;
 	struct st_hot *saved;
 
 	if (!st_busy_enter(&saved))
@@ -114,7 +114,7 @@ string_slow(const struct st_text_key *key)
 struct itt_string_handle *st_string_handle_create(const char *name)
 {
 	struct st_text_key key;
-	struct st_node *node;
+	struct st_intern_node *node;
 
 	if (ST_UNLIKELY(!name))
 		return NULL;
@@ -124,7 +124,8 @@ struct itt_string_handle *st_string_handle_create(const char *name)
 }
 
 /* Publishes the definition of a node that has none; 0 when that is not possible now. */
-static uint32_t define_node(struct st_node *node, enum st_ring_definition kind, uint32_t mark)
+static uint32_t define_node(struct st_intern_node *node, enum st_ring_definition kind,
+			    uint32_t mark)
 {
 	bool domain = kind == ST_DEFINE_DOMAIN;
 	int *extra1 = domain ? &node->domain.extra1 : &node->handle.extra1;
@@ -151,7 +152,7 @@ static uint32_t define_node(struct st_node *node, enum st_ring_definition kind, 
 uint32_t st_domain_of(const struct itt_domain *domain)
 {
 	struct itt_domain *object = (struct itt_domain *)domain;
-	struct st_node *node = (struct st_node *)object;
+	struct st_intern_node *node = (struct st_intern_node *)object;
 	struct st_text_key key;
 	uint32_t id;
 
@@ -174,9 +175,9 @@ uint32_t st_domain_of(const struct itt_domain *domain)
 	return id;
 }
 
-static struct st_label shared_label(struct st_thread *thread, struct st_node *family)
+static struct st_itt_label shared_label(struct st_thread *thread, struct st_intern_node *family)
 {
-	struct st_label label = {.name = define_node(family, ST_DEFINE_STRING, ST_ID_FAMILY)};
+	struct st_itt_label label = {.name = define_node(family, ST_DEFINE_STRING, ST_ID_FAMILY)};
 
 	label.text_in_ring = thread->text_family == family && !thread->text_ambiguous;
 	label.unknown = !label.text_in_ring;
@@ -185,11 +186,11 @@ static struct st_label shared_label(struct st_thread *thread, struct st_node *fa
 	return label;
 }
 
-struct st_label st_label_of_text(struct st_thread *thread, const char *text, uint32_t length)
+struct st_itt_label st_label_of_text(struct st_thread *thread, const char *text, uint32_t length)
 {
 	struct st_text_key key = st_text_key(text, length);
-	struct st_node *node = find_or_make(ST_INDEX_STRINGS, &key);
-	struct st_label label = {0};
+	struct st_intern_node *node = find_or_make(ST_INDEX_STRINGS, &key);
+	struct st_itt_label label = {0};
 
 	if (node)
 		label.name = define_node(node, ST_DEFINE_STRING, 0);
@@ -203,9 +204,9 @@ struct st_label st_label_of_text(struct st_thread *thread, const char *text, uin
 	return label;
 }
 
-struct st_label st_label_of(struct st_thread *thread, struct itt_string_handle *handle)
+struct st_itt_label st_label_of(struct st_thread *thread, struct itt_string_handle *handle)
 {
-	struct st_label label = {0};
+	struct st_itt_label label = {0};
 	uint32_t id;
 
 	if (!handle)
@@ -216,11 +217,11 @@ struct st_label st_label_of(struct st_thread *thread, struct itt_string_handle *
 		return label;
 	}
 	if (id && st_intern_owns(handle))
-		return shared_label(thread, (struct st_node *)handle);
+		return shared_label(thread, (struct st_intern_node *)handle);
 	if (!handle->strA)
 		return label;
 	if (st_intern_owns(handle)) {
-		struct st_node *node = (struct st_node *)handle;
+		struct st_intern_node *node = (struct st_intern_node *)handle;
 
 		label.name = define_node(node, ST_DEFINE_STRING, 0);
 		if (!label.name) {
@@ -244,7 +245,7 @@ static void count_unknown(void)
 uint32_t st_name_or_family(const char *text, size_t length, bool *shared)
 {
 	struct st_text_key key = st_text_key(text, length);
-	struct st_node *node = find_or_make(ST_INDEX_STRINGS, &key);
+	struct st_intern_node *node = find_or_make(ST_INDEX_STRINGS, &key);
 
 	*shared = !node;
 	return node ? define_node(node, ST_DEFINE_STRING, 0)
@@ -273,7 +274,8 @@ uint32_t st_name_of(struct itt_string_handle *handle)
 		return id;
 	if (st_intern_owns(handle)) {
 		shared = id & ST_ID_FAMILY;
-		id = define_node((struct st_node *)handle, ST_DEFINE_STRING, id & ST_ID_FAMILY);
+		id = define_node((struct st_intern_node *)handle, ST_DEFINE_STRING,
+				 id & ST_ID_FAMILY);
 	} else if (handle->strA) {
 		id = st_name_or_family(handle->strA, strlen(handle->strA), &shared);
 		if (id && !shared)
@@ -288,7 +290,7 @@ uint32_t st_name_of(struct itt_string_handle *handle)
 
 void st_label_retry_name(struct st_thread *thread)
 {
-	const struct st_node *node = thread->name_pending;
+	const struct st_intern_node *node = thread->name_pending;
 
 	if (!st_process_lock())
 		return;

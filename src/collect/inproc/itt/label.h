@@ -15,7 +15,7 @@
 #pragma GCC visibility push(hidden)
 
 /* How to name a slice. */
-struct st_label {
+struct st_itt_label {
 	uint32_t name;	   /* id, or 0 */
 	bool text_in_ring; /* the ring's latest ST_EXT_TEXT is the name */
 	bool unknown;	   /* a shared handle, and its own text is not known */
@@ -27,9 +27,9 @@ struct itt_domain *st_domain_create(const char *name);
 struct itt_string_handle *st_string_handle_create(const char *name);
 
 /* Between st_thread_enter and st_thread_leave. The label may use up the thread's pending text. */
-struct st_label st_label_of(struct st_thread *thread, struct itt_string_handle *handle);
+struct st_itt_label st_label_of(struct st_thread *thread, struct itt_string_handle *handle);
 uint32_t st_domain_of(const struct itt_domain *domain);
-struct st_label st_label_of_text(struct st_thread *thread, const char *text, uint32_t length);
+struct st_itt_label st_label_of_text(struct st_thread *thread, const char *text, uint32_t length);
 
 /* For events, which carry no text: the id of a handle, of its family where it shares one (counted), or 0. */
 uint32_t st_name_of(struct itt_string_handle *handle);

@@ -15,7 +15,7 @@
 enum { NAME_MAX_BYTES = 2047, SECOND_MAX_BYTES = 511 };
 enum { KEY_MAX_BYTES = sizeof(struct st_object_head) + NAME_MAX_BYTES + 1 + SECOND_MAX_BYTES };
 
-static struct st_node other_node;
+static struct st_intern_node other_node;
 static struct st_itt_object other = {
 	.self = &other,
 	.node = &other_node,
@@ -97,7 +97,7 @@ struct st_itt_object *st_object_find(const struct st_object_wish *wish)
 {
 	char bytes[KEY_MAX_BYTES];
 	struct st_text_key key = make_key(wish, bytes);
-	struct st_node *node = st_intern_find(ST_INDEX_OBJECTS, &key);
+	struct st_intern_node *node = st_intern_find(ST_INDEX_OBJECTS, &key);
 
 	return node ? node->handle.extra2 : NULL;
 }
@@ -106,7 +106,7 @@ struct st_itt_object *st_object_make(const struct st_object_wish *wish)
 {
 	char bytes[KEY_MAX_BYTES];
 	struct st_text_key key = make_key(wish, bytes);
-	struct st_node *node = st_intern_find(ST_INDEX_OBJECTS, &key);
+	struct st_intern_node *node = st_intern_find(ST_INDEX_OBJECTS, &key);
 	struct st_hot *saved;
 
 	if (!node && st_busy_enter(&saved)) {

@@ -17,7 +17,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct st_node;
+struct st_intern_node;
 
 /* What the program gets stands first, in the layout of the interface. */
 struct st_itt_object {
@@ -29,7 +29,7 @@ struct st_itt_object {
 		struct itt_track_group group;
 	};
 	const struct st_itt_object *self; /* tells an object from other memory of the arena */
-	struct st_node *node;		  /* has the key as its text, the id in extra1 */
+	struct st_intern_node *node;	  /* has the key as its text, the id in extra1 */
 	struct st_itt_object *parent;
 	struct st_object_head head; /* of the definition */
 	_Atomic uint32_t told;	    /* bits: context metadata that is defined */

@@ -31,7 +31,7 @@ struct begin {
 
 /* Time 0 = now, taken as late as possible: the work of the slow path is not the task's. */
 static bool write_begin(struct st_thread *thread, const struct begin *begin, uint32_t domain,
-			const struct st_label *label)
+			const struct st_itt_label *label)
 {
 	uint64_t flags = label->text_in_ring || label->text ? ST_BEGIN_TEXT : 0;
 	uint32_t length = label->text_length;
@@ -129,7 +129,7 @@ static bool fits_order(struct st_thread *thread, struct begin *begin)
 	return begin->time >= thread->hot.last && begin->time <= st_ticks();
 }
 
-static void begin_entered(struct st_thread *thread, struct begin *begin, struct st_label label)
+static void begin_entered(struct st_thread *thread, struct begin *begin, struct st_itt_label label)
 {
 	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
 	uint32_t domain_id = st_domain_of(begin->domain);

@@ -38,7 +38,7 @@ static uint64_t resumed(void)
 }
 
 /* CPU time of a pause belongs to no sample, nor does what a thread used before anybody looked. */
-static bool is_nominal(const struct st_sampler *sampler)
+static bool is_nominal(const struct st_inproc_sampler *sampler)
 {
 	if (sampler->after_pause)
 		return true;
@@ -51,7 +51,7 @@ static bool is_nominal(const struct st_sampler *sampler)
  * none can have been missed; what that is wrong by is made good with the next question. Events may also come faster than
  * the clock runs: the kernel hands one on when a thread gives way to another one of the process, and it counts what
  * interrupts and the host have taken. A weight cannot be negative, so the clock is asked until it has caught up. */
-static uint64_t clock_of(struct st_sampler *sampler)
+static uint64_t clock_of(struct st_inproc_sampler *sampler)
 {
 	uint64_t ticks = st_sampler_settings.period_ticks, cpu_ns;
 	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
@@ -67,7 +67,7 @@ static uint64_t clock_of(struct st_sampler *sampler)
 	return cpu_ns;
 }
 
-static uint32_t weigh(struct st_sampler *sampler, uint64_t cpu_ns, uint32_t *flags)
+static uint32_t weigh(struct st_inproc_sampler *sampler, uint64_t cpu_ns, uint32_t *flags)
 {
 	uint64_t weight = cpu_ns > sampler->cpu_ns ? cpu_ns - sampler->cpu_ns : 0;
 
@@ -99,7 +99,7 @@ static void report_unknown(const struct st_modules_view *view, struct st_walk *w
 		known = st_modules_known(view, walk->frames[i] & ST_FRAME_ADDRESS);
 }
 
-static uint32_t walk_native(struct st_sampler *sampler, const struct st_registers *at)
+static uint32_t walk_native(struct st_inproc_sampler *sampler, const struct st_registers *at)
 {
 	struct st_walk walk = {.pc = at->pc,
 			       .sp = at->sp,
@@ -134,7 +134,7 @@ static uint32_t walk_native(struct st_sampler *sampler, const struct st_register
 	return walk.flags;
 }
 
-static uint32_t walk_python(struct st_sampler *sampler, const struct st_registers *at)
+static uint32_t walk_python(struct st_inproc_sampler *sampler, const struct st_registers *at)
 {
 	bool own = at->sp >= sampler->stack_low && at->sp < sampler->stack_high;
 	struct st_python_walk walk = {.sampler = sampler,
@@ -153,7 +153,7 @@ static uint32_t walk_python(struct st_sampler *sampler, const struct st_register
 	return walk.flags;
 }
 
-static void take(struct st_sampler *sampler, const void *context)
+static void take(struct st_inproc_sampler *sampler, const void *context)
 {
 	struct st_registers at = st_registers_of(context);
 	uint64_t cpu_ns = clock_of(sampler);
@@ -187,7 +187,7 @@ static bool is_paused(void)
 /* A thread made by clone without thread-local storage of its own: two would write into one ring. Its stack tells,
  * unless it is part of that of the thread whose storage it has. So the kernel is asked now and then all the same, and always
  * once there was such a thread. */
-static bool is_stranger(struct st_sampler *sampler, const void *context)
+static bool is_stranger(struct st_inproc_sampler *sampler, const void *context)
 {
 	uint64_t sp = st_registers_of(context).sp;
 
@@ -203,7 +203,7 @@ static bool is_stranger(struct st_sampler *sampler, const void *context)
 /* A handler that takes as long as the time between two triggers would leave the program nothing: it would stand still
  * with the stack that takes so long. After two that take half of that, the program has as long to itself. One alone may
  * only have had to wait for a processor, which is also why it is not for ever. */
-static void rest(struct st_sampler *sampler, uint64_t start)
+static void rest(struct st_inproc_sampler *sampler, uint64_t start)
 {
 	uint64_t most = REST_PERIODS * st_sampler_settings.period_ticks;
 	uint64_t end = st_ticks(), took = end - start;
@@ -218,7 +218,7 @@ static void rest(struct st_sampler *sampler, uint64_t start)
 static void sample(const void *context)
 {
 	uint64_t start = st_ticks();
-	struct st_sampler *sampler;
+	struct st_inproc_sampler *sampler;
 
 	if (atomic_load_explicit(&st_process->state, memory_order_relaxed) == ST_PROCESS_OFF ||
 	    st_passive())

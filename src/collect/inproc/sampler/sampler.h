@@ -23,17 +23,17 @@ enum {
 };
 
 /* The sampling state of one thread; valid while its handler runs. */
-struct st_sampler;
+struct st_inproc_sampler;
 
 /* Inside the handler: appends one extended record to the thread's handler ring, with the time of the sample that
  * is being taken. The payload is made of pieces, each filled up with zeros to whole words. False:
  * no room; nothing was written, and nothing is counted. */
-bool st_sampler_put(struct st_sampler *sampler, enum st_ring_ext subkind,
+bool st_sampler_put(struct st_inproc_sampler *sampler, enum st_ring_ext subkind,
 		    const struct st_part *parts, uint32_t part_count);
 /* ST_SAMPLER_SCRATCH_BYTES of the thread's own, aligned to a page; contents are undefined. */
-void *st_sampler_scratch(struct st_sampler *sampler);
+void *st_sampler_scratch(struct st_inproc_sampler *sampler);
 /* Changes when another thread has adopted the slot: what a ring was told must be told again. */
-uint32_t st_sampler_generation(const struct st_sampler *sampler);
+uint32_t st_sampler_generation(const struct st_inproc_sampler *sampler);
 
 /* Copies memory of this process; false where a load would fault, or when no system call is allowed. */
 bool st_sampler_read(uint64_t address, void *out, size_t size_bytes);
@@ -41,7 +41,7 @@ bool st_sampler_read(uint64_t address, void *out, size_t size_bytes);
 /* segment.c: bytes of sampling state for each slot; 0: no sampler. */
 size_t st_sampler_stride(void);
 /* thread.c: the calling thread gives back its slot. */
-void st_sampler_leave(struct st_sampler *sampler);
+void st_sampler_leave(struct st_inproc_sampler *sampler);
 
 /* sandbox.c: the program is about to lock itself up: no more signals of ours. */
 void st_sampler_drop_signal(void);

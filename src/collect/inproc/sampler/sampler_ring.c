@@ -11,7 +11,7 @@ enum {
 	BEFORE_WORDS = 10, /* at most, before a record: time and thread, a loss, a time */
 };
 
-static bool has_room(const struct st_sampler *sampler, uint64_t words, uint64_t kept_bytes)
+static bool has_room(const struct st_inproc_sampler *sampler, uint64_t words, uint64_t kept_bytes)
 {
 	/* Pairs with the drainer's release store: what it has read may be overwritten. */
 	uint64_t tail = atomic_load_explicit(&sampler->shared->tail, memory_order_acquire);
@@ -20,7 +20,7 @@ static bool has_room(const struct st_sampler *sampler, uint64_t words, uint64_t 
 	return used + words * 8 + kept_bytes <= ST_SHM_HANDLER_RING_BYTES;
 }
 
-bool st_sampler_identify(struct st_sampler *sampler)
+bool st_sampler_identify(struct st_inproc_sampler *sampler)
 {
 	struct st_hot *ring = &sampler->ring;
 
@@ -38,7 +38,7 @@ bool st_sampler_identify(struct st_sampler *sampler)
 	return true;
 }
 
-static void put_lost(struct st_sampler *sampler)
+static void put_lost(struct st_inproc_sampler *sampler)
 {
 	uint64_t dt = st_words_time(&sampler->ring, sampler->time);
 
@@ -47,7 +47,7 @@ static void put_lost(struct st_sampler *sampler)
 	sampler->lost = 0;
 }
 
-bool st_sampler_put(struct st_sampler *sampler, enum st_ring_ext subkind,
+bool st_sampler_put(struct st_inproc_sampler *sampler, enum st_ring_ext subkind,
 		    const struct st_part *parts, uint32_t part_count)
 {
 	struct st_hot *ring = &sampler->ring;
@@ -81,7 +81,7 @@ static uint32_t kept(const uint64_t *now, uint32_t now_count, const uint64_t *be
 	return count;
 }
 
-bool st_sampler_write(struct st_sampler *sampler, uint32_t flags, uint32_t weight_ns)
+bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_t weight_ns)
 {
 	uint32_t now = sampler->current, before = !now;
 	const uint64_t *native = st_sampler_native(sampler, now);

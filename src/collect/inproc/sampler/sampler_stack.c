@@ -47,7 +47,7 @@ void st_stack_init(void)
 }
 
 /* One byte of each page below `high`; how many pages from there downwards can be read. */
-static uint32_t readable_pages(struct st_sampler *sampler, uint64_t high, uint32_t count)
+static uint32_t readable_pages(struct st_inproc_sampler *sampler, uint64_t high, uint32_t count)
 {
 	struct piece *remote = st_sampler_scratch(sampler);
 	struct piece local = {remote + PAGES_PER_READ, count};
@@ -60,7 +60,7 @@ static uint32_t readable_pages(struct st_sampler *sampler, uint64_t high, uint32
 }
 
 /* Extends what is known to be readable down to sp; false when it does not get there. */
-static bool reach(struct st_sampler *sampler, uint64_t sp)
+static bool reach(struct st_inproc_sampler *sampler, uint64_t sp)
 {
 	uint64_t low = sp & ~(uint64_t)(PAGE - 1);
 
@@ -76,7 +76,7 @@ static bool reach(struct st_sampler *sampler, uint64_t sp)
 	return low >= sampler->stack_low;
 }
 
-static void find_top(struct st_sampler *sampler, uint64_t sp)
+static void find_top(struct st_inproc_sampler *sampler, uint64_t sp)
 {
 	if (sampler->tid == st_sampling->pid) {
 		sampler->stack_high = main_high;
@@ -100,7 +100,7 @@ static void find_top(struct st_sampler *sampler, uint64_t sp)
 	sampler->stack_low = (sampler->stack_high + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-static bool copy(struct st_sampler *sampler, uint64_t sp, struct st_stack *out)
+static bool copy(struct st_inproc_sampler *sampler, uint64_t sp, struct st_stack *out)
 {
 	struct piece local = {st_sampler_scratch(sampler), ST_SAMPLER_SCRATCH_BYTES};
 	struct piece remote = {(void *)sp, ST_SAMPLER_SCRATCH_BYTES};
@@ -115,7 +115,7 @@ static bool copy(struct st_sampler *sampler, uint64_t sp, struct st_stack *out)
 	return true;
 }
 
-bool st_stack_of(struct st_sampler *sampler, uint64_t sp, struct st_stack *out)
+bool st_stack_of(struct st_inproc_sampler *sampler, uint64_t sp, struct st_stack *out)
 {
 	if (!sampler->stack_low)
 		find_top(sampler, sp);

@@ -19,7 +19,7 @@ struct st_stack {
 };
 
 /* The stack from sp on. False: none of it can be read. */
-bool st_stack_of(struct st_sampler *sampler, uint64_t sp, struct st_stack *out);
+bool st_stack_of(struct st_inproc_sampler *sampler, uint64_t sp, struct st_stack *out);
 
 #pragma GCC visibility pop
 

@@ -41,7 +41,7 @@ struct st_sampling {
 extern struct st_sampling *st_sampling; /* NULL: no sampler */
 
 /* Of a thread; lies in the pool of its slot (struct st_segment). */
-struct st_sampler {
+struct st_inproc_sampler {
 	struct st_hot ring; /* of the handler ring; data NULL: in a forked child, or not in use */
 	struct st_shm_ring *shared;
 	uint32_t tid, generation;
@@ -62,20 +62,20 @@ struct st_sampler {
 	uint32_t native_count[2], python_count[2];
 };
 
-/* Where the parts of a thread's memory are, from the beginning of its struct st_sampler. */
+/* Where the parts of a thread's memory are, from the beginning of its struct st_inproc_sampler. */
 enum { ST_SAMPLER_HEAD_BYTES = 4096 };
-uint64_t *st_sampler_native(struct st_sampler *sampler, uint32_t which);
-uint64_t *st_sampler_python(struct st_sampler *sampler, uint32_t which);
-void *st_sampler_cache(struct st_sampler *sampler);
-void *st_sampler_python_memory(struct st_sampler *sampler);
+uint64_t *st_sampler_native(struct st_inproc_sampler *sampler, uint32_t which);
+uint64_t *st_sampler_python(struct st_inproc_sampler *sampler, uint32_t which);
+void *st_sampler_cache(struct st_inproc_sampler *sampler);
+void *st_sampler_python_memory(struct st_inproc_sampler *sampler);
 
 /* sampler_thread.c. The calling thread's, NULL when a sample cannot be taken (counted). */
-struct st_sampler *st_sampler_mine(void);
+struct st_inproc_sampler *st_sampler_mine(void);
 void st_sampler_count_not_taken(void);
 
 /* sampler_ring.c: the sample whose stacks are in `current`; false: no room (counted). */
-bool st_sampler_write(struct st_sampler *sampler, uint32_t flags, uint32_t weight_ns);
-bool st_sampler_identify(struct st_sampler *sampler);
+bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_t weight_ns);
+bool st_sampler_identify(struct st_inproc_sampler *sampler);
 
 /* sampler_arm.c */
 void st_sampler_arm_thread(void);

@@ -20,8 +20,8 @@ struct st_sampling *st_sampling;
 
 /* The handler's own pointer, because that of the collector says "busy" inside its slow paths, which are
  * sampled like any code. A thread that has left its slot is marked with `gone`. */
-static __thread struct st_sampler *mine __attribute__((tls_model("initial-exec")));
-static struct st_sampler gone;
+static __thread struct st_inproc_sampler *mine __attribute__((tls_model("initial-exec")));
+static struct st_inproc_sampler gone;
 
 static size_t page_up(size_t size_bytes)
 {
@@ -41,32 +41,32 @@ size_t st_sampler_stride(void)
 	       page_up(st_unwind_cache_bytes()) + page_up(st_python_thread_bytes());
 }
 
-uint64_t *st_sampler_native(struct st_sampler *sampler, uint32_t which)
+uint64_t *st_sampler_native(struct st_inproc_sampler *sampler, uint32_t which)
 {
 	return (uint64_t *)((uint8_t *)sampler + ST_SAMPLER_HEAD_BYTES + which * stack_bytes());
 }
 
-uint64_t *st_sampler_python(struct st_sampler *sampler, uint32_t which)
+uint64_t *st_sampler_python(struct st_inproc_sampler *sampler, uint32_t which)
 {
 	return st_sampler_native(sampler, which + 2);
 }
 
-void *st_sampler_scratch(struct st_sampler *sampler)
+void *st_sampler_scratch(struct st_inproc_sampler *sampler)
 {
 	return st_sampler_native(sampler, 4);
 }
 
-void *st_sampler_cache(struct st_sampler *sampler)
+void *st_sampler_cache(struct st_inproc_sampler *sampler)
 {
 	return (uint8_t *)st_sampler_scratch(sampler) + ST_SAMPLER_SCRATCH_BYTES;
 }
 
-void *st_sampler_python_memory(struct st_sampler *sampler)
+void *st_sampler_python_memory(struct st_inproc_sampler *sampler)
 {
 	return (uint8_t *)st_sampler_cache(sampler) + page_up(st_unwind_cache_bytes());
 }
 
-uint32_t st_sampler_generation(const struct st_sampler *sampler)
+uint32_t st_sampler_generation(const struct st_inproc_sampler *sampler)
 {
 	return sampler->generation;
 }
@@ -102,7 +102,7 @@ void st_sampler_count_not_taken(void)
 }
 
 /* The cache stays: it knows addresses of the process, not of the thread. */
-static void begin(struct st_sampler *sampler, const struct st_thread *thread)
+static void begin(struct st_inproc_sampler *sampler, const struct st_thread *thread)
 {
 	struct st_shm_slot *slot = thread->slot;
 	const uint8_t *rings = (const uint8_t *)thread->hot.data;
@@ -119,10 +119,10 @@ static void begin(struct st_sampler *sampler, const struct st_thread *thread)
 	sampler->ring.data = (uint64_t *)(rings + st_config.ring_bytes);
 }
 
-static struct st_sampler *attach(void)
+static struct st_inproc_sampler *attach(void)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
-	struct st_sampler *sampler;
+	struct st_inproc_sampler *sampler;
 
 	if (!thread)
 		return NULL;
@@ -135,9 +135,9 @@ static struct st_sampler *attach(void)
 	return sampler;
 }
 
-struct st_sampler *st_sampler_mine(void)
+struct st_inproc_sampler *st_sampler_mine(void)
 {
-	struct st_sampler *sampler = mine;
+	struct st_inproc_sampler *sampler = mine;
 
 	if (sampler == &gone || st_tls == &st_hot_ignored)
 		return NULL;
@@ -149,7 +149,7 @@ struct st_sampler *st_sampler_mine(void)
 	return sampler;
 }
 
-void st_sampler_leave(struct st_sampler *sampler)
+void st_sampler_leave(struct st_inproc_sampler *sampler)
 {
 	if (mine != sampler || !sampler->ring.data)
 		return;

@@ -55,7 +55,7 @@ struct st_operator_inputs {
 };
 
 /* A slice of one of our domains that begins. */
-struct st_operator {
+struct st_torch_operator {
 	uint64_t hash; /* of everything in the signature; the same in a forked child */
 	const char *name;
 	uint32_t length;
@@ -81,9 +81,9 @@ static inline uint64_t st_operator_hash(const char *name, uint32_t length,
  * never begun on this thread (before a fork, while there was no place) ends nothing; begun on another thread, it is
  * closed there, with this time, when that one comes by next. The time is taken last in begin (of a module: first, see
  * torch_module.c) and first in end. No lock and no allocation but for a signature's first use. */
-void st_operator_begin(const void *key, const struct st_operator *operator);
+void st_operator_begin(const void *key, const struct st_torch_operator *operator);
 /* A call of a module (torch_record.h), whose signature is kept with it. Under a lock of whoever keeps it. */
-struct st_named {
+struct st_torch_named {
 	const char *name;
 	uint32_t length;
 	uint32_t word;	/* how the record begins */

@@ -116,7 +116,7 @@ static void learn_from(const void *record, const struct st_torch_truth *truth)
 static __attribute__((noinline)) void learn_list(const void *record, const char *name)
 {
 	static _Atomic uint32_t looked;
-	struct st_torch_layout *layout = &st_torch_known.layout;
+	struct st_torch_memory_layout *layout = &st_torch_known.layout;
 	struct st_torch_value_learner *values = &st_torch_known.values;
 	uint32_t before = atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed), left;
 	bool is_convolution = !strcmp(name, "aten::convolution");
@@ -129,7 +129,7 @@ static __attribute__((noinline)) void learn_list(const void *record, const char 
 		return;
 	left = atomic_load_explicit(&lists_left, memory_order_relaxed);
 	if (left) {
-		struct st_torch_layout next = *layout;
+		struct st_torch_memory_layout next = *layout;
 
 		if (is_convolution) {
 			st_torch_learn_convolution(values, &next, record);
@@ -151,7 +151,8 @@ static __attribute__((noinline)) void learn_list(const void *record, const char 
 	atomic_store_explicit(&learner_lock, 0, memory_order_release);
 }
 
-static __attribute__((noinline)) void begin_asked(const void *record, struct st_operator *operator)
+static __attribute__((noinline)) void begin_asked(const void *record,
+						  struct st_torch_operator *operator)
 {
 	uint8_t bytes[ST_SIGNATURE_BYTES_MAX];
 	struct st_operator_inputs inputs;
@@ -170,7 +171,7 @@ static __attribute__((noinline)) void begin_asked(const void *record, struct st_
 	st_torch_release(&asked);
 }
 
-static bool still_fits(const struct st_torch_layout *by, const void *record)
+static bool still_fits(const struct st_torch_memory_layout *by, const void *record)
 {
 	enum st_torch_verdict verdict = st_torch_look(by, record);
 	struct st_torch_asked asked;
@@ -189,7 +190,7 @@ static __attribute__((noinline)) void check_again(const void *record)
 {
 	static _Atomic uint32_t checked;
 	uint32_t before = atomic_fetch_add_explicit(&checked, 1, memory_order_relaxed);
-	struct st_torch_layout by = st_torch_known.layout;
+	struct st_torch_memory_layout by = st_torch_known.layout;
 
 	if (before > CHECKS && before % CHECKS_RARELY)
 		return;
@@ -223,15 +224,16 @@ static __attribute__((noinline)) void begin_slowly(const void *record,
 						   const struct beginning *beginning)
 {
 	struct in_place inputs = {.record = record};
-	const struct st_operator operator= {.hash = beginning->hash,
-					    .name = beginning->name,
-					    .length = beginning->length,
-					    .scope = beginning->scope,
-					    .sequence = beginning->sequence,
-					    .encode = !beginning->has_inputs  ? NULL
-						      : beginning->has_values ? encode_values
-									      : encode_in_place,
-					    .from = &inputs};
+	const struct st_torch_operator operator= {.hash = beginning->hash,
+						  .name = beginning->name,
+						  .length = beginning->length,
+						  .scope = beginning->scope,
+						  .sequence = beginning->sequence,
+						  .encode = !beginning->has_inputs ? NULL
+							    : beginning->has_values
+								    ? encode_values
+								    : encode_in_place,
+						  .from = &inputs};
 
 	st_operator_begin(record, &operator);
 	if (ST_UNLIKELY(inputs.is_new) && beginning->scope == ST_SCOPE_FUNCTION)
@@ -267,11 +269,11 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 	length = st_text_length(name);
 	hash = st_operator_hash(name, length, scope);
 	if (ST_UNLIKELY(how == ST_OPERATORS_ASKED)) {
-		begin_asked(record, &(struct st_operator){.hash = hash,
-							  .name = name,
-							  .length = length,
-							  .scope = scope,
-							  .sequence = -1});
+		begin_asked(record, &(struct st_torch_operator){.hash = hash,
+								.name = name,
+								.length = length,
+								.scope = scope,
+								.sequence = -1});
 		return context;
 	}
 	if (st_torch_known.layout.record)

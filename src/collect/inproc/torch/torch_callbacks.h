@@ -21,7 +21,7 @@ struct st_torch_scope {
 extern const struct st_torch_scope st_torch_scopes[ST_TORCH_CALLBACKS];
 
 struct st_torch_known {
-	struct st_torch_layout layout; /* its record is NULL: not proven */
+	struct st_torch_memory_layout layout; /* its record is NULL: not proven */
 	struct st_torch_learner learner;
 	struct st_torch_value_learner values;
 };

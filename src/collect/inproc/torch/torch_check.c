@@ -28,7 +28,7 @@ static uint64_t word_at(const void *at, size_t offset)
 }
 
 /* Of an ordinary tensor: whether its parts go together. */
-static enum st_torch_verdict look_at_tensor(const struct st_torch_layout *layout,
+static enum st_torch_verdict look_at_tensor(const struct st_torch_memory_layout *layout,
 					    const char *address)
 {
 	int64_t far[ST_INPUT_DIMENSIONS_MAX];
@@ -57,7 +57,7 @@ static enum st_torch_verdict look_at_tensor(const struct st_torch_layout *layout
 	return elements ? ST_TORCH_ASK : ST_TORCH_FITS;
 }
 
-enum st_torch_verdict st_torch_look(const struct st_torch_layout *layout, const void *record)
+enum st_torch_verdict st_torch_look(const struct st_torch_memory_layout *layout, const void *record)
 {
 	const void *from = (const void *)word_at(record, layout->record->inputs);
 	uint64_t count = word_at(record, layout->record->inputs + 8u), table;
@@ -89,7 +89,7 @@ enum st_torch_verdict st_torch_look(const struct st_torch_layout *layout, const 
 	return ask && tensors ? ST_TORCH_ASK : ST_TORCH_FITS;
 }
 
-static bool input_agrees(const struct st_torch_layout *layout, const char *value,
+static bool input_agrees(const struct st_torch_memory_layout *layout, const char *value,
 			 const struct st_torch_sizes *told)
 {
 	const char *tensor = (const char *)word_at(value, 0), *stored;
@@ -105,7 +105,7 @@ static bool input_agrees(const struct st_torch_layout *layout, const char *value
 	return !dimensions || !memcmp(stored, told->begin, dimensions * sizeof(*told->begin));
 }
 
-bool st_torch_agrees(const struct st_torch_layout *layout, const void *record,
+bool st_torch_agrees(const struct st_torch_memory_layout *layout, const void *record,
 		     const struct st_torch_truth *truth)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);

@@ -199,7 +199,7 @@ void st_torch_learn(struct st_torch_learner *learner, const void *record,
 		learn_inputs(learner, (const char *)word_at(bytes, row->inputs), truth);
 }
 
-bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_layout *layout)
+bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_memory_layout *layout)
 {
 	const struct st_torch_record_row *row = only_row(learner);
 	uint32_t offsets = learner->offsets;
@@ -225,7 +225,7 @@ bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_la
 /* Behind the object's table of functions, one or two words of reference counts. */
 static const uint16_t list_places[ST_TORCH_LIST_PLACES] = {16, 24};
 
-static bool is_list(const struct st_torch_layout *layout, uint32_t tag)
+static bool is_list(const struct st_torch_memory_layout *layout, uint32_t tag)
 {
 	if (layout->tag_list)
 		return tag == layout->tag_list;
@@ -243,7 +243,7 @@ static uint64_t elements_at(const char *list, size_t place, const char **first)
 	return (end - begin) / VALUE_BYTES;
 }
 
-static bool tensor_fits(const struct st_torch_layout *layout, const void *address,
+static bool tensor_fits(const struct st_torch_memory_layout *layout, const void *address,
 			const struct st_torch_sizes *sizes)
 {
 	char tensor[TENSOR_BYTES];
@@ -254,8 +254,8 @@ static bool tensor_fits(const struct st_torch_layout *layout, const void *addres
 }
 
 /* How many of the told sizes an input stands for; 0: it does not fit. */
-static uint64_t input_fits(const struct st_torch_layout *layout, const char *value, size_t place,
-			   const struct st_torch_sizes *sizes, uint64_t left)
+static uint64_t input_fits(const struct st_torch_memory_layout *layout, const char *value,
+			   size_t place, const struct st_torch_sizes *sizes, uint64_t left)
 {
 	char list[LIST_BYTES], elements[LIST_LEARN_MAX * VALUE_BYTES];
 	const char *first;
@@ -280,8 +280,8 @@ static uint64_t input_fits(const struct st_torch_layout *layout, const char *val
 	return count;
 }
 
-static bool place_fits(const struct st_torch_layout *layout, const void *record, size_t place,
-		       const struct st_torch_truth *truth)
+static bool place_fits(const struct st_torch_memory_layout *layout, const void *record,
+		       size_t place, const struct st_torch_truth *truth)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
 	uint64_t told = 0;
@@ -299,7 +299,7 @@ static bool place_fits(const struct st_torch_layout *layout, const void *record,
 	return told == truth->listed && told > truth->inputs;
 }
 
-uint32_t st_torch_has_list(const struct st_torch_layout *layout, const void *record)
+uint32_t st_torch_has_list(const struct st_torch_memory_layout *layout, const void *record)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
 	uint64_t count = word_at(record, layout->record->inputs + 8u);
@@ -320,8 +320,9 @@ uint32_t st_torch_has_list(const struct st_torch_layout *layout, const void *rec
 	return 0;
 }
 
-void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
-			 const void *record, const struct st_torch_truth *truth)
+void st_torch_learn_list(struct st_torch_list_learner *learner,
+			 struct st_torch_memory_layout *layout, const void *record,
+			 const struct st_torch_truth *truth)
 {
 	uint32_t fitting = 0, tag = st_torch_has_list(layout, record);
 
@@ -352,14 +353,15 @@ struct input {
 	const char *elements;
 };
 
-static inline bool is_scalar(const struct st_torch_layout *layout, uint32_t tag)
+static inline bool is_scalar(const struct st_torch_memory_layout *layout, uint32_t tag)
 {
 	return tag == TAG_DOUBLE || tag == TAG_COMPLEX || tag == TAG_INT ||
 	       (tag && tag == layout->tag_bool);
 }
 
 /* The first element says what a list is of. */
-static void read_list(const struct st_torch_layout *layout, const char *value, struct input *input)
+static void read_list(const struct st_torch_memory_layout *layout, const char *value,
+		      struct input *input)
 {
 	const char *list = (const char *)word_at(value, 0), *first;
 	uint64_t count = list ? elements_at(list, layout->list, &first) : 0;
@@ -375,7 +377,7 @@ static void read_list(const struct st_torch_layout *layout, const char *value, s
 }
 
 static inline __attribute__((always_inline)) struct input
-read_input(const struct st_torch_layout *layout, const char *value)
+read_input(const struct st_torch_memory_layout *layout, const char *value)
 {
 	struct input input = {.kind = ST_INPUT_OTHER};
 	uint32_t tag = (uint32_t)word_at(value, 8);
@@ -438,7 +440,7 @@ static uint64_t hash_input(const struct input *input, uint64_t hash)
 	return hash_parts(hash, input->kind, input->dtype, input->dimensions, input->sizes);
 }
 
-static __attribute__((noinline)) uint64_t hash_list(const struct st_torch_layout *layout,
+static __attribute__((noinline)) uint64_t hash_list(const struct st_torch_memory_layout *layout,
 						    const struct input *list, uint64_t hash)
 {
 	hash = mix(hash, list->count);
@@ -452,7 +454,7 @@ static __attribute__((noinline)) uint64_t hash_list(const struct st_torch_layout
 	return hash;
 }
 
-static __attribute__((noinline)) uint64_t hash_value(const struct st_torch_layout *layout,
+static __attribute__((noinline)) uint64_t hash_value(const struct st_torch_memory_layout *layout,
 						     const char *value, uint64_t hash)
 {
 	struct input input = read_input(layout, value);
@@ -462,7 +464,7 @@ static __attribute__((noinline)) uint64_t hash_value(const struct st_torch_layou
 }
 
 /* What most values are, a tensor of few dimensions or a number, without a detour through memory; false: another one. */
-static inline bool hash_usual(const struct st_torch_layout *layout, const char *value,
+static inline bool hash_usual(const struct st_torch_memory_layout *layout, const char *value,
 			      uint64_t *hash)
 {
 	const char *tensor = (const char *)word_at(value, 0), *at;
@@ -488,7 +490,7 @@ static inline bool hash_usual(const struct st_torch_layout *layout, const char *
 	return true;
 }
 
-uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
+uint64_t st_torch_inputs_hash(const struct st_torch_memory_layout *layout, const void *record,
 			      uint64_t hash)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
@@ -506,7 +508,7 @@ uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *
 	return hash | 1;
 }
 
-uint64_t st_torch_values_hash(const struct st_torch_layout *layout, const void *record,
+uint64_t st_torch_values_hash(const struct st_torch_memory_layout *layout, const void *record,
 			      uint64_t hash)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
@@ -566,7 +568,7 @@ static bool put_input(struct writer *writer, const struct input *input)
 	return !writer->full;
 }
 
-static bool put_list(const struct st_torch_layout *layout, struct writer *writer,
+static bool put_list(const struct st_torch_memory_layout *layout, struct writer *writer,
 		     const struct input *list)
 {
 	uint8_t *begin = writer->at;
@@ -611,8 +613,9 @@ static struct st_operator_inputs finish(const struct writer *writer, const uint8
 		.flags = (uint8_t)(ST_SIGNATURE_INPUTS | (put < all ? ST_SIGNATURE_CUT : 0))};
 }
 
-static struct st_operator_inputs encode(const struct st_torch_layout *layout, const void *record,
-					struct writer writer, bool with_integers)
+static struct st_operator_inputs encode(const struct st_torch_memory_layout *layout,
+					const void *record, struct writer writer,
+					bool with_integers)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
 	uint64_t all = word_at(record, layout->record->inputs + 8u);
@@ -637,13 +640,13 @@ static struct st_operator_inputs encode(const struct st_torch_layout *layout, co
 	return finish(&writer, begin, put, all);
 }
 
-struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
+struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_memory_layout *layout,
 						 const void *record, uint8_t *to, uint32_t room)
 {
 	return encode(layout, record, (struct writer){to, to + room, false}, false);
 }
 
-struct st_operator_inputs st_torch_values_encode(const struct st_torch_layout *layout,
+struct st_operator_inputs st_torch_values_encode(const struct st_torch_memory_layout *layout,
 						 const void *record, uint8_t *to, uint32_t room)
 {
 	return encode(layout, record, (struct writer){to, to + room, false}, true);

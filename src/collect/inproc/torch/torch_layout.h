@@ -26,7 +26,7 @@ struct st_torch_record_row {
 extern const struct st_torch_record_row st_torch_record_rows[ST_TORCH_RECORD_ROWS];
 
 /* A layout that was proven. */
-struct st_torch_layout {
+struct st_torch_memory_layout {
 	const struct st_torch_record_row *record;
 	uint16_t sizes;	     /* of c10::TensorImpl: number of dimensions; the sizes follow */
 	const void *nothing; /* the tensor that stands for none */
@@ -68,7 +68,8 @@ void st_torch_learner_init(struct st_torch_learner *learner, const void *nothing
 void st_torch_learn(struct st_torch_learner *learner, const void *record,
 		    const struct st_torch_truth *truth);
 /* Whether enough has been seen, and all of it fits one layout. */
-bool st_torch_learned(const struct st_torch_learner *learner, struct st_torch_layout *layout);
+bool st_torch_learned(const struct st_torch_learner *learner,
+		      struct st_torch_memory_layout *layout);
 
 /* torch_check.c: whether a proven layout still holds, for any record later on. */
 enum st_torch_verdict {
@@ -77,9 +78,10 @@ enum st_torch_verdict {
 	ST_TORCH_CONTRADICTS, /* something stands there that cannot */
 };
 /* By what stands there alone. Reads in such a way that a wrong address is no harm. */
-enum st_torch_verdict st_torch_look(const struct st_torch_layout *layout, const void *record);
+enum st_torch_verdict st_torch_look(const struct st_torch_memory_layout *layout,
+				    const void *record);
 /* By what the framework says; only of what can be asked. */
-bool st_torch_agrees(const struct st_torch_layout *layout, const void *record,
+bool st_torch_agrees(const struct st_torch_memory_layout *layout, const void *record,
 		     const struct st_torch_truth *truth);
 
 /* Lists of tensors, by a layout that is proven for single ones. */
@@ -90,11 +92,12 @@ struct st_torch_list_learner {
 	bool refused;
 };
 /* The tag of a list that begins with a tensor, if the record has one: then it is worth asking. 0: none. */
-uint32_t st_torch_has_list(const struct st_torch_layout *layout, const void *record);
+uint32_t st_torch_has_list(const struct st_torch_memory_layout *layout, const void *record);
 /* One record more; `truth` tells the sizes of a list's tensors one by one. Sets layout->list, and
  * the tags, once it is proven. */
-void st_torch_learn_list(struct st_torch_list_learner *learner, struct st_torch_layout *layout,
-			 const void *record, const struct st_torch_truth *truth);
+void st_torch_learn_list(struct st_torch_list_learner *learner,
+			 struct st_torch_memory_layout *layout, const void *record,
+			 const struct st_torch_truth *truth);
 
 /* Lists of integers: their tag, and where their elements are told. */
 enum { ST_TORCH_LIST_KINDS = 6 };
@@ -104,14 +107,14 @@ struct st_torch_value_learner {
 };
 /* One record more, of which the second and third input are lists of these integers. */
 void st_torch_learn_values(struct st_torch_value_learner *learner,
-			   const struct st_torch_layout *layout, const void *record,
+			   const struct st_torch_memory_layout *layout, const void *record,
 			   const struct st_torch_sizes expected[2]);
 /* Or a record of aten::convolution, whose lists must fit its tensors. */
 void st_torch_learn_convolution(struct st_torch_value_learner *learner,
-				const struct st_torch_layout *layout, const void *record);
+				const struct st_torch_memory_layout *layout, const void *record);
 /* Whether one kind fits them all: then lists of any kind can be read. Sets tags and place of the layout. */
 bool st_torch_values_learned(const struct st_torch_value_learner *learner,
-			     struct st_torch_layout *layout);
+			     struct st_torch_memory_layout *layout);
 
 struct st_torch_integers {
 	bool is_list;
@@ -119,21 +122,21 @@ struct st_torch_integers {
 	int64_t values[ST_INPUT_DIMENSIONS_MAX];
 };
 /* Of an IValue, by a layout whose lists are proven; false: it is something else. */
-bool st_torch_read_integers(const struct st_torch_layout *layout, const char *value,
+bool st_torch_read_integers(const struct st_torch_memory_layout *layout, const char *value,
 			    struct st_torch_integers *out);
 
 /* Copies memory that may not be there. */
 bool st_torch_read_safely(const void *from, void *to, size_t bytes);
 
 /* Of a record, by a proven layout: */
-uint64_t st_torch_inputs_hash(const struct st_torch_layout *layout, const void *record,
+uint64_t st_torch_inputs_hash(const struct st_torch_memory_layout *layout, const void *record,
 			      uint64_t hash);
-struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_layout *layout,
+struct st_operator_inputs st_torch_inputs_encode(const struct st_torch_memory_layout *layout,
 						 const void *record, uint8_t *to, uint32_t room);
 /* Both, with the values of integers as well: for operators whose work depends on them. */
-uint64_t st_torch_values_hash(const struct st_torch_layout *layout, const void *record,
+uint64_t st_torch_values_hash(const struct st_torch_memory_layout *layout, const void *record,
 			      uint64_t hash);
-struct st_operator_inputs st_torch_values_encode(const struct st_torch_layout *layout,
+struct st_operator_inputs st_torch_values_encode(const struct st_torch_memory_layout *layout,
 						 const void *record, uint8_t *to, uint32_t room);
 /* The same bytes of sizes that the framework has told. */
 struct st_operator_inputs st_torch_truth_encode(const struct st_torch_truth *truth, uint8_t *to,

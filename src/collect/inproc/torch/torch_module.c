@@ -124,7 +124,7 @@ static __attribute__((noinline)) struct st_torch_module *name_module(struct py_o
 /* Whether the entry's module is the one that is called was asked right now. */
 static void begin_slowly(const void *key, struct st_torch_module *module)
 {
-	struct st_named *slice = &module->slice, now = *slice;
+	struct st_torch_named *slice = &module->slice, now = *slice;
 
 	st_operator_renew(&now);
 	if (!st_operator_begin_module(key, &now, st_ticks())) {

@@ -126,10 +126,10 @@ static bool make_room(void)
 	return true;
 }
 
-static struct st_node *intern(const char *text, uint32_t length)
+static struct st_intern_node *intern(const char *text, uint32_t length)
 {
 	struct st_text_key key = st_text_key(text, length);
-	struct st_node *node = st_intern_find(ST_INDEX_STRINGS, &key);
+	struct st_intern_node *node = st_intern_find(ST_INDEX_STRINGS, &key);
 	struct st_hot *saved;
 
 	if (!node && st_busy_enter(&saved)) {
@@ -139,14 +139,14 @@ static struct st_node *intern(const char *text, uint32_t length)
 	return node;
 }
 
-void st_torch_module_slice(struct st_named *slice, const char *name, uint32_t length)
+void st_torch_module_slice(struct st_torch_named *slice, const char *name, uint32_t length)
 {
-	*slice = (struct st_named){.name = name, .length = length, .stamp = ST_STAMP_NONE};
+	*slice = (struct st_torch_named){.name = name, .length = length, .stamp = ST_STAMP_NONE};
 }
 
 /* Takes over the reference. */
 static struct st_torch_module *insert(struct py_object *object, struct py_object *reference,
-				      const struct st_node *path)
+				      const struct st_intern_node *path)
 {
 	struct st_torch_modules *modules = &st_torch_modules;
 	struct st_torch_module *place;

@@ -19,7 +19,7 @@
 struct st_torch_module {
 	struct py_object *object; /* NULL: the place is free */
 	struct py_object *reference;
-	struct st_named slice; /* what begins with a call; its name is the path, interned */
+	struct st_torch_named slice; /* what begins with a call; its name is the path, interned */
 	uint16_t misses; /* modules called inside of this one that the latest walk had not found */
 	uint16_t walk;	 /* the latest one that came by */
 	bool unsure;	 /* whether we are told when it dies */
@@ -78,7 +78,7 @@ static inline struct st_torch_module *st_torch_module_find(const struct py_objec
 struct st_torch_module *st_torch_module_name(struct py_object *object, struct py_object *outer);
 
 /* How a call of a module of that name begins. */
-void st_torch_module_slice(struct st_named *slice, const char *name, uint32_t length);
+void st_torch_module_slice(struct st_torch_named *slice, const char *name, uint32_t length);
 
 #pragma GCC visibility pop
 

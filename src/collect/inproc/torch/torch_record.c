@@ -145,7 +145,7 @@ void st_operator_source(enum st_operator_level level, uint32_t flags, const char
 }
 
 /* The id of a signature that is not in the table, or 0. Between enter and leave: uses the scratch. */
-static uint32_t define(struct st_thread *thread, const struct st_operator *operator,
+static uint32_t define(struct st_thread *thread, const struct st_torch_operator *operator,
 		       uint32_t domain, uint32_t name)
 {
 	uint8_t *bytes = (uint8_t *)thread->scratch;
@@ -185,8 +185,8 @@ static uint32_t define(struct st_thread *thread, const struct st_operator *opera
 	return id;
 }
 
-static bool write_begin(struct st_thread *thread, const struct st_operator *operator,
-			uint32_t domain, const struct st_label *label)
+static bool write_begin(struct st_thread *thread, const struct st_torch_operator *operator,
+			uint32_t domain, const struct st_itt_label *label)
 {
 	uint32_t id = label->text ? 0 : define(thread, operator, domain, label->name);
 	uint32_t length = label->text_length;
@@ -251,11 +251,11 @@ void st_operator_close_ended(struct st_thread *thread)
 }
 
 static void begin_entered(struct st_thread *thread, const void *key,
-			  const struct st_operator *operator)
+			  const struct st_torch_operator *operator)
 {
 	uint32_t control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
 	uint32_t kind = st_operator_kind(operator->scope), domain;
-	struct st_label label;
+	struct st_itt_label label;
 
 	st_operator_close_ended(thread);
 	if (thread->hot.key_count == ST_KEYS_MAX) {
@@ -281,7 +281,7 @@ static void begin_entered(struct st_thread *thread, const void *key,
 }
 
 static __attribute__((noinline)) void begin_slow(const void *key,
-						 const struct st_operator *operator)
+						 const struct st_torch_operator *operator)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_SLICE);
 
@@ -292,7 +292,7 @@ static __attribute__((noinline)) void begin_slow(const void *key,
 	st_thread_leave(thread);
 }
 
-void st_operator_begin(const void *key, const struct st_operator *operator)
+void st_operator_begin(const void *key, const struct st_torch_operator *operator)
 {
 	struct st_hot *hot = st_tls;
 	uint64_t limit = st_words_take_limit(hot);
@@ -315,9 +315,9 @@ void st_operator_begin(const void *key, const struct st_operator *operator)
 	begin_slow(key, operator);
 }
 
-void st_operator_begin_module_slowly(const void *key, struct st_named *named)
+void st_operator_begin_module_slowly(const void *key, struct st_torch_named *named)
 {
-	const struct st_operator operator= {
+	const struct st_torch_operator operator= {
 		.hash = st_operator_hash(named->name, named->length, ST_SCOPE_MODULE),
 		.name = named->name,
 		.length = named->length,

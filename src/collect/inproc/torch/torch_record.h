@@ -50,7 +50,7 @@ struct st_operator_front {
 extern struct st_operator_front *st_operator_front;
 
 /* A module whose stamp may be old only because another one died; this one lives. */
-static inline void st_operator_renew(struct st_named *named)
+static inline void st_operator_renew(struct st_torch_named *named)
 {
 	uint64_t stamp = atomic_load_explicit(&st_operator_front->stamp, memory_order_relaxed);
 
@@ -58,7 +58,7 @@ static inline void st_operator_renew(struct st_named *named)
 		named->stamp = stamp;
 }
 
-void st_operator_begin_module_slowly(const void *key, struct st_named *named);
+void st_operator_begin_module_slowly(const void *key, struct st_torch_named *named);
 void st_operator_end_slowly(uintptr_t key);
 
 /* Numbers that do not fit are none. */
@@ -159,7 +159,7 @@ st_operator_begin_recent(const void *key, uint32_t kind, uint64_t hash, int64_t 
 
 /* A call of a module; false: nothing was done. */
 static inline __attribute__((always_inline)) bool
-st_operator_begin_module(const void *key, const struct st_named *named, uint64_t now)
+st_operator_begin_module(const void *key, const struct st_torch_named *named, uint64_t now)
 {
 	struct st_hot *hot = st_tls;
 	uint64_t limit = st_words_take_limit(hot);

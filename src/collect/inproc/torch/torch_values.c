@@ -78,7 +78,7 @@ static void narrow(struct st_torch_value_learner *learner, uint32_t fitting)
 }
 
 void st_torch_learn_values(struct st_torch_value_learner *learner,
-			   const struct st_torch_layout *layout, const void *record,
+			   const struct st_torch_memory_layout *layout, const void *record,
 			   const struct st_torch_sizes expected[2])
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
@@ -98,7 +98,7 @@ void st_torch_learn_values(struct st_torch_value_learner *learner,
 }
 
 bool st_torch_values_learned(const struct st_torch_value_learner *learner,
-			     struct st_torch_layout *layout)
+			     struct st_torch_memory_layout *layout)
 {
 	uint32_t fitting = learner->fitting, kind;
 
@@ -127,7 +127,7 @@ enum {
 };
 
 /* By the proven layout of tensors. */
-static const int64_t *sizes_of(const struct st_torch_layout *layout, const char *value,
+static const int64_t *sizes_of(const struct st_torch_memory_layout *layout, const char *value,
 			       uint64_t *dimensions)
 {
 	const char *tensor = (const char *)word_at(value, 0);
@@ -175,7 +175,7 @@ static bool convolution_fits(const char *values, uint32_t kind, const int64_t *i
 }
 
 void st_torch_learn_convolution(struct st_torch_value_learner *learner,
-				const struct st_torch_layout *layout, const void *record)
+				const struct st_torch_memory_layout *layout, const void *record)
 {
 	const char *values = (const char *)word_at(record, layout->record->inputs);
 	uint64_t dimensions, input_dimensions;
@@ -196,7 +196,7 @@ void st_torch_learn_convolution(struct st_torch_value_learner *learner,
 }
 
 /* Integers where they lie: one, or those of a list. */
-static const char *integers_of(const struct st_torch_layout *layout, const char *value,
+static const char *integers_of(const struct st_torch_memory_layout *layout, const char *value,
 			       uint64_t *count)
 {
 	const char *list = (const char *)word_at(value, 0);
@@ -216,7 +216,7 @@ static const char *integers_of(const struct st_torch_layout *layout, const char 
 		       : (const char *)begin;
 }
 
-bool st_torch_read_integers(const struct st_torch_layout *layout, const char *value,
+bool st_torch_read_integers(const struct st_torch_memory_layout *layout, const char *value,
 			    struct st_torch_integers *out)
 {
 	uint64_t count;

@@ -10,12 +10,6 @@
 
 #include "base/rt/clock.h"
 
-struct st_clock_pair {
-	uint64_t ticks;
-	uint64_t mono_raw_ns;
-	uint64_t error_ticks; /* half the bracket */
-};
-
 /* Whom to trust, and why not the counter: it is not steady, or the kernel has another source. */
 struct st_clock_trust {
 	enum st_clock clock;

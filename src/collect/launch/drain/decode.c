@@ -103,7 +103,7 @@ static void take_text(struct st_drain *drain, struct st_slot_reader *slot, const
 static void take_begin(struct st_drain *drain, struct st_slot_reader *slot, const uint64_t *payload)
 {
 	uint32_t domain = (uint32_t)payload[0], name = (uint32_t)(payload[0] >> 32);
-	struct st_open_slice open = {.domain = domain, .family = name, .begin = slot->time};
+	struct st_drain_slice open = {.domain = domain, .family = name, .begin = slot->time};
 	uint64_t flags = payload[1];
 	const void *text = NULL;
 
@@ -297,10 +297,10 @@ static bool take_record(struct st_drain *drain, struct st_shm_segment *segment, 
 	}
 	if (drain->shared->ring_buffer)
 		st_open_begin(drain, slot,
-			      &(struct st_open_slice){.domain = domain,
-						      .name = name,
-						      .family = name,
-						      .begin = slot->time},
+			      &(struct st_drain_slice){.domain = domain,
+						       .name = name,
+						       .family = name,
+						       .begin = slot->time},
 			      NULL);
 	st_drain_take_begin_caller(slot, name, name);
 	st_slice_encoder_begin(&slot->encoder, slot->time, domain, name, 0);

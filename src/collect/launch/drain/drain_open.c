@@ -12,7 +12,7 @@
 
 enum { FIRST_CAPACITY = 16, OPEN_PER_CHUNK = 64 << 10 };
 
-static void forget_text(struct st_open_slices *open, struct st_open_slice *slice)
+static void forget_text(struct st_open_slices *open, struct st_drain_slice *slice)
 {
 	if (slice->text)
 		open->text_bytes -= slice->text_bytes;
@@ -38,10 +38,10 @@ static bool grow(struct st_open_slices *open)
 }
 
 void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
-		   const struct st_open_slice *slice, const void *text)
+		   const struct st_drain_slice *slice, const void *text)
 {
 	struct st_open_slices *open = &slot->open;
-	struct st_open_slice *entry;
+	struct st_drain_slice *entry;
 
 	if (!drain->shared->ring_buffer)
 		return;
@@ -105,7 +105,7 @@ void st_open_fini(struct st_slot_reader *slot)
 }
 
 /* The name under which an open slice is known in the new file. */
-static uint32_t define_name(struct st_drain *drain, const struct st_open_slice *slice)
+static uint32_t define_name(struct st_drain *drain, const struct st_drain_slice *slice)
 {
 	struct st_definition_batch *batch = &drain->passing;
 	size_t record;
@@ -140,7 +140,7 @@ static void write_open(struct st_drain *drain, uint32_t *count)
 static void add_slot(struct st_drain *drain, struct st_slot_reader *slot, uint32_t *count)
 {
 	for (uint32_t i = 0; i < slot->open.depth; i++) {
-		const struct st_open_slice *slice = &slot->open.entries[i];
+		const struct st_drain_slice *slice = &slot->open.entries[i];
 		struct st_open_record record = {.track = slot->track,
 						.domain = slice->domain,
 						.name = define_name(drain, slice),

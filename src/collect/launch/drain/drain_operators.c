@@ -90,7 +90,7 @@ void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
 	int64_t sequence = (int64_t)(payload[0] >> 32) - 1;
 	uint64_t flags = payload_words > 1 ? payload[1] : 0;
 	const struct st_known_signatures *known = &drain->signatures;
-	struct st_open_slice open = {.signature = id, .begin = slot->time};
+	struct st_drain_slice open = {.signature = id, .begin = slot->time};
 
 	if (!id || id > known->count || known->entries[id - 1].domain == not_defined ||
 	    (flags & ~(uint64_t)ST_BEGIN_CLIPPED)) {

@@ -34,7 +34,7 @@ enum {
 };
 
 /* A slice that has begun and not ended; kept only for a ring buffer. */
-struct st_open_slice {
+struct st_drain_slice {
 	uint32_t domain, name;
 	uint32_t family;     /* name to use when text is not kept */
 	uint32_t text_bytes; /* of a label that travelled in a record */
@@ -44,7 +44,7 @@ struct st_open_slice {
 };
 
 struct st_open_slices {
-	struct st_open_slice *entries;
+	struct st_drain_slice *entries;
 	uint32_t depth, capacity;
 	uint32_t too_deep;   /* open beyond ST_OPEN_DEPTH_MAX */
 	uint32_t text_bytes; /* kept in entries */
@@ -366,7 +366,7 @@ void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid
 /* drain_open.c; all of them do nothing unless there is a ring buffer. text: of a label that travelled
  * in a record, else NULL. */
 void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
-		   const struct st_open_slice *slice, const void *text);
+		   const struct st_drain_slice *slice, const void *text);
 /* The innermost of its domain, or the one below so many. */
 void st_open_end(struct st_drain *drain, struct st_slot_reader *slot, uint32_t domain,
 		 uint32_t left);
