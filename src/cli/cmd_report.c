@@ -54,7 +54,7 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 	const struct st_report_kind *kind = asked_kind(args);
 	const char *word = args->word_count > (name ? 0u : 1u) ? args->words[name ? 0 : 1] : NULL;
 	bool is_named = word || st_args_value(args, ST_OPT_RESULT_DIR);
-	uint64_t set = UINT64_MAX;
+	struct st_set set = st_set_range(0, ST_SET_MAX);
 	struct st_result *result = NULL;
 	struct st_error ignored;
 	enum st_status status;
@@ -69,17 +69,17 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 			return status;
 	}
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
-		if (set & ST_BIT(i))
+		if (st_set_has(set, i))
 			printf("%-14s %s\n", st_grouping_info(i)->name, st_grouping_info(i)->title);
 	return ST_OK;
 }
 
 static void print_metrics(const struct st_report_kind *kind)
 {
-	uint64_t set = kind ? st_report_metrics(kind) : UINT64_MAX;
+	struct st_set set = kind ? st_report_metrics(kind) : st_set_range(0, ST_METRICS);
 
 	for (unsigned int i = 0; i < ST_METRICS; i++)
-		if (set & ST_BIT(i))
+		if (st_set_has(set, i))
 			printf("%-14s %s\n", st_metric_info(i)->key,
 			       kind ? st_report_metric_title(kind, i) : st_metric_info(i)->title);
 }

@@ -163,8 +163,8 @@ static enum st_status parse_options(const struct st_args *args, struct st_export
 	if (!status)
 		status = st_view_args_parse(&request->view_args, args, &request->options.view, err);
 	if (!status)
-		status = st_question_args(args, UINT64_MAX, &request->question, &request->filters,
-					  err);
+		status = st_question_args(args, st_set_range(0, ST_GROUPINGS), &request->question,
+					  &request->filters, err);
 	if (!status)
 		status = parse_parts(st_args_value(args, ST_OPT_PARTS), &request->options.parts,
 				     err);

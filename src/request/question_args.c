@@ -10,7 +10,7 @@
 #include "request/options.h"
 #include "request/values.h"
 
-static enum st_status parse_groupings(const char *text, uint64_t offered,
+static enum st_status parse_groupings(const char *text, struct st_set offered,
 				      struct st_question *question, struct st_error *err)
 {
 	while (text) {
@@ -31,7 +31,7 @@ static enum st_status parse_groupings(const char *text, uint64_t offered,
 	return ST_OK;
 }
 
-static enum st_status parse_filter(const char *text, uint64_t offered, struct st_filter *out,
+static enum st_status parse_filter(const char *text, struct st_set offered, struct st_filter *out,
 				   struct st_error *err)
 {
 	const char *equals = strchr(text, '=');
@@ -48,7 +48,7 @@ static enum st_status parse_filter(const char *text, uint64_t offered, struct st
 	return st_grouping_parse(text, size, offered, &out->grouping, err);
 }
 
-static enum st_status parse_filters(const struct st_args *args, uint64_t offered,
+static enum st_status parse_filters(const struct st_args *args, struct st_set offered,
 				    struct st_question *question, struct st_filter **filters,
 				    struct st_error *err)
 {
@@ -72,7 +72,7 @@ static enum st_status parse_filters(const struct st_args *args, uint64_t offered
 	return ST_OK;
 }
 
-enum st_status st_question_args(const struct st_args *args, uint64_t offered,
+enum st_status st_question_args(const struct st_args *args, struct st_set offered,
 				struct st_question *question, struct st_filter **filters,
 				struct st_error *err)
 {

@@ -11,7 +11,7 @@ struct st_args;
 
 /* Fills groupings, filters and time range. *filters is owned by the caller, also after a failure; its texts are
  * argv's. Groupings that are not in offered are refused. */
-enum st_status st_question_args(const struct st_args *args, uint64_t offered,
+enum st_status st_question_args(const struct st_args *args, struct st_set offered,
 				struct st_question *question, struct st_filter **filters,
 				struct st_error *err);
 

@@ -258,12 +258,13 @@ static enum st_status parse_question(const struct st_args *args, struct st_repor
 {
 	struct st_question *question = &request->options.question;
 	const char *limit = st_args_value(args, ST_OPT_LIMIT);
-	uint64_t offered = UINT64_MAX;
+	struct st_set offered = {{0}};
 	enum st_status status =
 		st_report_groupings(st_report_kind_of(request->name), NULL, &offered, err);
 
-	if (!offered)
-		offered = UINT64_MAX; /* a report without groupings says so itself */
+	if (st_set_is_empty(offered))
+		offered = st_set_range(
+			0, ST_GROUPINGS); /* a report without groupings says so itself */
 	if (status == ST_OK)
 		status = st_question_args(args, offered, question, &request->filters, err);
 	if (status == ST_OK)

@@ -219,9 +219,9 @@ static void test_steps_are_found_with_their_parts(void **state)
 	assert_int_equal(st_steps_find(&steps, &dataset, fake, NULL), ST_OK);
 	assert_true(steps.found);
 	assert_memory_equal(steps.family.text.bytes, "iteration_*", 11);
-	assert_int_equal(steps.family.values[ST_COUNT], 2);
-	assert_int_equal(steps.family.values[ST_WALL_MEDIAN], 900);
-	assert_int_equal(steps.family.values[ST_WALL_P99], 900);
+	assert_int_equal(steps.family.count, 2);
+	assert_int_equal(steps.family.median_ns, 900);
+	assert_int_equal(steps.family.p99_ns, 900);
 	assert_int_equal(steps.sum_ns, 1800);
 	assert_int_equal(steps.part_count, 2);
 	assert_memory_equal(steps.parts[0].text.bytes, "aten::linear", 12);

@@ -15,7 +15,7 @@
 #include "analyze/engine/question.h"
 #include "fake_result.h"
 
-#define ALL_METRICS ((1u << ST_WALL_METRICS) - 1)
+#define ALL_METRICS st_set_range(0, ST_WALL_METRICS)
 
 static uint64_t random_state = 42;
 
@@ -277,12 +277,12 @@ static void check_two_levels(struct st_result *fake, enum st_grouping outer, enu
 
 			brute_force(fake, window, in_group, &(struct group){row, child}, expected);
 			check_values(child->values, expected);
-			count += child->values[ST_COUNT];
+			count += st_answer_value(child, ST_COUNT);
 			if (j)
-				assert_true(child[-1].values[ST_WALL_TOTAL] >=
-					    child->values[ST_WALL_TOTAL]);
+				assert_true(st_answer_value(&child[-1], ST_WALL_TOTAL) >=
+					    st_answer_value(child, ST_WALL_TOTAL));
 		}
-		assert_int_equal(count, row->values[ST_COUNT]);
+		assert_int_equal(count, st_answer_value(row, ST_COUNT));
 	}
 	st_answer_fini(&answer);
 }
@@ -364,7 +364,8 @@ static void test_limit_sums_the_rest_exactly(void **state)
 	(void)state;
 	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
 	assert_int_equal(answer.root_count, 3);
-	assert_true(answer.rows[0].values[ST_WALL_P95] >= answer.rows[1].values[ST_WALL_P95]);
+	assert_true(st_answer_value(&answer.rows[0], ST_WALL_P95) >=
+		    st_answer_value(&answer.rows[1], ST_WALL_P95));
 	assert_true(answer.rows[2].is_others);
 	assert_true(text_is(answer.rows[2].text, "[Others]"));
 	assert_int_equal(answer.rows[2].child_count, 0);
@@ -410,7 +411,8 @@ static void test_instances_sorted_and_limited(void **state)
 	for (uint32_t i = 0; i < 7; i++) {
 		uint32_t slice = answer.rows[i].slice;
 
-		assert_int_equal(answer.rows[i].values[ST_WALL_SELF], fake->self_ns[slice]);
+		assert_int_equal(st_answer_value(&answer.rows[i], ST_WALL_SELF),
+				 fake->self_ns[slice]);
 		if (i)
 			assert_true(fake->self_ns[answer.rows[i - 1].slice] >=
 				    fake->self_ns[slice]);
@@ -464,7 +466,7 @@ static bool on_path(const struct st_result *fake, uint32_t row, const void *arg)
 static uint64_t check_stack(const struct st_result *fake, const struct st_answer *answer,
 			    const struct st_answer_row *row, const char *above)
 {
-	uint64_t expected[ST_WALL_METRICS], count = row->values[ST_COUNT];
+	uint64_t expected[ST_WALL_METRICS], count = st_answer_value(row, ST_COUNT);
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%.*s", above, (int)row->text.size_bytes, row->text.bytes);
@@ -512,8 +514,8 @@ static void test_overlap_without_nesting_counts_once(void **state)
 	fake_slice(fake, 1, 50, 150, first); /* ends behind its parent */
 	fake_finish(fake);
 	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
-	assert_int_equal(answer.rows[0].values[ST_WALL_TOTAL], 150);
-	assert_int_equal(answer.total.values[ST_WALL_TOTAL], 150);
+	assert_int_equal(st_answer_value(&answer.rows[0], ST_WALL_TOTAL), 150);
+	assert_int_equal(st_answer_value(&answer.total, ST_WALL_TOTAL), 150);
 	st_answer_fini(&answer);
 	fake_destroy(fake);
 }
@@ -532,12 +534,14 @@ static void test_wrong_questions_are_refused(void **state)
 	assert_int_equal(st_question_ask(fake, &question, &answer, &err), ST_EUSAGE);
 	question = (struct st_question){.has_time_range = true, .time_begin_ns = 5};
 	assert_int_equal(st_question_ask(fake, &question, &answer, &err), ST_EUSAGE);
-	assert_int_equal(st_grouping_parse("task-typ", 8, UINT32_MAX, &grouping, &err), ST_EUSAGE);
+	assert_int_equal(st_grouping_parse("task-typ", 8, st_set_range(0, 32), &grouping, &err),
+			 ST_EUSAGE);
 	assert_non_null(strstr(err.text, "did you mean task-type"));
-	assert_int_equal(st_grouping_parse("zzz", 3, ST_BIT(ST_BY_FRAME), &grouping, &err),
+	assert_int_equal(st_grouping_parse("zzz", 3, ST_SET(ST_BY_FRAME), &grouping, &err),
 			 ST_EUSAGE);
 	assert_string_equal(err.text, "no such grouping: zzz; there are: frame");
-	assert_int_equal(st_grouping_parse("Task Family", 11, 0, &grouping, &err), ST_OK);
+	assert_int_equal(
+		st_grouping_parse("Task Family", 11, (struct st_set){{0}}, &grouping, &err), ST_OK);
 	assert_int_equal(grouping, ST_BY_TASK_FAMILY);
 	assert_int_equal(st_metric_parse("wall_p95_ns", 11, &metric, &err), ST_OK);
 	assert_int_equal(metric, ST_WALL_P95);
@@ -561,7 +565,7 @@ static void test_empty_result_has_a_total_of_zero(void **state)
 
 		assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
 		assert_int_equal(answer.row_count, 0);
-		assert_int_equal(answer.total.values[ST_WALL_MIN], 0);
+		assert_int_equal(st_answer_value(&answer.total, ST_WALL_MIN), 0);
 		st_answer_fini(&answer);
 	}
 	fake_destroy(fake);

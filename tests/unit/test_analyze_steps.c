@@ -353,7 +353,7 @@ static void test_steps_of_other_threads(void **state)
 				    : memcmp(row->text.bytes, "step ", 5) == 0 ? 15
 									       : 1;
 
-		assert_int_equal(row->values[ST_COUNT], expected);
+		assert_int_equal(st_answer_value(row, ST_COUNT), expected);
 	}
 	st_answer_fini(&answer);
 }

@@ -224,7 +224,7 @@ static void test_csv_of_nested_groupings_repeats_keys(void **state)
 	struct st_report_options options = {
 		.question = {.groupings = {ST_BY_PROCESS, ST_BY_TASK_TYPE},
 			     .grouping_count = 2,
-			     .metrics = 1u << ST_COUNT | 1u << ST_WALL_TOTAL}};
+			     .metrics = ST_SET(ST_COUNT, ST_WALL_TOTAL)}};
 	char *text;
 
 	(void)state;
@@ -485,7 +485,7 @@ static void test_width_cuts_names_only(void **state)
 {
 	struct st_result *fake = nasty_create();
 	struct st_report_options options = {
-		.question = {.metrics = 1u << ST_COUNT | 1u << ST_WALL_TOTAL}};
+		.question = {.metrics = ST_SET(ST_COUNT, ST_WALL_TOTAL)}};
 	struct st_text_style style = {.width = 60};
 	struct st_report report;
 	struct st_sink *sink;

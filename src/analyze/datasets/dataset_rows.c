@@ -28,7 +28,7 @@ static bool grow(struct st_rows *rows)
 	       grow_column((void **)&rows->end_ns, capacity, sizeof(*rows->end_ns)) &&
 	       grow_column((void **)&rows->flags, capacity, sizeof(*rows->flags));
 	for (unsigned int i = 0; done && i < ST_GROUPINGS; i++) {
-		if (rows->answers & ST_BIT(i))
+		if (st_set_has(rows->answers, i))
 			done = grow_column((void **)&rows->columns[i], capacity,
 					   sizeof(*rows->columns[i]));
 	}
@@ -132,7 +132,7 @@ static bool finish(struct st_dataset *dataset, struct st_rows *rows)
 	dataset->track = track;
 	dataset->tracks = tracks;
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
-		if (rows->answers & ST_BIT(i))
+		if (st_set_has(rows->answers, i))
 			dataset->keys[i] = (struct st_key_column){rows->columns[i], NULL,
 								  rows->texts[i].count};
 	}
@@ -160,7 +160,8 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 	if (!rows)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %s", info->noun);
 	rows->result = result;
-	rows->answers = info->answers | ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD);
+	rows->answers = st_dataset_rows_answers(set);
+	st_set_remove(&rows->answers, info->instance);
 	st_arena_init(&rows->arena, SIZE_MAX / 2);
 	st_result_processes(result, &rows->process_count);
 	st_result_tracks(result, &rows->track_count);
@@ -169,7 +170,7 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 		.arena = &rows->arena,
 		.slow_flags = ST_SLICE_CLIPPED,
 		.uncounted_flags = ST_ROW_UNCOUNTED,
-		.answers = rows->answers | ST_BIT(info->instance),
+		.answers = st_dataset_rows_answers(set),
 		.instance = info->instance,
 		.named_by = info->named_by,
 		.part_ns = row_part_ns,
@@ -216,8 +217,8 @@ const struct st_counters *st_dataset_rows_counters(const struct st_dataset *data
 	return rows->counters.memory ? &rows->counters : NULL;
 }
 
-uint64_t st_dataset_rows_answers(enum st_row_set set)
+struct st_set st_dataset_rows_answers(enum st_row_set set)
 {
-	return st_row_sets[set].answers | ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) |
-	       ST_BIT(st_row_sets[set].instance);
+	return st_set_join(st_set_of(st_row_sets[set].answers),
+			   ST_SET(ST_BY_PROCESS, ST_BY_THREAD, st_row_sets[set].instance));
 }

@@ -47,7 +47,7 @@ struct st_row_source st_dataset_rows_source(const struct st_dataset *dataset, ui
 /* Of ST_ROWS_SAMPLES, else NULL. */
 const struct st_counters *st_dataset_rows_counters(const struct st_dataset *dataset);
 /* Groupings of a set, whether the result has such rows or not. */
-uint64_t st_dataset_rows_answers(enum st_row_set set);
+struct st_set st_dataset_rows_answers(enum st_row_set set);
 
 /* What an id stands for: the name of a task, region, group …, or "id 1:2:3". NULL when memory is out. */
 struct st_id_names;

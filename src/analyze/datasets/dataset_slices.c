@@ -235,17 +235,16 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 }
 
 /* Whether there are Python lines is found out when somebody asks for them: it takes a look at every event. */
-static uint64_t groupings_of(const struct st_result *result)
+static struct st_set groupings_of(const struct st_result *result)
 {
 	uint32_t callers;
-	uint64_t set = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_CATEGORY) |
-		       ST_BIT(ST_BY_TASK_DOMAIN) | ST_BIT(ST_BY_TASK_TYPE) |
-		       ST_BIT(ST_BY_TASK_FAMILY) | ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_TASK_STACK) |
-		       ST_BIT(ST_BY_STEP) | ST_BIT(ST_BY_PYTHON_LINE);
+	struct st_set set = ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_CATEGORY, ST_BY_TASK_DOMAIN,
+				   ST_BY_TASK_TYPE, ST_BY_TASK_FAMILY, ST_BY_TASK, ST_BY_TASK_STACK,
+				   ST_BY_STEP, ST_BY_PYTHON_LINE);
 
 	st_result_callers(result, &callers);
 	if (callers && st_result_slice_callers(result))
-		set |= ST_BIT(ST_BY_CALLER);
+		st_set_add(&set, ST_BY_CALLER);
 	return set;
 }
 

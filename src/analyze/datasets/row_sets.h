@@ -12,7 +12,7 @@
 struct st_rows {
 	const struct st_result *result;
 	struct st_arena arena;
-	uint64_t answers; /* groupings with a column */
+	struct st_set answers; /* groupings with a column */
 	uint32_t count, capacity;
 	uint32_t process_count, track_count;
 	struct st_row_source *source;
@@ -37,8 +37,8 @@ void st_rows_add(struct st_rows *rows, const struct st_new_row *row);
 void st_rows_key(struct st_rows *rows, enum st_grouping grouping, struct st_text text);
 
 struct st_row_set_info {
-	const char *noun; /* "frames" */
-	uint64_t answers; /* beside process, thread and the instance */
+	const char *noun;	/* "frames" */
+	const uint8_t *answers; /* list, beside process, thread and the instance */
 	enum st_grouping instance, named_by;
 	bool (*fill)(struct st_rows *rows); /* false when memory is out */
 };

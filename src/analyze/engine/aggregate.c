@@ -210,7 +210,7 @@ static enum st_status check_question(const struct st_dataset *dataset,
 				return st_error_set(err, ST_EUSAGE, 0, "grouping %s is given twice",
 						    st_grouping_info(grouping)->name);
 		}
-		if (!(dataset->answers & ST_BIT(grouping)) ||
+		if (!(st_set_has(dataset->answers, grouping)) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0, "this data has no grouping %s",
 					    st_grouping_info(grouping)->name);
@@ -223,10 +223,9 @@ static enum st_status check_question(const struct st_dataset *dataset,
 enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_dataset *dataset,
 				const struct st_question *question, struct st_error *err)
 {
-	const uint64_t percentiles =
-		ST_BIT(ST_WALL_MEDIAN) | ST_BIT(ST_WALL_P95) | ST_BIT(ST_WALL_P99);
+	const struct st_set percentiles = ST_SET(ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99);
 	enum st_status status = check_question(dataset, question, err);
-	uint64_t wanted = question->metrics;
+	struct st_set wanted = question->metrics;
 
 	memset(out, 0, sizeof(*out));
 	if (status)
@@ -242,8 +241,8 @@ enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_datase
 		out->level_count -= out->has_stack || out->has_instances;
 	}
 	for (unsigned int i = 0; i < question->sort_count && i < ST_QUESTION_SORT_MAX; i++)
-		wanted |= ST_BIT(question->sort[i]);
-	out->has_percentiles = wanted & percentiles;
+		st_set_add(&wanted, question->sort[i]);
+	out->has_percentiles = !st_set_is_empty(st_set_common(wanted, percentiles));
 	status = st_selection_init(&out->selection, dataset, question, err);
 	if (status)
 		return status;

@@ -13,6 +13,7 @@ struct st_answer_maker {
 	struct st_arena *arena;
 	uint32_t *node_of; /* node of each answer row, or ST_NO_NODE */
 	uint32_t capacity;
+	uint8_t *slots;
 	uint32_t *instances;	  /* rows of the dataset, those of a node together */
 	uint32_t *instance_first; /* by node: where its rows begin; one more than there are nodes */
 };

@@ -44,7 +44,7 @@ struct st_dataset {
 	uint16_t uncounted_flags;
 	uint16_t hidden_flags;	   /* rows with one of these are nowhere */
 	bool uncounted_take_time;  /* their time is in ST_WALL_TOTAL all the same: who was busy? */
-	uint64_t answers;	   /* set of groupings (ST_BIT) that these rows can answer */
+	struct st_set answers;	   /* groupings that these rows can answer */
 	enum st_grouping instance; /* the grouping that gives one row each */
 	enum st_grouping named_by; /* the grouping whose text such a row carries */
 	/* Makes the key column of a grouping that is too dear to be made always; NULL when there are none. */

@@ -141,7 +141,7 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 		/* A task is named as its type is; there is no other text to compare. */
 		if (grouping == dataset->instance)
 			grouping = dataset->named_by;
-		if (!(dataset->answers & ST_BIT(grouping)) ||
+		if (!(st_set_has(dataset->answers, grouping)) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0,
 					    "a filter by %s is not possible: this data has no such "

@@ -62,14 +62,14 @@ const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
 	return &table[grouping];
 }
 
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint64_t offered,
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, struct st_set offered,
 				 enum st_grouping *out, struct st_error *err)
 {
 	const char *names[ST_GROUPINGS];
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
-		if (offered & ST_BIT(i))
+		if (st_set_has(offered, i))
 			names[count++] = table[i].name;
 		if (st_name_equal(text, size_bytes, table[i].name) ||
 		    st_name_equal(text, size_bytes, table[i].title)) {
@@ -88,7 +88,8 @@ enum st_status st_grouping_without_modules(struct st_error *err)
 			    "-knob operator-modules=true");
 }
 
-enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered, struct st_error *err)
+enum st_status st_grouping_refuse(enum st_grouping grouping, struct st_set offered,
+				  struct st_error *err)
 {
 	char list[800] = "";
 	size_t used = 0;
@@ -96,20 +97,20 @@ enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered, s
 	for (unsigned int i = 0; i < ST_GROUPINGS && used < sizeof(list); i++) {
 		int n = 0;
 
-		if (offered & ST_BIT(i))
+		if (st_set_has(offered, i))
 			n = snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 				     table[i].name);
 		used += n > 0 ? (size_t)n : 0;
 	}
-	if (grouping == ST_BY_PYTHON_LINE && (offered & ST_BIT(ST_BY_TASK)))
+	if (grouping == ST_BY_PYTHON_LINE && st_set_has(offered, ST_BY_TASK))
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "this result holds no Python lines of tasks: record them with "
 				    "-knob task-lines=true");
 	/* Only the report of operators has these; it lacks them where nothing was recorded. */
-	if (grouping == ST_BY_NN_MODULE && (offered & ST_BIT(ST_BY_OPERATOR_SCOPE)))
+	if (grouping == ST_BY_NN_MODULE && st_set_has(offered, ST_BY_OPERATOR_SCOPE))
 		return st_grouping_without_modules(err);
 	if ((grouping == ST_BY_INPUT_SHAPES || grouping == ST_BY_INPUT_TYPES) &&
-	    (offered & ST_BIT(ST_BY_OPERATOR_SCOPE)))
+	    st_set_has(offered, ST_BY_OPERATOR_SCOPE))
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "this result holds no inputs of operators: record them with "
 				    "-collect operators");

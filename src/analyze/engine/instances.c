@@ -176,14 +176,18 @@ bool st_instances_add(struct st_answer_maker *maker, uint32_t node, uint32_t *fi
 	*first = maker->answer->row_count;
 	for (size_t i = 0; i < kept; i++) {
 		struct st_answer_row *row = st_answer_add(maker, ST_NO_NODE);
+		uint64_t *values;
 
 		if (!row)
 			return false;
 		row->grouping = dataset->instance;
 		row->slice = rows[i];
 		row->text = dataset->text(dataset, dataset->instance, rows[i], maker->arena);
-		for (unsigned int j = 0; j < ST_WALL_METRICS; j++)
-			row->values[j] = instance_value(aggregate, rows[i], (enum st_metric)j);
+		values = st_arena_calloc(maker->arena, ST_WALL_METRICS, sizeof(*values));
+		row->values = values;
+		row->slots = maker->slots;
+		for (unsigned int j = 0; values && j < ST_WALL_METRICS; j++)
+			values[j] = instance_value(aggregate, rows[i], (enum st_metric)j);
 	}
 	if (kept < total && !add_others(maker, node, rows + kept, total - kept))
 		return false;

@@ -7,9 +7,6 @@
 #include <stdio.h>
 
 #include "analyze/engine/names.h"
-#include "analyze/reports/report_python_calls.h"
-#include "analyze/reports/report_kinds.h"
-#include "analyze/reports/report_rows.h"
 
 static const struct st_metric_info table[ST_METRICS] = {
 	[ST_COUNT] = {"count", "count", "Task Count", ""},
@@ -114,45 +111,20 @@ enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metr
 			       &(struct st_name_list){names, ST_METRICS}, err);
 }
 
-uint64_t st_report_metrics(const struct st_report_kind *kind)
-{
-	if (!(kind->accepts & ST_ACCEPTS_SORT))
-		return 0;
-	if (kind->build == st_report_operators_build)
-		return ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF) |
-		       ST_BIT(ST_WALL_AVG) | (ST_BIT(ST_HELD) - ST_BIT(ST_FIGURES));
-	if (kind->build == st_report_python_calls_build)
-		return st_python_calls_metrics();
-	if (kind->build == st_report_memory_build)
-		return ST_BIT(ST_COUNT) | ST_BIT(ST_HELD);
-	if (kind->accepts & ST_ACCEPTS_VIEW)
-		return ST_BIT(ST_FIGURES) -
-		       (kind->build == st_report_top_down_build ? 1 : ST_BIT(ST_WALL_METRICS));
-	return kind->rows ? kind->rows->metrics | kind->rows->instance_metrics
-			  : ST_BIT(ST_WALL_METRICS) - 1;
-}
-
-const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric)
-{
-	const char *title = kind->rows ? kind->rows->titles[metric] : NULL;
-
-	return title ? title : table[metric].title;
-}
-
-enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct st_error *err)
+enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, struct st_error *err)
 {
 	char all[600];
 	size_t used = 0;
 
 	all[0] = '\0';
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		int n = offered & ST_BIT(i) ? snprintf(all + used, sizeof(all) - used, "%s%s",
-						       used ? ", " : "", table[i].name)
-					    : 0;
+		int n = st_set_has(offered, i) ? snprintf(all + used, sizeof(all) - used, "%s%s",
+							  used ? ", " : "", table[i].name)
+					       : 0;
 
 		used += n > 0 && (size_t)n < sizeof(all) - used ? (size_t)n : 0;
 	}
-	if (!offered)
+	if (st_set_is_empty(offered))
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "these rows are in order of time and cannot be sorted; strata "
 				    "query can");
@@ -160,34 +132,4 @@ enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct 
 			    "these rows cannot be sorted by %s, only by: %s; strata query can sort "
 			    "by anything",
 			    table[metric].name, all);
-}
-
-enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
-				      enum st_metric *out, struct st_error *err)
-{
-	uint64_t offered = st_report_metrics(kind);
-	const char *names[ST_METRICS];
-	enum st_status status;
-	size_t count = 0;
-
-	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		if (!(offered & ST_BIT(i)))
-			continue;
-		names[count++] = table[i].name;
-		if (st_name_equal(text.bytes, text.size_bytes,
-				  st_report_metric_title(kind, (enum st_metric)i))) {
-			*out = (enum st_metric)i;
-			return ST_OK;
-		}
-	}
-	if (kind->build == st_report_python_calls_build && st_python_calls_metric(text, out))
-		return ST_OK;
-	status = st_metric_parse(text.bytes, text.size_bytes, out, err);
-	/* A report that takes none at all says so itself. */
-	if (!offered)
-		return status;
-	if (status)
-		return st_name_unknown(text.bytes, text.size_bytes, "metric to sort by",
-				       &(struct st_name_list){names, count}, err);
-	return offered & ST_BIT(*out) ? ST_OK : st_metric_refuse(*out, offered, err);
 }

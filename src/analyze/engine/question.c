@@ -45,11 +45,14 @@ void st_answer_fill(struct st_answer_maker *maker, struct st_answer_row *row,
 		    const struct st_node *node)
 {
 	const struct st_dataset *dataset = maker->aggregate->dataset;
+	uint64_t *values = st_arena_calloc(maker->arena, ST_WALL_METRICS, sizeof(*values));
 
 	row->grouping = (enum st_grouping)node->grouping;
 	row->is_others = node->is_others;
-	for (unsigned int i = 0; i < ST_WALL_METRICS; i++)
-		row->values[i] = st_node_value(node, (enum st_metric)i);
+	row->slots = maker->slots;
+	row->values = values;
+	for (unsigned int i = 0; values && i < ST_WALL_METRICS; i++)
+		values[i] = st_node_value(node, (enum st_metric)i);
 	if (node->parent == ST_NO_NODE)
 		row->text = total_text;
 	else if (node->is_others)
@@ -147,16 +150,16 @@ static bool map_rows(struct st_answer_maker *maker)
 enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
 				  struct st_error *err)
 {
-	uint64_t wanted = 0;
+	struct st_set wanted = {{0}};
 
 	for (unsigned int i = 0; i < question->grouping_count && i < ST_QUESTION_DEPTH_MAX; i++)
-		wanted |= ST_BIT(question->groupings[i]);
+		st_set_add(&wanted, question->groupings[i]);
 	for (size_t i = 0; i < question->filter_count; i++)
-		wanted |= ST_BIT(question->filters[i].grouping);
+		st_set_add(&wanted, question->filters[i].grouping);
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
-		if (!(wanted & ST_BIT(i)))
+		if (!(st_set_has(wanted, i)))
 			continue;
-		if (!(dataset->answers & ST_BIT(i)))
+		if (!(st_set_has(dataset->answers, i)))
 			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
 		if (!dataset->keys[i].key_count && dataset->prepare &&
 		    !dataset->prepare(dataset, (enum st_grouping)i))
@@ -187,7 +190,13 @@ enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_
 	out->memory = maker.arena = calloc(1, sizeof(*maker.arena));
 	if (!status && maker.arena) {
 		st_arena_init(maker.arena, SIZE_MAX / 2);
-		if (!st_instances_prepare(&maker) || !lay_out(&maker) || !map_rows(&maker))
+		maker.slots = st_arena_alloc(maker.arena, ST_MEASURES);
+		if (maker.slots)
+			memset(maker.slots, ST_NO_SLOT, ST_MEASURES);
+		for (unsigned int i = 0; maker.slots && i < ST_WALL_METRICS; i++)
+			maker.slots[i] = (uint8_t)i;
+		if (!maker.slots || !st_instances_prepare(&maker) || !lay_out(&maker) ||
+		    !map_rows(&maker))
 			status = ST_ENOMEM;
 	} else if (!status) {
 		status = ST_ENOMEM;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/engine/set.h"
 #include "base/error.h"
 #include "format/definitions.h"
 
@@ -114,6 +115,9 @@ enum st_metric {
 	ST_INTENSITY,
 	ST_HELD,
 	ST_METRICS,
+	/* Without a name: what others are derived from. */
+	ST_CPU_TOTAL_EFFECTIVE = ST_METRICS,
+	ST_MEASURES,
 	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
 	ST_FIGURES = ST_ALLOCATED,     /* those that reports compute */
 };
@@ -134,15 +138,15 @@ const struct st_grouping_info *st_grouping_info(enum st_grouping grouping);
 const struct st_metric_info *st_metric_info(enum st_metric metric);
 /* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise: of groupings, those
  * of the set. */
-enum st_status st_grouping_parse(const char *text, size_t size_bytes, uint64_t offered,
+enum st_status st_grouping_parse(const char *text, size_t size_bytes, struct st_set offered,
 				 enum st_grouping *out, struct st_error *err);
 enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
 			       struct st_error *err);
 
 /* ST_EUSAGE: the rows at hand cannot be sorted by it; names the metrics by which they can. */
-enum st_status st_metric_refuse(enum st_metric metric, uint64_t offered, struct st_error *err);
+enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, struct st_error *err);
 /* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
-enum st_status st_grouping_refuse(enum st_grouping grouping, uint64_t offered,
+enum st_status st_grouping_refuse(enum st_grouping grouping, struct st_set offered,
 				  struct st_error *err);
 /* ST_EUSAGE: nn-module, of a result that has none. */
 enum st_status st_grouping_without_modules(struct st_error *err);
@@ -164,7 +168,7 @@ struct st_question {
 	bool has_time_range;
 	int64_t time_begin_ns,
 		time_end_ns; /* slices that overlap it; their time is clipped to it */
-	uint64_t metrics;    /* set of metrics (ST_BIT) */
+	struct st_set metrics;
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
@@ -175,12 +179,12 @@ struct st_question {
 	bool wants_row_of; /* st_answer.row_of */
 };
 
-/* A tree of rows, children of a row contiguous. Values hold ns or counts. */
+/* A tree of rows, children of a row contiguous. */
 struct st_answer_row {
+	struct st_text text;	/* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
+	const uint64_t *values; /* of the dataset's measures: st_answer_value reads them */
+	const uint8_t *slots;	/* by metric: index into values, or ST_NO_SLOT */
 	enum st_grouping grouping;
-	struct st_text text; /* the key as shown: "aten::conv2d", "python3 train.py (4711)" */
-	uint64_t values[ST_WALL_METRICS];
-	const uint64_t *cpu;		   /* of samples: figures from ST_CPU_SELF on, else NULL */
 	uint32_t first_child, child_count; /* indexes into rows */
 	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
 	uint32_t node;	/* number of the group: the same whatever the order and the limit */
@@ -188,12 +192,11 @@ struct st_answer_row {
 	bool is_others; /* stands for what the limit cut off */
 };
 
-enum { ST_CPU_METRICS = ST_FIGURES - ST_WALL_METRICS };
+enum { ST_NO_SLOT = 255, ST_CPU_METRICS = ST_FIGURES - ST_WALL_METRICS };
+/* ns or counts; 0 of a metric that the rows do not have. */
 static inline uint64_t st_answer_value(const struct st_answer_row *row, enum st_metric metric)
 {
-	if (metric < ST_WALL_METRICS)
-		return row->values[metric];
-	return row->cpu && metric < ST_FIGURES ? row->cpu[metric - ST_WALL_METRICS] : 0;
+	return row->slots && row->slots[metric] != ST_NO_SLOT ? row->values[row->slots[metric]] : 0;
 }
 
 struct st_answer {
@@ -207,9 +210,8 @@ struct st_answer {
 	void *memory; /* arena that owns texts made by the engine */
 };
 
-/* Groupings and metrics as set bits. */
-#define ST_BIT(what) (UINT64_C(1) << (what))
-_Static_assert(ST_GROUPINGS <= 64 && ST_METRICS <= 64, "sets of these fit 64 bits");
+_Static_assert((int)ST_GROUPINGS <= ST_SET_MAX && (int)ST_MEASURES <= ST_SET_MAX,
+	       "sets hold these");
 
 /* Total rules: wall_total of a group counts a slice only if no enclosing slice is in the same group (no
  * time is counted twice); count, self and the distribution take every slice. */

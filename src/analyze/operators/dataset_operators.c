@@ -273,24 +273,29 @@ static bool operator_prepare(struct st_dataset *dataset, enum st_grouping groupi
 	}
 }
 
-uint64_t st_dataset_operators_answers(void)
+struct st_set st_dataset_operators_answers(void)
 {
-	return ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_STEP) |
-	       ST_BIT(ST_BY_INSTANCE) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_INPUT_SHAPES) |
-	       ST_BIT(ST_BY_INPUT_TYPES) | ST_BIT(ST_BY_NN_MODULE) | ST_BIT(ST_BY_OPERATOR_SCOPE) |
-	       ST_BIT(ST_BY_PYTHON_LINE) | ST_BIT(ST_BY_PYTHON_FUNCTION) | ST_BIT(ST_BY_CALLSTACK);
+	return ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_STEP, ST_BY_INSTANCE, ST_BY_OPERATOR,
+		      ST_BY_INPUT_SHAPES, ST_BY_INPUT_TYPES, ST_BY_NN_MODULE, ST_BY_OPERATOR_SCOPE,
+		      ST_BY_PYTHON_LINE, ST_BY_PYTHON_FUNCTION, ST_BY_CALLSTACK);
 }
 
-static uint64_t groupings_of(const struct st_operator_rows *rows)
+static struct st_set groupings_of(const struct st_operator_rows *rows)
 {
-	uint64_t set = st_dataset_operators_answers();
+	struct st_set set = st_dataset_operators_answers();
 
-	if (!rows->has_inputs)
-		set &= ~(ST_BIT(ST_BY_INPUT_SHAPES) | ST_BIT(ST_BY_INPUT_TYPES));
-	if (!rows->has_stacks)
-		set &= ~(ST_BIT(ST_BY_PYTHON_LINE) | ST_BIT(ST_BY_PYTHON_FUNCTION) |
-			 ST_BIT(ST_BY_CALLSTACK));
-	return rows->has_modules ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
+	if (!rows->has_inputs) {
+		st_set_remove(&set, ST_BY_INPUT_SHAPES);
+		st_set_remove(&set, ST_BY_INPUT_TYPES);
+	}
+	if (!rows->has_stacks) {
+		st_set_remove(&set, ST_BY_PYTHON_LINE);
+		st_set_remove(&set, ST_BY_PYTHON_FUNCTION);
+		st_set_remove(&set, ST_BY_CALLSTACK);
+	}
+	if (!rows->has_modules)
+		st_set_remove(&set, ST_BY_NN_MODULE);
+	return set;
 }
 
 static bool make(struct st_dataset *out, struct st_operator_rows *rows,

@@ -87,7 +87,7 @@ static inline int64_t st_operator_sequence(const struct st_operator_rows *rows, 
 }
 
 /* Groupings, whether a result has such rows or not. */
-uint64_t st_dataset_operators_answers(void);
+struct st_set st_dataset_operators_answers(void);
 
 static inline bool st_row_is_call(const struct st_operator_rows *rows, uint32_t row)
 {

@@ -152,7 +152,7 @@ enum st_status st_report_build(const struct st_result *result, const char *name,
 			       err);
 }
 
-static enum st_status operator_groupings(const struct st_result *result, uint64_t *out,
+static enum st_status operator_groupings(const struct st_result *result, struct st_set *out,
 					 struct st_error *err)
 {
 	struct st_dataset dataset;
@@ -169,13 +169,13 @@ static enum st_status operator_groupings(const struct st_result *result, uint64_
 }
 
 enum st_status st_report_groupings(const struct st_report_kind *kind,
-				   const struct st_result *result, uint64_t *out,
+				   const struct st_result *result, struct st_set *out,
 				   struct st_error *err)
 {
 	struct st_dataset dataset;
 	enum st_status status;
 
-	*out = 0;
+	*out = (struct st_set){{0}};
 	if (kind->rows) {
 		*out = st_dataset_rows_answers(kind->rows->set);
 		return ST_OK;
@@ -186,32 +186,32 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 	    kind->accepts & ST_ACCEPTS_TORCH)
 		return operator_groupings(result, out, err);
 	if (kind->build == st_report_memory_timeline_build) {
-		*out = ST_BIT(ST_BY_STEP);
+		*out = ST_SET(ST_BY_STEP);
 		return ST_OK;
 	}
 	if (kind->build == st_report_disassembly_build) {
-		*out = ST_BIT(ST_BY_ADDRESS) | ST_BIT(ST_BY_BASIC_BLOCK) |
-		       ST_BIT(ST_BY_SOURCE_LINE);
+		*out = ST_SET(ST_BY_ADDRESS, ST_BY_BASIC_BLOCK, ST_BY_SOURCE_LINE);
 		return ST_OK;
 	}
 	if (kind->accepts & ST_ACCEPTS_VIEW)
 		*out = st_sample_answers_of(result);
-	if (*out && kind->build != st_report_top_down_build &&
+	if (!st_set_is_empty(*out) && kind->build != st_report_top_down_build &&
 	    kind->build != st_report_summary_build)
 		return ST_OK;
-	*out |= ST_BIT(ST_BY_PYTHON_LINE + 1) - 1;
+	*out = st_set_join(*out, st_set_range(0, ST_BY_PYTHON_LINE + 1));
 	if (!result)
 		return ST_OK;
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		return status;
-	*out = (kind->accepts & ST_ACCEPTS_VIEW ? st_sample_answers_of(result) : 0) |
-	       dataset.answers;
+	*out = dataset.answers;
+	if (kind->accepts & ST_ACCEPTS_VIEW)
+		*out = st_set_join(*out, st_sample_answers_of(result));
 	if (st_dataset_prepare(
 		    &dataset,
 		    &(struct st_question){.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1},
 		    NULL))
-		*out &= ~ST_BIT(ST_BY_PYTHON_LINE);
+		st_set_remove(out, ST_BY_PYTHON_LINE);
 	st_dataset_slices_fini(&dataset);
 	return ST_OK;
 }
@@ -341,7 +341,7 @@ struct st_cell st_cell_bool(bool value)
 
 static uint32_t metric_count(const struct st_question *question)
 {
-	return (uint32_t)__builtin_popcountll(question->metrics & (ST_BIT(ST_METRICS) - 1));
+	return st_set_count(question->metrics);
 }
 
 uint32_t st_report_extra_index(const struct st_report_layout *layout)
@@ -376,7 +376,7 @@ static void answer_columns(struct st_report *report, const struct st_report_layo
 
 		const char *title = layout->titles ? layout->titles[i] : NULL;
 
-		if (question->metrics & ST_BIT(i))
+		if (st_set_has(question->metrics, i))
 			columns[count++] = (struct st_column){
 				info->key, title ? title : info->title, info->unit, false};
 	}
@@ -391,7 +391,7 @@ static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 	uint32_t at = layout->question->grouping_count + layout->front_count;
 
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		if (layout->question->metrics & ST_BIT(i))
+		if (st_set_has(layout->question->metrics, i))
 			cells[at++] = st_cell_u64(st_answer_value(row, (enum st_metric)i));
 	}
 }

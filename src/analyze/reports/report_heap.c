@@ -209,7 +209,7 @@ const struct st_rows_report st_heap_report = {
 	.defaults = {ST_BY_HEAP_FUNCTION, ST_BY_DOMAIN},
 	.default_count = 2,
 	.joins_second = true,
-	.metrics = ST_BIT(ST_COUNT),
+	.metrics = ST_LIST(ST_COUNT),
 	.titles = {[ST_COUNT] = "Calls"},
 	.group_columns = group_columns,
 	.group_column_count = GROUP_COLUMNS,

@@ -295,7 +295,7 @@ static enum st_status fill(struct st_report *out, const struct st_dataset *datas
 	struct figures *figures;
 	enum st_status status;
 
-	question->metrics = single ? 0 : ST_BIT(ST_COUNT);
+	question->metrics = single ? (struct st_set){{0}} : ST_SET(ST_COUNT);
 	status =
 		st_ranked_ask(dataset, question, ranked && !single ? &ranking : NULL, &answer, err);
 	if (status)
@@ -334,7 +334,7 @@ static enum st_status build(struct st_report *out, const struct st_memory_view *
 
 	if (!make_rows(holders, &view->blocks, &view->peak) || !make_dataset(&dataset, holders))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the blocks");
-	if (!question.grouping_count && holders->operators.answers & ST_BIT(ST_BY_NN_MODULE))
+	if (!question.grouping_count && st_set_has(holders->operators.answers, ST_BY_NN_MODULE))
 		question.groupings[question.grouping_count++] = ST_BY_NN_MODULE;
 	if (!options->question.grouping_count)
 		question.groupings[question.grouping_count++] = ST_BY_OPERATOR;

@@ -91,7 +91,7 @@ static enum st_status check(const struct st_question *question, struct st_error 
 	if (question->grouping_count > 1 ||
 	    (question->grouping_count && question->groupings[0] != ST_BY_STEP))
 		return st_grouping_refuse(question->groupings[question->grouping_count - 1],
-					  ST_BIT(ST_BY_STEP), err);
+					  ST_SET(ST_BY_STEP), err);
 	return ST_OK;
 }
 

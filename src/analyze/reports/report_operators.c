@@ -95,14 +95,14 @@ static void figure_cells(struct st_cell *cells, const struct st_operator_figures
 static void time_cells(struct st_cell *cells, const struct st_answer_row *row,
 		       const struct st_answer_row *total)
 {
-	cells[COUNT] = st_cell_u64(row->values[ST_COUNT]);
-	cells[SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
-	cells[SELF_SHARE] =
-		st_cell_double(share(row->values[ST_WALL_SELF], total->values[ST_WALL_SELF]));
-	cells[TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
-	cells[TOTAL_SHARE] =
-		st_cell_double(share(row->values[ST_WALL_TOTAL], total->values[ST_WALL_TOTAL]));
-	cells[AVERAGE] = st_cell_u64(row->values[ST_WALL_AVG]);
+	cells[COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
+	cells[SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
+	cells[SELF_SHARE] = st_cell_double(
+		share(st_answer_value(row, ST_WALL_SELF), st_answer_value(total, ST_WALL_SELF)));
+	cells[TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
+	cells[TOTAL_SHARE] = st_cell_double(
+		share(st_answer_value(row, ST_WALL_TOTAL), st_answer_value(total, ST_WALL_TOTAL)));
+	cells[AVERAGE] = st_cell_u64(st_answer_value(row, ST_WALL_AVG));
 }
 
 static void set_figures(struct job *job)
@@ -152,7 +152,8 @@ static enum st_status build_groups(struct job *job, struct st_question *question
 	status = st_ranked_ask(job->dataset, question, is_ranked(question) ? &ranking : NULL,
 			       &answer, err);
 	if (!status) {
-		shown.metrics = 0; /* the columns above have them, in torch's order */
+		shown.metrics =
+			(struct st_set){{0}}; /* the columns above have them, in torch's order */
 		st_report_from_answer(job->report, &answer, &layout);
 		job->answer = st_report_answer(job->report);
 		job->first_column = st_report_behind_index(&layout);
@@ -235,7 +236,7 @@ static enum st_status build_instances(struct job *job, struct st_question *quest
 	struct st_answer answer;
 	enum st_status status;
 
-	question->metrics = ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
+	question->metrics = ST_SET(ST_WALL_TOTAL, ST_WALL_SELF);
 	status = st_dataset_ask(job->dataset, question, &answer, err);
 	if (status)
 		return status;
@@ -290,8 +291,7 @@ static enum st_status build(struct job *job, const struct st_question *asked, st
 	}
 	single = question.groupings[question.grouping_count - 1] == ST_BY_INSTANCE;
 	if (single && is_ranked(&question))
-		return st_metric_refuse(question.sort[0],
-					ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF), err);
+		return st_metric_refuse(question.sort[0], ST_SET(ST_WALL_TOTAL, ST_WALL_SELF), err);
 	if (!question.sort_count && !single) {
 		question.sort[0] = ST_WALL_SELF;
 		question.sort_count = 1;
@@ -311,7 +311,7 @@ static enum st_status prepare(struct st_dataset *dataset, const struct st_questi
 
 	if (status || !count || asked->groupings[count - 1] != ST_BY_INSTANCE)
 		return status;
-	if (dataset->answers & ST_BIT(ST_BY_INPUT_SHAPES))
+	if (st_set_has(dataset->answers, ST_BY_INPUT_SHAPES))
 		more.grouping_count = 3;
 	return st_dataset_prepare(dataset, &more, err);
 }

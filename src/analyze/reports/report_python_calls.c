@@ -268,9 +268,9 @@ uint64_t st_python_calls_count(const struct st_result *result)
 	return sum;
 }
 
-uint64_t st_python_calls_metrics(void)
+struct st_set st_python_calls_metrics(void)
 {
-	return ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_SELF) | ST_BIT(ST_WALL_TOTAL);
+	return ST_SET(ST_COUNT, ST_WALL_SELF, ST_WALL_TOTAL);
 }
 
 bool st_python_calls_metric(struct st_text text, enum st_metric *out)

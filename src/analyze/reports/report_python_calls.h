@@ -16,7 +16,7 @@ enum st_status st_report_python_calls_build(const struct st_result *result,
 /* All calls that were counted. */
 uint64_t st_python_calls_count(const struct st_result *result);
 /* What the report can be sorted by, and pstats' words for it. */
-uint64_t st_python_calls_metrics(void);
+struct st_set st_python_calls_metrics(void);
 bool st_python_calls_metric(struct st_text text, enum st_metric *out);
 
 /* "file.py:12(f)", "{built-in method builtins.len}". */

@@ -120,7 +120,7 @@ static enum st_status build_instances(const struct st_rows_report *kind, struct 
 	memcpy(titles, kind->titles, sizeof(titles));
 	if (kind->instance_time)
 		titles[ST_WALL_TOTAL] = kind->instance_time;
-	question->metrics = kind->instance_metrics;
+	question->metrics = st_set_of(kind->instance_metrics);
 	status = st_dataset_ask(job->dataset, question, &answer, err);
 	if (status)
 		return status;
@@ -203,11 +203,11 @@ static const char *empty_words(const struct st_rows_report *kind, const struct s
 }
 
 /* Sorting by a figure that the rows do not have would change nothing, or something nobody sees. */
-static enum st_status check_sort(const struct st_question *question, uint64_t metrics,
+static enum st_status check_sort(const struct st_question *question, struct st_set metrics,
 				 struct st_error *err)
 {
 	for (unsigned int i = 0; i < question->sort_count; i++) {
-		if (!(metrics & ST_BIT(question->sort[i])))
+		if (!st_set_has(metrics, question->sort[i]))
 			return st_metric_refuse(question->sort[i], metrics, err);
 	}
 	return ST_OK;
@@ -225,14 +225,14 @@ static enum st_status build(const struct st_rows_report *kind, struct st_rows_jo
 		memcpy(question.groupings, kind->defaults, sizeof(kind->defaults));
 		question.grouping_count = kind->default_count;
 	}
-	if (!question.metrics)
-		question.metrics = kind->metrics;
+	if (st_set_is_empty(question.metrics))
+		question.metrics = st_set_of(kind->metrics);
 	last = question.grouping_count - 1;
 	if (question.groupings[last] == job->dataset->instance) {
-		status = check_sort(&question, kind->instance_metrics, err);
+		status = check_sort(&question, st_set_of(kind->instance_metrics), err);
 		return status ? status : build_instances(kind, job, &question, err);
 	}
-	status = check_sort(&question, kind->metrics, err);
+	status = check_sort(&question, st_set_of(kind->metrics), err);
 	if (status)
 		return status;
 	return build_groups(kind, job, &question, by_default && kind->joins_second, err);

@@ -29,7 +29,7 @@ struct st_rows_report {
 	unsigned int default_count;
 	/* By default the second grouping is a column of the first: a name nearly always has one domain. */
 	bool joins_second;
-	uint64_t metrics, instance_metrics;
+	const uint8_t *metrics, *instance_metrics; /* lists of enum st_metric */
 	const char *titles[ST_METRICS];
 	const char *instance_time; /* title of the time of a single row, where it is another one */
 	const struct st_column *group_columns;

@@ -178,7 +178,7 @@ static struct st_cell task_cell(struct job *job, uint32_t index, enum extra extr
 	default:
 		if (wall <= 0 || job->set.view.show_as == ST_SHOW_SAMPLES)
 			return (struct st_cell){.kind = ST_CELL_NONE};
-		return st_cell_double((double)row->values[ST_WALL_SELF] / wall);
+		return st_cell_double((double)st_answer_value(row, ST_CPU_TOTAL_EFFECTIVE) / wall);
 	}
 }
 
@@ -209,11 +209,11 @@ static void fill_extras(struct job *job)
 static void clear_callers(struct job *job)
 {
 	uint32_t at = job->question.grouping_count + job->layout.front_count;
-	uint64_t before = job->question.metrics & (ST_BIT(ST_CPU_TOTAL) - 1);
+	struct st_set before = st_set_range(0, ST_CPU_TOTAL);
 
-	if (!(job->question.metrics & ST_BIT(ST_CPU_TOTAL)))
+	if (!st_set_has(job->question.metrics, ST_CPU_TOTAL))
 		return;
-	at += (uint32_t)__builtin_popcountll(before);
+	at += st_set_count(st_set_common(job->question.metrics, before));
 	for (uint32_t i = 0; i < job->report->row_count; i++)
 		if (job->answer->rows[i].grouping == ST_BY_CALLSTACK)
 			job->report->rows[i].cells[at] = (struct st_cell){.kind = ST_CELL_NONE};
@@ -247,9 +247,9 @@ static void put_total_first(struct job *job)
 	move_cell(report->totals.cells, from, to);
 }
 
-uint64_t st_sample_metrics(const struct st_result *result)
+struct st_set st_sample_metrics(const struct st_result *result)
 {
-	uint64_t all = ST_BIT(ST_FIGURES) - ST_BIT(ST_WALL_METRICS);
+	struct st_set all = st_set_range(ST_WALL_METRICS, ST_FIGURES);
 	const struct st_samples *samples = st_result_samples(result);
 	bool waits = false, inherits = false;
 
@@ -259,15 +259,19 @@ uint64_t st_sample_metrics(const struct st_result *result)
 			   (samples->slice[i] == ST_NO_ROW && samples->inherited[i] != ST_NO_ROW);
 	}
 	/* Columns of zeros would only take room. */
-	return all & ~(waits ? 0 : ST_BIT(ST_WAIT)) & ~(inherits ? 0 : ST_BIT(ST_CPU_INHERITED));
+	if (!waits)
+		st_set_remove(&all, ST_WAIT);
+	if (!inherits)
+		st_set_remove(&all, ST_CPU_INHERITED);
+	return all;
 }
 
 static enum st_status check_sort(const struct st_question *question, struct st_error *err)
 {
-	uint64_t offered = ST_BIT(ST_FIGURES) - ST_BIT(ST_WALL_METRICS);
+	struct st_set offered = st_set_range(ST_WALL_METRICS, ST_FIGURES);
 
 	for (unsigned int i = 0; i < question->sort_count; i++)
-		if (!(offered & ST_BIT(question->sort[i])))
+		if (!st_set_has(offered, question->sort[i]))
 			return st_metric_refuse(question->sort[i], offered, err);
 	return ST_OK;
 }
@@ -336,7 +340,7 @@ static enum st_status make(const char *name, const struct st_result *result,
 		status = st_report_begin(out, name, result, err);
 	if (status)
 		return status;
-	if (!job.question.metrics)
+	if (st_set_is_empty(job.question.metrics))
 		job.question.metrics = st_sample_metrics(result);
 	status = st_sample_set_open(&job.set, result, &view, err);
 	if (!status) {

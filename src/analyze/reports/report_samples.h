@@ -9,7 +9,7 @@
 #include "analyze/samples/sample_set.h"
 
 /* The metrics that have anything in a result. */
-uint64_t st_sample_metrics(const struct st_result *result);
+struct st_set st_sample_metrics(const struct st_result *result);
 /* Files that names were not found in, and the like: to be said with the report. */
 void st_report_add_notes(struct st_report *report, const struct st_sample_set *set);
 /* Times as shares of the report's total, or what was counted as samples: keys and units follow. */

@@ -3,11 +3,9 @@
 // Reports "frames", "regions" and "overlapped": things with a begin and an end that do not nest.
 #include "analyze/reports/report_rows.h"
 
-enum {
-	DISTRIBUTION = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_MIN) |
-		       ST_BIT(ST_WALL_AVG) | ST_BIT(ST_WALL_MEDIAN) | ST_BIT(ST_WALL_P95) |
-		       ST_BIT(ST_WALL_P99) | ST_BIT(ST_WALL_MAX) | ST_BIT(ST_WALL_STDDEV),
-};
+static const uint8_t distribution[] = {ST_COUNT,       ST_WALL_TOTAL, ST_WALL_MIN, ST_WALL_AVG,
+				       ST_WALL_MEDIAN, ST_WALL_P95,   ST_WALL_P99, ST_WALL_MAX,
+				       ST_WALL_STDDEV, ST_LIST_END};
 
 static const struct st_span *span_of(struct st_rows_job *job, uint32_t row)
 {
@@ -32,10 +30,10 @@ static const struct st_column frame_group_columns[] = {
 
 static struct st_cell frame_rate(const struct st_answer_row *row)
 {
-	if (!row->values[ST_WALL_TOTAL])
+	if (!st_answer_value(row, ST_WALL_TOTAL))
 		return (struct st_cell){.kind = ST_CELL_NONE};
-	return st_cell_double((double)row->values[ST_COUNT] * 1e9 /
-			      (double)row->values[ST_WALL_TOTAL]);
+	return st_cell_double((double)st_answer_value(row, ST_COUNT) * 1e9 /
+			      (double)st_answer_value(row, ST_WALL_TOTAL));
 }
 
 static void frame_groups(struct st_rows_job *job)
@@ -73,8 +71,8 @@ const struct st_rows_report st_frames_report = {
 	.set = ST_ROWS_FRAMES,
 	.defaults = {ST_BY_FRAME_DOMAIN},
 	.default_count = 1,
-	.metrics = DISTRIBUTION,
-	.instance_metrics = ST_BIT(ST_WALL_TOTAL),
+	.metrics = distribution,
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
 	.titles = {[ST_COUNT] = "Frame Count",
 		   [ST_WALL_TOTAL] = "Frame Time",
 		   [ST_WALL_AVG] = "Average Frame Time"},
@@ -119,8 +117,8 @@ const struct st_rows_report st_regions_report = {
 	.defaults = {ST_BY_REGION, ST_BY_DOMAIN},
 	.default_count = 2,
 	.joins_second = true,
-	.metrics = DISTRIBUTION,
-	.instance_metrics = ST_BIT(ST_WALL_TOTAL),
+	.metrics = distribution,
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
 	.titles = {[ST_COUNT] = "Region Count",
 		   [ST_WALL_TOTAL] = "Region Time",
 		   [ST_WALL_AVG] = "Average Region Time"},
@@ -165,8 +163,8 @@ const struct st_rows_report st_overlapped_report = {
 	.defaults = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
 	.default_count = 2,
 	.joins_second = true,
-	.metrics = DISTRIBUTION,
-	.instance_metrics = ST_BIT(ST_WALL_TOTAL),
+	.metrics = distribution,
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
 	.instance_columns = overlapped_columns,
 	.instance_column_count = sizeof(overlapped_columns) / sizeof(overlapped_columns[0]),
 	.instance_cells = overlapped_instance,

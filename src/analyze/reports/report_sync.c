@@ -119,9 +119,8 @@ const struct st_rows_report st_sync_report = {
 	.defaults = {ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE},
 	.default_count = 2,
 	.joins_second = true,
-	.metrics = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_AVG) |
-		   ST_BIT(ST_WALL_MAX),
-	.instance_metrics = ST_BIT(ST_WALL_TOTAL),
+	.metrics = ST_LIST(ST_COUNT, ST_WALL_TOTAL, ST_WALL_AVG, ST_WALL_MAX),
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
 	.titles = {[ST_COUNT] = "Wait Count",
 		   [ST_WALL_TOTAL] = "Wait Time",
 		   [ST_WALL_AVG] = "Average Wait Time",

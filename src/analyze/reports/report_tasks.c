@@ -11,11 +11,13 @@
 #include "store/result.h"
 
 /* A column of zeros would only take room. */
-static uint64_t metrics_of(const struct st_result *result)
+static struct st_set metrics_of(const struct st_result *result)
 {
-	uint64_t all = ST_BIT(ST_WALL_METRICS) - 1;
+	struct st_set all = st_set_range(0, ST_WALL_METRICS);
 
-	return st_result_quality(result)->copies ? all : all & ~ST_BIT(ST_COPIES);
+	if (!st_result_quality(result)->copies)
+		st_set_remove(&all, ST_COPIES);
+	return all;
 }
 
 /* The domains of a type: nearly always one, else all of them with commas between. */
@@ -155,10 +157,12 @@ static enum st_status build_instances(const struct st_result *result,
 
 	/* Of one instance the whole distribution is one number. */
 	if (question->grouping_count == 1)
-		question->metrics &= ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
+		question->metrics =
+			st_set_common(question->metrics, ST_SET(ST_WALL_TOTAL, ST_WALL_SELF));
 	else
-		question->metrics &= ST_BIT(ST_COUNT) | ST_BIT(ST_COPIES) | ST_BIT(ST_WALL_TOTAL) |
-				     ST_BIT(ST_WALL_SELF);
+		question->metrics =
+			st_set_common(question->metrics,
+				      ST_SET(ST_COUNT, ST_COPIES, ST_WALL_TOTAL, ST_WALL_SELF));
 	status = st_dataset_ask(dataset, question, &answer, err);
 	if (status)
 		return status;
@@ -193,7 +197,7 @@ enum st_status st_report_tasks_build(const struct st_result *result,
 
 	if (status)
 		return status;
-	if (!question.metrics)
+	if (st_set_is_empty(question.metrics))
 		question.metrics = metrics_of(result);
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)

@@ -26,8 +26,8 @@ enum st_status st_report_top_down_build(const struct st_result *result,
 			return st_error_set(err, ST_EUSAGE, 0, "top-down: too many groupings");
 		question.groupings[question.grouping_count++] = ST_BY_TASK_STACK;
 	}
-	if (!question.metrics)
-		question.metrics = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_WALL_SELF);
+	if (st_set_is_empty(question.metrics))
+		question.metrics = ST_SET(ST_COUNT, ST_WALL_TOTAL, ST_WALL_SELF);
 	status = st_report_begin(out, "top-down", result, err);
 	if (status)
 		return status;

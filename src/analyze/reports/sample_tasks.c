@@ -61,8 +61,8 @@ static void join(const struct st_answer *samples, const struct st_answer *slices
 		    st_text_equals(samples->rows[row].text, "[no step]"))
 			continue;
 		figures[row].known = true;
-		figures[row].count = slices->rows[other + key].values[ST_COUNT];
-		figures[row].wall_ns = slices->rows[other + key].values[ST_WALL_TOTAL];
+		figures[row].count = st_answer_value(&slices->rows[other + key], ST_COUNT);
+		figures[row].wall_ns = st_answer_value(&slices->rows[other + key], ST_WALL_TOTAL);
 		figures[row].start_ns = -1;
 	}
 	st_key_texts_fini(&texts);
@@ -77,7 +77,7 @@ static bool ask_operators(const struct st_sample_set *set, struct st_question *a
 	bool done = !st_dataset_operators_init(&operators, set->result, false, NULL);
 
 	while (levels < asked->grouping_count && done &&
-	       operators.answers & ST_BIT(asked->groupings[levels]))
+	       st_set_has(operators.answers, asked->groupings[levels]))
 		levels++;
 	asked->grouping_count = levels;
 	done = done && !st_dataset_prepare(&operators, asked, NULL) &&
@@ -91,7 +91,7 @@ static bool ask_operators(const struct st_sample_set *set, struct st_question *a
 static bool join_groups(const struct st_sample_set *set, const struct st_question *question,
 			const struct st_answer *answer, struct st_task_figures *figures)
 {
-	struct st_question asked = {.metrics = ST_BIT(ST_COUNT) | ST_BIT(ST_WALL_TOTAL),
+	struct st_question asked = {.metrics = ST_SET(ST_COUNT, ST_WALL_TOTAL),
 				    .has_time_range = question->has_time_range,
 				    .time_begin_ns = question->time_begin_ns,
 				    .time_end_ns = question->time_end_ns};

@@ -138,6 +138,7 @@ struct maker {
 	struct st_arena *arena;
 	uint32_t *node_of; /* by row */
 	uint32_t capacity;
+	uint8_t *slots;
 };
 
 static struct st_answer_row *new_row(struct maker *maker, uint32_t node)
@@ -166,16 +167,18 @@ static void fill_row(struct maker *maker, struct st_answer_row *row, uint32_t in
 {
 	static const struct st_text others = {"[Others]", 8}, total = {"Total", 5};
 	const struct st_sample_node *node = &maker->tree->nodes[index];
-	uint64_t *cpu = st_arena_calloc(maker->arena, ST_CPU_METRICS, sizeof(*cpu));
+	uint64_t *values = st_arena_calloc(maker->arena, ST_CPU_METRICS + 1, sizeof(*values));
 
 	row->grouping = (enum st_grouping)node->grouping;
 	row->is_others = node->is_others;
 	row->slice = row->parent = ST_NO_ROW;
-	if (cpu)
-		memcpy(cpu, node->cpu, sizeof(node->cpu));
-	row->cpu = cpu;
-	/* The part of the total that was effective, for whoever shows how well CPUs were used. */
-	row->values[ST_WALL_SELF] = node->total_effective;
+	if (values) {
+		memcpy(values, node->cpu, sizeof(node->cpu));
+		/* The part of the total that was effective, for whoever shows how well CPUs were used. */
+		values[ST_CPU_METRICS] = node->total_effective;
+	}
+	row->values = values;
+	row->slots = values ? maker->slots : NULL;
 	if (!index) {
 		row->text = total;
 	} else if (node->is_others) {
@@ -234,7 +237,7 @@ static bool lay_out(struct maker *maker)
 static enum st_status check(const struct st_sample_set *set, const struct st_question *question,
 			    struct st_error *err)
 {
-	uint64_t seen = 0, offered = st_sample_answers();
+	struct st_set seen = {{0}}, offered = st_sample_answers();
 	enum st_status status;
 
 	if (question->grouping_count > ST_QUESTION_DEPTH_MAX)
@@ -250,10 +253,10 @@ static enum st_status check(const struct st_sample_set *set, const struct st_que
 		if (is_stack && i + 1 < question->grouping_count)
 			return st_error_set(err, ST_EUSAGE, 0, "%s can only be the last grouping",
 					    st_grouping_info(grouping)->name);
-		if (seen & ST_BIT(grouping))
+		if (st_set_has(seen, grouping))
 			return st_error_set(err, ST_EUSAGE, 0, "grouping %s is given twice",
 					    st_grouping_info(grouping)->name);
-		seen |= ST_BIT(grouping);
+		st_set_add(&seen, grouping);
 	}
 	for (size_t i = 0; i < question->filter_count; i++) {
 		status = st_sample_offers(set->result, question->filters[i].grouping, offered, err);
@@ -297,8 +300,16 @@ enum st_status st_sample_ask(struct st_sample_set *set, const struct st_question
 	set_levels(&tree);
 	tree.counts_samples = set->view.show_as == ST_SHOW_SAMPLES;
 	out->memory = maker.arena = calloc(1, sizeof(*maker.arena));
-	if (maker.arena)
+	if (maker.arena) {
 		st_arena_init(maker.arena, SIZE_MAX / 2);
+		maker.slots = st_arena_alloc(maker.arena, ST_MEASURES);
+	}
+	if (maker.slots) {
+		memset(maker.slots, ST_NO_SLOT, ST_MEASURES);
+		for (unsigned int i = 0; i < ST_CPU_METRICS; i++)
+			maker.slots[ST_WALL_METRICS + i] = (uint8_t)i;
+		maker.slots[ST_CPU_TOTAL_EFFECTIVE] = ST_CPU_METRICS;
+	}
 	if (!maker.arena || !st_sample_tree_count(&tree) ||
 	    !st_sample_tree_order(&tree, set->view.threshold_percent) || !lay_out(&maker))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for an answer of %u groups",

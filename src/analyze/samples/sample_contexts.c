@@ -153,17 +153,17 @@ uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_samp
 bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set *set,
 		      const struct st_question *question)
 {
-	uint64_t wanted = 0;
+	struct st_set wanted = {{0}};
 
 	memset(contexts, 0, sizeof(*contexts));
 	st_pair_map_init(&contexts->chain);
 	st_pair_map_init(&contexts->ids);
 	for (unsigned int i = 0; i < question->grouping_count; i++)
-		wanted |= ST_BIT(question->groupings[i]);
+		st_set_add(&wanted, question->groupings[i]);
 	for (size_t i = 0; i < question->filter_count; i++)
-		wanted |= ST_BIT(question->filters[i].grouping);
+		st_set_add(&wanted, question->filters[i].grouping);
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
-		if (wanted & ST_BIT(i) && st_grouping_is_task((enum st_grouping)i))
+		if (st_set_has(wanted, i) && st_grouping_is_task((enum st_grouping)i))
 			contexts->used[contexts->used_count++] = (enum st_grouping)i;
 	if (!contexts->used_count)
 		return true;

@@ -125,15 +125,15 @@ enum st_status st_sample_filter_init(struct st_sample_filter *out, struct st_sam
 				     const struct st_question *question, struct st_error *err)
 {
 	enum st_status status;
-	uint64_t filtered = 0;
+	struct st_set filtered = {{0}};
 
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < question->filter_count; i++)
-		filtered |= ST_BIT(question->filters[i].grouping);
+		st_set_add(&filtered, question->filters[i].grouping);
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
 		enum st_grouping grouping = (enum st_grouping)i;
 
-		if (!(filtered & ST_BIT(i)))
+		if (!(st_set_has(filtered, i)))
 			continue;
 		status = st_sample_offers(set->result, grouping, st_sample_answers(), err);
 		if (status)

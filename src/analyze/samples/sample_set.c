@@ -15,24 +15,25 @@ static const enum st_grouping frame_groupings[] = {
 	ST_BY_ADDRESS,	ST_BY_PYTHON_FUNCTION,	ST_BY_PYTHON_LINE,
 };
 
-uint64_t st_sample_answers(void)
+struct st_set st_sample_answers(void)
 {
-	uint64_t set = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_CATEGORY) |
-		       ST_BIT(ST_BY_TASK_DOMAIN) | ST_BIT(ST_BY_TASK_TYPE) |
-		       ST_BIT(ST_BY_TASK_FAMILY) | ST_BIT(ST_BY_TASK) | ST_BIT(ST_BY_STEP) |
-		       ST_BIT(ST_BY_CALLSTACK) | ST_BIT(ST_BY_FUNCTION_STACK) |
-		       ST_BIT(ST_BY_CPU_CLASS) | ST_BIT(ST_BY_OPERATOR) | ST_BIT(ST_BY_NN_MODULE);
+	struct st_set set =
+		ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_CATEGORY, ST_BY_TASK_DOMAIN,
+		       ST_BY_TASK_TYPE, ST_BY_TASK_FAMILY, ST_BY_TASK, ST_BY_STEP, ST_BY_CALLSTACK,
+		       ST_BY_FUNCTION_STACK, ST_BY_CPU_CLASS, ST_BY_OPERATOR, ST_BY_NN_MODULE);
 
 	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)
-		set |= ST_BIT(frame_groupings[i]);
+		st_set_add(&set, frame_groupings[i]);
 	return set;
 }
 
-uint64_t st_sample_answers_of(const struct st_result *result)
+struct st_set st_sample_answers_of(const struct st_result *result)
 {
-	uint64_t set = st_sample_answers();
+	struct st_set set = st_sample_answers();
 
-	return !result || st_result_has_modules(result) ? set : set & ~ST_BIT(ST_BY_NN_MODULE);
+	if (result && !st_result_has_modules(result))
+		st_set_remove(&set, ST_BY_NN_MODULE);
+	return set;
 }
 
 bool st_grouping_is_frame(enum st_grouping grouping)
@@ -200,9 +201,9 @@ void st_sample_set_close(struct st_sample_set *set)
 }
 
 enum st_status st_sample_offers(const struct st_result *result, enum st_grouping grouping,
-				uint64_t offered, struct st_error *err)
+				struct st_set offered, struct st_error *err)
 {
-	if (!(offered & ST_BIT(grouping)))
+	if (!(st_set_has(offered, grouping)))
 		return st_grouping_refuse(grouping, offered, err);
 	/* Where there are no samples, this is what is said. */
 	if (grouping == ST_BY_NN_MODULE && st_result_samples(result)->count &&

@@ -52,11 +52,11 @@ const char *st_sample_absence(const struct st_result *result);
 enum {
 	ST_SAMPLE_PLACES_COUNT = 2,
 };
-uint64_t st_sample_answers(void);
-uint64_t st_sample_answers_of(const struct st_result *result); /* NULL: of any */
+struct st_set st_sample_answers(void);
+struct st_set st_sample_answers_of(const struct st_result *result); /* NULL: of any */
 /* Refuses those that are not among the offered ones, or that this result has nothing for. */
 enum st_status st_sample_offers(const struct st_result *result, enum st_grouping grouping,
-				uint64_t offered, struct st_error *err);
+				struct st_set offered, struct st_error *err);
 bool st_grouping_is_frame(enum st_grouping grouping);  /* where the CPU was */
 bool st_grouping_is_python(enum st_grouping grouping); /* of the nearest Python frame */
 bool st_grouping_is_task(enum st_grouping grouping);

@@ -102,9 +102,10 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
 	bool numbered = memchr(row->text.bytes, '*', row->text.size_bytes);
 
-	if (row->values[ST_COUNT] >= 2 && st_text_equals(row->text, profiler_family))
+	if (st_answer_value(row, ST_COUNT) >= 2 && st_text_equals(row->text, profiler_family))
 		return 0;
-	if (row->values[ST_COUNT] < 2 || row->values[ST_WALL_TOTAL] < total_ns / 10)
+	if (st_answer_value(row, ST_COUNT) < 2 ||
+	    st_answer_value(row, ST_WALL_TOTAL) < total_ns / 10)
 		return UINT32_MAX;
 	/* Operators have such words in their names too, and so has the optimizer's part of a step; they are not
 	 * what a step is. */
@@ -119,8 +120,8 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 		if (holds_word(row->text, step_words[i]))
 			return 1 + 2 * i + !numbered;
 	}
-	if (numbered && row->values[ST_WALL_TOTAL] > total_ns / 2 &&
-	    row->values[ST_WALL_SELF] < row->values[ST_WALL_TOTAL])
+	if (numbered && st_answer_value(row, ST_WALL_TOTAL) > total_ns / 2 &&
+	    st_answer_value(row, ST_WALL_SELF) < st_answer_value(row, ST_WALL_TOTAL))
 		return RANK_NUMBERED;
 	return UINT32_MAX;
 }
@@ -171,9 +172,9 @@ static void set_percentiles(struct st_steps *steps, uint64_t *durations, size_t 
 {
 	struct st_percentiles found = st_percentiles_take(durations, count);
 
-	steps->family.values[ST_WALL_MEDIAN] = found.median;
-	steps->family.values[ST_WALL_P95] = found.p95;
-	steps->family.values[ST_WALL_P99] = found.p99;
+	steps->family.median_ns = found.median;
+	steps->family.p95_ns = found.p95;
+	steps->family.p99_ns = found.p99;
 }
 
 /* Sums the direct children of all steps by type. */
@@ -183,7 +184,7 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 	const struct st_key_column *types = &dataset->keys[ST_BY_TASK_TYPE];
 	uint32_t family = steps->family_key;
 	struct st_step_part *sums = calloc((size_t)types->key_count + 1, sizeof(*sums));
-	uint64_t *durations = calloc(steps->family.values[ST_COUNT] + 1, sizeof(*durations));
+	uint64_t *durations = calloc(steps->family.count + 1, sizeof(*durations));
 	size_t count = 0;
 
 	if (!sums || !durations) {
@@ -232,7 +233,8 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 		return status;
 	/* Rows come by total time: among equals the largest wins. */
 	for (uint32_t i = 0; i < answer.root_count; i++) {
-		unsigned int rank = rank_of(&answer.rows[i], answer.total.values[ST_WALL_TOTAL]);
+		unsigned int rank =
+			rank_of(&answer.rows[i], st_answer_value(&answer.total, ST_WALL_TOTAL));
 		uint32_t key;
 
 		if (rank >= best)
@@ -243,7 +245,11 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 		     (!is_counted(dataset, result, key) || lies_in_operator(dataset, result, key))))
 			continue;
 		best = rank;
-		out->family = answer.rows[i];
+		out->family = (struct st_step_family){
+			.text = answer.rows[i].text,
+			.count = st_answer_value(&answer.rows[i], ST_COUNT),
+			.total_ns = st_answer_value(&answer.rows[i], ST_WALL_TOTAL),
+		};
 		out->family_key = key;
 		out->is_profiler = rank == 0;
 		out->is_counted = rank == RANK_NUMBERED;

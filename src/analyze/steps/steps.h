@@ -15,12 +15,18 @@ struct st_step_part {
 	uint64_t total_ns, count;
 };
 
+/* The family of steps that was found. */
+struct st_step_family {
+	struct st_text text; /* borrowed from the result */
+	uint64_t count, total_ns, median_ns, p95_ns, p99_ns;
+};
+
 struct st_steps {
 	bool found;
 	bool is_profiler; /* they are torch.profiler's own */
 	bool is_counted;  /* their name has a number, and says nothing of steps */
 	uint32_t family_key;
-	struct st_answer_row family; /* text and figures; the text is borrowed from the result */
+	struct st_step_family family;
 	struct st_step_part parts[ST_STEP_PARTS_MAX]; /* direct children, the largest first */
 	unsigned int part_count;
 	uint64_t other_count, other_ns; /* children that are not among the parts */

@@ -177,12 +177,12 @@ static void add_named_steps(struct st_report *report, const struct st_steps *ste
 		return;
 	cells = add(report, "step", "");
 	cells[ST_SUMMARY_NAME] = st_cell_bytes(steps->family.text);
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->family.values[ST_COUNT]);
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->family.values[ST_WALL_TOTAL]);
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->family.count);
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->family.total_ns);
 	cells[ST_SUMMARY_SELF] = st_cell_u64(steps->self_ns);
-	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(steps->family.values[ST_WALL_MEDIAN]);
-	cells[ST_SUMMARY_P95] = st_cell_u64(steps->family.values[ST_WALL_P95]);
-	cells[ST_SUMMARY_P99] = st_cell_u64(steps->family.values[ST_WALL_P99]);
+	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(steps->family.median_ns);
+	cells[ST_SUMMARY_P95] = st_cell_u64(steps->family.p95_ns);
+	cells[ST_SUMMARY_P99] = st_cell_u64(steps->family.p99_ns);
 	for (unsigned int i = 0; i < steps->part_count; i++) {
 		const struct st_step_part *part = &steps->parts[i];
 
@@ -331,13 +331,14 @@ static void add_task(struct st_report *report, const struct st_answer *answer,
 	cells[ST_SUMMARY_NAME] = copied(report, row->text);
 	if (row->child_count == 1)
 		cells[ST_SUMMARY_VALUE] = copied(report, answer->rows[row->first_child].text);
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
-	cells[ST_SUMMARY_SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
-	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(row->values[ST_WALL_MEDIAN]);
-	cells[ST_SUMMARY_P95] = st_cell_u64(row->values[ST_WALL_P95]);
-	cells[ST_SUMMARY_P99] = st_cell_u64(row->values[ST_WALL_P99]);
-	cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(row->values[by], answer->total.values[by]));
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
+	cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
+	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(st_answer_value(row, ST_WALL_MEDIAN));
+	cells[ST_SUMMARY_P95] = st_cell_u64(st_answer_value(row, ST_WALL_P95));
+	cells[ST_SUMMARY_P99] = st_cell_u64(st_answer_value(row, ST_WALL_P99));
+	cells[ST_SUMMARY_RATIO] = st_cell_double(
+		ratio(st_answer_value(row, by), st_answer_value(&answer->total, by)));
 }
 
 static enum st_status add_listed_tasks(struct st_report *report, const struct st_dataset *dataset,
@@ -353,7 +354,7 @@ static enum st_status add_listed_tasks(struct st_report *report, const struct st
 	question.groupings[0] = task_grouping(dataset);
 	question.groupings[1] = ST_BY_TASK_DOMAIN;
 	question.grouping_count = 2;
-	question.metrics = ST_BIT(ST_WALL_SELF) | ST_BIT(ST_WALL_MEDIAN);
+	question.metrics = ST_SET(ST_WALL_SELF, ST_WALL_MEDIAN);
 	question.sort[0] = by;
 	question.sort_count = 1;
 	if (!question.limit)
@@ -365,9 +366,12 @@ static enum st_status add_listed_tasks(struct st_report *report, const struct st
 		add_text(report, "empty", "", "No tasks match.");
 	for (uint32_t i = 0; i < answer.root_count; i++)
 		add_task(report, &answer, &answer.rows[answer.root_first + i], by);
-	report->totals.cells[ST_SUMMARY_COUNT] = st_cell_u64(answer.total.values[ST_COUNT]);
-	report->totals.cells[ST_SUMMARY_TOTAL] = st_cell_u64(answer.total.values[ST_WALL_TOTAL]);
-	report->totals.cells[ST_SUMMARY_SELF] = st_cell_u64(answer.total.values[ST_WALL_SELF]);
+	report->totals.cells[ST_SUMMARY_COUNT] =
+		st_cell_u64(st_answer_value(&answer.total, ST_COUNT));
+	report->totals.cells[ST_SUMMARY_TOTAL] =
+		st_cell_u64(st_answer_value(&answer.total, ST_WALL_TOTAL));
+	report->totals.cells[ST_SUMMARY_SELF] =
+		st_cell_u64(st_answer_value(&answer.total, ST_WALL_SELF));
 	st_answer_fini(&answer);
 	return ST_OK;
 }
@@ -397,13 +401,13 @@ static void add_place(struct st_report *report, const char *section,
 	struct st_cell *cells = add(report, section, "");
 
 	cells[ST_SUMMARY_NAME] = copied(report, row->text);
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
-	if (row->values[ST_COPIES])
-		cells[ST_SUMMARY_COPIES] = st_cell_u64(row->values[ST_COPIES]);
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
+	if (st_answer_value(row, ST_COPIES))
+		cells[ST_SUMMARY_COPIES] = st_cell_u64(st_answer_value(row, ST_COPIES));
 	if (!row->is_others && elapsed_ns && row->grouping == ST_BY_THREAD)
 		cells[ST_SUMMARY_RATIO] =
-			st_cell_double(ratio(row->values[ST_WALL_TOTAL], elapsed_ns));
+			st_cell_double(ratio(st_answer_value(row, ST_WALL_TOTAL), elapsed_ns));
 }
 
 /* Processes, then threads, by busy time. */
@@ -421,7 +425,7 @@ static enum st_status add_places(struct st_report *report, const struct st_datas
 	question.groupings[0] = ST_BY_PROCESS;
 	question.groupings[1] = ST_BY_THREAD;
 	question.grouping_count = 2;
-	question.metrics = ST_BIT(ST_WALL_TOTAL) | ST_BIT(ST_COPIES);
+	question.metrics = ST_SET(ST_WALL_TOTAL, ST_COPIES);
 	question.limit = PLACES_SHOWN;
 	status = st_dataset_ask(&everything, &question, &answer, err);
 	if (status)

@@ -10,7 +10,7 @@ static void add_rows(struct st_report *report, const struct st_answer *answer)
 {
 	for (uint32_t i = 0; i < answer->root_count; i++) {
 		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
-		uint64_t all_ns = answer->total.values[ST_WALL_SELF];
+		uint64_t all_ns = st_answer_value(&answer->total, ST_WALL_SELF);
 		struct st_cell *cells;
 		char *name;
 
@@ -23,11 +23,11 @@ static void add_rows(struct st_report *report, const struct st_answer *answer)
 		if (name)
 			cells[ST_SUMMARY_NAME] =
 				st_cell_bytes((struct st_text){name, row->text.size_bytes});
-		cells[ST_SUMMARY_COUNT] = st_cell_u64(row->values[ST_COUNT]);
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(row->values[ST_WALL_TOTAL]);
-		cells[ST_SUMMARY_SELF] = st_cell_u64(row->values[ST_WALL_SELF]);
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
+		cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
 		cells[ST_SUMMARY_RATIO] = st_cell_double(
-			all_ns ? (double)row->values[ST_WALL_SELF] / (double)all_ns : 0.0);
+			all_ns ? (double)st_answer_value(row, ST_WALL_SELF) / (double)all_ns : 0.0);
 	}
 }
 
@@ -60,9 +60,9 @@ static enum st_status fill(struct st_report *report, const struct st_result *res
 	cells[ST_SUMMARY_NAME] = st_cell_text("source");
 	cells[ST_SUMMARY_VALUE] =
 		st_cell_text(st_operators_source(result, dataset, st_report_arena(report)));
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(answer.total.values[ST_COUNT]);
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(answer.total.values[ST_WALL_TOTAL]);
-	cells[ST_SUMMARY_SELF] = st_cell_u64(answer.total.values[ST_WALL_SELF]);
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(&answer.total, ST_COUNT));
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(&answer.total, ST_WALL_TOTAL));
+	cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(&answer.total, ST_WALL_SELF));
 	add_rows(report, &answer);
 	st_answer_fini(&answer);
 	return ST_OK;

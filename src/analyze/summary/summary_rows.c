@@ -146,9 +146,9 @@ enum st_status st_summary_add_rows(struct st_report *report, const struct st_res
 
 		question.groupings[0] = kinds[i].by;
 		question.grouping_count = 1;
-		question.metrics = ST_BIT(ST_COUNT);
+		question.metrics = ST_SET(ST_COUNT);
 		if (!is_momentary(kinds[i].set))
-			question.metrics |= ST_BIT(ST_WALL_MEDIAN);
+			st_set_add(&question.metrics, ST_WALL_MEDIAN);
 		question.limit = 0;
 		question.sort[0] = ST_COUNT;
 		question.sort_count = 1;
@@ -156,7 +156,7 @@ enum st_status st_summary_add_rows(struct st_report *report, const struct st_res
 		if (status)
 			return status;
 		status = st_dataset_ask(&dataset, &question, &answer, err);
-		if (!status && answer.total.values[ST_COUNT])
+		if (!status && st_answer_value(&answer.total, ST_COUNT))
 			add_row(report, &answer, i);
 		if (!status)
 			st_answer_fini(&answer);

@@ -172,7 +172,8 @@ static enum st_status add_top(struct job *job, const char *section, enum st_grou
 	status = st_sample_ask(job->set, &question, &answer, err);
 	if (status)
 		return status;
-	memcpy(job->cpu, answer.total.cpu, sizeof(job->cpu));
+	for (unsigned int i = 0; i < ST_CPU_METRICS; i++)
+		job->cpu[i] = st_answer_value(&answer.total, (enum st_metric)(ST_WALL_METRICS + i));
 	if (grouping == ST_BY_FUNCTION)
 		count_python(job, &answer);
 	for (uint32_t i = 0, shown = 0; i < answer.root_count && shown < ROWS_SHOWN; i++) {

@@ -115,12 +115,12 @@ struct st_result;
 /* The groupings that a report can answer, as set bits; with a result only those that this one has. 0 for a
  * report that takes none. */
 enum st_status st_report_groupings(const struct st_report_kind *kind,
-				   const struct st_result *result, uint64_t *out,
+				   const struct st_result *result, struct st_set *out,
 				   struct st_error *err);
 
 /* The metrics that a report can be sorted by, as set bits; what it calls one of them; and which of them a user
  * typed: any name of the metric, or the report's own title. ST_EUSAGE with the list otherwise. */
-uint64_t st_report_metrics(const struct st_report_kind *kind);
+struct st_set st_report_metrics(const struct st_report_kind *kind);
 const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric);
 enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
 				      enum st_metric *out, struct st_error *err);

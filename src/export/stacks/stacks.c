@@ -91,13 +91,13 @@ static void choose_groups(struct st_stacks *stacks, const struct st_question *qu
 	}
 }
 
-uint64_t st_stacks_groupings(void)
+struct st_set st_stacks_groupings(void)
 {
-	uint64_t groupings = ST_BIT(ST_BY_PROCESS) | ST_BIT(ST_BY_THREAD) | ST_BIT(ST_BY_CPU_CLASS);
+	struct st_set groupings = ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_CPU_CLASS);
 
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
 		if (st_grouping_is_task((enum st_grouping)i))
-			groupings |= ST_BIT(i);
+			st_set_add(&groupings, i);
 	return groupings;
 }
 

@@ -63,7 +63,7 @@ void st_stacks_label_text(const struct st_stacks *stacks, struct st_stack_label 
 			  struct st_buf *out);
 
 /* What can be a level above the stacks. */
-uint64_t st_stacks_groupings(void);
+struct st_set st_stacks_groupings(void);
 /* The key of a sample in a level above the stacks, and what it is called. */
 uint32_t st_stacks_group_key(struct st_stacks *stacks, unsigned int level, uint32_t row);
 void st_stacks_group_text(const struct st_stacks *stacks, unsigned int level, uint32_t key,
