@@ -66,17 +66,19 @@ static char *find_python(const struct st_args *args)
 	char *path = NULL;
 
 	if (given && st_environment_find_program(given, false, &path, NULL)) {
-		st_console_error("-interpreter: %.200s cannot be executed, or is not there", given);
+		st_console_error("-interpreter: %.200s does not exist or is not executable", given);
 		return NULL;
 	}
 	if (!given && st_environment_find_program("python3", false, &path, NULL) &&
 	    st_environment_find_program("python", false, &path, NULL)) {
-		st_console_error("there is no python3 on the PATH; -interpreter FILE names one");
+		st_console_error("no python3 on the PATH; use -interpreter FILE to choose one");
 		return NULL;
 	}
 	if (ask_version(path, version, sizeof(version)))
 		return path;
-	st_console_error("%.200s is not a Python: '--version' does not say so", path);
+	st_console_error(
+		"%.200s is not a Python interpreter: '--version' does not print a Python version",
+		path);
 	free(path);
 	return NULL;
 }
@@ -105,7 +107,7 @@ static enum st_status write_page(const char *path, const struct st_args *args, s
 	if (status)
 		return status;
 	if (st_finalize(result, args, false, &done, &names))
-		st_console_error("names of functions: %s", names.text);
+		st_console_error("cannot resolve function names: %s", names.text);
 	status = st_sink_open(&sink, "-", err);
 	if (!status) {
 		st_busy_begin(quiet, "building the page");
@@ -128,7 +130,7 @@ static void show(const char *path, const struct st_args *args)
 		return;
 	close(output);
 	if (write_page(path, args, &err))
-		st_console_error("no page: %s", err.text);
+		st_console_error("cannot build the page: %s", err.text);
 }
 
 /* Everything that the page shows, whatever it costs. */
@@ -169,14 +171,14 @@ int st_cmd_bottleneck(const struct st_args *args)
 	int code;
 
 	if (!args->target) {
-		st_console_error("no script to run: strata bottleneck [options] script.py "
-				 "[arguments]");
+		st_console_error(
+			"no script given: strata bottleneck [options] script.py [arguments]");
 		return ST_EXIT_USAGE;
 	}
 	if (access(args->target[0], R_OK) != 0) {
 		st_console_error("%.300s: %s", args->target[0],
-				 access(args->target[0], F_OK) ? "there is no such script"
-							       : "the script cannot be read");
+				 access(args->target[0], F_OK) ? "no such file"
+							       : "cannot read the script");
 		return ST_EXIT_USAGE;
 	}
 	python = find_python(args);

@@ -66,7 +66,7 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 	if (!typed)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
-			"collect needs a type: strata -collect tasks [options] [--] program");
+			"collect requires a type: strata -collect tasks [options] [--] program");
 	list_analyses(list, sizeof(list));
 	analysis = st_analysis_find(typed);
 	if (analysis && analysis->refusal)
@@ -99,11 +99,10 @@ static enum st_status parse_times(const struct st_args *args, struct st_collect_
 		if (status)
 			return status;
 		if (config->duration_s <= 0)
-			return st_error_set(
-				err, ST_EUSAGE, 0,
-				"-duration: '%.60s' is no time at all; expected seconds, or "
-				"'unlimited'",
-				duration);
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "-duration: must be longer than zero, not '%.60s'; use "
+					    "'unlimited' for no limit",
+					    duration);
 	}
 	if (resume) {
 		status = st_value_seconds("resume-after", resume, &config->resume_after_s, err);
@@ -127,8 +126,8 @@ static enum st_status parse_word(const struct st_args *args, enum st_option_id i
 		}
 	if (!typed)
 		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' is none of %s", st_option_at(id)->name,
-			    typed, st_option_at(id)->argument);
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: invalid value '%.60s'; expected one of %s",
+			    st_option_at(id)->name, typed, st_option_at(id)->argument);
 }
 
 /* Options that say how reports show what was collected: kept in the result, as given. */
@@ -193,10 +192,9 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 		return status;
 	/* What cannot be done is refused, so that nobody believes it was. */
 	if (!st_args_flag(args, ST_OPT_RETURN_APP_EXITCODE, true))
-		return st_error_set(
-			err, ST_EUSAGE, 0,
-			"-return-app-exitcode=false is not possible: the exit status is "
-			"always the program's");
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-return-app-exitcode=false is not supported: the exit status "
+				    "is always the program's");
 	config->argv = args->target;
 	config->argc = args->target_count;
 	status = st_target_read(args, config, err);
@@ -204,7 +202,7 @@ static enum st_status parse_config(const struct st_args *args, struct st_collect
 		return status;
 	if (!args->target && !config->target_pid)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "no program to run: strata -collect %s [options] [--] program",
+				    "no program given: strata -collect %s [options] [--] program",
 				    config->analysis->name);
 	config->result_dir = st_args_value(args, ST_OPT_RESULT_DIR);
 	config->app_working_dir = st_args_value(args, ST_OPT_APP_WORKING_DIR);
@@ -230,7 +228,7 @@ static void give_names(const struct st_result *result, const struct st_args *arg
 	if (mode && (strcmp(mode, "none") == 0 || strcmp(mode, "deferred") == 0))
 		return;
 	if (st_finalize(result, args, false, &done, &err))
-		st_console_error("names of functions: %s", err.text);
+		st_console_error("cannot resolve function names: %s", err.text);
 }
 
 static enum st_status write_summary(const char *path, const struct st_args *args,
@@ -280,7 +278,7 @@ static void print_summary(const char *path, const struct st_args *args)
 	if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return;
 	if (write_summary(path, args, &err))
-		st_console_error("no summary: %s", err.text);
+		st_console_error("cannot build the summary: %s", err.text);
 }
 
 /* Ends as the program ended. A fatal signal is raised again, without a core file of our own. */
@@ -306,7 +304,9 @@ static int end_like(int wait_status)
 static bool say_where(const char *path, bool quiet)
 {
 	if (access(path, F_OK) != 0) {
-		st_console_say("%s is no more: the folder was moved or deleted meanwhile", path);
+		st_console_say("%s no longer exists: the folder was moved or deleted during the "
+			       "collection",
+			       path);
 		return false;
 	}
 	if (!quiet)

@@ -35,12 +35,12 @@ struct request {
 };
 
 const struct st_verb st_verbs[] = {
-	{"pause", "Record nothing until resume, in all processes of the program."},
-	{"resume", "Record again; also ends -start-paused."},
-	{"mark", "Put an instant with the text that follows into the result."},
-	{"status", "Say how the collection goes (-format text or json)."},
-	{"stop", "End collecting and complete the result; the program goes on."},
-	{"detach", "The same as stop."},
+	{"pause", "Stop recording in all processes of the program until resume."},
+	{"resume", "Resume recording; also ends -start-paused."},
+	{"mark", "Add a marker with the given text to the result."},
+	{"status", "Show the state of the collection (-format text or json)."},
+	{"stop", "Stop the collection and complete the result; the program keeps running."},
+	{"detach", "Same as stop."},
 	{NULL, NULL},
 };
 
@@ -60,7 +60,7 @@ static enum st_status find_verb(const char *typed, struct request *request, stru
 	st_near_text(typed, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown command verb '%.80s'%s", typed,
 			    near[0] ? near
-				    : "; there are pause, resume, mark, status, stop, detach");
+				    : "; expected pause, resume, mark, status, stop or detach");
 }
 
 static bool is_verb(const struct request *request, const char *name)
@@ -110,11 +110,13 @@ static enum st_status take_format(const struct st_args *args, struct request *re
 	if (!format)
 		format = "text";
 	else if (!is_verb(request, "status"))
-		return st_error_set(err, ST_EUSAGE, 0, "-format belongs to status, not to %s",
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-format is only valid with status, not with %s",
 				    request->verb->name);
 	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-format: status comes as text or json; not '%.40s'", format);
+				    "-format: expected text or json for status, not '%.40s'",
+				    format);
 	if (is_verb(request, "status") && !st_buf_append_text(&request->text, format))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	return ST_OK;
@@ -126,8 +128,9 @@ static enum st_status take_result(const struct st_args *args, struct request *re
 	const char *given = st_args_value(args, ST_OPT_RESULT_DIR);
 
 	if (given && word)
-		return st_error_set(err, ST_EUSAGE, 0, "two results are named: '%.80s' and '%.80s'",
-				    given, word);
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "two results given: '%.80s' and '%.80s'; expected one", given,
+				    word);
 	if (!given)
 		given = word;
 	if (!given)
@@ -150,7 +153,7 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 	}
 	if (!typed)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "command needs a verb: strata command "
+				    "command requires a verb: strata command "
 				    "pause|resume|mark|status|stop|detach [-r RESULT]");
 	status = find_verb(typed, request, err);
 	if (status)
@@ -167,7 +170,8 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 	}
 	if (!status && count)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "'%.80s' is one word too many: one result at a time", *words);
+				    "unexpected argument '%.80s': only one result can be given",
+				    *words);
 	if (!status)
 		status = take_format(args, request, err);
 	return status ? status : take_result(args, request, word, err);
@@ -175,15 +179,14 @@ static enum st_status parse_request(const struct st_args *args, struct request *
 
 static enum st_status ended(const char *path, struct st_error *err)
 {
-	return st_error_set(err, ST_ENOTFOUND, 0,
-			    "%s: its collection has ended; nothing is being recorded", path);
+	return st_error_set(err, ST_ENOTFOUND, 0, "%s: this collection has already ended", path);
 }
 
 static enum st_status torn(const char *path, struct st_error *err)
 {
 	return st_error_set(err, ST_ENOTFOUND, 0,
-			    "%s is torn: the strata that recorded it was killed; nothing is being "
-			    "recorded",
+			    "%s is incomplete: the strata that recorded it was killed, so nothing "
+			    "is being recorded",
 			    path);
 }
 
@@ -208,8 +211,8 @@ static enum st_status nobody(const char *path, struct st_error *err)
 	if (status)
 		return status;
 	return st_error_set(err, ST_ENOTFOUND, 0,
-			    "%s: nobody listens in this folder; a copy of a result cannot be "
-			    "commanded, and strata must run on this machine",
+			    "%s: no running collection writes to this folder; commands work only "
+			    "on the original result folder, on the machine that records it",
 			    path);
 }
 
@@ -230,7 +233,7 @@ static enum st_status reach(int fd, const struct st_peek *peek, const char *path
 			return ST_OK;
 	}
 	if (errno == EAGAIN)
-		return st_error_set(err, ST_EIO, 0, "%s: too many commands at a time; try again",
+		return st_error_set(err, ST_EIO, 0, "%s: too many commands at once; try again",
 				    path);
 	return nobody(path, err);
 }
@@ -258,7 +261,8 @@ static enum st_status send_request(int fd, const struct st_peek *peek,
 	if (packet.failed)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
-		return st_error_set(err, ST_EIO, errno, "%s: cannot ask", request->path);
+		return st_error_set(err, ST_EIO, errno, "%s: cannot send the command",
+				    request->path);
 	return ST_OK;
 }
 
@@ -281,7 +285,7 @@ static enum st_status hung_up(const char *path, struct st_error *err)
 {
 	enum st_status status = look_again(path, err);
 
-	return status ? status : st_error_set(err, ST_EIO, 0, "%s: no answer; try again", path);
+	return status ? status : st_error_set(err, ST_EIO, 0, "%s: no response; try again", path);
 }
 
 static enum st_status take_answer(int fd, const struct request *request, const struct st_peek *peek,
@@ -298,18 +302,18 @@ static enum st_status take_answer(int fd, const struct request *request, const s
 	while (ready < 0 && errno == EINTR);
 	if (ready == 0)
 		return st_error_set(err, ST_EIO, 0,
-				    "%s: strata (pid %llu) does not answer; is it stopped?",
+				    "%s: strata (pid %llu) does not respond; is it suspended?",
 				    request->path, (unsigned long long)peek->strata_pid);
 	n = ready < 0 ? -1 : recv(fd, answer, sizeof(answer) - 1, 0);
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return hung_up(request->path, err);
 	if (n < 0)
-		return st_error_set(err, ST_EIO, errno, "%s: no answer", request->path);
+		return st_error_set(err, ST_EIO, errno, "%s: no response", request->path);
 	answer[n] = '\0';
 	if (strncmp(answer, "error ", 6) == 0)
 		return st_error_set(err, ST_EIO, 0, "%s: %s", request->path, answer + 6);
 	if (strncmp(answer, "ok", 2) != 0 || (answer[2] && answer[2] != ' '))
-		return st_error_set(err, ST_EIO, 0, "%s: the answer is not strata's",
+		return st_error_set(err, ST_EIO, 0, "%s: unexpected response: not from strata",
 				    request->path);
 	if (is_verb(request, "status"))
 		print_answer(answer[2] ? answer + 3 : "");
@@ -332,7 +336,7 @@ static enum st_status ask(const struct request *request, struct st_error *err)
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		status = st_error_set(err, ST_EIO, errno, "no socket");
+		status = st_error_set(err, ST_EIO, errno, "cannot create a socket");
 	else
 		status = reach(fd, &peek, request->path, err);
 	if (!status)

@@ -38,7 +38,7 @@ static void print_text(const struct st_doctor_report *report)
 		       FACT_COLUMN - REMEDY_COLUMN + 2, st_doctor_checks[i].title);
 		st_console_wrap(finding->fact, FACT_COLUMN, FACT_COLUMN);
 		if (finding->remedy[0]) {
-			printf("%*sto unlock:", REMEDY_COLUMN - 2, "");
+			printf("%*sto enable:", REMEDY_COLUMN - 2, "");
 			st_console_wrap(finding->remedy, REMEDY_COLUMN + 8, REMEDY_COLUMN);
 		}
 	}
@@ -100,12 +100,11 @@ int st_cmd_doctor(const struct st_args *args)
 	int code = ST_EXIT_OK;
 
 	if (args->word_count) {
-		st_console_error("doctor takes no argument: '%.80s'", args->words[0]);
+		st_console_error("unexpected argument '%.80s': doctor takes none", args->words[0]);
 		return ST_EXIT_USAGE;
 	}
 	if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		st_console_error("-format: '%.60s' is not a form of doctor; expected text or json",
-				 format);
+		st_console_error("-format: expected text or json for doctor, not '%.60s'", format);
 		return ST_EXIT_USAGE;
 	}
 	/* Whoever started us may ignore it; then the fate of a child could not be read. */

@@ -70,15 +70,15 @@ enum st_status st_finalize(const struct st_result *result, const struct st_args 
 static void tell(const struct st_finalized *done)
 {
 	/* Entry 0 of both stands for none. */
-	st_console_say(
-		"%u functions of %u modules in %u stack nodes; %llu frames in no known module, "
-		"%llu without a symbol",
-		done->functions ? done->functions - 1 : 0, done->modules ? done->modules - 1 : 0,
-		done->stacks, (unsigned long long)done->unknown_frames,
-		(unsigned long long)done->no_symbol_frames);
+	st_console_say("resolved %u functions in %u modules for %u stack nodes; %llu frames have "
+		       "no known module, %llu have no symbol",
+		       done->functions ? done->functions - 1 : 0,
+		       done->modules ? done->modules - 1 : 0, done->stacks,
+		       (unsigned long long)done->unknown_frames,
+		       (unsigned long long)done->no_symbol_frames);
 	if (done->modules_missing || done->modules_changed)
-		st_console_say("%llu modules were not found and %llu are not the ones that ran "
-			       "(-search-dir)",
+		st_console_say("%llu modules were not found and %llu differ from the files that "
+			       "ran; use -search-dir to add folders",
 			       (unsigned long long)done->modules_missing,
 			       (unsigned long long)done->modules_changed);
 }
@@ -106,7 +106,8 @@ int st_cmd_finalize(const struct st_args *args)
 	int code = ST_EXIT_OK;
 
 	if (args->word_count > 1) {
-		st_console_error("finalize takes one result: '%.80s' is too much", args->words[1]);
+		st_console_error("unexpected argument '%.80s': only one result can be given",
+				 args->words[1]);
 		return ST_EXIT_USAGE;
 	}
 	if (st_locate_open(&result, args, args->word_count ? args->words[0] : NULL, &err))
@@ -118,7 +119,7 @@ int st_cmd_finalize(const struct st_args *args)
 	else if (!st_args_flag(args, ST_OPT_QUIET, false) && done.stacks)
 		tell(&done);
 	else if (!done.stacks && !st_args_flag(args, ST_OPT_QUIET, false))
-		st_console_say("the result has no samples: nothing to look up");
+		st_console_say("the result has no samples: nothing to resolve");
 	st_result_close(result);
 	return code;
 }

@@ -77,7 +77,7 @@ static void print_options(unsigned int command)
 {
 	if (!has_options(command))
 		return;
-	printf("\nOptions (one dash or two; -name value or -name=value; words may be shortened: "
+	printf("\nOptions (one dash or two; -name value or -name=value; words can be shortened: "
 	       "-res-dir):\n");
 	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
 		const struct st_option *option = st_option_at(id);
@@ -106,8 +106,7 @@ static void print_names(unsigned int command)
 		for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
 			printf("  %-12s %s\n", kind->name, kind->summary);
 		print_groupings();
-		printf("\nMetrics to sort by (of tasks; -sort-desc '?' lists those of a "
-		       "report):\n");
+		printf("\nSort metrics (for tasks; -sort-desc '?' lists those of a report):\n");
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 	}
@@ -129,17 +128,18 @@ static void print_overview(void)
 	       ST_VERSION);
 	for (const struct st_command *command = st_commands; command->name; command++)
 		printf("  strata %-48s %s\n", command->usage, command->summary);
-	printf("\nFor example:\n"
-	       "  strata -collect hotspots -- python train.py run, sample, record, print a "
+	printf("\n"
+	       "Examples:\n"
+	       "  strata -collect hotspots -- python train.py run and sample a program, print a "
 	       "summary\n"
-	       "  strata report top-down                      where the time went, as a tree\n"
+	       "  strata report top-down                      show where the time went, as a tree\n"
 	       "  strata query \"SELECT task_type, count(*) FROM slices GROUP BY 1\"\n"
 	       "  strata export chrome -o trace.json.gz       for ui.perfetto.dev or "
 	       "chrome://tracing\n"
-	       "  strata export perfetto -o trace.pftrace     the same, small and fast to open\n"
-	       "\nstrata help COMMAND lists the options of a command. VTune's spelling works too:\n"
-	       "-collect, -report, -query, -export and -command with one dash, anywhere before "
-	       "the program.\n");
+	       "  strata export perfetto -o trace.pftrace     same, smaller and faster to open\n"
+	       "\n"
+	       "'strata help COMMAND' lists the options of a command. VTune's spelling works too:\n"
+	       "-collect, -report, -query, -export and -command, anywhere before the program.\n");
 }
 
 int st_help_print(unsigned int bit)

@@ -17,19 +17,19 @@ enum { COMMAND_MAX_BYTES = 1 << 16 };
 
 static void say(const char *result, const struct st_import_counts *counts)
 {
-	st_console_say("%" PRIu64 " samples of %" PRIu64
-		       " threads (%.3f s of CPU time) are now in %s",
+	st_console_say("imported %" PRIu64 " samples from %" PRIu64
+		       " threads (%.3f s of CPU time) into %s",
 		       counts->samples, counts->threads, (double)counts->cpu_ns / 1e9, result);
 	if (counts->idle)
-		st_console_say("note: %" PRIu64 " samples of an idle processor are left out",
-			       counts->idle);
+		st_console_say("note: %" PRIu64 " samples of idle CPUs were skipped", counts->idle);
 	if (counts->other)
-		st_console_say("note: %" PRIu64 " samples of other events are left out",
+		st_console_say("note: %" PRIu64 " samples of other events were skipped",
 			       counts->other);
 	if (counts->lost)
-		st_console_say("note: the recorder lost %" PRIu64 " records", counts->lost);
+		st_console_say("note: perf lost %" PRIu64 " records while recording", counts->lost);
 	if (counts->skipped)
-		st_console_say("note: %" PRIu64 " lines or records mean nothing here",
+		st_console_say("note: %" PRIu64
+			       " lines or records were not recognized and were skipped",
 			       counts->skipped);
 }
 
@@ -68,11 +68,11 @@ int st_cmd_import(const struct st_args *args)
 	enum st_status status;
 
 	if (args->word_count != 1)
-		status = st_error_set(&err, ST_EUSAGE, 0,
-				      args->word_count
-					      ? "'%.80s' is one word too many: one file at a time"
-					      : "import needs a file: strata import perf.data%s",
-				      args->word_count ? args->words[1] : "");
+		status = st_error_set(
+			&err, ST_EUSAGE, 0,
+			args->word_count ? "unexpected argument '%.80s': only one file can be given"
+					 : "import requires a file: strata import perf.data%s",
+			args->word_count ? args->words[1] : "");
 	else
 		status = import(args, args->words[0], &err);
 	return status ? st_console_fail(&err) : ST_EXIT_OK;

@@ -64,8 +64,8 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 	for (size_t i = 0; i < args->word_count; i++) {
 		if (count == (request->sql ? 1 : 2))
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "'%.80s' is one word too many: put the SQL in quotes, "
-					    "and name one result",
+					    "unexpected argument '%.80s': put the SQL in quotes "
+					    "and give one result",
 					    args->words[i]);
 		words[count++] = args->words[i];
 	}
@@ -81,10 +81,9 @@ static enum st_status parse_words(const struct st_args *args, struct request *re
 		request->result_word = words[1];
 	}
 	if (!request->sql || (count == 1 && st_locate_is_folder(request->sql)))
-		return st_error_set(
-			err, ST_EUSAGE, 0,
-			"query needs SQL in quotes: strata query \"SELECT count(*) FROM "
-			"slices\" (strata query --schema lists the tables)");
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "query requires SQL in quotes: strata query \"SELECT count(*) "
+				    "FROM slices\" ('strata query --schema' lists the tables)");
 	return ST_OK;
 }
 
@@ -131,8 +130,8 @@ static enum st_status write_rows(const struct request *request, const struct st_
 {
 	if (request->output.format == ST_OUTPUT_TEXT && report->column_count > TEXT_COLUMNS_MAX)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "%u columns are too many for a text table (%d): name the ones "
-				    "you want, or use -format csv or json",
+				    "%u columns are too many for a text table (maximum %d): select "
+				    "fewer columns, or use -format csv or json",
 				    report->column_count, TEXT_COLUMNS_MAX);
 	return st_output_write(&request->output, report, result, err);
 }

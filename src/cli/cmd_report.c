@@ -194,11 +194,10 @@ static enum st_status compare(const struct st_args *args, const struct st_report
 	enum st_status status;
 
 	if (!can_compare(request->name))
-		return st_error_set(
-			err, ST_EUSAGE, 0,
-			"report %s takes one result: summary, hotspots, top-down, callstacks "
-			"and tasks can compare two",
-			request->name);
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "report %s takes one result; only summary, hotspots, top-down, "
+				    "callstacks and tasks can compare two",
+				    request->name);
 	st_console_catch_ends(NULL);
 	status = st_locate_open_path(&results[0], request->result_word, quiet, err);
 	if (!status)
@@ -228,7 +227,7 @@ static enum st_status check_list(const struct st_args *args, struct st_error *er
 
 	for (size_t i = 0; kind && i < sizeof(lists) / sizeof(lists[0]); i++) {
 		if (st_args_value(args, lists[i].option) && !(kind->accepts & lists[i].needs))
-			return st_error_set(err, ST_EUSAGE, 0, "report %s cannot be asked with -%s",
+			return st_error_set(err, ST_EUSAGE, 0, "report %s does not support -%s",
 					    kind->name, st_option_at(lists[i].option)->name);
 	}
 	return ST_OK;

@@ -32,7 +32,7 @@ static enum st_status apply_ring_size(const char *option, const char *value,
 		return status;
 	if (kib & (kib - 1))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-%s: %s is not a power of two (KiB, 64 to 4096)", option,
+				    "-%s: %s is not a power of two from 64 to 4096 (KiB)", option,
 				    value);
 	config->ring_kib = (uint32_t)kib;
 	return ST_OK;
@@ -65,11 +65,11 @@ static enum st_status find_group(const char *option, const char *word, uint32_t 
 		}
 	}
 	st_near_text(word, names, GROUP_COUNT, near, sizeof(near));
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: no group '%.40s' of ITT calls%s", option, word,
-			    near[0] ? near
-				    : "; there are structure, counter, frame, sync, fsync, heap, "
-				      "mark, control, thread, stitch, suppress, module, model, "
-				      "jit, arrays, all, none");
+	return st_error_set(
+		err, ST_EUSAGE, 0, "-%s: unknown group of ITT calls '%.40s'%s", option, word,
+		near[0] ? near
+			: "; expected structure, counter, frame, sync, fsync, heap, mark, control, "
+			  "thread, stitch, suppress, module, model, jit, arrays, all or none");
 }
 
 /* Copies the next word of a list joined by commas; false when it is empty or too long. */
@@ -99,9 +99,10 @@ static enum st_status apply_groups(const char *option, const char *value,
 
 		out = word[0] == '!';
 		if (!whole || !word[out])
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "-%s: '%.60s' has an empty or overlong name in it",
-					    option, value);
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"-%s: '%.60s' contains an empty name or one that is too long",
+				option, value);
 		status = find_group(option, word + out, &bits, err);
 		if (status)
 			return status;
@@ -126,7 +127,7 @@ static enum st_status read_patterns(const char *option, const char *value, const
 
 		if (bytes == 0 || (bytes == 1 && *at == '!'))
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "-%s: '%.60s' has an empty name in it; expected "
+					    "-%s: '%.60s' contains an empty name; expected "
 					    "patterns such as torch,dnnl*,!noisy",
 					    option, value);
 		at = comma ? comma + 1 : NULL;
@@ -147,7 +148,7 @@ static enum st_status read_truth(const char *option, const char *value, enum st_
 	bool is_true = strcmp(value, "true") == 0;
 
 	if (!is_true && strcmp(value, "false") != 0)
-		return st_error_set(err, ST_EUSAGE, 0, "-%s: expected true or false; not '%.60s'",
+		return st_error_set(err, ST_EUSAGE, 0, "-%s: expected true or false, not '%.60s'",
 				    option, value);
 	if (out)
 		*out = is_true ? ST_CHOICE_ON : ST_CHOICE_OFF;
@@ -165,7 +166,7 @@ static enum st_status apply_collect_operators(const char *option, const char *va
 		config->operators.on = ST_CHOICE_OFF;
 	else
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-%s: expected true, false or auto; not '%.60s'", option,
+				    "-%s: expected true, false or auto, not '%.60s'", option,
 				    value);
 	return ST_OK;
 }
@@ -176,7 +177,7 @@ static enum st_status apply_sampling_mode(const char *option, const char *value,
 	config->sampling.hardware = strcmp(value, "hw") == 0;
 	if (config->sampling.hardware || strcmp(value, "sw") == 0)
 		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: expected sw or hw; not '%.60s'", option,
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: expected sw or hw, not '%.60s'", option,
 			    value);
 }
 
@@ -227,57 +228,49 @@ static enum st_status apply_sample_processes(const char *option, const char *val
 /* clang-format off */
 const struct st_knob st_knobs[] = {
 	{"ring-size", "KIB", "1024",
-	 "Memory of each thread's ring, 64 to 4096, a power of two.", .apply = apply_ring_size},
+	 "Size of each thread's buffer in KiB: a power of two from 64 to 4096.", .apply = apply_ring_size},
 	{"itt-domains", "PATTERNS", "all",
-	 "Record only these ITT domains: names joined by commas; '*' and '?' match as in a shell, a leading "
-	 "'!' leaves out. A domain that is left out costs its callers a load and a branch.",
+	 "Record only these ITT domains: a comma-separated list of names; '*' and '?' match as in a shell, a leading '!' excludes. An excluded domain costs its callers only a load and a branch.",
 	 .apply = apply_domains},
-	{"itt-groups", "NAMES", "what INTEL_ITTNOTIFY_GROUPS says, else all",
-	 "Record only these groups of ITT calls, joined by commas: structure, counter, frame, sync, fsync, "
-	 "heap, mark, control, thread, stitch, suppress, module, model, jit, arrays, all, none; a leading "
-	 "'!' leaves out.",
+	{"itt-groups", "NAMES", "the value of INTEL_ITTNOTIFY_GROUPS, otherwise all",
+	 "Record only these groups of ITT calls, a comma-separated list: structure, counter, frame, sync, fsync, heap, mark, control, thread, stitch, suppress, module, model, jit, arrays, all, none; a leading '!' excludes.",
 	 .apply = apply_groups},
 	{"task-lines", "true|false", "false",
-	 "Keep the Python line that began each task.", CHOICE(task_lines)},
+	 "Record the Python line that started each task.", CHOICE(task_lines)},
 	{"offer-itt", "true|false", "true",
-	 "Offer the Python module 'itt' to scripts that import it where none is installed.",
+	 "Provide the Python module 'itt' to scripts that import it when it is not installed.",
 	 CHOICE(offer_itt)},
 	{"collect-operators", "true|false|auto", "auto",
-	 "Record every operator of PyTorch in programs that load it: name, time, inputs, and what each thread was "
-	 "in. auto: where PyTorch is found; other programs pay nothing.", .apply = apply_collect_operators, OPERATORS},
+	 "Record every PyTorch operator: name, time, inputs and the operators it runs in. auto: in programs that load PyTorch; other programs have no overhead.", .apply = apply_collect_operators, OPERATORS},
 	{"operator-shapes", "true|false", "true",
-	 "Keep the sizes and types of operators' inputs, for -group-by input-shapes, FLOPs and bytes.",
+	 "Record the shapes and types of operator inputs, for -group-by input-shapes, FLOPs and bytes.",
 	 CHOICE(operators.shapes), OPERATORS},
-	{"operator-memory", "true|false", "true in 'operators', else false",
-	 "Count what the framework's allocator gives out and takes back inside each operator.",
+	{"operator-memory", "true|false", "true for 'operators', otherwise false",
+	 "Record the memory that the framework allocates and frees inside each operator.",
 	 CHOICE(operators.memory), OPERATORS},
-	{"operator-modules", "true|false", "true in 'operators', else false",
-	 "Record calls of nn.Module, for -group-by nn-module.", CHOICE(operators.modules), OPERATORS},
+	{"operator-modules", "true|false", "true for 'operators', otherwise false",
+	 "Record nn.Module calls, for -group-by nn-module.", CHOICE(operators.modules), OPERATORS},
 	{"operator-stacks", "true|false", "false",
-	 "Keep the Python stack that calls each operator, for -group-by python-line and callstack.",
+	 "Record the Python call stack of each operator, for -group-by python-line and callstack.",
 	 CHOICE(operators.stacks), OPERATORS},
 	{"python-calls", "true|false", "false",
-	 "Count every call of a Python or built-in function, for the report python-calls: cProfile's figures, of all "
-	 "threads and processes.", CHOICE(python_calls)},
+	 "Count every call of a Python or built-in function, for the report python-calls: the numbers of cProfile, for all threads and processes.", CHOICE(python_calls)},
 	{"sampling-mode", "sw|hw", "sw",
-	 "hotspots: sw samples by the CPU time of each thread; hw by the processor's cycles where they can be "
-	 "counted, else by the CPU clock, and says which.", .apply = apply_sampling_mode, SAMPLES},
+	 "hotspots: sw samples by the CPU time of each thread; hw by CPU cycles where they can be counted, otherwise by the CPU clock; the summary shows which.", .apply = apply_sampling_mode, SAMPLES},
 	{"sampling-interval", "MS", "10 in sw mode, 1 in hw mode",
 	 "hotspots: CPU time between two samples of a thread, 0.1 to 1000 ms (hw: 0.01 to 1000).",
 	 .apply = apply_sampling_interval, SAMPLES},
 	{"enable-stack-collection", "true|false", "true",
-	 "hotspots: keep the stack of each sample, not only where it was.", CHOICE(sampling.stacks), SAMPLES},
-	{"stack-size", "BYTES", "as much as there is",
-	 "hotspots: how much of a stack is copied when it is read from outside (-target-pid); else accepted.",
+	 "hotspots: record the call stack of each sample, not only its address.", CHOICE(sampling.stacks), SAMPLES},
+	{"stack-size", "BYTES", "the whole stack",
+	 "hotspots: bytes of each stack to copy when sampling from outside (-target-pid); otherwise no effect.",
 	 .apply = apply_stack_size, SAMPLES},
 	{"stack-depth", "FRAMES", "512",
-	 "hotspots: at most so many native frames, and as many of Python, 1 to 4095; deeper stacks lose their "
-	 "outermost frames, and say so.", .apply = apply_stack_depth, SAMPLES},
+	 "hotspots: maximum number of native frames, and of Python frames, in a stack, 1 to 4095; deeper stacks lose their outermost frames and are marked as truncated.", .apply = apply_stack_depth, SAMPLES},
 	{"sample-processes", "PATTERNS", "all",
-	 "hotspots: sample only processes whose program or script has one of these names; patterns as in "
-	 "itt-domains.", .apply = apply_sample_processes, SAMPLES},
+	 "hotspots: sample only processes whose program or script matches one of these names; patterns as for itt-domains.", .apply = apply_sample_processes, SAMPLES},
 	{"enable-characterization-insights", "true|false", "true",
-	 "hotspots: accepted; there is no further run of counters.", SAMPLES},
+	 "hotspots: accepted for compatibility; no effect.", SAMPLES},
 	{.name = NULL},
 };
 /* clang-format on */
@@ -304,7 +297,7 @@ static enum st_status unknown_knob(const char *name, struct st_error *err)
 	}
 	st_near_text(name, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown knob '%s'%s%s", name,
-			    near[0] ? near : "; there are ", near[0] ? "" : list);
+			    near[0] ? near : "; expected one of ", near[0] ? "" : list);
 }
 
 static enum st_status not_of(const struct st_knob *knob, const struct st_analysis *asked,
@@ -341,7 +334,7 @@ static enum st_status read_knob(const char *text, uint32_t *seen, struct st_coll
 		if (strcmp(name, knob->name) != 0)
 			continue;
 		if (*seen & bit)
-			return st_error_set(err, ST_EUSAGE, 0, "-knob %s is given twice", name);
+			return st_error_set(err, ST_EUSAGE, 0, "-knob %s given twice", name);
 		*seen |= bit;
 		if (knob->about & ~config->analysis->records)
 			return not_of(knob, config->analysis, err);

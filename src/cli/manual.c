@@ -70,8 +70,9 @@ static void print_names(unsigned int command)
 			print_roff(st_grouping_info(i)->name);
 			printf("%s", i + 1 < ST_GROUPINGS ? " ," : " .");
 		}
-		printf("\n.PP\nMetrics to sort by (of tasks; \\-sort\\-desc ? lists those of a "
-		       "report):\n");
+		printf("\n"
+		       ".PP\n"
+		       "Sort metrics (for tasks; \\-sort\\-desc ? lists those of a report):\n");
 		for (unsigned int i = 0; i < ST_METRICS; i++)
 			print_entry(st_metric_info(i)->key, st_metric_info(i)->title);
 	}
@@ -132,31 +133,33 @@ void st_manual_print(void)
 		putchar('\n');
 	}
 	printf(".SH DESCRIPTION\n"
-	       "Options take one dash or two, and their value after a blank or an equals sign;\n"
-	       "long names may be shortened word by word. The command may also be written as an\n"
+	       "Options take one dash or two, and their value after a space or an equals sign;\n"
+	       "long names can be shortened word by word. The command can also be written as an\n"
 	       "option (\\-collect, \\-report, \\-query, \\-export, \\-command). The program "
-	       "begins at the "
-	       "first "
-	       "argument\n"
+	       "starts at the first argument\n"
 	       "that is not an option.\n");
 	print_commands();
 	printf(".SH EXIT STATUS\n"
-	       "collect ends with the program's own status, a fatal signal raised again. Before\n"
+	       "collect exits with the program's own status; a fatal signal is raised again. "
+	       "Before\n"
 	       "the program has started: 2 wrong usage, 125 strata failed, 126 not executable,\n"
-	       "127 not found. doctor: 1 when no task can be collected here, else 0.\n"
-	       "Other commands: 0 done, 1 failed, 2 wrong usage; query ended by Ctrl\\-C: 130.\n");
+	       "127 not found. doctor: 1 if no tasks can be collected on this machine, otherwise "
+	       "0.\n"
+	       "Other commands: 0 success, 1 failure, 2 wrong usage; query interrupted by "
+	       "Ctrl\\-C: 130.\n");
 	printf(".SH ENVIRONMENT\n");
-	print_entry("STRATA_DISABLE", "Set for a program: the collector does nothing there.");
-	print_entry("STRATA_COLLECTOR", "Another place of libstrata_collector.so.");
-	print_entry("NO_COLOR", "When not empty: no colours.");
+	print_entry("STRATA_DISABLE", "If set for a program, the collector does nothing in it.");
+	print_entry("STRATA_COLLECTOR", "Alternative location of libstrata_collector.so.");
+	print_entry("NO_COLOR", "If not empty, no colors are used.");
 	printf(".SH FILES\n");
 	print_entry("r000ta, r001ta, ...",
-		    "Result folders, in the working folder unless -result-dir says otherwise.");
+		    "Result folders, in the working folder unless -result-dir is given.");
 	printf(".SH EXAMPLES\n");
-	print_entry("strata -collect tasks -- python train.py", "Run, record, print a summary.");
+	print_entry("strata -collect tasks -- python train.py",
+		    "Run and record a program, print a summary.");
 	print_entry("strata -collect operators -- python train.py",
-		    "The same with every PyTorch operator; then strata report operators.");
-	print_entry("strata report top-down", "Where the time went, as a tree.");
+		    "Same, with every PyTorch operator; then use strata report operators.");
+	print_entry("strata report top-down", "Show where the time went, as a tree.");
 	print_entry("strata export chrome -o trace.json.gz", "For ui.perfetto.dev.");
-	print_entry("strata doctor", "What can be measured on this machine.");
+	print_entry("strata doctor", "Show what can be measured on this machine.");
 }

@@ -33,7 +33,7 @@ static enum st_status read_command(int pid, struct st_collect_config *config, st
 	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
 	file = fopen(name, "re");
 	if (!file)
-		return st_error_set(err, ST_EUSAGE, 0, "-target-pid: there is no process %d", pid);
+		return st_error_set(err, ST_EUSAGE, 0, "-target-pid: no process %d", pid);
 	size = fread(bytes, 1, sizeof(bytes) - 1, file);
 	fclose(file);
 	bytes[size] = '\0';
@@ -41,7 +41,7 @@ static enum st_status read_command(int pid, struct st_collect_config *config, st
 		arguments[count++] = bytes + at;
 	if (!count)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-target-pid: process %d is the kernel's, or has ended", pid);
+				    "-target-pid: process %d is a kernel thread or has ended", pid);
 	arguments[count] = NULL;
 	config->argv = arguments;
 	config->argc = count;
@@ -98,11 +98,10 @@ static enum st_status find_process(const char *name, int *pid, struct st_error *
 		return ST_OK;
 	if (!found)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-target-process: no process runs a program named '%.60s'",
-				    name);
+				    "-target-process: no running process is named '%.60s'", name);
 	return st_error_set(err, ST_EUSAGE, 0,
-			    "-target-process: %d processes run '%.60s' (%s%s); choose one with "
-			    "-target-pid",
+			    "-target-process: %d processes are named '%.60s' (%s%s); choose one "
+			    "with -target-pid",
 			    found, name, list, found > PIDS_SHOWN ? ", …" : "");
 }
 
@@ -118,13 +117,13 @@ enum st_status st_target_read(const struct st_args *args, struct st_collect_conf
 	if (!number && !name)
 		return ST_OK;
 	if (args->target || (number && name))
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "-target-pid, -target-process and a program to run exclude "
-				    "each other");
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"-target-pid, -target-process and a program to run cannot be combined");
 	if (!(config->analysis->records & ST_RECORDS_SAMPLES))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "a program that runs already can only be sampled: strata "
-				    "-collect hotspots -target-pid PID");
+				    "a running program can only be sampled: strata -collect "
+				    "hotspots -target-pid PID");
 	if (number) {
 		status = st_value_count("target-pid", number, 1, INT_MAX, &value, err);
 		pid = (int)value;

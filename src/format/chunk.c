@@ -33,11 +33,11 @@ enum st_status st_packer_create(struct st_packer **out, struct st_error *err)
 	*out = NULL;
 	packer = calloc(1, sizeof(*packer));
 	if (!packer)
-		return st_error_set(err, ST_ENOMEM, 0, "chunk packer: out of memory");
+		return st_error_set(err, ST_ENOMEM, 0, "chunk compressor: out of memory");
 	packer->context = ZSTD_createCCtx();
 	if (!packer->context) {
 		free(packer);
-		return st_error_set(err, ST_ENOMEM, 0, "chunk packer: out of memory");
+		return st_error_set(err, ST_ENOMEM, 0, "chunk compressor: out of memory");
 	}
 	*out = packer;
 	return ST_OK;
@@ -70,7 +70,7 @@ enum st_status st_packer_append(struct st_packer *packer, struct st_chunk_header
 		return st_error_set(err, ST_ENOMEM, 0, "chunk of %zu bytes: the limit is %d",
 				    payload_bytes, ST_CHUNK_RAW_MAX);
 	if (!st_buf_reserve(out, sizeof(*header) + payload_bytes))
-		return st_error_set(err, ST_ENOMEM, 0, "chunk of %zu bytes: no room to pack it",
+		return st_error_set(err, ST_ENOMEM, 0, "chunk of %zu bytes: no room to compress it",
 				    payload_bytes);
 	packed = out->data + out->size_bytes + sizeof(*header);
 	/* The space is exactly the plain size: whatever does not shrink makes zstd fail and stays plain. */
@@ -102,7 +102,8 @@ static enum st_status check_sizes(const struct st_chunk_header *header, struct s
 				    "chunk of %u bytes (%u packed): the limit is %d",
 				    header->raw_bytes, header->packed_bytes, ST_CHUNK_RAW_MAX);
 	if ((header->flags & ST_CHUNK_PLAIN) && header->raw_bytes != header->packed_bytes)
-		return st_error_set(err, ST_ECORRUPT, 0, "plain chunk with two sizes, %u and %u",
+		return st_error_set(err, ST_ECORRUPT, 0,
+				    "uncompressed chunk with two sizes, %u and %u",
 				    header->raw_bytes, header->packed_bytes);
 	return ST_OK;
 }
@@ -116,27 +117,28 @@ enum st_status st_chunk_check(const void *data, size_t size_bytes, struct st_chu
 	memset(header, 0, sizeof(*header));
 	if (size_bytes < sizeof(*header))
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "torn: %zu bytes where a chunk header has %zu", size_bytes,
+				    "truncated: %zu bytes of a %zu-byte chunk header", size_bytes,
 				    sizeof(*header));
 	memcpy(header, data, sizeof(*header));
 	if (header->magic != ST_CHUNK_MAGIC)
-		return st_error_set(err, ST_ECORRUPT, 0, "no chunk here (magic is %08x)",
+		return st_error_set(err, ST_ECORRUPT, 0, "not a chunk (magic is %08x)",
 				    header->magic);
 	if (header->major > ST_FORMAT_MAJOR)
-		return st_error_set(err, ST_EVERSION, 0,
-				    "format version %u.%u is newer than this strata reads (%d.%d)",
-				    header->major, header->minor, ST_FORMAT_MAJOR, ST_FORMAT_MINOR);
+		return st_error_set(
+			err, ST_EVERSION, 0,
+			"format version %u.%u is newer than this strata can read (%d.%d)",
+			header->major, header->minor, ST_FORMAT_MAJOR, ST_FORMAT_MINOR);
 	if (header->major < ST_FORMAT_MAJOR)
-		return st_error_set(err, ST_ECORRUPT, 0, "format version %u.%u never existed",
+		return st_error_set(err, ST_ECORRUPT, 0, "invalid format version %u.%u",
 				    header->major, header->minor);
 	if (check_sizes(header, err))
 		return ST_ECORRUPT;
 	if (header->packed_bytes > size_bytes - sizeof(*header))
-		return st_error_set(err, ST_ENOTFOUND, 0, "torn: %zu of %u bytes of a chunk",
+		return st_error_set(err, ST_ENOTFOUND, 0, "truncated: %zu of %u bytes of a chunk",
 				    size_bytes - sizeof(*header), header->packed_bytes);
 	crc = chunk_crc(header, packed);
 	if (crc != header->crc)
-		return st_error_set(err, ST_ECORRUPT, 0, "checksum is %08x, should be %08x", crc,
+		return st_error_set(err, ST_ECORRUPT, 0, "checksum is %08x, expected %08x", crc,
 				    header->crc);
 	return ST_OK;
 }
@@ -148,11 +150,11 @@ enum st_status st_unpacker_create(struct st_unpacker **out, struct st_error *err
 	*out = NULL;
 	unpacker = calloc(1, sizeof(*unpacker));
 	if (!unpacker)
-		return st_error_set(err, ST_ENOMEM, 0, "chunk unpacker: out of memory");
+		return st_error_set(err, ST_ENOMEM, 0, "chunk decompressor: out of memory");
 	unpacker->context = ZSTD_createDCtx();
 	if (!unpacker->context) {
 		free(unpacker);
-		return st_error_set(err, ST_ENOMEM, 0, "chunk unpacker: out of memory");
+		return st_error_set(err, ST_ENOMEM, 0, "chunk decompressor: out of memory");
 	}
 	*out = unpacker;
 	return ST_OK;
@@ -176,7 +178,8 @@ enum st_status st_unpacker_read(struct st_unpacker *unpacker, const struct st_ch
 		return ST_ECORRUPT;
 	/* One byte more than needed, so that data is never NULL, even for an empty payload. */
 	if (!st_buf_reserve(raw, (size_t)header->raw_bytes + 1))
-		return st_error_set(err, ST_ENOMEM, 0, "chunk of %u bytes: no room to unpack it",
+		return st_error_set(err, ST_ENOMEM, 0,
+				    "chunk of %u bytes: no room to decompress it",
 				    header->raw_bytes);
 	if (header->flags & ST_CHUNK_PLAIN) {
 		if (header->raw_bytes)
@@ -189,11 +192,11 @@ enum st_status st_unpacker_read(struct st_unpacker *unpacker, const struct st_ch
 					    ZSTD_getErrorCode(bytes) == ZSTD_error_memory_allocation
 						    ? ST_ENOMEM
 						    : ST_ECORRUPT,
-					    0, "chunk does not unpack: %s",
+					    0, "cannot decompress the chunk: %s",
 					    ZSTD_getErrorName(bytes));
 		if (bytes != header->raw_bytes)
 			return st_error_set(err, ST_ECORRUPT, 0,
-					    "chunk unpacks to %zu bytes, not to %u", bytes,
+					    "chunk decompresses to %zu bytes instead of %u", bytes,
 					    header->raw_bytes);
 	}
 	raw->size_bytes = header->raw_bytes;

@@ -214,10 +214,10 @@ enum st_status st_event_decode(struct st_event *out, const void *body, size_t bo
 				    out->mask);
 	take_fields(&in, out);
 	if (in.failed)
-		return st_error_set(err, ST_ECORRUPT, 0, "event of %zu bytes is cut off",
+		return st_error_set(err, ST_ECORRUPT, 0, "event of %zu bytes is truncated",
 				    body_bytes);
 	if (in.at != in.end)
-		return st_error_set(err, ST_ECORRUPT, 0, "event of kind %u has %zu bytes too many",
+		return st_error_set(err, ST_ECORRUPT, 0, "event of kind %u has %zu extra bytes",
 				    out->kind, (size_t)(in.end - in.at));
 	return ST_OK;
 }

@@ -123,7 +123,7 @@ enum st_status st_sample_decoder_init(struct st_sample_decoder *dec,
 		sum += sizes[i];
 	if (sum > payload_bytes)
 		return st_error_set(err, ST_ECORRUPT, 0,
-				    "columns of a sample chunk add up to %llu bytes, there are %zu",
+				    "columns of a sample chunk add up to %llu bytes instead of %zu",
 				    (unsigned long long)sum, payload_bytes);
 	if (header->first_time > header->last_time)
 		return st_error_set(err, ST_ECORRUPT, 0, "sample chunk ends before it begins");

@@ -307,12 +307,12 @@ enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,
 		sum += sizes[i];
 	if (sum > payload_bytes)
 		return st_error_set(err, ST_ECORRUPT, 0,
-				    "columns of a slice chunk add up to %llu bytes, there are %zu",
+				    "columns of a slice chunk add up to %llu bytes instead of %zu",
 				    (unsigned long long)sum, payload_bytes);
 	if (sizes[0] != header->record_count || header->begin_count > header->record_count ||
 	    header->event_count > header->record_count - header->begin_count)
 		return st_error_set(err, ST_ECORRUPT, 0,
-				    "slice chunk holds %u records, its header says %u with %u "
+				    "slice chunk contains %u records, its header says %u with %u "
 				    "begins and %u events",
 				    sizes[0], header->record_count, header->begin_count,
 				    header->event_count);

@@ -88,7 +88,7 @@ static enum st_status hand_over(struct st_buf *buf, char **out, struct st_error 
 {
 	if (!st_buf_append_u8(buf, '\0')) {
 		st_buf_fini(buf);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the answer");
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	}
 	*out = (char *)buf->data;
 	return ST_OK;
@@ -151,12 +151,12 @@ static enum st_status refuse_places(const struct st_args *args,
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		if (st_args_has(args, places[i]))
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "-%s is an option of the command, not of a result that "
-					    "is open",
-					    st_option_at(places[i])->name);
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"-%s is an option of the command line, not of an open result",
+				st_option_at(places[i])->name);
 	if (request->result_word)
-		return st_error_set(err, ST_EUSAGE, 0, "'%.80s' is one word too many",
+		return st_error_set(err, ST_EUSAGE, 0, "unexpected argument '%.80s'",
 				    request->result_word);
 	return ST_OK;
 }
@@ -191,7 +191,7 @@ static enum st_status parse_words(struct st_args *args, const char ***argv, unsi
 	enum { FIRST = sizeof(first) / sizeof(first[0]), WORDS_MAX = 4096 };
 
 	if (word_count > WORDS_MAX)
-		return st_error_set(err, ST_EUSAGE, 0, "more than %d words", WORDS_MAX);
+		return st_error_set(err, ST_EUSAGE, 0, "more than %d arguments", WORDS_MAX);
 	*argv = calloc(FIRST + word_count + 1, sizeof(**argv));
 	if (!*argv)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
@@ -224,10 +224,10 @@ static enum st_status export(const struct st_args *args, const struct st_result 
 
 	if (!status && (request.result_word || st_args_has(args, ST_OPT_RESULT_DIR)))
 		status = st_error_set(err, ST_EUSAGE, 0,
-				      "a result that is open is exported; no other is named");
+				      "the open result is exported; -result-dir cannot be given");
 	if (!status && strcmp(request.path, "-") == 0)
 		status = st_error_set(err, ST_EUSAGE, 0,
-				      "an export goes to a file, not to standard output");
+				      "an export requires a file, not standard output");
 	if (!status) status = st_sink_open(&sink, request.path, err);
 	if (!status){status = request.exporter->write(result, &request.options, sink, err);
 		     if (status) st_sink_close(sink, false, NULL);

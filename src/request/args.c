@@ -130,7 +130,7 @@ static enum st_status ambiguous(const char *typed, const struct candidates *list
 			break;
 		used += (size_t)size;
 	}
-	return st_error_set(err, ST_EUSAGE, 0, "option '-%.60s' could be any of %s", typed, names);
+	return st_error_set(err, ST_EUSAGE, 0, "option '-%.60s' is ambiguous: %s", typed, names);
 }
 
 /* ST_ENOTFOUND when nothing is shortened by typed. */
@@ -180,8 +180,7 @@ static enum st_status unknown_option(const char *typed, unsigned int command,
 	for (size_t i = 0; i < sizeof(later_options) / sizeof(later_options[0]); i++)
 		if (strcmp(typed, later_options[i]) == 0)
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "option '-%s' is not available yet in this version",
-					    typed);
+					    "option '-%s' is not available in this version", typed);
 	st_near_text(typed, list->names, list->count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown option '-%.80s'%s (strata help%s%s)", typed,
 			    near, name[0] ? " " : "", name);
@@ -247,7 +246,7 @@ static enum st_status parse_truth(const char *name, const char *value, bool *out
 	*out = strcmp(value, "true") == 0;
 	if (*out || strcmp(value, "false") == 0)
 		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s takes no value, or true or false; not '%.60s'",
+	return st_error_set(err, ST_EUSAGE, 0, "-%s takes no value, true or false, not '%.60s'",
 			    name, value);
 }
 
@@ -261,7 +260,7 @@ static enum st_status give(struct st_args *args, struct st_given given, struct s
 		return ST_OK;
 	}
 	if (option->argument && !(option->flags & ST_OPT_REPEATABLE) && st_args_has(args, given.id))
-		return st_error_set(err, ST_EUSAGE, 0, "-%s is given twice", option->name);
+		return st_error_set(err, ST_EUSAGE, 0, "-%s given twice", option->name);
 	args->given[args->given_count++] = given;
 	return ST_OK;
 }
@@ -286,7 +285,7 @@ static enum st_status parse_option(struct st_args *args, int argc, char **argv, 
 	if ((option->flags & ST_OPT_IS_COMMAND) && option->argument &&
 	    !(option->commands & args->command))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "one command at a time: '%s' and '%s' were given",
+				    "two commands given: '%s' and '%s'; expected one",
 				    st_command_name(args->command), option->name);
 	if (!option->argument) {
 		bool on = true;
@@ -299,7 +298,7 @@ static enum st_status parse_option(struct st_args *args, int argc, char **argv, 
 	if (!value && *at < argc && strcmp(argv[*at], "--") != 0 && can_be_value(argv[*at]))
 		value = argv[(*at)++];
 	if (!value || !value[0])
-		return st_error_set(err, ST_EUSAGE, 0, "-%s needs a value: -%s %s", option->name,
+		return st_error_set(err, ST_EUSAGE, 0, "-%s requires a value: -%s %s", option->name,
 				    option->name, option->argument);
 	return give(args, (struct st_given){match.id, value, true}, err);
 }
@@ -338,12 +337,12 @@ enum st_status st_args_find_command(int argc, char **argv, unsigned int *command
 	if (at < argc && st_command_parse(argv[at], command, NULL) == ST_OK) {
 		*command = 0;
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "the command comes first: strata %s …, or strata -%s …",
+				    "the command must come first: strata %s ..., or strata -%s ...",
 				    argv[at], argv[at]);
 	}
 	return st_error_set(
 		err, ST_EUSAGE, 0,
-		"no command given: try 'strata -collect tasks -- program' or 'strata help'");
+		"no command given; try 'strata -collect tasks -- program' or 'strata help'");
 }
 
 /* The program begins here: whatever follows is its own, options and all. */

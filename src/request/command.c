@@ -12,50 +12,34 @@
 const struct st_command st_commands[] = {
 	{"collect", ST_IN_COLLECT, "collect TYPE [options] [--] program [arguments]",
 	 "Run a program and record it.",
-	 "TYPE is what to record. 'tasks': everything that the program, or a library in it "
-	 "such as oneDNN, tells through the ITT API: tasks, frames, counters, markers and "
-	 "so on, and PyTorch's operators. 'hotspots': the same, and where the CPU time goes: samples of every "
-	 "thread with their stacks, from Python lines to native code. 'operators': the tasks, and every operator of PyTorch, from an unchanged "
-	 "program, with inputs, memory and nn.Module. The program's output, signals and exit status are "
-	 "its own; everything strata has to say goes to standard error."},
+	 "TYPE is what to record. 'tasks': everything that the program, or a library such as oneDNN, reports through the ITT API (tasks, frames, counters, markers and so on), and PyTorch operators. 'hotspots': the same plus where the CPU time goes: samples of every thread with call stacks, from Python lines to native code. 'operators': tasks plus every PyTorch operator of an unmodified program, with inputs, memory and nn.Module. The program keeps its own output, signals and exit status; strata prints its messages to standard error."},
 	{"bottleneck", ST_IN_BOTTLENECK, "bottleneck [options] script.py [arguments]",
-	 "Run a Python script and say on one page what slows it down.",
-	 "The script is run once, unchanged, with its operators, memory and samples recorded and every call of a Python "
-	 "function counted. When it has ended, standard output gets the page: environment, Python functions in cProfile's "
-	 "columns, operators by self CPU time, memory, steps and findings. The exit status is the script's. The result "
-	 "stays: every report opens it."},
+	 "Run a Python script and show on one page what slows it down.",
+	 "Runs the unmodified script once, records its operators, memory and samples, and counts every call of a Python function. When the script ends, the page is printed to standard output: environment, Python functions in the columns of cProfile, operators by self CPU time, memory, steps and findings. The exit status is the script's. The result is kept for all other reports."},
 	{"report", ST_IN_REPORT, "report NAME [RESULT] [options]",
 	 "Print a report of a result.",
-	 "RESULT is a result folder; without one the newest in the working folder is taken."},
+	 "RESULT is a result folder; the default is the newest in the working folder."},
 	{"compare", ST_IN_COMPARE, "compare [NAME] RESULT RESULT [options]",
 	 "Print a report of two results side by side.",
-	 "NAME is a report: hotspots (the default where there are samples), summary, top-down, callstacks or tasks. Rows "
-	 "match by name. Each figure stands there for the first result, for the second, and as first less second: what "
-	 "became faster is positive."},
+	 "NAME is a report: hotspots (the default if there are samples), summary, top-down, callstacks or tasks. Rows are matched by name. Each value is shown for the first result, for the second, and as the difference first minus second: positive means faster."},
 	{"export", ST_IN_EXPORT, "export FORMAT [RESULT] -o FILE [options]",
-	 "Write a result in the format of another tool.",
-	 "RESULT is a result folder; without one the newest in the working folder is taken."},
+	 "Convert a result to the format of another tool.",
+	 "RESULT is a result folder; the default is the newest in the working folder."},
 	{"finalize", ST_IN_FINALIZE, "finalize [RESULT] [options]",
-	 "Look the names of a result's stacks up again.",
-	 "Functions, lines and inlined functions of every stack, kept in the result for all reports. Collecting does "
-	 "it at the end, unless -finalization-mode says otherwise. RESULT is a result folder; without one the newest "
-	 "in the working folder is taken."},
+	 "Resolve the function names of a result's stacks again.",
+	 "Resolves functions, source lines and inlined functions of every stack and stores them in the result for all reports. A collection does this when it ends, unless -finalization-mode says otherwise. RESULT is a result folder; the default is the newest in the working folder."},
 	{"query", ST_IN_QUERY, "query [RESULT] \"SQL\" [options]",
-	 "Ask a result in SQL.",
-	 "One SELECT of SQLite's dialect over the tables that -schema lists; a result can only be read. "
-	 "RESULT is a result folder; without one the newest in the working folder is taken."},
+	 "Query a result with SQL.",
+	 "Runs one SELECT statement (SQLite dialect) on the tables that -schema lists; results are read-only. RESULT is a result folder; the default is the newest in the working folder."},
 	{"command", ST_IN_COMMAND, "command VERB [RESULT] [options]",
-	 "Steer a running collection.",
-	 "Speaks to the strata that writes RESULT; without one, the newest in the working folder. The program "
-	 "itself is never ended. mark takes the text of the instant: strata command mark 'epoch 3' -r RESULT."},
+	 "Control a running collection.",
+	 "Sends a command to the strata that is recording RESULT; the default is the newest result in the working folder. The program itself is never terminated. mark takes the text of the marker: strata command mark 'epoch 3' -r RESULT."},
 	{"doctor", ST_IN_DOCTOR, "doctor [-format text|json]",
-	 "Say what can be measured on this machine.",
-	 "One line for each thing that matters, and for each thing missing the one change that unlocks it. "
-	 "Nothing is changed; what a security filter might punish is tried in a child process."},
+	 "Show what can be measured on this machine.",
+	 "Prints one line for each capability and, for each one missing, the one change that enables it. Nothing on the machine is changed; calls that a security filter might punish are tried in a child process."},
 	{"import", ST_IN_IMPORT, "import FILE [-r DIR]",
-	 "Make a result of what another profiler recorded.",
-	 "FILE is a perf.data file (perf record, with frame pointers or --call-graph dwarf) or the text that perf "
-	 "script prints; '-' is standard input. Every report opens the result."},
+	 "Create a result from another profiler's recording.",
+	 "FILE is a perf.data file (perf record, with frame pointers or --call-graph dwarf) or the output of perf script; '-' is standard input. All reports work on the result."},
 	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL},
 	{"version", ST_IN_VERSION, "version", "Print the version.", NULL},
 	{NULL, 0, NULL, NULL, NULL},
@@ -108,7 +92,7 @@ enum st_status st_command_parse(const char *word, unsigned int *bit, struct st_e
 		names[count++] = command->name;
 	}
 	if (st_command_is_later(word))
-		return st_error_set(err, ST_EUSAGE, 0, "'%s' is not available yet in this version",
+		return st_error_set(err, ST_EUSAGE, 0, "'%s' is not available in this version",
 				    word);
 	st_near_text(word, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown command '%.80s'%s (strata help)", word,

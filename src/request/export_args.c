@@ -86,8 +86,8 @@ static enum st_status parse_parts(const char *text, unsigned int *parts, struct 
 			i++;
 		if (i == sizeof(words) / sizeof(words[0]))
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "-parts: '%.60s' is none of shapes, memory, stacks, "
-					    "modules and none",
+					    "-parts: invalid value '%.60s'; expected shapes, "
+					    "memory, stacks, modules or none",
 					    text);
 		*parts |= words[i].part;
 		text = text[size] ? text + size + 1 : NULL;
@@ -115,8 +115,7 @@ static enum st_status add_fact(struct st_export_args *request, const struct st_e
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (is_key(fact->key, (struct st_text){own[i], strlen(own[i])}))
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "-metadata: '%s' is a key that the file has already",
-					    own[i]);
+					    "-metadata: the file already has a key '%s'", own[i]);
 	while (at < request->options.fact_count && !is_key(request->facts[at].key, fact->key))
 		at++;
 	request->facts[at] = *fact;
@@ -143,8 +142,7 @@ static enum st_status parse_facts(const struct st_args *args, struct st_export_a
 		equals = strchr(text, '=');
 		if (!equals || equals == text)
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "-metadata: '%.60s' is not of the form key=value",
-					    text);
+					    "-metadata: expected key=value, not '%.60s'", text);
 		fact.key = (struct st_text){text, (size_t)(equals - text)};
 		fact.value = (struct st_text){equals + 1, strlen(equals + 1)};
 		fact.is_json = st_json_is_value(fact.value.bytes, fact.value.size_bytes);
@@ -190,7 +188,7 @@ enum st_status st_export_args_parse(struct st_export_args *request, const struct
 		format = args->words[next++];
 	if (!format)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "export needs a format: strata export chrome -o FILE");
+				    "export requires a format: strata export chrome -o FILE");
 	request->path = st_args_value(args, ST_OPT_OUTPUT);
 	request->exporter = find_exporter(format);
 	if (!request->exporter)
@@ -198,11 +196,11 @@ enum st_status st_export_args_parse(struct st_export_args *request, const struct
 	if (!request->path)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
-			"export needs a file: strata export %s -o FILE ('-' is standard output)",
+			"export requires a file: strata export %s -o FILE ('-' is standard output)",
 			request->exporter->name);
 	if (args->word_count > next + 1)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "'%.80s' is one word too many: one result at a time",
+				    "unexpected argument '%.80s': only one result can be given",
 				    args->words[next + 1]);
 	request->result_word = args->word_count > next ? args->words[next] : NULL;
 	return parse_options(args, request, err);

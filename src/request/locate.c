@@ -52,8 +52,9 @@ enum st_status st_locate_open(struct st_result **out, const struct st_args *args
 
 	*out = NULL;
 	if (given && word)
-		return st_error_set(err, ST_EUSAGE, 0, "two results are named: '%.80s' and '%.80s'",
-				    given, word);
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "two results given: '%.80s' and '%.80s'; expected one", given,
+				    word);
 	if (!given)
 		given = word;
 	if (given)

@@ -34,7 +34,7 @@ static enum st_status parse_format(const struct st_args *args, struct st_output 
 			return ST_OK;
 		}
 	}
-	return st_error_set(err, ST_EUSAGE, 0, "-format: '%.60s' is not one of text, csv, json",
+	return st_error_set(err, ST_EUSAGE, 0, "-format: expected text, csv or json, not '%.60s'",
 			    typed);
 }
 
@@ -62,8 +62,8 @@ static enum st_status parse_delimiter(const struct st_args *args, struct st_outp
 		return ST_OK;
 	}
 	return st_error_set(err, ST_EUSAGE, 0,
-			    "-csv-delimiter: '%.60s' is not comma, tab, semicolon, colon or one "
-			    "mark such as '|'",
+			    "-csv-delimiter: expected comma, tab, semicolon, colon or a single "
+			    "character such as '|', not '%.60s'",
 			    typed);
 }
 

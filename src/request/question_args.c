@@ -40,8 +40,7 @@ static enum st_status parse_filter(const char *text, struct st_set offered, stru
 	if (!equals || equals == text)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
-			"-filter: '%.60s' is not of the form grouping=value or grouping!=value",
-			text);
+			"-filter: expected grouping=value or grouping!=value, not '%.60s'", text);
 	out->negate = equals[-1] == '!';
 	size = (size_t)(equals - text) - (out->negate ? 1 : 0);
 	out->pattern = equals + 1;

@@ -38,11 +38,10 @@ static enum st_status unknown_report(const char *typed, struct st_error *err)
 
 	for (size_t i = 0; i < sizeof(later_reports) / sizeof(later_reports[0]); i++)
 		if (strcmp(typed, later_reports[i]) == 0)
-			return st_error_set(
-				err, ST_EUSAGE, 0,
-				"report '%s' is not available yet in this version; 'strata report "
-				"?' lists what is",
-				typed);
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "report '%s' is not available in this version; 'strata "
+					    "report ?' lists the reports",
+					    typed);
 	for (const struct st_report_kind *kind = st_report_kinds; kind->name && count < 32; kind++)
 		names[count++] = kind->name;
 	st_near_text(typed, names, count, near, sizeof(near));
@@ -67,7 +66,7 @@ static enum st_status parse_compare_words(const struct st_args *args,
 		return unknown_report(request->name, err);
 	if (args->word_count != next + 2)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "compare needs two results: strata compare r000hs r001hs");
+				    "compare requires two results: strata compare r000hs r001hs");
 	request->result_word = args->words[next];
 	request->second = args->words[next + 1];
 	return ST_OK;
@@ -84,14 +83,13 @@ static enum st_status parse_second(const struct st_args *args, struct st_report_
 		if (args->given[i].id != ST_OPT_RESULT_DIR)
 			continue;
 		if (count == 2)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "two results can be compared, not more");
+			return st_error_set(err, ST_EUSAGE, 0, "only two results can be compared");
 		named[count++] = args->given[i].value;
 	}
 	if (count < 2)
 		return ST_OK;
 	if (request->result_word)
-		return st_error_set(err, ST_EUSAGE, 0, "two results can be compared, not more");
+		return st_error_set(err, ST_EUSAGE, 0, "only two results can be compared");
 	request->result_word = named[0];
 	request->second = named[1];
 	return ST_OK;
@@ -111,8 +109,8 @@ static enum st_status parse_words(const struct st_args *args, struct st_report_a
 		request->name = args->words[next++];
 	if (!request->name)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "report needs a name: strata report summary ('strata report ?' "
-				    "lists them)");
+				    "report requires a name: strata report summary ('strata report "
+				    "?' lists them)");
 	if (!is_report(request->name) && next == 1 && args->word_count == 1 &&
 	    st_locate_is_folder(request->name)) {
 		request->result_word = request->name;
@@ -134,7 +132,7 @@ static enum st_status parse_words(const struct st_args *args, struct st_report_a
 		request->result_word = args->words[next++];
 	if (next < args->word_count)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "'%.80s' is one word too many: one result at a time",
+				    "unexpected argument '%.80s': only one result can be given",
 				    args->words[next]);
 	return ST_OK;
 }
@@ -149,7 +147,7 @@ static enum st_status parse_sort(const struct st_args *args, struct st_report_ar
 
 	if (descending && text)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-sort-desc and -sort-asc exclude each other");
+				    "-sort-desc and -sort-asc cannot be combined");
 	question->sort_ascending = text != NULL;
 	if (descending)
 		text = descending;
@@ -177,7 +175,7 @@ static enum st_status parse_truth(const char *value, bool *out, struct st_error 
 	if (*out || strcmp(value, "false") == 0)
 		return ST_OK;
 	return st_error_set(err, ST_EUSAGE, 0,
-			    "-report-knob torch-folding: expected true or false; not '%.60s'",
+			    "-report-knob torch-folding: expected true or false, not '%.60s'",
 			    value);
 }
 
@@ -246,8 +244,8 @@ static enum st_status parse_object(const struct st_args *args, struct st_report_
 			object->module = value;
 		else
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "-source-object %.64s: there are function, source-file "
-					    "and module",
+					    "-source-object: unknown key '%.64s'; expected "
+					    "function, source-file or module",
 					    name);
 	}
 	return ST_OK;

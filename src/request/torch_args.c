@@ -26,7 +26,7 @@ static enum st_status read_truth(const char *name, const char *value, bool *out,
 	if (*out || st_name_equal(value, strlen(value), "false"))
 		return ST_OK;
 	return st_error_set(err, ST_EUSAGE, 0,
-			    "-report-knob %s: expected true or false; not '%.60s'", name, value);
+			    "-report-knob %s: expected true or false, not '%.60s'", name, value);
 }
 
 static bool is_none(const char *value)
@@ -69,7 +69,7 @@ static enum st_status read_unit(struct st_torch_options *options, const char *va
 {
 	if (strcmp(value, "s") != 0 && strcmp(value, "ms") != 0 && strcmp(value, "us") != 0)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-report-knob time-unit: expected s, ms or us; not '%.60s'",
+				    "-report-knob time-unit: expected s, ms or us, not '%.60s'",
 				    value);
 	options->time_unit = value;
 	return ST_OK;
@@ -170,7 +170,7 @@ enum st_status st_torch_knob(struct st_torch_options *options, const char *name,
 		return read_width("report-knob max-src-column-width", value, &options->source_width,
 				  err);
 	return st_error_set(err, ST_EUSAGE, 0,
-			    "unknown report knob '%s'; there are bin-count, cpu-classes, "
-			    "torch-folding, and of torch's tables %s",
+			    "unknown report knob '%s'; expected bin-count, cpu-classes, "
+			    "torch-folding or, for the torch tables, %s",
 			    name, st_torch_knob_names);
 }

@@ -56,7 +56,7 @@ enum st_status st_value_seconds(const char *option, const char *text, double *ou
 	if (parse_quantity(text, strlen(text), time_units, out) || *out > seconds_max)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
-			"-%s: '%.60s' is not a time; expected seconds such as 10, 1.5 or 500ms",
+			"-%s: invalid time '%.60s'; expected seconds, such as 10, 1.5 or 500ms",
 			option, text);
 	return ST_OK;
 }
@@ -70,7 +70,7 @@ enum st_status st_value_milliseconds(const char *option, const char *text, doubl
 	*out = 0;
 	if (parse_quantity(text, strlen(text), units, out) || *out > seconds_max)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-%s: '%.60s' is not a time; expected milliseconds such as 10, "
+				    "-%s: invalid time '%.60s'; expected milliseconds, such as 10, "
 				    "0.5 or 100us",
 				    option, text);
 	return ST_OK;
@@ -88,12 +88,13 @@ enum st_status st_value_time_range(const char *option, const char *text, int64_t
 	    (colon[1] && parse_quantity(colon + 1, strlen(colon + 1), time_units, &end)) ||
 	    begin > seconds_max || end > seconds_max)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-%s: '%.60s' is not a time range; expected BEGIN:END in "
-				    "seconds such as 2.3:5.4",
+				    "-%s: invalid time range '%.60s'; expected BEGIN:END in "
+				    "seconds, such as 2.3:5.4",
 				    option, text);
 	if (begin >= end)
-		return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' does not end after it begins",
-				    option, text);
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-%s: the time range '%.60s' must end after it begins", option,
+				    text);
 	*begin_ns = (int64_t)llround(begin * 1e9);
 	*end_ns = (int64_t)llround(end * 1e9);
 	return ST_OK;
@@ -108,7 +109,7 @@ enum st_status st_value_megabytes(const char *option, const char *text, uint64_t
 	if (parse_quantity(text, strlen(text), size_units, &bytes) || bytes > bytes_max)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
-			"-%s: '%.60s' is not a size; expected megabytes such as 5000, 0.5 or 2GB",
+			"-%s: invalid size '%.60s'; expected megabytes, such as 5000, 0.5 or 2GB",
 			option, text);
 	*out_bytes = (uint64_t)bytes;
 	/* A limit of less than a byte is still a limit; 0 would mean none. */
@@ -147,7 +148,7 @@ enum st_status st_value_pair(const char *option, const char *text, char *name, s
 	size_t size = equals ? (size_t)(equals - text) : 0;
 
 	if (!equals || size == 0 || size >= name_size || !equals[1])
-		return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' is not of the form name=value",
+		return st_error_set(err, ST_EUSAGE, 0, "-%s: expected name=value, not '%.60s'",
 				    option, text);
 	memcpy(name, text, size);
 	name[size] = '\0';

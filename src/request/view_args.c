@@ -24,8 +24,8 @@ static enum st_status parse_word(const struct st_args *args, enum st_option_id i
 	}
 	if (!typed)
 		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: '%.60s' is none of %s", st_option_at(id)->name,
-			    typed, st_option_at(id)->argument);
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: invalid value '%.60s'; expected one of %s",
+			    st_option_at(id)->name, typed, st_option_at(id)->argument);
 }
 
 static enum st_status parse_modes(const struct st_args *args, struct st_sample_view *view,
@@ -57,8 +57,8 @@ static enum st_status parse_modes(const struct st_args *args, struct st_sample_v
 		status = parse_word(args, ST_OPT_LOOP_MODE, loops, &which, err);
 		if (status)
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "-loop-mode: loops are not told apart in this version; "
-					    "there is function-only");
+					    "-loop-mode: this version does not distinguish loops; "
+					    "only function-only is supported");
 	}
 	return status;
 }
@@ -76,8 +76,8 @@ static enum st_status parse_threshold(const struct st_args *args, struct st_samp
 		end++;
 	if (end == text || *end || !(view->threshold_percent > 0) || view->threshold_percent > 100)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-cumulative-threshold-percent: '%.40s' is no share between 0 "
-				    "and 100",
+				    "-cumulative-threshold-percent: expected a percentage between "
+				    "0 and 100, not '%.40s'",
 				    text);
 	return ST_OK;
 }

@@ -157,16 +157,15 @@ static void give_up(struct st_binary *binary, enum st_found found)
 		names->named.modules_changed++;
 		st_names_note(
 			names,
-			"%s is not the file that ran: its build id or its time is another, so its "
-			"functions have no names (-search-dir tells where the right one is)",
+			"%s is not the file that ran (different build ID or modification time), so "
+			"its functions have no names; use -search-dir to locate the right one",
 			path);
 	} else if (path[0] != '[') {
 		names->named.modules_missing++;
-		st_names_note(
-			names,
-			"%s cannot be read, so its functions have no names (-search-dir tells "
-			"where it is now)",
-			path);
+		st_names_note(names,
+			      "cannot read %s, so its functions have no names; use -search-dir to "
+			      "locate it",
+			      path);
 	}
 }
 

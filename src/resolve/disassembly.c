@@ -283,8 +283,8 @@ static enum st_status open_code(struct work *work, const struct st_named *named,
 	found = st_find_binary(&work->file, &wanted, options);
 	if (found != ST_FOUND)
 		return st_error_set(
-			err, ST_ENOTFOUND, 0,
-			"%.300s %s; -search-dir tells where the right file is", module->path.bytes,
+			err, ST_ENOTFOUND, 0, "%.300s %s; use -search-dir to locate the right file",
+			module->path.bytes,
 			found == ST_FOUND_CHANGED ? "is not the file that ran" : "cannot be read");
 	work->start = its->start;
 	work->end = its->end;
@@ -307,7 +307,7 @@ enum st_status st_disassembly_open(struct st_disassembly *out, const struct st_n
 	status = open_code(&work, named, function, options, err);
 	if (!status && !decode(&work))
 		status = st_error_set(err, ST_EUNSUPPORTED, 0,
-				      "code of this kind of processor cannot be disassembled");
+				      "cannot disassemble code for this kind of CPU");
 	if (!status && !work.failed) {
 		name_targets(&work);
 		find_lines(&work);

@@ -46,7 +46,7 @@ enum st_status st_named_open(struct st_named **out, const struct st_result *resu
 	}
 	if (!ok || resolved.names->failed) {
 		st_resolved_fini(&resolved);
-		return st_error_set(err, ST_ENOMEM, 0, "no memory for the names of the stacks");
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for function names");
 	}
 	*out = &resolved.names->named;
 	resolved.names = NULL;

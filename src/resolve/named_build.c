@@ -354,8 +354,8 @@ bool st_resolved_build(struct st_resolved *out, const struct st_result *result,
 	     !build.names->failed;
 	if (ok && build.replaced)
 		st_names_note(build.names,
-			      "%u places in stacks held other code later (it was unloaded or made "
-			      "anew); all their samples have the first name",
+			      "%u addresses in stacks held different code later (unloaded or "
+			      "recompiled); all their samples have the first name",
 			      build.replaced);
 	out->names = build.names;
 	out->site_of_node = build.site_of_node;

@@ -118,8 +118,7 @@ struct st_source_text *st_source_text_open(const struct st_named_options *option
 
 	if (fd < 0) {
 		st_error_set(err, ST_ENOTFOUND, 0,
-			     "source file %s not found; say where it is with -source-search-dir",
-			     path);
+			     "source file %s not found; use -source-search-dir to locate it", path);
 		return NULL;
 	}
 	text = calloc(1, sizeof(*text));
@@ -131,7 +130,7 @@ struct st_source_text *st_source_text_open(const struct st_named_options *option
 	if (ok)
 		return text;
 	st_source_text_close(text);
-	st_error_set(err, ST_EIO, 0, "source file %s cannot be read", path);
+	st_error_set(err, ST_EIO, 0, "cannot read source file %s", path);
 	return NULL;
 }
 

@@ -180,7 +180,7 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 				    (unsigned int)view->machine);
 	describe(view, &head);
 	if (!(flags & ST_BUILD_NO_CFI) && !load_cfi(&build))
-		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for an unwind table");
 	if (!status && !(flags & ST_BUILD_NO_DERIVED)) {
 		size_t count = build.function_count;
 
@@ -192,7 +192,7 @@ enum st_status st_unwind_build_view(struct st_unwind_image *image, const struct 
 	}
 	build.base = base_of(&head);
 	if (!status && !st_unwind_parts_make(&build, flags))
-		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for an unwind table");
 	if (!status) {
 		head.flags = build.cfi ? ST_TABLE_CFI : 0;
 		status = st_unwind_rows_finish(build.rows, build.part_count, &head, image, err);

@@ -247,7 +247,7 @@ static enum st_status keep_in_memory(struct st_unwind_folder *folder, const char
 	int fd;
 
 	if (folder->file_count == MEMORY_FILES_MAX)
-		return st_error_set(err, ST_ENOMEM, 0, "over %d unwind tables in memory",
+		return st_error_set(err, ST_ENOMEM, 0, "more than %d unwind tables in memory",
 				    MEMORY_FILES_MAX);
 	more = realloc(folder->files, (folder->file_count + 1) * sizeof(*more));
 	if (!more)
@@ -260,7 +260,8 @@ static enum st_status keep_in_memory(struct st_unwind_folder *folder, const char
 
 		if (fd >= 0)
 			close(fd);
-		return st_error_set(err, ST_EIO, code, "no memory file for an unwind table");
+		return st_error_set(err, ST_EIO, code,
+				    "cannot create a memory file for an unwind table");
 	}
 	file = &folder->files[folder->file_count++];
 	snprintf(file->key, sizeof(file->key), "%s", key);
@@ -277,7 +278,7 @@ static bool bias_of(const struct st_unwind_table *table, const struct st_unwind_
 
 static enum st_status no_bias(const struct st_unwind_want *want, struct st_error *err)
 {
-	return st_error_set(err, ST_ECORRUPT, 0, "%s: offset %#" PRIx64 " is in no code segment",
+	return st_error_set(err, ST_ECORRUPT, 0, "%s: offset %#" PRIx64 " is not in a code segment",
 			    want->path ? want->path : "image", want->file_offset);
 }
 

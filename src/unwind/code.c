@@ -24,7 +24,7 @@ enum st_status st_unwind_build_code(struct st_unwind_image *image,
 
 	*image = (struct st_unwind_image){0};
 	if (!derive || !count || !st_unwind_rows_init(&rows, codes[0].address, 0))
-		status = st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for an unwind table");
 	for (size_t i = 0; !status && i < count; i++) {
 		uint64_t end = codes[i].address + codes[i].size_bytes;
 

@@ -149,7 +149,7 @@ static enum st_status read_headers(struct st_elf_view *view, const char *name, s
 
 	if (!st_elf_view_read(view, 0, &head, sizeof(head)) ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-		return st_error_set(err, ST_ECORRUPT, 0, "%s is no ELF file", name);
+		return st_error_set(err, ST_ECORRUPT, 0, "%s is not an ELF file", name);
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return st_error_set(err, ST_EUNSUPPORTED, 0, "%s is not 64-bit little-endian",
 				    name);
@@ -178,7 +178,7 @@ enum st_status st_elf_view_open(struct st_elf_view *view, const char *path, stru
 	if (view->fd < 0)
 		return st_error_set(err, ST_EIO, errno, "%s", path);
 	if (fstat(view->fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size < 0)
-		status = st_error_set(err, ST_EUNSUPPORTED, 0, "%s is no plain file", path);
+		status = st_error_set(err, ST_EUNSUPPORTED, 0, "%s is not a regular file", path);
 	else {
 		view->size_bytes = (uint64_t)about.st_size;
 		status = read_headers(view, path, err);

@@ -320,7 +320,7 @@ enum st_status st_unwind_rows_finish(struct st_unwind_rows *parts, size_t count,
 		return st_error_set(err, ST_ENOMEM, 0, "unwind table over 4 GB");
 	data = st_big_memory(table.file_bytes);
 	if (!data)
-		return st_error_set(err, ST_ENOMEM, 0, "no memory for an unwind table");
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for an unwind table");
 	fill(data, &table, parts, count);
 	table.content_check =
 		st_unwind_checksum(data + sizeof(table), table.file_bytes - sizeof(table));

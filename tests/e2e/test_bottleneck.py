@@ -104,16 +104,16 @@ def test_what_cannot_run(strata, script):
     """One sentence each, and nothing is left behind."""
     absent = bottleneck(strata, "absent.py")
     assert absent.status == 2
-    assert absent.err == "strata: error: absent.py: there is no such script\n"
+    assert absent.err == "strata: error: absent.py: no such file\n"
     none = strata("bottleneck")
     assert none.status == 2
-    assert "no script to run" in none.err
+    assert "no script given" in none.err
     nowhere = strata("bottleneck", script, env={"PATH": str(strata.folder)})
     assert nowhere.status == 127
-    assert nowhere.err == "strata: error: there is no python3 on the PATH; -interpreter FILE names one\n"
+    assert nowhere.err == "strata: error: no python3 on the PATH; use -interpreter FILE to choose one\n"
     other = bottleneck(strata, script, python="/bin/true")
     assert other.status == 127
-    assert "is not a Python" in other.err
+    assert "is not a Python interpreter" in other.err
     assert not list(strata.folder.glob("r*hs"))
 
 
@@ -129,7 +129,7 @@ def test_the_page_goes_where_the_output_goes(strata, script):
     closed = strata.run(["/bin/sh", "-c", '"$@" >&-', "sh", *words])
     assert closed.status == 0, closed.err
     assert closed.out == ""
-    assert closed.err == "strata: error: no page: cannot write to standard output: Bad file descriptor\n"
+    assert closed.err == "strata: error: cannot build the page: cannot write to standard output: Bad file descriptor\n"
 
 
 @pytest.mark.torch

@@ -142,14 +142,14 @@ def test_stop_and_detach(obedient, verb):
     strata, result = obedient.strata, obedient.result
     obedient.tell("record seen 10", "begin open")
     done = obedient.command(verb)
-    assert "the program goes on" in done.err
+    assert "the program keeps running" in done.err
     info = strata.result_json(result)
     assert (info["state"], info["stop_reason"]) == ("finished", verb)
     assert strata.counts(result) == {"seen": 10, "open": 1}
     assert not (result / "control").exists()
     obedient.tell("end", "record hidden 10", "fork hidden 10")
     for again in ("status", "pause", "stop"):
-        assert "its collection has ended" in obedient.command(again, status=1).err
+        assert "this collection has already ended" in obedient.command(again, status=1).err
     obedient.end()
     assert strata.counts(result) == {"seen": 10, "open": 1}
     assert strata.result_json(result)["exit"] == {"code": 7}
@@ -179,7 +179,7 @@ def test_status_after_a_limit(strata, programs):
     run = Run(strata, [programs / "obedient"], options=["-duration", "0.05"])
     until(lambda: run.state()["state"] == "stopped", what="the state stopped")
     assert run.state()["stop_reason"] == "duration"
-    assert "has stopped already (duration)" in run.command("pause", status=1).err
+    assert "has already stopped (duration)" in run.command("pause", status=1).err
     run.end()
 
 
@@ -219,7 +219,7 @@ def test_copied_result(obedient, monkeypatch):
                 monkeypatch.chdir(copy)
                 dead.bind("control")
         done = strata("command", "stop", copy)
-        assert done.status == 1 and "a copy of a result cannot be commanded" in done.err
+        assert done.status == 1 and "no running collection writes to this folder" in done.err
     linked = strata.folder / "linked"
     linked.symlink_to(obedient.result)
     assert strata("command", "status", linked).status == 0
@@ -296,11 +296,11 @@ def test_other_user(strata, programs, root):
 def test_usage(strata):
     """2 for what cannot be meant, 1 for what cannot be done; one line each."""
     cases = [
-        (["command"], 2, "needs a verb"),
+        (["command"], 2, "requires a verb"),
         (["command", "resum"], 2, "'resume'"),
-        (["-command", "pause", "-format", "json"], 2, "-format belongs to status"),
+        (["-command", "pause", "-format", "json"], 2, "-format is only valid with status"),
         (["command", "status", "-format", "csv"], 2, "text or json"),
-        (["command", "stop", "a", "b"], 2, "one word too many"),
+        (["command", "stop", "a", "b"], 2, "unexpected argument"),
         (["command", "stop", "a", "-r", "b"], 2, "two results"),
         (["command", "stop", "nowhere"], 1, "no such result folder"),
         (["command", "stop", "."], 1, "is not a result folder"),
@@ -317,4 +317,4 @@ def test_finished_result(strata, target):
     done = strata.collect(target, "--pairs", "10", "--quiet")
     assert not (done.result / "control").exists()
     answer = strata("command", "status", done.result)
-    assert answer.status == 1 and "its collection has ended" in answer.err
+    assert answer.status == 1 and "this collection has already ended" in answer.err

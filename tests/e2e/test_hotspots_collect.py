@@ -103,7 +103,7 @@ def test_names_are_kept_and_finalize_redoes_them(strata, hot):
     names = done.result / "names.strata"
     assert names.is_file()
     again = strata("finalize", "-r", done.result)
-    assert again.status == 0 and "functions of" in again.err, again.err
+    assert again.status == 0 and "functions in" in again.err, again.err
     deferred = collect(strata, hot, "0.2", options=[*FINE, "-finalization-mode", "deferred"])
     assert not (deferred.result / "names.strata").exists()
     assert strata("finalize", deferred.result, "-quiet").status == 0

@@ -112,7 +112,7 @@ def test_no_follow_child_does_not_wait(strata, target):
 def test_refused(strata):
     cases = {
         "ring-sise=64": "'ring-size'",
-        "itt-groups=task": "no group 'task'",
+        "itt-groups=task": "unknown group of ITT calls 'task'",
         "itt-domains=": "itt-domains",
         "task-lines=1": "expected true or false",
         "sampling-interval=1": "takes no samples",

@@ -154,7 +154,7 @@ def test_what_is_left_out(strata, python):
     result, said, _ = collect(strata, python, "train", config="operator_layout=0")
     assert source(strata, result)["level"] == "asked"
     assert first_line(strata, result).endswith("as the framework tells them; the self-check found another layout")
-    assert "(inputs asked for)" in summary_source(strata, result)
+    assert "(inputs read through its API)" in summary_source(strata, result)
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [[row["name"], json.loads(row["shapes"])] for row in ours] == [event[:2] for event in said["events"]]
     assert {row["sequence"] for row in ours} == {None}
@@ -190,7 +190,7 @@ def test_no_way_to_register(strata, python):
     said = first_line(strata, result)
     assert said.startswith(f"{row['framework']}: operators as the program's ITT tasks tell them")
     assert said.endswith("forced")
-    assert f"operators of {row['framework']} (by its ITT tasks: names only)" in summary_source(strata, result)
+    assert f"operators of {row['framework']} (from its ITT tasks: names only)" in summary_source(strata, result)
 
 
 def test_no_framework(strata):

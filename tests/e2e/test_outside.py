@@ -101,9 +101,9 @@ def test_the_summary_of_a_program_without_tasks(strata, tmp_path):
 
 def test_attaching_to_nobody_is_refused(strata):
     for words, needle in (
-        (["-target-pid", "999999999"], "there is no process"),
+        (["-target-pid", "999999999"], "no process"),
         (["-target-pid", "x"], "target-pid"),
-        (["-target-process", "no-such-program"], "no process runs"),
+        (["-target-process", "no-such-program"], "no running process"),
         (["-target-pid", str(os.getpid()), "--", "true"], "exclude"),
     ):
         done = strata("-collect", "hotspots", *words)

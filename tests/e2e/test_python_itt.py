@@ -211,7 +211,7 @@ def test_not_offered_to_the_isolated(strata, flag):
     plain = strata.run([interpreter("3.11"), flag, "-c", script])
     done = strata.collect(interpreter("3.11"), flag, "-c", script)
     assert done.out == plain.out and done.out.startswith("itt ")
-    told = "a Python program imported itt under -I or -E, where strata offers none"
+    told = "a Python program run with -I or -E imported itt, which strata cannot provide there"
     assert told in " ".join(done.err.split())
     assert told in strata("query", "-r", done.result, "SELECT * FROM notes").out
 

@@ -171,9 +171,9 @@ def test_headings_of_any_kind(shared_strata, result):
 
 def test_every_wrong_word_is_said(shared_strata, result):
     cases = (
-        (["-r", result], "needs SQL"),
-        ([result], "needs SQL"),
-        ([result, "SELECT 1", "x"], "one word too many"),
+        (["-r", result], "requires SQL"),
+        ([result], "requires SQL"),
+        ([result, "SELECT 1", "x"], "unexpected argument"),
         (["-r", result, "SELECT * FROM slics"], "did you mean 'slices'"),
         (["-r", result, "SELECT wal_ns FROM slices"], "column 8"),
         (["-r", result, "DELETE FROM slices"], "strata: error"),

@@ -355,7 +355,7 @@ def test_lists_are_those_of_the_report(shared_strata, run):
     for report, option in refusals:
         refused = shared_strata("report", report, "-r", run[0], option, "?")
         assert (refused.status, refused.out) == (2, "")
-        assert f"report {report} cannot be asked with {option}" in refused.err
+        assert f"report {report} does not support {option}" in refused.err
 
 
 def test_groupings_are_listed_for_the_result(shared_strata, run, target):

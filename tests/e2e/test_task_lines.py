@@ -91,6 +91,6 @@ def test_unknown_version_is_said(strata):
     done = strata.collect(interpreter("3.7"), TARGETS / "nersc.py", options=["-knob", "task-lines=true"])
     assert strata.counts(done.result) == {"CreateTrainer": 1, "step": 3, "last": 1}
     assert not [event for event in Result(done.result).events if event.kind == "TASK_LINE"]
-    told = "no Python lines of tasks: frames of this CPython cannot be read"
+    told = "tasks have no Python lines: cannot read the frames of this CPython"
     assert told in " ".join(done.err.split())
     assert told in strata("query", "-r", done.result, "SELECT * FROM notes").out

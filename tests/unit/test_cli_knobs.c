@@ -122,13 +122,13 @@ static void test_refused(void **state)
 	(void)state;
 	refuse("'task-lines'", KNOBS("task-line=true"));
 	refuse("there are 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
-	refuse("one of 'hotspots'", KNOBS("sampling-mode=sw"));
+	refuse("requires 'hotspots'", KNOBS("sampling-mode=sw"));
 	refuse("expected true or false", KNOBS("task-lines=yes"));
 	refuse("given twice", KNOBS("task-lines=true", "task-lines=true"));
 	refuse("'structure'", KNOBS("itt-groups=structures"));
-	refuse("there are structure, counter", KNOBS("itt-groups=xyzzy"));
-	refuse("empty or overlong", KNOBS("itt-groups=sync,"));
-	refuse("empty or overlong", KNOBS("itt-groups=!"));
+	refuse("expected structure, counter", KNOBS("itt-groups=xyzzy"));
+	refuse("empty name or one that is too long", KNOBS("itt-groups=sync,"));
+	refuse("empty name or one that is too long", KNOBS("itt-groups=!"));
 	refuse("empty name", KNOBS("itt-domains=a,,b"));
 	refuse("empty name", KNOBS("itt-domains=!"));
 	refuse("not a power of two", KNOBS("ring-size=65"));
@@ -182,7 +182,7 @@ static void test_sampling(void **state)
 	refuse_interval("0.1 to 1000 ms", KNOBS("sampling-interval=0"));
 	refuse_interval("0.01 to 1000 ms", KNOBS("sampling-mode=hw", "sampling-interval=1001"));
 	refuse("expected sw or hw", KNOBS("sampling-mode=tw"));
-	refuse("not a time", KNOBS("sampling-interval=1h"));
+	refuse("invalid time", KNOBS("sampling-interval=1h"));
 	refuse("from 1 to 4095", KNOBS("stack-depth=0"));
 	assert_int_equal(
 		read_knobs(KNOBS("sampling-interval=0.5", "enable-stack-collection=false",
@@ -234,7 +234,7 @@ static void test_operators(void **state)
 	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=1;operator_modules=0",
 		    false, 0);
 	type = "operators";
-	refuse("leaves nothing to 'operators'", KNOBS("collect-operators=false"));
+	refuse("leaves 'operators' nothing to record", KNOBS("collect-operators=false"));
 	type = "tasks";
 }
 

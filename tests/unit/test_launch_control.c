@@ -102,7 +102,7 @@ static void test_request(void **state)
 
 static void test_refusals(void **state)
 {
-	static const char version[] = "not a command of this version of strata";
+	static const char version[] = "this version of strata does not know this command";
 	static char big[ST_CONTROL_REQUEST_MAX + 100];
 	struct fixture *f = *state;
 	size_t head = strlen(f->head);
@@ -112,7 +112,7 @@ static void test_refusals(void **state)
 	refused(f, f->head, head, version);
 	refused(f, f->head, 20, version);
 	refused(f, "strata.command/1 1 1 stop", 25,
-		"this folder is a copy: the collection writes to another one");
+		"this folder is a copy: the collection writes to a different folder");
 	refused(f, "strata.command/1 99999999999999999999999 1 stop", 47, version);
 	memcpy(big, f->head, head);
 	memset(big + head, 'v', sizeof(big) - head);

@@ -100,9 +100,9 @@ static void test_empty_machine(void **state)
 		run(check->run);
 	expect(st_doctor_memory, ST_DOCTOR_UNKNOWN, "/proc/meminfo", "mount /proc");
 	expect(st_doctor_rights, ST_DOCTOR_UNKNOWN, "/proc/self/status", "mount /proc");
-	expect(st_doctor_seccomp, ST_DOCTOR_UNKNOWN, "does not say", "mount /proc");
+	expect(st_doctor_seccomp, ST_DOCTOR_UNKNOWN, "not shown in /proc", "mount /proc");
 	expect(st_doctor_clock, ST_DOCTOR_LIMITED, "CLOCK_MONOTONIC_RAW", "");
-	expect(st_doctor_uprobes, ST_DOCTOR_MISSING, "none", "CONFIG_UPROBE_EVENTS");
+	expect(st_doctor_uprobes, ST_DOCTOR_MISSING, "does not support", "CONFIG_UPROBE_EVENTS");
 	expect(st_doctor_tracepoints, ST_DOCTOR_MISSING, "tracefs", "mount -t tracefs");
 }
 
@@ -128,11 +128,11 @@ static void test_clock(void **state)
 	put("/proc/cpuinfo", "flags\t\t: fpu constant_tsc nonstop_tsc\n");
 	put(source, "kvm-clock\n");
 #if defined(__x86_64__)
-	expect(st_doctor_clock, ST_DOCTOR_LIMITED, "keeps time by kvm-clock", "clocksource=tsc");
+	expect(st_doctor_clock, ST_DOCTOR_LIMITED, "clock source is kvm-clock", "clocksource=tsc");
 	put(source, "tsc\n");
 	expect(st_doctor_clock, ST_DOCTOR_OK, "cycle counter", "");
 	put("/proc/cpuinfo", "flags\t\t: fpu constant_tsc\n");
-	expect(st_doctor_clock, ST_DOCTOR_LIMITED, "not steady", "invtsc");
+	expect(st_doctor_clock, ST_DOCTOR_LIMITED, "not constant-rate", "invtsc");
 #endif
 }
 
@@ -140,9 +140,9 @@ static void test_rights_and_seccomp(void **state)
 {
 	(void)state;
 	put("/proc/self/status", "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t0\n");
-	expect(st_doctor_rights, ST_DOCTOR_LIMITED, "none that matter; no new privileges",
+	expect(st_doctor_rights, ST_DOCTOR_LIMITED, "none of the relevant ones; no new privileges",
 	       "PERFMON");
-	expect(st_doctor_seccomp, ST_DOCTOR_OK, "no filter", "");
+	expect(st_doctor_seccomp, ST_DOCTOR_OK, "no seccomp filter", "");
 	put("/proc/self/status", "CapEff:\t0000004000080000\nSeccomp:\t0\n");
 	expect(st_doctor_rights, ST_DOCTOR_OK, "PERFMON SYS_PTRACE", "");
 }
@@ -153,10 +153,10 @@ static void test_kernel_settings(void **state)
 	expect(st_doctor_ptrace, ST_DOCTOR_OK, "no Yama", "");
 	put("/proc/self/status", "CapEff:\t0000000000000000\n");
 	put("/proc/sys/kernel/yama/ptrace_scope", "1\n");
-	expect(st_doctor_ptrace, ST_DOCTOR_LIMITED, "only own children", "ptrace_scope=0");
+	expect(st_doctor_ptrace, ST_DOCTOR_LIMITED, "only child processes", "ptrace_scope=0");
 	put("/proc/sys/kernel/yama/ptrace_scope", "3\n");
-	expect(st_doctor_ptrace, ST_DOCTOR_MISSING, "nobody", "restart");
-	expect(st_doctor_kernel_symbols, ST_DOCTOR_UNKNOWN, "cannot be read", "perf events");
+	expect(st_doctor_ptrace, ST_DOCTOR_MISSING, "tracing is disabled", "reboot");
+	expect(st_doctor_kernel_symbols, ST_DOCTOR_UNKNOWN, "cannot read", "perf events");
 	put("/proc/sys/kernel/kptr_restrict", "1\n");
 	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
 	expect(st_doctor_kernel_symbols, ST_DOCTOR_MISSING, "kptr_restrict 1", "kptr_restrict=0");
@@ -210,7 +210,7 @@ static void test_environment(void **state)
 	expect(st_doctor_environment, ST_DOCTOR_LIMITED, "/opt/other/jit.so",
 	       "unset INTEL_JIT_PROFILER64");
 	unsetenv("INTEL_JIT_PROFILER64");
-	expect(st_doctor_environment, ST_DOCTOR_OK, "nobody else", "");
+	expect(st_doctor_environment, ST_DOCTOR_OK, "are not set", "");
 	setenv("ONEDNN_ITT_TASK_LEVEL", "0", 1);
 	expect(st_doctor_onednn, ST_DOCTOR_MISSING, "not marked", "unset ONEDNN_ITT_TASK_LEVEL");
 	setenv("ONEDNN_ITT_TASK_LEVEL", "2", 1);
@@ -260,14 +260,14 @@ static void test_packages(void **state)
 	put("/v/lib/python3.11/site-packages/torch/__init__.py", "");
 	put("/v/lib/python3.11/site-packages/torch-2.99.1+cpu.dist-info/RECORD", "");
 	put_library("/v/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so", "nothing", 100);
-	expect(st_doctor_pytorch, ST_DOCTOR_LIMITED, "2.99.1+cpu has no ITT part",
+	expect(st_doctor_pytorch, ST_DOCTOR_LIMITED, "2.99.1+cpu is built without ITT",
 	       "--upgrade torch");
 	/* Across the border of two blocks. */
 	put_library("/v/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so",
 		    "INTEL_LIBITTNOTIFY64", block_bytes - 7);
-	expect(st_doctor_pytorch, ST_DOCTOR_OK, "2.99.1+cpu speaks ITT", "");
+	expect(st_doctor_pytorch, ST_DOCTOR_OK, "2.99.1+cpu supports ITT", "");
 	context.deadline_ns = 0;
-	expect(st_doctor_pytorch, ST_DOCTOR_UNKNOWN, "too slow", "again");
+	expect(st_doctor_pytorch, ST_DOCTOR_UNKNOWN, "took too long", "again");
 
 	/* A shim whose version is not known, then one whose version is. */
 	put("/v/bin/python", "#!/bin/sh\n");
@@ -285,8 +285,8 @@ static void test_disk(void **state)
 {
 	(void)state;
 	context.folder = "/no/such/folder";
-	expect(st_doctor_disk, ST_DOCTOR_LIMITED, "cannot be written", "-r DIR");
-	expect(st_doctor_shm, ST_DOCTOR_LIMITED, "absent", "mount -t tmpfs");
+	expect(st_doctor_disk, ST_DOCTOR_LIMITED, "cannot write", "-r DIR");
+	expect(st_doctor_shm, ST_DOCTOR_LIMITED, "not mounted", "mount -t tmpfs");
 }
 
 static void die(void *arg, struct st_doctor_answer *answer)

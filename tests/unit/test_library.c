@@ -183,8 +183,8 @@ static void test_errors(void **state)
 	expect_refused(group, 3, "nothing");
 	expect_refused(form, 3, "-format");
 	expect_refused(place, 3, "-result-dir");
-	expect_refused(word, 2, "one word too many");
-	expect_refused(NULL, 0, "report needs a name");
+	expect_refused(word, 2, "unexpected argument");
+	expect_refused(NULL, 0, "report requires a name");
 	assert_int_equal(lib.query_json(result, "SELECT nothing FROM slices", 0, NULL, &out),
 			 STRATA_USAGE);
 	expect(out, "nothing");

@@ -122,7 +122,7 @@ static enum st_status check_accepted(const struct st_report_kind *kind,
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].given && !(kind->accepts & parts[i].needs))
-			return st_error_set(err, ST_EUSAGE, 0, "report %s cannot be asked with -%s",
+			return st_error_set(err, ST_EUSAGE, 0, "report %s does not support -%s",
 					    kind->name, parts[i].option);
 	}
 	return ST_OK;

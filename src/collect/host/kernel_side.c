@@ -126,8 +126,8 @@ static void open_what_is_allowed(struct st_kernel_side *side)
 		return;
 	if (err.code == EACCES || err.code == EPERM)
 		snprintf(side->state.why, sizeof(side->state.why),
-			 "no %s: not allowed here (root, CAP_PERFMON or perf_event_paranoid 1 "
-			 "would do)",
+			 "no %s: not permitted (requires root, CAP_PERFMON or perf_event_paranoid "
+			 "1)",
 			 missing);
 	else
 		snprintf(side->state.why, sizeof(side->state.why), "no %s: %s", missing,

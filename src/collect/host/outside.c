@@ -124,15 +124,15 @@ static enum st_status start_events(struct st_outside *outside, struct st_error *
 		status = open_events(outside, false, err);
 		if (!status)
 			snprintf(outside->state.note, sizeof(outside->state.note),
-				 "time in the kernel is not sampled: not allowed here (root, "
-				 "CAP_PERFMON or perf_event_paranoid 1 would do)");
+				 "kernel time is not sampled: not permitted (requires root, "
+				 "CAP_PERFMON or perf_event_paranoid 1)");
 	} else {
 		outside->state.kernel = !status;
 	}
 	if (status == ST_EUNSUPPORTED)
 		return st_error_set(err, ST_EUNSUPPORTED, err->code,
-				    "process %d cannot be sampled from outside (it must be yours, "
-				    "and perf_event_paranoid at most 2; strata doctor says more)",
+				    "cannot sample process %d from outside (it must be yours, with "
+				    "perf_event_paranoid at most 2; see 'strata doctor')",
 				    (int)outside->options.pid);
 	return status;
 }

@@ -180,12 +180,12 @@ enum st_status st_perf_rings_add(struct st_perf_rings *rings, pid_t tid, struct 
 
 			close(fd);
 			return st_error_set(err, ST_EUNSUPPORTED, code,
-					    "no ring of perf events for processor %d",
+					    "cannot map the perf event buffer of CPU %d",
 					    rings->rings[i].cpu);
 		}
 		opened++;
 	}
-	return opened ? ST_OK : st_error_set(err, ST_EUNSUPPORTED, 0, "no processor to watch");
+	return opened ? ST_OK : st_error_set(err, ST_EUNSUPPORTED, 0, "no CPU to watch");
 }
 
 void st_perf_rings_enable(struct st_perf_rings *rings, bool on)

@@ -267,25 +267,24 @@ void st_doctor_conclude(struct st_doctor_report *report)
 			continue;
 		report->tasks = false;
 		snprintf(report->verdict, sizeof(report->verdict),
-			 "-collect tasks gives nothing here: %s is missing; to unlock: %s",
+			 "-collect tasks does not work here: %s is missing; to enable: %s",
 			 check->title, report->findings[i].remedy);
 		return;
 	}
 	snprintf(report->verdict, sizeof(report->verdict),
-		 "-collect tasks works here: the tasks that the program marks%s%s, with times from "
-		 "%s; child "
-		 "processes are %s. -collect hotspots samples by %s. Neither needs root, ptrace or "
-		 "hardware counters.",
-		 torch ? " and PyTorch's operators" : "",
-		 one_dnn_off ? ", but not all of oneDNN's" : "",
+		 "-collect tasks works here: it records the tasks that the program marks%s%s, with "
+		 "times from %s; child processes are %s. -collect hotspots samples with %s. "
+		 "Neither requires root, ptrace or hardware counters.",
+		 torch ? " and PyTorch operators" : "",
+		 one_dnn_off ? ", but not all oneDNN tasks" : "",
 		 status_of(report, "clock") == ST_DOCTOR_OK ? "the cycle counter"
 							    : "CLOCK_MONOTONIC_RAW",
 		 status_of(report, "perf-family") == ST_DOCTOR_OK
 			 ? "reported by the kernel"
-			 : "looked for in /proc, where very short ones may be missed",
+			 : "found by scanning /proc, which can miss very short ones",
 		 status_of(report, "perf-sampling") == ST_DOCTOR_OK
-			 ? "a perf event of each thread"
-			 : "a timer of each thread, not more than a few hundred times a second");
+			 ? "one perf event per thread"
+			 : "one timer per thread, at most a few hundred times a second");
 }
 
 void st_doctor_examine(const struct st_doctor_context *context, struct st_doctor_report *report)

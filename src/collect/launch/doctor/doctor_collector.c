@@ -36,16 +36,17 @@ void st_doctor_libc(const struct st_doctor_context *context, struct st_doctor_fi
 
 	(void)context;
 	if (major > LIBC_FLOOR_MAJOR || (major == LIBC_FLOOR_MAJOR && minor >= LIBC_FLOOR_MINOR)) {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "glibc %s; the collector needs %d.%d",
+		st_doctor_fact(finding, ST_DOCTOR_OK, "glibc %s; the collector requires %d.%d",
 			       version, LIBC_FLOOR_MAJOR, LIBC_FLOOR_MINOR);
 		return;
 	}
-	st_doctor_fact(finding, ST_DOCTOR_MISSING, "glibc %s is older than the collector's %d.%d",
-		       version, LIBC_FLOOR_MAJOR, LIBC_FLOOR_MINOR);
-	st_doctor_remedy(finding,
-			 "run in a distribution with glibc %d.%d or newer (Debian 12, "
-			 "Ubuntu 22.04, RHEL 9)",
-			 LIBC_FLOOR_MAJOR, LIBC_FLOOR_MINOR);
+	st_doctor_fact(finding, ST_DOCTOR_MISSING,
+		       "glibc %s is older than %d.%d, which the collector requires", version,
+		       LIBC_FLOOR_MAJOR, LIBC_FLOOR_MINOR);
+	st_doctor_remedy(
+		finding,
+		"use a distribution with glibc %d.%d or newer (Debian 12, Ubuntu 22.04, RHEL 9)",
+		LIBC_FLOOR_MAJOR, LIBC_FLOOR_MINOR);
 }
 
 /* Loads it as a program's ITT part would; without our variables it stays off. */
@@ -73,27 +74,28 @@ void st_doctor_collector(const struct st_doctor_context *context, struct st_doct
 	(void)context;
 	if (st_environment_find_collector(&path, &err)) {
 		st_doctor_fact(finding, ST_DOCTOR_MISSING,
-			       "libstrata_collector.so is not beside the strata executable");
-		st_doctor_remedy(finding, "install strata again, or export STRATA_COLLECTOR="
-					  "/path/of/libstrata_collector.so");
+			       "libstrata_collector.so is not next to the strata executable");
+		st_doctor_remedy(finding, "reinstall strata, or export "
+					  "STRATA_COLLECTOR=/path/to/libstrata_collector.so");
 		return;
 	}
 	st_doctor_attempt(try_collector, path, &answer);
 	if (answer.code) {
-		st_doctor_fact(finding, ST_DOCTOR_MISSING, "%s cannot be loaded: %s", path,
+		st_doctor_fact(finding, ST_DOCTOR_MISSING, "cannot load %s: %s", path,
 			       answer.text[0] ? answer.text
 					      : st_doctor_why(&answer, why, sizeof(why)));
-		st_doctor_remedy(finding, "install strata again, for this C library");
+		st_doctor_remedy(finding, "reinstall strata for this C library");
 	} else if (!st_environment_can_preload(path)) {
 		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "%s loads, but cannot be preloaded: blank or colon in its path",
+			       "%s cannot be preloaded: its path contains a space or a colon",
 			       path);
-		st_doctor_remedy(finding, "install strata under a path without blanks and colons");
+		st_doctor_remedy(finding, "install strata under a path without spaces and colons");
 	} else if (!(jit = st_environment_jit_library(path))) {
-		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "%s, but no libstrata_jit.so beside it: generated code has no names",
-			       path);
-		st_doctor_remedy(finding, "install strata again");
+		st_doctor_fact(
+			finding, ST_DOCTOR_LIMITED,
+			"%s, but no libstrata_jit.so next to it: JIT-compiled code has no names",
+			path);
+		st_doctor_remedy(finding, "reinstall strata");
 	} else {
 		st_doctor_fact(finding, ST_DOCTOR_OK, "%s", path);
 	}
@@ -113,26 +115,30 @@ void st_doctor_environment(const struct st_doctor_context *context,
 			       "STRATA_DISABLE is set: the collector does nothing");
 		st_doctor_remedy(finding, "unset STRATA_DISABLE");
 	} else if (library && strstr(library, "libstrata_collector") == NULL) {
-		st_doctor_fact(
-			finding, ST_DOCTOR_LIMITED,
-			"INTEL_LIBITTNOTIFY64=%.80s: another collector, replaced under strata",
-			library);
+		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
+			       "INTEL_LIBITTNOTIFY64=%.80s: another collector; strata replaces it "
+			       "in the program",
+			       library);
 		st_doctor_remedy(finding, "unset INTEL_LIBITTNOTIFY64");
 	} else if (library) {
-		st_doctor_fact(finding, ST_DOCTOR_LIMITED, "this shell itself runs under strata");
-		st_doctor_remedy(finding, "start strata outside: one collection at a time");
+		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
+			       "this shell is itself running under strata");
+		st_doctor_remedy(
+			finding,
+			"run strata outside it: only one collection at a time is possible");
 	} else if (jit) {
 		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "INTEL_JIT_PROFILER64=%.80s: another one, replaced under strata",
+			       "INTEL_JIT_PROFILER64=%.80s: another JIT profiler; strata replaces "
+			       "it in the program",
 			       jit);
 		st_doctor_remedy(finding, "unset INTEL_JIT_PROFILER64");
 	} else if (preload && preload[0]) {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "LD_PRELOAD=%.80s is kept, in front of the collector", preload);
+			       "LD_PRELOAD=%.80s is kept and loaded before the collector", preload);
 	} else {
-		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "nobody else has set INTEL_LIBITTNOTIFY64, INTEL_JIT_PROFILER64 or "
-			       "LD_PRELOAD");
+		st_doctor_fact(
+			finding, ST_DOCTOR_OK,
+			"INTEL_LIBITTNOTIFY64, INTEL_JIT_PROFILER64 and LD_PRELOAD are not set");
 	}
 }
 
@@ -169,7 +175,7 @@ void st_doctor_memfd(const struct st_doctor_context *context, struct st_doctor_f
 	(void)context;
 	st_doctor_attempt(try_memfd, NULL, &answer);
 	if (!answer.code) {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "memfd_create and sealing work");
+		st_doctor_fact(finding, ST_DOCTOR_OK, "memfd_create and file seals work");
 		return;
 	}
 	/* The collector goes on with fewer slots when only the address space is too small. */
@@ -179,9 +185,8 @@ void st_doctor_memfd(const struct st_doctor_context *context, struct st_doctor_f
 	if (answer.value)
 		st_doctor_remedy(finding, "ulimit -v unlimited");
 	else
-		st_doctor_remedy(finding,
-				 "allow the system call memfd_create in the seccomp profile "
-				 "(docker run --security-opt seccomp=PROFILE)");
+		st_doctor_remedy(finding, "allow the memfd_create system call in the seccomp "
+					  "profile (docker run --security-opt seccomp=PROFILE)");
 }
 
 static void try_sockets(void *arg, struct st_doctor_answer *answer)
@@ -221,19 +226,17 @@ void st_doctor_sockets(const struct st_doctor_context *context, struct st_doctor
 	(void)context;
 	st_doctor_attempt(try_sockets, NULL, &answer);
 	if (!answer.code) {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "sockets can be made in %s", answer.text);
+		st_doctor_fact(finding, ST_DOCTOR_OK, "sockets can be created in %s", answer.text);
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_MISSING,
-		       "no socket in XDG_RUNTIME_DIR, TMPDIR or /tmp: %s",
+		       "cannot create a socket in XDG_RUNTIME_DIR, TMPDIR or /tmp: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
 	if (answer.code == -1 || answer.code == EPERM)
-		st_doctor_remedy(finding,
-				 "allow the system call socket in the seccomp profile (docker run "
-				 "--security-opt seccomp=PROFILE)");
+		st_doctor_remedy(finding, "allow the socket system call in the seccomp profile "
+					  "(docker run --security-opt seccomp=PROFILE)");
 	else
-		st_doctor_remedy(finding,
-				 "export TMPDIR=DIR, a folder you may write, with a short path");
+		st_doctor_remedy(finding, "export TMPDIR=DIR, a writable folder with a short path");
 }
 
 void st_doctor_shm(const struct st_doctor_context *context, struct st_doctor_finding *finding)
@@ -244,13 +247,14 @@ void st_doctor_shm(const struct st_doctor_context *context, struct st_doctor_fin
 
 	snprintf(path, sizeof(path), "%s/dev/shm", context->root);
 	if (statvfs(path, &about) != 0) {
-		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "absent; strata needs none, PyTorch's DataLoader workers do");
+		st_doctor_fact(
+			finding, ST_DOCTOR_LIMITED,
+			"not mounted; strata does not use it, but PyTorch DataLoader workers do");
 		st_doctor_remedy(finding, "sudo mount -t tmpfs tmpfs /dev/shm");
 		return;
 	}
 	size = (uint64_t)about.f_blocks * about.f_frsize;
-	st_doctor_fact(finding, ST_DOCTOR_OK, "%s free of %s; strata uses none of it",
+	st_doctor_fact(finding, ST_DOCTOR_OK, "%s of %s free; strata does not use it",
 		       st_doctor_size((uint64_t)about.f_bavail * about.f_frsize, a, sizeof(a)),
 		       st_doctor_size(size, b, sizeof(b)));
 	if (size <= shm_low_bytes) {
@@ -268,10 +272,10 @@ void st_doctor_disk(const struct st_doctor_context *context, struct st_doctor_fi
 	char a[32];
 
 	if (statvfs(context->folder, &about) != 0 || access(context->folder, W_OK | X_OK) != 0) {
-		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "the working folder cannot be written: %s", strerror(errno));
+		st_doctor_fact(finding, ST_DOCTOR_LIMITED, "cannot write to the working folder: %s",
+			       strerror(errno));
 		st_doctor_remedy(finding,
-				 "strata -collect tasks -r DIR/r@@@ta …, DIR one you may write");
+				 "strata -collect tasks -r DIR/r@@@ta ..., with a writable DIR");
 		return;
 	}
 	left = (uint64_t)about.f_bavail * about.f_frsize;
@@ -279,6 +283,6 @@ void st_doctor_disk(const struct st_doctor_context *context, struct st_doctor_fi
 		       st_doctor_size(left, a, sizeof(a)));
 	if (left < disk_low_bytes) {
 		finding->status = ST_DOCTOR_LIMITED;
-		st_doctor_remedy(finding, "-r DIR on a larger disk, or -data-limit MB");
+		st_doctor_remedy(finding, "use -r DIR on a larger disk, or -data-limit MB");
 	}
 }

@@ -78,19 +78,19 @@ void st_doctor_machine(const struct st_doctor_context *context, struct st_doctor
 
 	st_doctor_read(context, "/proc/cpuinfo", info, sizeof(info));
 	if (!st_doctor_field(info, "model name", model, sizeof(model)))
-		snprintf(model, sizeof(model), "processor of unknown model");
+		snprintf(model, sizeof(model), "unknown CPU model");
 	/* More processors than the set has room for: all of them, then. */
 	count = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed)
 								     : (int)online;
 	if (quota > 0)
-		snprintf(quota_text, sizeof(quota_text), ", quota of %.2g", quota);
-	st_doctor_fact(finding, ST_DOCTOR_OK, "%s; %ld processors, %d allowed%s", model, online,
-		       count, quota_text);
+		snprintf(quota_text, sizeof(quota_text), ", quota %.2g", quota);
+	st_doctor_fact(finding, ST_DOCTOR_OK, "%s; %ld CPUs, %d allowed%s", model, online, count,
+		       quota_text);
 	if (count < online || (quota > 0 && quota < count)) {
 		finding->status = ST_DOCTOR_LIMITED;
 		st_doctor_remedy(finding, "%s",
 				 count < online
-					 ? "taskset -c 0-N strata …, or docker run --cpuset-cpus"
+					 ? "taskset -c 0-N strata ..., or docker run --cpuset-cpus"
 					 : "docker run --cpus=N (cpu.max of the control group)");
 	}
 }
@@ -102,11 +102,11 @@ void st_doctor_kernel(const struct st_doctor_context *context, struct st_doctor_
 
 	st_doctor_read(context, "/etc/os-release", text, sizeof(text));
 	if (!st_doctor_field(text, "PRETTY_NAME=", name, sizeof(name)))
-		snprintf(name, sizeof(name), "distribution unknown");
+		snprintf(name, sizeof(name), "unknown distribution");
 	name[strcspn(name + 1, "\"") + 1] = '\0';
 	if (uname(&kernel) != 0) {
 		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "%s", name);
-		st_doctor_remedy(finding, "allow the system call uname");
+		st_doctor_remedy(finding, "allow the uname system call");
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_OK, "%s %s %s; %s", kernel.sysname, kernel.release,
@@ -185,27 +185,28 @@ void st_doctor_clock(const struct st_doctor_context *context, struct st_doctor_f
 
 	st_doctor_attempt(try_clock, &trust.clock, &answer);
 	if (answer.code) {
-		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "%s cannot be read: %s",
+		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "cannot read %s: %s",
 			       st_launch_clock_name(trust.clock),
 			       st_doctor_why(&answer, why, sizeof(why)));
-		st_doctor_remedy(finding, "do not start strata under PR_SET_TSC or strict seccomp");
+		st_doctor_remedy(finding, "run strata without PR_SET_TSC and strict seccomp");
 	} else if (trust.clock == ST_CLOCK_TSC) {
-		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "cycle counter, trusted by the kernel; step %.1f ns",
-			       (double)answer.value / 100);
+		st_doctor_fact(
+			finding, ST_DOCTOR_OK,
+			"cycle counter, used by the kernel as its clock source; resolution %.1f ns",
+			(double)answer.value / 100);
 	} else {
-		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "CLOCK_MONOTONIC_RAW (step %.1f ns, a dearer record): %s%s",
-			       (double)answer.value / 100,
-			       trust.steady ? "the kernel keeps time by "
-					    : "the processor's counter is not steady",
-			       trust.steady ? trust.source : "");
+		st_doctor_fact(
+			finding, ST_DOCTOR_LIMITED,
+			"CLOCK_MONOTONIC_RAW (resolution %.1f ns, more overhead per record): %s%s",
+			(double)answer.value / 100,
+			trust.steady ? "the kernel's clock source is "
+				     : "the CPU's cycle counter is not constant-rate",
+			trust.steady ? trust.source : "");
 		st_doctor_remedy(finding, "%s",
-				 trust.steady
-					 ? "boot with clocksource=tsc tsc=reliable, if the host "
-					   "keeps the counter steady"
-					 : "expose an invariant TSC to the guest (-cpu host,"
-					   "+invtsc), or use another machine");
+				 trust.steady ? "boot with clocksource=tsc tsc=reliable, if the "
+						"host guarantees an invariant TSC"
+					      : "expose an invariant TSC to the guest (-cpu host,"
+						"+invtsc), or use another machine");
 	}
 }
 
@@ -215,7 +216,7 @@ void st_doctor_memory(const struct st_doctor_context *context, struct st_doctor_
 	uint64_t limit, v1, available;
 
 	if (!st_doctor_read(context, "/proc/meminfo", info, sizeof(info))) {
-		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "/proc/meminfo cannot be read");
+		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "cannot read /proc/meminfo");
 		st_doctor_remedy(finding, "mount /proc");
 		return;
 	}
@@ -235,8 +236,8 @@ void st_doctor_memory(const struct st_doctor_context *context, struct st_doctor_
 		finding->status = ST_DOCTOR_LIMITED;
 		st_doctor_remedy(finding, "%s",
 				 limit < memory_low_bytes
-					 ? "docker run --memory=2g, or -knob ring-size=64"
-					 : "free some memory, or -knob ring-size=64");
+					 ? "docker run --memory=2g, or use -knob ring-size=64"
+					 : "free some memory, or use -knob ring-size=64");
 	}
 }
 
@@ -269,11 +270,11 @@ void st_doctor_limits(const struct st_doctor_context *context, struct st_doctor_
 
 	(void)context;
 	if (space < address_space_low_bytes)
-		remedy = "ulimit -v unlimited (rings of 64 threads map 64 MB in the program)";
+		remedy = "ulimit -v unlimited (buffers for 64 threads map 64 MB in the program)";
 	else if (files < 256)
-		remedy = "ulimit -n 4096 (strata keeps three descriptors for each process)";
+		remedy = "ulimit -n 4096 (strata uses three file descriptors per process)";
 	else if (file_size < file_size_low_bytes)
-		remedy = "ulimit -f unlimited (a result file ends at the limit)";
+		remedy = "ulimit -f unlimited (result files are truncated at the limit)";
 	else if (processes < 64 && geteuid() != 0)
 		remedy = "ulimit -u 4096";
 	st_doctor_fact(finding, remedy ? ST_DOCTOR_LIMITED : ST_DOCTOR_OK,

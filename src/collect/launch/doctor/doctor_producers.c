@@ -328,10 +328,11 @@ static void look_at(const struct st_doctor_context *context, const struct packag
 	}
 	if (python && is_script(python)) {
 		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "%s is a script", python);
-		st_doctor_remedy(finding, "activate the environment you run programs in");
+		st_doctor_remedy(finding,
+				 "activate the environment in which you run your programs");
 	} else if (!site) {
 		st_doctor_fact(finding, ST_DOCTOR_MISSING, "%s",
-			       python ? "not installed for this Python" : "no Python to ask");
+			       python ? "not installed for this Python" : "no Python found");
 		st_doctor_remedy(finding, "%s -m pip install %s", python ? python : "python3",
 				 package->install);
 	} else {
@@ -339,17 +340,17 @@ static void look_at(const struct st_doctor_context *context, const struct packag
 		snprintf(pattern, sizeof(pattern), "%.3000s/%s", site, package->libraries);
 		switch (speaks_itt(pattern, context->deadline_ns)) {
 		case FOUND:
-			st_doctor_fact(finding, ST_DOCTOR_OK, "%s speaks ITT: %s", version, hint);
+			st_doctor_fact(finding, ST_DOCTOR_OK, "%s supports ITT: %s", version, hint);
 			break;
 		case NOT_FOUND:
 			st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-				       "%s has no ITT part: it marks no tasks", version);
+				       "%s is built without ITT: it marks no tasks", version);
 			st_doctor_remedy(finding, "%s -m pip install --upgrade %s", python,
 					 package->install);
 			break;
 		case NO_TIME:
 			st_doctor_fact(finding, ST_DOCTOR_UNKNOWN,
-				       "%s: too slow to read its library now", version);
+				       "%s: reading its library took too long", version);
 			st_doctor_remedy(finding, "run strata doctor again");
 			break;
 		}
@@ -365,29 +366,29 @@ void st_doctor_python(const struct st_doctor_context *context, struct st_doctor_
 
 	(void)context;
 	if (!python) {
-		st_doctor_fact(finding, ST_DOCTOR_MISSING, "no python or python3 on PATH");
+		st_doctor_fact(finding, ST_DOCTOR_MISSING, "no python or python3 on the PATH");
 		st_doctor_remedy(finding, "activate an environment, or sudo apt install python3");
 		return;
 	}
-	name = realpath(python, real) ? strrchr(real, '/') + 1 : "a broken link";
+	name = realpath(python, real) ? strrchr(real, '/') + 1 : "broken link";
 	st_doctor_fact(finding, ST_DOCTOR_OK, "%.150s (%.40s)", python, name);
 	free(python);
 }
 
 void st_doctor_pytorch(const struct st_doctor_context *context, struct st_doctor_finding *finding)
 {
-	look_at(context, &torch, "operators under autograd.profiler.emit_itt()", finding);
+	look_at(context, &torch, "operators with autograd.profiler.emit_itt()", finding);
 }
 
 void st_doctor_tensorflow(const struct st_doctor_context *context,
 			  struct st_doctor_finding *finding)
 {
-	look_at(context, &tensorflow, "its oneDNN primitives, by themselves", finding);
+	look_at(context, &tensorflow, "its oneDNN primitives, automatically", finding);
 }
 
 void st_doctor_ittapi(const struct st_doctor_context *context, struct st_doctor_finding *finding)
 {
-	look_at(context, &ittapi, "marks of your own, with ittapi.task(...)", finding);
+	look_at(context, &ittapi, "your own tasks, with ittapi.task(...)", finding);
 }
 
 void st_doctor_onednn(const struct st_doctor_context *context, struct st_doctor_finding *finding)
@@ -410,10 +411,10 @@ void st_doctor_onednn(const struct st_doctor_context *context, struct st_doctor_
 	}
 	if (used && strcmp(used, "0") == 0) {
 		st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-			       "TF_ENABLE_ONEDNN_OPTS=0: TensorFlow does without it");
+			       "TF_ENABLE_ONEDNN_OPTS=0: TensorFlow does not use oneDNN");
 		st_doctor_remedy(finding, "unset TF_ENABLE_ONEDNN_OPTS");
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_OK,
-		       "no variable switches its tasks off (convolutions, bf16 matmul, LSTM …)");
+		       "its tasks are not disabled (convolutions, bf16 matmul, LSTM ...)");
 }

@@ -42,7 +42,7 @@ void st_doctor_rights(const struct st_doctor_context *context, struct st_doctor_
 	size_t used = 0;
 
 	if (!st_doctor_read(context, "/proc/self/status", status, sizeof(status))) {
-		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "/proc/self/status cannot be read");
+		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "cannot read /proc/self/status");
 		st_doctor_remedy(finding, "mount /proc");
 		return;
 	}
@@ -53,12 +53,12 @@ void st_doctor_rights(const struct st_doctor_context *context, struct st_doctor_
 	st_doctor_field(status, "NoNewPrivs:", value, sizeof(value));
 	st_doctor_fact(finding, perfmon ? ST_DOCTOR_OK : ST_DOCTOR_LIMITED,
 		       "uid %u, capabilities: %s%s", (unsigned int)geteuid(),
-		       names[0] ? names : "none that matter",
+		       names[0] ? names : "none of the relevant ones",
 		       value[0] == '1' ? "; no new privileges" : "");
 	if (!perfmon)
-		st_doctor_remedy(finding,
-				 "run as root, or docker run --cap-add=PERFMON (tasks need "
-				 "neither)");
+		st_doctor_remedy(
+			finding,
+			"run as root, or docker run --cap-add=PERFMON (tasks require neither)");
 }
 
 void st_doctor_seccomp(const struct st_doctor_context *context, struct st_doctor_finding *finding)
@@ -68,12 +68,12 @@ void st_doctor_seccomp(const struct st_doctor_context *context, struct st_doctor
 
 	st_doctor_read(context, "/proc/self/status", status, sizeof(status));
 	if (!st_doctor_field(status, "Seccomp:", mode, sizeof(mode))) {
-		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "/proc/self/status does not say");
+		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN, "not shown in /proc/self/status");
 		st_doctor_remedy(finding, "mount /proc");
 		return;
 	}
 	if (mode[0] == '0') {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "no filter on this process");
+		st_doctor_fact(finding, ST_DOCTOR_OK, "no seccomp filter on this process");
 		return;
 	}
 	if (!st_doctor_field(status, "Seccomp_filters:", filters, sizeof(filters)))
@@ -81,13 +81,13 @@ void st_doctor_seccomp(const struct st_doctor_context *context, struct st_doctor
 	st_doctor_attempt(try_family, NULL, &answer);
 	if (!answer.code) {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "%s filter(s) on this process; perf_event_open passes", filters);
+			       "%s filter(s) on this process; perf_event_open is allowed", filters);
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-		       "%s filter(s) on this process, where perf_event_open fails", filters);
-	st_doctor_remedy(finding, "docker run --security-opt seccomp=PROFILE, one that allows "
-				  "perf_event_open");
+		       "%s filter(s) on this process; perf_event_open fails", filters);
+	st_doctor_remedy(finding, "docker run --security-opt seccomp=PROFILE with a profile that "
+				  "allows perf_event_open");
 }
 
 void st_doctor_ptrace(const struct st_doctor_context *context, struct st_doctor_finding *finding)
@@ -97,7 +97,7 @@ void st_doctor_ptrace(const struct st_doctor_context *context, struct st_doctor_
 
 	if (!st_doctor_number(context, "/proc/sys/kernel/yama/ptrace_scope", &scope)) {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "no Yama: processes of the same user may be looked into");
+			       "no Yama: processes of the same user can be traced");
 		return;
 	}
 	if (scope == 0 || (scope < 3 && capable)) {
@@ -106,16 +106,15 @@ void st_doctor_ptrace(const struct st_doctor_context *context, struct st_doctor_
 		return;
 	}
 	st_doctor_fact(finding, scope == 1 ? ST_DOCTOR_LIMITED : ST_DOCTOR_MISSING,
-		       "Yama ptrace_scope %lld: %s (tasks need none)", scope,
-		       scope == 1   ? "only own children"
-		       : scope == 2 ? "root only"
+		       "Yama ptrace_scope %lld: %s (tasks do not require ptrace)", scope,
+		       scope == 1   ? "only child processes can be traced"
+		       : scope == 2 ? "only root can trace"
 				    : "nobody");
 	if (scope < 3)
 		st_doctor_remedy(finding, "sudo sysctl kernel.yama.ptrace_scope=0");
 	else
 		st_doctor_remedy(finding,
-				 "kernel.yama.ptrace_scope=0 in /etc/sysctl.d, then restart "
-				 "the machine");
+				 "set kernel.yama.ptrace_scope=0 in /etc/sysctl.d and reboot");
 }
 
 void st_doctor_kernel_symbols(const struct st_doctor_context *context,
@@ -129,8 +128,8 @@ void st_doctor_kernel_symbols(const struct st_doctor_context *context,
 	if (!st_doctor_number(context, "/proc/sys/kernel/kptr_restrict", &restrict_value) ||
 	    !st_doctor_number(context, paranoid_path, &paranoid)) {
 		st_doctor_fact(finding, ST_DOCTOR_UNKNOWN,
-			       "kptr_restrict or perf_event_paranoid cannot be read");
-		st_doctor_remedy(finding, "a kernel with perf events, and /proc/sys mounted");
+			       "cannot read kptr_restrict or perf_event_paranoid");
+		st_doctor_remedy(finding, "use a kernel with perf events and /proc/sys mounted");
 		return;
 	}
 	if ((paranoid <= 1 || perf) && ((restrict_value == 0 && (paranoid <= 1 || syslog)) ||
@@ -141,7 +140,7 @@ void st_doctor_kernel_symbols(const struct st_doctor_context *context,
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_MISSING,
-		       "kptr_restrict %lld, perf_event_paranoid %lld: no kernel part of a stack",
+		       "kptr_restrict %lld, perf_event_paranoid %lld: stacks have no kernel frames",
 		       restrict_value, paranoid);
 	st_doctor_remedy(finding,
 			 "sudo sysctl kernel.perf_event_paranoid=1 kernel.kptr_restrict=0");
@@ -179,18 +178,17 @@ void st_doctor_perf_remedy(const struct st_doctor_context *context,
 	long long paranoid;
 
 	if (!st_doctor_number(context, paranoid_path, &paranoid)) {
-		st_doctor_remedy(finding, "a kernel with perf events (CONFIG_PERF_EVENTS)");
+		st_doctor_remedy(finding, "use a kernel with perf events (CONFIG_PERF_EVENTS)");
 	} else if (refused &&
 		   (paranoid <= paranoid_needed ||
 		    st_doctor_has_capability(context, ST_CAP_PERFMON) || answer->code == -1)) {
-		st_doctor_remedy(finding,
-				 "docker run --security-opt seccomp=PROFILE, one that allows "
-				 "perf_event_open");
+		st_doctor_remedy(finding, "docker run --security-opt seccomp=PROFILE with a "
+					  "profile that allows perf_event_open");
 	} else if (refused) {
 		st_doctor_remedy(finding, "sudo sysctl kernel.perf_event_paranoid=%d (now %lld)",
 				 paranoid_needed, paranoid);
 	} else if (answer->code == ENOSYS) {
-		st_doctor_remedy(finding, "a kernel, or a sandbox, with perf_event_open");
+		st_doctor_remedy(finding, "use a kernel or sandbox that supports perf_event_open");
 	} else if (answer->code == EMFILE || answer->code == EINVAL) {
 		st_doctor_remedy(finding, "ulimit -n 4096, and Linux 5.4 or newer");
 	} else {
@@ -211,7 +209,7 @@ void st_doctor_perf_family(const struct st_doctor_context *context,
 			"the kernel reports every fork, exec and exit (software perf event)");
 		return;
 	}
-	st_doctor_fact(finding, ST_DOCTOR_LIMITED, "looked for in /proc; perf_event_open: %s",
+	st_doctor_fact(finding, ST_DOCTOR_LIMITED, "found by scanning /proc; perf_event_open: %s",
 		       st_doctor_why(&answer, why, sizeof(why)));
 	st_doctor_perf_remedy(context, &answer, 2, finding);
 }
@@ -231,16 +229,17 @@ void st_doctor_perf_counters(const struct st_doctor_context *context,
 
 	st_doctor_attempt(try_event, &attr, &answer);
 	if (!answer.code && answer.value) {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "cycles are counted");
+		st_doctor_fact(finding, ST_DOCTOR_OK, "CPU cycles can be counted");
 		return;
 	}
 	if (answer.code == ENOENT || answer.code == EOPNOTSUPP || answer.code == ENODEV ||
 	    !answer.code) {
 		st_doctor_fact(finding, ST_DOCTOR_MISSING, "%s",
-			       answer.code ? "no PMU is exposed to this machine"
-					   : "cycles can be opened but count nothing");
-		st_doctor_remedy(finding, "bare metal, or a VM with a virtual PMU (KVM: -cpu "
-					  "host,pmu=on)");
+			       answer.code ? "no PMU is available on this machine"
+					   : "the cycles event opens but counts nothing");
+		st_doctor_remedy(
+			finding,
+			"use bare metal, or a VM with a virtual PMU (KVM: -cpu host,pmu=on)");
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_MISSING, "cycles event: %s",
@@ -261,7 +260,7 @@ void st_doctor_tracepoints(const struct st_doctor_context *context,
 	    !st_doctor_number(context, "/sys/kernel/debug/tracing/events/sched/sched_switch/id",
 			      &id)) {
 		st_doctor_fact(finding, ST_DOCTOR_MISSING,
-			       "tracefs is not mounted, or not readable for this user");
+			       "tracefs is not mounted or not readable by this user");
 		st_doctor_read(context, "/proc/self/mounts", mounts, sizeof(mounts));
 		if (strstr(mounts, " tracefs "))
 			st_doctor_remedy(finding, "run as root, or sudo mount -o remount,mode=755 "
@@ -302,14 +301,15 @@ void st_doctor_uprobes(const struct st_doctor_context *context, struct st_doctor
 	char why[96];
 
 	if (!st_doctor_number(context, "/sys/bus/event_source/devices/uprobe/type", &type)) {
-		st_doctor_fact(finding, ST_DOCTOR_MISSING, "this kernel has none");
-		st_doctor_remedy(finding, "a kernel with CONFIG_UPROBE_EVENTS, and /sys mounted");
+		st_doctor_fact(finding, ST_DOCTOR_MISSING, "this kernel does not support uprobes");
+		st_doctor_remedy(finding,
+				 "use a kernel with CONFIG_UPROBE_EVENTS and /sys mounted");
 		return;
 	}
 	type_number = (uint32_t)type;
 	st_doctor_attempt(try_uprobe, &type_number, &answer);
 	if (!answer.code) {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "may be set");
+		st_doctor_fact(finding, ST_DOCTOR_OK, "can be set");
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_MISSING, "perf_event_open: %s",

@@ -56,18 +56,17 @@ void st_doctor_perf_sampling(const struct st_doctor_context *context,
 	st_doctor_attempt(try_sigtrap, &everywhere, &answer);
 	if (!answer.code) {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "cpu-clock event with sigtrap, in the kernel too "
+			       "cpu-clock event with sigtrap, user and kernel mode "
 			       "(perf_event_paranoid %lld)",
 			       paranoid);
 		return;
 	}
 	st_doctor_attempt(try_sigtrap, &user_only, &answer);
 	if (!answer.code) {
-		st_doctor_fact(
-			finding, ST_DOCTOR_OK,
-			"cpu-clock event with sigtrap, in user mode (time in the kernel counts "
-			"where it was called; perf_event_paranoid %lld)",
-			paranoid);
+		st_doctor_fact(finding, ST_DOCTOR_OK,
+			       "cpu-clock event with sigtrap, user mode only (kernel time is "
+			       "counted for the calling function; perf_event_paranoid %lld)",
+			       paranoid);
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_LIMITED,
@@ -96,18 +95,18 @@ void st_doctor_python_frames(const struct st_doctor_context *context,
 	free(python);
 	if (!name) {
 		st_doctor_fact(finding, ST_DOCTOR_OK,
-			       "tested with CPython 3.%d to 3.%d; no such version is known here",
+			       "tested with CPython 3.%d to 3.%d; no known version found here",
 			       MINOR_FIRST, MINOR_LAST);
 	} else if (minor >= MINOR_FIRST && minor <= MINOR_LAST) {
 		st_doctor_fact(
 			finding, ST_DOCTOR_OK,
-			"functions and lines of CPython 3.%lu are read (tested: 3.%d to 3.%d)",
+			"functions and lines of CPython 3.%lu can be read (tested: 3.%d to 3.%d)",
 			minor, MINOR_FIRST, MINOR_LAST);
 	} else {
 		st_doctor_fact(finding, ST_DOCTOR_MISSING,
-			       "frames of CPython 3.%lu are not known: native functions only",
+			       "CPython 3.%lu is not supported: stacks show native functions only",
 			       minor);
-		st_doctor_remedy(finding, "python3.%d to python3.%d", MINOR_FIRST, MINOR_LAST);
+		st_doctor_remedy(finding, "use python3.%d to python3.%d", MINOR_FIRST, MINOR_LAST);
 	}
 }
 
@@ -139,10 +138,10 @@ void st_doctor_tables(const struct st_doctor_context *context, struct st_doctor_
 	snprintf(existing, sizeof(existing), "%s", path);
 	to_existing(existing);
 	if (access(existing, W_OK) == 0) {
-		st_doctor_fact(finding, ST_DOCTOR_OK, "unwind tables are kept in %.180s", path);
+		st_doctor_fact(finding, ST_DOCTOR_OK, "unwind tables are cached in %.180s", path);
 		return;
 	}
 	st_doctor_fact(finding, ST_DOCTOR_LIMITED,
-		       "unwind tables are built in every run: %.120s cannot be written", path);
-	st_doctor_remedy(finding, "STRATA_CACHE_DIR=FOLDER, one that can be written");
+		       "unwind tables are rebuilt in every run: cannot write to %.120s", path);
+	st_doctor_remedy(finding, "set STRATA_CACHE_DIR to a writable folder");
 }

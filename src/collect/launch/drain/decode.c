@@ -34,7 +34,7 @@ uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, 
 		return known->track;
 	/* In a ring buffer they pass: only their numbers may run out. */
 	if (drain->counts.tracks >= (drain->shared->ring_buffer ? UINT32_MAX : ST_TRACKS_MAX)) {
-		st_drain_refuse(drain, "more threads than can be told apart");
+		st_drain_refuse(drain, "too many threads");
 		return 0;
 	}
 	*known = (struct st_owner){.key = owner, .track = ++drain->counts.tracks};

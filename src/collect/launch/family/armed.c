@@ -177,8 +177,9 @@ static const struct {
 } reasons[] = {
 	{ST_ARM_FOREIGN_HANDLER, "the program handles SIGTRAP itself"},
 	{ST_ARM_TRACED, "it runs under a debugger"},
-	{ST_ARM_NOT_PRELOADED, "it was started without LD_PRELOAD, so the collector came too late"},
-	{ST_ARM_GO, "Go's run time takes all signals for itself"},
+	{ST_ARM_NOT_PRELOADED,
+	 "it was started without LD_PRELOAD, so the collector was loaded too late"},
+	{ST_ARM_GO, "the Go runtime handles all signals itself"},
 };
 
 void st_armed_why(const struct st_shm_arm *arm, char *out, size_t out_size)

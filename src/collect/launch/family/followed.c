@@ -318,8 +318,7 @@ enum st_status st_followed_arrive(struct st_followed_table *table, const struct 
 	if (!process && (table->live_count >= LIVE_MAX || table->count >= ALL_MAX)) {
 		table->refused++;
 		drop_arrival(arrival);
-		return st_error_set(err, ST_ENOMEM, 0, "more than %d processes at a time",
-				    LIVE_MAX);
+		return st_error_set(err, ST_ENOMEM, 0, "more than %d processes at once", LIVE_MAX);
 	}
 	if (!process)
 		process = make_process(table, arrival, now_ns);

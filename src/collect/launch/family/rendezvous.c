@@ -205,9 +205,9 @@ enum st_status st_rendezvous_create(struct st_rendezvous **out, struct st_error 
 	rendezvous->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!make_folder_in(rendezvous, getenv("XDG_RUNTIME_DIR")) &&
 	    !make_folder_in(rendezvous, getenv("TMPDIR")) && !make_folder_in(rendezvous, "/tmp"))
-		status = st_error_set(err, ST_EIO, errno,
-				      "cannot make a run-time folder in XDG_RUNTIME_DIR, TMPDIR or "
-				      "/tmp");
+		status = st_error_set(
+			err, ST_EIO, errno,
+			"cannot create a run-time folder in XDG_RUNTIME_DIR, TMPDIR or /tmp");
 	else
 		status = open_sockets(rendezvous, err);
 	if (!status && (rendezvous->epoll_fd < 0 || !watch(rendezvous, rendezvous->path_fd) ||

@@ -172,7 +172,7 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	st_definition_end(&record, begin);
 	write_family_record(run, &record);
 	st_buf_fini(&record);
-	st_run_log(run, "pid %d was not entered: %s", (int)program->pid, program->executable);
+	st_run_log(run, "pid %d is not recorded: %s", (int)program->pid, program->executable);
 }
 
 void st_run_cannot_record(struct st_run *run, pid_t pid, enum st_not_entered reason)
@@ -481,38 +481,36 @@ void st_run_tell_notices(struct st_run *run, const struct st_drain_counts *total
 	char text[256];
 
 	if (notices & ST_NOTICE_NO_ITT)
-		st_run_note(run,
-			    "a Python program imported itt under -I or -E, where strata offers "
-			    "none");
+		st_run_note(run, "a Python program run with -I or -E imported itt, which strata "
+				 "cannot provide there");
 	if (notices & ST_NOTICE_NO_LINES)
 		st_run_note(run,
-			    "no Python lines of tasks: frames of this CPython cannot be read "
-			    "(those of 3.8 to 3.14 can, unless process_vm_readv is forbidden)");
+			    "tasks have no Python lines: cannot read the frames of this CPython "
+			    "(3.8 to 3.14 are supported, unless process_vm_readv is forbidden)");
 	if (notices & ST_NOTICE_PYTHON_UNKNOWN)
-		st_run_note(run,
-			    "samples have no Python functions and lines: frames of this CPython "
-			    "are not known (those of 3.8 to 3.14 are)");
+		st_run_note(run, "samples have no Python functions and lines: this CPython version "
+				 "is not supported (3.8 to 3.14 are)");
 	if (notices & ST_NOTICE_PYTHON_FREE_THREADED)
-		st_run_note(run, "samples have no Python functions and lines: frames of the "
-				 "free-threaded CPython are not read");
+		st_run_note(run, "samples have no Python functions and lines: free-threaded "
+				 "CPython is not supported");
 	if (notices & ST_NOTICE_PYTHON_UNREADABLE)
 		st_run_note(run, "samples have no Python functions and lines: a sandbox forbids "
-				 "process_vm_readv, and frames are not read without it");
+				 "process_vm_readv, which is required to read frames");
 	if (notices & ST_NOTICE_NO_MODULES)
-		st_run_note(run,
-			    "calls of nn.Module are not recorded: classes of this CPython have "
-			    "another form than those of 3.8 to 3.14 with its lock");
+		st_run_note(run, "nn.Module calls are not recorded: this CPython is not supported "
+				 "(3.8 to 3.14 with the GIL are)");
 	if (notices & ST_NOTICE_NO_PYTHON_CALLS)
-		st_run_note(run,
-			    "calls of Python functions are not counted: this CPython is none of "
-			    "3.8 to 3.14 with its lock, or other tools have taken its hooks");
+		st_run_note(
+			run,
+			"Python function calls are not counted: this CPython is not supported (3.8 "
+			"to 3.14 with the GIL are), or another tool uses its profiling hooks");
 	if (notices & ST_NOTICE_NO_STACKS)
-		st_run_note(run, "operators have no Python stacks: frames of this CPython are not "
-				 "known (those of 3.8 to 3.14 with its lock are)");
+		st_run_note(run, "operators have no Python stacks: this CPython is not supported "
+				 "(3.8 to 3.14 with the GIL are)");
 	if (totals->profiled) {
 		snprintf(text, sizeof(text),
-			 "the program set a profile function of its own, %llu time%s: meanwhile "
-			 "calls of Python functions on that thread are not counted or recorded",
+			 "the program set its own profile function %llu time%s: while it was set, "
+			 "Python function calls on that thread are not counted or recorded",
 			 (unsigned long long)totals->profiled, totals->profiled == 1 ? "" : "s");
 		st_run_note(run, text);
 	}
@@ -549,7 +547,7 @@ void st_run_finish(struct st_run *run)
 	if (st_store_writer_health(run->writer, &failure) && !run->told_failure) {
 		run->told_failure = true;
 		st_run_error(run, failure.text);
-		st_run_say(run, "collecting stopped: %s", failure.text);
+		st_run_say(run, "collection stopped: %s", failure.text);
 	}
 	st_run_log(run,
 		   "finished: %u processes recorded %llu tasks and %llu other events, %u left "

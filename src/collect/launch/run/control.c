@@ -211,7 +211,7 @@ static void refuse(int fd)
 {
 	char unread[1];
 
-	send_answer(fd, false, "too many commands at a time; try again");
+	send_answer(fd, false, "too many commands at once; try again");
 	recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
 	close(fd);
 }
@@ -258,12 +258,12 @@ static const char *parse(const struct st_control *control, const char *packet,
 
 	if (strncmp(packet, head, sizeof(head) - 1) != 0 || !take_number(&at, &device) ||
 	    !take_number(&at, &inode))
-		return "not a command of this version of strata";
+		return "this version of strata does not know this command";
 	if (device != (uint64_t)control->device || inode != (uint64_t)control->inode)
-		return "this folder is a copy: the collection writes to another one";
+		return "this folder is a copy: the collection writes to a different folder";
 	length = strcspn(at, " ");
 	if (length == 0 || length >= sizeof(request->verb))
-		return "not a command of this version of strata";
+		return "this version of strata does not know this command";
 	memcpy(request->verb, at, length);
 	request->verb[length] = '\0';
 	at += length + (at[length] == ' ');
@@ -291,8 +291,9 @@ static bool hear(struct st_control *control, const struct client *client,
 		wrong = "the text is too long";
 	} else {
 		packet[n] = '\0';
-		wrong = strlen(packet) != (size_t)n ? "not a command of this version of strata"
-						    : parse(control, packet, request);
+		wrong = strlen(packet) != (size_t)n
+				? "this version of strata does not know this command"
+				: parse(control, packet, request);
 	}
 	if (!client->trusted)
 		wrong = "the collection belongs to another user";

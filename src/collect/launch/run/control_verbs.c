@@ -29,7 +29,7 @@ static const char *state_name(const struct st_run *run)
 static void pause_family(struct st_run *run, struct st_buf *answer)
 {
 	if (run->family_paused) {
-		st_buf_append_text(answer, "it was paused already");
+		st_buf_append_text(answer, "already paused");
 		return;
 	}
 	run->family_paused = true;
@@ -43,7 +43,7 @@ static void pause_family(struct st_run *run, struct st_buf *answer)
 static void resume_family(struct st_run *run, struct st_buf *answer)
 {
 	if (!run->paused && !run->family_paused) {
-		st_buf_append_text(answer, "it was not paused");
+		st_buf_append_text(answer, "not paused");
 		return;
 	}
 	st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_RESUME);
@@ -133,12 +133,12 @@ static void end_collecting(struct st_run *run, const char *verb, struct st_buf *
 
 	st_run_stop(run, detach ? "detach" : "stop");
 	st_run_finish(run);
-	st_buf_printf(answer, "collecting %s and the result is complete%s",
-		      was_stopped ? "had stopped" : "ended",
-		      run->child_gone ? "" : "; the program goes on");
+	st_buf_printf(answer, "the collection %s and the result is complete%s",
+		      was_stopped ? "had already stopped" : "ended",
+		      run->child_gone ? "" : "; the program keeps running");
 	if (!run->config->quiet && !run->child_gone)
 		st_run_say(run,
-			   "collecting ended by -command %s and the result is complete; waiting "
+			   "collection ended by -command %s and the result is complete; waiting "
 			   "for the program",
 			   verb);
 }
@@ -163,7 +163,7 @@ static bool obey(struct st_run *run, const struct st_control_request *request,
 	if (st_run_joined_verb(run, request, answer, &done))
 		return done;
 	if ((pauses || resumes || marks) && run->stopped) {
-		st_buf_printf(answer, "collecting has stopped already (%s)", run->stop_reason);
+		st_buf_printf(answer, "the collection has already stopped (%s)", run->stop_reason);
 		return false;
 	}
 	if (pauses) {
@@ -182,7 +182,7 @@ static bool obey(struct st_run *run, const struct st_control_request *request,
 	} else if (strcmp(verb, "stop") == 0 || strcmp(verb, "detach") == 0) {
 		end_collecting(run, verb, answer);
 	} else {
-		st_buf_append_text(answer, "not a command of this version of strata");
+		st_buf_append_text(answer, "this version of strata does not know this command");
 		return false;
 	}
 	return true;
@@ -222,7 +222,7 @@ void st_run_open_control(struct st_run *run)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
 	/* Without it only -command is lost. */
 	if (st_control_create(&run->control, run->out->result_path, hex, &err))
-		st_run_log(run, "no -command in this run: %s", err.text);
+		st_run_log(run, "-command is not available in this run: %s", err.text);
 }
 
 void st_run_close_control(struct st_run *run)

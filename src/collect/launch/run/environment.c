@@ -65,8 +65,8 @@ enum st_status st_environment_find_collector(char **out, struct st_error *err)
 	if (*out)
 		return ST_OK;
 	return st_error_set(err, ST_ENOTFOUND, 0,
-			    "%s was not found beside the strata executable: install strata again, "
-			    "or name the file in STRATA_COLLECTOR",
+			    "%s not found next to the strata executable: reinstall strata, or set "
+			    "STRATA_COLLECTOR to its path",
 			    library_name);
 }
 
@@ -135,10 +135,10 @@ enum st_status st_environment_find_program(const char *name, bool make_absolute,
 	if (!found && (code == ENOENT || code == ENOTDIR)) {
 		if (strchr(name, '/'))
 			return st_error_set(err, ST_ENOTFOUND, 0, "%s: no such program", name);
-		return st_error_set(err, ST_ENOTFOUND, 0, "%s: no such program in PATH", name);
+		return st_error_set(err, ST_ENOTFOUND, 0, "%s: no such program on the PATH", name);
 	}
 	if (!found)
-		return st_error_set(err, ST_EIO, code, "%s: cannot be executed", name);
+		return st_error_set(err, ST_EIO, code, "%s: not executable", name);
 	*out = make_absolute ? absolute(path) : strdup(path);
 	return *out ? ST_OK : st_error_set(err, ST_ENOMEM, 0, "out of memory");
 }

@@ -111,7 +111,7 @@ static void repeat_definitions(struct st_run *run)
 	if (count)
 		st_store_writer_definitions(run->writer, process, now, count, &batch);
 	if (batch.failed || kept->failed)
-		st_run_error(run, "there was no memory for all names");
+		st_run_error(run, "not enough memory for all names");
 	st_buf_fini(&batch);
 }
 
@@ -306,7 +306,7 @@ static enum st_status say_ready(struct st_run *run, const char *id_hex, struct s
 	st_buf_fini(&text);
 	st_buf_fini(&line);
 	close(run->config->ready_fd);
-	return said ? ST_OK : st_error_set(err, ST_EIO, errno, "the program does not listen");
+	return said ? ST_OK : st_error_set(err, ST_EIO, errno, "the program does not respond");
 }
 
 /* Standard error is the program's, too: a pipe it writes to must close with it. */

@@ -52,9 +52,8 @@ static void on_interrupt(struct st_run *run)
 	if (run->interrupts == INTERRUPTS_TO_STOP) {
 		st_run_stop(run, "interrupt");
 		st_run_finish(run);
-		st_run_say(run,
-			   "second Ctrl-C: collecting ended and the result is complete; waiting "
-			   "for the program (a third one leaves it alone)");
+		st_run_say(run, "second Ctrl-C: collection ended and the result is complete; "
+				"waiting for the program (a third one stops waiting)");
 	} else if (run->interrupts >= INTERRUPTS_TO_LEAVE) {
 		run->abandoned = true;
 	}
@@ -212,15 +211,15 @@ static void keep_limits(struct st_run *run, uint64_t now_ns)
 		st_run_stop(run, "duration");
 		if (!config->quiet && !run->child_gone)
 			st_run_say(run,
-				   "collecting stopped after %g s (-duration); the program "
-				   "goes on",
+				   "collection stopped after %g s (-duration); the program keeps "
+				   "running",
 				   config->duration_s);
 	} else if (st_store_writer_over_limit(run->writer)) {
 		st_run_stop(run, "data-limit");
-		st_run_say(run,
-			   "collecting stopped at %llu bytes (-data-limit); the program goes "
-			   "on",
-			   (unsigned long long)st_store_writer_bytes(run->writer));
+		st_run_say(
+			run,
+			"collection stopped at %llu bytes (-data-limit); the program keeps running",
+			(unsigned long long)st_store_writer_bytes(run->writer));
 	}
 }
 
@@ -234,14 +233,14 @@ static void check_health(struct st_run *run)
 	run->told_failure = true;
 	st_run_error(run, failure.text);
 	st_run_stop(run, "error");
-	st_run_say(run, "collecting stopped: %s; the program goes on", failure.text);
+	st_run_say(run, "collection stopped: %s; the program keeps running", failure.text);
 	st_run_write_json(run);
 }
 
 static void check_crowd(struct st_run *run)
 {
-	static const char text[] = "the limit on open descriptors (ulimit -n) is too low: not all "
-				   "processes are recorded";
+	static const char text[] =
+		"the limit on open files (ulimit -n) is too low: not all processes are recorded";
 
 	if (run->told_crowded || !st_rendezvous_crowded(run->rendezvous))
 		return;
@@ -401,6 +400,6 @@ void st_run_loop(struct st_run *run)
 	st_run_finish(run);
 	left = st_followed_left(&run->followed);
 	if (left && !run->config->quiet)
-		st_run_say(run, "%u process%s of the program still run%s and %s left alone", left,
+		st_run_say(run, "%u process%s of the program still run%s and %s left running", left,
 			   left == 1 ? "" : "es", left == 1 ? "s" : "", left == 1 ? "is" : "are");
 }

@@ -39,10 +39,10 @@ static const struct st_followed *lowest(const struct st_followed_table *table)
 /* The same of operators; the worst level is what limits the run. Nothing, when there are none. */
 static void put_operator_source(const struct st_run *run, char *out, size_t out_size)
 {
-	static const char *const levels[] = {[ST_OPERATORS_ASKED] = " (inputs asked for)",
-					     [ST_OPERATORS_NAMES] = " (names only)",
-					     [ST_OPERATORS_ITT] =
-						     " (by its ITT tasks: names only)"};
+	static const char *const levels[] = {
+		[ST_OPERATORS_ASKED] = " (inputs read through its API)",
+		[ST_OPERATORS_NAMES] = " (names only)",
+		[ST_OPERATORS_ITT] = " (from its ITT tasks: names only)"};
 	const struct st_followed_table *table = &run->followed;
 	struct st_drain_counts worst = {.operator_level = ST_OPERATORS_NONE};
 
@@ -132,7 +132,7 @@ static void put_counts(struct st_json *json, const struct st_run *run)
 		st_json_double(json, handler_ns / (double)totals.sample_cpu_ns);
 	}
 	put_text(json, "cost_source",
-		 "measured: time in the handler; the interrupt that leads there is not in it");
+		 "measured: time in the handler, without the interrupt that enters it");
 	put_u64(json, "before_tables", totals.before_tables);
 	put_u64(json, "tables_built", totals.tables_built);
 	put_u64(json, "tables_cached", totals.tables_cached);

@@ -60,11 +60,11 @@ static void keep(struct st_run *run, int from, const char *name, uint64_t max_by
 	/* An earlier program of the same process may have had one too: the first is kept. */
 	if (to < 0) {
 		if (errno != EEXIST)
-			st_run_log(run, "%s was not kept", name);
+			st_run_log(run, "cannot save %s", name);
 		return;
 	}
 	if (!copy(from, to, max_bytes))
-		st_run_log(run, "%s was kept in part only", name);
+		st_run_log(run, "saved only part of %s", name);
 	close(to);
 }
 

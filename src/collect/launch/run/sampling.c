@@ -71,12 +71,12 @@ void st_sampling_plan(struct st_sampling_plan *plan, const struct st_sampling_co
 		return;
 	if (plan->period_ns >= cpu_clock_min_ns) {
 		snprintf(plan->note, sizeof(plan->note),
-			 "no hardware cycles on this machine: samples come by the CPU clock");
+			 "no hardware cycles on this machine: sampling by the CPU clock");
 		return;
 	}
 	plan->period_ns = cpu_clock_min_ns;
 	snprintf(plan->note, sizeof(plan->note),
-		 "no hardware cycles on this machine: samples come by the CPU clock, every 1 ms "
+		 "no hardware cycles on this machine: sampling by the CPU clock, every 1 ms "
 		 "instead of %g ms",
 		 (double)plan->asked_ns / (double)ms_ns);
 }

@@ -84,7 +84,7 @@ enum st_status st_spawn_prepare(struct st_spawn *spawn, const struct st_spawn_op
 	memset(spawn, 0, sizeof(*spawn));
 	spawn->pidfd = spawn->go_fd = spawn->error_fd = -1;
 	if (pipe2(fds, O_CLOEXEC) != 0 || pipe2(fds + 2, O_CLOEXEC) != 0) {
-		st_error_set(err, ST_EIO, errno, "cannot make a pipe");
+		st_error_set(err, ST_EIO, errno, "cannot create a pipe");
 		close_all(fds);
 		return ST_EIO;
 	}
@@ -104,7 +104,7 @@ enum st_status st_spawn_prepare(struct st_spawn *spawn, const struct st_spawn_op
 	spawn->error_fd = fds[2];
 	spawn->pidfd = (int)syscall(SYS_pidfd_open, spawn->pid, 0);
 	if (spawn->pidfd < 0) {
-		st_error_set(err, ST_EUNSUPPORTED, errno, "this kernel has no process descriptors");
+		st_error_set(err, ST_EUNSUPPORTED, errno, "this kernel does not support pidfd");
 		st_spawn_abandon(spawn);
 		return ST_EUNSUPPORTED;
 	}
