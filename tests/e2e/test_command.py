@@ -205,7 +205,7 @@ def test_killed_strata_is_torn(obedient):
     obedient.process.wait()
     assert (obedient.result / "control").exists()
     done = obedient.command("status", status=1)
-    assert "is torn" in done.err and len(done.err.splitlines()) == 1
+    assert "is incomplete" in done.err and len(done.err.splitlines()) == 1
 
 
 def test_copied_result(obedient, monkeypatch):

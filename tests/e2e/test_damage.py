@@ -112,7 +112,7 @@ def check(strata, path, answer, name, thorough=False):
     assert told(report), "tasks are missing and nobody says so"
     assert sum(found.values()) <= sum(answer.values()), "more tasks than there were"
     text = strata("report", "summary", "-r", path).out
-    assert any(word in text.lower() for word in ("damage", "torn", "missing", "lost", "cut", "unreadable")), text
+    assert any(word in text.lower() for word in ("damage", "truncated", "missing", "lost", "cut", "unreadable")), text
     return "less"
 
 

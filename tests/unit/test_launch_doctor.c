@@ -191,7 +191,7 @@ static void test_machine_and_container(void **state)
 	put("/sys/fs/cgroup/cpu.max", "50000 100000\n");
 	/* Control characters of a file never reach the terminal. */
 	expect(st_doctor_machine, ST_DOCTOR_LIMITED, "Good ?[31mProcessor", "");
-	assert_non_null(strstr(finding.fact, "quota of 0.5"));
+	assert_non_null(strstr(finding.fact, "quota 0.5"));
 	put("/run/systemd/container", "lxc\n");
 	put("/sys/class/dmi/id/sys_vendor", "QEMU\n");
 	expect(st_doctor_container, ST_DOCTOR_OK, "container: lxc; virtual machine (QEMU)", "");

@@ -273,7 +273,7 @@ static void test_code_replaced(void **state)
 	named = open_named(f);
 	assert_text(function_of(named, node)->name, "kernel_a");
 	assert_int_equal(named->note_count, 1);
-	assert_non_null(strstr(named->notes[0], "1 places"));
+	assert_non_null(strstr(named->notes[0], "1 addresses"));
 	st_named_close(named);
 }
 
