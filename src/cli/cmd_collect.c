@@ -33,7 +33,7 @@ enum { SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
 
 enum { ANALYSES_MAX = 64 };
 
-/* "'tasks', 'hotspots' and 'operators'": what this version has. */
+/* "'tasks', 'hotspots' or 'operators'": what this version has. */
 static void list_analyses(char *out, size_t out_size)
 {
 	const char *last = NULL;
@@ -49,7 +49,7 @@ static void list_analyses(char *out, size_t out_size)
 		last = analysis->name;
 	}
 	if (last && used < out_size)
-		snprintf(out + used, out_size - used, "%s'%s'", used ? " and " : "", last);
+		snprintf(out + used, out_size - used, "%s'%s'", used ? " or " : "", last);
 }
 
 static enum st_status parse_type(const struct st_args *args, struct st_collect_config *config,
@@ -70,7 +70,7 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 	list_analyses(list, sizeof(list));
 	analysis = st_analysis_find(typed);
 	if (analysis && analysis->refusal)
-		return st_error_set(err, ST_EUSAGE, 0, "collection type '%s' %s; %s are", typed,
+		return st_error_set(err, ST_EUSAGE, 0, "collection type '%s' %s; use %s", typed,
 				    analysis->refusal, list);
 	config->analysis = analysis;
 	if (analysis)
@@ -81,7 +81,7 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 	}
 	st_near_text(typed, names, count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s%s", typed,
-			    near[0] ? near : "; this version has ", near[0] ? "" : list);
+			    near[0] ? near : "; expected ", near[0] ? "" : list);
 }
 
 static enum st_status parse_times(const struct st_args *args, struct st_collect_config *config,

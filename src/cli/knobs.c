@@ -307,7 +307,7 @@ static enum st_status not_of(const struct st_knob *knob, const struct st_analysi
 
 	while (other->name && (knob->about & ~other->records))
 		other++;
-	return st_error_set(err, ST_EUSAGE, 0, "-knob %s is one of '%s': '%s' %s", knob->name,
+	return st_error_set(err, ST_EUSAGE, 0, "-knob %s requires '%s': '%s' %s", knob->name,
 			    other->name, asked->name,
 			    knob->about & ST_RECORDS_SAMPLES ? "takes no samples"
 							     : "records no operators");
@@ -352,7 +352,7 @@ static enum st_status check_operators(struct st_collect_config *config, struct s
 		return ST_OK;
 	if (config->analysis->purpose & ST_RECORDS_OPERATORS)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "-knob collect-operators=false leaves nothing to '%s': "
+				    "-knob collect-operators=false leaves '%s' nothing to record: "
 				    "use -collect tasks",
 				    config->analysis->name);
 	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {

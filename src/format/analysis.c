@@ -12,7 +12,7 @@ enum {
 	USUAL = ST_RECORDS_TASKS | ST_RECORDS_OPERATORS | ST_RECORDS_SHAPES,
 };
 
-#define LATER "is not available yet in this version"
+#define LATER "is not available in this version"
 #define COLLECTOR                                                                                  \
 	{                                                                                          \
 		"libc", "collector", "memfd", "sockets"                                            \

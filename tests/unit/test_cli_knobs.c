@@ -121,7 +121,7 @@ static void test_refused(void **state)
 {
 	(void)state;
 	refuse("'task-lines'", KNOBS("task-line=true"));
-	refuse("there are 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
+	refuse("expected one of 'ring-size', 'itt-domains'", KNOBS("zzzzzzzz=1"));
 	refuse("requires 'hotspots'", KNOBS("sampling-mode=sw"));
 	refuse("expected true or false", KNOBS("task-lines=yes"));
 	refuse("given twice", KNOBS("task-lines=true", "task-lines=true"));

@@ -109,7 +109,7 @@ void st_doctor_ptrace(const struct st_doctor_context *context, struct st_doctor_
 		       "Yama ptrace_scope %lld: %s (tasks do not require ptrace)", scope,
 		       scope == 1   ? "only child processes can be traced"
 		       : scope == 2 ? "only root can trace"
-				    : "nobody");
+				    : "tracing is disabled");
 	if (scope < 3)
 		st_doctor_remedy(finding, "sudo sysctl kernel.yama.ptrace_scope=0");
 	else
