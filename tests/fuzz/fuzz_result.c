@@ -366,15 +366,22 @@ static void fuzz_chunks(struct input in, bool has_events)
 	st_packer_destroy(packer);
 }
 
-static void fuzz_meta(struct input in, uint32_t samples)
+/* Sections of any content behind columns without rows, then the block. */
+static void fuzz_meta(struct input in)
 {
+	static _Alignas(64) uint8_t sections[ST_SECTIONS_MAX][256];
 	struct st_index_meta meta;
 	struct st_model model;
 	struct st_index index = {0};
 
-	index.shape.row_count = take_u8(&in);
-	index.shape.event_count = take_u8(&in);
-	index.shape.sample_count = samples;
+	for (unsigned int i = 0; i < ST_SECTIONS_MAX; i++) {
+		size_t bytes = take_u8(&in), left = (size_t)(in.end - in.at);
+
+		bytes = bytes < left ? bytes : left;
+		memcpy(sections[i], in.at, bytes);
+		in.at += bytes;
+		index.sections[i] = (struct st_index_block){sections[i], bytes};
+	}
 	index.meta = in.at;
 	index.meta_bytes = (size_t)(in.end - in.at);
 	if (st_model_init(&model) && st_index_meta_read(&meta, &model, &index))
@@ -395,7 +402,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 		fuzz_chunks(in, false);
 		break;
 	case 2:
-		fuzz_meta(in, first / 4);
+		fuzz_meta(in);
 		break;
 	default:
 		fuzz_chunks(in, true);

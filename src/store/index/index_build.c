@@ -155,11 +155,11 @@ static bool add_family_pauses(struct st_index_builder *builder)
 static void keep(struct st_index_builder *builder, const struct st_index_key *key)
 {
 	const struct st_model *model = builder->request->model;
-	struct st_index_block sections[ST_SECTIONS], meta = {0};
+	struct st_index_block sections[ST_SECTIONS_MAX], meta = {0};
 	struct st_buf out;
 
 	st_buf_init(&out, META_MAX_BYTES);
-	st_index_tables_blocks(&builder->meta->tables, sections);
+	st_index_sections_write(builder->meta, sections);
 	if (st_index_meta_write(builder->meta, model, &out))
 		meta = (struct st_index_block){.data = out.data, .size_bytes = out.size_bytes};
 	st_index_commit(builder->index, key, &model->head, sections, &meta);

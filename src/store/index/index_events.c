@@ -250,6 +250,28 @@ static void take_ids(struct st_index_builder *builder)
 	st_key_table_fini(ids);
 }
 
+static bool take_blobs(struct st_index_tables *tables, const struct st_text_table *texts)
+{
+	char *at;
+
+	if (texts->count < 2)
+		return true;
+	tables->blob_ends = calloc(texts->count, sizeof(*tables->blob_ends));
+	at = tables->blob_bytes = malloc((size_t)texts->size_bytes + texts->count);
+	if (!tables->blob_ends || !tables->blob_bytes)
+		return false;
+	for (uint32_t i = 0; i < texts->count; i++) {
+		size_t bytes = texts->texts[i].size_bytes;
+
+		memcpy(at, texts->texts[i].bytes, bytes + 1);
+		tables->blob_ends[i] = (uint64_t)(at - tables->blob_bytes) + bytes;
+		at += bytes + 1;
+	}
+	tables->blob_count = texts->count;
+	tables->blob_size_bytes = (uint64_t)(at - tables->blob_bytes);
+	return true;
+}
+
 void st_index_finish_events(struct st_index_builder *builder)
 {
 	struct st_index_tables *out = &builder->meta->tables;
@@ -257,8 +279,7 @@ void st_index_finish_events(struct st_index_builder *builder)
 	add_family_marks(builder);
 	if (!st_index_objects_finish(builder) || !find_task_events(builder) ||
 	    !st_index_copies_finish(builder) || !st_index_spans_finish(builder) ||
-	    !st_index_callers_finish(builder) ||
-	    !st_index_tables_take_blobs(out, &builder->tables.blobs))
+	    !st_index_callers_finish(builder) || !take_blobs(out, &builder->tables.blobs))
 		builder->no_memory = true;
 	take_ids(builder);
 }

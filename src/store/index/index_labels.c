@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/model/model.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -92,24 +93,18 @@ static uint32_t add_label(struct st_index_builder *builder, struct st_index_labe
 	struct st_index_meta *meta = builder->meta;
 	uint64_t key = st_id_pair(label.domain, label.name);
 	uint32_t id = st_id_map_get(&builder->labels, key);
+	bool from_itt;
 
 	if (id != ST_ID_NONE)
 		return id;
-	if (meta->label_count == meta->label_capacity) {
-		uint32_t capacity = meta->label_capacity ? meta->label_capacity * 2 : 256;
-		void *grown = realloc(meta->labels, capacity * sizeof(*meta->labels));
-
-		if (!grown)
-			return ST_ID_NONE;
-		meta->labels = grown;
-		meta->label_capacity = capacity;
-	}
 	if (!st_id_map_put(&builder->labels, key, meta->label_count))
 		return ST_ID_NONE;
-	label.category = st_category_of(st_text_table_get(texts, label.domain),
-					st_text_table_get(texts, label.name), &label.from_itt);
-	meta->labels[meta->label_count] = label;
-	return meta->label_count++;
+	label.category = (uint16_t)st_category_of(st_text_table_get(texts, label.domain),
+						  st_text_table_get(texts, label.name), &from_itt);
+	label.from_itt = from_itt;
+	return ST_VEC_PUSH(meta->labels, meta->label_count, meta->label_capacity, label)
+		       ? meta->label_count - 1
+		       : ST_ID_NONE;
 }
 
 uint32_t st_index_label_of(struct st_index_builder *builder, uint32_t process_id, uint32_t domain,

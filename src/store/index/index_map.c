@@ -110,7 +110,7 @@ static bool place_sections(struct st_index *index, const struct st_index_head *h
 {
 	size_t at = place_columns(NULL, NULL, &head->shape);
 
-	for (unsigned int i = 0; i < ST_SECTIONS; i++) {
+	for (unsigned int i = 0; i < ST_SECTIONS_MAX; i++) {
 		uint64_t bytes = head->section_bytes[i];
 
 		if (at > index->map_bytes || bytes > index->map_bytes - at)
@@ -309,7 +309,7 @@ static bool write_behind(struct st_index *index, struct st_index_head *head,
 	size_t at = index->map_bytes;
 	uint32_t crc = st_crc32c(0, index->map + COLUMNS_OFFSET, at - COLUMNS_OFFSET);
 
-	for (unsigned int i = 0; i < ST_SECTIONS; i++) {
+	for (unsigned int i = 0; i < ST_SECTIONS_MAX; i++) {
 		size_t bytes = (size_t)sections[i].size_bytes, padding = aligned(bytes) - bytes;
 
 		head->section_bytes[i] = bytes;

@@ -36,24 +36,10 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 11 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 12 }; /* +1 whenever the same trace would give another index */
 
-/* Tables behind the columns. */
-enum st_index_section {
-	ST_SECTION_IDS,		 /* struct st_itt_id */
-	ST_SECTION_BLOB_ENDS,	 /* u64: where each blob ends in the next section */
-	ST_SECTION_BLOB_BYTES,	 /* each terminated by NUL besides */
-	ST_SECTION_SPANS,	 /* struct st_span */
-	ST_SECTION_SYNC_OBJECTS, /* struct st_sync_object */
-	ST_SECTION_OBJECTS,	 /* struct st_object */
-	ST_SECTION_FACTS,	 /* struct st_object_fact */
-	ST_SECTION_CALLERS,	 /* struct st_caller */
-	ST_SECTION_TASK_EVENTS,	 /* u32: rows of events that tell of a slice, by slice */
-	ST_SECTION_OPERATORS,	 /* struct st_operator, by row */
-	ST_SECTION_MEMORY,	 /* struct st_memory_moment, by time */
-	ST_SECTION_CALLS,	 /* struct st_traced_call, by track and begin */
-	ST_SECTIONS
-};
+/* Sections behind the columns: room in the head. What they are is in index_sections.c. */
+enum { ST_SECTIONS_MAX = 32 };
 
 struct st_index_shape {
 	uint32_t row_count, event_count;
@@ -66,12 +52,12 @@ struct st_index_head {
 	struct st_index_shape shape;
 	uint32_t meta_crc, reserved;
 	uint64_t meta_offset, meta_bytes;
-	uint64_t section_bytes[ST_SECTIONS];
+	uint64_t section_bytes[ST_SECTIONS_MAX];
 	uint32_t columns_crc; /* from the first column to meta */
 	uint32_t head_crc;    /* over this struct with head_crc 0 */
 };
 _Static_assert(sizeof(struct st_index_key) == 32, "index key is a file format");
-_Static_assert(sizeof(struct st_index_head) == 176, "index head is a file format");
+_Static_assert(sizeof(struct st_index_head) == 336, "index head is a file format");
 
 struct st_sample_columns {
 	int64_t *time_ns; /* ticks while building, until the sample is joined with its slice */
@@ -100,8 +86,8 @@ struct st_index {
 	size_t map_bytes;
 	struct st_index_shape shape;
 	struct st_index_columns columns;
-	struct st_index_block sections[ST_SECTIONS]; /* after load */
-	const uint8_t *meta;			     /* after load */
+	struct st_index_block sections[ST_SECTIONS_MAX]; /* after load */
+	const uint8_t *meta;				 /* after load */
 	size_t meta_bytes;
 	int fd;	    /* while building; -1 */
 	int dir_fd; /* borrowed; -1: memory only */

@@ -18,7 +18,14 @@ const struct st_itt_id *st_result_ids(const struct st_result *result, uint32_t *
 
 struct st_text st_result_blob(const struct st_result *result, uint32_t blob)
 {
-	return st_index_tables_blob(&result->meta.tables, blob);
+	const struct st_index_tables *tables = &result->meta.tables;
+	uint64_t begin;
+
+	if (blob >= tables->blob_count)
+		return (struct st_text){.bytes = "", .size_bytes = 0};
+	begin = blob ? tables->blob_ends[blob - 1] + 1 : 0;
+	return (struct st_text){.bytes = tables->blob_bytes + begin,
+				.size_bytes = (size_t)(tables->blob_ends[blob] - begin)};
 }
 
 const struct st_span *st_result_spans(const struct st_result *result, uint32_t *count)

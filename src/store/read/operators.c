@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accessors of store/operators.h over an open result, and the check of what an index from disk says.
+// The accessors of store/operators.h over an open result.
 #include "store/operators.h"
 
 #include <stdlib.h>
 
 #include "format/signature.h"
 #include "store/read/result_state.h"
-
-bool st_operators_are_sound(const struct st_index *index, const struct st_index_meta *meta,
-			    uint32_t signature_count, uint32_t node_count)
-{
-	const struct st_index_tables *tables = &meta->tables;
-	uint32_t rows = index->shape.row_count;
-	bool sound = true;
-
-	for (uint32_t i = 0; i < tables->operator_count; i++) {
-		const struct st_operator *item = &tables->operators[i];
-
-		sound &= item->row < rows && (!i || item->row > tables->operators[i - 1].row);
-		sound &= item->signature == ST_NO_ROW || item->signature < signature_count;
-		sound &= !item->stack || item->stack < node_count;
-	}
-	for (uint32_t i = 0; i < tables->moment_count; i++) {
-		const struct st_memory_moment *moment = &tables->moments[i];
-
-		sound &= moment->track < meta->track_count &&
-			 (moment->row == ST_NO_ROW || moment->row < rows) && moment->time_ns >= 0 &&
-			 (!i || moment->time_ns >= tables->moments[i - 1].time_ns);
-	}
-	return sound;
-}
 
 bool st_operators_make(struct st_result *result)
 {

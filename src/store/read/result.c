@@ -12,60 +12,14 @@
 #include "store/read/result_state.h"
 #include "store/model/source.h"
 
-/* Labels, tracks and parents of an index from disk are used as subscripts everywhere: a checksum only
- * says that nobody damaged them, not that they are right. */
-static bool rows_are_sound(const struct st_index *index, const struct st_index_meta *meta)
-{
-	const struct st_index_columns *columns = &index->columns;
-	bool sound = true;
-
-	for (uint32_t t = 0; t < meta->track_count && sound; t++) {
-		const struct st_index_track *track = &meta->tracks[t];
-
-		for (uint32_t row = track->row_begin; row < track->row_end; row++) {
-			uint32_t parent = columns->parent[row];
-
-			sound &= columns->label[row] < meta->label_count;
-			sound &= columns->track[row] == t;
-			sound &=
-				parent == ST_NO_ROW || (parent >= track->row_begin && parent < row);
-			sound &= columns->begin_ns[row] >= 0 &&
-				 columns->end_ns[row] >= columns->begin_ns[row];
-		}
-	}
-	return sound;
-}
-
-/* In the same order as the builder did: rows speak of processes by their number. */
-static bool know_processes(struct st_result *result)
-{
-	for (uint32_t i = 0; i < result->meta.track_count; i++)
-		if (st_model_process(&result->model, result->meta.tracks[i].process_id) ==
-		    ST_ID_NONE)
-			return false;
-	return true;
-}
-
 static bool load_index(struct st_result *result, const struct st_source *source)
 {
 	struct st_index_key key = st_index_key_of(source);
 
 	if (!st_index_load(&result->index, source->dir_fd, &key))
 		return false;
-	if (st_index_meta_read(&result->meta, &result->model, &result->index)) {
-		if (know_processes(result) && rows_are_sound(&result->index, &result->meta) &&
-		    st_index_events_are_sound(&result->index, &result->meta,
-					      result->model.texts.count,
-					      result->model.process_count) &&
-		    st_samples_are_sound(&result->index, &result->meta,
-					 result->model.forest.node_count) &&
-		    st_operators_are_sound(&result->index, &result->meta,
-					   result->model.signature_count,
-					   result->model.forest.node_count) &&
-		    st_traced_calls_are_sound(&result->meta, result->model.texts.count))
-			return true;
-		st_index_meta_fini(&result->meta);
-	}
+	if (st_index_meta_read(&result->meta, &result->model, &result->index))
+		return true;
 	st_index_close(&result->index);
 	return false;
 }

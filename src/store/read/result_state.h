@@ -34,16 +34,9 @@ struct st_result {
 	struct st_signature *signatures;
 };
 
-/* samples.c: subscripts of an index from disk are in range; what the accessors give out. */
-bool st_samples_are_sound(const struct st_index *index, const struct st_index_meta *meta,
-			  uint32_t node_count);
+/* samples.c, operators.c: what their accessors give out. False: no memory. */
 bool st_samples_make(struct st_result *result);
-/* operators.c: the same. */
-bool st_operators_are_sound(const struct st_index *index, const struct st_index_meta *meta,
-			    uint32_t signature_count, uint32_t node_count);
 bool st_operators_make(struct st_result *result);
-/* traced_calls.c: the same. */
-bool st_traced_calls_are_sound(const struct st_index_meta *meta, uint32_t text_count);
 /* model_python_calls.c: times become ns. */
 void st_python_calls_make(struct st_result *result);
 

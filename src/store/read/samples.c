@@ -9,30 +9,6 @@
 
 #include "store/read/result_state.h"
 
-bool st_samples_are_sound(const struct st_index *index, const struct st_index_meta *meta,
-			  uint32_t node_count)
-{
-	const struct st_sample_columns *columns = &index->columns.samples;
-	bool sound = true;
-
-	for (uint32_t t = 0; t < meta->track_count && sound; t++) {
-		const struct st_index_track *track = &meta->tracks[t];
-		int64_t last_ns = 0;
-
-		for (uint32_t i = track->sample_begin; i < track->sample_end; i++) {
-			uint32_t slice = columns->slice[i], inherited = columns->inherited[i];
-
-			sound &= columns->node[i] < node_count && columns->track[i] == t;
-			sound &= slice == ST_NO_ROW ||
-				 (slice >= track->row_begin && slice < track->row_end);
-			sound &= inherited == ST_NO_ROW || inherited < index->shape.row_count;
-			sound &= columns->time_ns[i] >= last_ns;
-			last_ns = columns->time_ns[i];
-		}
-	}
-	return sound;
-}
-
 static uint64_t ns_of(const struct st_result *result, uint64_t ticks)
 {
 	const struct st_clock_map *clock = &result->meta.clock;
