@@ -49,30 +49,13 @@ static void add_losses(struct st_result *fake)
 	quality->note_count = 2;
 }
 
-void nasty_events(struct st_result *fake)
+/* One of each kind. */
+static void nasty_event_rows(struct st_result *fake, const struct st_event_row *common, uint32_t id,
+			     uint32_t text, uint32_t data)
 {
-	static const double numbers[] = {0.5, -2.0};
-	static const uint32_t lines[] = {8, 1, 16, 3};
-	uint32_t domain = fake_text(fake, "dom\"ain\xff"), name = fake_text(fake, "na\nme");
-	uint32_t id = fake_id(fake, 1, 2, 3), text = fake_blob(fake, "va\"lue\n\x1b\xff", 9);
-	uint32_t data = fake_blob(fake, numbers, sizeof(numbers));
-	const struct st_event_row common = {
-		.time_ns = 5000, .slice = 0, .domain = domain, .name = name, .object = ST_NO_ROW};
-	struct st_event_row row = common;
-
-	fake->python_functions[0] = (struct st_python_function){0, 3, domain, name};
-	fake->python_functions[1] = (struct st_python_function){0, 0, 0, 0};
-	fake->python_function_count = 2;
-	fake->python_calls[0] = (struct st_python_calls){0, 7, UINT64_MAX, 1, UINT64_MAX, 1};
-	fake->python_calls[1] = (struct st_python_calls){1, 7, 0, 0, 0, 0};
-	fake->python_calls_count = 2;
-	fake->moments[0] = (struct st_memory_moment){
-		.time_ns = 5000, .row = ST_NO_ROW, .allocated = INT64_MAX, .address = UINT64_MAX};
-	fake->moments[1] = (struct st_memory_moment){
-		.time_ns = 5001, .row = 0, .allocated = 1, .address = 0x1000};
-	fake->moment_count = 2;
 	for (uint32_t kind = 1; kind < ST_EVENT_KINDS; kind++) {
-		row = common;
+		struct st_event_row row = *common;
+
 		row.kind = (uint16_t)kind;
 		row.data = text;
 		row.id = row.other = id;
@@ -96,6 +79,30 @@ void nasty_events(struct st_result *fake)
 			row.flags = ST_EVENT_TIME_ESTIMATED;
 		fake_event(fake, row);
 	}
+}
+
+void nasty_events(struct st_result *fake)
+{
+	static const double numbers[] = {0.5, -2.0};
+	static const uint32_t lines[] = {8, 1, 16, 3};
+	uint32_t domain = fake_text(fake, "dom\"ain\xff"), name = fake_text(fake, "na\nme");
+	uint32_t id = fake_id(fake, 1, 2, 3), text = fake_blob(fake, "va\"lue\n\x1b\xff", 9);
+	uint32_t data = fake_blob(fake, numbers, sizeof(numbers));
+	const struct st_event_row common = {
+		.time_ns = 5000, .slice = 0, .domain = domain, .name = name, .object = ST_NO_ROW};
+
+	fake->python_functions[0] = (struct st_python_function){0, 3, domain, name};
+	fake->python_functions[1] = (struct st_python_function){0, 0, 0, 0};
+	fake->python_function_count = 2;
+	fake->python_calls[0] = (struct st_python_calls){0, 7, UINT64_MAX, 1, UINT64_MAX, 1};
+	fake->python_calls[1] = (struct st_python_calls){1, 7, 0, 0, 0, 0};
+	fake->python_calls_count = 2;
+	fake->moments[0] = (struct st_memory_moment){
+		.time_ns = 5000, .row = ST_NO_ROW, .allocated = INT64_MAX, .address = UINT64_MAX};
+	fake->moments[1] = (struct st_memory_moment){
+		.time_ns = 5001, .row = 0, .allocated = 1, .address = 0x1000};
+	fake->moment_count = 2;
+	nasty_event_rows(fake, &common, id, text, data);
 	fake_object(fake, ST_OBJECT_COUNTER, 8, "dom\"ain", "coun\nter");
 	fake_object(fake, ST_OBJECT_HISTOGRAM, 8, "dom\"ain", "histo\ngram");
 	fake->objects[1].type_y = 8;

@@ -256,13 +256,39 @@ static int open_descriptors(void)
 	return count;
 }
 
+/* A sampler is armed with one descriptor or none. */
+static void arm_samplers(struct st_rendezvous *rendezvous, int fd)
+{
+	struct st_shm_arm arm = {0};
+	struct st_shm_hello hello;
+	struct st_arrival arrival;
+
+	good_hello(rendezvous, &hello);
+	arm.magic = ST_SHM_ARM_MAGIC;
+	arm.layout_hash = ST_SHM_LAYOUT_HASH;
+	memcpy(arm.token, hello.token, sizeof(arm.token));
+	arm.rung = ST_RUNG_SIGTRAP;
+	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), fd, 1));
+	assert_true(st_rendezvous_next(rendezvous, 4, &arrival));
+	assert_true(arrival.arms && arrival.fd >= 0 && arrival.pidfd >= 0);
+	assert_int_equal(arrival.arm.rung, ST_RUNG_SIGTRAP);
+	close(arrival.fd);
+	close(arrival.pidfd);
+	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), -1, 0));
+	assert_true(st_rendezvous_next(rendezvous, 4, &arrival));
+	assert_true(arrival.arms && arrival.fd == -1);
+	close(arrival.pidfd);
+	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), fd, 2));
+	close(say_hello(rendezvous, (void *)&arm, sizeof(hello), fd, 1));
+	assert_false(st_rendezvous_next(rendezvous, 4, &arrival));
+}
+
 static void test_rendezvous(void **state)
 {
 	struct st_rendezvous *rendezvous;
 	struct fake_segment segment;
 	struct st_arrival arrival;
 	struct st_shm_hello hello;
-	struct st_shm_arm arm = {0};
 	struct st_error err = {0};
 	char path[128];
 	int before, fd, silent;
@@ -306,25 +332,7 @@ static void test_rendezvous(void **state)
 	assert_true(st_rendezvous_next(rendezvous, 3, &arrival));
 	assert_true(arrival.layout_differs);
 	close(fd);
-	/* A sampler is armed with one descriptor or none. */
-	good_hello(rendezvous, &hello);
-	arm.magic = ST_SHM_ARM_MAGIC;
-	arm.layout_hash = ST_SHM_LAYOUT_HASH;
-	memcpy(arm.token, hello.token, sizeof(arm.token));
-	arm.rung = ST_RUNG_SIGTRAP;
-	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), segment.fd, 1));
-	assert_true(st_rendezvous_next(rendezvous, 4, &arrival));
-	assert_true(arrival.arms && arrival.fd >= 0 && arrival.pidfd >= 0);
-	assert_int_equal(arrival.arm.rung, ST_RUNG_SIGTRAP);
-	close(arrival.fd);
-	close(arrival.pidfd);
-	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), -1, 0));
-	assert_true(st_rendezvous_next(rendezvous, 4, &arrival));
-	assert_true(arrival.arms && arrival.fd == -1);
-	close(arrival.pidfd);
-	close(say_hello(rendezvous, (void *)&arm, sizeof(arm), segment.fd, 2));
-	close(say_hello(rendezvous, (void *)&arm, sizeof(hello), segment.fd, 1));
-	assert_false(st_rendezvous_next(rendezvous, 4, &arrival));
+	arm_samplers(rendezvous, segment.fd);
 	assert_int_equal(st_rendezvous_refused(rendezvous), 8);
 	/* One that says nothing is dropped after five seconds. */
 	assert_false(st_rendezvous_next(rendezvous, 6000000000u, &arrival));

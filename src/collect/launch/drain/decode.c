@@ -170,11 +170,31 @@ static uint32_t payload_needed(unsigned int subkind)
 	}
 }
 
-static void take_resume(struct st_drain *drain, struct st_slot_reader *slot)
+/* A record that becomes a mark of its track; false when it is none of these. */
+static bool take_mark(struct st_drain *drain, struct st_slot_reader *slot, unsigned int subkind)
 {
-	mark(slot, ST_MARK_RESUME, 0);
-	if (!drain->counts.resumes++)
-		drain->counts.first_resume_time = slot->time;
+	switch (subkind) {
+	case ST_EXT_THREAD_END:
+		mark(slot, ST_MARK_TRACK_END, 1);
+		slot->ended = true;
+		return true;
+	case ST_EXT_PAUSE:
+		mark(slot, ST_MARK_PAUSE, 0);
+		return true;
+	case ST_EXT_RESUME:
+		mark(slot, ST_MARK_RESUME, 0);
+		if (!drain->counts.resumes++)
+			drain->counts.first_resume_time = slot->time;
+		return true;
+	case ST_EXT_DETACH:
+		mark(slot, ST_MARK_DETACH, 0);
+		return true;
+	case ST_EXT_CALLS_STOP:
+		st_slice_encoder_mark(&slot->calls, slot->time, ST_MARK_CALLS_STOP, 0);
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* One extended record; false when it cannot be one. */
@@ -194,10 +214,6 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_THREAD:
 		begin_track(drain, segment, slot_index, payload[0]);
 		return true;
-	case ST_EXT_THREAD_END:
-		mark(slot, ST_MARK_TRACK_END, 1);
-		slot->ended = true;
-		return true;
 	case ST_EXT_BEGIN:
 		take_begin(drain, slot, payload);
 		return true;
@@ -212,15 +228,6 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_LOST:
 		slot->dropped_told += payload[0];
 		mark(slot, ST_MARK_LOST, payload[0]);
-		return true;
-	case ST_EXT_PAUSE:
-		mark(slot, ST_MARK_PAUSE, 0);
-		return true;
-	case ST_EXT_RESUME:
-		take_resume(drain, slot);
-		return true;
-	case ST_EXT_DETACH:
-		mark(slot, ST_MARK_DETACH, 0);
 		return true;
 	case ST_EXT_EVENT:
 		st_drain_take_event(drain, slot, payload, word_count - 1);
@@ -247,11 +254,8 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_PYTHON_CALLS:
 		st_drain_take_python_calls(drain, slot, payload, word_count - 1);
 		return true;
-	case ST_EXT_CALLS_STOP:
-		st_slice_encoder_mark(&slot->calls, slot->time, ST_MARK_CALLS_STOP, 0);
-		return true;
 	default:
-		return false;
+		return take_mark(drain, slot, subkind);
 	}
 }
 
