@@ -256,3 +256,45 @@ void st_json_value(struct st_json *json, const void *bytes, size_t size_bytes)
 	before_value(json);
 	st_buf_append(json->out, bytes, size_bytes);
 }
+
+void st_json_put_text(struct st_json *json, const char *key, const char *text)
+{
+	st_json_key(json, key);
+	st_json_text(json, text);
+}
+
+void st_json_put_bytes(struct st_json *json, const char *key, const void *bytes, size_t size_bytes)
+{
+	st_json_key(json, key);
+	st_json_bytes(json, bytes, size_bytes);
+}
+
+void st_json_put_u64(struct st_json *json, const char *key, uint64_t value)
+{
+	st_json_key(json, key);
+	st_json_u64(json, value);
+}
+
+void st_json_put_i64(struct st_json *json, const char *key, int64_t value)
+{
+	st_json_key(json, key);
+	st_json_i64(json, value);
+}
+
+void st_json_put_bool(struct st_json *json, const char *key, bool value)
+{
+	st_json_key(json, key);
+	st_json_bool(json, value);
+}
+
+void st_json_put_object(struct st_json *json, const char *key)
+{
+	st_json_key(json, key);
+	st_json_object_begin(json);
+}
+
+void st_json_put_array(struct st_json *json, const char *key)
+{
+	st_json_key(json, key);
+	st_json_array_begin(json);
+}

@@ -39,6 +39,15 @@ void st_json_null(struct st_json *json);
 /* A value that is JSON already, as it is. */
 void st_json_value(struct st_json *json, const void *bytes, size_t size_bytes);
 
+/* Members of an object: a key and its value. */
+void st_json_put_text(struct st_json *json, const char *key, const char *text);
+void st_json_put_bytes(struct st_json *json, const char *key, const void *bytes, size_t size_bytes);
+void st_json_put_u64(struct st_json *json, const char *key, uint64_t value);
+void st_json_put_i64(struct st_json *json, const char *key, int64_t value);
+void st_json_put_bool(struct st_json *json, const char *key, bool value);
+void st_json_put_object(struct st_json *json, const char *key); /* begins it */
+void st_json_put_array(struct st_json *json, const char *key);
+
 /* Length of the valid UTF-8 sequence at p, before end; or 0. Refuses overlong forms, surrogates and
  * > U+10FFFF. */
 size_t st_utf8_length(const uint8_t *p, const uint8_t *end);

@@ -54,22 +54,16 @@ static int print_json(const struct st_doctor_report *report)
 	st_buf_init(&out, JSON_MAX_BYTES);
 	st_json_init(&json, &out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "schema");
-	st_json_text(&json, "strata.doctor/1");
-	st_json_key(&json, "version");
-	st_json_text(&json, ST_VERSION);
-	st_json_key(&json, "checks");
-	st_json_array_begin(&json);
+	st_json_put_text(&json, "schema", "strata.doctor/1");
+	st_json_put_text(&json, "version", ST_VERSION);
+	st_json_put_array(&json, "checks");
 	for (unsigned int i = 0; i < report->count; i++) {
 		const struct st_doctor_finding *finding = &report->findings[i];
 
 		st_json_object_begin(&json);
-		st_json_key(&json, "name");
-		st_json_text(&json, st_doctor_checks[i].name);
-		st_json_key(&json, "status");
-		st_json_text(&json, st_doctor_status_name(finding->status));
-		st_json_key(&json, "fact");
-		st_json_text(&json, finding->fact);
+		st_json_put_text(&json, "name", st_doctor_checks[i].name);
+		st_json_put_text(&json, "status", st_doctor_status_name(finding->status));
+		st_json_put_text(&json, "fact", finding->fact);
 		st_json_key(&json, "remedy");
 		if (finding->remedy[0])
 			st_json_text(&json, finding->remedy);
@@ -78,10 +72,8 @@ static int print_json(const struct st_doctor_report *report)
 		st_json_object_end(&json);
 	}
 	st_json_array_end(&json);
-	st_json_key(&json, "tasks");
-	st_json_bool(&json, report->tasks);
-	st_json_key(&json, "verdict");
-	st_json_text(&json, report->verdict);
+	st_json_put_bool(&json, "tasks", report->tasks);
+	st_json_put_text(&json, "verdict", report->verdict);
 	st_json_object_end(&json);
 	st_buf_append_u8(&out, '\n');
 	failed = out.failed;

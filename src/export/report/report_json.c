@@ -52,21 +52,16 @@ static void add_cells(struct st_json *json, const struct st_report *report,
 
 static void add_columns(struct st_json *json, const struct st_report *report)
 {
-	st_json_key(json, "group_by");
-	st_json_array_begin(json);
+	st_json_put_array(json, "group_by");
 	for (unsigned int i = 0; i < report->group_by_count; i++)
 		st_json_text(json, report->group_by[i]);
 	st_json_array_end(json);
-	st_json_key(json, "columns");
-	st_json_array_begin(json);
+	st_json_put_array(json, "columns");
 	for (uint32_t i = 0; i < report->column_count; i++) {
 		st_json_object_begin(json);
-		st_json_key(json, "key");
-		st_json_text(json, report->columns[i].key);
-		st_json_key(json, "title");
-		st_json_text(json, report->columns[i].title);
-		st_json_key(json, "unit");
-		st_json_text(json, report->columns[i].unit);
+		st_json_put_text(json, "key", report->columns[i].key);
+		st_json_put_text(json, "title", report->columns[i].title);
+		st_json_put_text(json, "unit", report->columns[i].unit);
 		st_json_object_end(json);
 	}
 	st_json_array_end(json);
@@ -153,8 +148,7 @@ static void add_losses(struct st_json *json, const struct st_result *result)
 	struct st_buf lines;
 
 	st_buf_init(&lines, LOSSES_BYTES);
-	st_json_key(json, "losses");
-	st_json_array_begin(json);
+	st_json_put_array(json, "losses");
 	if (st_quality_losses(result, &lines))
 		for (size_t at = 0, end; at < lines.size_bytes; at = end + 1) {
 			for (end = at; lines.data[end] != '\n';)
@@ -175,19 +169,14 @@ static void add_quality(struct st_json *json, const struct st_report *report,
 	struct st_quality_item items[ST_QUALITY_ITEMS];
 
 	st_quality_items(result, items);
-	st_json_key(json, "quality");
-	st_json_object_begin(json);
-	st_json_key(json, "state");
-	st_json_text(json, info->state);
-	st_json_key(json, "lost");
-	st_json_u64(json, st_quality_lost(result));
+	st_json_put_object(json, "quality");
+	st_json_put_text(json, "state", info->state);
+	st_json_put_u64(json, "lost", st_quality_lost(result));
 	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
-		st_json_key(json, items[i].key);
-		st_json_u64(json, items[i].value);
+		st_json_put_u64(json, items[i].key, items[i].value);
 	}
 	add_losses(json, result);
-	st_json_key(json, "notes");
-	st_json_array_begin(json);
+	st_json_put_array(json, "notes");
 	for (size_t i = 0; i < quality->note_count; i++)
 		st_json_text(json, quality->notes[i]);
 	for (uint32_t i = 0; i < report->note_count; i++)
@@ -206,25 +195,18 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 	st_buf_init(&out, SIZE_MAX / 4);
 	st_json_init(&json, &out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "schema");
-	st_json_text(&json, "strata.report/1");
-	st_json_key(&json, "report");
-	st_json_text(&json, report->name);
-	st_json_key(&json, "result");
-	st_json_text(&json, report->result ? report->result : "");
-	st_json_key(&json, "source");
-	st_json_text(&json, report->source ? report->source : "");
+	st_json_put_text(&json, "schema", "strata.report/1");
+	st_json_put_text(&json, "report", report->name);
+	st_json_put_text(&json, "result", report->result ? report->result : "");
+	st_json_put_text(&json, "source", report->source ? report->source : "");
 	if (report->subject) {
-		st_json_key(&json, "subject");
-		st_json_text(&json, report->subject);
+		st_json_put_text(&json, "subject", report->subject);
 	}
 	add_columns(&json, report);
-	st_json_key(&json, "rows");
-	st_json_array_begin(&json);
+	st_json_put_array(&json, "rows");
 	status = add_rows(&out, report, sink, err);
 	st_json_array_end(&json);
-	st_json_key(&json, "totals");
-	st_json_object_begin(&json);
+	st_json_put_object(&json, "totals");
 	add_cells(&json, report, &report->totals);
 	st_json_object_end(&json);
 	add_quality(&json, report, result);

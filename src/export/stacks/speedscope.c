@@ -84,15 +84,12 @@ static void add_frame(struct speedscope *to, struct st_json *json, uint32_t inde
 	to->scratch.size_bytes = 0;
 	st_stacks_label_text(&to->stacks, label, &to->scratch);
 	st_json_object_begin(json);
-	st_json_key(json, "name");
-	st_json_bytes(json, to->scratch.data, to->scratch.size_bytes);
+	st_json_put_bytes(json, "name", to->scratch.data, to->scratch.size_bytes);
 	if (file.size_bytes) {
-		st_json_key(json, "file");
-		st_json_bytes(json, file.bytes, file.size_bytes);
+		st_json_put_bytes(json, "file", file.bytes, file.size_bytes);
 	}
 	if (source && line) {
-		st_json_key(json, "line");
-		st_json_u64(json, line);
+		st_json_put_u64(json, "line", line);
 	}
 	st_json_object_end(json);
 }
@@ -187,16 +184,11 @@ static enum st_status write_thread(struct speedscope *to, uint32_t first, uint32
 	st_buf_append_text(&to->out, first ? ",\n" : "\n");
 	st_json_init(&json, &to->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "type");
-	st_json_text(&json, "sampled");
-	st_json_key(&json, "name");
-	st_json_bytes(&json, to->scratch.data, to->scratch.size_bytes);
-	st_json_key(&json, "unit");
-	st_json_text(&json, "nanoseconds");
-	st_json_key(&json, "startValue");
-	st_json_u64(&json, 0);
-	st_json_key(&json, "endValue");
-	st_json_u64(&json, total);
+	st_json_put_text(&json, "type", "sampled");
+	st_json_put_bytes(&json, "name", to->scratch.data, to->scratch.size_bytes);
+	st_json_put_text(&json, "unit", "nanoseconds");
+	st_json_put_u64(&json, "startValue", 0);
+	st_json_put_u64(&json, "endValue", total);
 	st_buf_append_text(&to->out, ",\n\"samples\":[");
 	return write_samples(to, first, end, err);
 }

@@ -33,21 +33,16 @@ static bool make_heads(struct st_chrome *chrome)
 
 		st_json_init(&json, &chrome->heads);
 		st_json_object_begin(&json);
-		st_json_key(&json, "ph");
-		st_json_text(&json, "X");
-		st_json_key(&json, "cat");
-		st_json_text(&json, st_chrome_category(&chrome->labels[i]));
-		st_json_key(&json, "name");
-		st_json_bytes(&json, name.bytes, name.size_bytes);
-		st_json_key(&json, "args");
-		st_json_object_begin(&json);
-		st_json_key(&json, "domain");
-		st_json_bytes(&json, domain.bytes, domain.size_bytes);
+		st_json_put_text(&json, "ph", "X");
+		st_json_put_text(&json, "cat", st_chrome_category(&chrome->labels[i]));
+		st_json_put_bytes(&json, "name", name.bytes, name.size_bytes);
+		st_json_put_object(&json, "args");
+		st_json_put_bytes(&json, "domain", domain.bytes, domain.size_bytes);
 		if (!st_utf8_is_valid(name.bytes, name.size_bytes)) {
 			chrome->scratch.size_bytes = 0;
 			st_text_escape(&chrome->scratch, name);
-			st_json_key(&json, st_arg_words[ST_ARG_NAME_BYTES]);
-			st_json_bytes(&json, chrome->scratch.data, chrome->scratch.size_bytes);
+			st_json_put_bytes(&json, st_arg_words[ST_ARG_NAME_BYTES],
+					  chrome->scratch.data, chrome->scratch.size_bytes);
 		}
 		chrome->head_ends[i] = chrome->heads.size_bytes;
 	}
@@ -157,20 +152,13 @@ static void add_metadata(struct st_chrome *chrome, const struct metadata *metada
 	st_buf_append_text(&chrome->out, first ? "\n" : ",\n");
 	st_json_init(&json, &chrome->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "ph");
-	st_json_text(&json, "M");
-	st_json_key(&json, "name");
-	st_json_text(&json, metadata->kind);
-	st_json_key(&json, "pid");
-	st_json_u64(&json, metadata->pid);
-	st_json_key(&json, "tid");
-	st_json_u64(&json, metadata->tid);
-	st_json_key(&json, "args");
-	st_json_object_begin(&json);
-	st_json_key(&json, "name");
-	st_json_bytes(&json, metadata->name.bytes, metadata->name.size_bytes);
-	st_json_key(&json, "real_id");
-	st_json_u64(&json, metadata->real_id);
+	st_json_put_text(&json, "ph", "M");
+	st_json_put_text(&json, "name", metadata->kind);
+	st_json_put_u64(&json, "pid", metadata->pid);
+	st_json_put_u64(&json, "tid", metadata->tid);
+	st_json_put_object(&json, "args");
+	st_json_put_bytes(&json, "name", metadata->name.bytes, metadata->name.size_bytes);
+	st_json_put_u64(&json, "real_id", metadata->real_id);
 	st_json_object_end(&json);
 	st_json_object_end(&json);
 }
@@ -229,16 +217,12 @@ static enum st_status write_trace(struct st_chrome *chrome, struct st_error *err
 					 "\"strata\": ");
 	st_json_init(&json, &chrome->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "version");
-	st_json_text(&json, info->strata_version);
-	st_json_key(&json, "result");
-	st_json_text(&json, info->name);
-	st_json_key(&json, "command");
-	st_json_text(&json, info->command);
-	st_json_key(&json, "started_at");
-	st_json_text(&json, info->started_at);
-	st_json_key(&json, "slices_dropped");
-	st_json_u64(&json, st_result_quality(chrome->result)->loss.slices_dropped);
+	st_json_put_text(&json, "version", info->strata_version);
+	st_json_put_text(&json, "result", info->name);
+	st_json_put_text(&json, "command", info->command);
+	st_json_put_text(&json, "started_at", info->started_at);
+	st_json_put_u64(&json, "slices_dropped",
+			st_result_quality(chrome->result)->loss.slices_dropped);
 	if (chrome->counters.count)
 		st_chrome_list_counters(chrome, &json);
 	st_json_object_end(&json);

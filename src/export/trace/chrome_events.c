@@ -53,8 +53,8 @@ static void add_any_text(struct st_chrome *chrome, struct st_text text)
 	chrome->scratch.size_bytes = 0;
 	st_text_escape(&chrome->scratch, text);
 	st_json_object_begin(json);
-	st_json_key(json, st_arg_words[ST_ARG_ESCAPED]);
-	st_json_bytes(json, chrome->scratch.data, chrome->scratch.size_bytes);
+	st_json_put_bytes(json, st_arg_words[ST_ARG_ESCAPED], chrome->scratch.data,
+			  chrome->scratch.size_bytes);
 	st_json_object_end(json);
 }
 
@@ -170,17 +170,12 @@ static void begin_event(struct st_chrome *chrome, const struct event *event)
 	st_buf_append(&chrome->out, ",\n", 2);
 	st_json_init(json, &chrome->out);
 	st_json_object_begin(json);
-	st_json_key(json, "ph");
-	st_json_text(json, phase);
-	st_json_key(json, "cat");
-	st_json_text(json, event->category);
-	st_json_key(json, "name");
-	st_json_bytes(json, event->name.bytes, event->name.size_bytes);
-	st_json_key(json, "pid");
-	st_json_u64(json, pid);
-	st_json_key(json, "tid");
-	st_json_u64(json,
-		    event->track < chrome->track_count ? chrome->ids.tids[event->track] : pid);
+	st_json_put_text(json, "ph", phase);
+	st_json_put_text(json, "cat", event->category);
+	st_json_put_bytes(json, "name", event->name.bytes, event->name.size_bytes);
+	st_json_put_u64(json, "pid", pid);
+	st_json_put_u64(json, "tid",
+			event->track < chrome->track_count ? chrome->ids.tids[event->track] : pid);
 	st_json_key(json, "ts");
 	/* A number, as it stands. */
 	json->after_key = false;
@@ -189,14 +184,13 @@ static void begin_event(struct st_chrome *chrome, const struct event *event)
 
 static void begin_args(struct st_chrome *chrome, struct st_text name)
 {
-	st_json_key(&chrome->json, "args");
-	st_json_object_begin(&chrome->json);
+	st_json_put_object(&chrome->json, "args");
 	if (st_utf8_is_valid(name.bytes, name.size_bytes))
 		return;
 	chrome->scratch.size_bytes = 0;
 	st_text_escape(&chrome->scratch, name);
-	st_json_key(&chrome->json, st_arg_words[ST_ARG_NAME_BYTES]);
-	st_json_bytes(&chrome->json, chrome->scratch.data, chrome->scratch.size_bytes);
+	st_json_put_bytes(&chrome->json, st_arg_words[ST_ARG_NAME_BYTES], chrome->scratch.data,
+			  chrome->scratch.size_bytes);
 }
 
 static void end_args(struct st_chrome *chrome)
@@ -212,11 +206,9 @@ static void add_flow(struct st_chrome *chrome, const struct event *event, uint64
 	struct st_json *json = &chrome->json;
 
 	begin_event(chrome, event);
-	st_json_key(json, "id");
-	st_json_u64(json, flow);
+	st_json_put_u64(json, "id", flow);
 	if (event->phase == 'f') {
-		st_json_key(json, "bp");
-		st_json_text(json, "e");
+		st_json_put_text(json, "bp", "e");
 	}
 	st_json_object_end(json);
 }
@@ -264,10 +256,8 @@ static void add_lane_id(struct st_chrome *chrome, uint64_t lane)
 	char text[24];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, lane);
-	st_json_key(json, "id2");
-	st_json_object_begin(json);
-	st_json_key(json, "local");
-	st_json_text(json, text);
+	st_json_put_object(json, "id2");
+	st_json_put_text(json, "local", text);
 	st_json_object_end(json);
 }
 
@@ -339,8 +329,7 @@ static void add_instant(struct st_chrome *chrome, uint32_t index, struct st_plac
 
 	event.process = row->track < chrome->track_count ? chrome->tracks[row->track].process : 0;
 	begin_event(chrome, &event);
-	st_json_key(&chrome->json, "s");
-	st_json_text(&chrome->json, scopes[place.owner]);
+	st_json_put_text(&chrome->json, "s", scopes[place.owner]);
 	begin_args(chrome, event.name);
 	st_thing_args_event(&chrome->args, index);
 	end_args(chrome);
@@ -362,8 +351,7 @@ enum st_status st_chrome_make_counters(struct st_chrome *chrome, struct st_error
 
 void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json)
 {
-	st_json_key(json, "counters");
-	st_json_array_begin(json);
+	st_json_put_array(json, "counters");
 	for (uint32_t i = 0; i < chrome->counters.count; i++) {
 		const struct st_counter *counter = &chrome->counters.counters[i];
 		const struct {
@@ -374,18 +362,14 @@ void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json)
 			     {"unit", counter->unit}};
 
 		st_json_object_begin(json);
-		st_json_key(json, "id");
-		st_json_u64(json, i);
+		st_json_put_u64(json, "id", i);
 		for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
 			struct st_text text = st_result_text(chrome->result, texts[k].id);
 
-			st_json_key(json, texts[k].key);
-			st_json_bytes(json, text.bytes, text.size_bytes);
+			st_json_put_bytes(json, texts[k].key, text.bytes, text.size_bytes);
 		}
-		st_json_key(json, "type");
-		st_json_text(json, st_value_type_name(counter->definition->type));
-		st_json_key(json, "pid");
-		st_json_u64(json, chrome->ids.pids[counter->definition->process]);
+		st_json_put_text(json, "type", st_value_type_name(counter->definition->type));
+		st_json_put_u64(json, "pid", chrome->ids.pids[counter->definition->process]);
 		st_json_object_end(json);
 	}
 	st_json_array_end(json);
@@ -434,8 +418,7 @@ static void add_sample(struct st_chrome *chrome, const struct st_counter *counte
 {
 	struct st_json *json = &chrome->json;
 
-	st_json_key(json, "args");
-	st_json_object_begin(json);
+	st_json_put_object(json, "args");
 	st_json_key(json, "value");
 	if (counter->form == ST_COUNTER_FLOAT)
 		st_json_double(json, sample->number);
@@ -463,8 +446,7 @@ static enum st_status add_counter(struct st_chrome *chrome, uint32_t index, bool
 		event.time_ns = counter->samples[i].time_ns;
 		begin_event(chrome, &event);
 		if (has_id) {
-			st_json_key(&chrome->json, "id");
-			st_json_text(&chrome->json, id);
+			st_json_put_text(&chrome->json, "id", id);
 		}
 		add_sample(chrome, counter, &counter->samples[i]);
 		status = st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);

@@ -53,23 +53,15 @@ static void add_node(struct profile *to, uint32_t id, uint32_t parent, uint32_t 
 	st_buf_append_text(&chrome->out, to->new_nodes++ ? ",\n" : "\n");
 	st_json_init(&json, &chrome->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "id");
-	st_json_u64(&json, id);
-	st_json_key(&json, "parent");
-	st_json_u64(&json, parent);
-	st_json_key(&json, "callFrame");
-	st_json_object_begin(&json);
-	st_json_key(&json, "codeType");
-	st_json_text(&json, is_python ? "JS" : "other");
-	st_json_key(&json, "functionName");
-	st_json_bytes(&json, chrome->scratch.data, chrome->scratch.size_bytes);
-	st_json_key(&json, "scriptId");
-	st_json_u64(&json, 0);
-	st_json_key(&json, "url");
-	st_json_bytes(&json, place.bytes, place.size_bytes);
+	st_json_put_u64(&json, "id", id);
+	st_json_put_u64(&json, "parent", parent);
+	st_json_put_object(&json, "callFrame");
+	st_json_put_text(&json, "codeType", is_python ? "JS" : "other");
+	st_json_put_bytes(&json, "functionName", chrome->scratch.data, chrome->scratch.size_bytes);
+	st_json_put_u64(&json, "scriptId", 0);
+	st_json_put_bytes(&json, "url", place.bytes, place.size_bytes);
 	if (label.line) { /* counted from 0 there */
-		st_json_key(&json, "lineNumber");
-		st_json_u64(&json, label.line - 1);
+		st_json_put_u64(&json, "lineNumber", label.line - 1);
 	}
 	st_json_object_end(&json);
 	st_json_object_end(&json);

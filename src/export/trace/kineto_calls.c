@@ -185,35 +185,27 @@ void st_kineto_call_begin(struct st_kineto *kineto, struct st_json *json, uint32
 	st_buf_append_text(&kineto->out, ",\n");
 	st_json_init(json, &kineto->out);
 	st_json_object_begin(json);
-	st_json_key(json, "ph");
-	st_json_text(json, "X");
-	st_json_key(json, "cat");
-	st_json_text(json, "python_function");
-	st_json_key(json, "name");
-	st_json_bytes(json, call->name.bytes, call->name.size_bytes);
-	st_json_key(json, "pid");
-	st_json_u64(json, kineto->ids.pids[kineto->tracks[track].process]);
-	st_json_key(json, "tid");
-	st_json_u64(json, kineto->ids.tids[track]);
+	st_json_put_text(json, "ph", "X");
+	st_json_put_text(json, "cat", "python_function");
+	st_json_put_bytes(json, "name", call->name.bytes, call->name.size_bytes);
+	st_json_put_u64(json, "pid", kineto->ids.pids[kineto->tracks[track].process]);
+	st_json_put_u64(json, "tid", kineto->ids.tids[track]);
 	st_json_key(json, "ts");
 	st_kineto_add_us(json, st_kineto_time(kineto, call->begin_ns));
 	st_json_key(json, "dur");
 	st_kineto_add_us(json, call->end_ns - call->begin_ns);
-	st_json_key(json, "args");
-	st_json_object_begin(json);
+	st_json_put_object(json, "args");
 	st_json_key(json, "Python parent id");
 	if (call->parent)
 		st_json_u64(json, call->parent);
 	else
 		st_json_null(json);
-	st_json_key(json, "Python id");
-	st_json_u64(json, call->id);
+	st_json_put_u64(json, "Python id", call->id);
 }
 
 void st_kineto_call_end(struct st_kineto *kineto, struct st_json *json)
 {
-	st_json_key(json, "Ev Idx");
-	st_json_u64(json, kineto->index++);
+	st_json_put_u64(json, "Ev Idx", kineto->index++);
 	st_json_object_end(json);
 	st_json_object_end(json);
 }
@@ -235,12 +227,10 @@ static void add_line(struct st_kineto *kineto, uint32_t track, uint32_t row)
 		return;
 	st_kineto_call_begin(kineto, &json, track, &call);
 	if (module_number(call.name, &number)) {
-		st_json_key(&json, "Python module id");
-		st_json_u64(&json, number);
+		st_json_put_u64(&json, "Python module id", number);
 	}
 	if (call.end_ns != end_ns) {
-		st_json_key(&json, "recorded_ns");
-		st_json_u64(&json, (uint64_t)(end_ns - call.begin_ns));
+		st_json_put_u64(&json, "recorded_ns", (uint64_t)(end_ns - call.begin_ns));
 	}
 	st_kineto_call_end(kineto, &json);
 }

@@ -44,8 +44,7 @@ static void add_trace_id(const struct st_kineto *kineto, struct st_json *json)
 		text[2 * i] = "0123456789ABCDEF"[byte >> 4];
 		text[2 * i + 1] = "0123456789ABCDEF"[byte & 15];
 	}
-	st_json_key(json, "trace_id");
-	st_json_bytes(json, text, sizeof(text) - 1);
+	st_json_put_bytes(json, "trace_id", text, sizeof(text) - 1);
 }
 
 static bool has_fact(const struct st_export_options *options, const char *key)
@@ -73,11 +72,9 @@ static void add_facts(struct st_kineto *kineto, struct st_json *json)
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
 		if (!(kineto->parts & switches[i].part))
 			continue;
-		st_json_key(json, switches[i].key);
-		st_json_u64(json, 1);
+		st_json_put_u64(json, switches[i].key, 1);
 	}
-	st_json_key(json, "host_name");
-	st_json_text(json, st_result_info(kineto->result)->host);
+	st_json_put_text(json, "host_name", st_result_info(kineto->result)->host);
 	for (size_t i = 0; options && i < options->fact_count; i++) {
 		const struct st_export_fact *fact = &options->facts[i];
 
@@ -104,18 +101,13 @@ static void add_name(struct st_kineto *kineto, const struct row_name *name)
 	st_buf_append_text(&kineto->out, ",\n");
 	st_json_init(&json, &kineto->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "ph");
-	st_json_text(&json, "M");
-	st_json_key(&json, "name");
-	st_json_text(&json, name->kind);
+	st_json_put_text(&json, "ph", "M");
+	st_json_put_text(&json, "name", name->kind);
 	st_json_key(&json, "ts");
 	st_kineto_add_us(&json, st_kineto_time(kineto, kineto->begin_ns));
-	st_json_key(&json, "pid");
-	st_json_u64(&json, name->pid);
-	st_json_key(&json, "tid");
-	st_json_u64(&json, name->tid);
-	st_json_key(&json, "args");
-	st_json_object_begin(&json);
+	st_json_put_u64(&json, "pid", name->pid);
+	st_json_put_u64(&json, "tid", name->tid);
+	st_json_put_object(&json, "args");
 	st_json_key(&json, name->key);
 	if (name->text.bytes)
 		st_json_bytes(&json, name->text.bytes, name->text.size_bytes);
@@ -199,18 +191,13 @@ void st_kineto_begin(struct st_kineto *kineto)
 	add_times(kineto);
 	st_json_init(&json, &kineto->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "schemaVersion");
-	st_json_u64(&json, 1);
-	st_json_key(&json, "deviceProperties");
-	st_json_array_begin(&json);
+	st_json_put_u64(&json, "schemaVersion", 1);
+	st_json_put_array(&json, "deviceProperties");
 	st_json_array_end(&json);
 	add_facts(kineto, &json);
-	st_json_key(&json, "displayTimeUnit");
-	st_json_text(&json, "ms");
-	st_json_key(&json, "baseTimeNanoseconds");
-	st_json_u64(&json, kineto->base_ns);
-	st_json_key(&json, "traceEvents");
-	st_json_array_begin(&json);
+	st_json_put_text(&json, "displayTimeUnit", "ms");
+	st_json_put_u64(&json, "baseTimeNanoseconds", kineto->base_ns);
+	st_json_put_array(&json, "traceEvents");
 	add_text(kineto, "\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"ts\":");
 	add_time(kineto, st_kineto_time(kineto, kineto->begin_ns));
 	add_text(kineto, ",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}}");
@@ -226,38 +213,23 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	st_buf_append_text(&kineto->out, ",\n");
 	st_json_init(&json, &kineto->out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "ph");
-	st_json_text(&json, "i");
-	st_json_key(&json, "cat");
-	st_json_text(&json, "cpu_instant_event");
-	st_json_key(&json, "s");
-	st_json_text(&json, "t");
-	st_json_key(&json, "name");
-	st_json_text(&json, "[memory]");
-	st_json_key(&json, "pid");
-	st_json_u64(&json, kineto->ids.pids[process]);
-	st_json_key(&json, "tid");
-	st_json_u64(&json, kineto->ids.tids[moment->track]);
+	st_json_put_text(&json, "ph", "i");
+	st_json_put_text(&json, "cat", "cpu_instant_event");
+	st_json_put_text(&json, "s", "t");
+	st_json_put_text(&json, "name", "[memory]");
+	st_json_put_u64(&json, "pid", kineto->ids.pids[process]);
+	st_json_put_u64(&json, "tid", kineto->ids.tids[moment->track]);
 	st_json_key(&json, "ts");
 	st_kineto_add_us(&json, st_kineto_time(kineto, moment->time_ns));
-	st_json_key(&json, "args");
-	st_json_object_begin(&json);
-	st_json_key(&json, "Total Reserved");
-	st_json_u64(&json, 0);
-	st_json_key(&json, "Total Allocated");
-	st_json_i64(&json, total);
-	st_json_key(&json, "Bytes");
-	st_json_i64(&json, bytes);
-	st_json_key(&json, "Device Id");
-	st_json_i64(&json, -1);
-	st_json_key(&json, "Device Type");
-	st_json_u64(&json, 0);
-	st_json_key(&json, "Addr");
-	st_json_u64(&json, moment->address);
-	st_json_key(&json, "finished");
-	st_json_bool(&json, false);
-	st_json_key(&json, "Ev Idx");
-	st_json_u64(&json, kineto->index++);
+	st_json_put_object(&json, "args");
+	st_json_put_u64(&json, "Total Reserved", 0);
+	st_json_put_i64(&json, "Total Allocated", total);
+	st_json_put_i64(&json, "Bytes", bytes);
+	st_json_put_i64(&json, "Device Id", -1);
+	st_json_put_u64(&json, "Device Type", 0);
+	st_json_put_u64(&json, "Addr", moment->address);
+	st_json_put_bool(&json, "finished", false);
+	st_json_put_u64(&json, "Ev Idx", kineto->index++);
 	st_json_object_end(&json);
 	st_json_object_end(&json);
 }

@@ -22,11 +22,9 @@ static void add_head(struct st_kineto *kineto, uint32_t label, const struct st_l
 
 	st_json_init(&json, &kineto->heads);
 	st_json_object_begin(&json);
-	st_json_key(&json, "ph");
-	st_json_text(&json, "X");
-	st_json_key(&json, "cat");
-	st_json_text(&json,
-		     is_module(kineto, label) ? "python_function" : st_chrome_category(what));
+	st_json_put_text(&json, "ph", "X");
+	st_json_put_text(&json, "cat",
+			 is_module(kineto, label) ? "python_function" : st_chrome_category(what));
 	st_json_key(&json, "name");
 	if (!is_module(kineto, label)) {
 		st_json_bytes(&json, name.bytes, name.size_bytes);
