@@ -36,6 +36,8 @@ void st_sink_set_progress(struct st_sink *sink,
 			  void *arg);
 void st_sink_progress(struct st_sink *sink, uint64_t done, uint64_t total);
 enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *err);
+/* Closes what was written well (ST_OK) or not, which is not kept; the first failure comes back. */
+enum st_status st_sink_finish(struct st_sink *sink, enum st_status written, struct st_error *err);
 
 struct st_text_style {
 	unsigned int width; /* columns; 0 = unlimited */
@@ -87,15 +89,19 @@ enum {
 	ST_EXPORT_HAS_WINDOW = 16,  /* a time range; filters by process and thread */
 	ST_EXPORT_HAS_PARTS = 32,   /* parts can be left out, and facts given */
 };
+typedef enum st_status st_export_write_fn(const struct st_result *result,
+					  const struct st_export_options *options,
+					  struct st_sink *sink, struct st_error *err);
 struct st_exporter {
 	const char *name; /* "chrome" */
 	const char *summary;
-	/* options may be NULL. */
-	enum st_status (*write)(const struct st_result *result,
-				const struct st_export_options *options, struct st_sink *sink,
-				struct st_error *err);
-	unsigned int flags; /* ST_EXPORT_*: which options it heeds */
+	st_export_write_fn *write; /* to be called by st_export_write */
+	unsigned int flags;	   /* ST_EXPORT_*: which options it heeds */
 };
 extern const struct st_exporter st_exporters[]; /* ends with a NULL name */
+/* options may be NULL. */
+enum st_status st_export_write(const struct st_exporter *exporter, const struct st_result *result,
+			       const struct st_export_options *options, struct st_sink *sink,
+			       struct st_error *err);
 
 #endif

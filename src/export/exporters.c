@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "analyze/engine/question.h"
+
 const struct st_exporter st_exporters[] = {
 	{"chrome", "Trace Event Format: Perfetto, chrome://tracing, HolisticTraceAnalysis",
 	 st_export_chrome, ST_EXPORT_SHOWS_STACKS},
@@ -32,3 +34,17 @@ const struct st_exporter st_exporters[] = {
 	 st_export_torch_stacks, ST_EXPORT_HAS_WINDOW},
 	{NULL, NULL, NULL, 0},
 };
+
+enum st_status st_export_write(const struct st_exporter *exporter, const struct st_result *result,
+			       const struct st_export_options *options, struct st_sink *sink,
+			       struct st_error *err)
+{
+	static const struct st_question everything = {0};
+	struct st_export_options complete = {0};
+
+	if (options)
+		complete = *options;
+	if (!complete.question)
+		complete.question = &everything;
+	return exporter->write(result, &complete, sink, err);
+}

@@ -255,3 +255,11 @@ enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *e
 	sink_free(sink);
 	return status;
 }
+
+enum st_status st_sink_finish(struct st_sink *sink, enum st_status written, struct st_error *err)
+{
+	if (!written)
+		return st_sink_close(sink, true, err);
+	st_sink_close(sink, false, NULL);
+	return written;
+}

@@ -28,7 +28,7 @@ static void export_as(const char *name, const struct st_result *fake, struct st_
 	assert_non_null(exporter->name);
 	st_buf_init(out, 64 << 20);
 	assert_int_equal(st_sink_open_buf(&sink, out, NULL), ST_OK);
-	assert_int_equal(exporter->write(fake, NULL, sink, NULL), ST_OK);
+	assert_int_equal(st_export_write(exporter, fake, NULL, sink, NULL), ST_OK);
 	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
 }
 

@@ -142,7 +142,7 @@ static enum st_status export(const struct st_exporter *exporter, const struct st
 	struct st_sink *sink; enum st_status status = st_sink_open_buf(&sink, out, NULL);
 
 	if (status) return status;
-	status = exporter->write(fake, options, sink, NULL);
+	status = st_export_write(exporter, fake, options, sink, NULL);
 	if (st_sink_close(sink, true, NULL) && !status) status = ST_ENOMEM;
 	return status;
 }

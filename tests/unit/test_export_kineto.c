@@ -31,7 +31,7 @@ static enum st_status try_export(const struct st_result *fake,
 		exporter++;
 	st_buf_init(out, 64 << 20);
 	assert_int_equal(st_sink_open_buf(&sink, out, NULL), ST_OK);
-	status = exporter->write(fake, options, sink, err);
+	status = st_export_write(exporter, fake, options, sink, err);
 	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
 	return status;
 }

@@ -303,7 +303,7 @@ static struct trace *export_and_check(const struct st_result *fake, uint64_t shi
 	assert_non_null(exporter->name);
 	st_buf_init(&out, 256 << 20);
 	assert_int_equal(st_sink_open_buf(&sink, &out, NULL), ST_OK);
-	assert_int_equal(exporter->write(fake, NULL, sink, NULL), ST_OK);
+	assert_int_equal(st_export_write(exporter, fake, NULL, sink, NULL), ST_OK);
 	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
 	trace->fake = fake;
 	trace->shift_ns = shift_ns;

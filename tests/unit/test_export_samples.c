@@ -56,7 +56,7 @@ static enum st_status try_export(struct fixture *f, const char *name)
 		exporter++;
 	st_buf_clear(&f->out);
 	assert_int_equal(st_sink_open_buf(&sink, &f->out, NULL), ST_OK);
-	status = exporter->write(f->made.fake, &f->options, sink, NULL);
+	status = st_export_write(exporter, f->made.fake, &f->options, sink, NULL);
 	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
 	st_buf_append_u8(&f->out, 0);
 	return status;

@@ -41,7 +41,7 @@ static struct json_object *export_as(const char *name, const struct st_result *f
 
 	st_buf_init(out, 64 << 20);
 	assert_int_equal(st_sink_open_buf(&sink, out, NULL), ST_OK);
-	assert_int_equal(find_exporter(name)->write(fake, NULL, sink, NULL), ST_OK);
+	assert_int_equal(st_export_write(find_exporter(name), fake, NULL, sink, NULL), ST_OK);
 	assert_int_equal(st_sink_close(sink, true, NULL), ST_OK);
 	st_buf_append_u8(out, 0);
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);

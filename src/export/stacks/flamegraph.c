@@ -9,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "analyze/stacks/flame_tree.h"
 #include "base/json_out.h"
 #include "export/exporters.h"
-#include "export/stacks/flame_tree.h"
 #include "export/report/show.h"
+#include "export/stream.h"
 
 enum {
-	SPILL_BYTES = 256 << 10,
 	BOXES_MAX = 20000, /* a browser stays quick */
 	ROW_HEIGHT = 16,
 	TOP = 104,
@@ -42,14 +41,13 @@ static const struct kind_style styles[ST_FLAME_KINDS] = {
 
 struct flames {
 	const struct st_flame_tree *tree;
-	struct st_sink *sink;
-	struct st_buf out, scratch;
+	struct st_stream stream;
+	struct st_buf *out, *scratch;
 	uint64_t least_ns; /* narrower boxes are merged */
 	uint32_t *sizes;   /* nodes below each node, itself included */
 	uint32_t depth_max;
 	bool downwards;
 	bool is_page;
-	struct st_error *err;
 };
 
 struct box {
@@ -83,20 +81,6 @@ static void add_escaped(struct st_buf *out, const void *bytes, size_t size_bytes
 	}
 }
 
-static enum st_status spill(struct flames *flames, size_t above)
-{
-	enum st_status status = ST_OK;
-
-	if (flames->out.failed || flames->scratch.failed)
-		return st_error_set(flames->err, ST_ENOMEM, 0, "out of memory for the export");
-	if (flames->out.size_bytes > above) {
-		status = st_sink_write(flames->sink, flames->out.data, flames->out.size_bytes,
-				       flames->err);
-		st_buf_clear(&flames->out);
-	}
-	return status;
-}
-
 static unsigned int row_top(const struct flames *flames, uint32_t depth)
 {
 	uint32_t row = flames->downwards ? depth : flames->depth_max - depth;
@@ -107,7 +91,7 @@ static unsigned int row_top(const struct flames *flames, uint32_t depth)
 /* The text that fits in at first; by characters, not bytes. */
 static void add_short_name(struct flames *flames, const struct box *box, double share)
 {
-	const uint8_t *name = flames->scratch.data, *end = name + box->name_bytes;
+	const uint8_t *name = flames->scratch->data, *end = name + box->name_bytes;
 	long room = (long)((share * STATIC_WIDTH - 6) * 10 / CHARACTER_WIDTH_X10), length = 0;
 	const uint8_t *cut = end;
 
@@ -120,9 +104,9 @@ static void add_short_name(struct flames *flames, const struct box *box, double 
 	}
 	if (room < 3)
 		return;
-	add_escaped(&flames->out, name, (size_t)((length > room && cut < end ? cut : end) - name));
+	add_escaped(flames->out, name, (size_t)((length > room && cut < end ? cut : end) - name));
 	if (length > room)
-		st_buf_append_text(&flames->out, "..");
+		st_buf_append_text(flames->out, "..");
 }
 
 static void add_box(struct flames *flames, const struct box *box)
@@ -130,13 +114,13 @@ static void add_box(struct flames *flames, const struct box *box)
 	double total = (double)flames->tree->nodes[0].total_ns;
 	double x = (double)box->begin_ns / total, share = (double)box->width_ns / total;
 	unsigned int top = row_top(flames, box->depth);
-	struct st_buf *out = &flames->out;
+	struct st_buf *out = flames->out;
 
 	st_buf_printf(out,
 		      "<g class=\"f %s\" data-b=\"%llu\" data-w=\"%llu\" data-d=\"%u\"><title>",
 		      box->class, (unsigned long long)box->begin_ns,
 		      (unsigned long long)box->width_ns, box->depth);
-	add_escaped(out, flames->scratch.data, flames->scratch.size_bytes);
+	add_escaped(out, flames->scratch->data, flames->scratch->size_bytes);
 	st_buf_printf(out,
 		      "</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>"
 		      "<text x=\"%.4f%%\" dx=\"3\" y=\"%u\">",
@@ -147,11 +131,11 @@ static void add_box(struct flames *flames, const struct box *box)
 
 static void add_share(struct flames *flames, const char *what, uint64_t ns)
 {
-	st_buf_append_text(&flames->scratch, what);
-	st_show_duration(&flames->scratch, ns);
-	st_buf_append_text(&flames->scratch, " (");
-	st_show_percent(&flames->scratch, (double)ns / (double)flames->tree->nodes[0].total_ns);
-	st_buf_append_text(&flames->scratch, ")");
+	st_buf_append_text(flames->scratch, what);
+	st_show_duration(flames->scratch, ns);
+	st_buf_append_text(flames->scratch, " (");
+	st_show_percent(flames->scratch, (double)ns / (double)flames->tree->nodes[0].total_ns);
+	st_buf_append_text(flames->scratch, ")");
 }
 
 static void add_module(struct flames *flames, const struct st_flame_node *node)
@@ -164,10 +148,10 @@ static void add_module(struct flames *flames, const struct st_flame_node *node)
 
 	if (node->kind >= ST_FLAME_GROUP || !place.size_bytes)
 		return;
-	st_buf_append_text(&flames->scratch, "\n");
-	st_buf_append(&flames->scratch, place.bytes, place.size_bytes);
+	st_buf_append_text(flames->scratch, "\n");
+	st_buf_append(flames->scratch, place.bytes, place.size_bytes);
 	if (node->kind == ST_FLAME_RECOVERED)
-		st_buf_append_text(&flames->scratch,
+		st_buf_append_text(flames->scratch,
 				   "\nfound by scanning the stack: likely, not certain");
 }
 
@@ -176,17 +160,17 @@ static void add_node_box(struct flames *flames, uint32_t node, uint64_t begin_ns
 	const struct st_flame_node *at = &flames->tree->nodes[node];
 	struct box box = {styles[at->kind].class, begin_ns, at->total_ns, depth, 0};
 
-	flames->scratch.size_bytes = 0;
-	st_flame_node_text(flames->tree, node, &flames->scratch);
-	for (size_t i = 0; i < flames->scratch.size_bytes; i++)
-		if (flames->scratch.data[i] == '\n')
-			flames->scratch.data[i] = ' ';
-	box.name_bytes = flames->scratch.size_bytes;
+	flames->scratch->size_bytes = 0;
+	st_flame_node_text(flames->tree, node, flames->scratch);
+	for (size_t i = 0; i < flames->scratch->size_bytes; i++)
+		if (flames->scratch->data[i] == '\n')
+			flames->scratch->data[i] = ' ';
+	box.name_bytes = flames->scratch->size_bytes;
 	add_share(flames, "\nCPU time ", at->total_ns);
 	/* In a reversed graph only the first box of a path is where the time went. */
 	if (!flames->downwards)
 		add_share(flames, ", self ", at->self_ns);
-	st_buf_printf(&flames->scratch, ", %u sample%s", at->total_samples,
+	st_buf_printf(flames->scratch, ", %u sample%s", at->total_samples,
 		      at->total_samples == 1 ? "" : "s");
 	add_module(flames, at);
 	add_box(flames, &box);
@@ -201,11 +185,11 @@ static void add_merged_box(struct flames *flames, const struct merged *merged, u
 {
 	struct box box = {"small", merged->begin_ns, merged->width_ns, depth, 0};
 
-	flames->scratch.size_bytes = 0;
-	st_buf_printf(&flames->scratch, "[%u small]", merged->branches);
-	box.name_bytes = flames->scratch.size_bytes;
+	flames->scratch->size_bytes = 0;
+	st_buf_printf(flames->scratch, "[%u small]", merged->branches);
+	box.name_bytes = flames->scratch->size_bytes;
 	add_share(flames, "\nCPU time ", merged->width_ns);
-	st_buf_printf(&flames->scratch,
+	st_buf_printf(flames->scratch,
 		      ", %u samples\n%u branches too narrow to draw, %u frames in all",
 		      merged->samples, merged->branches, merged->frames);
 	add_box(flames, &box);
@@ -242,7 +226,7 @@ static void add_children(struct flames *flames, uint32_t node, uint64_t begin_ns
 		add_merged_box(flames, &merged, depth);
 }
 
-static enum st_status write_boxes(struct flames *flames)
+static enum st_status write_boxes(struct flames *flames, struct st_error *err)
 {
 	enum st_status status = ST_OK;
 	struct st_buf todo; /* u32 node, u32 depth, u64 begin */
@@ -260,10 +244,10 @@ static enum st_status write_boxes(struct flames *flames)
 		memcpy(&begin, todo.data + todo.size_bytes + 8, 8);
 		add_node_box(flames, node, begin, depth);
 		add_children(flames, node, begin, depth + 1, &todo);
-		status = spill(flames, SPILL_BYTES);
+		status = st_stream_spill(&flames->stream, err);
 	}
 	if (todo.failed)
-		status = st_error_set(flames->err, ST_ENOMEM, 0, "out of memory for the export");
+		status = st_stream_no_memory(&flames->stream, err);
 	st_buf_fini(&todo);
 	return status;
 }
@@ -312,21 +296,21 @@ static void add_legend(struct flames *flames)
 		if (!styles[i].title || (!ns && i > ST_FLAME_NATIVE && i != ST_FLAME_JIT &&
 					 i != ST_FLAME_KERNEL && i != ST_FLAME_RECOVERED))
 			continue;
-		flames->scratch.size_bytes = 0;
-		st_buf_append_text(&flames->scratch, styles[i].title);
-		st_buf_append_text(&flames->scratch, " ");
-		st_show_percent(&flames->scratch,
+		flames->scratch->size_bytes = 0;
+		st_buf_append_text(flames->scratch, styles[i].title);
+		st_buf_append_text(flames->scratch, " ");
+		st_show_percent(flames->scratch,
 				(double)ns / (double)flames->tree->nodes[0].total_ns);
-		st_buf_printf(&flames->out,
+		st_buf_printf(flames->out,
 			      "<rect class=\"%s\" x=\"%u\" y=\"51\" width=\"12\" height=\"12\"/>"
 			      "<text class=\"key\" x=\"%u\" y=\"61\">",
 			      styles[i].class, x, x + 16);
-		add_escaped(&flames->out, flames->scratch.data, flames->scratch.size_bytes);
-		st_buf_append_text(&flames->out, "</text>\n");
-		x += 30 + 6 * (unsigned int)flames->scratch.size_bytes;
+		add_escaped(flames->out, flames->scratch->data, flames->scratch->size_bytes);
+		st_buf_append_text(flames->out, "</text>\n");
+		x += 30 + 6 * (unsigned int)flames->scratch->size_bytes;
 	}
 	st_buf_printf(
-		&flames->out,
+		flames->out,
 		"<text class=\"key\" x=\"%u\" y=\"61\">of the time: innermost frames</text>\n", x);
 }
 
@@ -334,14 +318,14 @@ static void add_title(struct flames *flames)
 {
 	const struct st_stacks *stacks = flames->tree->stacks;
 	const struct st_result_info *info = st_result_info(stacks->result);
-	struct st_buf *text = &flames->scratch;
+	struct st_buf *text = flames->scratch;
 
 	text->size_bytes = 0;
 	st_buf_append_text(text,
 			   flames->downwards ? "Callers of where CPU time went: " : "CPU time: ");
 	st_buf_append_text(text, info->command[0] ? info->command : info->name);
-	st_buf_append_text(&flames->out, "<text class=\"title\" x=\"10\" y=\"22\">");
-	add_escaped(&flames->out, text->data, text->size_bytes);
+	st_buf_append_text(flames->out, "<text class=\"title\" x=\"10\" y=\"22\">");
+	add_escaped(flames->out, text->data, text->size_bytes);
 	text->size_bytes = 0;
 	st_show_duration(text, stacks->total_ns);
 	st_buf_append_text(text, " of CPU time in ");
@@ -355,14 +339,14 @@ static void add_title(struct flames *flames)
 	st_buf_append_count(text, stacks->recovered);
 	st_buf_append_text(text, "; samples lost ");
 	st_buf_append_count(text, st_result_sample_quality(stacks->result)->dropped);
-	st_buf_append_text(&flames->out, "</text>\n<text class=\"note\" x=\"10\" y=\"42\">");
-	add_escaped(&flames->out, text->data, text->size_bytes);
-	st_buf_append_text(&flames->out, "</text>\n");
+	st_buf_append_text(flames->out, "</text>\n<text class=\"note\" x=\"10\" y=\"42\">");
+	add_escaped(flames->out, text->data, text->size_bytes);
+	st_buf_append_text(flames->out, "</text>\n");
 }
 
 static void add_head(struct flames *flames)
 {
-	struct st_buf *out = &flames->out;
+	struct st_buf *out = flames->out;
 
 	if (flames->is_page) {
 		st_buf_append_text(
@@ -387,7 +371,7 @@ static void add_head(struct flames *flames)
 /* Title, legend and search. Behind the boxes in the file, so that it lies over them while it stays in sight. */
 static void add_panel(struct flames *flames)
 {
-	struct st_buf *out = &flames->out;
+	struct st_buf *out = flames->out;
 
 	st_buf_printf(out,
 		      "</g>\n<g id=\"strata-panel\"><rect class=\"panel\" x=\"0\" y=\"0\" "
@@ -412,49 +396,46 @@ static void add_panel(struct flames *flames)
 		"/></foreignObject>\n</g>\n");
 }
 
-static enum st_status write_all(struct flames *flames)
+static enum st_status write_all(struct flames *flames, struct st_error *err)
 {
 	enum st_status status;
 
 	add_head(flames);
-	status = write_boxes(flames);
+	status = write_boxes(flames, err);
 	add_panel(flames);
-	st_buf_append_text(&flames->out, "<script><![CDATA[\n");
-	st_buf_append_text(&flames->out, st_flamegraph_js);
-	st_buf_append_text(&flames->out, "]]></script>\n</svg>\n");
+	st_buf_append_text(flames->out, "<script><![CDATA[\n");
+	st_buf_append_text(flames->out, st_flamegraph_js);
+	st_buf_append_text(flames->out, "]]></script>\n</svg>\n");
 	if (flames->is_page)
-		st_buf_append_text(&flames->out, "</body></html>\n");
-	return status ? status : spill(flames, 0);
+		st_buf_append_text(flames->out, "</body></html>\n");
+	return status;
 }
 
 enum st_status st_export_flamegraph(const struct st_result *result,
 				    const struct st_export_options *options, struct st_sink *sink,
 				    struct st_error *err)
 {
-	struct flames flames = {.sink = sink, .err = err};
 	struct st_flame_tree tree = {0};
+	struct flames flames = {.tree = &tree,
+				.out = &flames.stream.out,
+				.scratch = &flames.stream.scratch,
+				.downwards = options->reverse,
+				.is_page = options->is_page};
 	struct st_stacks stacks;
-	enum st_status status = st_stacks_init(&stacks, result, options, err);
+	enum st_status status =
+		st_stacks_need(&stacks, result, options->question, &options->view, err);
 
-	st_buf_init(&flames.out, SIZE_MAX / 4);
-	st_buf_init(&flames.scratch, SIZE_MAX / 4);
-	flames.downwards = options && options->reverse;
-	flames.is_page = options && options->is_page;
-	flames.tree = &tree;
-	if (!status)
-		status = st_stacks_need(&stacks, err);
+	st_stream_init(&flames.stream, sink, "the export");
 	if (!status)
 		status = st_flame_tree_make(&tree, &stacks, flames.downwards, err);
 	if (!status && !tree.nodes[0].total_ns)
 		status = st_error_set(err, ST_EUSAGE, 0, "the samples weigh nothing");
 	if (!status && !measure(&flames))
-		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		status = st_stream_no_memory(&flames.stream, err);
 	if (!status)
-		status = write_all(&flames);
+		status = write_all(&flames, err);
 	free(flames.sizes);
 	st_flame_tree_fini(&tree);
 	st_stacks_fini(&stacks);
-	st_buf_fini(&flames.out);
-	st_buf_fini(&flames.scratch);
-	return status;
+	return st_stream_end(&flames.stream, status, err);
 }

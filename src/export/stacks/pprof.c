@@ -7,11 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/map.h"
+#include "analyze/stacks/stacks.h"
 #include "export/exporters.h"
 #include "export/protobuf.h"
-#include "export/stacks/stacks.h"
+#include "export/stream.h"
 #include "store/model/grow.h"
 #include "store/model/key_table.h"
 #include "store/model/text_table.h"
@@ -55,12 +55,12 @@ enum {
 	FUNCTION_LINE = 5,
 };
 
-enum { SPILL_BYTES = 256 << 10, PAGE = 4096 };
+enum { PAGE = 4096 };
 
 struct pprof {
 	struct st_stacks stacks;
-	struct st_sink *sink;
-	struct st_buf out, scratch;
+	struct st_stream stream;
+	struct st_buf *out, *scratch;
 	struct st_text_table strings;
 	struct st_key_table samples; /* leaf, track, task: samples with the same are one */
 	uint64_t *sums;		     /* count and CPU time of each of them */
@@ -69,7 +69,6 @@ struct pprof {
 	uint32_t *location_of;	    /* by innermost frame of the location; 0: none yet */
 	uint8_t *is_used;	    /* by function */
 	uint64_t *limits;	    /* by module: end of the addresses in use */
-	bool no_memory;
 };
 
 static uint64_t string_of(struct pprof *to, struct st_text text)
@@ -77,7 +76,7 @@ static uint64_t string_of(struct pprof *to, struct st_text text)
 	st_string_id id = 0;
 
 	if (!st_text_table_add(&to->strings, text.bytes, text.size_bytes, &id))
-		to->no_memory = true;
+		to->out->failed = true;
 	return id;
 }
 
@@ -88,30 +87,16 @@ static uint64_t word_of(struct pprof *to, const char *word)
 
 static uint64_t scratch_string(struct pprof *to)
 {
-	return string_of(to,
-			 (struct st_text){(const char *)to->scratch.data, to->scratch.size_bytes});
-}
-
-static enum st_status spill(struct pprof *to, size_t above, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	if (to->no_memory || to->out.failed || to->scratch.failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	if (to->out.size_bytes > above) {
-		status = st_sink_write(to->sink, to->out.data, to->out.size_bytes, err);
-		st_buf_clear(&to->out);
-	}
-	return status;
+	return string_of(to, st_stream_text(&to->stream));
 }
 
 static void add_type(struct pprof *to, uint32_t field, const char *name, const char *unit)
 {
-	size_t type = st_pb_begin(&to->out, field);
+	size_t type = st_pb_begin(to->out, field);
 
-	st_pb_u64(&to->out, TYPE_NAME, word_of(to, name));
-	st_pb_u64(&to->out, TYPE_UNIT, word_of(to, unit));
-	st_pb_end(&to->out, type);
+	st_pb_u64(to->out, TYPE_NAME, word_of(to, name));
+	st_pb_u64(to->out, TYPE_UNIT, word_of(to, unit));
+	st_pb_end(to->out, type);
 }
 
 static void add_function(struct pprof *to, uint32_t index)
@@ -120,22 +105,22 @@ static void add_function(struct pprof *to, uint32_t index)
 	const struct st_named_function *function = &named->functions[index];
 	size_t message;
 
-	to->scratch.size_bytes = 0;
+	to->scratch->size_bytes = 0;
 	if (index)
 		st_stacks_label_text(&to->stacks, (struct st_stack_label){index, 0, 0},
-				     &to->scratch);
+				     to->scratch);
 	else
-		st_buf_append_text(&to->scratch, "[no frame shown]");
-	message = st_pb_begin(&to->out, PROFILE_FUNCTION);
-	st_pb_u64(&to->out, FUNCTION_ID, (uint64_t)index + 1);
-	st_pb_u64(&to->out, FUNCTION_NAME, scratch_string(to));
-	st_pb_u64(&to->out, FUNCTION_SYSTEM_NAME,
+		st_buf_append_text(to->scratch, "[no frame shown]");
+	message = st_pb_begin(to->out, PROFILE_FUNCTION);
+	st_pb_u64(to->out, FUNCTION_ID, (uint64_t)index + 1);
+	st_pb_u64(to->out, FUNCTION_NAME, scratch_string(to));
+	st_pb_u64(to->out, FUNCTION_SYSTEM_NAME,
 		  string_of(to, function->mangled.size_bytes ? function->mangled : function->name));
 	if (function->source)
-		st_pb_u64(&to->out, FUNCTION_FILE, string_of(to, named->sources[function->source]));
+		st_pb_u64(to->out, FUNCTION_FILE, string_of(to, named->sources[function->source]));
 	if (function->line)
-		st_pb_u64(&to->out, FUNCTION_LINE, function->line);
-	st_pb_end(&to->out, message);
+		st_pb_u64(to->out, FUNCTION_LINE, function->line);
+	st_pb_end(to->out, message);
 	to->is_used[index] = true;
 }
 
@@ -162,24 +147,24 @@ static void add_location(struct pprof *to, uint32_t frame, uint64_t id, uint32_t
 	for (uint32_t i = 0, f = frame; i < lines; i++, f = st_stacks_caller(&to->stacks, f))
 		if (!to->is_used[named->frames[f].function])
 			add_function(to, named->frames[f].function);
-	message = st_pb_begin(&to->out, PROFILE_LOCATION);
-	st_pb_u64(&to->out, LOCATION_ID, id);
+	message = st_pb_begin(to->out, PROFILE_LOCATION);
+	st_pb_u64(to->out, LOCATION_ID, id);
 	if (!is_python) {
-		st_pb_u64(&to->out, LOCATION_MAPPING, module);
-		st_pb_u64(&to->out, LOCATION_ADDRESS, at->address);
+		st_pb_u64(to->out, LOCATION_MAPPING, module);
+		st_pb_u64(to->out, LOCATION_ADDRESS, at->address);
 		if (module && at->address >= to->limits[module])
 			to->limits[module] = at->address + 1;
 	}
 	for (uint32_t i = 0; i < lines; i++, frame = st_stacks_caller(&to->stacks, frame)) {
-		size_t line = st_pb_begin(&to->out, LOCATION_LINE);
+		size_t line = st_pb_begin(to->out, LOCATION_LINE);
 
 		at = &named->frames[frame];
-		st_pb_u64(&to->out, LINE_FUNCTION, (uint64_t)at->function + 1);
+		st_pb_u64(to->out, LINE_FUNCTION, (uint64_t)at->function + 1);
 		if (at->line)
-			st_pb_u64(&to->out, LINE_LINE, at->line);
-		st_pb_end(&to->out, line);
+			st_pb_u64(to->out, LINE_LINE, at->line);
+		st_pb_end(to->out, line);
 	}
-	st_pb_end(&to->out, message);
+	st_pb_end(to->out, message);
 }
 
 /* The location of a frame and of those inlined around it; *next is the frame that called it. */
@@ -196,7 +181,7 @@ static uint32_t location_of(struct pprof *to, uint32_t frame, uint32_t *next)
 				 function->kind == ST_FUNCTION_PYTHON ? UINT64_MAX : at->address,
 				 (uint64_t)lines << 32 | at->line);
 	if (place == ST_ID_NONE) {
-		to->no_memory = true;
+		to->out->failed = true;
 		return 0;
 	}
 	if (place == known)
@@ -208,11 +193,11 @@ static uint32_t location_of(struct pprof *to, uint32_t frame, uint32_t *next)
 /* Keys, units and texts of labels never change: only the text of scratch is looked up. */
 static void add_label(struct pprof *to, const char *key, uint64_t text)
 {
-	size_t label = st_pb_begin(&to->out, SAMPLE_LABEL);
+	size_t label = st_pb_begin(to->out, SAMPLE_LABEL);
 
-	st_pb_u64(&to->out, LABEL_KEY, word_of(to, key));
-	st_pb_u64(&to->out, LABEL_TEXT, text);
-	st_pb_end(&to->out, label);
+	st_pb_u64(to->out, LABEL_KEY, word_of(to, key));
+	st_pb_u64(to->out, LABEL_TEXT, text);
+	st_pb_end(to->out, label);
 }
 
 static void add_labels(struct pprof *to, uint32_t track, uint64_t task)
@@ -220,11 +205,11 @@ static void add_labels(struct pprof *to, uint32_t track, uint64_t task)
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(to->stacks.result, &count);
 
-	to->scratch.size_bytes = 0;
-	st_stacks_thread_text(&to->stacks, track, &to->scratch);
+	to->scratch->size_bytes = 0;
+	st_stacks_thread_text(&to->stacks, track, to->scratch);
 	add_label(to, "thread", scratch_string(to));
-	to->scratch.size_bytes = 0;
-	st_stacks_process_text(&to->stacks, to->stacks.tracks[track].process, &to->scratch);
+	to->scratch->size_bytes = 0;
+	st_stacks_process_text(&to->stacks, to->stacks.tracks[track].process, to->scratch);
 	add_label(to, "process", scratch_string(to));
 	if (task >> 1 >= count)
 		return;
@@ -258,17 +243,17 @@ static void add_sample(struct pprof *to, uint32_t index, struct st_buf *stack)
 		if (!next)
 			break;
 	}
-	message = st_pb_begin(&to->out, PROFILE_SAMPLE);
-	packed = st_pb_begin(&to->out, SAMPLE_LOCATION);
-	st_buf_append(&to->out, stack->data, stack->size_bytes);
-	st_pb_end(&to->out, packed);
-	packed = st_pb_begin(&to->out, SAMPLE_VALUE);
-	add_packed(&to->out, to->sums[2 * (size_t)index]);
-	add_packed(&to->out, to->sums[2 * (size_t)index + 1]);
-	st_pb_end(&to->out, packed);
+	message = st_pb_begin(to->out, PROFILE_SAMPLE);
+	packed = st_pb_begin(to->out, SAMPLE_LOCATION);
+	st_buf_append(to->out, stack->data, stack->size_bytes);
+	st_pb_end(to->out, packed);
+	packed = st_pb_begin(to->out, SAMPLE_VALUE);
+	add_packed(to->out, to->sums[2 * (size_t)index]);
+	add_packed(to->out, to->sums[2 * (size_t)index + 1]);
+	st_pb_end(to->out, packed);
 	add_labels(to, (uint32_t)key->d[1], key->d[2]);
-	st_pb_end(&to->out, message);
-	to->no_memory |= stack->failed;
+	st_pb_end(to->out, message);
+	to->out->failed |= stack->failed;
 }
 
 static bool sum_samples(struct pprof *to)
@@ -296,21 +281,21 @@ static bool sum_samples(struct pprof *to)
 static void add_mapping(struct pprof *to, uint32_t index)
 {
 	const struct st_named_module *module = &to->stacks.named->modules[index];
-	size_t message = st_pb_begin(&to->out, PROFILE_MAPPING);
+	size_t message = st_pb_begin(to->out, PROFILE_MAPPING);
 
-	st_pb_u64(&to->out, MAPPING_ID, index);
-	st_pb_u64(&to->out, MAPPING_LIMIT, (to->limits[index] + PAGE - 1) / PAGE * PAGE);
-	st_pb_u64(&to->out, MAPPING_FILE,
+	st_pb_u64(to->out, MAPPING_ID, index);
+	st_pb_u64(to->out, MAPPING_LIMIT, (to->limits[index] + PAGE - 1) / PAGE * PAGE);
+	st_pb_u64(to->out, MAPPING_FILE,
 		  string_of(to, module->path.size_bytes ? module->path : module->name));
-	to->scratch.size_bytes = 0;
+	to->scratch->size_bytes = 0;
 	for (size_t i = 0; i < module->build_id.size_bytes; i++)
-		st_buf_printf(&to->scratch, "%02x", (unsigned char)module->build_id.bytes[i]);
-	if (to->scratch.size_bytes)
-		st_pb_u64(&to->out, MAPPING_BUILD_ID, scratch_string(to));
+		st_buf_printf(to->scratch, "%02x", (unsigned char)module->build_id.bytes[i]);
+	if (to->scratch->size_bytes)
+		st_pb_u64(to->out, MAPPING_BUILD_ID, scratch_string(to));
 	/* All that can be named is named: functions, files, lines, inlined ones. */
 	for (uint32_t field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINES; field++)
-		st_pb_u64(&to->out, field, 1);
-	st_pb_end(&to->out, message);
+		st_pb_u64(to->out, field, 1);
+	st_pb_end(to->out, message);
 }
 
 /* Readers take the first mapping for the program. */
@@ -339,10 +324,10 @@ static void write_mappings(struct pprof *to)
 
 static void add_comment(struct pprof *to, const char *what, uint64_t count)
 {
-	to->scratch.size_bytes = 0;
-	st_buf_append_text(&to->scratch, what);
-	st_buf_append_count(&to->scratch, count);
-	st_pb_u64(&to->out, PROFILE_COMMENT, scratch_string(to));
+	to->scratch->size_bytes = 0;
+	st_buf_append_text(to->scratch, what);
+	st_buf_append_count(to->scratch, count);
+	st_pb_u64(to->out, PROFILE_COMMENT, scratch_string(to));
 }
 
 static void add_facts(struct pprof *to)
@@ -353,16 +338,16 @@ static void add_facts(struct pprof *to)
 	struct tm when = {0};
 
 	if (strptime(info->started_at, "%Y-%m-%dT%H:%M:%S", &when))
-		st_pb_i64(&to->out, PROFILE_TIME_NS, (int64_t)timegm(&when) * 1000000000);
-	st_pb_i64(&to->out, PROFILE_DURATION_NS, info->elapsed_ns);
+		st_pb_i64(to->out, PROFILE_TIME_NS, (int64_t)timegm(&when) * 1000000000);
+	st_pb_i64(to->out, PROFILE_DURATION_NS, info->elapsed_ns);
 	add_type(to, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-	st_pb_u64(&to->out, PROFILE_PERIOD, count ? samplers[0].period_ns : 0);
-	st_pb_u64(&to->out, PROFILE_COMMENT, word_of(to, info->command));
+	st_pb_u64(to->out, PROFILE_PERIOD, count ? samplers[0].period_ns : 0);
+	st_pb_u64(to->out, PROFILE_COMMENT, word_of(to, info->command));
 	add_comment(to, "stacks truncated: ", to->stacks.truncated);
 	add_comment(to,
 		    "stacks with recovered frames (likely, not certain): ", to->stacks.recovered);
 	add_comment(to, "samples lost: ", st_result_sample_quality(to->stacks.result)->dropped);
-	st_pb_u64(&to->out, PROFILE_DEFAULT_TYPE, word_of(to, "cpu"));
+	st_pb_u64(to->out, PROFILE_DEFAULT_TYPE, word_of(to, "cpu"));
 }
 
 static enum st_status write_strings(struct pprof *to, struct st_error *err)
@@ -372,10 +357,10 @@ static enum st_status write_strings(struct pprof *to, struct st_error *err)
 	for (uint32_t i = 0; i < to->strings.count && !status; i++) {
 		struct st_text text = st_text_table_get(&to->strings, i);
 
-		st_pb_text(&to->out, PROFILE_STRING, text.bytes, text.size_bytes);
-		status = spill(to, SPILL_BYTES, err);
+		st_pb_text(to->out, PROFILE_STRING, text.bytes, text.size_bytes);
+		status = st_stream_spill(&to->stream, err);
 	}
-	return status ? status : spill(to, 0, err);
+	return status;
 }
 
 static enum st_status write_all(struct pprof *to, struct st_error *err)
@@ -386,10 +371,11 @@ static enum st_status write_all(struct pprof *to, struct st_error *err)
 	st_buf_init(&stack, SIZE_MAX / 4);
 	add_type(to, PROFILE_SAMPLE_TYPE, "samples", "count");
 	add_type(to, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+	to->stream.total = to->samples.count;
 	for (uint32_t i = 0; i < to->samples.count && !status; i++) {
 		add_sample(to, i, &stack);
-		status = spill(to, SPILL_BYTES, err);
-		st_sink_progress(to->sink, i, to->samples.count);
+		status = st_stream_spill(&to->stream, err);
+		to->stream.done = i;
 	}
 	st_buf_fini(&stack);
 	write_mappings(to);
@@ -412,17 +398,15 @@ enum st_status st_export_pprof(const struct st_result *result,
 			       const struct st_export_options *options, struct st_sink *sink,
 			       struct st_error *err)
 {
-	struct pprof to = {.sink = sink};
-	enum st_status status = st_stacks_init(&to.stacks, result, options, err);
+	struct pprof to = {.out = &to.stream.out, .scratch = &to.stream.scratch};
+	enum st_status status =
+		st_stacks_need(&to.stacks, result, options->question, &options->view, err);
 
-	st_buf_init(&to.out, SIZE_MAX / 4);
-	st_buf_init(&to.scratch, SIZE_MAX / 4);
-	if (!status)
-		status = st_stacks_need(&to.stacks, err);
+	st_stream_init(&to.stream, sink, "the export");
 	if (!status)
 		status = st_sink_pack(sink, err);
 	if (!status && !prepare(&to))
-		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		status = st_stream_no_memory(&to.stream, err);
 	if (!status)
 		status = write_all(&to, err);
 	st_text_table_fini(&to.strings);
@@ -433,7 +417,5 @@ enum st_status st_export_pprof(const struct st_result *result,
 	free(to.is_used);
 	free(to.limits);
 	st_stacks_fini(&to.stacks);
-	st_buf_fini(&to.out);
-	st_buf_fini(&to.scratch);
-	return status;
+	return st_stream_end(&to.stream, status, err);
 }

@@ -6,24 +6,8 @@
 #include <string.h>
 
 #include "analyze/torch/torch_events.h"
-#include "base/buf.h"
 #include "export/exporters.h"
-
-enum { SPILL_BYTES = 256 << 10 };
-
-static enum st_status spill(struct st_buf *out, struct st_sink *sink, size_t above,
-			    struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	if (out->failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	if (out->size_bytes > above) {
-		status = st_sink_write(sink, out->data, out->size_bytes, err);
-		st_buf_clear(out);
-	}
-	return status;
-}
+#include "export/stream.h"
 
 /* What would end a frame or the line becomes "_". */
 static void add_frame(struct st_buf *out, const char *begin, const char *end)
@@ -49,8 +33,8 @@ static void add_stack(struct st_buf *out, struct st_text stack)
 	}
 }
 
-static enum st_status write_events(const struct st_torch_events *events, struct st_sink *sink,
-				   struct st_buf *out, struct st_error *err)
+static enum st_status write_events(const struct st_torch_events *events, struct st_stream *to,
+				   struct st_error *err)
 {
 	const struct st_operator_rows *rows = events->rows;
 	enum st_status status = ST_OK;
@@ -61,33 +45,28 @@ static enum st_status write_events(const struct st_torch_events *events, struct 
 		if (!key || (int64_t)rows->self_ns[row] < 1000 ||
 		    !st_row_is_counted(&events->dataset, row))
 			continue;
-		add_stack(out, events->stacks.texts[key]);
-		st_buf_printf(out, " %llu\n", (unsigned long long)(rows->self_ns[row] / 1000));
-		status = spill(out, sink, SPILL_BYTES, err);
+		add_stack(&to->out, events->stacks.texts[key]);
+		st_buf_printf(&to->out, " %llu\n", (unsigned long long)(rows->self_ns[row] / 1000));
+		status = st_stream_spill(to, err);
 	}
-	return status ? status : spill(out, sink, 0, err);
+	return status;
 }
 
 enum st_status st_export_torch_stacks(const struct st_result *result,
 				      const struct st_export_options *options, struct st_sink *sink,
 				      struct st_error *err)
 {
-	const struct st_question everything = {0};
-	const struct st_question *question =
-		options && options->question ? options->question : &everything;
 	const struct st_torch_options as_asked = {.given = true, .with_stack = true};
 	struct st_torch_events events;
-	struct st_buf out;
-	enum st_status status = st_torch_events_init(&events, result, question, &as_asked, err);
+	struct st_stream to;
+	enum st_status status =
+		st_torch_events_init(&events, result, options->question, &as_asked, err);
 
 	if (status)
 		return status;
-	st_buf_init(&out, SIZE_MAX / 4);
-	if (st_torch_events_stacks(&events, UINT32_MAX))
-		status = write_events(&events, sink, &out, err);
-	else
-		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	st_buf_fini(&out);
+	st_stream_init(&to, sink, "the export");
+	status = st_torch_events_stacks(&events, UINT32_MAX) ? write_events(&events, &to, err)
+							     : st_stream_no_memory(&to, err);
 	st_torch_events_fini(&events);
-	return status;
+	return st_stream_end(&to, status, err);
 }

@@ -23,12 +23,14 @@ const char *st_chrome_category(const struct st_label *label)
 
 static bool make_heads(struct st_chrome *chrome)
 {
-	chrome->head_ends = calloc((size_t)chrome->label_count + 1, sizeof(*chrome->head_ends));
+	const struct st_trace_walk *walk = &chrome->walk;
+
+	chrome->head_ends = calloc((size_t)walk->label_count + 1, sizeof(*chrome->head_ends));
 	if (!chrome->head_ends)
 		return false;
-	for (uint32_t i = 0; i < chrome->label_count; i++) {
-		struct st_text domain = st_result_text(chrome->result, chrome->labels[i].domain);
-		struct st_text name = st_result_text(chrome->result, chrome->labels[i].name);
+	for (uint32_t i = 0; i < walk->label_count; i++) {
+		struct st_text domain = st_result_text(walk->result, walk->labels[i].domain);
+		struct st_text name = st_result_text(walk->result, walk->labels[i].name);
 		struct st_json json;
 
 		st_json_init(&json, &chrome->heads);
@@ -39,10 +41,11 @@ static bool make_heads(struct st_chrome *chrome)
 		st_json_put_object(&json, "args");
 		st_json_put_bytes(&json, "domain", domain.bytes, domain.size_bytes);
 		if (!st_utf8_is_valid(name.bytes, name.size_bytes)) {
-			chrome->scratch.size_bytes = 0;
-			st_text_escape(&chrome->scratch, name);
-			st_json_put_bytes(&json, st_arg_words[ST_ARG_NAME_BYTES],
-					  chrome->scratch.data, chrome->scratch.size_bytes);
+			struct st_buf *escaped = st_stream_scratch(&chrome->walk.stream);
+
+			st_text_escape(escaped, name);
+			st_json_put_bytes(&json, st_arg_words[ST_ARG_NAME_BYTES], escaped->data,
+					  escaped->size_bytes);
 		}
 		chrome->head_ends[i] = chrome->heads.size_bytes;
 	}
@@ -87,16 +90,20 @@ static size_t put(char *to, const char *text)
 }
 
 /* printf for every event would be most of an export's time. */
-static void add_event(struct st_chrome *chrome, const struct st_slices *slices, uint32_t row)
+static enum st_status write_slice(void *to, uint32_t row, struct st_error *err)
 {
+	struct st_chrome *chrome = to;
+	const struct st_trace_walk *walk = &chrome->walk;
+	const struct st_slices *slices = walk->slices;
 	uint32_t label = slices->label[row], track = slices->track[row];
-	uint32_t process = chrome->tracks[track].process;
+	uint32_t process = walk->tracks[track].process;
 	size_t head = label ? chrome->head_ends[label - 1] : 0;
 	char line[512];
 	size_t n = 0;
 
-	st_buf_append(&chrome->out, ",\n", 2);
-	st_buf_append(&chrome->out, chrome->heads.data + head, chrome->head_ends[label] - head);
+	(void)err;
+	st_buf_append(chrome->out, ",\n", 2);
+	st_buf_append(chrome->out, chrome->heads.data + head, chrome->head_ends[label] - head);
 	n += put(line + n, ",\"row\":");
 	n += st_chrome_format_u64(line + n, row);
 	if (slices->parent[row] != ST_NO_ROW) {
@@ -110,18 +117,18 @@ static void add_event(struct st_chrome *chrome, const struct st_slices *slices, 
 	}
 	if (slices->flags[row] & ST_SLICE_CLIPPED) {
 		n += put(line + n, ",\"recorded_ns\":");
-		n += st_chrome_format_u64(line + n, st_result_wall_ns(chrome->result, row));
+		n += st_chrome_format_u64(line + n, st_result_wall_ns(walk->result, row));
 	}
-	if (chrome->ids.pids[process] != chrome->processes[process].pid) {
+	if (chrome->ids.pids[process] != walk->processes[process].pid) {
 		n += put(line + n, ",\"pid\":");
-		n += st_chrome_format_u64(line + n, chrome->processes[process].pid);
+		n += st_chrome_format_u64(line + n, walk->processes[process].pid);
 	}
-	if (chrome->ids.tids[track] != chrome->tracks[track].tid) {
+	if (chrome->ids.tids[track] != walk->tracks[track].tid) {
 		n += put(line + n, ",\"tid\":");
-		n += st_chrome_format_u64(line + n, chrome->tracks[track].tid);
+		n += st_chrome_format_u64(line + n, walk->tracks[track].tid);
 	}
 	if (chrome->has_more_args) {
-		st_buf_append(&chrome->out, line, n);
+		st_buf_append(chrome->out, line, n);
 		st_chrome_slice_args(chrome, row);
 		n = 0;
 	}
@@ -134,162 +141,130 @@ static void add_event(struct st_chrome *chrome, const struct st_slices *slices, 
 	n += put(line + n, ",\"dur\":");
 	n += st_chrome_format_us(line + n, slices->end_ns[row] - slices->begin_ns[row]);
 	n += put(line + n, "}");
-	st_buf_append(&chrome->out, line, n);
-	if (chrome->ties.flow_count)
+	st_buf_append(chrome->out, line, n);
+	if (walk->ties.flow_count)
 		st_chrome_slice_flows(chrome, row);
+	return ST_OK;
 }
 
 struct metadata {
 	const char *kind; /* "process_name" */
 	uint32_t pid, tid, real_id;
 	struct st_text name;
+	bool is_first;
 };
 
-static void add_metadata(struct st_chrome *chrome, const struct metadata *metadata, bool first)
+static void add_metadata(struct st_chrome *chrome, const struct metadata *metadata,
+			 const char *otherwise)
 {
+	struct st_text name = metadata->name;
 	struct st_json json;
 
-	st_buf_append_text(&chrome->out, first ? "\n" : ",\n");
-	st_json_init(&json, &chrome->out);
+	if (!name.size_bytes)
+		name = (struct st_text){otherwise, strlen(otherwise)};
+	st_buf_append_text(chrome->out, metadata->is_first ? "\n" : ",\n");
+	st_json_init(&json, chrome->out);
 	st_json_object_begin(&json);
 	st_json_put_text(&json, "ph", "M");
 	st_json_put_text(&json, "name", metadata->kind);
 	st_json_put_u64(&json, "pid", metadata->pid);
 	st_json_put_u64(&json, "tid", metadata->tid);
 	st_json_put_object(&json, "args");
-	st_json_put_bytes(&json, "name", metadata->name.bytes, metadata->name.size_bytes);
+	st_json_put_bytes(&json, "name", name.bytes, name.size_bytes);
 	st_json_put_u64(&json, "real_id", metadata->real_id);
 	st_json_object_end(&json);
 	st_json_object_end(&json);
 }
 
-static struct st_text name_or(struct st_text name, const char *otherwise)
+static void write_process(void *to, uint32_t index)
 {
-	return name.size_bytes ? name : (struct st_text){otherwise, strlen(otherwise)};
+	struct st_chrome *chrome = to;
+	const struct st_process *process = &chrome->walk.processes[index];
+	uint32_t pid = chrome->ids.pids[index];
+	struct metadata metadata = {"process_name",
+				    pid,
+				    pid,
+				    process->pid,
+				    st_result_text(chrome->walk.result, process->name),
+				    index == 0};
+
+	add_metadata(chrome, &metadata, "process");
 }
 
-static void add_all_metadata(struct st_chrome *chrome)
+static void write_thread(void *to, uint32_t index)
 {
-	for (uint32_t i = 0; i < chrome->process_count; i++) {
-		const struct st_process *process = &chrome->processes[i];
-		struct metadata metadata = {
-			"process_name", chrome->ids.pids[i], chrome->ids.pids[i], process->pid,
-			name_or(st_result_text(chrome->result, process->name), "process")};
+	struct st_chrome *chrome = to;
+	const struct st_trace_walk *walk = &chrome->walk;
+	const struct st_track *track = &walk->tracks[index];
+	bool is_main = walk->processes[track->process].pid == track->tid;
+	struct metadata metadata = {
+		"thread_name", chrome->ids.pids[track->process],	  chrome->ids.tids[index],
+		track->tid,    st_result_text(walk->result, track->name), false};
 
-		add_metadata(chrome, &metadata, i == 0);
-	}
-	for (uint32_t i = 0; i < chrome->track_count; i++) {
-		const struct st_track *track = &chrome->tracks[i];
-		bool is_main = chrome->processes[track->process].pid == track->tid;
-		struct metadata metadata = {"thread_name", chrome->ids.pids[track->process],
-					    chrome->ids.tids[i], track->tid,
-					    name_or(st_result_text(chrome->result, track->name),
-						    is_main ? "main" : "thread")};
-
-		add_metadata(chrome, &metadata, false);
-	}
+	add_metadata(chrome, &metadata, is_main ? "main" : "thread");
 }
 
-enum st_status st_chrome_spill(struct st_chrome *chrome, size_t above, struct st_error *err)
+static enum st_status write_begin(void *to, struct st_error *err)
 {
-	enum st_status status = ST_OK;
-
-	if (chrome->out.failed || chrome->scratch.failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	if (chrome->out.size_bytes > above) {
-		status = st_sink_write(chrome->sink, chrome->out.data, chrome->out.size_bytes, err);
-		st_buf_clear(&chrome->out);
-		st_sink_progress(chrome->sink, chrome->done, chrome->total);
-	}
-	return status;
-}
-
-static enum st_status write_trace(struct st_chrome *chrome, struct st_error *err)
-{
-	const struct st_slices *slices = st_result_slices(chrome->result);
-	const struct st_result_info *info = st_result_info(chrome->result);
-	enum st_status status = ST_OK;
+	struct st_chrome *chrome = to;
+	struct st_trace_walk *walk = &chrome->walk;
+	const struct st_result_info *info = st_result_info(walk->result);
 	struct st_json json;
 
+	if (!st_thread_ids_init(&chrome->ids, walk->result) || !make_heads(chrome) ||
+	    !st_chrome_find_namesakes(chrome))
+		return st_stream_no_memory(&walk->stream, err);
 	/* HolisticTraceAnalysis looks for the rank with a pattern that wants the blank. */
-	st_buf_append_text(&chrome->out, "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ns\", "
-					 "\"distributedInfo\": {\"rank\": 0, \"world_size\": 1},\n"
-					 "\"strata\": ");
-	st_json_init(&json, &chrome->out);
+	st_buf_append_text(chrome->out, "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ns\", "
+					"\"distributedInfo\": {\"rank\": 0, \"world_size\": 1},\n"
+					"\"strata\": ");
+	st_json_init(&json, chrome->out);
 	st_json_object_begin(&json);
 	st_json_put_text(&json, "version", info->strata_version);
 	st_json_put_text(&json, "result", info->name);
 	st_json_put_text(&json, "command", info->command);
 	st_json_put_text(&json, "started_at", info->started_at);
 	st_json_put_u64(&json, "slices_dropped",
-			st_result_quality(chrome->result)->loss.slices_dropped);
-	if (chrome->counters.count)
+			st_result_quality(walk->result)->loss.slices_dropped);
+	if (walk->counters.count)
 		st_chrome_list_counters(chrome, &json);
 	st_json_object_end(&json);
-	st_buf_append_text(&chrome->out, ",\n\"traceEvents\": [");
-	add_all_metadata(chrome);
-	for (uint32_t row = 0; row < slices->count && !status; row++, chrome->done++) {
-		if (!row || slices->track[row] != slices->track[row - 1])
-			st_thing_args_track(&chrome->args, slices->track[row]);
-		if (slices->flags[row] & ST_SLICE_TWIN)
-			continue; /* the operator is there */
-		add_event(chrome, slices, row);
-		status = st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);
-	}
-	if (!status)
-		status = st_chrome_write_events(chrome, err);
-	if (!status)
-		status = st_chrome_write_samples(chrome, &chrome->stacks, err);
-	st_buf_append_text(&chrome->out, "\n]}\n");
-	return status ? status : st_chrome_spill(chrome, 0, err);
+	st_buf_append_text(chrome->out, ",\n\"traceEvents\": [");
+	return ST_OK;
 }
 
-static enum st_status prepare(struct st_chrome *chrome, struct st_error *err)
+static void write_end(void *to)
 {
-	enum st_status status = st_ties_make(&chrome->ties, chrome->result, err);
-
-	if (status)
-		return status;
-	if (!st_thread_ids_init(&chrome->ids, chrome->result) || !make_heads(chrome) ||
-	    !st_thing_args_init(&chrome->args, chrome->result, &chrome->ties) ||
-	    !st_places_init(&chrome->places, chrome->result, &chrome->ties))
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	chrome->args.write = st_chrome_arg;
-	chrome->args.to = chrome;
-	chrome->has_more_args = chrome->args.events->count || chrome->args.slice_callers;
-	chrome->total = (uint64_t)chrome->args.slices->count + chrome->args.events->count +
-			chrome->args.span_count + chrome->stacks.row_count;
-	return st_chrome_make_counters(chrome, err);
+	st_buf_append_text(((struct st_chrome *)to)->out, "\n]}\n");
 }
 
 enum st_status st_export_chrome(const struct st_result *result,
 				const struct st_export_options *options, struct st_sink *sink,
 				struct st_error *err)
 {
-	struct st_chrome chrome = {.result = result, .sink = sink};
-	enum st_status status;
+	static const struct st_trace_format format = {.names_first = true,
+						      .begin = write_begin,
+						      .process = write_process,
+						      .thread = write_thread,
+						      .slice = write_slice,
+						      .instant = st_chrome_instant,
+						      .span = st_chrome_span,
+						      .counter = st_chrome_counter,
+						      .value = st_chrome_value,
+						      .samples = st_chrome_samples,
+						      .end = write_end};
+	struct st_chrome chrome = {.out = &chrome.walk.stream.out};
+	enum st_status status = st_trace_init(&chrome.walk, result, options, sink, err);
 
-	chrome.processes = st_result_processes(result, &chrome.process_count);
-	chrome.tracks = st_result_tracks(result, &chrome.track_count);
-	chrome.labels = st_result_labels(result, &chrome.label_count);
-	st_buf_init(&chrome.out, SIZE_MAX / 4);
 	st_buf_init(&chrome.heads, SIZE_MAX / 4);
-	st_buf_init(&chrome.scratch, SIZE_MAX / 4);
-	status = st_stacks_init(&chrome.stacks, result, options, err);
+	chrome.walk.args.write = st_chrome_arg;
+	chrome.walk.args.to = &chrome;
+	chrome.has_more_args = chrome.walk.events->count || chrome.walk.args.slice_callers;
 	if (!status)
-		status = prepare(&chrome, err);
-	if (!status)
-		status = write_trace(&chrome, err);
-	if (chrome.has_counters)
-		st_counters_fini(&chrome.counters);
-	st_stacks_fini(&chrome.stacks);
-	st_places_fini(&chrome.places);
-	st_thing_args_fini(&chrome.args);
-	st_ties_fini(&chrome.ties);
-	st_buf_fini(&chrome.out);
+		status = st_trace_run(&chrome.walk, &format, &chrome, err);
 	st_buf_fini(&chrome.heads);
-	st_buf_fini(&chrome.scratch);
 	free(chrome.head_ends);
+	free(chrome.namesakes);
 	st_thread_ids_fini(&chrome.ids);
-	return status;
+	return st_trace_fini(&chrome.walk, status, err);
 }

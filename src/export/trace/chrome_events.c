@@ -22,23 +22,32 @@ static struct st_text word_text(enum st_arg_word word)
 static void add_key(struct st_chrome *chrome, const struct st_arg *arg)
 {
 	struct st_text text =
-		arg->word ? word_text(arg->word) : st_result_text(chrome->result, arg->key);
+		arg->word ? word_text(arg->word) : st_result_text(chrome->walk.result, arg->key);
 	bool is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
 
 	if (chrome->level && chrome->lists[chrome->level - 1])
 		return;
 	if (arg->repeat || !is_plain) {
-		chrome->scratch.size_bytes = 0;
+		struct st_buf *key = st_stream_scratch(&chrome->walk.stream);
+
 		if (is_plain)
-			st_buf_append(&chrome->scratch, text.bytes, text.size_bytes);
+			st_buf_append(key, text.bytes, text.size_bytes);
 		else /* two keys must not become one */
-			st_text_escape(&chrome->scratch, text);
+			st_text_escape(key, text);
 		if (arg->repeat)
-			st_buf_printf(&chrome->scratch, " #%" PRIu32, arg->repeat);
-		text = (struct st_text){(const char *)chrome->scratch.data,
-					chrome->scratch.size_bytes};
+			st_buf_printf(key, " #%" PRIu32, arg->repeat);
+		text = st_stream_text(&chrome->walk.stream);
 	}
 	st_json_key_bytes(&chrome->json, text.bytes, text.size_bytes);
+}
+
+/* A text that is no UTF-8, escaped. */
+static void add_escaped(struct st_chrome *chrome, enum st_arg_word word, struct st_text text)
+{
+	struct st_buf *escaped = st_stream_scratch(&chrome->walk.stream);
+
+	st_text_escape(escaped, text);
+	st_json_put_bytes(&chrome->json, st_arg_words[word], escaped->data, escaped->size_bytes);
 }
 
 /* Text that cannot stand as it is comes as {"escaped": …}, so that nobody mistakes it for the original. */
@@ -50,11 +59,8 @@ static void add_any_text(struct st_chrome *chrome, struct st_text text)
 		st_json_bytes(json, text.bytes, text.size_bytes);
 		return;
 	}
-	chrome->scratch.size_bytes = 0;
-	st_text_escape(&chrome->scratch, text);
 	st_json_object_begin(json);
-	st_json_put_bytes(json, st_arg_words[ST_ARG_ESCAPED], chrome->scratch.data,
-			  chrome->scratch.size_bytes);
+	add_escaped(chrome, ST_ARG_ESCAPED, text);
 	st_json_object_end(json);
 }
 
@@ -105,7 +111,7 @@ static void add_value(struct st_chrome *chrome, const struct st_arg *arg)
 		st_json_u64(&chrome->json, arg->number);
 		break;
 	case ST_ARG_IS_TEXT_ID:
-		text = st_result_text(chrome->result, arg->text_id);
+		text = st_result_text(chrome->walk.result, arg->text_id);
 		st_json_bytes(&chrome->json, text.bytes, text.size_bytes);
 		break;
 	case ST_ARG_IS_VALUES:
@@ -143,9 +149,9 @@ void st_chrome_arg(void *to, const struct st_arg *arg)
 
 void st_chrome_slice_args(struct st_chrome *chrome, uint32_t row)
 {
-	st_json_init(&chrome->json, &chrome->out);
+	st_json_init(&chrome->json, chrome->out);
 	chrome->json.has_items = 1; /* the object was begun by hand and has something in it */
-	st_thing_args_slice(&chrome->args, row);
+	st_thing_args_slice(&chrome->walk.args, row);
 }
 
 /* Events ------------------------------------------------------------------------------------------- */
@@ -164,33 +170,30 @@ static void begin_event(struct st_chrome *chrome, const struct event *event)
 	struct st_json *json = &chrome->json;
 	char phase[2] = {event->phase, '\0'};
 	uint32_t pid =
-		event->process < chrome->process_count ? chrome->ids.pids[event->process] : 0;
+		event->process < chrome->walk.process_count ? chrome->ids.pids[event->process] : 0;
 	char time[32];
 
-	st_buf_append(&chrome->out, ",\n", 2);
-	st_json_init(json, &chrome->out);
+	st_buf_append(chrome->out, ",\n", 2);
+	st_json_init(json, chrome->out);
 	st_json_object_begin(json);
 	st_json_put_text(json, "ph", phase);
 	st_json_put_text(json, "cat", event->category);
 	st_json_put_bytes(json, "name", event->name.bytes, event->name.size_bytes);
 	st_json_put_u64(json, "pid", pid);
 	st_json_put_u64(json, "tid",
-			event->track < chrome->track_count ? chrome->ids.tids[event->track] : pid);
+			event->track < chrome->walk.track_count ? chrome->ids.tids[event->track]
+								: pid);
 	st_json_key(json, "ts");
 	/* A number, as it stands. */
 	json->after_key = false;
-	st_buf_append(&chrome->out, time, st_chrome_format_us(time, event->time_ns));
+	st_buf_append(chrome->out, time, st_chrome_format_us(time, event->time_ns));
 }
 
 static void begin_args(struct st_chrome *chrome, struct st_text name)
 {
 	st_json_put_object(&chrome->json, "args");
-	if (st_utf8_is_valid(name.bytes, name.size_bytes))
-		return;
-	chrome->scratch.size_bytes = 0;
-	st_text_escape(&chrome->scratch, name);
-	st_json_put_bytes(&chrome->json, st_arg_words[ST_ARG_NAME_BYTES], chrome->scratch.data,
-			  chrome->scratch.size_bytes);
+	if (!st_utf8_is_valid(name.bytes, name.size_bytes))
+		add_escaped(chrome, ST_ARG_NAME_BYTES, name);
 }
 
 static void end_args(struct st_chrome *chrome)
@@ -219,9 +222,9 @@ static void add_flows(struct st_chrome *chrome, st_thing thing, struct event eve
 	const struct st_tie *ties;
 	size_t count;
 
-	if (!chrome->ties.flow_count)
+	if (!chrome->walk.ties.flow_count)
 		return;
-	ties = st_ties_of(&chrome->ties, thing, &count);
+	ties = st_ties_of(&chrome->walk.ties, thing, &count);
 	event.category = "flow";
 	for (size_t i = 0; i < count; i++) {
 		const char *name = "parent";
@@ -231,7 +234,7 @@ static void add_flows(struct st_chrome *chrome, st_thing thing, struct event eve
 		if (!ties[i].flow)
 			continue;
 		if (ties[i].event != ST_NO_ROW)
-			name = st_relation_name(chrome->args.events->rows[ties[i].event].detail);
+			name = st_relation_name(chrome->walk.events->rows[ties[i].event].detail);
 		event.phase = starts ? 's' : 'f';
 		event.name = (struct st_text){name, strlen(name)};
 		add_flow(chrome, &event, ties[i].flow);
@@ -240,10 +243,10 @@ static void add_flows(struct st_chrome *chrome, st_thing thing, struct event eve
 
 void st_chrome_slice_flows(struct st_chrome *chrome, uint32_t row)
 {
-	uint32_t track = chrome->args.slices->track[row];
-	struct event event = {.process = chrome->tracks[track].process,
+	uint32_t track = chrome->walk.slices->track[row];
+	struct event event = {.process = chrome->walk.tracks[track].process,
 			      .track = track,
-			      .time_ns = chrome->args.slices->begin_ns[row]};
+			      .time_ns = chrome->walk.slices->begin_ns[row]};
 
 	add_flows(chrome, st_thing_make(ST_THING_SLICE, row), event);
 }
@@ -264,12 +267,9 @@ static void add_lane_id(struct st_chrome *chrome, uint64_t lane)
 /* From the thread that began it to the one that ended it. */
 static void add_crossing(struct st_chrome *chrome, uint32_t index, struct event event)
 {
-	const struct st_span *span = &chrome->args.spans[index];
-	uint64_t flow = 1 + (uint64_t)chrome->ties.flow_count + index;
+	const struct st_span *span = &chrome->walk.spans[index];
+	uint64_t flow = st_trace_crossing(&chrome->walk, index);
 
-	if (span->begin_track == span->end_track || span->begin_track >= chrome->track_count ||
-	    span->end_track >= chrome->track_count || span->flags & ST_SLICE_UNFINISHED)
-		return;
 	event.category = "flow";
 	event.phase = 's';
 	add_flow(chrome, &event, flow);
@@ -279,81 +279,65 @@ static void add_crossing(struct st_chrome *chrome, uint32_t index, struct event 
 	add_flow(chrome, &event, flow);
 }
 
-static enum st_status add_span(struct st_chrome *chrome, uint32_t index, struct st_error *err)
+void st_chrome_span(void *to, uint32_t index, struct st_span_group *group, uint32_t lane)
 {
-	const struct st_span *span = &chrome->args.spans[index];
+	struct st_chrome *chrome = to;
+	const struct st_span *span = &chrome->walk.spans[index];
 	struct event event = {.phase = 'b',
 			      .category = st_span_kind_word(span->kind),
-			      .name = st_places_span_title(&chrome->places, index).text,
+			      .name = st_places_span_title(&chrome->walk.places, index).text,
 			      .process = span->process,
 			      .track = span->begin_track,
 			      .time_ns = span->begin_ns};
-	struct st_span_group *group;
-	uint64_t lane_id;
-	uint32_t lane;
 
-	group = st_places_span(&chrome->places, index, &lane);
-	if (!group)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
 	if (!group->lanes[lane].number)
 		group->lanes[lane].number = ++chrome->last_lane;
-	lane_id = group->lanes[lane].number;
 	begin_event(chrome, &event);
-	add_lane_id(chrome, lane_id);
+	add_lane_id(chrome, group->lanes[lane].number);
 	begin_args(chrome, event.name);
-	st_thing_args_span(&chrome->args, index);
+	st_thing_args_span(&chrome->walk.args, index);
 	end_args(chrome);
 	add_flows(chrome, st_thing_make(ST_THING_SPAN, index), event);
-	add_crossing(chrome, index, event);
+	if (st_trace_crosses(&chrome->walk, index))
+		add_crossing(chrome, index, event);
 	event.phase = 'e';
 	event.time_ns = span->end_ns < span->begin_ns ? span->begin_ns : span->end_ns;
 	begin_event(chrome, &event);
-	add_lane_id(chrome, lane_id);
+	add_lane_id(chrome, group->lanes[lane].number);
 	st_json_object_end(&chrome->json);
-	chrome->done++;
-	return st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);
 }
 
 /* Instants ----------------------------------------------------------------------------------------- */
 
-static void add_instant(struct st_chrome *chrome, uint32_t index, struct st_place place)
+void st_chrome_instant(void *to, uint32_t index, struct st_place place)
 {
+	struct st_chrome *chrome = to;
 	static const char *const scopes[] = {
 		[ST_PLACE_THREAD] = "t", [ST_PLACE_PROCESS] = "p", [ST_PLACE_GLOBAL] = "g"};
-	const struct st_event_row *row = &chrome->args.events->rows[index];
+	const struct st_event_row *row = &chrome->walk.events->rows[index];
 	struct event event = {.phase = 'i',
 			      .category = "instant",
-			      .name = st_places_event_title(&chrome->places, index).text,
+			      .name = st_places_event_title(&chrome->walk.places, index).text,
 			      .track = row->track,
 			      .time_ns = row->time_ns};
 
-	event.process = row->track < chrome->track_count ? chrome->tracks[row->track].process : 0;
+	event.process =
+		row->track < chrome->walk.track_count ? chrome->walk.tracks[row->track].process : 0;
 	begin_event(chrome, &event);
 	st_json_put_text(&chrome->json, "s", scopes[place.owner]);
 	begin_args(chrome, event.name);
-	st_thing_args_event(&chrome->args, index);
+	st_thing_args_event(&chrome->walk.args, index);
 	end_args(chrome);
 	add_flows(chrome, st_thing_make(ST_THING_EVENT, index), event);
 }
 
 /* Counters ----------------------------------------------------------------------------------------- */
 
-enum st_status st_chrome_make_counters(struct st_chrome *chrome, struct st_error *err)
-{
-	enum st_status status;
-
-	if (!chrome->places.object_count)
-		return ST_OK;
-	status = st_counters_make(&chrome->counters, chrome->result, err);
-	chrome->has_counters = !status;
-	return status;
-}
-
 void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json)
 {
 	st_json_put_array(json, "counters");
-	for (uint32_t i = 0; i < chrome->counters.count; i++) {
-		const struct st_counter *counter = &chrome->counters.counters[i];
+	for (uint32_t i = 0; i < chrome->walk.counters.count; i++) {
+		const struct st_counter *counter = &chrome->walk.counters.counters[i];
 		const struct {
 			const char *key;
 			st_string_id id;
@@ -364,7 +348,7 @@ void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json)
 		st_json_object_begin(json);
 		st_json_put_u64(json, "id", i);
 		for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
-			struct st_text text = st_result_text(chrome->result, texts[k].id);
+			struct st_text text = st_result_text(chrome->walk.result, texts[k].id);
 
 			st_json_put_bytes(json, texts[k].key, text.bytes, text.size_bytes);
 		}
@@ -392,10 +376,11 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Readers know a counter by process and name: the second and later of a name need more. */
-static bool *find_namesakes(const struct st_counters *counters)
+bool st_chrome_find_namesakes(struct st_chrome *chrome)
 {
+	const struct st_counters *counters = &chrome->walk.counters;
 	struct named_counter *names = calloc((size_t)counters->count + 1, sizeof(*names));
-	bool *found = calloc((size_t)counters->count + 1, sizeof(*found));
+	bool *found = chrome->namesakes = calloc((size_t)counters->count + 1, sizeof(*found));
 
 	for (uint32_t i = 0; names && i < counters->count; i++)
 		names[i] = (struct named_counter){counters->counters[i].definition->process, i,
@@ -405,19 +390,34 @@ static bool *find_namesakes(const struct st_counters *counters)
 	for (uint32_t i = 1; names && found && i < counters->count; i++)
 		found[names[i].index] = names[i].process == names[i - 1].process &&
 					names[i].name == names[i - 1].name;
-	if (!names) {
-		free(found);
-		found = NULL;
-	}
 	free(names);
-	return found;
+	return names && found;
 }
 
-static void add_sample(struct st_chrome *chrome, const struct st_counter *counter,
-		       const struct st_counter_sample *sample)
+void st_chrome_counter(void *to, uint32_t counter)
 {
-	struct st_json *json = &chrome->json;
+	((struct st_chrome *)to)->counter = counter;
+}
 
+void st_chrome_value(void *to, const struct st_counter *counter,
+		     const struct st_counter_sample *sample)
+{
+	struct st_chrome *chrome = to;
+	struct st_json *json = &chrome->json;
+	struct event event = {
+		.phase = 'C',
+		.category = "counter",
+		.name = st_result_text(chrome->walk.result, counter->definition->name),
+		.process = counter->definition->process,
+		.track = sample->track,
+		.time_ns = sample->time_ns};
+	char id[24];
+
+	begin_event(chrome, &event);
+	if (chrome->namesakes[chrome->counter]) {
+		snprintf(id, sizeof(id), "0x%" PRIx32, chrome->counter);
+		st_json_put_text(json, "id", id);
+	}
 	st_json_put_object(json, "args");
 	st_json_key(json, "value");
 	if (counter->form == ST_COUNTER_FLOAT)
@@ -427,59 +427,4 @@ static void add_sample(struct st_chrome *chrome, const struct st_counter *counte
 	else
 		st_json_i64(json, sample->integer);
 	end_args(chrome);
-}
-
-static enum st_status add_counter(struct st_chrome *chrome, uint32_t index, bool has_id,
-				  struct st_error *err)
-{
-	const struct st_counter *counter = &chrome->counters.counters[index];
-	struct event event = {.phase = 'C',
-			      .category = "counter",
-			      .name = st_result_text(chrome->result, counter->definition->name),
-			      .process = counter->definition->process};
-	enum st_status status = ST_OK;
-	char id[24];
-
-	snprintf(id, sizeof(id), "0x%" PRIx32, index);
-	for (uint32_t i = 0; i < counter->sample_count && !status; i++) {
-		event.track = counter->samples[i].track;
-		event.time_ns = counter->samples[i].time_ns;
-		begin_event(chrome, &event);
-		if (has_id) {
-			st_json_put_text(&chrome->json, "id", id);
-		}
-		add_sample(chrome, counter, &counter->samples[i]);
-		status = st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);
-	}
-	return status;
-}
-
-static enum st_status write_counters(struct st_chrome *chrome, struct st_error *err)
-{
-	bool *namesakes = find_namesakes(&chrome->counters);
-	enum st_status status = ST_OK;
-
-	if (!namesakes)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	for (uint32_t i = 0; i < chrome->counters.count && !status; i++)
-		status = add_counter(chrome, i, namesakes[i], err);
-	free(namesakes);
-	return status;
-}
-
-enum st_status st_chrome_write_events(struct st_chrome *chrome, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-	struct st_place place;
-
-	for (uint32_t i = 0; i < chrome->args.events->count && !status; i++, chrome->done++) {
-		if (st_places_is_instant(&chrome->places, i, &place))
-			add_instant(chrome, i, place);
-		status = st_chrome_spill(chrome, ST_CHROME_SPILL_BYTES, err);
-	}
-	for (uint32_t i = 0; i < chrome->args.span_count && !status; i++)
-		status = add_span(chrome, i, err);
-	if (!status && chrome->counters.count)
-		status = write_counters(chrome, err);
-	return status;
 }

@@ -10,45 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/datasets/counters.h"
-#include "base/buf.h"
 #include "base/json_out.h"
-#include "export/export.h"
-#include "export/trace/places.h"
-#include "export/trace/thing_args.h"
-#include "export/stacks/stacks.h"
 #include "export/trace/thread_ids.h"
-#include "store/events.h"
-
-enum { ST_CHROME_SPILL_BYTES = 256 << 10 };
+#include "export/trace/walk.h"
 
 struct st_chrome {
-	const struct st_result *result;
-	const struct st_process *processes;
-	const struct st_track *tracks;
-	const struct st_label *labels;
-	uint32_t process_count, track_count, label_count;
+	struct st_trace_walk walk;
+	struct st_buf *out; /* the walk's */
 	struct st_thread_ids ids;
-	struct st_buf out;
 	struct st_buf heads; /* the beginning of an event, once per label: name, category, domain */
 	size_t *head_ends;
-	struct st_sink *sink;
-	struct st_stacks stacks;
-	struct st_ties ties;
-	struct st_thing_args args;
-	struct st_places places;
-	struct st_counters counters;
-	bool has_counters;   /* they have been made */
 	bool has_more_args;  /* of tasks: there are events or callers */
 	struct st_json json; /* of the arguments at hand */
-	struct st_buf scratch;
-	uint8_t lists[8]; /* whether the levels of arguments that are open are lists */
+	uint8_t lists[8];    /* whether the levels of arguments that are open are lists */
 	uint32_t level;
 	uint64_t last_lane; /* numbers given to lanes of spans */
-	uint64_t done, total;
+	uint32_t counter;   /* the one at hand */
+	bool *namesakes;    /* counters that share process and name with an earlier one */
 };
 
-enum st_status st_chrome_spill(struct st_chrome *chrome, size_t above, struct st_error *err);
 size_t st_chrome_format_u64(char *to, uint64_t value);
 size_t st_chrome_format_us(char *to, int64_t ns); /* microseconds with three decimals */
 /* "cpu_op" or "user_annotation". */
@@ -61,11 +41,16 @@ void st_chrome_slice_args(struct st_chrome *chrome, uint32_t row);
 /* The flows that begin or end at a task. */
 void st_chrome_slice_flows(struct st_chrome *chrome, uint32_t row);
 /* Counters by name and unit, for the head of the file. */
-enum st_status st_chrome_make_counters(struct st_chrome *chrome, struct st_error *err);
 void st_chrome_list_counters(struct st_chrome *chrome, struct st_json *json);
-enum st_status st_chrome_write_events(struct st_chrome *chrome, struct st_error *err);
-/* The samples, last (chrome_samples.c). */
-enum st_status st_chrome_write_samples(struct st_chrome *chrome, const struct st_stacks *stacks,
-				       struct st_error *err);
+/* Whether it has namesakes is found out for every counter. False: no memory. */
+bool st_chrome_find_namesakes(struct st_chrome *chrome);
+
+/* What the walk calls; to is a struct st_chrome (chrome_events.c, chrome_samples.c). */
+void st_chrome_instant(void *to, uint32_t event, struct st_place place);
+void st_chrome_span(void *to, uint32_t span, struct st_span_group *group, uint32_t lane);
+void st_chrome_counter(void *to, uint32_t counter);
+void st_chrome_value(void *to, const struct st_counter *counter,
+		     const struct st_counter_sample *sample);
+enum st_status st_chrome_samples(void *to, uint32_t first, uint32_t end, struct st_error *err);
 
 #endif

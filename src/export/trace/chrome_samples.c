@@ -8,7 +8,6 @@
 
 #include "base/map.h"
 #include "export/trace/chrome_parts.h"
-#include "export/stacks/stacks.h"
 #include "store/model/key_table.h"
 
 enum { SAMPLES_PER_CHUNK = 1000, ROOT = 1 };
@@ -30,10 +29,10 @@ static void begin_event(struct profile *to, const char *name, uint32_t track, in
 
 	time[st_chrome_format_us(time, time_ns)] = 0;
 	st_buf_printf(
-		&chrome->out,
+		chrome->out,
 		",\n{\"ph\":\"P\",\"cat\":\"disabled-by-default-v8.cpu_profiler\",\"name\":\"%s\","
 		"\"id\":\"0x%x\",\"pid\":%u,\"tid\":%u,\"ts\":%s,\"args\":{\"data\":{",
-		name, track + 1, chrome->ids.pids[chrome->tracks[track].process],
+		name, track + 1, chrome->ids.pids[chrome->walk.tracks[track].process],
 		chrome->ids.tids[track], time);
 }
 
@@ -46,18 +45,18 @@ static void add_node(struct profile *to, uint32_t id, uint32_t parent, uint32_t 
 	struct st_text place =
 		is_python ? named->sources[label.source] : named->modules[function->module].name;
 	struct st_chrome *chrome = to->chrome;
+	struct st_buf *name = st_stream_scratch(&chrome->walk.stream);
 	struct st_json json;
 
-	chrome->scratch.size_bytes = 0;
-	st_stacks_label_text(to->stacks, label, &chrome->scratch);
-	st_buf_append_text(&chrome->out, to->new_nodes++ ? ",\n" : "\n");
-	st_json_init(&json, &chrome->out);
+	st_stacks_label_text(to->stacks, label, name);
+	st_buf_append_text(chrome->out, to->new_nodes++ ? ",\n" : "\n");
+	st_json_init(&json, chrome->out);
 	st_json_object_begin(&json);
 	st_json_put_u64(&json, "id", id);
 	st_json_put_u64(&json, "parent", parent);
 	st_json_put_object(&json, "callFrame");
 	st_json_put_text(&json, "codeType", is_python ? "JS" : "other");
-	st_json_put_bytes(&json, "functionName", chrome->scratch.data, chrome->scratch.size_bytes);
+	st_json_put_bytes(&json, "functionName", name->data, name->size_bytes);
 	st_json_put_u64(&json, "scriptId", 0);
 	st_json_put_bytes(&json, "url", place.bytes, place.size_bytes);
 	if (label.line) { /* counted from 0 there */
@@ -96,7 +95,7 @@ static bool write_chunk(struct profile *to, uint32_t first, uint32_t end, bool h
 {
 	const struct st_stacks *stacks = to->stacks;
 	const struct st_samples *samples = stacks->samples;
-	struct st_buf *out = &to->chrome->out;
+	struct st_buf *out = to->chrome->out;
 
 	to->samples.size_bytes = to->deltas.size_bytes = to->weights.size_bytes = 0;
 	begin_event(to, "ProfileChunk", samples->track[stacks->rows[first]],
@@ -135,42 +134,35 @@ static enum st_status write_thread(struct profile *to, uint32_t first, uint32_t 
 				   struct st_error *err)
 {
 	const struct st_stacks *stacks = to->stacks;
+	struct st_stream *stream = &to->chrome->walk.stream;
 	uint32_t row = stacks->rows[first];
 	enum st_status status = ST_OK;
 
-	st_key_table_fini(&to->nodes);
-	to->nodes = (struct st_key_table){0};
 	to->last_us = stacks->samples->time_ns[row] / 1000;
 	begin_event(to, "Profile", stacks->samples->track[row], stacks->samples->time_ns[row]);
-	st_buf_printf(&to->chrome->out, "\"startTime\":%lld}}}", (long long)to->last_us);
+	st_buf_printf(&stream->out, "\"startTime\":%lld}}}", (long long)to->last_us);
 	for (uint32_t i = first; i < end && !status; i += SAMPLES_PER_CHUNK) {
 		uint32_t until = end - i > SAMPLES_PER_CHUNK ? i + SAMPLES_PER_CHUNK : end;
 
 		if (!write_chunk(to, i, until, i == first))
-			return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-		to->chrome->done += until - i;
-		status = st_chrome_spill(to->chrome, ST_CHROME_SPILL_BYTES, err);
+			return st_stream_no_memory(stream, err);
+		stream->done += until - i;
+		status = st_stream_spill(stream, err);
 	}
 	return status;
 }
 
-enum st_status st_chrome_write_samples(struct st_chrome *chrome, const struct st_stacks *stacks,
-				       struct st_error *err)
+enum st_status st_chrome_samples(void *chrome, uint32_t first, uint32_t end, struct st_error *err)
 {
-	struct profile to = {.chrome = chrome, .stacks = stacks};
-	enum st_status status = ST_OK;
+	struct profile to = {.chrome = chrome,
+			     .stacks = &((struct st_chrome *)chrome)->walk.stacks};
+	enum st_status status;
 
 	st_buf_init(&to.path, SIZE_MAX / 4);
 	st_buf_init(&to.samples, SIZE_MAX / 4);
 	st_buf_init(&to.deltas, SIZE_MAX / 4);
 	st_buf_init(&to.weights, SIZE_MAX / 4);
-	for (uint32_t first = 0, end = 0; first < stacks->row_count && !status; first = end) {
-		while (end < stacks->row_count &&
-		       stacks->samples->track[stacks->rows[end]] ==
-			       stacks->samples->track[stacks->rows[first]])
-			end++;
-		status = write_thread(&to, first, end, err);
-	}
+	status = write_thread(&to, first, end, err);
 	st_key_table_fini(&to.nodes);
 	st_buf_fini(&to.path);
 	st_buf_fini(&to.samples);

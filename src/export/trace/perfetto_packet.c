@@ -11,6 +11,7 @@
 
 #include "analyze/datasets/itt_values.h"
 #include "base/json_out.h"
+#include "base/vec.h"
 #include "export/protobuf.h"
 
 enum {
@@ -34,42 +35,24 @@ enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
 /* What is no longer is no shorter when it is sent once and then named. */
 enum { SHORT_TEXT_BYTES = 16 };
 
-enum st_status st_pf_out_of_memory(struct st_error *err)
-{
-	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-}
-
-enum st_status st_pf_spill(struct st_pf *pf, size_t above, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	if (pf->out.failed || pf->interned.failed || pf->scratch.failed)
-		return st_pf_out_of_memory(err);
-	if (pf->out.size_bytes > above) {
-		status = st_sink_write(pf->sink, pf->out.data, pf->out.size_bytes, err);
-		st_buf_clear(&pf->out);
-		st_sink_progress(pf->sink, pf->done, pf->total);
-	}
-	return status;
-}
-
 void st_pf_packet_begin(struct st_pf *pf, uint32_t flags)
 {
-	pf->packet = st_pb_begin(&pf->out, ST_PF_TRACE_PACKET);
-	st_pb_u64(&pf->out, ST_PF_PACKET_SEQUENCE_ID, pf->sequence);
-	st_pb_u64(&pf->out, ST_PF_PACKET_SEQUENCE_FLAGS, flags);
+	pf->packet = st_pb_begin(pf->out, ST_PF_TRACE_PACKET);
+	st_pb_u64(pf->out, ST_PF_PACKET_SEQUENCE_ID, pf->sequence);
+	st_pb_u64(pf->out, ST_PF_PACKET_SEQUENCE_FLAGS, flags);
 }
 
 void st_pf_packet_end(struct st_pf *pf)
 {
+	pf->out->failed |= pf->interned.failed;
 	if (pf->interned.size_bytes) {
-		size_t message = st_pb_begin(&pf->out, ST_PF_PACKET_INTERNED_DATA);
+		size_t message = st_pb_begin(pf->out, ST_PF_PACKET_INTERNED_DATA);
 
-		st_buf_append(&pf->out, pf->interned.data, pf->interned.size_bytes);
-		st_pb_end(&pf->out, message);
+		st_buf_append(pf->out, pf->interned.data, pf->interned.size_bytes);
+		st_pb_end(pf->out, message);
 		pf->interned.size_bytes = 0;
 	}
-	st_pb_end(&pf->out, pf->packet);
+	st_pb_end(pf->out, pf->packet);
 }
 
 static void add_interned(struct st_pf *pf, uint32_t field, uint64_t iid, struct st_text text)
@@ -88,7 +71,7 @@ static uint64_t intern(struct st_pf *pf, uint32_t field, uint32_t *sent, st_stri
 
 	if (sent[id] != pf->sequence) {
 		sent[id] = pf->sequence;
-		add_interned(pf, field, iid, st_result_text(pf->result, id));
+		add_interned(pf, field, iid, st_result_text(pf->walk.result, id));
 	}
 	return iid;
 }
@@ -97,7 +80,7 @@ void st_pf_sequence_begin(struct st_pf *pf, uint32_t sequence)
 {
 	pf->sequence = sequence;
 	st_pf_packet_begin(pf, ST_PF_STATE_CLEARED);
-	st_pb_u64(&pf->out, ST_PF_PACKET_FIRST_ON_SEQUENCE, 1);
+	st_pb_u64(pf->out, ST_PF_PACKET_FIRST_ON_SEQUENCE, 1);
 	for (uint32_t word = 1; word < ST_ARG_WORDS; word++) {
 		struct st_text name = {st_arg_words[word], strlen(st_arg_words[word])};
 
@@ -107,7 +90,7 @@ void st_pf_sequence_begin(struct st_pf *pf, uint32_t sequence)
 
 uint64_t st_pf_track(struct st_pf *pf, uint64_t parent, const char *name, struct st_text more)
 {
-	struct st_buf *out = &pf->out;
+	struct st_buf *out = pf->out, *title = st_stream_scratch(&pf->walk.stream);
 	uint64_t uuid = pf->next_uuid++;
 	size_t message;
 
@@ -116,13 +99,12 @@ uint64_t st_pf_track(struct st_pf *pf, uint64_t parent, const char *name, struct
 	st_pb_u64(out, ST_PF_TRACK_UUID, uuid);
 	if (parent)
 		st_pb_u64(out, ST_PF_TRACK_PARENT_UUID, parent);
-	pf->scratch.size_bytes = 0;
-	st_buf_append_text(&pf->scratch, name);
+	st_buf_append_text(title, name);
 	if (more.size_bytes) {
-		st_buf_append_text(&pf->scratch, ": ");
-		st_buf_append(&pf->scratch, more.bytes, more.size_bytes);
+		st_buf_append_text(title, ": ");
+		st_buf_append(title, more.bytes, more.size_bytes);
 	}
-	st_pb_text(out, ST_PF_TRACK_NAME, pf->scratch.data, pf->scratch.size_bytes);
+	st_pb_text(out, ST_PF_TRACK_NAME, title->data, title->size_bytes);
 	st_pb_end(out, message);
 	st_pf_packet_end(pf);
 	return uuid;
@@ -130,7 +112,7 @@ uint64_t st_pf_track(struct st_pf *pf, uint64_t parent, const char *name, struct
 
 void st_pf_event_begin(struct st_pf *pf, const struct st_pf_event *event)
 {
-	struct st_buf *out = &pf->out;
+	struct st_buf *out = pf->out;
 
 	st_pf_packet_begin(pf, ST_PF_NEEDS_STATE);
 	st_pb_u64(out, ST_PF_PACKET_TIMESTAMP, (uint64_t)event->time_ns + pf->shift_ns);
@@ -151,7 +133,7 @@ void st_pf_event_begin(struct st_pf *pf, const struct st_pf_event *event)
 
 void st_pf_event_end(struct st_pf *pf)
 {
-	st_pb_end(&pf->out, pf->event);
+	st_pb_end(pf->out, pf->event);
 	st_pf_packet_end(pf);
 }
 
@@ -164,24 +146,25 @@ static void add_name(struct st_pf *pf, const struct st_arg *arg)
 
 	if (!arg->repeat && (arg->word || !arg->key)) {
 		if (arg->word)
-			st_pb_u64(&pf->out, ANNOTATION_NAME_IID, arg->word);
+			st_pb_u64(pf->out, ANNOTATION_NAME_IID, arg->word);
 		return;
 	}
 	text = arg->word
 		       ? (struct st_text){st_arg_words[arg->word], strlen(st_arg_words[arg->word])}
-		       : st_result_text(pf->result, arg->key);
+		       : st_result_text(pf->walk.result, arg->key);
 	is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
 	if (arg->repeat || !is_plain) { /* seldom enough not to be interned */
-		pf->scratch.size_bytes = 0;
+		struct st_buf *name = st_stream_scratch(&pf->walk.stream);
+
 		if (is_plain)
-			st_buf_append(&pf->scratch, text.bytes, text.size_bytes);
+			st_buf_append(name, text.bytes, text.size_bytes);
 		else /* two keys must not become one */
-			st_text_escape(&pf->scratch, text);
+			st_text_escape(name, text);
 		if (arg->repeat)
-			st_buf_printf(&pf->scratch, " #%u", arg->repeat);
-		st_pb_text(&pf->out, ANNOTATION_NAME, pf->scratch.data, pf->scratch.size_bytes);
+			st_buf_printf(name, " #%u", arg->repeat);
+		st_pb_text(pf->out, ANNOTATION_NAME, name->data, name->size_bytes);
 	} else {
-		st_pb_u64(&pf->out, ANNOTATION_NAME_IID,
+		st_pb_u64(pf->out, ANNOTATION_NAME_IID,
 			  intern(pf, INTERNED_ANNOTATION_NAMES, pf->keys_sent, arg->key));
 	}
 }
@@ -194,18 +177,9 @@ static uint64_t intern_blob(struct st_pf *pf, uint32_t blob, struct st_text text
 
 	if (!blob || text.size_bytes <= SHORT_TEXT_BYTES)
 		return 0;
-	if (blob >= pf->blob_capacity) {
-		uint32_t capacity = blob < UINT32_MAX / 2 ? 2 * blob + 64 : UINT32_MAX;
-		uint32_t *sent = realloc(pf->blobs_sent, (size_t)capacity * sizeof(*sent));
-
-		if (!sent) {
-			pf->interned.failed = true; /* seen when the packet is written out */
-			return 0;
-		}
-		memset(sent + pf->blob_capacity, 0,
-		       (size_t)(capacity - pf->blob_capacity) * sizeof(*sent));
-		pf->blobs_sent = sent;
-		pf->blob_capacity = capacity;
+	if (!ST_VEC_ROOM_ZERO(pf->blobs_sent, blob, pf->blob_capacity)) {
+		pf->out->failed = true; /* seen when the packet is written out */
+		return 0;
 	}
 	if (pf->blobs_sent[blob] != pf->sequence) {
 		pf->blobs_sent[blob] = pf->sequence;
@@ -214,27 +188,33 @@ static uint64_t intern_blob(struct st_pf *pf, uint32_t blob, struct st_text text
 	return iid;
 }
 
+/* An annotation of a text that is no UTF-8, escaped. */
+static void add_escaped(struct st_pf *pf, uint32_t field, enum st_arg_word word,
+			struct st_text text)
+{
+	struct st_buf *escaped = st_stream_scratch(&pf->walk.stream);
+	size_t message = st_pb_begin(pf->out, field);
+
+	st_text_escape(escaped, text);
+	st_pb_u64(pf->out, ANNOTATION_NAME_IID, word);
+	st_pb_text(pf->out, ANNOTATION_TEXT, escaped->data, escaped->size_bytes);
+	st_pb_end(pf->out, message);
+}
+
 /* Text that cannot stand as it is comes as { escaped: … }, so that nobody mistakes it for the original. */
 static void add_any_text(struct st_pf *pf, struct st_text text, uint32_t blob)
 {
 	uint64_t iid;
-	size_t message;
 
-	if (st_utf8_is_valid(text.bytes, text.size_bytes)) {
-		iid = intern_blob(pf, blob, text);
-		if (iid) {
-			st_pb_u64(&pf->out, ANNOTATION_TEXT_IID, iid);
-			return;
-		}
-		st_pb_text(&pf->out, ANNOTATION_TEXT, text.bytes, text.size_bytes);
+	if (!st_utf8_is_valid(text.bytes, text.size_bytes)) {
+		add_escaped(pf, ANNOTATION_ENTRIES, ST_ARG_ESCAPED, text);
 		return;
 	}
-	pf->scratch.size_bytes = 0;
-	st_text_escape(&pf->scratch, text);
-	message = st_pb_begin(&pf->out, ANNOTATION_ENTRIES);
-	st_pb_u64(&pf->out, ANNOTATION_NAME_IID, ST_ARG_ESCAPED);
-	st_pb_text(&pf->out, ANNOTATION_TEXT, pf->scratch.data, pf->scratch.size_bytes);
-	st_pb_end(&pf->out, message);
+	iid = intern_blob(pf, blob, text);
+	if (iid)
+		st_pb_u64(pf->out, ANNOTATION_TEXT_IID, iid);
+	else
+		st_pb_text(pf->out, ANNOTATION_TEXT, text.bytes, text.size_bytes);
 }
 
 static void add_element(struct st_buf *out, uint32_t type, uint64_t bits)
@@ -270,14 +250,14 @@ static void add_value(struct st_pf *pf, const struct st_arg *arg)
 {
 	switch (arg->form) {
 	case ST_ARG_IS_U64:
-		st_pb_u64(&pf->out, ANNOTATION_UINT, arg->number);
+		st_pb_u64(pf->out, ANNOTATION_UINT, arg->number);
 		break;
 	case ST_ARG_IS_TEXT_ID:
-		st_pb_u64(&pf->out, ANNOTATION_TEXT_IID,
+		st_pb_u64(pf->out, ANNOTATION_TEXT_IID,
 			  intern(pf, INTERNED_ANNOTATION_TEXTS, pf->texts_sent, arg->text_id));
 		break;
 	case ST_ARG_IS_VALUES:
-		add_values(&pf->out, arg->type, arg->text);
+		add_values(pf->out, arg->type, arg->text);
 		break;
 	default:
 		add_any_text(pf, arg->text, arg->blob);
@@ -298,10 +278,10 @@ void st_pf_arg(void *to, const struct st_arg *arg)
 	size_t message;
 
 	if (arg->form == ST_ARG_IS_END) {
-		st_pb_end(&pf->out, pf->open[--pf->open_count].begin);
+		st_pb_end(pf->out, pf->open[--pf->open_count].begin);
 		return;
 	}
-	message = st_pb_begin(&pf->out, annotation_field(pf));
+	message = st_pb_begin(pf->out, annotation_field(pf));
 	add_name(pf, arg);
 	if (arg->form == ST_ARG_IS_GROUP || arg->form == ST_ARG_IS_LIST) {
 		pf->open[pf->open_count].begin = message;
@@ -309,18 +289,13 @@ void st_pf_arg(void *to, const struct st_arg *arg)
 		return;
 	}
 	add_value(pf, arg);
-	st_pb_end(&pf->out, message);
+	st_pb_end(pf->out, message);
 }
 
-void st_pf_name_bytes(struct st_pf *pf, struct st_text name)
+void st_pf_check_name(struct st_pf *pf, struct st_text name)
 {
-	size_t message = st_pb_begin(&pf->out, ST_PF_EVENT_ANNOTATIONS);
-
-	pf->scratch.size_bytes = 0;
-	st_text_escape(&pf->scratch, name);
-	st_pb_u64(&pf->out, ANNOTATION_NAME_IID, ST_ARG_NAME_BYTES);
-	st_pb_text(&pf->out, ANNOTATION_TEXT, pf->scratch.data, pf->scratch.size_bytes);
-	st_pb_end(&pf->out, message);
+	if (!st_utf8_is_valid(name.bytes, name.size_bytes))
+		add_escaped(pf, ST_PF_EVENT_ANNOTATIONS, ST_ARG_NAME_BYTES, name);
 }
 
 void st_pf_flows(struct st_pf *pf, st_thing thing)
@@ -328,12 +303,12 @@ void st_pf_flows(struct st_pf *pf, st_thing thing)
 	const struct st_tie *ties;
 	size_t count;
 
-	if (!pf->ties.flow_count)
+	if (!pf->walk.ties.flow_count)
 		return;
-	ties = st_ties_of(&pf->ties, thing, &count);
+	ties = st_ties_of(&pf->walk.ties, thing, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (ties[i].flow)
-			st_pb_fixed64(&pf->out,
+			st_pb_fixed64(pf->out,
 				      ties[i].end == ST_TIE_TARGET
 					      ? ST_PF_EVENT_TERMINATING_FLOW_IDS
 					      : ST_PF_EVENT_FLOW_IDS,

@@ -10,13 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "export/export.h"
 #include "export/trace/lanes.h"
-#include "export/trace/places.h"
-#include "export/trace/thing_args.h"
-#include "export/stacks/stacks.h"
-#include "store/events.h"
+#include "export/trace/walk.h"
 
 /* Field numbers of the public schema (perfetto_trace.proto), by message. */
 enum { ST_PF_TRACE_PACKET = 1 };
@@ -66,44 +61,31 @@ enum st_pf_type {
 	ST_PF_COUNTER = 4
 };
 
-enum { ST_PF_SPILL_BYTES = 256 << 10 };
-
 struct st_pf {
-	const struct st_result *result;
-	const struct st_process *processes;
-	const struct st_track *tracks;
-	const struct st_label *labels;
-	const struct st_slices *slices;
-	uint32_t process_count, track_count, label_count;
-	struct st_sink *sink;
-	struct st_buf out;
+	struct st_trace_walk walk;
+	struct st_buf *out;	/* the walk's */
 	struct st_buf interned; /* what the packet at hand is the first to need */
-	struct st_buf scratch;
 	/* By text: the sequence that has it, as the name of an event, as a category, as the name of an
 	 * annotation, as its value. */
 	uint32_t *names_sent, *categories_sent, *keys_sent, *texts_sent;
 	uint32_t *blobs_sent; /* the same by blob, as far as there were any */
 	uint32_t blob_capacity, text_count;
 	uint32_t sequence;
-	uint64_t next_uuid, global_uuid;
+	uint64_t next_uuid, global_uuid, counter_uuid;
 	uint64_t shift_ns;    /* added to every time, when one lies before the start */
-	uint64_t done, total; /* for the progress: slices, spans and events */
-	struct st_stacks stacks;
-	struct st_ties ties;
-	struct st_thing_args args;
-	struct st_places places;
 	size_t packet, event; /* open messages */
 	struct {	      /* annotations that are open: a group, a list, or a group in a list */
 		size_t begin;
 		bool is_list;
 	} open[8];
 	uint32_t open_count;
-	/* Of the thread at hand (perfetto.c). */
-	uint32_t *by_process;  /* tracks, those of a process together */
 	uint8_t *label_is_bad; /* by label: the name is no UTF-8 */
+	/* Of the thread at hand (perfetto.c). */
+	uint32_t track;
 	uint64_t *lane_uuids;
 	uint32_t lane_count, lane_capacity;
 	struct st_lanes lanes;
+	struct st_pf_samples *samples; /* perfetto_samples.c's; NULL before the first one */
 };
 
 static inline uint64_t st_pf_process_uuid(uint32_t process)
@@ -113,12 +95,8 @@ static inline uint64_t st_pf_process_uuid(uint32_t process)
 
 static inline uint64_t st_pf_thread_uuid(const struct st_pf *pf, uint32_t track)
 {
-	return 1 + (uint64_t)pf->process_count + track;
+	return 1 + (uint64_t)pf->walk.process_count + track;
 }
-
-enum st_status st_pf_out_of_memory(struct st_error *err);
-/* Writes out what lies in the buffer when it is more than that. */
-enum st_status st_pf_spill(struct st_pf *pf, size_t above, struct st_error *err);
 
 /* The first packet of a sequence: forgets the names, and says the names of our annotations. It stays open
  * for a descriptor until st_pf_packet_end. */
@@ -138,17 +116,20 @@ struct st_pf_event {
 /* Opens an event; annotations and flows come between the two. */
 void st_pf_event_begin(struct st_pf *pf, const struct st_pf_event *event);
 void st_pf_event_end(struct st_pf *pf);
-void st_pf_arg(void *pf, const struct st_arg *arg);	      /* an annotation: st_arg_write */
-void st_pf_name_bytes(struct st_pf *pf, struct st_text name); /* of a name that is no UTF-8 */
+void st_pf_arg(void *pf, const struct st_arg *arg); /* an annotation: st_arg_write */
+/* Of a name that is no UTF-8: its bytes, escaped. */
+void st_pf_check_name(struct st_pf *pf, struct st_text name);
 void st_pf_flows(struct st_pf *pf, st_thing thing);
 
-/* Spans, instants and counters, after the threads (perfetto_events.c). */
-enum st_status st_pf_write_instants(struct st_pf *pf, uint32_t first, uint32_t end,
-				    struct st_error *err);
-enum st_status st_pf_write_spans(struct st_pf *pf, struct st_error *err);
-enum st_status st_pf_write_counters(struct st_pf *pf, struct st_error *err);
-/* The samples, last (perfetto_samples.c). */
-enum st_status st_pf_write_samples(struct st_pf *pf, const struct st_stacks *stacks,
-				   struct st_error *err);
+/* What the walk calls; to is a struct st_pf (perfetto_events.c, perfetto_samples.c). */
+void st_pf_instant(void *to, uint32_t event, struct st_place place);
+void st_pf_spans_begin(void *to);
+void st_pf_span(void *to, uint32_t span, struct st_span_group *group, uint32_t lane);
+void st_pf_counters_begin(void *to);
+void st_pf_counter(void *to, uint32_t counter);
+void st_pf_value(void *to, const struct st_counter *counter,
+		 const struct st_counter_sample *sample);
+enum st_status st_pf_samples(void *to, uint32_t first, uint32_t end, struct st_error *err);
+void st_pf_samples_destroy(struct st_pf *pf);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "export/trace/perfetto_packet.h"
 #include "export/protobuf.h"
-#include "export/stacks/stacks.h"
 
 /* Field numbers of the public schema (perfetto_trace.proto), by message. */
 enum { PACKET_DEFAULTS = 59, PACKET_PERF_SAMPLE = 66 };
@@ -50,7 +49,7 @@ enum {
 };
 enum { CALLSTACK_IID = 1, CALLSTACK_FRAMES = 2 };
 
-struct samples {
+struct st_pf_samples {
 	struct st_pf *pf;
 	const struct st_stacks *stacks;
 	/* The sequence that knows it already; frames stand for their call stacks as well. */
@@ -58,7 +57,7 @@ struct samples {
 	struct st_buf path;
 };
 
-static void intern_text(struct samples *to, uint32_t field, uint64_t iid, struct st_text text)
+static void intern_text(struct st_pf_samples *to, uint32_t field, uint64_t iid, struct st_text text)
 {
 	struct st_buf *out = &to->pf->interned;
 	size_t entry = st_pb_begin(out, field);
@@ -75,7 +74,7 @@ static void intern_text(struct samples *to, uint32_t field, uint64_t iid, struct
 	st_pb_end(out, entry);
 }
 
-static bool is_new(const struct samples *to, uint32_t *sent, uint32_t index)
+static bool is_new(const struct st_pf_samples *to, uint32_t *sent, uint32_t index)
 {
 	bool is_first = sent[index] != to->pf->sequence;
 
@@ -83,7 +82,7 @@ static bool is_new(const struct samples *to, uint32_t *sent, uint32_t index)
 	return is_first;
 }
 
-static void intern_module(struct samples *to, uint32_t index)
+static void intern_module(struct st_pf_samples *to, uint32_t index)
 {
 	const struct st_named_module *module = &to->stacks->named->modules[index];
 	struct st_buf *out = &to->pf->interned;
@@ -115,7 +114,7 @@ static uint64_t kind_of(const struct st_named_function *function)
 	return function->kind < sizeof(kinds) ? kinds[function->kind] : 0;
 }
 
-static void intern_frame(struct samples *to, uint32_t frame)
+static void intern_frame(struct st_pf_samples *to, uint32_t frame)
 {
 	const struct st_named *named = to->stacks->named;
 	const struct st_named_frame *at = &named->frames[frame];
@@ -127,12 +126,10 @@ static void intern_frame(struct samples *to, uint32_t frame)
 		return;
 	intern_module(to, function->module);
 	if (is_new(to, to->function_sent, at->function)) {
-		to->pf->scratch.size_bytes = 0;
 		st_stacks_label_text(to->stacks, (struct st_stack_label){at->function, 0, 0},
-				     &to->pf->scratch);
+				     st_stream_scratch(&to->pf->walk.stream));
 		intern_text(to, INTERNED_FUNCTION_NAMES, (uint64_t)at->function + 1,
-			    (struct st_text){(const char *)to->pf->scratch.data,
-					     to->pf->scratch.size_bytes});
+			    st_stream_text(&to->pf->walk.stream));
 	}
 	if (at->source && is_new(to, to->source_sent, at->source))
 		intern_text(to, INTERNED_SOURCE_PATHS, at->source, named->sources[at->source]);
@@ -151,7 +148,7 @@ static void intern_frame(struct samples *to, uint32_t frame)
 }
 
 /* Outermost frame first. */
-static void intern_stack(struct samples *to, uint32_t leaf)
+static void intern_stack(struct st_pf_samples *to, uint32_t leaf)
 {
 	struct st_buf *out = &to->pf->interned;
 	size_t entry, count = 0;
@@ -175,7 +172,7 @@ static void intern_stack(struct samples *to, uint32_t leaf)
 	out->failed |= to->path.failed;
 }
 
-static void add_sample(struct samples *to, uint32_t row, uint64_t cpu_ns)
+static void add_sample(struct st_pf_samples *to, uint32_t row, uint64_t cpu_ns)
 {
 	const struct st_samples *samples = to->stacks->samples;
 	const struct st_track *track = &to->stacks->tracks[samples->track[row]];
@@ -185,93 +182,95 @@ static void add_sample(struct samples *to, uint32_t row, uint64_t cpu_ns)
 	size_t message;
 
 	st_pf_packet_begin(pf, ST_PF_NEEDS_STATE);
-	st_pb_u64(&pf->out, ST_PF_PACKET_TIMESTAMP, (uint64_t)samples->time_ns[row] + pf->shift_ns);
-	message = st_pb_begin(&pf->out, PACKET_PERF_SAMPLE);
-	st_pb_u64(&pf->out, SAMPLE_PID, to->stacks->processes[track->process].pid);
-	st_pb_u64(&pf->out, SAMPLE_TID, track->tid);
-	st_pb_u64(&pf->out, SAMPLE_CPU_MODE, in_kernel ? MODE_KERNEL : MODE_USER);
-	st_pb_u64(&pf->out, SAMPLE_COUNT, cpu_ns);
+	st_pb_u64(pf->out, ST_PF_PACKET_TIMESTAMP, (uint64_t)samples->time_ns[row] + pf->shift_ns);
+	message = st_pb_begin(pf->out, PACKET_PERF_SAMPLE);
+	st_pb_u64(pf->out, SAMPLE_PID, to->stacks->processes[track->process].pid);
+	st_pb_u64(pf->out, SAMPLE_TID, track->tid);
+	st_pb_u64(pf->out, SAMPLE_CPU_MODE, in_kernel ? MODE_KERNEL : MODE_USER);
+	st_pb_u64(pf->out, SAMPLE_COUNT, cpu_ns);
 	if (leaf) {
 		intern_stack(to, leaf);
-		st_pb_u64(&pf->out, SAMPLE_CALLSTACK, leaf);
+		st_pb_u64(pf->out, SAMPLE_CALLSTACK, leaf);
 	}
 	if (samples->flags[row] & ST_SAMPLE_TRUNCATED)
-		st_pb_u64(&pf->out, SAMPLE_UNWIND_ERROR, ERROR_UNWIND_INFO);
-	st_pb_end(&pf->out, message);
+		st_pb_u64(pf->out, SAMPLE_UNWIND_ERROR, ERROR_UNWIND_INFO);
+	st_pb_end(pf->out, message);
 	st_pf_packet_end(pf);
 }
 
 /* What is counted; it goes for the sequence from its first packet on. */
-static void begin_sequence(struct samples *to, uint32_t track)
+static void begin_sequence(struct st_pf_samples *to, uint32_t track)
 {
 	struct st_pf *pf = to->pf;
 	uint32_t count;
-	const struct st_sampler *samplers = st_result_samplers(pf->result, &count);
+	const struct st_sampler *samplers = st_result_samplers(pf->walk.result, &count);
 	size_t defaults, perf, timebase;
 
-	st_pf_sequence_begin(pf, 4 + pf->track_count + track);
-	defaults = st_pb_begin(&pf->out, PACKET_DEFAULTS);
-	perf = st_pb_begin(&pf->out, DEFAULTS_PERF_SAMPLE);
-	timebase = st_pb_begin(&pf->out, PERF_DEFAULTS_TIMEBASE);
+	st_pf_sequence_begin(pf, 4 + pf->walk.track_count + track);
+	defaults = st_pb_begin(pf->out, PACKET_DEFAULTS);
+	perf = st_pb_begin(pf->out, DEFAULTS_PERF_SAMPLE);
+	timebase = st_pb_begin(pf->out, PERF_DEFAULTS_TIMEBASE);
 	for (uint32_t i = 0; i < count; i++) {
 		if (samplers[i].process == to->stacks->tracks[track].process) {
-			st_pb_u64(&pf->out, TIMEBASE_PERIOD, samplers[i].period_ns);
+			st_pb_u64(pf->out, TIMEBASE_PERIOD, samplers[i].period_ns);
 			break;
 		}
 	}
-	st_pb_text(&pf->out, TIMEBASE_NAME, "CPU time (ns)", 13);
-	st_pb_end(&pf->out, timebase);
-	st_pb_end(&pf->out, perf);
-	st_pb_end(&pf->out, defaults);
+	st_pb_text(pf->out, TIMEBASE_NAME, "CPU time (ns)", 13);
+	st_pb_end(pf->out, timebase);
+	st_pb_end(pf->out, perf);
+	st_pb_end(pf->out, defaults);
 	st_pf_packet_end(pf);
 }
 
-static enum st_status write_samples(struct samples *to, struct st_error *err)
+static struct st_pf_samples *create(struct st_pf *pf)
 {
-	const struct st_stacks *stacks = to->stacks;
-	enum st_status status = ST_OK;
-	uint32_t track = ST_NO_ROW;
-	uint64_t cpu_ns = 0;
+	const struct st_named *named = pf->walk.stacks.named;
+	struct st_pf_samples *to = calloc(1, sizeof(*to));
 
-	for (uint32_t i = 0; i < stacks->row_count && !status; i++) {
-		uint32_t row = stacks->rows[i];
-
-		if (stacks->samples->track[row] != track) {
-			track = stacks->samples->track[row];
-			begin_sequence(to, track);
-			cpu_ns = 0;
-		}
-		cpu_ns += stacks->samples->weight_ns[row];
-		add_sample(to, row, cpu_ns);
-		to->pf->done++;
-		status = st_pf_spill(to->pf, ST_PF_SPILL_BYTES, err);
-	}
-	return status;
+	if (!to)
+		return NULL;
+	to->pf = pf;
+	to->stacks = &pf->walk.stacks;
+	st_buf_init(&to->path, SIZE_MAX / 4);
+	to->function_sent = calloc((size_t)named->function_count + named->module_count +
+					   named->source_count + 2 * (size_t)named->frame_count + 1,
+				   sizeof(*to->function_sent));
+	if (!to->function_sent)
+		return to;
+	to->module_sent = to->function_sent + named->function_count;
+	to->source_sent = to->module_sent + named->module_count;
+	to->frame_sent = to->source_sent + named->source_count;
+	to->stack_sent = to->frame_sent + named->frame_count;
+	return to;
 }
 
-enum st_status st_pf_write_samples(struct st_pf *pf, const struct st_stacks *stacks,
-				   struct st_error *err)
+void st_pf_samples_destroy(struct st_pf *pf)
 {
-	const struct st_named *named = stacks->named;
-	struct samples to = {.pf = pf, .stacks = stacks};
-	enum st_status status = ST_OK;
-	uint32_t *sent;
+	if (!pf->samples)
+		return;
+	st_buf_fini(&pf->samples->path);
+	free(pf->samples->function_sent);
+	free(pf->samples);
+}
 
-	if (!stacks->row_count)
-		return ST_OK;
-	sent = calloc((size_t)named->function_count + named->module_count + named->source_count +
-			      2 * (size_t)named->frame_count + 1,
-		      sizeof(*sent));
-	if (!sent)
-		return st_pf_out_of_memory(err);
-	to.function_sent = sent;
-	to.module_sent = to.function_sent + named->function_count;
-	to.source_sent = to.module_sent + named->module_count;
-	to.frame_sent = to.source_sent + named->source_count;
-	to.stack_sent = to.frame_sent + named->frame_count;
-	st_buf_init(&to.path, SIZE_MAX / 4);
-	status = write_samples(&to, err);
-	st_buf_fini(&to.path);
-	free(sent);
+enum st_status st_pf_samples(void *arg, uint32_t first, uint32_t end, struct st_error *err)
+{
+	struct st_pf *pf = arg;
+	const struct st_stacks *stacks = &pf->walk.stacks;
+	enum st_status status = ST_OK;
+	uint64_t cpu_ns = 0;
+
+	if (!pf->samples)
+		pf->samples = create(pf);
+	if (!pf->samples || !pf->samples->function_sent)
+		return st_stream_no_memory(&pf->walk.stream, err);
+	begin_sequence(pf->samples, stacks->samples->track[stacks->rows[first]]);
+	for (uint32_t i = first; i < end && !status; i++) {
+		cpu_ns += stacks->samples->weight_ns[stacks->rows[i]];
+		add_sample(pf->samples, stacks->rows[i], cpu_ns);
+		pf->walk.stream.done++;
+		status = st_stream_spill(&pf->walk.stream, err);
+	}
 	return status;
 }

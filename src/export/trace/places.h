@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export/trace/ties.h"
+#include "analyze/datasets/ties.h"
 #include "store/events.h"
 
 enum st_place_owner { ST_PLACE_THREAD, ST_PLACE_PROCESS, ST_PLACE_GLOBAL };

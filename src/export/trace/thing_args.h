@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "export/trace/ties.h"
+#include "analyze/datasets/ties.h"
 #include "store/events.h"
 
 /* Names of ours; the numbers are interning ids of the Perfetto export. */

@@ -2,7 +2,7 @@
 //
 // Samples that are wanted and frames that are shown. What a frame is replaced by depends on its callers only,
 // so it is worked out once per frame, callers first, and never per sample.
-#include "export/stacks/stacks.h"
+#include "analyze/stacks/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,16 +140,14 @@ static enum st_status prepare(struct st_stacks *stacks, const struct st_question
 }
 
 enum st_status st_stacks_init(struct st_stacks *stacks, const struct st_result *result,
-			      const struct st_export_options *options, struct st_error *err)
+			      const struct st_question *question, const struct st_sample_view *view,
+			      struct st_error *err)
 {
-	static const struct st_export_options none = {0};
 	static const struct st_question everything = {0};
-	struct st_sample_view view;
+	struct st_sample_view shown = {0};
 	enum st_status status;
 
 	memset(stacks, 0, sizeof(*stacks));
-	if (!options)
-		options = &none;
 	stacks->result = result;
 	stacks->samples = st_result_samples(result);
 	stacks->processes = st_result_processes(result, &stacks->process_count);
@@ -157,25 +155,39 @@ enum st_status st_stacks_init(struct st_stacks *stacks, const struct st_result *
 	if (!stacks->samples->count)
 		return ST_OK;
 	/* A report is about the user's functions; a file for another tool leaves nothing out. */
-	view = options->view;
-	if (view.call_stack_mode == ST_STACK_DEFAULT)
-		view.call_stack_mode = ST_STACK_ALL;
-	status = st_sample_set_open(&stacks->set, result, &view, err);
+	if (view)
+		shown = *view;
+	if (shown.call_stack_mode == ST_STACK_DEFAULT)
+		shown.call_stack_mode = ST_STACK_ALL;
+	status = st_sample_set_open(&stacks->set, result, &shown, err);
 	if (status)
 		return status;
 	stacks->named = stacks->set.named;
-	return prepare(stacks, options->question ? options->question : &everything, err);
+	return prepare(stacks, question ? question : &everything, err);
 }
 
-enum st_status st_stacks_need(const struct st_stacks *stacks, struct st_error *err)
+enum st_status st_stacks_need(struct st_stacks *stacks, const struct st_result *result,
+			      const struct st_question *question, const struct st_sample_view *view,
+			      struct st_error *err)
 {
-	if (!stacks->samples->count)
+	enum st_status status = st_stacks_init(stacks, result, question, view, err);
+
+	if (!status && !stacks->samples->count)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
 			"the result has no samples: strata -collect hotspots records them");
-	if (!stacks->row_count)
+	if (!status && !stacks->row_count)
 		return st_error_set(err, ST_EUSAGE, 0, "no sample passes the filters");
-	return ST_OK;
+	return status;
+}
+
+uint32_t st_stacks_thread_end(const struct st_stacks *stacks, uint32_t first)
+{
+	uint32_t track = stacks->samples->track[stacks->rows[first]], end = first + 1;
+
+	while (end < stacks->row_count && stacks->samples->track[stacks->rows[end]] == track)
+		end++;
+	return end;
 }
 
 void st_stacks_fini(struct st_stacks *stacks)

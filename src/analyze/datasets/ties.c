@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds what ids name (export/trace/ties.h): a table of everything that has one, by process, id and begin; then
+// Finds what ids name (analyze/datasets/ties.h): a table of everything that has one, by process, id and begin; then
 // one pass over what names them.
-#include "export/trace/ties.h"
+#include "analyze/datasets/ties.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/vec.h"
 
 struct named {
 	uint32_t process, id;
@@ -133,18 +135,8 @@ static void add(struct maker *maker, struct st_tie tie)
 {
 	struct st_ties *out = maker->out;
 
-	if (out->count == out->capacity) {
-		size_t capacity = out->capacity ? 2 * out->capacity : 64;
-		struct st_tie *ties = realloc(out->ties, capacity * sizeof(*ties));
-
-		if (!ties) {
-			maker->failed = true;
-			return;
-		}
-		out->ties = ties;
-		out->capacity = capacity;
-	}
-	out->ties[out->count++] = tie;
+	if (!ST_VEC_PUSH(out->ties, out->count, out->capacity, tie))
+		maker->failed = true;
 }
 
 /* Arrows go forward in time: that is the only way readers draw them. */
@@ -296,7 +288,7 @@ enum st_status st_ties_make(struct st_ties *out, const struct st_result *result,
 	if (made)
 		return ST_OK;
 	st_ties_fini(out);
-	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 }
 
 void st_ties_fini(struct st_ties *ties)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The samples that an export is about and the stacks as they are shown: which samples the filters let
+ * Samples and their stacks as they are handed on: which samples the filters let
  * through, which frames the modes leave, and how a frame is called. All formats of samples read this, so that
  * they agree with each other.
  */
-#ifndef ST_EXPORT_STACKS_STACKS_H
-#define ST_EXPORT_STACKS_STACKS_H
+#ifndef ST_ANALYZE_STACKS_STACKS_H
+#define ST_ANALYZE_STACKS_STACKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analyze/samples/sample_rows.h"
-#include "export/export.h"
 
 struct st_buf;
 
@@ -34,12 +33,18 @@ struct st_stacks {
 	unsigned int group_count;
 };
 
-/* A result without samples is refused (ST_EUSAGE) when they are what the export is about; else there are just
- * none. Fini is due also after a failure. */
+/* question and view may be NULL. A result without samples just has none. Fini is due also after a failure. */
 enum st_status st_stacks_init(struct st_stacks *stacks, const struct st_result *result,
-			      const struct st_export_options *options, struct st_error *err);
-enum st_status st_stacks_need(const struct st_stacks *stacks, struct st_error *err);
+			      const struct st_question *question, const struct st_sample_view *view,
+			      struct st_error *err);
+/* The same for who is about nothing else: no samples, or none that is wanted, is ST_EUSAGE. */
+enum st_status st_stacks_need(struct st_stacks *stacks, const struct st_result *result,
+			      const struct st_question *question, const struct st_sample_view *view,
+			      struct st_error *err);
 void st_stacks_fini(struct st_stacks *stacks);
+
+/* The end of the wanted samples that are of the same thread as number `first`: they lie thread by thread. */
+uint32_t st_stacks_thread_end(const struct st_stacks *stacks, uint32_t first);
 
 /* The innermost frame shown of a sample, and the one that called it; 0 when there is none. */
 static inline uint32_t st_stacks_leaf(const struct st_stacks *stacks, uint32_t row)

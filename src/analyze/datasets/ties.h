@@ -7,8 +7,8 @@
  *
  * Takes memory by the number of ids in use and of ties, and none where no id is ever named.
  */
-#ifndef ST_EXPORT_TRACE_TIES_H
-#define ST_EXPORT_TRACE_TIES_H
+#ifndef ST_ANALYZE_DATASETS_TIES_H
+#define ST_ANALYZE_DATASETS_TIES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ struct st_tie {
 
 struct st_ties {
 	struct st_tie *ties; /* by thing, then in the order of the events */
-	size_t count, capacity;
+	uint32_t count, capacity;
 	uint32_t flow_count;
 };
 

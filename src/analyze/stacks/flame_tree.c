@@ -2,13 +2,14 @@
 //
 // Adds stacks up. Samples share most of their stacks, and stacks most of their callers: the node of a frame is
 // remembered, so a sample costs one look-up, not one per frame.
-#include "export/stacks/flame_tree.h"
+#include "analyze/stacks/flame_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/vec.h"
 
 static enum st_flame_kind kind_of(const struct st_named *named, const struct st_named_frame *frame)
 {
@@ -30,17 +31,7 @@ static enum st_flame_kind kind_of(const struct st_named *named, const struct st_
 
 static bool add_node(struct st_flame_tree *tree, const struct st_flame_node *node)
 {
-	if (tree->count == tree->capacity) {
-		uint32_t capacity = tree->capacity ? 2 * tree->capacity : 256;
-		struct st_flame_node *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
-
-		if (!nodes)
-			return false;
-		tree->nodes = nodes;
-		tree->capacity = capacity;
-	}
-	tree->nodes[tree->count++] = *node;
-	return true;
+	return ST_VEC_PUSH(tree->nodes, tree->count, tree->capacity, *node);
 }
 
 /* The child of a node that looks like this; ST_NO_ROW: no memory. */
@@ -71,17 +62,8 @@ static uint32_t child_frame(struct st_flame_tree *tree, uint32_t parent, uint32_
 
 static bool remember(struct st_flame_tree *tree, uint32_t place, uint32_t node)
 {
-	if (place == ST_ID_NONE)
+	if (place == ST_ID_NONE || !ST_VEC_ROOM(tree->memo, place, tree->memo_capacity))
 		return false;
-	if (place >= tree->memo_capacity) {
-		uint32_t capacity = 2 * place + 256;
-		uint32_t *memo = realloc(tree->memo, capacity * sizeof(*memo));
-
-		if (!memo)
-			return false;
-		tree->memo = memo;
-		tree->memo_capacity = capacity;
-	}
 	tree->memo[place] = node;
 	return true;
 }

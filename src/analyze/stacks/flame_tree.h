@@ -3,13 +3,13 @@
  * Stacks added up: a tree of callers, or of callees when it is reversed (who called the functions in which the
  * time went). Node 0 is everything. Numbers are CPU time and samples; children's never exceed their parent's.
  */
-#ifndef ST_EXPORT_STACKS_FLAME_TREE_H
-#define ST_EXPORT_STACKS_FLAME_TREE_H
+#ifndef ST_ANALYZE_STACKS_FLAME_TREE_H
+#define ST_ANALYZE_STACKS_FLAME_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export/stacks/stacks.h"
+#include "analyze/stacks/stacks.h"
 #include "store/model/key_table.h"
 
 enum st_flame_kind {
