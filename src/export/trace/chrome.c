@@ -36,7 +36,7 @@ static bool make_heads(struct st_chrome *chrome)
 		st_json_init(&json, &chrome->heads);
 		st_json_object_begin(&json);
 		st_json_put_text(&json, "ph", "X");
-		st_json_put_text(&json, "cat", st_chrome_category(&chrome->labels[i]));
+		st_json_put_text(&json, "cat", st_chrome_category(&walk->labels[i]));
 		st_json_put_bytes(&json, "name", name.bytes, name.size_bytes);
 		st_json_put_object(&json, "args");
 		st_json_put_bytes(&json, "domain", domain.bytes, domain.size_bytes);
