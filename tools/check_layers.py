@@ -23,8 +23,29 @@ ALLOWED = {
     "store": {"base", "base/rt", "format"},
     "unwind/rt": {"base/rt", "format"},
     "unwind": {"base", "base/rt", "format", "unwind/rt"},
-    "collect/inproc": {"base/rt", "format", "unwind/rt"},
-    "collect/jit": {"collect/inproc"},
+    # The table of back-ends and what uses several of them; below it the back-ends, the core at the bottom.
+    "collect/inproc": {
+        "base/rt",
+        "format",
+        "unwind/rt",
+        "collect/inproc/core",
+        "collect/inproc/itt",
+        "collect/inproc/python",
+        "collect/inproc/sampler",
+        "collect/inproc/torch",
+    },
+    "collect/inproc/core": {"base/rt", "format"},
+    "collect/inproc/python": {"base/rt", "format", "unwind/rt", "collect/inproc/core"},
+    "collect/inproc/itt": {"base/rt", "format", "collect/inproc/core", "collect/inproc/python"},
+    "collect/inproc/sampler": {
+        "base/rt",
+        "format",
+        "unwind/rt",
+        "collect/inproc/core",
+        "collect/inproc/python",
+    },
+    "collect/inproc/torch": {"base/rt", "format", "collect/inproc/core", "collect/inproc/python"},
+    "collect/jit": {"collect/inproc/itt"},
     "collect/host": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
     "collect/launch": {
         "base",
@@ -58,9 +79,10 @@ ALLOWED = {
     "library": {"base", "base/rt", "format", "store", "resolve", "analyze", "export", "request"},
 }
 # Layers whose whole chain of headers must stay inside these layers.
+INPROC = {layer for layer in ALLOWED if layer.startswith("collect/inproc")}
 CLOSED = {
-    "collect/inproc": {"collect/inproc", "base/rt", "format", "unwind/rt"},
-    "collect/jit": {"collect/jit", "collect/inproc"},
+    "collect/jit": {"collect/jit", "collect/inproc/itt"},
+    **{layer: INPROC | {"base/rt", "format", "unwind/rt"} for layer in INPROC},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

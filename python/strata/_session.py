@@ -32,7 +32,7 @@ from strata._library import Error
 
 __all__ = ["Options", "Session", "Window"]
 
-# Bits of strata_profile_state() and strata_profile_switch() (collect/inproc/core/profile.c).
+# Bits of strata_profile_state() and strata_profile_switch() (collect/inproc/profile.c).
 _RECORDED, _JOINED, _OPERATORS, _MEMORY, _MODULES, _STOPPED, _PAUSED, _STACKS, _CALLS = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
 _PROTOCOL = "strata.command/1"

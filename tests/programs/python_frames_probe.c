@@ -15,7 +15,7 @@
 #include "base/rt/clock.h"
 #include "base/rt/syscall.h"
 #include "collect/inproc/python/python_frames.h"
-#include "collect/inproc/sampler/sampler.h"
+#include "collect/inproc/core/handler_ring.h"
 #include "collect/inproc/core/state.h"
 #include "collect/inproc/core/thread.h"
 #include "format/sample_record.h"
@@ -29,8 +29,9 @@ struct st_shared st_shared; /* the collector's; here nothing is ever passive */
 struct st_inproc_process *st_process;
 
 /* All of a thread's; one thread is sampled at a time. */
-struct st_inproc_sampler {
-	uint32_t refuse; /* the next so many records find no room */
+struct probe {
+	struct st_handler_ring ring; /* nothing is written into it */
+	uint32_t refuse;	     /* the next so many records find no room */
 	uint32_t runtimes;
 	uint64_t runtime[5];
 	uint32_t text_used;
@@ -49,31 +50,32 @@ struct st_inproc_sampler {
 	uint8_t scratch[ST_PYTHON_SCRATCH_BYTES];
 	uint8_t thread[64 << 10];
 };
-static struct st_inproc_sampler *probe;
+static struct probe *probe;
 static uint32_t depth = 4095;
 static timer_t timer;
 
-bool st_sampler_put(struct st_inproc_sampler *sampler, enum st_ring_ext subkind,
+bool st_handler_put(struct st_handler_ring *ring, enum st_ring_ext subkind,
 		    const struct st_part *parts, uint32_t part_count)
 {
 	const uint64_t *head = parts[0].at;
 	uint32_t id = (uint32_t)head[0] % CODES_MAX;
 
-	if (sampler->refuse) {
-		sampler->refuse--;
+	(void)ring;
+	if (probe->refuse) {
+		probe->refuse--;
 		return false;
 	}
 	if (subkind == ST_EXT_PYTHON_RUNTIME) {
-		sampler->runtimes++;
-		memcpy(sampler->runtime, head, sizeof(sampler->runtime));
+		probe->runtimes++;
+		memcpy(probe->runtime, head, sizeof(probe->runtime));
 		return true;
 	}
-	sampler->defined_twice += sampler->codes[id].head[0] != 0;
-	memcpy(sampler->codes[id].head, head, 24);
-	sampler->codes[id].at = sampler->text_used;
+	probe->defined_twice += probe->codes[id].head[0] != 0;
+	memcpy(probe->codes[id].head, head, 24);
+	probe->codes[id].at = probe->text_used;
 	for (uint32_t i = 1; i < part_count; i++) {
-		memcpy(sampler->texts + sampler->text_used, parts[i].at, parts[i].size_bytes);
-		sampler->text_used += parts[i].size_bytes;
+		memcpy(probe->texts + probe->text_used, parts[i].at, parts[i].size_bytes);
+		probe->text_used += parts[i].size_bytes;
 	}
 	return true;
 }
@@ -86,7 +88,7 @@ void *st_map_wiped(size_t size_bytes)
 static void walk(uint64_t pc)
 {
 	struct st_python_walk now = {
-		.sampler = probe,
+		.ring = &probe->ring,
 		.generation = 1,
 		.thread = probe->thread,
 		.scratch = probe->scratch,

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/choose.h"
 
 /* Returns a bit for each name that is wanted. */
 static int wanted(const char *patterns, const char *const names[])

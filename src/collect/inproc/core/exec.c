@@ -17,7 +17,7 @@
 
 #include "base/rt/elf_first.h"
 #include "base/rt/syscall.h"
-#include "collect/inproc/sampler/sampler.h"
+#include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/state.h"
 
 #define LIBRARY "libstrata_collector.so"
@@ -234,6 +234,16 @@ static const char *as_given(const char *path)
 	return copy;
 }
 
+/* Whether anybody wants to know that the call came back. */
+static bool before_exec(void)
+{
+	bool told = false;
+
+	for (const struct st_inproc_backend *const *each = st_inproc_backends; *each; each++)
+		told |= (*each)->before_exec && (*each)->before_exec();
+	return told;
+}
+
 enum how { BY_PATH, BY_SEARCH };
 
 static bool to_strip(const char *file, char *const env[], enum how how)
@@ -263,20 +273,20 @@ static int exec_by(const char *file, char *const argv[], char *const env[], enum
 {
 	int (*call)(const char *, char *const[], char *const[]) =
 		how == BY_PATH ? real.execve : real.execvpe;
-	bool armed;
+	bool told;
 	int result;
 
 	if (!call) {
 		errno = ENOSYS;
 		return -1;
 	}
-	armed = st_sampler_before_exec();
+	told = before_exec();
 	if (to_strip(file, env, how))
 		result = exec_stripped(file, argv, env, how);
 	else
 		result = call(file, argv, env);
-	if (armed)
-		st_sampler_exec_failed();
+	if (told)
+		ST_BACKENDS_CALL(exec_failed);
 	return result;
 }
 
@@ -379,20 +389,20 @@ static __attribute__((noinline)) int fexec_stripped(int fd, char *const argv[], 
 
 ST_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
-	bool gone, armed;
+	bool gone, told;
 	int result;
 
 	if (!real.fexecve) {
 		errno = ENOSYS;
 		return -1;
 	}
-	armed = st_sampler_before_exec();
+	told = before_exec();
 	if (must_look(env, &gone) && (gone || st_exec_fd_refuses(fd)))
 		result = fexec_stripped(fd, argv, env);
 	else
 		result = real.fexecve(fd, argv, env);
-	if (armed)
-		st_sampler_exec_failed();
+	if (told)
+		ST_BACKENDS_CALL(exec_failed);
 	return result;
 }
 
@@ -416,20 +426,20 @@ static bool at_refuses(int dirfd, const char *path, int flags)
 ST_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const env[],
 		       int flags)
 {
-	bool gone, armed;
+	bool gone, told;
 	int result;
 
 	if (!real.execveat) {
 		errno = ENOSYS;
 		return -1;
 	}
-	armed = st_sampler_before_exec();
+	told = before_exec();
 	if (must_look(env, &gone) && (gone || at_refuses(dirfd, path, flags)))
 		result = execat_stripped(dirfd, path, argv, env, flags);
 	else
 		result = real.execveat(dirfd, path, argv, env, flags);
-	if (armed)
-		st_sampler_exec_failed();
+	if (told)
+		ST_BACKENDS_CALL(exec_failed);
 	return result;
 }
 

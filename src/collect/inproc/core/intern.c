@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collect/inproc/itt/choose.h"
-#include "collect/inproc/itt/object.h"
+#include "collect/inproc/core/choose.h"
+#include "collect/inproc/core/object.h"
 #include "collect/inproc/core/state.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "collect/inproc/itt/itt_abi.h"
+#include "collect/inproc/core/itt_abi.h"
 #include "collect/inproc/core/state.h"
 
 #pragma GCC visibility push(hidden)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "collect/inproc/itt/label.h"
+#include "collect/inproc/core/label.h"
 #include "collect/inproc/core/words.h"
 
 int64_t st_ring_room(const struct st_thread *thread)

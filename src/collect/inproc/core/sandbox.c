@@ -13,8 +13,8 @@
 #include <sys/prctl.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/intern.h"
-#include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/core/state.h"
 #include "collect/inproc/core/thread.h"
 
@@ -59,8 +59,7 @@ static void prepare(int option, unsigned long second)
 {
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
 		say_hello_now();
-		/* Returning from a handler is a system call, too. */
-		st_sampler_drop_signal();
+		ST_BACKENDS_CALL(lock_up);
 	}
 	if (option == PR_SET_TSC || (option == PR_SET_SECCOMP && second == SECCOMP_MODE_STRICT))
 		st_thread_ignore();

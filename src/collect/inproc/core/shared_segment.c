@@ -16,7 +16,6 @@
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/core/intern.h"
-#include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/core/thread.h"
 
 enum { FEW_SLOTS = 8, LIMITED_SEGMENTS = 2 };
@@ -263,8 +262,8 @@ static bool create_with(uint32_t index, uint32_t slots, struct st_segment *segme
 	segment->rings = (uint8_t *)segment->header + ST_SHM_RINGS_OFFSET;
 	segment->slot_count = slots;
 	segment->slot_bytes = slot_bytes();
-	if (st_sampler_stride())
-		segment->samplers = st_map_wiped(slots * st_sampler_stride());
+	if (st_handler_memory_bytes)
+		segment->samplers = st_map_wiped(slots * st_handler_memory_bytes);
 	return true;
 fail:
 	if (segment->threads)
@@ -294,7 +293,7 @@ static uint32_t slots_allowed(uint32_t index)
 
 	if (share != SIZE_MAX && index >= LIMITED_SEGMENTS)
 		return 0;
-	while (slots && segment_bytes(slots) + slots * st_sampler_stride() > share)
+	while (slots && segment_bytes(slots) + slots * st_handler_memory_bytes > share)
 		slots--;
 	return slots;
 }

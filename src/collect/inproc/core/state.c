@@ -13,14 +13,10 @@
 #include <sys/resource.h>
 
 #include "base/rt/syscall.h"
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/backend.h"
+#include "collect/inproc/core/choose.h"
 #include "collect/inproc/core/exec.h"
-#include "collect/inproc/python/python_calls.h"
-#include "collect/inproc/python/python_itt.h"
-#include "collect/inproc/python/python_line.h"
-#include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/core/thread.h"
-#include "collect/inproc/torch/torch.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
 enum { ADDRESS_SHARE = 16 };
@@ -28,6 +24,8 @@ enum { ADDRESS_SHARE = 16 };
 struct st_config st_config;
 struct st_shared st_shared;
 struct st_inproc_process *st_process;
+bool st_bound;
+size_t st_handler_memory_bytes;
 struct st_hot st_hot_busy;
 struct st_hot st_hot_ignored;
 __thread struct st_hot *st_tls __attribute__((tls_model("initial-exec")));
@@ -139,7 +137,7 @@ void st_process_unlock(void)
 	atomic_store_explicit(&st_process->lock, 0, memory_order_release);
 }
 
-static uint64_t parse_number(const char *text)
+uint64_t st_config_number(const char *text)
 {
 	uint64_t value = 0;
 
@@ -163,17 +161,17 @@ static void parse_config(const char *text)
 		if (key_is(text, "clock=tsc")) {
 			st_config.clock = ST_CLOCK_TSC;
 		} else if (key_is(text, "ring=")) {
-			value = parse_number(text + 5);
+			value = st_config_number(text + 5);
 			if (value >= 64 && value <= 4096 && !(value & (value - 1)))
 				st_config.ring_bytes = (uint32_t)value << 10;
 		} else if (key_is(text, "slots=")) {
-			value = parse_number(text + 6);
+			value = st_config_number(text + 6);
 			if (value >= 1 && value <= ST_SHM_SLOTS)
 				st_config.slots = (uint32_t)value;
 		} else if (key_is(text, "paused=")) {
 			st_config.paused = text[7] == '1';
 		} else if (key_is(text, "resume_at=")) {
-			st_config.resume_at_ns = parse_number(text + 10);
+			st_config.resume_at_ns = st_config_number(text + 10);
 		} else if (key_is(text, "task_lines=")) {
 			st_config.task_lines = text[11] == '1';
 		} else if (key_is(text, "offer_itt=")) {
@@ -182,12 +180,8 @@ static void parse_config(const char *text)
 			groups = text + 7;
 		} else if (key_is(text, "domains=")) {
 			st_choose_domains(text + 8);
-		} else if (key_is(text, "sample_")) {
-			st_sampler_configure(text + 7);
-		} else if (key_is(text, "operator")) {
-			st_torch_configure(text + 8);
-		} else if (key_is(text, "python_calls=")) {
-			st_python_calls_interval_ticks = parse_number(text + 13);
+		} else {
+			ST_BACKENDS_CALL(configure, text);
 		}
 		text = strchr(text, ';');
 		if (text)
@@ -249,15 +243,13 @@ static void read_environment(void)
 		atomic_init(&st_shared.self_paused, ST_SELF_PAUSED_AT_START);
 }
 
-static void activate(void)
+static void activate(const struct st_program *program)
 {
 	/* Values of later keys live in memory that libc allocates at the first use in each thread: not
 	 * for us. strata then notices the end of a thread by itself. */
 	st_config.key_valid =
 		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
-	if (st_config.task_lines)
-		st_python_line_init();
-	st_torch_init();
+	ST_BACKENDS_CALL(start, program);
 }
 
 bool st_state_join(const struct st_join *join)
@@ -272,7 +264,7 @@ bool st_state_join(const struct st_join *join)
 	if (!st_config.sock_bytes && !st_config.abs_bytes)
 		return false;
 	st_config.only_pid = (uint32_t)st_syscall(SYS_getpid, 0);
-	activate();
+	activate(&(struct st_program){.joined = true});
 	/* The program decides when it is recorded. */
 	atomic_store_explicit(&st_shared.self_paused, ST_SELF_PAUSED_BY_CALL, memory_order_relaxed);
 	__atomic_store_n(&st_config.active, true, __ATOMIC_RELEASE);
@@ -285,14 +277,10 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 	read_environment();
 	st_exec_init();
 	st_sandbox_init();
-	st_sampler_resolve();
+	ST_BACKENDS_CALL(probe);
 	st_process = st_map_wiped((sizeof(struct st_inproc_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;
-	if (!st_config.active)
-		return;
-	activate();
-	if (st_config.offer_itt || st_torch_awaited() || st_python_calls_interval_ticks)
-		st_python_itt_init();
-	st_sampler_init(argc, argv);
+	if (st_config.active)
+		activate(&(struct st_program){.argc = argc, .argv = argv});
 }

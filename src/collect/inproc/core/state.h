@@ -44,7 +44,9 @@ struct st_config {
 	char abs[108];
 };
 extern struct st_config st_config;
-extern bool st_bound; /* bind.c: a static part of ITT has come in */
+extern bool st_bound; /* a static part of ITT has come in */
+/* What each slot has for the handler of its thread, in wiped memory; 0: nothing, there is no sampler. */
+extern size_t st_handler_memory_bytes;
 
 /* Written under the process lock. A child may see any later store without an earlier one of another
  * thread (a fork copies page by page), so st_intern_highest() corrects the counts. */
@@ -198,6 +200,9 @@ struct st_join {
 	const char *sock, *abs, *token, *config;
 };
 bool st_state_join(const struct st_join *join);
+
+/* The decimal digits at the beginning of a value of STRATA_CONFIG. */
+uint64_t st_config_number(const char *text);
 
 /* Bounded: false after some 10 ms, at once when the holder seems to be gone. Not from handlers that may
  * interrupt a holder on the same thread: st_tls == &st_hot_busy tells them. */

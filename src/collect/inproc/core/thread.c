@@ -9,10 +9,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
-#include "collect/inproc/python/python_calls.h"
-#include "collect/inproc/python/python_trace.h"
-#include "collect/inproc/sampler/sampler.h"
-#include "collect/inproc/torch/torch.h"
+#include "collect/inproc/core/backend.h"
 
 enum { NO_SLOT_RETRY = 256 };
 
@@ -54,9 +51,8 @@ static bool process_on(void)
 				 (long)st_config.only_pid != st_syscall(SYS_getpid, 0));
 
 		state = !detached && st_segment_create(0) ? ST_PROCESS_ON : ST_PROCESS_OFF;
-		/* A child by _Fork or clone, of which no handler was told. */
 		if (state == ST_PROCESS_ON)
-			st_sampler_arm();
+			ST_BACKENDS_CALL(hello);
 		/* Pairs with the acquire load above. */
 		atomic_store_explicit(&st_process->state, state, memory_order_release);
 	}
@@ -159,8 +155,9 @@ static struct st_thread *claim(void)
 	thread->ring = &slot->ring[ST_RING_SLICE];
 	thread->ring_bytes = st_config.ring_bytes;
 	if (segment->samplers)
-		thread->sampler = (struct st_inproc_sampler *)(segment->samplers +
-							       (size_t)index * st_sampler_stride());
+		thread->sampler =
+			(struct st_inproc_sampler *)(segment->samplers +
+						     (size_t)index * st_handler_memory_bytes);
 	thread->tid = (uint32_t)st_syscall(SYS_gettid, 0);
 	thread->generation =
 		atomic_fetch_add_explicit(&slot->generation, 1, memory_order_relaxed) + 1;
@@ -235,15 +232,12 @@ void st_notice(uint32_t notice)
 /* Gives the slot back; the next new thread goes on at the same head. */
 static void retire(struct st_thread *thread)
 {
-	if (thread->identified)
-		st_operator_close_ended(thread);
+	ST_BACKENDS_CALL(thread_retire, thread);
 	if (thread->lost && thread->identified &&
 	    st_ring_put(thread, ST_EXT_LOST, 0, &thread->lost, 1))
 		thread->lost = 0;
 	if (thread->identified)
 		st_ring_put(thread, ST_EXT_THREAD_END, 0, NULL, 0);
-	if (thread->sampler)
-		st_sampler_leave(thread->sampler);
 	thread->hot.data = NULL;
 	/* Pairs with the acquire of the adopter and of the drainer. */
 	atomic_store_explicit(&thread->slot->state, ST_SLOT_DONE, memory_order_release);
@@ -254,9 +248,7 @@ void st_thread_destructor(void *unused)
 	struct st_hot *saved;
 
 	(void)unused;
-	st_timer_end_thread();
-	st_python_calls_end_thread();
-	st_trace_end_thread();
+	ST_BACKENDS_CALL(thread_end);
 	if (!st_busy_enter(&saved))
 		return;
 	if (saved && saved != &st_hot_ignored && saved->data) {

@@ -10,13 +10,14 @@
 
 #include "base/rt/clock.h"
 #include "collect/inproc/itt/bind.h"
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/choose.h"
 #include "collect/inproc/itt/counter.h"
 #include "collect/inproc/itt/event.h"
-#include "collect/inproc/itt/itt_abi.h"
-#include "collect/inproc/itt/label.h"
+#include "collect/inproc/core/itt_abi.h"
+#include "collect/inproc/core/label.h"
 #include "collect/inproc/core/state.h"
 #include "collect/inproc/core/thread.h"
+#include "collect/inproc/core/backend.h"
 
 #define ST_EXPORT __attribute__((visibility("default")))
 
@@ -24,8 +25,6 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups);
 ST_EXPORT void __itt_api_fini(struct itt_global *global);
 
 enum { LAST_SHORT_ENTRIES = 20101001, WAITING_NS = 100000000 };
-
-bool st_bound;
 
 /* 1 + the place in the thread's ring where __itt_api_init left it; 0: other calls came in since. */
 static __thread uint64_t loaded_at __attribute__((tls_model("initial-exec")));
@@ -205,7 +204,8 @@ static bool replace_part(struct itt_global *from, struct itt_global *to)
 	return false;
 }
 
-void st_bind_again(void)
+/* Static parts that were bound while nobody recorded get what they would get now. */
+static void bind_again(void)
 {
 	for (int i = 0; i < PARTS_MAX; i++) {
 		struct itt_global *global = atomic_exchange(&idle_parts[i], NULL);
@@ -250,3 +250,5 @@ ST_EXPORT void __itt_api_fini(struct itt_global *global)
 	if (global)
 		replace_part(global, NULL);
 }
+
+const struct st_inproc_backend st_backend_itt = {.name = "itt", .joined = bind_again};

@@ -16,6 +16,8 @@ struct st_binding {
 	void (*mono_raw)(void);
 };
 
+struct st_inproc_backend;
+
 struct st_bindings {
 	const struct st_binding *rows;
 	size_t count;
@@ -36,8 +38,7 @@ extern const struct st_bindings st_calls_task, st_calls_task_lines, st_calls_con
 /* Bound even when nobody listens: programs rely on what these return. */
 extern const struct st_bindings st_calls_counter_create;
 
-/* Static parts that were bound while nobody recorded get what they would get now. */
-void st_bind_again(void);
+extern const struct st_inproc_backend st_backend_itt;
 
 #pragma GCC visibility pop
 

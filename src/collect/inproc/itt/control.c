@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collect/inproc/itt/event.h"
-#include "collect/inproc/itt/label.h"
+#include "collect/inproc/core/label.h"
 #include "collect/inproc/core/thread.h"
 
 enum { SCOPE_HOST = 1 };

@@ -10,7 +10,7 @@
 
 #include "collect/inproc/itt/bind.h"
 #include "collect/inproc/itt/event.h"
-#include "collect/inproc/itt/object.h"
+#include "collect/inproc/core/object.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/itt/values.h"
 

@@ -5,8 +5,8 @@
  */
 #include "collect/inproc/itt/event.h"
 
-#include "collect/inproc/itt/label.h"
-#include "collect/inproc/itt/object.h"
+#include "collect/inproc/core/label.h"
+#include "collect/inproc/core/object.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/core/words.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/inproc/itt/itt_abi.h"
+#include "collect/inproc/core/itt_abi.h"
 #include "collect/inproc/core/state.h"
 #include "format/event_kind.h"
 

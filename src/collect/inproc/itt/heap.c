@@ -7,7 +7,7 @@
 
 #include "collect/inproc/itt/bind.h"
 #include "collect/inproc/itt/event.h"
-#include "collect/inproc/itt/object.h"
+#include "collect/inproc/core/object.h"
 
 static void *heap_function_create(const char *name, const char *domain)
 {

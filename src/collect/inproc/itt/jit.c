@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/choose.h"
 #include "collect/inproc/itt/event.h"
 #include "collect/inproc/core/state.h"
 

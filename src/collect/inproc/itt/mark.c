@@ -8,7 +8,7 @@
 
 #include "collect/inproc/itt/bind.h"
 #include "collect/inproc/itt/event.h"
-#include "collect/inproc/itt/object.h"
+#include "collect/inproc/core/object.h"
 
 enum { PT_REGIONS = 8 }; /* as many as the marks in the code can tell apart */
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "collect/inproc/itt/itt_abi.h"
+#include "collect/inproc/core/itt_abi.h"
 
 /* 0: not known. */
 static inline uint32_t st_type_bytes(int type)

@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/core/thread.h"
 #include "format/sample_record.h"
 

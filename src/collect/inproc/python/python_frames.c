@@ -11,7 +11,7 @@
 
 #include "collect/inproc/python/python_frames_walker.h"
 #include "collect/inproc/python/python_table.h"
-#include "collect/inproc/sampler/sampler.h"
+#include "collect/inproc/core/handler_ring.h"
 #include "format/sample_record.h"
 
 enum {
@@ -357,7 +357,7 @@ static bool tell_runtime(struct st_frames_walker *walker)
 	const struct st_part part = {words, sizeof(words)};
 
 	if (walker->thread->told != told &&
-	    st_sampler_put(walker->out->sampler, ST_EXT_PYTHON_RUNTIME, &part, 1))
+	    st_handler_put(walker->out->ring, ST_EXT_PYTHON_RUNTIME, &part, 1))
 		walker->thread->told = told;
 	return walker->thread->told == told;
 }

@@ -17,7 +17,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct st_inproc_sampler;
+struct st_handler_ring;
 
 /* Looks for CPython and maps what is needed; not in a handler. May be called again (a program that loads
  * libpython later). False: there is no CPython in the process. */
@@ -41,14 +41,14 @@ enum { ST_PYTHON_SCRATCH_BYTES = 72 << 10 };
 
 struct st_python_walk {
 	/* in */
-	struct st_inproc_sampler *sampler; /* definitions go to its ring (st_sampler_put) */
-	uint32_t generation;		   /* st_sampler_generation() */
-	void *thread;			   /* st_python_thread_bytes() */
-	void *scratch;			   /* ST_PYTHON_SCRATCH_BYTES, contents undefined */
-	uint64_t pc;			   /* where the thread was interrupted */
-	bool first_thread;		   /* of the process */
-	uint64_t stack_low, stack_high;	   /* its stack, where loads cannot fault; 0: not known */
-	uint64_t *frames; /* out: words of format/sample_record.h, innermost first */
+	struct st_handler_ring *ring; /* definitions go there */
+	uint32_t generation; /* of the ring: another one, and everything must be told again */
+	void *thread;	     /* st_python_thread_bytes() */
+	void *scratch;	     /* ST_PYTHON_SCRATCH_BYTES, contents undefined */
+	uint64_t pc;	     /* where the thread was interrupted */
+	bool first_thread;   /* of the process */
+	uint64_t stack_low, stack_high; /* its stack, where loads cannot fault; 0: not known */
+	uint64_t *frames;		/* out: words of format/sample_record.h, innermost first */
 	uint32_t frames_max;
 	/* out */
 	uint32_t frame_count;

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "collect/inproc/sampler/sampler.h"
+#include "collect/inproc/core/handler_ring.h"
 
 enum {
 	KNOWN_PROBES = 8,
@@ -120,7 +120,7 @@ static uint64_t identify(const struct st_frames_fetched *fetched,
 static bool put_code(void *to, enum st_ring_ext subkind, const struct st_part *parts,
 		     uint32_t part_count)
 {
-	return st_sampler_put(to, subkind, parts, part_count);
+	return st_handler_put(to, subkind, parts, part_count);
 }
 
 /* Compares a code with what is known of it; a new one gets its id and is described. */
@@ -156,9 +156,9 @@ static void know(struct st_frames_walker *walker, const struct st_frames_fetched
 	/* The texts go where it may lie. */
 	memcpy(copy, code.bytes, walker->layout->code_bytes);
 	code.bytes = copy;
-	described = st_python_code_describe(
-		&(struct st_python_code_sink){put_code, walker->out->sampler}, &code, known->id,
-		walker->scratch->description);
+	described =
+		st_python_code_describe(&(struct st_python_code_sink){put_code, walker->out->ring},
+					&code, known->id, walker->scratch->description);
 	if (described)
 		known->id = described;
 	st_python_code_described(fingerprint, known->id, described != 0);

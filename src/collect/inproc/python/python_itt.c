@@ -16,13 +16,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "collect/inproc/itt/itt_abi.h"
+#include "collect/inproc/core/backend.h"
+#include "collect/inproc/core/itt_abi.h"
 #include "collect/inproc/python/python_abi.h"
 #include "collect/inproc/python/python_calls.h"
+#include "collect/inproc/python/python_codes.h"
+#include "collect/inproc/python/python_line.h"
+#include "collect/inproc/python/python_trace.h"
 #include "collect/inproc/core/thread.h"
-#include "collect/inproc/torch/torch.h"
-#include "collect/inproc/torch/torch_module.h"
-#include "collect/inproc/torch/torch_stack.h"
 
 void __itt_api_init(struct itt_global *global, int groups);
 
@@ -214,10 +215,10 @@ static struct py_method module_methods[] = {
 	{NULL, NULL, 0, NULL},
 };
 
-static bool is_itt(struct py_object *name)
+bool st_python_name_is(struct py_object *name, const char *text)
 {
 	return name && py.PyObject_IsInstance(name, py.PyUnicode_Type) == 1 &&
-	       !py.PyUnicode_CompareWithASCIIString(name, "itt");
+	       !py.PyUnicode_CompareWithASCIIString(name, text);
 }
 
 /* The finder is its own loader: a module object whose functions have the names of both. */
@@ -225,7 +226,7 @@ static struct py_object *find_spec(struct py_object *self, struct py_object *arg
 {
 	struct py_object *bootstrap, *type, *spec, *origin;
 
-	if (!is_itt(py.PyTuple_GetItem(args, 0))) {
+	if (!st_python_name_is(py.PyTuple_GetItem(args, 0), "itt")) {
 		py.PyErr_Clear();
 		return none();
 	}
@@ -403,31 +404,11 @@ static void offer(struct py_object *path)
 		py.Py_DecRef(searched);
 }
 
-/* The libraries of PyTorch come in while its modules are imported, and before anything can be computed with it. Which names
- * are asked for in between depends on the version of Python: any of them will do. */
-static void watch_torch(struct py_object *name)
-{
-	static bool coming;
-
-	if (!coming)
-		coming = name && py.PyObject_IsInstance(name, py.PyUnicode_Type) == 1 &&
-			 !py.PyUnicode_CompareWithASCIIString(name, "torch");
-	else
-		st_torch_trigger();
-}
-
 /* In place of _imp.is_builtin. */
 static struct py_object *is_builtin(struct py_object *self, struct py_object *name)
 {
-	if (ST_UNLIKELY(st_torch_awaited()))
-		watch_torch(name);
-	if (ST_UNLIKELY(st_torch_config.stacks))
-		st_torch_stack_look();
-	if (ST_UNLIKELY(st_python_calls_interval_ticks))
-		st_python_calls_look();
-	if (ST_UNLIKELY(st_torch_config.modules))
-		st_torch_module_look();
-	if (st_config.offer_itt && is_itt(name)) {
+	ST_BACKENDS_CALL(imported, name);
+	if (st_config.offer_itt && st_python_name_is(name, "itt")) {
 		offer(py.PySys_GetObject("meta_path"));
 		py.PyErr_Clear();
 	}
@@ -515,7 +496,8 @@ static struct py_object *init_marshal(void)
 	return their_init();
 }
 
-void st_python_itt_init(void)
+/* Watches what is imported, if this process is going to be a CPython. */
+static void watch_imports(void)
 {
 	struct py_builtin **in_use = dlsym(RTLD_DEFAULT, "PyImport_Inittab");
 	int (*is_initialized)(void) = NULL;
@@ -537,3 +519,43 @@ void st_python_itt_init(void)
 	if (their_init)
 		*in_use = builtins;
 }
+
+static void configure(const char *text)
+{
+	if (!strncmp(text, "python_calls=", 13))
+		st_python_calls_interval_ticks = st_config_number(text + 13);
+}
+
+static void start(const struct st_program *program)
+{
+	bool awaited = st_config.offer_itt || st_python_calls_interval_ticks;
+
+	if (st_config.task_lines)
+		st_python_line_init();
+	for (const struct st_inproc_backend *const *each = st_inproc_backends; *each; each++)
+		awaited |= (*each)->awaits_imports && (*each)->awaits_imports();
+	if (awaited && !program->joined)
+		watch_imports();
+}
+
+static void imported(struct py_object *name)
+{
+	(void)name;
+	if (ST_UNLIKELY(st_python_calls_interval_ticks))
+		st_python_calls_look();
+}
+
+static void end_thread(void)
+{
+	st_python_calls_end_thread();
+	st_trace_end_thread();
+}
+
+const struct st_inproc_backend st_backend_python = {
+	.name = "python",
+	.configure = configure,
+	.start = start,
+	.imported = imported,
+	.thread_end = end_thread,
+	.forget = st_python_codes_forget,
+};

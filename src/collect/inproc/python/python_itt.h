@@ -5,10 +5,18 @@
 #ifndef ST_COLLECT_INPROC_PYTHON_PYTHON_ITT_H
 #define ST_COLLECT_INPROC_PYTHON_PYTHON_ITT_H
 
+#include <stdbool.h>
+
 #pragma GCC visibility push(hidden)
 
-/* In the constructor: watches for the import of `itt`, if this process is going to be a CPython. */
-void st_python_itt_init(void);
+struct st_inproc_backend;
+
+struct py_object;
+
+extern const struct st_inproc_backend st_backend_python;
+
+/* Of a name that is imported (struct st_inproc_backend). */
+bool st_python_name_is(struct py_object *name, const char *text);
 
 #pragma GCC visibility pop
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "collect/inproc/itt/label.h"
+#include "collect/inproc/core/label.h"
 #include "collect/inproc/python/python_calls.h"
 #include "collect/inproc/python/python_calls_abi.h"
 #include "collect/inproc/core/thread.h"

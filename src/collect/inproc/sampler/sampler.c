@@ -58,7 +58,7 @@ static uint64_t clock_of(struct st_inproc_sampler *sampler)
 
 	if ((rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER) &&
 	    sampler->unasked < UNASKED_MAX && ticks && !is_nominal(sampler) &&
-	    sampler->time - sampler->written_time < ticks + ticks / 2) {
+	    sampler->out.time - sampler->written_time < ticks + ticks / 2) {
 		sampler->unasked++;
 		return sampler->cpu_ns + st_sampling->nominal_ns;
 	}
@@ -137,12 +137,12 @@ static uint32_t walk_native(struct st_inproc_sampler *sampler, const struct st_r
 static uint32_t walk_python(struct st_inproc_sampler *sampler, const struct st_registers *at)
 {
 	bool own = at->sp >= sampler->stack_low && at->sp < sampler->stack_high;
-	struct st_python_walk walk = {.sampler = sampler,
-				      .generation = sampler->generation,
+	struct st_python_walk walk = {.ring = &sampler->out,
+				      .generation = sampler->out.generation,
 				      .thread = st_sampler_python_memory(sampler),
 				      .scratch = st_sampler_scratch(sampler),
 				      .pc = at->pc,
-				      .first_thread = sampler->tid == st_sampling->pid,
+				      .first_thread = sampler->out.tid == st_sampling->pid,
 				      .stack_low = own ? at->sp : 0,
 				      .stack_high = own ? sampler->stack_high : 0,
 				      .frames = st_sampler_python(sampler, sampler->current),
@@ -194,7 +194,7 @@ static bool is_stranger(struct st_inproc_sampler *sampler, const void *context)
 	if (sp >= sampler->stack_low && sp < sampler->stack_high && sampler->unasked &&
 	    !sampler->crowded)
 		return false;
-	if (sampler->tid == (uint32_t)st_syscall(SYS_gettid, 0))
+	if (sampler->out.tid == (uint32_t)st_syscall(SYS_gettid, 0))
 		return false;
 	sampler->crowded = true;
 	return true;
@@ -241,7 +241,7 @@ static void sample(const void *context)
 		sampler->after_pause = true;
 	} else {
 		st_note_running();
-		sampler->time = start;
+		sampler->out.time = start;
 		take(sampler, context);
 		rest(sampler, start);
 	}

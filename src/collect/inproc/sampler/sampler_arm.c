@@ -20,7 +20,8 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/backend.h"
+#include "collect/inproc/core/choose.h"
 #include "collect/inproc/python/python_frames.h"
 #include "collect/inproc/sampler/sampler_modules.h"
 #include "collect/inproc/sampler/sampler_stack.h"
@@ -373,18 +374,19 @@ static bool is_wanted(int argc, char **argv)
 }
 
 /* With or without a sampler: what is called in a handler, or between vfork and exec, must not look for symbols. */
-void st_sampler_resolve(void)
+static void probe(void)
 {
 	st_sampler_signal_init();
 	st_timer_init();
 }
 
-void st_sampler_init(int argc, char **argv)
+static void start(const struct st_program *program)
 {
 	/* The user's word, for debuggers that take every SIGTRAP. */
 	const char *rung = getenv("STRATA_SAMPLE_RUNG");
 
-	if (!st_config.active || !st_sampler_settings.period_ns || !is_wanted(argc, argv))
+	if (program->joined || !st_sampler_settings.period_ns ||
+	    !is_wanted(program->argc, program->argv))
 		return;
 	if (rung && *rung >= '1' && *rung <= '5')
 		st_sampler_settings.rung = (uint32_t)(*rung - '0');
@@ -394,7 +396,21 @@ void st_sampler_init(int argc, char **argv)
 	st_stack_init();
 	st_modules_init();
 	st_python_frames_init();
+	st_handler_memory_bytes = st_sampler_stride();
 	obstacles = find_obstacles();
 	st_sampler_arm();
 	pthread_atfork(NULL, NULL, st_sampler_arm);
 }
+
+const struct st_inproc_backend st_backend_sampler = {
+	.name = "sampler",
+	.configure = st_sampler_configure,
+	.probe = probe,
+	.start = start,
+	.hello = st_sampler_arm,
+	.thread_end = st_timer_end_thread,
+	.thread_retire = st_sampler_leave,
+	.before_exec = st_sampler_before_exec,
+	.exec_failed = st_sampler_exec_failed,
+	.lock_up = st_sampler_drop_signal,
+};

@@ -78,7 +78,7 @@ static bool reach(struct st_inproc_sampler *sampler, uint64_t sp)
 
 static void find_top(struct st_inproc_sampler *sampler, uint64_t sp)
 {
-	if (sampler->tid == st_sampling->pid) {
+	if (sampler->out.tid == st_sampling->pid) {
 		sampler->stack_high = main_high;
 		sampler->stack_limit = main_limit;
 	} else {

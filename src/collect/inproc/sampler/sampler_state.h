@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "collect/inproc/core/handler_ring.h"
 #include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/core/thread.h"
 #include "format/sample_record.h"
@@ -42,15 +43,12 @@ extern struct st_sampling *st_sampling; /* NULL: no sampler */
 
 /* Of a thread; lies in the pool of its slot (struct st_segment). */
 struct st_inproc_sampler {
-	struct st_hot ring; /* of the handler ring; data NULL: in a forked child, or not in use */
-	struct st_shm_ring *shared;
-	uint32_t tid, generation;
-	bool identified, after_pause, first;
+	struct st_handler_ring out;
+	bool after_pause, first;
 	_Atomic bool busy; /* a handler is at it */
 	bool is_long;	   /* the handler has taken half the time between two triggers */
 	bool crowded;	   /* another thread has this one's thread-local storage */
 	uint32_t current;  /* which of the two stacks is being filled; the other was written last */
-	uint64_t time;	   /* of the sample that is being taken */
 	uint64_t written_time;	/* of the latest one that was */
 	uint64_t rest_until;	/* ticks: no sample is taken before */
 	uint64_t cpu_ns;	/* the thread's CPU time that samples account for */
@@ -75,9 +73,9 @@ void st_sampler_count_not_taken(void);
 
 /* sampler_ring.c: the sample whose stacks are in `current`; false: no room (counted). */
 bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_t weight_ns);
-bool st_sampler_identify(struct st_inproc_sampler *sampler);
 
-/* sampler_arm.c */
+/* sampler_arm.c. Opens the trigger, once in each process; not in a handler. */
+void st_sampler_arm(void);
 void st_sampler_arm_thread(void);
 bool st_sampler_is_trigger(int signal, const siginfo_t *info);
 

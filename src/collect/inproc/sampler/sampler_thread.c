@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/rt/syscall.h"
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/choose.h"
 #include "collect/inproc/python/python_frames.h"
 #include "collect/inproc/sampler/sampler_signal.h"
 #include "format/sample_record.h"
@@ -35,8 +35,6 @@ static size_t stack_bytes(void)
 
 size_t st_sampler_stride(void)
 {
-	if (!st_sampling)
-		return 0;
 	return ST_SAMPLER_HEAD_BYTES + 4 * stack_bytes() + ST_SAMPLER_SCRATCH_BYTES +
 	       page_up(st_unwind_cache_bytes()) + page_up(st_python_thread_bytes());
 }
@@ -64,11 +62,6 @@ void *st_sampler_cache(struct st_inproc_sampler *sampler)
 void *st_sampler_python_memory(struct st_inproc_sampler *sampler)
 {
 	return (uint8_t *)st_sampler_cache(sampler) + page_up(st_unwind_cache_bytes());
-}
-
-uint32_t st_sampler_generation(const struct st_inproc_sampler *sampler)
-{
-	return sampler->generation;
 }
 
 bool st_sampler_read(uint64_t address, void *out, size_t size_bytes)
@@ -108,15 +101,16 @@ static void begin(struct st_inproc_sampler *sampler, const struct st_thread *thr
 	const uint8_t *rings = (const uint8_t *)thread->hot.data;
 
 	memset(sampler, 0, sizeof(*sampler));
-	sampler->shared = &slot->ring[ST_RING_HANDLER];
-	sampler->tid = thread->tid;
-	sampler->generation = thread->generation;
+	sampler->out.shared = &slot->ring[ST_RING_HANDLER];
+	sampler->out.tid = thread->tid;
+	sampler->out.generation = thread->generation;
 	sampler->first = true;
 	sampler->cpu_ns = thread->tid == st_sampling->tid ? st_sampling->arm_cpu_ns : 0;
-	sampler->ring.head_shared = &sampler->shared->head;
-	sampler->ring.head = atomic_load_explicit(&sampler->shared->head, memory_order_relaxed);
-	sampler->ring.byte_mask = ST_SHM_HANDLER_RING_BYTES - 1;
-	sampler->ring.data = (uint64_t *)(rings + st_config.ring_bytes);
+	sampler->out.hot.head_shared = &sampler->out.shared->head;
+	sampler->out.hot.head =
+		atomic_load_explicit(&sampler->out.shared->head, memory_order_relaxed);
+	sampler->out.hot.byte_mask = ST_SHM_HANDLER_RING_BYTES - 1;
+	sampler->out.hot.data = (uint64_t *)(rings + st_config.ring_bytes);
 }
 
 static struct st_inproc_sampler *attach(void)
@@ -141,7 +135,7 @@ struct st_inproc_sampler *st_sampler_mine(void)
 
 	if (sampler == &gone || st_tls == &st_hot_ignored)
 		return NULL;
-	if (!sampler || !sampler->ring.data) {
+	if (!sampler || !sampler->out.hot.data) {
 		sampler = attach();
 		if (!sampler)
 			st_sampler_count_not_taken();
@@ -149,27 +143,20 @@ struct st_inproc_sampler *st_sampler_mine(void)
 	return sampler;
 }
 
-void st_sampler_leave(struct st_inproc_sampler *sampler)
+void st_sampler_leave(struct st_thread *thread)
 {
-	if (mine != sampler || !sampler->ring.data)
+	struct st_inproc_sampler *sampler = thread->sampler;
+
+	if (!sampler || mine != sampler || !sampler->out.hot.data)
 		return;
 	/* From here on the handler touches nothing of this slot, which is about to get another owner. */
 	mine = &gone;
 	atomic_signal_fence(memory_order_seq_cst);
-	sampler->time = st_ticks();
-	if (sampler->identified)
-		st_sampler_put(sampler, ST_EXT_THREAD_END, NULL, 0);
-	sampler->ring.data = NULL;
+	sampler->out.time = st_ticks();
+	if (sampler->out.identified)
+		st_handler_put(&sampler->out, ST_EXT_THREAD_END, NULL, 0);
+	sampler->out.hot.data = NULL;
 	st_altstack_end();
-}
-
-static uint64_t number(const char *text)
-{
-	uint64_t value = 0;
-
-	for (; *text >= '0' && *text <= '9'; text++)
-		value = value * 10 + (uint64_t)(*text - '0');
-	return value;
 }
 
 static bool starts(const char *text, const char *key)
@@ -181,18 +168,21 @@ void st_sampler_configure(const char *text)
 {
 	struct st_sampler_settings *to = &st_sampler_settings;
 
+	if (strncmp(text, "sample_", 7) != 0)
+		return;
+	text += 7;
 	if (starts(text, "ns="))
-		to->period_ns = number(text + 3);
+		to->period_ns = st_config_number(text + 3);
 	else if (starts(text, "ticks="))
-		to->period_ticks = number(text + 6);
+		to->period_ticks = st_config_number(text + 6);
 	else if (starts(text, "trigger="))
 		to->cycles = starts(text + 8, "cycles");
 	else if (starts(text, "stacks="))
 		to->stacks = text[7] != '0';
 	else if (starts(text, "depth="))
-		to->depth = (uint32_t)number(text + 6);
+		to->depth = (uint32_t)st_config_number(text + 6);
 	else if (starts(text, "rung="))
-		to->rung = (uint32_t)number(text + 5);
+		to->rung = (uint32_t)st_config_number(text + 5);
 	else if (starts(text, "processes="))
 		st_choose_processes(text + 10);
 	else if (starts(text, "late="))

@@ -16,6 +16,8 @@
 
 #pragma GCC visibility push(hidden)
 
+struct st_inproc_backend;
+
 /* What STRATA_CONFIG asks for: "operators=", "operator_memory=" and so on; read by state.c. */
 struct st_torch_config {
 	uint8_t operators; /* 0 no, 1 names, 2 with inputs */
@@ -29,13 +31,12 @@ struct st_torch_config {
 };
 extern struct st_torch_config st_torch_config;
 
-/* `text` is what follows "operator" in a key. */
-void st_torch_configure(const char *text);
-/* In the constructor, of an active collector. */
-void st_torch_init(void);
+extern const struct st_inproc_backend st_backend_torch;
 
 /* Whether somebody should call st_torch_trigger once libtorch may be there. A flag, no work. */
 bool st_torch_awaited(void);
+/* One key of STRATA_CONFIG ("operator…=…"); others are not ours. */
+void st_torch_configure(const char *text);
 /* Looks for libtorch among the loaded libraries and registers with it, once. From the import system (GIL held) and
  * from the framework's first allocation. */
 void st_torch_trigger(void);

@@ -8,10 +8,14 @@
  */
 #include <string.h>
 
+#include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/thread.h"
+#include "collect/inproc/python/python_itt.h"
 #include "collect/inproc/torch/torch.h"
 #include "collect/inproc/torch/torch_callbacks.h"
 #include "collect/inproc/torch/torch_library.h"
+#include "collect/inproc/torch/torch_module.h"
+#include "collect/inproc/torch/torch_stack.h"
 
 enum { IDLE, INSTALLING, INSTALLED, GIVEN_UP };
 
@@ -26,6 +30,9 @@ static uint8_t digit(char text, char most)
 
 void st_torch_configure(const char *text)
 {
+	if (strncmp(text, "operator", 8) != 0)
+		return;
+	text += 8;
 	if (!strncmp(text, "s=", 2))
 		st_torch_config.operators = digit(text[2], '2');
 	else if (!strncmp(text, "_memory=", 8))
@@ -44,8 +51,9 @@ void st_torch_configure(const char *text)
 	}
 }
 
-void st_torch_init(void)
+static void start(const struct st_program *program)
 {
+	(void)program;
 	st_torch_stacks_used = st_torch_config.stacks;
 	if (st_torch_config.operators && st_operator_init())
 		return;
@@ -196,3 +204,37 @@ void st_torch_trigger(void)
 	expected = install() ? INSTALLED : IDLE;
 	atomic_store_explicit(&state, expected, memory_order_release);
 }
+
+/* The libraries of PyTorch come in while its modules are imported, and before anything can be computed with it. Which names
+ * are asked for in between depends on the version of Python: any of them will do. */
+static void imported(struct py_object *name)
+{
+	static bool coming;
+
+	if (ST_UNLIKELY(st_torch_awaited())) {
+		if (coming)
+			st_torch_trigger();
+		else
+			coming = st_python_name_is(name, "torch");
+	}
+	if (ST_UNLIKELY(st_torch_config.stacks))
+		st_torch_stack_look();
+	if (ST_UNLIKELY(st_torch_config.modules))
+		st_torch_module_look();
+}
+
+static void retire(struct st_thread *thread)
+{
+	if (thread->identified)
+		st_operator_close_ended(thread);
+}
+
+const struct st_inproc_backend st_backend_torch = {
+	.name = "torch",
+	.configure = st_torch_configure,
+	.start = start,
+	.imported = imported,
+	.awaits_imports = st_torch_awaited,
+	.thread_retire = retire,
+	.forget = st_operator_undefine,
+};

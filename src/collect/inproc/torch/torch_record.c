@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "collect/inproc/itt/label.h"
+#include "collect/inproc/core/label.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/torch/torch_record.h"
 #include "collect/inproc/core/words.h"

@@ -13,9 +13,8 @@
 #include <sys/wait.h>
 
 #include "base/rt/syscall.h"
-#include "collect/inproc/itt/bind.h"
+#include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/intern.h"
-#include "collect/inproc/python/python_codes.h"
 #include "collect/inproc/python/python_trace.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/torch/torch.h"
@@ -126,8 +125,7 @@ static bool leave(void)
 	st_process->token = st_process->parent_token = st_shared.token = 0;
 	atomic_store_explicit(&st_process->state, ST_PROCESS_SILENT, memory_order_relaxed);
 	st_intern_undefine();
-	st_operator_undefine();
-	st_python_codes_forget();
+	ST_BACKENDS_CALL(forget);
 	st_process_unlock();
 	return true;
 }
@@ -143,7 +141,7 @@ strata_profile_join(const char *sock, const char *abs, const char *token, const 
 		return 1;
 	if (!st_state_join(&join))
 		return 1;
-	st_bind_again();
+	ST_BACKENDS_CALL(joined);
 	return 0;
 }
 
@@ -214,8 +212,7 @@ static void read_config(struct st_torch_config *wanted, const char *text)
 
 	st_torch_config = (struct st_torch_config){0};
 	while (text && *text) {
-		if (!strncmp(text, "operator", 8))
-			st_torch_configure(text + 8);
+		st_torch_configure(text);
 		text = strchr(text, ';');
 		text = text ? text + 1 : NULL;
 	}

@@ -3,8 +3,8 @@
  * From the objects of the interface to the ids of our records: the creators, and the slow look-up of an
  * object that has no id yet (made before the collector was loaded, or not yet defined).
  */
-#ifndef ST_COLLECT_INPROC_ITT_LABEL_H
-#define ST_COLLECT_INPROC_ITT_LABEL_H
+#ifndef ST_COLLECT_INPROC_CORE_LABEL_H
+#define ST_COLLECT_INPROC_CORE_LABEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * its second text: so one look-up serves all kinds, and the name is there for the program to read. Objects
  * that are always new get a serial number into the key.
  */
-#include "collect/inproc/itt/object.h"
+#include "collect/inproc/core/object.h"
 
 #include <limits.h>
 #include <string.h>

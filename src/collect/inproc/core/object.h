@@ -4,14 +4,14 @@
  * pt regions, legacy frames, clock domains, tracks. They live in the arena of the names (intern.c), found
  * by a key, and are never freed; a forked child goes on with the copies and their ids.
  */
-#ifndef ST_COLLECT_INPROC_ITT_OBJECT_H
-#define ST_COLLECT_INPROC_ITT_OBJECT_H
+#ifndef ST_COLLECT_INPROC_CORE_OBJECT_H
+#define ST_COLLECT_INPROC_CORE_OBJECT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/inproc/itt/itt_abi.h"
+#include "collect/inproc/core/itt_abi.h"
 #include "collect/inproc/core/state.h"
 #include "format/event_kind.h"
 

@@ -4,11 +4,11 @@
  * dense and every id in a record has its definition in front of it. Where a definition cannot be had
  * (full ring, bounds reached), the text travels in the event ring.
  */
-#include "collect/inproc/itt/label.h"
+#include "collect/inproc/core/label.h"
 
 #include <string.h>
 
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/choose.h"
 #include "collect/inproc/core/thread.h"
 
 /* Pairs: whoever reads the id may publish a record with it at once. */

@@ -3,8 +3,8 @@
  * What the user wants recorded: groups of functions and domains (keys groups= and domains= of
  * STRATA_CONFIG, INTEL_ITTNOTIFY_GROUPS of the environment).
  */
-#ifndef ST_COLLECT_INPROC_ITT_CHOOSE_H
-#define ST_COLLECT_INPROC_ITT_CHOOSE_H
+#ifndef ST_COLLECT_INPROC_CORE_CHOOSE_H
+#define ST_COLLECT_INPROC_CORE_CHOOSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

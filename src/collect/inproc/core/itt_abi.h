@@ -4,8 +4,8 @@
  * the public interface. Only what this collector reads or hands out is here, and of the global only
  * what every generation of the static part has.
  */
-#ifndef ST_COLLECT_INPROC_ITT_ITT_ABI_H
-#define ST_COLLECT_INPROC_ITT_ITT_ABI_H
+#ifndef ST_COLLECT_INPROC_CORE_ITT_ABI_H
+#define ST_COLLECT_INPROC_CORE_ITT_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,12 +3,12 @@
  * Groups and domains by the user's choice. Domains are matched against whole names; the last pattern that
  * matches decides, and a name that none matches is wanted only when all patterns exclude.
  */
-#include "collect/inproc/itt/choose.h"
+#include "collect/inproc/core/choose.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "collect/inproc/itt/itt_abi.h"
+#include "collect/inproc/core/itt_abi.h"
 #include "collect/inproc/core/state.h"
 
 enum { PATTERN_BYTES = 4096 };
