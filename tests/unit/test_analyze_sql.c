@@ -15,7 +15,7 @@
 #include "analyze/tables/report.h"
 #include "analyze/reports/report_rows.h"
 #include "analyze/sql/sql.h"
-#include "analyze/sql/sql_table.h"
+#include "analyze/sql/sql_parts.h"
 #include "base/buf.h"
 #include "fake_named.h"
 #include "nasty_result.h"
@@ -548,13 +548,13 @@ static void test_every_table(void **state)
 			fake->quality.note_count = 1;
 		}
 		sql = open_sql(fake, NULL);
-		for (size_t i = 0; i < ST_SQL_TABLES; i++) {
+		for (size_t i = 0; i < ST_TABLES; i++) {
 			char text[100];
 
-			snprintf(text, sizeof(text), "SELECT * FROM %s", st_sql_tables[i]->name);
+			snprintf(text, sizeof(text), "SELECT * FROM %s", st_all_tables[i]->name);
 			ask_ok(sql, text, &report);
 			if (filled && !report.row_count)
-				print_error("%s is empty\n", st_sql_tables[i]->name);
+				print_error("%s is empty\n", st_all_tables[i]->name);
 			assert_true(report.row_count > 0 || !filled);
 			st_report_fini(&report);
 		}
@@ -633,33 +633,24 @@ static void test_samples(void **state)
 	fake_destroy(fake);
 }
 
-/* A table of a set of rows has the columns of its report, by name and in order. */
+/* A table of a set of rows has the columns of its report, in a row between its name and its places. */
 static void test_row_tables_follow_their_reports(void **state)
 {
-	static const struct {
-		const struct st_sql_table *table;
-		const struct st_rows_report *report;
-	} pairs[] = {
-		{&st_sql_frames_table, &st_frames_report},
-		{&st_sql_regions_table, &st_regions_report},
-		{&st_sql_overlapped_table, &st_overlapped_report},
-		{&st_sql_markers_table, &st_markers_report},
-		{&st_sql_counter_values_table, &st_counters_report},
-		{&st_sql_waits_table, &st_sync_report},
-		{&st_sql_relations_table, &st_relations_report},
-		{&st_sql_metadata_table, &st_metadata_report},
-		{&st_sql_histograms_table, &st_histograms_report},
-		{&st_sql_heap_table, &st_heap_report},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		uint32_t count = pairs[i].report->instance_column_count;
+	for (size_t i = 0; i < ST_ROW_SETS; i++) {
+		const struct st_table *table = &st_row_tables[i];
+		int column = 3;
 
-		for (uint32_t j = 0; j < count; j++)
-			assert_string_equal(pairs[i].table->columns[3 + j].name,
-					    pairs[i].report->instance_columns[j].key);
-		assert_string_equal(pairs[i].table->columns[3 + count].name, "track");
+		assert_int_equal(table->set, i);
+		assert_int_equal(st_table_find(table, "wall_ns"), 2);
+		for (int j = 0; j < column; j++)
+			assert_null(table->columns[j].title);
+		while (table->columns[column].title)
+			column++;
+		assert_string_equal(table->columns[column].key, "track");
+		for (; column < table->column_count; column++)
+			assert_null(table->columns[column].title);
+		assert_int_equal(st_sql_column_count(table), table->column_count);
 	}
 }
 

@@ -22,8 +22,8 @@ struct slices_private {
 	struct st_step_keys steps;
 };
 
-static struct st_text label_text(const struct st_result *result, const struct st_label *label,
-				 enum st_grouping grouping)
+struct st_text st_label_text(const struct st_result *result, const struct st_label *label,
+			     enum st_grouping grouping)
 {
 	const char *category = st_category_name(label->category);
 
@@ -49,7 +49,7 @@ static bool map_labels(struct st_dataset *dataset, enum st_grouping grouping,
 	if (!map)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		map[i] = st_key_texts_add(keys, label_text(own->result, &labels[i], grouping));
+		map[i] = st_key_texts_add(keys, st_label_text(own->result, &labels[i], grouping));
 	dataset->keys[grouping] = (struct st_key_column){slices->label, map, keys->count};
 	return !keys->failed;
 }

@@ -21,5 +21,8 @@ bool st_dataset_add_steps(struct st_dataset *dataset, const struct st_result *re
 			  struct st_step_keys *out);
 /* Once ST_BY_STEP was prepared; of slices only. */
 const struct st_step_keys *st_dataset_slices_steps(const struct st_dataset *dataset);
+/* What the slices of a label are called in a grouping. */
+struct st_text st_label_text(const struct st_result *result, const struct st_label *label,
+			     enum st_grouping grouping);
 
 #endif

@@ -204,3 +204,28 @@ const char *st_words_object_kind(uint32_t kind)
 
 	return kind < ST_OBJECT_KINDS && words[kind] ? words[kind] : "unknown";
 }
+
+const char *st_words_span_flags(unsigned int flags)
+{
+	static const char *const words[] = {
+		"",
+		"unfinished",
+		"clipped",
+		"unfinished,clipped",
+		"cancelled",
+		"unfinished,cancelled",
+		"clipped,cancelled",
+		"unfinished,clipped,cancelled",
+		"estimated",
+		"unfinished,estimated",
+		"clipped,estimated",
+		"unfinished,clipped,estimated",
+		"cancelled,estimated",
+		"unfinished,cancelled,estimated",
+		"clipped,cancelled,estimated",
+		"unfinished,clipped,cancelled,estimated",
+	};
+
+	return words[(flags & 3) | (flags & ST_SPAN_CANCELLED ? 4 : 0) |
+		     (flags & ST_SPAN_ESTIMATED ? 8 : 0)];
+}

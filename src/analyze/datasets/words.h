@@ -20,6 +20,7 @@ const char *st_words_process_end(const struct st_process *process, struct st_are
 const char *st_words_not_entered(enum st_not_entered reason);
 /* "unfinished,clipped", or "" */
 const char *st_words_slice_flags(unsigned int flags);
+const char *st_words_span_flags(unsigned int flags);
 /* "marker", "sync_prepare" …; "frame", "wait" …; "counter", "heap_function" …; "unknown" for later ones. */
 const char *st_words_event_kind(uint32_t kind);
 const char *st_words_span_kind(uint32_t kind);

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/sql/sql_table.h"
-#include "resolve/named.h"
+#include "analyze/sql/sql_parts.h"
 
 enum {
 	STEPS_BETWEEN_ASKING = 10000,
@@ -61,53 +60,6 @@ static int progress(void *arg)
 	return sql->options.stopped && sql->options.stopped(sql->options.stopped_arg);
 }
 
-static bool make_texts(struct st_sql *sql)
-{
-	uint32_t process_count;
-	const struct st_dataset *dataset = &sql->dataset;
-
-	st_result_processes(sql->result, &process_count);
-	sql->threads = st_arena_calloc(&sql->arena, (size_t)dataset->track_count + 1,
-				       sizeof(*sql->threads));
-	sql->processes =
-		st_arena_calloc(&sql->arena, (size_t)process_count + 1, sizeof(*sql->processes));
-	if (!sql->threads || !sql->processes)
-		return false;
-	for (uint32_t i = 0; i < dataset->track_count; i++)
-		sql->threads[i] = dataset->text(dataset, ST_BY_THREAD, i, &sql->arena);
-	for (uint32_t i = 0; i < process_count; i++)
-		sql->processes[i] = dataset->text(dataset, ST_BY_PROCESS, i, &sql->arena);
-	return !sql->arena.failed;
-}
-
-static bool is_fact(struct st_text section)
-{
-	static const char *const sections[] = {"run", "host", "strata"};
-
-	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
-		if (section.size_bytes == strlen(sections[i]) &&
-		    memcmp(section.bytes, sections[i], section.size_bytes) == 0)
-			return true;
-	return false;
-}
-
-static enum st_status make_info(struct st_sql *sql, struct st_error *err)
-{
-	struct st_report_options options = {0};
-	enum st_status status = st_report_build(sql->result, "info", &options, &sql->info, err);
-
-	if (status)
-		return status;
-	sql->info_rows = st_arena_calloc(&sql->arena, (size_t)sql->info.row_count + 1,
-					 sizeof(*sql->info_rows));
-	if (!sql->info_rows)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the query");
-	for (uint32_t i = 0; i < sql->info.row_count; i++)
-		if (is_fact(sql->info.rows[i].cells[0].as.text))
-			sql->info_rows[sql->info_count++] = i;
-	return ST_OK;
-}
-
 static int configure(struct st_sql *sql)
 {
 	sqlite3 *db = sql->db;
@@ -147,13 +99,11 @@ enum st_status st_sql_open(struct st_sql **out, const struct st_result *result,
 	if (!sql->options.memory_bytes)
 		sql->options.memory_bytes = (uint64_t)ST_SQL_MEMORY_MB * 1000000;
 	st_arena_init(&sql->arena, SIZE_MAX / 2);
-	status = st_dataset_slices_init(&sql->dataset, result, err);
-	if (status) {
-		free(sql);
-		return status;
-	}
-	status = make_texts(sql) ? make_info(sql, err)
-				 : st_error_set(err, ST_ENOMEM, 0, "out of memory for the query");
+	st_arena_init(&sql->scratch, SIZE_MAX / 2);
+	status = st_tables_init(&sql->tables, result, &sql->arena)
+			 ? ST_OK
+			 : st_error_set(err, ST_ENOMEM, 0, "out of memory for the query");
+	sql->tables.named = sql->options.named;
 	if (status == ST_OK &&
 	    (sqlite3_open_v2(":memory:", &sql->db,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
@@ -175,12 +125,8 @@ void st_sql_close(struct st_sql *sql)
 	if (!sql)
 		return;
 	sqlite3_close(sql->db);
-	st_sql_rows_close(sql);
-	st_sql_steps_close(sql);
-	st_named_close(sql->own_named);
-	st_counters_fini(&sql->counters);
-	st_report_fini(&sql->info);
-	st_dataset_slices_fini(&sql->dataset);
+	st_tables_fini(&sql->tables);
+	st_arena_fini(&sql->scratch);
 	st_arena_fini(&sql->arena);
 	free(sql);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is wrong with a statement, in one sentence: where, what, and which names are near.
-#include "analyze/sql/sql_table.h"
+#include "analyze/sql/sql_parts.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ static size_t table_names(const char **names)
 {
 	size_t count = 0;
 
-	for (int i = 0; i < ST_SQL_TABLES; i++)
-		add_name(names, &count, st_sql_tables[i]->name);
+	for (int i = 0; i < ST_TABLES; i++)
+		add_name(names, &count, st_all_tables[i]->name);
 	return count;
 }
 
@@ -48,9 +48,9 @@ static size_t column_names(const char **names)
 {
 	size_t count = 0;
 
-	for (int i = 0; i < ST_SQL_TABLES; i++)
-		for (int j = 0; j < st_sql_tables[i]->column_count; j++)
-			add_name(names, &count, st_sql_tables[i]->columns[j].name);
+	for (int i = 0; i < ST_TABLES; i++)
+		for (int j = 0; j < st_sql_column_count(st_all_tables[i]); j++)
+			add_name(names, &count, st_all_tables[i]->columns[j].key);
 	return count;
 }
 

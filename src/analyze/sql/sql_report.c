@@ -2,10 +2,9 @@
 //
 // The rows of a statement as a report. Texts are copied, because SQLite keeps a row only until the
 // next; what is kept counts against the same cap as SQLite's own memory.
-#include "analyze/sql/sql_table.h"
+#include "analyze/sql/sql_parts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/tables/report_make.h"
@@ -150,30 +149,12 @@ static bool copy_cell(struct st_report *report, struct st_cell *cell, sqlite3_st
 	}
 }
 
-static bool grow(struct st_report *report)
-{
-	struct st_report_memory *memory = report->memory;
-	uint32_t capacity = memory->row_capacity ? memory->row_capacity * 2 : 64;
-	struct st_report_row *rows = NULL;
-
-	if (capacity > memory->row_capacity)
-		rows = realloc(report->rows, capacity * sizeof(*rows));
-	if (!rows)
-		return false;
-	report->rows = rows;
-	memory->row_capacity = capacity;
-	return true;
-}
-
 static bool add_row(struct st_report *report, sqlite3_stmt *statement)
 {
 	const struct st_report_memory *memory = report->memory;
-	struct st_cell *cells;
+	struct st_cell *cells = st_report_add(report, 0);
 
-	if (report->row_count == memory->row_capacity && !grow(report))
-		return false;
-	cells = st_arena_calloc(st_report_arena(report), report->column_count, sizeof(*cells));
-	if (!cells)
+	if (memory->failed || memory->arena.failed)
 		return false;
 	for (uint32_t i = 0; i < report->column_count; i++) {
 		if (!copy_cell(report, &cells[i], statement, (int)i))
@@ -182,8 +163,6 @@ static bool add_row(struct st_report *report, sqlite3_stmt *statement)
 		if (cells[i].kind == ST_CELL_TEXT)
 			report->columns[i].is_key = true;
 	}
-	report->rows[report->row_count++] = (struct st_report_row){.cells = cells};
-	report->root_count = report->row_count;
 	return true;
 }
 

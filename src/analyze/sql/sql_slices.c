@@ -1,216 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table slices, and what of a WHERE is used to look at fewer of them: row numbers, tracks (also by
+// What of a WHERE about slices is used to look at fewer of them: row numbers, tracks (also by
 // tid, pid and the texts of thread and process), labels (by task type, domain or family) and time. A
 // constraint only ever leaves out rows that cannot match; SQLite tests the rest again.
-#include "analyze/sql/sql_table.h"
+#include "analyze/sql/sql_parts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-const struct st_sql_column st_sql_slices_columns[ST_SQL_SLICES_COLUMNS] = {
-	[ST_SQL_ROW] = {"row", "INTEGER", "number of the slice, as in reports and exports"},
-	[ST_SQL_START_NS] = {"start_ns", "INTEGER", "begin, since the start of collection"},
-	[ST_SQL_END_NS] = {"end_ns", "INTEGER", "end, since the start of collection"},
-	[ST_SQL_WALL_NS] = {"wall_ns", "INTEGER", "duration, less paused time when clipped"},
-	[ST_SQL_SELF_NS] = {"self_ns", "INTEGER",
-			    "wall_ns less that of the slices directly inside"},
-	[ST_SQL_DEPTH] = {"depth", "INTEGER", "slices around it; 0 is outermost"},
-	[ST_SQL_PARENT] = {"parent", "INTEGER", "row of the slice around it, or NULL"},
-	[ST_SQL_TRACK] = {"track", "INTEGER", "its row of threads"},
-	[ST_SQL_TID] = {"tid", "INTEGER", "thread number of the system"},
-	[ST_SQL_THREAD] = {"thread", "TEXT", "thread as reports show it: 'main (4711)'"},
-	[ST_SQL_PID] = {"pid", "INTEGER", "process number of the system"},
-	[ST_SQL_PROCESS_ID] = {"process_id", "INTEGER", "its row of processes"},
-	[ST_SQL_PROCESS] = {"process", "TEXT", "process as reports show it: 'train.py (4711)'"},
-	[ST_SQL_LABEL] = {"label", "INTEGER", "its row of labels"},
-	[ST_SQL_TASK_TYPE] = {"task_type", "TEXT", "name of the task"},
-	[ST_SQL_TASK_DOMAIN] = {"task_domain", "TEXT", "domain of the task"},
-	[ST_SQL_TASK_FAMILY] = {"task_family", "TEXT", "name with its numbers folded: 'step_*'"},
-	[ST_SQL_UNFINISHED] = {"unfinished", "INTEGER", "1: never ended, closed with its thread"},
-	[ST_SQL_CLIPPED] = {"clipped", "INTEGER", "1: straddles a pause or the collection's edge"},
-	[ST_SQL_MISMATCHED] = {"mismatched", "INTEGER", "1: ended out of order"},
-	[ST_SQL_COPY] = {"copy", "INTEGER",
-			 "1: no call of its own: a worker's copy of its caller's task, or a twin"},
-	[ST_SQL_ITT_ID] = {"itt_id", "TEXT", "id given by the program, 'd1:d2:d3', or NULL"},
-	[ST_SQL_PARENT_ID] = {"parent_id", "TEXT",
-			      "id of the parent given by the program, or NULL"},
-	[ST_SQL_CALLER] = {"caller", "TEXT",
-			   "where it was begun: 'libtorch_cpu.so+0x1234', or NULL"},
-	[ST_SQL_PYTHON_LINE] = {"python_line", "TEXT", "'file:line' that began it, or NULL"},
-	[ST_SQL_TWIN] = {"twin", "INTEGER", "1: an ITT task that repeats an operator"},
-};
-
-uint32_t st_sql_slices_count(const struct st_sql *sql)
+/* The name, domain or family of a label. */
+static struct st_text label_text(const struct st_sql *sql, const struct st_label *label, int column)
 {
-	return st_result_slices(sql->result)->count;
-}
+	st_string_id text = column == ST_SLICES_TASK_TYPE     ? label->name
+			    : column == ST_SLICES_TASK_DOMAIN ? label->domain
+							      : label->family;
 
-void st_sql_place_cell(const struct st_sql *sql, uint32_t track, enum st_sql_slices_column column,
-		       sqlite3_context *out)
-{
-	uint32_t track_count, process_count;
-	const struct st_track *tracks = st_result_tracks(sql->result, &track_count);
-	const struct st_process *processes = st_result_processes(sql->result, &process_count);
-	uint32_t process;
-
-	if (track >= track_count)
-		return;
-	process = tracks[track].process;
-	if (column == ST_SQL_TID)
-		sqlite3_result_int64(out, tracks[track].tid);
-	else if (column == ST_SQL_THREAD)
-		st_sql_result_text(out, sql->threads[track]);
-	else if (process >= process_count)
-		sqlite3_result_null(out);
-	else if (column == ST_SQL_PID)
-		sqlite3_result_int64(out, processes[process].pid);
-	else if (column == ST_SQL_PROCESS_ID)
-		sqlite3_result_int64(out, process);
-	else
-		st_sql_result_text(out, sql->processes[process]);
-}
-
-static st_string_id label_text(const struct st_label *label, int column)
-{
-	if (column == ST_SQL_TASK_TYPE)
-		return label->name;
-	return column == ST_SQL_TASK_DOMAIN ? label->domain : label->family;
-}
-
-static void label_cell(const struct st_sql *sql, uint32_t label, int column, sqlite3_context *out)
-{
-	uint32_t count;
-	const struct st_label *labels = st_result_labels(sql->result, &count);
-
-	st_sql_result_text(out, st_result_text(sql->result, label_text(&labels[label], column)));
-}
-
-/* What events of the slice's own tell about it. */
-static void told_cell(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out)
-{
-	uint32_t kind = column == ST_SQL_PYTHON_LINE ? ST_EVENT_TASK_LINE : ST_EVENT_TASK_ID;
-	uint32_t event = st_result_slice_event(sql->result, row, kind);
-	const struct st_events *events = st_result_events(sql->result);
-
-	if (event >= events->count)
-		return;
-	if (column == ST_SQL_PYTHON_LINE)
-		st_sql_result_id(out, sql, events->rows[event].name);
-	else
-		st_sql_result_itt_id(out, sql,
-				     column == ST_SQL_ITT_ID ? events->rows[event].id
-							     : events->rows[event].other);
-}
-
-static void caller_cell(const struct st_sql *sql, uint32_t row, sqlite3_context *out)
-{
-	const uint32_t *of_slice = st_result_slice_callers(sql->result);
-	uint32_t count;
-	const struct st_caller *callers = st_result_callers(sql->result, &count);
-	char address[24];
-
-	if (!of_slice || !of_slice[row] || of_slice[row] >= count)
-		return;
-	if (callers[of_slice[row]].place) {
-		st_sql_result_id(out, sql, callers[of_slice[row]].place);
-		return;
-	}
-	snprintf(address, sizeof(address), "0x%llx",
-		 (unsigned long long)callers[of_slice[row]].address);
-	sqlite3_result_text(out, address, -1, SQLITE_TRANSIENT);
-}
-
-void st_sql_slices_cell(const struct st_sql *sql, uint32_t row, int column, sqlite3_context *out)
-{
-	const struct st_slices *slices = st_result_slices(sql->result);
-
-	switch (column) {
-	case ST_SQL_ROW:
-		sqlite3_result_int64(out, row);
-		break;
-	case ST_SQL_START_NS:
-		sqlite3_result_int64(out, slices->begin_ns[row]);
-		break;
-	case ST_SQL_END_NS:
-		sqlite3_result_int64(out, slices->end_ns[row]);
-		break;
-	case ST_SQL_WALL_NS:
-		sqlite3_result_int64(out, (int64_t)st_result_wall_ns(sql->result, row));
-		break;
-	case ST_SQL_SELF_NS:
-		sqlite3_result_int64(out, (int64_t)slices->self_ns[row]);
-		break;
-	case ST_SQL_DEPTH:
-		sqlite3_result_int(out, slices->depth[row]);
-		break;
-	case ST_SQL_PARENT:
-		if (slices->parent[row] != ST_NO_ROW)
-			sqlite3_result_int64(out, slices->parent[row]);
-		break;
-	case ST_SQL_TRACK:
-		sqlite3_result_int64(out, slices->track[row]);
-		break;
-	case ST_SQL_LABEL:
-		sqlite3_result_int64(out, slices->label[row]);
-		break;
-	case ST_SQL_TASK_TYPE:
-	case ST_SQL_TASK_DOMAIN:
-	case ST_SQL_TASK_FAMILY:
-		label_cell(sql, slices->label[row], column, out);
-		break;
-	case ST_SQL_UNFINISHED:
-		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_UNFINISHED) != 0);
-		break;
-	case ST_SQL_CLIPPED:
-		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_CLIPPED) != 0);
-		break;
-	case ST_SQL_MISMATCHED:
-		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_MISMATCHED) != 0);
-		break;
-	case ST_SQL_COPY:
-		sqlite3_result_int(out,
-				   (slices->flags[row] & (ST_SLICE_COPY | ST_SLICE_TWIN)) != 0);
-		break;
-	case ST_SQL_TWIN:
-		sqlite3_result_int(out, (slices->flags[row] & ST_SLICE_TWIN) != 0);
-		break;
-	case ST_SQL_ITT_ID:
-	case ST_SQL_PARENT_ID:
-	case ST_SQL_PYTHON_LINE:
-		told_cell(sql, row, column, out);
-		break;
-	case ST_SQL_CALLER:
-		caller_cell(sql, row, out);
-		break;
-	default:
-		st_sql_place_cell(sql, slices->track[row], (enum st_sql_slices_column)column, out);
-	}
+	return st_result_text(sql->result, text);
 }
 
 static bool is_text_column(int column)
 {
-	return strcmp(st_sql_slices_columns[column].type, "TEXT") == 0;
+	return st_slices_table.columns[column].type == ST_TEXT;
 }
 
 /* The letter of an operator in a plan, or 0 for one that does not help. */
 static char operator_letter(int column, unsigned char op)
 {
-	bool is_time = column == ST_SQL_START_NS || column == ST_SQL_END_NS;
+	bool is_time = column == ST_SLICES_START_NS || column == ST_SLICES_END_NS;
 
 	switch (op) {
 	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return is_time || column == ST_SQL_ROW ||
-				       (column >= ST_SQL_TRACK && column <= ST_SQL_TASK_FAMILY)
+		return is_time || column == ST_SLICES_ROW ||
+				       (column >= ST_SLICES_TRACK &&
+					column <= ST_SLICES_TASK_FAMILY)
 			       ? '='
 			       : 0;
 	case SQLITE_INDEX_CONSTRAINT_GT:
 	case SQLITE_INDEX_CONSTRAINT_GE:
-		return is_time || column == ST_SQL_ROW ? '>' : 0;
+		return is_time || column == ST_SLICES_ROW ? '>' : 0;
 	case SQLITE_INDEX_CONSTRAINT_LT:
 	case SQLITE_INDEX_CONSTRAINT_LE:
-		return is_time || column == ST_SQL_ROW ? '<' : 0;
+		return is_time || column == ST_SLICES_ROW ? '<' : 0;
 	default:
 		return 0;
 	}
@@ -225,9 +55,9 @@ static double share(const struct st_sql *sql, int column, char letter)
 	st_result_labels(sql->result, &labels);
 	if (letter != '=')
 		return 0.3;
-	if (column == ST_SQL_ROW || column == ST_SQL_START_NS || column == ST_SQL_END_NS)
+	if (column == ST_SLICES_ROW || column == ST_SLICES_START_NS || column == ST_SLICES_END_NS)
 		return 1e-9;
-	return 1.0 / (1.0 + (column >= ST_SQL_LABEL ? labels : tracks));
+	return 1.0 / (1.0 + (column >= ST_SLICES_LABEL ? labels : tracks));
 }
 
 /* Texts are compared byte by byte here; another collation is left to SQLite. */
@@ -241,14 +71,14 @@ static bool is_usable(sqlite3_index_info *info, int index, int column)
 
 int st_sql_slices_best_index(const struct st_sql *sql, sqlite3_index_info *info)
 {
-	double rows = (double)st_sql_slices_count(sql) + 1, part = 1.0;
+	double rows = (double)st_result_slices(sql->result)->count + 1, part = 1.0;
 	char *plan = sqlite3_malloc64(2 * (uint64_t)info->nConstraint + 1);
 	int used = 0;
 
 	if (!plan)
 		return SQLITE_NOMEM;
 	for (int i = 0; i < info->nConstraint; i++) {
-		int column = info->aConstraint[i].iColumn < 0 ? ST_SQL_ROW
+		int column = info->aConstraint[i].iColumn < 0 ? ST_SLICES_ROW
 							      : info->aConstraint[i].iColumn;
 		char letter = operator_letter(column, info->aConstraint[i].op);
 
@@ -258,7 +88,7 @@ int st_sql_slices_best_index(const struct st_sql *sql, sqlite3_index_info *info)
 		plan[2 * used + 1] = letter;
 		info->aConstraintUsage[i].argvIndex = ++used;
 		part *= share(sql, column, letter);
-		if (column == ST_SQL_ROW && letter == '=')
+		if (column == ST_SLICES_ROW && letter == '=')
 			info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 	}
 	plan[2 * used] = '\0';
@@ -314,13 +144,13 @@ static bool track_matches(const struct st_sql *sql, uint32_t track, int column, 
 	const struct st_process *processes = st_result_processes(sql->result, &process_count);
 	uint32_t process = tracks[track].process;
 
-	if (column == ST_SQL_TRACK)
+	if (column == ST_SLICES_TRACK)
 		return track == number;
-	if (column == ST_SQL_TID)
+	if (column == ST_SLICES_TID)
 		return tracks[track].tid == number;
 	if (process >= process_count)
 		return false;
-	return (column == ST_SQL_PID ? processes[process].pid : process) == number;
+	return (column == ST_SLICES_PID ? processes[process].pid : process) == number;
 }
 
 static bool text_equal(struct st_text text, sqlite3_value *value)
@@ -338,10 +168,10 @@ static bool track_text_matches(const struct st_sql *sql, uint32_t track, int col
 	const struct st_track *tracks = st_result_tracks(sql->result, &track_count);
 
 	st_result_processes(sql->result, &process_count);
-	if (column == ST_SQL_THREAD)
-		return text_equal(sql->threads[track], value);
+	if (column == ST_SLICES_THREAD)
+		return text_equal(sql->tables.threads[track], value);
 	return tracks[track].process < process_count &&
-	       text_equal(sql->processes[tracks[track].process], value);
+	       text_equal(sql->tables.processes[tracks[track].process], value);
 }
 
 /* Flags that start as "all wanted". */
@@ -391,9 +221,7 @@ static int narrow_labels(struct st_sql_scan *scan, const struct st_sql *sql, int
 	if (!flags_of(&scan->labels, count))
 		return SQLITE_NOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		bool matches = is_text ? text_equal(st_result_text(sql->result,
-								   label_text(&labels[i], column)),
-						    value)
+		bool matches = is_text ? text_equal(label_text(sql, &labels[i], column), value)
 				       : i == range[0];
 
 		scan->labels[i] = scan->labels[i] && matches;
@@ -412,15 +240,15 @@ static int apply(struct st_sql_scan *scan, const struct st_sql *sql, const char 
 		scan->nothing = true;
 		return SQLITE_OK;
 	}
-	if (column >= ST_SQL_LABEL)
+	if (column >= ST_SLICES_LABEL)
 		return narrow_labels(scan, sql, column, value);
-	if (column >= ST_SQL_TRACK)
+	if (column >= ST_SLICES_TRACK)
 		return narrow_tracks(scan, sql, column, value);
 	if (!bounds(value, &range[0], &range[1]))
 		return SQLITE_OK;
-	if (column == ST_SQL_ROW)
+	if (column == ST_SLICES_ROW)
 		narrow_rows(scan, step[1], range);
-	else if (column == ST_SQL_START_NS)
+	else if (column == ST_SLICES_START_NS)
 		narrow(&scan->begin_min, &scan->begin_max, step[1], range);
 	else
 		narrow(&scan->end_min, &scan->end_max, step[1], range);
@@ -446,7 +274,9 @@ static struct st_row_span span_of(const struct st_sql_scan *scan, const struct s
 				  uint32_t track)
 {
 	const struct st_slices *slices = st_result_slices(sql->result);
-	struct st_row_span span = sql->dataset.tracks[track];
+	uint32_t count;
+	const struct st_track *of = &st_result_tracks(sql->result, &count)[track];
+	struct st_row_span span = {of->row_begin, of->row_end};
 
 	if (scan->tracks && !scan->tracks[track])
 		return (struct st_row_span){0, 0};
@@ -508,7 +338,7 @@ int st_sql_scan_begin(struct st_sql_scan *scan, struct st_sql *sql, const char *
 	if (scan->end_max < scan->begin_max)
 		scan->begin_max = scan->end_max;
 	scan->track = UINT32_MAX;
-	scan->track_end = sql->dataset.track_count;
+	scan->track_end = sql->tables.thread_count;
 	if (scan->row_min == scan->row_max) {
 		scan->track = slices->track[scan->row_min] - 1;
 		scan->track_end = slices->track[scan->row_min] + 1;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables as SQLite sees them: virtual tables that exist by their name alone and are read in place.
-#include "analyze/sql/sql_table.h"
+// The tables as SQLite sees them: virtual tables that exist by their name alone and are read in place; and the
+// page that lists them.
+#include "analyze/sql/sql_parts.h"
+#include "analyze/tables/report_make.h"
+#include "base/buf.h"
+
+static const char *const type_names[] = {
+	[ST_ANY] = "", [ST_INTEGER] = "INTEGER", [ST_TEXT] = "TEXT"};
 
 struct vtab {
 	sqlite3_vtab base; /* SQLite's part comes first */
@@ -21,7 +27,16 @@ static const struct st_sql_binding *binding_of(sqlite3_vtab_cursor *cursor)
 
 static bool is_slices(const struct st_sql_binding *binding)
 {
-	return binding->table == st_sql_tables[0];
+	return binding->table == st_all_tables[0];
+}
+
+int st_sql_column_count(const struct st_table *table)
+{
+	int count = 0;
+
+	while (count < table->column_count && table->columns[count].help)
+		count++;
+	return count;
 }
 
 static int vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
@@ -36,10 +51,10 @@ static int vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *arg
 	(void)argc;
 	(void)argv;
 	sqlite3_str_appendall(text, "CREATE TABLE x");
-	for (int i = 0; i < binding->table->column_count; i++)
+	for (int i = 0; i < st_sql_column_count(binding->table); i++)
 		sqlite3_str_appendf(text, "%s\"%w\" %s", i ? ", " : "(",
-				    binding->table->columns[i].name,
-				    binding->table->columns[i].type);
+				    binding->table->columns[i].key,
+				    type_names[binding->table->columns[i].type]);
 	sqlite3_str_appendall(text, ")");
 	declaration = sqlite3_str_finish(text);
 	/* The declaration passes the authorizer like anybody's CREATE TABLE. */
@@ -52,7 +67,7 @@ static int vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *arg
 			sqlite3_mprintf("table %s: %s", binding->table->name, sqlite3_errmsg(db));
 		return status;
 	}
-	if (binding->table->open && binding->table->open(binding->sql))
+	if (!st_table_open(binding->table, &binding->sql->tables))
 		return SQLITE_NOMEM;
 	vtab = sqlite3_malloc64(sizeof(*vtab));
 	if (!vtab)
@@ -85,7 +100,7 @@ static char operator_letter(unsigned char op)
 }
 
 /* Constraints that make the range of rows smaller: column and operator of each, as letters. */
-static int narrow_best_index(const struct st_sql_table *table, sqlite3_index_info *info)
+static int narrow_best_index(const struct st_table *table, sqlite3_index_info *info)
 {
 	char *plan = sqlite3_malloc64(2 * (uint64_t)info->nConstraint + 1);
 	int used = 0;
@@ -116,8 +131,11 @@ static int narrow_best_index(const struct st_sql_table *table, sqlite3_index_inf
 /* Small tables: by row number, or all of it. */
 static int small_best_index(const struct st_sql_binding *binding, sqlite3_index_info *info)
 {
-	double rows = (double)binding->table->count(binding->sql) + 1;
+	double rows;
+	uint32_t count;
 
+	st_table_rows(binding->table, &binding->sql->tables, &count);
+	rows = (double)count + 1;
 	info->estimatedRows = (sqlite3_int64)rows;
 	info->estimatedCost = rows + 10.0;
 	for (int i = 0; i < info->nConstraint; i++) {
@@ -166,6 +184,26 @@ static int vtab_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+/* What a comparison is with; a kind that no column has says nothing. */
+static struct st_cell cell_of(sqlite3_value *value)
+{
+	const char *text;
+
+	switch (sqlite3_value_type(value)) {
+	case SQLITE_INTEGER:
+		return st_cell_i64(sqlite3_value_int64(value));
+	case SQLITE_FLOAT:
+		return st_cell_double(sqlite3_value_double(value));
+	case SQLITE_TEXT:
+		text = (const char *)sqlite3_value_text(value);
+		return text ? st_cell_bytes(
+				      (struct st_text){text, (size_t)sqlite3_value_bytes(value)})
+			    : st_no_cell();
+	default:
+		return st_no_cell();
+	}
+}
+
 static void narrow(struct cursor *cursor, const struct st_sql_binding *binding, const char *steps,
 		   sqlite3_value **argv)
 {
@@ -174,11 +212,13 @@ static void narrow(struct cursor *cursor, const struct st_sql_binding *binding, 
 	/* Twice, because what one constraint leaves may be in an order that helps another one. */
 	for (int pass = 0; pass < 2; pass++) {
 		for (int i = 0; steps[2 * i]; i++) {
+			struct st_cell value = cell_of(argv[i]);
+
 			if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
 				range[1] = range[0]; /* nothing compares with NULL */
 			else
-				binding->table->narrow(binding->sql, steps[2 * i] - 'A',
-						       steps[2 * i + 1], argv[i], range);
+				binding->table->narrow(&binding->sql->tables, steps[2 * i] - 'A',
+						       steps[2 * i + 1], &value, range);
 		}
 	}
 	cursor->row = range[0];
@@ -197,7 +237,7 @@ static int vtab_filter(sqlite3_vtab_cursor *base, int plan, const char *steps, i
 		return st_sql_scan_begin(&cursor->scan, binding->sql, steps, argv);
 	}
 	cursor->row = 0;
-	cursor->end = binding->table->count(binding->sql);
+	st_table_rows(binding->table, &binding->sql->tables, &cursor->end);
 	if (plan == 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		cursor->end = 0;
 	if (plan == 1 && sqlite3_value_type(argv[0]) == SQLITE_INTEGER) {
@@ -244,11 +284,52 @@ static uint32_t row_of(sqlite3_vtab_cursor *base)
 	return is_slices(binding_of(base)) ? cursor->scan.row : cursor->row;
 }
 
+/* Texts of the result live longer than any statement; those made for the cell are copied. */
+static void result_text(sqlite3_context *out, struct st_sql *sql, struct st_text text)
+{
+	sqlite3_result_text64(out, text.size_bytes ? text.bytes : "", text.size_bytes,
+			      sql->scratch.used_bytes ? SQLITE_TRANSIENT : SQLITE_STATIC,
+			      SQLITE_UTF8);
+}
+
 static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column)
 {
 	const struct st_sql_binding *binding = binding_of(base);
+	struct st_sql *sql = binding->sql;
+	uint32_t count;
+	const void *rows = st_table_rows(binding->table, &sql->tables, &count);
+	struct st_cell cell = st_table_cell(binding->table, &sql->tables, rows, row_of(base),
+					    column, &sql->scratch);
 
-	binding->table->cell(binding->sql, row_of(base), column, out);
+	switch (cell.kind) {
+	case ST_CELL_TEXT:
+		result_text(out, sql, cell.as.text);
+		break;
+	case ST_CELL_U64:
+		/* SQLite's numbers have a sign; what is beyond them becomes floating point. */
+		if (cell.as.u64 > INT64_MAX)
+			sqlite3_result_double(out, (double)cell.as.u64);
+		else
+			sqlite3_result_int64(out, (int64_t)cell.as.u64);
+		break;
+	case ST_CELL_I64:
+		sqlite3_result_int64(out, cell.as.i64);
+		break;
+	case ST_CELL_DOUBLE:
+		sqlite3_result_double(out, cell.as.number);
+		break;
+	case ST_CELL_BOOL:
+		sqlite3_result_int(out, cell.as.truth);
+		break;
+	case ST_CELL_NONE:
+		break;
+	}
+	if (sql->scratch.failed)
+		sqlite3_result_error_nomem(out);
+	if (sql->scratch.used_bytes || sql->scratch.failed) {
+		st_arena_fini(&sql->scratch);
+		st_arena_init(&sql->scratch, SIZE_MAX / 2);
+	}
 	return SQLITE_OK;
 }
 
@@ -278,10 +359,23 @@ int st_sql_register(struct st_sql *sql)
 {
 	int status = SQLITE_OK;
 
-	for (int i = 0; i < ST_SQL_TABLES && status == SQLITE_OK; i++) {
-		sql->bindings[i] = (struct st_sql_binding){sql, st_sql_tables[i]};
-		status = sqlite3_create_module_v2(sql->db, st_sql_tables[i]->name, &module,
+	for (int i = 0; i < ST_TABLES && status == SQLITE_OK; i++) {
+		sql->bindings[i] = (struct st_sql_binding){sql, st_all_tables[i]};
+		status = sqlite3_create_module_v2(sql->db, st_all_tables[i]->name, &module,
 						  &sql->bindings[i], NULL);
 	}
 	return status;
+}
+
+bool st_sql_schema(struct st_buf *out)
+{
+	for (int t = 0; t < ST_TABLES; t++) {
+		const struct st_table *table = st_all_tables[t];
+
+		st_buf_printf(out, "%s%s: %s\n", t ? "\n" : "", table->name, table->help);
+		for (int i = 0; i < st_sql_column_count(table); i++)
+			st_buf_printf(out, "  %-15s %-8s %s\n", table->columns[i].key,
+				      type_names[table->columns[i].type], table->columns[i].help);
+	}
+	return !out->failed;
 }

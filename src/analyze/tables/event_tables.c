@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables that show what a result holds besides slices, as it is: events, spans, and the objects that they are about.
+#include <string.h>
+
+#include "analyze/datasets/itt_values.h"
+#include "analyze/datasets/words.h"
+#include "analyze/tables/report_make.h"
+#include "analyze/tables/table.h"
+#include "base/buf.h"
+#include "store/events.h"
+
+static struct st_cell event_kind(const struct st_table_at *at)
+{
+	return st_cell_text(st_words_event_kind((uint32_t)st_table_value(at)));
+}
+
+static struct st_cell event_object(const struct st_table_at *at)
+{
+	uint64_t object = st_table_value(at);
+	uint32_t count;
+
+	st_result_objects(at->tables->result, &count);
+	return object < count ? st_cell_u64(object) : st_no_cell();
+}
+
+static struct st_cell event_data(const struct st_table_at *at)
+{
+	const struct st_event_row *row = at->item;
+	struct st_text data = st_result_blob(at->tables->result, row->data);
+	struct st_buf values;
+
+	if (!row->data)
+		return st_no_cell();
+	if (row->kind != ST_EVENT_METADATA && row->kind != ST_EVENT_METADATA_SCOPED)
+		return st_cell_bytes(data);
+	st_buf_init(&values, 16 << 20);
+	st_values_write(&values, row->detail & 0xffff, data);
+	return st_buf_cell(at, &values);
+}
+
+#define EVENT(member) ST_MEMBER(struct st_event_row, member)
+
+enum { EVENTS_TRACK = 3 };
+
+static const struct st_table_column events_columns[] = {
+	{"row", "number of the event", ST_ROW_NUMBER},
+	{"start_ns", "when, since the start of collection",
+	 ST_NUMBER(struct st_event_row, time_ns)},
+	{"kind", "'marker', 'metadata', 'sync_prepare' …", ST_TEXT, .cell = event_kind,
+	 EVENT(kind)},
+	[EVENTS_TRACK] = {"track", "its row of threads, or NULL",
+			  ST_REFERENCE(struct st_event_row, track)},
+	{"thread", "thread as reports show it", ST_TEXT, .cell = st_read_track_thread,
+	 EVENT(track)},
+	{"process", "process as reports show it", ST_TEXT, .cell = st_read_track_process,
+	 EVENT(track)},
+	{"slice", "row of the innermost slice around it, or NULL",
+	 ST_REFERENCE(struct st_event_row, slice)},
+	{"domain", "domain, where it has one", ST_SOME_NAME(struct st_event_row, domain)},
+	{"name", "name, where it has one", ST_SOME_NAME(struct st_event_row, name)},
+	{"object", "its row of objects, or NULL", ST_INTEGER, .cell = event_object, EVENT(object)},
+	{"itt_id", "id, 'd1:d2:d3', or NULL", ST_ITT_ID(struct st_event_row, id)},
+	{"other_id", "parent's or tail's id, or NULL", ST_ITT_ID(struct st_event_row, other)},
+	{"value", "number by kind: bits of a value, an address …",
+	 ST_NUMBER(struct st_event_row, value)},
+	{"extra", "further number by kind: a count, a size …",
+	 ST_NUMBER(struct st_event_row, extra)},
+	{"detail", "small number by kind: a scope, a relation, a type …",
+	 ST_NUMBER(struct st_event_row, detail)},
+	{"data", "text or values, or NULL", ST_TEXT, .cell = event_data},
+	{"time_given", "1: the time is the program's own",
+	 ST_FLAG(struct st_event_row, flags, ST_EVENT_TIME_GIVEN)},
+	{"time_estimated", "1: converted from a clock of the program's",
+	 ST_FLAG(struct st_event_row, flags, ST_EVENT_TIME_ESTIMATED)},
+	{"data_cut", "1: its data was longer than what is kept",
+	 ST_FLAG(struct st_event_row, flags, ST_EVENT_DATA_CUT)},
+};
+
+static const void *events_rows(const struct st_tables *tables, uint32_t *count)
+{
+	const struct st_events *events = st_result_events(tables->result);
+
+	*count = events->count;
+	return events->rows;
+}
+
+static void events_narrow(const struct st_tables *tables, int column, char op,
+			  const struct st_cell *value, uint32_t range[2])
+{
+	if (column == EVENTS_TRACK && op == '=')
+		st_narrow_to_track(tables, st_result_events(tables->result)->first_of_track, value,
+				   range);
+}
+
+const struct st_table st_events_table = {
+	.name = "events",
+	.help = "everything but tasks, one row per record, as the program told it",
+	ST_COLUMNS(events_columns),
+	.has_row_number = true,
+	.rows = events_rows,
+	.item_bytes = sizeof(struct st_event_row),
+	.narrows = 1u << EVENTS_TRACK,
+	.narrow = events_narrow,
+};
+
+static struct st_cell span_kind(const struct st_table_at *at)
+{
+	return st_cell_text(st_words_span_kind((uint32_t)st_table_value(at)));
+}
+
+static struct st_cell span_object(const struct st_table_at *at)
+{
+	const struct st_span *span = at->item;
+	bool is_sync = span->kind == ST_SPAN_WAIT || span->kind == ST_SPAN_HOLD;
+	uint32_t count = 0;
+
+	if (is_sync)
+		st_result_sync_objects(at->tables->result, &count);
+	else if (span->kind == ST_SPAN_USER_EVENT || span->kind == ST_SPAN_MARK)
+		st_result_objects(at->tables->result, &count);
+	return span->object < count ? st_cell_u64(span->object) : st_no_cell();
+}
+
+enum { SPANS_KIND = 1, SPANS_START = 2 };
+
+static const struct st_table_column spans_columns[] = {
+	{"row", "number of the span", ST_ROW_NUMBER},
+	[SPANS_KIND] = {"kind",
+			"'overlapped', 'region', 'frame', 'timed', 'event', 'mark', 'wait' or "
+			"'hold'",
+			ST_TEXT, .cell = span_kind, ST_MEMBER(struct st_span, kind)},
+	[SPANS_START] = {"start_ns", "begin, since the start of collection",
+			 ST_NUMBER(struct st_span, begin_ns)},
+	{"end_ns", "end", ST_NUMBER(struct st_span, end_ns)},
+	{"track", "thread that began it, or NULL", ST_REFERENCE(struct st_span, begin_track)},
+	{"end_track", "thread that ended it, or NULL", ST_REFERENCE(struct st_span, end_track)},
+	{"process_id", "its row of processes", ST_REFERENCE(struct st_span, process)},
+	{"process", "process as reports show it", ST_PROCESS_TEXT(struct st_span, process)},
+	{"slice", "row of the innermost slice around its begin, or NULL",
+	 ST_REFERENCE(struct st_span, slice)},
+	{"domain", "domain, where it has one", ST_SOME_NAME(struct st_span, domain)},
+	{"name", "name, where it has one", ST_SOME_NAME(struct st_span, name)},
+	{"object", "row of objects; of waits and holds: of sync_objects", ST_INTEGER,
+	 .cell = span_object},
+	{"itt_id", "id, 'd1:d2:d3', or NULL", ST_ITT_ID(struct st_span, id)},
+	{"parent_id", "parent's id, or NULL", ST_ITT_ID(struct st_span, parent)},
+	{"event", "row of events that began it", ST_REFERENCE(struct st_span, event)},
+	{"lane", "spans that overlap lie in different lanes", ST_NUMBER(struct st_span, lane)},
+	{"unfinished", "1: never ended", ST_FLAG(struct st_span, flags, ST_SLICE_UNFINISHED)},
+	{"clipped", "1: straddles a pause or the collection's edge",
+	 ST_FLAG(struct st_span, flags, ST_SLICE_CLIPPED)},
+	{"cancelled", "1: a wait that was given up",
+	 ST_FLAG(struct st_span, flags, ST_SPAN_CANCELLED)},
+	{"estimated", "1: a time comes from a clock of the program's",
+	 ST_FLAG(struct st_span, flags, ST_SPAN_ESTIMATED)},
+};
+
+static const void *spans_rows(const struct st_tables *tables, uint32_t *count)
+{
+	return st_result_spans(tables->result, count);
+}
+
+/* First of the range whose kind (or, of one kind, begin) is not below the limit. */
+static uint32_t search_spans(const struct st_span *spans, const uint32_t range[2], bool by_kind,
+			     int64_t limit)
+{
+	uint32_t low = range[0], high = range[1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((by_kind ? (int64_t)spans[middle].kind : spans[middle].begin_ns) < limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void narrow_kind(const struct st_span *spans, struct st_text text, uint32_t range[2])
+{
+	for (uint32_t kind = 1; kind < ST_SPAN_KINDS; kind++) {
+		if (!st_text_equals(text, st_words_span_kind(kind)))
+			continue;
+		range[0] = search_spans(spans, range, true, kind);
+		range[1] = search_spans(spans, range, true, (int64_t)kind + 1);
+		return;
+	}
+	range[1] = range[0];
+}
+
+/* Sorted by kind, then by begin. */
+static void spans_narrow(const struct st_tables *tables, int column, char op,
+			 const struct st_cell *value, uint32_t range[2])
+{
+	uint32_t count;
+	const struct st_span *spans = st_result_spans(tables->result, &count);
+	int64_t number = value->as.i64;
+
+	if (column == SPANS_KIND) {
+		if (op == '=' && value->kind == ST_CELL_TEXT)
+			narrow_kind(spans, value->as.text, range);
+		return;
+	}
+	if (value->kind != ST_CELL_I64 || range[0] >= range[1] ||
+	    spans[range[0]].kind != spans[range[1] - 1].kind)
+		return;
+	if (op != '<')
+		range[0] = search_spans(spans, range, false, number);
+	if (op != '>' && number < INT64_MAX)
+		range[1] = search_spans(spans, range, false, number + 1);
+}
+
+const struct st_table st_spans_table = {
+	.name = "spans",
+	.help = "everything with a begin and an end that does not nest",
+	ST_COLUMNS(spans_columns),
+	.has_row_number = true,
+	.rows = spans_rows,
+	.item_bytes = sizeof(struct st_span),
+	.narrows = 1u << SPANS_KIND | 1u << SPANS_START,
+	.narrow = spans_narrow,
+};
+
+static struct st_cell object_kind(const struct st_table_at *at)
+{
+	return st_cell_text(st_words_object_kind((uint32_t)st_table_value(at)));
+}
+
+static struct st_cell object_type(const struct st_table_at *at)
+{
+	const struct st_object *object = at->item;
+
+	return object->type ? st_cell_text(st_value_type_name(object->type)) : st_no_cell();
+}
+
+static struct st_cell object_type_y(const struct st_table_at *at)
+{
+	const struct st_object *object = at->item;
+
+	return object->kind == ST_OBJECT_HISTOGRAM
+		       ? st_cell_text(st_value_type_name(object->type_y))
+		       : st_no_cell();
+}
+
+static const struct st_table_column objects_columns[] = {
+	{"object", "number of the row; events.object", ST_ROW_NUMBER},
+	{"kind", "'counter', 'histogram', 'heap_function' …", ST_TEXT, .cell = object_kind,
+	 ST_MEMBER(struct st_object, kind)},
+	{"type", "type of its values, of a histogram of its x axis", ST_TEXT, .cell = object_type},
+	{"type_y", "of a histogram: type of its y axis", ST_TEXT, .cell = object_type_y},
+	{"name", "name", ST_NAME(struct st_object, name)},
+	{"domain", "domain, or NULL", ST_SOME_NAME(struct st_object, domain)},
+	{"process_id", "its row of processes", ST_REFERENCE(struct st_object, process)},
+	{"parent", "of a track: object of its group", ST_REFERENCE(struct st_object, parent)},
+	{"number_1", "of a pt region: its number; of a clock: frequency",
+	 ST_NUMBER(struct st_object, number[0])},
+	{"number_2", "of a clock: base", ST_NUMBER(struct st_object, number[1])},
+	{"number_3", "of a clock: our ticks then", ST_NUMBER(struct st_object, number[2])},
+};
+
+static const void *objects_rows(const struct st_tables *tables, uint32_t *count)
+{
+	return st_result_objects(tables->result, count);
+}
+
+const struct st_table st_objects_table = {
+	.name = "objects",
+	.help = "things with a name that the program created",
+	ST_COLUMNS(objects_columns),
+	.has_row_number = true,
+	.rows = objects_rows,
+	.item_bytes = sizeof(struct st_object),
+};
+
+static struct st_cell fact_name(const struct st_table_at *at)
+{
+	return st_cell_text(st_context_name((uint32_t)st_table_value(at)));
+}
+
+static struct st_cell fact_value(const struct st_table_at *at)
+{
+	const struct st_object_fact *fact = at->item;
+
+	if (fact->type >= 9)
+		return st_cell_i64((int64_t)fact->number);
+	return st_cell_bytes(st_result_text(at->tables->result, fact->text));
+}
+
+static const struct st_table_column object_facts_columns[] = {
+	{"object", "row of objects: a counter", ST_NUMBER(struct st_object_fact, object)},
+	{"fact", "'units', 'device', 'max_value' …", ST_TEXT, .cell = fact_name,
+	 ST_MEMBER(struct st_object_fact, type)},
+	{"value", "a text or a number", ST_ANY, .cell = fact_value},
+};
+
+static const void *object_facts_rows(const struct st_tables *tables, uint32_t *count)
+{
+	return st_result_object_facts(tables->result, count);
+}
+
+const struct st_table st_object_facts_table = {
+	.name = "object_facts",
+	.help = "what the program told about its counters",
+	ST_COLUMNS(object_facts_columns),
+	.rows = object_facts_rows,
+	.item_bytes = sizeof(struct st_object_fact),
+};
+
+static struct st_cell sync_attribute(const struct st_table_at *at)
+{
+	uint64_t attribute = st_table_value(at);
+
+	if (attribute != 1 && attribute != 2)
+		return st_no_cell();
+	return st_cell_text(attribute == 1 ? "barrier" : "mutex");
+}
+
+static const struct st_table_column sync_objects_columns[] = {
+	{"object", "number of the row; waits.object", ST_ROW_NUMBER},
+	{"name", "name, or NULL", ST_SOME_NAME(struct st_sync_object, name)},
+	{"type", "type, or NULL", ST_SOME_NAME(struct st_sync_object, type)},
+	{"attribute", "'barrier', 'mutex' or NULL", ST_TEXT, .cell = sync_attribute,
+	 ST_MEMBER(struct st_sync_object, attribute)},
+	{"address", "where it lies, hexadecimal", ST_HEX(struct st_sync_object, address)},
+	{"process_id", "its row of processes", ST_REFERENCE(struct st_sync_object, process)},
+	{"start_ns", "first seen", ST_NUMBER(struct st_sync_object, first_ns)},
+};
+
+static const void *sync_objects_rows(const struct st_tables *tables, uint32_t *count)
+{
+	return st_result_sync_objects(tables->result, count);
+}
+
+const struct st_table st_sync_objects_table = {
+	.name = "sync_objects",
+	.help = "locks, barriers and the like that were waited for or created",
+	ST_COLUMNS(sync_objects_columns),
+	.has_row_number = true,
+	.rows = sync_objects_rows,
+	.item_bytes = sizeof(struct st_sync_object),
+};

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables over the sets of dataset_rows.h, and of counters. Reports show those columns of single rows that have a title.
+#include "analyze/tables/report_make.h"
+#include "analyze/tables/table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/datasets/itt_values.h"
+#include "analyze/datasets/words.h"
+#include "base/buf.h"
+#include "store/events.h"
+
+static const struct st_dataset *dataset_of(const struct st_table_at *at)
+{
+	return at->item;
+}
+
+static struct st_row_source source_of(const struct st_table_at *at)
+{
+	return st_dataset_rows_source(dataset_of(at), at->row);
+}
+
+/* The span that a row is, or NULL. */
+static const struct st_span *span_of(const struct st_table_at *at)
+{
+	uint32_t count, span = source_of(at).span;
+	const struct st_span *spans = st_result_spans(at->tables->result, &count);
+
+	return span < count ? &spans[span] : NULL;
+}
+
+/* The event that a row is or begins with, or NULL. */
+static const struct st_event_row *event_of(const struct st_table_at *at)
+{
+	const struct st_events *events = st_result_events(at->tables->result);
+	uint32_t event = source_of(at).event;
+
+	return event < events->count ? &events->rows[event] : NULL;
+}
+
+static struct st_cell name_cell(const struct st_table_at *at)
+{
+	const struct st_dataset *dataset = dataset_of(at);
+
+	return st_cell_bytes(dataset->text(dataset, dataset->instance, at->row, at->arena));
+}
+
+static struct st_cell wall_cell(const struct st_table_at *at)
+{
+	return st_cell_i64((int64_t)dataset_of(at)->self_ns[at->row]);
+}
+
+static struct st_cell start_cell(const struct st_table_at *at)
+{
+	return st_cell_i64(dataset_of(at)->begin_ns[at->row]);
+}
+
+/* Text of a grouping (arg). */
+static struct st_cell key_cell(const struct st_table_at *at)
+{
+	const struct st_dataset *dataset = dataset_of(at);
+	enum st_grouping grouping = (enum st_grouping)at->column->arg;
+
+	return st_cell_bytes(dataset->text(
+		dataset, grouping, st_key_of(&dataset->keys[grouping], at->row), at->arena));
+}
+
+static struct st_cell some_key_cell(const struct st_table_at *at)
+{
+	struct st_cell cell = key_cell(at);
+
+	return cell.as.text.size_bytes ? cell : st_no_cell();
+}
+
+static struct st_cell span_id(const struct st_table_at *at)
+{
+	return st_itt_id_cell(at, span_of(at)->id);
+}
+
+static struct st_cell span_parent_id(const struct st_table_at *at)
+{
+	return st_itt_id_cell(at, span_of(at)->parent);
+}
+
+static struct st_cell event_id(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+
+	return event ? st_itt_id_cell(at, event->id) : st_no_cell();
+}
+
+static struct st_cell event_other_id(const struct st_table_at *at)
+{
+	return st_itt_id_cell(at, event_of(at)->other);
+}
+
+/* The thread that ended it, when that is another one than began it. */
+static struct st_cell end_thread_cell(const struct st_table_at *at)
+{
+	const struct st_span *span = span_of(at);
+
+	if (span->end_track == ST_NO_ROW || span->end_track == span->begin_track)
+		return st_no_cell();
+	return st_cell_bytes(
+		dataset_of(at)->text(dataset_of(at), ST_BY_THREAD, span->end_track, at->arena));
+}
+
+static struct st_cell flags_cell(const struct st_table_at *at)
+{
+	return st_cell_text(st_words_span_flags(dataset_of(at)->flags[at->row]));
+}
+
+/* Acquisitions and releases have none. */
+static struct st_cell span_flags_cell(const struct st_table_at *at)
+{
+	return span_of(at) ? flags_cell(at) : st_no_cell();
+}
+
+static uint32_t slice_of(const struct st_table_at *at)
+{
+	const struct st_span *span = span_of(at);
+	const struct st_event_row *event = event_of(at);
+
+	if (span)
+		return span->slice;
+	return event ? event->slice : ST_NO_ROW;
+}
+
+static struct st_cell slice_cell(const struct st_table_at *at)
+{
+	return st_reference_cell(slice_of(at));
+}
+
+static struct st_cell task_cell(const struct st_table_at *at)
+{
+	uint32_t slice = slice_of(at);
+
+	return slice == ST_NO_ROW ? st_no_cell()
+				  : st_cell_bytes(st_slice_name(at->tables->result, slice));
+}
+
+/* Of a marker: as its event says, which a span keeps from its begin. */
+static struct st_cell event_task_cell(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+
+	return event && event->slice != ST_NO_ROW
+		       ? st_cell_bytes(st_slice_name(at->tables->result, event->slice))
+		       : st_no_cell();
+}
+
+static struct st_cell track_cell(const struct st_table_at *at)
+{
+	uint32_t track = st_key_of(&dataset_of(at)->keys[ST_BY_THREAD], at->row);
+
+	return st_reference_cell(track < at->tables->thread_count ? track : ST_NO_ROW);
+}
+
+static struct st_cell process_id_cell(const struct st_table_at *at)
+{
+	uint32_t process = st_key_of(&dataset_of(at)->keys[ST_BY_PROCESS], at->row);
+
+	return st_reference_cell(process < at->tables->process_count ? process : ST_NO_ROW);
+}
+
+static struct st_cell number_cell(const struct st_table_at *at)
+{
+	return st_reference_cell(source_of(at).number);
+}
+
+static struct st_cell overlapped_kind(const struct st_table_at *at)
+{
+	return st_cell_text(span_of(at)->kind == ST_SPAN_OVERLAPPED ? "overlapped" : "timed");
+}
+
+static struct st_cell marker_text(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+
+	return event && event->data ? st_cell_bytes(st_result_blob(at->tables->result, event->data))
+				    : st_no_cell();
+}
+
+static struct st_cell wait_kind(const struct st_table_at *at)
+{
+	const struct st_span *span = span_of(at);
+
+	if (span)
+		return st_cell_text(span->kind == ST_SPAN_HOLD ? "hold" : "wait");
+	return st_cell_text(event_of(at)->kind == ST_EVENT_SYNC_ACQUIRED ? "acquired"
+									 : "releasing");
+}
+
+static const struct st_counter *counter_of(const struct st_table_at *at)
+{
+	return &st_dataset_rows_counters(dataset_of(at))->counters[source_of(at).number];
+}
+
+struct st_cell st_counter_value_cell(const struct st_counter *counter,
+				     const struct st_counter_sample *sample)
+{
+	if (counter->form == ST_COUNTER_FLOAT)
+		return st_cell_double(sample->number);
+	if (counter->form == ST_COUNTER_UNSIGNED)
+		return st_cell_u64((uint64_t)sample->integer);
+	return st_cell_i64(sample->integer);
+}
+
+struct st_cell st_counter_sum_cell(const struct st_counter *counter, double sum)
+{
+	if (counter->form != ST_COUNTER_FLOAT && fabs(sum) < 9e15)
+		return st_cell_i64((int64_t)sum);
+	return st_cell_double(sum);
+}
+
+static struct st_cell value_cell(const struct st_table_at *at)
+{
+	const struct st_counter *counter = counter_of(at);
+
+	return st_counter_value_cell(counter, &counter->samples[source_of(at).sample]);
+}
+
+static struct st_cell delta_cell(const struct st_table_at *at)
+{
+	const struct st_counter *counter = counter_of(at);
+
+	return st_counter_sum_cell(counter, counter->samples[source_of(at).sample].delta);
+}
+
+static struct st_cell counter_name(const struct st_table_at *at)
+{
+	return st_some_text_cell(at, counter_of(at)->definition->name);
+}
+
+static struct st_cell counter_unit(const struct st_table_at *at)
+{
+	return st_some_text_cell(at, counter_of(at)->unit);
+}
+
+static bool is_array(const struct st_event_row *event)
+{
+	return event->kind == ST_EVENT_METADATA || event->kind == ST_EVENT_METADATA_SCOPED;
+}
+
+static struct st_cell values_cell(const struct st_table_at *at, uint32_t type, struct st_text data)
+{
+	struct st_buf values;
+
+	st_buf_init(&values, 16 << 20);
+	st_values_write(&values, type, data);
+	return st_buf_cell(at, &values);
+}
+
+static struct st_cell metadata_value(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+	struct st_text data = st_result_blob(at->tables->result, event->data);
+
+	if (event->kind == ST_EVENT_METADATA_FORMATTED && (event->detail & 1))
+		return st_no_cell();
+	return is_array(event) ? values_cell(at, event->detail & 0xffff, data)
+			       : st_cell_bytes(data);
+}
+
+static struct st_cell metadata_type(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+
+	if (event->kind == ST_EVENT_METADATA_FORMATTED)
+		return st_cell_text("formatted");
+	return st_cell_text(is_array(event) ? st_value_type_name(event->detail & 0xffff) : "text");
+}
+
+static struct st_cell metadata_count(const struct st_table_at *at)
+{
+	return is_array(event_of(at)) ? st_cell_u64(event_of(at)->extra) : st_no_cell();
+}
+
+static struct st_cell metadata_key(const struct st_table_at *at)
+{
+	return st_some_text_cell(at, event_of(at)->name);
+}
+
+bool st_histogram_axes(const struct st_result *result, const struct st_event_row *event,
+		       struct st_histogram_axes *out)
+{
+	struct st_text data = st_result_blob(result, event->data);
+	size_t x_bytes = event->value < data.size_bytes ? (size_t)event->value : data.size_bytes;
+	uint32_t count;
+	const struct st_object *objects = st_result_objects(result, &count);
+
+	if (event->object >= count)
+		return false;
+	*out = (struct st_histogram_axes){&objects[event->object],
+					  {data.bytes, x_bytes},
+					  {data.bytes + x_bytes, data.size_bytes - x_bytes}};
+	return true;
+}
+
+/* arg: 0 of the x axis, 1 of the y axis */
+static struct st_cell axis_cell(const struct st_table_at *at)
+{
+	struct st_histogram_axes axes;
+
+	if (!st_histogram_axes(at->tables->result, event_of(at), &axes))
+		return st_no_cell();
+	if (at->column->arg)
+		return axes.y.size_bytes ? values_cell(at, axes.histogram->type_y, axes.y)
+					 : st_no_cell();
+	return axes.x.size_bytes ? values_cell(at, axes.histogram->type, axes.x) : st_no_cell();
+}
+
+static struct st_cell heap_kind(const struct st_table_at *at)
+{
+	uint16_t kind = event_of(at)->kind;
+
+	if (kind == ST_EVENT_HEAP_FREE_END)
+		return st_cell_text("free");
+	return st_cell_text(kind == ST_EVENT_HEAP_ALLOCATE_END ? "allocate" : "reallocate");
+}
+
+static struct st_cell heap_address(const struct st_table_at *at)
+{
+	return st_hex_cell(at, event_of(at)->value);
+}
+
+static struct st_cell heap_size(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+
+	return event->kind == ST_EVENT_HEAP_FREE_END ? st_no_cell() : st_cell_u64(event->extra);
+}
+
+#define ROW_AND_NAME(name, words)                                                                  \
+	{"row", "number of the row", ST_ROW_NUMBER}, {name, words, ST_TEXT, .cell = name_cell},    \
+	{                                                                                          \
+		"wall_ns", "duration, less paused time when clipped", ST_INTEGER,                  \
+			.cell = wall_cell                                                          \
+	}
+#define START(heading)                                                                             \
+	{                                                                                          \
+		"start_ns", "when, since the start of collection", ST_INTEGER,                     \
+			.cell = start_cell, .title = (heading), .unit = "ns"                       \
+	}
+#define KEY(name, words, heading, grouping)                                                        \
+	{                                                                                          \
+		name, words, ST_TEXT, .cell = key_cell, .arg = (grouping), .title = (heading)      \
+	}
+#define SOME_KEY(name, words, heading, grouping)                                                   \
+	{                                                                                          \
+		name, words, ST_TEXT, .cell = some_key_cell, .arg = (grouping), .title = (heading) \
+	}
+#define TEXT(name, words, heading, function)                                                       \
+	{                                                                                          \
+		name, words, ST_TEXT, .cell = function, .title = (heading)                         \
+	}
+#define PROCESS KEY("process", "process as reports show it", "Process", ST_BY_PROCESS)
+#define THREAD KEY("thread", "thread as reports show it", "Thread", ST_BY_THREAD)
+#define BEGIN_AND_END_THREAD                                                                       \
+	KEY("thread", "thread that began it", "Thread", ST_BY_THREAD),                             \
+		TEXT("end_thread", "thread that ended it, when another one", "Ended By",           \
+		     end_thread_cell)
+#define PLACES                                                                                     \
+	{"track", "its row of threads, or NULL", ST_INTEGER, .cell = track_cell},                  \
+		{"process_id", "its row of processes, or NULL", ST_INTEGER,                        \
+		 .cell = process_id_cell},                                                         \
+	{                                                                                          \
+		"slice", "row of the innermost slice around it, or NULL", ST_INTEGER,              \
+			.cell = slice_cell                                                         \
+	}
+
+static const struct st_table_column frames_columns[] = {
+	ROW_AND_NAME("frame", "number within its domain"),
+	START("Start Time"),
+	KEY("frame_domain", "domain of the frame", "Frame Domain", ST_BY_FRAME_DOMAIN),
+	TEXT("id", "id, or NULL", "Id", span_id),
+	PROCESS,
+	BEGIN_AND_END_THREAD,
+	TEXT("flags", "'unfinished', 'clipped', 'estimated' …", "Flags", flags_cell),
+	PLACES,
+};
+
+static const struct st_table_column regions_columns[] = {
+	ROW_AND_NAME("region", "name of the region"),
+	START("Start Time"),
+	SOME_KEY("domain", "domain of the region", "Domain", ST_BY_DOMAIN),
+	TEXT("id", "its id", "Id", span_id),
+	TEXT("parent_id", "id of its parent, or NULL", "Parent Id", span_parent_id),
+	PROCESS,
+	BEGIN_AND_END_THREAD,
+	TEXT("flags", "'unfinished', 'clipped' …", "Flags", flags_cell),
+	PLACES,
+};
+
+static const struct st_table_column overlapped_columns[] = {
+	ROW_AND_NAME("task_type", "name of the task"),
+	START("Start Time"),
+	SOME_KEY("task_domain", "domain of the task", "Task Domain", ST_BY_TASK_DOMAIN),
+	TEXT("kind", "'overlapped' or 'timed'", "Kind", overlapped_kind),
+	TEXT("id", "its id", "Id", span_id),
+	TEXT("parent_id", "id of its parent, or NULL", "Parent Id", span_parent_id),
+	PROCESS,
+	BEGIN_AND_END_THREAD,
+	TEXT("flags", "'unfinished', 'clipped', 'estimated' …", "Flags", flags_cell),
+	PLACES,
+};
+
+static const struct st_table_column markers_columns[] = {
+	ROW_AND_NAME("marker", "name"),
+	START("Time"),
+	SOME_KEY("domain", "domain, or NULL", "Domain", ST_BY_DOMAIN),
+	KEY("scope", "'global', 'process', 'thread', 'task' …", "Scope", ST_BY_SCOPE),
+	KEY("kind", "'marker', 'event' or 'mark'", "Kind", ST_BY_CATEGORY),
+	TEXT("text", "text of a mark, or NULL", "Text", marker_text),
+	TEXT("id", "id, or NULL", "Id", event_id),
+	TEXT("task", "innermost task around it, or NULL", "In Task", event_task_cell),
+	PROCESS,
+	THREAD,
+	TEXT("flags", "'unfinished', 'clipped' …", "Flags", flags_cell),
+	PLACES,
+};
+
+static const struct st_table_column counter_values_columns[] = {
+	ROW_AND_NAME("name", "name of the counter"),
+	START("Time"),
+	{"value", "the value from then on; additions are summed up", ST_ANY, .cell = value_cell,
+	 .title = "Value"},
+	{"delta", "change against the value before", ST_ANY, .cell = delta_cell, .title = "Delta"},
+	TEXT("counter", "name of the counter", "Counter", counter_name),
+	SOME_KEY("domain", "domain, or NULL", "Domain", ST_BY_DOMAIN),
+	TEXT("unit", "unit, or NULL", "Unit", counter_unit),
+	PROCESS,
+	THREAD,
+	PLACES,
+	{"counter_row", "its row of counters", ST_INTEGER, .cell = number_cell},
+};
+
+static const struct st_table_column waits_columns[] = {
+	ROW_AND_NAME("sync_object", "the object as report sync shows it"),
+	START("Start Time"),
+	KEY("sync_type", "type of the object", "Sync Object Type", ST_BY_SYNC_TYPE),
+	TEXT("kind", "'wait', 'hold', 'acquired' or 'releasing'", "Kind", wait_kind),
+	TEXT("task", "innermost task around it, or NULL", "In Task", task_cell),
+	PROCESS,
+	THREAD,
+	TEXT("flags", "'cancelled', 'unfinished' …", "Flags", span_flags_cell),
+	PLACES,
+	{"object", "its row of sync_objects, or NULL", ST_INTEGER, .cell = number_cell},
+};
+
+static const struct st_table_column relations_columns[] = {
+	ROW_AND_NAME("head", "name of the head"),
+	START("Time"),
+	KEY("relation", "'dependent_on', 'parent_of' …", "Relation", ST_BY_RELATION),
+	KEY("tail", "name of the tail", "Tail", ST_BY_TAIL),
+	TEXT("head_id", "id of the head, or NULL: the current task", "Head Id", event_id),
+	TEXT("tail_id", "id of the tail", "Tail Id", event_other_id),
+	SOME_KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
+	PROCESS,
+	THREAD,
+	PLACES,
+};
+
+static const struct st_table_column metadata_columns[] = {
+	ROW_AND_NAME("task_type", "what it is attached to"),
+	START("Time"),
+	TEXT("key", "key, or format", "Key", metadata_key),
+	TEXT("value", "text, number, or JSON array of numbers", "Value", metadata_value),
+	TEXT("type", "'u64' …, 'text' or 'formatted'", "Type", metadata_type),
+	{"count", "elements, as given", ST_INTEGER, .cell = metadata_count, .title = "Elements"},
+	SOME_KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
+	TEXT("id", "id it was given for, or NULL", "Id", event_id),
+	PROCESS,
+	THREAD,
+	PLACES,
+};
+
+static const struct st_table_column histograms_columns[] = {
+	ROW_AND_NAME("histogram", "name of the histogram"),
+	START("Time"),
+	{"x", "values of the x axis as a JSON array, or NULL", ST_TEXT, .cell = axis_cell, .arg = 0,
+	 .title = "X"},
+	{"y", "values of the y axis as a JSON array", ST_TEXT, .cell = axis_cell, .arg = 1,
+	 .title = "Y"},
+	KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
+	PROCESS,
+	THREAD,
+	PLACES,
+};
+
+static const struct st_table_column heap_columns[] = {
+	ROW_AND_NAME("heap_function", "name of the allocator"),
+	START("Time"),
+	TEXT("kind", "'allocate', 'reallocate' or 'free'", "Kind", heap_kind),
+	TEXT("address", "hexadecimal", "Address", heap_address),
+	{"size_bytes", "bytes asked for, or NULL", ST_INTEGER, .cell = heap_size, .title = "Size",
+	 .unit = "bytes"},
+	KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
+	PROCESS,
+	THREAD,
+	PLACES,
+};
+
+const struct st_table st_row_tables[ST_ROW_SETS] = {
+	[ST_ROWS_FRAMES] = {"frames", "one row per frame", ST_COLUMNS(frames_columns),
+			    .has_row_number = true, .set = ST_ROWS_FRAMES},
+	[ST_ROWS_REGIONS] = {"regions", "one row per region", ST_COLUMNS(regions_columns),
+			     .has_row_number = true, .set = ST_ROWS_REGIONS},
+	[ST_ROWS_OVERLAPPED] = {"overlapped",
+				"one row per overlapped task, or task with times of its own",
+				ST_COLUMNS(overlapped_columns), .has_row_number = true,
+				.set = ST_ROWS_OVERLAPPED},
+	[ST_ROWS_MARKERS] = {"markers", "markers, user events and marks",
+			     ST_COLUMNS(markers_columns), .has_row_number = true,
+			     .set = ST_ROWS_MARKERS},
+	[ST_ROWS_SYNC] = {"waits", "waits for sync objects, holds, acquisitions and releases",
+			  ST_COLUMNS(waits_columns), .has_row_number = true, .set = ST_ROWS_SYNC},
+	[ST_ROWS_SAMPLES] = {"counter_values", "values of counters over time",
+			     ST_COLUMNS(counter_values_columns), .has_row_number = true,
+			     .set = ST_ROWS_SAMPLES},
+	[ST_ROWS_RELATIONS] = {"relations", "relations that the program told",
+			       ST_COLUMNS(relations_columns), .has_row_number = true,
+			       .set = ST_ROWS_RELATIONS},
+	[ST_ROWS_METADATA] = {"metadata", "what the program attached to tasks",
+			      ST_COLUMNS(metadata_columns), .has_row_number = true,
+			      .set = ST_ROWS_METADATA},
+	[ST_ROWS_HISTOGRAMS] = {"histograms", "submissions of histograms",
+				ST_COLUMNS(histograms_columns), .has_row_number = true,
+				.set = ST_ROWS_HISTOGRAMS},
+	[ST_ROWS_HEAP] = {"heap", "ends of heap calls, by time", ST_COLUMNS(heap_columns),
+			  .has_row_number = true, .set = ST_ROWS_HEAP},
+};
+
+/* What the program said when it created the counter. */
+static struct st_cell definition_text(const struct st_table_at *at)
+{
+	const struct st_counter *counter = at->item;
+	st_string_id text;
+
+	memcpy(&text, (const char *)counter->definition + at->column->offset, sizeof(text));
+	return st_some_text_cell(at, text);
+}
+
+static struct st_cell definition_type(const struct st_table_at *at)
+{
+	const struct st_counter *counter = at->item;
+
+	return st_cell_text(st_value_type_name(counter->definition->type));
+}
+
+static struct st_cell definition_process_id(const struct st_table_at *at)
+{
+	const struct st_counter *counter = at->item;
+
+	return st_reference_cell(counter->definition->process);
+}
+
+static struct st_cell definition_process(const struct st_table_at *at)
+{
+	const struct st_counter *counter = at->item;
+	uint32_t process = counter->definition->process;
+
+	return process < at->tables->process_count ? st_cell_bytes(at->tables->processes[process])
+						   : st_no_cell();
+}
+
+static const struct st_table_column counters_columns[] = {
+	{"counter", "number of the row; counter_values.counter", ST_ROW_NUMBER},
+	{"name", "name", ST_TEXT, .cell = definition_text,
+	 .offset = offsetof(struct st_object, name)},
+	{"domain", "domain, or NULL", ST_TEXT, .cell = definition_text,
+	 .offset = offsetof(struct st_object, domain)},
+	{"type", "'u64', 'double' …", ST_TEXT, .cell = definition_type},
+	{"unit", "unit, or NULL", ST_SOME_NAME(struct st_counter, unit)},
+	{"device", "device, or NULL", ST_SOME_NAME(struct st_counter, device)},
+	{"process_id", "its row of processes", ST_INTEGER, .cell = definition_process_id},
+	{"process", "process as reports show it", ST_TEXT, .cell = definition_process},
+	{"object", "its row of objects", ST_NUMBER(struct st_counter, object)},
+	{"count", "values of it", ST_NUMBER(struct st_counter, sample_count)},
+};
+
+static bool counters_open(struct st_tables *tables)
+{
+	return tables->counters.memory ||
+	       !st_counters_make(&tables->counters, tables->result, NULL);
+}
+
+static const void *counters_rows(const struct st_tables *tables, uint32_t *count)
+{
+	*count = tables->counters.count;
+	return tables->counters.counters;
+}
+
+const struct st_table st_counters_table = {
+	.name = "counters",
+	.help = "counters that the program created, used or not",
+	ST_COLUMNS(counters_columns),
+	.has_row_number = true,
+	.rows = counters_rows,
+	.item_bytes = sizeof(struct st_counter),
+	.open = counters_open,
+};
