@@ -214,7 +214,7 @@ def test_names_only(strata, python):
     less = ("-knob", "operator-shapes=false", "-knob", "operator-memory=false")
     result, said, _ = collect(strata, python, "train", *less)
     assert source(strata, result)["level"] == "names"
-    assert first_line(strata, result).endswith("without its inputs; inputs were not asked for")
+    assert first_line(strata, result).endswith("without its inputs; inputs were not requested")
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [row["name"] for row in ours] == [event[0] for event in said["events"]]
     assert {row["shapes"] for row in ours} == {None}

@@ -103,7 +103,7 @@ def test_the_summary_says_so(stepped):
     assert sum(row["wall_total_ns"] for row in parts) == head["wall_total_ns"]
     assert head["value"] == SOURCES[kind]
     text = strata("report", "summary", result).out
-    assert f"STEP    {head['count']} steps" in text and "a step, on average" in text
+    assert f"STEP    {head['count']} steps" in text and "average per step" in text
     assert ("\n  data wait" in text) == (kind not in ("named", "infer", "plain"))
 
 

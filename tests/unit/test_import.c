@@ -296,7 +296,7 @@ static void test_waits_and_losses(void **state)
 	assert_int_equal(count, 1);
 	assert_int_equal(samplers[0].rung, ST_RUNG_IMPORTED);
 	assert_int_equal(samplers[0].dropped, 17);
-	assert_true(has_note(f->result, "17 records were lost by the recorder"));
+	assert_true(has_note(f->result, "17 records were lost by perf while recording"));
 }
 
 /* Cycles are no time: the distance to the sample before is, unless the thread did not run all the while. */
@@ -356,7 +356,7 @@ static void test_refused(void **state)
 	uint64_t first = HEADER_BYTES + ATTR_BYTES + 16;
 	char part[80];
 
-	expect_refused(f, "holds no samples");
+	expect_refused(f, "contains no samples");
 	comm(f, 100, 100, 1, "prog", 0);
 	snprintf(part, sizeof(part), "record 1 at byte %zu", (size_t)first + f->records.size_bytes);
 	sample(f, 100, 10, 1, &two);
@@ -364,10 +364,10 @@ static void test_refused(void **state)
 	expect_refused(f, part);
 	st_buf_clear(&f->records);
 	st_buf_append_u64(&f->records, 0x0002000000000009);
-	expect_refused(f, "says that it has 2 bytes");
+	expect_refused(f, "has an invalid size of 2 bytes");
 	f->attr.sample_type &= ~(uint64_t)PERF_SAMPLE_TIME;
 	st_buf_clear(&f->records);
-	expect_refused(f, "does not tell the time");
+	expect_refused(f, "does not contain the time");
 }
 
 static const char *code_name(const struct st_result *result, uint32_t node)

@@ -130,7 +130,7 @@ static void test_torn_at_every_byte(void **state)
 		reopen(f);
 		read_all(f->result);
 		assert_int_equal(st_result_slices(f->result)->count, 2 * chunks);
-		assert_int_equal(has_note(f->result, "trace.000.strata: torn at byte"), !clean);
+		assert_int_equal(has_note(f->result, "trace.000.strata: truncated at byte"), !clean);
 		assert_int_equal(st_result_quality(f->result)->damaged_bytes == 0, clean);
 	}
 	f->m.trace.size_bytes = whole;
@@ -257,8 +257,8 @@ static void test_chunk_that_lies(void **state)
 	read_all(f->result);
 	assert_int_equal(st_result_slices(f->result)->begin_ns[7], 500);
 	assert_int_equal(st_result_slices(f->result)->track[7], 1);
-	assert_true(has_note(f->result, "more begins than it says"));
-	assert_true(has_note(f->result, "its counts cannot be true"));
+	assert_true(has_note(f->result, "more begins than its header says"));
+	assert_true(has_note(f->result, "its counts are impossible"));
 	st_buf_fini(&payload);
 }
 
@@ -338,7 +338,7 @@ static void test_foreign_segment(void **state)
 	write_file(f->folder, "trace.001.strata", other.trace.data, other.trace.size_bytes);
 	assert_int_equal(open_folder(f), ST_OK);
 	assert_int_equal(st_result_slices(f->result)->count, 6);
-	assert_true(has_note(f->result, "trace.001.strata belongs to another result"));
+	assert_true(has_note(f->result, "trace.001.strata belongs to a different result"));
 	maker_fini(&other);
 }
 
@@ -431,7 +431,7 @@ static void test_running_and_torn(void **state)
 	maker_write(&f->m, f->folder);
 	assert_int_equal(open_folder(f), ST_OK);
 	assert_string_equal(st_result_info(f->result)->state, "torn");
-	assert_true(has_note(f->result, "torn at byte"));
+	assert_true(has_note(f->result, "truncated at byte"));
 	assert_true(exists(f, "index.strata"));
 }
 

@@ -622,7 +622,7 @@ static void test_lies(void **state)
 	assert_int_equal(f->events->rows[6].track, 1);
 	assert_int_equal(f->events->rows[6].value, 13);
 	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 3);
-	assert_true(has_note(f->result, "more events than it says"));
+	assert_true(has_note(f->result, "more events than its header says"));
 	st_buf_fini(&payload);
 }
 

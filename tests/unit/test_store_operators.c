@@ -281,7 +281,7 @@ static void test_missing_signature(void **state)
 	assert_int_equal(count, 1);
 	assert_int_equal(items[0].signature, ST_NO_ROW);
 	assert_int_equal(items[0].sequence, 4);
-	assert_true(has_note(f->result, "called with is not in the definitions"));
+	assert_true(has_note(f->result, "are not in the definitions"));
 }
 
 static void test_damaged_signature(void **state)

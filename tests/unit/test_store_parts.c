@@ -89,7 +89,7 @@ static void test_clock_jump_is_noted(void **state)
 	(void)state;
 	assert_int_equal(st_clock_map_build(&map, &tsc_head, pairs, 2, &notes), ST_OK);
 	assert_int_equal(notes.count, 1);
-	assert_non_null(strstr(notes.items[0], "changed its rate by 50 % after 1.000 s"));
+	assert_non_null(strstr(notes.items[0], "clock rate changed by 50 % after 1.000 s"));
 	assert_int_equal(st_clock_map_ns(&map, &hint, 3000001000ull), 1750000000);
 	st_clock_map_fini(&map);
 	st_notes_fini(&notes);
@@ -200,7 +200,7 @@ static void test_notes_are_bounded(void **state)
 	st_notes_close(&notes);
 	assert_int_equal(notes.count, ST_NOTES_MAX + 1);
 	assert_string_equal(notes.items[3], "note 3 ?[31m");
-	assert_string_equal(notes.items[ST_NOTES_MAX], "and 37 further notes");
+	assert_string_equal(notes.items[ST_NOTES_MAX], "and 37 more notes");
 	st_notes_fini(&notes);
 	st_notes_fini(&more);
 }

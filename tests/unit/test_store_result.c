@@ -573,7 +573,7 @@ static void test_processes_that_left_nothing(void **state)
 	maker_usual(&f->m);
 	maker_end(&f->m);
 	open_result(f);
-	assert_true(has_note(f->result, "7 processes over the limit were not recorded"));
+	assert_true(has_note(f->result, "7 processes above the limit were not recorded"));
 	assert_true(has_note(f->result, "2 forks, execs or exits were missed"));
 }
 

@@ -366,7 +366,7 @@ static void test_python_codes(void **state)
 	code = (uint32_t)f->nodes->value[5];
 	assert_string_equal(st_result_text(f->result, codes[code].name).bytes,
 			    "[Python code 9 not recorded]");
-	assert_true(has_note(f->result, "1 Python functions have no name recorded"));
+	assert_true(has_note(f->result, "1 Python functions have no recorded name"));
 	/* The forked one knows the codes of its parent. */
 	code = (uint32_t)f->nodes->value[6];
 	assert_int_equal(codes[code].process, 1);
@@ -427,7 +427,7 @@ static void test_missing_nodes_are_told(void **state)
 	assert_int_equal(f->samples->flags[2], ST_SAMPLE_TRUNCATED | ST_SAMPLE_RECOVERED);
 	assert_int_equal(f->samples->node[3], 0);
 	assert_int_equal(st_result_sample_quality(f->result)->stacks_missing, 3);
-	assert_true(has_note(f->result, "2 stack nodes have lost their callers"));
+	assert_true(has_note(f->result, "2 stack nodes lost their callers"));
 	assert_true(has_note(f->result, "the stacks of 3 samples"));
 }
 
@@ -600,7 +600,7 @@ static void test_damaged_chunk_keeps_what_comes_before(void **state)
 	assert_int_equal(f->samples->weight_ns[6], 7);
 	assert_int_equal(st_result_quality(f->result)->damaged_chunks, 2);
 	assert_true(has_note(f->result, "a stack is damaged"));
-	assert_true(has_note(f->result, "its counts cannot be true"));
+	assert_true(has_note(f->result, "its counts are impossible"));
 }
 
 static void test_torn_and_running(void **state)
@@ -614,7 +614,7 @@ static void test_torn_and_running(void **state)
 	f->m.trace.size_bytes -= 3;
 	open_result(f);
 	assert_int_equal(f->samples->count, 1);
-	assert_true(has_note(f->result, "torn"));
+	assert_true(has_note(f->result, "truncated"));
 }
 
 /* An index that is kept gives the same as one that was just built. */

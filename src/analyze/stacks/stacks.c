@@ -175,9 +175,9 @@ enum st_status st_stacks_need(struct st_stacks *stacks, const struct st_result *
 	if (!status && !stacks->samples->count)
 		return st_error_set(
 			err, ST_EUSAGE, 0,
-			"the result has no samples: strata -collect hotspots records them");
+			"the result has no samples; record them with strata -collect hotspots");
 	if (!status && !stacks->row_count)
-		return st_error_set(err, ST_EUSAGE, 0, "no sample passes the filters");
+		return st_error_set(err, ST_EUSAGE, 0, "no samples match the filters");
 	return status;
 }
 

@@ -110,14 +110,16 @@ static enum st_status read_samples(struct st_import_out *out,
 	if (st_perf_is_data(bytes, size_bytes))
 		return st_import_perf_data(out, options, bytes, size_bytes, err);
 	if (memchr(bytes, '\0', size_bytes < 4096 ? size_bytes : 4096))
-		return st_error_set(err, ST_EUNSUPPORTED, 0,
-				    "%s is neither a perf.data file nor text of 'perf script'",
-				    options->path);
+		return st_error_set(
+			err, ST_EUNSUPPORTED, 0,
+			"%s is neither a perf.data file nor the output of 'perf script'",
+			options->path);
 	status = st_import_perf_script(out, bytes, size_bytes, err);
 	if (!status && !out->event)
-		return st_error_set(err, ST_EUNSUPPORTED, 0,
-				    "%s is neither a perf.data file nor text of 'perf script'",
-				    options->path);
+		return st_error_set(
+			err, ST_EUNSUPPORTED, 0,
+			"%s is neither a perf.data file nor the output of 'perf script'",
+			options->path);
 	return status;
 }
 

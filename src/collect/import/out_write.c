@@ -365,12 +365,14 @@ static void write_all(struct writing *w)
 		if (w->process_id == 1) {
 			/* The recorder does not say whose records it lost. */
 			write_loss(w);
-			write_note(w, "samples of an idle processor are left out",
-				   out->counts.idle);
-			write_note(w, "samples of other events are left out", out->counts.other);
-			write_note(w, "records were lost by the recorder", out->counts.lost);
-			write_note(w, "lines or records of the file mean nothing here",
-				   out->counts.skipped);
+			write_note(w, "samples of idle CPUs were skipped", out->counts.idle);
+			write_note(w, "samples of other events were skipped", out->counts.other);
+			write_note(w, "records were lost by perf while recording",
+				   out->counts.lost);
+			write_note(
+				w,
+				"lines or records of the file were not recognized and were skipped",
+				out->counts.skipped);
 		}
 		write_maps(w, &out->processes[i]);
 		write_symbols(w, &out->processes[i]);
@@ -440,7 +442,7 @@ static void write_json(struct writing *w, const struct st_import_options *option
 	json_number(&json, "elapsed_ns", w->last - w->first);
 	json_number(&json, "collected_ns", w->last - w->first);
 	snprintf(source, sizeof(source), "%.100s, event %.100s", format.bytes,
-		 event.size_bytes ? event.bytes : "not known");
+		 event.size_bytes ? event.bytes : "unknown");
 	json_text(&json, "source", source);
 	json_text(&json, "imported_from", options->path);
 	json_id(&json, "host", out, out->host);
@@ -508,7 +510,7 @@ enum st_status st_import_write(struct st_import_out *out, const struct st_import
 	uint64_t wall_ns;
 
 	if (!find_times(&w))
-		return st_error_set(err, ST_ENOTFOUND, 0, "%s holds no samples", options->path);
+		return st_error_set(err, ST_ENOTFOUND, 0, "%s contains no samples", options->path);
 	move_start(&w);
 	count_samples(out);
 	if (!folder)

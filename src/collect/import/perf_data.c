@@ -68,8 +68,8 @@ static enum st_status bad_record(const struct import *import,
 				 const struct st_perf_record_view *record, struct st_error *err)
 {
 	return st_error_set(err, ST_ECORRUPT, 0,
-			    "%s: record %" PRIu64 " at byte %" PRIu64 ", of type %" PRIu32
-			    " and %u bytes, is shorter than its event says",
+			    "%s: record %" PRIu64 " at byte %" PRIu64 " (type %" PRIu32
+			    ", %u bytes) is shorter than its event requires",
 			    import->file.path, record->number, record->offset, record->header.type,
 			    record->header.size);
 }
@@ -463,10 +463,10 @@ static enum st_status choose_event(struct import *import, struct st_error *err)
 			chosen = attr;
 	}
 	if (!chosen)
-		return st_error_set(err, ST_ENOTFOUND, 0, "%s holds no event", file->path);
+		return st_error_set(err, ST_ENOTFOUND, 0, "%s contains no events", file->path);
 	if (!(chosen->sample_type & PERF_SAMPLE_TIME) || !(chosen->sample_type & PERF_SAMPLE_TID))
 		return st_error_set(err, ST_EUNSUPPORTED, 0,
-				    "%s does not tell the time or the thread of its samples",
+				    "%s does not contain the time or the thread of its samples",
 				    file->path);
 	import->event = chosen;
 	import->is_time = counts_time(chosen);

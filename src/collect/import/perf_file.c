@@ -75,10 +75,10 @@ enum st_status st_perf_file_add_attr(struct st_perf_file *file, const uint8_t *b
 	uint32_t attr_bytes;
 
 	if (size_bytes < ATTR_SIZE_AT + 4)
-		return st_error_set(err, ST_ECORRUPT, 0, "%s: an event is cut off", file->path);
+		return st_error_set(err, ST_ECORRUPT, 0, "%s: an event is truncated", file->path);
 	memcpy(&attr_bytes, bytes + ATTR_SIZE_AT, sizeof(attr_bytes));
 	if (attr_bytes < ATTR_BYTES_MIN || attr_bytes > size_bytes)
-		return st_error_set(err, ST_ECORRUPT, 0, "%s: an event of %" PRIu32 " bytes",
+		return st_error_set(err, ST_ECORRUPT, 0, "%s: invalid event of %" PRIu32 " bytes",
 				    file->path, attr_bytes);
 	if (file->attr_count == ST_PERF_ATTRS_MAX)
 		return st_error_set(err, ST_ECORRUPT, 0, "%s: more than %d events", file->path,
@@ -97,8 +97,8 @@ static enum st_status read_attrs(struct st_perf_file *file, uint64_t attr_size,
 
 	if (!is_inside(file, attrs) || attr_size < ATTR_BYTES_MIN + SECTION_BYTES ||
 	    attr_size > 4096)
-		return st_error_set(err, ST_ECORRUPT, 0, "%s: its events lie outside of it",
-				    file->path);
+		return st_error_set(err, ST_ECORRUPT, 0,
+				    "%s: its event table lies outside the file", file->path);
 	count = attrs->size / attr_size;
 	if (!count || count > ST_PERF_ATTRS_MAX)
 		return st_error_set(err, ST_ECORRUPT, 0, "%s: %" PRIu64 " events", file->path,
@@ -110,7 +110,7 @@ static enum st_status read_attrs(struct st_perf_file *file, uint64_t attr_size,
 		read_attr(&file->attrs[i], at, attr_size - SECTION_BYTES);
 		if (!is_inside(file, &ids))
 			return st_error_set(err, ST_ECORRUPT, 0,
-					    "%s: the ids of event %" PRIu64 " lie outside of it",
+					    "%s: the IDs of event %" PRIu64 " lie outside the file",
 					    file->path, i);
 		if (!add_ids(file, file->bytes + ids.offset, ids.size / 8, (uint32_t)i))
 			return st_error_set(err, ST_ENOMEM, 0, "%s: out of memory", file->path);
@@ -257,13 +257,13 @@ static enum st_status read_header(struct st_perf_file *file, struct st_error *er
 		return ST_OK;
 	}
 	if (header_bytes < FILE_HEADER_BYTES || file->size_bytes < FILE_HEADER_BYTES)
-		return st_error_set(err, ST_ECORRUPT, 0, "%s: its header is cut off", file->path);
+		return st_error_set(err, ST_ECORRUPT, 0, "%s: its header is truncated", file->path);
 	attrs = section_at(file->bytes + HEADER_ATTRS_AT);
 	data = section_at(file->bytes + HEADER_DATA_AT);
 	if (!is_inside(file, &data))
 		return st_error_set(err, ST_ECORRUPT, 0,
 				    "%s: its records (%" PRIu64 " bytes at %" PRIu64
-				    ") do not lie in its %zu bytes: the recording was cut off",
+				    ") exceed its %zu bytes: the recording was truncated",
 				    file->path, data.size, data.offset, file->size_bytes);
 	file->data_offset = data.offset;
 	file->data_bytes = data.size;
@@ -287,9 +287,10 @@ enum st_status st_perf_file_open(struct st_perf_file *file, const char *path, co
 	st_buf_init(&file->unpacked, UNPACKED_MAX_BYTES);
 	if (size_bytes >= MAGIC_BYTES && memcmp(bytes, swapped, MAGIC_BYTES) == 0)
 		return st_error_set(err, ST_EUNSUPPORTED, 0,
-				    "%s was recorded on a machine of the other byte order", path);
+				    "%s was recorded on a machine with a different byte order",
+				    path);
 	if (size_bytes < PIPE_HEADER_BYTES || !st_perf_is_data(bytes, size_bytes))
-		return st_error_set(err, ST_ECORRUPT, 0, "%s is no perf.data file", path);
+		return st_error_set(err, ST_ECORRUPT, 0, "%s is not a perf.data file", path);
 	return read_header(file, err);
 }
 

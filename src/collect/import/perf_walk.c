@@ -35,16 +35,17 @@ static enum st_status unpack(struct walk *walk, const struct st_perf_record_view
 		size_t left;
 
 		if (!st_buf_reserve(out, UNPACK_STEP_BYTES))
-			return st_error_set(err, ST_ENOMEM, 0,
-					    "%s: its compressed records need more than %zu bytes",
-					    walk->file->path, out->size_bytes);
+			return st_error_set(
+				err, ST_ENOMEM, 0,
+				"%s: its compressed records require more than %zu bytes",
+				walk->file->path, out->size_bytes);
 		to = (ZSTD_outBuffer){.dst = out->data + out->size_bytes,
 				      .size = UNPACK_STEP_BYTES};
 		left = ZSTD_decompressStream(walk->stream, &to, &in);
 		if (ZSTD_isError(left))
 			return st_error_set(err, ST_ECORRUPT, 0,
-					    "%s: record %" PRIu64 " at byte %" PRIu64
-					    " cannot be unpacked: %s",
+					    "%s: cannot decompress record %" PRIu64
+					    " at byte %" PRIu64 ": %s",
 					    walk->file->path, record->number, record->offset,
 					    ZSTD_getErrorName(left));
 		out->size_bytes += to.pos;
@@ -65,7 +66,7 @@ static enum st_status unpack_record(struct walk *walk, const struct st_perf_reco
 	if (record->body_bytes < sizeof(packed_bytes) ||
 	    packed_bytes > record->body_bytes - sizeof(packed_bytes))
 		return st_error_set(err, ST_ECORRUPT, 0,
-				    "%s: record %" PRIu64 " at byte %" PRIu64 " is cut off",
+				    "%s: record %" PRIu64 " at byte %" PRIu64 " is truncated",
 				    walk->file->path, record->number, record->offset);
 	return unpack(walk, record, record->body + sizeof(packed_bytes), (size_t)packed_bytes, err);
 }
@@ -113,7 +114,7 @@ static enum st_status walk_bytes(struct walk *walk, const uint8_t *bytes, uint64
 		if (record.header.size < RECORD_HEADER_BYTES)
 			return st_error_set(err, ST_ECORRUPT, 0,
 					    "%s: record %" PRIu64 " at %sbyte %" PRIu64
-					    " says that it has %u bytes",
+					    " has an invalid size of %u bytes",
 					    walk->file->path, record.number,
 					    is_unpacked ? "unpacked " : "", record.offset,
 					    record.header.size);

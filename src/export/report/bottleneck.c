@@ -178,7 +178,7 @@ static enum st_status add_functions(struct page *page, const struct st_report *r
 	(void)err;
 	st_buf_append_u8(out, '\n');
 	if (!report->row_count) {
-		add_words(page, "PYTHON", "No calls of Python functions were counted.");
+		add_words(page, "PYTHON", "No Python function calls were counted.");
 		return ST_OK;
 	}
 	add_words(page, "PYTHON", report->subject ? report->subject : "");
@@ -234,9 +234,9 @@ static enum st_status add_operators(struct page *page, const struct st_report *r
 	if (!report->row_count) {
 		st_result_operator_sources(page->job->result, &count);
 		add_words(page, "OPERATORS  ",
-			  count ? "The program ran no operator."
-				: "None: the program did not load PyTorch, or runs it where "
-				  "it was not recorded.");
+			  count ? "The program ran no operators."
+				: "None: the program did not load PyTorch, or used it in a process "
+				  "that was not recorded.");
 		return ST_OK;
 	}
 	st_buf_printf(out, "%-*s%11s%11s%11s%11s%10s%8s\n", NAME_WIDTH + 2,
@@ -267,11 +267,11 @@ static enum st_status add_memory(struct page *page, struct st_error *err)
 	st_buf_append_u8(out, '\n');
 	st_summary_margin(page->job, "MEMORY");
 	if (page->facts->resident_bytes) {
-		st_buf_append_text(out, "the process held ");
+		st_buf_append_text(out, "process peak ");
 		st_show_bytes(out, page->facts->resident_bytes);
-		st_buf_append_text(out, " at most (resident)");
+		st_buf_append_text(out, " (resident)");
 	} else {
-		st_buf_append_text(out, "not known");
+		st_buf_append_text(out, "unknown");
 	}
 	st_show_end_line(out);
 	return is_report("memory") ? add_report(page, "memory", &options, add_holders, err) : ST_OK;

@@ -237,7 +237,7 @@ static void add_cost(struct st_text_job *job)
 	st_buf_append_text(&piece, "lost ");
 	st_show_cell(&piece, st_summary_fact(job, "cost", "lost"), "", 0);
 	if (unwritten->kind == ST_CELL_U64) {
-		st_buf_append_text(&piece, " and what was in ");
+		st_buf_append_text(&piece, " plus ");
 		st_show_cell(&piece, unwritten, "", 0);
 		st_buf_append_text(&piece, " chunks not written");
 	}
@@ -320,7 +320,7 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 	if (warm_up) {
 		st_buf_append_text(&piece, step[ST_SUMMARY_COUNT].as.u64 == 1 ? " step" : " steps");
 		if (warm_up[ST_SUMMARY_COUNT].as.u64)
-			st_buf_printf(&piece, " (%llu warm-up left out)",
+			st_buf_printf(&piece, " (%llu warm-up excluded)",
 				      (unsigned long long)warm_up[ST_SUMMARY_COUNT].as.u64);
 	} else {
 		st_buf_append_text(&piece, " x ");
@@ -365,7 +365,7 @@ static void add_scope(struct st_text_job *job)
 static void add_training_parts(struct st_text_job *job, const struct st_cell *step)
 {
 	uint64_t count = step[ST_SUMMARY_COUNT].as.u64;
-	const char *words = "  a step, on average";
+	const char *words = "  average per step";
 	const struct st_cell *part;
 
 	for (uint32_t i = 0; count && (part = st_summary_row(job, "step_part", i)); i++) {
@@ -501,7 +501,7 @@ static void add_memory(struct st_text_job *job)
 		struct st_buf piece;
 
 		st_buf_init(&piece, 4096);
-		st_buf_append_text(&piece, i ? ", " : "; held then by ");
+		st_buf_append_text(&piece, i ? ", " : "; held by ");
 		st_show_name(&piece, &holder[ST_SUMMARY_NAME], NAME_WIDTH);
 		st_buf_append_text(&piece, " ");
 		st_show_cell(&piece, &holder[ST_SUMMARY_RATIO], "ratio", 0);
@@ -522,7 +522,7 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 	if (!count)
 		return;
 	if (st_summary_count(job, "operator")) {
-		add_head(job, "TASKS", "besides operators, by time", total_figures);
+		add_head(job, "TASKS", "other than operators, by time", total_figures);
 		add_total_rows(job, "task", shown);
 	} else {
 		add_head(job, "TASKS", "by self time", self_figures);
@@ -541,7 +541,7 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 	if (!count || !limit)
 		return;
 	st_summary_margin(job, word);
-	st_buf_append_text(job->out, "by time with a task open\n");
+	st_buf_append_text(job->out, "by time in tasks\n");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *place = st_summary_row(job, section, i);
 		bool has_share = place[ST_SUMMARY_RATIO].kind != ST_CELL_NONE;
@@ -687,7 +687,7 @@ void st_summary_add_notes(struct st_text_job *job)
 				     st_summary_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text,
 				     QUALITY_LINES_MAX);
 	}
-	st_buf_append_text(job->out, fits ? "\n" : " …\n  the rest: strata report info\n");
+	st_buf_append_text(job->out, fits ? "\n" : " …\n  see all: strata report info\n");
 }
 
 static void add_advice(struct st_text_job *job)

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "export/report/show.h"
 
-#define FIX_HINT "how, and why: strata report findings"
+#define FIX_HINT "details: strata report findings"
 
 enum { FINDINGS_MAX = 3, NAME_ROOM = 47, MODULE_WIDTH = 26 };
 

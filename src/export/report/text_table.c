@@ -21,7 +21,7 @@ enum {
 	INDENT_MAX = 80
 };
 
-static const char left_out_words[] = "left out, -report-width 0 shows all";
+static const char left_out_words[] = "not shown; use -report-width 0 to show all";
 
 struct table_column {
 	uint32_t from, count; /* report columns: several for the levels of a grouping */

@@ -138,7 +138,8 @@ static void add_legend(struct strips *strips)
 	struct st_buf *out = strips->job->out;
 
 	st_buf_append_text(
-		out, "\nCapital: busy for half of the bin or more; small: less; '.': no task");
+		out,
+		"\nUpper case: busy for half of the bin or more; lower case: less; '.': no task");
 	st_buf_append_text(out, strips->has_star ? "; '*': other types\n" : "\n");
 	for (unsigned int i = 0; i < strips->letter_count; i++) {
 		st_buf_printf(out, "  %c  ", 'A' + (int)i);

@@ -190,7 +190,7 @@ static void add_merged_box(struct flames *flames, const struct merged *merged, u
 	box.name_bytes = flames->scratch->size_bytes;
 	add_share(flames, "\nCPU time ", merged->width_ns);
 	st_buf_printf(flames->scratch,
-		      ", %u samples\n%u branches too narrow to draw, %u frames in all",
+		      ", %u samples\n%u branches too narrow to draw, %u frames in total",
 		      merged->samples, merged->branches, merged->frames);
 	add_box(flames, &box);
 }
@@ -321,8 +321,8 @@ static void add_title(struct flames *flames)
 	struct st_buf *text = flames->scratch;
 
 	text->size_bytes = 0;
-	st_buf_append_text(text,
-			   flames->downwards ? "Callers of where CPU time went: " : "CPU time: ");
+	st_buf_append_text(text, flames->downwards ? "Callers of the functions that used CPU time: "
+						   : "CPU time: ");
 	st_buf_append_text(text, info->command[0] ? info->command : info->name);
 	st_buf_append_text(flames->out, "<text class=\"title\" x=\"10\" y=\"22\">");
 	add_escaped(flames->out, text->data, text->size_bytes);
@@ -429,7 +429,7 @@ enum st_status st_export_flamegraph(const struct st_result *result,
 	if (!status)
 		status = st_flame_tree_make(&tree, &stacks, flames.downwards, err);
 	if (!status && !tree.nodes[0].total_ns)
-		status = st_error_set(err, ST_EUSAGE, 0, "the samples weigh nothing");
+		status = st_error_set(err, ST_EUSAGE, 0, "the samples have no CPU time");
 	if (!status && !measure(&flames))
 		status = st_stream_no_memory(&flames.stream, err);
 	if (!status)

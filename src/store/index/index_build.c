@@ -121,7 +121,7 @@ static enum st_status decode(struct st_index_builder *builder, struct st_error *
 		status = st_index_decode(builder, &again, err);
 		if (!status && again && builder->decoded_before)
 			return st_error_set(err, ST_ECORRUPT, 0,
-					    "the trace changes while it is being read");
+					    "the trace is changing while it is being read");
 		if (!status && again) {
 			/* A chunk held fewer begins than it said: rows would be left empty. */
 			st_index_close(builder->index);

@@ -22,7 +22,8 @@ static bool begin_callers(struct st_index_builder *builder)
 	if (tables->no_callers)
 		return false;
 	if (!builder->index->columns.callers && st_index_add_callers(builder->index, &why)) {
-		st_notes_add(&builder->meta->notes, "callers of tasks are left out: %s", why.text);
+		st_notes_add(&builder->meta->notes, "callers of tasks are not available: %s",
+			     why.text);
 		tables->no_callers = true;
 		return false;
 	}

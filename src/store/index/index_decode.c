@@ -313,7 +313,8 @@ static struct counts decode_records(struct st_index_builder *builder,
 			st_index_join_samples(builder, track, record.time);
 		if (record.op == ST_SLICE_BEGIN) {
 			if (counts.begins == ref->begins) {
-				st_error_set(why, ST_ECORRUPT, 0, "more begins than it says");
+				st_error_set(why, ST_ECORRUPT, 0,
+					     "more begins than its header says");
 				break;
 			}
 			counts.begins++;
@@ -324,7 +325,8 @@ static struct counts decode_records(struct st_index_builder *builder,
 			take_mark(builder, track, &record, ns);
 		} else {
 			if (counts.events == ref->events) {
-				st_error_set(why, ST_ECORRUPT, 0, "more events than it says");
+				st_error_set(why, ST_ECORRUPT, 0,
+					     "more events than its header says");
 				break;
 			}
 			if (!take_event(builder, track, &record, ns, why))

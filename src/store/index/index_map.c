@@ -216,7 +216,7 @@ enum st_status st_index_create(struct st_index *index, int dir_fd,
 	if (index->fd < 0) {
 		index->fd = memfd_create(index_name, MFD_CLOEXEC);
 		if (index->fd < 0 || ftruncate(index->fd, (off_t)bytes) != 0) {
-			st_error_set(err, ST_EIO, errno, "cannot make room for the index");
+			st_error_set(err, ST_EIO, errno, "cannot allocate space for the index");
 			goto fail;
 		}
 	}
@@ -246,7 +246,7 @@ enum st_status st_index_add_callers(struct st_index *index, struct st_error *err
 	failed = index->temporary_name[0] ? fallocate(index->fd, 0, 0, (off_t)bytes)
 					  : ftruncate(index->fd, (off_t)bytes);
 	if (failed)
-		return st_error_set(err, ST_EIO, errno, "cannot make room for the index");
+		return st_error_set(err, ST_EIO, errno, "cannot allocate space for the index");
 	map = mremap(index->map, index->map_bytes, bytes, MREMAP_MAYMOVE);
 	if (map == MAP_FAILED)
 		return st_error_set(err, ST_ENOMEM, errno, "cannot map an index of %zu bytes",

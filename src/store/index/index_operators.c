@@ -164,7 +164,7 @@ bool st_index_operators_finish(struct st_index_builder *builder)
 	sort_moments(tables);
 	if (tables->missing)
 		st_notes_add(&builder->meta->notes,
-			     "what %" PRIu64 " operator%s called with is not in the definitions",
+			     "the inputs of %" PRIu64 " operator%s are not in the definitions",
 			     tables->missing, tables->missing == 1 ? " was" : "s were");
 	out->operators = tables->items;
 	out->operator_count = tables->count;

@@ -72,7 +72,7 @@ static uint32_t decode_records(struct st_index_builder *builder, const struct st
 		uint32_t row = track->next_sample;
 
 		if (count == ref->count) {
-			st_error_set(why, ST_ECORRUPT, 0, "more samples than it says");
+			st_error_set(why, ST_ECORRUPT, 0, "more samples than its header says");
 			break;
 		}
 		columns->time_ns[row] = (int64_t)record.time;

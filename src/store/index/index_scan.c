@@ -70,7 +70,7 @@ static void reject(struct st_chunk_walk *walk, const struct st_chunk_view *view)
 {
 	struct st_error why = {0};
 
-	st_error_set(&why, ST_ECORRUPT, 0, "its counts cannot be true");
+	st_error_set(&why, ST_ECORRUPT, 0, "its counts are impossible");
 	st_walk_reject(walk, view, &why);
 }
 
@@ -189,7 +189,7 @@ static bool check_head(struct st_index_builder *builder, const struct st_source_
 		builder->meta->is_ring |= (head.flags & ST_FILE_RING_BUFFER) != 0;
 		return true;
 	}
-	st_notes_add(&builder->meta->notes, "%s belongs to another result and is left out",
+	st_notes_add(&builder->meta->notes, "%s belongs to a different result and is ignored",
 		     file->name);
 	builder->meta->damaged_bytes += file->size_bytes;
 	return false;
@@ -283,9 +283,8 @@ static void make_up_head(struct st_index_builder *builder)
 		model->head.start_mono_raw_ns = builder->pairs[0].mono_raw_ns;
 	}
 	if (builder->ref_count || builder->sample_ref_count)
-		st_notes_add(&builder->meta->notes,
-			     "the head of every file is damaged: times count from the first one "
-			     "known");
+		st_notes_add(&builder->meta->notes, "the header of every file is damaged: times "
+						    "are relative to the first known one");
 }
 
 /* Threads that are defined but have no chunk are tracks too. */
@@ -337,10 +336,9 @@ enum st_status st_index_scan(struct st_index_builder *builder, struct st_error *
 	if (builder->no_memory || status)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while reading the trace");
 	if (builder->too_many_rows)
-		st_notes_add(
-			&builder->meta->notes,
-			"there are more slices or samples than an index can hold: only the first "
-			"%" PRIu64 " slices and %" PRIu64 " samples are shown",
-			builder->row_count, builder->sample_count);
+		st_notes_add(&builder->meta->notes,
+			     "too many slices or samples for one index: only the first %" PRIu64
+			     " slices and %" PRIu64 " samples are shown",
+			     builder->row_count, builder->sample_count);
 	return ST_OK;
 }

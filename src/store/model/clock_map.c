@@ -60,8 +60,8 @@ static void note_jump(const struct st_clock_map *map, uint64_t slope, uint64_t e
 		  (uint64_t)((u128)error_ticks * before->slope / (last->ticks - before->ticks));
 	if (difference > allowed)
 		st_notes_add(notes,
-			     "the clock changed its rate by %.3g %% after %.3f s (suspend or "
-			     "migration?): times there are approximate",
+			     "the clock rate changed by %.3g %% after %.3f s (suspend or "
+			     "migration?): times after that are approximate",
 			     100.0 * (double)difference / (double)before->slope,
 			     (double)last->ns / 1e9);
 }
@@ -114,8 +114,8 @@ enum st_status st_clock_map_build(struct st_clock_map *map, const struct st_file
 	}
 	if (refused)
 		st_notes_add(notes,
-			     "%" PRIu32 " of %" PRIu32 " clock readings contradict the others and "
-			     "are left out",
+			     "%" PRIu32 " of %" PRIu32
+			     " clock readings contradict the others and are ignored",
 			     refused, pair_count);
 	return ST_OK;
 }

@@ -283,18 +283,16 @@ static void note_losses(struct st_model *model)
 
 	if (forest->broken_nodes)
 		st_notes_add(&model->notes,
-			     "%" PRIu64 " stack nodes have lost their callers to damage",
+			     "%" PRIu64 " stack nodes lost their callers because of damage",
 			     forest->broken_nodes);
 	if (forest->repeated_nodes)
 		st_notes_add(&model->notes, "%" PRIu64 " stack nodes are defined twice",
 			     forest->repeated_nodes);
 	if (forest->refused_nodes)
-		st_notes_add(&model->notes,
-			     "there are more stack nodes than can be held: %" PRIu64
-			     " are left out",
+		st_notes_add(&model->notes, "too many stack nodes: %" PRIu64 " were dropped",
 			     forest->refused_nodes);
 	if (forest->unknown_codes)
-		st_notes_add(&model->notes, "%" PRIu64 " Python functions have no name recorded",
+		st_notes_add(&model->notes, "%" PRIu64 " Python functions have no recorded name",
 			     forest->unknown_codes);
 }
 

@@ -403,7 +403,7 @@ static void load_chunk(struct load *load, struct st_chunk_walk *walk,
 		load->process_id = view->header.process;
 		if (load_records(load, raw) || load->no_memory)
 			return;
-		st_error_set(&why, ST_ECORRUPT, 0, "a definition in it is cut off");
+		st_error_set(&why, ST_ECORRUPT, 0, "it contains a truncated definition");
 		st_walk_reject(walk, view, &why);
 	}
 }

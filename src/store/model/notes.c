@@ -61,7 +61,7 @@ void st_notes_close(struct st_notes *notes)
 
 	if (!notes->left_out || notes->count > ST_NOTES_MAX)
 		return;
-	snprintf(text, sizeof(text), "and %" PRIu64 " further notes", notes->left_out);
+	snprintf(text, sizeof(text), "and %" PRIu64 " more notes", notes->left_out);
 	notes->left_out = 0;
 	keep(notes, text);
 }

@@ -104,14 +104,14 @@ static enum st_status check_schema(const char *schema, struct st_model *model, c
 	long number;
 
 	if (strncmp(schema, schema_prefix, length) != 0) {
-		st_notes_add(&model->notes, "%s does not say \"schema\": \"%s%d\"", name,
-			     schema_prefix, SCHEMA_NUMBER);
+		st_notes_add(&model->notes, "%s has no \"schema\": \"%s%d\"", name, schema_prefix,
+			     SCHEMA_NUMBER);
 		return ST_OK;
 	}
 	number = strtol(schema + length, NULL, 10);
 	if (number > SCHEMA_NUMBER)
 		return st_error_set(err, ST_EVERSION, 0,
-				    "%s: %.64s is newer than this strata reads (%s%d)", name,
+				    "%s: %.64s is newer than this strata can read (%s%d)", name,
 				    schema, schema_prefix, SCHEMA_NUMBER);
 	return ST_OK;
 }
@@ -122,8 +122,8 @@ static json_object *parse(const struct st_source_file *file, struct st_model *mo
 	json_object *root = NULL;
 
 	if (file->size_bytes > JSON_MAX_BYTES) {
-		st_notes_add(&model->notes, "%s has %zu bytes: too long, not read", file->name,
-			     file->size_bytes);
+		st_notes_add(&model->notes, "%s is too large (%zu bytes) and was not read",
+			     file->name, file->size_bytes);
 		return NULL;
 	}
 	tokener = json_tokener_new_ex(JSON_MAX_DEPTH);
@@ -133,7 +133,7 @@ static json_object *parse(const struct st_source_file *file, struct st_model *mo
 		root = json_tokener_parse_ex(tokener, (const char *)file->data,
 					     (int)file->size_bytes);
 	if (!root || !json_object_is_type(root, json_type_object)) {
-		st_notes_add(&model->notes, "%s is broken (%s): command and machine are not known",
+		st_notes_add(&model->notes, "%s is damaged (%s): command and machine are unknown",
 			     file->name,
 			     file->size_bytes
 				     ? json_tokener_error_desc(json_tokener_get_error(tokener))
@@ -266,12 +266,11 @@ static void read_process_losses(json_object *root, struct st_model *model)
 	unseen = get_number(loss, "family_events_lost");
 	if (refused)
 		st_notes_add(&model->notes,
-			     "%" PRIu64 " processes over the limit were not recorded", refused);
+			     "%" PRIu64 " processes above the limit were not recorded", refused);
 	if (unseen)
 		st_notes_add(&model->notes,
-			     "%" PRIu64
-			     " forks, execs or exits were missed: programs that were not "
-			     "entered may be missing from the list",
+			     "%" PRIu64 " forks, execs or exits were missed: the list of programs "
+					"that were not recorded may be incomplete",
 			     unseen);
 }
 
@@ -303,7 +302,7 @@ enum st_status st_info_read(struct st_result_info *info, struct st_info_more *mo
 		root = parse(&source->json, model);
 	else
 		st_notes_add(&model->notes,
-			     "result.json is missing: command and machine are not known");
+			     "result.json is missing: command and machine are unknown");
 	read_texts(info, root, model);
 	info->options = "";
 	if (root) {
@@ -386,8 +385,7 @@ enum st_status st_result_peek(struct st_peek *out, const char *path, struct st_e
 		close(out->folder_fd);
 		out->folder_fd = -1;
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "%s is not a result folder: it has no result.json that can be "
-				    "read",
+				    "%s is not a result folder: it has no readable result.json",
 				    path);
 	}
 	peek_object(out, root);

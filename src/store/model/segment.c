@@ -71,7 +71,7 @@ static void note_torn(struct st_chunk_walk *walk, enum st_status status, const s
 	if (walk->writing == ST_WRITING_NOW && status == ST_ENOTFOUND)
 		return;
 	count_skipped(walk, lost_bytes, 0);
-	st_notes_add(walk->notes, "%s: torn at byte %zu (%s); the last %zu bytes are lost",
+	st_notes_add(walk->notes, "%s: truncated at byte %zu (%s); the last %zu bytes are lost",
 		     walk->name, walk->at, why->text, lost_bytes);
 }
 
@@ -83,7 +83,7 @@ static void check_end(struct st_chunk_walk *walk)
 	walk->at_end = true;
 	walk->damaged_chunks++;
 	st_notes_add(walk->notes,
-		     "%s: ends at byte %zu without its closing chunk; what came after is lost",
+		     "%s: ends at byte %zu without its closing chunk; anything after that is lost",
 		     walk->name, walk->size_bytes);
 }
 
@@ -121,7 +121,8 @@ enum st_status st_chunk_walk_next(struct st_chunk_walk *walk, struct st_chunk_vi
 			return ST_ENOTFOUND;
 		}
 		count_skipped(walk, found - walk->at, out->header.sequence);
-		st_notes_add(walk->notes, "%s: %zu bytes at byte %zu are damaged (%s) and skipped",
+		st_notes_add(walk->notes,
+			     "%s: %zu bytes at byte %zu are damaged (%s) and were skipped",
 			     walk->name, found - walk->at, walk->at, why.text);
 	} else {
 		check_sequence(walk, &out->header);

@@ -29,8 +29,8 @@ static void map_file(struct st_source *source, struct st_source_file *file, stru
 
 	if (fd < 0 || fstat(fd, &about) || !S_ISREG(about.st_mode)) {
 		if (fd >= 0 || errno != ENOENT)
-			st_notes_add(notes, "%s cannot be read: %s", file->name,
-				     fd >= 0 ? "not a plain file" : strerror(errno));
+			st_notes_add(notes, "cannot read %s: %s", file->name,
+				     fd >= 0 ? "not a regular file" : strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -40,7 +40,7 @@ static void map_file(struct st_source *source, struct st_source_file *file, stru
 	if (about.st_size > 0) {
 		data = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (data == MAP_FAILED) {
-			st_notes_add(notes, "%s cannot be mapped: %s", file->name, strerror(errno));
+			st_notes_add(notes, "cannot map %s: %s", file->name, strerror(errno));
 		} else {
 			file->data = data;
 			file->size_bytes = (size_t)about.st_size;
@@ -139,7 +139,7 @@ static void count_missing(struct st_source *source, struct st_notes *notes)
 	}
 	if (!source->segment_count) {
 		source->missing_segments = 1;
-		st_notes_add(notes, "trace.000.strata is missing: there are no slices");
+		st_notes_add(notes, "trace.000.strata is missing: the result has no slices");
 	}
 }
 
@@ -152,7 +152,7 @@ static enum st_status open_folder(struct st_source *source, struct st_error *err
 		return st_error_set(err, ST_ENOTFOUND, 0, "%s: no such result folder",
 				    source->path);
 	if (errno == ENOTDIR)
-		return st_error_set(err, ST_ENOTFOUND, 0, "%s is not a result folder but a file",
+		return st_error_set(err, ST_ENOTFOUND, 0, "%s is a file, not a result folder",
 				    source->path);
 	return st_error_set(err, ST_EIO, errno, "%s: cannot open the folder", source->path);
 }
@@ -193,7 +193,7 @@ enum st_status st_source_open(struct st_source *source, const char *path, struct
 		goto fail;
 	}
 	if (!source->definitions.exists)
-		st_notes_add(notes, "definitions.strata is missing: names are not known");
+		st_notes_add(notes, "definitions.strata is missing: names are unknown");
 	count_missing(source, notes);
 	return ST_OK;
 fail:

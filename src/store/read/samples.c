@@ -78,7 +78,7 @@ static void make_quality(struct st_result *result)
 	if (quality->stacks_missing)
 		st_notes_add(&result->model.notes,
 			     "the stacks of %" PRIu64
-			     " samples are not, or not all, in the definitions",
+			     " samples are missing or incomplete in the definitions",
 			     quality->stacks_missing);
 }
 

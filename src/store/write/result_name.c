@@ -101,7 +101,7 @@ static enum st_status expand(const char *pattern, const char *at, char **out, st
 		free(name);
 	}
 	free(taken);
-	return st_error_set(err, ST_EEXIST, 0, "%s: all %d numbers are taken", pattern,
+	return st_error_set(err, ST_EEXIST, 0, "%s: all %d numbers are in use", pattern,
 			    NUMBERS_MAX);
 }
 
@@ -113,7 +113,7 @@ static enum st_status refuse(const char *name, struct st_error *err)
 
 	if (asprintf(&pattern, "%s_%s", name, placeholder) > 0)
 		st_result_name(pattern, &free_name, &ignored);
-	st_error_set(err, ST_EEXIST, 0, "%s exists already%s%s%s", name, free_name ? "; " : "",
+	st_error_set(err, ST_EEXIST, 0, "%s already exists%s%s%s", name, free_name ? "; " : "",
 		     free_name ? free_name : "", free_name ? " is free" : "");
 	free(pattern);
 	free(free_name);
@@ -184,8 +184,8 @@ enum st_status st_result_newest(const char *dir, char **out, struct st_error *er
 	closedir(stream);
 	if (!best_name)
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "no result in %s: \"strata -collect tasks -- program\" makes "
-				    "one, or name one with -r",
+				    "no result in %s: record one with \"strata -collect tasks -- "
+				    "program\", or give one with -r",
 				    strcmp(dir, ".") == 0 ? "this folder" : dir);
 	if (strcmp(dir, ".") == 0) {
 		*out = best_name;

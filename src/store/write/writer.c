@@ -164,7 +164,7 @@ static enum st_status make_folder(struct st_store_writer *writer, struct st_erro
 {
 	if (mkdir(writer->path, 0777) != 0) {
 		if (errno == EEXIST)
-			return st_error_set(err, ST_EEXIST, 0, "%s exists already", writer->path);
+			return st_error_set(err, ST_EEXIST, 0, "%s already exists", writer->path);
 		return st_error_set(err, ST_EIO, errno, "cannot create the result folder %s",
 				    writer->path);
 	}
@@ -389,7 +389,7 @@ enum st_status st_store_writer_health(struct st_store_writer *writer, struct st_
 		    fstat(writer->definitions.fd, &definitions) == 0 &&
 		    (folder.st_nlink == 0 || definitions.st_nlink == 0))
 			st_error_set(&writer->failure, ST_EIO, 0,
-				     "%s: the result folder was deleted while collecting",
+				     "%s: the result folder was deleted during the collection",
 				     writer->path);
 	}
 	if (writer->failure.status && err)

@@ -202,16 +202,16 @@ static struct py_object *itt_pt_region_end(struct py_object *self, struct py_obj
 static struct py_method module_methods[] = {
 	{"pause", itt_pause, PY_NOARGS, "Pause the collection in this process."},
 	{"resume", itt_resume, PY_NOARGS, "Resume the collection in this process."},
-	{"detach", itt_detach, PY_NOARGS, "End the collection in this process for good."},
+	{"detach", itt_detach, PY_NOARGS, "End the collection in this process permanently."},
 	{"domain_create", itt_domain_create, PY_VARARGS, "domain_create(name) -> domain"},
 	{"task_begin", itt_task_begin, PY_VARARGS, "task_begin(domain, name)"},
 	{"task_end", itt_task_end, PY_VARARGS, "task_end(domain)"},
 	{"pt_region_create", itt_pt_region_create, PY_VARARGS, "pt_region_create(name) -> region"},
 	{"pt_region_begin", itt_pt_region_begin, PY_VARARGS, "pt_region_begin(region)"},
 	{"pt_region_end", itt_pt_region_end, PY_VARARGS, "pt_region_end(region)"},
-	{"itt_pt_region_create", itt_pt_region_create, PY_VARARGS, "The same as pt_region_create"},
-	{"itt_pt_region_begin", itt_pt_region_begin, PY_VARARGS, "The same as pt_region_begin"},
-	{"itt_pt_region_end", itt_pt_region_end, PY_VARARGS, "The same as pt_region_end"},
+	{"itt_pt_region_create", itt_pt_region_create, PY_VARARGS, "Same as pt_region_create"},
+	{"itt_pt_region_begin", itt_pt_region_begin, PY_VARARGS, "Same as pt_region_begin"},
+	{"itt_pt_region_end", itt_pt_region_end, PY_VARARGS, "Same as pt_region_end"},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -76,7 +76,7 @@ bool st_torch_installed(void)
 /* The best level that holds now. */
 static void find_level(void)
 {
-	const char *no_inputs = st_torch_config.operators < 2 ? "inputs were not asked for" : NULL;
+	const char *no_inputs = st_torch_config.operators < 2 ? "inputs were not requested" : NULL;
 
 	if (!st_torch_can_ask()) {
 		st_torch_settle(ST_OPERATORS_NAMES, "functions of the framework are missing");

@@ -43,7 +43,7 @@ static void leave(struct py_object *enable)
 	if (module)
 		st_torch_python.PyObject_SetAttrString(module, enable_name, enable);
 	st_torch_python.PyErr_Clear();
-	st_torch_itt_source("up to where the program began a profile of its own");
+	st_torch_itt_source("until the program started its own profile");
 }
 
 static struct py_object *enable_theirs(struct py_object *theirs, struct py_object *args,
