@@ -176,7 +176,7 @@ def test_what_is_wrong_is_said(strata, perf, programs, tmp_path):
 
     refused(whole[:50], "bad.data", "header")
     begin = int.from_bytes(whole[40:48], "little")
-    refused(whole[: begin + 200], "cut off")
+    refused(whole[: begin + 200], "truncated")
     refused(b"2ELIFREP" + whole[8:], "byte order")
     refused(b"\x00\x01" * 100, "neither a perf.data file nor the output")
     refused(b"hello\nworld\n", "neither a perf.data file nor the output")

@@ -104,7 +104,7 @@ def test_attaching_to_nobody_is_refused(strata):
         (["-target-pid", "999999999"], "no process"),
         (["-target-pid", "x"], "target-pid"),
         (["-target-process", "no-such-program"], "no running process"),
-        (["-target-pid", str(os.getpid()), "--", "true"], "exclude"),
+        (["-target-pid", str(os.getpid()), "--", "true"], "cannot be combined"),
     ):
         done = strata("-collect", "hotspots", *words)
         assert done.status == 2, done.err

@@ -190,10 +190,9 @@ void st_doctor_clock(const struct st_doctor_context *context, struct st_doctor_f
 			       st_doctor_why(&answer, why, sizeof(why)));
 		st_doctor_remedy(finding, "run strata without PR_SET_TSC and strict seccomp");
 	} else if (trust.clock == ST_CLOCK_TSC) {
-		st_doctor_fact(
-			finding, ST_DOCTOR_OK,
-			"cycle counter, used by the kernel as its clock source; resolution %.1f ns",
-			(double)answer.value / 100);
+		st_doctor_fact(finding, ST_DOCTOR_OK,
+			       "cycle counter, also used by the kernel; resolution %.1f ns",
+			       (double)answer.value / 100);
 	} else {
 		st_doctor_fact(
 			finding, ST_DOCTOR_LIMITED,

@@ -86,8 +86,8 @@ void st_doctor_seccomp(const struct st_doctor_context *context, struct st_doctor
 	}
 	st_doctor_fact(finding, ST_DOCTOR_LIMITED,
 		       "%s filter(s) on this process; perf_event_open fails", filters);
-	st_doctor_remedy(finding, "docker run --security-opt seccomp=PROFILE with a profile that "
-				  "allows perf_event_open");
+	st_doctor_remedy(finding,
+			 "docker run --security-opt seccomp=PROFILE (must allow perf_event_open)");
 }
 
 void st_doctor_ptrace(const struct st_doctor_context *context, struct st_doctor_finding *finding)
@@ -182,8 +182,9 @@ void st_doctor_perf_remedy(const struct st_doctor_context *context,
 	} else if (refused &&
 		   (paranoid <= paranoid_needed ||
 		    st_doctor_has_capability(context, ST_CAP_PERFMON) || answer->code == -1)) {
-		st_doctor_remedy(finding, "docker run --security-opt seccomp=PROFILE with a "
-					  "profile that allows perf_event_open");
+		st_doctor_remedy(
+			finding,
+			"docker run --security-opt seccomp=PROFILE (must allow perf_event_open)");
 	} else if (refused) {
 		st_doctor_remedy(finding, "sudo sysctl kernel.perf_event_paranoid=%d (now %lld)",
 				 paranoid_needed, paranoid);
