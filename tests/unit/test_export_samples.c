@@ -243,8 +243,9 @@ static void test_small_frames(void **state)
 		fake_sample(f->made.fake, 2000 + i, 3, leaf, 0);
 	}
 	svg = export(f, "flamegraph");
-	assert_non_null(strstr(svg, "<title>[200 small]\nCPU time 600 ns (&lt;0.1 %), 200 samples\n"
-				    "200 branches too narrow to draw, 200 frames in total</title>"));
+	assert_non_null(strstr(svg,
+			       "<title>[200 small]\nCPU time 600 ns (&lt;0.1 %), 200 samples\n"
+			       "200 branches too narrow to draw, 200 frames in total</title>"));
 }
 
 static struct json_object *member(struct json_object *object, const char *key)

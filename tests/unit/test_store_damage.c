@@ -130,7 +130,8 @@ static void test_torn_at_every_byte(void **state)
 		reopen(f);
 		read_all(f->result);
 		assert_int_equal(st_result_slices(f->result)->count, 2 * chunks);
-		assert_int_equal(has_note(f->result, "trace.000.strata: truncated at byte"), !clean);
+		assert_int_equal(has_note(f->result, "trace.000.strata: truncated at byte"),
+				 !clean);
 		assert_int_equal(st_result_quality(f->result)->damaged_bytes == 0, clean);
 	}
 	f->m.trace.size_bytes = whole;

@@ -270,7 +270,7 @@ static void read_process_losses(json_object *root, struct st_model *model)
 	if (unseen)
 		st_notes_add(&model->notes,
 			     "%" PRIu64 " forks, execs or exits were missed: the list of programs "
-					"that were not recorded may be incomplete",
+			     "that were not recorded may be incomplete",
 			     unseen);
 }
 
