@@ -117,7 +117,7 @@ enum st_status st_chunk_check(const void *data, size_t size_bytes, struct st_chu
 	memset(header, 0, sizeof(*header));
 	if (size_bytes < sizeof(*header))
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "truncated: %zu bytes of a %zu-byte chunk header", size_bytes,
+				    "only %zu bytes of a %zu-byte chunk header", size_bytes,
 				    sizeof(*header));
 	memcpy(header, data, sizeof(*header));
 	if (header->magic != ST_CHUNK_MAGIC)
@@ -134,7 +134,7 @@ enum st_status st_chunk_check(const void *data, size_t size_bytes, struct st_chu
 	if (check_sizes(header, err))
 		return ST_ECORRUPT;
 	if (header->packed_bytes > size_bytes - sizeof(*header))
-		return st_error_set(err, ST_ENOTFOUND, 0, "truncated: %zu of %u bytes of a chunk",
+		return st_error_set(err, ST_ENOTFOUND, 0, "only %zu of %u bytes of a chunk",
 				    size_bytes - sizeof(*header), header->packed_bytes);
 	crc = chunk_crc(header, packed);
 	if (crc != header->crc)
