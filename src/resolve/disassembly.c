@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "resolve/demangle.h"
 #include "resolve/dwarf_places.h"
 #include "resolve/elf_symbols.h"
 #include "resolve/find_file.h"
 #include "resolve/paths.h"
-#include "store/model/grow.h"
 
 enum { CODE_MAX_BYTES = 64 << 20 };
 
@@ -97,11 +97,8 @@ static void note_jump(struct work *work, csh engine, const cs_insn *insn)
 	work->next_starts = jumps || is_in_group(engine, insn, CS_GRP_RET);
 	if ((!jumps && !jump.is_call) || !target_of(work, insn, &jump.target))
 		return;
-	if (!st_grow(&work->jumps, work->jump_count, &work->jump_capacity, sizeof(jump))) {
+	if (!ST_VEC_PUSH(work->jumps, work->jump_count, work->jump_capacity, jump))
 		work->failed = true;
-		return;
-	}
-	work->jumps[work->jump_count++] = jump;
 }
 
 static void add_instruction(struct work *work, csh engine, const cs_insn *insn)
@@ -113,12 +110,10 @@ static void add_instruction(struct work *work, csh engine, const cs_insn *insn)
 
 	item.text = st_arena_printf(work->arena, "%s%s%s", insn->mnemonic,
 				    insn->op_str[0] ? " " : "", insn->op_str);
-	if (!item.text ||
-	    !st_grow(&work->out->items, work->out->count, &work->capacity, sizeof(item))) {
+	if (!item.text || !ST_VEC_PUSH(work->out->items, work->out->count, work->capacity, item)) {
 		work->failed = true;
 		return;
 	}
-	work->out->items[work->out->count++] = item;
 	note_jump(work, engine, insn);
 }
 

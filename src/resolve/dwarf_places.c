@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 enum { DEPTH_MAX = 256 };
 
@@ -100,7 +100,7 @@ static void add_inlined(struct unit_walk *walk, Dwarf_Die *die, struct span span
 		struct st_dwarf_place *place = &dwarf->places[i];
 		uint32_t at = dwarf->inlined_count;
 
-		if (!st_grow(&dwarf->inlined, at, &dwarf->inlined_capacity, sizeof(row))) {
+		if (!ST_VEC_ROOM(dwarf->inlined, at, dwarf->inlined_capacity)) {
 			dwarf->failed = true;
 			return;
 		}

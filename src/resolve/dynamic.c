@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "resolve/dynamic_state.h"
 #include "resolve/jit_sites.h"
 #include "store/events.h"
-#include "store/model/grow.h"
 
 struct st_dynamic {
 	const struct st_result *result;
@@ -72,7 +72,7 @@ bool st_dynamic_add(struct st_dynamic_codes *codes, uint32_t process,
 
 	if (!code->size_bytes || range.end < range.start)
 		return true;
-	if (!st_grow(&codes->items, codes->count, &codes->capacity, sizeof(*codes->items)) ||
+	if (!ST_VEC_ROOM(codes->items, codes->count, codes->capacity) ||
 	    !st_ranges_add(&codes->ranges, &range))
 		return false;
 	codes->items[codes->count++] = *code;

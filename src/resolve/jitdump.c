@@ -4,8 +4,8 @@
 // of the lines in it. The lines of a piece come before the piece.
 #include <string.h>
 
+#include "base/vec.h"
 #include "resolve/dynamic_state.h"
-#include "store/model/grow.h"
 
 enum { JIT_MAGIC = 0x4a695444, HEAD_BYTES = 40, RECORD_BYTES = 16 };
 enum { CODE_LOAD = 0, CODE_MOVE = 1, CODE_DEBUG_INFO = 2, CODE_CLOSE = 3 };
@@ -79,9 +79,8 @@ static bool take_lines(struct st_dynamic_codes *codes, const struct record *reco
 		size_t length = strnlen(file, record->body_bytes - at - 16);
 
 		if (!st_text_table_add(&codes->texts, file, length, &line.file) ||
-		    !st_grow(&codes->lines, codes->line_count, &codes->line_capacity, sizeof(line)))
+		    !ST_VEC_PUSH(codes->lines, codes->line_count, codes->line_capacity, line))
 			return false;
-		codes->lines[codes->line_count++] = line;
 		lines->line_count++;
 		at += 16 + length + 1;
 	}

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 enum { NAMES_MAX_BYTES = 64 << 20 };
 
@@ -43,7 +43,7 @@ static bool take_line(struct symbols *symbols, char *line)
 		return true;
 	name = at + 3;
 	name[strcspn(name, "\t\n")] = '\0';
-	if (!st_grow(&symbols->items, symbols->count, &symbols->capacity, sizeof(symbol)) ||
+	if (!ST_VEC_ROOM(symbols->items, symbols->count, symbols->capacity) ||
 	    !st_buf_append(&symbols->names, name, strlen(name) + 1))
 		return false;
 	symbols->items[symbols->count++] = symbol;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 enum { NOTES_MAX = 64, NOTE_BYTES = 1024 };
 
@@ -74,8 +74,7 @@ uint32_t st_names_source(struct st_names *names, const char *path, size_t size_b
 	found = st_id_map_get(&names->source_of_text, id);
 	if (found != ST_ID_NONE)
 		return found;
-	if (!st_grow(&names->sources, names->source_count, &names->source_capacity,
-		     sizeof(*names->sources)) ||
+	if (!ST_VEC_ROOM(names->sources, names->source_count, names->source_capacity) ||
 	    !st_id_map_put(&names->source_of_text, id, names->source_count)) {
 		names->failed = true;
 		return 0;
@@ -111,8 +110,7 @@ uint32_t st_names_module(struct st_names *names, struct st_text path, struct st_
 	module.build_id = st_text_table_get(&names->texts, id);
 	module.name = last_part(module.path);
 	module.name = st_names_keep(names, module.name.bytes, module.name.size_bytes);
-	if (!st_grow(&names->modules, names->module_count, &names->module_capacity,
-		     sizeof(*names->modules)) ||
+	if (!ST_VEC_ROOM(names->modules, names->module_count, names->module_capacity) ||
 	    !st_id_map_put(&names->module_of_path, st_id_pair(path_id, id), names->module_count)) {
 		names->failed = true;
 		return 0;
@@ -123,8 +121,7 @@ uint32_t st_names_module(struct st_names *names, struct st_text path, struct st_
 
 uint32_t st_names_function(struct st_names *names, const struct st_named_function *function)
 {
-	if (!st_grow(&names->functions, names->function_count, &names->function_capacity,
-		     sizeof(*names->functions))) {
+	if (!ST_VEC_ROOM(names->functions, names->function_count, names->function_capacity)) {
 		names->failed = true;
 		return 0;
 	}
@@ -134,8 +131,7 @@ uint32_t st_names_function(struct st_names *names, const struct st_named_functio
 
 uint32_t st_names_frame(struct st_names *names, const struct st_named_frame *frame)
 {
-	if (!st_grow(&names->frames, names->frame_count, &names->frame_capacity,
-		     sizeof(*names->frames))) {
+	if (!ST_VEC_ROOM(names->frames, names->frame_count, names->frame_capacity)) {
 		names->failed = true;
 		return 0;
 	}
@@ -153,12 +149,9 @@ void st_names_note(struct st_names *names, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (!st_grow(&names->notes, names->note_count, &names->note_capacity,
-		     sizeof(*names->notes))) {
+	if (!ST_VEC_PUSH(names->notes, names->note_count, names->note_capacity,
+			 st_names_keep(names, text, strlen(text)).bytes))
 		names->failed = true;
-		return;
-	}
-	names->notes[names->note_count++] = st_names_keep(names, text, strlen(text)).bytes;
 }
 
 void st_names_finish(struct st_names *names)

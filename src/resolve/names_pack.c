@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 enum { COUNTS = 9 };
 enum count { TEXTS, MODULES, FUNCTIONS, SOURCES, NOTES, SITES, INLINED, UNKNOWN, NODES };
@@ -191,7 +191,7 @@ static bool take_sites(struct unpack *unpack)
 		site.flags = st_cursor_u32(&unpack->in);
 		if (site.inlined_first > counts[INLINED] ||
 		    site.inlined_count > counts[INLINED] - site.inlined_first ||
-		    !st_grow(&sites->items, i, &sites->capacity, sizeof(site)))
+		    !ST_VEC_ROOM(sites->items, i, sites->capacity))
 			return false;
 		sites->items[i] = site;
 		sites->count = i + 1;

@@ -7,14 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 bool st_ranges_add(struct st_ranges *ranges, const struct st_range *range)
 {
-	if (!st_grow(&ranges->items, ranges->count, &ranges->capacity, sizeof(*ranges->items)))
-		return false;
-	ranges->items[ranges->count++] = *range;
-	return true;
+	return ST_VEC_PUSH(ranges->items, ranges->count, ranges->capacity, *range);
 }
 
 static int by_start(const void *a, const void *b)

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 enum { MODULE_SHIFT = 44 }; /* offsets are far below 16 TiB; other bits of kernel addresses are 1 */
 
 bool st_sites_init(struct st_sites *sites)
 {
 	memset(sites, 0, sizeof(*sites));
-	if (!st_grow(&sites->items, 0, &sites->capacity, sizeof(*sites->items)))
+	if (!ST_VEC_ROOM(sites->items, 0, sites->capacity))
 		return false;
 	sites->items[0] = (struct st_site){0};
 	sites->count = 1;
@@ -36,7 +36,7 @@ static uint32_t get(struct st_sites *sites, struct st_id_map *map, uint64_t key,
 	*is_new = found == ST_ID_NONE;
 	if (!*is_new)
 		return found;
-	if (!st_grow(&sites->items, sites->count, &sites->capacity, sizeof(*sites->items)) ||
+	if (!ST_VEC_ROOM(sites->items, sites->count, sites->capacity) ||
 	    !st_id_map_put(map, key, sites->count)) {
 		*is_new = false;
 		return 0;
@@ -63,9 +63,5 @@ uint32_t st_sites_get_code(struct st_sites *sites, uint32_t code, uint32_t offse
 
 bool st_sites_add_inlined(struct st_sites *sites, const struct st_inlined *inlined)
 {
-	if (!st_grow(&sites->inlined, sites->inlined_count, &sites->inlined_capacity,
-		     sizeof(*sites->inlined)))
-		return false;
-	sites->inlined[sites->inlined_count++] = *inlined;
-	return true;
+	return ST_VEC_PUSH(sites->inlined, sites->inlined_count, sites->inlined_capacity, *inlined);
 }

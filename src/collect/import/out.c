@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 
 enum {
 	PROCESSES_MAX = 1 << 22,
@@ -59,8 +59,7 @@ static uint32_t add_process(struct st_import_out *out, uint32_t pid, uint64_t ti
 {
 	uint32_t at = out->process_count;
 
-	if (at >= PROCESSES_MAX ||
-	    !st_grow(&out->processes, at, &out->process_capacity, sizeof(*out->processes)) ||
+	if (at >= PROCESSES_MAX || !ST_VEC_ROOM(out->processes, at, out->process_capacity) ||
 	    !st_id_map_put(&out->process_of, pid, at)) {
 		out->no_memory = true;
 		return ST_IMPORT_NONE;
@@ -102,8 +101,8 @@ static bool copy_maps(struct st_import_process *to, const struct st_import_proce
 		      uint64_t time)
 {
 	for (uint32_t i = 0; i < from->map_count; i++) {
-		if (!st_grow(&to->maps, i, &to->map_capacity, sizeof(*to->maps)) ||
-		    !st_grow(&to->history, i, &to->history_capacity, sizeof(*to->history)))
+		if (!ST_VEC_ROOM(to->maps, i, to->map_capacity) ||
+		    !ST_VEC_ROOM(to->history, i, to->history_capacity))
 			return false;
 		to->maps[i] = from->maps[i];
 		to->maps[i].time = time;
@@ -148,8 +147,7 @@ uint32_t st_import_thread_of(struct st_import_out *out, uint32_t pid, uint32_t t
 	if (at != ST_ID_NONE)
 		return at;
 	at = out->thread_count;
-	if (at >= THREADS_MAX ||
-	    !st_grow(&out->threads, at, &out->thread_capacity, sizeof(*out->threads)) ||
+	if (at >= THREADS_MAX || !ST_VEC_ROOM(out->threads, at, out->thread_capacity) ||
 	    !st_id_map_put(&out->thread_of, st_id_pair(process, tid), at)) {
 		out->no_memory = true;
 		return ST_IMPORT_NONE;
@@ -172,8 +170,7 @@ void st_import_creator(struct st_import_out *out, uint32_t pid, const struct st_
 	process = &out->processes[at];
 	if (process->creator_count >= LIST_MAX)
 		return;
-	if (st_grow(&process->creators, process->creator_count, &process->creator_capacity,
-		    sizeof(*by)))
+	if (ST_VEC_ROOM(process->creators, process->creator_count, process->creator_capacity))
 		process->creators[process->creator_count++] = *by;
 	else
 		out->no_memory = true;
@@ -206,7 +203,7 @@ struct st_import_map *st_import_map_at(struct st_import_process *process, uint64
 
 static bool insert(struct st_import_process *process, uint32_t at, const struct st_import_map *map)
 {
-	if (!st_grow(&process->maps, process->map_count, &process->map_capacity, sizeof(*map)))
+	if (!ST_VEC_ROOM(process->maps, process->map_count, process->map_capacity))
 		return false;
 	memmove(&process->maps[at + 1], &process->maps[at],
 		(process->map_count - at) * sizeof(*map));
@@ -256,12 +253,9 @@ void st_import_map(struct st_import_out *out, uint32_t pid, const struct st_impo
 		return;
 	}
 	process->map_generation++;
-	if (!place_map(process, map) || !st_grow(&process->history, process->history_count,
-						 &process->history_capacity, sizeof(*map))) {
+	if (!place_map(process, map) ||
+	    !ST_VEC_PUSH(process->history, process->history_count, process->history_capacity, *map))
 		out->no_memory = true;
-		return;
-	}
-	process->history[process->history_count++] = *map;
 }
 
 uint64_t st_import_symbol(struct st_import_out *out, uint32_t process_index, st_string_id name,
@@ -274,8 +268,7 @@ uint64_t st_import_symbol(struct st_import_out *out, uint32_t process_index, st_
 	if (at == ST_ID_NONE) {
 		at = process->symbol_count;
 		if (at >= LIST_MAX ||
-		    !st_grow(&process->symbols, at, &process->symbol_capacity,
-			     sizeof(*process->symbols)) ||
+		    !ST_VEC_ROOM(process->symbols, at, process->symbol_capacity) ||
 		    !st_id_map_put(&process->symbol_index, key, at)) {
 			out->no_memory = true;
 			return 0;
@@ -310,12 +303,10 @@ void st_import_sample(struct st_import_out *out, uint32_t thread_index,
 	struct st_import_thread *thread = &out->threads[thread_index];
 
 	if (thread->sample_count >= SAMPLES_MAX ||
-	    !st_grow(&thread->samples, thread->sample_count, &thread->sample_capacity,
-		     sizeof(*sample))) {
+	    !ST_VEC_PUSH(thread->samples, thread->sample_count, thread->sample_capacity, *sample)) {
 		out->no_memory = true;
 		return;
 	}
-	thread->samples[thread->sample_count++] = *sample;
 	thread->last = sample->time;
 	out->processes[thread->process].sample_count++;
 }

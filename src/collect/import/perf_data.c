@@ -10,13 +10,13 @@
 
 #include "base/buf.h"
 #include "base/quote.h"
+#include "base/vec.h"
 #include "collect/import/out.h"
 #include "collect/import/perf_file.h"
 #include "collect/import/perf_layout.h"
 #include "collect/import/perf_sample.h"
 #include "collect/import/perf_stack.h"
 #include "format/shm.h"
-#include "store/model/grow.h"
 
 enum {
 	RECORDS_MAX = 1 << 30,
@@ -93,10 +93,9 @@ static enum st_status list_record(void *arg, const struct st_perf_record_view *r
 	}
 	listed.time = fields.time;
 	if (import->count >= RECORDS_MAX ||
-	    !st_grow(&import->list, import->count, &import->capacity, sizeof(listed)))
+	    !ST_VEC_PUSH(import->list, import->count, import->capacity, listed))
 		return st_error_set(err, ST_ENOMEM, 0, "%s: out of memory for %" PRIu32 " records",
 				    import->file.path, import->count);
-	import->list[import->count++] = listed;
 	return ST_OK;
 }
 

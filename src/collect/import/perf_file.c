@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "collect/import/perf_layout.h"
-#include "store/model/grow.h"
 
 static const char magic[] = "PERFILE2", swapped[] = "2ELIFREP";
 
@@ -156,10 +156,9 @@ static bool read_build_ids(struct st_perf_file *file, struct st_cursor *at)
 		id.path.bytes = (const char *)record + BUILD_ID_HEAD_BYTES;
 		id.path.size_bytes = strnlen(id.path.bytes, size - BUILD_ID_HEAD_BYTES);
 		at->at += size;
-		if (!st_grow(&file->build_ids, file->build_id_count, &file->build_id_capacity,
-			     sizeof(id)))
+		if (!ST_VEC_PUSH(file->build_ids, file->build_id_count, file->build_id_capacity,
+				 id))
 			return false;
-		file->build_ids[file->build_id_count++] = id;
 	}
 	return true;
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "collect/import/out.h"
 #include "format/shm.h"
-#include "store/model/grow.h"
 
 enum {
 	NAME_MAX_BYTES = 16 << 10,
@@ -258,15 +258,14 @@ static bool take_frame(struct script *script, struct st_text text)
 	text = limited(script, without_offset(trimmed(text)));
 	if (!text.size_bytes)
 		text = (struct st_text){"[unknown]", 9};
-	if (!st_grow(&script->frames, script->frame_count, &script->frame_capacity,
-		     sizeof(*script->frames))) {
+	if (!ST_VEC_PUSH(script->frames, script->frame_count, script->frame_capacity,
+			 (struct frame){
+				 .address = address,
+				 .name = st_import_text(out, text.bytes, text.size_bytes),
+				 .module = st_import_text(out, module.bytes, module.size_bytes)})) {
 		out->no_memory = true;
 		return true;
 	}
-	script->frames[script->frame_count++] =
-		(struct frame){.address = address,
-			       .name = st_import_text(out, text.bytes, text.size_bytes),
-			       .module = st_import_text(out, module.bytes, module.size_bytes)};
 	return true;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 #include "unwind/cache.h"
 #include "unwind/elf_view.h"
 #include "unwind/rt/walk.h"
@@ -130,8 +130,7 @@ static struct loaded *loaded_of(struct st_perf_unwinder *unwinder, struct st_imp
 		return &unwinder->loaded[map->module - 1];
 	at = st_key_table_add(&unwinder->index, st_id_pair(map->path, map->build_id), map->start,
 			      map->offset);
-	if (at == ST_ID_NONE || !st_grow(&unwinder->loaded, at, &unwinder->loaded_capacity,
-					 sizeof(*unwinder->loaded))) {
+	if (at == ST_ID_NONE || !ST_VEC_ROOM(unwinder->loaded, at, unwinder->loaded_capacity)) {
 		out->no_memory = true;
 		return NULL;
 	}
@@ -160,16 +159,15 @@ static void make_modules(struct st_perf_unwinder *unwinder, struct st_import_out
 		/* What is no file has no rules: stacks are recovered through it. */
 		if (!loaded || !loaded->path)
 			continue;
-		if (!st_grow(&unwinder->modules, unwinder->module_count, &unwinder->module_capacity,
-			     sizeof(*unwinder->modules))) {
+		if (!ST_VEC_PUSH(unwinder->modules, unwinder->module_count,
+				 unwinder->module_capacity,
+				 (struct st_unwind_module){.start = map->start,
+							   .end = map->end,
+							   .bias = loaded->bias,
+							   .table = loaded->table})) {
 			out->no_memory = true;
 			return;
 		}
-		unwinder->modules[unwinder->module_count++] =
-			(struct st_unwind_module){.start = map->start,
-						  .end = map->end,
-						  .bias = loaded->bias,
-						  .table = loaded->table};
 	}
 	unwinder->is_made = true;
 	unwinder->process = process_index;

@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "analyze/stacks/stacks.h"
 #include "export/exporters.h"
 #include "export/protobuf.h"
 #include "export/stream.h"
-#include "store/model/grow.h"
 #include "store/model/key_table.h"
 #include "store/model/text_table.h"
 
@@ -267,8 +267,7 @@ static bool sum_samples(struct pprof *to)
 					 to->stacks.samples->track[row],
 					 task == ST_NO_ROW ? UINT64_MAX
 							   : (uint64_t)task << 1 | is_inherited);
-		if (index == ST_ID_NONE ||
-		    !st_grow(&to->sums, index, &to->sum_capacity, 2 * sizeof(*to->sums)))
+		if (index == ST_ID_NONE || !ST_VEC_ROOM(to->sums, 2 * index + 1, to->sum_capacity))
 			return false;
 		if (index == known)
 			memset(to->sums + 2 * (size_t)index, 0, 2 * sizeof(*to->sums));
