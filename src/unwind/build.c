@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "unwind/build_parts.h"
 
 enum {
@@ -93,25 +94,16 @@ static int compare_functions(const void *left, const void *right)
 static bool functions_from_section(struct st_unwind_build *build)
 {
 	uint64_t offset = 0, next;
-	size_t capacity = 0;
+	uint32_t capacity = 0;
 
 	build->function_count = 0;
 	while (offset < build->eh_frame.size_bytes) {
 		struct st_cfi_fde fde;
 		bool found = st_cfi_fde(build->cfi, offset, &fde, &next);
 
-		if (found && build->function_count == capacity) {
-			struct st_unwind_function *more;
-
-			capacity = capacity ? capacity * 2 : 1024;
-			more = realloc(build->functions, capacity * sizeof(*more));
-			if (!more)
-				return false;
-			build->functions = more;
-		}
-		if (found && build->functions)
-			build->functions[build->function_count++] =
-				(struct st_unwind_function){fde.start, offset};
+		if (found && !ST_VEC_PUSH(build->functions, build->function_count, capacity,
+					  (struct st_unwind_function){fde.start, offset}))
+			return false;
 		if (!next)
 			break;
 		offset = next;

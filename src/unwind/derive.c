@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "unwind/derive_state.h"
 
 enum { PASSES_MAX = 3 };
@@ -24,7 +25,7 @@ struct st_derive {
 	uint16_t *at; /* by offset in the code: the state that a jump left, 0: none */
 	size_t at_capacity;
 	struct derived_row *rows; /* of the last pass */
-	size_t row_count, row_capacity;
+	uint32_t row_count, row_capacity;
 };
 
 /* One pass over one function. */
@@ -97,18 +98,9 @@ static void emit(struct pass *pass, size_t offset, const struct st_unwind_rule *
 	if (derive->row_count &&
 	    !memcmp(rule, &derive->rows[derive->row_count - 1].rule, sizeof(*rule)))
 		return;
-	if (derive->row_count == derive->row_capacity) {
-		size_t capacity = derive->row_capacity ? derive->row_capacity * 2 : 256;
-		struct derived_row *more = realloc(derive->rows, capacity * sizeof(*more));
-
-		if (!more) {
-			pass->failed = true;
-			return;
-		}
-		derive->rows = more;
-		derive->row_capacity = capacity;
-	}
-	derive->rows[derive->row_count++] = (struct derived_row){(uint32_t)offset, *rule};
+	if (!ST_VEC_PUSH(derive->rows, derive->row_count, derive->row_capacity,
+			 (struct derived_row){(uint32_t)offset, *rule}))
+		pass->failed = true;
 }
 
 /* The state of the instruction at `offset`, where jumps meet. */

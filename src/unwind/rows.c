@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "unwind/big_memory.h"
 
 enum {
@@ -17,7 +18,7 @@ enum {
 bool st_unwind_rows_init(struct st_unwind_rows *rows, uint64_t base, size_t expected_rows)
 {
 	*rows = (struct st_unwind_rows){.base = base, .end = base, .rule_count = 1};
-	rows->capacity = expected_rows > ROWS_START ? expected_rows : ROWS_START;
+	rows->capacity = expected_rows > ROWS_START ? (uint32_t)expected_rows : ROWS_START;
 	rows->rule_capacity = RULES_START;
 	rows->rows = st_big_memory(rows->capacity * sizeof(*rows->rows));
 	rows->rules_of_rows = st_big_memory(rows->capacity * sizeof(*rows->rules_of_rows));
@@ -40,18 +41,10 @@ void st_unwind_rows_fini(struct st_unwind_rows *rows)
 
 static bool grow_rows(struct st_unwind_rows *rows)
 {
-	size_t capacity = rows->capacity ? rows->capacity * 2 : ROWS_START;
-	uint32_t *more = realloc(rows->rows, capacity * sizeof(*more));
-	uint16_t *more_rules;
+	uint32_t capacity = rows->capacity; /* the same for both */
 
-	if (more)
-		rows->rows = more;
-	more_rules = realloc(rows->rules_of_rows, capacity * sizeof(*more_rules));
-	if (more_rules)
-		rows->rules_of_rows = more_rules;
-	rows->failed = !more || !more_rules;
-	if (!rows->failed)
-		rows->capacity = capacity;
+	rows->failed = !ST_VEC_ROOM(rows->rows, rows->count, capacity) ||
+		       !ST_VEC_ROOM(rows->rules_of_rows, rows->count, rows->capacity);
 	return !rows->failed;
 }
 

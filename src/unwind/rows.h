@@ -17,7 +17,7 @@ struct st_unwind_rows {
 	uint64_t base; /* no address below it */
 	uint32_t *rows;
 	uint16_t *rules_of_rows;
-	size_t count, capacity;
+	uint32_t count, capacity;
 	struct st_unwind_rule *rules;
 	uint32_t rule_count, rule_capacity;
 	uint16_t *buckets; /* hash of a rule -> its index */

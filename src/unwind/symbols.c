@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 enum {
 	GRAIN_SHIFT = 4,
 	SYMBOLS_MAX = 64 << 20,
 	COVER_MAX_BYTES = 1 << 30,
 	READ_SYMBOLS = 8192, /* at a time: what stays in a cache */
-	KEPT_START = 1024,
 };
 
 static bool is_function(const Elf64_Sym *symbol)
@@ -59,18 +60,8 @@ static bool is_covered(const struct st_unwind_symbols *symbols, uint64_t address
 
 static bool add(struct st_unwind_symbols *symbols, const Elf64_Sym *symbol)
 {
-	if (symbols->count == symbols->capacity) {
-		size_t capacity = symbols->capacity ? symbols->capacity * 2 : KEPT_START;
-		struct st_unwind_symbol *more = realloc(symbols->symbols, capacity * sizeof(*more));
-
-		if (!more)
-			return false;
-		symbols->symbols = more;
-		symbols->capacity = capacity;
-	}
-	symbols->symbols[symbols->count++] =
-		(struct st_unwind_symbol){symbol->st_value, symbol->st_size};
-	return true;
+	return ST_VEC_PUSH(symbols->symbols, symbols->count, symbols->capacity,
+			   (struct st_unwind_symbol){symbol->st_value, symbol->st_size});
 }
 
 static int compare_symbols(const void *left, const void *right)

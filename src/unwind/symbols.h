@@ -18,7 +18,7 @@ struct st_unwind_symbol {
 
 struct st_unwind_symbols {
 	struct st_unwind_symbol *symbols; /* by start */
-	size_t count, capacity;
+	uint32_t count, capacity;
 	uint64_t low, high;
 	uint8_t *
 		covered; /* a bit for each 16 bytes of low … high: a function with CFI begins there */

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "base/rt/clock.h"
 #include "unwind/cache.h"
 #include "unwind/elf_view.h"
@@ -78,18 +79,7 @@ static bool parse_line(char *text, struct line *out)
 
 static bool keep_table(struct st_outside_maps *maps, const struct st_unwind_table *table)
 {
-	if (maps->table_count == maps->table_capacity) {
-		uint32_t capacity = maps->table_capacity ? maps->table_capacity * 2 : 64;
-		const struct st_unwind_table **more =
-			realloc(maps->tables, capacity * sizeof(*more));
-
-		if (!more)
-			return false;
-		maps->tables = more;
-		maps->table_capacity = capacity;
-	}
-	maps->tables[maps->table_count++] = table;
-	return true;
+	return ST_VEC_PUSH(maps->tables, maps->table_count, maps->table_capacity, table);
 }
 
 /* The table of a mapping, or NULL; *bias with it. */
@@ -183,17 +173,9 @@ static void add(struct st_outside_maps *maps, const struct line *line)
 		return;
 	while (at + over < maps->count && maps->modules[at + over].start < line->end)
 		over++;
-	if (!over && maps->count == maps->capacity) {
-		uint32_t capacity = maps->capacity ? maps->capacity * 2 : 64;
-		struct st_unwind_module *more =
-			capacity > MODULES_MAX ? NULL
-					       : realloc(maps->modules, capacity * sizeof(*more));
-
-		if (!more)
-			return;
-		maps->modules = more;
-		maps->capacity = capacity;
-	}
+	if (!over && (maps->count >= MODULES_MAX ||
+		      !ST_VEC_ROOM(maps->modules, maps->count, maps->capacity)))
+		return;
 	module.table = find_table(maps, line, &module.bias);
 	memmove(&maps->modules[at + 1], &maps->modules[at + over],
 		(maps->count - at - over) * sizeof(module));

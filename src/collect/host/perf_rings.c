@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "base/rt/clock.h"
 
 enum {
@@ -47,7 +48,7 @@ struct st_perf_rings {
 	uint32_t more_count, more_capacity;
 	struct st_buf bytes;
 	struct waiting *waiting;
-	size_t waiting_count, waiting_capacity;
+	uint32_t waiting_count, waiting_capacity;
 	uint64_t lost;
 };
 
@@ -138,17 +139,7 @@ static bool map_ring(struct cpu_ring *ring, uint32_t wanted_pages)
 
 static bool keep_event(struct st_perf_rings *rings, int fd)
 {
-	if (rings->more_count == rings->more_capacity) {
-		uint32_t capacity = rings->more_capacity ? rings->more_capacity * 2 : 64;
-		int *more = realloc(rings->more, capacity * sizeof(*more));
-
-		if (!more)
-			return false;
-		rings->more = more;
-		rings->more_capacity = capacity;
-	}
-	rings->more[rings->more_count++] = fd;
-	return true;
+	return ST_VEC_PUSH(rings->more, rings->more_count, rings->more_capacity, fd);
 }
 
 /* A new event of a processor: the first owns the ring, the others join it. */
@@ -201,17 +192,8 @@ void st_perf_rings_enable(struct st_perf_rings *rings, bool on)
 
 static bool add_waiting(struct st_perf_rings *rings, size_t offset, uint64_t time)
 {
-	if (rings->waiting_count == rings->waiting_capacity) {
-		size_t capacity = rings->waiting_capacity ? rings->waiting_capacity * 2 : 256;
-		struct waiting *more = realloc(rings->waiting, capacity * sizeof(*more));
-
-		if (!more)
-			return false;
-		rings->waiting = more;
-		rings->waiting_capacity = capacity;
-	}
-	rings->waiting[rings->waiting_count++] = (struct waiting){.time = time, .offset = offset};
-	return true;
+	return ST_VEC_PUSH(rings->waiting, rings->waiting_count, rings->waiting_capacity,
+			   (struct waiting){.time = time, .offset = offset});
 }
 
 static void copy_out(const struct cpu_ring *ring, uint64_t at, uint8_t *out, size_t bytes)
@@ -292,7 +274,7 @@ static int by_time(const void *a, const void *b)
 static void keep_rest(struct st_perf_rings *rings, size_t done)
 {
 	struct st_buf rest;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
 	st_buf_init(&rest, WAITING_MAX_BYTES);
 	for (size_t i = done; i < rings->waiting_count; i++) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "base/vec.h"
 #include "export/trace/chrome_parts.h"
 #include "export/trace/kineto_parts.h"
 #include "export/stacks/frame_names.h"
@@ -109,16 +110,8 @@ static bool open_function(struct st_kineto_python *python, uint32_t node, int64_
 
 	if (python->item_count >= 2 * DEPTH_MAX)
 		return true; /* too deep to be drawn */
-	if (python->count == python->capacity) {
-		uint32_t capacity = python->capacity ? 2 * python->capacity : 256;
-		struct function *functions =
-			realloc(python->functions, capacity * sizeof(*functions));
-
-		if (!functions)
-			return false;
-		python->functions = functions;
-		python->capacity = capacity;
-	}
+	if (!ST_VEC_ROOM(python->functions, python->count, python->capacity))
+		return false;
 	function = &python->functions[python->count];
 	*function = (struct function){
 		begin_ns,	 begin_ns, node, ++python->last_id, innermost_id(python),

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 void st_lanes_init(struct st_lanes *lanes)
 {
 	memset(lanes, 0, sizeof(*lanes));
@@ -34,17 +36,10 @@ static bool ends_before(const struct st_lane_end *a, const struct st_lane_end *b
 
 static bool push(struct st_lanes *lanes, const struct st_lane_end *end)
 {
-	size_t at = lanes->open_count;
+	uint32_t at = lanes->open_count;
 
-	if (at == lanes->open_capacity) {
-		size_t capacity = at ? 2 * at : 64;
-		struct st_lane_end *open = realloc(lanes->open, capacity * sizeof(*open));
-
-		if (!open)
-			return false;
-		lanes->open = open;
-		lanes->open_capacity = capacity;
-	}
+	if (!ST_VEC_ROOM(lanes->open, at, lanes->open_capacity))
+		return false;
 	lanes->open_count++;
 	while (at && ends_before(end, &lanes->open[(at - 1) / 2])) {
 		lanes->open[at] = lanes->open[(at - 1) / 2];
@@ -93,17 +88,10 @@ bool st_lanes_end(struct st_lanes *lanes, const struct st_lane_slice *slice,
 
 static uint32_t add_lane(struct st_lanes *lanes)
 {
-	if (lanes->count == lanes->capacity) {
-		uint32_t capacity = lanes->capacity ? 2 * lanes->capacity : 8;
-		struct st_lane *grown = realloc(lanes->lanes, capacity * sizeof(*grown));
-
-		if (!grown)
-			return ST_NO_LANE;
-		lanes->lanes = grown;
-		lanes->capacity = capacity;
-	}
-	lanes->lanes[lanes->count] = (struct st_lane){.row = ST_NO_ROW};
-	return lanes->count++;
+	return ST_VEC_PUSH(lanes->lanes, lanes->count, lanes->capacity,
+			   (struct st_lane){.row = ST_NO_ROW})
+		       ? lanes->count - 1
+		       : ST_NO_LANE;
 }
 
 /* The lane whose innermost open slice is the parent. The newest lanes are asked first: that is where a

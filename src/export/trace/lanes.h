@@ -37,7 +37,7 @@ struct st_lane_end {
 
 struct st_lanes {
 	struct st_lane_end *open; /* a heap, the next to end on top */
-	size_t open_count, open_capacity;
+	uint32_t open_count, open_capacity;
 	struct st_lane *lanes;
 	uint32_t count, capacity;
 };

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "collect/launch/drain/clock.h"
 #include "collect/launch/drain/drain_state.h"
 #include "format/chunk.h"
 
-enum { FIRST_CAPACITY = 16, OPEN_PER_CHUNK = 64 << 10 };
+enum { OPEN_PER_CHUNK = 64 << 10 };
 
 static void forget_text(struct st_open_slices *open, struct st_drain_slice *slice)
 {
@@ -18,23 +19,6 @@ static void forget_text(struct st_open_slices *open, struct st_drain_slice *slic
 		open->text_bytes -= slice->text_bytes;
 	free(slice->text);
 	slice->text = NULL;
-}
-
-static bool grow(struct st_open_slices *open)
-{
-	uint32_t capacity = open->capacity ? open->capacity * 2 : FIRST_CAPACITY;
-	void *entries;
-
-	if (open->depth < open->capacity)
-		return true;
-	if (open->depth >= ST_OPEN_DEPTH_MAX)
-		return false;
-	entries = realloc(open->entries, capacity * sizeof(*open->entries));
-	if (!entries)
-		return false;
-	open->entries = entries;
-	open->capacity = capacity;
-	return true;
 }
 
 void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
@@ -45,7 +29,8 @@ void st_open_begin(struct st_drain *drain, struct st_slot_reader *slot,
 
 	if (!drain->shared->ring_buffer)
 		return;
-	if (open->too_deep || !grow(open)) {
+	if (open->too_deep || open->depth >= ST_OPEN_DEPTH_MAX ||
+	    !ST_VEC_ROOM(open->entries, open->depth, open->capacity)) {
 		open->too_deep++;
 		drain->counts.open_unknown++;
 		return;

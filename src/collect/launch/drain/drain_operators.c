@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/operator.h"
 #include "format/ring_record.h"
 #include "format/signature.h"
-
-enum { FIRST_CAPACITY = 256 };
 
 static const uint32_t not_defined = UINT32_MAX; /* as a domain */
 static const int64_t memory_max_bytes = INT64_C(1) << 62;
@@ -20,18 +19,8 @@ static const int64_t memory_max_bytes = INT64_C(1) << 62;
 /* Entries up to that id, those that are new not defined. */
 static bool reach(struct st_known_signatures *known, uint32_t id)
 {
-	uint32_t capacity = known->capacity ? known->capacity : FIRST_CAPACITY;
-	void *entries;
-
-	while (capacity < id)
-		capacity *= 2;
-	if (capacity != known->capacity) {
-		entries = realloc(known->entries, capacity * sizeof(*known->entries));
-		if (!entries)
-			return false;
-		known->entries = entries;
-		known->capacity = capacity;
-	}
+	if (!ST_VEC_ROOM(known->entries, id, known->capacity))
+		return false;
 	for (; known->count < id; known->count++)
 		known->entries[known->count] = (struct st_known_signature){.domain = not_defined};
 	return true;

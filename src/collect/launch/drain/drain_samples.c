@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "collect/launch/drain/drain_state.h"
 #include "collect/launch/drain/merge.h"
 #include "format/chunk.h"
@@ -35,29 +36,12 @@ void st_sample_reader_destroy(struct st_sample_reader *reader)
 	free(reader);
 }
 
-static bool reserve(struct st_frame_words *frames, uint32_t count)
-{
-	uint32_t capacity = frames->capacity ? frames->capacity : 64;
-	uint64_t *words;
-
-	if (count <= frames->capacity)
-		return true;
-	while (capacity < count)
-		capacity *= 2;
-	words = realloc(frames->words, capacity * sizeof(*words));
-	if (!words)
-		return false;
-	frames->words = words;
-	frames->capacity = capacity;
-	return true;
-}
-
 /* What is kept of the stack before moves behind what is new. False: it cannot be. */
 bool st_frame_words_restore(struct st_frame_words *frames, const uint64_t *fresh,
 			    uint32_t new_count, uint32_t kept)
 {
 	if (kept > frames->count || new_count + kept > ST_SAMPLE_FRAMES_MAX ||
-	    !reserve(frames, new_count + kept))
+	    !ST_VEC_ROOM(frames->words, new_count + kept, frames->capacity))
 		return false;
 	/* Nothing to move is nothing to touch: there may be no memory yet. */
 	if (kept)
@@ -76,15 +60,8 @@ static uint32_t node_of(struct st_drain *drain, struct st_sample_reader *reader,
 	struct st_stack_tree *tree = &drain->tree;
 	uint32_t parent = 0, at = 0;
 
-	if (count > reader->path_capacity) {
-		uint32_t capacity = count < 64 ? 64 : count * 2;
-		void *more = realloc(reader->path, capacity * sizeof(*reader->path));
-
-		if (!more)
-			return 0;
-		reader->path = more;
-		reader->path_capacity = capacity;
-	}
+	if (!ST_VEC_ROOM(reader->path, count, reader->path_capacity))
+		return 0;
 	while (at < count && at < reader->path_count) {
 		const struct st_stack_node *node = st_stack_tree_node(tree, reader->path[at]);
 

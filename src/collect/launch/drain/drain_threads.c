@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "collect/launch/drain/clock.h"
 #include "collect/launch/drain/drain_state.h"
 
@@ -32,20 +33,10 @@ static struct st_thread_name *find(const struct st_thread_names *names, uint32_t
 
 static struct st_thread_name *add(struct st_thread_names *names, uint32_t tid)
 {
-	if (names->count == names->capacity) {
-		uint32_t capacity = names->capacity ? names->capacity * 2 : 16;
-		void *more;
-
-		if (capacity > NAMES_MAX)
-			return NULL;
-		more = realloc(names->entries, capacity * sizeof(*names->entries));
-		if (!more)
-			return NULL;
-		names->entries = more;
-		names->capacity = capacity;
-	}
-	names->entries[names->count] = (struct st_thread_name){.tid = tid};
-	return &names->entries[names->count++];
+	if (names->count >= NAMES_MAX || !ST_VEC_PUSH(names->entries, names->count, names->capacity,
+						      (struct st_thread_name){.tid = tid}))
+		return NULL;
+	return &names->entries[names->count - 1];
 }
 
 void st_drain_keep_name(struct st_drain *drain, uint32_t tid, const void *text, size_t size_bytes)

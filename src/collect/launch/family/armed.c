@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "format/definitions.h"
 
 enum { RUNG_COUNT = ST_RUNG_IMPORTED + 1, TRIGGER_COUNT = ST_TRIGGER_CPU_TIME + 1 };
@@ -93,23 +94,12 @@ static void add_event(struct st_armed *armed, int event)
 		return;
 	if (armed->event_count == armed->event_capacity)
 		purge(armed);
-	if (armed->event_count == armed->event_capacity) {
-		uint32_t capacity = armed->event_capacity ? armed->event_capacity * 2 : 1;
-		struct st_armed_event *more =
-			capacity <= ST_ARMED_EVENTS_MAX
-				? realloc(armed->events, capacity * sizeof(*more))
-				: NULL;
-
-		if (!more) { /* that thread is not sampled */
-			armed->refused++;
-			close(event);
-			return;
-		}
-		armed->events = more;
-		armed->event_capacity = capacity;
+	if (armed->event_count >= ST_ARMED_EVENTS_MAX ||
+	    !ST_VEC_PUSH(armed->events, armed->event_count, armed->event_capacity,
+			 (struct st_armed_event){.fd = event, .tid = armed->arm.tid})) {
+		armed->refused++; /* that thread is not sampled */
+		close(event);
 	}
-	armed->events[armed->event_count++] =
-		(struct st_armed_event){.fd = event, .tid = armed->arm.tid};
 }
 
 struct st_armed *st_armed_create(const struct st_shm_arm *arm, pid_t pid, int event, int pidfd)

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "collect/launch/family/armed.h"
 #include "collect/launch/drain/clock.h"
 #include "collect/launch/family/family.h"
@@ -165,24 +166,9 @@ static void define_inherited(const struct st_followed_table *table, const struct
 
 static bool add_to_lists(struct st_followed_table *table, struct st_followed *process)
 {
-	if (table->count == table->capacity) {
-		uint32_t capacity = table->capacity ? table->capacity * 2 : 64;
-		void *more = realloc(table->all, capacity * sizeof(*table->all));
-
-		if (!more)
-			return false;
-		table->all = more;
-		table->capacity = capacity;
-	}
-	if (table->live_count == table->live_capacity) {
-		uint32_t capacity = table->live_capacity ? table->live_capacity * 2 : 64;
-		void *more = realloc(table->live, capacity * sizeof(*table->live));
-
-		if (!more)
-			return false;
-		table->live = more;
-		table->live_capacity = capacity;
-	}
+	if (!ST_VEC_ROOM(table->all, table->count, table->capacity) ||
+	    !ST_VEC_ROOM(table->live, table->live_count, table->live_capacity))
+		return false;
 	process->id = table->count + 1;
 	table->all[table->count++] = process;
 	table->live[table->live_count++] = process->id;
