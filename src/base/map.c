@@ -84,6 +84,13 @@ void st_pair_map_fini(struct st_pair_map *map)
 	memset(map, 0, sizeof(*map));
 }
 
+void st_pair_map_clear(struct st_pair_map *map)
+{
+	st_map_clear(&map->map);
+	map->count = 0;
+	map->failed = false;
+}
+
 static bool is_pair(const void *pairs, uint32_t number, const void *key)
 {
 	const struct st_pair *known = (const struct st_pair *)pairs + number, *wanted = key;
@@ -117,6 +124,12 @@ void st_id_map_fini(struct st_id_map *map)
 	free(map->items);
 	st_map_fini(&map->map);
 	memset(map, 0, sizeof(*map));
+}
+
+void st_id_map_clear(struct st_id_map *map)
+{
+	st_map_clear(&map->map);
+	map->count = 0;
 }
 
 static bool is_id(const void *items, uint32_t number, const void *key)

@@ -82,6 +82,7 @@ static inline void st_pair_map_init(struct st_pair_map *map)
 }
 
 void st_pair_map_fini(struct st_pair_map *map);
+void st_pair_map_clear(struct st_pair_map *map); /* keeps the memory */
 /* The number of a pair, a new one if need be; 0 and failed when memory is out. */
 uint32_t st_pair_map_add(struct st_pair_map *map, uint64_t a, uint64_t b);
 
@@ -98,6 +99,8 @@ struct st_id_map {
 };
 
 void st_id_map_fini(struct st_id_map *map);
+void st_id_map_clear(
+	struct st_id_map *map); /* keeps the memory: as many can be put without failing */
 uint32_t st_id_map_get(const struct st_id_map *map, uint64_t id);	/* ST_ID_NONE when absent */
 bool st_id_map_put(struct st_id_map *map, uint64_t id, uint32_t value); /* false: no memory */
 

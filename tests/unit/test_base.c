@@ -276,6 +276,9 @@ static void pairs_are_numbered_in_order(void **state)
 	assert_int_equal(map.count, 20000);
 	assert_true(map.pairs[150].a == 50 && map.pairs[150].b == 150ull << 40);
 	assert_false(map.failed);
+	st_pair_map_clear(&map);
+	assert_int_equal(st_pair_map_add(&map, 7, 7), 0);
+	assert_int_equal(map.count, 1);
 	st_pair_map_fini(&map);
 }
 
@@ -294,6 +297,12 @@ static void ids_have_values(void **state)
 		assert_int_equal(st_id_map_get(&map, st_id_pair(i % 7, i)), i);
 		assert_int_equal(st_id_map_get(&map, st_id_pair(i % 7 + 1, i)), ST_ID_NONE);
 	}
+	st_id_map_clear(&map);
+	assert_int_equal(st_id_map_get(&map, 0), ST_ID_NONE);
+	fail_after = 0; /* as many go in again without new memory */
+	for (uint32_t i = 0; i < 50000; i++)
+		assert_true(st_id_map_put(&map, i, i));
+	fail_after = -1;
 	st_id_map_fini(&map);
 	st_id_map_fini(NULL);
 }

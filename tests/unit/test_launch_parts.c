@@ -48,9 +48,10 @@ static void test_text_ids(void **state)
 
 		assert_true(fresh && id > last);
 		last = id;
-		assert_true(texts.count <= ST_TEXT_IDS_MAX);
+		assert_true(texts.hashes.count <= ST_TEXT_IDS_MAX);
 	}
-	assert_true(texts.capacity <= 4 * ST_TEXT_IDS_MAX); /* bounded, whatever comes */
+	assert_true(texts.hashes.map.slot_count <=
+		    4 * ST_TEXT_IDS_MAX); /* bounded, whatever comes */
 	again = st_text_ids_get(&texts, "a", 1, &fresh);
 	assert_true(fresh && again > first); /* forgotten meanwhile: defined anew */
 	st_text_ids_fini(&texts);

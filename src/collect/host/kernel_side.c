@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "collect/host/outside_maps.h"
 #include "collect/host/perf_record.h"
 #include "collect/host/perf_rings.h"
@@ -45,8 +47,9 @@ struct st_kernel_side {
 	struct st_kernel_options options;
 	struct st_kernel_state state;
 	struct st_perf_rings *rings;
-	struct thread *threads; /* open addressing by tid */
-	uint32_t capacity, used;
+	struct thread *threads;
+	uint32_t count, capacity;
+	struct st_id_map thread_of; /* tid */
 };
 
 static struct perf_event_attr common_attr(void)
@@ -159,54 +162,28 @@ void st_kernel_side_destroy(struct st_kernel_side *side)
 {
 	if (!side)
 		return;
-	for (uint32_t i = 0; i < side->capacity; i++)
+	for (uint32_t i = 0; i < side->count; i++)
 		free(side->threads[i].recent);
 	free(side->threads);
+	st_id_map_fini(&side->thread_of);
 	st_perf_rings_destroy(side->rings);
 	free(side);
-}
-
-static struct thread *place_of(struct thread *threads, uint32_t capacity, uint32_t tid)
-{
-	uint32_t at = (tid * 2654435761u) & (capacity - 1);
-
-	while (threads[at].tid && threads[at].tid != tid)
-		at = (at + 1) & (capacity - 1);
-	return &threads[at];
-}
-
-static bool grow(struct st_kernel_side *side)
-{
-	uint32_t capacity = side->capacity ? side->capacity * 2 : 64;
-	struct thread *threads = calloc(capacity, sizeof(*threads));
-
-	if (!threads)
-		return false;
-	for (uint32_t i = 0; i < side->capacity; i++)
-		if (side->threads[i].tid)
-			*place_of(threads, capacity, side->threads[i].tid) = side->threads[i];
-	free(side->threads);
-	side->threads = threads;
-	side->capacity = capacity;
-	return true;
 }
 
 /* NULL: unknown and not to be added, or no memory. */
 static struct thread *thread_of(struct st_kernel_side *side, uint32_t tid, bool add)
 {
-	struct thread *thread;
+	uint32_t at = st_id_map_get(&side->thread_of, tid);
 
-	if (!tid || (!add && !side->capacity))
-		return NULL;
-	if (add && side->used * 2 >= side->capacity && (side->used >= THREADS_MAX || !grow(side)) &&
-	    side->used + 1 >= side->capacity)
-		return NULL;
-	thread = place_of(side->threads, side->capacity, tid);
-	if (thread->tid || !add)
-		return thread->tid ? thread : NULL;
-	*thread = (struct thread){.tid = tid};
-	side->used++;
-	return thread;
+	if (at == ST_ID_NONE) {
+		if (!tid || !add || side->count >= THREADS_MAX ||
+		    !ST_VEC_ROOM(side->threads, side->count, side->capacity) ||
+		    !st_id_map_put(&side->thread_of, tid, side->count))
+			return NULL;
+		at = side->count++;
+		side->threads[at] = (struct thread){.tid = tid};
+	}
+	return &side->threads[at];
 }
 
 /* Whether the instruction before an address is a system call. */
@@ -336,9 +313,8 @@ void st_kernel_side_poll(struct st_kernel_side *side, bool all)
 		return;
 	st_perf_rings_poll(side->rings, all, take, side);
 	side->state.lost = st_perf_rings_lost(side->rings);
-	for (uint32_t i = 0; all && i < side->capacity; i++)
-		if (side->threads[i].tid)
-			tell_sum(side, &side->threads[i]);
+	for (uint32_t i = 0; all && i < side->count; i++)
+		tell_sum(side, &side->threads[i]);
 }
 
 const struct st_kernel_state *st_kernel_side_state(const struct st_kernel_side *side)

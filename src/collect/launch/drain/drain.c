@@ -68,7 +68,7 @@ void st_drain_destroy(struct st_drain *drain)
 	st_text_ids_fini(&drain->texts);
 	st_stack_tree_fini(&drain->tree);
 	free(drain->publisher.entries);
-	free(drain->creators.entries);
+	st_creators_fini(&drain->creators);
 	st_thread_names_fini(&drain->names);
 	st_known_codes_fini(&drain->codes);
 	free(drain->signatures.entries);

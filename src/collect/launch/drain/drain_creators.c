@@ -4,40 +4,33 @@
 // definition, so they are remembered here until then.
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "collect/launch/drain/drain_state.h"
 
-enum { FIRST_CAPACITY = 64, CREATORS_MAX = 64 << 10, REAP_FROM = 256 };
+enum { CREATORS_MAX = 64 << 10, REAP_FROM = 256 };
 
-static struct st_creator *place_of(const struct st_creators *creators, uint32_t tid)
+void st_creators_fini(struct st_creators *creators)
 {
-	uint32_t mask = creators->capacity - 1, at = (tid * 2654435761u) & mask;
-
-	while (creators->entries[at].tid && creators->entries[at].tid != tid)
-		at = (at + 1) & mask;
-	return &creators->entries[at];
+	free(creators->entries);
+	st_id_map_fini(&creators->entry_of);
 }
 
-static bool make_room(struct st_creators *creators)
+/* NULL: no memory. */
+static struct st_creator *entry_for(struct st_creators *creators, uint32_t tid)
 {
-	struct st_creators grown = {.capacity = creators->capacity ? creators->capacity * 2
-								   : (uint32_t)FIRST_CAPACITY};
+	uint32_t at = st_id_map_get(&creators->entry_of, tid);
 
-	if (creators->count * 2 < creators->capacity)
-		return true;
+	if (at != ST_ID_NONE)
+		return &creators->entries[at];
 	/* Threads beyond that have come and gone: begin anew. */
-	if (creators->count >= CREATORS_MAX)
-		grown.capacity = FIRST_CAPACITY;
-	grown.entries = calloc(grown.capacity, sizeof(*grown.entries));
-	if (!grown.entries)
-		return false;
-	for (uint32_t i = 0; grown.capacity > creators->capacity && i < creators->capacity; i++)
-		if (creators->entries[i].tid) {
-			*place_of(&grown, creators->entries[i].tid) = creators->entries[i];
-			grown.count++;
-		}
-	free(creators->entries);
-	*creators = grown;
-	return true;
+	if (creators->count >= CREATORS_MAX) {
+		st_id_map_clear(&creators->entry_of);
+		creators->count = 0;
+	}
+	if (!ST_VEC_ROOM(creators->entries, creators->count, creators->capacity) ||
+	    !st_id_map_put(&creators->entry_of, tid, creators->count))
+		return NULL;
+	return &creators->entries[creators->count++];
 }
 
 static bool records(const struct st_drain *drain, uint32_t tid)
@@ -56,13 +49,10 @@ static bool records(const struct st_drain *drain, uint32_t tid)
 
 void st_drain_thread_created(struct st_drain *drain, uint32_t tid, uint32_t creator, uint64_t ticks)
 {
-	struct st_creators *creators = &drain->creators;
-	struct st_creator *entry;
+	struct st_creator *entry = tid ? entry_for(&drain->creators, tid) : NULL;
 
-	if (!tid || !make_room(creators))
+	if (!entry)
 		return;
-	entry = place_of(creators, tid);
-	creators->count += entry->tid == 0;
 	*entry = (struct st_creator){.tid = tid, .creator = creator, .time = ticks};
 	if (records(drain, tid))
 		st_drain_define_creator(drain, tid);
@@ -71,14 +61,13 @@ void st_drain_thread_created(struct st_drain *drain, uint32_t tid, uint32_t crea
 void st_drain_define_creator(struct st_drain *drain, uint32_t tid)
 {
 	struct st_definition_batch *batch = st_drain_passing(drain);
+	uint32_t at = st_id_map_get(&drain->creators.entry_of, tid);
 	const struct st_creator *entry;
 	size_t record;
 
-	if (!drain->creators.capacity || !tid)
+	if (at == ST_ID_NONE)
 		return;
-	entry = place_of(&drain->creators, tid);
-	if (!entry->tid)
-		return;
+	entry = &drain->creators.entries[at];
 	record = st_drain_define(drain, batch, ST_DEF_THREAD_CREATOR);
 	st_buf_append_u32(&batch->records, tid);
 	st_buf_append_u32(&batch->records, entry->creator);
@@ -98,26 +87,20 @@ static bool is_over(const struct st_drain *drain, struct st_creator *entry, int 
 void st_drain_reap_creators(struct st_drain *drain, int pid)
 {
 	struct st_creators *creators = &drain->creators;
-	struct st_creators next = {.capacity = FIRST_CAPACITY};
+	uint32_t count = creators->count;
 
-	if (creators->count < REAP_FROM ||
-	    (!creators->gone && creators->count < creators->lived * 2))
+	if (count < REAP_FROM || (!creators->gone && count < creators->lived * 2))
 		return;
-	while (next.capacity < creators->count * 4)
-		next.capacity *= 2;
-	next.entries = calloc(next.capacity, sizeof(*next.entries));
-	if (!next.entries)
-		return;
-	for (uint32_t i = 0; i < creators->capacity; i++) {
+	st_id_map_clear(&creators->entry_of);
+	creators->count = creators->gone = 0;
+	for (uint32_t i = 0; i < count; i++) {
 		struct st_creator *entry = &creators->entries[i];
 
-		if (!entry->tid || is_over(drain, entry, pid))
+		if (is_over(drain, entry, pid))
 			continue;
-		*place_of(&next, entry->tid) = *entry;
-		next.count++;
-		next.gone += entry->gone;
+		creators->gone += entry->gone;
+		(void)st_id_map_put(&creators->entry_of, entry->tid, creators->count);
+		creators->entries[creators->count++] = *entry;
 	}
-	next.lived = next.count;
-	free(creators->entries);
-	*creators = next;
+	creators->lived = creators->count;
 }

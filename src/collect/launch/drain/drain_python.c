@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "collect/launch/drain/drain_state.h"
 #include "format/ring_record.h"
 
@@ -13,51 +14,36 @@ enum {
 	CODE_HEAD_WORDS = 3,
 	/* Texts and tables of Python code, with what a definition needs besides. */
 	CODE_RECORD_EXTRA_BYTES = 64,
-	FIRST_CAPACITY = 256,
 	AGE_FIRST = 1024, /* files */
 };
 
 void st_known_codes_fini(struct st_known_codes *codes)
 {
-	for (uint32_t i = 0; i < codes->capacity; i++)
+	for (uint32_t i = 0; i < codes->count; i++)
 		free(codes->entries[i].record);
 	free(codes->entries);
+	st_id_map_fini(&codes->entry_of);
 	memset(codes, 0, sizeof(*codes));
 }
 
-static struct st_known_code *place_of(const struct st_known_codes *codes, uint32_t id)
+/* What no file since oldest has used goes. */
+static void drop_before(struct st_known_codes *codes, uint32_t oldest)
 {
-	uint32_t mask = codes->capacity - 1, at = (id * 2654435761u) & mask;
+	uint32_t kept = 0;
 
-	while (codes->entries[at].record && codes->entries[at].id != id)
-		at = (at + 1) & mask;
-	return &codes->entries[at];
-}
-
-/* Into a table of that capacity, without what no file since oldest has used. */
-static bool rebuild(struct st_known_codes *codes, uint32_t capacity, uint32_t oldest)
-{
-	struct st_known_codes next = {.capacity = capacity};
-
-	next.entries = calloc(capacity, sizeof(*next.entries));
-	if (!next.entries)
-		return false;
-	for (uint32_t i = 0; i < codes->capacity; i++) {
+	st_id_map_clear(&codes->entry_of);
+	for (uint32_t i = 0; i < codes->count; i++) {
 		struct st_known_code *code = &codes->entries[i];
 
-		if (!code->record)
-			continue;
 		if (code->told < oldest) {
+			codes->bytes -= code->size_bytes;
 			free(code->record);
 			continue;
 		}
-		*place_of(&next, code->id) = *code;
-		next.count++;
-		next.bytes += code->size_bytes;
+		(void)st_id_map_put(&codes->entry_of, code->id, kept);
+		codes->entries[kept++] = *code;
 	}
-	free(codes->entries);
-	*codes = next;
-	return true;
+	codes->count = kept;
 }
 
 static bool is_half_full(const struct st_known_codes *codes)
@@ -70,8 +56,7 @@ static bool is_half_full(const struct st_known_codes *codes)
 static void drop_old(struct st_known_codes *codes, uint32_t file)
 {
 	for (uint32_t age = AGE_FIRST; is_half_full(codes); age /= 4) {
-		if (!rebuild(codes, codes->capacity, file > age ? file - age : 0))
-			return;
+		drop_before(codes, file > age ? file - age : 0);
 		if (!age)
 			break;
 	}
@@ -79,29 +64,30 @@ static void drop_old(struct st_known_codes *codes, uint32_t file)
 		st_known_codes_fini(codes);
 }
 
-static bool make_room(struct st_known_codes *codes, uint32_t file)
-{
-	if (codes->count >= ST_KNOWN_CODES_MAX || codes->bytes > ST_KNOWN_CODES_BYTES_MAX)
-		drop_old(codes, file);
-	if (codes->count * 2 < codes->capacity)
-		return true;
-	return rebuild(codes, codes->capacity ? codes->capacity * 2 : (uint32_t)FIRST_CAPACITY, 0);
-}
-
 static void remember(struct st_drain *drain, uint32_t id, const uint8_t *record, size_t size_bytes)
 {
 	struct st_known_codes *codes = &drain->codes;
 	struct st_known_code *code;
 	uint8_t *copy;
+	uint32_t at;
 
-	if (!make_room(codes, drain->file))
-		return;
+	if (codes->count >= ST_KNOWN_CODES_MAX || codes->bytes > ST_KNOWN_CODES_BYTES_MAX)
+		drop_old(codes, drain->file);
 	copy = malloc(size_bytes);
 	if (!copy)
 		return;
 	memcpy(copy, record, size_bytes);
-	code = place_of(codes, id);
-	codes->count += !code->record;
+	at = st_id_map_get(&codes->entry_of, id);
+	if (at == ST_ID_NONE) {
+		at = codes->count;
+		if (!ST_VEC_ROOM(codes->entries, at, codes->capacity) ||
+		    !st_id_map_put(&codes->entry_of, id, at)) {
+			free(copy);
+			return;
+		}
+		codes->entries[codes->count++] = (struct st_known_code){0};
+	}
+	code = &codes->entries[at];
 	codes->bytes += size_bytes - code->size_bytes;
 	free(code->record);
 	*code = (struct st_known_code){
@@ -111,13 +97,14 @@ static void remember(struct st_drain *drain, uint32_t id, const uint8_t *record,
 void st_drain_use_code(struct st_drain *drain, uint32_t id)
 {
 	struct st_definition_batch *batch = &drain->passing;
+	uint32_t at = st_id_map_get(&drain->codes.entry_of, id);
 	struct st_known_code *code;
 	size_t begin;
 
-	if (!drain->shared->ring_buffer || !drain->codes.capacity)
+	if (!drain->shared->ring_buffer || at == ST_ID_NONE)
 		return;
-	code = place_of(&drain->codes, id);
-	if (!code->record || code->told == drain->file)
+	code = &drain->codes.entries[at];
+	if (code->told == drain->file)
 		return;
 	code->told = drain->file;
 	begin = st_drain_define(drain, batch, ST_DEF_PYTHON_CODE);

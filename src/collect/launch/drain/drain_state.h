@@ -8,6 +8,7 @@
 #ifndef ST_COLLECT_LAUNCH_DRAIN_DRAIN_STATE_H
 #define ST_COLLECT_LAUNCH_DRAIN_DRAIN_STATE_H
 
+#include "base/map.h"
 #include "collect/launch/drain/drain.h"
 #include "collect/launch/drain/drain_maps.h"
 #include "collect/launch/drain/stack_tree.h"
@@ -105,16 +106,17 @@ struct st_jit_codes {
 
 /* Who created which thread, as the kernel told; the last of each tid. */
 struct st_creator {
-	uint32_t tid, creator; /* tid 0: free */
+	uint32_t tid, creator;
 	uint64_t time;
 	bool gone; /* the thread was, when last looked for */
 };
 
 struct st_creators {
-	struct st_creator *entries; /* open addressing by tid */
+	struct st_creator *entries;
 	uint32_t count, capacity;
-	uint32_t gone;	/* entries that are */
-	uint32_t lived; /* were left when they were last looked through */
+	struct st_id_map entry_of; /* tid */
+	uint32_t gone;		   /* entries that are */
+	uint32_t lived;		   /* were left when they were last looked through */
 };
 
 /* Of threads that live; kept only for a ring buffer. */
@@ -136,12 +138,13 @@ struct st_known_code {
 	uint32_t id;
 	uint32_t told; /* the file that has it */
 	uint32_t size_bytes;
-	uint8_t *record; /* NULL: free */
+	uint8_t *record;
 };
 
 struct st_known_codes {
-	struct st_known_code *entries; /* open addressing by id */
+	struct st_known_code *entries;
 	uint32_t count, capacity;
+	struct st_id_map entry_of; /* id */
 	uint64_t bytes;
 };
 
@@ -203,14 +206,8 @@ struct st_shm_segment {
 	struct st_slot_reader *slots;
 };
 
-struct st_text_entry {
-	uint64_t hash[2];
-	uint32_t id; /* 0: free */
-};
-
 struct st_text_ids {
-	struct st_text_entry *entries;
-	uint32_t capacity, count;
+	struct st_pair_map hashes; /* of the texts; the first has the id next_id - hashes.count */
 	uint32_t next_id;
 };
 
@@ -325,6 +322,7 @@ void st_drain_use_code(struct st_drain *drain, uint32_t id);
 void st_known_codes_fini(struct st_known_codes *codes);
 
 /* drain_creators.c: defines who created the thread of a track, if that is known. */
+void st_creators_fini(struct st_creators *creators);
 void st_drain_define_creator(struct st_drain *drain, uint32_t tid);
 void st_drain_reap_creators(struct st_drain *drain, int pid);
 

@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "format/samples.h"
 
-enum { ST_STACK_NODES_MAX = 4 << 20 }; /* of one process: 100 MB of ours */
+enum { ST_STACK_NODES_MAX = 4 << 20 }; /* of one process: 130 MB of ours */
 
 struct st_stack_tree {
 	struct st_stack_node *nodes; /* by id less base; [0] is the empty stack */
 	uint32_t base;		     /* ids that were given away before it was last forgotten */
 	uint32_t count;		     /* base + count is the largest id */
 	uint32_t capacity;
-	uint32_t *index; /* open addressing: ids, 0 is free */
-	uint32_t index_capacity;
+	struct st_map index;
 	uint32_t limit;	  /* nodes at a time; 0: ST_STACK_NODES_MAX */
 	uint64_t refused; /* nodes there was no room for */
 };

@@ -11,10 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "unwind/cache.h"
 #include "unwind/code.h"
 
-enum { WAITING_MAX = 4096, BUILD_ID_MAX = 64, FIRST_CAPACITY = 256 };
+enum { WAITING_MAX = 4096, BUILD_ID_MAX = 64 };
 
 struct job {
 	struct st_table_want want;
@@ -46,6 +48,7 @@ struct st_tables {
 	uint64_t codes_asked;
 	struct known *known;
 	uint32_t known_count, known_capacity;
+	struct st_map known_of; /* key */
 };
 
 static void push(struct list *list, struct job *job)
@@ -168,57 +171,52 @@ void st_tables_destroy(struct st_tables *tables)
 		destroy_job(job);
 	while ((job = pop(&tables->answers)) != NULL)
 		destroy_job(job);
-	for (uint32_t i = 0; i < tables->known_capacity; i++)
+	for (uint32_t i = 0; i < tables->known_count; i++)
 		free((char *)tables->known[i].table.path);
 	free(tables->known);
+	st_map_fini(&tables->known_of);
 	pthread_cond_destroy(&tables->wake);
 	pthread_mutex_destroy(&tables->lock);
 	free(tables);
 }
 
-/* Where the key stands, or the free place for it; free ones have no inode and no size. */
-static struct known *place_of(const struct st_tables *tables, const struct st_table_key *key)
+static bool is_key(const void *known, uint32_t number, const void *key)
 {
-	uint64_t hash = (key->inode ^ key->file_offset ^ key->changed_ns) * 0x9e3779b97f4a7c15ull;
-	uint32_t at = (uint32_t)(hash >> 32) & (tables->known_capacity - 1);
+	return memcmp(&((const struct known *)known)[number].key, key,
+		      sizeof(struct st_table_key)) == 0;
+}
 
-	while (tables->known[at].key.size_bytes &&
-	       memcmp(&tables->known[at].key, key, sizeof(*key)) != 0)
-		at = (at + 1) & (tables->known_capacity - 1);
-	return &tables->known[at];
+static struct known *known_find(const struct st_tables *tables, const struct st_table_key *key)
+{
+	uint32_t at = st_map_find(&tables->known_of, st_hash_bytes(key, sizeof(*key)), is_key,
+				  tables->known, key);
+
+	return at == ST_ID_NONE ? NULL : &tables->known[at];
 }
 
 bool st_tables_find(const struct st_tables *tables, const struct st_table_key *key,
 		    struct st_table_known *out)
 {
-	const struct known *known;
+	const struct known *known = known_find(tables, key);
 
-	if (!tables->known_count)
-		return false;
-	known = place_of(tables, key);
-	*out = known->table;
-	return known->key.size_bytes != 0;
+	if (known)
+		*out = known->table;
+	return known;
 }
 
-static bool make_room(struct st_tables *tables)
+/* The job's path is known from now on, unless memory is out. */
+static struct known *known_add(struct st_tables *tables, struct job *job)
 {
-	struct known *old = tables->known;
-	uint32_t old_capacity = tables->known_capacity;
+	const struct st_table_key *key = &job->want.key;
+	struct known *known;
 
-	if (tables->known_count * 2 < tables->known_capacity)
-		return true;
-	tables->known_capacity = old_capacity ? old_capacity * 2 : FIRST_CAPACITY;
-	tables->known = calloc(tables->known_capacity, sizeof(*tables->known));
-	if (!tables->known) {
-		tables->known = old;
-		tables->known_capacity = old_capacity;
-		return false;
-	}
-	for (uint32_t i = 0; i < old_capacity; i++)
-		if (old[i].key.size_bytes)
-			*place_of(tables, &old[i].key) = old[i];
-	free(old);
-	return true;
+	if (!ST_VEC_ROOM(tables->known, tables->known_count, tables->known_capacity) ||
+	    !st_map_add(&tables->known_of, st_hash_bytes(key, sizeof(*key)), tables->known_count))
+		return NULL;
+	known = &tables->known[tables->known_count++];
+	*known = (struct known){*key, {.ok = job->ok, .path = job->path, .bias = job->bias}};
+	job->path = NULL;
+	return known;
 }
 
 bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want)
@@ -256,7 +254,7 @@ bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want)
 
 bool st_tables_next(struct st_tables *tables, struct st_table_answer *out)
 {
-	struct known *known = NULL;
+	struct known *known;
 	struct job *job;
 
 	if (!tables->waiting)
@@ -267,15 +265,9 @@ bool st_tables_next(struct st_tables *tables, struct st_table_answer *out)
 	if (!job)
 		return false;
 	tables->waiting--;
-	if (make_room(tables))
-		known = place_of(tables, &job->want.key);
-	if (known && !known->key.size_bytes) {
-		known->key = job->want.key;
-		known->table = (struct st_table_known){
-			.ok = job->ok, .path = job->path, .bias = job->bias};
-		job->path = NULL; /* known from now on */
-		tables->known_count++;
-	}
+	known = known_find(tables, &job->want.key);
+	if (!known)
+		known = known_add(tables, job);
 	*out = (struct st_table_answer){.process = job->want.process,
 					.request = job->want.request,
 					.built = job->built,

@@ -6,10 +6,7 @@
 // without bound.
 #include "collect/launch/drain/drain_state.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_CAPACITY = 1024 };
 
 static uint64_t mix(uint64_t x)
 {
@@ -38,71 +35,42 @@ static void hash_text(uint64_t hash[2], const uint8_t *bytes, size_t size_bytes)
 	hash[1] = mix(b + word * 0x9e3779b97f4a7c15u);
 }
 
-static struct st_text_entry *find(struct st_text_entry *entries, uint32_t capacity,
-				  const uint64_t hash[2])
-{
-	uint32_t at = (uint32_t)hash[0] & (capacity - 1);
-
-	while (entries[at].id && (entries[at].hash[0] != hash[0] || entries[at].hash[1] != hash[1]))
-		at = (at + 1) & (capacity - 1);
-	return &entries[at];
-}
-
-static bool grow(struct st_text_ids *texts)
-{
-	uint32_t capacity = texts->capacity ? texts->capacity * 2 : FIRST_CAPACITY;
-	struct st_text_entry *entries = calloc(capacity, sizeof(*entries));
-
-	if (!entries)
-		return false;
-	for (uint32_t i = 0; i < texts->capacity; i++)
-		if (texts->entries[i].id)
-			*find(entries, capacity, texts->entries[i].hash) = texts->entries[i];
-	free(texts->entries);
-	texts->entries = entries;
-	texts->capacity = capacity;
-	return true;
-}
-
 void st_text_ids_init(struct st_text_ids *texts)
 {
-	memset(texts, 0, sizeof(*texts));
+	st_pair_map_init(&texts->hashes);
 	texts->next_id = ST_TEXT_ID_FIRST;
 }
 
 void st_text_ids_fini(struct st_text_ids *texts)
 {
-	free(texts->entries);
-	memset(texts, 0, sizeof(*texts));
+	st_pair_map_fini(&texts->hashes);
 }
 
 void st_text_ids_forget(struct st_text_ids *texts)
 {
-	if (texts->count)
-		memset(texts->entries, 0, texts->capacity * sizeof(*texts->entries));
-	texts->count = 0;
+	st_pair_map_clear(&texts->hashes);
 }
 
 uint32_t st_text_ids_get(struct st_text_ids *texts, const void *bytes, size_t size_bytes,
 			 bool *fresh)
 {
-	struct st_text_entry *entry;
+	struct st_pair_map *hashes = &texts->hashes;
 	uint64_t hash[2];
+	uint32_t known, number;
 
 	*fresh = false;
-	if (texts->count >= ST_TEXT_IDS_MAX)
+	if (hashes->count >= ST_TEXT_IDS_MAX)
 		st_text_ids_forget(texts);
-	if (texts->count * 2 >= texts->capacity && !grow(texts))
-		return 0;
-	hash_text(hash, bytes, size_bytes);
-	entry = find(texts->entries, texts->capacity, hash);
-	if (entry->id)
-		return entry->id;
 	if (texts->next_id == UINT32_MAX)
 		return 0;
-	memcpy(entry->hash, hash, sizeof(hash));
-	entry->id = texts->next_id++;
-	texts->count++;
-	*fresh = true;
-	return entry->id;
+	hash_text(hash, bytes, size_bytes);
+	known = hashes->count;
+	number = st_pair_map_add(hashes, hash[0], hash[1]);
+	if (hashes->failed) {
+		hashes->failed = false; /* there may be memory for the next one */
+		return 0;
+	}
+	*fresh = number == known;
+	texts->next_id += *fresh;
+	return texts->next_id - hashes->count + number;
 }

@@ -9,24 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "collect/launch/family/elf_look.h"
 #include "collect/host/perf_rings.h"
 #include "collect/launch/family/family_state.h"
 #include "collect/launch/family/proc_info.h"
 
-enum { FIRST_CAPACITY = 256, REPORTS_MAX = 4096 };
+enum { REPORTS_MAX = 4096 };
 
 static const char library_name[] = "libstrata_collector.so";
 static const uint64_t proc_period_ns = 50000000u;
-
-static struct st_member *slot_for(struct st_member *members, uint32_t capacity, pid_t pid)
-{
-	uint32_t at = ((uint32_t)pid * 2654435761u) & (capacity - 1);
-
-	while (members[at].pid && members[at].pid != pid)
-		at = (at + 1) & (capacity - 1);
-	return &members[at];
-}
 
 static void forget_program(struct st_program *program)
 {
@@ -44,50 +36,36 @@ static void forget_texts(struct st_member *member)
 /* Makes room: first by forgetting the dead, then by growing. */
 static bool make_room(struct st_family *family)
 {
-	uint32_t alive = 0, capacity = family->capacity ? family->capacity : FIRST_CAPACITY;
-	struct st_member *members;
-	bool forget;
+	uint32_t alive = 0, kept = 0;
 
-	if (family->count * 2 < family->capacity)
+	if (family->count < family->capacity)
 		return true;
-	for (uint32_t i = 0; i < family->capacity; i++)
-		alive += family->members[i].pid && family->members[i].alive;
+	for (uint32_t i = 0; i < family->count; i++)
+		alive += family->members[i].alive;
 	/* The dead are kept a while: their children may still ask for them. */
-	forget = family->count >= ST_MEMBERS_MAX / 4 && alive < family->count / 2;
-	if (!forget && family->capacity)
-		capacity *= 2;
-	if (capacity > ST_MEMBERS_MAX * 2)
-		return false;
-	members = calloc(capacity, sizeof(*members));
-	if (!members)
-		return false;
-	family->count = 0;
-	for (uint32_t i = 0; i < family->capacity; i++) {
+	if (family->count < ST_MEMBERS_MAX / 4 || alive >= family->count / 2)
+		return family->count < ST_MEMBERS_MAX &&
+		       ST_VEC_ROOM(family->members, family->count, family->capacity);
+	st_id_map_clear(&family->member_of);
+	for (uint32_t i = 0; i < family->count; i++) {
 		struct st_member *member = &family->members[i];
 
-		if (!member->pid)
-			continue;
-		if (forget && !member->alive) {
+		if (!member->alive) {
 			forget_texts(member);
 			continue;
 		}
-		*slot_for(members, capacity, member->pid) = *member;
-		family->count++;
+		(void)st_id_map_put(&family->member_of, (uint64_t)member->pid, kept);
+		family->members[kept++] = *member;
 	}
-	free(family->members);
-	family->members = members;
-	family->capacity = capacity;
+	family->count = kept;
 	return true;
 }
 
 struct st_member *st_member_find(const struct st_family *family, pid_t pid)
 {
-	struct st_member *member;
+	uint32_t at = st_id_map_get(&family->member_of, (uint64_t)pid);
 
-	if (!family->capacity || pid <= 0)
-		return NULL;
-	member = slot_for(family->members, family->capacity, pid);
-	return member->pid ? member : NULL;
+	return at == ST_ID_NONE ? NULL : &family->members[at];
 }
 
 struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t parent)
@@ -96,12 +74,14 @@ struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t paren
 
 	if (pid <= 0 || !make_room(family))
 		return NULL;
-	member = slot_for(family->members, family->capacity, pid);
-	if (member->pid) {
+	member = st_member_find(family, pid);
+	if (member) {
 		st_member_judge(family, member);
 		forget_texts(member);
 	} else {
-		family->count++;
+		if (!st_id_map_put(&family->member_of, (uint64_t)pid, family->count))
+			return NULL;
+		member = &family->members[family->count++];
 	}
 	memset(member, 0, sizeof(*member));
 	member->pid = pid;
@@ -224,7 +204,7 @@ enum st_status st_family_create(struct st_family **out, const struct st_family_o
 	family->uid = getuid();
 	family->gid = getgid();
 	if (!st_member_add(family, options->pid, getpid())) {
-		free(family);
+		st_family_destroy(family);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	}
 	if (!options->unwatched)
@@ -238,9 +218,10 @@ void st_family_destroy(struct st_family *family)
 	if (!family)
 		return;
 	st_perf_rings_destroy(family->perf);
-	for (uint32_t i = 0; i < family->capacity; i++)
+	for (uint32_t i = 0; i < family->count; i++)
 		forget_texts(&family->members[i]);
 	free(family->members);
+	st_id_map_fini(&family->member_of);
 	free(family);
 }
 
@@ -262,9 +243,8 @@ void st_family_finish(struct st_family *family, uint64_t now_ns)
 		st_family_perf_poll(family, true);
 	else if (!family->options.unwatched)
 		st_family_proc_poll(family, now_ns);
-	for (uint32_t i = 0; i < family->capacity; i++)
-		if (family->members[i].pid)
-			st_member_judge(family, &family->members[i]);
+	for (uint32_t i = 0; i < family->count; i++)
+		st_member_judge(family, &family->members[i]);
 }
 
 void st_family_entered(struct st_family *family, pid_t pid)
@@ -323,7 +303,7 @@ uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks)
 	uint32_t count = 0;
 
 	*cpu_ticks = 0;
-	for (uint32_t i = 0; i < family->capacity; i++) {
+	for (uint32_t i = 0; i < family->count; i++) {
 		const struct st_member *member = &family->members[i];
 		uint64_t ticks;
 
@@ -339,7 +319,7 @@ uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks)
 void st_family_each_alive(const struct st_family *family, void (*each)(void *arg, pid_t pid),
 			  void *arg)
 {
-	for (uint32_t i = 0; i < family->capacity; i++) {
+	for (uint32_t i = 0; i < family->count; i++) {
 		const struct st_member *member = &family->members[i];
 		uint64_t ticks;
 

@@ -80,7 +80,7 @@ void st_family_proc_poll(struct st_family *family, uint64_t now_ns)
 
 	if (!stream)
 		return;
-	for (uint32_t i = 0; i < family->capacity; i++)
+	for (uint32_t i = 0; i < family->count; i++)
 		family->members[i].seen = false;
 	while ((entry = readdir(stream)) != NULL) {
 		struct st_member *member;
@@ -105,7 +105,7 @@ void st_family_proc_poll(struct st_family *family, uint64_t now_ns)
 		look_at(family, member, now_ns);
 	}
 	closedir(stream);
-	for (uint32_t i = 0; i < family->capacity; i++)
-		if (family->members[i].pid && family->members[i].alive && !family->members[i].seen)
+	for (uint32_t i = 0; i < family->count; i++)
+		if (family->members[i].alive && !family->members[i].seen)
 			st_member_exited(family, family->members[i].pid);
 }

@@ -6,6 +6,7 @@
 #ifndef ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
 #define ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
 
+#include "base/map.h"
 #include "collect/launch/family/family.h"
 
 enum { ST_MEMBERS_MAX = 32 << 10 };
@@ -18,7 +19,7 @@ struct st_program {
 };
 
 struct st_member {
-	pid_t pid, parent; /* pid 0: free */
+	pid_t pid, parent;
 	bool alive, executed, entered, judged;
 	bool seen;   /* by the present look at /proc */
 	bool looked; /* /proc: its mapped files were searched when it had settled */
@@ -30,8 +31,9 @@ struct st_perf_rings;
 
 struct st_family {
 	struct st_family_options options;
-	struct st_member *members; /* open addressing by pid */
-	uint32_t capacity, count;
+	struct st_member *members;
+	uint32_t count, capacity;
+	struct st_id_map member_of; /* pid */
 	struct st_perf_rings *perf; /* NULL: /proc is polled */
 	uint64_t polled_ns;
 	uint64_t lost;
