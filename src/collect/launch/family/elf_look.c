@@ -20,35 +20,31 @@ static const uint16_t our_machine = EM_X86_64;
 static const uint16_t our_machine = EM_AARCH64;
 #endif
 
-enum { HEADERS_MAX = 64, INTERPRETER_MAX = 256, SCRIPT_LEVELS_MAX = 4 };
+enum { INTERPRETER_MAX = 256, SCRIPT_LEVELS_MAX = 4 };
 
-static enum st_elf_kind look_at_loader(int fd, const Elf64_Phdr *header)
+/* Waits for nothing, whatever the path names. */
+static int open_file(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static enum st_elf_kind look_at_loader(int fd, const Elf64_Ehdr *head)
 {
 	char name[INTERPRETER_MAX];
+	Elf64_Phdr header;
 	ssize_t n;
 
-	if (header->p_filesz == 0 || header->p_filesz > sizeof(name))
+	if (head->e_phentsize != sizeof(header))
 		return ST_ELF_UNKNOWN;
-	n = pread(fd, name, header->p_filesz, (off_t)header->p_offset);
-	if (n != (ssize_t)header->p_filesz)
+	if (!st_elf_header(fd, head, PT_INTERP, 0, &header))
+		return ST_ELF_STATIC;
+	if (header.p_filesz == 0 || header.p_filesz > sizeof(name))
+		return ST_ELF_UNKNOWN;
+	n = pread(fd, name, header.p_filesz, (off_t)header.p_offset);
+	if (n != (ssize_t)header.p_filesz)
 		return ST_ELF_UNKNOWN;
 	name[n - 1] = '\0';
 	return strstr(name, "/ld-linux") ? ST_ELF_NATIVE : ST_ELF_OTHER_LIBC;
-}
-
-static enum st_elf_kind look_at_headers(int fd, const Elf64_Ehdr *head)
-{
-	Elf64_Phdr headers[HEADERS_MAX];
-	size_t count = head->e_phnum < HEADERS_MAX ? head->e_phnum : HEADERS_MAX;
-	ssize_t want = (ssize_t)(count * sizeof(headers[0]));
-
-	if (head->e_phentsize != sizeof(headers[0]) ||
-	    pread(fd, headers, (size_t)want, (off_t)head->e_phoff) != want)
-		return ST_ELF_UNKNOWN;
-	for (size_t i = 0; i < count; i++)
-		if (headers[i].p_type == PT_INTERP)
-			return look_at_loader(fd, &headers[i]);
-	return ST_ELF_STATIC;
 }
 
 static enum st_elf_kind look_at(int fd)
@@ -62,12 +58,12 @@ static enum st_elf_kind look_at(int fd)
 		return ST_ELF_UNKNOWN;
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != our_machine)
 		return ST_ELF_OTHER_CLASS;
-	return n == (ssize_t)sizeof(head) ? look_at_headers(fd, &head) : ST_ELF_UNKNOWN;
+	return n == (ssize_t)sizeof(head) ? look_at_loader(fd, &head) : ST_ELF_UNKNOWN;
 }
 
 enum st_elf_kind st_elf_look(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open_file(path);
 	enum st_elf_kind kind;
 
 	if (fd < 0)
@@ -80,7 +76,7 @@ enum st_elf_kind st_elf_look(const char *path)
 /* The interpreter of a script into name; false when there is none to read. */
 static bool script_interpreter(const char *path, char name[INTERPRETER_MAX])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open_file(path);
 	char line[INTERPRETER_MAX];
 	size_t begin;
 	ssize_t n;
@@ -113,7 +109,7 @@ enum st_elf_kind st_elf_look_through(const char *path)
 
 bool st_elf_is_sanitized(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open_file(path);
 	Elf64_Ehdr head;
 	bool is;
 
