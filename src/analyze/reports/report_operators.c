@@ -8,6 +8,7 @@
 #include "analyze/engine/ranked.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"
+#include "analyze/tables/table.h"
 #include "store/result.h"
 
 enum {
@@ -170,54 +171,78 @@ static enum st_status build_groups(struct job *job, struct st_question *question
 	return status;
 }
 
-static const struct st_column instance_columns[] = {
-	{"row", "Row", "", false},
-	{"start_ns", "Start Time", "ns", false},
-	{"parent", "Parent Row", "", false},
-	{"operator_scope", "Operator Scope", "", true},
-	{"sequence", "Sequence", "", false},
-	{"input_shapes", "Input Shapes", "", true},
-	{"input_types", "Input Types", "", true},
-	{"self_allocated_bytes", "Allocated:Self", "bytes", false},
-	{"self_freed_bytes", "Freed:Self", "bytes", false},
-	{"process", "Process", "", true},
-	{"thread", "Thread", "", true},
-};
-enum { INSTANCE_COLUMNS = sizeof(instance_columns) / sizeof(instance_columns[0]) };
-
-static struct st_cell key_cell(struct job *job, enum st_grouping grouping, uint32_t row)
+/* The rows of the table are those of the dataset, which know the operators around them. */
+static const struct job *job_of(const struct st_table_at *at)
 {
-	const struct st_dataset *dataset = job->dataset;
+	return at->item;
+}
+
+/* Text of a grouping (arg), where these operators have it. */
+static struct st_cell key_cell(const struct st_table_at *at)
+{
+	const struct st_dataset *dataset = job_of(at)->dataset;
+	enum st_grouping grouping = (enum st_grouping)at->column->arg;
 
 	if (!dataset->keys[grouping].key_count)
-		return (struct st_cell){.kind = ST_CELL_NONE};
-	return st_cell_bytes(dataset->text(dataset, grouping,
-					   st_key_of(&dataset->keys[grouping], row),
-					   st_report_arena(job->report)));
+		return st_no_cell();
+	return st_cell_bytes(dataset->text(
+		dataset, grouping, st_key_of(&dataset->keys[grouping], at->row), at->arena));
 }
 
-static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
+static struct st_cell row_cell(const struct st_table_at *at)
 {
-	struct job *job = closure;
-	const struct st_operator_rows *rows = job->rows;
-	const struct st_operator *known = st_result_operator_of(job->result, rows->slice[row]);
-
-	cells[0] = st_cell_u64(rows->slice[row]);
-	cells[1] = st_cell_i64(rows->begin_ns[row]);
-	if (rows->parent[row] != ST_NO_ROW)
-		cells[2] = st_cell_u64(rows->slice[rows->parent[row]]);
-	cells[3] = key_cell(job, ST_BY_OPERATOR_SCOPE, row);
-	if (st_operator_sequence(rows, row) >= 0)
-		cells[4] = st_cell_i64(st_operator_sequence(rows, row));
-	cells[5] = key_cell(job, ST_BY_INPUT_SHAPES, row);
-	cells[6] = key_cell(job, ST_BY_INPUT_TYPES, row);
-	if (job->has_memory) {
-		cells[7] = st_cell_u64(known ? known->allocated : 0);
-		cells[8] = st_cell_u64(known ? known->freed : 0);
-	}
-	cells[9] = key_cell(job, ST_BY_PROCESS, row);
-	cells[10] = key_cell(job, ST_BY_THREAD, row);
+	return st_cell_u64(job_of(at)->rows->slice[at->row]);
 }
+
+static struct st_cell start_cell(const struct st_table_at *at)
+{
+	return st_cell_i64(job_of(at)->rows->begin_ns[at->row]);
+}
+
+static struct st_cell parent_cell(const struct st_table_at *at)
+{
+	const struct st_operator_rows *rows = job_of(at)->rows;
+	uint32_t parent = rows->parent[at->row];
+
+	return parent == ST_NO_ROW ? st_no_cell() : st_cell_u64(rows->slice[parent]);
+}
+
+static struct st_cell sequence_cell(const struct st_table_at *at)
+{
+	int64_t sequence = st_operator_sequence(job_of(at)->rows, at->row);
+
+	return sequence < 0 ? st_no_cell() : st_cell_i64(sequence);
+}
+
+static struct st_cell memory_cell(const struct st_table_at *at)
+{
+	const struct job *job = job_of(at);
+	const struct st_operator *known =
+		st_result_operator_of(job->result, job->rows->slice[at->row]);
+	uint64_t allocated = known ? known->allocated : 0, freed = known ? known->freed : 0;
+
+	return job->has_memory ? st_cell_u64(at->column->arg ? freed : allocated) : st_no_cell();
+}
+
+static const struct st_table_column instance_columns[] = {
+	{"row", NULL, ST_INTEGER, .cell = row_cell, .title = "Row"},
+	{"start_ns", NULL, ST_INTEGER, .cell = start_cell, .title = "Start Time", .unit = "ns"},
+	{"parent", NULL, ST_INTEGER, .cell = parent_cell, .title = "Parent Row"},
+	{"operator_scope", NULL, ST_TEXT, .cell = key_cell, .arg = ST_BY_OPERATOR_SCOPE,
+	 .title = "Operator Scope"},
+	{"sequence", NULL, ST_INTEGER, .cell = sequence_cell, .title = "Sequence"},
+	{"input_shapes", NULL, ST_TEXT, .cell = key_cell, .arg = ST_BY_INPUT_SHAPES,
+	 .title = "Input Shapes"},
+	{"input_types", NULL, ST_TEXT, .cell = key_cell, .arg = ST_BY_INPUT_TYPES,
+	 .title = "Input Types"},
+	{"self_allocated_bytes", NULL, ST_INTEGER, .cell = memory_cell, .arg = 0,
+	 .title = "Allocated:Self", .unit = "bytes"},
+	{"self_freed_bytes", NULL, ST_INTEGER, .cell = memory_cell, .arg = 1, .title = "Freed:Self",
+	 .unit = "bytes"},
+	{"process", NULL, ST_TEXT, .cell = key_cell, .arg = ST_BY_PROCESS, .title = "Process"},
+	{"thread", NULL, ST_TEXT, .cell = key_cell, .arg = ST_BY_THREAD, .title = "Thread"},
+};
+static const struct st_table instance_table = {.name = "operators", ST_COLUMNS(instance_columns)};
 
 /* One row each: "-group-by instance". */
 static enum st_status build_instances(struct job *job, struct st_question *question,
@@ -227,11 +252,9 @@ static enum st_status build_instances(struct job *job, struct st_question *quest
 		[ST_WALL_TOTAL] = "Total Time", [ST_WALL_SELF] = "Self Time"};
 	const struct st_report_instances instances = {
 		.question = question,
-		.columns = instance_columns,
-		.column_count = INSTANCE_COLUMNS,
+		.table = &instance_table,
+		.rows = job,
 		.titles = titles,
-		.cells = instance_cells,
-		.closure = job,
 	};
 	struct st_answer answer;
 	enum st_status status;

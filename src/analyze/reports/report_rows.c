@@ -3,38 +3,13 @@
 // How a report of report_rows.h is made, whatever its rows are.
 #include "analyze/reports/report_rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyze/datasets/itt_values.h"
 #include "analyze/reports/report_kinds.h"
+#include "analyze/tables/table.h"
 #include "base/buf.h"
 #include "store/events.h"
-
-struct st_cell *st_rows_cells(struct st_rows_job *job, uint32_t row)
-{
-	struct st_cell *cells =
-		row == ST_NO_ROW ? job->report->totals.cells : job->report->rows[row].cells;
-
-	return cells + job->first_column;
-}
-
-struct st_cell st_rows_place(struct st_rows_job *job, enum st_grouping grouping, uint32_t row)
-{
-	const struct st_dataset *dataset = job->dataset;
-
-	return st_cell_bytes(dataset->text(dataset, grouping,
-					   st_key_of(&dataset->keys[grouping], row), job->arena));
-}
-
-struct st_cell st_rows_id(struct st_rows_job *job, uint32_t id)
-{
-	uint32_t count;
-	const struct st_itt_id *ids = st_result_ids(job->result, &count);
-
-	if (!id || id >= count)
-		return (struct st_cell){.kind = ST_CELL_NONE};
-	return st_cell_bytes(st_itt_id_text(&ids[id], job->arena));
-}
 
 struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text)
 {
@@ -52,31 +27,6 @@ struct st_cell st_rows_buf(struct st_rows_job *job, const struct st_buf *buf)
 	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? buf->size_bytes : 0});
 }
 
-const char *st_span_flags(unsigned int flags)
-{
-	static const char *const words[] = {
-		"",
-		"unfinished",
-		"clipped",
-		"unfinished,clipped",
-		"cancelled",
-		"unfinished,cancelled",
-		"clipped,cancelled",
-		"unfinished,clipped,cancelled",
-		"estimated",
-		"unfinished,estimated",
-		"clipped,estimated",
-		"unfinished,clipped,estimated",
-		"cancelled,estimated",
-		"unfinished,cancelled,estimated",
-		"clipped,cancelled,estimated",
-		"unfinished,clipped,cancelled,estimated",
-	};
-
-	return words[(flags & 3) | (flags & ST_SPAN_CANCELLED ? 4 : 0) |
-		     (flags & ST_SPAN_ESTIMATED ? 8 : 0)];
-}
-
 /* "Marker" says more than "Instance": the heading tells what the texts are. The key stays the grouping's. */
 static void name_instances(struct st_rows_job *job, const struct st_question *question)
 {
@@ -88,31 +38,17 @@ static void name_instances(struct st_rows_job *job, const struct st_question *qu
 	job->report->columns[question->grouping_count - 1].title = info->title;
 }
 
-/* The columns of a single row. */
-struct instances {
-	const struct st_rows_report *kind;
-	struct st_rows_job *job;
-};
-
-static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
-{
-	const struct instances *instances = closure;
-
-	instances->kind->instance_cells(instances->job, cells, row);
-}
-
 static enum st_status build_instances(const struct st_rows_report *kind, struct st_rows_job *job,
 				      struct st_question *question, struct st_error *err)
 {
-	struct instances closure = {kind, job};
+	const struct st_tables tables = {.result = job->result};
 	const char *titles[ST_METRICS];
 	const struct st_report_instances instances = {
 		.question = question,
-		.columns = kind->instance_columns,
-		.column_count = kind->instance_column_count,
+		.table = &st_row_tables[kind->set],
+		.tables = &tables,
+		.rows = job->dataset,
 		.titles = titles,
-		.cells = instance_cells,
-		.closure = &closure,
 	};
 	struct st_answer answer;
 	enum st_status status;
@@ -154,6 +90,41 @@ static struct st_cell join_second(struct st_rows_job *job, const struct st_answe
 	return cell;
 }
 
+/* Figures of the report's own: a row counts for its group and for those around it. */
+static void add_figures(const struct st_rows_report *kind, struct st_rows_job *job,
+			uint32_t first_column)
+{
+	struct st_report *out = job->report;
+	size_t size = kind->figures_bytes, totals = out->row_count * size;
+	char *figures = calloc((size_t)out->row_count + 1, size + 1);
+
+	if (!figures)
+		job->arena->failed = true;
+	for (uint32_t row = 0; kind->add && figures && row < job->dataset->row_count; row++) {
+		uint32_t at = job->answer->row_of[row];
+
+		if (kind->follow && !kind->follow(job, row)) {
+			job->arena->failed = true;
+			break;
+		}
+		if (at != ST_NO_ROW)
+			kind->add(job, figures + totals, row);
+		/* The inner level of the default is shown as a column: its rows are not in the report. */
+		for (; at != ST_NO_ROW; at = job->answer->rows[at].parent)
+			if (at < out->row_count)
+				kind->add(job, figures + at * size, row);
+	}
+	for (uint32_t i = 0; figures && i < out->row_count; i++)
+		kind->cells(job, out->rows[i].cells + first_column, figures + i * size,
+			    &job->answer->rows[i]);
+	if (figures && kind->has_totals)
+		kind->cells(job, out->totals.cells + first_column, figures + totals,
+			    &job->answer->total);
+	free(figures);
+	if (kind->end)
+		kind->end(job);
+}
+
 static enum st_status build_groups(const struct st_rows_report *kind, struct st_rows_job *job,
 				   struct st_question *question, bool joins, struct st_error *err)
 {
@@ -165,7 +136,7 @@ static enum st_status build_groups(const struct st_rows_report *kind, struct st_
 	struct st_answer answer;
 	enum st_status status;
 
-	question->wants_row_of = kind->group_cells;
+	question->wants_row_of = kind->add;
 	status = st_dataset_ask(job->dataset, question, &answer, err);
 	if (status)
 		return status;
@@ -182,13 +153,12 @@ static enum st_status build_groups(const struct st_rows_report *kind, struct st_
 		columns[layout.extra_count++] = kind->group_columns[i];
 	st_report_from_answer(out, &answer, &layout);
 	job->answer = st_report_answer(out);
-	job->first_column = st_report_behind_index(&layout);
 	for (uint32_t i = 0; joins && i < out->row_count && !job->arena->failed; i++) {
 		out->rows[i].child_count = 0;
 		out->rows[i].cells[1] = join_second(job, &job->answer->rows[i]);
 	}
-	if (kind->group_cells && out->totals.cells && !job->arena->failed)
-		kind->group_cells(job);
+	if (kind->cells && out->totals.cells && !job->arena->failed)
+		add_figures(kind, job, st_report_behind_index(&layout));
 	return ST_OK;
 }
 
@@ -255,18 +225,11 @@ enum st_status st_rows_report_build(const struct st_rows_report *kind,
 		st_report_fini(out);
 		return status;
 	}
-	if (kind->needs_names) {
-		job.names = st_id_names_make(result);
-		if (!job.names)
-			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
-	}
-	if (!status)
-		status = st_dataset_prepare(&dataset, &options->question, err);
+	status = st_dataset_prepare(&dataset, &options->question, err);
 	if (!status)
 		status = build(kind, &job, &options->question, err);
 	if (!status)
 		out->empty = empty_words(kind, &dataset, job.arena);
-	st_id_names_free(job.names);
 	if (!status)
 		st_dataset_hand_over(&dataset, job.arena);
 	st_dataset_rows_fini(&dataset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reports over the sets of dataset_rows.h: groups with the engine's figures and some of their own, or one
- * row each with where and when. A report is a struct st_rows_report: data, and functions that fill
- * its own columns.
+ * row each with the columns of its table (analyze/tables/row_tables.c). A report is a struct st_rows_report: data,
+ * and functions that add up what the engine does not know.
  */
 #ifndef ST_ANALYZE_REPORTS_REPORT_ROWS_H
 #define ST_ANALYZE_REPORTS_REPORT_ROWS_H
@@ -17,8 +17,7 @@ struct st_rows_job {
 	struct st_report *report;
 	const struct st_answer *answer; /* its rows have the numbers of the report's rows */
 	struct st_arena *arena;		/* of the report */
-	uint32_t first_column;		/* where the report's own columns begin */
-	struct st_id_names *names;	/* where the report asked for them */
+	void *state;			/* of a report that follows its rows */
 };
 
 struct st_rows_report {
@@ -32,27 +31,25 @@ struct st_rows_report {
 	const uint8_t *metrics, *instance_metrics; /* lists of enum st_metric */
 	const char *titles[ST_METRICS];
 	const char *instance_time; /* title of the time of a single row, where it is another one */
+	/* Columns of groups that the engine does not know. Figures of a group start as zeros; each of its rows is
+	 * added once, and then they become cells. */
 	const struct st_column *group_columns;
 	uint32_t group_column_count;
-	/* Fills the own columns of all rows and of the totals. */
-	void (*group_cells)(struct st_rows_job *job);
-	const struct st_column *instance_columns;
-	uint32_t instance_column_count;
-	void (*instance_cells)(struct st_rows_job *job, struct st_cell *cells, uint32_t row);
-	bool needs_names;
-	const char *empty; /* what to say when the result has no such thing */
+	size_t figures_bytes;
+	void (*add)(struct st_rows_job *job, void *figures, uint32_t row);
+	void (*cells)(struct st_rows_job *job, struct st_cell *cells, const void *figures,
+		      const struct st_answer_row *row);
+	bool has_totals; /* the figures of all rows together mean something */
+	/* Before a row is added anywhere, also of rows that are in no group; false: no memory. */
+	bool (*follow)(struct st_rows_job *job, uint32_t row);
+	void (*end)(struct st_rows_job *job); /* of the state */
+	const char *empty;		      /* what to say when the result has no such thing */
 };
 extern const struct st_rows_report st_frames_report, st_regions_report, st_overlapped_report,
 	st_markers_report, st_metadata_report, st_relations_report, st_sync_report,
 	st_counters_report, st_histograms_report, st_heap_report;
 
-/* The own columns of an answer row; of the totals when row is ST_NO_ROW. */
-struct st_cell *st_rows_cells(struct st_rows_job *job, uint32_t row);
-/* Text of a place of a row of the dataset. */
-struct st_cell st_rows_place(struct st_rows_job *job, enum st_grouping grouping, uint32_t row);
-struct st_cell st_rows_id(struct st_rows_job *job, uint32_t id);
 struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text);
 struct st_cell st_rows_buf(struct st_rows_job *job, const struct st_buf *buf); /* copied */
-const char *st_span_flags(unsigned int flags);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/tables/report_make.h"
-#include "analyze/datasets/words.h"
+#include "analyze/tables/table.h"
 #include "store/result.h"
 
 /* A column of zeros would only take room. */
@@ -83,78 +83,27 @@ static enum st_status build_types(const struct st_dataset *dataset, struct st_qu
 	return ST_OK;
 }
 
-static const struct st_column instance_columns[] = {
-	{"row", "Row", "", false},
-	{"start_ns", "Start Time", "ns", false},
-	{"depth", "Depth", "", false},
-	{"parent", "Parent Row", "", false},
-	{"parent_task", "Parent Task", "", true},
-	{"task_domain", "Task Domain", "", true},
-	{"process", "Process", "", true},
-	{"thread", "Thread", "", true},
-	{"flags", "Flags", "", true},
-};
-
-/* Where instances ran. */
-struct places {
-	const struct st_dataset *dataset;
-	const struct st_slices *slices;
-	struct st_arena *arena;
-	struct st_text *processes, *threads; /* made once each */
-};
-
-static struct st_text place_text(struct places *places, enum st_grouping grouping, uint32_t row)
-{
-	uint32_t key = st_key_of(&places->dataset->keys[grouping], row);
-	struct st_text *texts = grouping == ST_BY_PROCESS ? places->processes : places->threads;
-
-	if (!texts)
-		return (struct st_text){"", 0};
-	if (!texts[key].bytes)
-		texts[key] = places->dataset->text(places->dataset, grouping, key, places->arena);
-	return texts[key];
-}
-
-static void instance_cells(void *closure, struct st_cell *cells, uint32_t row)
-{
-	struct places *places = closure;
-	const struct st_dataset *dataset = places->dataset;
-	const struct st_slices *slices = places->slices;
-	uint32_t parent = slices->parent[row];
-
-	cells[0] = st_cell_u64(row);
-	cells[1] = st_cell_i64(slices->begin_ns[row]);
-	cells[2] = st_cell_u64(slices->depth[row]);
-	if (parent != ST_NO_ROW) {
-		cells[3] = st_cell_u64(parent);
-		cells[4] = st_cell_bytes(dataset->text(dataset, ST_BY_TASK, parent, places->arena));
-	}
-	cells[5] = st_cell_bytes(dataset->text(dataset, ST_BY_TASK_DOMAIN,
-					       st_key_of(&dataset->keys[ST_BY_TASK_DOMAIN], row),
-					       places->arena));
-	cells[6] = st_cell_bytes(place_text(places, ST_BY_PROCESS, row));
-	cells[7] = st_cell_bytes(place_text(places, ST_BY_THREAD, row));
-	cells[8] = st_cell_text(st_words_slice_flags(slices->flags[row]));
-}
-
 static enum st_status build_instances(const struct st_result *result,
 				      const struct st_dataset *dataset,
 				      struct st_question *question, struct st_report *out,
 				      struct st_error *err)
 {
-	struct st_arena *arena = st_report_arena(out);
-	struct places places = {
-		.dataset = dataset, .slices = st_result_slices(result), .arena = arena};
+	static const char *const keys[] = {
+		"row",		"start_ns", "depth",  "parent", "parent_task",
+		"shown_domain", "process",  "thread", "flags",	NULL};
+	struct st_tables tables;
 	const struct st_report_instances instances = {
 		.question = question,
-		.columns = instance_columns,
-		.column_count = sizeof(instance_columns) / sizeof(instance_columns[0]),
-		.cells = instance_cells,
-		.closure = &places,
+		.table = &st_slices_table,
+		.tables = &tables,
+		.rows = st_result_slices(result),
+		.keys = keys,
 	};
 	struct st_answer answer;
 	enum st_status status;
 
+	if (!st_tables_init(&tables, result, st_report_arena(out)))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
 	/* Of one instance the whole distribution is one number. */
 	if (question->grouping_count == 1)
 		question->metrics =
@@ -166,11 +115,6 @@ static enum st_status build_instances(const struct st_result *result,
 	status = st_dataset_ask(dataset, question, &answer, err);
 	if (status)
 		return status;
-	places.processes =
-		st_arena_calloc(arena, (size_t)dataset->keys[ST_BY_PROCESS].key_count + 1,
-				sizeof(*places.processes));
-	places.threads = st_arena_calloc(arena, (size_t)dataset->keys[ST_BY_THREAD].key_count + 1,
-					 sizeof(*places.threads));
 	st_report_from_instances(out, &answer, &instances);
 	return ST_OK;
 }

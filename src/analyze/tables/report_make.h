@@ -9,6 +9,9 @@
 #include "analyze/engine/dataset.h"
 #include "analyze/tables/report.h"
 
+struct st_table;
+struct st_tables;
+
 enum { ST_REPORT_COLUMNS_MAX = ST_QUESTION_DEPTH_MAX + ST_METRICS + 16 };
 
 /* What report->memory points to. */
@@ -55,15 +58,14 @@ uint32_t st_report_behind_index(const struct st_report_layout *layout);
 /* Where the report keeps the answer that it takes over. */
 const struct st_answer *st_report_answer(const struct st_report *report);
 
-/* The same with a row per instance: the further columns, which come last, but for those that a grouping says already. */
+/* The same with a row per instance: columns of a table, which come last, but for those that a grouping says already. */
 struct st_report_instances {
 	const struct st_question *question;
-	const struct st_column *columns;
-	uint32_t column_count;
+	const struct st_table *table;
+	const struct st_tables *tables;
+	const void *rows;	   /* what the cells of the table are read from */
+	const char *const *keys;   /* which columns, up to a NULL; NULL: those with a title */
 	const char *const *titles; /* as above */
-	/* Fills the cells of all these columns, which are empty, for a row of the dataset. */
-	void (*cells)(void *closure, struct st_cell *cells, uint32_t row);
-	void *closure;
 };
 void st_report_from_instances(struct st_report *report, struct st_answer *answer,
 			      const struct st_report_instances *instances);

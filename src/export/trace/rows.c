@@ -5,46 +5,29 @@
 // all its rows to sort them; here one row is held at a time.
 #include "export/exporters.h"
 
-#include <string.h>
-
-#include "analyze/engine/dataset.h"
-#include "analyze/tables/report.h"
-#include "analyze/datasets/words.h"
-#include "base/buf.h"
+#include "analyze/tables/table.h"
 #include "base/json_out.h"
 #include "export/report/cells.h"
-#include "store/result.h"
+#include "export/stream.h"
 
 static const char *const keys[] = {
-	"task",	  "wall_total_ns", "wall_self_ns", "row",     "start_ns", "depth",
-	"parent", "parent_task",   "task_domain",  "process", "thread",	  "flags",
+	"task_type", "wall_ns",	    "self_ns",	   "row",     "start_ns", "depth",
+	"parent",    "parent_task", "task_domain", "process", "thread",	  "flags",
 };
-enum { KEYS = sizeof(keys) / sizeof(keys[0]), SPILL_BYTES = 256 << 10, PROGRESS_ROWS = 4096 };
+enum { KEYS = sizeof(keys) / sizeof(keys[0]), PROGRESS_ROWS = 4096 };
 
 struct rows {
-	const struct st_result *result;
-	const struct st_slices *slices;
-	const struct st_label *labels;
-	struct st_dataset dataset; /* knows the texts of places */
-	struct st_arena arena;	   /* the two texts of the thread at hand */
-	uint32_t track;
-	struct st_text process, thread;
-	struct st_buf out;
-	void (*add_row)(struct st_buf *out, const struct st_cell *cells, bool is_first);
+	struct st_stream stream;
+	int columns[KEYS];
+	struct st_column headings[KEYS];
+	void (*add_row)(struct rows *rows, const struct st_cell *cells, bool is_first);
+	const char *tail;
 };
 
-static struct st_cell number_cell(uint64_t value)
+static void add_csv(struct rows *rows, const struct st_cell *cells, bool is_first)
 {
-	return (struct st_cell){.kind = ST_CELL_U64, .as.u64 = value};
-}
+	struct st_buf *out = &rows->stream.out;
 
-static struct st_cell text_cell(struct st_text text)
-{
-	return (struct st_cell){.kind = ST_CELL_TEXT, .as.text = text};
-}
-
-static void add_csv(struct st_buf *out, const struct st_cell *cells, bool is_first)
-{
 	(void)is_first;
 	for (unsigned int i = 0; i < KEYS; i++) {
 		if (i)
@@ -54,146 +37,91 @@ static void add_csv(struct st_buf *out, const struct st_cell *cells, bool is_fir
 	st_buf_append(out, "\r\n", 2);
 }
 
-static void add_json(struct st_buf *out, const struct st_cell *cells, bool is_first)
+static void add_json(struct rows *rows, const struct st_cell *cells, bool is_first)
 {
 	struct st_json json;
 
-	st_buf_append_text(out, is_first ? "\n" : ",\n");
-	st_json_init(&json, out);
+	st_buf_append_text(&rows->stream.out, is_first ? "\n" : ",\n");
+	st_json_init(&json, &rows->stream.out);
 	st_json_object_begin(&json);
 	for (unsigned int i = 0; i < KEYS; i++) {
 		if (cells[i].kind == ST_CELL_NONE)
 			continue;
-		st_json_key(&json, keys[i]);
+		st_json_key(&json, rows->headings[i].key);
 		st_cell_write_json(&json, &cells[i]);
 	}
 	st_json_object_end(&json);
 }
 
-static bool enter_track(struct rows *rows, uint32_t row)
+static enum st_status write_rows(struct rows *rows, const struct st_result *result,
+				 struct st_arena *arena, struct st_error *err)
 {
-	struct st_dataset *dataset = &rows->dataset;
-
-	rows->track = rows->slices->track[row];
-	st_arena_fini(&rows->arena);
-	st_arena_init(&rows->arena, SIZE_MAX / 4);
-	rows->process = dataset->text(dataset, ST_BY_PROCESS,
-				      st_key_of(&dataset->keys[ST_BY_PROCESS], row), &rows->arena);
-	rows->thread = dataset->text(dataset, ST_BY_THREAD, rows->track, &rows->arena);
-	return !rows->arena.failed;
-}
-
-static struct st_text task_name(const struct rows *rows, uint32_t row)
-{
-	return st_result_text(rows->result, rows->labels[rows->slices->label[row]].name);
-}
-
-static void add_row(struct rows *rows, uint32_t row)
-{
-	const struct st_slices *slices = rows->slices;
-	const char *flags = st_words_slice_flags(slices->flags[row]);
-	uint32_t parent = slices->parent[row];
-	bool has_parent = parent != ST_NO_ROW;
-	const struct st_cell none = {.kind = ST_CELL_NONE};
-	const struct st_cell cells[KEYS] = {
-		text_cell(task_name(rows, row)),
-		number_cell(st_result_wall_ns(rows->result, row)),
-		number_cell(slices->self_ns[row]),
-		number_cell(row),
-		{.kind = ST_CELL_I64, .as.i64 = slices->begin_ns[row]},
-		number_cell(slices->depth[row]),
-		has_parent ? number_cell(parent) : none,
-		has_parent ? text_cell(task_name(rows, parent)) : none,
-		text_cell(st_result_text(rows->result, rows->labels[slices->label[row]].domain)),
-		text_cell(rows->process),
-		text_cell(rows->thread),
-		text_cell((struct st_text){flags, strlen(flags)}),
-	};
-
-	rows->add_row(&rows->out, cells, row == 0);
-}
-
-static enum st_status spill(struct rows *rows, struct st_sink *sink, size_t above,
-			    struct st_error *err)
-{
+	struct st_tables tables;
+	uint32_t count;
+	const void *from;
 	enum st_status status = ST_OK;
 
-	if (rows->out.failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	if (rows->out.size_bytes > above) {
-		status = st_sink_write(sink, rows->out.data, rows->out.size_bytes, err);
-		st_buf_clear(&rows->out);
-	}
-	return status;
-}
+	if (!st_tables_init(&tables, result, arena))
+		return st_stream_no_memory(&rows->stream, err);
+	from = st_table_rows(&st_slices_table, &tables, &count);
+	for (uint32_t row = 0; row < count && !status; row++) {
+		struct st_cell cells[KEYS];
 
-static enum st_status write_rows(struct rows *rows, const char *head, const char *tail,
-				 struct st_sink *sink, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	rows->track = UINT32_MAX;
-	st_buf_append_text(&rows->out, head);
-	for (uint32_t row = 0; row < rows->slices->count && !status; row++) {
-		if (rows->slices->track[row] != rows->track && !enter_track(rows, row))
-			return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-		add_row(rows, row);
-		status = spill(rows, sink, SPILL_BYTES, err);
+		for (unsigned int i = 0; i < KEYS; i++)
+			cells[i] = st_table_cell(&st_slices_table, &tables, from, row,
+						 rows->columns[i], arena);
+		rows->add_row(rows, cells, row == 0);
+		status = st_stream_spill(&rows->stream, err);
 		if (row % PROGRESS_ROWS == 0)
-			st_sink_progress(sink, row, rows->slices->count);
+			st_sink_progress(rows->stream.sink, row, count);
 	}
-	st_buf_append_text(&rows->out, tail);
-	return status ? status : spill(rows, sink, 0, err);
+	st_buf_append_text(&rows->stream.out, rows->tail);
+	return status;
 }
 
-static enum st_status export_rows(struct rows *rows, const char *head, const char *tail,
-				  struct st_sink *sink, struct st_error *err)
+static void begin(struct rows *rows, struct st_sink *sink)
 {
-	uint32_t label_count;
-	enum st_status status = st_dataset_slices_init(&rows->dataset, rows->result, err);
+	st_stream_init(&rows->stream, sink, "the export");
+	for (unsigned int i = 0; i < KEYS; i++) {
+		rows->columns[i] = st_table_find(&st_slices_table, keys[i]);
+		rows->headings[i] = st_table_heading(&st_slices_table.columns[rows->columns[i]]);
+	}
+}
 
-	if (status)
-		return status;
-	rows->slices = st_result_slices(rows->result);
-	rows->labels = st_result_labels(rows->result, &label_count);
-	st_buf_init(&rows->out, SIZE_MAX / 4);
-	st_arena_init(&rows->arena, SIZE_MAX / 4);
-	status = write_rows(rows, head, tail, sink, err);
-	st_arena_fini(&rows->arena);
-	st_buf_fini(&rows->out);
-	st_dataset_slices_fini(&rows->dataset);
-	return status;
+static enum st_status finish(struct rows *rows, const struct st_result *result,
+			     struct st_error *err)
+{
+	struct st_arena arena;
+	enum st_status status;
+
+	st_arena_init(&arena, SIZE_MAX / 4);
+	status = write_rows(rows, result, &arena, err);
+	st_arena_fini(&arena);
+	return st_stream_end(&rows->stream, status, err);
 }
 
 enum st_status st_export_csv(const struct st_result *result,
 			     const struct st_export_options *options, struct st_sink *sink,
 			     struct st_error *err)
 {
-	struct rows rows = {.result = result, .add_row = add_csv};
-	struct st_buf head;
-	enum st_status status;
+	struct rows rows = {.add_row = add_csv, .tail = ""};
 
 	(void)options; /* samples are not in it */
-	st_buf_init(&head, 4096);
-	for (unsigned int i = 0; i < KEYS; i++) {
-		st_buf_append_text(&head, i ? "," : "");
-		st_buf_append_text(&head, keys[i]);
-	}
-	st_buf_append(&head, "\r\n", 3); /* with the terminator */
-	if (head.failed)
-		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	else
-		status = export_rows(&rows, (const char *)head.data, "", sink, err);
-	st_buf_fini(&head);
-	return status;
+	begin(&rows, sink);
+	for (unsigned int i = 0; i < KEYS; i++)
+		st_buf_printf(&rows.stream.out, "%s%s", i ? "," : "", rows.headings[i].key);
+	st_buf_append(&rows.stream.out, "\r\n", 2);
+	return finish(&rows, result, err);
 }
 
 enum st_status st_export_json(const struct st_result *result,
 			      const struct st_export_options *options, struct st_sink *sink,
 			      struct st_error *err)
 {
-	struct rows rows = {.result = result, .add_row = add_json};
+	struct rows rows = {.add_row = add_json, .tail = "\n]\n"};
 
 	(void)options; /* samples are not in it */
-	return export_rows(&rows, "[", "\n]\n", sink, err);
+	begin(&rows, sink);
+	st_buf_append_text(&rows.stream.out, "[");
+	return finish(&rows, result, err);
 }
