@@ -5,11 +5,12 @@ JOBS ?= $(shell nproc)
 DESTDIR ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-full soak lint format bench install clean
+.PHONY: help build demo check test test-full soak lint format bench install clean
 
 help:
 	@echo "make            build/release/bin/strata"
 	@echo "make demo       install what is missing, build, profile examples/launch.sh, show the summary"
+	@echo "make check      build, unit tests, rules of the tree, a few end-to-end cases (3 minutes on two cores)"
 	@echo "make test       everything, with reduced counts (15 minutes on two cores)"
 	@echo "make test-full  everything, with full counts; keeps a dated ledger in .cache/ledger"
 	@echo "make soak       half an hour under -ring-buffer; adds its figures to docs/measurements.md"
@@ -27,6 +28,10 @@ demo:
 	@tools/setup.sh demo
 	@tools/build.sh release
 	@tools/demo.sh
+
+check:
+	@tools/setup.sh test
+	@python3 tools/run_tests.py --only rules,unit,few --jobs $(JOBS)
 
 test:
 	@tools/setup.sh test

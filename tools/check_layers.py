@@ -3,8 +3,8 @@
 """Fails on an include that points against the flow of the data.
 
 The tree is the flow: base, format, store, then collect on one side and resolve, analyze, export and
-serve on the other, then request, then cli and library. What is loaded into a foreign program (collect/inproc) may reach only
-base/rt and format, also through the headers it includes.
+serve on the other, then request, then cli and library. What is loaded into a foreign program (collect/inproc) may
+reach only base/rt and format, also through the headers it includes. The sub-folders of a layer have an order too.
 """
 
 from __future__ import annotations
@@ -85,6 +85,25 @@ CLOSED = {
     **{layer: INPROC | {"base/rt", "format", "unwind/rt"} for layer in INPROC},
 }
 
+# Sub-folders of a layer in the order of the flow: an include may point at earlier ones, and within one line. "." is the
+# layer's own folder.
+ORDER = {
+    "store": [".", "model", "index write", "read"],
+    "collect/inproc": ["core", "python", "itt sampler torch", "."],
+    "collect/launch": ["drain", "family", "run", "doctor"],
+    "analyze": [
+        "engine",
+        "tables",
+        "datasets operators steps",
+        "samples",
+        "stacks",
+        "reports",
+        "findings torch sql",
+        "summary",
+    ],
+    "export": [".", "report", "stacks", "trace"],
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
@@ -92,6 +111,15 @@ def layer_of(path: str) -> str | None:
     """The longest layer name that is a leading folder of path."""
     matches = [name for name in ALLOWED if path.startswith(name + "/")]
     return max(matches, key=len) if matches else None
+
+
+def place_of(path: str, layer: str) -> int | None:
+    """Where the file's folder stands in the order of its layer; None when it has no place."""
+    folder = Path(path).parent.relative_to(layer).as_posix()
+    for place, folders in enumerate(ORDER.get(layer, ["."])):
+        if folder in folders.split():
+            return place
+    return None
 
 
 def includes_of(path: Path) -> list[tuple[int, str]]:
@@ -105,6 +133,9 @@ def check_file(path: Path) -> list[str]:
     layer = layer_of(name)
     if layer is None:
         return [f"src/{name}:1: the folder is no layer: add it to tools/check_layers.py"]
+    place = place_of(name, layer)
+    if place is None:
+        return [f"src/{name}:1: the folder has no place in {layer}: add it to ORDER in tools/check_layers.py"]
     problems = []
     for number, included in includes_of(path):
         if not (SRC / included).is_file():
@@ -113,6 +144,8 @@ def check_file(path: Path) -> list[str]:
         other = layer_of(included)
         if other != layer and other not in ALLOWED[layer]:
             problems.append(f"src/{name}:{number}: {layer} may not include {included}")
+        elif other == layer and (place_of(included, layer) or 0) > place:
+            problems.append(f"src/{name}:{number}: {Path(name).parent} comes before {included}")
     if layer in CLOSED:
         problems += check_closure(path, CLOSED[layer])
     return problems

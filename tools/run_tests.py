@@ -3,6 +3,7 @@
 """Runs every suite, one after the other (the soak beside the fuzzers), and prints one closing table.
 
 quick: reduced counts, for every change. full: the counts the project promises.
+`--only rules,unit,few` is the inner loop (make check): rules of the tree, unit tests, a few telling end-to-end cases.
 Standard library only; the suites bring their own needs (tools/setup.sh installs them).
 A dated ledger of what ran is kept in .cache/ledger; the working tree is left as it was.
 """
@@ -134,15 +135,8 @@ def suite_asan(suite: Suite, options: argparse.Namespace) -> None:
     suite_ctest(suite, "asan", options, env)
 
 
-def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
-    """First several at a time; then, one by one, those that measure what others would disturb."""
+def run_pytest(suite: Suite, options: argparse.Namespace, name: str, words: list[str]) -> None:
     python = ROOT / ".venv" / "bin" / "python"
-    folders = [name for name in ("tests/e2e", "tests/golden", "tests/fault") if any((ROOT / name).glob("**/test_*.py"))]
-    if not folders:
-        settle(suite, 5)
-        return
-    if not build(suite, "dev"):
-        return
     env = {
         "STRATA_TEST_SCALE": options.scale,
         "STRATA_BIN": str(ROOT / "build/dev/bin/strata"),
@@ -151,19 +145,66 @@ def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
         "STRATA_TEST_LEDGER": str(LEDGER / "e2e"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    # A file stays with one process: its tests share recordings. One of them mostly waits, hence one more than cores.
-    together = ["-m", "not alone", "-n", str(options.jobs + 1), "--dist", "loadfile"]
-    for name, words in (("e2e", together), ("e2e-alone", ["-m", "alone"])):
-        junit = CACHE / f"{name}.xml"
-        junit.unlink(missing_ok=True)
-        command = [str(python), "-m", "pytest", "-c", "tests/e2e/pytest.ini", "--rootdir", ".", "-q"]
-        command += ["-p", "no:cacheprovider", f"--junitxml={junit}"]
-        failed = suite.failed
-        rc = run(suite.name, [*command, *words, *folders], env)
-        read_junit(junit, suite)
-        if rc and suite.failed == failed:
-            suite.failed += 1
-            suite.notes.append(f"FAILED {name}: status {rc}")
+    junit = CACHE / f"{name}.xml"
+    junit.unlink(missing_ok=True)
+    command = [str(python), "-m", "pytest", "-c", "tests/e2e/pytest.ini", "--rootdir", ".", "-q"]
+    command += ["-p", "no:cacheprovider", f"--junitxml={junit}"]
+    failed = suite.failed
+    rc = run(suite.name, [*command, *words], env)
+    read_junit(junit, suite)
+    if rc and suite.failed == failed:
+        suite.failed += 1
+        suite.notes.append(f"FAILED {name}: status {rc}")
+
+
+def together(options: argparse.Namespace) -> list[str]:
+    """A file stays with one process: its tests share recordings. One of them mostly waits: one more than cores."""
+    return ["-m", "not alone", "-n", str(options.jobs + 1), "--dist", "loadfile"]
+
+
+def suite_e2e(suite: Suite, options: argparse.Namespace) -> None:
+    """First several at a time; then, one by one, those that measure what others would disturb."""
+    folders = [name for name in ("tests/e2e", "tests/golden", "tests/fault") if any((ROOT / name).glob("**/test_*.py"))]
+    if not folders:
+        settle(suite, 5)
+        return
+    if not build(suite, "dev"):
+        return
+    run_pytest(suite, options, "e2e", [*together(options), *folders])
+    run_pytest(suite, options, "e2e-alone", ["-m", "alone", *folders])
+
+
+# Fast and telling: recording against known times, what each kind of result answers, losing power, wrong words.
+FEW = (
+    "test_truth.py",
+    "test_reports.py",
+    "test_hotspots_answers.py",
+    "test_operator_modules.py::test_every_call_has_its_path",
+    "test_query.py",
+    "test_export_things.py",
+    "test_pause.py",
+    "test_kill.py::test_kill_both",
+    "test_damage.py::test_truncated_trace_keeps_what_is_whole",
+    "test_import.py::test_same_as_perf",
+    "test_answers.py",
+    "test_errors.py::test_wrong_question",
+)
+
+
+def suite_few(suite: Suite, options: argparse.Namespace) -> None:
+    """The end-to-end cases of make check."""
+    if build(suite, "dev"):
+        run_pytest(suite, options, "few", [*together(options), *(f"tests/e2e/{name}" for name in FEW)])
+
+
+def suite_rules(suite: Suite, options: argparse.Namespace) -> None:
+    """What lint checks in seconds and without a build."""
+    del options
+    for name in ("layers", "banned", "style", "docs"):
+        rc = run(suite.name, [sys.executable, f"tools/check_{name}.py"])
+        suite.passed += rc == 0
+        suite.failed += rc != 0
+        suite.notes += [f"FAILED tools/check_{name}.py"] if rc else []
 
 
 def fuzz_one(suite: Suite, program: Path, seconds: int) -> None:
@@ -225,6 +266,8 @@ def suite_soak(suite: Suite, options: argparse.Namespace) -> None:
 
 
 SUITES = {"unit": suite_unit, "e2e": suite_e2e, "asan": suite_asan, "fuzz": suite_fuzz, "soak": suite_soak}
+# Parts of others, for make check; run only when named.
+PARTS = {"rules": suite_rules, "few": suite_few}
 # Mostly waiting, so it runs while another one works.
 BESIDE = {"fuzz": "soak"}
 
@@ -268,7 +311,7 @@ def run_suite(name: str, options: argparse.Namespace) -> Suite:
     (CACHE / f"{name}.xml").unlink(missing_ok=True)
     print(f"{name} …", flush=True)
     begin = time.monotonic()
-    SUITES[name](suite, options)
+    (SUITES | PARTS)[name](suite, options)
     suite.seconds = time.monotonic() - begin
     print(f"{name}: {suite.passed} passed, {suite.failed} failed, {suite.seconds:.1f} s", flush=True)
     return suite
@@ -283,8 +326,8 @@ def main() -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     names = options.only.split(",")
     for name in names:
-        if name not in SUITES:
-            parser.error(f"no suite '{name}'; there are: {', '.join(SUITES)}")
+        if name not in SUITES | PARTS:
+            parser.error(f"no suite '{name}'; there are: {', '.join(SUITES | PARTS)}")
     suites = []
     while names:
         beside = BESIDE.get(names[0])
