@@ -40,14 +40,27 @@ tidy() {
 	python3 tools/tidy.py "${sources[@]}"
 }
 
+# Without the system's headers, which it needs not: seconds, and the next time only what changed.
+cppcheck_sources() {
+	[ -f build/dev/compile_commands.json ] || tools/build.sh dev --target help
+	mkdir -p .cache/cppcheck
+	cppcheck --project=build/dev/compile_commands.json --file-filter='src/*' --cppcheck-build-dir=.cache/cppcheck \
+		-j "$(nproc)" --quiet --error-exitcode=1 --std=c11 --platform=unix64 --max-configs=1 \
+		-D__x86_64__=1 -D__linux__=1 -D__GNUC__=12 --enable=warning,performance,portability \
+		--suppressions-list=tools/cppcheck.suppress --inline-suppr \
+		--template='{file}:{line}: {severity}: {message} [{id}]'
+}
+
 check clang-format clang-format-14 --dry-run -Werror "${c_files[@]}"
 check layers python3 tools/check_layers.py
 check banned python3 tools/check_banned.py
 check style python3 tools/check_style.py
+check docs python3 tools/check_docs.py
 check shellcheck shellcheck "${shell_files[@]}"
 check ruff .venv/bin/ruff check --quiet "${python_files[@]}"
 check codespell codespell --quiet-level 2 --skip '*/node_modules/*,*/corpus/*,*/data/*,*/golden/*' README.md CONTRIBUTING.md \
 	docs src tests tools bench examples
+check cppcheck cppcheck_sources
 check clang-tidy tidy
 
 if [ "$failed" != 0 ]; then
