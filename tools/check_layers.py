@@ -93,8 +93,8 @@ ORDER = {
     "collect/launch": ["drain", "family", "run", "doctor"],
     "analyze": [
         "engine",
-        "tables",
         "datasets operators steps",
+        "tables",
         "samples",
         "stacks",
         "reports",

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/reports/compare.h"
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/tables/report.h"
 #include "base/buf.h"
 #include "request/command.h"

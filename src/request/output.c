@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/tables/report.h"
 #include "base/buf.h"
 #include "request/console.h"

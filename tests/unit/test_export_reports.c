@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/tables/report.h"
 #include "base/buf.h"
 #include "base/json_out.h"

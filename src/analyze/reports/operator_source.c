@@ -3,7 +3,7 @@
 // Where operators come from, in words.
 #include <string.h>
 
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/reports/report_operators.h"
 #include "base/buf.h"
 

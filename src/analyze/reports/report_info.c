@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/datasets/words.h"
 #include "store/result.h"

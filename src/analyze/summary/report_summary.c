@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/reports/report_python_calls.h"
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/findings/recording_cost.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"

@@ -3,7 +3,7 @@
 // Tables about the result itself: what was lost, what there is to say about damage, and what is known of the run.
 #include <stdlib.h>
 
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 #include "base/buf.h"
 #include "export/report/show.h"
 #include "export/report/text_flow.h"

@@ -3,8 +3,8 @@
  * What was lost, cut or guessed, in figures and in words. Every report shows it: text below its tables,
  * JSON in "quality", and for CSV the command line says it on stderr.
  */
-#ifndef ST_ANALYZE_REPORTS_QUALITY_H
-#define ST_ANALYZE_REPORTS_QUALITY_H
+#ifndef ST_ANALYZE_DATASETS_QUALITY_H
+#define ST_ANALYZE_DATASETS_QUALITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The quality of a result in words.
-#include "analyze/reports/quality.h"
+#include "analyze/datasets/quality.h"
 
 #include <string.h>
 
