@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "resolve/demangle.h"
 #include "resolve/dwarf_places.h"
@@ -142,16 +143,8 @@ static bool decode(struct work *work)
 
 static struct st_instruction *at_address(const struct work *work, uint64_t address)
 {
-	uint32_t low = 0, high = work->out->count;
+	uint32_t low = ST_SEARCH(i, 0, work->out->count, work->out->items[i].address < address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (work->out->items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == work->out->count || work->out->items[low].address != address)
 		return NULL;
 	return &work->out->items[low];

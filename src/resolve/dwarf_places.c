@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 enum { DEPTH_MAX = 256 };
@@ -24,17 +25,7 @@ struct unit_walk {
 
 static size_t first_from(const struct st_dwarf *dwarf, struct span in, uint64_t address)
 {
-	size_t low = in.first, high = in.last;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (dwarf->places[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, in.first, in.last, dwarf->places[i].address < address);
 }
 
 static const char *name_of(Dwarf_Die *die, bool *is_linkage_name)

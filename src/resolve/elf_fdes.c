@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "resolve/elf_symbols.h"
 #include "unwind/cfi.h"
 
@@ -56,17 +57,10 @@ static uint64_t entry(const struct header *header, uint64_t index, size_t which)
 
 static void find_one(struct st_cfi *cfi, const struct header *header, struct st_bounds *bounds)
 {
-	uint64_t low = 0, high = header->count, next;
+	uint64_t low, next;
 	struct st_cfi_fde fde;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (entry(header, middle, 0) <= bounds->address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = ST_SEARCH(i, 0, header->count, entry(header, i, 0) <= bounds->address);
 	if (!low || !st_cfi_fde(cfi, entry(header, low - 1, 1) - cfi->address, &fde, &next) ||
 	    bounds->address < fde.start || bounds->address >= fde.end)
 		return;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 /* Of several names of one place: the one people write. Fewer leading underscores first (read, not
  * __read, though that one is the global), then the stronger binding. */
 static uint8_t rank_of(const char *name, const GElf_Sym *symbol)
@@ -22,17 +24,7 @@ static uint8_t rank_of(const char *name, const GElf_Sym *symbol)
 /* First of the addresses that is not below start. */
 static size_t first_from(const struct st_bounds *bounds, size_t count, uint64_t start)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (bounds[middle].address < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, count, bounds[i].address < start);
 }
 
 /* The innermost symbol is the better one; of the same place the smaller, then by rank, then by name, so

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 enum { NAMES_MAX_BYTES = 64 << 20 };
@@ -72,17 +73,7 @@ static bool read_symbols(struct symbols *symbols)
 /* How many symbols begin at or before the address. */
 static uint32_t begun(const struct symbols *symbols, uint64_t address)
 {
-	uint32_t low = 0, high = symbols->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (symbols->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, symbols->count, symbols->items[i].start <= address);
 }
 
 static uint32_t add(struct st_names *names, uint32_t module, const struct symbols *symbols,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 bool st_ranges_add(struct st_ranges *ranges, const struct st_range *range)
@@ -49,18 +50,10 @@ void st_ranges_fini(struct st_ranges *ranges)
 
 uint32_t st_ranges_begun(const struct st_ranges *ranges, uint32_t process, uint64_t address)
 {
-	uint32_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct st_range *item = &ranges->items[middle];
-
-		if (item->process < process || (item->process == process && item->start <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(
+		i, 0, ranges->count,
+		ranges->items[i].process < process ||
+			(ranges->items[i].process == process && ranges->items[i].start <= address));
 }
 
 static bool is_better(const struct st_range *a, const struct st_range *b, int64_t time_ns)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 enum {
@@ -112,17 +113,7 @@ void st_unwind_symbols_fini(struct st_unwind_symbols *symbols)
 
 size_t st_unwind_symbols_from(const struct st_unwind_symbols *symbols, uint64_t address)
 {
-	size_t low = 0, high = symbols->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->symbols[middle].start < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, symbols->count, symbols->symbols[i].start < address);
 }
 
 static void add_row(void *arg, uint64_t address, const struct st_unwind_rule *rule)

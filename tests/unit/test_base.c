@@ -21,6 +21,7 @@
 #include "base/json_check.h"
 #include "base/json_out.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "fail_alloc.h"
 
@@ -338,6 +339,23 @@ static void maps_survive_a_lack_of_memory(void **state)
 	}
 }
 
+static void search_finds_the_first_that_is_not_before(void **state)
+{
+	static const int items[] = {1, 3, 3, 3, 7};
+
+	(void)state;
+	for (uint32_t count = 0; count <= 5; count++)
+		for (int wanted = 0; wanted < 9; wanted++) {
+			uint32_t at = 0;
+
+			while (at < count && items[at] < wanted)
+				at++;
+			assert_int_equal(ST_SEARCH(i, 0, count, items[i] < wanted), at);
+		}
+	assert_int_equal(ST_SEARCH(i, 2, 4, items[i] < 2), 2);
+	assert_int_equal(ST_SEARCH(i, 2, 4, items[i] < 9), 4);
+}
+
 static void hashes_of_bytes_see_every_byte(void **state)
 {
 	char text[24] = "the name of a function";
@@ -371,6 +389,7 @@ int main(void)
 		cmocka_unit_test(pairs_are_numbered_in_order),
 		cmocka_unit_test(ids_have_values),
 		cmocka_unit_test(maps_survive_a_lack_of_memory),
+		cmocka_unit_test(search_finds_the_first_that_is_not_before),
 		cmocka_unit_test(hashes_of_bytes_see_every_byte),
 	};
 

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "base/rt/clock.h"
 #include "unwind/cache.h"
@@ -151,17 +152,7 @@ static bool same(const struct st_unwind_module *module, const struct line *line)
 /* Index of the first module that ends behind start. */
 static uint32_t place_of(const struct st_outside_maps *maps, uint64_t start)
 {
-	uint32_t low = 0, high = maps->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (maps->modules[middle].end <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, maps->count, maps->modules[i].end <= start);
 }
 
 static void add(struct st_outside_maps *maps, const struct line *line)

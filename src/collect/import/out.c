@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 enum {
@@ -179,17 +180,7 @@ void st_import_creator(struct st_import_out *out, uint32_t pid, const struct st_
 /* Number of the first mapping that ends behind an address. */
 static uint32_t first_behind(const struct st_import_process *process, uint64_t address)
 {
-	uint32_t low = 0, high = process->map_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (process->maps[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, process->map_count, process->maps[i].end <= address);
 }
 
 struct st_import_map *st_import_map_at(struct st_import_process *process, uint64_t address)

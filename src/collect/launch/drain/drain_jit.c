@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/search.h"
 #include "collect/launch/drain/drain_state.h"
 #include "collect/launch/drain/tables.h"
 #include "unwind/code.h"
@@ -30,17 +31,7 @@ static const uint64_t quick_ns = 10000000, slow_ns = 1000000000;
 /* The first piece that ends behind the address. */
 static uint32_t lower_bound(const struct st_jit_codes *jit, uint64_t address)
 {
-	uint32_t low = 0, high = jit->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (jit->codes[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, jit->count, jit->codes[i].end <= address);
 }
 
 static void take_out(struct st_jit_codes *jit, uint32_t at, uint32_t count)

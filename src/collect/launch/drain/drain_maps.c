@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/search.h"
 #include "base/rt/clock.h"
 
 enum { MAPS_MAX_BYTES = 8 << 20, READ_BYTES = 64 << 10, READS_AT_ONCE = 8 };
@@ -32,17 +33,7 @@ static bool contains(const struct st_code_range *range, uint64_t address)
 /* The first range that ends behind the address, or count. */
 static uint32_t lower_bound(const struct st_code_maps *maps, uint64_t address)
 {
-	uint32_t low = 0, high = maps->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (maps->ranges[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, maps->count, maps->ranges[i].end <= address);
 }
 
 bool st_code_maps_has_file(const struct st_code_maps *maps, uint64_t start, uint64_t end)
