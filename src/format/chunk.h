@@ -19,7 +19,7 @@ struct st_buf;
 enum {
 	ST_FORMAT_MAJOR = 1,
 	/* 1: events, callers, open slices, objects; 2: samples; 3: operators; 4: calls; 5: ranges that cross */
-	ST_FORMAT_MINOR = 5,
+	ST_FORMAT_MINOR = 6,
 	ST_CHUNK_RAW_MAX = 4 << 20, /* a reader refuses more: nothing we write comes near */
 	ST_CHUNK_RECORDS_MAX = 16 << 10,
 	ST_CHUNK_AGE_MAX_MS = 250,

@@ -29,9 +29,10 @@ enum st_definition_type {
 	/* u32 ancestor process (dense id), u32 strings, u32 domains, u32 objects: ids 1 … n mean what they
 	 * mean there */
 	ST_DEF_INHERIT = 5,
-	ST_DEF_THREAD = 6, /* u32 track, u32 tid, u64 first_time ticks */
-	ST_DEF_THREAD_NAME =
-		7, /* u32 tid, text; the last one wins; replaces for tracks of that tid */
+	/* A track: u32 track, u32 tid (of a track that is no thread a number that its producer gives), u64 first_time
+	 * ticks; since 1.6 u32 enum st_track_kind, text name; absent: a thread, named by its tid */
+	ST_DEF_THREAD = 6,
+	ST_DEF_THREAD_NAME = 7, /* u32 tid, text; the last one wins; of all threads of that tid */
 	/* u32 track (0: the process), then u64: slices dropped, unmatched ends, lost_no_slot, labels cut,
 	 * labels unknown, suspect ring positions, events dropped, events cut, samples dropped; cumulative, the
 	 * last one wins */
@@ -76,6 +77,17 @@ enum st_definition_type {
 	 * that are in no row, then for each row the varints function id, calls, calls that were not recursive, ticks in
 	 * itself, ticks in all */
 	ST_DEF_PYTHON_CALLS = 26,
+};
+
+/* What a track is: a row of slices. */
+enum st_track_kind {
+	ST_TRACK_THREAD = 0, /* of the operating system: tid is its id */
+	ST_TRACK_DEVICE_STREAM = 1,
+	ST_TRACK_DEVICE_QUEUE = 2,
+	ST_TRACK_PROCESS = 3, /* what belongs to the process as a whole */
+	ST_TRACK_COUNTER = 4,
+	ST_TRACK_OTHER = 5, /* of a later version */
+	ST_TRACK_KINDS
 };
 
 enum { ST_PROCESS_DIRECT = 1, ST_PROCESS_FORKED = 2 };

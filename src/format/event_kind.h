@@ -122,7 +122,17 @@ enum st_event_kind {
 	ST_EVENT_JIT = 66,
 	/* Advisor and legacy calls, kept as they came: detail enum st_event_call; VALUE, EXTRA, DATA. */
 	ST_EVENT_CALL = 67,
+	/* A flow leaves, reaches the current task: VALUE id of the flow in its process, detail enum st_flow_kind. What
+	 * left last with that kind and id is where a flow comes from; it may reach several. */
+	ST_EVENT_FLOW_OUT = 68,
+	ST_EVENT_FLOW_IN = 69,
 	ST_EVENT_KINDS
+};
+
+enum st_flow_kind {
+	ST_FLOW_LAUNCH = 1,   /* from the call of a runtime to what runs on a device */
+	ST_FLOW_ENQUEUE = 2,  /* from who puts work into a queue to who takes it out */
+	ST_FLOW_BACKWARD = 3, /* from an operator to its part of the backward pass */
 };
 
 enum { ST_EVENT_DATA_MAX = 128 << 10 }; /* more is cut and counted by the collector */

@@ -64,10 +64,12 @@ struct st_process {
 	struct st_loss loss;
 };
 
+/* A row of slices, events and samples. Most are threads of the operating system, but ask its kind. */
 struct st_track {
 	uint32_t id;
 	uint32_t process; /* index into processes */
-	uint32_t tid;
+	enum st_track_kind kind;
+	uint32_t tid;	   /* of a thread; of anything else a number that its producer gave */
 	st_string_id name; /* given by the program, else 0 */
 	int64_t first_ns, last_ns;
 	uint32_t row_begin, row_end; /* its slices: contiguous, in order of begin, parents first */
@@ -93,6 +95,12 @@ struct st_slices {
 	const uint32_t *parent; /* row, or ST_NO_ROW */
 	const uint16_t *depth;
 	const uint16_t *flags;
+};
+
+/* That one slice led to another: a launch to its kernel, an operator to its backward pass. By from, then to. */
+struct st_slice_flow {
+	uint32_t from, to; /* rows of slices */
+	uint32_t kind;	   /* enum st_flow_kind, or one of a later version */
 };
 
 struct st_not_entered_program {
@@ -164,7 +172,10 @@ const struct st_quality *st_result_quality(const struct st_result *result);
 const struct st_slices *st_result_slices(const struct st_result *result);
 const struct st_process *st_result_processes(const struct st_result *result, uint32_t *count);
 const struct st_track *st_result_tracks(const struct st_result *result, uint32_t *count);
+/* What a track without a name is called: "main", or the word for its kind. process may be NULL. */
+const char *st_track_word(const struct st_track *track, const struct st_process *process);
 const struct st_label *st_result_labels(const struct st_result *result, uint32_t *count);
+const struct st_slice_flow *st_result_flows(const struct st_result *result, uint32_t *count);
 const struct st_not_entered_program *st_result_not_entered(const struct st_result *result,
 							   uint32_t *count);
 const struct st_pause_window *st_result_pauses(const struct st_result *result, uint32_t *count);

@@ -117,31 +117,102 @@ static void test_every_field(void **state)
 	check_many_fields(f);
 }
 
+static void add_flow(struct fixture *f, uint64_t time, uint32_t kind, uint64_t id, uint32_t detail)
+{
+	add(f, time,
+	    (struct st_event){.kind = kind, .mask = ST_FIELD_VALUE, .detail = detail, .value = id});
+}
+
+/* A track of a device, in the order of its own chunk before that of the thread; id 7 is used again. */
+static void make_flows(struct fixture *f)
+{
+	uint32_t name; /* four letters */
+
+	memcpy(&name, "gpu0", sizeof(name));
+	maker_numbers(&f->m, ST_DEF_THREAD, "448444", 2u, 7u, (uint64_t)0,
+		      (uint32_t)ST_TRACK_DEVICE_STREAM, 4u, name);
+	maker_numbers(&f->m, ST_DEF_THREAD, "44844", 3u, 100u, (uint64_t)0, 99u, 0u);
+	maker_text(&f->m, ST_DEF_THREAD_NAME, 7, "no name of a stream");
+	maker_define(&f->m, 1);
+	st_slice_encoder_begin(&f->m.slices, 20, 1, 2, 0);
+	add_flow(f, 20, ST_EVENT_FLOW_IN, 7, ST_FLOW_LAUNCH);
+	add_flow(f, 21, ST_EVENT_FLOW_IN, 7, ST_FLOW_ENQUEUE); /* none left so */
+	st_slice_encoder_end(&f->m.slices, 30, 1);
+	st_slice_encoder_begin(&f->m.slices, 50, 1, 2, 0);
+	add_flow(f, 50, ST_EVENT_FLOW_IN, 7, ST_FLOW_LAUNCH);
+	st_slice_encoder_end(&f->m.slices, 60, 1);
+	maker_chunk(&f->m, 1, 2);
+	st_slice_encoder_begin(&f->m.slices, 10, 1, 1, 0);
+	add_flow(f, 11, ST_EVENT_FLOW_OUT, 7, ST_FLOW_LAUNCH);
+	st_slice_encoder_end(&f->m.slices, 12, 1);
+	st_slice_encoder_begin(&f->m.slices, 40, 1, 1, 0);
+	add_flow(f, 41, ST_EVENT_FLOW_OUT, 7, ST_FLOW_LAUNCH);
+	add_flow(f, 41, ST_EVENT_FLOW_OUT, 8, ST_FLOW_LAUNCH); /* reaches nobody */
+	st_slice_encoder_end(&f->m.slices, 42, 1);
+	add_flow(f, 70, ST_EVENT_FLOW_IN, 7, ST_FLOW_LAUNCH); /* in no slice */
+	maker_chunk(&f->m, 1, 1);
+}
+
+static void check_flows(struct fixture *f)
+{
+	uint32_t count;
+	const struct st_slice_flow *flows = st_result_flows(f->result, &count);
+	const struct st_process *process = st_result_processes(f->result, &count);
+	const struct st_track *tracks = st_result_tracks(f->result, &count);
+
+	assert_int_equal(count, 3);
+	assert_int_equal(tracks[0].kind, ST_TRACK_THREAD);
+	assert_string_equal(st_track_word(&tracks[0], process), "main");
+	assert_int_equal(tracks[1].kind, ST_TRACK_DEVICE_STREAM);
+	assert_int_equal(tracks[1].tid, 7);
+	assert_string_equal(text(f, tracks[1].name), "gpu0");
+	assert_string_equal(st_track_word(&tracks[1], process), "device stream");
+	assert_int_equal(tracks[2].kind, ST_TRACK_OTHER); /* a kind of a later version */
+	assert_string_equal(st_track_word(&tracks[2], process), "track");
+	st_result_flows(f->result, &count);
+	assert_int_equal(count, 2);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(flows[i].kind, ST_FLOW_LAUNCH);
+		assert_int_equal(flows[i].from, i);
+		assert_int_equal(flows[i].to, 2 + i);
+	}
+}
+
 static void count_call(void *arg, double fraction, const char *what)
 {
 	(void)fraction, (void)what;
 	++*(unsigned int *)arg;
 }
 
-static void test_kept_index_says_the_same(void **state)
+static void check_kept(struct fixture *f, void (*check)(struct fixture *f))
 {
-	struct fixture *f = *state;
 	char *folder = temporary_folder();
 	unsigned int builds = 0;
 	const struct st_result_options options = {.progress = count_call, .progress_arg = &builds};
 
-	make_many_fields(f);
 	maker_end(&f->m);
 	maker_write(&f->m, folder);
 	for (unsigned int i = 0; i < 2; i++) {
 		st_result_close(f->result);
 		assert_int_equal(st_result_open(&f->result, folder, &options, &f->err), ST_OK);
 		f->events = st_result_events(f->result);
-		check_many_fields(f);
+		check(f);
 		assert_int_equal(builds, 1); /* the second time it is only read */
 	}
 	remove_folder(folder);
 	free(folder);
+}
+
+static void test_kept_index_says_the_same(void **state)
+{
+	make_many_fields(*state);
+	check_kept(*state, check_many_fields);
+}
+
+static void test_flows_and_kinds_of_tracks(void **state)
+{
+	make_flows(*state);
+	check_kept(*state, check_flows);
 }
 
 static uint8_t *read_index(const char *folder, size_t *size_bytes)
@@ -631,6 +702,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_every_field, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_kept_index_says_the_same, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_flows_and_kinds_of_tracks, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_index, fixture_setup,
 						fixture_teardown),

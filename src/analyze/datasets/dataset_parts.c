@@ -47,12 +47,13 @@ static struct st_text thread_name(const struct st_result *result, uint32_t key)
 	const struct st_track *track = &st_result_tracks(result, &count)[key];
 	const struct st_process *processes = st_result_processes(result, &process_count);
 	struct st_text name = st_result_text(result, track->name);
+	const char *word;
 
 	if (name.size_bytes)
 		return name;
-	if (track->process < process_count && processes[track->process].pid == track->tid)
-		return (struct st_text){"main", 4};
-	return (struct st_text){"thread", 6};
+	word = st_track_word(track,
+			     track->process < process_count ? &processes[track->process] : NULL);
+	return (struct st_text){word, strlen(word)};
 }
 
 struct st_text st_place_thread(const struct st_result *result, uint32_t key, struct st_arena *arena)

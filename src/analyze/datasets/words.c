@@ -163,6 +163,8 @@ static const char *const event_words[ST_EVENT_KINDS] = {
 	[ST_EVENT_MODULE_UNLOAD_SECTIONS] = "module_unload_sections",
 	[ST_EVENT_JIT] = "jit",
 	[ST_EVENT_CALL] = "call",
+	[ST_EVENT_FLOW_OUT] = "flow_out",
+	[ST_EVENT_FLOW_IN] = "flow_in",
 };
 
 const char *st_words_event_kind(uint32_t kind)

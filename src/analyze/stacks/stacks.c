@@ -289,8 +289,7 @@ void st_stacks_thread_text(const struct st_stacks *stacks, uint32_t track, struc
 	if (name.size_bytes)
 		st_buf_append(out, name.bytes, name.size_bytes);
 	else
-		st_buf_append_text(out, stacks->processes[at->process].pid == at->tid ? "main"
-										      : "thread");
+		st_buf_append_text(out, st_track_word(at, &stacks->processes[at->process]));
 	st_buf_printf(out, " (%u)", at->tid);
 }
 

@@ -196,12 +196,11 @@ static void write_thread(void *to, uint32_t index)
 	struct st_chrome *chrome = to;
 	const struct st_trace_walk *walk = &chrome->walk;
 	const struct st_track *track = &walk->tracks[index];
-	bool is_main = walk->processes[track->process].pid == track->tid;
 	struct metadata metadata = {
 		"thread_name", chrome->ids.pids[track->process],	  chrome->ids.tids[index],
 		track->tid,    st_result_text(walk->result, track->name), false};
 
-	add_metadata(chrome, &metadata, is_main ? "main" : "thread");
+	add_metadata(chrome, &metadata, st_track_word(track, &walk->processes[track->process]));
 }
 
 static enum st_status write_begin(void *to, struct st_error *err)

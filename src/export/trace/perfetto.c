@@ -74,8 +74,7 @@ static void write_thread(void *to, uint32_t index)
 	inner = st_pb_begin(out, ST_PF_TRACK_THREAD);
 	st_pb_u64(out, ST_PF_THREAD_PID, process->pid);
 	st_pb_u64(out, ST_PF_THREAD_TID, track->tid);
-	add_text(pf, ST_PF_THREAD_NAME, track->name,
-		 process->pid == track->tid ? "main" : "thread");
+	add_text(pf, ST_PF_THREAD_NAME, track->name, st_track_word(track, process));
 	st_pb_end(out, inner);
 	st_pb_end(out, message);
 	st_pf_packet_end(pf);

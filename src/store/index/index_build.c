@@ -181,7 +181,8 @@ static void fini(struct st_index_builder *builder)
 	free(builder->sample_refs);
 	free(builder->call_refs);
 	free(builder->pairs);
-	free(builder->label_slots);
+	free(builder->label_uses);
+	st_map_fini(&builder->label_map);
 	st_id_map_fini(&builder->track_index);
 	st_id_map_fini(&builder->labels);
 	st_id_map_fini(&builder->missing_strings);

@@ -103,9 +103,9 @@ struct st_track_state {
 		*callers; /* ST_CALLER_SLOTS of them, or NULL: the last one of each slot */
 };
 
-struct st_label_slot {
+struct st_label_use { /* ids of a process, and the label that they mean */
 	uint32_t process_id, domain, name;
-	uint32_t label; /* + 1; 0: free */
+	uint32_t label;
 };
 
 /* What the events of all tracks share; empty while there are none. */
@@ -153,8 +153,9 @@ struct st_index_builder {
 	uint32_t pair_count, pair_capacity;
 	uint64_t row_count, last_ticks, first_ticks;
 	bool too_many_rows;
-	struct st_label_slot *label_slots;
-	size_t label_slot_count, label_used;
+	struct st_label_use *label_uses;
+	uint32_t use_count, use_capacity;
+	struct st_map label_map;			   /* to label_uses */
 	struct st_id_map labels;			   /* (domain text, name text) -> label */
 	struct st_id_map missing_strings, missing_domains; /* (process id, id) */
 	struct st_chunk_ref *call_refs;			   /* of ST_CHUNK_CALLS */
@@ -244,6 +245,8 @@ uint32_t st_index_caller_of(struct st_index_builder *builder, struct st_track_st
 bool st_index_callers_finish(struct st_index_builder *builder);
 /* index_spans.c, index_sync.c, index_lanes.c */
 bool st_index_spans_finish(struct st_index_builder *builder);
+/* index_flows.c: events that name flows, into their table */
+bool st_index_flows_finish(struct st_index_builder *builder);
 /* index_copies.c: flags the slices of worker threads that repeat their caller's */
 bool st_index_copies_finish(struct st_index_builder *builder);
 

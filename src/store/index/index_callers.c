@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/slices.h"
 #include "store/model/model.h"
 
@@ -40,8 +41,8 @@ static uint32_t add_caller(struct st_index_builder *builder, uint32_t process_id
 	uint32_t caller = st_key_table_add(&tables->callers, process_id, address, 0);
 
 	while (caller != ST_ID_NONE && caller >= tables->caller_capacity)
-		if (!st_grow(&tables->caller_ns, tables->caller_capacity, &tables->caller_capacity,
-			     sizeof(*tables->caller_ns)))
+		if (!ST_VEC_ROOM(tables->caller_ns, tables->caller_capacity,
+				 tables->caller_capacity))
 			caller = ST_ID_NONE;
 	if (caller == ST_ID_NONE) {
 		builder->no_memory = true;

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "format/chunk.h"
 #include "format/slices.h"
-#include "store/model/grow.h"
 #include "store/model/model.h"
 #include "store/model/source.h"
 
@@ -46,8 +46,7 @@ bool st_index_add_calls(struct st_index_builder *builder, const struct st_chunk_
 	}
 	at = st_index_find_track(builder, header->process, header->track);
 	if (at == ST_ID_NONE ||
-	    !st_grow(&builder->call_refs, builder->call_ref_count, &builder->call_ref_capacity,
-		     sizeof(*builder->call_refs))) {
+	    !ST_VEC_ROOM(builder->call_refs, builder->call_ref_count, builder->call_ref_capacity)) {
 		builder->no_memory = true;
 		return true;
 	}
@@ -66,7 +65,7 @@ static bool begin_call(struct job *job, uint32_t track, uint32_t name, int64_t n
 	struct open_calls *open = &job->open[track];
 	uint32_t process = builder->tracks[track].process_id;
 
-	if (!st_grow(&job->calls, job->count, &job->capacity, sizeof(*job->calls)))
+	if (!ST_VEC_ROOM(job->calls, job->count, job->capacity))
 		return false;
 	/* The track is that of the builder until all are there; the parent, too, counts calls as they came. */
 	job->calls[job->count++] =
@@ -95,7 +94,7 @@ static void end_call(struct job *job, uint32_t track, int64_t ns)
 
 static bool add_stop(struct job *job, uint32_t track, int64_t ns)
 {
-	if (!st_grow(&job->stops, job->stop_count, &job->stop_capacity, sizeof(*job->stops)))
+	if (!ST_VEC_ROOM(job->stops, job->stop_count, job->stop_capacity))
 		return false;
 	job->stops[job->stop_count++] = (struct stop){job->builder->tracks[track].process_id, ns};
 	return true;

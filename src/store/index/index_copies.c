@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/model/model.h"
 
 struct candidate {
@@ -74,7 +75,7 @@ static bool find_items(struct copies *c)
 				c->creates[t] = 1;
 			if (!is_wanted(c, label))
 				continue;
-			if (!st_grow(&c->items, c->count, &c->capacity, sizeof(*c->items)))
+			if (!ST_VEC_ROOM(c->items, c->count, c->capacity))
 				return false;
 			c->items[c->count++] = (struct candidate){
 				.process_id = track->process_id,
@@ -131,8 +132,7 @@ static bool is_covered(struct copies *c, const struct candidate *item, uint32_t 
 	int64_t end_ns = columns->end_ns[item->row], others;
 	struct covering *covering;
 
-	if (key == ST_ID_NONE ||
-	    !st_grow(&c->covering, key, &c->covering_capacity, sizeof(*c->covering))) {
+	if (key == ST_ID_NONE || !ST_VEC_ROOM(c->covering, key, c->covering_capacity)) {
 		*ok = false;
 		return false;
 	}
@@ -158,8 +158,7 @@ static struct tally *tally_of(struct copies *c, const struct candidate *item)
 	st_string_id domain = c->builder->meta->labels[item->label].domain;
 	uint32_t key = st_key_table_add(&c->threads, track, domain, 0);
 
-	if (key == ST_ID_NONE ||
-	    !st_grow(&c->tallies, key, &c->tally_capacity, sizeof(*c->tallies)))
+	if (key == ST_ID_NONE || !ST_VEC_ROOM(c->tallies, key, c->tally_capacity))
 		return NULL;
 	if (key >= known)
 		c->tallies[key] = (struct tally){0};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/chunk.h"
 #include "format/event.h"
 #include "format/ring_record.h"
@@ -24,18 +25,10 @@ enum {
 
 static bool push(struct st_track_state *track, uint32_t row, uint32_t domain, uint32_t item)
 {
-	if (track->depth == track->stack_capacity) {
-		uint32_t capacity = track->stack_capacity ? track->stack_capacity * 2 : 64;
-		void *grown = realloc(track->stack, (size_t)capacity * sizeof(*track->stack));
-
-		if (!grown)
-			return false;
-		track->stack = grown;
-		track->stack_capacity = capacity;
-	}
-	track->stack[track->depth++] = (struct st_open_slice){
-		.row = row, .domain = domain, .line = track->line, .item = item};
-	return true;
+	return ST_VEC_PUSH(
+		track->stack, track->depth, track->stack_capacity,
+		(struct st_open_slice){
+			.row = row, .domain = domain, .line = track->line, .item = item});
 }
 
 struct st_open_slice *st_index_innermost_open(const struct st_track_state *track)

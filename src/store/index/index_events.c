@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/event.h"
 #include "store/model/model.h"
 
@@ -124,8 +125,7 @@ static void add_wide(struct st_index_builder *builder, uint32_t process_id, uint
 {
 	struct st_event_tables *tables = &builder->tables;
 
-	if (!st_grow(&tables->wide, tables->wide_count, &tables->wide_capacity,
-		     sizeof(*tables->wide))) {
+	if (!ST_VEC_ROOM(tables->wide, tables->wide_count, tables->wide_capacity)) {
 		builder->no_memory = true;
 		return;
 	}
@@ -230,8 +230,7 @@ static bool find_task_events(struct st_index_builder *builder)
 		if (rows[i].kind < ST_EVENT_TASK_ID || rows[i].kind > ST_EVENT_TASK_FN ||
 		    rows[i].slice == ST_NO_ROW)
 			continue;
-		if (!st_grow(&out->task_events, out->task_event_count, &capacity,
-			     sizeof(*out->task_events)))
+		if (!ST_VEC_ROOM(out->task_events, out->task_event_count, capacity))
 			return false;
 		out->task_events[out->task_event_count++] = i;
 	}
@@ -279,7 +278,8 @@ void st_index_finish_events(struct st_index_builder *builder)
 	add_family_marks(builder);
 	if (!st_index_objects_finish(builder) || !find_task_events(builder) ||
 	    !st_index_copies_finish(builder) || !st_index_spans_finish(builder) ||
-	    !st_index_callers_finish(builder) || !take_blobs(out, &builder->tables.blobs))
+	    !st_index_callers_finish(builder) || !st_index_flows_finish(builder) ||
+	    !take_blobs(out, &builder->tables.blobs))
 		builder->no_memory = true;
 	take_ids(builder);
 }

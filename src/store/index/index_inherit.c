@@ -140,10 +140,10 @@ static bool find_creators(struct st_index_builder *builder)
 	qsort(lineage.creators, lineage.creator_count, sizeof(*lineage.creators), by_created);
 	for (uint32_t i = 0; i < builder->track_count; i++) {
 		const struct st_track_state *track = &builder->tracks[i];
-		const struct st_thread_definition *thread =
-			st_model_thread(model, track->process_id, track->track_id, false);
+		const struct st_track_definition *thread =
+			st_model_track(model, track->process_id, track->track_id, false);
 
-		if (!thread || !thread->is_defined)
+		if (!thread || !thread->is_defined || thread->kind != ST_TRACK_THREAD)
 			continue;
 		lineage.tracks[lineage.track_count++] =
 			(struct tid_track){.key = {.process_id = track->process_id,

@@ -12,45 +12,6 @@
 #include "base/vec.h"
 #include "store/model/model.h"
 
-enum { FIRST_SLOTS = 1024 };
-
-static size_t place_of(const struct st_index_builder *builder, uint32_t process_id, uint32_t domain,
-		       uint32_t name)
-{
-	uint64_t hash = (name + ((uint64_t)domain << 40)) * 0x9e3779b97f4a7c15ull;
-	size_t mask = builder->label_slot_count - 1, at;
-
-	hash ^= (uint64_t)process_id * 0xc2b2ae3d27d4eb4full;
-	hash ^= hash >> 32;
-	for (at = (size_t)hash & mask;; at = (at + 1) & mask) {
-		const struct st_label_slot *slot = &builder->label_slots[at];
-
-		if (!slot->label || (slot->name == name && slot->domain == domain &&
-				     slot->process_id == process_id))
-			return at;
-	}
-}
-
-static bool grow_slots(struct st_index_builder *builder)
-{
-	struct st_label_slot *old = builder->label_slots;
-	size_t old_count = builder->label_slot_count;
-	size_t count = old_count ? old_count * 2 : FIRST_SLOTS;
-	struct st_label_slot *slots = calloc(count, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	builder->label_slots = slots;
-	builder->label_slot_count = count;
-	for (size_t i = 0; i < old_count; i++) {
-		if (old[i].label)
-			slots[place_of(builder, old[i].process_id, old[i].domain, old[i].name)] =
-				old[i];
-	}
-	free(old);
-	return true;
-}
-
 /* Counts every id once, however many labels it is part of. */
 static void count_missing(struct st_index_builder *builder, struct st_id_map *seen, uint64_t key)
 {
@@ -107,22 +68,27 @@ static uint32_t add_label(struct st_index_builder *builder, struct st_index_labe
 		       : ST_ID_NONE;
 }
 
+static bool is_use(const void *uses, uint32_t number, const void *key)
+{
+	const struct st_label_use *known = (const struct st_label_use *)uses + number,
+				  *wanted = key;
+
+	return known->name == wanted->name && known->domain == wanted->domain &&
+	       known->process_id == wanted->process_id;
+}
+
 uint32_t st_index_label_of(struct st_index_builder *builder, uint32_t process_id, uint32_t domain,
 			   uint32_t name)
 {
-	struct st_label_slot *slot;
-	uint32_t label;
+	struct st_label_use use = {.process_id = process_id, .domain = domain, .name = name};
+	uint32_t hash = st_hash_pair(st_id_pair(process_id, domain), name);
+	uint32_t known = st_map_find(&builder->label_map, hash, is_use, builder->label_uses, &use);
 
-	if (builder->label_used * 2 >= builder->label_slot_count && !grow_slots(builder))
+	if (known != ST_ID_NONE)
+		return builder->label_uses[known].label;
+	use.label = add_label(builder, st_index_texts_of(builder, process_id, domain, name));
+	if (use.label == ST_ID_NONE || !st_map_add(&builder->label_map, hash, builder->use_count) ||
+	    !ST_VEC_PUSH(builder->label_uses, builder->use_count, builder->use_capacity, use))
 		return ST_ID_NONE;
-	slot = &builder->label_slots[place_of(builder, process_id, domain, name)];
-	if (slot->label)
-		return slot->label - 1;
-	label = add_label(builder, st_index_texts_of(builder, process_id, domain, name));
-	if (label == ST_ID_NONE)
-		return ST_ID_NONE;
-	*slot = (struct st_label_slot){
-		.process_id = process_id, .domain = domain, .name = name, .label = label + 1};
-	builder->label_used++;
-	return label;
+	return use.label;
 }

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "store/model/model.h"
 
 struct item {
@@ -31,7 +32,7 @@ static bool push(struct heap *heap, int64_t key, uint32_t lane)
 {
 	uint32_t at = heap->count;
 
-	if (!st_grow(&heap->items, heap->count, &heap->capacity, sizeof(*heap->items)))
+	if (!ST_VEC_ROOM(heap->items, heap->count, heap->capacity))
 		return false;
 	heap->count++;
 	while (at && heap->items[(at - 1) / 2].key > key) {
@@ -90,7 +91,7 @@ static bool assign_lanes(struct st_span *spans, uint32_t count)
 		uint32_t key =
 			st_key_table_add(&keys, spans[i].kind, spans[i].process, spans[i].domain);
 
-		ok = key != ST_ID_NONE && st_grow(&groups, key, &capacity, sizeof(*groups));
+		ok = key != ST_ID_NONE && ST_VEC_ROOM(groups, key, capacity);
 		if (ok && key >= known)
 			groups[key] = (struct group){0};
 		ok = ok && assign(&groups[key], &spans[i]);

@@ -55,8 +55,10 @@ struct st_index_tables { /* of operators, events and calls */
 	struct st_operator *operators;
 	struct st_memory_moment *moments;
 	struct st_traced_call *calls;
+	struct st_slice_flow *flows;
 	uint32_t id_count, blob_count, span_count, sync_object_count, object_count, fact_count,
-		caller_count, task_event_count, operator_count, moment_count, call_count;
+		caller_count, task_event_count, operator_count, moment_count, call_count,
+		flow_count;
 	uint64_t blob_size_bytes;
 };
 

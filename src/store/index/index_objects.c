@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/event.h"
 #include "store/model/model.h"
 
@@ -21,10 +22,8 @@ static uint32_t add_object(struct st_index_builder *builder, const struct st_obj
 	struct st_event_tables *tables = &builder->tables;
 
 	if (tables->object_count >= ST_NO_ROW - 1 ||
-	    !st_grow(&tables->objects, tables->object_count, &tables->object_capacity,
-		     sizeof(*object)) ||
-	    !st_grow(&tables->object_sources, tables->object_count, &tables->source_capacity,
-		     sizeof(*tables->object_sources))) {
+	    !ST_VEC_ROOM(tables->objects, tables->object_count, tables->object_capacity) ||
+	    !ST_VEC_ROOM(tables->object_sources, tables->object_count, tables->source_capacity)) {
 		builder->no_memory = true;
 		return ST_NO_ROW;
 	}
@@ -114,8 +113,7 @@ static uint32_t named_counter(struct st_index_builder *builder, uint32_t process
 	struct st_object object;
 
 	if (number == ST_ID_NONE ||
-	    !st_grow(&tables->counter_objects, number, &tables->counter_capacity,
-		     sizeof(*tables->counter_objects))) {
+	    !ST_VEC_ROOM(tables->counter_objects, number, tables->counter_capacity)) {
 		builder->no_memory = true;
 		return ST_NO_ROW;
 	}
@@ -220,11 +218,8 @@ static int by_object(const void *a, const void *b)
 static bool add_fact(struct st_index_tables *out, uint32_t *capacity,
 		     const struct st_object_fact *fact)
 {
-	if (out->fact_count >= ST_NO_ROW - 1 ||
-	    !st_grow(&out->facts, out->fact_count, capacity, sizeof(*fact)))
-		return false;
-	out->facts[out->fact_count++] = *fact;
-	return true;
+	return out->fact_count < ST_NO_ROW - 1 &&
+	       ST_VEC_PUSH(out->facts, out->fact_count, *capacity, *fact);
 }
 
 /* What is known of an object is known of its heirs. */

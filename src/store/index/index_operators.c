@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/slices.h"
-#include "store/model/grow.h"
 #include "store/model/model.h"
 
 static uint32_t add_operator(struct st_index_builder *builder, struct st_operator item)
 {
 	struct st_operator_tables *tables = &builder->operators;
 
-	if (!st_grow(&tables->items, tables->count, &tables->capacity, sizeof(item))) {
+	if (!ST_VEC_ROOM(tables->items, tables->count, tables->capacity)) {
 		builder->no_memory = true;
 		return ST_NO_ROW;
 	}
@@ -61,8 +61,7 @@ static struct st_memory_moment *moment_at(struct st_index_builder *builder,
 		return last;
 	}
 	if (tables->moment_count >= ST_NO_ROW - 1 ||
-	    !st_grow(&tables->moments, tables->moment_count, &tables->moment_capacity,
-		     sizeof(*tables->moments))) {
+	    !ST_VEC_ROOM(tables->moments, tables->moment_count, tables->moment_capacity)) {
 		builder->no_memory = true;
 		return NULL;
 	}

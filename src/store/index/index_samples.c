@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/chunk.h"
 #include "format/samples.h"
-#include "store/model/grow.h"
 #include "store/model/model.h"
 #include "store/model/source.h"
 
@@ -38,9 +38,8 @@ bool st_index_add_samples(struct st_index_builder *builder, const struct st_chun
 		return true;
 	}
 	at = st_index_find_track(builder, header->process, header->track);
-	if (at == ST_ID_NONE ||
-	    !st_grow(&builder->sample_refs, builder->sample_ref_count,
-		     &builder->sample_ref_capacity, sizeof(*builder->sample_refs))) {
+	if (at == ST_ID_NONE || !ST_VEC_ROOM(builder->sample_refs, builder->sample_ref_count,
+					     builder->sample_ref_capacity)) {
 		builder->no_memory = true;
 		return true;
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/rt/clock.h"
+#include "base/vec.h"
 #include "format/chunk.h"
 #include "store/model/model.h"
 #include "store/model/segment.h"
@@ -33,8 +34,7 @@ uint32_t st_index_find_track(struct st_index_builder *builder, uint32_t process_
 	if (at != ST_ID_NONE)
 		return at;
 	at = builder->track_count;
-	if (at >= TRACKS_MAX ||
-	    !st_grow(&builder->tracks, at, &builder->track_capacity, sizeof(*builder->tracks)) ||
+	if (at >= TRACKS_MAX || !ST_VEC_ROOM(builder->tracks, at, builder->track_capacity) ||
 	    !st_id_map_put(&builder->track_index, key, at)) {
 		builder->no_memory = true;
 		return ST_ID_NONE;
@@ -101,8 +101,8 @@ static void add_slices(struct st_index_builder *builder, struct st_chunk_walk *w
 		return;
 	}
 	at = st_index_find_track(builder, view->header.process, view->header.track);
-	if (at == ST_ID_NONE || !st_grow(&builder->refs, builder->ref_count, &builder->ref_capacity,
-					 sizeof(*builder->refs))) {
+	if (at == ST_ID_NONE ||
+	    !ST_VEC_ROOM(builder->refs, builder->ref_count, builder->ref_capacity)) {
 		builder->no_memory = true;
 		return;
 	}
@@ -130,7 +130,7 @@ static void add_calibration(struct st_index_builder *builder)
 	_Static_assert(sizeof(pair) == 24, "a pair lies in the file as it lies in memory");
 	if (builder->raw.size_bytes < sizeof(pair) || builder->pair_count >= PAIRS_MAX)
 		return;
-	if (!st_grow(&builder->pairs, builder->pair_count, &builder->pair_capacity, sizeof(pair))) {
+	if (!ST_VEC_ROOM(builder->pairs, builder->pair_count, builder->pair_capacity)) {
 		builder->no_memory = true;
 		return;
 	}
@@ -165,8 +165,8 @@ static void add_opens(struct st_index_builder *builder, struct st_chunk_walk *wa
 			.domain = record.domain,
 			.name = record.name,
 			.signature = record.signature};
-		if (open.track == ST_ID_NONE || !st_grow(&builder->opens, builder->open_count,
-							 &builder->open_capacity, sizeof(open))) {
+		if (open.track == ST_ID_NONE ||
+		    !ST_VEC_ROOM(builder->opens, builder->open_count, builder->open_capacity)) {
 			builder->no_memory = true;
 			return;
 		}
@@ -292,8 +292,8 @@ static void add_defined_tracks(struct st_index_builder *builder)
 {
 	const struct st_model *model = builder->request->model;
 
-	for (uint32_t i = 0; i < model->thread_count && !builder->no_memory; i++) {
-		const struct st_thread_definition *thread = &model->threads[i];
+	for (uint32_t i = 0; i < model->track_count && !builder->no_memory; i++) {
+		const struct st_track_definition *thread = &model->tracks[i];
 		uint32_t at;
 
 		if (!thread->is_defined)

@@ -207,6 +207,16 @@ static bool calls_are_sound(const struct view *view)
 	return sound;
 }
 
+static bool flows_are_sound(const struct view *view)
+{
+	const struct st_slice_flow *flows = view->tables->flows;
+	bool sound = true;
+
+	for (uint32_t i = 0; i < view->tables->flow_count; i++)
+		sound &= flows[i].from < view->rows && flows[i].to < view->rows;
+	return sound;
+}
+
 static bool slices_are_sound(const struct view *view)
 {
 	const struct st_index_columns *columns = &view->index->columns;
@@ -311,6 +321,7 @@ static const struct section {
 	SECTION("task events", tables.task_events, tables.task_event_count, task_events_are_sound),
 	SECTION("operators", tables.operators, tables.operator_count, operators_are_sound),
 	SECTION("memory", tables.moments, tables.moment_count, memory_is_sound),
+	SECTION("flows", tables.flows, tables.flow_count, flows_are_sound),
 	SECTION("calls", tables.calls, tables.call_count, calls_are_sound),
 };
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/model/model.h"
 
 enum {
@@ -62,7 +63,7 @@ uint32_t st_spans_begin(struct st_span_builder *spans, enum st_span_kind kind, u
 	struct st_model *model = builder->request->model;
 
 	if (spans->count >= ST_NO_ROW - 1 ||
-	    !st_grow(&spans->spans, spans->count, &spans->capacity, sizeof(*spans->spans)))
+	    !ST_VEC_ROOM(spans->spans, spans->count, spans->capacity))
 		return ST_NO_ROW;
 	spans->spans[spans->count] = (struct st_span){
 		.begin_ns = event->time_ns,
@@ -104,7 +105,7 @@ static struct open_list *list_of(struct pairing *p, enum key_tag tag, uint64_t a
 	uint32_t known = p->keys.count;
 	uint32_t key = st_key_table_add(&p->keys, (uint64_t)tag << 32 | p->process_id, a, b);
 
-	if (key == ST_ID_NONE || !st_grow(&p->lists, key, &p->list_capacity, sizeof(*p->lists))) {
+	if (key == ST_ID_NONE || !ST_VEC_ROOM(p->lists, key, p->list_capacity)) {
 		p->no_memory = true;
 		return NULL;
 	}
@@ -118,7 +119,7 @@ static uint32_t add_span(struct pairing *p, enum st_span_kind kind, const struct
 {
 	uint32_t span = st_spans_begin(&p->out, kind, call->at);
 
-	if (span == ST_NO_ROW || !st_grow(&p->below, span, &p->below_capacity, sizeof(*p->below))) {
+	if (span == ST_NO_ROW || !ST_VEC_ROOM(p->below, span, p->below_capacity)) {
 		p->no_memory = true;
 		return ST_NO_ROW;
 	}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/model/model.h"
 
 enum { ATTRIBUTE_BARRIER = 1, HAS_TYPE = 1, HAS_NAME = 2, INTERFACE_FSYNC = 1 };
@@ -52,8 +53,7 @@ static uint32_t address_of(struct sync *sync, uint32_t process_id, uint64_t addr
 	uint32_t known = sync->addresses.count;
 	uint32_t at = st_key_table_add(&sync->addresses, process_id, address, 0);
 
-	if (at == ST_ID_NONE ||
-	    !st_grow(&sync->by_address, at, &sync->address_capacity, sizeof(*sync->by_address)))
+	if (at == ST_ID_NONE || !ST_VEC_ROOM(sync->by_address, at, sync->address_capacity))
 		return ST_ID_NONE;
 	if (at >= known)
 		memset(&sync->by_address[at], 0, sizeof(sync->by_address[at]));
@@ -68,7 +68,7 @@ static uint32_t add_object(struct sync *sync, uint32_t process_id, const struct 
 	object.process = st_model_process(sync->out->builder->request->model, process_id);
 	object.address = row->value;
 	object.first_ns = row->time_ns;
-	if (!st_grow(&sync->objects, sync->object_count, &sync->object_capacity, sizeof(object)))
+	if (!ST_VEC_ROOM(sync->objects, sync->object_count, sync->object_capacity))
 		return ST_NO_ROW;
 	sync->objects[sync->object_count] = object;
 	return sync->object_count++;
@@ -76,8 +76,7 @@ static uint32_t add_object(struct sync *sync, uint32_t process_id, const struct 
 
 static bool add_life(struct sync *sync, uint32_t address, uint32_t object, int64_t from_ns)
 {
-	if (object == ST_NO_ROW ||
-	    !st_grow(&sync->lives, sync->life_count, &sync->life_capacity, sizeof(*sync->lives)))
+	if (object == ST_NO_ROW || !ST_VEC_ROOM(sync->lives, sync->life_count, sync->life_capacity))
 		return false;
 	sync->lives[sync->life_count++] =
 		(struct life){.address = address, .object = object, .from_ns = from_ns};
@@ -282,8 +281,7 @@ static struct waiting *thread_at(struct sync *sync, uint32_t track, uint32_t add
 	uint32_t known = sync->threads.count;
 	uint32_t at = st_key_table_add(&sync->threads, track, address, 0);
 
-	if (at == ST_ID_NONE ||
-	    !st_grow(&sync->waiting, at, &sync->waiting_capacity, sizeof(*sync->waiting)))
+	if (at == ST_ID_NONE || !ST_VEC_ROOM(sync->waiting, at, sync->waiting_capacity))
 		return NULL;
 	if (at >= known)
 		memset(&sync->waiting[at], 0, sizeof(sync->waiting[at]));

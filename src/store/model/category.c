@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From domains to categories (store/category.h). This is the only place that knows what a domain's text means.
+// What labels and tracks are, in words (store/category.h, store/result.h). This is the only place that knows what a
+// domain's text means.
 #include "store/category.h"
 
 #include "format/operator.h"
+#include "store/result.h"
 
 static const char *const names[ST_CATEGORIES] = {
 	[ST_CATEGORY_TASK] = "task",
@@ -62,4 +64,20 @@ enum st_category st_category_of(struct st_text domain, struct st_text name, bool
 const char *st_category_name(enum st_category category)
 {
 	return names[category < ST_CATEGORIES ? category : ST_CATEGORY_TASK];
+}
+
+const char *st_track_word(const struct st_track *track, const struct st_process *process)
+{
+	static const char *const words[ST_TRACK_KINDS] = {
+		[ST_TRACK_THREAD] = "thread",
+		[ST_TRACK_DEVICE_STREAM] = "device stream",
+		[ST_TRACK_DEVICE_QUEUE] = "device queue",
+		[ST_TRACK_PROCESS] = "process",
+		[ST_TRACK_COUNTER] = "counter",
+		[ST_TRACK_OTHER] = "track",
+	};
+
+	if (track->kind == ST_TRACK_THREAD && process && track->tid == process->pid)
+		return "main";
+	return words[track->kind < ST_TRACK_KINDS ? track->kind : ST_TRACK_OTHER];
 }

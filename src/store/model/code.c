@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/event_kind.h"
 #include "store/model/clock_map.h"
 #include "store/model/key_table.h"
@@ -88,7 +89,7 @@ static bool add_live(struct live *live, uint32_t item)
 	const struct st_code *code = &live->table->items[item];
 	uint32_t at = make_way(live, code->address, code->size_bytes, code->from_ns);
 
-	if (!st_grow(&live->items, live->count, &live->capacity, sizeof(*live->items)))
+	if (!ST_VEC_ROOM(live->items, live->count, live->capacity))
 		return false;
 	if (live->count > at)
 		memmove(&live->items[at + 1], &live->items[at],
@@ -106,7 +107,7 @@ static uint32_t add_code(struct live *live, const struct st_code_event *event)
 	uint32_t at = table->count, named;
 	struct st_code *code;
 
-	if (!st_grow(&table->items, at, &table->capacity, sizeof(*table->items)))
+	if (!ST_VEC_ROOM(table->items, at, table->capacity))
 		return ST_NO_ROW;
 	code = &table->items[at];
 	*code = (struct st_code){

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 #include "store/model/model.h"
 #include "store/model/python_lines.h"
 
@@ -189,7 +189,7 @@ static uint32_t code_of(struct st_model *model, uint32_t process_id, uint32_t id
 		code = forest->codes[at];
 		code.process_id = process_id;
 	}
-	if (!st_grow(&forest->codes, forest->code_count, &forest->code_capacity, sizeof(code)) ||
+	if (!ST_VEC_ROOM(forest->codes, forest->code_count, forest->code_capacity) ||
 	    !st_id_map_put(&forest->code_index, key, forest->code_count))
 		return ST_ID_NONE;
 	forest->codes[forest->code_count] = code;

@@ -61,9 +61,6 @@ struct st_forest {
 	uint64_t broken_nodes, repeated_nodes, unknown_codes, refused_nodes;
 };
 
-/* One definition of sampling; a body that is too short fails. False: no memory. */
-bool st_forest_load(struct st_model *model, uint32_t process_id, enum st_definition_type type,
-		    struct st_cursor *body);
 /* When all definitions are there: the forest, and lines of Python frames. False: no memory. */
 bool st_forest_finish(struct st_model *model);
 void st_forest_fini(struct st_forest *forest);

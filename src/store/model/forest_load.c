@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/grow.h"
+#include "base/vec.h"
 #include "store/model/model.h"
 
 enum {
@@ -14,19 +14,9 @@ enum {
 	NODES_MAX = 1 << 25, /* half a gigabyte of them; far beyond what the collector interns */
 };
 
-static bool keep_text(struct st_model *model, struct st_text text, st_string_id *out)
+bool st_forest_load_nodes(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
-	return st_text_table_add(&model->texts, text.bytes, text.size_bytes, out);
-}
-
-static void saw_time(struct st_model *model, uint64_t ticks)
-{
-	if (ticks > model->last_ticks)
-		model->last_ticks = ticks;
-}
-
-static bool load_nodes(struct st_forest *forest, uint32_t process_id, struct st_cursor *body)
-{
+	struct st_forest *forest = &model->forest;
 	struct st_node_run run = {.process_id = process_id, .at = forest->raw_count};
 	struct st_node_decoder decoder;
 	struct st_stack_node node;
@@ -39,7 +29,7 @@ static bool load_nodes(struct st_forest *forest, uint32_t process_id, struct st_
 			forest->refused_nodes += decoder.left + 1;
 			break;
 		}
-		if (!st_grow(&forest->raw, forest->raw_count, &forest->raw_capacity, sizeof(node)))
+		if (!ST_VEC_ROOM(forest->raw, forest->raw_count, forest->raw_capacity))
 			return false;
 		forest->raw[forest->raw_count++] = node;
 		if (!run.count++)
@@ -48,13 +38,13 @@ static bool load_nodes(struct st_forest *forest, uint32_t process_id, struct st_
 	body->failed |= decoder.body.failed;
 	if (!run.count)
 		return true;
-	if (!st_grow(&forest->runs, forest->run_count, &forest->run_capacity, sizeof(run)))
+	if (!ST_VEC_ROOM(forest->runs, forest->run_count, forest->run_capacity))
 		return false;
 	forest->runs[forest->run_count++] = run;
 	return true;
 }
 
-static bool load_code(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+bool st_forest_load_code(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	struct st_forest *forest = &model->forest;
 	struct st_code_definition code = {.process_id = process_id};
@@ -68,8 +58,9 @@ static bool load_code(struct st_model *model, uint32_t process_id, struct st_cur
 	line_table = st_cursor_text(body);
 	if (body->failed || forest->code_count >= LIST_MAX)
 		return true;
-	if (!keep_text(model, file, &code.file) || !keep_text(model, name, &code.name) ||
-	    !keep_text(model, line_table, &code.line_table))
+	if (!st_model_keep_text(model, file, &code.file) ||
+	    !st_model_keep_text(model, name, &code.name) ||
+	    !st_model_keep_text(model, line_table, &code.line_table))
 		return false;
 	/* Every file of a ring buffer has those that it needs. */
 	known = st_id_map_get(&forest->code_index, st_id_pair(process_id, id));
@@ -77,7 +68,7 @@ static bool load_code(struct st_model *model, uint32_t process_id, struct st_cur
 		forest->codes[known] = code;
 		return true;
 	}
-	if (!st_grow(&forest->codes, forest->code_count, &forest->code_capacity, sizeof(code)) ||
+	if (!ST_VEC_ROOM(forest->codes, forest->code_count, forest->code_capacity) ||
 	    !st_id_map_put(&forest->code_index, st_id_pair(process_id, id), forest->code_count))
 		return false;
 	forest->codes[forest->code_count++] = code;
@@ -91,7 +82,7 @@ static struct st_sampler_definition *sampler_of(struct st_forest *forest, uint32
 	if (at != ST_ID_NONE)
 		return &forest->samplers[at];
 	at = forest->sampler_count;
-	if (!st_grow(&forest->samplers, at, &forest->sampler_capacity, sizeof(*forest->samplers)) ||
+	if (!ST_VEC_ROOM(forest->samplers, at, forest->sampler_capacity) ||
 	    !st_id_map_put(&forest->sampler_index, process_id, at))
 		return NULL;
 	forest->samplers[at] = (struct st_sampler_definition){.process_id = process_id};
@@ -99,7 +90,7 @@ static struct st_sampler_definition *sampler_of(struct st_forest *forest, uint32
 	return &forest->samplers[at];
 }
 
-static bool load_sampler(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+bool st_forest_load_sampler(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	struct st_sampler told = {0};
 	struct st_sampler_definition *sampler;
@@ -110,12 +101,12 @@ static bool load_sampler(struct st_model *model, uint32_t process_id, struct st_
 	told.flags = st_cursor_u32(body);
 	st_cursor_u32(body);
 	told.period_ns = st_cursor_u64(body);
-	saw_time(model, st_cursor_u64(body));
+	st_model_saw_time(model, st_cursor_u64(body));
 	why = st_cursor_text(body);
 	if (body->failed)
 		return true;
 	sampler = sampler_of(&model->forest, process_id);
-	if (!sampler || !keep_text(model, why, &told.why))
+	if (!sampler || !st_model_keep_text(model, why, &told.why))
 		return false;
 	sampler->sampler.rung = told.rung;
 	sampler->sampler.trigger = told.trigger;
@@ -125,7 +116,7 @@ static bool load_sampler(struct st_model *model, uint32_t process_id, struct st_
 	return true;
 }
 
-static bool load_loss(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+bool st_forest_load_loss(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	struct st_sampler_definition *sampler, told = {0};
 
@@ -153,7 +144,7 @@ static bool load_loss(struct st_model *model, uint32_t process_id, struct st_cur
 	return true;
 }
 
-static bool load_creator(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+bool st_forest_load_creator(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	struct st_forest *forest = &model->forest;
 	struct st_creator_definition creator = {.process_id = process_id};
@@ -163,45 +154,21 @@ static bool load_creator(struct st_model *model, uint32_t process_id, struct st_
 	creator.ticks = st_cursor_u64(body);
 	if (body->failed || forest->creator_count >= LIST_MAX)
 		return true;
-	saw_time(model, creator.ticks);
-	if (!st_grow(&forest->creators, forest->creator_count, &forest->creator_capacity,
-		     sizeof(creator)))
+	st_model_saw_time(model, creator.ticks);
+	if (!ST_VEC_ROOM(forest->creators, forest->creator_count, forest->creator_capacity))
 		return false;
 	forest->creators[forest->creator_count++] = creator;
 	return true;
 }
 
-static bool load_runtime(struct st_forest *forest, uint32_t process_id, struct st_cursor *body)
+bool st_forest_load_runtime(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	uint32_t version = st_cursor_u32(body);
 
 	/* The last value that a map can hold stands for none. */
 	if (body->failed || version == ST_ID_NONE)
 		return true;
-	return st_id_map_put(&forest->runtimes, process_id, version);
-}
-
-bool st_forest_load(struct st_model *model, uint32_t process_id, enum st_definition_type type,
-		    struct st_cursor *body)
-{
-	if (st_model_process(model, process_id) == ST_ID_NONE)
-		return false;
-	switch ((int)type) {
-	case ST_DEF_STACK_NODES:
-		return load_nodes(&model->forest, process_id, body);
-	case ST_DEF_PYTHON_CODE:
-		return load_code(model, process_id, body);
-	case ST_DEF_PYTHON_RUNTIME:
-		return load_runtime(&model->forest, process_id, body);
-	case ST_DEF_SAMPLER:
-		return load_sampler(model, process_id, body);
-	case ST_DEF_THREAD_CREATOR:
-		return load_creator(model, process_id, body);
-	case ST_DEF_SAMPLER_LOSS:
-		return load_loss(model, process_id, body);
-	default:
-		return true;
-	}
+	return st_id_map_put(&model->forest.runtimes, process_id, version);
 }
 
 void st_forest_fini(struct st_forest *forest)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/model/grow.h"
+#include "base/map.h"
 
 struct st_key {
 	uint64_t d[3];
@@ -19,8 +19,7 @@ struct st_key {
 struct st_key_table {
 	struct st_key *keys;
 	uint32_t count, capacity;
-	uint32_t *slots; /* number + 1; 0: free */
-	size_t slot_count;
+	struct st_map map; /* to numbers of keys */
 };
 
 void st_key_table_fini(struct st_key_table *table);

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 enum {
 	PROCESSES_MAX = 1 << 22,
-	THREADS_MAX = 1 << 24,
+	TRACKS_MAX = 1 << 24,
 	/* Longer chains of forks than this do not happen; a circle of inheritance must end somewhere. */
 	INHERIT_DEPTH_MAX = 4096,
 };
@@ -31,12 +33,12 @@ void st_model_fini(struct st_model *model)
 	st_id_map_fini(&model->process_index);
 	st_id_map_fini(&model->strings);
 	st_id_map_fini(&model->domains);
-	st_id_map_fini(&model->thread_index);
+	st_id_map_fini(&model->track_index);
 	st_id_map_fini(&model->thread_names);
 	st_id_map_fini(&model->not_entered_index);
 	free(model->processes);
 	free(model->more);
-	free(model->threads);
+	free(model->tracks);
 	free(model->not_entered);
 	free(model->not_entered_ticks);
 	free(model->controls);
@@ -59,30 +61,23 @@ void st_model_fini(struct st_model *model)
 	memset(model, 0, sizeof(*model));
 }
 
+void st_model_saw_time(struct st_model *model, uint64_t ticks)
+{
+	if (ticks > model->last_ticks)
+		model->last_ticks = ticks;
+}
+
+bool st_model_keep_text(struct st_model *model, struct st_text text, st_string_id *out)
+{
+	return st_text_table_add(&model->texts, text.bytes, text.size_bytes, out);
+}
+
 st_string_id st_model_add_text(struct st_model *model, const char *text)
 {
 	st_string_id id;
 
 	st_text_table_add(&model->texts, text, strlen(text), &id);
 	return id;
-}
-
-static bool grow_processes(struct st_model *model)
-{
-	uint32_t capacity = model->process_capacity ? model->process_capacity * 2 : 16;
-	struct st_process *processes;
-	struct st_process_more *more;
-
-	processes = realloc(model->processes, capacity * sizeof(*processes));
-	if (!processes)
-		return false;
-	model->processes = processes;
-	more = realloc(model->more, capacity * sizeof(*more));
-	if (!more)
-		return false;
-	model->more = more;
-	model->process_capacity = capacity;
-	return true;
 }
 
 uint32_t st_model_process(struct st_model *model, uint32_t process_id)
@@ -93,7 +88,8 @@ uint32_t st_model_process(struct st_model *model, uint32_t process_id)
 	if (index != ST_ID_NONE)
 		return index;
 	if (model->process_count >= PROCESSES_MAX ||
-	    (model->process_count == model->process_capacity && !grow_processes(model)) ||
+	    !ST_VEC_ROOM(model->processes, model->process_count, model->process_capacity) ||
+	    !ST_VEC_ROOM(model->more, model->process_count, model->more_capacity) ||
 	    !st_id_map_put(&model->process_index, process_id, model->process_count))
 		return ST_ID_NONE;
 	index = model->process_count++;
@@ -106,32 +102,22 @@ uint32_t st_model_process(struct st_model *model, uint32_t process_id)
 	return index;
 }
 
-struct st_thread_definition *st_model_thread(struct st_model *model, uint32_t process_id,
-					     uint32_t track_id, bool add)
+struct st_track_definition *st_model_track(struct st_model *model, uint32_t process_id,
+					   uint32_t track_id, bool add)
 {
+	struct st_track_definition none = {.process_id = process_id, .track_id = track_id};
 	uint64_t key = st_id_pair(process_id, track_id);
-	uint32_t index = st_id_map_get(&model->thread_index, key);
+	uint32_t index = st_id_map_get(&model->track_index, key);
 
 	if (index != ST_ID_NONE)
-		return &model->threads[index];
-	if (!add || model->thread_count >= THREADS_MAX)
+		return &model->tracks[index];
+	if (!add || model->track_count >= TRACKS_MAX)
 		return NULL;
-	if (model->thread_count == model->thread_capacity) {
-		uint32_t capacity = model->thread_capacity ? model->thread_capacity * 2 : 16;
-		void *threads = realloc(model->threads, capacity * sizeof(*model->threads));
-
-		if (!threads)
-			return NULL;
-		model->threads = threads;
-		model->thread_capacity = capacity;
-	}
-	index = model->thread_count;
-	if (!st_id_map_put(&model->thread_index, key, index))
+	index = model->track_count;
+	if (!ST_VEC_PUSH(model->tracks, model->track_count, model->track_capacity, none) ||
+	    !st_id_map_put(&model->track_index, key, index))
 		return NULL;
-	model->thread_count++;
-	model->threads[index] =
-		(struct st_thread_definition){.process_id = process_id, .track_id = track_id};
-	return &model->threads[index];
+	return &model->tracks[index];
 }
 
 enum id_kind { KIND_STRING, KIND_DOMAIN, KIND_OBJECT, KIND_SIGNATURE };

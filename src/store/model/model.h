@@ -34,8 +34,10 @@ struct st_process_more {
 	struct st_text arguments; /* joined by NUL; kept in the text table */
 };
 
-struct st_thread_definition {
+struct st_track_definition { /* ST_DEF_THREAD */
 	uint32_t process_id, track_id, tid;
+	uint32_t kind;	   /* enum st_track_kind */
+	st_string_id name; /* of a track that is no thread */
 	bool is_defined;
 	uint64_t first_ticks;
 	struct st_loss loss;
@@ -93,16 +95,16 @@ struct st_model {
 	struct st_notes notes;
 	struct st_process *processes;
 	struct st_process_more *more;
-	uint32_t process_count, process_capacity;
+	uint32_t process_count, process_capacity, more_capacity;
 	struct st_id_map process_index;
 	struct st_id_map strings, domains; /* (process id, id) -> text */
-	struct st_thread_definition *threads;
-	uint32_t thread_count, thread_capacity;
-	struct st_id_map thread_index; /* (process id, track id) */
+	struct st_track_definition *tracks;
+	uint32_t track_count, track_capacity;
+	struct st_id_map track_index;  /* (process id, track id) */
 	struct st_id_map thread_names; /* (process id, tid) -> text */
 	struct st_not_entered_program *not_entered;
 	uint64_t *not_entered_ticks;
-	uint32_t not_entered_count, not_entered_capacity;
+	uint32_t not_entered_count, not_entered_capacity, not_entered_ticks_capacity;
 	struct st_id_map not_entered_index; /* (executable, reason) */
 	struct st_family_control *controls;
 	uint32_t control_count, control_capacity;
@@ -148,8 +150,8 @@ enum st_status st_model_load(struct st_model *model, const struct st_source *sou
 /* Index of a process by its id in the files, made up with a name that says so if nothing defines it;
  * ST_ID_NONE: no memory. */
 uint32_t st_model_process(struct st_model *model, uint32_t process_id);
-struct st_thread_definition *st_model_thread(struct st_model *model, uint32_t process_id,
-					     uint32_t track_id, bool add);
+struct st_track_definition *st_model_track(struct st_model *model, uint32_t process_id,
+					   uint32_t track_id, bool add);
 /* What a name or domain id of a process means, through what it inherits. False: nobody defines it. */
 bool st_model_string(const struct st_model *model, uint32_t process_id, uint32_t id,
 		     st_string_id *out);
@@ -163,27 +165,27 @@ uint32_t st_model_signature(const struct st_model *model, uint32_t process_id, u
 bool st_model_offer_head(struct st_model *model, const struct st_file_head *head);
 st_string_id st_model_add_text(struct st_model *model, const char *text);
 
-/* model_events.c: bodies of the definitions that come with events. A body that is too short fails; false:
- * no memory. */
-bool st_model_load_object(struct st_model *model, uint32_t process_id, struct st_cursor *body);
-bool st_model_load_fact(struct st_model *model, uint32_t process_id, struct st_cursor *body);
-bool st_model_load_code(struct st_model *model, uint32_t process_id, struct st_cursor *body);
-bool st_model_load_map(struct st_model *model, uint32_t process_id, struct st_cursor *body);
+/* The latest time in the definitions is not before this one. */
+void st_model_saw_time(struct st_model *model, uint64_t ticks);
+bool st_model_keep_text(struct st_model *model, struct st_text text, st_string_id *out);
 /* By process, start and time, once all are there. */
 void st_model_sort_maps(struct st_model *model);
-bool st_model_load_mark(struct st_model *model, struct st_cursor *body);
 
-/* model_operators.c: as above. */
-bool st_model_load_signature(struct st_model *model, uint32_t process_id, struct st_cursor *body);
-bool st_model_load_operator_source(struct st_model *model, uint32_t process_id,
-				   struct st_cursor *body);
+/* Reads one definition of a process into the model; the table of them is in model_load.c. A body that is too short
+ * fails and leaves nothing; false: no memory. */
+typedef bool st_definition_loader(struct st_model *model, uint32_t process_id,
+				  struct st_cursor *body);
 
-/* model_python_calls.c: as above. */
-bool st_model_load_python_function(struct st_model *model, uint32_t process_id,
-				   struct st_cursor *body);
-bool st_model_load_python_calls(struct st_model *model, uint32_t process_id,
-				struct st_cursor *body);
-
+/* model_events.c */
+st_definition_loader st_model_load_object, st_model_load_fact, st_model_load_code,
+	st_model_load_map, st_model_load_mark;
+/* model_operators.c */
+st_definition_loader st_model_load_signature, st_model_load_operator_source;
+/* model_python_calls.c */
+st_definition_loader st_model_load_python_function, st_model_load_python_calls;
+/* forest_load.c */
+st_definition_loader st_forest_load_nodes, st_forest_load_code, st_forest_load_runtime,
+	st_forest_load_sampler, st_forest_load_creator, st_forest_load_loss;
 /* process_name.c: arguments joined by NUL as a person would type them. */
 bool st_command_line(struct st_text_table *texts, struct st_text arguments, st_string_id *out);
 /* Name and command line for people, from arguments joined by NUL and executable. */

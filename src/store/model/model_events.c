@@ -7,21 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/event.h"
 #include "store/model/key_table.h"
 
 enum { LIST_MAX = 1 << 20, LINES_MAX = 1 << 26 };
-
-static bool keep_text(struct st_model *model, struct st_text text, st_string_id *out)
-{
-	return st_text_table_add(&model->texts, text.bytes, text.size_bytes, out);
-}
-
-static void saw_time(struct st_model *model, uint64_t ticks)
-{
-	if (ticks > model->last_ticks)
-		model->last_ticks = ticks;
-}
 
 static struct st_text take_bytes(struct st_cursor *cursor, uint64_t size_bytes)
 {
@@ -73,9 +63,9 @@ bool st_model_load_object(struct st_model *model, uint32_t process_id, struct st
 	key = st_id_pair(process_id, object.id);
 	object.older = st_id_map_get(&model->object_index, key);
 	if (st_model_process(model, process_id) == ST_ID_NONE ||
-	    !keep_text(model, name, &object.name) || !keep_text(model, second, &object.second) ||
-	    !st_grow(&model->objects, model->object_count, &model->object_capacity,
-		     sizeof(object)) ||
+	    !st_model_keep_text(model, name, &object.name) ||
+	    !st_model_keep_text(model, second, &object.second) ||
+	    !ST_VEC_ROOM(model->objects, model->object_count, model->object_capacity) ||
 	    !st_id_map_put(&model->object_index, key, model->object_count))
 		return false;
 	model->objects[model->object_count++] = object;
@@ -96,8 +86,8 @@ bool st_model_load_fact(struct st_model *model, uint32_t process_id, struct st_c
 	text = take_bytes(body, text_bytes);
 	if (body->failed || model->fact_count >= LIST_MAX)
 		return true;
-	if (!keep_text(model, text, &fact.text) ||
-	    !st_grow(&model->facts, model->fact_count, &model->fact_capacity, sizeof(fact)))
+	if (!st_model_keep_text(model, text, &fact.text) ||
+	    !ST_VEC_ROOM(model->facts, model->fact_count, model->fact_capacity))
 		return false;
 	model->facts[model->fact_count++] = fact;
 	return true;
@@ -107,8 +97,7 @@ static bool add_code(struct st_model *model, const struct st_code_event *code)
 {
 	if (model->code_event_count >= LIST_MAX)
 		return true;
-	if (!st_grow(&model->code_events, model->code_event_count, &model->code_event_capacity,
-		     sizeof(*code)))
+	if (!ST_VEC_ROOM(model->code_events, model->code_event_count, model->code_event_capacity))
 		return false;
 	model->code_events[model->code_event_count++] = *code;
 	return true;
@@ -124,8 +113,7 @@ static bool load_lines(struct st_model *model, struct st_cursor *data, struct st
 		return true;
 	code->first_line = model->line_count / 2;
 	for (uint32_t i = 0; i < 2 * count; i++) {
-		if (!st_grow(&model->lines, model->line_count, &model->line_capacity,
-			     sizeof(*model->lines)))
+		if (!ST_VEC_ROOM(model->lines, model->line_count, model->line_capacity))
 			return false;
 		model->lines[model->line_count++] = st_cursor_u32(data);
 	}
@@ -138,7 +126,7 @@ static bool load_jit(struct st_model *model, struct st_cursor *data, struct st_c
 	st_string_id *texts[] = {&code->name, &code->class_name, &code->source, &code->module};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && data->at < data->end; i++)
-		if (!keep_text(model, st_cursor_text(data), texts[i]))
+		if (!st_model_keep_text(model, st_cursor_text(data), texts[i]))
 			return false;
 	return load_lines(model, data, code) && add_code(model, code);
 }
@@ -149,7 +137,7 @@ static bool load_sections(struct st_model *model, struct st_cursor *data,
 {
 	uint64_t count = code->extra;
 
-	if (!keep_text(model, take_string(data), &code->name))
+	if (!st_model_keep_text(model, take_string(data), &code->name))
 		return false;
 	code->extra = code->value;
 	code->value = 0;
@@ -165,7 +153,7 @@ static bool load_sections(struct st_model *model, struct st_cursor *data,
 		st_cursor_u64(data); /* file offset */
 		if (data->failed)
 			break;
-		if (!keep_text(model, name, &code->class_name) || !add_code(model, code))
+		if (!st_model_keep_text(model, name, &code->class_name) || !add_code(model, code))
 			return false;
 	}
 	return true;
@@ -189,7 +177,7 @@ bool st_model_load_code(struct st_model *model, uint32_t process_id, struct st_c
 	}
 	if (st_model_process(model, process_id) == ST_ID_NONE)
 		return false;
-	saw_time(model, code.ticks);
+	st_model_saw_time(model, code.ticks);
 	code.kind = event.kind;
 	code.detail = event.detail;
 	code.value = event.value;
@@ -204,7 +192,7 @@ bool st_model_load_code(struct st_model *model, uint32_t process_id, struct st_c
 		ok = load_sections(model, &data, &code);
 	} else {
 		text = (struct st_text){(const char *)event.data, event.data_bytes};
-		ok = keep_text(model, text, &code.name) && add_code(model, &code);
+		ok = st_model_keep_text(model, text, &code.name) && add_code(model, &code);
 	}
 	body->failed |= data.failed;
 	return ok;
@@ -224,23 +212,25 @@ bool st_model_load_map(struct st_model *model, uint32_t process_id, struct st_cu
 	if (body->failed || map.end <= map.start || model->map_count >= LIST_MAX)
 		return true;
 	if (st_model_process(model, process_id) == ST_ID_NONE ||
-	    !keep_text(model, path, &map.path) || !keep_text(model, build_id, &map.build_id) ||
-	    !st_grow(&model->maps, model->map_count, &model->map_capacity, sizeof(map)))
+	    !st_model_keep_text(model, path, &map.path) ||
+	    !st_model_keep_text(model, build_id, &map.build_id) ||
+	    !ST_VEC_ROOM(model->maps, model->map_count, model->map_capacity))
 		return false;
 	model->maps[model->map_count++] = map;
 	return true;
 }
 
-bool st_model_load_mark(struct st_model *model, struct st_cursor *body)
+bool st_model_load_mark(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	struct st_family_mark mark = {.ticks = st_cursor_u64(body)};
 	struct st_text text = st_cursor_text(body);
 
+	(void)process_id;
 	if (body->failed || model->mark_count >= LIST_MAX)
 		return true;
-	saw_time(model, mark.ticks);
-	if (!keep_text(model, text, &mark.text) ||
-	    !st_grow(&model->marks, model->mark_count, &model->mark_capacity, sizeof(mark)))
+	st_model_saw_time(model, mark.ticks);
+	if (!st_model_keep_text(model, text, &mark.text) ||
+	    !ST_VEC_ROOM(model->marks, model->mark_count, model->mark_capacity))
 		return false;
 	model->marks[model->mark_count++] = mark;
 	return true;

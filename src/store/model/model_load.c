@@ -8,50 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/slices.h"
+#include "base/vec.h"
 #include "store/model/segment.h"
 #include "store/model/source.h"
 
 enum { LIST_MAX = 1 << 20 };
 
-struct load {
-	struct st_model *model;
-	uint32_t process_id; /* of the chunk */
-	bool no_memory;
-};
-
-static void saw_time(struct load *load, uint64_t ticks)
+static bool load_process(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
-	if (ticks > load->model->last_ticks)
-		load->model->last_ticks = ticks;
-}
-
-static st_string_id keep_text(struct load *load, struct st_text text)
-{
-	st_string_id id;
-
-	if (!st_text_table_add(&load->model->texts, text.bytes, text.size_bytes, &id))
-		load->no_memory = true;
-	return id;
-}
-
-/* The process of the chunk; sets *index. False: no memory. */
-static bool find_process(struct load *load, uint32_t *index)
-{
-	*index = st_model_process(load->model, load->process_id);
-	if (*index == ST_ID_NONE)
-		load->no_memory = true;
-	return *index != ST_ID_NONE;
-}
-
-static void load_process(struct load *load, struct st_cursor *body)
-{
-	struct st_model *model = load->model;
 	uint32_t pid = st_cursor_u32(body), parent_id = st_cursor_u32(body);
 	uint32_t incarnation, flags, index;
 	uint64_t first_ticks;
 	struct st_text arguments, executable;
 	struct st_process *process;
+	st_string_id joined;
 
 	st_cursor_u64(body); /* start_time: tells processes apart while recording, not later */
 	incarnation = st_cursor_u32(body);
@@ -59,86 +29,119 @@ static void load_process(struct load *load, struct st_cursor *body)
 	first_ticks = st_cursor_u64(body);
 	arguments = st_cursor_text(body);
 	executable = st_cursor_text(body);
-	if (body->failed || !find_process(load, &index))
-		return;
+	if (body->failed)
+		return true;
+	index = st_model_process(model, process_id);
+	if (index == ST_ID_NONE)
+		return false;
 	process = &model->processes[index];
 	process->pid = pid;
 	process->incarnation = incarnation;
 	process->flags = flags;
-	process->executable = keep_text(load, executable);
+	if (!st_model_keep_text(model, executable, &process->executable) ||
+	    !st_model_keep_text(model, arguments, &joined))
+		return false;
 	model->more[index].is_defined = true;
 	model->more[index].parent_id = parent_id;
 	model->more[index].first_ticks = first_ticks;
-	model->more[index].arguments = st_text_table_get(&model->texts, keep_text(load, arguments));
-	saw_time(load, first_ticks);
-	if (!st_process_describe(&model->texts, model->more[index].arguments, process))
-		load->no_memory = true;
+	model->more[index].arguments = st_text_table_get(&model->texts, joined);
+	st_model_saw_time(model, first_ticks);
+	return st_process_describe(&model->texts, model->more[index].arguments, process);
 }
 
-static void load_process_end(struct load *load, struct st_cursor *body)
+static bool load_process_end(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	uint64_t ticks = st_cursor_u64(body);
 	uint32_t how = st_cursor_u32(body), status = st_cursor_u32(body), index;
 
-	if (body->failed || !find_process(load, &index))
-		return;
-	load->model->processes[index].end = (enum st_process_end)how;
-	load->model->processes[index].wait_status = (int)status;
-	load->model->more[index].has_end = true;
-	load->model->more[index].end_ticks = ticks;
-	saw_time(load, ticks);
+	if (body->failed)
+		return true;
+	index = st_model_process(model, process_id);
+	if (index == ST_ID_NONE)
+		return false;
+	model->processes[index].end = (enum st_process_end)how;
+	model->processes[index].wait_status = (int)status;
+	model->more[index].has_end = true;
+	model->more[index].end_ticks = ticks;
+	st_model_saw_time(model, ticks);
+	return true;
 }
 
-static void load_name(struct load *load, struct st_id_map *map, struct st_cursor *body)
+static bool load_name(struct st_model *model, struct st_id_map *map, uint32_t process_id,
+		      struct st_cursor *body)
 {
 	uint32_t id = st_cursor_u32(body);
 	struct st_text text = st_cursor_text(body);
+	st_string_id kept;
 
-	if (body->failed)
-		return;
-	if (!st_id_map_put(map, st_id_pair(load->process_id, id), keep_text(load, text)))
-		load->no_memory = true;
+	return body->failed || (st_model_keep_text(model, text, &kept) &&
+				st_id_map_put(map, st_id_pair(process_id, id), kept));
 }
 
-static void load_inherit(struct load *load, struct st_cursor *body)
+static bool load_string(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+{
+	return load_name(model, &model->strings, process_id, body);
+}
+
+static bool load_domain(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+{
+	return load_name(model, &model->domains, process_id, body);
+}
+
+static bool load_thread_name(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+{
+	return load_name(model, &model->thread_names, process_id, body);
+}
+
+static bool load_inherit(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	uint32_t ancestor_id = st_cursor_u32(body), strings = st_cursor_u32(body);
 	uint32_t domains = st_cursor_u32(body), objects = 0, index;
 
 	if (body->at < body->end) /* version 1.0 had none */
 		objects = st_cursor_u32(body);
-	if (body->failed || !find_process(load, &index))
-		return;
-	load->model->more[index].ancestor_id = ancestor_id;
-	load->model->more[index].inherited_strings = strings;
-	load->model->more[index].inherited_domains = domains;
-	load->model->more[index].inherited_objects = objects;
+	if (body->failed)
+		return true;
+	index = st_model_process(model, process_id);
+	if (index == ST_ID_NONE)
+		return false;
+	model->more[index].ancestor_id = ancestor_id;
+	model->more[index].inherited_strings = strings;
+	model->more[index].inherited_domains = domains;
+	model->more[index].inherited_objects = objects;
+	return true;
 }
 
-static void load_thread(struct load *load, struct st_cursor *body)
+static bool load_track(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	uint32_t track_id = st_cursor_u32(body), tid = st_cursor_u32(body);
+	uint32_t kind = ST_TRACK_THREAD;
 	uint64_t first_ticks = st_cursor_u64(body);
-	struct st_thread_definition *thread;
+	struct st_text name = {"", 0};
+	struct st_track_definition *track;
 
-	if (body->failed)
-		return;
-	thread = st_model_thread(load->model, load->process_id, track_id, true);
-	if (!thread) {
-		load->no_memory = true;
-		return;
+	if (body->at < body->end) { /* before version 1.6 every track was a thread */
+		kind = st_cursor_u32(body);
+		name = st_cursor_text(body);
 	}
-	thread->is_defined = true;
-	thread->tid = tid;
-	thread->first_ticks = first_ticks;
-	saw_time(load, first_ticks);
+	if (body->failed)
+		return true;
+	track = st_model_track(model, process_id, track_id, true);
+	if (!track)
+		return false;
+	track->is_defined = true;
+	track->kind = kind < ST_TRACK_OTHER ? kind : ST_TRACK_OTHER;
+	track->tid = tid;
+	track->first_ticks = first_ticks;
+	st_model_saw_time(model, first_ticks);
+	return st_model_keep_text(model, name, &track->name);
 }
 
-static void load_loss(struct load *load, struct st_cursor *body)
+static bool load_loss(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	uint32_t track_id = st_cursor_u32(body), index;
 	struct st_loss loss = {0};
-	struct st_thread_definition *thread;
+	struct st_track_definition *track;
 
 	loss.slices_dropped = st_cursor_u64(body);
 	loss.unmatched_ends = st_cursor_u64(body);
@@ -153,218 +156,138 @@ static void load_loss(struct load *load, struct st_cursor *body)
 	if (body->at < body->end) /* version 1.1 had none */
 		loss.samples_dropped = st_cursor_u64(body);
 	if (body->failed)
-		return;
+		return true;
 	if (!track_id) {
-		if (find_process(load, &index)) {
-			load->model->processes[index].loss = loss;
-			load->model->more[index].has_loss = true;
-		}
-		return;
+		index = st_model_process(model, process_id);
+		if (index == ST_ID_NONE)
+			return false;
+		model->processes[index].loss = loss;
+		model->more[index].has_loss = true;
+		return true;
 	}
-	thread = st_model_thread(load->model, load->process_id, track_id, true);
-	if (!thread)
-		load->no_memory = true;
-	else
-		thread->loss = loss;
+	track = st_model_track(model, process_id, track_id, true);
+	if (track)
+		track->loss = loss;
+	return track != NULL;
 }
 
-static bool grow_not_entered(struct st_model *model)
+static bool load_not_entered(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
-	uint32_t capacity = model->not_entered_capacity ? model->not_entered_capacity * 2 : 8;
-	void *grown;
-
-	grown = realloc(model->not_entered, capacity * sizeof(*model->not_entered));
-	if (!grown)
-		return false;
-	model->not_entered = grown;
-	grown = realloc(model->not_entered_ticks, capacity * sizeof(*model->not_entered_ticks));
-	if (!grown)
-		return false;
-	model->not_entered_ticks = grown;
-	model->not_entered_capacity = capacity;
-	return true;
-}
-
-static void load_not_entered(struct load *load, struct st_cursor *body)
-{
-	struct st_model *model = load->model;
 	struct st_not_entered_program program = {.count = 1};
-	struct st_text command;
+	struct st_text executable, command;
 	uint64_t ticks, key;
 	uint32_t known;
 
+	(void)process_id;
 	program.pid = st_cursor_u32(body);
 	program.reason = (enum st_not_entered)st_cursor_u32(body);
 	ticks = st_cursor_u64(body);
-	program.executable = keep_text(load, st_cursor_text(body));
+	executable = st_cursor_text(body);
 	command = st_cursor_text(body);
 	if (body->failed)
-		return;
+		return true;
+	if (!st_model_keep_text(model, executable, &program.executable))
+		return false;
 	/* One word without NUL is a command line already. */
-	if (!memchr(command.bytes, '\0', command.size_bytes))
-		program.command = keep_text(load, command);
-	else if (!st_command_line(&model->texts, command, &program.command))
-		load->no_memory = true;
-	saw_time(load, ticks);
+	if (memchr(command.bytes, '\0', command.size_bytes)
+		    ? !st_command_line(&model->texts, command, &program.command)
+		    : !st_model_keep_text(model, command, &program.command))
+		return false;
+	st_model_saw_time(model, ticks);
 	key = st_id_pair(program.executable, (uint32_t)program.reason);
 	known = st_id_map_get(&model->not_entered_index, key);
 	if (known != ST_ID_NONE) {
 		model->not_entered[known].count++;
-		return;
+		return true;
 	}
-	if (model->not_entered_count >= LIST_MAX ||
-	    (model->not_entered_count == model->not_entered_capacity && !grow_not_entered(model)) ||
-	    !st_id_map_put(&model->not_entered_index, key, model->not_entered_count)) {
-		load->no_memory = true;
-		return;
-	}
-	model->not_entered_ticks[model->not_entered_count] = ticks;
-	model->not_entered[model->not_entered_count++] = program;
+	known = model->not_entered_count;
+	if (known >= LIST_MAX ||
+	    !ST_VEC_ROOM(model->not_entered_ticks, known, model->not_entered_ticks_capacity) ||
+	    !ST_VEC_PUSH(model->not_entered, model->not_entered_count, model->not_entered_capacity,
+			 program))
+		return false;
+	model->not_entered_ticks[known] = ticks;
+	return st_id_map_put(&model->not_entered_index, key, known);
 }
 
-static void load_note(struct load *load, struct st_cursor *body)
+static bool load_note(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
 	uint32_t severity = st_cursor_u32(body);
 	uint64_t ticks = st_cursor_u64(body);
 	struct st_text text = st_cursor_text(body);
 
+	(void)process_id;
 	if (body->failed)
-		return;
-	saw_time(load, ticks);
+		return true;
+	st_model_saw_time(model, ticks);
 	if (severity)
-		st_notes_add(&load->model->notes, "%.*s",
+		st_notes_add(&model->notes, "%.*s",
 			     text.size_bytes > ST_NOTE_BYTES_MAX ? ST_NOTE_BYTES_MAX
 								 : (int)text.size_bytes,
 			     text.bytes);
+	return true;
 }
 
-static void load_control(struct load *load, struct st_cursor *body)
+static bool load_control(struct st_model *model, uint32_t process_id, struct st_cursor *body)
 {
-	struct st_model *model = load->model;
 	struct st_family_control control = {.ticks = st_cursor_u64(body),
 					    .kind = st_cursor_u32(body)};
 
+	(void)process_id;
 	if (body->failed || model->control_count >= LIST_MAX)
-		return;
-	if (model->control_count == model->control_capacity) {
-		uint32_t capacity = model->control_capacity ? model->control_capacity * 2 : 8;
-		void *grown = realloc(model->controls, capacity * sizeof(control));
-
-		if (!grown) {
-			load->no_memory = true;
-			return;
-		}
-		model->controls = grown;
-		model->control_capacity = capacity;
-	}
-	model->controls[model->control_count++] = control;
-	saw_time(load, control.ticks);
+		return true;
+	st_model_saw_time(model, control.ticks);
+	return ST_VEC_PUSH(model->controls, model->control_count, model->control_capacity, control);
 }
 
-static void load_thread_name(struct load *load, struct st_cursor *body)
-{
-	load_name(load, &load->model->thread_names, body);
-}
+/* A type that is not here is skipped. */
+static const struct {
+	st_definition_loader *load;
+	bool names_process; /* it is known from here on, whether it is defined or not */
+} loaders[] = {
+	[ST_DEF_PROCESS] = {load_process, false},
+	[ST_DEF_PROCESS_END] = {load_process_end, false},
+	[ST_DEF_STRING] = {load_string, false},
+	[ST_DEF_DOMAIN] = {load_domain, false},
+	[ST_DEF_INHERIT] = {load_inherit, false},
+	[ST_DEF_THREAD] = {load_track, false},
+	[ST_DEF_THREAD_NAME] = {load_thread_name, false},
+	[ST_DEF_LOSS] = {load_loss, false},
+	[ST_DEF_NOT_ENTERED] = {load_not_entered, false},
+	[ST_DEF_NOTE] = {load_note, false},
+	[ST_DEF_FAMILY_CONTROL] = {load_control, false},
+	[ST_DEF_OBJECT] = {st_model_load_object, false},
+	[ST_DEF_OBJECT_METADATA] = {st_model_load_fact, false},
+	[ST_DEF_CODE_EVENT] = {st_model_load_code, false},
+	[ST_DEF_CODE_MAP] = {st_model_load_map, false},
+	[ST_DEF_FAMILY_MARK] = {st_model_load_mark, false},
+	[ST_DEF_STACK_NODES] = {st_forest_load_nodes, true},
+	[ST_DEF_PYTHON_CODE] = {st_forest_load_code, true},
+	[ST_DEF_PYTHON_RUNTIME] = {st_forest_load_runtime, true},
+	[ST_DEF_SAMPLER] = {st_forest_load_sampler, true},
+	[ST_DEF_THREAD_CREATOR] = {st_forest_load_creator, true},
+	[ST_DEF_SAMPLER_LOSS] = {st_forest_load_loss, true},
+	[ST_DEF_SIGNATURE] = {st_model_load_signature, false},
+	[ST_DEF_OPERATOR_SOURCE] = {st_model_load_operator_source, false},
+	[ST_DEF_PYTHON_FUNCTION] = {st_model_load_python_function, false},
+	[ST_DEF_PYTHON_CALLS] = {st_model_load_python_calls, false},
+};
 
-/* What comes with events and operators: objects, code, marks of the family, signatures. */
-static void load_event_record(struct load *load, enum st_definition_type type,
-			      struct st_cursor *body)
-{
-	struct st_model *model = load->model;
-	bool ok = true;
+struct load {
+	struct st_model *model;
+	uint32_t process_id; /* of the chunk */
+	bool no_memory;
+};
 
-	switch ((int)type) {
-	case ST_DEF_OBJECT:
-		ok = st_model_load_object(model, load->process_id, body);
-		break;
-	case ST_DEF_OBJECT_METADATA:
-		ok = st_model_load_fact(model, load->process_id, body);
-		break;
-	case ST_DEF_CODE_EVENT:
-		ok = st_model_load_code(model, load->process_id, body);
-		break;
-	case ST_DEF_CODE_MAP:
-		ok = st_model_load_map(model, load->process_id, body);
-		break;
-	case ST_DEF_FAMILY_MARK:
-		ok = st_model_load_mark(model, body);
-		break;
-	case ST_DEF_SIGNATURE:
-		ok = st_model_load_signature(model, load->process_id, body);
-		break;
-	case ST_DEF_OPERATOR_SOURCE:
-		ok = st_model_load_operator_source(model, load->process_id, body);
-		break;
-	case ST_DEF_PYTHON_FUNCTION:
-		ok = st_model_load_python_function(model, load->process_id, body);
-		break;
-	case ST_DEF_PYTHON_CALLS:
-		ok = st_model_load_python_calls(model, load->process_id, body);
-		break;
-	default:
-		break;
-	}
-	if (!ok)
-		load->no_memory = true;
-}
-
-static void load_record(struct load *load, enum st_definition_type type, struct st_cursor *body)
+/* False: no memory. */
+static bool load_record(const struct load *load, uint32_t type, struct st_cursor *body)
 {
-	switch (type) {
-	case ST_DEF_PROCESS:
-		load_process(load, body);
-		break;
-	case ST_DEF_PROCESS_END:
-		load_process_end(load, body);
-		break;
-	case ST_DEF_STRING:
-		load_name(load, &load->model->strings, body);
-		break;
-	case ST_DEF_DOMAIN:
-		load_name(load, &load->model->domains, body);
-		break;
-	case ST_DEF_INHERIT:
-		load_inherit(load, body);
-		break;
-	case ST_DEF_THREAD:
-		load_thread(load, body);
-		break;
-	case ST_DEF_THREAD_NAME:
-		load_thread_name(load, body);
-		break;
-	case ST_DEF_LOSS:
-		load_loss(load, body);
-		break;
-	case ST_DEF_NOT_ENTERED:
-		load_not_entered(load, body);
-		break;
-	case ST_DEF_NOTE:
-		load_note(load, body);
-		break;
-	case ST_DEF_FAMILY_CONTROL:
-		load_control(load, body);
-		break;
-	case ST_DEF_OBJECT:
-	case ST_DEF_OBJECT_METADATA:
-	case ST_DEF_CODE_EVENT:
-	case ST_DEF_CODE_MAP:
-	case ST_DEF_FAMILY_MARK:
-	case ST_DEF_SIGNATURE:
-	case ST_DEF_OPERATOR_SOURCE:
-	case ST_DEF_PYTHON_FUNCTION:
-	case ST_DEF_PYTHON_CALLS:
-		load_event_record(load, type, body);
-		break;
-	case ST_DEF_STACK_NODES:
-	case ST_DEF_PYTHON_CODE:
-	case ST_DEF_PYTHON_RUNTIME:
-	case ST_DEF_SAMPLER:
-	case ST_DEF_THREAD_CREATOR:
-	case ST_DEF_SAMPLER_LOSS:
-		if (!st_forest_load(load->model, load->process_id, type, body))
-			load->no_memory = true;
-		break;
-	}
+	if (type >= sizeof(loaders) / sizeof(loaders[0]) || !loaders[type].load)
+		return true;
+	if (loaders[type].names_process &&
+	    st_model_process(load->model, load->process_id) == ST_ID_NONE)
+		return false;
+	return loaders[type].load(load->model, load->process_id, body);
 }
 
 /* False when a record did not have the fields it must have, or the last one was cut off. */
@@ -375,7 +298,7 @@ static bool load_records(struct load *load, const struct st_buf *raw)
 	bool good = true;
 
 	while (st_definition_next(&payload, &type, &body) && !load->no_memory) {
-		load_record(load, type, &body);
+		load->no_memory = !load_record(load, type, &body);
 		good = good && !body.failed;
 	}
 	return good && !payload.failed;

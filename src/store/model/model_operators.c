@@ -3,8 +3,8 @@
 // What the definitions say of operators: signatures, and how each process records them.
 #include "store/model/model.h"
 
+#include "base/vec.h"
 #include "format/signature.h"
-#include "store/model/grow.h"
 
 enum { LIST_MAX = 1 << 22 };
 
@@ -24,8 +24,7 @@ bool st_model_load_signature(struct st_model *model, uint32_t process_id, struct
 		return true;
 	if (st_model_process(model, process_id) == ST_ID_NONE ||
 	    !st_text_table_add(&model->texts, body->at, size_bytes, &signature.bytes) ||
-	    !st_grow(&model->signatures, model->signature_count, &model->signature_capacity,
-		     sizeof(signature)) ||
+	    !ST_VEC_ROOM(model->signatures, model->signature_count, model->signature_capacity) ||
 	    !st_id_map_put(&model->signature_index, st_id_pair(process_id, id),
 			   model->signature_count))
 		return false;
@@ -51,8 +50,7 @@ bool st_model_load_operator_source(struct st_model *model, uint32_t process_id,
 		return false;
 	if (at == ST_ID_NONE) {
 		at = model->operator_source_count;
-		if (!st_grow(&model->operator_sources, at, &model->operator_source_capacity,
-			     sizeof(source)) ||
+		if (!ST_VEC_ROOM(model->operator_sources, at, model->operator_source_capacity) ||
 		    !st_id_map_put(&model->operator_source_index, process_id, at))
 			return false;
 		model->operator_source_count++;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/slices.h"
 
 enum { EVENTS_MAX = 1 << 22 };
@@ -22,42 +23,17 @@ void st_pauses_fini(struct st_pauses *pauses)
 	memset(pauses, 0, sizeof(*pauses));
 }
 
-static void *grow(void *array, uint32_t *capacity, size_t item_bytes)
-{
-	uint32_t larger = *capacity ? *capacity * 2 : 16;
-	void *grown = larger > EVENTS_MAX ? NULL : realloc(array, larger * item_bytes);
-
-	if (grown)
-		*capacity = larger;
-	return grown;
-}
-
 bool st_pauses_add_event(struct st_pauses *pauses, struct st_pause_event event)
 {
-	if (pauses->event_count == pauses->event_capacity) {
-		void *grown = grow(pauses->events, &pauses->event_capacity, sizeof(event));
-
-		if (!grown)
-			return false;
-		pauses->events = grown;
-	}
-	pauses->events[pauses->event_count++] = event;
-	return true;
+	return pauses->event_count < EVENTS_MAX &&
+	       ST_VEC_PUSH(pauses->events, pauses->event_count, pauses->event_capacity, event);
 }
 
 bool st_pauses_add_span(struct st_pauses *pauses, struct st_pause_span span)
 {
-	if (span.end_ns <= span.begin_ns)
-		return true;
-	if (pauses->span_count == pauses->span_capacity) {
-		void *grown = grow(pauses->spans, &pauses->span_capacity, sizeof(span));
-
-		if (!grown)
-			return false;
-		pauses->spans = grown;
-	}
-	pauses->spans[pauses->span_count++] = span;
-	return true;
+	return span.end_ns <= span.begin_ns ||
+	       (pauses->span_count < EVENTS_MAX &&
+		ST_VEC_PUSH(pauses->spans, pauses->span_count, pauses->span_capacity, span));
 }
 
 static int by_process_and_time(const void *a, const void *b)

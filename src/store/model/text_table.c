@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interned texts of store/model/text_table.h: bytes in large blocks, ids in an open-addressed table.
+// The interned texts of store/model/text_table.h: bytes in large blocks.
 #include "store/model/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/chunk.h"
 
 enum {
 	BLOCK_BYTES = 256 << 10,
-	FIRST_SLOTS = 256,
 	TEXTS_MAX = 1 << 30,
 };
 /* More names than any program has; a file that defines more is refused rather than believed. */
@@ -41,8 +41,7 @@ void st_text_table_fini(struct st_text_table *table)
 		table->blocks = next;
 	}
 	free(table->texts);
-	free(table->hashes);
-	free(table->slots);
+	st_map_fini(&table->map);
 	memset(table, 0, sizeof(*table));
 }
 
@@ -73,93 +72,37 @@ static char *take_bytes(struct st_text_table *table, size_t size_bytes)
 	return at;
 }
 
-static bool grow_texts(struct st_text_table *table)
+static bool is_text(const void *texts, uint32_t id, const void *key)
 {
-	uint32_t capacity = table->capacity ? table->capacity * 2 : FIRST_SLOTS;
-	struct st_text *texts;
-	uint32_t *hashes;
+	const struct st_text *known = (const struct st_text *)texts + id, *wanted = key;
 
-	texts = realloc(table->texts, capacity * sizeof(*texts));
-	if (!texts)
-		return false;
-	table->texts = texts;
-	hashes = realloc(table->hashes, capacity * sizeof(*hashes));
-	if (!hashes)
-		return false;
-	table->hashes = hashes;
-	table->capacity = capacity;
-	return true;
-}
-
-static bool grow_slots(struct st_text_table *table)
-{
-	size_t slot_count = table->slot_count ? table->slot_count * 2 : FIRST_SLOTS;
-	uint32_t *slots = calloc(slot_count, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (uint32_t id = 0; id < table->count; id++) {
-		size_t at = table->hashes[id] & (slot_count - 1);
-
-		while (slots[at])
-			at = (at + 1) & (slot_count - 1);
-		slots[at] = id + 1;
-	}
-	free(table->slots);
-	table->slots = slots;
-	table->slot_count = slot_count;
-	return true;
-}
-
-/* The slot that holds this text, or the free one where it belongs. */
-static size_t find_slot(const struct st_text_table *table, uint32_t hash, const void *bytes,
-			size_t size_bytes)
-{
-	size_t at = hash & (table->slot_count - 1);
-
-	for (;; at = (at + 1) & (table->slot_count - 1)) {
-		uint32_t id = table->slots[at] - 1;
-		const struct st_text *text;
-
-		if (!table->slots[at])
-			return at;
-		text = &table->texts[id];
-		if (table->hashes[id] == hash && text->size_bytes == size_bytes &&
-		    (!size_bytes || memcmp(text->bytes, bytes, size_bytes) == 0))
-			return at;
-	}
+	return known->size_bytes == wanted->size_bytes &&
+	       (!known->size_bytes || memcmp(known->bytes, wanted->bytes, known->size_bytes) == 0);
 }
 
 bool st_text_table_add(struct st_text_table *table, const void *bytes, size_t size_bytes,
 		       st_string_id *out)
 {
+	struct st_text text = {bytes, size_bytes};
 	uint32_t hash = st_crc32c((uint32_t)size_bytes, bytes, size_bytes);
-	size_t slot;
+	uint32_t id = st_map_find(&table->map, hash, is_text, table->texts, &text);
 	char *copy;
 
-	*out = 0;
-	if ((size_t)table->count * 2 >= table->slot_count && !grow_slots(table))
-		return false;
-	slot = find_slot(table, hash, bytes, size_bytes);
-	if (table->slots[slot]) {
-		*out = table->slots[slot] - 1;
+	*out = id == ST_ID_NONE ? 0 : id;
+	if (id != ST_ID_NONE)
 		return true;
-	}
-	if (table->count >= TEXTS_MAX || size_bytes > table_max_bytes - table->size_bytes)
-		return false;
-	if (table->count == table->capacity && !grow_texts(table))
+	if (table->count >= TEXTS_MAX || size_bytes > table_max_bytes - table->size_bytes ||
+	    !ST_VEC_ROOM(table->texts, table->count, table->capacity))
 		return false;
 	copy = take_bytes(table, size_bytes + 1);
-	if (!copy)
+	if (!copy || !st_map_add(&table->map, hash, table->count))
 		return false;
 	if (size_bytes)
 		memcpy(copy, bytes, size_bytes);
 	copy[size_bytes] = '\0';
 	table->size_bytes += size_bytes;
 	table->texts[table->count] = (struct st_text){.bytes = copy, .size_bytes = size_bytes};
-	table->hashes[table->count] = hash;
-	table->slots[slot] = ++table->count;
-	*out = table->count - 1;
+	*out = table->count++;
 	return true;
 }
 

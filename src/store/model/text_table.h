@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "format/definitions.h"
 #include "store/result.h"
 
@@ -17,10 +18,8 @@ struct st_text_block;
 
 struct st_text_table {
 	struct st_text *texts;
-	uint32_t *hashes;
 	uint32_t count, capacity;
-	uint32_t *slots; /* id + 1; 0 is free */
-	size_t slot_count;
+	struct st_map map; /* to numbers of texts */
 	struct st_text_block *blocks;
 	uint64_t size_bytes; /* of all texts */
 };

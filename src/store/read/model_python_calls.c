@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "format/varint.h"
-#include "store/model/grow.h"
+#include "base/vec.h"
 #include "store/model/model.h"
 #include "store/python_calls.h"
 #include "store/read/result_state.h"
@@ -23,8 +23,7 @@ static uint32_t function_of(struct st_model *model, uint32_t process_id, uint32_
 	at = model->python_function_count;
 	if (function.process == ST_ID_NONE || at >= LIST_MAX ||
 	    !st_text_table_add(&model->texts, "", 0, &function.file) ||
-	    !st_grow(&model->python_functions, at, &model->python_function_capacity,
-		     sizeof(function)) ||
+	    !ST_VEC_ROOM(model->python_functions, at, model->python_function_capacity) ||
 	    !st_id_map_put(&model->python_function_index, key, at))
 		return ST_ID_NONE;
 	function.name = function.file;
@@ -63,8 +62,7 @@ static struct st_python_calls *row_of(struct st_model *model, uint32_t process_i
 	if (at != ST_ID_NONE)
 		return &model->python_calls[at];
 	at = model->python_calls_count;
-	if (at >= LIST_MAX ||
-	    !st_grow(&model->python_calls, at, &model->python_calls_capacity, sizeof(row)) ||
+	if (at >= LIST_MAX || !ST_VEC_ROOM(model->python_calls, at, model->python_calls_capacity) ||
 	    !st_id_map_put(&model->python_calls_index, key, at))
 		return NULL;
 	model->python_calls[model->python_calls_count++] = row;

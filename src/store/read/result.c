@@ -94,7 +94,7 @@ static bool make_track(struct st_result *result, uint32_t index)
 	const struct st_index_track *from = &result->meta.tracks[index];
 	struct st_model *model = &result->model;
 	struct st_track *track = &result->tracks[index];
-	const struct st_thread_definition *thread;
+	const struct st_track_definition *told;
 	struct st_loss marks = {.slices_dropped = from->lost,
 				.unmatched_ends = from->unmatched_ends};
 	uint32_t name;
@@ -107,14 +107,17 @@ static bool make_track(struct st_result *result, uint32_t index)
 	track->row_end = from->row_end;
 	track->first_ns = from->first_ns;
 	track->last_ns = from->last_ns;
-	thread = st_model_thread(model, from->process_id, from->track_id, false);
-	if (thread) {
-		track->tid = thread->tid;
-		track->loss = thread->loss;
+	told = st_model_track(model, from->process_id, from->track_id, false);
+	if (told) {
+		track->kind = told->kind;
+		track->tid = told->tid;
+		track->name = told->name;
+		track->loss = told->loss;
 	}
 	raise_loss(&track->loss, &marks);
 	name = st_id_map_get(&model->thread_names, st_id_pair(from->process_id, track->tid));
-	track->name = name == ST_ID_NONE ? 0 : name;
+	if (track->kind == ST_TRACK_THREAD && name != ST_ID_NONE)
+		track->name = name;
 	return true;
 }
 
@@ -492,6 +495,12 @@ const struct st_label *st_result_labels(const struct st_result *result, uint32_t
 {
 	*count = result->meta.label_count;
 	return result->labels;
+}
+
+const struct st_slice_flow *st_result_flows(const struct st_result *result, uint32_t *count)
+{
+	*count = result->meta.tables.flow_count;
+	return result->meta.tables.flows;
 }
 
 const struct st_not_entered_program *st_result_not_entered(const struct st_result *result,
