@@ -16,6 +16,7 @@
 
 #include "../programs/itt_static_part.h"
 #include "inproc_server.h"
+#include "collect/launch/drain/formatted.h"
 
 typedef unsigned long long ull;
 typedef struct itt_id id_type;
@@ -352,6 +353,17 @@ static void first_formatted(void)
 	add_overlapped(d, (id_type){1, 2, 3}, format, (char *)1, 9);
 }
 
+static void assert_formatted(size_t index, const char *expected)
+{
+	const struct event *event = record(ST_EVENT_METADATA_FORMATTED, index);
+	char text[64];
+	struct st_formatted made =
+		st_format_arguments(text, sizeof(text) - 1, event->data, event->data_bytes);
+
+	text[made.length] = '\0';
+	assert_string_equal(text, expected);
+}
+
 static void test_first_formatted(void **state)
 {
 	const struct event *event;
@@ -362,10 +374,10 @@ static void test_first_formatted(void **state)
 	assert_string_equal(event->name, "%s and %d");
 	assert_int_equal(event->detail, 1);
 	assert_false(event->mask & ST_FIELD_DATA);
-	assert_string_equal(record(ST_EVENT_METADATA_FORMATTED, 1)->data, "text and 7");
-	assert_string_equal(record(ST_EVENT_METADATA_FORMATTED, 2)->data, "task and 8");
+	assert_formatted(1, "text and 7");
+	assert_formatted(2, "task and 8");
 	event = record(ST_EVENT_METADATA_FORMATTED, 3);
-	assert_string_equal(event->data, "(null) and 9");
+	assert_formatted(3, "(null) and 9");
 	assert_int_equal(event->id[2], 3);
 	assert_int_equal(record(ST_EVENT_METADATA_FORMATTED, 4)->detail, 1);
 	assert_int_equal(record(ST_EVENT_METADATA_FORMATTED, 5)->detail, 1);
@@ -407,7 +419,7 @@ static void test_formatted_after_waiting(void **state)
 	(void)state;
 	server_run(&server, NULL, formatted_after_waiting);
 	assert_int_equal(record(ST_EVENT_METADATA_FORMATTED, 0)->detail, 1);
-	assert_string_equal(record(ST_EVENT_METADATA_FORMATTED, 1)->data, "text and 7");
+	assert_formatted(1, "text and 7");
 }
 
 static int first_call;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts that a program attaches to tasks: numbers, text, formatted text. Everything is copied during the
- * call; the count is kept as it was given, also where the data is cut.
+ * Facts that a program attaches to tasks: numbers, text, arguments of a format. Everything is copied
+ * during the call; the count is kept as it was given, also where the data is cut.
  */
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "collect/inproc/itt/arguments.h"
 #include "collect/inproc/itt/bind.h"
 #include "collect/inproc/itt/event.h"
-#include "collect/inproc/itt/format.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/itt/values.h"
 
 enum { SCOPE_SHIFT = 16 };
+
+_Static_assert(sizeof(struct st_arguments) <= ST_SCRATCH_BYTES, "they fit");
+_Static_assert(offsetof(struct st_thread, scratch) % 8 == 0, "and are aligned");
 
 /* One key and its data; `id` NULL where the interface has none. */
 struct fact {
@@ -107,15 +111,14 @@ static void metadata_str_add_with_scope(const struct itt_domain *domain, int sco
 		 length);
 }
 
-/* The text is made in the thread's scratch memory, so that it costs the program no stack. */
+/* In the thread's scratch memory, so that it costs the program no stack. */
 static void add_formatted(struct st_record record, va_list arguments)
 {
 	/* The thunk through which a static part loads us forwards no variable arguments: what stands
 	 * in their place is garbage, and nobody but the one who was loaded just now can know. */
 	bool forwarded = st_loaded_by_this_call();
 	struct st_thread *thread = st_thread_enter(ST_LOSS_EVENT);
-	struct st_part part;
-	struct st_formatted text;
+	struct st_arguments *packed;
 
 	if (!thread)
 		return;
@@ -124,13 +127,12 @@ static void add_formatted(struct st_record record, va_list arguments)
 	if (forwarded || !record.name || !record.name->strA) {
 		record.detail = 1;
 	} else {
-		text = st_format(thread->scratch, sizeof(thread->scratch), record.name->strA,
-				 arguments);
-		part = (struct st_part){thread->scratch, text.length};
-		record.cut = text.cut;
+		packed = (struct st_arguments *)(void *)thread->scratch;
+		st_arguments_pack(packed, record.name->strA, arguments);
+		record.cut = packed->cut;
 		record.mask |= ST_FIELD_DATA;
-		record.parts = &part;
-		record.part_count = 1;
+		record.parts = packed->parts;
+		record.part_count = packed->part_count;
 	}
 	st_event_put(thread, &record);
 	st_thread_set_limit(thread);

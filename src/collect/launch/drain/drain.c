@@ -326,6 +326,7 @@ static void take_slot(struct st_drain *drain, struct st_shm_segment *segment, ui
 
 	if (head == slot->tail)
 		return;
+	slot->ring = shared_ring;
 	if (!position_ok(drain, &slot->tail, head, segment->ring_bytes)) {
 		slot->time = drain->now;
 		slot->text_id = 0;

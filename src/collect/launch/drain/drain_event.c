@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events and objects of a followed process: everything ITT tells beyond nested tasks. They are checked
-// and passed on without being understood, but for code (modules, JIT), which belongs to the definitions.
+// and passed on without being understood, but for code (modules, JIT), which belongs to the definitions, and formatted
+// metadata, whose text is made here.
 #include "collect/launch/drain/drain_state.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "collect/launch/drain/formatted.h"
+#include "format/conversion.h"
 #include "format/event.h"
 #include "format/ring_record.h"
 
@@ -55,6 +58,20 @@ static void define_code(struct st_drain *drain, const struct st_slot_reader *slo
 	drain->code_bytes += event->data_bytes + RECORD_EXTRA_BYTES;
 }
 
+/* What the collector copied becomes the text that readers know. */
+static void take_formatted(struct st_slot_reader *slot, struct st_event *event)
+{
+	char text[ST_CONVERSION_TEXT_BYTES + 1];
+	struct st_formatted made =
+		st_format_arguments(text, ST_CONVERSION_TEXT_BYTES, event->data, event->data_bytes);
+
+	if (made.cut)
+		atomic_fetch_add_explicit(&slot->ring->events_cut, 1, memory_order_relaxed);
+	event->data = text;
+	event->data_bytes = made.length;
+	st_slice_encoder_event(&slot->encoder, slot->time, event);
+}
+
 void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 			 const uint64_t *payload, uint32_t payload_words)
 {
@@ -71,6 +88,8 @@ void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 		st_drain_jit_event(drain, &event);
 	if (is_code(event.kind))
 		define_code(drain, slot, &event);
+	else if (event.kind == ST_EVENT_METADATA_FORMATTED && (event.mask & ST_FIELD_DATA))
+		take_formatted(slot, &event);
 	else
 		st_slice_encoder_event(&slot->encoder, slot->time, &event);
 }

@@ -163,6 +163,7 @@ struct st_publisher {
 
 /* Our side of one slot. */
 struct st_slot_reader {
+	struct st_shm_ring *ring;		/* where cuts are counted; NULL: never read */
 	uint64_t sample_tail, sample_head;	/* of its handler ring */
 	struct st_sample_reader *samples;	/* NULL: none now */
 	struct st_owner owners[ST_OWNERS_KEPT]; /* by generation */

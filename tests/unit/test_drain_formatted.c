@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The collector's own printf against libc's.
+ * Formatted metadata, from the call in the program to its text, against libc's printf.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -16,11 +16,34 @@
 
 #include <cmocka.h>
 
-#include "collect/inproc/itt/format.h"
+#include "collect/inproc/itt/arguments.h"
+#include "collect/launch/drain/formatted.h"
+#include "format/conversion.h"
 
-enum { CAPACITY = 4096 };
+enum { CAPACITY = ST_CONVERSION_TEXT_BYTES, DATA_BYTES = 64 << 10 };
 
-static char ours[CAPACITY], theirs[CAPACITY];
+static char ours[CAPACITY + 1], theirs[CAPACITY + 1];
+static char data[DATA_BYTES]; /* of the latest event */
+static size_t data_bytes;
+
+/* As it goes through a ring. */
+static struct st_formatted format_event(char *out, size_t capacity, const char *format,
+					va_list list)
+{
+	static struct st_arguments arguments;
+
+	st_arguments_pack(&arguments, format, list);
+	assert_false(arguments.cut);
+	data_bytes = 0;
+	for (uint32_t i = 0; i < arguments.part_count; i++) {
+		const struct st_part *part = &arguments.parts[i];
+
+		assert_true(data_bytes + part->size_bytes <= sizeof(data));
+		memcpy(data + data_bytes, part->at, part->size_bytes);
+		data_bytes += part->size_bytes;
+	}
+	return st_format_arguments(out, capacity, data, data_bytes);
+}
 
 __attribute__((format(printf, 1, 0))) static void format_both(const char *format, va_list list)
 {
@@ -28,7 +51,7 @@ __attribute__((format(printf, 1, 0))) static void format_both(const char *format
 	va_list again;
 
 	va_copy(again, list);
-	formatted = st_format(ours, sizeof(ours) - 1, format, list);
+	formatted = format_event(ours, CAPACITY, format, list);
 	ours[formatted.length] = '\0';
 	assert_false(formatted.cut);
 	vsnprintf(theirs, sizeof(theirs), format, again);
@@ -53,7 +76,7 @@ static void becomes(const char *expected, const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	formatted = st_format(ours, sizeof(ours) - 1, format, list);
+	formatted = format_event(ours, CAPACITY, format, list);
 	va_end(list);
 	ours[formatted.length] = '\0';
 	assert_string_equal(ours, expected);
@@ -140,7 +163,7 @@ static struct st_formatted into(char *out, size_t capacity, const char *format, 
 	va_list list;
 
 	va_start(list, format);
-	formatted = st_format(out, capacity, format, list);
+	formatted = format_event(out, capacity, format, list);
 	va_end(list);
 	return formatted;
 }
@@ -148,7 +171,7 @@ static struct st_formatted into(char *out, size_t capacity, const char *format, 
 static void test_bounded(void **state)
 {
 	static const char *const formats[] = {"0123456789", "%s", "%400d", "%.400f", "%-400s"};
-	char small[8];
+	char small[9];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
@@ -159,10 +182,52 @@ static void test_bounded(void **state)
 				   : into(small, 7, formats[i], "a longer text");
 		assert_true(formatted.cut);
 		assert_int_equal(formatted.length, 7);
-		assert_int_equal(small[7], '#');
+		assert_int_equal(small[8], '#');
 	}
 	assert_false(into(small, 7, "%s", "1234567").cut);
 	assert_int_equal(into(small, 0, "%s", "1").length, 0);
+}
+
+/* A ring may hold anything: whatever is missing ends the text, and nothing else is read. */
+static void test_damaged(void **state)
+{
+	static const uint64_t lengths[] = {0, 5, 1000, 1ull << 63, UINT64_MAX};
+	uint8_t *copy;
+
+	(void)state;
+	becomes("text: 5 ab 1.5 [   7] \xe2\x82\xac", "text: %d %s %g [%*d] %ls", 5, "ab", 1.5, 4,
+		7, L"\u20ac");
+	for (size_t bytes = 0; bytes <= data_bytes; bytes++) {
+		copy = malloc(bytes ? bytes : 1);
+		assert_non_null(copy);
+		memcpy(copy, data, bytes);
+		assert_true(st_format_arguments(ours, CAPACITY, copy, bytes).length <= CAPACITY);
+		for (size_t i = 0; bytes >= 16 && i < sizeof(lengths) / sizeof(*lengths); i++) {
+			memcpy(copy, &lengths[i], sizeof(lengths[i]));
+			st_format_arguments(ours, CAPACITY, copy, bytes);
+		}
+		for (size_t at = 8; at + 8 <= bytes; at++) {
+			memcpy(copy, data, bytes);
+			memset(copy + at, 0xfe, 8);
+			st_format_arguments(ours, CAPACITY, copy, bytes);
+		}
+		free(copy);
+	}
+}
+
+/* More than fits is cut in the program, and the text ends there. */
+static void test_too_many(void **state)
+{
+	static char format[3 * ST_CONVERSION_FORMAT_BYTES];
+	static struct st_arguments arguments;
+	va_list none = {0};
+
+	(void)state;
+	memset(format, '%', sizeof(format) - 1);
+	st_arguments_pack(&arguments, format, none);
+	assert_true(arguments.cut);
+	assert_int_equal(arguments.part_count, 2);
+	assert_int_equal(arguments.parts[1].size_bytes, ST_CONVERSION_FORMAT_BYTES);
 }
 
 static void floats(double value)
@@ -220,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_integers), cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_odd),	 cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_floats),	 cmocka_unit_test(test_unterminated),
+		cmocka_unit_test(test_damaged),	 cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
