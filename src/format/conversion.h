@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	ST_CONVERSION_TEXT_BYTES = 4096,   /* of the text that is made */
@@ -68,17 +69,12 @@ static inline struct st_conversion st_conversion_parse(const char **at)
 {
 	struct st_conversion out = {.size = ST_SIZE_INT};
 
-	for (;; ++*at) {
-		bool *flag = **at == '-'   ? &out.minus
-			     : **at == '+' ? &out.plus
-			     : **at == ' ' ? &out.space
-			     : **at == '#' ? &out.sharp
-			     : **at == '0' ? &out.zero
-					   : 0;
-
-		if (!flag)
-			break;
-		*flag = true;
+	for (; **at && strchr("-+ #0", **at); ++*at) {
+		out.minus |= **at == '-';
+		out.plus |= **at == '+';
+		out.space |= **at == ' ';
+		out.sharp |= **at == '#';
+		out.zero |= **at == '0';
 	}
 	out.width = st_conversion_count(at, &out.star_width);
 	out.has_precision = **at == '.';
@@ -105,33 +101,18 @@ static inline struct st_conversion st_conversion_parse(const char **at)
 
 static inline enum st_argument st_conversion_argument(const struct st_conversion *conversion)
 {
-	switch (conversion->letter) {
-	case 'd':
-	case 'i':
-	case 'u':
-	case 'x':
-	case 'X':
-	case 'o':
-	case 'c':
+	char letter = conversion->letter;
+
+	if (!letter)
+		return ST_ARGUMENT_UNKNOWN;
+	if (strchr("diuxXoc", letter))
 		return ST_ARGUMENT_INTEGER;
-	case 'a':
-	case 'A':
-	case 'e':
-	case 'E':
-	case 'f':
-	case 'F':
-	case 'g':
-	case 'G':
+	if (strchr("aAeEfFgG", letter))
 		return ST_ARGUMENT_DOUBLE;
-	case 'p':
-	case 'n':
-		return ST_ARGUMENT_POINTER;
-	case 's':
+	if (letter == 's')
 		return conversion->size == ST_SIZE_LONG ? ST_ARGUMENT_WIDE_STRING
 							: ST_ARGUMENT_STRING;
-	default:
-		return ST_ARGUMENT_UNKNOWN;
-	}
+	return letter == 'p' || letter == 'n' ? ST_ARGUMENT_POINTER : ST_ARGUMENT_UNKNOWN;
 }
 
 /* Bytes of a character in UTF-8. */

@@ -127,7 +127,7 @@ void st_arguments_pack(struct st_arguments *out, const char *format, va_list lis
 	add_word(out, length);
 	add_part(out, format, (uint32_t)length);
 	va_copy(from.list, list);
-	while (from.room && at < end && (at = memchr(at, '%', (size_t)(end - at)))) {
+	while (from.room && (at = strchrnul(at, '%')) < end) {
 		struct st_conversion conversion;
 
 		at++;

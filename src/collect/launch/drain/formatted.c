@@ -5,6 +5,7 @@
  */
 #include "collect/launch/drain/formatted.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,35 +45,33 @@ static void put(struct output *output, const char *text, size_t length)
 	output->length += length;
 }
 
-/* What snprintf would have written if there was room. */
-static void advance(struct output *output, int length)
+/* One conversion with its flags; the letters name the type of the value behind width and precision (negative: none). */
+static void print(struct output *output, const struct st_conversion *flags, const char *letters,
+		  ...)
 {
 	size_t room = output->capacity - output->length;
+	char spec[16];
+	va_list list;
+	int length;
 
+	snprintf(spec, sizeof(spec), "%%%s%s%s%s%s*.*%s", flags->minus ? "-" : "",
+		 flags->plus ? "+" : "", flags->space ? " " : "", flags->sharp ? "#" : "",
+		 flags->zero ? "0" : "", letters);
+	va_start(list, letters);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	length = vsnprintf(output->out + output->length, room + 1, spec, list);
+#pragma GCC diagnostic pop
+	va_end(list);
 	output->cut |= length < 0 || (size_t)length > room;
 	output->length += output->cut ? room : (size_t)length;
 }
-
-/* "%-+ #0*.*" and the letters: what a call of snprintf with a width and a precision (negative: none) is told. */
-static const char *spec_of(const struct st_conversion *conversion, const char *letters, char *spec,
-			   size_t size)
-{
-	snprintf(spec, size, "%%%s%s%s%s%s*.*%s", conversion->minus ? "-" : "",
-		 conversion->plus ? "+" : "", conversion->space ? " " : "",
-		 conversion->sharp ? "#" : "", conversion->zero ? "0" : "", letters);
-	return spec;
-}
-
-/* The spec is made of known letters. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
 static void put_integer(struct output *output, const struct st_conversion *conversion,
 			uint64_t value)
 {
 	const char letters[] = {'l', 'l', conversion->letter, '\0'};
 	bool is_signed = conversion->letter == 'd' || conversion->letter == 'i';
-	char spec[16];
 
 	if (conversion->size == ST_SIZE_CHAR)
 		value = is_signed ? (uint64_t)(signed char)value : (unsigned char)value;
@@ -80,34 +79,29 @@ static void put_integer(struct output *output, const struct st_conversion *conve
 		value = is_signed ? (uint64_t)(short)value : (unsigned short)value;
 	else if (conversion->size == ST_SIZE_INT)
 		value = is_signed ? (uint64_t)(int)value : (unsigned int)value;
-	advance(output,
-		snprintf(output->out + output->length, output->capacity - output->length + 1,
-			 spec_of(conversion, letters, spec, sizeof(spec)), conversion->width,
-			 conversion->has_precision ? conversion->precision : -1,
-			 (unsigned long long)value));
+	print(output, conversion, letters, conversion->width,
+	      conversion->has_precision ? conversion->precision : -1, (unsigned long long)value);
 }
 
 /* %#g by way of %e, because glibc forgets the zeros of a number that is rounded up to the next power of ten. */
-static char choose_general(const struct st_conversion *conversion, double value, int *precision)
+static char choose_general(char letter, double value, int *precision)
 {
 	char text[EXPONENT_BYTES];
 	int exponent, places = *precision > 0 ? *precision : 1;
-	char upper = conversion->letter & 0x20 ? 0 : 0x20;
 
 	snprintf(text, sizeof(text), "%.*e", places - 1, value);
 	exponent = (int)strtol(text + strcspn(text, "e") + 1, NULL, 10);
-	if (exponent < -4 || exponent >= places) {
-		*precision = places - 1;
-		return (char)('e' - upper);
-	}
-	*precision = places - 1 - exponent;
-	return (char)('f' - upper);
+	*precision = places - 1;
+	if (exponent < -4 || exponent >= places)
+		return (char)(letter + 'e' - 'g');
+	*precision -= exponent;
+	return (char)(letter + 'f' - 'g');
 }
 
 static void put_double(struct output *output, const struct st_conversion *conversion, uint64_t bits)
 {
 	int precision = conversion->has_precision ? conversion->precision : 6;
-	char letters[] = {conversion->letter, '\0'}, spec[16];
+	char letters[] = {conversion->letter, '\0'};
 	double value;
 
 	memcpy(&value, &bits, sizeof(value));
@@ -115,55 +109,43 @@ static void put_double(struct output *output, const struct st_conversion *conver
 		precision = PLACES_MAX;
 	/* No metadata of ours needs %a in hexadecimal: all digits that matter. */
 	if ((letters[0] | 0x20) == 'a') {
-		letters[0] = (char)(letters[0] + ('g' - 'a'));
+		letters[0] = (char)(letters[0] + 'g' - 'a');
 		precision = DIGITS_OF_A;
 	}
 	if (conversion->sharp && (letters[0] | 0x20) == 'g' && value - value == 0)
-		letters[0] = choose_general(conversion, value, &precision);
-	advance(output,
-		snprintf(output->out + output->length, output->capacity - output->length + 1,
-			 spec_of(conversion, letters, spec, sizeof(spec)), conversion->width,
-			 precision, value));
+		letters[0] = choose_general(letters[0], value, &precision);
+	print(output, conversion, letters, conversion->width, precision, value);
 }
 
 static void put_string(struct output *output, const struct st_conversion *conversion,
 		       const char *text, size_t length)
 {
 	const struct st_conversion plain = {.minus = conversion->minus};
-	char spec[16];
 
-	advance(output,
-		snprintf(output->out + output->length, output->capacity - output->length + 1,
-			 spec_of(&plain, "s", spec, sizeof(spec)), conversion->width, (int)length,
-			 text));
+	print(output, &plain, "s", conversion->width, (int)length, text);
 }
 
 static void put_character(struct output *output, const struct st_conversion *conversion, int c)
 {
 	const struct st_conversion plain = {.minus = conversion->minus};
-	char spec[16];
 
-	advance(output,
-		snprintf(output->out + output->length, output->capacity - output->length + 1,
-			 spec_of(&plain, "c", spec, sizeof(spec)), conversion->width, -1, c));
+	print(output, &plain, "c", conversion->width, -1, c);
 }
 
 static void put_pointer(struct output *output, struct st_conversion pointer, uint64_t value)
 {
+	static const char null[] = "(nil)";
+	size_t most = pointer.has_precision ? (size_t)pointer.precision : strlen(null);
+
+	if (!value) {
+		put_string(output, &pointer, null, most < strlen(null) ? most : strlen(null));
+		return;
+	}
 	pointer.sharp = true;
-	pointer.plus = pointer.space = false;
 	pointer.letter = 'x';
 	pointer.size = ST_SIZE_LONG_LONG;
-	if (value)
-		put_integer(output, &pointer, value);
-	else
-		put_string(output, &pointer, "(nil)",
-			   pointer.has_precision && pointer.precision < 5
-				   ? (size_t)pointer.precision
-				   : 5);
+	put_integer(output, &pointer, value);
 }
-
-#pragma GCC diagnostic pop
 
 static size_t encode_utf8(char bytes[4], uint32_t c)
 {
@@ -224,21 +206,16 @@ static bool put_text(struct output *output, const struct st_conversion *conversi
 /* False: there is no such argument. */
 static bool take_counts(struct input *input, struct st_conversion *conversion)
 {
-	uint64_t word;
+	uint64_t width = (uint64_t)conversion->width, precision = (uint64_t)conversion->precision;
 
-	if (conversion->star_width) {
-		if (!take_word(input, &word))
-			return false;
-		conversion->width = st_conversion_clamp((int)(uint32_t)word);
-		conversion->minus |= conversion->width < 0;
-		conversion->width = abs(conversion->width);
-	}
-	if (conversion->star_precision) {
-		if (!take_word(input, &word))
-			return false;
-		conversion->precision = st_conversion_clamp((int)(uint32_t)word);
-		conversion->has_precision = conversion->precision >= 0;
-	}
+	if ((conversion->star_width && !take_word(input, &width)) ||
+	    (conversion->star_precision && !take_word(input, &precision)))
+		return false;
+	conversion->width = st_conversion_clamp((int)(uint32_t)width);
+	conversion->minus |= conversion->width < 0;
+	conversion->width = abs(conversion->width);
+	conversion->precision = st_conversion_clamp((int)(uint32_t)precision);
+	conversion->has_precision &= conversion->precision >= 0;
 	return true;
 }
 
