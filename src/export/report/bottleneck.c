@@ -22,7 +22,6 @@ enum {
 	OPERATORS = 10,
 	CALLS_WIDTH = 13,
 	NAME_WIDTH = 36,
-	PIECE_MAX_BYTES = 4096,
 	FINDINGS_MAX_BYTES = 1 << 20,
 };
 
@@ -70,20 +69,7 @@ static const struct st_cell *cell_of(const struct st_report *report, uint32_t ro
 /* A sentence behind a word. */
 static void add_words(struct page *page, const char *word, const char *text)
 {
-	struct st_flow flow;
-
-	st_summary_begin(page->job, &flow, word);
-	st_flow_words(&flow, (struct st_text){text, strlen(text)}, 0);
-	st_show_end_line(page->job->out);
-}
-
-/* Of scratch, which it frees. */
-static void add_right(struct st_buf *out, struct st_buf *scratch, unsigned int width)
-{
-	unsigned int used = (unsigned int)scratch->size_bytes;
-
-	st_show_pad(out, used < width ? used : width, width);
-	st_show_move(out, scratch);
+	st_summary_sentence(page->job, word, (struct st_text){text, strlen(text)});
 }
 
 /* The framework of the first process that has one. */
@@ -101,6 +87,11 @@ static struct st_text framework_of(const struct st_result *result)
 	return (struct st_text){"PyTorch not loaded", 18};
 }
 
+static void show_string(struct st_buf *out, const char *text, unsigned int max_width)
+{
+	st_show_text(out, (struct st_text){text, strlen(text)}, max_width);
+}
+
 static void add_environment(struct page *page)
 {
 	struct st_text_job *job = page->job;
@@ -108,39 +99,31 @@ static void add_environment(struct page *page)
 	const struct st_cell *threads = st_summary_fact(job, "cpu", "threads");
 	struct st_text framework = framework_of(job->result);
 	struct st_flow flow;
-	struct st_buf piece;
 
 	st_summary_begin(job, &flow, "WITH");
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_show_text(&piece, (struct st_text){page->facts->python, strlen(page->facts->python)},
-		     40);
-	st_flow_piece(&flow, "", &piece);
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_show_text(&piece, framework, 40);
-	st_flow_piece(&flow, "   ", &piece);
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_buf_printf(&piece, "%u %s ", info->cpu_count, info->cpu_count == 1 ? "CPU" : "CPUs");
-	st_show_text(&piece, (struct st_text){info->cpu, strlen(info->cpu)}, 40);
-	st_flow_piece(&flow, "   ", &piece);
+	show_string(&flow.piece, page->facts->python, 40);
+	st_flow_piece(&flow, "");
+	st_show_text(&flow.piece, framework, 40);
+	st_flow_piece(&flow, "   ");
+	st_buf_printf(&flow.piece, "%u %s ", info->cpu_count,
+		      info->cpu_count == 1 ? "CPU" : "CPUs");
+	show_string(&flow.piece, info->cpu, 40);
+	st_flow_piece(&flow, "   ");
 	if (threads->kind == ST_CELL_U64) {
-		st_buf_init(&piece, PIECE_MAX_BYTES);
-		st_show_cell(&piece, threads, "", 0);
-		st_buf_append_text(&piece, threads->as.u64 == 1 ? " thread ran" : " threads ran");
-		st_flow_piece(&flow, "   ", &piece);
+		st_show_cell(&flow.piece, threads, "", 0);
+		st_buf_append_text(&flow.piece,
+				   threads->as.u64 == 1 ? " thread ran" : " threads ran");
+		st_flow_piece(&flow, "   ");
 	}
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_buf_append_text(&piece, "OMP_NUM_THREADS");
+	st_buf_append_text(&flow.piece, "OMP_NUM_THREADS");
 	if (page->facts->omp_threads) {
-		st_buf_append_u8(&piece, '=');
-		st_show_text(&piece,
-			     (struct st_text){page->facts->omp_threads,
-					      strlen(page->facts->omp_threads)},
-			     20);
+		st_buf_append_u8(&flow.piece, '=');
+		show_string(&flow.piece, page->facts->omp_threads, 20);
 	} else {
-		st_buf_append_text(&piece, " not set");
+		st_buf_append_text(&flow.piece, " not set");
 	}
-	st_flow_piece(&flow, "   ", &piece);
-	st_show_end_line(job->out);
+	st_flow_piece(&flow, "   ");
+	st_flow_end(&flow);
 }
 
 static void add_seconds(struct st_buf *out, const struct st_cell *cell)
@@ -154,11 +137,8 @@ static void add_function(struct st_buf *out, const struct st_report *report, uin
 					   "cumtime_percall_ns"};
 	struct st_text name = cell_of(report, row, "python_function")->as.text;
 	unsigned int room = WIDTH - CALLS_WIDTH - 4 * 9 - 1;
-	struct st_buf calls;
 
-	st_buf_init(&calls, PIECE_MAX_BYTES);
-	st_show_cell(&calls, cell_of(report, row, "ncalls"), "", 0);
-	add_right(out, &calls, CALLS_WIDTH);
+	st_show_right(out, cell_of(report, row, "ncalls"), "", CALLS_WIDTH);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		add_seconds(out, cell_of(report, row, keys[i]));
 	st_buf_append_u8(out, ' ');
@@ -192,33 +172,28 @@ static enum st_status add_functions(struct page *page, const struct st_report *r
 
 static void add_time(struct st_buf *out, const struct st_cell *us)
 {
-	struct st_buf piece;
+	const struct st_cell ns = {.kind = ST_CELL_U64,
+				   .as.u64 = (uint64_t)(us->as.number * 1000 + 0.5)};
 
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_show_duration(&piece, (uint64_t)(us->as.number * 1000 + 0.5));
-	add_right(out, &piece, 11);
+	st_show_right(out, &ns, "ns", 11);
 }
 
 static void add_operator(struct st_buf *out, const struct st_cell *cells, double all_us)
 {
+	double self_us = cells[ST_TORCH_SELF_CPU].as.number;
+	const struct st_cell share = {.kind = ST_CELL_DOUBLE,
+				      .as.number = all_us > 0 ? self_us / all_us : 0};
 	unsigned int width;
-	struct st_buf piece;
 
 	st_buf_append_text(out, "  ");
 	width = st_show_name(out, &cells[ST_TORCH_KEY], NAME_WIDTH);
 	st_show_pad(out, width, NAME_WIDTH);
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_show_percent(&piece, all_us > 0 ? cells[ST_TORCH_SELF_CPU].as.number / all_us : 0);
-	add_right(out, &piece, 11);
+	st_show_right(out, &share, "ratio", 11);
 	add_time(out, &cells[ST_TORCH_SELF_CPU]);
 	add_time(out, &cells[ST_TORCH_CPU_TOTAL]);
 	add_time(out, &cells[ST_TORCH_CPU_TIME]);
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_show_cell(&piece, &cells[ST_TORCH_SELF_MEMORY], "bytes", 0);
-	add_right(out, &piece, 10);
-	st_buf_init(&piece, PIECE_MAX_BYTES);
-	st_show_cell(&piece, &cells[ST_TORCH_COUNT], "", 0);
-	add_right(out, &piece, 8);
+	st_show_right(out, &cells[ST_TORCH_SELF_MEMORY], "bytes", 10);
+	st_show_right(out, &cells[ST_TORCH_COUNT], "", 8);
 	st_show_end_line(out);
 }
 
@@ -344,13 +319,11 @@ static void add_next(struct page *page)
 	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
 		char *argv[] = {(char *)"strata", (char *)"report", (char *)reports[i],
 				(char *)"-r", (char *)result};
-		struct st_buf piece;
 
-		st_buf_init(&piece, PIECE_MAX_BYTES * 4);
-		st_quote_command(&piece, sizeof(argv) / sizeof(argv[0]), argv);
-		st_flow_piece(&flow, " | ", &piece);
+		st_quote_command(&flow.piece, sizeof(argv) / sizeof(argv[0]), argv);
+		st_flow_piece(&flow, " | ");
 	}
-	st_show_end_line(page->job->out);
+	st_flow_end(&flow);
 }
 
 static enum st_status add_all(struct page *page, struct st_error *err)

@@ -10,16 +10,15 @@
 #include <string.h>
 
 #include "analyze/tables/report.h"
-#include "base/buf.h"
 #include "base/json_out.h"
 #include "export/report/cells.h"
 #include "export/report/text.h"
-
-enum { SPILL_BYTES = 256 << 10 };
+#include "export/stream.h"
 
 struct csv {
 	const struct st_report *report;
-	struct st_buf out;
+	struct st_stream stream;
+	struct st_buf *out; /* the stream's */
 	char delimiter;
 	const struct st_report_row *path[ST_QUESTION_DEPTH_MAX]; /* the row of each level above */
 };
@@ -89,47 +88,33 @@ static void add_row(struct csv *csv, const struct st_report_row *row)
 		const struct st_cell *cell = &row->cells[i];
 
 		if (i)
-			st_buf_append_u8(&csv->out, (uint8_t)csv->delimiter);
+			st_buf_append_u8(csv->out, (uint8_t)csv->delimiter);
 		if (cell->kind == ST_CELL_NONE && i < report->group_by_count && i < row->level &&
 		    csv->path[i])
 			cell = &csv->path[i]->cells[i];
-		st_cell_write_csv(&csv->out, csv->delimiter, cell);
+		st_cell_write_csv(csv->out, csv->delimiter, cell);
 	}
-	st_buf_append(&csv->out, "\r\n", 2);
-}
-
-static enum st_status spill(struct csv *csv, struct st_sink *sink, size_t above,
-			    struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	if (csv->out.failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
-	if (csv->out.size_bytes > above) {
-		status = st_sink_write(sink, csv->out.data, csv->out.size_bytes, err);
-		st_buf_clear(&csv->out);
-	}
-	return status;
+	st_buf_append(csv->out, "\r\n", 2);
 }
 
 enum st_status st_report_write_csv(const struct st_report *report, const struct st_result *result,
 				   char delimiter, struct st_sink *sink, struct st_error *err)
 {
-	struct csv csv = {.report = report, .delimiter = delimiter};
+	struct csv csv = {.report = report, .out = &csv.stream.out, .delimiter = delimiter};
 	uint32_t *order = st_report_preorder(report);
 	enum st_status status = ST_OK;
 
 	(void)result;
+	st_stream_init(&csv.stream, sink, "the report");
 	if (!order)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
-	st_buf_init(&csv.out, SIZE_MAX / 4);
+		status = st_stream_no_memory(&csv.stream, err);
 	for (uint32_t i = 0; i < report->column_count; i++) {
 		if (i)
-			st_buf_append_u8(&csv.out, (uint8_t)delimiter);
-		add_text(&csv.out, delimiter,
+			st_buf_append_u8(csv.out, (uint8_t)delimiter);
+		add_text(csv.out, delimiter,
 			 (struct st_text){report->columns[i].key, strlen(report->columns[i].key)});
 	}
-	st_buf_append(&csv.out, "\r\n", 2);
+	st_buf_append(csv.out, "\r\n", 2);
 	for (uint32_t i = 0; i < report->row_count && !status; i++) {
 		const struct st_report_row *row = &report->rows[order[i]];
 
@@ -137,11 +122,8 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 			csv.path[row->level] = row;
 		if (is_written(report, row))
 			add_row(&csv, row);
-		status = spill(&csv, sink, SPILL_BYTES, err);
+		status = st_stream_spill(&csv.stream, err);
 	}
-	if (!status)
-		status = spill(&csv, sink, 0, err);
-	st_buf_fini(&csv.out);
 	free(order);
-	return status;
+	return st_stream_end(&csv.stream, status, err);
 }

@@ -8,12 +8,13 @@
 
 #include "analyze/datasets/quality.h"
 #include "analyze/tables/report.h"
-#include "base/buf.h"
 #include "base/json_out.h"
+#include "base/vec.h"
 #include "export/report/cells.h"
+#include "export/stream.h"
 #include "store/result.h"
 
-enum { SPILL_BYTES = 256 << 10, LOSSES_BYTES = 8 << 10 };
+enum { LOSSES_BYTES = 8 << 10 };
 
 void st_cell_write_json(struct st_json *json, const struct st_cell *cell)
 {
@@ -84,31 +85,16 @@ struct frame {
 	uint32_t next, end;
 };
 
-static enum st_status spill(struct st_buf *out, struct st_sink *sink, size_t above,
-			    struct st_error *err)
+static enum st_status add_rows(struct st_stream *to, const struct st_report *report,
+			       struct st_error *err)
 {
+	uint32_t depth = 0, capacity = 0;
+	struct frame *stack = NULL;
+	struct frame next = {report->root_first, report->root_first + report->root_count};
 	enum st_status status = ST_OK;
 
-	if (out->failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
-	if (out->size_bytes > above) {
-		status = st_sink_write(sink, out->data, out->size_bytes, err);
-		st_buf_clear(out);
-	}
-	return status;
-}
-
-static enum st_status add_rows(struct st_buf *out, const struct st_report *report,
-			       struct st_sink *sink, struct st_error *err)
-{
-	size_t depth = 0, capacity = 64;
-	struct frame *stack = malloc(capacity * sizeof(*stack));
-	enum st_status status = ST_OK;
-
-	if (!stack)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
-	stack[depth++] =
-		(struct frame){report->root_first, report->root_first + report->root_count};
+	if (!ST_VEC_PUSH(stack, depth, capacity, next))
+		return st_stream_no_memory(to, err);
 	while (depth && !status) {
 		struct frame *top = &stack[depth - 1];
 		const struct st_report_row *row;
@@ -116,27 +102,16 @@ static enum st_status add_rows(struct st_buf *out, const struct st_report *repor
 		if (top->next == top->end) {
 			depth--;
 			if (depth)
-				st_buf_append(out, "]}", 2);
+				st_buf_append(&to->out, "]}", 2);
 			if (depth && stack[depth - 1].next < stack[depth - 1].end)
-				st_buf_append_u8(out, ',');
+				st_buf_append_u8(&to->out, ',');
 			continue;
 		}
 		row = &report->rows[top->next++];
-		open_row(out, report, row);
-		if (depth == capacity) {
-			struct frame *more = realloc(stack, 2 * capacity * sizeof(*stack));
-
-			if (!more) {
-				status = st_error_set(err, ST_ENOMEM, 0,
-						      "out of memory for the report");
-				break;
-			}
-			stack = more;
-			capacity *= 2;
-		}
-		stack[depth++] =
-			(struct frame){row->first_child, row->first_child + row->child_count};
-		status = spill(out, sink, SPILL_BYTES, err);
+		open_row(&to->out, report, row);
+		next = (struct frame){row->first_child, row->first_child + row->child_count};
+		status = ST_VEC_PUSH(stack, depth, capacity, next) ? st_stream_spill(to, err)
+								   : st_stream_no_memory(to, err);
 	}
 	free(stack);
 	return status;
@@ -188,12 +163,12 @@ static void add_quality(struct st_json *json, const struct st_report *report,
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err)
 {
-	struct st_buf out;
+	struct st_stream to;
 	struct st_json json;
 	enum st_status status;
 
-	st_buf_init(&out, SIZE_MAX / 4);
-	st_json_init(&json, &out);
+	st_stream_init(&to, sink, "the report");
+	st_json_init(&json, &to.out);
 	st_json_object_begin(&json);
 	st_json_put_text(&json, "schema", "strata.report/1");
 	st_json_put_text(&json, "report", report->name);
@@ -204,16 +179,13 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 	}
 	add_columns(&json, report);
 	st_json_put_array(&json, "rows");
-	status = add_rows(&out, report, sink, err);
+	status = add_rows(&to, report, err);
 	st_json_array_end(&json);
 	st_json_put_object(&json, "totals");
 	add_cells(&json, report, &report->totals);
 	st_json_object_end(&json);
 	add_quality(&json, report, result);
 	st_json_object_end(&json);
-	st_buf_append_u8(&out, '\n');
-	if (!status)
-		status = spill(&out, sink, 0, err);
-	st_buf_fini(&out);
-	return status;
+	st_buf_append_u8(&to.out, '\n');
+	return st_stream_end(&to, status, err);
 }

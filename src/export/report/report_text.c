@@ -83,7 +83,7 @@ static void add_quality(struct st_text_job *job)
 		st_buf_append_text(job->out, "note  ");
 		st_flow_init(&flow, job->out, job->style->width, 6);
 		st_flow_words(&flow, (struct st_text){at, length}, 0);
-		st_show_end_line(job->out);
+		st_flow_end(&flow);
 		at += length + 1;
 	}
 	st_buf_fini(&lines);

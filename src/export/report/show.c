@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/json_out.h"
 
+enum { FIGURE_MAX_BYTES = 4096 };
+
 /* Decodes one character of clean UTF-8. */
 static uint32_t decode(const uint8_t *p, size_t *length)
 {
@@ -234,6 +236,16 @@ unsigned int st_show_name(struct st_buf *out, const struct st_cell *cell, unsign
 	if (cell->kind == ST_CELL_TEXT && cell->as.text.size_bytes == 0)
 		cell = &none;
 	return st_show_cell(out, cell, "", max_width);
+}
+
+void st_show_right(struct st_buf *out, const struct st_cell *cell, const char *unit,
+		   unsigned int width)
+{
+	struct st_buf scratch;
+
+	st_buf_init(&scratch, FIGURE_MAX_BYTES);
+	st_show_pad(out, st_show_cell(&scratch, cell, unit, 0), width);
+	st_show_move(out, &scratch);
 }
 
 void st_show_move(struct st_buf *out, struct st_buf *scratch)

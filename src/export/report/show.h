@@ -29,6 +29,9 @@ unsigned int st_show_cell(struct st_buf *out, const struct st_cell *cell, const 
 			  unsigned int max_width);
 /* The same for a cell that names its row: a name without a letter is shown as "[no name]". */
 unsigned int st_show_name(struct st_buf *out, const struct st_cell *cell, unsigned int max_width);
+/* A cell, right-aligned. */
+void st_show_right(struct st_buf *out, const struct st_cell *cell, const char *unit,
+		   unsigned int width);
 /* Appends what scratch holds and frees it; a scratch that ran out of memory fails out as well. */
 void st_show_move(struct st_buf *out, struct st_buf *scratch);
 void st_show_pad(struct st_buf *out, unsigned int from, unsigned int to); /* spaces */

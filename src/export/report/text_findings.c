@@ -33,7 +33,7 @@ static void add_line(struct st_text_job *job, const char *word, const struct st_
 	st_show_pad(job->out, width, MARGIN);
 	st_flow_init(&flow, job->out, job->style->width, MARGIN);
 	st_flow_words(&flow, cell->as.text, 0);
-	st_show_end_line(job->out);
+	st_flow_end(&flow);
 }
 
 enum st_status st_text_findings(struct st_text_job *job, struct st_error *err)

@@ -5,17 +5,18 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "export/report/show.h"
 
 enum {
+	PIECE_MAX_BYTES = 1 << 16,
 	WORD_WIDTH_MIN = 12,
 	KEPT = 3, /* columns for a mark and an ellipsis behind a word */
 };
 
 void st_flow_init(struct st_flow *flow, struct st_buf *out, unsigned int width, unsigned int indent)
 {
-	*flow = (struct st_flow){out, width, indent, indent, 1};
+	*flow = (struct st_flow){out, width, indent, indent, 1, {0}};
+	st_buf_init(&flow->piece, PIECE_MAX_BYTES);
 }
 
 static bool is_full(const struct st_flow *flow, size_t more)
@@ -38,15 +39,24 @@ static void move_on(struct st_flow *flow, const char *gap, unsigned int width)
 	flow->lines++;
 }
 
-void st_flow_piece(struct st_flow *flow, const char *gap, struct st_buf *piece)
+void st_flow_piece(struct st_flow *flow, const char *gap)
 {
 	unsigned int width = 0;
 
-	for (size_t i = 0; i < piece->size_bytes; i++)
-		width += (piece->data[i] & 0xc0) != 0x80;
+	for (size_t i = 0; i < flow->piece.size_bytes; i++)
+		width += (flow->piece.data[i] & 0xc0) != 0x80;
 	move_on(flow, gap, width);
-	st_show_move(flow->out, piece);
+	st_show_move(flow->out, &flow->piece);
+	st_buf_init(&flow->piece, PIECE_MAX_BYTES);
 	flow->at += width;
+}
+
+void st_flow_cell(struct st_flow *flow, const char *gap, const char *word,
+		  const struct st_cell *cell, const char *unit)
+{
+	st_buf_append_text(&flow->piece, word);
+	st_show_cell(&flow->piece, cell, unit, 0);
+	st_flow_piece(flow, gap);
 }
 
 static bool add_word(struct st_flow *flow, struct st_text word, unsigned int lines_max)
@@ -58,7 +68,7 @@ static bool add_word(struct st_flow *flow, struct st_text word, unsigned int lin
 		room = flow->width > flow->indent + KEPT + WORD_WIDTH_MIN
 			       ? flow->width - flow->indent - KEPT
 			       : WORD_WIDTH_MIN;
-	st_buf_init(&shown, 1 << 16);
+	st_buf_init(&shown, PIECE_MAX_BYTES);
 	width = st_show_text(&shown, word, room);
 	if (flow->lines == lines_max && is_full(flow, 1 + width + KEPT)) {
 		st_buf_fini(&shown);
@@ -91,8 +101,19 @@ bool st_flow_words(struct st_flow *flow, struct st_text text, unsigned int lines
 	return true;
 }
 
+void st_flow_text(struct st_flow *flow, const char *text)
+{
+	st_flow_words(flow, (struct st_text){text, strlen(text)}, 0);
+}
+
 void st_flow_mark(struct st_flow *flow, const char *mark)
 {
 	st_buf_append_text(flow->out, mark);
 	flow->at += (unsigned int)strlen(mark);
+}
+
+void st_flow_end(struct st_flow *flow)
+{
+	st_show_end_line(flow->out);
+	st_buf_fini(&flow->piece);
 }

@@ -81,7 +81,6 @@ uint32_t st_summary_count(const struct st_text_job *job, const char *section)
 	return count;
 }
 
-/* The index-th row of a section, or NULL. */
 const struct st_cell *st_summary_row(const struct st_text_job *job, const char *section,
 				     uint32_t index)
 {
@@ -92,7 +91,6 @@ const struct st_cell *st_summary_row(const struct st_text_job *job, const char *
 	return NULL;
 }
 
-/* The value of a named fact; an empty cell when it is not there. */
 const struct st_cell *st_summary_fact(const struct st_text_job *job, const char *section,
 				      const char *name)
 {
@@ -115,11 +113,19 @@ void st_summary_margin(struct st_text_job *job, const char *word)
 	st_show_pad(job->out, (unsigned int)strlen(word), MARGIN);
 }
 
-/* A line with word in front, ready for running text. */
 void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char *word)
 {
 	st_summary_margin(job, word);
 	st_flow_init(flow, job->out, st_summary_width(job), MARGIN);
+}
+
+void st_summary_sentence(struct st_text_job *job, const char *word, struct st_text text)
+{
+	struct st_flow flow;
+
+	st_summary_begin(job, &flow, word);
+	st_flow_words(&flow, text, 0);
+	st_flow_end(&flow);
 }
 
 /* "strata  tasks  COMMAND     12.4 s  exit 0     r000ta  38 MB"; the second half gets a line of its own
@@ -186,26 +192,24 @@ static void add_source(struct st_text_job *job)
 	const struct st_cell *count = st_summary_fact(job, "cost", "tasks");
 	const struct st_cell *copies = st_summary_fact(job, "cost", "copies");
 	struct st_flow flow;
-	struct st_buf piece;
 
 	st_summary_begin(job, &flow, "source");
-	st_buf_init(&piece, 4096);
 	if (source->kind != ST_CELL_NONE) {
 		st_flow_words(&flow, source->as.text, 0);
 		st_flow_mark(&flow, ",");
 	}
-	st_buf_init(&piece, 4096);
 	/* Of a program that marks no tasks samples are all there is. */
-	if (!st_summary_add_sample_count(job, &piece, count->as.u64 != 0))
-		add_task_count(job, &piece);
+	if (!st_summary_add_sample_count(job, &flow.piece, count->as.u64 != 0))
+		add_task_count(job, &flow.piece);
 	if (copies->kind == ST_CELL_U64) {
-		st_buf_append_text(&piece, " and ");
-		st_show_cell(&piece, copies, "", 0);
-		st_buf_append_text(&piece, copies->as.u64 == 1 ? " worker copy" : " worker copies");
+		st_buf_append_text(&flow.piece, " and ");
+		st_show_cell(&flow.piece, copies, "", 0);
+		st_buf_append_text(&flow.piece,
+				   copies->as.u64 == 1 ? " worker copy" : " worker copies");
 	}
-	st_buf_append_text(&piece, " recorded");
-	st_flow_piece(&flow, " ", &piece);
-	st_show_end_line(job->out);
+	st_buf_append_text(&flow.piece, " recorded");
+	st_flow_piece(&flow, " ");
+	st_flow_end(&flow);
 }
 
 static void add_cost(struct st_text_job *job)
@@ -214,64 +218,45 @@ static void add_cost(struct st_text_job *job)
 	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
 	const struct st_cell *unwritten = st_summary_fact(job, "cost", "chunks_not_written");
 	struct st_flow flow;
-	struct st_buf piece;
 
 	st_summary_begin(job, &flow, "cost");
 	if (ratio->kind == ST_CELL_DOUBLE) {
 		double percent = ratio->as.number * 100.0;
 
-		st_buf_init(&piece, 4096);
 		if (percent < 0.01)
-			st_buf_append_text(&piece, "under +0.01 % (estimate)");
+			st_buf_append_text(&flow.piece, "under +0.01 % (estimate)");
 		else
-			st_buf_printf(&piece, "+%.2f %% (estimate)", percent);
-		st_flow_piece(&flow, "", &piece);
+			st_buf_printf(&flow.piece, "+%.2f %% (estimate)", percent);
+		st_flow_piece(&flow, "");
 	}
-	if (cpu->kind == ST_CELL_U64 && cpu->as.u64) {
-		st_buf_init(&piece, 4096);
-		st_buf_append_text(&piece, "strata's own CPU ");
-		st_show_cell(&piece, cpu, "ns", 0);
-		st_flow_piece(&flow, "   ", &piece);
-	}
-	st_buf_init(&piece, 4096);
-	st_buf_append_text(&piece, "lost ");
-	st_show_cell(&piece, st_summary_fact(job, "cost", "lost"), "", 0);
+	if (cpu->kind == ST_CELL_U64 && cpu->as.u64)
+		st_flow_cell(&flow, "   ", "strata's own CPU ", cpu, "ns");
+	st_buf_append_text(&flow.piece, "lost ");
+	st_show_cell(&flow.piece, st_summary_fact(job, "cost", "lost"), "", 0);
 	if (unwritten->kind == ST_CELL_U64) {
-		st_buf_append_text(&piece, " plus ");
-		st_show_cell(&piece, unwritten, "", 0);
-		st_buf_append_text(&piece, " chunks not written");
+		st_buf_append_text(&flow.piece, " plus ");
+		st_show_cell(&flow.piece, unwritten, "", 0);
+		st_buf_append_text(&flow.piece, " chunks not written");
 	}
-	st_flow_piece(&flow, "   ", &piece);
+	st_flow_piece(&flow, "   ");
 	st_summary_add_stacks(job, &flow);
-	st_show_end_line(job->out);
-}
-
-/* A value, right-aligned. */
-static void add_figure(struct st_text_job *job, const struct st_cell *cell, const char *unit,
-		       unsigned int width)
-{
-	struct st_buf scratch;
-
-	st_buf_init(&scratch, 256);
-	st_show_cell(&scratch, cell, unit, 0);
-	st_show_pad(job->out, (unsigned int)scratch.size_bytes, width);
-	st_show_move(job->out, &scratch);
+	st_flow_end(&flow);
 }
 
 static void add_duration(struct st_text_job *job, const struct st_cell *cell)
 {
-	add_figure(job, cell, "ns", 10);
+	st_show_right(job->out, cell, "ns", 10);
 }
 
 static void add_percent(struct st_text_job *job, const struct st_cell *cell)
 {
-	add_figure(job, cell, "ratio", 8);
+	st_show_right(job->out, cell, "ratio", 8);
 }
 
 /* "  12 tasks", or just the number. */
 static void add_count(struct st_text_job *job, const struct st_cell *cell, bool with_word)
 {
-	add_figure(job, cell, "", 11);
+	st_show_right(job->out, cell, "", 11);
 	if (with_word)
 		st_buf_append_text(job->out, cell->as.u64 == 1 ? " task" : " tasks");
 }
@@ -285,7 +270,7 @@ static void add_place_count(struct st_text_job *job, const struct st_cell *place
 		add_count(job, &place[ST_SUMMARY_COUNT], true);
 		return;
 	}
-	add_figure(job, copies, "", 11);
+	st_show_right(job->out, copies, "", 11);
 	st_buf_append_text(job->out, copies->as.u64 == 1 ? " copy" : " copies");
 }
 
@@ -312,33 +297,25 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 		{"p50 ", ST_SUMMARY_MEDIAN}, {"p95 ", ST_SUMMARY_P95}, {"p99 ", ST_SUMMARY_P99}};
 	const struct st_cell *warm_up = st_summary_row(job, "step_warm_up", 0);
 	struct st_flow flow;
-	struct st_buf piece;
 
 	st_summary_begin(job, &flow, "STEP");
-	st_buf_init(&piece, 4096);
-	st_show_cell(&piece, &step[ST_SUMMARY_COUNT], "", 0);
+	st_show_cell(&flow.piece, &step[ST_SUMMARY_COUNT], "", 0);
 	if (warm_up) {
-		st_buf_append_text(&piece, step[ST_SUMMARY_COUNT].as.u64 == 1 ? " step" : " steps");
+		st_buf_append_text(&flow.piece,
+				   step[ST_SUMMARY_COUNT].as.u64 == 1 ? " step" : " steps");
 		if (warm_up[ST_SUMMARY_COUNT].as.u64)
-			st_buf_printf(&piece, " (%llu warm-up excluded)",
+			st_buf_printf(&flow.piece, " (%llu warm-up excluded)",
 				      (unsigned long long)warm_up[ST_SUMMARY_COUNT].as.u64);
 	} else {
-		st_buf_append_text(&piece, " x ");
-		st_show_cell(&piece, &step[ST_SUMMARY_NAME], "", name_width(job));
+		st_buf_append_text(&flow.piece, " x ");
+		st_show_cell(&flow.piece, &step[ST_SUMMARY_NAME], "", name_width(job));
 	}
-	st_flow_piece(&flow, "", &piece);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-		st_buf_init(&piece, 4096);
-		st_buf_append_text(&piece, figures[i].word);
-		st_show_cell(&piece, &step[figures[i].column], "ns", 0);
-		st_flow_piece(&flow, "   ", &piece);
-	}
-	st_show_end_line(job->out);
-	if (!warm_up)
-		return;
-	st_summary_begin(job, &flow, "");
-	st_flow_words(&flow, step[ST_SUMMARY_VALUE].as.text, 0);
-	st_show_end_line(job->out);
+	st_flow_piece(&flow, "");
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		st_flow_cell(&flow, "   ", figures[i].word, &step[figures[i].column], "ns");
+	st_flow_end(&flow);
+	if (warm_up)
+		st_summary_sentence(job, "", step[ST_SUMMARY_VALUE].as.text);
 }
 
 /* What the figures below are of, when that is not the whole run. */
@@ -351,14 +328,11 @@ static void add_scope(struct st_text_job *job)
 		return;
 	st_summary_begin(job, &flow, "only");
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_buf piece;
-
-		st_buf_init(&piece, 1 << 16);
-		st_show_cell(&piece, &st_summary_row(job, "only", i)[ST_SUMMARY_VALUE], "",
+		st_show_cell(&flow.piece, &st_summary_row(job, "only", i)[ST_SUMMARY_VALUE], "",
 			     st_summary_width(job) - MARGIN);
-		st_flow_piece(&flow, ", ", &piece);
+		st_flow_piece(&flow, ", ");
 	}
-	st_show_end_line(job->out);
+	st_flow_end(&flow);
 }
 
 /* The average step, part by part. All are shown that are not nothing, so that they add up. */
@@ -464,23 +438,19 @@ static void add_operators(struct st_text_job *job, const struct room *room)
 {
 	const struct st_cell *all = st_summary_row(job, "operators", 0);
 	uint32_t count = st_summary_count(job, "operator");
-	struct st_flow flow;
 
 	if (!all)
 		return;
 	if (count)
 		add_head(job, "OPERATORS", "", self_figures);
-	if (all[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
-		st_summary_begin(job, &flow, count ? "" : "OPERATORS ");
-		st_flow_words(&flow, all[ST_SUMMARY_VALUE].as.text, 0);
-		st_show_end_line(job->out);
-	}
+	if (all[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT)
+		st_summary_sentence(job, count ? "" : "OPERATORS ", all[ST_SUMMARY_VALUE].as.text);
 	add_self_rows(job, "operator", count < room->samples ? count : room->samples);
 	if (count)
 		st_buf_append_text(job->out, "  and more: strata report operators\n");
 }
 
-/* "MEMORY  peak 45.3 MB at 1.234 s, in 17 blocks; held then by aten::addmm 60.1 %": one line, with as many as fit. */
+/* "MEMORY  peak 45.3 MB at 1.234 s, in 17 blocks; held by aten::addmm 60.1 %": one line, with as many as fit. */
 static void add_memory(struct st_text_job *job)
 {
 	const struct st_cell *memory = st_summary_row(job, "memory", 0), *holder;
@@ -498,20 +468,15 @@ static void add_memory(struct st_text_job *job)
 	st_summary_begin(job, &flow, "MEMORY");
 	st_flow_words(&flow, peak, 0);
 	for (uint32_t i = 0; (holder = st_summary_row(job, "memory_holder", i)); i++) {
-		struct st_buf piece;
-
-		st_buf_init(&piece, 4096);
-		st_buf_append_text(&piece, i ? ", " : "; held by ");
-		st_show_name(&piece, &holder[ST_SUMMARY_NAME], NAME_WIDTH);
-		st_buf_append_text(&piece, " ");
-		st_show_cell(&piece, &holder[ST_SUMMARY_RATIO], "ratio", 0);
-		if (flow.at + piece.size_bytes > st_summary_width(job)) {
-			st_buf_fini(&piece);
+		st_buf_append_text(&flow.piece, i ? ", " : "; held by ");
+		st_show_name(&flow.piece, &holder[ST_SUMMARY_NAME], NAME_WIDTH);
+		st_buf_append_text(&flow.piece, " ");
+		st_show_cell(&flow.piece, &holder[ST_SUMMARY_RATIO], "ratio", 0);
+		if (flow.at + flow.piece.size_bytes > st_summary_width(job))
 			break;
-		}
-		st_flow_piece(&flow, "", &piece);
+		st_flow_piece(&flow, "");
 	}
-	st_show_end_line(job->out);
+	st_flow_end(&flow);
 }
 
 static void add_tasks(struct st_text_job *job, const struct room *room)
@@ -639,31 +604,25 @@ static void add_programs(struct st_text_job *job, const char *section, const cha
 		unsigned int columns =
 			limit > indent + NAME_WIDTH_MIN ? limit - indent : NAME_WIDTH_MIN;
 		struct st_flow flow;
-		struct st_buf piece;
 
 		if (i == 0)
 			st_buf_append_text(job->out, word);
 		st_show_pad(job->out, i ? 0 : indent - 2, indent);
 		st_flow_init(&flow, job->out, limit, indent);
-		st_buf_init(&piece, 4096);
 		if (has_reason)
-			st_show_path(&piece, program[ST_SUMMARY_NAME].as.text,
+			st_show_path(&flow.piece, program[ST_SUMMARY_NAME].as.text,
 				     columns < 48 ? columns : 48);
 		else
-			st_show_command(&piece, program[ST_SUMMARY_NAME].as.text,
+			st_show_command(&flow.piece, program[ST_SUMMARY_NAME].as.text,
 					columns < 60 ? columns : 60);
-		st_flow_piece(&flow, "", &piece);
-		st_buf_init(&piece, 4096);
-		add_pid(&piece, program);
+		st_flow_piece(&flow, "");
+		add_pid(&flow.piece, program);
 		if (has_reason)
-			st_buf_append_u8(&piece, ':');
-		st_flow_piece(&flow, " ", &piece);
-		if (has_reason) {
-			st_buf_init(&piece, 4096);
-			st_show_cell(&piece, &program[ST_SUMMARY_VALUE], "", 0);
-			st_flow_piece(&flow, " ", &piece);
-		}
-		st_show_end_line(job->out);
+			st_buf_append_u8(&flow.piece, ':');
+		st_flow_piece(&flow, " ");
+		if (has_reason)
+			st_flow_cell(&flow, " ", "", &program[ST_SUMMARY_VALUE], "");
+		st_flow_end(&flow);
 	}
 	if (count > room->programs)
 		add_more(job, count - room->programs, "strata report info");
@@ -695,23 +654,18 @@ static void add_advice(struct st_text_job *job)
 	uint32_t count = st_summary_count(job, "next");
 	struct st_flow flow;
 
-	for (uint32_t i = 0; i < st_summary_count(job, "empty"); i++) {
-		st_summary_begin(job, &flow, i ? "" : "EMPTY");
-		st_flow_words(&flow, st_summary_row(job, "empty", i)[ST_SUMMARY_VALUE].as.text, 0);
-		st_show_end_line(job->out);
-	}
+	for (uint32_t i = 0; i < st_summary_count(job, "empty"); i++)
+		st_summary_sentence(job, i ? "" : "EMPTY",
+				    st_summary_row(job, "empty", i)[ST_SUMMARY_VALUE].as.text);
 	if (!count)
 		return;
 	st_summary_begin(job, &flow, "next");
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_buf piece;
-
 		/* A command is copied by the reader: it is never cut. */
-		st_buf_init(&piece, 1 << 16);
-		st_show_cell(&piece, &st_summary_row(job, "next", i)[ST_SUMMARY_VALUE], "", 0);
-		st_flow_piece(&flow, " | ", &piece);
+		st_flow_cell(&flow, " | ", "", &st_summary_row(job, "next", i)[ST_SUMMARY_VALUE],
+			     "");
 	}
-	st_show_end_line(job->out);
+	st_flow_end(&flow);
 }
 
 static void add_all(struct st_text_job *job, const struct room *room)

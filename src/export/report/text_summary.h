@@ -21,6 +21,8 @@ const struct st_cell *st_summary_fact(const struct st_text_job *job, const char 
 void st_summary_margin(struct st_text_job *job, const char *word);
 /* A line with word in front, ready for running text. */
 void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char *word);
+/* A sentence behind a word, on lines of its own. */
+void st_summary_sentence(struct st_text_job *job, const char *word, struct st_text text);
 
 /* The first line, the block STEP and the block NOTE. */
 void st_summary_add_head(struct st_text_job *job);

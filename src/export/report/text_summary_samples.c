@@ -52,29 +52,21 @@ static void show_share(struct st_buf *out, double share)
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow)
 {
 	const struct st_cell *complete = st_summary_fact(job, "cost", "stacks_complete_ratio");
-	struct st_buf piece;
 
 	if (complete->kind != ST_CELL_DOUBLE)
 		return;
-	st_buf_init(&piece, 4096);
-	st_buf_append_text(&piece, "stacks complete ");
-	show_share(&piece, complete->as.number);
-	st_buf_append_text(&piece, ", recovered ");
-	show_share(&piece, number(st_summary_fact(job, "cost", "stacks_recovered_ratio")));
-	st_flow_piece(flow, "   ", &piece);
-	st_buf_init(&piece, 4096);
-	st_buf_append_text(&piece, "samples lost ");
-	st_show_cell(&piece, st_summary_fact(job, "cost", "samples_lost"), "", 0);
-	st_flow_piece(flow, ", ", &piece);
+	st_buf_append_text(&flow->piece, "stacks complete ");
+	show_share(&flow->piece, complete->as.number);
+	st_buf_append_text(&flow->piece, ", recovered ");
+	show_share(&flow->piece, number(st_summary_fact(job, "cost", "stacks_recovered_ratio")));
+	st_flow_piece(flow, "   ");
+	st_flow_cell(flow, ", ", "samples lost ", st_summary_fact(job, "cost", "samples_lost"), "");
 }
 
 static void add_part(struct st_flow *flow, const char *word, double share)
 {
-	struct st_buf piece;
-
-	st_buf_init(&piece, 4096);
-	st_buf_printf(&piece, "%s %.1f %%", word, share * 100.0);
-	st_flow_piece(flow, "   ", &piece);
+	st_buf_printf(&flow->piece, "%s %.1f %%", word, share * 100.0);
+	st_flow_piece(flow, "   ");
 }
 
 /* "CPU     2 CPUs   effective 61.2 %   spin 17.0 %   overhead 3.0 %   idle 18.8 %" */
@@ -83,50 +75,35 @@ void st_summary_add_cpu(struct st_text_job *job)
 	const struct st_cell *cpu = st_summary_fact(job, "cpu", "cpu_ns");
 	double total = number(cpu), busy = fact_number(job, "cpu_utilization_ratio");
 	struct st_flow flow;
-	struct st_buf piece;
 
 	if (cpu->kind != ST_CELL_U64)
 		return;
 	st_summary_begin(job, &flow, "CPU");
-	st_buf_init(&piece, 4096);
-	st_buf_printf(&piece, "%.0f allowed", fact_number(job, "cpus"));
-	st_flow_piece(&flow, "", &piece);
+	st_buf_printf(&flow.piece, "%.0f allowed", fact_number(job, "cpus"));
+	st_flow_piece(&flow, "");
 	if (total > 0) {
 		add_part(&flow, "effective", busy * fact_number(job, "effective_ns") / total);
 		add_part(&flow, "spin", busy * fact_number(job, "spin_ns") / total);
 		add_part(&flow, "overhead", busy * fact_number(job, "overhead_ns") / total);
 	}
 	add_part(&flow, "idle", busy < 1.0 ? 1.0 - busy : 0.0);
-	st_buf_init(&piece, 4096);
-	st_buf_append_text(&piece, "CPU time ");
-	st_show_cell(&piece, cpu, "ns", 0);
-	st_buf_printf(&piece, " of %.0f thread%s", fact_number(job, "threads"),
+	st_buf_append_text(&flow.piece, "CPU time ");
+	st_show_cell(&flow.piece, cpu, "ns", 0);
+	st_buf_printf(&flow.piece, " of %.0f thread%s", fact_number(job, "threads"),
 		      fact_number(job, "threads") > 1 ? "s" : "");
-	st_flow_piece(&flow, "   ", &piece);
+	st_flow_piece(&flow, "   ");
 	for (uint32_t i = 0; i < st_summary_count(job, "utilization"); i++) {
 		const struct st_cell *level = st_summary_row(job, "utilization", i);
 
-		st_buf_init(&piece, 4096);
 		if (i == 0)
-			st_buf_append_text(&piece, "time ");
-		st_show_cell(&piece, &level[ST_SUMMARY_NAME], "", 0);
-		st_buf_printf(&piece, " %.0f %%", number(&level[ST_SUMMARY_RATIO]) * 100.0);
-		st_flow_piece(&flow, i ? " " : "   ", &piece);
+			st_buf_append_text(&flow.piece, "time ");
+		st_show_cell(&flow.piece, &level[ST_SUMMARY_NAME], "", 0);
+		st_buf_printf(&flow.piece, " %.0f %%", number(&level[ST_SUMMARY_RATIO]) * 100.0);
+		st_flow_piece(&flow, i ? " " : "   ");
 	}
 	if (fact_number(job, "oversubscribed_ratio") > 0.005)
 		add_part(&flow, "oversubscribed", fact_number(job, "oversubscribed_ratio"));
-	st_show_end_line(job->out);
-}
-
-static void add_figure(struct st_text_job *job, const struct st_cell *cell, const char *unit,
-		       unsigned int width)
-{
-	struct st_buf scratch;
-
-	st_buf_init(&scratch, 256);
-	st_show_cell(&scratch, cell, unit, 0);
-	st_show_pad(job->out, (unsigned int)scratch.size_bytes, width);
-	st_show_move(job->out, &scratch);
+	st_flow_end(&flow);
 }
 
 static unsigned int name_room(const struct st_text_job *job)
@@ -147,15 +124,15 @@ static void add_row(struct st_text_job *job, const struct st_cell *row, const ch
 			: st_show_name(job->out, &row[ST_SUMMARY_NAME], names);
 	st_show_pad(job->out, width, names);
 	st_buf_append_text(job->out, " self");
-	add_figure(job, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
-	add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 8);
+	st_show_right(job->out, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
+	st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
 	if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
 		st_buf_append_text(job->out, "  ");
 		st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "",
 			     st_summary_width(job) > 90 ? 15 : 8);
 	} else {
 		st_buf_append_text(job->out, " total");
-		add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
+		st_show_right(job->out, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
 	}
 	st_show_end_line(job->out);
 }
@@ -212,8 +189,8 @@ static void add_lines(struct st_text_job *job, uint32_t rows)
 			width += st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", names - width);
 		st_show_pad(job->out, width, names);
 		st_buf_append_text(job->out, " total");
-		add_figure(job, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
-		add_figure(job, &row[ST_SUMMARY_RATIO], "ratio", 8);
+		st_show_right(job->out, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
+		st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
 		st_show_end_line(job->out);
 	}
 	for (uint32_t i = 0; i < lines && shown < rows; i++) {
@@ -242,35 +219,27 @@ static void add_fixes(struct st_text_job *job)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct st_cell *cells = st_summary_row(job, "fix", i);
 		uint64_t high = cells[ST_SUMMARY_TOTAL].as.u64, low = cells[ST_SUMMARY_SELF].as.u64;
-		struct st_buf piece;
 
 		st_summary_begin(job, &flow, i ? "" : "FIX");
-		st_buf_init(&piece, 1 << 12);
-		st_buf_append_text(&piece, high == low ? "about -" : "up to -");
-		st_show_duration(&piece, high);
-		st_buf_append_text(&piece, cells[ST_SUMMARY_COUNT].as.u64 ? " per step:" : ":");
-		st_flow_piece(&flow, "", &piece);
+		st_buf_append_text(&flow.piece, high == low ? "about -" : "up to -");
+		st_show_duration(&flow.piece, high);
+		st_buf_append_text(&flow.piece,
+				   cells[ST_SUMMARY_COUNT].as.u64 ? " per step:" : ":");
+		st_flow_piece(&flow, "");
 		st_flow_words(&flow, cells[ST_SUMMARY_VALUE].as.text, 0);
-		st_show_end_line(job->out);
+		st_flow_end(&flow);
 	}
-	if (!count)
-		return;
-	st_summary_begin(job, &flow, "");
-	st_flow_words(&flow, (struct st_text){FIX_HINT, sizeof(FIX_HINT) - 1}, 0);
-	st_show_end_line(job->out);
+	if (count)
+		st_summary_sentence(job, "", (struct st_text){FIX_HINT, sizeof(FIX_HINT) - 1});
 }
 
 static void add_looks(struct st_text_job *job)
 {
 	uint32_t count = st_summary_count(job, "finding");
-	struct st_flow flow;
 
-	for (uint32_t i = 0; i < count && i < FINDINGS_MAX; i++) {
-		st_summary_begin(job, &flow, i ? "" : "LOOK AT");
-		st_flow_words(&flow, st_summary_row(job, "finding", i)[ST_SUMMARY_VALUE].as.text,
-			      0);
-		st_show_end_line(job->out);
-	}
+	for (uint32_t i = 0; i < count && i < FINDINGS_MAX; i++)
+		st_summary_sentence(job, i ? "" : "LOOK AT",
+				    st_summary_row(job, "finding", i)[ST_SUMMARY_VALUE].as.text);
 }
 
 void st_summary_add_findings(struct st_text_job *job)

@@ -237,7 +237,6 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 	struct st_buf *out = table->job->out;
 	const struct st_cell *cell = cell_of(row, column);
 	unsigned int indent = indent_of(row, index), width;
-	struct st_buf scratch;
 
 	if (cell->kind == ST_CELL_TEXT || cell->kind == ST_CELL_NONE) {
 		bool last = index + 1 == table->column_count;
@@ -252,10 +251,7 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 			st_show_pad(out, width, column->width);
 		return;
 	}
-	st_buf_init(&scratch, 4096);
-	width = st_show_cell(&scratch, cell, column->unit, 0);
-	st_show_pad(out, width, column->width);
-	st_show_move(out, &scratch);
+	st_show_right(out, cell, column->unit, column->width);
 }
 
 static void add_line(struct table *table, const struct st_report_row *row)
@@ -341,15 +337,13 @@ static void add_left_out(struct table *table)
 	st_flow_init(&flow, out, table->job->style->width, 6);
 	for (uint32_t i = 0; i < table->left_out; i++) {
 		const char *title = table->columns[table->column_count + i].title;
-		struct st_buf piece;
 
-		st_buf_init(&piece, 4096);
-		st_buf_append_text(&piece, title);
-		st_buf_append_text(&piece, i + 1 < table->left_out ? "," : ":");
-		st_flow_piece(&flow, " ", &piece);
+		st_buf_append_text(&flow.piece, title);
+		st_buf_append_text(&flow.piece, i + 1 < table->left_out ? "," : ":");
+		st_flow_piece(&flow, " ");
 	}
-	st_flow_words(&flow, (struct st_text){left_out_words, strlen(left_out_words)}, 0);
-	st_show_end_line(out);
+	st_flow_text(&flow, left_out_words);
+	st_flow_end(&flow);
 }
 
 enum st_status st_text_table(struct st_text_job *job, struct st_error *err)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/engine/filter.h"
+#include "base/vec.h"
 #include "export/trace/chrome_parts.h"
 #include "export/exporters.h"
 #include "export/trace/kineto_parts.h"
@@ -88,7 +89,7 @@ static void add_flow(struct st_kineto *kineto, const struct line *at)
 				 st_kineto_time(kineto, kineto->slices->begin_ns[at->slice]));
 	n += put(text + n, ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"");
 	n += put(text + n, is_end ? ",\"bp\":\"e\"}" : "}");
-	st_buf_append(&kineto->out, text, n);
+	st_buf_append(kineto->out, text, n);
 }
 
 static size_t put_operator_args(struct st_kineto *kineto, const struct line *at, char *to)
@@ -127,8 +128,8 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 	char text[512];
 	size_t n = 0;
 
-	st_buf_append(&kineto->out, ",\n", 2);
-	st_buf_append(&kineto->out, kineto->heads.data + head, kineto->head_ends[label] - head);
+	st_buf_append(kineto->out, ",\n", 2);
+	st_buf_append(kineto->out, kineto->heads.data + head, kineto->head_ends[label] - head);
 	n += put_number(text + n, ",\"pid\":", at->pid);
 	n += put_number(text + n, ",\"tid\":", at->tid);
 	n += put(text + n, ",\"ts\":");
@@ -145,17 +146,17 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 				",\"recorded_ns\":", st_result_wall_ns(kineto->result, slice));
 	if (at->tid != kineto->tracks[track].tid)
 		n += put_number(text + n, ",\"tid\":", kineto->tracks[track].tid);
-	st_buf_append(&kineto->out, text, n);
+	st_buf_append(kineto->out, text, n);
 	if (at->row != ST_NO_ROW && kineto->rows->signature[at->row] < kineto->signature_count) {
 		uint32_t signature = kineto->rows->signature[at->row];
 		size_t from = signature ? kineto->input_ends[signature - 1] : 0;
 
-		st_buf_append(&kineto->out, kineto->inputs.data + from,
+		st_buf_append(kineto->out, kineto->inputs.data + from,
 			      kineto->input_ends[signature] - from);
 	}
 	n = put_number(text, ",\"Ev Idx\":", kineto->index++);
 	n += put(text + n, "}}");
-	st_buf_append(&kineto->out, text, n);
+	st_buf_append(kineto->out, text, n);
 	if (at->row != ST_NO_ROW && kineto->flows[at->row])
 		add_flow(kineto, at);
 }
@@ -184,22 +185,17 @@ static enum st_status choose_lane(struct st_kineto *kineto, struct line *line, u
 					    st_kineto_slice_end(kineto, line->slice), line->slice,
 					    up};
 	struct st_lane_end ended;
-	uint32_t lane, *tids;
+	uint32_t lane;
 
 	while (st_lanes_end(&kineto->lanes, &slice, &ended))
 		;
 	lane = st_lanes_begin(&kineto->lanes, &slice);
 	if (lane == 0)
 		return ST_OK;
-	if (lane != ST_NO_LANE && lane > kineto->lane_count) {
-		tids = realloc(kineto->lane_tids, lane * sizeof(*tids));
-		if (tids) {
-			kineto->lane_tids = tids;
-			tids[kineto->lane_count++] = kineto->ids.next++;
-		}
-	}
-	if (lane == ST_NO_LANE || lane > kineto->lane_count)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+	if (lane == ST_NO_LANE ||
+	    (lane > kineto->lane_count && !ST_VEC_PUSH(kineto->lane_tids, kineto->lane_count,
+						       kineto->lane_capacity, kineto->ids.next++)))
+		return st_stream_no_memory(&kineto->stream, err);
 	line->tid = kineto->lane_tids[lane - 1];
 	return ST_OK;
 }
@@ -213,7 +209,7 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 	enum st_status status = ST_OK;
 
 	if (!st_kineto_python_track(kineto, track) || !st_kineto_calls_track(kineto, track))
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		return st_stream_no_memory(&kineto->stream, err);
 	/* In front: where times are equal, readers take what comes first for what is around. */
 	status = kineto->call_count ? st_kineto_write_calls(kineto, track, err)
 				    : st_kineto_write_functions(kineto, track, err);
@@ -228,7 +224,7 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 		enum st_kineto_kind kind = st_kineto_kind(kineto, slice);
 
 		drawn[slice] = up == ST_NO_ROW ? ST_NO_ROW : drawn[up];
-		kineto->done++;
+		kineto->stream.done++;
 		if (kind == ST_KINETO_NOTHING)
 			continue;
 		if (kind == ST_KINETO_OPERATOR)
@@ -240,7 +236,7 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 			return status;
 		drawn[slice] = slice;
 		add_line(kineto, &line);
-		status = st_kineto_spill(kineto, ST_KINETO_SPILL_BYTES, err);
+		status = st_stream_spill(&kineto->stream, err);
 	}
 	return status;
 }
@@ -248,22 +244,8 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 static enum st_status write_calls(struct st_kineto *kineto, uint32_t track, struct st_error *err)
 {
 	if (!st_kineto_calls_track(kineto, track))
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		return st_stream_no_memory(&kineto->stream, err);
 	return st_kineto_write_calls(kineto, track, err);
-}
-
-enum st_status st_kineto_spill(struct st_kineto *kineto, size_t above, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	if (kineto->out.failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	if (kineto->out.size_bytes > above) {
-		status = st_sink_write(kineto->sink, kineto->out.data, kineto->out.size_bytes, err);
-		st_buf_clear(&kineto->out);
-		st_sink_progress(kineto->sink, kineto->done, kineto->slices->count);
-	}
-	return status;
 }
 
 static enum st_status write_trace(struct st_kineto *kineto, struct st_error *err)
@@ -272,7 +254,7 @@ static enum st_status write_trace(struct st_kineto *kineto, struct st_error *err
 	enum st_status status = ST_OK;
 
 	if (!drawn)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		return st_stream_no_memory(&kineto->stream, err);
 	st_kineto_begin(kineto);
 	for (uint32_t i = 0; i < kineto->track_count && !status; i++) {
 		if (kineto->wanted[i])
@@ -286,18 +268,16 @@ static enum st_status write_trace(struct st_kineto *kineto, struct st_error *err
 	if (status)
 		return status;
 	st_kineto_end(kineto);
-	return st_kineto_spill(kineto, 0, err);
+	return ST_OK;
 }
 
 /* Which threads the filters let through. */
 static enum st_status choose_tracks(struct st_kineto *kineto, struct st_error *err)
 {
-	const struct st_question *question = kineto->options ? kineto->options->question : NULL;
 	struct st_selection selection = {0};
-	enum st_status status = ST_OK;
+	enum st_status status =
+		st_selection_tracks(&selection, &kineto->dataset, kineto->options->question, err);
 
-	if (question)
-		status = st_selection_tracks(&selection, &kineto->dataset, question, err);
 	for (uint32_t track = 0; track < kineto->track_count; track++)
 		kineto->wanted[track] = st_selection_has_track(&selection, track);
 	st_selection_fini(&selection);
@@ -350,10 +330,10 @@ static void number_flows(struct st_kineto *kineto)
 
 static void choose_parts(struct st_kineto *kineto)
 {
-	const struct st_question *question = kineto->options ? kineto->options->question : NULL;
+	const struct st_question *question = kineto->options->question;
 	uint32_t moments, calls;
 
-	kineto->parts = kineto->options ? kineto->options->parts : 0;
+	kineto->parts = kineto->options->parts;
 	if (!kineto->parts)
 		kineto->parts = ST_PART_SHAPES | ST_PART_MEMORY | ST_PART_STACKS | ST_PART_MODULES;
 	st_result_traced_calls(kineto->result, &calls);
@@ -374,7 +354,7 @@ static void choose_parts(struct st_kineto *kineto)
 		if (kineto->tracks[i].last_ns > kineto->end_ns)
 			kineto->end_ns = kineto->tracks[i].last_ns;
 	}
-	kineto->has_window = question && question->has_time_range;
+	kineto->has_window = question->has_time_range;
 	if (!kineto->has_window)
 		return;
 	if (kineto->begin_ns < question->time_begin_ns)
@@ -402,7 +382,7 @@ static enum st_status prepare(struct st_kineto *kineto, struct st_error *err)
 	    !st_thread_ids_init(&kineto->ids, kineto->result) || !st_kineto_make_heads(kineto) ||
 	    !st_kineto_make_inputs(kineto) || !st_kineto_python_create(kineto) ||
 	    !st_kineto_calls_create(kineto))
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		return st_stream_no_memory(&kineto->stream, err);
 	status = choose_tracks(kineto, err);
 	if (!status) {
 		number_threads(kineto);
@@ -415,16 +395,16 @@ enum st_status st_export_kineto(const struct st_result *result,
 				const struct st_export_options *options, struct st_sink *sink,
 				struct st_error *err)
 {
-	struct st_kineto kineto = {.result = result, .options = options, .sink = sink};
+	struct st_kineto kineto = {.result = result, .options = options, .out = &kineto.stream.out};
 	enum st_status status;
 
 	kineto.slices = st_result_slices(result);
 	kineto.processes = st_result_processes(result, &kineto.process_count);
 	kineto.tracks = st_result_tracks(result, &kineto.track_count);
-	st_buf_init(&kineto.out, SIZE_MAX / 4);
+	st_stream_init(&kineto.stream, sink, "the export");
+	kineto.stream.total = kineto.slices->count;
 	st_buf_init(&kineto.heads, SIZE_MAX / 4);
 	st_buf_init(&kineto.inputs, SIZE_MAX / 4);
-	st_lanes_init(&kineto.lanes);
 	status = prepare(&kineto, err);
 	if (!status)
 		status = write_trace(&kineto, err);
@@ -433,7 +413,6 @@ enum st_status st_export_kineto(const struct st_result *result,
 	st_kineto_calls_destroy(&kineto);
 	st_dataset_operators_fini(&kineto.dataset);
 	st_thread_ids_fini(&kineto.ids);
-	st_buf_fini(&kineto.out);
 	st_buf_fini(&kineto.heads);
 	st_buf_fini(&kineto.inputs);
 	free(kineto.head_ends);
@@ -443,5 +422,5 @@ enum st_status st_export_kineto(const struct st_result *result,
 	free(kineto.flows);
 	free(kineto.forwards);
 	free(kineto.lane_tids);
-	return status;
+	return st_stream_end(&kineto.stream, status, err);
 }

@@ -182,8 +182,8 @@ static bool module_number(struct st_text name, uint64_t *number)
 void st_kineto_call_begin(struct st_kineto *kineto, struct st_json *json, uint32_t track,
 			  const struct st_kineto_call *call)
 {
-	st_buf_append_text(&kineto->out, ",\n");
-	st_json_init(json, &kineto->out);
+	st_buf_append_text(kineto->out, ",\n");
+	st_json_init(json, kineto->out);
 	st_json_object_begin(json);
 	st_json_put_text(json, "ph", "X");
 	st_json_put_text(json, "cat", "python_function");
@@ -242,7 +242,7 @@ enum st_status st_kineto_write_calls(struct st_kineto *kineto, uint32_t track, s
 
 	for (uint32_t i = span->begin; i < span->end && !status; i++) {
 		add_line(kineto, track, i);
-		status = st_kineto_spill(kineto, ST_KINETO_SPILL_BYTES, err);
+		status = st_stream_spill(&kineto->stream, err);
 	}
 	return status;
 }

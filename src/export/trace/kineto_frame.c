@@ -49,7 +49,7 @@ static void add_trace_id(const struct st_kineto *kineto, struct st_json *json)
 
 static bool has_fact(const struct st_export_options *options, const char *key)
 {
-	for (size_t i = 0; options && i < options->fact_count; i++)
+	for (size_t i = 0; i < options->fact_count; i++)
 		if (options->facts[i].key.size_bytes == strlen(key) &&
 		    memcmp(options->facts[i].key.bytes, key, strlen(key)) == 0)
 			return true;
@@ -75,7 +75,7 @@ static void add_facts(struct st_kineto *kineto, struct st_json *json)
 		st_json_put_u64(json, switches[i].key, 1);
 	}
 	st_json_put_text(json, "host_name", st_result_info(kineto->result)->host);
-	for (size_t i = 0; options && i < options->fact_count; i++) {
+	for (size_t i = 0; i < options->fact_count; i++) {
 		const struct st_export_fact *fact = &options->facts[i];
 
 		st_json_key_bytes(json, fact->key.bytes, fact->key.size_bytes);
@@ -98,8 +98,8 @@ static void add_name(struct st_kineto *kineto, const struct row_name *name)
 {
 	struct st_json json;
 
-	st_buf_append_text(&kineto->out, ",\n");
-	st_json_init(&json, &kineto->out);
+	st_buf_append_text(kineto->out, ",\n");
+	st_json_init(&json, kineto->out);
 	st_json_object_begin(&json);
 	st_json_put_text(&json, "ph", "M");
 	st_json_put_text(&json, "name", name->kind);
@@ -135,24 +135,16 @@ static void add_thread(struct st_kineto *kineto, uint32_t track)
 	const struct st_track *about = &kineto->tracks[track];
 	uint32_t pid = kineto->ids.pids[about->process], tid = kineto->ids.tids[track];
 	struct st_text name = st_result_text(kineto->result, about->name);
-	struct st_buf text;
+	struct st_buf *text = st_stream_scratch(&kineto->stream);
 
 	if (!name.size_bytes)
 		name = st_result_text(kineto->result, kineto->processes[about->process].name);
-	st_buf_init(&text, SIZE_MAX / 4);
-	st_buf_printf(&text, "thread %u (", about->tid);
-	st_buf_append(&text, name.bytes, name.size_bytes);
-	st_buf_append_u8(&text, ')');
-	if (text.failed)
-		kineto->out.failed = true;
-	add_name(kineto, &(struct row_name){"thread_name",
-					    pid,
-					    tid,
-					    "name",
-					    {(const char *)text.data, text.size_bytes},
-					    0});
+	st_buf_printf(text, "thread %u (", about->tid);
+	st_buf_append(text, name.bytes, name.size_bytes);
+	st_buf_append_u8(text, ')');
+	add_name(kineto, &(struct row_name){"thread_name", pid, tid, "name",
+					    st_stream_text(&kineto->stream), 0});
 	add_name(kineto, &(struct row_name){"thread_sort_index", pid, tid, "sort_index", {0}, tid});
-	st_buf_fini(&text);
 }
 
 /* Threads that have something, each behind its process. */
@@ -174,14 +166,14 @@ static void add_names(struct st_kineto *kineto)
 
 static void add_text(struct st_kineto *kineto, const char *text)
 {
-	st_buf_append_text(&kineto->out, text);
+	st_buf_append_text(kineto->out, text);
 }
 
 static void add_time(struct st_kineto *kineto, int64_t ns)
 {
 	char text[32];
 
-	st_buf_append(&kineto->out, text, st_chrome_format_us(text, ns));
+	st_buf_append(kineto->out, text, st_chrome_format_us(text, ns));
 }
 
 void st_kineto_begin(struct st_kineto *kineto)
@@ -189,7 +181,7 @@ void st_kineto_begin(struct st_kineto *kineto)
 	struct st_json json;
 
 	add_times(kineto);
-	st_json_init(&json, &kineto->out);
+	st_json_init(&json, kineto->out);
 	st_json_object_begin(&json);
 	st_json_put_u64(&json, "schemaVersion", 1);
 	st_json_put_array(&json, "deviceProperties");
@@ -210,8 +202,8 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	uint32_t process = kineto->tracks[moment->track].process;
 	struct st_json json;
 
-	st_buf_append_text(&kineto->out, ",\n");
-	st_json_init(&json, &kineto->out);
+	st_buf_append_text(kineto->out, ",\n");
+	st_json_init(&json, kineto->out);
 	st_json_object_begin(&json);
 	st_json_put_text(&json, "ph", "i");
 	st_json_put_text(&json, "cat", "cpu_instant_event");
@@ -260,10 +252,10 @@ enum st_status st_kineto_write_memory(struct st_kineto *kineto, struct st_error 
 		return ST_OK;
 	totals = calloc((size_t)kineto->process_count + 1, sizeof(*totals));
 	if (!totals)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		return st_stream_no_memory(&kineto->stream, err);
 	for (uint32_t i = 0; i < count && !status; i++) {
 		add_moment(kineto, &moments[i], &totals[kineto->tracks[moments[i].track].process]);
-		status = st_kineto_spill(kineto, ST_KINETO_SPILL_BYTES, err);
+		status = st_stream_spill(&kineto->stream, err);
 	}
 	free(totals);
 	return status;
@@ -280,7 +272,7 @@ void st_kineto_end(struct st_kineto *kineto)
 	add_time(kineto, begin);
 	add_text(kineto, ",\"dur\":");
 	add_time(kineto, end - begin);
-	st_buf_printf(&kineto->out, ",\"args\":{\"Op count\":%llu}}",
+	st_buf_printf(kineto->out, ",\"args\":{\"Op count\":%llu}}",
 		      (unsigned long long)kineto->external);
 	add_text(kineto,
 		 ",\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
@@ -291,9 +283,8 @@ void st_kineto_end(struct st_kineto *kineto)
 		 "\"tid\":\"\",\"ts\":");
 	add_time(kineto, end);
 	add_text(kineto, "}\n],\"traceName\":");
-	st_json_init(&json, &kineto->out);
-	st_json_text(&json, kineto->options && kineto->options->trace_name
-				    ? kineto->options->trace_name
-				    : st_result_info(kineto->result)->name);
+	st_json_init(&json, kineto->out);
+	st_json_text(&json, kineto->options->trace_name ? kineto->options->trace_name
+							: st_result_info(kineto->result)->name);
 	add_text(kineto, "}\n");
 }

@@ -12,13 +12,10 @@
 #include <stdint.h>
 
 #include "analyze/operators/dataset_operators.h"
-#include "base/buf.h"
-#include "export/export.h"
+#include "export/stream.h"
 #include "export/trace/lanes.h"
 #include "export/trace/thread_ids.h"
 #include "store/traced_calls.h"
-
-enum { ST_KINETO_SPILL_BYTES = 256 << 10 };
 
 struct st_json;
 struct st_kineto_python;
@@ -26,7 +23,8 @@ struct st_kineto_python;
 struct st_kineto {
 	const struct st_result *result;
 	const struct st_export_options *options;
-	struct st_sink *sink;
+	struct st_stream stream;
+	struct st_buf *out; /* the stream's */
 	struct st_dataset dataset;
 	const struct st_operator_rows *rows;
 	const struct st_slices *slices;
@@ -48,7 +46,6 @@ struct st_kineto {
 	size_t *head_ends;
 	struct st_buf inputs; /* by signature: arguments */
 	size_t *input_ends;
-	struct st_buf out;
 	struct st_kineto_python *python;
 	/* Calls of Python functions: drawn as they were recorded, where they were. */
 	const struct st_traced_call *calls;
@@ -58,10 +55,9 @@ struct st_kineto {
 	int64_t *slice_ends;		/* by slice, the same; 0: as recorded */
 	struct st_lanes lanes;
 	uint32_t *lane_tids; /* of the thread at hand, beyond lane 0 */
-	uint32_t lane_count;
+	uint32_t lane_count, lane_capacity;
 	uint64_t external; /* ids given so far */
 	uint64_t index;	   /* events so far */
-	uint64_t done;
 };
 
 /* As a profiler that ran over the window has it: what began and ended inside (analyze/operators/dataset_operators.h). */
@@ -120,6 +116,5 @@ bool st_kineto_make_inputs(struct st_kineto *kineto);
 void st_kineto_begin(struct st_kineto *kineto); /* all in front of the first slice */
 enum st_status st_kineto_write_memory(struct st_kineto *kineto, struct st_error *err);
 void st_kineto_end(struct st_kineto *kineto);
-enum st_status st_kineto_spill(struct st_kineto *kineto, size_t above, struct st_error *err);
 
 #endif

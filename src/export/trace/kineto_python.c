@@ -264,8 +264,7 @@ bool st_kineto_python_track(struct st_kineto *kineto, uint32_t track)
 	return true;
 }
 
-static void add_function(struct st_kineto *kineto, const struct function *function, uint32_t track,
-			 struct st_buf *name)
+static void add_function(struct st_kineto *kineto, const struct function *function, uint32_t track)
 {
 	struct st_kineto_call call = {.begin_ns = function->begin_ns,
 				      .end_ns = function->end_ns,
@@ -273,11 +272,9 @@ static void add_function(struct st_kineto *kineto, const struct function *functi
 				      .parent = function->parent};
 	struct st_json json;
 
-	name->size_bytes = 0;
-	st_frame_text(&kineto->python->stacks, function->node, function->is_running, name);
-	if (name->failed)
-		kineto->out.failed = true;
-	call.name = (struct st_text){(const char *)name->data, name->size_bytes};
+	st_frame_text(&kineto->python->stacks, function->node, function->is_running,
+		      st_stream_scratch(&kineto->stream));
+	call.name = st_stream_text(&kineto->stream);
 	st_kineto_call_begin(kineto, &json, track, &call);
 	st_kineto_call_end(kineto, &json);
 }
@@ -286,14 +283,11 @@ enum st_status st_kineto_write_functions(struct st_kineto *kineto, uint32_t trac
 					 struct st_error *err)
 {
 	enum st_status status = ST_OK;
-	struct st_buf name;
 
-	st_buf_init(&name, SIZE_MAX / 4);
 	for (uint32_t i = 0; i < kineto->python->count && !status; i++) {
-		add_function(kineto, &kineto->python->functions[i], track, &name);
-		status = st_kineto_spill(kineto, ST_KINETO_SPILL_BYTES, err);
+		add_function(kineto, &kineto->python->functions[i], track);
+		status = st_stream_spill(&kineto->stream, err);
 	}
-	st_buf_fini(&name);
 	return status;
 }
 

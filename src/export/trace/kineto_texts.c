@@ -17,8 +17,8 @@ static void add_head(struct st_kineto *kineto, uint32_t label, const struct st_l
 {
 	static const char module[] = "nn.Module: ";
 	struct st_text name = st_result_text(kineto->result, what->name);
+	struct st_buf *whole;
 	struct st_json json;
-	struct st_buf whole;
 
 	st_json_init(&json, &kineto->heads);
 	st_json_object_begin(&json);
@@ -30,13 +30,10 @@ static void add_head(struct st_kineto *kineto, uint32_t label, const struct st_l
 		st_json_bytes(&json, name.bytes, name.size_bytes);
 		return;
 	}
-	st_buf_init(&whole, SIZE_MAX / 4);
-	st_buf_append_text(&whole, module);
-	st_buf_append(&whole, name.bytes, name.size_bytes);
-	st_json_bytes(&json, whole.data, whole.size_bytes);
-	if (whole.failed)
-		kineto->heads.failed = true;
-	st_buf_fini(&whole);
+	whole = st_stream_scratch(&kineto->stream);
+	st_buf_append_text(whole, module);
+	st_buf_append(whole, name.bytes, name.size_bytes);
+	st_json_bytes(&json, whole->data, whole->size_bytes);
 }
 
 bool st_kineto_make_heads(struct st_kineto *kineto)
@@ -136,11 +133,10 @@ static void add_places(struct st_json *json, uint32_t count, bool are_lists)
 /* The members of an object that is not begun: the walk puts them behind others. */
 static void add_inputs(struct st_kineto *kineto, const struct st_signature *signature)
 {
+	struct st_buf *text = st_stream_scratch(&kineto->stream);
 	struct st_json json;
-	struct st_buf text;
 
-	st_buf_init(&text, SIZE_MAX / 4);
-	st_json_init(&json, &text);
+	st_json_init(&json, text);
 	st_json_object_begin(&json);
 	st_json_key(&json, "Concrete Inputs");
 	add_places(&json, signature->input_count, false);
@@ -150,12 +146,9 @@ static void add_inputs(struct st_kineto *kineto, const struct st_signature *sign
 	add_places(&json, signature->input_count, true);
 	st_json_key(&json, "Input Dims");
 	add_column(&json, signature, SIZES);
-	if (text.failed)
-		kineto->inputs.failed = true;
 	st_buf_append_u8(&kineto->inputs, ',');
-	if (text.size_bytes)
-		st_buf_append(&kineto->inputs, text.data + 1, text.size_bytes - 1);
-	st_buf_fini(&text);
+	if (text->size_bytes)
+		st_buf_append(&kineto->inputs, text->data + 1, text->size_bytes - 1);
 }
 
 bool st_kineto_make_inputs(struct st_kineto *kineto)

@@ -11,11 +11,6 @@
 
 #include "base/vec.h"
 
-void st_lanes_init(struct st_lanes *lanes)
-{
-	memset(lanes, 0, sizeof(*lanes));
-}
-
 void st_lanes_fini(struct st_lanes *lanes)
 {
 	free(lanes->open);
@@ -38,9 +33,8 @@ static bool push(struct st_lanes *lanes, const struct st_lane_end *end)
 {
 	uint32_t at = lanes->open_count;
 
-	if (!ST_VEC_ROOM(lanes->open, at, lanes->open_capacity))
+	if (!ST_VEC_PUSH(lanes->open, lanes->open_count, lanes->open_capacity, *end))
 		return false;
-	lanes->open_count++;
 	while (at && ends_before(end, &lanes->open[(at - 1) / 2])) {
 		lanes->open[at] = lanes->open[(at - 1) / 2];
 		at = (at - 1) / 2;
@@ -52,7 +46,7 @@ static bool push(struct st_lanes *lanes, const struct st_lane_end *end)
 static void pop(struct st_lanes *lanes)
 {
 	const struct st_lane_end last = lanes->open[--lanes->open_count];
-	size_t at = 0, child;
+	uint32_t at = 0, child;
 
 	while ((child = 2 * at + 1) < lanes->open_count) {
 		if (child + 1 < lanes->open_count &&
@@ -88,10 +82,10 @@ bool st_lanes_end(struct st_lanes *lanes, const struct st_lane_slice *slice,
 
 static uint32_t add_lane(struct st_lanes *lanes)
 {
-	return ST_VEC_PUSH(lanes->lanes, lanes->count, lanes->capacity,
-			   (struct st_lane){.row = ST_NO_ROW})
-		       ? lanes->count - 1
-		       : ST_NO_LANE;
+	const struct st_lane empty = {.row = ST_NO_ROW};
+
+	return ST_VEC_PUSH(lanes->lanes, lanes->count, lanes->capacity, empty) ? lanes->count - 1
+									       : ST_NO_LANE;
 }
 
 /* The lane whose innermost open slice is the parent. The newest lanes are asked first: that is where a

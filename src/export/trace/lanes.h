@@ -11,7 +11,6 @@
 #define ST_EXPORT_TRACE_LANES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "store/result.h"
@@ -35,6 +34,7 @@ struct st_lane_end {
 	struct st_lane below; /* what is innermost on the lane after it */
 };
 
+/* Zeroed: empty. */
 struct st_lanes {
 	struct st_lane_end *open; /* a heap, the next to end on top */
 	uint32_t open_count, open_capacity;
@@ -42,7 +42,6 @@ struct st_lanes {
 	uint32_t count, capacity;
 };
 
-void st_lanes_init(struct st_lanes *lanes);
 void st_lanes_fini(struct st_lanes *lanes);
 void st_lanes_clear(struct st_lanes *lanes); /* for the next thread; keeps the memory */
 /* The next slice that ends before `slice` begins; false when there is none. Of those that end at the very

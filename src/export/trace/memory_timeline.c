@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "analyze/engine/filter.h"
-#include "base/buf.h"
 #include "export/exporters.h"
+#include "export/stream.h"
 #include "export/trace/memory_steps.h"
 #include "export/report/show.h"
 #include "analyze/operators/dataset_operators.h"
@@ -24,7 +24,7 @@ enum {
 	CATEGORY_UNKNOWN = CATEGORIES - 1,
 };
 
-enum { SPILL_BYTES = 256 << 10, PLOT_WIDTH = 1200, PLOT_HEIGHT = 480, PLOT_MARGIN = 90 };
+enum { PLOT_WIDTH = 1200, PLOT_HEIGHT = 480, PLOT_MARGIN = 90 };
 
 struct point {
 	int64_t time_ns, bytes; /* held from then on */
@@ -32,8 +32,8 @@ struct point {
 
 struct timeline {
 	const struct st_result *result;
-	struct st_sink *sink;
-	struct st_buf out;
+	struct st_stream stream;
+	struct st_buf *out;   /* the stream's */
 	struct point *points; /* every step, by time */
 	uint32_t count;
 	int64_t begin_ns, end_ns;
@@ -53,7 +53,7 @@ static enum st_status choose_tracks(const struct st_result *result,
 
 	st_result_tracks(result, &count);
 	memset(wanted, 1, count);
-	if (!question || !question->filter_count)
+	if (!question->filter_count)
 		return ST_OK;
 	status = st_dataset_operators_init(&dataset, result, false, err);
 	if (status)
@@ -90,7 +90,7 @@ static void add_points(struct timeline *timeline, const uint8_t *wanted)
 static enum st_status make_points(struct timeline *timeline,
 				  const struct st_export_options *options, struct st_error *err)
 {
-	const struct st_question *question = options ? options->question : NULL;
+	const struct st_question *question = options->question;
 	uint32_t count, track_count;
 	uint8_t *wanted;
 	enum st_status status;
@@ -99,7 +99,7 @@ static enum st_status make_points(struct timeline *timeline,
 	st_result_tracks(timeline->result, &track_count);
 	timeline->begin_ns = INT64_MIN;
 	timeline->end_ns = INT64_MAX;
-	if (question && question->has_time_range) {
+	if (question->has_time_range) {
 		timeline->begin_ns = question->time_begin_ns;
 		timeline->end_ns = question->time_end_ns;
 	}
@@ -108,26 +108,12 @@ static enum st_status make_points(struct timeline *timeline,
 	wanted = calloc((size_t)track_count + 1, 1);
 	if (!timeline->points || !wanted) {
 		free(wanted);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
+		return st_stream_no_memory(&timeline->stream, err);
 	}
 	status = choose_tracks(timeline->result, question, wanted, err);
 	if (!status)
 		add_points(timeline, wanted);
 	free(wanted);
-	return status;
-}
-
-static enum st_status spill(struct timeline *timeline, size_t above, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	if (timeline->out.failed)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-	if (timeline->out.size_bytes > above) {
-		status = st_sink_write(timeline->sink, timeline->out.data, timeline->out.size_bytes,
-				       err);
-		st_buf_clear(&timeline->out);
-	}
 	return status;
 }
 
@@ -141,22 +127,22 @@ static enum st_status write_events(struct timeline *timeline, struct st_error *e
 	int64_t held = timeline->held;
 	enum st_status status = ST_OK;
 
-	st_buf_append_u8(&timeline->out, '[');
+	st_buf_append_u8(timeline->out, '[');
 	if (held)
-		st_buf_printf(&timeline->out, "[-1, %d, %lld, %d]", ACTION_PREEXISTING,
+		st_buf_printf(timeline->out, "[-1, %d, %lld, %d]", ACTION_PREEXISTING,
 			      (long long)held, CATEGORY_UNKNOWN);
 	for (uint32_t i = 0; i < timeline->count && !status; i++) {
 		const struct point *point = &timeline->points[i];
 
 		st_buf_printf(
-			&timeline->out, "%s[%lld, %d, %lld, %d]", i || timeline->held ? ", " : "",
+			timeline->out, "%s[%lld, %d, %lld, %d]", i || timeline->held ? ", " : "",
 			(long long)st_memory_sum(timeline->start_ns, point->time_ns),
 			point->bytes > held ? ACTION_CREATE : ACTION_DESTROY,
 			(long long)((uint64_t)point->bytes - (uint64_t)held), CATEGORY_UNKNOWN);
 		held = point->bytes;
-		status = spill(timeline, SPILL_BYTES, err);
+		status = st_stream_spill(&timeline->stream, err);
 	}
-	st_buf_append_u8(&timeline->out, ']');
+	st_buf_append_u8(timeline->out, ']');
 	return status;
 }
 
@@ -181,27 +167,27 @@ static enum st_status write_points(struct timeline *timeline, struct st_error *e
 	enum st_status status = ST_OK;
 	const char *comma = "";
 
-	st_buf_append_text(&timeline->out, is_alone ? "[[0" : "[[");
+	st_buf_append_text(timeline->out, is_alone ? "[[0" : "[[");
 	for (uint32_t i = 0; i < timeline->count && !status; i++) {
 		if (!is_last_of_time(timeline, i))
 			continue;
-		st_buf_printf(&timeline->out, "%s%lld", comma, wall_us(timeline, i));
+		st_buf_printf(timeline->out, "%s%lld", comma, wall_us(timeline, i));
 		comma = ", ";
-		status = spill(timeline, SPILL_BYTES, err);
+		status = st_stream_spill(&timeline->stream, err);
 	}
-	st_buf_append_text(&timeline->out, "], [");
+	st_buf_append_text(timeline->out, "], [");
 	if (is_alone)
-		add_sizes(&timeline->out, timeline->held);
+		add_sizes(timeline->out, timeline->held);
 	comma = "";
 	for (uint32_t i = 0; i < timeline->count && !status; i++) {
 		if (!is_last_of_time(timeline, i))
 			continue;
-		st_buf_append_text(&timeline->out, comma);
-		add_sizes(&timeline->out, timeline->points[i].bytes);
+		st_buf_append_text(timeline->out, comma);
+		add_sizes(timeline->out, timeline->points[i].bytes);
 		comma = ", ";
-		status = spill(timeline, SPILL_BYTES, err);
+		status = st_stream_spill(&timeline->stream, err);
 	}
-	st_buf_append_text(&timeline->out, "]]");
+	st_buf_append_text(timeline->out, "]]");
 	return status;
 }
 
@@ -250,7 +236,7 @@ static void add_plot(struct timeline *timeline, const struct extent *extent)
 	int64_t held = timeline->held;
 	uint32_t at = 0;
 
-	st_buf_printf(&timeline->out, "<path d=\"M0,%d", y_of(extent, 0));
+	st_buf_printf(timeline->out, "<path d=\"M0,%d", y_of(extent, 0));
 	for (int x = 0; x <= PLOT_WIDTH; x++) {
 		int64_t most = held, least = held;
 
@@ -260,18 +246,18 @@ static void add_plot(struct timeline *timeline, const struct extent *extent)
 			most = held > most ? held : most;
 			least = held < least ? held : least;
 		}
-		st_buf_printf(&timeline->out, "L%d,%d", x, y_of(extent, most));
+		st_buf_printf(timeline->out, "L%d,%d", x, y_of(extent, most));
 		if (least != most)
-			st_buf_printf(&timeline->out, "L%d,%dL%d,%d", x, y_of(extent, least), x,
+			st_buf_printf(timeline->out, "L%d,%dL%d,%d", x, y_of(extent, least), x,
 				      y_of(extent, held));
 	}
-	st_buf_printf(&timeline->out, "L%d,%dZ\" fill=\"#9ab\" stroke=\"#357\"/>\n", PLOT_WIDTH,
+	st_buf_printf(timeline->out, "L%d,%dZ\" fill=\"#9ab\" stroke=\"#357\"/>\n", PLOT_WIDTH,
 		      y_of(extent, 0));
 }
 
 static void add_axes(struct timeline *timeline, const struct extent *extent)
 {
-	struct st_buf *out = &timeline->out;
+	struct st_buf *out = timeline->out;
 
 	for (int i = 0; i <= 4; i++) {
 		int64_t bytes = extent->least / 4 * (4 - i) + extent->peak / 4 * i;
@@ -290,7 +276,7 @@ static void add_axes(struct timeline *timeline, const struct extent *extent)
 static void write_page(struct timeline *timeline)
 {
 	struct extent extent = extent_of(timeline);
-	struct st_buf *out = &timeline->out;
+	struct st_buf *out = timeline->out;
 
 	st_buf_append_text(out, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"/>"
 				"<title>Memory Timeline</title></head>\n<body style=\"font-family:"
@@ -314,21 +300,18 @@ enum st_status st_export_memory_timeline(const struct st_result *result,
 					 const struct st_export_options *options,
 					 struct st_sink *sink, struct st_error *err)
 {
-	struct timeline timeline = {.result = result, .sink = sink};
+	struct timeline timeline = {.result = result, .out = &timeline.stream.out};
 	enum st_status status;
 
 	timeline.start_ns = (int64_t)st_result_info(result)->start_wall_ns;
-	st_buf_init(&timeline.out, SIZE_MAX / 4);
+	st_stream_init(&timeline.stream, sink, "the export");
 	status = make_points(&timeline, options, err);
-	if (!status && options && options->is_page)
+	if (!status && options->is_page)
 		write_page(&timeline);
-	else if (!status && options && options->is_raw)
+	else if (!status && options->is_raw)
 		status = write_events(&timeline, err);
 	else if (!status)
 		status = write_points(&timeline, err);
-	if (!status)
-		status = spill(&timeline, 0, err);
-	st_buf_fini(&timeline.out);
 	free(timeline.points);
-	return status;
+	return st_stream_end(&timeline.stream, status, err);
 }

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "analyze/datasets/itt_values.h"
+#include "base/map.h"
+#include "base/vec.h"
 
-enum { SCOPE_GLOBAL = 1, SCOPE_PROCESS = 2, FIRST_SLOTS = 64 };
+enum { SCOPE_GLOBAL = 1, SCOPE_PROCESS = 2 };
 
 static const struct {
 	const char *name, *word;
@@ -70,75 +72,25 @@ void st_places_fini(struct st_places *places)
 		free(places->groups[i].least_end_ns);
 	}
 	free(places->groups);
-	free(places->slots);
+	st_key_table_fini(&places->keys);
 	free(places->begins_span);
 	memset(places, 0, sizeof(*places));
 }
 
 /* Groups ------------------------------------------------------------------------------------------- */
 
-static uint64_t hash(const struct st_span_group *group)
-{
-	uint64_t value = (uint64_t)group->place.index << 32 | group->domain;
-
-	value ^= (uint64_t)group->kind << 8 | group->place.owner;
-	value *= 0x9e3779b97f4a7c15ull;
-	return value ^ value >> 29;
-}
-
-static bool is_same(const struct st_span_group *a, const struct st_span_group *b)
-{
-	return a->place.owner == b->place.owner && a->place.index == b->place.index &&
-	       a->kind == b->kind && a->domain == b->domain;
-}
-
-static uint32_t *slot_of(const struct st_places *places, const struct st_span_group *wanted)
-{
-	uint64_t at = hash(wanted);
-
-	for (;; at++) {
-		uint32_t *slot = &places->slots[at & (places->slot_count - 1)];
-
-		if (!*slot || is_same(&places->groups[*slot - 1], wanted))
-			return slot;
-	}
-}
-
-/* Half of the slots stay empty; there is a place for a group per two of them. */
-static bool grow(struct st_places *places)
-{
-	uint32_t slot_count = places->slot_count ? 2 * places->slot_count : FIRST_SLOTS;
-	struct st_span_group *groups =
-		realloc(places->groups, slot_count / 2 * sizeof(*places->groups));
-	uint32_t *slots;
-
-	if (!groups)
-		return false;
-	places->groups = groups;
-	slots = calloc(slot_count, sizeof(*slots));
-	if (!slots)
-		return false;
-	free(places->slots);
-	places->slots = slots;
-	places->slot_count = slot_count;
-	for (uint32_t i = 0; i < places->group_count; i++)
-		*slot_of(places, &groups[i]) = i + 1;
-	return true;
-}
-
 static struct st_span_group *find_group(struct st_places *places,
 					const struct st_span_group *wanted)
 {
-	uint32_t *slot;
+	uint32_t number = st_key_table_add(
+		&places->keys, (uint64_t)wanted->place.owner << 32 | wanted->place.index,
+		wanted->kind, wanted->domain);
 
-	if (places->group_count >= places->slot_count / 2 && !grow(places))
+	if (number == ST_ID_NONE ||
+	    (number == places->group_count &&
+	     !ST_VEC_PUSH(places->groups, places->group_count, places->group_capacity, *wanted)))
 		return NULL;
-	slot = slot_of(places, wanted);
-	if (!*slot) {
-		places->groups[places->group_count++] = *wanted;
-		*slot = places->group_count;
-	}
-	return &places->groups[*slot - 1];
+	return &places->groups[number];
 }
 
 /* The first lane from `lane` on that is free at that time; lane_count: none of them. Spans that nobody ended

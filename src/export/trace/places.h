@@ -12,6 +12,7 @@
 
 #include "analyze/datasets/ties.h"
 #include "store/events.h"
+#include "store/model/key_table.h"
 
 enum st_place_owner { ST_PLACE_THREAD, ST_PLACE_PROCESS, ST_PLACE_GLOBAL };
 
@@ -48,8 +49,8 @@ struct st_places {
 	uint32_t object_count, sync_count, track_count, span_count;
 	uint8_t *begins_span; /* a bit per event that is the begin of a span drawn for it */
 	struct st_span_group *groups;
-	uint32_t *slots; /* of a hash table: number of the group + 1 */
-	uint32_t group_count, slot_count;
+	uint32_t group_count, group_capacity;
+	struct st_key_table keys; /* of the groups: owner and place, kind, domain */
 };
 
 bool st_places_init(struct st_places *places, const struct st_result *result,
