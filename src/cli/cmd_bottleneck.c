@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/ask.h"
 #include "cli/collect_run.h"
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/finalize.h"
-#include "request/locate.h"
 #include "request/options.h"
 #include "collect/launch/run/collect.h"
 #include "collect/launch/run/environment.h"
@@ -102,7 +102,7 @@ static enum st_status write_page(const char *path, const struct st_args *args, s
 	struct st_finalized done;
 	struct st_error names = {0};
 	struct st_sink *sink = NULL;
-	enum st_status status = st_locate_open_path(&result, path, quiet, err);
+	enum st_status status = st_ask_open_path(&result, path, quiet, err);
 
 	if (status)
 		return status;
@@ -113,10 +113,7 @@ static enum st_status write_page(const char *path, const struct st_args *args, s
 		st_busy_begin(quiet, "building the page");
 		status = st_bottleneck_write(result, &facts, sink, err);
 		st_busy_end();
-		if (status)
-			st_sink_close(sink, false, NULL);
-		else
-			status = st_sink_close(sink, true, err);
+		status = st_sink_finish(sink, status, err);
 	}
 	st_result_close(result);
 	return status;

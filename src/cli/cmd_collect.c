@@ -14,13 +14,14 @@
 #include "analyze/tables/report.h"
 #include "base/buf.h"
 #include "base/quote.h"
+#include "cli/ask.h"
 #include "cli/collect_run.h"
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/finalize.h"
 #include "cli/knobs.h"
-#include "request/locate.h"
 #include "request/options.h"
+#include "request/request.h"
 #include "cli/target.h"
 #include "request/values.h"
 #include "collect/launch/run/collect.h"
@@ -113,23 +114,6 @@ static enum st_status parse_times(const struct st_args *args, struct st_collect_
 	return ST_OK;
 }
 
-/* One of the words of an option; *out counts from 0, and stays when the option is not given. */
-static enum st_status parse_word(const struct st_args *args, enum st_option_id id,
-				 const char *const *words, size_t *out, struct st_error *err)
-{
-	const char *typed = st_args_value(args, id);
-
-	for (size_t i = 0; typed && words[i]; i++)
-		if (strcmp(typed, words[i]) == 0) {
-			*out = i;
-			return ST_OK;
-		}
-	if (!typed)
-		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: invalid value '%.60s'; expected one of %s",
-			    st_option_at(id)->name, typed, st_option_at(id)->argument);
-}
-
 /* Options that say how reports show what was collected: kept in the result, as given. */
 static enum st_status check_modes(const struct st_args *args, struct st_error *err)
 {
@@ -140,16 +124,16 @@ static enum st_status check_modes(const struct st_args *args, struct st_error *e
 	static const char *const managed[] = {"auto", "native", "mixed", "managed", NULL};
 	static const char *const finals[] = {"full", "fast", "deferred", "none", NULL};
 	size_t which;
-	enum st_status status = parse_word(args, ST_OPT_CALL_STACK_MODE, stacks, &which, err);
+	enum st_status status = st_args_word(args, ST_OPT_CALL_STACK_MODE, stacks, &which, err);
 
 	if (!status)
-		status = parse_word(args, ST_OPT_INLINE_MODE, inlines, &which, err);
+		status = st_args_word(args, ST_OPT_INLINE_MODE, inlines, &which, err);
 	if (!status)
-		status = parse_word(args, ST_OPT_LOOP_MODE, loops, &which, err);
+		status = st_args_word(args, ST_OPT_LOOP_MODE, loops, &which, err);
 	if (!status)
-		status = parse_word(args, ST_OPT_MRTE_MODE, managed, &which, err);
+		status = st_args_word(args, ST_OPT_MRTE_MODE, managed, &which, err);
 	if (!status)
-		status = parse_word(args, ST_OPT_FINALIZATION_MODE, finals, &which, err);
+		status = st_args_word(args, ST_OPT_FINALIZATION_MODE, finals, &which, err);
 	return status;
 }
 
@@ -161,7 +145,7 @@ static enum st_status parse_sampling(const struct st_args *args, struct st_colle
 	size_t duration = 0;
 	uint64_t ignored;
 	enum st_status status =
-		parse_word(args, ST_OPT_TARGET_DURATION_TYPE, durations, &duration, err);
+		st_args_word(args, ST_OPT_TARGET_DURATION_TYPE, durations, &duration, err);
 
 	if (!status)
 		status = check_modes(args, err);
@@ -235,37 +219,25 @@ static enum st_status write_summary(const char *path, const struct st_args *args
 				    struct st_error *err)
 {
 	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
-	struct st_result *result = NULL;
-	struct st_report report = {0};
-	struct st_report_options options = {0};
-	struct st_text_style style = {.width = st_console_width(STDERR_FILENO)};
-	struct st_sink *sink = NULL;
-	enum st_status status = st_locate_open_path(&result, path, quiet, err);
+	unsigned int width = st_console_width(STDERR_FILENO);
+	struct st_request request = {.output = {.path = (char *)"-"}, .name = "summary"};
+	struct st_result *results[2] = {NULL, NULL};
+	struct st_request_rows rows = {0};
+	enum st_status status = st_ask_open_path(&results[0], path, quiet, err);
 
 	if (status)
 		return status;
-	give_names(result, args);
-	if (!st_args_flag(args, ST_OPT_SUMMARY, true))
-		goto out_result;
-	if (style.width == 0 || style.width > SUMMARY_WIDTH)
-		style.width = SUMMARY_WIDTH;
-	st_busy_begin(quiet, "building the summary");
-	status = st_report_build(result, "summary", &options, &report, err);
-	st_busy_end();
-	if (status)
-		goto out_result;
-	status = st_sink_open(&sink, "-", err);
-	if (status)
-		goto out_report;
-	status = st_report_write_text(&report, result, &style, sink, err);
-	if (status)
-		st_sink_close(sink, false, NULL);
-	else
-		status = st_sink_close(sink, true, err);
-out_report:
-	st_report_fini(&report);
-out_result:
-	st_result_close(result);
+	give_names(results[0], args);
+	request.output.style.width = width && width < SUMMARY_WIDTH ? width : SUMMARY_WIDTH;
+	if (st_args_flag(args, ST_OPT_SUMMARY, true)) {
+		st_busy_begin(quiet, "building the summary");
+		status = st_request_build(&request, results, &rows, err);
+		st_busy_end();
+		if (!status)
+			status = st_ask_write(&request, &rows.report, results[0], err);
+		st_request_rows_fini(&rows);
+	}
+	st_result_close(results[0]);
 	return status;
 }
 

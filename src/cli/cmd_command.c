@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "request/locate.h"
 #include "request/options.h"
 #include "collect/launch/run/control.h"
@@ -46,18 +46,12 @@ const struct st_verb st_verbs[] = {
 
 static enum st_status find_verb(const char *typed, struct request *request, struct st_error *err)
 {
-	const char *names[16];
-	size_t count = 0;
 	char near[160];
 
-	for (const struct st_verb *verb = st_verbs; verb->name && count < 16; verb++) {
-		names[count++] = verb->name;
-		if (strcmp(typed, verb->name) == 0) {
-			request->verb = verb;
-			return ST_OK;
-		}
-	}
-	st_near_text(typed, names, count, near, sizeof(near));
+	request->verb = st_row_find(st_verbs, sizeof(*st_verbs), typed);
+	if (request->verb)
+		return ST_OK;
+	st_row_near(st_verbs, sizeof(*st_verbs), typed, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown command verb '%.80s'%s", typed,
 			    near[0] ? near
 				    : "; expected pause, resume, mark, status, stop or detach");
@@ -125,14 +119,11 @@ static enum st_status take_format(const struct st_args *args, struct request *re
 static enum st_status take_result(const struct st_args *args, struct request *request,
 				  const char *word, struct st_error *err)
 {
-	const char *given = st_args_value(args, ST_OPT_RESULT_DIR);
+	const char *given;
+	enum st_status status = st_locate_name(&given, args, word, err);
 
-	if (given && word)
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "two results given: '%.80s' and '%.80s'; expected one", given,
-				    word);
-	if (!given)
-		given = word;
+	if (status)
+		return status;
 	if (!given)
 		return st_result_newest(".", &request->path, err);
 	request->path = strdup(given);

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/json_out.h"
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "request/options.h"
 #include "collect/launch/doctor/doctor.h"
 

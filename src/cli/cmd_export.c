@@ -5,32 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "request/command.h"
-#include "request/console.h"
-#include "request/export_args.h"
-#include "request/locate.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "request/options.h"
+#include "request/request.h"
 #include "export/export.h"
 #include "store/result.h"
 
-static enum st_status write_export(const struct st_export_args *request,
-				   const struct st_result *result, bool quiet, struct st_error *err)
+static enum st_status write_export(const struct st_request *request, const struct st_result *result,
+				   bool quiet, struct st_error *err)
 {
-	struct st_progress progress;
 	struct st_sink *sink;
-	enum st_status status = st_sink_open(&sink, request->path, err);
+	enum st_status status = st_sink_open(&sink, request->output.path, err);
 
 	if (status)
 		return status;
-	st_progress_init(&progress, quiet);
-	st_sink_set_progress(sink, st_progress_show, &progress);
-	status = request->exporter->write(result, &request->options, sink, err);
-	st_progress_fini(&progress);
-	if (status) {
-		st_sink_close(sink, false, NULL);
-		return status;
-	}
-	return st_sink_close(sink, true, err);
+	st_progress_begin(quiet);
+	st_sink_set_progress(sink, st_progress_show, NULL);
+	status = st_export_write(request->exporter, result, &request->file, sink, err);
+	st_progress_end();
+	return st_sink_finish(sink, status, err);
 }
 
 /* What could not be read is missing from the file, whose format has no place to say so. */
@@ -42,29 +37,29 @@ static void say_notes(const struct st_result *result)
 		st_console_say("note: %s", quality->notes[i]);
 }
 
-static enum st_status run(const struct st_args *args, struct st_export_args *request,
+static enum st_status run(const struct st_args *args, struct st_request *request,
 			  struct st_error *err)
 {
-	struct st_result *result;
-	enum st_status status = st_export_args_parse(request, args, err);
+	struct st_result *results[2];
+	enum st_status status = st_request_parse(request, args, err);
 
 	if (status)
 		return status;
 	st_console_catch_ends(NULL);
-	status = st_locate_open(&result, args, request->result_word, err);
-	if (status)
-		return status;
-	status = write_export(request, result, st_args_flag(args, ST_OPT_QUIET, false), err);
-	if (status == ST_OK)
-		say_notes(result);
-	st_result_close(result);
+	status = st_ask_open(results, args, request, err);
+	if (!status)
+		status = write_export(request, results[0], st_args_flag(args, ST_OPT_QUIET, false),
+				      err);
+	if (!status)
+		say_notes(results[0]);
+	st_result_close(results[0]);
 	return status;
 }
 
 int st_cmd_export(const struct st_args *args)
 {
 	struct st_error err = {0};
-	struct st_export_args request = {0};
+	struct st_request request = {0};
 	const char *format = st_args_value(args, ST_OPT_EXPORT);
 	enum st_status status;
 
@@ -76,6 +71,6 @@ int st_cmd_export(const struct st_args *args)
 		return ST_EXIT_OK;
 	}
 	status = run(args, &request, &err);
-	st_export_args_fini(&request);
+	st_request_fini(&request);
 	return status ? st_console_fail(&err) : ST_EXIT_OK;
 }

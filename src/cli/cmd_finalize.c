@@ -8,51 +8,33 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/finalize.h"
 #include "request/locate.h"
 #include "request/options.h"
+#include "request/request.h"
 #include "resolve/named.h"
 #include "store/result.h"
 #include "store/samples.h"
 
-static size_t take_values(const struct st_args *args, enum st_option_id id, const char **out)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].id == id)
-			out[count++] = args->given[i].value;
-	return count;
-}
-
 enum st_status st_finalize(const struct st_result *result, const struct st_args *args, bool redo,
 			   struct st_finalized *out, struct st_error *err)
 {
-	const char **search = calloc(args->given_count + 1, sizeof(*search));
-	struct st_named_options options = {
-		.search = search, .redo = redo, .keep = true, .inlines = true};
-	struct st_progress progress;
+	struct st_named_options options = {.redo = redo};
+	const char **search = NULL;
 	struct st_named *named = NULL;
 	enum st_status status;
 
 	memset(out, 0, sizeof(*out));
-	if (!search)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	if (!st_result_samples(result)->count) {
-		free(search);
+	if (!st_result_samples(result)->count)
 		return ST_OK;
-	}
-	options.search_count = take_values(args, ST_OPT_SEARCH_DIR, search);
-	options.source_search = search + options.search_count;
-	options.source_search_count =
-		take_values(args, ST_OPT_SOURCE_SEARCH_DIR, search + options.search_count);
-	st_progress_init(&progress, st_args_flag(args, ST_OPT_QUIET, false));
-	options.progress = st_progress_show;
-	options.progress_arg = &progress;
-	status = st_named_open(&named, result, &options, err);
-	st_progress_fini(&progress);
+	status = st_naming_args(&options, &search, args, err);
+	st_progress_begin(st_args_flag(args, ST_OPT_QUIET, false));
+	if (!status)
+		status = st_named_open(&named, result, &options, err);
+	st_progress_end();
 	if (!status) {
 		*out = (struct st_finalized){.stacks = named->node_count,
 					     .functions = named->function_count,
@@ -102,7 +84,9 @@ int st_cmd_finalize(const struct st_args *args)
 {
 	struct st_error err = {0};
 	struct st_result *result = NULL;
+	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
 	struct st_finalized done;
+	const char *path;
 	int code = ST_EXIT_OK;
 
 	if (args->word_count > 1) {
@@ -110,15 +94,16 @@ int st_cmd_finalize(const struct st_args *args)
 				 args->words[1]);
 		return ST_EXIT_USAGE;
 	}
-	if (st_locate_open(&result, args, args->word_count ? args->words[0] : NULL, &err))
+	if (st_locate_name(&path, args, args->word_count ? args->words[0] : NULL, &err) ||
+	    st_ask_open_path(&result, path, quiet, &err))
 		return st_console_fail(&err);
 	warn_of_missing(args);
 	st_console_catch_ends(NULL);
 	if (st_finalize(result, args, true, &done, &err))
 		code = st_console_fail(&err);
-	else if (!st_args_flag(args, ST_OPT_QUIET, false) && done.stacks)
+	else if (!quiet && done.stacks)
 		tell(&done);
-	else if (!done.stacks && !st_args_flag(args, ST_OPT_QUIET, false))
+	else if (!done.stacks && !quiet)
 		st_console_say("the result has no samples: nothing to resolve");
 	st_result_close(result);
 	return code;

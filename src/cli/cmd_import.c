@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/quote.h"
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "request/options.h"
 #include "collect/import/import.h"
 
@@ -37,7 +37,6 @@ static enum st_status import(const struct st_args *args, const char *path, struc
 {
 	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
 	struct st_import_counts counts;
-	struct st_progress progress;
 	struct st_import_options options = {.path = path,
 					    .result_dir = st_args_value(args, ST_OPT_RESULT_DIR),
 					    .version = ST_VERSION};
@@ -50,11 +49,10 @@ static enum st_status import(const struct st_args *args, const char *path, struc
 	st_quote_word(&command, path);
 	st_buf_append_u8(&command, 0);
 	options.command = command.failed ? NULL : (const char *)command.data;
-	st_progress_init(&progress, quiet);
+	st_progress_begin(quiet);
 	options.progress = st_progress_show;
-	options.progress_arg = &progress;
 	status = st_import_file(&options, &result, &counts, err);
-	st_progress_fini(&progress);
+	st_progress_end();
 	st_buf_fini(&command);
 	if (!status && !quiet)
 		say(result, &counts);

@@ -5,18 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/reports/compare.h"
 #include "analyze/datasets/quality.h"
 #include "analyze/tables/report.h"
 #include "base/buf.h"
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "request/locate.h"
 #include "request/options.h"
-#include "request/output.h"
-#include "request/report_args.h"
+#include "request/request.h"
 #include "store/result.h"
-#include "store/samples.h"
 
 static bool asks_for_list(const char *value)
 {
@@ -96,116 +94,41 @@ static void print_reports(void)
 		printf("%-14s %s\n", kind->name, kind->summary);
 }
 
-static enum st_status answer(const struct st_args *args, const struct st_report_args *request,
-			     struct st_error *err)
-{
-	struct st_result *result;
-	struct st_report report = {0};
-	enum st_status status;
-
-	st_console_catch_ends(NULL);
-	status = st_locate_open(&result, args, request->result_word, err);
-	if (status)
-		return status;
-	st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "building the report");
-	status = st_report_build(result, request->name, &request->options, &report, err);
-	st_busy_end();
-	if (status == ST_OK && asks_for_list(request->columns)) {
-		print_columns(&report);
-	} else if (status == ST_OK) {
-		if (request->columns)
-			status = st_report_choose_columns(&report, request->columns, err);
-		if (status == ST_OK)
-			status = st_output_write(&request->output, &report, result, err);
-	}
-	st_report_fini(&report);
-	st_result_close(result);
-	return status;
-}
-
-static bool can_compare(const char *name)
-{
-	static const char *const names[] = {"summary", "hotspots", "top-down", "callstacks",
-					    "tasks"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-static enum st_status write_comparison(const struct st_report_args *request,
-				       struct st_result *const results[2], struct st_error *err)
-{
-	struct st_report reports[2] = {0}, compared = {0};
-	struct st_report_options options = request->options;
-	struct st_comparison of = {&reports[0], &reports[1], results[0], options.question.limit};
-	const char *name = request->name;
-	enum st_status status = ST_OK;
-
-	if (request->is_default && !st_result_samples(results[0])->count &&
-	    !st_result_samples(results[1])->count)
-		name = "tasks";
-	/* What a limit cuts off of one has to be there for the other. */
-	options.question.limit = 0;
-	for (size_t i = 0; i < 2 && !status; i++)
-		status = st_report_build(results[i], name, &options, &reports[i], err);
-	if (!status)
-		status = st_report_compare(&of, &compared, err);
-	if (!status && asks_for_list(request->columns)) {
-		print_columns(&compared);
-	} else if (!status) {
-		if (request->columns)
-			status = st_report_choose_columns(&compared, request->columns, err);
-		if (!status)
-			status = st_output_write(&request->output, &compared, results[0], err);
-	}
-	st_report_fini(&compared);
-	st_report_fini(&reports[0]);
-	st_report_fini(&reports[1]);
-	return status;
-}
-
-/* What is shown below the table is the quality of the first result: that of the second is said apart. */
+/* What is shown below a comparison is the quality of the first result: that of the second is said apart. */
 static void say_quality(const struct st_result *result)
 {
 	struct st_buf lines;
 
 	st_buf_init(&lines, 1 << 20);
-	if (st_quality_lines(result, &lines)) {
-		const char *at = (const char *)lines.data, *end = at + lines.size_bytes;
-
-		for (const char *stop; at < end; at = stop + 1) {
-			stop = memchr(at, '\n', (size_t)(end - at));
-			if (!stop)
-				break;
-			st_console_say("%s: %.*s", st_result_info(result)->name, (int)(stop - at),
-				       at);
-		}
-	}
+	if (st_quality_lines(result, &lines))
+		st_console_say_lines(st_result_info(result)->name, &lines);
 	st_buf_fini(&lines);
 }
 
-static enum st_status compare(const struct st_args *args, const struct st_report_args *request,
-			      struct st_error *err)
+static enum st_status answer(const struct st_args *args, struct st_request *request,
+			     struct st_error *err)
 {
-	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
-	struct st_result *results[2] = {NULL, NULL};
+	bool lists_columns = asks_for_list(request->columns);
+	struct st_result *results[2];
+	struct st_request_rows rows = {0};
 	enum st_status status;
 
-	if (!can_compare(request->name))
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "report %s takes one result; only summary, hotspots, top-down, "
-				    "callstacks and tasks can compare two",
-				    request->name);
+	if (lists_columns)
+		request->columns = NULL;
 	st_console_catch_ends(NULL);
-	status = st_locate_open_path(&results[0], request->result_word, quiet, err);
-	if (!status)
-		status = st_locate_open_path(&results[1], request->second, quiet, err);
-	if (!status)
-		status = write_comparison(request, results, err);
-	if (!status)
+	status = st_ask_open(results, args, request, err);
+	if (!status) {
+		st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "building the report");
+		status = st_request_build(request, results, &rows, err);
+		st_busy_end();
+	}
+	if (!status && lists_columns)
+		print_columns(&rows.report);
+	else if (!status)
+		status = st_ask_write(request, &rows.report, results[0], err);
+	if (!status && results[1])
 		say_quality(results[1]);
+	st_request_rows_fini(&rows);
 	st_result_close(results[1]);
 	st_result_close(results[0]);
 	return status;
@@ -236,7 +159,7 @@ static enum st_status check_list(const struct st_args *args, struct st_error *er
 int st_cmd_report(const struct st_args *args)
 {
 	struct st_error err = {0};
-	struct st_report_args request = {0};
+	struct st_request request = {0};
 	enum st_status status;
 
 	if (asks_for_list(st_args_value(args, ST_OPT_REPORT)) ||
@@ -252,10 +175,9 @@ int st_cmd_report(const struct st_args *args)
 		print_metrics(asked_kind(args));
 		return ST_EXIT_OK;
 	}
-	status = st_report_args_parse(&request, args, &err);
+	status = st_request_parse(&request, args, &err);
 	if (status == ST_OK)
-		status = request.second ? compare(args, &request, &err)
-					: answer(args, &request, &err);
-	st_report_args_fini(&request);
+		status = answer(args, &request, &err);
+	st_request_fini(&request);
 	return status ? st_console_fail(&err) : ST_EXIT_OK;
 }

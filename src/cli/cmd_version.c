@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "request/command.h"
+#include "cli/commands.h"
 
 int st_cmd_version(const struct st_args *args)
 {

@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "request/command.h"
+#include "cli/commands.h"
 #include "request/options.h"
 
 int st_command_run(unsigned int bit, const struct st_args *args)

@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "analyze/tables/report.h"
+#include "cli/commands.h"
 #include "request/command.h"
-#include "request/console.h"
+#include "cli/console.h"
 #include "cli/help.h"
 #include "cli/knobs.h"
 #include "request/options.h"
-#include "request/torch_args.h"
+#include "request/request.h"
 #include "export/export.h"
 #include "format/analysis.h"
 

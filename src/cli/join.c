@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "request/command.h"
+#include "cli/commands.h"
 #include "collect/launch/run/collect.h"
 #include "collect/launch/family/proc_info.h"
 #include "format/analysis.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "request/command.h"
-#include "request/console.h"
+#include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/join.h"
 #include "request/options.h"
 
@@ -31,9 +31,12 @@ static int run(int argc, char **argv)
 
 	if (st_args_find_command(argc, argv, &command, &err))
 		return fail(command, &err);
-	if (st_args_parse(&args, command, argc, argv, &err))
-		code = fail(command, &err);
-	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_HELP))
+	if (st_args_parse(&args, command, argc, argv, &err)) {
+		st_args_fini(&args);
+		return fail(command, &err);
+	}
+	st_console_equip(&args);
+	if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_HELP))
 		code = st_help_print(command);
 	else if (command != ST_IN_HELP && st_args_has(&args, ST_OPT_VERSION))
 		code = st_cmd_version(&args);

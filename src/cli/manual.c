@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "analyze/tables/report.h"
+#include "cli/commands.h"
 #include "request/command.h"
 #include "cli/help.h"
 #include "cli/knobs.h"

@@ -11,17 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/tables/report.h"
-#include "analyze/sql/sql.h"
 #include "base/buf.h"
-#include "request/export_args.h"
 #include "request/locate.h"
 #include "request/options.h"
-#include "request/report_args.h"
+#include "request/request.h"
 #include "export/export.h"
-#include "resolve/functions.h"
 #include "store/result.h"
-#include "store/writer.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -67,22 +62,6 @@ static int say(enum st_status status, const struct st_error *err, char **out)
 	return (int)status;
 }
 
-static enum st_status open_path(struct st_result **out, const char *path, struct st_error *err)
-{
-	const struct st_result_options options = {0};
-	char *newest = NULL;
-	enum st_status status = ST_OK;
-
-	if (!path)
-		status = st_result_newest(".", &newest, err);
-	if (!status)
-		status = st_result_open(out, path ? path : newest, &options, err);
-	if (!status)
-		st_resolve_functions(*out);
-	free(newest);
-	return status;
-}
-
 /* The document as a text of its own; also the end of the buffer. */
 static enum st_status hand_over(struct st_buf *buf, char **out, struct st_error *err)
 {
@@ -94,24 +73,24 @@ static enum st_status hand_over(struct st_buf *buf, char **out, struct st_error 
 	return ST_OK;
 }
 
-static enum st_status write_report(const struct st_report *report, const struct st_result *result,
-				   const struct st_text_style *style, char **out,
-				   struct st_error *err)
+/* Builds what is asked and hands it over in its form. */
+static enum st_status answer(const struct st_request *request, struct st_result *result, char **out,
+			     struct st_error *err)
 {
+	struct st_result *const results[2] = {result, NULL};
+	struct st_request_rows rows = {0};
 	struct st_buf buf;
-	struct st_sink *sink;
-	enum st_status status;
+	struct st_sink *sink = NULL;
+	enum st_status status = st_request_build(request, results, &rows, err);
 
 	st_buf_init(&buf, SIZE_MAX / 4);
-	status = st_sink_open_buf(&sink, &buf, err);
-	if (status)
-		return status;
-	status = style ? st_report_write_text(report, result, style, sink, err)
-		       : st_report_write_json(report, result, sink, err);
-	if (status)
-		st_sink_close(sink, false, NULL);
-	else
-		status = st_sink_close(sink, true, err);
+	if (!status)
+		status = st_sink_open_buf(&sink, &buf, err);
+	if (!status) {
+		status = st_output_write(&request->output, &rows.report, result, sink, err);
+		status = st_sink_finish(sink, status, err);
+	}
+	st_request_rows_fini(&rows);
 	if (!status)
 		return hand_over(&buf, out, err);
 	st_buf_fini(&buf);
@@ -123,27 +102,9 @@ static bool is_stopped(void *stop)
 	return __atomic_load_n((const int *)stop, __ATOMIC_RELAXED) != 0;
 }
 
-static enum st_status ask(const struct st_result *result, const char *text,
-			  const struct st_sql_options *options, char **out, struct st_error *err)
-{
-	struct st_report report = {0};
-	struct st_sql *sql;
-	enum st_status status = st_sql_open(&sql, result, options, err);
-
-	if (status)
-		return status;
-	status = st_sql_ask(sql, text, &report, err);
-	st_sql_close(sql);
-	if (status)
-		return status;
-	status = write_report(&report, result, NULL, out, err);
-	st_report_fini(&report);
-	return status;
-}
-
 /* Options that are the command's, not the question's. */
-static enum st_status refuse_places(const struct st_args *args,
-				    const struct st_report_args *request, struct st_error *err)
+static enum st_status refuse_places(const struct st_args *args, const struct st_request *request,
+				    struct st_error *err)
 {
 	static const enum st_option_id places[] = {ST_OPT_RESULT_DIR, ST_OPT_FORMAT,
 						   ST_OPT_REPORT_OUTPUT, ST_OPT_CSV_DELIMITER,
@@ -159,27 +120,6 @@ static enum st_status refuse_places(const struct st_args *args,
 		return st_error_set(err, ST_EUSAGE, 0, "unexpected argument '%.80s'",
 				    request->result_word);
 	return ST_OK;
-}
-
-static enum st_status build(const struct st_args *args, const struct st_result *result,
-			    bool is_text, char **out, struct st_error *err)
-{
-	struct st_report_args request = {0};
-	struct st_report report = {0};
-	enum st_status status = st_report_args_parse(&request, args, err);
-
-	if (!status)
-		status = refuse_places(args, &request, err);
-	if (!status)
-		status = st_report_build(result, request.name, &request.options, &report, err);
-	if (!status && request.columns)
-		status = st_report_choose_columns(&report, request.columns, err);
-	if (!status)
-		status = write_report(&report, result, is_text ? &request.output.style : NULL, out,
-				      err);
-	st_report_fini(&report);
-	st_report_args_fini(&request);
-	return status;
 }
 
 /* The words as the command line would have them. argv is the caller's to free when they are no more needed. */
@@ -202,56 +142,58 @@ static enum st_status parse_words(struct st_args *args, const char ***argv, unsi
 	return st_args_parse(args, command, (int)(FIRST + word_count), (char **)*argv, err);
 }
 
-static enum st_status report_by_words(const struct st_result *result, const char *const *words,
-				      size_t word_count, bool is_text, char **out,
-				      struct st_error *err)
+static enum st_status refuse_file(const struct st_args *args, const struct st_request *request,
+				  struct st_error *err)
 {
-	struct st_args args = {0};
-	const char **argv = NULL;
-	enum st_status status = parse_words(&args, &argv, ST_IN_REPORT, words, word_count, err);
-
-	if (!status)
-		status = build(&args, result, is_text, out, err);
-	st_args_fini(&args);
-	free(argv);
-	return status;
+	if (request->result_word || st_args_has(args, ST_OPT_RESULT_DIR))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "the open result is exported; -result-dir cannot be given");
+	if (strcmp(request->output.path, "-") == 0)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "an export requires a file, not standard output");
+	return ST_OK;
 }
 
-static enum st_status export(const struct st_args *args, const struct st_result *result,
-			     struct st_error *err) {
-	struct st_export_args request = {0}; struct st_sink * sink;
-	enum st_status status = st_export_args_parse(&request, args, err);
+static enum st_status write_file(const struct st_request *request, const struct st_result *result,
+				 struct st_error *err)
+{
+	struct st_sink *sink;
+	enum st_status status = st_sink_open(&sink, request->output.path, err);
 
-	if (!status && (request.result_word || st_args_has(args, ST_OPT_RESULT_DIR)))
-		status = st_error_set(err, ST_EUSAGE, 0,
-				      "the open result is exported; -result-dir cannot be given");
-	if (!status && strcmp(request.path, "-") == 0)
-		status = st_error_set(err, ST_EUSAGE, 0,
-				      "an export requires a file, not standard output");
-	if (!status) status = st_sink_open(&sink, request.path, err);
-	if (!status){status = request.exporter->write(result, &request.options, sink, err);
-		     if (status) st_sink_close(sink, false, NULL);
-		     else status = st_sink_close(sink, true, err);}
-st_export_args_fini(&request);
-return status;
+	if (status)
+		return status;
+	status = st_export_write(request->exporter, result, &request->file, sink, err);
+	return st_sink_finish(sink, status, err);
 }
 
-static enum st_status export_by_words(const struct st_result *result, const char *const *words,
-				      size_t word_count, struct st_error *err)
+/* out NULL: an export. */
+static enum st_status ask_by_words(struct st_result *result, const char *const *words,
+				   size_t word_count, enum st_output_format format, char **out,
+				   struct st_error *err)
 {
+	unsigned int command = out ? ST_IN_REPORT : ST_IN_EXPORT;
+	struct st_request request = {0};
 	struct st_args args = {0};
 	const char **argv = NULL;
-	enum st_status status = parse_words(&args, &argv, ST_IN_EXPORT, words, word_count, err);
+	enum st_status status = parse_words(&args, &argv, command, words, word_count, err);
 
 	if (!status)
-		status = export(&args, result, err);
+		status = st_request_parse(&request, &args, err);
+	if (!status)
+		status = out ? refuse_places(&args, &request, err)
+			     : refuse_file(&args, &request, err);
+	request.output.format = format;
+	if (!status)
+		status = out ? answer(&request, result, out, err)
+			     : write_file(&request, result, err);
+	st_request_fini(&request);
 	st_args_fini(&args);
 	free(argv);
 	return status;
 }
 
 static int report(struct strata_result *result, const char *const *words, size_t word_count,
-		  bool is_text, char **out)
+		  enum st_output_format format, char **out)
 {
 	struct st_error err = {0};
 	struct guard guard;
@@ -259,7 +201,7 @@ static int report(struct strata_result *result, const char *const *words, size_t
 
 	*out = NULL;
 	enter(&guard);
-	status = report_by_words(result->result, words, word_count, is_text, out, &err);
+	status = ask_by_words(result->result, words, word_count, format, out, &err);
 	leave(&guard);
 	return say(status, &err, out);
 }
@@ -287,7 +229,7 @@ EXPORTED int strata_open(const char *path, struct strata_result **out, char **er
 	if (!opened)
 		return STRATA_MEMORY;
 	enter(&guard);
-	status = open_path(&opened->result, path, &err);
+	status = st_locate_open_path(&opened->result, path, NULL, &err);
 	leave(&guard);
 	if (status)
 		free(opened);
@@ -311,16 +253,21 @@ EXPORTED void strata_close(struct strata_result *result)
 EXPORTED int strata_query_json(struct strata_result *result, const char *sql,
 			       unsigned int memory_mb, const int *stop, char **out)
 {
-	const struct st_sql_options options = {.memory_bytes = memory_mb * UINT64_C(1000000),
-					       .stopped = stop ? is_stopped : NULL,
-					       .stopped_arg = (void *)stop};
+	const struct st_request request = {
+		.command = ST_IN_QUERY,
+		.output.format = ST_OUTPUT_JSON,
+		.sql = sql,
+		.limits = {.memory_bytes = memory_mb * UINT64_C(1000000),
+			   .stopped = stop ? is_stopped : NULL,
+			   .stopped_arg = (void *)stop},
+	};
 	struct st_error err = {0};
 	struct guard guard;
 	enum st_status status;
 
 	*out = NULL;
 	enter(&guard);
-	status = ask(result->result, sql, &options, out, &err);
+	status = answer(&request, result->result, out, &err);
 	leave(&guard);
 	return say(status, &err, out);
 }
@@ -328,13 +275,13 @@ EXPORTED int strata_query_json(struct strata_result *result, const char *sql,
 EXPORTED int strata_report_json(struct strata_result *result, const char *const *words,
 				size_t word_count, char **out)
 {
-	return report(result, words, word_count, false, out);
+	return report(result, words, word_count, ST_OUTPUT_JSON, out);
 }
 
 EXPORTED int strata_report_text(struct strata_result *result, const char *const *words,
 				size_t word_count, char **out)
 {
-	return report(result, words, word_count, true, out);
+	return report(result, words, word_count, ST_OUTPUT_TEXT, out);
 }
 
 EXPORTED int strata_export(struct strata_result *result, const char *const *words,
@@ -347,7 +294,7 @@ EXPORTED int strata_export(struct strata_result *result, const char *const *word
 	if (error)
 		*error = NULL;
 	enter(&guard);
-	status = export_by_words(result->result, words, word_count, &err);
+	status = ask_by_words(result->result, words, word_count, ST_OUTPUT_TEXT, NULL, &err);
 	leave(&guard);
 	return say(status, &err, error);
 }

@@ -13,7 +13,7 @@
 #include "base/near.h"
 #include "request/command.h"
 
-enum { NAME_MAX_BYTES = 48, CANDIDATES_MAX = 2 * ST_OPTIONS };
+enum { NAMES_MAX = 64, NAME_MAX_BYTES = 48, CANDIDATES_MAX = 2 * ST_OPTIONS };
 
 /* Names users bring along from VTune that mean something we do not do yet: refused by name, so that
  * nobody believes they had an effect. */
@@ -66,6 +66,29 @@ void st_near_text(const char *typed, const char *const *names, size_t count, cha
 	}
 	if (near_count && used + 2 <= out_size)
 		memcpy(out + used, "?", 2);
+}
+
+static const char *row_name(const void *rows, size_t row_bytes, size_t index)
+{
+	return *(const char *const *)(const void *)((const char *)rows + index * row_bytes);
+}
+
+const void *st_row_find(const void *rows, size_t row_bytes, const char *name)
+{
+	for (size_t i = 0; name && row_name(rows, row_bytes, i); i++)
+		if (strcmp(row_name(rows, row_bytes, i), name) == 0)
+			return (const char *)rows + i * row_bytes;
+	return NULL;
+}
+
+void st_row_near(const void *rows, size_t row_bytes, const char *typed, char *out, size_t out_size)
+{
+	const char *names[NAMES_MAX];
+	size_t count = 0;
+
+	for (; count < NAMES_MAX && row_name(rows, row_bytes, count); count++)
+		names[count] = row_name(rows, row_bytes, count);
+	st_near_text(typed, names, count, out, out_size);
 }
 
 static void candidate_add(struct candidates *list, const char *before, enum st_option_id id)
@@ -417,6 +440,34 @@ const char *st_args_value(const struct st_args *args, enum st_option_id id)
 		if (args->given[i].id == id)
 			value = args->given[i].value;
 	return value;
+}
+
+const char *st_args_next(const struct st_args *args, enum st_option_id id, size_t *at)
+{
+	while (*at < args->given_count) {
+		const struct st_given *given = &args->given[(*at)++];
+
+		if (given->id == id)
+			return given->value;
+	}
+	return NULL;
+}
+
+enum st_status st_args_word(const struct st_args *args, enum st_option_id id,
+			    const char *const *words, size_t *out, struct st_error *err)
+{
+	const char *typed = st_args_value(args, id);
+
+	for (size_t i = 0; typed && words[i]; i++) {
+		if (strcmp(typed, words[i]) == 0) {
+			*out = i;
+			return ST_OK;
+		}
+	}
+	if (!typed)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: invalid value '%.60s'; expected one of %s",
+			    st_option_at(id)->name, typed, st_option_at(id)->argument);
 }
 
 bool st_args_flag(const struct st_args *args, enum st_option_id id, bool otherwise)

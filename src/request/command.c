@@ -79,22 +79,16 @@ bool st_command_is_later(const char *word)
 
 enum st_status st_command_parse(const char *word, unsigned int *bit, struct st_error *err)
 {
-	const char *names[16];
-	size_t count = 0;
+	const struct st_command *command = st_row_find(st_commands, sizeof(*st_commands), word);
 	char near[160];
 
-	*bit = 0;
-	for (const struct st_command *command = st_commands; command->name; command++) {
-		if (strcmp(word, command->name) == 0) {
-			*bit = command->bit;
-			return ST_OK;
-		}
-		names[count++] = command->name;
-	}
+	*bit = command ? command->bit : 0;
+	if (command)
+		return ST_OK;
 	if (st_command_is_later(word))
 		return st_error_set(err, ST_EUSAGE, 0, "'%s' is not available in this version",
 				    word);
-	st_near_text(word, names, count, near, sizeof(near));
+	st_row_near(st_commands, sizeof(*st_commands), word, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown command '%.80s'%s (strata help)", word,
 			    near);
 }

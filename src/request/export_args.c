@@ -2,33 +2,18 @@
  *
  * The words and options of an export.
  */
-#include "request/export_args.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_check.h"
 #include "request/options.h"
-#include "request/question_args.h"
-
-static const struct st_exporter *find_exporter(const char *typed)
-{
-	for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
-		if (strcmp(typed, exporter->name) == 0)
-			return exporter;
-	return NULL;
-}
+#include "request/parts.h"
 
 static enum st_status unknown_exporter(const char *typed, struct st_error *err)
 {
-	const char *names[32];
-	size_t count = 0;
 	char near[160];
 
-	for (const struct st_exporter *exporter = st_exporters; exporter->name && count < 32;
-	     exporter++)
-		names[count++] = exporter->name;
-	st_near_text(typed, names, count, near, sizeof(near));
+	st_row_near(st_exporters, sizeof(*st_exporters), typed, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown export format '%.80s'%s%s", typed, near,
 			    near[0] ? "" : "; 'strata export ?' lists them");
 }
@@ -102,7 +87,7 @@ static bool is_key(struct st_text key, struct st_text other)
 }
 
 /* No key stands twice in an object: not one of the file's own, and of the user's the last one counts. */
-static enum st_status add_fact(struct st_export_args *request, const struct st_export_fact *fact,
+static enum st_status add_fact(struct st_request *request, const struct st_export_fact *fact,
 			       struct st_error *err)
 {
 	static const char *const own[] = {
@@ -116,30 +101,29 @@ static enum st_status add_fact(struct st_export_args *request, const struct st_e
 		if (is_key(fact->key, (struct st_text){own[i], strlen(own[i])}))
 			return st_error_set(err, ST_EUSAGE, 0,
 					    "-metadata: the file already has a key '%s'", own[i]);
-	while (at < request->options.fact_count && !is_key(request->facts[at].key, fact->key))
+	while (at < request->file.fact_count && !is_key(request->facts[at].key, fact->key))
 		at++;
 	request->facts[at] = *fact;
-	if (at == request->options.fact_count)
-		request->options.fact_count++;
+	if (at == request->file.fact_count)
+		request->file.fact_count++;
 	return ST_OK;
 }
 
 /* "-metadata KEY=VALUE", the value JSON or any text. */
-static enum st_status parse_facts(const struct st_args *args, struct st_export_args *request,
+static enum st_status parse_facts(const struct st_args *args, struct st_request *request,
 				  struct st_error *err)
 {
+	const char *text;
+
 	request->facts = calloc(args->given_count + 1, sizeof(*request->facts));
 	if (!request->facts)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	request->options.facts = request->facts;
-	for (size_t i = 0; i < args->given_count; i++) {
-		const char *text = args->given[i].value, *equals;
+	request->file.facts = request->facts;
+	for (size_t at = 0; (text = st_args_next(args, ST_OPT_METADATA, &at));) {
+		const char *equals = strchr(text, '=');
 		struct st_export_fact fact;
 		enum st_status status;
 
-		if (args->given[i].id != ST_OPT_METADATA)
-			continue;
-		equals = strchr(text, '=');
 		if (!equals || equals == text)
 			return st_error_set(err, ST_EUSAGE, 0,
 					    "-metadata: expected key=value, not '%.60s'", text);
@@ -153,33 +137,35 @@ static enum st_status parse_facts(const struct st_args *args, struct st_export_a
 	return ST_OK;
 }
 
-static enum st_status parse_options(const struct st_args *args, struct st_export_args *request,
+static enum st_status parse_options(const struct st_args *args, struct st_request *request,
 				    struct st_error *err)
 {
+	const char *path = st_args_value(args, ST_OPT_OUTPUT);
+	struct st_export_options *file = &request->file;
 	enum st_status status = refuse_options(args, request->exporter, err);
 
 	if (!status)
-		status = st_view_args_parse(&request->view_args, args, &request->options.view, err);
+		status = st_view_args(request, args, err);
 	if (!status)
-		status = st_question_args(args, st_set_range(0, ST_GROUPINGS), &request->question,
-					  &request->filters, err);
+		status = st_question_args(request, args, st_set_range(0, ST_GROUPINGS), err);
 	if (!status)
-		status = parse_parts(st_args_value(args, ST_OPT_PARTS), &request->options.parts,
-				     err);
+		status = parse_parts(st_args_value(args, ST_OPT_PARTS), &file->parts, err);
 	if (!status)
 		status = parse_facts(args, request, err);
-	request->options.question = &request->question;
-	request->options.reverse = st_args_flag(args, ST_OPT_REVERSE, false);
-	request->options.is_page =
-		has_suffix(request->path, ".html") || has_suffix(request->path, ".htm");
-	request->options.is_raw =
-		has_suffix(request->path, ".raw.json") || has_suffix(request->path, ".raw.json.gz");
-	request->options.trace_name = request->path;
+	request->output.path = strdup(path);
+	if (!status && !request->output.path)
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	file->question = &request->options.question;
+	file->view = request->options.view;
+	file->reverse = st_args_flag(args, ST_OPT_REVERSE, false);
+	file->is_page = has_suffix(path, ".html") || has_suffix(path, ".htm");
+	file->is_raw = has_suffix(path, ".raw.json") || has_suffix(path, ".raw.json.gz");
+	file->trace_name = path;
 	return status;
 }
 
-enum st_status st_export_args_parse(struct st_export_args *request, const struct st_args *args,
-				    struct st_error *err)
+enum st_status st_export_args(struct st_request *request, const struct st_args *args,
+			      struct st_error *err)
 {
 	const char *format = st_args_value(args, ST_OPT_EXPORT);
 	size_t next = 0;
@@ -189,11 +175,10 @@ enum st_status st_export_args_parse(struct st_export_args *request, const struct
 	if (!format)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "export requires a format: strata export chrome -o FILE");
-	request->path = st_args_value(args, ST_OPT_OUTPUT);
-	request->exporter = find_exporter(format);
+	request->exporter = st_row_find(st_exporters, sizeof(*st_exporters), format);
 	if (!request->exporter)
 		return unknown_exporter(format, err);
-	if (!request->path)
+	if (!st_args_value(args, ST_OPT_OUTPUT))
 		return st_error_set(
 			err, ST_EUSAGE, 0,
 			"export requires a file: strata export %s -o FILE ('-' is standard output)",
@@ -204,11 +189,4 @@ enum st_status st_export_args_parse(struct st_export_args *request, const struct
 				    args->words[next + 1]);
 	request->result_word = args->word_count > next ? args->words[next] : NULL;
 	return parse_options(args, request, err);
-}
-
-void st_export_args_fini(struct st_export_args *request)
-{
-	free(request->filters);
-	free(request->facts);
-	st_view_args_fini(&request->view_args);
 }

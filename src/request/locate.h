@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which result a command is about, and opening it with a progress line.
+ * Which result a command is about, and opening it.
  */
 #ifndef ST_REQUEST_LOCATE_H
 #define ST_REQUEST_LOCATE_H
@@ -8,15 +8,19 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "request/options.h"
 
-struct st_args;
 struct st_result;
 
 /* Opens the result named by -r, else by word (may be NULL), else the newest of the working folder. */
 enum st_status st_locate_open(struct st_result **out, const struct st_args *args, const char *word,
 			      struct st_error *err);
-enum st_status st_locate_open_path(struct st_result **out, const char *path, bool quiet,
-				   struct st_error *err);
+/* path NULL: the newest of the working folder. */
+enum st_status st_locate_open_path(struct st_result **out, const char *path,
+				   st_progress_fn progress, struct st_error *err);
+/* Its name alone; NULL: nobody gave one. */
+enum st_status st_locate_name(const char **out, const struct st_args *args, const char *word,
+			      struct st_error *err);
 bool st_locate_is_folder(const char *word);
 
 #endif

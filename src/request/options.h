@@ -115,6 +115,8 @@ struct st_option {
 
 const struct st_option *st_option_at(enum st_option_id id);
 
+typedef void (*st_progress_fn)(void *arg, double fraction, const char *what);
+
 /* One option as given. */
 struct st_given {
 	enum st_option_id id;
@@ -130,6 +132,10 @@ struct st_args {
 	size_t given_count;
 	char **words; /* plain words that belong to the command: its name, a result */
 	size_t word_count;
+	/* Set by who has a terminal: how far work is goes there, and what it can show. Else all zero. */
+	st_progress_fn progress;
+	unsigned int screen_width; /* columns of standard output; 0: no terminal */
+	bool has_colour;
 	char **target; /* the program and its arguments, NULL-terminated; NULL when there is none */
 	int target_count;
 };
@@ -146,11 +152,19 @@ void st_args_fini(struct st_args *args);
 
 /* The value given last, or NULL. */
 const char *st_args_value(const struct st_args *args, enum st_option_id id);
+/* The next value of an option that may be given more than once, from *at (0 at first) on; NULL: no more. */
+const char *st_args_next(const struct st_args *args, enum st_option_id id, size_t *at);
+/* The place among words (which end with NULL) of what was given; *out stays when nothing was. */
+enum st_status st_args_word(const struct st_args *args, enum st_option_id id,
+			    const char *const *words, size_t *out, struct st_error *err);
 bool st_args_flag(const struct st_args *args, enum st_option_id id, bool otherwise);
 bool st_args_has(const struct st_args *args, enum st_option_id id);
 
 /* "; did you mean 'a' or 'b'?" into out, or "" when nothing is near. */
 void st_near_text(const char *typed, const char *const *names, size_t count, char *out,
 		  size_t out_size);
+/* Tables whose rows begin with a name and end with one that has none: the row of that name or NULL, and near names. */
+const void *st_row_find(const void *rows, size_t row_bytes, const char *name);
+void st_row_near(const void *rows, size_t row_bytes, const char *typed, char *out, size_t out_size);
 
 #endif

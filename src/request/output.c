@@ -8,12 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/datasets/quality.h"
 #include "analyze/tables/report.h"
 #include "base/buf.h"
-#include "request/console.h"
 #include "request/options.h"
 #include "request/values.h"
 
@@ -89,25 +87,17 @@ static enum st_status parse_output(const struct st_args *args, struct st_output 
 	return ST_OK;
 }
 
-static bool wants_colour(void)
-{
-	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return !(refused && *refused) && term && strcmp(term, "dumb") != 0;
-}
-
 static enum st_status parse_style(const struct st_args *args, struct st_output *output,
 				  struct st_error *err)
 {
 	const char *width = st_args_value(args, ST_OPT_REPORT_WIDTH);
 	/* The analyser does not know that st_error_set never returns ST_OK. */
 	bool to_stdout = output->path && strcmp(output->path, "-") == 0;
-	bool terminal = to_stdout && isatty(STDOUT_FILENO);
 	uint64_t columns = 0;
 	enum st_status status;
 
-	output->style.colour = terminal && wants_colour();
-	output->style.width = terminal ? st_console_width(STDOUT_FILENO) : 0;
+	output->style.colour = to_stdout && args->has_colour;
+	output->style.width = to_stdout ? args->screen_width : 0;
 	if (width) {
 		status = st_value_count("report-width", width, 0, 100000, &columns, err);
 		if (status)
@@ -137,56 +127,26 @@ void st_output_fini(struct st_output *output)
 	output->path = NULL;
 }
 
-static enum st_status write_report(const struct st_output *output, const struct st_report *report,
-				   const struct st_result *result, struct st_error *err)
-{
-	struct st_sink *sink;
-	enum st_status status = st_sink_open(&sink, output->path, err);
-
-	if (status)
-		return status;
-	if (output->format == ST_OUTPUT_CSV)
-		status = st_report_write_csv(report, result, output->delimiter, sink, err);
-	else if (output->format == ST_OUTPUT_JSON)
-		status = st_report_write_json(report, result, sink, err);
-	else
-		status = st_report_write_text(report, result, &output->style, sink, err);
-	if (status) {
-		st_sink_close(sink, false, NULL);
-		return status;
-	}
-	return st_sink_close(sink, true, err);
-}
-
-/* A CSV table and torch's stay pure; what was lost is said beside them. */
-static enum st_status say_quality(const struct st_result *result, struct st_error *err)
-{
-	struct st_buf lines;
-	char *at, *end;
-
-	st_buf_init(&lines, 1 << 20);
-	if (!st_quality_lines(result, &lines) || !st_buf_append_u8(&lines, '\0')) {
-		st_buf_fini(&lines);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's notes");
-	}
-	for (at = (char *)lines.data; (end = strchr(at, '\n')); at = end + 1) {
-		*end = '\0';
-		st_console_say("note: %s", at);
-	}
-	st_buf_fini(&lines);
-	return ST_OK;
-}
-
 enum st_status st_output_write(const struct st_output *output, const struct st_report *report,
-			       const struct st_result *result, struct st_error *err)
+			       const struct st_result *result, struct st_sink *sink,
+			       struct st_error *err)
 {
-	enum st_status status = write_report(output, report, result, err);
+	if (output->format == ST_OUTPUT_CSV)
+		return st_report_write_csv(report, result, output->delimiter, sink, err);
+	if (output->format == ST_OUTPUT_JSON)
+		return st_report_write_json(report, result, sink, err);
+	return st_report_write_text(report, result, &output->style, sink, err);
+}
+
+bool st_output_notes(const struct st_output *output, const struct st_report *report,
+		     const struct st_result *result, struct st_buf *out)
+{
 	bool is_pure = output->format == ST_OUTPUT_CSV ||
 		       (output->format == ST_OUTPUT_TEXT && report->torch && !report->as_table);
 
-	if (status == ST_OK && is_pure)
-		status = say_quality(result, err);
+	if (is_pure && !st_quality_lines(result, out))
+		return false;
 	for (uint32_t i = 0; is_pure && i < report->note_count; i++)
-		st_console_say("note: %s", report->notes[i]);
-	return status;
+		st_buf_printf(out, "%s\n", report->notes[i]);
+	return !out->failed;
 }

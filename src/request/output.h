@@ -25,8 +25,11 @@ struct st_output {
 enum st_status st_output_parse(struct st_output *output, const struct st_args *args,
 			       struct st_error *err);
 void st_output_fini(struct st_output *output);
-/* Writes the report; beside a CSV table, what was lost is said on the console. */
 enum st_status st_output_write(const struct st_output *output, const struct st_report *report,
-			       const struct st_result *result, struct st_error *err);
+			       const struct st_result *result, struct st_sink *sink,
+			       struct st_error *err);
+/* A CSV table and torch's stay pure: what is to be said beside them, a line each. False: no memory. */
+bool st_output_notes(const struct st_output *output, const struct st_report *report,
+		     const struct st_result *result, struct st_buf *out);
 
 #endif

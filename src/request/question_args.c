@@ -2,12 +2,11 @@
  *
  * -group-by, -filter and -time-filter.
  */
-#include "request/question_args.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "request/options.h"
+#include "request/parts.h"
 #include "request/values.h"
 
 static enum st_status parse_groupings(const char *text, struct st_set offered,
@@ -47,40 +46,33 @@ static enum st_status parse_filter(const char *text, struct st_set offered, stru
 	return st_grouping_parse(text, size, offered, &out->grouping, err);
 }
 
-static enum st_status parse_filters(const struct st_args *args, struct st_set offered,
-				    struct st_question *question, struct st_filter **filters,
-				    struct st_error *err)
+static enum st_status parse_filters(struct st_request *request, const struct st_args *args,
+				    struct st_set offered, struct st_error *err)
 {
-	size_t count = 0;
+	struct st_question *question = &request->options.question;
+	enum st_status status = ST_OK;
+	const char *text;
 
-	*filters = calloc(args->given_count + 1, sizeof(**filters));
-	if (!*filters)
+	request->filters = calloc(args->given_count + 1, sizeof(*request->filters));
+	if (!request->filters)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	for (size_t i = 0; i < args->given_count; i++) {
-		enum st_status status;
-
-		if (args->given[i].id != ST_OPT_FILTER)
-			continue;
-		status = parse_filter(args->given[i].value, offered, &(*filters)[count], err);
-		if (status)
-			return status;
-		count++;
-	}
-	question->filters = *filters;
-	question->filter_count = count;
-	return ST_OK;
+	question->filters = request->filters;
+	for (size_t at = 0; !status && (text = st_args_next(args, ST_OPT_FILTER, &at));)
+		status = parse_filter(text, offered, &request->filters[question->filter_count++],
+				      err);
+	return status;
 }
 
-enum st_status st_question_args(const struct st_args *args, struct st_set offered,
-				struct st_question *question, struct st_filter **filters,
-				struct st_error *err)
+enum st_status st_question_args(struct st_request *request, const struct st_args *args,
+				struct st_set offered, struct st_error *err)
 {
+	struct st_question *question = &request->options.question;
 	const char *range = st_args_value(args, ST_OPT_TIME_FILTER);
 	enum st_status status =
 		parse_groupings(st_args_value(args, ST_OPT_GROUP_BY), offered, question, err);
 
 	if (status == ST_OK)
-		status = parse_filters(args, offered, question, filters, err);
+		status = parse_filters(request, args, offered, err);
 	if (status == ST_OK && range) {
 		question->has_time_range = true;
 		status = st_value_time_range("time-filter", range, &question->time_begin_ns,

@@ -2,15 +2,12 @@
  *
  * The words and options of a report as a question: what strata report reads, and the library too.
  */
-#include "request/report_args.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "request/locate.h"
 #include "request/options.h"
-#include "request/question_args.h"
-#include "request/torch_args.h"
+#include "request/parts.h"
 #include "request/values.h"
 
 /* Columns of a timeline beside its bins (name, share, count), and how many bins it may have. */
@@ -24,16 +21,11 @@ static const char *const later_reports[] = {
 
 const struct st_report_kind *st_report_kind_of(const char *name)
 {
-	for (const struct st_report_kind *kind = st_report_kinds; name && kind->name; kind++)
-		if (strcmp(name, kind->name) == 0)
-			return kind;
-	return NULL;
+	return st_row_find(st_report_kinds, sizeof(*st_report_kinds), name);
 }
 
 static enum st_status unknown_report(const char *typed, struct st_error *err)
 {
-	const char *names[32];
-	size_t count = 0;
 	char near[160];
 
 	for (size_t i = 0; i < sizeof(later_reports) / sizeof(later_reports[0]); i++)
@@ -42,27 +34,20 @@ static enum st_status unknown_report(const char *typed, struct st_error *err)
 					    "report '%s' is not available in this version; 'strata "
 					    "report ?' lists the reports",
 					    typed);
-	for (const struct st_report_kind *kind = st_report_kinds; kind->name && count < 32; kind++)
-		names[count++] = kind->name;
-	st_near_text(typed, names, count, near, sizeof(near));
+	st_row_near(st_report_kinds, sizeof(*st_report_kinds), typed, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown report '%.80s'%s%s", typed, near,
 			    near[0] ? "" : "; 'strata report ?' lists them");
 }
 
-static bool is_report(const char *word)
-{
-	return st_report_kind_of(word);
-}
-
 /* "compare [NAME] A B". */
-static enum st_status parse_compare_words(const struct st_args *args,
-					  struct st_report_args *request, struct st_error *err)
+static enum st_status parse_compare_words(const struct st_args *args, struct st_request *request,
+					  struct st_error *err)
 {
 	size_t next = args->word_count == 3 ? 1 : 0;
 
 	request->is_default = !next;
 	request->name = next ? args->words[0] : "hotspots";
-	if (!is_report(request->name))
+	if (!st_report_kind_of(request->name))
 		return unknown_report(request->name, err);
 	if (args->word_count != next + 2)
 		return st_error_set(err, ST_EUSAGE, 0,
@@ -73,18 +58,16 @@ static enum st_status parse_compare_words(const struct st_args *args,
 }
 
 /* "-r A -r B" in a report. */
-static enum st_status parse_second(const struct st_args *args, struct st_report_args *request,
+static enum st_status parse_second(const struct st_args *args, struct st_request *request,
 				   struct st_error *err)
 {
-	const char *named[2] = {NULL, NULL};
+	const char *named[2] = {NULL, NULL}, *value;
 	size_t count = 0;
 
-	for (size_t i = 0; i < args->given_count; i++) {
-		if (args->given[i].id != ST_OPT_RESULT_DIR)
-			continue;
+	for (size_t at = 0; (value = st_args_next(args, ST_OPT_RESULT_DIR, &at));) {
 		if (count == 2)
 			return st_error_set(err, ST_EUSAGE, 0, "only two results can be compared");
-		named[count++] = args->given[i].value;
+		named[count++] = value;
 	}
 	if (count < 2)
 		return ST_OK;
@@ -96,7 +79,7 @@ static enum st_status parse_second(const struct st_args *args, struct st_report_
 }
 
 /* "report NAME [RESULT]", "-report NAME … [RESULT]" and, for the summary, just "report RESULT". */
-static enum st_status parse_words(const struct st_args *args, struct st_report_args *request,
+static enum st_status parse_words(const struct st_args *args, struct st_request *request,
 				  struct st_error *err)
 {
 	size_t next = 0;
@@ -111,13 +94,13 @@ static enum st_status parse_words(const struct st_args *args, struct st_report_a
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "report requires a name: strata report summary ('strata report "
 				    "?' lists them)");
-	if (!is_report(request->name) && next == 1 && args->word_count == 1 &&
+	if (!st_report_kind_of(request->name) && next == 1 && args->word_count == 1 &&
 	    st_locate_is_folder(request->name)) {
 		request->result_word = request->name;
 		request->name = "summary";
 		return ST_OK;
 	}
-	if (!is_report(request->name))
+	if (!st_report_kind_of(request->name))
 		return unknown_report(request->name, err);
 	/* "report source train.py": a word that is no result names what is shown. */
 	if (next < args->word_count &&
@@ -137,7 +120,7 @@ static enum st_status parse_words(const struct st_args *args, struct st_report_a
 	return ST_OK;
 }
 
-static enum st_status parse_sort(const struct st_args *args, struct st_report_args *request,
+static enum st_status parse_sort(const struct st_args *args, struct st_request *request,
 				 struct st_error *err)
 {
 	const struct st_report_kind *kind = st_report_kind_of(request->name);
@@ -179,61 +162,54 @@ static enum st_status parse_truth(const char *value, bool *out, struct st_error 
 			    value);
 }
 
-static enum st_status parse_report_knobs(const struct st_args *args, struct st_report_args *request,
-					 struct st_error *err)
+static enum st_status parse_report_knob(const char *text, struct st_report_options *options,
+					struct st_error *err)
 {
-	for (size_t i = 0; i < args->given_count; i++) {
-		char name[64];
-		const char *value;
-		uint64_t count;
-		enum st_status status;
+	char name[64];
+	const char *value;
+	uint64_t count = 0;
+	enum st_status status;
 
-		if (args->given[i].id != ST_OPT_REPORT_KNOB)
-			continue;
-		if (st_torch_text(&request->options.torch, args->given[i].value))
-			continue;
-		status = st_value_pair("report-knob", args->given[i].value, name, sizeof(name),
-				       &value, err);
-		if (status)
-			return status;
-		if (strcmp(name, "cpu-classes") == 0) {
-			request->options.view.class_rules = value;
-			continue;
-		}
-		if (strcmp(name, "torch-folding") == 0) {
-			status = parse_truth(value, &request->options.torch_folding, err);
-			if (status)
-				return status;
-			continue;
-		}
-		if (strcmp(name, "bin-count") != 0 && strcmp(name, "bin_count") != 0) {
-			status = st_torch_knob(&request->options.torch, name, value, err);
-			if (status)
-				return status;
-			continue;
-		}
+	if (st_torch_text(&options->torch, text))
+		return ST_OK;
+	status = st_value_pair("report-knob", text, name, sizeof(name), &value, err);
+	if (status)
+		return status;
+	if (strcmp(name, "torch-folding") == 0)
+		return parse_truth(value, &options->torch_folding, err);
+	if (strcmp(name, "bin-count") == 0 || strcmp(name, "bin_count") == 0) {
 		status = st_value_count("report-knob bin-count", value, 1, 100000, &count, err);
-		if (status)
-			return status;
-		request->options.bin_count = (uint32_t)count;
+		options->bin_count = (uint32_t)count;
+		return status;
 	}
+	if (strcmp(name, "cpu-classes") != 0)
+		return st_torch_knob(&options->torch, name, value, err);
+	options->view.class_rules = value;
 	return ST_OK;
 }
 
-static enum st_status parse_object(const struct st_args *args, struct st_report_args *request,
+static enum st_status parse_report_knobs(const struct st_args *args, struct st_request *request,
+					 struct st_error *err)
+{
+	enum st_status status = ST_OK;
+	const char *text;
+
+	for (size_t at = 0; !status && (text = st_args_next(args, ST_OPT_REPORT_KNOB, &at));)
+		status = parse_report_knob(text, &request->options, err);
+	return status;
+}
+
+static enum st_status parse_object(const struct st_args *args, struct st_request *request,
 				   struct st_error *err)
 {
 	struct st_source_object *object = &request->options.object;
+	const char *text, *value;
+	char name[64];
 
-	for (size_t i = 0; i < args->given_count; i++) {
-		char name[64];
-		const char *value;
-		enum st_status status;
+	for (size_t at = 0; (text = st_args_next(args, ST_OPT_SOURCE_OBJECT, &at));) {
+		enum st_status status =
+			st_value_pair("source-object", text, name, sizeof(name), &value, err);
 
-		if (args->given[i].id != ST_OPT_SOURCE_OBJECT)
-			continue;
-		status = st_value_pair("source-object", args->given[i].value, name, sizeof(name),
-				       &value, err);
 		if (status)
 			return status;
 		if (strcmp(name, "function") == 0)
@@ -251,7 +227,7 @@ static enum st_status parse_object(const struct st_args *args, struct st_report_
 	return ST_OK;
 }
 
-static enum st_status parse_question(const struct st_args *args, struct st_report_args *request,
+static enum st_status parse_question(const struct st_args *args, struct st_request *request,
 				     struct st_error *err)
 {
 	struct st_question *question = &request->options.question;
@@ -264,7 +240,7 @@ static enum st_status parse_question(const struct st_args *args, struct st_repor
 		offered = st_set_range(
 			0, ST_GROUPINGS); /* a report without groupings says so itself */
 	if (status == ST_OK)
-		status = st_question_args(args, offered, question, &request->filters, err);
+		status = st_question_args(request, args, offered, err);
 	if (status == ST_OK)
 		status = parse_sort(args, request, err);
 	if (status == ST_OK)
@@ -277,7 +253,7 @@ static enum st_status parse_question(const struct st_args *args, struct st_repor
 }
 
 /* A timeline that nobody gave a number of bins takes as many as fit the line. */
-static void fit_timeline(struct st_report_args *request)
+static void fit_timeline(struct st_request *request)
 {
 	unsigned int width = request->output.style.width;
 
@@ -289,8 +265,19 @@ static void fit_timeline(struct st_report_args *request)
 					     : TIMELINE_BINS_MIN;
 }
 
-enum st_status st_report_args_parse(struct st_report_args *request, const struct st_args *args,
-				    struct st_error *err)
+static bool can_compare(const char *name)
+{
+	static const char *const names[] = {"summary", "hotspots", "top-down", "callstacks",
+					    "tasks"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+enum st_status st_report_args(struct st_request *request, const struct st_args *args,
+			      struct st_error *err)
 {
 	enum st_status status = parse_words(args, request, err);
 
@@ -301,16 +288,15 @@ enum st_status st_report_args_parse(struct st_report_args *request, const struct
 	if (status == ST_OK)
 		status = parse_question(args, request, err);
 	if (status == ST_OK)
-		status = st_view_args_parse(&request->view, args, &request->options.view, err);
+		status = st_view_args(request, args, err);
+	if (status == ST_OK && request->second && !can_compare(request->name))
+		status = st_error_set(
+			err, ST_EUSAGE, 0,
+			"report %s takes one result; only summary, hotspots, top-down, "
+			"callstacks and tasks can compare two",
+			request->name);
 	request->columns = st_args_value(args, ST_OPT_COLUMN);
 	if (status == ST_OK)
 		fit_timeline(request);
 	return status;
-}
-
-void st_report_args_fini(struct st_report_args *request)
-{
-	free(request->filters);
-	st_view_args_fini(&request->view);
-	st_output_fini(&request->output);
 }

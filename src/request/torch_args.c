@@ -3,7 +3,7 @@
  * Reads the report knobs that are torch's arguments. They are spelled with '-' or, as in torch, with '_'; a width
  * "none" is Python's None.
  */
-#include "request/torch_args.h"
+#include "request/parts.h"
 
 #include <stddef.h>
 #include <string.h>

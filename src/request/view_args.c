@@ -1,65 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How samples are looked at: -call-stack-mode, -inline-mode, -python-frames, -show-as and the like.
+ * How samples are looked at and named: -call-stack-mode, -inline-mode, -python-frames, -show-as and the like.
  */
-#include "request/view_args.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "request/options.h"
-#include "request/values.h"
-
-static enum st_status parse_word(const struct st_args *args, enum st_option_id id,
-				 const char *const *words, size_t *out, struct st_error *err)
-{
-	const char *typed = st_args_value(args, id);
-
-	*out = SIZE_MAX;
-	for (size_t i = 0; typed && words[i]; i++) {
-		if (strcmp(typed, words[i]) == 0) {
-			*out = i;
-			return ST_OK;
-		}
-	}
-	if (!typed)
-		return ST_OK;
-	return st_error_set(err, ST_EUSAGE, 0, "-%s: invalid value '%.60s'; expected one of %s",
-			    st_option_at(id)->name, typed, st_option_at(id)->argument);
-}
+#include "request/parts.h"
 
 static enum st_status parse_modes(const struct st_args *args, struct st_sample_view *view,
 				  struct st_error *err)
 {
-	static const char *const stacks[] = {"all", "user-only", "user-plus-one", NULL};
+	/* In the order of the enums; of call stacks the first is the report's own choice. */
+	static const char *const stacks[] = {"", "all", "user-only", "user-plus-one", NULL};
 	static const char *const inlines[] = {"on", "off", NULL};
-	static const char *const loops[] = {"function-only", NULL};
 	static const char *const pythons[] = {"mixed", "only", "none", NULL};
 	static const char *const shows[] = {"values", "samples", "percent", NULL};
-	size_t which;
-	enum st_status status = parse_word(args, ST_OPT_CALL_STACK_MODE, stacks, &which, err);
+	const char *loops = st_args_value(args, ST_OPT_LOOP_MODE);
+	size_t stack = view->call_stack_mode, no_inlines = view->no_inlines;
+	size_t python = view->python_frames, show = view->show_as;
+	enum st_status status = st_args_word(args, ST_OPT_CALL_STACK_MODE, stacks, &stack, err);
 
-	if (!status && which != SIZE_MAX)
-		view->call_stack_mode = (enum st_call_stack_mode)(ST_STACK_ALL + which);
 	if (!status)
-		status = parse_word(args, ST_OPT_INLINE_MODE, inlines, &which, err);
-	if (!status && which != SIZE_MAX)
-		view->no_inlines = which == 1;
+		status = st_args_word(args, ST_OPT_INLINE_MODE, inlines, &no_inlines, err);
 	if (!status)
-		status = parse_word(args, ST_OPT_PYTHON_FRAMES, pythons, &which, err);
-	if (!status && which != SIZE_MAX)
-		view->python_frames = (enum st_python_frames)which;
+		status = st_args_word(args, ST_OPT_PYTHON_FRAMES, pythons, &python, err);
 	if (!status)
-		status = parse_word(args, ST_OPT_SHOW_AS, shows, &which, err);
-	if (!status && which != SIZE_MAX)
-		view->show_as = (enum st_show_as)which;
-	if (!status && st_args_value(args, ST_OPT_LOOP_MODE)) {
-		status = parse_word(args, ST_OPT_LOOP_MODE, loops, &which, err);
-		if (status)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "-loop-mode: this version does not distinguish loops; "
-					    "only function-only is supported");
-	}
+		status = st_args_word(args, ST_OPT_SHOW_AS, shows, &show, err);
+	if (!status && loops && strcmp(loops, "function-only") != 0)
+		status = st_error_set(err, ST_EUSAGE, 0,
+				      "-loop-mode: this version does not distinguish loops; "
+				      "only function-only is supported");
+	view->call_stack_mode = (enum st_call_stack_mode)stack;
+	view->no_inlines = no_inlines == 1;
+	view->python_frames = (enum st_python_frames)python;
+	view->show_as = (enum st_show_as)show;
 	return status;
 }
 
@@ -86,44 +61,38 @@ static size_t take_values(const struct st_args *args, enum st_option_id id, cons
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].id == id)
-			out[count++] = args->given[i].value;
+	for (size_t at = 0; (out[count] = st_args_next(args, id, &at));)
+		count++;
 	return count;
 }
 
-enum st_status st_view_args_parse(struct st_view_args *out, const struct st_args *args,
-				  struct st_sample_view *view, struct st_error *err)
+enum st_status st_naming_args(struct st_named_options *naming, const char ***search,
+			      const struct st_args *args, struct st_error *err)
 {
-	struct st_named_options *naming = &out->naming;
+	*search = calloc(args->given_count + 1, sizeof(**search));
+	if (!*search)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	naming->search = *search;
+	naming->search_count = take_values(args, ST_OPT_SEARCH_DIR, *search);
+	naming->source_search = *search + naming->search_count;
+	naming->source_search_count =
+		take_values(args, ST_OPT_SOURCE_SEARCH_DIR, *search + naming->search_count);
+	naming->inlines = true;
+	naming->keep = true;
+	naming->progress = args->progress;
+	return ST_OK;
+}
+
+enum st_status st_view_args(struct st_request *request, const struct st_args *args,
+			    struct st_error *err)
+{
+	struct st_sample_view *view = &request->options.view;
 	enum st_status status = parse_modes(args, view, err);
 
 	if (!status)
 		status = parse_threshold(args, view, err);
-	if (status)
-		return status;
-	out->search = calloc(args->given_count + 1, sizeof(*out->search));
-	if (!out->search)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
-	naming->search = out->search;
-	naming->search_count = take_values(args, ST_OPT_SEARCH_DIR, out->search);
-	naming->source_search = out->search + naming->search_count;
-	naming->source_search_count =
-		take_values(args, ST_OPT_SOURCE_SEARCH_DIR, out->search + naming->search_count);
-	naming->inlines = true;
-	naming->keep = true;
-	st_progress_init(&out->progress, st_args_flag(args, ST_OPT_QUIET, false));
-	out->is_progress_open = true;
-	naming->progress = st_progress_show;
-	naming->progress_arg = &out->progress;
-	view->naming = naming;
-	return ST_OK;
-}
-
-void st_view_args_fini(struct st_view_args *args)
-{
-	if (args->is_progress_open)
-		st_progress_fini(&args->progress);
-	free(args->search);
-	memset(args, 0, sizeof(*args));
+	if (!status)
+		status = st_naming_args(&request->naming, &request->search, args, err);
+	view->naming = &request->naming;
+	return status;
 }

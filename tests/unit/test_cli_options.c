@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/quote.h"
 #include "request/command.h"
-#include "request/console.h"
+#include "cli/console.h"
 #include "request/options.h"
 #include "request/values.h"
 

@@ -3,21 +3,24 @@
  * Messages and progress. Each message is one write, so that lines of ours and lines of the
  * program do not mix in the middle.
  */
-#include "request/console.h"
+#include "cli/console.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/leftover.h"
 #include "base/rt/clock.h"
-#include "request/command.h"
+#include "cli/commands.h"
+#include "request/options.h"
 
 enum { LINE_MAX_BYTES = 4096, WRAP_WIDTH = 100 };
 
@@ -104,8 +107,31 @@ unsigned int st_console_width(int fd)
 	return size.ws_col;
 }
 
+static bool wants_colour(void)
+{
+	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(refused && *refused) && term && strcmp(term, "dumb") != 0;
+}
+
+void st_console_equip(struct st_args *args)
+{
+	args->progress = st_progress_show;
+	args->screen_width = st_console_width(STDOUT_FILENO);
+	args->has_colour = args->screen_width && wants_colour();
+}
+
+void st_console_say_lines(const char *word, const struct st_buf *lines)
+{
+	const char *at = (const char *)lines->data, *end = at + lines->size_bytes, *stop;
+
+	for (; at < end && (stop = memchr(at, '\n', (size_t)(end - at))); at = stop + 1)
+		st_console_say("%s: %.*s", word, (int)(stop - at), at);
+}
+
 /* What the handlers below know. */
 static volatile sig_atomic_t line_shown;
+static uint64_t progress_begin_ns; /* 0: nobody is to see any */
 static void (*instead_of_end)(int number);
 static const char *busy_what = "";
 static uint64_t busy_begin_ns;
@@ -169,7 +195,8 @@ void st_busy_begin(bool quiet, const char *what)
 					       .it_interval = {.tv_sec = 1}};
 	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
 
-	if (quiet || !isatty(STDERR_FILENO))
+	st_progress_begin(quiet);
+	if (!progress_begin_ns)
 		return;
 	busy_what = what;
 	busy_begin_ns = st_clock_mono_raw_ns();
@@ -183,36 +210,32 @@ void st_busy_end(void)
 	static const struct itimerval none;
 
 	setitimer(ITIMER_REAL, &none, NULL);
-	clear_line();
+	st_progress_end();
 }
 
-void st_progress_init(struct st_progress *progress, bool quiet)
+void st_progress_begin(bool quiet)
 {
-	progress->begin_ns = st_clock_mono_raw_ns();
-	progress->on = !quiet && isatty(STDERR_FILENO);
-	progress->shown = false;
+	progress_begin_ns = !quiet && isatty(STDERR_FILENO) ? st_clock_mono_raw_ns() : 0;
 }
 
-void st_progress_show(void *arg, double fraction, const char *what)
+void st_progress_show(void *unused, double fraction, const char *what)
 {
-	struct st_progress *progress = arg;
 	char line[128];
 	int size;
 
-	if (!progress->on || st_clock_mono_raw_ns() - progress->begin_ns < 2000000000u)
+	(void)unused;
+	if (!progress_begin_ns || st_clock_mono_raw_ns() - progress_begin_ns < 2000000000u)
 		return;
 	size = snprintf(line, sizeof(line), "\rstrata: %.60s %3.0f %%\033[K", what, fraction * 100);
 	line_shown = 1;
 	if (size > 0)
 		write_all(line, (size_t)size);
-	progress->shown = true;
 }
 
-void st_progress_fini(struct st_progress *progress)
+void st_progress_end(void)
 {
-	if (progress->shown)
-		clear_line();
-	progress->shown = false;
+	progress_begin_ns = 0;
+	clear_line();
 }
 
 void st_console_wrap(const char *text, size_t column, size_t indent)

@@ -3,14 +3,17 @@
  * Everything strata says about itself: lines on standard error that begin with "strata: ", a progress
  * line on a terminal, and command lines quoted so that a shell would read them back.
  */
-#ifndef ST_REQUEST_CONSOLE_H
-#define ST_REQUEST_CONSOLE_H
+#ifndef ST_CLI_CONSOLE_H
+#define ST_CLI_CONSOLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+
+struct st_args;
+struct st_buf;
 
 /* Fills closed descriptors 0 to 2 with ones that refuse use and vanish at exec: no file of ours may
  * ever become somebody's standard output. To be called first. */
@@ -27,6 +30,11 @@ int st_console_fail(const struct st_error *err);
  * by `indent`. */
 void st_console_wrap(const char *text, size_t column, size_t indent);
 
+/* What standard output can show, and progress, for a request. */
+void st_console_equip(struct st_args *args);
+/* A line for each of the lines, behind a word. */
+void st_console_say_lines(const char *word, const struct st_buf *lines);
+
 /* Columns of the terminal that fd is, or 0 when it is none. */
 unsigned int st_console_width(int fd);
 
@@ -35,18 +43,14 @@ unsigned int st_console_width(int fd);
 void st_console_catch_ends(void (*instead)(int number));
 
 /* For work that does not know how far it is: after two seconds a line on a terminal says what is being
- * done and for how long. Ends with st_busy_end. */
+ * done and for how long. Ends with st_busy_end. Progress of its parts is shown as well. */
 void st_busy_begin(bool quiet, const char *what);
 void st_busy_end(void);
 
-struct st_progress {
-	uint64_t begin_ns;
-	bool on;    /* there is somebody to show it to */
-	bool shown; /* a line is on the screen */
-};
-/* Shows nothing before two seconds have passed, nor when standard error is no terminal. */
-void st_progress_init(struct st_progress *progress, bool quiet);
-void st_progress_show(void *progress, double fraction, const char *what);
-void st_progress_fini(struct st_progress *progress);
+/* From now on st_progress_show shows how far it is, but not before two seconds have passed, nor when standard error is
+ * no terminal. Ends with st_progress_end. */
+void st_progress_begin(bool quiet);
+void st_progress_show(void *unused, double fraction, const char *what);
+void st_progress_end(void);
 
 #endif
