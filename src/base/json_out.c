@@ -260,7 +260,7 @@ void st_json_value(struct st_json *json, const void *bytes, size_t size_bytes)
 void st_json_put_text(struct st_json *json, const char *key, const char *text)
 {
 	st_json_key(json, key);
-	st_json_text(json, text);
+	st_json_text(json, text ? text : "");
 }
 
 void st_json_put_bytes(struct st_json *json, const char *key, const void *bytes, size_t size_bytes)

@@ -39,7 +39,7 @@ void st_json_null(struct st_json *json);
 /* A value that is JSON already, as it is. */
 void st_json_value(struct st_json *json, const void *bytes, size_t size_bytes);
 
-/* Members of an object: a key and its value. */
+/* Members of an object: a key and its value; no text (NULL) is an empty one. */
 void st_json_put_text(struct st_json *json, const char *key, const char *text);
 void st_json_put_bytes(struct st_json *json, const char *key, const void *bytes, size_t size_bytes);
 void st_json_put_u64(struct st_json *json, const char *key, uint64_t value);

@@ -387,25 +387,12 @@ static void write_all(struct writing *w)
 			write_samples(w, &out->threads[t]);
 }
 
-static void json_text(struct st_json *json, const char *key, const char *text)
-{
-	st_json_key(json, key);
-	st_json_text(json, text ? text : "");
-}
-
 static void json_id(struct st_json *json, const char *key, const struct st_import_out *out,
 		    st_string_id id)
 {
 	struct st_text text = st_text_table_get(&out->texts, id);
 
-	st_json_key(json, key);
-	st_json_bytes(json, text.bytes, text.size_bytes);
-}
-
-static void json_number(struct st_json *json, const char *key, uint64_t number)
-{
-	st_json_key(json, key);
-	st_json_u64(json, number);
+	st_json_put_bytes(json, key, text.bytes, text.size_bytes);
 }
 
 static void json_started(struct st_json *json, uint64_t wall_ns)
@@ -418,7 +405,7 @@ static void json_started(struct st_json *json, uint64_t wall_ns)
 		return;
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
 	snprintf(text, sizeof(text), "%s.%03uZ", date, (unsigned int)(wall_ns / 1000000u % 1000u));
-	json_text(json, "started_at", text);
+	st_json_put_text(json, "started_at", text);
 }
 
 static void write_json(struct writing *w, const struct st_import_options *options, uint64_t wall_ns)
@@ -433,26 +420,26 @@ static void write_json(struct writing *w, const struct st_import_options *option
 	st_buf_init(&text, JSON_MAX_BYTES);
 	st_json_init(&json, &text);
 	st_json_object_begin(&json);
-	json_text(&json, "schema", "strata.result/1");
-	json_text(&json, "state", "finished");
-	json_text(&json, "type", "hotspots");
+	st_json_put_text(&json, "schema", "strata.result/1");
+	st_json_put_text(&json, "state", "finished");
+	st_json_put_text(&json, "type", "hotspots");
 	json_id(&json, "command", out, out->command);
-	json_text(&json, "collect_command", options->command);
+	st_json_put_text(&json, "collect_command", options->command);
 	json_started(&json, wall_ns);
-	json_number(&json, "elapsed_ns", w->last - w->first);
-	json_number(&json, "collected_ns", w->last - w->first);
+	st_json_put_u64(&json, "elapsed_ns", w->last - w->first);
+	st_json_put_u64(&json, "collected_ns", w->last - w->first);
 	snprintf(source, sizeof(source), "%.100s, event %.100s", format.bytes,
 		 event.size_bytes ? event.bytes : "unknown");
-	json_text(&json, "source", source);
-	json_text(&json, "imported_from", options->path);
+	st_json_put_text(&json, "source", source);
+	st_json_put_text(&json, "imported_from", options->path);
 	json_id(&json, "host", out, out->host);
 	json_id(&json, "os", out, out->os);
 	json_id(&json, "cpu", out, out->cpu);
 	if (out->cpu_count)
-		json_number(&json, "cpu_count", out->cpu_count);
-	json_text(&json, "clock", "perf");
-	json_text(&json, "strata_version", options->version);
-	json_number(&json, "size_bytes", st_store_writer_bytes(w->writer));
+		st_json_put_u64(&json, "cpu_count", out->cpu_count);
+	st_json_put_text(&json, "clock", "perf");
+	st_json_put_text(&json, "strata_version", options->version);
+	st_json_put_u64(&json, "size_bytes", st_store_writer_bytes(w->writer));
 	st_json_object_end(&json);
 	st_buf_append_text(&text, "\n");
 	st_store_writer_result_json(w->writer, &text);

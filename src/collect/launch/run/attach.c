@@ -228,17 +228,11 @@ void st_run_put_attached(const struct st_run *run, struct st_json *json)
 	if (!run->attach || !run->attach->outside)
 		return;
 	state = st_outside_state(run->attach->outside);
-	st_json_key(json, "outside");
-	st_json_object_begin(json);
-	st_json_key(json, "pid");
-	st_json_u64(json, (uint64_t)run->config->target_pid);
-	st_json_key(json, "kernel");
-	st_json_bool(json, state->kernel);
-	st_json_key(json, "python_frames");
-	st_json_text(json, state->python ? "approximate" : "none");
-	st_json_key(json, "lost");
-	st_json_u64(json, state->lost);
-	st_json_key(json, "note");
-	st_json_text(json, state->note);
+	st_json_put_object(json, "outside");
+	st_json_put_u64(json, "pid", (uint64_t)run->config->target_pid);
+	st_json_put_bool(json, "kernel", state->kernel);
+	st_json_put_text(json, "python_frames", state->python ? "approximate" : "none");
+	st_json_put_u64(json, "lost", state->lost);
+	st_json_put_text(json, "note", state->note);
 	st_json_object_end(json);
 }

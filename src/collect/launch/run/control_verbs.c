@@ -80,12 +80,6 @@ static void put_status_text(const struct st_run *run, const struct st_drain_coun
 	st_buf_append_count(out, totals->dropped + totals->no_slot);
 }
 
-static void put_number(struct st_json *json, const char *key, uint64_t value)
-{
-	st_json_key(json, key);
-	st_json_u64(json, value);
-}
-
 static void put_status_json(const struct st_run *run, const struct st_drain_counts *totals,
 			    struct st_buf *out)
 {
@@ -93,24 +87,20 @@ static void put_status_json(const struct st_run *run, const struct st_drain_coun
 
 	st_json_init(&json, out);
 	st_json_object_begin(&json);
-	st_json_key(&json, "schema");
-	st_json_text(&json, "strata.status/1");
-	st_json_key(&json, "state");
-	st_json_text(&json, state_name(run));
-	st_json_key(&json, "stop_reason");
-	st_json_text(&json, run->stop_reason);
-	st_json_key(&json, "result");
-	st_json_text(&json, run->out->result_path);
-	put_number(&json, "strata_pid", (uint64_t)getpid());
-	put_number(&json, "program_pid", (uint64_t)run->spawn.pid);
-	put_number(&json, "elapsed_ns", st_clock_mono_raw_ns() - run->program_began_ns);
-	put_number(&json, "processes", run->followed.live_count);
-	put_number(&json, "processes_seen", run->followed.count);
-	put_number(&json, "threads", totals->tracks);
-	put_number(&json, "tasks", totals->begins);
-	put_number(&json, "records", totals->records);
-	put_number(&json, "size_bytes", st_store_writer_bytes(run->writer));
-	put_number(&json, "lost", totals->dropped + totals->no_slot);
+	st_json_put_text(&json, "schema", "strata.status/1");
+	st_json_put_text(&json, "state", state_name(run));
+	st_json_put_text(&json, "stop_reason", run->stop_reason);
+	st_json_put_text(&json, "result", run->out->result_path);
+	st_json_put_u64(&json, "strata_pid", (uint64_t)getpid());
+	st_json_put_u64(&json, "program_pid", (uint64_t)run->spawn.pid);
+	st_json_put_u64(&json, "elapsed_ns", st_clock_mono_raw_ns() - run->program_began_ns);
+	st_json_put_u64(&json, "processes", run->followed.live_count);
+	st_json_put_u64(&json, "processes_seen", run->followed.count);
+	st_json_put_u64(&json, "threads", totals->tracks);
+	st_json_put_u64(&json, "tasks", totals->begins);
+	st_json_put_u64(&json, "records", totals->records);
+	st_json_put_u64(&json, "size_bytes", st_store_writer_bytes(run->writer));
+	st_json_put_u64(&json, "lost", totals->dropped + totals->no_slot);
 	st_json_object_end(&json);
 }
 

@@ -285,20 +285,13 @@ static enum st_status say_ready(struct st_run *run, const char *id_hex, struct s
 	st_target_config_text(&text, &target);
 	st_json_init(&json, &line);
 	st_json_object_begin(&json);
-	st_json_key(&json, "socket");
-	st_json_text(&json, st_rendezvous_path(run->rendezvous));
-	st_json_key(&json, "abstract");
-	st_json_text(&json, st_rendezvous_abstract(run->rendezvous));
-	st_json_key(&json, "token");
-	st_json_text(&json, st_rendezvous_token(run->rendezvous));
-	st_json_key(&json, "config");
-	st_json_text(&json, text.failed ? "" : (const char *)text.data);
-	st_json_key(&json, "control");
-	st_json_text(&json, id_hex);
-	st_json_key(&json, "pid");
-	st_json_u64(&json, (uint64_t)getpid());
-	st_json_key(&json, "start_mono_raw_ns");
-	st_json_u64(&json, run->start.mono_raw_ns);
+	st_json_put_text(&json, "socket", st_rendezvous_path(run->rendezvous));
+	st_json_put_text(&json, "abstract", st_rendezvous_abstract(run->rendezvous));
+	st_json_put_text(&json, "token", st_rendezvous_token(run->rendezvous));
+	st_json_put_text(&json, "config", text.failed ? "" : (const char *)text.data);
+	st_json_put_text(&json, "control", id_hex);
+	st_json_put_u64(&json, "pid", (uint64_t)getpid());
+	st_json_put_u64(&json, "start_mono_raw_ns", run->start.mono_raw_ns);
 	st_json_object_end(&json);
 	st_buf_append_u8(&line, '\n');
 	said = !text.failed && !line.failed &&

@@ -76,19 +76,12 @@ void st_run_put_kernel(const struct st_run *run, struct st_json *json)
 	if (!run->kernel)
 		return;
 	state = st_kernel_side_state(run->kernel);
-	st_json_key(json, "kernel");
-	st_json_object_begin(json);
-	st_json_key(json, "stacks");
-	st_json_bool(json, state->stacks);
-	st_json_key(json, "context_switches");
-	st_json_bool(json, state->switches);
-	st_json_key(json, "why");
-	st_json_text(json, state->why);
-	st_json_key(json, "samples");
-	st_json_u64(json, state->samples);
-	st_json_key(json, "joined");
-	st_json_u64(json, state->joined);
-	st_json_key(json, "lost");
-	st_json_u64(json, state->lost);
+	st_json_put_object(json, "kernel");
+	st_json_put_bool(json, "stacks", state->stacks);
+	st_json_put_bool(json, "context_switches", state->switches);
+	st_json_put_text(json, "why", state->why);
+	st_json_put_u64(json, "samples", state->samples);
+	st_json_put_u64(json, "joined", state->joined);
+	st_json_put_u64(json, "lost", state->lost);
 	st_json_object_end(json);
 }

@@ -24,18 +24,6 @@
 
 enum { JSON_MAX_BYTES = 8 << 20, PROCESSES_SHOWN_MAX = 64, INDENT_DEPTH_MAX = 2 };
 
-static void put_text(struct st_json *json, const char *key, const char *value)
-{
-	st_json_key(json, key);
-	st_json_text(json, value ? value : "");
-}
-
-static void put_u64(struct st_json *json, const char *key, uint64_t value)
-{
-	st_json_key(json, key);
-	st_json_u64(json, value);
-}
-
 static void put_command(struct st_json *json, const struct st_collect_config *config)
 {
 	char folder[PATH_MAX] = "";
@@ -43,11 +31,9 @@ static void put_command(struct st_json *json, const struct st_collect_config *co
 
 	st_buf_init(&command, JSON_MAX_BYTES / 4);
 	st_quote_command(&command, config->argc, config->argv);
-	st_json_key(json, "command");
-	st_json_bytes(json, command.data, command.size_bytes);
+	st_json_put_bytes(json, "command", command.data, command.size_bytes);
 	st_buf_fini(&command);
-	st_json_key(json, "argv");
-	st_json_array_begin(json);
+	st_json_put_array(json, "argv");
 	for (int i = 0; config->argv[i]; i++)
 		st_json_text(json, config->argv[i]);
 	st_json_array_end(json);
@@ -56,8 +42,8 @@ static void put_command(struct st_json *json, const struct st_collect_config *co
 	else if (getcwd(folder, sizeof(folder)) && config->app_working_dir)
 		snprintf(folder + strlen(folder), sizeof(folder) - strlen(folder), "/%s",
 			 config->app_working_dir);
-	put_text(json, "working_dir", folder);
-	put_text(json, "collect_command", config->collect_command);
+	st_json_put_text(json, "working_dir", folder);
+	st_json_put_text(json, "collect_command", config->collect_command);
 }
 
 /* The value of the first line "key<sep>value" of a file, without quotes around it. */
@@ -90,17 +76,17 @@ static void put_machine(struct st_json *json, const struct st_run *run)
 	uname(&name);
 	file_value("/etc/os-release", "PRETTY_NAME", '=', os, sizeof(os));
 	file_value("/proc/cpuinfo", "model name", ':', cpu, sizeof(cpu));
-	put_text(json, "host", name.nodename);
-	put_text(json, "os", os[0] ? os : name.sysname);
-	put_text(json, "kernel", name.release);
-	put_text(json, "cpu", cpu[0] ? cpu : name.machine);
+	st_json_put_text(json, "host", name.nodename);
+	st_json_put_text(json, "os", os[0] ? os : name.sysname);
+	st_json_put_text(json, "kernel", name.release);
+	st_json_put_text(json, "cpu", cpu[0] ? cpu : name.machine);
 	CPU_ZERO(&allowed);
-	put_u64(json, "cpu_count",
-		sched_getaffinity(0, sizeof(allowed), &allowed) == 0
-			? (uint64_t)CPU_COUNT(&allowed)
-			: (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	put_text(json, "clock", st_launch_clock_name(run->clock));
-	put_u64(json, "clock_ticks_per_second", run->ticks_per_second);
+	st_json_put_u64(json, "cpu_count",
+			sched_getaffinity(0, sizeof(allowed), &allowed) == 0
+				? (uint64_t)CPU_COUNT(&allowed)
+				: (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	st_json_put_text(json, "clock", st_launch_clock_name(run->clock));
+	st_json_put_u64(json, "clock_ticks_per_second", run->ticks_per_second);
 }
 
 static void put_strata(struct st_json *json, const struct st_run *run)
@@ -113,10 +99,10 @@ static void put_strata(struct st_json *json, const struct st_run *run)
 	st_proc_stat(getpid(), &parent, &start_time);
 	for (int i = 0; i < 16; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	put_text(json, "strata_version", run->config->strata_version);
-	put_u64(json, "strata_pid", (uint64_t)getpid());
-	put_u64(json, "strata_start_time", start_time);
-	put_text(json, "result_id", hex);
+	st_json_put_text(json, "strata_version", run->config->strata_version);
+	st_json_put_u64(json, "strata_pid", (uint64_t)getpid());
+	st_json_put_u64(json, "strata_start_time", start_time);
+	st_json_put_text(json, "result_id", hex);
 }
 
 static void put_times(struct st_json *json, const struct st_run *run)
@@ -132,27 +118,26 @@ static void put_times(struct st_json *json, const struct st_run *run)
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
 	snprintf(text, sizeof(text), "%s.%03uZ", date,
 		 (unsigned int)(run->start_wall_ns / 1000000u % 1000u));
-	put_text(json, "started_at", text);
-	put_u64(json, "elapsed_ns", run->program_began_ns ? ended - run->program_began_ns : 0);
-	put_u64(json, "collected_ns",
-		run->program_began_ns && stopped > run->program_began_ns
-			? stopped - run->program_began_ns
-			: 0);
+	st_json_put_text(json, "started_at", text);
+	st_json_put_u64(json, "elapsed_ns",
+			run->program_began_ns ? ended - run->program_began_ns : 0);
+	st_json_put_u64(json, "collected_ns",
+			run->program_began_ns && stopped > run->program_began_ns
+				? stopped - run->program_began_ns
+				: 0);
 }
 
 static void put_exit(struct st_json *json, const struct st_run *run)
 {
-	put_text(json, "stop_reason", run->stop_reason);
+	st_json_put_text(json, "stop_reason", run->stop_reason);
 	if (!run->child_gone || run->attach)
 		return;
-	st_json_key(json, "wait_status");
-	st_json_i64(json, run->wait_status);
-	st_json_key(json, "exit");
-	st_json_object_begin(json);
+	st_json_put_i64(json, "wait_status", run->wait_status);
+	st_json_put_object(json, "exit");
 	if (WIFEXITED(run->wait_status))
-		put_u64(json, "code", (uint64_t)WEXITSTATUS(run->wait_status));
+		st_json_put_u64(json, "code", (uint64_t)WEXITSTATUS(run->wait_status));
 	if (WIFSIGNALED(run->wait_status))
-		put_u64(json, "signal", (uint64_t)WTERMSIG(run->wait_status));
+		st_json_put_u64(json, "signal", (uint64_t)WTERMSIG(run->wait_status));
 	st_json_object_end(json);
 }
 
@@ -160,10 +145,8 @@ static void put_config(struct st_json *json, const struct st_collect_config *con
 {
 	const char *groups_variable = getenv("INTEL_ITTNOTIFY_GROUPS");
 
-	st_json_key(json, "config");
-	st_json_object_begin(json);
-	st_json_key(json, "start_paused");
-	st_json_bool(json, config->start_paused);
+	st_json_put_object(json, "config");
+	st_json_put_bool(json, "start_paused", config->start_paused);
 	if (config->resume_after_s >= 0) {
 		st_json_key(json, "resume_after_s");
 		st_json_double(json, config->resume_after_s);
@@ -172,20 +155,19 @@ static void put_config(struct st_json *json, const struct st_collect_config *con
 		st_json_key(json, "duration_s");
 		st_json_double(json, config->duration_s);
 	}
-	put_u64(json, "data_limit_bytes", config->data_limit_bytes);
-	put_u64(json, "ring_kib", config->ring_kib);
+	st_json_put_u64(json, "data_limit_bytes", config->data_limit_bytes);
+	st_json_put_u64(json, "ring_kib", config->ring_kib);
 	if (config->ring_buffer_s > 0) {
 		st_json_key(json, "ring_buffer_s");
 		st_json_double(json, config->ring_buffer_s);
 	}
-	st_json_key(json, "follow_child");
-	st_json_bool(json, !config->no_follow_child);
+	st_json_put_bool(json, "follow_child", !config->no_follow_child);
 	if (config->itt_domains)
-		put_text(json, "itt_domains", config->itt_domains);
+		st_json_put_text(json, "itt_domains", config->itt_domains);
 	if (config->has_itt_groups)
-		put_u64(json, "itt_groups", config->itt_groups);
+		st_json_put_u64(json, "itt_groups", config->itt_groups);
 	else if (groups_variable && groups_variable[0])
-		put_text(json, "itt_groups_variable", groups_variable);
+		st_json_put_text(json, "itt_groups_variable", groups_variable);
 	st_json_object_end(json);
 }
 
@@ -211,8 +193,7 @@ static void put_values(struct st_json *json, const struct st_collect_config *con
 /* What was given on the command line, as it was written there. The last one of a flag counts. */
 static void put_options(struct st_json *json, const struct st_collect_config *config)
 {
-	st_json_key(json, "options");
-	st_json_object_begin(json);
+	st_json_put_object(json, "options");
 	for (size_t i = 0; i < config->option_count; i++) {
 		const struct st_collect_option *option = &config->options[i];
 
@@ -244,14 +225,13 @@ static void put_ring(struct st_json *json, const struct st_run *run)
 	if (run->config->ring_buffer_s <= 0)
 		return;
 	st_followed_totals(&run->followed, &totals);
-	st_json_key(json, "ring_buffer");
-	st_json_object_begin(json);
+	st_json_put_object(json, "ring_buffer");
 	st_json_key(json, "seconds");
 	st_json_double(json, run->config->ring_buffer_s);
-	put_u64(json, "files_dropped", dropped.files);
-	put_u64(json, "records_dropped", dropped.records);
-	put_u64(json, "bytes_dropped", dropped.bytes);
-	put_u64(json, "open_slices_unknown", totals.open_unknown);
+	st_json_put_u64(json, "files_dropped", dropped.files);
+	st_json_put_u64(json, "records_dropped", dropped.records);
+	st_json_put_u64(json, "bytes_dropped", dropped.bytes);
+	st_json_put_u64(json, "open_slices_unknown", totals.open_unknown);
 	st_json_object_end(json);
 }
 
@@ -275,16 +255,15 @@ static void put_processes(struct st_json *json, const struct st_followed_table *
 {
 	uint32_t shown = table->count < PROCESSES_SHOWN_MAX ? table->count : PROCESSES_SHOWN_MAX;
 
-	put_u64(json, "process_count", table->count);
-	st_json_key(json, "processes");
-	st_json_array_begin(json);
+	st_json_put_u64(json, "process_count", table->count);
+	st_json_put_array(json, "processes");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_followed *process = table->all[i];
 
 		st_json_object_begin(json);
-		put_u64(json, "pid", (uint64_t)process->pid);
-		put_text(json, "command", process->label);
-		put_text(json, "end", end_name(process));
+		st_json_put_u64(json, "pid", (uint64_t)process->pid);
+		st_json_put_text(json, "command", process->label);
+		st_json_put_text(json, "end", end_name(process));
 		st_json_object_end(json);
 	}
 	st_json_array_end(json);
@@ -297,42 +276,41 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 
 	st_followed_totals(&run->followed, &totals);
 	getrusage(RUSAGE_SELF, &usage);
-	st_json_key(json, "loss");
-	st_json_object_begin(json);
-	put_u64(json, "slices_dropped", totals.dropped);
-	put_u64(json, "unmatched_ends", totals.unmatched_ends);
-	put_u64(json, "no_slot", totals.no_slot);
-	put_u64(json, "labels_cut", totals.labels_cut);
-	put_u64(json, "labels_unknown", totals.labels_unknown);
-	put_u64(json, "suspect", totals.suspect);
-	put_u64(json, "events_dropped", totals.events_dropped);
-	put_u64(json, "events_cut", totals.events_cut);
-	put_u64(json, "callers_unknown", totals.callers_unknown);
-	put_u64(json, "processes_refused", run->followed.refused);
-	put_u64(json, "family_events_lost", run->family ? st_family_lost(run->family) : 0);
+	st_json_put_object(json, "loss");
+	st_json_put_u64(json, "slices_dropped", totals.dropped);
+	st_json_put_u64(json, "unmatched_ends", totals.unmatched_ends);
+	st_json_put_u64(json, "no_slot", totals.no_slot);
+	st_json_put_u64(json, "labels_cut", totals.labels_cut);
+	st_json_put_u64(json, "labels_unknown", totals.labels_unknown);
+	st_json_put_u64(json, "suspect", totals.suspect);
+	st_json_put_u64(json, "events_dropped", totals.events_dropped);
+	st_json_put_u64(json, "events_cut", totals.events_cut);
+	st_json_put_u64(json, "callers_unknown", totals.callers_unknown);
+	st_json_put_u64(json, "processes_refused", run->followed.refused);
+	st_json_put_u64(json, "family_events_lost", run->family ? st_family_lost(run->family) : 0);
 	st_json_object_end(json);
 	if (totals.suspect)
-		put_text(json, "refused_first", totals.refused_first);
-	put_u64(json, "chunks_not_written", st_store_writer_lost_chunks(run->writer));
-	put_u64(json, "events", totals.begins);
-	put_u64(json, "other_events", totals.events);
-	put_u64(json, "event_cost_ps", (uint64_t)(run->pair_cost_ns * 1000));
-	put_text(json, "event_cost_source",
-		 "estimate: two clock reads and two stores, measured at the start");
-	put_u64(json, "fresh_mib_ns", (uint64_t)run->fresh_mib_ns);
-	put_u64(json, "strata_cpu_ns",
-		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u);
-	put_u64(json, "target_cpu_ns", run->target_cpu_ns);
-	put_u64(json, "peak_rss_bytes", st_proc_own_peak_bytes());
+		st_json_put_text(json, "refused_first", totals.refused_first);
+	st_json_put_u64(json, "chunks_not_written", st_store_writer_lost_chunks(run->writer));
+	st_json_put_u64(json, "events", totals.begins);
+	st_json_put_u64(json, "other_events", totals.events);
+	st_json_put_u64(json, "event_cost_ps", (uint64_t)(run->pair_cost_ns * 1000));
+	st_json_put_text(json, "event_cost_source",
+			 "estimate: two clock reads and two stores, measured at the start");
+	st_json_put_u64(json, "fresh_mib_ns", (uint64_t)run->fresh_mib_ns);
+	st_json_put_u64(json, "strata_cpu_ns",
+			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+				(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
+					1000u);
+	st_json_put_u64(json, "target_cpu_ns", run->target_cpu_ns);
+	st_json_put_u64(json, "peak_rss_bytes", st_proc_own_peak_bytes());
 }
 
 static void put_errors(struct st_json *json, const struct st_run *run)
 {
 	if (run->error_count)
-		put_text(json, "problem", run->errors[0]);
-	st_json_key(json, "errors");
-	st_json_array_begin(json);
+		st_json_put_text(json, "problem", run->errors[0]);
+	st_json_put_array(json, "errors");
 	for (unsigned int i = 0; i < run->error_count; i++)
 		st_json_text(json, run->errors[i]);
 	st_json_array_end(json);
@@ -389,26 +367,26 @@ void st_run_write_json(struct st_run *run)
 	st_buf_init(&readable, JSON_MAX_BYTES);
 	st_json_init(&json, &compact);
 	st_json_object_begin(&json);
-	put_text(&json, "schema", "strata.result/1");
-	put_text(&json, "state", run->finished ? "finished" : "running");
-	put_text(&json, "type", run->config->analysis->name);
+	st_json_put_text(&json, "schema", "strata.result/1");
+	st_json_put_text(&json, "state", run->finished ? "finished" : "running");
+	st_json_put_text(&json, "type", run->config->analysis->name);
 	put_command(&json, run->config);
 	put_times(&json, run);
 	put_exit(&json, run);
 	st_run_source_text(run, source, sizeof(source));
-	put_text(&json, "source", source);
+	st_json_put_text(&json, "source", source);
 	put_machine(&json, run);
 	put_strata(&json, run);
 	put_config(&json, run->config);
 	st_run_put_sampling(run, &json);
 	put_ring(&json, run);
 	put_options(&json, run->config);
-	put_text(&json, "family_source", run->family ? st_family_source(run->family) : "");
+	st_json_put_text(&json, "family_source", run->family ? st_family_source(run->family) : "");
 	put_processes(&json, &run->followed);
-	put_u64(&json, "processes_not_followed", run->not_followed);
+	st_json_put_u64(&json, "processes_not_followed", run->not_followed);
 	put_loss_and_cost(&json, run);
 	put_errors(&json, run);
-	put_u64(&json, "size_bytes", st_store_writer_bytes(run->writer));
+	st_json_put_u64(&json, "size_bytes", st_store_writer_bytes(run->writer));
 	st_json_object_end(&json);
 	indent(&readable, &compact);
 	if (!compact.failed && !readable.failed)

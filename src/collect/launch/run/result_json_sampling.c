@@ -13,18 +13,6 @@
 
 static const double second_ns = 1e9;
 
-static void put_text(struct st_json *json, const char *key, const char *value)
-{
-	st_json_key(json, key);
-	st_json_text(json, value);
-}
-
-static void put_u64(struct st_json *json, const char *key, uint64_t value)
-{
-	st_json_key(json, key);
-	st_json_u64(json, value);
-}
-
 /* The process whose sampler stands for the run: the lowest rung is what limits it. */
 static const struct st_followed *lowest(const struct st_followed_table *table)
 {
@@ -96,16 +84,16 @@ void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 
 static void put_rungs(struct st_json *json, const struct st_followed_table *table)
 {
-	st_json_key(json, "rungs");
-	st_json_array_begin(json);
+	st_json_put_array(json, "rungs");
 	for (uint32_t i = 0; i < table->rung_count; i++) {
 		const struct st_rung_seen *seen = &table->rungs[i];
 
 		st_json_object_begin(json);
-		put_text(json, "rung", st_rung_name((enum st_sampler_rung)seen->rung));
-		put_text(json, "trigger", st_trigger_name((enum st_sampler_trigger)seen->trigger));
-		put_u64(json, "processes", seen->processes);
-		put_text(json, "why", seen->why);
+		st_json_put_text(json, "rung", st_rung_name((enum st_sampler_rung)seen->rung));
+		st_json_put_text(json, "trigger",
+				 st_trigger_name((enum st_sampler_trigger)seen->trigger));
+		st_json_put_u64(json, "processes", seen->processes);
+		st_json_put_text(json, "why", seen->why);
 		st_json_object_end(json);
 	}
 	st_json_array_end(json);
@@ -119,24 +107,24 @@ static void put_counts(struct st_json *json, const struct st_run *run)
 
 	st_followed_totals(&run->followed, &totals);
 	handler_ns = (double)totals.handler_ticks * tick_ns;
-	put_u64(json, "samples", totals.samples);
-	put_u64(json, "cpu_ns", totals.sample_cpu_ns);
-	put_u64(json, "dropped", totals.samples_dropped);
-	put_u64(json, "not_taken", totals.samples_not_taken);
-	put_u64(json, "nodes_refused", totals.nodes_refused);
-	put_u64(json, "handler_ns", (uint64_t)handler_ns);
-	put_u64(json, "handler_usual_ns",
-		(uint64_t)((double)st_drain_usual_handler(&run->shared) * tick_ns));
+	st_json_put_u64(json, "samples", totals.samples);
+	st_json_put_u64(json, "cpu_ns", totals.sample_cpu_ns);
+	st_json_put_u64(json, "dropped", totals.samples_dropped);
+	st_json_put_u64(json, "not_taken", totals.samples_not_taken);
+	st_json_put_u64(json, "nodes_refused", totals.nodes_refused);
+	st_json_put_u64(json, "handler_ns", (uint64_t)handler_ns);
+	st_json_put_u64(json, "handler_usual_ns",
+			(uint64_t)((double)st_drain_usual_handler(&run->shared) * tick_ns));
 	if (totals.sample_cpu_ns) {
 		st_json_key(json, "cost_ratio");
 		st_json_double(json, handler_ns / (double)totals.sample_cpu_ns);
 	}
-	put_text(json, "cost_source",
-		 "measured: time in the handler, without the interrupt that enters it");
-	put_u64(json, "before_tables", totals.before_tables);
-	put_u64(json, "tables_built", totals.tables_built);
-	put_u64(json, "tables_cached", totals.tables_cached);
-	put_u64(json, "tables_build_ns", totals.build_ns);
+	st_json_put_text(json, "cost_source",
+			 "measured: time in the handler, without the interrupt that enters it");
+	st_json_put_u64(json, "before_tables", totals.before_tables);
+	st_json_put_u64(json, "tables_built", totals.tables_built);
+	st_json_put_u64(json, "tables_cached", totals.tables_cached);
+	st_json_put_u64(json, "tables_build_ns", totals.build_ns);
 }
 
 void st_run_put_sampling(const struct st_run *run, struct st_json *json)
@@ -145,16 +133,15 @@ void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 
 	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES))
 		return;
-	st_json_key(json, "sampling");
-	st_json_object_begin(json);
-	put_text(json, "mode", run->config->sampling.hardware ? "hw" : "sw");
-	put_u64(json, "asked_ns", run->sampling.asked_ns);
-	put_u64(json, "period_ns", run->sampling.period_ns);
-	put_text(json, "trigger", st_trigger_name(run->sampling.trigger));
-	put_text(json, "note", run->sampling.note);
-	st_json_key(json, "stacks");
-	st_json_bool(json, run->config->sampling.stacks != ST_CHOICE_OFF);
-	put_text(json, "rung", process ? st_rung_name((enum st_sampler_rung)process->rung) : "");
+	st_json_put_object(json, "sampling");
+	st_json_put_text(json, "mode", run->config->sampling.hardware ? "hw" : "sw");
+	st_json_put_u64(json, "asked_ns", run->sampling.asked_ns);
+	st_json_put_u64(json, "period_ns", run->sampling.period_ns);
+	st_json_put_text(json, "trigger", st_trigger_name(run->sampling.trigger));
+	st_json_put_text(json, "note", run->sampling.note);
+	st_json_put_bool(json, "stacks", run->config->sampling.stacks != ST_CHOICE_OFF);
+	st_json_put_text(json, "rung",
+			 process ? st_rung_name((enum st_sampler_rung)process->rung) : "");
 	put_rungs(json, &run->followed);
 	put_counts(json, run);
 	st_run_put_kernel(run, json);
