@@ -133,12 +133,11 @@ static bool finish(struct st_dataset *dataset, struct st_rows *rows)
 	dataset->tracks = tracks;
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
 		if (st_set_has(rows->answers, i))
-			dataset->keys[i] = (struct st_key_column){rows->columns[i], NULL,
-								  rows->texts[i].count};
+			dataset->keys[i] = st_keys(rows->columns[i], NULL, rows->texts[i].count);
 	}
 	dataset->keys[ST_BY_PROCESS].key_count = rows->process_count + 1;
 	dataset->keys[ST_BY_THREAD].key_count = rows->track_count + 1;
-	dataset->keys[dataset->instance] = (struct st_key_column){NULL, NULL, rows->count};
+	dataset->keys[dataset->instance] = st_keys(NULL, NULL, rows->count);
 	for (uint32_t i = 0; i < rows->count; i++) {
 		parent[i] = ST_NO_ROW;
 		track[i] = i;
@@ -168,6 +167,10 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 	*out = (struct st_dataset){
 		.private_data = rows,
 		.arena = &rows->arena,
+		.measures = st_wall_measures,
+		.measure_count = ST_WALL_MEASURES,
+		.sorted_by = ST_WALL_TOTAL,
+		.total = ST_WALL_TOTAL,
 		.slow_flags = ST_SLICE_CLIPPED,
 		.uncounted_flags = ST_ROW_UNCOUNTED,
 		.answers = st_dataset_rows_answers(set),

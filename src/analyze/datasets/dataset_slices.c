@@ -50,7 +50,7 @@ static bool map_labels(struct st_dataset *dataset, enum st_grouping grouping,
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		map[i] = st_key_texts_add(keys, st_label_text(own->result, &labels[i], grouping));
-	dataset->keys[grouping] = (struct st_key_column){slices->label, map, keys->count};
+	dataset->keys[grouping] = st_keys(slices->label, map, keys->count);
 	return !keys->failed;
 }
 
@@ -72,8 +72,8 @@ static bool map_tracks(struct st_dataset *dataset, const struct st_slices *slice
 	}
 	dataset->tracks = spans;
 	dataset->track_count = track_count;
-	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){slices->track, map, process_count};
-	dataset->keys[ST_BY_THREAD] = (struct st_key_column){slices->track, NULL, track_count};
+	dataset->keys[ST_BY_PROCESS] = st_keys(slices->track, map, process_count);
+	dataset->keys[ST_BY_THREAD] = st_keys(slices->track, NULL, track_count);
 	return true;
 }
 
@@ -144,7 +144,7 @@ static bool add_callers(struct st_dataset *dataset)
 		}
 		map[i] = st_key_texts_add(keys, place);
 	}
-	dataset->keys[ST_BY_CALLER] = (struct st_key_column){column, map, keys->count};
+	dataset->keys[ST_BY_CALLER] = st_keys(column, map, keys->count);
 	return !keys->failed && !own->arena.failed;
 }
 
@@ -167,7 +167,7 @@ static bool add_python_lines(struct st_dataset *dataset)
 			column[row->slice] =
 				st_key_texts_add(keys, st_result_text(own->result, row->name));
 	}
-	dataset->keys[ST_BY_PYTHON_LINE] = (struct st_key_column){column, NULL, keys->count};
+	dataset->keys[ST_BY_PYTHON_LINE] = st_keys(column, NULL, keys->count);
 	return !keys->failed;
 }
 
@@ -204,7 +204,7 @@ static bool add_operators(struct st_dataset *dataset)
 				      ? around
 				      : map[label].key;
 	}
-	dataset->keys[ST_BY_OPERATOR] = (struct st_key_column){column, NULL, keys->count};
+	dataset->keys[ST_BY_OPERATOR] = st_keys(column, NULL, keys->count);
 	free(map);
 	return done && !keys->failed;
 }
@@ -269,6 +269,10 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 		.parent = slices->parent,
 		.track = slices->track,
 		.flags = slices->flags,
+		.measures = st_wall_measures,
+		.measure_count = ST_WALL_MEASURES,
+		.sorted_by = ST_WALL_TOTAL,
+		.total = ST_WALL_TOTAL,
 		.slow_flags = ST_SLICE_CLIPPED,
 		.uncounted_flags = ST_SLICE_COPY,
 		.hidden_flags = ST_SLICE_TWIN,
@@ -287,8 +291,10 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 		st_dataset_slices_fini(out);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while preparing the tasks");
 	}
-	out->keys[ST_BY_TASK] = (struct st_key_column){NULL, NULL, slices->count};
+	out->keys[ST_BY_TASK] = st_keys(NULL, NULL, slices->count);
 	out->keys[ST_BY_TASK_STACK] = out->keys[ST_BY_TASK_TYPE];
+	out->keys[ST_BY_TASK_STACK].tree = ST_TREE_ROWS;
+	out->keys[ST_BY_TASK_STACK].filtered_by = ST_BY_TASK_TYPE;
 	return ST_OK;
 }
 

@@ -31,28 +31,40 @@ uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row)
 void st_node_cover(const struct st_aggregate *aggregate, uint32_t index, uint32_t track,
 		   uint32_t row, const struct st_row_time *time)
 {
-	struct st_node *node = &aggregate->tree.nodes[index];
+	struct st_spread *spread = &aggregate->tree.spreads[index];
 
-	if (node->covered_track != track || time->begin_ns >= node->covered_ns) {
-		node->covered_track = track;
-		node->covered_ns = time->end_ns;
-		node->total_ns += time->wall_ns;
-	} else if (time->end_ns > node->covered_ns) {
-		node->total_ns += part_ns(aggregate->dataset, row, node->covered_ns, time->end_ns);
-		node->covered_ns = time->end_ns;
+	if (spread->covered_track != track || time->begin_ns >= spread->covered_ns) {
+		spread->covered_track = track;
+		spread->covered_ns = time->end_ns;
+		spread->total_ns += time->wall_ns;
+	} else if (time->end_ns > spread->covered_ns) {
+		spread->total_ns +=
+			part_ns(aggregate->dataset, row, spread->covered_ns, time->end_ns);
+		spread->covered_ns = time->end_ns;
 	}
 }
 
-void st_node_add(struct st_node *node, uint64_t wall_ns, uint64_t self_ns)
+void st_spread_add(struct st_spread *spread, uint64_t wall_ns, uint64_t self_ns)
 {
-	node->count++;
-	node->sum_ns += wall_ns;
-	node->squares += (st_u128)wall_ns * wall_ns;
-	node->self_ns += self_ns;
-	if (wall_ns < node->min_ns)
-		node->min_ns = wall_ns;
-	if (wall_ns > node->max_ns)
-		node->max_ns = wall_ns;
+	spread->count++;
+	spread->sum_ns += wall_ns;
+	spread->squares += (st_u128)wall_ns * wall_ns;
+	spread->self_ns += self_ns;
+	if (wall_ns < spread->min_ns)
+		spread->min_ns = wall_ns;
+	if (wall_ns > spread->max_ns)
+		spread->max_ns = wall_ns;
+}
+
+void st_reads_take(const struct st_aggregate *aggregate, struct st_reads *reads, uint32_t row)
+{
+	reads->found = false;
+	for (unsigned int i = 0; i < reads->count; i++) {
+		const struct st_measure *measure = reads->measures[i];
+
+		reads->values[i] = measure->read(aggregate->dataset, row, measure->arg);
+		reads->found = reads->found || reads->values[i];
+	}
 }
 
 /* The node of a row in a task stack: below that of the nearest enclosing row that is selected too and
@@ -70,8 +82,8 @@ static uint32_t stack_node(struct st_aggregate *aggregate, uint32_t row, uint32_
 			break;
 		}
 	}
-	return st_tree_find(&aggregate->tree, parent, ST_BY_TASK_STACK,
-			    st_key_of(&dataset->keys[ST_BY_TASK_STACK], row));
+	return st_tree_find(&aggregate->tree, parent, aggregate->last,
+			    st_key_of(&dataset->keys[aggregate->last], row), true);
 }
 
 static uint32_t row_node(struct st_aggregate *aggregate, uint32_t row)
@@ -86,7 +98,7 @@ static uint32_t row_node(struct st_aggregate *aggregate, uint32_t row)
 
 		node = aggregate->first_level[key];
 		if (node == ST_NO_NODE)
-			node = st_tree_find(&aggregate->tree, 0, grouping, key);
+			node = st_tree_find(&aggregate->tree, 0, grouping, key, false);
 		aggregate->first_level[key] = node;
 		i = 1;
 	}
@@ -94,9 +106,9 @@ static uint32_t row_node(struct st_aggregate *aggregate, uint32_t row)
 		enum st_grouping grouping = question->groupings[i];
 
 		node = st_tree_find(&aggregate->tree, node, grouping,
-				    st_key_of(&aggregate->dataset->keys[grouping], row));
+				    st_key_of(&aggregate->dataset->keys[grouping], row), false);
 	}
-	if (aggregate->has_stack && node != ST_NO_NODE &&
+	if (aggregate->tree_kind && node != ST_NO_NODE &&
 	    st_row_is_counted(aggregate->dataset, row))
 		node = stack_node(aggregate, row, node);
 	return node;
@@ -115,17 +127,21 @@ static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t r
 	node = row_node(aggregate, row);
 	if (node == ST_NO_NODE)
 		return false;
+	/* What is no call of its own has no place of its own in a stack either. */
+	if (!aggregate->tree_kind || st_row_is_counted(aggregate->dataset, row)) {
+		aggregate->node_of[row] = node;
+		if (aggregate->own.count) {
+			st_reads_take(aggregate, &aggregate->own, row);
+			st_reads_add(aggregate, &aggregate->own, node);
+		}
+	}
 	if (!st_row_is_counted(aggregate->dataset, row)) {
-		/* What is no call of its own has no place of its own in a stack either. */
-		if (!aggregate->has_stack)
-			aggregate->node_of[row] = node;
-		aggregate->tree.nodes[node].copies++;
+		aggregate->tree.spreads[node].copies++;
 		if (!aggregate->dataset->uncounted_take_time)
 			return true;
 	} else {
-		aggregate->node_of[row] = node;
-		st_node_add(&aggregate->tree.nodes[node], time.wall_ns,
-			    st_row_self(aggregate, row));
+		st_spread_add(&aggregate->tree.spreads[node], time.wall_ns,
+			      st_row_self(aggregate, row));
 	}
 	if (aggregate->tree.nodes[node].is_stack) {
 		st_node_cover(aggregate, node, track, row, &time);
@@ -148,6 +164,79 @@ static bool count_rows(struct st_aggregate *aggregate)
 		}
 	}
 	return true;
+}
+
+/* The node that what reaches around is added to, of a row: its own one, or the one that stands for it now. */
+static uint32_t reached(const struct st_aggregate *aggregate, uint32_t row, bool only_others)
+{
+	uint32_t node = aggregate->node_of[row];
+
+	if (node == ST_NO_NODE || !only_others)
+		return node;
+	return aggregate->tree.nodes[node].is_cut ? aggregate->tree.nodes[node].others : ST_NO_NODE;
+}
+
+static uint32_t outwards(const struct st_aggregate *aggregate, uint32_t node, bool only_others)
+{
+	return only_others ? ST_NO_NODE : aggregate->tree.nodes[node].parent;
+}
+
+/* Once for each group of a row around it, its own included. */
+static void reach_around(struct st_aggregate *aggregate, uint32_t row, bool only_others)
+{
+	const struct st_dataset *dataset = aggregate->dataset;
+	struct st_node *nodes = aggregate->tree.nodes;
+
+	for (uint32_t up = row; up != ST_NO_ROW; up = dataset->parent[up]) {
+		if (dataset->flags[up] & dataset->loose_flags &&
+		    dataset->end_ns[up] < dataset->end_ns[row])
+			continue;
+		for (uint32_t at = reached(aggregate, up, only_others);
+		     at != ST_NO_NODE && nodes[at].stamp != row + 1;
+		     at = outwards(aggregate, at, only_others)) {
+			nodes[at].stamp = row + 1;
+			st_reads_add(aggregate, &aggregate->around, at);
+		}
+	}
+}
+
+/* Groups in which a row around this one has been counted are stamped, and passed over. */
+static void reach_outermost(struct st_aggregate *aggregate, const struct st_measure *known,
+			    uint32_t row, bool only_others)
+{
+	const struct st_dataset *dataset = aggregate->dataset;
+	struct st_node *nodes = aggregate->tree.nodes;
+	uint32_t stamp = dataset->row_count + row + 1; /* none that reach_around has left */
+
+	if (!st_row_is_counted(dataset, row) || !known->read(dataset, row, known->arg))
+		return;
+	for (uint32_t up = dataset->parent[row]; up != ST_NO_ROW; up = dataset->parent[up]) {
+		if (!known->read(dataset, up, known->arg))
+			continue;
+		for (uint32_t at = reached(aggregate, up, only_others);
+		     at != ST_NO_NODE && nodes[at].stamp != stamp;
+		     at = outwards(aggregate, at, only_others))
+			nodes[at].stamp = stamp;
+	}
+	st_reads_take(aggregate, &aggregate->outermost, row);
+	for (uint32_t at = reached(aggregate, row, only_others);
+	     at != ST_NO_NODE && nodes[at].stamp != stamp;
+	     at = outwards(aggregate, at, only_others))
+		st_reads_add(aggregate, &aggregate->outermost, at);
+}
+
+void st_count_reach(struct st_aggregate *aggregate, bool only_others)
+{
+	const struct st_dataset *dataset = aggregate->dataset;
+	const struct st_measure *known = st_dataset_measure(dataset, dataset->outermost);
+
+	for (uint32_t row = 0; aggregate->around.count && row < dataset->row_count; row++) {
+		st_reads_take(aggregate, &aggregate->around, row);
+		if (aggregate->around.found)
+			reach_around(aggregate, row, only_others);
+	}
+	for (uint32_t row = 0; aggregate->outermost.count && row < dataset->row_count; row++)
+		reach_outermost(aggregate, known, row, only_others);
 }
 
 /* Self time inside the time range: the row's part of it less its children's parts of that. */
@@ -202,7 +291,7 @@ static enum st_status check_question(const struct st_dataset *dataset,
 		enum st_grouping grouping = question->groupings[i];
 		bool last = i + 1 == question->grouping_count;
 
-		if ((grouping == dataset->instance || grouping == ST_BY_TASK_STACK) && !last)
+		if ((grouping == dataset->instance || dataset->keys[grouping].tree) && !last)
 			return st_error_set(err, ST_EUSAGE, 0, "%s can only be the last grouping",
 					    st_grouping_info(grouping)->name);
 		for (unsigned int j = 0; j < i; j++) {
@@ -210,7 +299,7 @@ static enum st_status check_question(const struct st_dataset *dataset,
 				return st_error_set(err, ST_EUSAGE, 0, "grouping %s is given twice",
 						    st_grouping_info(grouping)->name);
 		}
-		if (!(st_set_has(dataset->answers, grouping)) ||
+		if (!st_set_has(dataset->answers, grouping) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0, "this data has no grouping %s",
 					    st_grouping_info(grouping)->name);
@@ -220,35 +309,79 @@ static enum st_status check_question(const struct st_dataset *dataset,
 	return ST_OK;
 }
 
+static void set_levels(struct st_aggregate *out)
+{
+	const struct st_dataset *dataset = out->dataset;
+
+	out->level_count = out->question->grouping_count;
+	out->last = ST_GROUPINGS;
+	if (!out->level_count)
+		return;
+	out->last = out->question->groupings[out->level_count - 1];
+	out->tree_kind = dataset->keys[out->last].tree;
+	out->has_instances = out->last == dataset->instance;
+	out->level_count -= out->tree_kind || out->has_instances;
+	out->is_flat = out->level_count == 1 &&
+		       dataset->keys[out->question->groupings[0]].axis == ST_AXIS_FRAMES;
+}
+
+/* Returns how many sums a node has. */
+static uint32_t set_reads(struct st_aggregate *out)
+{
+	const struct st_dataset *dataset = out->dataset;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < dataset->measure_count; i++) {
+		const struct st_measure *measure = &dataset->measures[i];
+		struct st_reads *reads = measure->reach == ST_REACH_OWN	     ? &out->own
+					 : measure->reach == ST_REACH_AROUND ? &out->around
+									     : &out->outermost;
+
+		if (!measure->read)
+			continue;
+		reads->measures[reads->count] = measure;
+		out->sum_of[i] = reads->sums[reads->count++] = (uint8_t)count++;
+	}
+	return count;
+}
+
+static bool count(struct st_aggregate *out)
+{
+	if (!out->dataset->begin_ns)
+		return st_count_chains(out);
+	if (!prepare_first_level(out) || (out->question->has_time_range && !clip_self(out)) ||
+	    !count_rows(out))
+		return false;
+	st_count_reach(out, false);
+	return true;
+}
+
 enum st_status st_aggregate_run(struct st_aggregate *out, const struct st_dataset *dataset,
 				const struct st_question *question, struct st_error *err)
 {
-	const struct st_set percentiles = ST_SET(ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99);
 	enum st_status status = check_question(dataset, question, err);
 	struct st_set wanted = question->metrics;
+	bool lasts = dataset->begin_ns;
 
 	memset(out, 0, sizeof(*out));
 	if (status)
 		return status;
 	out->dataset = dataset;
 	out->question = question;
-	out->level_count = question->grouping_count;
-	if (out->level_count) {
-		enum st_grouping last = question->groupings[out->level_count - 1];
-
-		out->has_stack = last == ST_BY_TASK_STACK;
-		out->has_instances = last == dataset->instance;
-		out->level_count -= out->has_stack || out->has_instances;
-	}
+	set_levels(out);
 	for (unsigned int i = 0; i < question->sort_count && i < ST_QUESTION_SORT_MAX; i++)
 		st_set_add(&wanted, question->sort[i]);
-	out->has_percentiles = !st_set_is_empty(st_set_common(wanted, percentiles));
+	out->has_percentiles =
+		lasts && !st_set_is_empty(st_set_common(
+				 wanted, ST_SET(ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99)));
 	status = st_selection_init(&out->selection, dataset, question, err);
 	if (status)
 		return status;
-	out->node_of = malloc(((size_t)dataset->row_count + 1) * sizeof(*out->node_of));
-	if (!out->node_of || !st_tree_init(&out->tree) || !prepare_first_level(out) ||
-	    (question->has_time_range && !clip_self(out)) || !count_rows(out)) {
+	if (lasts || out->tree_kind == ST_TREE_CALLERS)
+		out->node_of = malloc(((size_t)dataset->row_count + 1) * sizeof(*out->node_of));
+	else
+		out->node_of = malloc(sizeof(*out->node_of));
+	if (!out->node_of || !st_tree_init(&out->tree, lasts, set_reads(out)) || !count(out)) {
 		st_aggregate_fini(out);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while counting %u rows",
 				    dataset->row_count);

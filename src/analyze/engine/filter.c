@@ -56,70 +56,143 @@ bool st_pattern_match(const char *pattern, struct st_text text)
 	}
 }
 
-static bool filter_hits(const char *pattern, struct st_text text)
+bool st_filter_hits(const char *pattern, struct st_text text)
 {
-	/* The exact text always matches, also when it has a '*' of its own ("iteration_*"). */
 	return (strlen(pattern) == text.size_bytes &&
-		memcmp(pattern, text.bytes, text.size_bytes) == 0) ||
+		(!text.size_bytes || memcmp(pattern, text.bytes, text.size_bytes) == 0)) ||
 	       st_pattern_match(pattern, text);
 }
 
-static bool key_hits(const struct st_dataset *dataset, const struct st_filter *filter, uint32_t key,
-		     struct st_arena *arena)
+static bool key_hits(const struct st_dataset *dataset, enum st_grouping grouping,
+		     const char *pattern, uint32_t key, struct st_arena *arena)
 {
-	struct st_text text = dataset->text(dataset, filter->grouping, key, arena);
+	struct st_text text = dataset->text(dataset, grouping, key, arena);
 
-	if (filter_hits(filter->pattern, text))
+	if (st_filter_hits(pattern, text))
 		return true;
-	for (unsigned int i = 0; dataset->alias(dataset, filter->grouping, key, i, &text, arena);
-	     i++) {
-		if (filter_hits(filter->pattern, text))
+	for (unsigned int i = 0; dataset->alias(dataset, grouping, key, i, &text, arena); i++) {
+		if (text.size_bytes && st_filter_hits(pattern, text))
 			return true;
 	}
 	return false;
 }
 
-/* Any of the patterns, and none of the negated ones. */
-static bool key_passes(const struct st_dataset *dataset, const struct st_question *question,
-		       enum st_grouping grouping, uint32_t key, struct st_arena *arena)
+/* "#12" is the number of a row: of a task in report tasks -group-by task. UINT32_MAX: it is not one. */
+static uint32_t number_of(const char *pattern)
 {
-	bool wanted = false, has_wanted = false;
+	char *end;
+	unsigned long number;
 
-	for (size_t i = 0; i < question->filter_count; i++) {
-		struct st_filter filter = question->filters[i];
-
-		if (filter.grouping == dataset->instance)
-			filter.grouping = dataset->named_by;
-		if (filter.grouping != grouping)
-			continue;
-		if (filter.negate && key_hits(dataset, &filter, key, arena))
-			return false;
-		if (!filter.negate) {
-			has_wanted = true;
-			wanted = wanted || key_hits(dataset, &filter, key, arena);
-		}
-	}
-	return wanted || !has_wanted;
+	if (pattern[0] != '#' || pattern[1] < '0' || pattern[1] > '9')
+		return UINT32_MAX;
+	number = strtoul(pattern + 1, &end, 10);
+	return *end || number >= UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
 
-static enum st_status add_test(struct st_selection *selection, const struct st_dataset *dataset,
-			       const struct st_question *question, enum st_grouping grouping,
-			       struct st_error *err)
+/* Instances have no text of their own: they are named as what they are. */
+static enum st_grouping tested(const struct st_dataset *dataset, const struct st_filter *filter)
 {
-	const struct st_key_column *keys = &dataset->keys[grouping];
-	uint8_t *pass = malloc((size_t)keys->key_count + 1);
+	return filter->grouping == dataset->instance ? dataset->named_by : filter->grouping;
+}
+
+static void add_filter(struct st_selection *selection, const struct st_filter *filter)
+{
+	const struct st_dataset *dataset = selection->dataset;
+	unsigned int at = selection->test_count;
+	const struct st_key_column *keys = &selection->tests[at].keys;
+	enum st_grouping grouping = selection->tests[at].grouping;
+	uint8_t *hits = selection->tests[at].hits;
+	uint8_t hit = filter->negate ? ST_HIT_UNWANTED : ST_HIT_WANTED;
+	uint32_t number = number_of(filter->pattern);
 	struct st_arena arena;
 
-	if (!pass)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for a filter");
+	selection->tests[at].has_wanted |= !filter->negate;
+	if (number != UINT32_MAX && keys->is_numbered && number < keys->key_count)
+		hits[number + 1] |= hit;
 	st_arena_init(&arena, SIZE_MAX / 2);
 	for (uint32_t key = 0; key < keys->key_count; key++) {
-		pass[key] = key_passes(dataset, question, grouping, key, &arena);
+		if (key_hits(dataset, grouping, filter->pattern, key, &arena))
+			hits[key] |= hit;
 	}
 	st_arena_fini(&arena);
-	selection->tests[selection->test_count].keys = *keys;
-	selection->tests[selection->test_count++].pass = pass;
+}
+
+/* Any of the patterns, and none of the negated ones. */
+static bool is_wanted(const struct st_selection *selection, unsigned int test, unsigned int hits)
+{
+	return !(hits & ST_HIT_UNWANTED) &&
+	       (hits & ST_HIT_WANTED || !selection->tests[test].has_wanted);
+}
+
+static enum st_status add_test(struct st_selection *selection, const struct st_question *question,
+			       enum st_grouping grouping, struct st_error *err)
+{
+	const struct st_dataset *dataset = selection->dataset;
+	const struct st_key_column *keys = &dataset->keys[grouping];
+	unsigned int at = selection->test_count;
+	uint8_t *hits = calloc((size_t)keys->key_count + 2, 1);
+
+	if (!hits)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for a filter");
+	selection->tests[at].grouping = grouping;
+	selection->tests[at].keys = *keys;
+	selection->tests[at].hits = hits;
+	for (size_t i = 0; i < question->filter_count; i++) {
+		const struct st_filter *filter = &question->filters[i];
+
+		if (tested(dataset, filter) != grouping)
+			continue;
+		add_filter(selection, filter);
+		if (filter->grouping == dataset->instance &&
+		    number_of(filter->pattern) != UINT32_MAX)
+			selection->tests[at].numbered = question;
+	}
+	for (uint32_t key = 0; key < keys->key_count; key++)
+		hits[key] |= is_wanted(selection, at, hits[key]) ? ST_HIT_PASS : 0;
+	selection->test_count++;
 	return ST_OK;
+}
+
+static unsigned int number_hits(const struct st_selection *selection,
+				const struct st_question *question, uint32_t row)
+{
+	const struct st_dataset *dataset = selection->dataset;
+	uint32_t number = dataset->numbers ? dataset->numbers[row] : row;
+	unsigned int hits = 0;
+
+	for (size_t i = 0; i < question->filter_count; i++) {
+		const struct st_filter *filter = &question->filters[i];
+
+		if (filter->grouping == dataset->instance && number_of(filter->pattern) == number)
+			hits |= filter->negate ? ST_HIT_UNWANTED : ST_HIT_WANTED;
+	}
+	return hits;
+}
+
+bool st_selection_look(const struct st_selection *selection, unsigned int test, uint32_t row)
+{
+	/* Read anew: a dataset that makes keys as it goes moves them. */
+	const struct st_key_column *keys =
+		&selection->dataset->keys[selection->tests[test].grouping];
+	const uint8_t *hits = selection->tests[test].hits;
+	const struct st_axis *axis = &selection->dataset->axes[keys->inner];
+	uint32_t at, key;
+	unsigned int found;
+
+	if (!keys->axis) {
+		found = hits[st_key_of(keys, row)] |
+			number_hits(selection, selection->tests[test].numbered, row);
+		return is_wanted(selection, test, found);
+	}
+	at = st_axis_first(axis, row);
+	found = hits[st_key_of(keys, at)];
+	while (at && axis->next && (at = axis->next[at]) != 0) {
+		key = st_key_of(keys, at);
+		/* What lies around a step or operator is in none; what is in it, is. */
+		if (key)
+			found |= hits[key];
+	}
+	return is_wanted(selection, test, found);
 }
 
 enum st_status st_selection_init(struct st_selection *out, const struct st_dataset *dataset,
@@ -128,20 +201,19 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 	bool filtered[ST_GROUPINGS] = {false};
 
 	memset(out, 0, sizeof(*out));
+	out->dataset = dataset;
 	out->has_time_range = question->has_time_range;
 	out->begin_ns = question->time_begin_ns;
 	out->end_ns = question->time_end_ns;
 	for (size_t i = 0; i < question->filter_count; i++) {
-		enum st_grouping grouping = question->filters[i].grouping;
+		enum st_grouping grouping = tested(dataset, &question->filters[i]);
 
-		if (grouping == ST_BY_TASK_STACK)
+		if (dataset->keys[grouping].tree)
 			return st_error_set(
-				err, ST_EUSAGE, 0,
-				"a filter by task-stack is not possible: use task-type");
-		/* A task is named as its type is; there is no other text to compare. */
-		if (grouping == dataset->instance)
-			grouping = dataset->named_by;
-		if (!(st_set_has(dataset->answers, grouping)) ||
+				err, ST_EUSAGE, 0, "a filter by %s is not possible: use %s",
+				st_grouping_info(grouping)->name,
+				st_grouping_info(dataset->keys[grouping].filtered_by)->name);
+		if (!st_set_has(dataset->answers, grouping) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0,
 					    "a filter by %s is not possible: this data has no such "
@@ -154,7 +226,7 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 
 		if (!filtered[i])
 			continue;
-		status = add_test(out, dataset, question, (enum st_grouping)i, err);
+		status = add_test(out, question, (enum st_grouping)i, err);
 		if (status) {
 			st_selection_fini(out);
 			return status;
@@ -184,6 +256,6 @@ void st_selection_fini(struct st_selection *selection)
 	if (!selection)
 		return;
 	for (unsigned int i = 0; i < selection->test_count; i++)
-		free(selection->tests[i].pass);
+		free(selection->tests[i].hits);
 	memset(selection, 0, sizeof(*selection));
 }

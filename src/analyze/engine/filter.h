@@ -8,10 +8,18 @@
 
 #include "analyze/engine/dataset.h"
 
+enum { ST_HIT_WANTED = 1, ST_HIT_UNWANTED = 2, ST_HIT_PASS = 4 };
+
 struct st_selection {
+	const struct st_dataset *dataset;
 	struct {
+		enum st_grouping grouping;
 		struct st_key_column keys;
-		uint8_t *pass; /* by key */
+		uint8_t *
+			hits; /* by key: set of ST_HIT_…, PASS when a row with this key alone is wanted */
+		bool has_wanted;
+		const struct st_question
+			*numbered; /* whose filters name single rows: "#12"; or NULL */
 	} tests[ST_GROUPINGS];
 	unsigned int test_count;
 	bool has_time_range;
@@ -22,15 +30,26 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 				 const struct st_question *question, struct st_error *err);
 void st_selection_fini(struct st_selection *selection);
 
+/* One meaning of a filter everywhere: the exact text always matches, also when it has a '*' of its own; else the pattern
+ * does. Of a key that is its text or one of the aliases. */
+bool st_filter_hits(const char *pattern, struct st_text text);
 /* '*' any bytes, '?' one character, '\\' before either takes it literally; the whole text must match. */
 bool st_pattern_match(const char *pattern, struct st_text text);
+
+/* The rest of st_selection_has: a row with many keys, or one that a filter names by its number. */
+bool st_selection_look(const struct st_selection *selection, unsigned int test, uint32_t row);
 
 /* Is the row wanted? */
 static inline bool st_selection_has(const struct st_selection *selection, uint32_t row)
 {
 	for (unsigned int i = 0; i < selection->test_count; i++) {
-		if (!selection->tests[i].pass[st_key_of(&selection->tests[i].keys, row)])
+		if (selection->tests[i].keys.axis || selection->tests[i].numbered) {
+			if (!st_selection_look(selection, i, row))
+				return false;
+		} else if (!(selection->tests[i].hits[st_key_of(&selection->tests[i].keys, row)] &
+			     ST_HIT_PASS)) {
 			return false;
+		}
 	}
 	return true;
 }
@@ -43,7 +62,7 @@ static inline bool st_selection_has_track(const struct st_selection *selection, 
 	for (unsigned int i = 0; i < selection->test_count; i++) {
 		const uint32_t *map = selection->tests[i].keys.map;
 
-		if (!selection->tests[i].pass[map ? map[track] : track])
+		if (!(selection->tests[i].hits[map ? map[track] : track] & ST_HIT_PASS))
 			return false;
 	}
 	return true;

@@ -46,8 +46,13 @@ bool st_instances_prepare(struct st_answer_maker *maker)
 static uint64_t instance_value(const struct st_aggregate *aggregate, uint32_t row,
 			       enum st_metric metric)
 {
+	const struct st_measure *measure = st_dataset_measure(aggregate->dataset, metric);
 	struct st_row_time time = {0};
 
+	if (!measure || !measure->derive)
+		return measure && measure->read
+			       ? measure->read(aggregate->dataset, row, measure->arg)
+			       : 0;
 	if (metric == ST_COUNT || metric == ST_COPIES)
 		return st_row_is_counted(aggregate->dataset, row) == (metric == ST_COUNT);
 	if (metric == ST_WALL_STDDEV)
@@ -124,7 +129,7 @@ static bool add_others(struct st_answer_maker *maker, uint32_t parent, uint32_t 
 {
 	struct st_aggregate *aggregate = maker->aggregate;
 	enum st_grouping instance = aggregate->dataset->instance;
-	uint32_t others = st_tree_add(&aggregate->tree, parent, instance, 0);
+	uint32_t others = st_tree_add(&aggregate->tree, parent, instance, 0, false);
 	uint64_t *durations = malloc(count * sizeof(*durations));
 	struct st_answer_row *row = NULL;
 	struct st_percentiles found;
@@ -138,23 +143,23 @@ static bool add_others(struct st_answer_maker *maker, uint32_t parent, uint32_t 
 		struct st_row_time time = {0};
 
 		if (!st_row_is_counted(aggregate->dataset, rows[i])) {
-			aggregate->tree.nodes[others].copies++;
+			aggregate->tree.spreads[others].copies++;
 			continue;
 		}
 		st_row_time(aggregate, rows[i], &time);
 		durations[counted++] = time.wall_ns;
-		st_node_add(&aggregate->tree.nodes[others], time.wall_ns,
-			    st_row_self(aggregate, rows[i]));
+		st_spread_add(&aggregate->tree.spreads[others], time.wall_ns,
+			      st_row_self(aggregate, rows[i]));
 		st_node_cover(aggregate, others, aggregate->dataset->track[rows[i]], rows[i],
 			      &time);
 	}
 	found = st_percentiles_take(durations, counted);
-	aggregate->tree.nodes[others].median_ns = found.median;
-	aggregate->tree.nodes[others].p95_ns = found.p95;
-	aggregate->tree.nodes[others].p99_ns = found.p99;
+	aggregate->tree.spreads[others].median_ns = found.median;
+	aggregate->tree.spreads[others].p95_ns = found.p95;
+	aggregate->tree.spreads[others].p99_ns = found.p99;
 	row = st_answer_add(maker, ST_NO_NODE);
 	if (row)
-		st_answer_fill(maker, row, &aggregate->tree.nodes[others]);
+		st_answer_fill(maker, row, others);
 out:
 	free(durations);
 	return row;
@@ -183,11 +188,11 @@ bool st_instances_add(struct st_answer_maker *maker, uint32_t node, uint32_t *fi
 		row->grouping = dataset->instance;
 		row->slice = rows[i];
 		row->text = dataset->text(dataset, dataset->instance, rows[i], maker->arena);
-		values = st_arena_calloc(maker->arena, ST_WALL_METRICS, sizeof(*values));
-		row->values = values;
-		row->slots = maker->slots;
-		for (unsigned int j = 0; values && j < ST_WALL_METRICS; j++)
-			values[j] = instance_value(aggregate, rows[i], (enum st_metric)j);
+		values = st_answer_values(maker, row);
+		for (unsigned int j = 0; values && j < ST_MEASURES; j++)
+			if (maker->slots[j] != ST_NO_SLOT)
+				values[maker->slots[j]] =
+					instance_value(aggregate, rows[i], (enum st_metric)j);
 	}
 	if (kept < total && !add_others(maker, node, rows + kept, total - kept))
 		return false;

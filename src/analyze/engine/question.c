@@ -8,57 +8,79 @@
 #include <string.h>
 
 #include "analyze/engine/answer.h"
+#include "base/vec.h"
 #include "store/result.h"
 
 static const struct st_text others_text = {"[Others]", 8};
 static const struct st_text total_text = {"Total", 5};
+
+/* A measure that single rows do not show takes no room in them. */
+static bool set_slots(struct st_answer_maker *maker)
+{
+	const struct st_aggregate *aggregate = maker->aggregate;
+
+	maker->slots = st_arena_alloc(maker->arena, ST_MEASURES);
+	if (!maker->slots)
+		return false;
+	memset(maker->slots, ST_NO_SLOT, ST_MEASURES);
+	for (uint32_t i = 0; i < aggregate->dataset->measure_count; i++) {
+		const struct st_measure *measure = &aggregate->dataset->measures[i];
+
+		if (measure->derive ||
+		    (measure->read && (!aggregate->has_instances ||
+				       st_set_has(aggregate->question->metrics, measure->metric))))
+			maker->slots[measure->metric] = (uint8_t)maker->value_count++;
+	}
+	return true;
+}
 
 struct st_answer_row *st_answer_add(struct st_answer_maker *maker, uint32_t node)
 {
 	struct st_answer *answer = maker->answer;
 	struct st_answer_row *row;
 
-	if (answer->row_count == maker->capacity) {
-		uint32_t capacity = maker->capacity ? maker->capacity * 2 : 64;
-		struct st_answer_row *rows = NULL;
-		uint32_t *nodes = NULL;
-
-		if (capacity > maker->capacity)
-			rows = realloc(answer->rows, capacity * sizeof(*rows));
-		if (rows)
-			answer->rows = rows;
-		if (rows)
-			nodes = realloc(maker->node_of, capacity * sizeof(*nodes));
-		if (!nodes)
-			return NULL;
-		maker->node_of = nodes;
-		maker->capacity = capacity;
-	}
+	if (!ST_VEC_ROOM(answer->rows, answer->row_count, maker->row_capacity) ||
+	    !ST_VEC_ROOM(maker->node_of, answer->row_count, maker->node_capacity))
+		return NULL;
 	maker->node_of[answer->row_count] = node;
 	row = &answer->rows[answer->row_count++];
-	memset(row, 0, sizeof(*row));
-	row->slice = row->parent = ST_NO_ROW;
+	*row = (struct st_answer_row){.slice = ST_NO_ROW, .parent = ST_NO_ROW};
 	return row;
 }
 
-void st_answer_fill(struct st_answer_maker *maker, struct st_answer_row *row,
-		    const struct st_node *node)
+uint64_t *st_answer_values(struct st_answer_maker *maker, struct st_answer_row *row)
 {
-	const struct st_dataset *dataset = maker->aggregate->dataset;
-	uint64_t *values = st_arena_calloc(maker->arena, ST_WALL_METRICS, sizeof(*values));
+	uint64_t *values = st_arena_calloc(maker->arena, maker->value_count + 1, sizeof(*values));
+
+	row->values = values;
+	row->slots = values ? maker->slots : NULL;
+	return values;
+}
+
+void st_answer_fill(struct st_answer_maker *maker, struct st_answer_row *row, uint32_t index)
+{
+	const struct st_aggregate *aggregate = maker->aggregate;
+	const struct st_dataset *dataset = aggregate->dataset;
+	const struct st_node *node = &aggregate->tree.nodes[index];
+	uint64_t *values = st_answer_values(maker, row);
 
 	row->grouping = (enum st_grouping)node->grouping;
 	row->is_others = node->is_others;
-	row->slots = maker->slots;
-	row->values = values;
-	for (unsigned int i = 0; values && i < ST_WALL_METRICS; i++)
-		values[i] = st_node_value(node, (enum st_metric)i);
-	if (node->parent == ST_NO_NODE)
+	for (uint32_t i = 0; values && i < dataset->measure_count; i++) {
+		uint8_t slot = maker->slots[dataset->measures[i].metric];
+
+		if (slot != ST_NO_SLOT)
+			values[slot] = st_node_value(aggregate, index, &dataset->measures[i]);
+	}
+	if (node->parent == ST_NO_NODE) {
 		row->text = total_text;
-	else if (node->is_others)
+	} else if (node->is_others) {
 		row->text = others_text;
-	else
+	} else {
 		row->text = dataset->text(dataset, row->grouping, node->key, maker->arena);
+		if (!dataset->begin_ns)
+			row->slice = node->key - dataset->keys[row->grouping].is_numbered;
+	}
 }
 
 static bool add_children(struct st_answer_maker *maker, uint32_t node, uint32_t *first,
@@ -78,14 +100,13 @@ static bool add_children(struct st_answer_maker *maker, uint32_t node, uint32_t 
 		row = st_answer_add(maker, child);
 		if (!row)
 			return false;
-		st_answer_fill(maker, row, &aggregate->tree.nodes[child]);
-		row->node = child;
+		st_answer_fill(maker, row, child);
 	}
-	if (!parent->is_others && parent->others != ST_NO_NODE) {
+	if (!parent->is_others && !parent->is_cut && parent->others != ST_NO_NODE) {
 		row = st_answer_add(maker, parent->others);
 		if (!row)
 			return false;
-		st_answer_fill(maker, row, &aggregate->tree.nodes[parent->others]);
+		st_answer_fill(maker, row, parent->others);
 	}
 	*count = maker->answer->row_count - *first;
 	return true;
@@ -95,8 +116,8 @@ static bool lay_out(struct st_answer_maker *maker)
 {
 	struct st_answer *answer = maker->answer;
 
-	st_answer_fill(maker, &answer->total, &maker->aggregate->tree.nodes[0]);
 	answer->total.slice = answer->total.parent = ST_NO_ROW;
+	st_answer_fill(maker, &answer->total, 0);
 	if (!add_children(maker, 0, &answer->root_first, &answer->root_count))
 		return false;
 	for (uint32_t i = 0; i < answer->row_count; i++) {
@@ -187,15 +208,11 @@ enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_
 	/* Instances need memory of their own: the durations have done their work. */
 	free(aggregate.durations);
 	aggregate.durations = NULL;
+	out->callers_cut = aggregate.callers_cut;
 	out->memory = maker.arena = calloc(1, sizeof(*maker.arena));
 	if (!status && maker.arena) {
 		st_arena_init(maker.arena, SIZE_MAX / 2);
-		maker.slots = st_arena_alloc(maker.arena, ST_MEASURES);
-		if (maker.slots)
-			memset(maker.slots, ST_NO_SLOT, ST_MEASURES);
-		for (unsigned int i = 0; maker.slots && i < ST_WALL_METRICS; i++)
-			maker.slots[i] = (uint8_t)i;
-		if (!maker.slots || !st_instances_prepare(&maker) || !lay_out(&maker) ||
+		if (!set_slots(&maker) || !st_instances_prepare(&maker) || !lay_out(&maker) ||
 		    !map_rows(&maker))
 			status = ST_ENOMEM;
 	} else if (!status) {

@@ -19,7 +19,7 @@
 
 struct st_result;
 
-/* Names, titles and JSON keys of groupings and metrics live in one table each (groupings.c, metrics.c). */
+/* Names, titles and JSON keys of groupings are in groupings.c, those of metrics in the measures of the datasets. */
 enum st_grouping {
 	ST_BY_PROCESS,
 	ST_BY_THREAD,
@@ -103,7 +103,7 @@ enum st_metric {
 	ST_CPU_INHERITED, /* part of self: of threads that work for the task of the thread that created them */
 	ST_SAMPLES,
 	ST_WAIT, /* not on a CPU */
-	/* Figures that a report computes itself: to sort by (st_question.ranks). */
+	/* Of operators and of blocks of memory. */
 	ST_ALLOCATED,
 	ST_SELF_ALLOCATED,
 	ST_FREED,
@@ -115,11 +115,21 @@ enum st_metric {
 	ST_INTENSITY,
 	ST_HELD,
 	ST_METRICS,
-	/* Without a name: what others are derived from. */
+	/* Without a name to sort by: shares, and what others are derived from. */
 	ST_CPU_TOTAL_EFFECTIVE = ST_METRICS,
+	ST_SELF_SHARE,
+	ST_TOTAL_SHARE,
+	ST_FLOPS_KNOWN,
+	ST_FLOPS_NS,
+	ST_MOVED_KNOWN,
+	ST_MOVED_NS,
+	ST_BOTH_FLOPS,
+	ST_BOTH_BYTES,
+	ST_KEPT,
+	ST_LARGEST,
 	ST_MEASURES,
 	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
-	ST_FIGURES = ST_ALLOCATED,     /* those that reports compute */
+	ST_FIGURES = ST_ALLOCATED,     /* those behind those of samples */
 };
 
 struct st_grouping_info {
@@ -127,24 +137,12 @@ struct st_grouping_info {
 	const char *key;   /* "task_type" */
 	const char *title; /* "Task Type" */
 };
-struct st_metric_info {
-	const char *
-		name; /* as typed after -sort-desc: key, title or VTune's word ("Task Time") all match */
-	const char *key;   /* "wall_total_ns" */
-	const char *title; /* "Task Time" */
-	const char *unit;  /* "ns", "" for counts */
-};
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping);
-const struct st_metric_info *st_metric_info(enum st_metric metric);
 /* Exact name (also title, any case); ST_EUSAGE with near names and the list otherwise: of groupings, those
  * of the set. */
 enum st_status st_grouping_parse(const char *text, size_t size_bytes, struct st_set offered,
 				 enum st_grouping *out, struct st_error *err);
-enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
-			       struct st_error *err);
 
-/* ST_EUSAGE: the rows at hand cannot be sorted by it; names the metrics by which they can. */
-enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, struct st_error *err);
 /* ST_EUSAGE: the rows at hand have no such grouping; names those of the set that they have. */
 enum st_status st_grouping_refuse(enum st_grouping grouping, struct st_set offered,
 				  struct st_error *err);
@@ -172,9 +170,6 @@ struct st_question {
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
-	/* By number of a group (st_answer_row.node): what siblings are ordered by before anything else; NULL: nothing.
-	 * The numbers are those of an earlier answer to the same question, without a limit. */
-	const double *ranks;
 	uint64_t limit;	   /* rows of each level; 0: all. What is cut off is summed in others. */
 	bool wants_row_of; /* st_answer.row_of */
 };
@@ -187,8 +182,9 @@ struct st_answer_row {
 	enum st_grouping grouping;
 	uint32_t first_child, child_count; /* indexes into rows */
 	uint32_t parent;		   /* index into rows, or ST_NO_ROW */
-	uint32_t node;	/* number of the group: the same whatever the order and the limit */
-	uint32_t slice; /* of an instance (ST_BY_TASK …): row of the dataset, else ST_NO_ROW */
+	/* Of an instance (ST_BY_TASK …): row of the dataset. Of rows with chains of keys: the key, and of ST_BY_TASK the
+	 * slice. Else ST_NO_ROW. */
+	uint32_t slice;
 	bool is_others; /* stands for what the limit cut off */
 };
 
@@ -199,6 +195,8 @@ static inline uint64_t st_answer_value(const struct st_answer_row *row, enum st_
 	return row->slots && row->slots[metric] != ST_NO_SLOT ? row->values[row->slots[metric]] : 0;
 }
 
+enum { ST_CALLERS_MAX = 100000 }; /* groups of callers in one answer, besides those of others */
+
 struct st_answer {
 	struct st_answer_row *rows;
 	uint32_t row_count;
@@ -207,7 +205,8 @@ struct st_answer {
 	/* When asked for: the innermost answer row that each row of the dataset is part of, or ST_NO_ROW. For
 	 * figures that the engine does not know of. */
 	uint32_t *row_of;
-	void *memory; /* arena that owns texts made by the engine */
+	uint64_t callers_cut; /* groups whose callers became others */
+	void *memory;	      /* arena that owns texts made by the engine */
 };
 
 _Static_assert((int)ST_GROUPINGS <= ST_SET_MAX && (int)ST_MEASURES <= ST_SET_MAX,

@@ -167,8 +167,8 @@ static bool set_tracks(struct st_dataset *dataset, struct st_operator_rows *rows
 	}
 	dataset->tracks = spans;
 	dataset->track_count = count;
-	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){rows->track, map, process_count};
-	dataset->keys[ST_BY_THREAD] = (struct st_key_column){rows->track, NULL, count};
+	dataset->keys[ST_BY_PROCESS] = st_keys(rows->track, map, process_count);
+	dataset->keys[ST_BY_THREAD] = st_keys(rows->track, NULL, count);
 	return true;
 }
 
@@ -227,7 +227,7 @@ static bool map_signatures(struct st_dataset *dataset, enum st_grouping grouping
 	for (uint32_t i = 0; i < count; i++)
 		map[i] = st_key_texts_add(keys, signature_text(rows, &signatures[i], grouping));
 	map[count] = st_key_texts_add(keys, unknown);
-	dataset->keys[grouping] = (struct st_key_column){rows->signature, map, keys->count};
+	dataset->keys[grouping] = st_keys(rows->signature, map, keys->count);
 	return !keys->failed && !rows->arena.failed;
 }
 
@@ -245,7 +245,7 @@ static bool add_steps(struct st_dataset *dataset, struct st_operator_rows *rows)
 	done = st_dataset_add_steps(&slices, rows->result, keys, &rows->arena, &found);
 	for (uint32_t row = 0; done && row < rows->count; row++)
 		steps[row] = st_key_of(&slices.keys[ST_BY_STEP], rows->slice[row]);
-	dataset->keys[ST_BY_STEP] = (struct st_key_column){steps, NULL, keys->count};
+	dataset->keys[ST_BY_STEP] = st_keys(steps, NULL, keys->count);
 	st_step_list_fini(&found.list);
 	st_dataset_slices_fini(&slices);
 	return done;
@@ -317,10 +317,11 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 	out->parent = rows->parent;
 	out->track = rows->track;
 	out->flags = rows->flags;
+	out->numbers = rows->slice;
 	out->answers = groupings_of(rows);
-	out->keys[ST_BY_OPERATOR] = (struct st_key_column){rows->label, rows->name_of,
-							   rows->texts[ST_BY_OPERATOR].count};
-	out->keys[ST_BY_INSTANCE] = (struct st_key_column){NULL, NULL, rows->count};
+	out->keys[ST_BY_OPERATOR] =
+		st_keys(rows->label, rows->name_of, rows->texts[ST_BY_OPERATOR].count);
+	out->keys[ST_BY_INSTANCE] = st_keys(NULL, NULL, rows->count);
 	if (!set_tracks(out, rows))
 		return false;
 	set_self(out, rows);
@@ -342,7 +343,12 @@ enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct 
 	*out = (struct st_dataset){
 		.private_data = rows,
 		.arena = &rows->arena,
+		.measures = st_wall_measures,
+		.measure_count = ST_WALL_MEASURES,
+		.sorted_by = ST_WALL_TOTAL,
+		.total = ST_WALL_TOTAL,
 		.slow_flags = ST_SLICE_CLIPPED,
+		.loose_flags = ST_SLICE_MISMATCHED,
 		.uncounted_flags = ST_SLICE_COPY,
 		.instance = ST_BY_INSTANCE,
 		.named_by = ST_BY_OPERATOR,

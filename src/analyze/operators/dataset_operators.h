@@ -13,6 +13,8 @@
 #include "analyze/datasets/dataset_parts.h"
 #include "store/operators.h"
 
+struct st_operator_work;
+
 enum st_operator_label {
 	ST_LABEL_OTHER,
 	ST_LABEL_OPERATOR, /* or a range */
@@ -56,7 +58,10 @@ struct st_operator_rows {
 	/* With calls: by row the innermost one that it began in (of a call itself), or ST_NO_ROW; by call its row. */
 	uint32_t *call, *row_of_call;
 	uint32_t signature_count;
-	bool is_itt; /* some rows are ITT tasks that stand in */
+	struct st_operator_work *work; /* by signature; the last is none; made with the measures */
+	uint64_t *allocated, *freed;   /* by row: bytes; NULL: not recorded */
+	uint64_t outside_bytes;	       /* given out where no operator was open */
+	bool is_itt;		       /* some rows are ITT tasks that stand in */
 	bool is_primitive;
 	bool has_inputs, has_modules, has_stacks, has_calls;
 	bool as_torch;
@@ -85,6 +90,11 @@ static inline int64_t st_operator_sequence(const struct st_operator_rows *rows, 
 {
 	return rows->sequence ? rows->sequence[row] : ST_NO_SEQUENCE;
 }
+
+/* Memory and work beside the times. False when memory is out. */
+bool st_operators_add_measures(struct st_dataset *dataset);
+extern const struct st_measure st_operator_measures[];
+enum { ST_OPERATOR_MEASURES = 21 };
 
 /* Groupings, whether a result has such rows or not. */
 struct st_set st_dataset_operators_answers(void);

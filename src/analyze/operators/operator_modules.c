@@ -108,7 +108,7 @@ bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_row
 		set_keys(&job, texts);
 		follow_backward(&job);
 	}
-	dataset->keys[ST_BY_NN_MODULE] = (struct st_key_column){job.keys, NULL, texts->count};
+	dataset->keys[ST_BY_NN_MODULE] = st_keys(job.keys, NULL, texts->count);
 	done = done && !texts->failed;
 	free(job.forwards);
 	free(job.calls);

@@ -142,7 +142,7 @@ bool st_operators_add_stacks(struct st_dataset *dataset, struct st_operator_rows
 		memcpy(job.stacks, rows->stack, rows->count * sizeof(*job.stacks));
 		done = follow_backward(&job, dataset) && set_keys(&job, texts, keys, grouping);
 	}
-	dataset->keys[grouping] = (struct st_key_column){keys, NULL, texts->count};
+	dataset->keys[grouping] = st_keys(keys, NULL, texts->count);
 	free(job.stacks);
 	free(job.is_linked);
 	return done;

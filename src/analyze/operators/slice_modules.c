@@ -79,7 +79,7 @@ bool st_slices_add_modules(struct st_dataset *dataset, const struct st_result *r
 	done = done && of_label && of_operator && !keys->failed;
 	if (done)
 		set_keys(column, &operators, of_label, of_operator);
-	dataset->keys[ST_BY_NN_MODULE] = (struct st_key_column){column, NULL, keys->count};
+	dataset->keys[ST_BY_NN_MODULE] = st_keys(column, NULL, keys->count);
 	free(of_label);
 	free(of_operator);
 	st_dataset_operators_fini(&operators);

@@ -372,7 +372,7 @@ static void answer_columns(struct st_report *report, const struct st_report_layo
 	for (uint32_t i = 0; i < layout->front_count; i++)
 		columns[count++] = layout->extra[i];
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		const struct st_metric_info *info = st_metric_info((enum st_metric)i);
+		const struct st_measure *info = st_metric_info((enum st_metric)i);
 
 		const char *title = layout->titles ? layout->titles[i] : NULL;
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analyze/operators/dataset_operators.h"
-#include "analyze/engine/ranked.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"
 
@@ -128,7 +127,7 @@ static bool holders_prepare(struct st_dataset *dataset, enum st_grouping groupin
 		return false;
 	for (uint32_t i = 0; i < holders->count; i++)
 		keys[i] = rows[i] == ST_NO_ROW ? from->key_count : st_key_of(from, rows[i]);
-	dataset->keys[grouping] = (struct st_key_column){keys, NULL, from->key_count + 1};
+	dataset->keys[grouping] = st_keys(keys, NULL, from->key_count + 1);
 	return true;
 }
 
@@ -183,9 +182,9 @@ static bool set_places(struct st_dataset *dataset, struct holders *holders)
 	}
 	dataset->tracks = spans;
 	dataset->track_count = count;
-	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){holders->track, map, process_count};
-	dataset->keys[ST_BY_THREAD] = (struct st_key_column){holders->track, NULL, count};
-	dataset->keys[ST_BY_INSTANCE] = (struct st_key_column){NULL, NULL, holders->count};
+	dataset->keys[ST_BY_PROCESS] = st_keys(holders->track, map, process_count);
+	dataset->keys[ST_BY_THREAD] = st_keys(holders->track, NULL, count);
+	dataset->keys[ST_BY_INSTANCE] = st_keys(NULL, NULL, holders->count);
 	return true;
 }
 
@@ -199,6 +198,9 @@ static bool make_dataset(struct st_dataset *out, struct holders *holders)
 				   .track = holders->track,
 				   .flags = holders->flags,
 				   .answers = holders->operators.answers,
+				   .measures = st_memory_measures,
+				   .measure_count = ST_MEMORY_MEASURES,
+				   .sorted_by = ST_HELD,
 				   .instance = ST_BY_INSTANCE,
 				   .named_by = ST_BY_OPERATOR,
 				   .prepare = holders_prepare,
@@ -209,52 +211,40 @@ static bool make_dataset(struct st_dataset *out, struct holders *holders)
 	return set_places(out, holders);
 }
 
-struct figures {
-	uint64_t held, kept, largest;
+static const struct st_memory_block *block_of(const struct st_dataset *dataset, uint32_t row)
+{
+	const struct holders *holders = dataset->private_data;
+
+	return holders->blocks[row];
+}
+
+static uint64_t read_held(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	(void)arg;
+	return block_of(dataset, row)->bytes;
+}
+
+static uint64_t read_kept(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	return block_of(dataset, row)->end_ns == INT64_MAX ? read_held(dataset, row, arg) : 0;
+}
+
+const struct st_measure st_memory_measures[ST_MEMORY_MEASURES] = {
+	{ST_COUNT, "count", "count", "Blocks", "", ST_FOLD_COUNT, .derive = st_derive_count},
+	{ST_HELD, "held", "held_bytes", "Held at Peak", "bytes", ST_FOLD_SUM, .read = read_held},
+	{ST_KEPT, NULL, "kept_bytes", "Kept to the End", "bytes", ST_FOLD_SUM, .read = read_kept},
+	{ST_LARGEST, NULL, "largest_bytes", "Largest Block", "bytes", ST_FOLD_MAX,
+	 .read = read_held},
 };
 
-static void add_block(struct figures *figures, const struct st_memory_block *block)
+static void set_cells(struct st_cell *cells, const struct st_answer_row *row, uint64_t all)
 {
-	figures->held += block->bytes;
-	if (block->end_ns == INT64_MAX)
-		figures->kept += block->bytes;
-	if (block->bytes > figures->largest)
-		figures->largest = block->bytes;
-}
+	uint64_t held = st_answer_value(row, ST_HELD);
 
-/* By row of the answer; behind them those of all. Malloc'd. */
-static struct figures *find_figures(const struct holders *holders, const struct st_answer *answer)
-{
-	struct figures *figures = calloc((size_t)answer->row_count + 1, sizeof(*figures));
-
-	for (uint32_t i = 0; figures && i < holders->count; i++) {
-		uint32_t at = answer->row_of[i];
-
-		if (at == ST_NO_ROW)
-			continue;
-		add_block(&figures[answer->row_count], holders->blocks[i]);
-		for (; at != ST_NO_ROW; at = answer->rows[at].parent)
-			add_block(&figures[at], holders->blocks[i]);
-	}
-	return figures;
-}
-
-static bool rank(void *closure, const struct st_answer *answer, double *out)
-{
-	struct figures *figures = find_figures(closure, answer);
-
-	for (uint32_t i = 0; figures && i < answer->row_count; i++)
-		out[i] = (double)figures[i].held;
-	free(figures);
-	return figures != NULL;
-}
-
-static void set_cells(struct st_cell *cells, const struct figures *figures, uint64_t all)
-{
-	cells[HELD] = st_cell_u64(figures->held);
-	cells[SHARE] = st_cell_double(all ? (double)figures->held / (double)all : 0.0);
-	cells[KEPT] = st_cell_u64(figures->kept);
-	cells[LARGEST] = st_cell_u64(figures->largest);
+	cells[HELD] = st_cell_u64(held);
+	cells[SHARE] = st_cell_double(all ? (double)held / (double)all : 0.0);
+	cells[KEPT] = st_cell_u64(st_answer_value(row, ST_KEPT));
+	cells[LARGEST] = st_cell_u64(st_answer_value(row, ST_LARGEST));
 }
 
 static const struct st_column instance_columns[] = {
@@ -284,43 +274,32 @@ static enum st_status fill(struct st_report *out, const struct st_dataset *datas
 			   struct st_question *question, uint64_t peak_bytes, struct st_error *err)
 {
 	static const char *const titles[ST_METRICS] = {[ST_COUNT] = "Blocks"};
-	struct holders *holders = dataset->private_data;
-	const struct st_ranking ranking = {rank, holders};
 	bool single = question->groupings[question->grouping_count - 1] == ST_BY_INSTANCE;
-	bool ranked = !question->sort_count || question->sort[0] == ST_HELD;
 	struct st_report_layout layout = {question, single ? instance_columns : group_columns,
 					  single ? INSTANCE_COLUMNS : GROUP_COLUMNS, 0, titles};
 	const struct st_answer *shown;
 	struct st_answer answer;
-	struct figures *figures;
 	enum st_status status;
 
 	question->metrics = single ? (struct st_set){{0}} : ST_SET(ST_COUNT);
-	status =
-		st_ranked_ask(dataset, question, ranked && !single ? &ranking : NULL, &answer, err);
+	status = st_dataset_ask(dataset, question, &answer, err);
 	if (status)
 		return status;
-	figures = find_figures(holders, &answer);
 	st_report_from_answer(out, &answer, &layout);
 	shown = st_report_answer(out);
-	if (!out->rows || st_report_arena(out)->failed) {
-		free(figures);
+	if (!out->rows || st_report_arena(out)->failed)
 		return ST_OK; /* st_report_end says it */
-	}
-	for (uint32_t i = 0; figures && i < out->row_count; i++) {
+	for (uint32_t i = 0; i < out->row_count; i++) {
 		struct st_cell *cells = out->rows[i].cells + st_report_behind_index(&layout);
 
 		if (!single)
-			set_cells(cells, &figures[i], peak_bytes);
+			set_cells(cells, &shown->rows[i], peak_bytes);
 		else if (shown->rows[i].slice != ST_NO_ROW)
-			instance_cells(out, holders, cells, shown->rows[i].slice);
+			instance_cells(out, dataset->private_data, cells, shown->rows[i].slice);
 	}
-	if (figures && !single)
-		set_cells(out->totals.cells + st_report_behind_index(&layout),
-			  &figures[out->row_count], peak_bytes);
-	if (!figures)
-		st_report_arena(out)->failed = true;
-	free(figures);
+	if (!single)
+		set_cells(out->totals.cells + st_report_behind_index(&layout), &shown->total,
+			  peak_bytes);
 	return ST_OK;
 }
 

@@ -5,6 +5,7 @@
 #ifndef ST_ANALYZE_REPORTS_REPORT_MEMORY_H
 #define ST_ANALYZE_REPORTS_REPORT_MEMORY_H
 
+#include "analyze/engine/dataset.h"
 #include "analyze/operators/memory_blocks.h"
 #include "analyze/tables/report.h"
 #include "analyze/steps/step_list.h"
@@ -28,6 +29,10 @@ struct st_memory_view {
 enum st_status st_memory_view_make(struct st_memory_view *out, const struct st_result *result,
 				   const struct st_question *question, struct st_error *err);
 void st_memory_view_fini(struct st_memory_view *view);
+
+/* What is counted of the blocks that were held at the peak. */
+extern const struct st_measure st_memory_measures[];
+enum { ST_MEMORY_MEASURES = 4 };
 
 /* "peak 45.3 MB at 1.234 s, in 17 blocks; 1.2 MB at the end; +0 B per step (10 steps)" */
 const char *st_memory_view_text(const struct st_memory_view *view, const struct st_result *result,

@@ -1,30 +1,137 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The metrics by which a report can be sorted, and what it calls them.
+#include <stdio.h>
+
 #include "analyze/engine/names.h"
+#include "analyze/operators/dataset_operators.h"
 #include "analyze/reports/report_kinds.h"
+#include "analyze/reports/report_memory.h"
 #include "analyze/reports/report_python_calls.h"
 #include "analyze/reports/report_rows.h"
+#include "analyze/samples/sample_set.h"
+
+/* Measures that have a name, in the order in which they are listed. Those of operators repeat some of rows that last,
+ * with titles of their own. */
+static const struct {
+	const struct st_measure *measures;
+	uint32_t count;
+} tables[] = {
+	{st_wall_measures, ST_WALL_MEASURES},
+	{st_sample_measures, ST_SAMPLE_MEASURES},
+	{st_operator_measures, ST_OPERATOR_MEASURES},
+	{st_memory_measures, ST_MEMORY_MEASURES},
+};
+
+static struct st_set named(unsigned int table)
+{
+	struct st_set set = {{0}};
+
+	for (uint32_t i = 0; i < tables[table].count; i++)
+		if (tables[table].measures[i].name)
+			st_set_add(&set, tables[table].measures[i].metric);
+	return set;
+}
+
+const struct st_measure *st_metric_info(enum st_metric metric)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		for (uint32_t j = 0; j < tables[i].count; j++)
+			if (tables[i].measures[j].metric == metric)
+				return &tables[i].measures[j];
+	return NULL;
+}
+
+/* Further words for the same thing. */
+static const struct {
+	const char *word;
+	enum st_metric metric;
+} aliases[] = {
+	{"CPU Time:Self", ST_CPU_SELF},
+	{"CPU Time:Effective", ST_CPU_EFFECTIVE},
+	{"cpu", ST_CPU_SELF},
+	{"cpu-time", ST_CPU_SELF},
+	{"total", ST_WALL_TOTAL},
+	{"self", ST_WALL_SELF},
+	{"min", ST_WALL_MIN},
+	{"avg", ST_WALL_AVG},
+	{"average", ST_WALL_AVG},
+	{"median", ST_WALL_MEDIAN},
+	{"p50", ST_WALL_MEDIAN},
+	{"p95", ST_WALL_P95},
+	{"p99", ST_WALL_P99},
+	{"max", ST_WALL_MAX},
+	{"stddev", ST_WALL_STDDEV},
+	{"wall", ST_WALL_TOTAL},
+	{"time", ST_WALL_TOTAL},
+	{"wall-time", ST_WALL_TOTAL},
+	{"Task Time:Total", ST_WALL_TOTAL},
+};
+
+enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
+			       struct st_error *err)
+{
+	const char *names[ST_METRICS];
+
+	for (unsigned int i = 0; i < ST_METRICS; i++) {
+		names[i] = st_metric_info((enum st_metric)i)->name;
+		if (st_name_equal(text, size_bytes, st_metric_info((enum st_metric)i)->name) ||
+		    st_name_equal(text, size_bytes, st_metric_info((enum st_metric)i)->key) ||
+		    st_name_equal(text, size_bytes, st_metric_info((enum st_metric)i)->title)) {
+			*out = (enum st_metric)i;
+			return ST_OK;
+		}
+	}
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (st_name_equal(text, size_bytes, aliases[i].word)) {
+			*out = aliases[i].metric;
+			return ST_OK;
+		}
+	}
+	return st_name_unknown(text, size_bytes, "metric",
+			       &(struct st_name_list){names, ST_METRICS}, err);
+}
+
+enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, struct st_error *err)
+{
+	char all[600];
+	size_t used = 0;
+
+	all[0] = '\0';
+	for (unsigned int i = 0; i < ST_METRICS; i++) {
+		int n = st_set_has(offered, i)
+				? snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "",
+					   st_metric_info((enum st_metric)i)->name)
+				: 0;
+
+		used += n > 0 && (size_t)n < sizeof(all) - used ? (size_t)n : 0;
+	}
+	if (st_set_is_empty(offered))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "these rows are in order of time and cannot be sorted; strata "
+				    "query can");
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "these rows cannot be sorted by %s, only by: %s; strata query can sort "
+			    "by anything",
+			    st_metric_info(metric)->name, all);
+}
 
 struct st_set st_report_metrics(const struct st_report_kind *kind)
 {
-	struct st_set wall = st_set_range(0, ST_WALL_METRICS);
-	struct st_set cpu = st_set_range(ST_WALL_METRICS, ST_FIGURES);
-
 	if (!(kind->accepts & ST_ACCEPTS_SORT))
 		return (struct st_set){{0}};
 	if (kind->build == st_report_operators_build)
-		return st_set_join(ST_SET(ST_COUNT, ST_WALL_TOTAL, ST_WALL_SELF, ST_WALL_AVG),
-				   st_set_range(ST_FIGURES, ST_HELD));
+		return named(2);
 	if (kind->build == st_report_python_calls_build)
 		return st_python_calls_metrics();
 	if (kind->build == st_report_memory_build)
-		return ST_SET(ST_COUNT, ST_HELD);
+		return named(3);
 	if (kind->accepts & ST_ACCEPTS_VIEW)
-		return kind->build == st_report_top_down_build ? st_set_join(wall, cpu) : cpu;
+		return kind->build == st_report_top_down_build ? st_set_join(named(0), named(1))
+							       : named(1);
 	return kind->rows ? st_set_join(st_set_of(kind->rows->metrics),
 					st_set_of(kind->rows->instance_metrics))
-			  : wall;
+			  : named(0);
 }
 
 const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric)

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "analyze/samples/sample_tree.h"
-
 void st_report_add_notes(struct st_report *report, const struct st_sample_set *set)
 {
 	const struct st_named *named = set->named;

@@ -4,52 +4,16 @@
 // recorded, memory and work.
 #include "analyze/reports/report_operators.h"
 
-#include "analyze/operators/operator_figures.h"
-#include "analyze/engine/ranked.h"
+#include <string.h>
+
+#include "analyze/operators/dataset_operators.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
 #include "store/result.h"
 
-enum {
-	COUNT,
-	SELF,
-	SELF_SHARE,
-	TOTAL,
-	TOTAL_SHARE,
-	AVERAGE,
-	ALLOCATED,
-	SELF_ALLOCATED,
-	FREED,
-	SELF_FREED,
-	FLOPS,
-	MOVED,
-	GFLOPS,
-	GBYTES,
-	INTENSITY,
-	GROUP_COLUMNS
-};
-
 /* "aten::native_batch_norm_backward" is told from its neighbours by its end. */
 enum { NAME_WIDTH = 32 };
-
-static const struct st_column group_columns[GROUP_COLUMNS] = {
-	[COUNT] = {"count", "Count", "", false},
-	[SELF] = {"wall_self_ns", "Self Time", "ns", false},
-	[SELF_SHARE] = {"self_ratio", "Self %", "ratio", false},
-	[TOTAL] = {"wall_total_ns", "Total Time", "ns", false},
-	[TOTAL_SHARE] = {"total_ratio", "Total %", "ratio", false},
-	[AVERAGE] = {"wall_avg_ns", "Average", "ns", false},
-	[ALLOCATED] = {"allocated_bytes", "Allocated", "bytes", false},
-	[SELF_ALLOCATED] = {"self_allocated_bytes", "Allocated:Self", "bytes", false},
-	[FREED] = {"freed_bytes", "Freed", "bytes", false},
-	[SELF_FREED] = {"self_freed_bytes", "Freed:Self", "bytes", false},
-	[FLOPS] = {"flops", "FLOPs", "", false},
-	[MOVED] = {"moved_bytes", "Bytes Moved", "bytes", false},
-	[GFLOPS] = {"gflops_per_s", "GFLOP/s", "", false},
-	[GBYTES] = {"gbytes_per_s", "GB/s", "", false},
-	[INTENSITY] = {"flops_per_byte", "FLOPs/Byte", "", false},
-};
 
 struct job {
 	const struct st_result *result;
@@ -57,118 +21,66 @@ struct job {
 	const struct st_operator_rows *rows;
 	struct st_report *report;
 	const struct st_answer *answer;
-	struct st_operator_sums sums;
-	uint32_t first_column;
-	enum st_metric sorted_by;
 	bool has_memory;
-	uint64_t outside_bytes; /* given out where no operator was open */
 };
 
-static double share(uint64_t part, uint64_t whole)
+/* Memory that was not recorded is not shown as none. */
+static struct st_cell measure_cell(const struct job *job, const struct st_measure *measure,
+				   const struct st_answer_row *row)
 {
-	return whole ? (double)part / (double)whole : 0.0;
+	bool is_memory = measure->read && strcmp(measure->unit, "bytes") == 0 && !measure->known_by;
+	double ratio;
+
+	if ((is_memory && !job->has_memory) ||
+	    (measure->known_by && !st_answer_value(row, measure->known_by)))
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	if (measure->derive || measure->read)
+		return st_cell_u64(st_answer_value(row, measure->metric));
+	if (!st_answer_quotient(measure, row, &job->answer->total, &ratio) && !measure->of_total)
+		return (struct st_cell){.kind = ST_CELL_NONE};
+	return st_cell_double(ratio);
 }
 
-static void figure_cells(struct st_cell *cells, const struct st_operator_figures *figures,
-			 bool has_memory)
-{
-	if (has_memory) {
-		cells[ALLOCATED] = st_cell_u64(figures->allocated);
-		cells[SELF_ALLOCATED] = st_cell_u64(figures->self_allocated);
-		cells[FREED] = st_cell_u64(figures->freed);
-		cells[SELF_FREED] = st_cell_u64(figures->self_freed);
-	}
-	/* Operations per nanosecond are 10^9 of them per second. */
-	if (figures->has_flops) {
-		cells[FLOPS] = st_cell_u64(figures->flops);
-		if (figures->flops_ns)
-			cells[GFLOPS] = st_cell_double(share(figures->flops, figures->flops_ns));
-	}
-	if (figures->has_bytes) {
-		cells[MOVED] = st_cell_u64(figures->bytes);
-		if (figures->bytes_ns)
-			cells[GBYTES] = st_cell_double(share(figures->bytes, figures->bytes_ns));
-	}
-	if (figures->has_both && figures->both_bytes)
-		cells[INTENSITY] = st_cell_double(share(figures->both_flops, figures->both_bytes));
-}
-
-static void time_cells(struct st_cell *cells, const struct st_answer_row *row,
-		       const struct st_answer_row *total)
-{
-	cells[COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
-	cells[SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
-	cells[SELF_SHARE] = st_cell_double(
-		share(st_answer_value(row, ST_WALL_SELF), st_answer_value(total, ST_WALL_SELF)));
-	cells[TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
-	cells[TOTAL_SHARE] = st_cell_double(
-		share(st_answer_value(row, ST_WALL_TOTAL), st_answer_value(total, ST_WALL_TOTAL)));
-	cells[AVERAGE] = st_cell_u64(st_answer_value(row, ST_WALL_AVG));
-}
-
-static void set_figures(struct job *job)
-{
-	uint32_t totals = job->report->row_count;
-
-	for (uint32_t i = 0; i <= totals; i++) {
-		const struct st_answer_row *row =
-			i < totals ? &job->answer->rows[i] : &job->answer->total;
-		struct st_cell *cells =
-			i < totals ? job->report->rows[i].cells : job->report->totals.cells;
-
-		time_cells(cells + job->first_column, row, &job->answer->total);
-		figure_cells(cells + job->first_column, &job->sums.figures[i], job->has_memory);
-	}
-}
-
-/* Whether the first thing to sort by is a figure of ours. */
+/* Whether the first thing to sort by is one that single rows do not have. */
 static bool is_ranked(const struct st_question *question)
 {
 	return question->sort_count && question->sort[0] >= ST_FIGURES;
-}
-
-static bool rank(void *closure, const struct st_answer *answer, double *figures)
-{
-	struct job *job = closure;
-
-	if (!st_operator_sums_make(&job->sums, answer))
-		return false;
-	for (uint32_t i = 0; i < answer->row_count; i++)
-		figures[i] = st_operator_figure(&job->sums.figures[i], job->sorted_by);
-	return true;
 }
 
 static enum st_status build_groups(struct job *job, struct st_question *question,
 				   struct st_error *err)
 {
 	struct st_question shown = *question;
-	struct st_report_layout layout = {&shown, group_columns, GROUP_COLUMNS, 0, NULL};
-	const struct st_ranking ranking = {rank, job};
+	struct st_column columns[ST_OPERATOR_MEASURES];
+	struct st_report_layout layout = {&shown, columns, 0, 0, NULL};
+	uint32_t first, totals;
 	struct st_answer answer;
 	enum st_status status;
 
-	if (!st_operator_sums_init(&job->sums, job->result, job->dataset))
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
-	job->sorted_by = question->sort[0];
-	status = st_ranked_ask(job->dataset, question, is_ranked(question) ? &ranking : NULL,
-			       &answer, err);
-	if (!status) {
-		shown.metrics =
-			(struct st_set){{0}}; /* the columns above have them, in torch's order */
-		st_report_from_answer(job->report, &answer, &layout);
-		job->answer = st_report_answer(job->report);
-		job->first_column = st_report_behind_index(&layout);
-		/* When there is no memory st_report_end says it. */
-		if (!st_report_arena(job->report)->failed && job->report->rows) {
-			if (st_operator_sums_make(&job->sums, job->answer))
-				set_figures(job);
-			else
-				st_report_arena(job->report)->failed = true;
-		}
+	for (uint32_t i = 0; i < ST_OPERATOR_MEASURES && st_operator_measures[i].key; i++)
+		columns[layout.extra_count++] = (struct st_column){
+			st_operator_measures[i].key, st_operator_measures[i].title,
+			st_operator_measures[i].unit, false};
+	status = st_dataset_ask(job->dataset, question, &answer, err);
+	if (status)
+		return status;
+	shown.metrics = (struct st_set){{0}}; /* all measures are, in torch's order */
+	st_report_from_answer(job->report, &answer, &layout);
+	job->answer = st_report_answer(job->report);
+	first = st_report_behind_index(&layout);
+	totals = job->report->row_count;
+	/* When there is no memory st_report_end says it. */
+	for (uint32_t i = 0;
+	     i <= totals && !st_report_arena(job->report)->failed && job->report->rows; i++) {
+		struct st_cell *cells =
+			i < totals ? job->report->rows[i].cells : job->report->totals.cells;
+
+		for (uint32_t j = 0; j < layout.extra_count; j++)
+			cells[first + j] = measure_cell(job, &st_operator_measures[j],
+							i < totals ? &job->answer->rows[i]
+								   : &job->answer->total);
 	}
-	job->outside_bytes = job->sums.outside_bytes;
-	st_operator_sums_fini(&job->sums);
-	return status;
+	return ST_OK;
 }
 
 /* The rows of the table are those of the dataset, which know the operators around them. */
@@ -287,12 +199,12 @@ static void add_notes(struct job *job)
 
 	if (!notes)
 		return;
-	if (job->outside_bytes)
+	if (job->rows->outside_bytes)
 		notes[count++] = st_arena_printf(
 			arena,
 			"%llu bytes were allocated where no operator was open: they are "
 			"in no row",
-			(unsigned long long)job->outside_bytes);
+			(unsigned long long)job->rows->outside_bytes);
 	if (unknown)
 		notes[count++] = st_arena_printf(arena,
 						 "%u operators are known by name only: begun in a "
@@ -356,6 +268,8 @@ enum st_status st_report_operators_build(const struct st_result *result,
 		st_result_memory(result, &moments);
 		job.has_memory = moments;
 		status = prepare(&dataset, &options->question, err);
+		if (!status && !st_operators_add_measures(&dataset))
+			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
 		if (!status)
 			status = build(&job, &options->question, err);
 		if (!status) {

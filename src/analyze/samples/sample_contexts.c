@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/datasets/dataset_slices.h"
+#include "base/vec.h"
 #include "store/result.h"
 
 /* The innermost slice that a track had open at a time, or ST_NO_ROW. */
@@ -53,6 +54,30 @@ static uint32_t outer_slice(const struct st_sample_set *set, uint32_t slice)
 	return outer;
 }
 
+/* One in no operator or step: not everything in what is around it is outside of them. */
+static bool is_nothing(const struct st_sample_contexts *contexts, uint32_t context)
+{
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		if (contexts->keys[i][context])
+			return false;
+	return true;
+}
+
+static bool set_context(struct st_sample_contexts *contexts, uint32_t context, const uint32_t *keys,
+			uint32_t outer)
+{
+	if (!ST_VEC_ROOM(contexts->outer, context, contexts->outer_capacity))
+		return false;
+	contexts->outer[context] =
+		outer && is_nothing(contexts, outer) ? contexts->outer[outer] : outer;
+	for (unsigned int i = 0; i < contexts->used_count; i++) {
+		if (!ST_VEC_ROOM(contexts->keys[i], context, contexts->key_capacity[i]))
+			return false;
+		contexts->keys[i][context] = keys[i];
+	}
+	return true;
+}
+
 static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t *keys,
 			    uint32_t outer)
 {
@@ -64,30 +89,9 @@ static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t 
 				       keys[i]);
 	known = contexts->ids.count;
 	context = st_pair_map_add(&contexts->ids, link, 0) + 1;
-	if (contexts->ids.count == known)
-		return context;
-	if (context >= contexts->capacity) {
-		uint32_t capacity = contexts->capacity ? contexts->capacity * 2 : 256;
-		uint32_t *outers = realloc(contexts->outer, capacity * sizeof(*outers));
-		uint32_t *all;
-
-		if (outers)
-			contexts->outer = outers;
-		all = realloc(contexts->keys,
-			      (size_t)capacity * contexts->used_count * sizeof(*all));
-		if (all)
-			contexts->keys = all;
-		if (!outers || !all) {
-			contexts->failed = true;
-			return 0;
-		}
-		contexts->capacity = capacity;
-	}
-	contexts->outer[context] = outer;
-	memcpy(contexts->keys + (size_t)context * contexts->used_count, keys,
-	       contexts->used_count * sizeof(*keys));
-	contexts->count = context + 1;
-	return context;
+	if (contexts->ids.count > known && !set_context(contexts, context, keys, outer))
+		contexts->failed = true;
+	return contexts->failed ? 0 : context;
 }
 
 /* Groupings whose first key means that a slice has none: as if there were no slice. */
@@ -108,9 +112,8 @@ static uint32_t make_context(struct st_sample_contexts *contexts, const struct s
 
 		keys[i] = key || !has_none(contexts->used[i]) ? key + 1 : 0;
 		/* A worker's copy is in the operator and step of the task that it repeats. */
-		if (has_none(contexts->used[i]) && is_copy &&
-		    contexts->keys[(size_t)around * contexts->used_count + i])
-			keys[i] = contexts->keys[(size_t)around * contexts->used_count + i];
+		if (has_none(contexts->used[i]) && is_copy && contexts->keys[i][around])
+			keys[i] = contexts->keys[i][around];
 	}
 	return add_context(contexts, keys, around);
 }
@@ -153,6 +156,7 @@ uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_samp
 bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set *set,
 		      const struct st_question *question)
 {
+	static const uint32_t none[ST_GROUPINGS];
 	struct st_set wanted = {{0}};
 
 	memset(contexts, 0, sizeof(*contexts));
@@ -166,7 +170,7 @@ bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set 
 		if (st_set_has(wanted, i) && st_grouping_is_task((enum st_grouping)i))
 			contexts->used[contexts->used_count++] = (enum st_grouping)i;
 	if (!contexts->used_count)
-		return true;
+		return set_context(contexts, 0, none, 0);
 	for (unsigned int i = 0; i < contexts->used_count; i++) {
 		enum st_grouping grouping = contexts->used[i];
 
@@ -178,12 +182,7 @@ bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set 
 				st_step_list_is_timed(&st_dataset_slices_steps(&set->slices)->list);
 	}
 	contexts->of_slice = calloc((size_t)set->slices.row_count + 1, sizeof(*contexts->of_slice));
-	contexts->capacity = 256;
-	contexts->outer = calloc(contexts->capacity, sizeof(*contexts->outer));
-	contexts->keys =
-		calloc((size_t)contexts->capacity * contexts->used_count, sizeof(*contexts->keys));
-	contexts->count = 1;
-	return contexts->of_slice && contexts->outer && contexts->keys;
+	return contexts->of_slice && set_context(contexts, 0, none, 0);
 }
 
 void st_contexts_fini(struct st_sample_contexts *contexts)
@@ -191,7 +190,8 @@ void st_contexts_fini(struct st_sample_contexts *contexts)
 	st_pair_map_fini(&contexts->chain);
 	st_pair_map_fini(&contexts->ids);
 	free(contexts->outer);
-	free(contexts->keys);
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		free(contexts->keys[i]);
 	free(contexts->of_slice);
 	memset(contexts, 0, sizeof(*contexts));
 }

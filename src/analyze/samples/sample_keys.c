@@ -270,3 +270,47 @@ struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping 
 			   : outside;
 	return copied(arena, set->keys[grouping].texts[key]);
 }
+
+static struct st_text path_alias(struct st_text path, unsigned int index)
+{
+	return index ? last_part(path) : path;
+}
+
+/* Of frames: other names of a function; a path, and its last part. */
+static struct st_text frame_alias(const struct st_sample_set *set, enum st_grouping grouping,
+				  uint32_t key, unsigned int index)
+{
+	const struct st_frame_keys *keys = &set->keys[grouping];
+	const struct st_named_function *function = &set->named->functions[keys->function[key]];
+	const struct st_text names[] = {function->name, function->full, function->mangled};
+
+	switch (grouping) {
+	case ST_BY_FUNCTION:
+	case ST_BY_FUNCTION_MANGLED:
+		return names[index];
+	case ST_BY_MODULE:
+	case ST_BY_MODULE_PATH:
+		return path_alias(set->named->modules[function->module].path, index);
+	case ST_BY_SOURCE_FILE:
+	case ST_BY_SOURCE_FILE_PATH:
+		return path_alias(set->named->sources[function->source], index);
+	case ST_BY_PYTHON_LINE:
+		return path_alias(keys->texts[key], index);
+	default:
+		return (struct st_text){"", 0};
+	}
+}
+
+bool st_sample_alias(const struct st_dataset *dataset, enum st_grouping grouping, uint32_t key,
+		     unsigned int index, struct st_text *out, struct st_arena *arena)
+{
+	const struct st_sample_set *set = dataset->private_data;
+	bool is_function = grouping == ST_BY_FUNCTION || grouping == ST_BY_FUNCTION_MANGLED;
+
+	if (!st_grouping_is_frame(grouping))
+		return st_place_alias(set->result, grouping, key, index, out, arena);
+	if (index >= (is_function ? 3u : 2u))
+		return false;
+	*out = frame_alias(set, grouping, key, index);
+	return true;
+}

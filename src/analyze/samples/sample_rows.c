@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/filter.h"
+#include "base/vec.h"
 #include "store/result.h"
 
 static bool uses(const struct st_question *question, enum st_grouping grouping)
@@ -21,146 +23,252 @@ static bool uses(const struct st_question *question, enum st_grouping grouping)
 
 static bool make_keys(struct st_sample_set *set, const struct st_question *question)
 {
-	for (unsigned int i = 0; i < question->grouping_count; i++)
-		if (st_grouping_is_frame(question->groupings[i]) &&
-		    !st_frame_keys_make(set, question->groupings[i]))
-			return false;
-	for (size_t i = 0; i < question->filter_count; i++)
-		if (st_grouping_is_frame(question->filters[i].grouping) &&
-		    !st_frame_keys_make(set, question->filters[i].grouping))
-			return false;
 	/* Stacks are made of functions. */
-	if (uses(question, ST_BY_CALLSTACK) || uses(question, ST_BY_FUNCTION_STACK))
-		return st_frame_keys_make(set, ST_BY_FUNCTION);
+	bool has_stack = uses(question, ST_BY_CALLSTACK) || uses(question, ST_BY_FUNCTION_STACK);
+
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		enum st_grouping grouping = (enum st_grouping)i;
+
+		if (st_grouping_is_frame(grouping) &&
+		    (uses(question, grouping) || (has_stack && grouping == ST_BY_FUNCTION)) &&
+		    !st_frame_keys_make(set, grouping))
+			return false;
+	}
 	return true;
 }
 
 struct folder {
 	struct st_sample_rows *rows;
-	const struct st_question *question;
 	struct st_pair_map map;
 	struct st_pair_map leaves; /* (frame, Python frame), where the first hides the second */
-	uint32_t capacity;
-	bool by_track, by_python;
 };
 
 static struct st_sample_row *row_of(struct folder *folder, const struct st_sample_row *like)
 {
 	struct st_sample_rows *rows = folder->rows;
-	uint32_t leaf = folder->by_python
+	uint32_t leaf = rows->by_python
 				? st_pair_map_add(&folder->leaves, like->frame, like->python)
 				: like->frame;
 	uint32_t key = st_pair_map_add(&folder->map, (uint64_t)leaf << 32 | like->context,
-				       (uint64_t)(folder->by_track ? like->track : 0) << 32 |
+				       (uint64_t)(rows->by_track ? like->track : 0) << 32 |
 					       (uint64_t)like->cpu_class << 8 | like->flags);
 
 	if (folder->map.failed || folder->leaves.failed)
 		return NULL;
-	if (key < rows->count)
-		return &rows->rows[key];
-	if (rows->count == folder->capacity) {
-		uint32_t capacity = folder->capacity ? folder->capacity * 2 : 1024;
-		struct st_sample_row *more = realloc(rows->rows, capacity * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		rows->rows = more;
-		folder->capacity = capacity;
-	}
-	rows->rows[rows->count] = *like;
-	return &rows->rows[rows->count++];
+	if (key >= rows->count && !ST_VEC_PUSH(rows->rows, rows->count, rows->capacity, *like))
+		return NULL;
+	return &rows->rows[key];
 }
 
-static bool fold_sample(struct folder *folder, uint32_t sample)
+/* What a question sees of one sample; false: no memory. */
+static bool look_at(struct st_sample_rows *rows, uint32_t sample, struct st_sample_row *out)
 {
-	struct st_sample_set *set = folder->rows->set;
+	struct st_sample_set *set = rows->set;
 	const struct st_samples *samples = set->samples;
-	uint32_t slice = samples->slice[sample], node = samples->node[sample], frame;
-	bool off_cpu = samples->flags[sample] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE);
-	struct st_sample_row like = {.track = samples->track[sample]};
-	struct st_sample_row *row;
+	uint32_t slice = samples->slice[sample], node = samples->node[sample];
+	uint32_t frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
 
+	*out = (struct st_sample_row){.track = samples->track[sample],
+				      .cpu_class = set->classes[frame],
+				      .frame = st_sample_leaf(set, node)};
 	if (slice == ST_NO_ROW && samples->inherited[sample] != ST_NO_ROW) {
 		slice = samples->inherited[sample];
-		like.flags |= ST_SAMPLE_INHERITED;
+		out->flags |= ST_SAMPLE_INHERITED;
 	}
-	if (off_cpu)
-		like.flags |= ST_SAMPLE_OFF_CPU;
-	frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
-	like.cpu_class = set->classes[frame];
-	like.frame = st_sample_leaf(set, node);
-	like.python = set->python_of[folder->by_python ? frame : like.frame];
-	like.context = st_context_of(&folder->rows->contexts, set, slice);
-	if (!like.context)
-		like.context = st_context_at(&folder->rows->contexts, set, like.track,
-					     samples->time_ns[sample]);
-	row = row_of(folder, &like);
-	if (!row || folder->rows->contexts.failed)
-		return false;
-	row->weight += samples->weight_ns[sample];
-	row->samples++;
-	return true;
+	if (samples->flags[sample] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE))
+		out->flags |= ST_SAMPLE_OFF_CPU;
+	out->python = set->python_of[rows->by_python ? frame : out->frame];
+	out->context = st_context_of(&rows->contexts, set, slice);
+	if (!out->context)
+		out->context =
+			st_context_at(&rows->contexts, set, out->track, samples->time_ns[sample]);
+	return !rows->contexts.failed;
 }
 
-static bool fold(struct folder *folder)
+static bool fold(struct folder *folder, const struct st_question *question)
 {
 	const struct st_samples *samples = folder->rows->set->samples;
-	const struct st_question *question = folder->question;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
+		struct st_sample_row like, *row;
+
 		if (question->has_time_range && (samples->time_ns[i] < question->time_begin_ns ||
 						 samples->time_ns[i] >= question->time_end_ns))
 			continue;
-		if (!fold_sample(folder, i))
+		row = look_at(folder->rows, i, &like) ? row_of(folder, &like) : NULL;
+		if (!row)
 			return false;
+		row->weight += samples->weight_ns[i];
+		row->samples++;
 	}
 	return true;
 }
 
-static void keep_wanted(struct st_sample_rows *rows, const struct st_sample_filter *filter)
+static struct st_axis axis_of(const uint32_t *first, const uint32_t *next, uint32_t count)
 {
-	uint32_t kept = 0;
+	return (struct st_axis){first, sizeof(struct st_sample_row), next, count};
+}
 
-	for (uint32_t i = 0; i < rows->count; i++)
-		if (st_sample_filter_has(filter, rows, &rows->rows[i]))
-			rows->rows[kept++] = rows->rows[i];
-	rows->count = kept;
+/* What is around a Python frame; made when a filter asks for it. */
+static bool make_python_chain(struct st_sample_set *set)
+{
+	const struct st_named *named = set->named;
+
+	if (set->outer_python)
+		return true;
+	set->outer_python = st_arena_calloc(&set->arena, (size_t)named->frame_count + 1,
+					    sizeof(*set->outer_python));
+	for (uint32_t i = 1; set->outer_python && i < named->frame_count; i++)
+		set->outer_python[i] = set->python_of[named->frames[i].parent];
+	return set->outer_python;
+}
+
+static void bind_contexts(const struct st_sample_rows *rows)
+{
+	const struct st_sample_contexts *contexts = &rows->contexts;
+	struct st_dataset *dataset = &rows->set->dataset;
+
+	dataset->axes[ST_AXIS_AROUND].next = contexts->outer;
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		dataset->keys[contexts->used[i]].column = contexts->keys[i];
+}
+
+/* The rows as the dataset's axes, and the keys that were made. */
+static void bind(const struct st_sample_rows *rows)
+{
+	static const struct st_sample_row none;
+	struct st_sample_set *set = rows->set;
+	struct st_dataset *dataset = &set->dataset;
+	const struct st_sample_row *row = rows->rows ? rows->rows : &none;
+	const struct st_key_column *places = &set->slices.keys[ST_BY_PROCESS];
+	const struct st_sample_contexts *contexts = &rows->contexts;
+
+	set->rows = rows;
+	dataset->row_count = rows->count;
+	dataset->axes[ST_AXIS_AROUND] = axis_of(&row->context, NULL, 0);
+	dataset->axes[ST_AXIS_FRAMES] = axis_of(&row->frame, set->caller, set->named->frame_count);
+	dataset->axes[ST_AXIS_LEAF] = axis_of(&row->frame, NULL, 0);
+	dataset->axes[ST_AXIS_PYTHON] = axis_of(&row->python, set->outer_python, 0);
+	dataset->axes[ST_AXIS_PLACE] = axis_of(&row->track, NULL, 0);
+	dataset->axes[ST_AXIS_CLASS] = axis_of(&row->cpu_class, NULL, 0);
+	dataset->keys[ST_BY_PROCESS] = (struct st_key_column){.map = places->map,
+							      .key_count = set->process_count,
+							      .axis = ST_AXIS_PLACE,
+							      .inner = ST_AXIS_PLACE};
+	dataset->keys[ST_BY_THREAD] = (struct st_key_column){.map = NULL,
+							     .key_count = set->track_count,
+							     .axis = ST_AXIS_PLACE,
+							     .inner = ST_AXIS_PLACE};
+	dataset->keys[ST_BY_CPU_CLASS] = (struct st_key_column){.map = NULL,
+								.key_count = ST_CPU_CLASSES,
+								.axis = ST_AXIS_CLASS,
+								.inner = ST_AXIS_CLASS};
+	for (unsigned int i = 0; i < contexts->used_count; i++)
+		dataset->keys[contexts->used[i]] = (struct st_key_column){
+			.key_count = set->slices.keys[contexts->used[i]].key_count + 1,
+			.axis = ST_AXIS_AROUND,
+			.inner = ST_AXIS_AROUND,
+			.is_numbered = contexts->used[i] == ST_BY_TASK};
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		enum st_grouping grouping = (enum st_grouping)i;
+		bool is_python = st_grouping_is_python(grouping);
+
+		if (set->keys[i].of_frame)
+			dataset->keys[i] = (struct st_key_column){
+				.column = set->keys[i].of_frame,
+				.key_count = set->keys[i].count,
+				.axis = ST_AXIS_FRAMES,
+				.inner = is_python ? ST_AXIS_PYTHON : ST_AXIS_LEAF,
+				.is_function = grouping == ST_BY_FUNCTION ||
+					       grouping == ST_BY_FUNCTION_MANGLED ||
+					       grouping == ST_BY_PYTHON_FUNCTION};
+	}
+	bind_contexts(rows);
+	dataset->keys[ST_BY_CALLSTACK] = dataset->keys[ST_BY_FUNCTION];
+	dataset->keys[ST_BY_CALLSTACK].tree = ST_TREE_CALLERS;
+	dataset->keys[ST_BY_CALLSTACK].filtered_by = ST_BY_FUNCTION;
+	dataset->keys[ST_BY_FUNCTION_STACK] = dataset->keys[ST_BY_CALLSTACK];
+	dataset->keys[ST_BY_FUNCTION_STACK].tree = ST_TREE_CALLS;
+}
+
+static bool begin(struct st_sample_rows *out, struct st_sample_set *set,
+		  const struct st_question *question)
+{
+	bool has_python =
+		uses(question, ST_BY_PYTHON_LINE) || uses(question, ST_BY_PYTHON_FUNCTION);
+
+	memset(out, 0, sizeof(*out));
+	out->set = set;
+	out->by_python = set->view.python_frames == ST_PYTHON_NONE && has_python;
+	out->by_track = uses(question, ST_BY_THREAD) || uses(question, ST_BY_PROCESS);
+	return make_keys(set, question) && st_contexts_init(&out->contexts, set, question) &&
+	       (!has_python || !question->filter_count || make_python_chain(set));
+}
+
+static enum st_status out_of_memory(struct st_sample_rows *rows, struct st_error *err)
+{
+	uint32_t count = rows->set->samples->count;
+
+	st_sample_rows_fini(rows);
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for %u samples", count);
+}
+
+enum st_status st_sample_rows_fold(struct st_sample_rows *out, struct st_sample_set *set,
+				   const struct st_question *question, struct st_error *err)
+{
+	struct folder folder = {.rows = out};
+	bool done = begin(out, set, question) && fold(&folder, question);
+
+	st_pair_map_fini(&folder.map);
+	st_pair_map_fini(&folder.leaves);
+	if (!done)
+		return out_of_memory(out, err);
+	bind(out);
+	return ST_OK;
+}
+
+enum st_status st_sample_rows_begin(struct st_sample_rows *out, struct st_sample_set *set,
+				    const struct st_question *question, struct st_error *err)
+{
+	bool done = begin(out, set, question) &&
+		    ST_VEC_PUSH(out->rows, out->count, out->capacity, (struct st_sample_row){0});
+
+	if (!done)
+		return out_of_memory(out, err);
+	bind(out);
+	return ST_OK;
+}
+
+bool st_sample_rows_look(struct st_sample_rows *rows, uint32_t sample)
+{
+	if (!look_at(rows, sample, &rows->rows[0]))
+		return false;
+	bind_contexts(rows); /* they may have moved */
+	return true;
 }
 
 enum st_status st_sample_rows_make(struct st_sample_rows *out, struct st_sample_set *set,
 				   const struct st_question *question, struct st_error *err)
 {
-	struct folder folder = {.rows = out, .question = question};
-	struct st_sample_filter filter;
-	enum st_status status;
-	bool done;
+	struct st_selection selection;
+	uint32_t kept = 0;
+	enum st_status status = st_sample_rows_fold(out, set, question, err);
 
-	memset(out, 0, sizeof(*out));
-	out->set = set;
-	st_pair_map_init(&folder.map);
-	st_pair_map_init(&folder.leaves);
-	folder.by_python =
-		set->view.python_frames == ST_PYTHON_NONE &&
-		(uses(question, ST_BY_PYTHON_LINE) || uses(question, ST_BY_PYTHON_FUNCTION));
-	folder.by_track = uses(question, ST_BY_THREAD) || uses(question, ST_BY_PROCESS);
-	done = make_keys(set, question) && st_contexts_init(&out->contexts, set, question) &&
-	       fold(&folder);
-	st_pair_map_fini(&folder.map);
-	st_pair_map_fini(&folder.leaves);
-	if (!done) {
-		st_sample_rows_fini(out);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %u samples",
-				    set->samples->count);
-	}
-	if (!question->filter_count)
-		return ST_OK;
-	status = st_sample_filter_init(&filter, set, question, err);
+	if (status || !question->filter_count)
+		return status;
+	status = st_sample_check(set, question, err);
+	if (!status)
+		status = st_selection_init(&selection, &set->dataset, question, err);
 	if (status) {
 		st_sample_rows_fini(out);
 		return status;
 	}
-	keep_wanted(out, &filter);
-	st_sample_filter_fini(&filter);
+	for (uint32_t i = 0; i < out->count; i++)
+		if (st_selection_has(&selection, i))
+			out->rows[kept++] = out->rows[i];
+	out->count = kept;
+	st_selection_fini(&selection);
+	bind(out);
 	return ST_OK;
 }
 

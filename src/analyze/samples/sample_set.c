@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening the samples of a result, and which frames of their stacks are shown.
-#include "analyze/samples/sample_set.h"
+#include "analyze/samples/sample_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,12 +100,13 @@ static bool make_view(struct st_sample_set *set)
 
 	set->shown = st_arena_calloc(&set->arena, count, sizeof(*set->shown));
 	set->python_of = st_arena_calloc(&set->arena, count, sizeof(*set->python_of));
+	set->caller = st_arena_calloc(&set->arena, count, sizeof(*set->caller));
 	set->classes = st_arena_calloc(&set->arena, count, sizeof(*set->classes));
 	if (!set->classes)
 		return false;
 	for (uint32_t i = 1; i < named->frame_count; i++) {
 		const struct st_named_frame *frame = &named->frames[i];
-		uint32_t caller = set->shown[frame->parent];
+		uint32_t caller = set->caller[i] = set->shown[frame->parent];
 
 		set->shown[i] = is_wanted(set, frame) && passes_mode(set, i, caller) ? i : caller;
 		set->python_of[i] = named->functions[frame->function].kind == ST_FUNCTION_PYTHON
@@ -162,6 +163,19 @@ static void choose_modes(struct st_sample_set *set)
 		set->view.call_stack_mode = ST_STACK_USER_ONLY;
 }
 
+static struct st_text sample_text(const struct st_dataset *dataset, enum st_grouping grouping,
+				  uint32_t key, struct st_arena *arena)
+{
+	return st_sample_text(dataset->private_data, grouping, key, arena);
+}
+
+static uint64_t row_weight(const struct st_dataset *dataset, uint32_t row)
+{
+	const struct st_sample_set *set = dataset->private_data;
+
+	return set->rows->rows[row].weight;
+}
+
 enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,
 				  const struct st_sample_view *view, struct st_error *err)
 {
@@ -177,6 +191,20 @@ enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_res
 	st_arena_init(&out->arena, SIZE_MAX / 2);
 	st_result_tracks(result, &out->track_count);
 	st_result_processes(result, &out->process_count);
+	out->dataset = (struct st_dataset){
+		.private_data = out,
+		.arena = &out->arena,
+		.answers = st_sample_answers(),
+		.measures = st_sample_measures,
+		.measure_count = ST_SAMPLE_MEASURES,
+		.sorted_by = ST_CPU_SELF,
+		.total = ST_CPU_TOTAL,
+		.instance = ST_GROUPINGS,
+		.threshold_percent = out->view.threshold_percent,
+		.text = sample_text,
+		.alias = st_sample_alias,
+		.weight = row_weight,
+	};
 	status = st_dataset_slices_init(&out->slices, result, err);
 	if (!status)
 		status = st_named_open(&out->named, result,
@@ -210,6 +238,37 @@ enum st_status st_sample_offers(const struct st_result *result, enum st_grouping
 	    !st_result_has_modules(result))
 		return st_grouping_without_modules(err);
 	return ST_OK;
+}
+
+enum st_status st_sample_check(const struct st_sample_set *set, const struct st_question *question,
+			       struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	for (unsigned int i = 0; i < question->grouping_count && !status; i++)
+		status = st_sample_offers(set->result, question->groupings[i], set->dataset.answers,
+					  err);
+	for (size_t i = 0; i < question->filter_count && !status; i++)
+		status = st_sample_offers(set->result, question->filters[i].grouping,
+					  set->dataset.answers, err);
+	return status;
+}
+
+enum st_status st_sample_ask(struct st_sample_set *set, const struct st_question *question,
+			     struct st_answer *out, struct st_error *err)
+{
+	struct st_sample_rows rows;
+	enum st_status status = st_sample_check(set, question, err);
+
+	memset(out, 0, sizeof(*out));
+	if (!status)
+		status = st_sample_rows_fold(&rows, set, question, err);
+	if (status)
+		return status;
+	status = st_dataset_ask(&set->dataset, question, out, err);
+	st_sample_rows_fini(&rows);
+	set->callers_cut += out->callers_cut;
+	return status;
 }
 
 const char *st_sample_absence(const struct st_result *result)

@@ -2,8 +2,8 @@
  *
  * The samples of a result as something that can be asked: which functions a stack shows, which key
  * a frame or a task has in each grouping, and which class of CPU time a stack means. Questions are
- * answered in three steps: equal samples (same stack, task and thread) become one row, rows are counted into
- * a tree of groups, and the tree becomes rows of an answer, as those of the engine for slices.
+ * answered in two steps: equal samples (same stack, task and thread) become one row, and the engine is asked about the
+ * rows.
  *
  * A sample belongs to the innermost slice that its thread had open, else to that of the thread which
  * created it (inherited), else to "[Outside any task]". Self is what happened right there; total is also
@@ -20,6 +20,8 @@
 #include "store/samples.h"
 
 /* Keys of frames in one grouping. */
+struct st_sample_rows;
+
 struct st_frame_keys {
 	uint32_t *of_frame; /* NULL: not made yet */
 	struct st_text *texts;
@@ -34,9 +36,14 @@ struct st_sample_set {
 	struct st_sample_view view;
 	struct st_dataset slices;
 	struct st_arena arena;
+	struct st_dataset dataset; /* of the rows at hand (sample_rows.h) */
+	const struct st_sample_rows *rows;
 	uint32_t *shown;     /* by frame: itself, or the nearest caller that is shown; 0: none */
 	uint32_t *python_of; /* by frame: itself, or the nearest caller that is Python; 0: none */
-	uint8_t *classes;    /* by frame as the innermost one: enum st_cpu_class */
+	uint32_t *caller;    /* by frame that is shown: the next one out that is, or 0 */
+	uint32_t *
+		outer_python; /* by frame: the Python frame around it, or 0; NULL: not asked for yet */
+	uint8_t *classes;     /* by frame as the innermost one: enum st_cpu_class */
 	struct st_frame_keys keys[ST_GROUPINGS];
 	uint32_t process_count, track_count;
 	uint64_t callers_cut; /* groups whose callers became others in answers so far */
@@ -48,10 +55,7 @@ void st_sample_set_close(struct st_sample_set *set);
 /* Why an answer from samples has no rows, and what to do. */
 const char *st_sample_absence(const struct st_result *result);
 
-/* Groupings that samples can answer, by kind. */
-enum {
-	ST_SAMPLE_PLACES_COUNT = 2,
-};
+/* Groupings that samples can answer. */
 struct st_set st_sample_answers(void);
 struct st_set st_sample_answers_of(const struct st_result *result); /* NULL: of any */
 /* Refuses those that are not among the offered ones, or that this result has nothing for. */
@@ -66,7 +70,7 @@ uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node);
 /* The caller of a shown frame; 0: it is the outermost. */
 static inline uint32_t st_sample_caller(const struct st_sample_set *set, uint32_t frame)
 {
-	return set->shown[set->named->frames[frame].parent];
+	return set->caller[frame];
 }
 
 /* Makes the keys of a frame grouping; false when memory is out. */
@@ -75,9 +79,18 @@ bool st_frame_keys_make(struct st_sample_set *set, enum st_grouping grouping);
 struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping grouping,
 			      uint32_t key, struct st_arena *arena);
 
-/* Answers as st_dataset_ask does. Rows carry in `slice` their key: of frame groupings an index into
- * keys[].function, of ST_BY_TASK the slice; else ST_NO_ROW. */
+/* Other texts by which a filter may name the key: st_dataset.alias. */
+bool st_sample_alias(const struct st_dataset *dataset, enum st_grouping grouping, uint32_t key,
+		     unsigned int index, struct st_text *out, struct st_arena *arena);
+
+/* Refuses groupings and filters that samples have no answer to. */
+enum st_status st_sample_check(const struct st_sample_set *set, const struct st_question *question,
+			       struct st_error *err);
+/* Folds the samples into rows for the question and asks st_dataset_ask. */
 enum st_status st_sample_ask(struct st_sample_set *set, const struct st_question *question,
 			     struct st_answer *out, struct st_error *err);
+
+extern const struct st_measure st_sample_measures[];
+enum { ST_SAMPLE_MEASURES = ST_FIGURES - ST_WALL_METRICS + 1 };
 
 #endif

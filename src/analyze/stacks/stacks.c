@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/filter.h"
 #include "base/arena.h"
 #include "base/buf.h"
 
@@ -15,28 +16,6 @@ enum { NOT_RUNNING = ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE };
 static enum st_status out_of_memory(struct st_error *err)
 {
 	return st_error_set(err, ST_ENOMEM, 0, "out of memory for the export");
-}
-
-/* A sample as the question engine sees one. */
-static struct st_sample_row row_of(struct st_stacks *stacks, uint32_t index)
-{
-	const struct st_samples *samples = stacks->samples;
-	uint32_t slice = samples->slice[index], node = samples->node[index];
-	struct st_sample_row row = {.track = samples->track[index],
-				    .frame = st_sample_leaf(&stacks->set, node)};
-
-	if (slice == ST_NO_ROW && samples->inherited[index] != ST_NO_ROW) {
-		slice = samples->inherited[index];
-		row.flags = ST_SAMPLE_INHERITED;
-	}
-	row.cpu_class = stacks->set.classes[node < stacks->named->node_count
-						    ? stacks->named->frame_of_node[node]
-						    : 0];
-	row.context = st_context_of(&stacks->how.contexts, &stacks->set, slice);
-	if (!row.context)
-		row.context = st_context_at(&stacks->how.contexts, &stacks->set, row.track,
-					    samples->time_ns[index]);
-	return row;
 }
 
 static bool is_wanted(const struct st_stacks *stacks, const struct st_question *question,
@@ -51,7 +30,7 @@ static bool is_wanted(const struct st_stacks *stacks, const struct st_question *
 }
 
 static bool choose_samples(struct st_stacks *stacks, const struct st_question *question,
-			   const struct st_sample_filter *filter)
+			   const struct st_selection *selection)
 {
 	const struct st_samples *samples = stacks->samples;
 
@@ -61,12 +40,9 @@ static bool choose_samples(struct st_stacks *stacks, const struct st_question *q
 	for (uint32_t i = 0; i < samples->count; i++) {
 		if (!is_wanted(stacks, question, i))
 			continue;
-		if (filter->count) {
-			struct st_sample_row row = row_of(stacks, i);
-
-			if (!st_sample_filter_has(filter, &stacks->how, &row))
-				continue;
-		}
+		if (selection->test_count &&
+		    (!st_sample_rows_look(&stacks->how, i) || !st_selection_has(selection, 0)))
+			continue;
 		stacks->rows[stacks->row_count++] = i;
 		stacks->total_ns += samples->weight_ns[i];
 		stacks->truncated += (samples->flags[i] & ST_SAMPLE_TRUNCATED) != 0;
@@ -101,39 +77,28 @@ struct st_set st_stacks_groupings(void)
 	return groupings;
 }
 
-static enum st_status check_question(const struct st_result *result,
-				     const struct st_question *question, struct st_error *err)
-{
-	enum st_status status = ST_OK;
-
-	for (unsigned int i = 0; i < question->grouping_count && !status; i++)
-		status = st_sample_offers(result, question->groupings[i], st_stacks_groupings(),
-					  err);
-	for (size_t i = 0; i < question->filter_count && !status; i++)
-		status = st_sample_offers(result, question->filters[i].grouping,
-					  st_sample_answers(), err);
-	return status;
-}
-
 static enum st_status prepare(struct st_stacks *stacks, const struct st_question *question,
 			      struct st_error *err)
 {
-	struct st_sample_filter filter = {0};
-	enum st_status status = check_question(stacks->set.result, question, err);
+	struct st_question filters = {.filters = question->filters,
+				      .filter_count = question->filter_count};
+	struct st_selection selection;
+	enum st_status status = ST_OK;
 
+	for (unsigned int i = 0; i < question->grouping_count && !status; i++)
+		status = st_sample_offers(stacks->set.result, question->groupings[i],
+					  st_stacks_groupings(), err);
+	if (!status)
+		status = st_sample_check(&stacks->set, &filters, err);
+	if (!status)
+		status = st_sample_rows_begin(&stacks->how, &stacks->set, question, err);
+	if (!status)
+		status = st_selection_init(&selection, &stacks->set.dataset, &filters, err);
 	if (status)
 		return status;
-	for (size_t i = 0; i < question->filter_count; i++)
-		if (st_grouping_is_frame(question->filters[i].grouping) &&
-		    !st_frame_keys_make(&stacks->set, question->filters[i].grouping))
-			return out_of_memory(err);
-	stacks->how.set = &stacks->set;
-	if (!st_contexts_init(&stacks->how.contexts, &stacks->set, question))
-		return out_of_memory(err);
-	status = st_sample_filter_init(&filter, &stacks->set, question, err);
-	if (!status && !choose_samples(stacks, question, &filter))
+	if (!choose_samples(stacks, question, &selection))
 		status = out_of_memory(err);
-	st_sample_filter_fini(&filter);
+	st_selection_fini(&selection);
 	if (!status)
 		choose_groups(stacks, question);
 	return status;
@@ -192,7 +157,7 @@ uint32_t st_stacks_thread_end(const struct st_stacks *stacks, uint32_t first)
 
 void st_stacks_fini(struct st_stacks *stacks)
 {
-	st_contexts_fini(&stacks->how.contexts);
+	st_sample_rows_fini(&stacks->how);
 	if (stacks->named)
 		st_sample_set_close(&stacks->set);
 	free(stacks->rows);
@@ -240,18 +205,9 @@ void st_stacks_label_text(const struct st_stacks *stacks, struct st_stack_label 
 
 uint32_t st_stacks_group_key(struct st_stacks *stacks, unsigned int level, uint32_t row)
 {
-	enum st_grouping grouping = stacks->groups[level];
-	uint32_t track = stacks->samples->track[row];
-	struct st_sample_row as_row;
-
-	if (grouping == ST_BY_THREAD)
-		return track;
-	if (grouping == ST_BY_PROCESS)
-		return stacks->tracks[track].process;
-	as_row = row_of(stacks, row);
-	if (grouping == ST_BY_CPU_CLASS)
-		return as_row.cpu_class;
-	return st_context_key(&stacks->how.contexts, as_row.context, grouping);
+	if (!st_sample_rows_look(&stacks->how, row))
+		return 0;
+	return st_own_key(&stacks->set.dataset, stacks->groups[level], 0);
 }
 
 void st_stacks_group_text(const struct st_stacks *stacks, unsigned int level, uint32_t key,

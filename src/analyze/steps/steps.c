@@ -323,6 +323,6 @@ bool st_dataset_add_steps(struct st_dataset *dataset, const struct st_result *re
 		key_times(dataset, &out->list, result, out->keys, column);
 	else
 		key_slices(dataset, &out->list, out->keys, column);
-	dataset->keys[ST_BY_STEP] = (struct st_key_column){column, NULL, texts->count};
+	dataset->keys[ST_BY_STEP] = st_keys(column, NULL, texts->count);
 	return !texts->failed && !arena->failed;
 }

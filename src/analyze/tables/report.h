@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/engine/question.h"
+#include "analyze/engine/dataset.h"
 #include "analyze/engine/sample_view.h"
 #include "analyze/tables/torch_options.h"
 
@@ -117,6 +117,14 @@ struct st_result;
 enum st_status st_report_groupings(const struct st_report_kind *kind,
 				   const struct st_result *result, struct st_set *out,
 				   struct st_error *err);
+
+/* What a metric is called: of a measure with a name, the first that has it. */
+const struct st_measure *st_metric_info(enum st_metric metric);
+/* Exact name, key or title, any case; ST_EUSAGE with near names and the list otherwise. */
+enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metric *out,
+			       struct st_error *err);
+/* ST_EUSAGE: the rows at hand cannot be sorted by it; names the metrics by which they can. */
+enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, struct st_error *err);
 
 /* The metrics that a report can be sorted by, as set bits; what it calls one of them; and which of them a user
  * typed: any name of the metric, or the report's own title. ST_EUSAGE with the list otherwise. */

@@ -21,7 +21,8 @@ static bool call_is_selected(const struct st_torch_events *events, uint32_t row)
 
 	for (unsigned int i = 0; i < selection->test_count; i++)
 		if (!is_thread_test(events, &selection->tests[i].keys) &&
-		    !selection->tests[i].pass[st_key_of(&selection->tests[i].keys, row)])
+		    !(selection->tests[i].hits[st_key_of(&selection->tests[i].keys, row)] &
+		      ST_HIT_PASS))
 			return false;
 	return true;
 }
@@ -43,7 +44,7 @@ static bool moment_is_selected(const struct st_torch_events *events, uint32_t tr
 		const struct st_key_column *keys = &selection->tests[i].keys;
 
 		if (keys->column != events->rows->track ||
-		    !selection->tests[i].pass[keys->map ? keys->map[track] : track])
+		    !(selection->tests[i].hits[keys->map ? keys->map[track] : track] & ST_HIT_PASS))
 			return false;
 	}
 	return true;

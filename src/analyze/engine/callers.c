@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Callers below groups (ST_BY_CALLSTACK). Seen from the inside out stacks share little: a tree of all callers has
+// Callers below groups (ST_TREE_CALLERS). Seen from the inside out stacks share little: a tree of all callers has
 // up to samples times depth groups, millions of them, of which nobody reads more than the heaviest. So the
 // heaviest group is followed first, until ST_CALLERS_MAX groups exist; what would come behind those that are left is
 // one group of others each.
-#include "analyze/samples/sample_tree.h"
+#include "analyze/engine/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,7 @@ struct waiting {
 };
 
 struct callers {
-	struct st_sample_tree *tree;
-	const uint32_t *keys;
+	struct st_aggregate *aggregate;
 	uint32_t *frame;      /* by row: the next caller to show, 0: none */
 	uint32_t *next;	      /* by row: the next of the same node, + 1 */
 	uint32_t *first;      /* by node: its first row, + 1 */
@@ -26,22 +25,22 @@ struct callers {
 };
 
 /* Callers: below a function its callers, else the function first. */
-static uint32_t first_caller(const struct st_sample_tree *tree, const struct st_sample_row *row)
+static uint32_t first_caller(const struct st_aggregate *aggregate, uint32_t row)
 {
-	const struct st_sample_set *set = tree->rows->set;
-	uint32_t frame = row->frame;
+	const struct st_dataset *dataset = aggregate->dataset;
+	const struct st_axis *frames = &dataset->axes[ST_AXIS_FRAMES];
+	uint32_t frame = st_axis_first(frames, row);
 	bool begins_inside = false;
 
-	for (unsigned int i = 0; i < tree->levels; i++) {
-		enum st_grouping grouping = tree->question->groupings[i];
+	for (unsigned int i = 0; i < aggregate->level_count; i++) {
+		const struct st_key_column *keys =
+			&dataset->keys[aggregate->question->groupings[i]];
 
-		if (st_grouping_is_python(grouping))
-			frame = row->python;
-		begins_inside = begins_inside || grouping == ST_BY_FUNCTION ||
-				grouping == ST_BY_FUNCTION_MANGLED ||
-				grouping == ST_BY_PYTHON_FUNCTION;
+		if (keys->inner == ST_AXIS_PYTHON)
+			frame = st_axis_first(&dataset->axes[ST_AXIS_PYTHON], row);
+		begins_inside = begins_inside || keys->is_function;
 	}
-	return frame && begins_inside ? st_sample_caller(set, frame) : frame;
+	return frame && begins_inside ? frames->next[frame] : frame;
 }
 
 static bool make_room(struct callers *callers, size_t count)
@@ -106,27 +105,37 @@ static void wait_for(struct callers *callers, uint32_t node)
 	struct waiting waiting = {.node = node};
 
 	for (uint32_t row = callers->first[node]; row; row = callers->next[row - 1])
-		waiting.weight += callers->tree->rows->rows[row - 1].weight;
+		waiting.weight +=
+			callers->aggregate->dataset->weight(callers->aggregate->dataset, row - 1);
 	if (callers->first[node])
 		push(callers, waiting);
+}
+
+static void add_own(struct callers *callers, uint32_t node, uint32_t row)
+{
+	st_reads_take(callers->aggregate, &callers->aggregate->own, row);
+	st_reads_add(callers->aggregate, &callers->aggregate->own, node);
 }
 
 /* One step out: the rows of a node go to the callers below it. */
 static bool follow(struct callers *callers, uint32_t node)
 {
-	struct st_sample_tree *tree = callers->tree;
+	struct st_aggregate *aggregate = callers->aggregate;
+	const struct st_key_column *keys = &aggregate->dataset->keys[aggregate->last];
+	struct st_tree *tree = &aggregate->tree;
 	uint32_t known = tree->count, next;
 
 	for (uint32_t row = callers->first[node]; row; row = next) {
 		uint32_t frame = callers->frame[row - 1];
-		uint32_t child =
-			st_sample_tree_find(tree, node, ST_BY_CALLSTACK, callers->keys[frame]);
+		uint32_t child = st_tree_find(tree, node, aggregate->last, st_key_of(keys, frame),
+					      true);
 
 		next = callers->next[row - 1];
 		if (tree->failed || !make_room(callers, tree->count))
 			return false;
-		st_sample_tree_add_self(tree, child, &tree->rows->rows[row - 1]);
-		callers->frame[row - 1] = frame = st_sample_caller(tree->rows->set, frame);
+		add_own(callers, child, row - 1);
+		callers->frame[row - 1] = frame =
+			aggregate->dataset->axes[ST_AXIS_FRAMES].next[frame];
 		if (frame)
 			add_row(callers, child, row - 1);
 	}
@@ -139,55 +148,55 @@ static bool follow(struct callers *callers, uint32_t node)
 /* These have no key: nobody looks for one from now on. */
 static bool sum_others(struct callers *callers)
 {
-	struct st_sample_tree *tree = callers->tree;
+	struct st_aggregate *aggregate = callers->aggregate;
 
 	for (uint32_t i = 0; i < callers->heap_count; i++) {
 		uint32_t node = callers->heap[i].node;
-		uint32_t others = st_sample_tree_add(tree, node, ST_BY_CALLSTACK, 0);
+		uint32_t others = st_tree_add(&aggregate->tree, node, aggregate->last, 0, true);
 
-		if (tree->failed)
+		if (others == ST_NO_NODE)
 			return false;
-		tree->nodes[others].is_others = true;
+		aggregate->tree.nodes[others].is_others = true;
 		for (uint32_t row = callers->first[node]; row; row = callers->next[row - 1])
-			st_sample_tree_add_self(tree, others, &tree->rows->rows[row - 1]);
+			add_own(callers, others, row - 1);
 	}
-	tree->rows->set->callers_cut += callers->heap_count;
+	aggregate->callers_cut = callers->heap_count;
 	return true;
 }
 
-static bool begin(struct callers *callers, const uint32_t *node_of)
+static bool begin(struct callers *callers)
 {
-	const struct st_sample_tree *tree = callers->tree;
-	size_t rows = (size_t)tree->rows->count + 1;
-	uint32_t count = tree->count;
+	const struct st_aggregate *aggregate = callers->aggregate;
+	uint32_t rows = aggregate->dataset->row_count, count = aggregate->tree.count;
 
-	callers->frame = malloc(rows * sizeof(*callers->frame));
-	callers->next = calloc(rows, sizeof(*callers->next));
+	callers->frame = calloc((size_t)rows + 1, sizeof(*callers->frame));
+	callers->next = calloc((size_t)rows + 1, sizeof(*callers->next));
 	if (!callers->frame || !callers->next || !make_room(callers, count))
 		return false;
-	for (uint32_t i = 0; i < tree->rows->count; i++) {
-		callers->frame[i] = first_caller(tree, &tree->rows->rows[i]);
+	for (uint32_t i = 0; i < rows; i++) {
+		if (aggregate->node_of[i] == ST_NO_NODE)
+			continue;
+		callers->frame[i] = first_caller(aggregate, i);
 		if (callers->frame[i])
-			add_row(callers, node_of[i], i);
+			add_row(callers, aggregate->node_of[i], i);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		wait_for(callers, i);
 	return true;
 }
 
-void st_sample_tree_callers(struct st_sample_tree *tree, const uint32_t *node_of)
+bool st_count_callers(struct st_aggregate *aggregate)
 {
-	struct callers callers = {.tree = tree,
-				  .keys = tree->rows->set->keys[ST_BY_FUNCTION].of_frame};
-	uint32_t end = tree->count + ST_CALLERS_MAX;
-	bool done = begin(&callers, node_of);
+	struct callers callers = {.aggregate = aggregate};
+	uint32_t end = aggregate->tree.count + ST_CALLERS_MAX;
+	bool done = begin(&callers);
 
-	while (done && callers.heap_count && tree->count < end)
+	while (done && callers.heap_count && aggregate->tree.count < end)
 		done = follow(&callers, pop(&callers));
-	if (!done || !sum_others(&callers))
-		tree->failed = true;
+	done = done && sum_others(&callers);
 	free(callers.frame);
 	free(callers.next);
 	free(callers.first);
 	free(callers.heap);
+	return done;
 }

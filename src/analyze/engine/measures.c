@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The measures of rows that last, all derived from the durations of a group, and measures by their metric.
+#include <math.h>
+
+#include "analyze/engine/aggregate.h"
+
+uint64_t st_derive_count(const struct st_spread *spread)
+{
+	return spread->count;
+}
+
+static uint64_t copies(const struct st_spread *spread)
+{
+	return spread->copies;
+}
+
+uint64_t st_derive_total(const struct st_spread *spread)
+{
+	return spread->total_ns;
+}
+
+uint64_t st_derive_self(const struct st_spread *spread)
+{
+	return spread->self_ns;
+}
+
+static uint64_t shortest(const struct st_spread *spread)
+{
+	return spread->count ? spread->min_ns : 0;
+}
+
+uint64_t st_derive_average(const struct st_spread *spread)
+{
+	return spread->count ? (spread->sum_ns + spread->count / 2) / spread->count : 0;
+}
+
+static uint64_t median(const struct st_spread *spread)
+{
+	return spread->median_ns;
+}
+
+static uint64_t p95(const struct st_spread *spread)
+{
+	return spread->p95_ns;
+}
+
+static uint64_t p99(const struct st_spread *spread)
+{
+	return spread->p99_ns;
+}
+
+static uint64_t longest(const struct st_spread *spread)
+{
+	return spread->max_ns;
+}
+
+static uint64_t stddev(const struct st_spread *spread)
+{
+	long double mean, variance;
+
+	if (spread->count < 2)
+		return 0;
+	mean = (long double)spread->sum_ns / (long double)spread->count;
+	variance = (long double)spread->squares / (long double)spread->count - mean * mean;
+	return variance > 0 ? (uint64_t)(sqrtl(variance) + 0.5L) : 0;
+}
+
+const struct st_measure st_wall_measures[ST_WALL_MEASURES] = {
+	{ST_COUNT, "count", "count", "Task Count", "", ST_FOLD_COUNT, .derive = st_derive_count},
+	{ST_COPIES, "copies", "copies", "Threads", "", ST_FOLD_COUNT, .derive = copies},
+	{ST_WALL_TOTAL, "wall-total", "wall_total_ns", "Task Time", "ns", ST_FOLD_DERIVED,
+	 .derive = st_derive_total},
+	{ST_WALL_SELF, "wall-self", "wall_self_ns", "Task Time:Self", "ns", ST_FOLD_DERIVED,
+	 .derive = st_derive_self},
+	{ST_WALL_MIN, "wall-min", "wall_min_ns", "Minimum", "ns", ST_FOLD_DERIVED,
+	 .derive = shortest},
+	{ST_WALL_AVG, "wall-avg", "wall_avg_ns", "Average Task Time", "ns", ST_FOLD_DERIVED,
+	 .derive = st_derive_average},
+	{ST_WALL_MEDIAN, "wall-median", "wall_median_ns", "Median", "ns", ST_FOLD_DERIVED,
+	 .derive = median},
+	{ST_WALL_P95, "wall-p95", "wall_p95_ns", "P95", "ns", ST_FOLD_DERIVED, .derive = p95},
+	{ST_WALL_P99, "wall-p99", "wall_p99_ns", "P99", "ns", ST_FOLD_DERIVED, .derive = p99},
+	{ST_WALL_MAX, "wall-max", "wall_max_ns", "Maximum", "ns", ST_FOLD_DERIVED,
+	 .derive = longest},
+	{ST_WALL_STDDEV, "wall-stddev", "wall_stddev_ns", "Std Dev", "ns", ST_FOLD_DERIVED,
+	 .derive = stddev},
+};
+
+const struct st_measure *st_dataset_measure(const struct st_dataset *dataset, enum st_metric metric)
+{
+	for (uint32_t i = 0; i < dataset->measure_count; i++)
+		if (dataset->measures[i].metric == metric)
+			return &dataset->measures[i];
+	return NULL;
+}
+
+static bool quotient(uint64_t part, uint64_t whole, double *out)
+{
+	*out = whole ? (double)part / (double)whole : 0.0;
+	return whole;
+}
+
+bool st_answer_quotient(const struct st_measure *measure, const struct st_answer_row *row,
+			const struct st_answer_row *total, double *out)
+{
+	return quotient(st_answer_value(row, measure->part),
+			st_answer_value(measure->of_total ? total : row, measure->whole), out);
+}
+
+/* Where the measure of a metric is summed up, and what it is. */
+static uint64_t value_of(const struct st_aggregate *aggregate, uint32_t node, enum st_metric metric)
+{
+	const struct st_measure *measure = st_dataset_measure(aggregate->dataset, metric);
+
+	return measure ? st_node_value(aggregate, node, measure) : 0;
+}
+
+uint64_t st_node_value(const struct st_aggregate *aggregate, uint32_t node,
+		       const struct st_measure *measure)
+{
+	uint32_t at = (uint32_t)(measure - aggregate->dataset->measures);
+
+	if (measure->derive)
+		return measure->derive(&aggregate->tree.spreads[node]);
+	if (!measure->read)
+		return 0;
+	return aggregate->tree
+		.sums[(size_t)node * aggregate->tree.sum_count + aggregate->sum_of[at]];
+}
+
+int st_node_compare(const struct st_aggregate *aggregate, uint32_t a, uint32_t b,
+		    enum st_metric metric)
+{
+	const struct st_measure *measure = st_dataset_measure(aggregate->dataset, metric);
+	uint64_t left, right;
+	double x, y;
+
+	if (!measure)
+		return 0;
+	if (measure->of_total)
+		return st_node_compare(aggregate, a, b, measure->part);
+	if (measure->derive || measure->read) {
+		left = st_node_value(aggregate, a, measure);
+		right = st_node_value(aggregate, b, measure);
+		return (left > right) - (left < right);
+	}
+	quotient(value_of(aggregate, a, measure->part), value_of(aggregate, a, measure->whole), &x);
+	quotient(value_of(aggregate, b, measure->part), value_of(aggregate, b, measure->whole), &y);
+	return (x > y) - (x < y);
+}
