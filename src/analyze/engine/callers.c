@@ -127,8 +127,8 @@ static bool follow(struct callers *callers, uint32_t node)
 
 	for (uint32_t row = callers->first[node]; row; row = next) {
 		uint32_t frame = callers->frame[row - 1];
-		uint32_t child = st_tree_find(tree, node, aggregate->last, st_key_of(keys, frame),
-					      true);
+		uint32_t child =
+			st_tree_find(tree, node, aggregate->last, st_key_of(keys, frame), true);
 
 		next = callers->next[row - 1];
 		if (tree->failed || !make_room(callers, tree->count))
