@@ -8,8 +8,6 @@
 #include "unwind/big_memory.h"
 
 enum {
-	BUCKETS_START = 1 << 11, /* always more than twice the rules; a power of two */
-	RULES_START = 512,
 	ROWS_START = 1024,
 	GAP_MIN_BYTES = 16, /* shorter ones are padding between functions: not worth a row */
 	ALIGN = 8,
@@ -19,13 +17,10 @@ bool st_unwind_rows_init(struct st_unwind_rows *rows, uint64_t base, size_t expe
 {
 	*rows = (struct st_unwind_rows){.base = base, .end = base, .rule_count = 1};
 	rows->capacity = expected_rows > ROWS_START ? (uint32_t)expected_rows : ROWS_START;
-	rows->rule_capacity = RULES_START;
 	rows->rows = st_big_memory(rows->capacity * sizeof(*rows->rows));
 	rows->rules_of_rows = st_big_memory(rows->capacity * sizeof(*rows->rules_of_rows));
-	rows->rules = calloc(rows->rule_capacity, sizeof(*rows->rules));
-	rows->bucket_count = BUCKETS_START;
-	rows->buckets = calloc(rows->bucket_count, sizeof(*rows->buckets));
-	rows->failed = !rows->rows || !rows->rules_of_rows || !rows->rules || !rows->buckets;
+	rows->failed = !rows->rows || !rows->rules_of_rows ||
+		       !ST_VEC_ROOM_ZERO(rows->rules, 0, rows->rule_capacity);
 	return !rows->failed;
 }
 
@@ -34,7 +29,7 @@ void st_unwind_rows_fini(struct st_unwind_rows *rows)
 	free(rows->rows);
 	free(rows->rules_of_rows);
 	free(rows->rules);
-	free(rows->buckets);
+	st_map_fini(&rows->rule_of);
 	free(rows->map);
 	*rows = (struct st_unwind_rows){0};
 }
@@ -77,56 +72,30 @@ static uint64_t hash_of(const struct st_unwind_rule *rule)
 	return (hash ^ hash >> 32) * 0x9fb21c651e98df25ull;
 }
 
-/* Where a rule is, or where it goes. */
-static uint32_t bucket_of(const struct st_unwind_rows *rows, const struct st_unwind_rule *rule)
+static bool is_rule(const void *rules, uint32_t number, const void *rule)
 {
-	uint32_t mask = rows->bucket_count - 1, at = (uint32_t)(hash_of(rule) >> 40) & mask;
-
-	for (; rows->buckets[at]; at = (at + 1) & mask)
-		if (!memcmp(&rows->rules[rows->buckets[at]], rule, sizeof(*rule)))
-			break;
-	return at;
-}
-
-static bool grow_rules(struct st_unwind_rows *rows)
-{
-	struct st_unwind_rule *more = realloc(rows->rules, rows->rule_capacity * 2 * sizeof(*more));
-	uint16_t *buckets = calloc((size_t)rows->bucket_count * 2, sizeof(*buckets));
-
-	if (more)
-		rows->rules = more;
-	if (!more || !buckets) {
-		free(buckets);
-		rows->failed = true;
-		return false;
-	}
-	free(rows->buckets);
-	rows->buckets = buckets;
-	rows->bucket_count *= 2;
-	rows->rule_capacity *= 2;
-	for (uint32_t i = 1; i < rows->rule_count; i++)
-		rows->buckets[bucket_of(rows, &rows->rules[i])] = (uint16_t)i;
-	return true;
+	return !memcmp((const struct st_unwind_rule *)rules + number, rule,
+		       sizeof(struct st_unwind_rule));
 }
 
 /* 0: no room for another rule. */
 static uint16_t intern(struct st_unwind_rows *rows, const struct st_unwind_rule *rule)
 {
-	uint32_t at = bucket_of(rows, rule);
+	uint32_t hash = (uint32_t)(hash_of(rule) >> 32);
+	uint32_t at = st_map_find(&rows->rule_of, hash, is_rule, rows->rules, rule);
 
-	if (rows->buckets[at])
-		return rows->buckets[at];
+	if (at != ST_ID_NONE)
+		return (uint16_t)at;
 	if (rows->rule_count == ST_UNWIND_RULES_MAX) {
 		rows->is_full = true;
 		return 0;
 	}
-	if (rows->rule_count == rows->rule_capacity) {
-		if (!grow_rules(rows))
-			return 0;
-		at = bucket_of(rows, rule);
+	if (!ST_VEC_ROOM(rows->rules, rows->rule_count, rows->rule_capacity) ||
+	    !st_map_add(&rows->rule_of, hash, rows->rule_count)) {
+		rows->failed = true;
+		return 0;
 	}
 	rows->rules[rows->rule_count] = *rule;
-	rows->buckets[at] = (uint16_t)rows->rule_count;
 	return (uint16_t)rows->rule_count++;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "unwind/build.h"
 
 struct st_unwind_rows {
@@ -20,8 +21,7 @@ struct st_unwind_rows {
 	uint32_t count, capacity;
 	struct st_unwind_rule *rules;
 	uint32_t rule_count, rule_capacity;
-	uint16_t *buckets; /* hash of a rule -> its index */
-	uint32_t bucket_count;
+	struct st_map rule_of;
 	uint64_t first_start;		       /* of the first function */
 	uint64_t function_start, function_end; /* of the open function */
 	uint64_t end;			       /* of the last function */
