@@ -89,7 +89,7 @@ ALLOWED = {
         "collect/launch/family",
         "collect/launch/run",
     },
-    "collect/import": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
+    "collect/import": {"base", "base/rt", "format", "store", "unwind", "unwind/rt", "collect/host"},
     "resolve": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
     "analyze": {"base", "base/rt", "format", "store", "resolve"},
     "export": {"base", "base/rt", "format", "store", "resolve", "analyze"},

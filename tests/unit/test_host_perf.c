@@ -78,9 +78,9 @@ static void a_sample_is_taken_apart(void **state)
 	assert_int_equal(sample.time, 555);
 	assert_int_equal(sample.period, 1000);
 	assert_int_equal(sample.chain_count, 2);
-	assert_int_equal(st_perf_sample_register(&attr, &sample, 1), 101);
-	assert_int_equal(st_perf_sample_register(&attr, &sample, 8), 108);
-	assert_int_equal(st_perf_sample_register(&attr, &sample, 3), 0);
+	assert_int_equal(st_perf_sample_register(&sample, 1), 101);
+	assert_int_equal(st_perf_sample_register(&sample, 8), 108);
+	assert_int_equal(st_perf_sample_register(&sample, 3), 0);
 	assert_int_equal(sample.stack_bytes, 8);
 	for (size_t cut = 0; cut < n * 8; cut++)
 		assert_false(st_perf_sample_parse(&attr, (uint8_t *)record, cut, &sample));
@@ -141,8 +141,7 @@ static void look(void *arg, const struct st_perf_record *record)
 		return;
 	if (!st_perf_sample_parse(st_perf_rings_attr(seen->rings), record->bytes,
 				  record->size_bytes, &sample) ||
-	    !sample.stack_bytes ||
-	    st_perf_sample_register(st_perf_rings_attr(seen->rings), &sample, 8) != sample.ip)
+	    !sample.stack_bytes || st_perf_sample_register(&sample, 8) != sample.ip)
 		seen->broken++;
 	else if (sample.tid == seen->pid)
 		seen->of_main++;

@@ -198,12 +198,12 @@ static bool is_call(uint32_t pid, uint64_t pc)
 
 static void take_sample(struct st_kernel_side *side, const struct st_perf_record *record)
 {
-	const struct perf_event_attr *attr = st_perf_rings_attr(side->rings);
 	struct st_perf_sample sample;
 	struct kernel_sample *kept;
 	struct thread *thread;
 
-	if (!st_perf_sample_parse(attr, record->bytes, record->size_bytes, &sample))
+	if (!st_perf_sample_parse(st_perf_rings_attr(side->rings), record->bytes,
+				  record->size_bytes, &sample))
 		return;
 	side->state.samples++;
 	thread = thread_of(side, sample.tid, true);
@@ -216,11 +216,10 @@ static void take_sample(struct st_kernel_side *side, const struct st_perf_record
 		return;
 	kept = &thread->recent[thread->next++ % RECENT];
 	*kept = (struct kernel_sample){.time = sample.time,
-				       .user_pc =
-					       st_perf_sample_register(attr, &sample, REGISTER_IP)};
+				       .user_pc = st_perf_sample_register(&sample, REGISTER_IP)};
 	for (uint64_t i = 0; i < sample.chain_count && kept->count < ST_KERNEL_CHAIN_MAX; i++)
-		if (sample.chain[i] < (uint64_t)PERF_CONTEXT_MAX)
-			kept->frames[kept->count++] = sample.chain[i];
+		if (st_perf_u64(sample.chain, i) < (uint64_t)PERF_CONTEXT_MAX)
+			kept->frames[kept->count++] = st_perf_u64(sample.chain, i);
 	/* A lone entry point is the interrupt that took the sample, not something the program asked for. */
 	if (kept->count == 1)
 		kept->count = 0;

@@ -221,15 +221,14 @@ static bool read_code(void *arg, uint64_t address, void *out, size_t size_bytes)
 static void walk_native(struct st_outside *outside, const struct st_perf_sample *sample,
 			struct st_outside_sample *out)
 {
-	const struct perf_event_attr *attr = st_perf_rings_attr(outside->rings);
 	struct st_walk walk = {
 		.modules = {outside->maps.modules, outside->maps.count},
 		.cache = outside->cache,
 		.generation = outside->maps.generation,
-		.pc = st_perf_sample_register(attr, sample, REGISTER_IP),
-		.sp = st_perf_sample_register(attr, sample, REGISTER_SP),
-		.fp = st_perf_sample_register(attr, sample, REGISTER_BP),
-		.bx = st_perf_sample_register(attr, sample, REGISTER_BX),
+		.pc = st_perf_sample_register(sample, REGISTER_IP),
+		.sp = st_perf_sample_register(sample, REGISTER_SP),
+		.fp = st_perf_sample_register(sample, REGISTER_BP),
+		.bx = st_perf_sample_register(sample, REGISTER_BX),
 		.stack = sample->stack,
 		.read_code = read_code,
 		.arg = outside,
@@ -263,8 +262,8 @@ static void take_kernel(struct st_outside *outside, const struct st_perf_sample 
 			struct st_outside_sample *out)
 {
 	for (uint64_t i = 0; i < sample->chain_count && out->kernel_count < FRAMES_MAX; i++)
-		if (sample->chain[i] < (uint64_t)PERF_CONTEXT_MAX)
-			outside->kernel[out->kernel_count++] = sample->chain[i];
+		if (st_perf_u64(sample->chain, i) < (uint64_t)PERF_CONTEXT_MAX)
+			outside->kernel[out->kernel_count++] = st_perf_u64(sample->chain, i);
 	out->kernel = outside->kernel;
 	if (out->kernel_count)
 		out->flags |= ST_SAMPLE_KERNEL;

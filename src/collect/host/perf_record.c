@@ -1,113 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fields of a sample stand in the order of the kernel's documentation, whatever the order of the bits;
-// only those that we ask for are known here, and an event with others is refused.
+// The fields of a sample stand in the order of the kernel's documentation of PERF_RECORD_SAMPLE, whatever the order
+// of the bits. What newer kernels add stands behind those that are known here.
 #include "collect/host/perf_record.h"
 
-#include <linux/perf_event.h>
 #include <string.h>
 
-enum { ID_BYTES = 16 };
+#include "format/definitions.h"
 
-static const uint64_t known = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			      PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
-			      PERF_SAMPLE_STACK_USER;
+enum { BRANCH_BYTES = 24, ID_BYTES = 16 };
 
-struct reader {
-	const uint8_t *at, *end;
-	bool failed;
-};
-
-static uint64_t take(struct reader *reader)
+static const uint8_t *take(struct st_cursor *at, uint64_t size_bytes)
 {
-	uint64_t value = 0;
+	const uint8_t *taken = at->at;
 
-	if (reader->failed || reader->end - reader->at < (ptrdiff_t)sizeof(value)) {
-		reader->failed = true;
-		return 0;
-	}
-	memcpy(&value, reader->at, sizeof(value));
-	reader->at += sizeof(value);
-	return value;
-}
-
-static const uint8_t *take_bytes(struct reader *reader, uint64_t bytes)
-{
-	const uint8_t *at = reader->at;
-
-	if (reader->failed || bytes > (uint64_t)(reader->end - reader->at)) {
-		reader->failed = true;
+	if (at->failed || size_bytes > (uint64_t)(at->end - at->at)) {
+		at->failed = true;
 		return NULL;
 	}
-	reader->at += bytes;
-	return at;
+	at->at += size_bytes;
+	return taken;
 }
 
-static void take_registers(struct reader *reader, uint64_t mask, struct st_perf_sample *out)
+static void skip_read(struct st_cursor *at, uint64_t format)
 {
-	uint32_t count = (uint32_t)__builtin_popcountll(mask);
+	uint64_t times = 0, each = 1;
+	uint64_t count;
 
-	if (take(reader) == PERF_SAMPLE_REGS_ABI_NONE)
+	times += format & PERF_FORMAT_TOTAL_TIME_ENABLED ? 1 : 0;
+	times += format & PERF_FORMAT_TOTAL_TIME_RUNNING ? 1 : 0;
+	each += format & PERF_FORMAT_ID ? 1 : 0;
+	each += format & PERF_FORMAT_LOST ? 1 : 0;
+	if (!(format & PERF_FORMAT_GROUP)) {
+		take(at, (times + each) * 8);
 		return;
-	out->registers = (const uint64_t *)take_bytes(reader, (uint64_t)count * 8);
-	out->register_count = out->registers ? count : 0;
+	}
+	count = st_cursor_u64(at);
+	take(at, times * 8);
+	if (count > (uint64_t)(at->end - at->at) / (each * 8))
+		at->failed = true;
+	else
+		take(at, count * each * 8);
 }
 
-static void take_stack(struct reader *reader, struct st_perf_sample *out)
+static const uint8_t *take_array(struct st_cursor *at, uint64_t count, size_t item_bytes)
 {
-	uint64_t size = take(reader);
+	if (count > (uint64_t)(at->end - at->at) / item_bytes) {
+		at->failed = true;
+		return NULL;
+	}
+	return take(at, count * item_bytes);
+}
+
+static void take_first(struct st_cursor *at, struct st_perf_sample *out)
+{
+	uint64_t type = out->attr->sample_type;
+
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		st_cursor_u64(at);
+	if (type & PERF_SAMPLE_IP)
+		out->ip = st_cursor_u64(at);
+	if (type & PERF_SAMPLE_TID) {
+		out->pid = st_cursor_u32(at);
+		out->tid = st_cursor_u32(at);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		out->time = st_cursor_u64(at);
+	if (type & PERF_SAMPLE_ADDR)
+		st_cursor_u64(at);
+	if (type & PERF_SAMPLE_ID)
+		st_cursor_u64(at);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		st_cursor_u64(at);
+	if (type & PERF_SAMPLE_CPU)
+		st_cursor_u64(at);
+	if (type & PERF_SAMPLE_PERIOD)
+		out->period = st_cursor_u64(at);
+	else if (!out->attr->freq)
+		out->period = out->attr->sample_period;
+	if (type & PERF_SAMPLE_READ)
+		skip_read(at, out->attr->read_format);
+}
+
+static void take_stack(struct st_cursor *at, struct st_perf_sample *out)
+{
+	uint64_t size = st_cursor_u64(at), filled;
 
 	if (!size)
 		return;
-	out->stack = take_bytes(reader, size);
-	out->stack_bytes = take(reader);
-	if (out->stack_bytes > size)
-		reader->failed = true;
+	out->stack = take(at, size);
+	filled = st_cursor_u64(at);
+	out->stack_bytes = filled < size ? filled : size;
+}
+
+static void take_rest(struct st_cursor *at, struct st_perf_sample *out)
+{
+	uint64_t type = out->attr->sample_type;
+
+	if (type & PERF_SAMPLE_CALLCHAIN) {
+		out->chain_count = st_cursor_u64(at);
+		out->chain = take_array(at, out->chain_count, 8);
+	}
+	if (type & PERF_SAMPLE_RAW)
+		take(at, st_cursor_u32(at));
+	if (type & PERF_SAMPLE_BRANCH_STACK) {
+		uint64_t count = st_cursor_u64(at);
+
+		if (out->attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
+			st_cursor_u64(at);
+		take_array(at, count, BRANCH_BYTES);
+	}
+	if (type & PERF_SAMPLE_REGS_USER && st_cursor_u64(at) != PERF_SAMPLE_REGS_ABI_NONE)
+		out->registers = take_array(
+			at, (uint64_t)__builtin_popcountll(out->attr->sample_regs_user), 8);
+	if (type & PERF_SAMPLE_STACK_USER)
+		take_stack(at, out);
 }
 
 bool st_perf_sample_parse(const struct perf_event_attr *attr, const uint8_t *record,
 			  size_t size_bytes, struct st_perf_sample *out)
 {
-	struct reader reader = {record, record + size_bytes, false};
-	uint64_t type = attr->sample_type, ids;
+	struct st_cursor at = {.at = record, .end = record + size_bytes};
 
-	memset(out, 0, sizeof(*out));
-	if (type & ~known)
-		return false;
-	take_bytes(&reader, sizeof(struct perf_event_header));
-	if (type & PERF_SAMPLE_IP)
-		out->ip = take(&reader);
-	if (type & PERF_SAMPLE_TID) {
-		ids = take(&reader);
-		out->pid = (uint32_t)ids;
-		out->tid = (uint32_t)(ids >> 32);
-	}
-	if (type & PERF_SAMPLE_TIME)
-		out->time = take(&reader);
-	if (type & PERF_SAMPLE_PERIOD)
-		out->period = take(&reader);
-	if (type & PERF_SAMPLE_CALLCHAIN) {
-		out->chain_count = take(&reader);
-		if (out->chain_count > size_bytes / 8)
-			return false;
-		out->chain = (const uint64_t *)take_bytes(&reader, out->chain_count * 8);
-	}
-	if (type & PERF_SAMPLE_REGS_USER)
-		take_registers(&reader, attr->sample_regs_user, out);
-	if (type & PERF_SAMPLE_STACK_USER)
-		take_stack(&reader, out);
-	return !reader.failed;
+	*out = (struct st_perf_sample){.attr = attr};
+	take(&at, sizeof(struct perf_event_header));
+	take_first(&at, out);
+	take_rest(&at, out);
+	return !at.failed;
 }
 
-uint64_t st_perf_sample_register(const struct perf_event_attr *attr,
-				 const struct st_perf_sample *sample, unsigned int number)
+uint64_t st_perf_sample_register(const struct st_perf_sample *sample, unsigned int number)
 {
-	uint64_t bit = UINT64_C(1) << number;
-	uint32_t index = (uint32_t)__builtin_popcountll(attr->sample_regs_user & (bit - 1));
+	uint64_t mask = sample->attr->sample_regs_user;
 
-	if (!(attr->sample_regs_user & bit) || index >= sample->register_count)
+	if (!sample->registers || !(mask >> number & 1))
 		return 0;
-	return sample->registers[index];
+	return st_perf_u64(sample->registers,
+			   (uint64_t)__builtin_popcountll(mask & ((1ull << number) - 1)));
 }
 
 bool st_perf_switch_parse(const uint8_t *record, size_t size_bytes, struct st_perf_switch *out)

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of the kernel's perf events as they stand in a ring, taken apart with every length checked.
+ * Records of the kernel's perf events as they stand in a ring or in perf.data, taken apart with every length checked.
  */
 #ifndef ST_COLLECT_HOST_PERF_RECORD_H
 #define ST_COLLECT_HOST_PERF_RECORD_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct perf_event_attr;
-
-/* A sample. What its event does not record is 0. Pointers lead into the record. */
+/* A sample. What its event does not record is 0. Pointers lead into the record, unaligned. */
 struct st_perf_sample {
+	const struct perf_event_attr *attr;
 	uint64_t ip, time, period;
 	uint32_t pid, tid;
-	/* Call chain, with PERF_CONTEXT_* marks, innermost first. */
-	const uint64_t *chain;
+	const uint8_t *chain; /* u64 each, innermost first, with PERF_CONTEXT_* marks */
 	uint64_t chain_count;
-	/* User registers in the order of the bits of the event's mask; NULL: it has no user side. */
-	const uint64_t *registers;
-	uint32_t register_count;
+	const uint8_t *
+		registers; /* u64 each, by the bits of the event's mask; NULL: it has no user side */
 	const uint8_t *stack; /* from the user's stack pointer upwards */
 	uint64_t stack_bytes; /* of these, how many are real */
 };
@@ -31,8 +29,15 @@ bool st_perf_sample_parse(const struct perf_event_attr *attr, const uint8_t *rec
 
 /* The value of a register of a sample, by its number in the kernel's list (PERF_REG_X86_*); 0 when the
  * event does not record it. */
-uint64_t st_perf_sample_register(const struct perf_event_attr *attr,
-				 const struct st_perf_sample *sample, unsigned int number);
+uint64_t st_perf_sample_register(const struct st_perf_sample *sample, unsigned int number);
+
+static inline uint64_t st_perf_u64(const uint8_t *at, uint64_t index)
+{
+	uint64_t value;
+
+	__builtin_memcpy(&value, at + 8 * index, sizeof(value));
+	return value;
+}
 
 /* A thread came onto a processor, or left it. */
 struct st_perf_switch {

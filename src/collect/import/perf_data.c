@@ -78,7 +78,7 @@ static enum st_status list_record(void *arg, const struct st_perf_record_view *r
 				  struct st_error *err)
 {
 	struct import *import = arg;
-	struct st_perf_fields fields;
+	struct st_perf_sample fields;
 	struct listed listed = {.record = *record};
 
 	if (record->header.type == RECORD_HEADER_ATTR && import->file.is_pipe)
@@ -172,9 +172,9 @@ static bool take_mmap(struct import *import, const struct st_perf_record_view *r
 
 	if (!fixed_part(import, record, is_second ? MMAP2_FIXED_BYTES : MMAP_FIXED_BYTES, &path))
 		return false;
-	map.start = st_perf_u64(record->body + 8);
-	map.end = map.start + st_perf_u64(record->body + 16);
-	map.offset = st_perf_u64(record->body + 24);
+	map.start = st_perf_u64(record->body + 8, 0);
+	map.end = map.start + st_perf_u64(record->body + 16, 0);
+	map.offset = st_perf_u64(record->body + 24, 0);
 	if ((record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
 		static const char text[] = "[kernel.kallsyms]_text";
 
@@ -229,7 +229,7 @@ static bool take_fork(struct import *import, const struct st_perf_record_view *r
 	parent_pid = u32_at(record->body + 4);
 	by.tid = u32_at(record->body + 8);
 	by.creator_tid = u32_at(record->body + 12);
-	by.time = st_perf_u64(record->body + 16);
+	by.time = st_perf_u64(record->body + 16, 0);
 	if (record->header.type == PERF_RECORD_EXIT) {
 		if (by.tid == pid)
 			st_import_exit(import->out, pid, by.time);
@@ -248,7 +248,7 @@ static bool take_lost(struct import *import, const struct st_perf_record_view *r
 
 	if (!fixed_part(import, record, at + 8, &none))
 		return false;
-	import->out->counts.lost += st_perf_u64(record->body + at);
+	import->out->counts.lost += st_perf_u64(record->body + at, 0);
 	return true;
 }
 
@@ -258,7 +258,7 @@ static bool take_switch(struct import *import, const struct st_perf_record_view 
 	struct st_import_out *out = import->out;
 	struct st_sample_record sample = {.flags = ST_SAMPLE_NO_STACK};
 	struct st_import_thread *thread;
-	struct st_perf_fields id;
+	struct st_perf_sample id;
 	uint32_t at;
 
 	st_perf_record_id(&import->file, record, &id);
@@ -318,12 +318,12 @@ static bool is_mark(uint64_t ip)
 }
 
 static void push_chain(const struct import *import, uint32_t process,
-		       const struct st_perf_fields *fields, bool user_too, struct stack *stack)
+		       const struct st_perf_sample *fields, bool user_too, struct stack *stack)
 {
 	bool in_kernel = false, in_user = false, is_first = true;
 
 	for (uint64_t i = 0; i < fields->chain_count; i++) {
-		uint64_t ip = st_perf_u64(fields->chain + 8 * i);
+		uint64_t ip = st_perf_u64(fields->chain, i);
 
 		if (is_mark(ip)) {
 			in_kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL;
@@ -340,7 +340,7 @@ static void push_chain(const struct import *import, uint32_t process,
 }
 
 static void push_walked(struct import *import, uint32_t process,
-			const struct st_perf_fields *fields, struct stack *stack)
+			const struct st_perf_sample *fields, struct stack *stack)
 {
 	struct st_perf_walked *walked = import->walked;
 
@@ -358,7 +358,7 @@ static void push_walked(struct import *import, uint32_t process,
 
 static void collect_stack(struct import *import, uint32_t process,
 			  const struct st_perf_record_view *record,
-			  const struct st_perf_fields *fields, struct stack *stack)
+			  const struct st_perf_sample *fields, struct stack *stack)
 {
 	bool has_copy = import->can_unwind && fields->registers && fields->stack;
 	bool is_kernel =
@@ -386,13 +386,13 @@ static bool take_sample(struct import *import, const struct st_perf_record_view 
 {
 	struct st_import_out *out = import->out;
 	struct st_sample_record sample = {0};
-	struct st_perf_fields fields;
+	struct st_perf_sample fields;
 	struct stack stack;
 	uint32_t thread, process;
 
 	if (!st_perf_sample_fields(&import->file, record, &fields))
 		return false;
-	if (fields.attr != import->event) {
+	if (fields.attr != &import->event->event) {
 		out->counts.other++;
 		return true;
 	}
@@ -441,8 +441,9 @@ static bool take_record(struct import *import, const struct listed *listed)
 
 static bool counts_time(const struct st_perf_attr *attr)
 {
-	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+	return attr->event.type == PERF_TYPE_SOFTWARE &&
+	       (attr->event.config == PERF_COUNT_SW_CPU_CLOCK ||
+		attr->event.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
 /* The event that tells of CPU time, or else the first; perf's own dummy event has no samples. */
@@ -456,14 +457,16 @@ static enum st_status choose_event(struct import *import, struct st_error *err)
 	for (uint32_t i = 0; i < file->attr_count; i++) {
 		const struct st_perf_attr *attr = &file->attrs[i];
 
-		if (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY)
+		if (attr->event.type == PERF_TYPE_SOFTWARE &&
+		    attr->event.config == PERF_COUNT_SW_DUMMY)
 			continue;
 		if (!chosen || (counts_time(attr) && !counts_time(chosen)))
 			chosen = attr;
 	}
 	if (!chosen)
 		return st_error_set(err, ST_ENOTFOUND, 0, "%s contains no events", file->path);
-	if (!(chosen->sample_type & PERF_SAMPLE_TIME) || !(chosen->sample_type & PERF_SAMPLE_TID))
+	if (!(chosen->event.sample_type & PERF_SAMPLE_TIME) ||
+	    !(chosen->event.sample_type & PERF_SAMPLE_TID))
 		return st_error_set(err, ST_EUNSUPPORTED, 0,
 				    "%s does not contain the time or the thread of its samples",
 				    file->path);
@@ -471,15 +474,15 @@ static enum st_status choose_event(struct import *import, struct st_error *err)
 	import->is_time = counts_time(chosen);
 	name = chosen->name;
 	if (!name.size_bytes && import->is_time)
-		name = chosen->config == PERF_COUNT_SW_CPU_CLOCK
+		name = chosen->event.config == PERF_COUNT_SW_CPU_CLOCK
 			       ? (struct st_text){"cpu-clock", 9}
 			       : (struct st_text){"task-clock", 10};
 	out->event = st_import_text(out, name.bytes, name.size_bytes);
 	out->trigger = import->is_time ? ST_TRIGGER_CPU_CLOCK : ST_TRIGGER_CYCLES;
-	if (chosen->is_freq && chosen->period_or_freq)
-		out->nominal_ns = 1000000000u / chosen->period_or_freq;
+	if (chosen->event.freq && chosen->event.sample_period)
+		out->nominal_ns = 1000000000u / chosen->event.sample_period;
 	else if (import->is_time)
-		out->nominal_ns = chosen->period_or_freq;
+		out->nominal_ns = chosen->event.sample_period;
 	return ST_OK;
 }
 

@@ -51,21 +51,9 @@ static bool add_ids(struct st_perf_file *file, const uint8_t *bytes, uint64_t co
 
 static void read_attr(struct st_perf_attr *attr, const uint8_t *bytes, size_t size_bytes)
 {
-	uint8_t raw[ATTR_BYTES] = {0};
-	uint64_t bits;
-
-	memcpy(raw, bytes, size_bytes < sizeof(raw) ? size_bytes : sizeof(raw));
 	memset(attr, 0, sizeof(*attr));
-	memcpy(&attr->type, raw + ATTR_TYPE, sizeof(attr->type));
-	attr->config = u64_at(raw + ATTR_CONFIG);
-	attr->period_or_freq = u64_at(raw + ATTR_PERIOD);
-	attr->sample_type = u64_at(raw + ATTR_SAMPLE_TYPE);
-	attr->read_format = u64_at(raw + ATTR_READ_FORMAT);
-	bits = u64_at(raw + ATTR_FLAGS);
-	attr->is_freq = bits >> ATTR_BIT_FREQ & 1;
-	attr->sample_id_all = bits >> ATTR_BIT_SAMPLE_ID_ALL & 1;
-	attr->branch_sample_type = u64_at(raw + ATTR_BRANCH_TYPE);
-	attr->regs_user = u64_at(raw + ATTR_REGS_USER);
+	memcpy(&attr->event, bytes,
+	       size_bytes < sizeof(attr->event) ? size_bytes : sizeof(attr->event));
 	attr->name = (struct st_text){"", 0};
 }
 

@@ -6,6 +6,7 @@
 #ifndef ST_COLLECT_IMPORT_PERF_FILE_H
 #define ST_COLLECT_IMPORT_PERF_FILE_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +18,7 @@
 
 /* Of struct perf_event_attr, what a reader of records needs. */
 struct st_perf_attr {
-	uint32_t type;
-	uint64_t config, period_or_freq, sample_type, read_format, branch_sample_type, regs_user;
-	bool is_freq, sample_id_all;
+	struct perf_event_attr event;
 	struct st_text name; /* "" where the file does not say */
 };
 

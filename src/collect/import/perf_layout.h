@@ -23,18 +23,7 @@ enum { /* the file */
 
 enum { /* struct perf_event_attr */
        ATTR_BYTES_MIN = 64,
-       ATTR_BYTES = 128,
-       ATTR_TYPE = 0,
        ATTR_SIZE_AT = 4,
-       ATTR_CONFIG = 8,
-       ATTR_PERIOD = 16,
-       ATTR_SAMPLE_TYPE = 24,
-       ATTR_READ_FORMAT = 32,
-       ATTR_FLAGS = 40,
-       ATTR_BRANCH_TYPE = 72,
-       ATTR_REGS_USER = 80,
-       ATTR_BIT_FREQ = 10,
-       ATTR_BIT_SAMPLE_ID_ALL = 18,
 };
 
 enum { /* features */

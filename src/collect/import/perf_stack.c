@@ -194,13 +194,13 @@ static bool read_code(void *arg, uint64_t address, void *out, size_t size_bytes)
 }
 
 void st_perf_unwind(struct st_perf_unwinder *unwinder, struct st_import_out *out, uint32_t process,
-		    const struct st_perf_fields *fields, struct st_perf_walked *walked)
+		    const struct st_perf_sample *fields, struct st_perf_walked *walked)
 {
 	struct st_walk walk = {.cache = unwinder->cache,
-			       .pc = st_perf_register(fields, REGISTER_IP),
-			       .sp = st_perf_register(fields, REGISTER_SP),
-			       .fp = st_perf_register(fields, REGISTER_BP),
-			       .bx = st_perf_register(fields, REGISTER_BX),
+			       .pc = st_perf_sample_register(fields, REGISTER_IP),
+			       .sp = st_perf_sample_register(fields, REGISTER_SP),
+			       .fp = st_perf_sample_register(fields, REGISTER_BP),
+			       .bx = st_perf_sample_register(fields, REGISTER_BX),
 			       .stack = fields->stack,
 			       .read_code = read_code,
 			       .arg = unwinder,

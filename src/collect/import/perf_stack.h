@@ -25,6 +25,6 @@ enum st_status st_perf_unwinder_create(struct st_perf_unwinder **out, const char
 				       struct st_error *err);
 void st_perf_unwinder_destroy(struct st_perf_unwinder *unwinder);
 void st_perf_unwind(struct st_perf_unwinder *unwinder, struct st_import_out *out, uint32_t process,
-		    const struct st_perf_fields *fields, struct st_perf_walked *walked);
+		    const struct st_perf_sample *fields, struct st_perf_walked *walked);
 
 #endif
