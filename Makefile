@@ -16,7 +16,7 @@ help:
 	@echo "make soak       half an hour under -ring-buffer; adds its figures to docs/measurements.md"
 	@echo "make lint       formatting, static analysis, layer and style checks"
 	@echo "make format     let clang-format and ruff rewrite the sources"
-	@echo "make bench      one table of speed and size figures, also as JSON"
+	@echo "make bench      one table of speed and size figures, also as JSON; BENCH_ARGS='--against OLD_BUILD' for two builds"
 	@echo "make install    PREFIX=$(PREFIX) (and DESTDIR)"
 	@echo "make clean      remove build/"
 

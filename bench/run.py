@@ -16,7 +16,6 @@ import json
 import os
 import pathlib
 import platform
-import resource
 import shutil
 import statistics
 import subprocess
@@ -24,6 +23,7 @@ import sys
 import tempfile
 import time
 
+from against import HEADING, Against, write_section
 from exports import Exports
 from hotspots import Hotspots
 from operators import Operators
@@ -134,12 +134,13 @@ def write_markdown(path, rows, missing, machine, date):
     for item in missing:
         text += f"\nLeft out: {item}.\n"
     path = pathlib.Path(path)
-    # `make soak` adds its own section, which stays.
-    _, heading, soak = path.read_text().partition("\n## Soak") if path.exists() else ("", "", "")
-    path.write_text(text + heading + soak)
+    # Sections of others stay: of `make soak`, and of a run with --against.
+    kept = path.read_text() if path.exists() else ""
+    begins = [at for at in (kept.find(HEADING), kept.find("\n## Soak")) if at >= 0]
+    path.write_text(text + (kept[min(begins) :] if begins else ""))
 
 
-class Bench(Hotspots, Tables, Exports, Operators):
+class Bench(Hotspots, Tables, Exports, Operators, Against):
     def __init__(self, build, python, rounds):
         self.build = pathlib.Path(build).resolve()
         self.strata = self.build / "bin/strata"
@@ -161,14 +162,11 @@ class Bench(Hotspots, Tables, Exports, Operators):
 
     def run_measured(self, command, **kwargs):
         """Wall seconds, CPU seconds and peak resident bytes of one command."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()
         done = self.run(["/usr/bin/env", "python3", HERE / "peak.py", *command], **kwargs)
         wall = time.perf_counter() - start
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         figures = json.loads(done.stderr.decode().strip().splitlines()[-1])
-        return {"wall_s": figures["wall_s"], "outer_wall_s": wall, "cpu_s": cpu, "rss_bytes": figures["rss_bytes"]}
+        return {"outer_wall_s": wall, **figures}
 
     def collect(self, name, *command, options=()):
         result = self.scratch / name
@@ -462,6 +460,12 @@ class Bench(Hotspots, Tables, Exports, Operators):
         return {"cpu": model, "cores": os.cpu_count(), "kernel": platform.release(), "machine": platform.machine()}
 
 
+def commit_of(build):
+    """The commit of the tree that a build folder is in."""
+    command = ["git", "-C", build, "log", "-1", "--format=%h (%cs)"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "an earlier commit"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build/dev", help="build folder")
@@ -472,10 +476,12 @@ def main():
     parser.add_argument(
         "--quick", action="store_true", help="few pairs and short runs of the hotspots rows: to try them"
     )
+    parser.add_argument("--against", type=pathlib.Path, help="only the rows beside this earlier build (a folder)")
     parser.add_argument("--only", action="append", help="run only these rows (names of the methods)")
     args = parser.parse_args()
     bench = Bench(args.build, args.python, args.rounds)
     bench.quick = args.quick
+    bench.earlier = args.against and args.against.resolve()
     steps = [
         "pair_cost",
         "lookup_cost",
@@ -500,6 +506,8 @@ def main():
         "operator_exports",
         "profile_cycle",
     ]
+    if args.against:
+        steps = ["against"]
     try:
         for step in steps:
             if args.only and step not in args.only:
@@ -510,7 +518,10 @@ def main():
         shutil.rmtree(bench.scratch, ignore_errors=True)
     show(bench.rows, bench.missing)
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    if args.markdown:
+    if args.markdown and args.against:
+        commits = [commit_of(build) for build in (bench.build, bench.earlier)]
+        write_section(args.markdown, table(bench.rows), bench.machine(), date[:10], *commits)
+    elif args.markdown:
         write_markdown(args.markdown, bench.rows, bench.missing, bench.machine(), date[:10])
     document = {
         "schema": "strata.bench/1",
