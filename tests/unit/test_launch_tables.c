@@ -75,7 +75,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	struct st_tables *tables = f->shared.tables;
+	struct st_unwind_tables *tables = f->shared.tables;
 
 	drain_teardown(state);
 	st_tables_destroy(tables);

@@ -17,7 +17,7 @@ struct py_object;
 struct st_thread;
 
 /* The program that the collector has come into. */
-struct st_program {
+struct st_entered_program {
 	int argc;
 	char **argv;
 	bool joined; /* it has been running, and records itself (profile.c): nothing of its own is changed */
@@ -30,7 +30,7 @@ struct st_inproc_backend {
 	/* In the constructor, whether anything is recorded or not: looks for what cannot be looked for later. */
 	void (*probe)(void);
 	/* Of an active collector, once everything is configured. */
-	void (*start)(const struct st_program *program);
+	void (*start)(const struct st_entered_program *program);
 	/* The process has joined a strata, after the ones before it. */
 	void (*joined)(void);
 	/* The first hello of a process, also of a child forked behind our back. Under the process lock. */

@@ -49,7 +49,7 @@ void st_text_cut(struct st_text_key *key)
 		key->length--;
 }
 
-static void put_in(struct st_table *table, uint64_t hash, struct st_intern_node *node)
+static void put_in(struct st_intern_table *table, uint64_t hash, struct st_intern_node *node)
 {
 	uint64_t at = hash & table->mask;
 
@@ -68,11 +68,11 @@ static void *map_memory(size_t size_bytes)
 }
 
 /* A table with room for one more, at most half full. */
-static struct st_table *grow(struct st_intern_index *index)
+static struct st_intern_table *grow(struct st_intern_index *index)
 {
-	struct st_table *old = atomic_load_explicit(&index->table, memory_order_relaxed);
+	struct st_intern_table *old = atomic_load_explicit(&index->table, memory_order_relaxed);
 	uint64_t slots = old ? (old->mask + 1) * 4 : FIRST_SLOTS;
-	struct st_table *table;
+	struct st_intern_table *table;
 
 	if (old && (uint64_t)index->count * 2 < old->mask)
 		return old;
@@ -175,7 +175,7 @@ static struct st_intern_node *new_node(enum st_index_kind kind, const struct st_
 
 static size_t highest_end(enum st_index_kind kind)
 {
-	struct st_table *table =
+	struct st_intern_table *table =
 		atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 	size_t highest = 0;
 
@@ -214,7 +214,7 @@ struct st_intern_node *st_intern_make(enum st_index_kind kind, const struct st_t
 {
 	struct st_intern_index *index = &st_indexes[kind];
 	struct st_intern_node *node;
-	struct st_table *table;
+	struct st_intern_table *table;
 
 	if (!st_process_lock())
 		return NULL;
@@ -266,7 +266,7 @@ bool st_intern_owns(const void *object)
 
 static uint32_t highest_in(enum st_index_kind kind)
 {
-	struct st_table *table =
+	struct st_intern_table *table =
 		atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 	uint32_t highest = 0;
 
@@ -304,7 +304,7 @@ void st_intern_highest(uint32_t *strings, uint32_t *domains, uint32_t *objects)
 void st_intern_undefine(void)
 {
 	for (int kind = 0; kind < ST_INDEX_KINDS; kind++) {
-		struct st_table *table =
+		struct st_intern_table *table =
 			atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 
 		for (uint64_t i = 0; table && i <= table->mask; i++) {

@@ -56,14 +56,14 @@ struct st_slot {
 	_Atomic(struct st_intern_node *) node; /* NULL: empty, whatever hash says */
 };
 
-struct st_table {
+struct st_intern_table {
 	uint64_t mask;
 	uint64_t reserved;
 	struct st_slot slots[];
 };
 
 struct st_intern_index {
-	_Atomic(struct st_table *) table;
+	_Atomic(struct st_intern_table *) table;
 	uint32_t count;
 	uint32_t max;
 };
@@ -196,7 +196,7 @@ static ST_INLINE struct st_intern_node *st_intern_find(enum st_index_kind kind,
 						       const struct st_text_key *key)
 {
 	/* Pairs with the release store in grow. */
-	const struct st_table *table =
+	const struct st_intern_table *table =
 		atomic_load_explicit(&st_indexes[kind].table, memory_order_acquire);
 
 	for (uint64_t at = key->hash; table; at++) {

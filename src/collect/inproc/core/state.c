@@ -243,7 +243,7 @@ static void read_environment(void)
 		atomic_init(&st_shared.self_paused, ST_SELF_PAUSED_AT_START);
 }
 
-static void activate(const struct st_program *program)
+static void activate(const struct st_entered_program *program)
 {
 	/* Values of later keys live in memory that libc allocates at the first use in each thread: not
 	 * for us. strata then notices the end of a thread by itself. */
@@ -264,7 +264,7 @@ bool st_state_join(const struct st_join *join)
 	if (!st_config.sock_bytes && !st_config.abs_bytes)
 		return false;
 	st_config.only_pid = (uint32_t)st_syscall(SYS_getpid, 0);
-	activate(&(struct st_program){.joined = true});
+	activate(&(struct st_entered_program){.joined = true});
 	/* The program decides when it is recorded. */
 	atomic_store_explicit(&st_shared.self_paused, ST_SELF_PAUSED_BY_CALL, memory_order_relaxed);
 	__atomic_store_n(&st_config.active, true, __ATOMIC_RELEASE);
@@ -282,5 +282,5 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 	if (!st_process)
 		st_config.active = false;
 	if (st_config.active)
-		activate(&(struct st_program){.argc = argc, .argv = argv});
+		activate(&(struct st_entered_program){.argc = argc, .argv = argv});
 }

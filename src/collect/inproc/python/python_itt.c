@@ -526,7 +526,7 @@ static void configure(const char *text)
 		st_python_calls_interval_ticks = st_config_number(text + 13);
 }
 
-static void start(const struct st_program *program)
+static void start(const struct st_entered_program *program)
 {
 	bool awaited = st_config.offer_itt || st_python_calls_interval_ticks;
 

@@ -380,7 +380,7 @@ static void probe(void)
 	st_timer_init();
 }
 
-static void start(const struct st_program *program)
+static void start(const struct st_entered_program *program)
 {
 	/* The user's word, for debuggers that take every SIGTRAP. */
 	const char *rung = getenv("STRATA_SAMPLE_RUNG");

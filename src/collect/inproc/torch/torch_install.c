@@ -51,7 +51,7 @@ void st_torch_configure(const char *text)
 	}
 }
 
-static void start(const struct st_program *program)
+static void start(const struct st_entered_program *program)
 {
 	(void)program;
 	st_torch_stacks_used = st_torch_config.stacks;

@@ -20,7 +20,7 @@ struct st_chunk_header;
 struct st_drain;
 struct st_merged_frame;
 struct st_table_answer;
-struct st_tables;
+struct st_unwind_tables;
 
 /* Where chunks go: the store writer, or a test. */
 struct st_drain_sink {
@@ -70,7 +70,7 @@ struct st_drain_shared {
 	enum st_clock clock;
 	uint64_t start_ticks; /* no record is older */
 	bool ring_buffer;     /* earlier files will be deleted: what is open must be known */
-	struct st_tables
+	struct st_unwind_tables
 		*tables;     /* unwind tables of sampled processes; NULL: no samples are taken */
 	uint64_t vdso_bytes; /* of our own; 0: not known */
 	uint64_t *words;     /* the private copy of a ring */

@@ -94,7 +94,7 @@ static void publish_known(struct st_drain *drain, uint64_t start, uint64_t end,
 static void ask(struct st_drain *drain, const struct st_code_range *range,
 		struct st_table_want *want)
 {
-	struct st_tables *tables = drain->shared->tables;
+	struct st_unwind_tables *tables = drain->shared->tables;
 	struct st_module_entry pending = {
 		.start = range->start, .end = range->end, .state = ST_MODULE_PENDING};
 	struct st_table_known known;

@@ -36,7 +36,7 @@ struct known {
 	struct st_table_known table;
 };
 
-struct st_tables {
+struct st_unwind_tables {
 	pthread_t thread;
 	bool started, broken;
 	pthread_mutex_t lock;
@@ -115,7 +115,7 @@ static void work(struct st_unwind_folder *folder, struct job *job)
 
 static void *help(void *arg)
 {
-	struct st_tables *tables = arg;
+	struct st_unwind_tables *tables = arg;
 	struct st_unwind_folder *folder = NULL;
 	struct st_error err = {0};
 
@@ -140,9 +140,9 @@ static void *help(void *arg)
 	return NULL;
 }
 
-enum st_status st_tables_create(struct st_tables **out, struct st_error *err)
+enum st_status st_tables_create(struct st_unwind_tables **out, struct st_error *err)
 {
-	struct st_tables *tables = calloc(1, sizeof(*tables));
+	struct st_unwind_tables *tables = calloc(1, sizeof(*tables));
 
 	*out = NULL;
 	if (!tables)
@@ -155,7 +155,7 @@ enum st_status st_tables_create(struct st_tables **out, struct st_error *err)
 	return ST_OK;
 }
 
-void st_tables_destroy(struct st_tables *tables)
+void st_tables_destroy(struct st_unwind_tables *tables)
 {
 	struct job *job;
 
@@ -186,7 +186,8 @@ static bool is_key(const void *known, uint32_t number, const void *key)
 		      sizeof(struct st_table_key)) == 0;
 }
 
-static struct known *known_find(const struct st_tables *tables, const struct st_table_key *key)
+static struct known *known_find(const struct st_unwind_tables *tables,
+				const struct st_table_key *key)
 {
 	uint32_t at = st_map_find(&tables->known_of, st_hash_bytes(key, sizeof(*key)), is_key,
 				  tables->known, key);
@@ -194,7 +195,7 @@ static struct known *known_find(const struct st_tables *tables, const struct st_
 	return at == ST_ID_NONE ? NULL : &tables->known[at];
 }
 
-bool st_tables_find(const struct st_tables *tables, const struct st_table_key *key,
+bool st_tables_find(const struct st_unwind_tables *tables, const struct st_table_key *key,
 		    struct st_table_known *out)
 {
 	const struct known *known = known_find(tables, key);
@@ -205,7 +206,7 @@ bool st_tables_find(const struct st_tables *tables, const struct st_table_key *k
 }
 
 /* The job's path is known from now on, unless memory is out. */
-static struct known *known_add(struct st_tables *tables, struct job *job)
+static struct known *known_add(struct st_unwind_tables *tables, struct job *job)
 {
 	const struct st_table_key *key = &job->want.key;
 	struct known *known;
@@ -219,7 +220,7 @@ static struct known *known_add(struct st_tables *tables, struct job *job)
 	return known;
 }
 
-bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want)
+bool st_tables_ask(struct st_unwind_tables *tables, const struct st_table_want *want)
 {
 	struct job *job;
 
@@ -252,7 +253,7 @@ bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want)
 	return true;
 }
 
-bool st_tables_next(struct st_tables *tables, struct st_table_answer *out)
+bool st_tables_next(struct st_unwind_tables *tables, struct st_table_answer *out)
 {
 	struct known *known;
 	struct job *job;
@@ -284,7 +285,7 @@ bool st_tables_next(struct st_tables *tables, struct st_table_answer *out)
 	return true;
 }
 
-uint32_t st_tables_waiting(const struct st_tables *tables)
+uint32_t st_tables_waiting(const struct st_unwind_tables *tables)
 {
 	return tables->waiting;
 }

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-struct st_tables;
+struct st_unwind_tables;
 struct st_unwind_code; /* unwind/code.h */
 
 /* What is mapped: a part of a file, told apart from all others. */
@@ -50,16 +50,16 @@ struct st_table_answer {
 };
 
 /* The thread starts with the first question. */
-enum st_status st_tables_create(struct st_tables **out, struct st_error *err);
+enum st_status st_tables_create(struct st_unwind_tables **out, struct st_error *err);
 /* Waits for the table that is being built, at most. Accepts NULL. */
-void st_tables_destroy(struct st_tables *tables);
-bool st_tables_find(const struct st_tables *tables, const struct st_table_key *key,
+void st_tables_destroy(struct st_unwind_tables *tables);
+bool st_tables_find(const struct st_unwind_tables *tables, const struct st_table_key *key,
 		    struct st_table_known *out);
 /* False when it cannot be asked now; the descriptor is closed and the codes are freed then. */
-bool st_tables_ask(struct st_tables *tables, const struct st_table_want *want);
+bool st_tables_ask(struct st_unwind_tables *tables, const struct st_table_want *want);
 /* The next answer, if there is one; never waits. */
-bool st_tables_next(struct st_tables *tables, struct st_table_answer *out);
+bool st_tables_next(struct st_unwind_tables *tables, struct st_table_answer *out);
 /* Tables that are asked for and not answered yet. */
-uint32_t st_tables_waiting(const struct st_tables *tables);
+uint32_t st_tables_waiting(const struct st_unwind_tables *tables);
 
 #endif
