@@ -20,7 +20,11 @@ ALLOWED = {
     "base/rt": set(),
     "base": {"base/rt"},
     "format": {"base", "base/rt"},
-    "store": {"base", "base/rt", "format"},
+    "store": {"base", "base/rt", "format"},  # its public headers; below, what is behind them
+    "store/model": {"base", "base/rt", "format", "store"},
+    "store/index": {"base", "base/rt", "format", "store", "store/model"},
+    "store/read": {"base", "base/rt", "format", "store", "store/model", "store/index"},
+    "store/write": {"base", "base/rt", "format", "store"},
     "unwind/rt": {"base/rt", "format"},
     "unwind": {"base", "base/rt", "format", "unwind/rt"},
     # The table of back-ends and what uses several of them; below it the back-ends, the core at the bottom.

@@ -18,7 +18,7 @@
 #include "request/locate.h"
 #include "request/options.h"
 #include "collect/launch/run/control.h"
-#include "store/model/peek.h"
+#include "store/peek.h"
 #include "store/writer.h"
 
 enum {

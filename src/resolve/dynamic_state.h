@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "resolve/ranges.h"
-#include "store/model/text_table.h"
+#include "store/text_table.h"
 
 struct st_dynamic_line {
 	uint64_t address; /* holds up to the next one */

@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "resolve/named.h"
-#include "store/model/text_table.h"
+#include "store/text_table.h"
 
 struct st_names {
 	struct st_named named; /* what the caller sees; filled by st_names_finish */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/traced_calls.h"
+
 static void *column(size_t item_bytes)
 {
 	void *items = calloc(FAKE_MAX, item_bytes);
@@ -636,6 +638,13 @@ const struct st_operator_source *st_result_operator_sources(const struct st_resu
 {
 	*count = result->operator_source_count;
 	return result->operator_sources;
+}
+
+const struct st_traced_call *st_result_traced_calls(const struct st_result *result, uint32_t *count)
+{
+	(void)result;
+	*count = 0;
+	return NULL;
 }
 
 const struct st_python_function *st_result_python_functions(const struct st_result *result,

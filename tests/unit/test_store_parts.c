@@ -15,11 +15,11 @@
 #include "base/rt/clock.h"
 #include "format/slices.h"
 #include "store/model/clock_map.h"
-#include "store/model/family.h"
+#include "store/family.h"
 #include "store/model/notes.h"
 #include "store/model/pauses.h"
 #include "store/model/segment.h"
-#include "store/model/text_table.h"
+#include "store/text_table.h"
 
 static const struct st_file_head tsc_head = {.clock = ST_CLOCK_TSC,
 					     .start_ticks = 1000,

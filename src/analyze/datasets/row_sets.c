@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/datasets/itt_values.h"
-#include "store/model/family.h"
+#include "store/family.h"
 
 static struct st_text plain(const char *text)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "analyze/stacks/stacks.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 
 enum st_flame_kind {
 	ST_FLAME_PYTHON,

@@ -13,8 +13,8 @@
 #include "base/map.h"
 #include "collect/import/import.h"
 #include "format/samples.h"
-#include "store/model/key_table.h"
-#include "store/model/text_table.h"
+#include "store/key_table.h"
+#include "store/text_table.h"
 
 enum { ST_IMPORT_NONE = UINT32_MAX };
 

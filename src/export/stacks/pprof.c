@@ -13,8 +13,8 @@
 #include "export/exporters.h"
 #include "export/protobuf.h"
 #include "export/stream.h"
-#include "store/model/key_table.h"
-#include "store/model/text_table.h"
+#include "store/key_table.h"
+#include "store/text_table.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "export/exporters.h"
 #include "export/stream.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 
 enum { NOT_USED = UINT32_MAX, NO_FRAME = 0 /* index of "[no frame shown]" */ };
 

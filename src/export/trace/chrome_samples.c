@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "export/trace/chrome_parts.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 
 enum { SAMPLES_PER_CHUNK = 1000, ROOT = 1 };
 

@@ -12,7 +12,7 @@
 
 #include "analyze/datasets/ties.h"
 #include "store/events.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 
 enum st_place_owner { ST_PLACE_THREAD, ST_PLACE_PROCESS, ST_PLACE_GLOBAL };
 

@@ -17,9 +17,9 @@
 #include "base/map.h"
 #include "store/index/index_map.h"
 #include "store/index/index_meta.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 #include "store/model/segment.h"
-#include "store/model/text_table.h"
+#include "store/text_table.h"
 
 struct st_chunk_header;
 struct st_event;

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "format/event_kind.h"
 #include "store/model/clock_map.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 #include "store/model/model.h"
 
 enum jit_event {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folds names into families (store/model/family.h).
-#include "store/model/family.h"
+// Folds names into families (store/family.h).
+#include "store/family.h"
 
 #include <stdlib.h>
 

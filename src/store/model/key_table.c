@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of three numbers (store/model/key_table.h).
-#include "store/model/key_table.h"
+// Keys of three numbers (store/key_table.h).
+#include "store/key_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,7 @@
 #include "store/result.h"
 #include "store/model/segment.h"
 #include "store/model/forest.h"
-#include "store/model/text_table.h"
+#include "store/text_table.h"
 
 struct st_source;
 

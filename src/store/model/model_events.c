@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "format/event.h"
-#include "store/model/key_table.h"
+#include "store/key_table.h"
 
 enum { LIST_MAX = 1 << 20, LINES_MAX = 1 << 26 };
 

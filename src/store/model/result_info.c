@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/quote.h"
 #include "store/model/model.h"
-#include "store/model/peek.h"
+#include "store/peek.h"
 #include "store/model/source.h"
 
 enum {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interned texts of store/model/text_table.h: bytes in large blocks.
-#include "store/model/text_table.h"
+// The interned texts of store/text_table.h: bytes in large blocks.
+#include "store/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/model/family.h"
+#include "store/family.h"
 #include "store/read/result_state.h"
 #include "store/model/source.h"
 

@@ -37,7 +37,7 @@ struct st_result {
 /* samples.c, operators.c: what their accessors give out. False: no memory. */
 bool st_samples_make(struct st_result *result);
 bool st_operators_make(struct st_result *result);
-/* model_python_calls.c: times become ns. */
+/* calls.c: times become ns. */
 void st_python_calls_make(struct st_result *result);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * A short look at a result folder, without opening it: whose it is and whether it is being written.
  */
-#ifndef ST_STORE_MODEL_PEEK_H
-#define ST_STORE_MODEL_PEEK_H
+#ifndef ST_STORE_PEEK_H
+#define ST_STORE_PEEK_H
 
 #include <stdint.h>
 

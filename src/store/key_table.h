@@ -3,8 +3,8 @@
  * Keys of three numbers, each kept once and numbered from 0 in the order of appearance. A zeroed table is
  * a valid empty one; keys are never removed.
  */
-#ifndef ST_STORE_MODEL_KEY_TABLE_H
-#define ST_STORE_MODEL_KEY_TABLE_H
+#ifndef ST_STORE_KEY_TABLE_H
+#define ST_STORE_KEY_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the definitions say of calls of Python functions: differences, which are added up here.
-#include <stdlib.h>
-
-#include "format/varint.h"
-#include "base/vec.h"
 #include "store/model/model.h"
+
+#include "base/vec.h"
+#include "format/varint.h"
 #include "store/python_calls.h"
-#include "store/read/result_state.h"
 
 enum { LIST_MAX = 1 << 22, NUMBERS = 5 };
 
@@ -94,45 +92,4 @@ bool st_model_load_python_calls(struct st_model *model, uint32_t process_id, str
 		row->total_ns += numbers[4];
 	}
 	return true;
-}
-
-/* How long so many ticks are. */
-static uint64_t span_ns(const struct st_clock_map *clock, uint64_t ticks)
-{
-	uint64_t first = clock->count ? clock->knots[0].ticks : 0;
-	uint32_t begin = 0, end = 0;
-
-	return (uint64_t)(st_clock_map_ns(clock, &end, first + ticks) -
-			  st_clock_map_ns(clock, &begin, first));
-}
-
-void st_python_calls_make(struct st_result *result)
-{
-	struct st_model *model = &result->model;
-
-	for (uint32_t i = 0; i < model->python_calls_count; i++) {
-		struct st_python_calls *row = &model->python_calls[i];
-
-		row->own_ns = span_ns(&result->meta.clock, row->own_ns);
-		row->total_ns = span_ns(&result->meta.clock, row->total_ns);
-	}
-}
-
-const struct st_python_function *st_result_python_functions(const struct st_result *result,
-							    uint32_t *count)
-{
-	*count = result->model.python_function_count;
-	return result->model.python_functions;
-}
-
-const struct st_python_calls *st_result_python_calls(const struct st_result *result,
-						     uint32_t *count)
-{
-	*count = result->model.python_calls_count;
-	return result->model.python_calls;
-}
-
-uint64_t st_result_python_calls_lost(const struct st_result *result)
-{
-	return result->model.python_calls_lost;
 }

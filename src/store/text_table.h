@@ -3,8 +3,8 @@
  * Every text of an open result, each kept once: equal bytes have equal ids. Id 0 is the empty text.
  * Texts may hold any bytes and are terminated as well; pointers stay valid until fini.
  */
-#ifndef ST_STORE_MODEL_TEXT_TABLE_H
-#define ST_STORE_MODEL_TEXT_TABLE_H
+#ifndef ST_STORE_TEXT_TABLE_H
+#define ST_STORE_TEXT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
