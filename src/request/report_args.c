@@ -106,7 +106,7 @@ static enum st_status parse_words(const struct st_args *args, struct st_request 
 	if (next < args->word_count &&
 	    st_report_kind_of(request->name)->accepts & ST_ACCEPTS_OBJECT &&
 	    !st_locate_is_folder(args->words[next])) {
-		if (strcmp(request->name, "source") == 0)
+		if (st_report_kind_of(request->name)->is_about_file)
 			request->options.object.source_file = args->words[next++];
 		else
 			request->options.object.function = args->words[next++];
@@ -257,23 +257,13 @@ static void fit_timeline(struct st_request *request)
 {
 	unsigned int width = request->output.style.width;
 
-	if (strcmp(request->name, "timeline") != 0 || request->output.format != ST_OUTPUT_TEXT ||
-	    request->options.bin_count || !width || width >= TIMELINE_FRAME + TIMELINE_BINS_MAX)
+	if (st_report_kind_of(request->name)->layout != ST_LAYOUT_TIMELINE ||
+	    request->output.format != ST_OUTPUT_TEXT || request->options.bin_count || !width ||
+	    width >= TIMELINE_FRAME + TIMELINE_BINS_MAX)
 		return;
 	request->options.bin_count = width > TIMELINE_FRAME + TIMELINE_BINS_MIN
 					     ? width - TIMELINE_FRAME
 					     : TIMELINE_BINS_MIN;
-}
-
-static bool can_compare(const char *name)
-{
-	static const char *const names[] = {"summary", "hotspots", "top-down", "callstacks",
-					    "tasks"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
 }
 
 enum st_status st_report_args(struct st_request *request, const struct st_args *args,
@@ -289,7 +279,7 @@ enum st_status st_report_args(struct st_request *request, const struct st_args *
 		status = parse_question(args, request, err);
 	if (status == ST_OK)
 		status = st_view_args(request, args, err);
-	if (status == ST_OK && request->second && !can_compare(request->name))
+	if (status == ST_OK && request->second && !st_report_kind_of(request->name)->is_comparable)
 		status = st_error_set(
 			err, ST_EUSAGE, 0,
 			"report %s takes one result; only summary, hotspots, top-down, "

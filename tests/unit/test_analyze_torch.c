@@ -328,6 +328,7 @@ static char *render(const struct st_result *fake, const struct st_report_options
 	struct st_buf out;
 
 	assert_int_equal(st_report_begin(&report, "torch-averages", fake, NULL), ST_OK);
+	report.layout = ST_LAYOUT_TORCH;
 	st_report_columns(&report, columns, ST_TORCH_AVERAGE_COLUMNS);
 	add_line(&report, "aten::mm", 1500.5, 2000000.25, -3221225472);
 	report.rows[0].cells[ST_TORCH_FLOPS] = st_cell_u64(1234567);

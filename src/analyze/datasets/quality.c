@@ -9,6 +9,7 @@
 #include "store/events.h"
 #include "store/result.h"
 #include "store/samples.h"
+#include "format/analysis.h"
 
 /* CPU time in no sample is worth a word when it is a tenth of all, and more than a moment. */
 enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 10, PERIOD_USUAL_NS = 10000000 };
@@ -212,7 +213,7 @@ static void add_unseen(const struct st_result *result, struct st_buf *out)
 			period_ns = samplers[i].period_ns;
 	}
 	/* Of a program without any sample nobody has said how it was sampled. */
-	if (!period_ns && strcmp(info->type, "hotspots") == 0)
+	if (!period_ns && st_analysis_is_for(info->type, ST_RECORDS_SAMPLES))
 		period_ns = PERIOD_USUAL_NS;
 	unseen_ns = info->target_cpu_ns > seen_ns ? info->target_cpu_ns - seen_ns : 0;
 	if (!period_ns || unseen_ns < UNSEEN_PERIODS * period_ns ||

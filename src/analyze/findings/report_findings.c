@@ -32,23 +32,20 @@ static void add_finding(struct st_report *out, const struct st_finding *finding)
 	cells[ST_FINDING_THRESHOLD] = st_cell_text(finding->threshold);
 }
 
-enum st_status st_report_findings_build(const struct st_result *result,
+enum st_status st_report_findings_build(const struct st_report_kind *kind,
+					const struct st_result *result,
 					const struct st_report_options *options,
 					struct st_report *out, struct st_error *err)
 {
-	enum st_status status = st_report_begin(out, "findings", result, err);
 	struct st_findings findings;
 	uint64_t limit = options->question.limit;
+	enum st_status status;
 
+	(void)kind;
+	st_report_columns(out, columns, ST_FINDING_COLUMNS);
+	status = st_findings_make(&findings, result, options, st_report_arena(out), err);
 	if (status)
 		return status;
-	st_report_columns(out, columns, ST_FINDING_COLUMNS);
-	out->empty = "No rule found anything in what was recorded.";
-	status = st_findings_make(&findings, result, options, st_report_arena(out), err);
-	if (status) {
-		st_report_fini(out);
-		return status;
-	}
 	out->subject =
 		findings.step_count
 			? st_arena_printf(st_report_arena(out),
@@ -57,5 +54,5 @@ enum st_status st_report_findings_build(const struct st_result *result,
 			: "of the whole run: no steps were found";
 	for (uint32_t i = 0; i < findings.count && (!limit || i < limit); i++)
 		add_finding(out, &findings.items[i]);
-	return st_report_end(out, err);
+	return ST_OK;
 }

@@ -6,6 +6,7 @@
 #include "analyze/datasets/quality.h"
 #include "analyze/reports/report_operators.h"
 #include "base/buf.h"
+#include "format/analysis.h"
 
 enum { LINE_MAX_BYTES = 4096 };
 
@@ -90,7 +91,7 @@ const char *st_operators_empty(const struct st_result *result)
 		return "This result holds no operators: a process could not be recorded; strata "
 		       "report "
 		       "info says which and why.";
-	if (strcmp(st_result_info(result)->type, "operators") == 0)
+	if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS))
 		return "This result holds no operators: no process loaded PyTorch.";
 	return "This result holds no operators; -collect operators records those of PyTorch.";
 }

@@ -128,7 +128,6 @@ static void counter_cells(struct st_rows_job *job, struct st_cell *cells, const 
 }
 
 const struct st_rows_report st_counters_report = {
-	.name = "counters",
 	.set = ST_ROWS_SAMPLES,
 	.defaults = {ST_BY_COUNTER},
 	.default_count = 1,
@@ -210,7 +209,6 @@ static void histogram_cells(struct st_rows_job *job, struct st_cell *cells, cons
 }
 
 const struct st_rows_report st_histograms_report = {
-	.name = "histograms",
 	.set = ST_ROWS_HISTOGRAMS,
 	.defaults = {ST_BY_HISTOGRAM, ST_BY_DOMAIN},
 	.default_count = 2,

@@ -347,13 +347,15 @@ static enum st_status build(struct job *job, struct st_error *err)
 	return status;
 }
 
-enum st_status st_report_disassembly_build(const struct st_result *result,
+enum st_status st_report_disassembly_build(const struct st_report_kind *kind,
+					   const struct st_result *result,
 					   const struct st_report_options *options,
 					   struct st_report *out, struct st_error *err)
 {
 	struct job job = {.options = options, .report = out, .grouping = ST_BY_ADDRESS};
 	enum st_status status;
 
+	(void)kind;
 	if (options->object.source_file)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "report disassembly shows a function: -source-object "
@@ -364,9 +366,6 @@ enum st_status st_report_disassembly_build(const struct st_result *result,
 				    "or source-line");
 	if (options->question.grouping_count)
 		job.grouping = options->question.groupings[0];
-	status = st_report_begin(out, "disassembly", result, err);
-	if (status)
-		return status;
 	status = st_sample_set_open(&job.set, result, &options->view, err);
 	if (!status) {
 		status = st_search_init(&job.search, result, options->view.naming)
@@ -376,11 +375,7 @@ enum st_status st_report_disassembly_build(const struct st_result *result,
 		st_report_add_notes(out, &job.set);
 		st_sample_set_close(&job.set);
 	}
-	out->empty = st_sample_absence(result);
 	if (!status)
 		st_report_show_as(out, options->view.show_as);
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

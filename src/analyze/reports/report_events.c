@@ -4,7 +4,6 @@
 #include "analyze/reports/report_rows.h"
 
 const struct st_rows_report st_markers_report = {
-	.name = "markers",
 	.set = ST_ROWS_MARKERS,
 	.defaults = {ST_BY_INSTANCE},
 	.default_count = 1,
@@ -18,7 +17,6 @@ const struct st_rows_report st_markers_report = {
 };
 
 const struct st_rows_report st_metadata_report = {
-	.name = "metadata",
 	.set = ST_ROWS_METADATA,
 	.defaults = {ST_BY_INSTANCE},
 	.default_count = 1,
@@ -29,7 +27,6 @@ const struct st_rows_report st_metadata_report = {
 };
 
 const struct st_rows_report st_relations_report = {
-	.name = "relations",
 	.set = ST_ROWS_RELATIONS,
 	.defaults = {ST_BY_HEAD, ST_BY_RELATION, ST_BY_TAIL},
 	.default_count = 3,

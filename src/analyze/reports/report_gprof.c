@@ -173,27 +173,23 @@ static enum st_status build(struct job *job, const struct st_question *question,
 	return status;
 }
 
-enum st_status st_report_gprof_build(const struct st_result *result,
+enum st_status st_report_gprof_build(const struct st_report_kind *kind,
+				     const struct st_result *result,
 				     const struct st_report_options *options, struct st_report *out,
 				     struct st_error *err)
 {
 	struct st_sample_set set;
 	struct job job = {.set = &set, .report = out};
-	enum st_status status = st_report_begin(out, "gprof-cc", result, err);
+	enum st_status status;
 
-	if (status)
-		return status;
+	(void)kind;
 	st_report_columns(out, columns, COLUMNS);
 	out->blocks = BLOCK;
-	out->empty = st_sample_absence(result);
 	status = st_sample_set_open(&set, result, &options->view, err);
 	if (!status) {
 		status = build(&job, &options->question, err);
 		st_report_add_notes(out, &set);
 		st_sample_set_close(&set);
 	}
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

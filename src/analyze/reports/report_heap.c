@@ -136,7 +136,6 @@ static void set_cells(struct st_rows_job *job, struct st_cell *cells, const void
 }
 
 const struct st_rows_report st_heap_report = {
-	.name = "heap",
 	.rows_name = "heap calls",
 	.set = ST_ROWS_HEAP,
 	.defaults = {ST_BY_HEAP_FUNCTION, ST_BY_DOMAIN},

@@ -211,22 +211,19 @@ static void add_files(struct st_report *report, const struct st_result_info *inf
 		close(fd);
 }
 
-enum st_status st_report_info_build(const struct st_result *result,
+enum st_status st_report_info_build(const struct st_report_kind *kind,
+				    const struct st_result *result,
 				    const struct st_report_options *options, struct st_report *out,
 				    struct st_error *err)
 {
 	const struct st_result_info *info = st_result_info(result);
 	struct st_dataset dataset;
-	enum st_status status = st_report_begin(out, "info", result, err);
+	enum st_status status = st_dataset_slices_init(&dataset, result, err);
 
+	(void)kind;
 	(void)options; /* none is accepted */
 	if (status)
 		return status;
-	status = st_dataset_slices_init(&dataset, result, err);
-	if (status) {
-		st_report_fini(out);
-		return status;
-	}
 	st_report_columns(out, columns, COLUMNS);
 	add_run(out, info);
 	add_files(out, info);
@@ -235,5 +232,5 @@ enum st_status st_report_info_build(const struct st_result *result,
 	add_pauses(out, result);
 	add_quality(out, result);
 	st_dataset_slices_fini(&dataset);
-	return st_report_end(out, err);
+	return ST_OK;
 }

@@ -324,17 +324,16 @@ static enum st_status build(struct st_report *out, const struct st_memory_view *
 	return status;
 }
 
-enum st_status st_report_memory_build(const struct st_result *result,
+enum st_status st_report_memory_build(const struct st_report_kind *kind,
+				      const struct st_result *result,
 				      const struct st_report_options *options,
 				      struct st_report *out, struct st_error *err)
 {
 	struct holders holders = {.result = result};
 	struct st_memory_view view;
-	enum st_status status = st_report_begin(out, "memory", result, err);
+	enum st_status status = st_memory_view_make(&view, result, &options->question, err);
 
-	if (status)
-		return status;
-	status = st_memory_view_make(&view, result, &options->question, err);
+	(void)kind;
 	if (!status) {
 		st_arena_init(&holders.arena, SIZE_MAX / 2);
 		status = st_dataset_operators_init(&holders.operators, result, false, err);
@@ -351,8 +350,5 @@ enum st_status st_report_memory_build(const struct st_result *result,
 		st_arena_fini(&holders.arena);
 		st_memory_view_fini(&view);
 	}
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

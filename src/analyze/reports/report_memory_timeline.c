@@ -95,7 +95,8 @@ static enum st_status check(const struct st_question *question, struct st_error 
 	return ST_OK;
 }
 
-enum st_status st_report_memory_timeline_build(const struct st_result *result,
+enum st_status st_report_memory_timeline_build(const struct st_report_kind *kind,
+					       const struct st_result *result,
 					       const struct st_report_options *options,
 					       struct st_report *out, struct st_error *err)
 {
@@ -103,16 +104,13 @@ enum st_status st_report_memory_timeline_build(const struct st_result *result,
 	struct st_memory_view view;
 	enum st_status status = check(&options->question, err);
 
-	if (!status)
-		status = st_report_begin(out, "memory-timeline", result, err);
+	(void)kind;
 	if (status)
 		return status;
 	st_report_columns(out, by_step ? columns : columns + 1, by_step ? COLUMNS : COLUMNS - 2);
 	status = st_memory_view_make(&view, result, &options->question, err);
-	if (status) {
-		st_report_fini(out);
+	if (status)
 		return status;
-	}
 	if (by_step)
 		add_steps(out, &view, result);
 	else
@@ -122,5 +120,5 @@ enum st_status st_report_memory_timeline_build(const struct st_result *result,
 	st_memory_view_notes(&view, out);
 	out->empty = view.blocks.count ? "No steps were found." : st_memory_view_empty(&view);
 	st_memory_view_fini(&view);
-	return st_report_end(out, err);
+	return ST_OK;
 }

@@ -7,20 +7,20 @@
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/reports/report_memory.h"
-#include "analyze/reports/report_python_calls.h"
 #include "analyze/reports/report_rows.h"
 #include "analyze/samples/sample_set.h"
 
 /* Measures that have a name, in the order in which they are listed. Those of operators repeat some of rows that last,
  * with titles of their own. */
+enum { WALL, SAMPLES, OPERATORS, MEMORY };
 static const struct {
 	const struct st_measure *measures;
 	uint32_t count;
 } tables[] = {
-	{st_wall_measures, ST_WALL_MEASURES},
-	{st_sample_measures, ST_SAMPLE_MEASURES},
-	{st_operator_measures, ST_OPERATOR_MEASURES},
-	{st_memory_measures, ST_MEMORY_MEASURES},
+	[WALL] = {st_wall_measures, ST_WALL_MEASURES},
+	[SAMPLES] = {st_sample_measures, ST_SAMPLE_MEASURES},
+	[OPERATORS] = {st_operator_measures, ST_OPERATOR_MEASURES},
+	[MEMORY] = {st_memory_measures, ST_MEMORY_MEASURES},
 };
 
 static struct st_set named(unsigned int table)
@@ -120,18 +120,25 @@ struct st_set st_report_metrics(const struct st_report_kind *kind)
 {
 	if (!(kind->accepts & ST_ACCEPTS_SORT))
 		return (struct st_set){{0}};
-	if (kind->build == st_report_operators_build)
-		return named(2);
-	if (kind->build == st_report_python_calls_build)
-		return st_python_calls_metrics();
-	if (kind->build == st_report_memory_build)
-		return named(3);
-	if (kind->accepts & ST_ACCEPTS_VIEW)
-		return kind->build == st_report_top_down_build ? st_set_join(named(0), named(1))
-							       : named(1);
-	return kind->rows ? st_set_join(st_set_of(kind->rows->metrics),
-					st_set_of(kind->rows->instance_metrics))
-			  : named(0);
+	if (kind->metrics)
+		return st_set_of(kind->metrics);
+	switch (kind->facts) {
+	case ST_FACTS_SAMPLES:
+		return named(SAMPLES);
+	case ST_FACTS_BOTH:
+		return st_set_join(named(WALL), named(SAMPLES));
+	case ST_FACTS_OPERATORS:
+		return named(OPERATORS);
+	case ST_FACTS_MEMORY:
+		return named(MEMORY);
+	case ST_FACTS_ROWS:
+		return st_set_join(st_set_of(kind->rows->metrics),
+				   st_set_of(kind->rows->instance_metrics));
+	case ST_FACTS_NONE:
+	case ST_FACTS_SLICES:
+		break;
+	}
+	return named(WALL);
 }
 
 const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric)
@@ -159,7 +166,7 @@ enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct 
 			return ST_OK;
 		}
 	}
-	if (kind->build == st_report_python_calls_build && st_python_calls_metric(text, out))
+	if (kind->metric_word && kind->metric_word(text, out))
 		return ST_OK;
 	status = st_metric_parse(text.bytes, text.size_bytes, out, err);
 	/* A report that takes none at all says so itself. */

@@ -251,18 +251,18 @@ static enum st_status prepare(struct st_dataset *dataset, const struct st_questi
 	return st_dataset_prepare(dataset, &more, err);
 }
 
-enum st_status st_report_operators_build(const struct st_result *result,
+enum st_status st_report_operators_build(const struct st_report_kind *kind,
+					 const struct st_result *result,
 					 const struct st_report_options *options,
 					 struct st_report *out, struct st_error *err)
 {
 	struct st_dataset dataset;
 	struct job job = {.result = result, .dataset = &dataset, .report = out};
 	uint32_t moments;
-	enum st_status status = st_report_begin(out, "operators", result, err);
+	enum st_status status =
+		st_dataset_operators_init(&dataset, result, options->torch_folding, err);
 
-	if (status)
-		return status;
-	status = st_dataset_operators_init(&dataset, result, options->torch_folding, err);
+	(void)kind;
 	if (!status) {
 		job.rows = st_dataset_operators(&dataset);
 		st_result_memory(result, &moments);
@@ -282,8 +282,5 @@ enum st_status st_report_operators_build(const struct st_result *result,
 		}
 		st_dataset_operators_fini(&dataset);
 	}
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/engine/names.h"
+#include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"
 #include "store/python_calls.h"
 
@@ -227,24 +228,21 @@ static void add_notes(struct st_report *report, const struct st_result *result)
 	report->note_count = notes[0] ? 1 : 0;
 }
 
-enum st_status st_report_python_calls_build(const struct st_result *result,
+enum st_status st_report_python_calls_build(const struct st_report_kind *kind,
+					    const struct st_result *result,
 					    const struct st_report_options *options,
 					    struct st_report *out, struct st_error *err)
 {
 	struct st_question question = options->question;
-	enum st_status status = st_report_begin(out, "python-calls", result, err);
 	struct row *rows;
 	uint32_t count;
 
-	if (status)
-		return status;
+	(void)kind;
 	if (!question.sort_count)
 		question.sort[question.sort_count++] = ST_WALL_SELF;
 	rows = load(result, &count);
-	if (!rows) {
-		st_report_fini(out);
+	if (!rows)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for report python-calls");
-	}
 	qsort_r(rows, count, sizeof(*rows), by_metrics, &question);
 	st_report_columns(out, columns, COLUMNS);
 	out->group_by[out->group_by_count++] = "python-function";
@@ -252,9 +250,7 @@ enum st_status st_report_python_calls_build(const struct st_result *result,
 	free(rows);
 	add_notes(out, result);
 	out->name_width = NAME_WIDTH;
-	out->empty = "This result holds no calls of Python functions; -knob python-calls=true "
-		     "counts them.";
-	return st_report_end(out, err);
+	return ST_OK;
 }
 
 uint64_t st_python_calls_count(const struct st_result *result)
@@ -266,11 +262,6 @@ uint64_t st_python_calls_count(const struct st_result *result)
 	for (uint32_t i = 0; i < count; i++)
 		sum += calls[i].calls;
 	return sum;
-}
-
-struct st_set st_python_calls_metrics(void)
-{
-	return ST_SET(ST_COUNT, ST_WALL_SELF, ST_WALL_TOTAL);
 }
 
 bool st_python_calls_metric(struct st_text text, enum st_metric *out)

@@ -162,14 +162,14 @@ static enum st_status build_groups(const struct st_rows_report *kind, struct st_
 	return ST_OK;
 }
 
-static const char *empty_words(const struct st_rows_report *kind, const struct st_dataset *dataset,
+static const char *empty_words(const struct st_report_kind *kind, const struct st_dataset *dataset,
 			       struct st_arena *arena)
 {
 	/* Only waits are counted of a set that has holds and events beside them; all rows count here. */
 	if (!dataset->row_count)
-		return kind->empty;
+		return kind->rows->empty;
 	return st_arena_printf(arena, "No %s match.",
-			       kind->rows_name ? kind->rows_name : kind->name);
+			       kind->rows->rows_name ? kind->rows->rows_name : kind->name);
 }
 
 /* Sorting by a figure that the rows do not have would change nothing, or something nobody sees. */
@@ -208,33 +208,27 @@ static enum st_status build(const struct st_rows_report *kind, struct st_rows_jo
 	return build_groups(kind, job, &question, by_default && kind->joins_second, err);
 }
 
-enum st_status st_rows_report_build(const struct st_rows_report *kind,
+enum st_status st_report_rows_build(const struct st_report_kind *kind,
 				    const struct st_result *result,
 				    const struct st_report_options *options, struct st_report *out,
 				    struct st_error *err)
 {
 	struct st_dataset dataset;
-	struct st_rows_job job = {.result = result, .dataset = &dataset, .report = out};
-	enum st_status status = st_report_begin(out, kind->name, result, err);
+	struct st_rows_job job = {.result = result,
+				  .dataset = &dataset,
+				  .report = out,
+				  .arena = st_report_arena(out)};
+	enum st_status status = st_dataset_rows_init(&dataset, result, kind->rows->set, err);
 
 	if (status)
 		return status;
-	job.arena = st_report_arena(out);
-	status = st_dataset_rows_init(&dataset, result, kind->set, err);
-	if (status) {
-		st_report_fini(out);
-		return status;
-	}
 	status = st_dataset_prepare(&dataset, &options->question, err);
 	if (!status)
-		status = build(kind, &job, &options->question, err);
-	if (!status)
+		status = build(kind->rows, &job, &options->question, err);
+	if (!status) {
 		out->empty = empty_words(kind, &dataset, job.arena);
-	if (!status)
 		st_dataset_hand_over(&dataset, job.arena);
+	}
 	st_dataset_rows_fini(&dataset);
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

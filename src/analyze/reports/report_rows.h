@@ -21,7 +21,6 @@ struct st_rows_job {
 };
 
 struct st_rows_report {
-	const char *name;
 	const char *rows_name; /* what its rows are called, where that is not the name */
 	enum st_row_set set;
 	enum st_grouping defaults[3];

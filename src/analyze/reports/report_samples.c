@@ -327,21 +327,22 @@ static struct st_sample_view view_of(const struct st_sample_view *view,
 	return chosen;
 }
 
-static enum st_status make(const char *name, const struct st_result *result,
-			   const struct st_report_options *options,
-			   const struct st_question *question, struct st_report *out,
-			   struct st_error *err)
+enum st_status st_report_samples_build(const struct st_report_kind *kind,
+				       const struct st_result *result,
+				       const struct st_report_options *options,
+				       struct st_report *out, struct st_error *err)
 {
-	struct job job = {.question = *question, .report = out};
-	struct st_sample_view view = view_of(&options->view, question);
-	enum st_status status = check_sort(question, err);
+	struct job job = {.question = options->question, .report = out};
+	struct st_sample_view view;
+	enum st_status status = st_report_default(kind, &job.question, err);
 
 	if (!status)
-		status = st_report_begin(out, name, result, err);
+		status = check_sort(&job.question, err);
 	if (status)
 		return status;
 	if (st_set_is_empty(job.question.metrics))
 		job.question.metrics = st_sample_metrics(result);
+	view = view_of(&options->view, &job.question);
 	status = st_sample_set_open(&job.set, result, &view, err);
 	if (!status) {
 		status = build(&job, err);
@@ -352,57 +353,5 @@ static enum st_status make(const char *name, const struct st_result *result,
 	out->empty = st_sample_absence(result);
 	if (!status)
 		st_report_show_as(out, options->view.show_as);
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
-}
-
-enum st_status st_report_hotspots_build(const struct st_result *result,
-					const struct st_report_options *options,
-					struct st_report *out, struct st_error *err)
-{
-	struct st_question question = options->question;
-
-	if (!question.grouping_count) {
-		question.groupings[0] = ST_BY_FUNCTION;
-		question.grouping_count = 1;
-	}
-	return make("hotspots", result, options, &question, out, err);
-}
-
-static enum st_status add_last(struct st_question *question, enum st_grouping last,
-			       struct st_error *err)
-{
-	unsigned int count = question->grouping_count;
-
-	if (count && question->groupings[count - 1] == last)
-		return ST_OK;
-	if (count == ST_QUESTION_DEPTH_MAX)
-		return st_error_set(err, ST_EUSAGE, 0, "too many groupings");
-	question->groupings[question->grouping_count++] = last;
-	return ST_OK;
-}
-
-enum st_status st_report_callstacks_build(const struct st_result *result,
-					  const struct st_report_options *options,
-					  struct st_report *out, struct st_error *err)
-{
-	struct st_question question = options->question;
-	enum st_status status = ST_OK;
-
-	if (!question.grouping_count)
-		question.groupings[question.grouping_count++] = ST_BY_FUNCTION;
-	status = add_last(&question, ST_BY_CALLSTACK, err);
-	return status ? status : make("callstacks", result, options, &question, out, err);
-}
-
-enum st_status st_report_call_tree_build(const struct st_result *result,
-					 const struct st_report_options *options,
-					 struct st_report *out, struct st_error *err)
-{
-	struct st_question question = options->question;
-	enum st_status status = add_last(&question, ST_BY_FUNCTION_STACK, err);
-
-	return status ? status : make("top-down", result, options, &question, out, err);
 }

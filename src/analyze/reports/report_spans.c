@@ -24,7 +24,6 @@ static void frame_cells(struct st_rows_job *job, struct st_cell *cells, const vo
 }
 
 const struct st_rows_report st_frames_report = {
-	.name = "frames",
 	.set = ST_ROWS_FRAMES,
 	.defaults = {ST_BY_FRAME_DOMAIN},
 	.default_count = 1,
@@ -42,7 +41,6 @@ const struct st_rows_report st_frames_report = {
 };
 
 const struct st_rows_report st_regions_report = {
-	.name = "regions",
 	.set = ST_ROWS_REGIONS,
 	.defaults = {ST_BY_REGION, ST_BY_DOMAIN},
 	.default_count = 2,
@@ -57,7 +55,6 @@ const struct st_rows_report st_regions_report = {
 };
 
 const struct st_rows_report st_overlapped_report = {
-	.name = "overlapped",
 	.rows_name = "overlapped tasks",
 	.set = ST_ROWS_OVERLAPPED,
 	.defaults = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},

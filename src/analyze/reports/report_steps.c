@@ -58,18 +58,15 @@ static enum st_status add_totals(struct st_report *out, const struct st_step_lis
 	return ST_OK;
 }
 
-enum st_status st_report_steps_build(const struct st_result *result,
+enum st_status st_report_steps_build(const struct st_report_kind *kind,
+				     const struct st_result *result,
 				     const struct st_report_options *options, struct st_report *out,
 				     struct st_error *err)
 {
 	struct st_tables tables;
-	enum st_status status = st_report_begin(out, "steps", result, err);
+	enum st_status status;
 
-	if (status)
-		return status;
-	out->empty = "No steps were found: no ranges of torch.profiler, no optimizer, no "
-		     "DataLoader, and "
-		     "nothing that operators repeat. Mark them with record_function(\"step\").";
+	(void)kind;
 	if (!st_tables_init(&tables, result, st_report_arena(out)) ||
 	    !st_table_open(&st_steps_table, &tables)) {
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");
@@ -78,8 +75,5 @@ enum st_status st_report_steps_build(const struct st_result *result,
 		status = add_totals(out, tables.steps, err);
 	}
 	st_tables_fini(&tables);
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

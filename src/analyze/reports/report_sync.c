@@ -53,7 +53,6 @@ static void set_cells(struct st_rows_job *job, struct st_cell *cells, const void
 }
 
 const struct st_rows_report st_sync_report = {
-	.name = "sync",
 	.rows_name = "waits",
 	.set = ST_ROWS_SYNC,
 	.defaults = {ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE},

@@ -131,21 +131,21 @@ static enum st_status build_groups(const struct st_dataset *dataset, struct st_q
 	return status;
 }
 
-enum st_status st_report_tasks_build(const struct st_result *result,
+enum st_status st_report_tasks_build(const struct st_report_kind *kind,
+				     const struct st_result *result,
 				     const struct st_report_options *options, struct st_report *out,
 				     struct st_error *err)
 {
 	struct st_question question = options->question;
 	struct st_dataset dataset;
-	enum st_status status = st_report_begin(out, "tasks", result, err);
+	enum st_status status;
 
-	if (status)
-		return status;
+	(void)kind;
 	if (st_set_is_empty(question.metrics))
 		question.metrics = metrics_of(result);
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
-		goto fail;
+		return status;
 	status = st_dataset_prepare(&dataset, &question, err);
 	if (status)
 		; /* said already */
@@ -158,9 +158,5 @@ enum st_status st_report_tasks_build(const struct st_result *result,
 	if (!status)
 		st_dataset_hand_over(&dataset, st_report_arena(out));
 	st_dataset_slices_fini(&dataset);
-	if (!status)
-		return st_report_end(out, err);
-fail:
-	st_report_fini(out);
 	return status;
 }

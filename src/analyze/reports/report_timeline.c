@@ -174,15 +174,15 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	return status;
 }
 
-enum st_status st_report_timeline_build(const struct st_result *result,
+enum st_status st_report_timeline_build(const struct st_report_kind *kind,
+					const struct st_result *result,
 					const struct st_report_options *options,
 					struct st_report *out, struct st_error *err)
 {
 	struct st_dataset dataset;
 	enum st_status status = check_options(options, err);
 
-	if (!status)
-		status = st_report_begin(out, "timeline", result, err);
+	(void)kind;
 	if (status)
 		return status;
 	out->group_by[out->group_by_count++] = "process";
@@ -195,8 +195,5 @@ enum st_status st_report_timeline_build(const struct st_result *result,
 			status = fill(result, options, &dataset, out, err);
 		st_dataset_slices_fini(&dataset);
 	}
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

@@ -6,7 +6,8 @@
 #include "analyze/tables/report_make.h"
 #include "store/samples.h"
 
-enum st_status st_report_top_down_build(const struct st_result *result,
+enum st_status st_report_top_down_build(const struct st_report_kind *kind,
+					const struct st_result *result,
 					const struct st_report_options *options,
 					struct st_report *out, struct st_error *err)
 {
@@ -20,7 +21,7 @@ enum st_status st_report_top_down_build(const struct st_result *result,
 	/* Samples tell more than marks do; who groups by task-stack wants the marks. */
 	if (st_result_samples(result)->count &&
 	    (!last || question.groupings[last - 1] != ST_BY_TASK_STACK))
-		return st_report_call_tree_build(result, options, out, err);
+		return st_report_samples_build(kind, result, options, out, err);
 	if (!last || question.groupings[last - 1] != ST_BY_TASK_STACK) {
 		if (last == ST_QUESTION_DEPTH_MAX)
 			return st_error_set(err, ST_EUSAGE, 0, "top-down: too many groupings");
@@ -28,17 +29,12 @@ enum st_status st_report_top_down_build(const struct st_result *result,
 	}
 	if (st_set_is_empty(question.metrics))
 		question.metrics = ST_SET(ST_COUNT, ST_WALL_TOTAL, ST_WALL_SELF);
-	status = st_report_begin(out, "top-down", result, err);
+	status = st_question_ask(result, &question, &answer, err);
 	if (status)
 		return status;
-	status = st_question_ask(result, &question, &answer, err);
-	if (status) {
-		st_report_fini(out);
-		return status;
-	}
 	st_report_from_answer(out, &answer, &layout);
 	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++)
 		out->rows[i].cells[st_report_extra_index(&layout)] =
 			st_cell_u64(out->rows[i].level);
-	return st_report_end(out, err);
+	return ST_OK;
 }

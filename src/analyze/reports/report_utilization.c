@@ -33,16 +33,16 @@ static void fill(struct st_report *out, const struct st_utilization *use)
 	out->totals.cells[1] = st_cell_u64(use->recorded_ns);
 }
 
-enum st_status st_report_utilization_build(const struct st_result *result,
+enum st_status st_report_utilization_build(const struct st_report_kind *kind,
+					   const struct st_result *result,
 					   const struct st_report_options *options,
 					   struct st_report *out, struct st_error *err)
 {
 	struct st_utilization use;
 	struct st_sample_set set;
-	enum st_status status = st_report_begin(out, "utilization", result, err);
+	enum st_status status;
 
-	if (status)
-		return status;
+	(void)kind;
 	st_report_columns(out, columns, sizeof(columns) / sizeof(columns[0]));
 	status = st_sample_set_open(&set, result, &options->view, err);
 	if (!status) {
@@ -53,9 +53,5 @@ enum st_status st_report_utilization_build(const struct st_result *result,
 			st_utilization_fini(&use);
 		st_sample_set_close(&set);
 	}
-	out->empty = st_sample_absence(result);
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

@@ -8,6 +8,7 @@
 
 #include "analyze/operators/dataset_operators.h"
 #include "store/result.h"
+#include "format/analysis.h"
 
 static const enum st_grouping frame_groupings[] = {
 	ST_BY_FUNCTION, ST_BY_FUNCTION_MANGLED, ST_BY_MODULE,		ST_BY_MODULE_PATH,
@@ -279,7 +280,7 @@ const char *st_sample_absence(const struct st_result *result)
 	st_result_samplers(result, &samplers);
 	if (st_result_samples(result)->count)
 		return "No samples match.";
-	if (!samplers && strcmp(st_result_info(result)->type, "hotspots") != 0)
+	if (!samplers && !st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_SAMPLES))
 		return "No samples were recorded: strata -collect hotspots takes them.";
 	if (pauses)
 		return "No samples were taken: recording was paused, with -start-paused or by the "

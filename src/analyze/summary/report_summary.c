@@ -21,6 +21,7 @@
 #include "store/operators.h"
 #include "store/result.h"
 #include "store/samples.h"
+#include "format/analysis.h"
 
 enum {
 	TASKS_SHOWN = 8,
@@ -517,7 +518,8 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 		add_text(report, "empty", "",
 			 "No nested tasks were recorded. What else was has reports of its own: "
 			 "strata report ?");
-	} else if (!pauses && (samplers || strcmp(st_result_info(result)->type, "hotspots") == 0)) {
+	} else if (!pauses && (samplers || st_analysis_is_for(st_result_info(result)->type,
+							      ST_RECORDS_SAMPLES))) {
 		add_text(report, "empty", "",
 			 "No samples were taken: the program used less CPU time than one interval, "
 			 "or the notes say why.");
@@ -534,10 +536,11 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 		add_text(report, "empty", "",
 			 "No tasks were recorded: the program marks none, or -knob itt-domains and "
 			 "itt-groups leave them out.");
-	} else if (strcmp(st_result_info(result)->type, "operators") == 0 && sources) {
+	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS) &&
+		   sources) {
 		add_text(report, "empty", "",
 			 "No operators were recorded: PyTorch was loaded, but none was seen.");
-	} else if (strcmp(st_result_info(result)->type, "operators") == 0) {
+	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS)) {
 		add_text(report, "empty", "",
 			 "No operators were recorded: they are PyTorch's, and no process loaded "
 			 "it.");
@@ -630,15 +633,15 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 	return status;
 }
 
-enum st_status st_report_summary_build(const struct st_result *result,
+enum st_status st_report_summary_build(const struct st_report_kind *kind,
+				       const struct st_result *result,
 				       const struct st_report_options *options,
 				       struct st_report *out, struct st_error *err)
 {
 	struct st_dataset dataset;
-	enum st_status status = st_report_begin(out, "summary", result, err);
+	enum st_status status;
 
-	if (status)
-		return status;
+	(void)kind;
 	st_report_columns(out, columns, ST_SUMMARY_COLUMNS);
 	out->totals.cells = st_report_new_cells(out);
 	status = st_dataset_slices_init(&dataset, result, err);
@@ -648,8 +651,5 @@ enum st_status st_report_summary_build(const struct st_result *result,
 			status = fill(result, options, &dataset, out, err);
 		st_dataset_slices_fini(&dataset);
 	}
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }

@@ -58,7 +58,7 @@ enum st_status st_summary_add_memory(struct st_report *report, const struct st_r
 	options.question.groupings[0] = ST_BY_OPERATOR;
 	options.question.grouping_count = 1;
 	options.question.limit = HOLDERS_SHOWN;
-	status = st_report_memory_build(result, &options, &memory, err);
+	status = st_report_build(result, "memory", &options, &memory, err);
 	if (status)
 		return status;
 	if (memory.subject) {

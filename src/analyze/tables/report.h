@@ -47,6 +47,16 @@ struct st_report_row {
 	uint32_t level;
 };
 
+/* How a report looks as text. */
+enum st_text_layout {
+	ST_LAYOUT_TABLE,
+	ST_LAYOUT_SUMMARY,
+	ST_LAYOUT_TIMELINE,
+	ST_LAYOUT_INFO,
+	ST_LAYOUT_TORCH,
+	ST_LAYOUT_FINDINGS,
+};
+
 struct st_report {
 	const char *name;
 	const char *result;
@@ -58,6 +68,7 @@ struct st_report {
 	struct st_report_row *rows;
 	uint32_t row_count, root_first, root_count;
 	struct st_report_row totals;
+	enum st_text_layout layout;
 	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
 	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
 	uint32_t blocks; /* column that numbers blocks, with an empty line between them; 0: none */
@@ -98,20 +109,47 @@ enum st_report_accepts {
 	ST_ACCEPTS_TORCH = 256,	  /* what torch's profiler can be asked */
 };
 
+/* What the rows of a report are about: the groupings and metrics that it takes are theirs. */
+enum st_report_facts {
+	ST_FACTS_NONE,
+	ST_FACTS_SLICES,
+	ST_FACTS_SAMPLES,
+	ST_FACTS_BOTH, /* of slices and samples */
+	ST_FACTS_OPERATORS,
+	ST_FACTS_MEMORY, /* blocks, which are those of operators */
+	ST_FACTS_ROWS,	 /* a set of dataset_rows.h */
+};
+
+struct st_report_kind;
+struct st_rows_report;
+struct st_result;
+/* Fills a report that was begun, and does not end it. */
+typedef enum st_status st_report_build_fn(const struct st_report_kind *kind,
+					  const struct st_result *result,
+					  const struct st_report_options *options,
+					  struct st_report *out, struct st_error *err);
+
 struct st_report_kind {
 	const char *name;     /* "tasks" */
 	const char *summary;  /* one line for help */
 	unsigned int accepts; /* set of enum st_report_accepts */
-	enum st_status (*build)(const struct st_result *result,
-				const struct st_report_options *options, struct st_report *out,
-				struct st_error *err);
-	const struct st_rows_report *rows; /* instead of build: a report of report_rows.h */
+	enum st_report_facts facts;
+	st_report_build_fn *build;
+	const struct st_rows_report *rows; /* of ST_FACTS_ROWS */
+	/* Lists of enum st_grouping: instead of those of its facts; when none is asked for; one that always comes last. */
+	const uint8_t *groupings, *defaults, *last;
+	const uint8_t
+		*metrics; /* list of enum st_metric to sort by, instead of those of its facts */
+	bool (*metric_word)(struct st_text text, enum st_metric *out); /* further words for them */
+	enum st_text_layout layout;
+	bool is_comparable; /* two results can be laid side by side */
+	bool is_about_file; /* a word behind it names a source file rather than a function */
+	int filled_by;	    /* ST_RECORDS_* of collections without which it is empty */
+	const char *empty;  /* what it says then; NULL: "No tasks match." */
 };
 /* Ends with a NULL name. */
 extern const struct st_report_kind st_report_kinds[];
 
-struct st_rows_report;
-struct st_result;
 /* The groupings that a report can answer, as set bits; with a result only those that this one has. 0 for a
  * report that takes none. */
 enum st_status st_report_groupings(const struct st_report_kind *kind,

@@ -229,25 +229,16 @@ static bool has_operators(const struct st_result *result)
 	return count || calls;
 }
 
-struct kind {
-	const char *name;
-	uint32_t column_count;
-	bool (*add)(struct st_report *report, struct st_torch_events *events);
-};
-
-static enum st_status build(const struct kind *kind, const struct st_result *result,
-			    const struct st_report_options *options, struct st_report *out,
-			    struct st_error *err)
+static enum st_status build(const struct st_result *result, const struct st_report_options *options,
+			    bool (*add)(struct st_report *, struct st_torch_events *),
+			    struct st_report *out, struct st_error *err)
 {
 	struct st_torch_events events;
-	enum st_status status = st_report_begin(out, kind->name, result, err);
+	enum st_status status =
+		st_torch_events_init(&events, result, &options->question, &options->torch, err);
 
-	if (status)
-		return status;
-	status = st_torch_events_init(&events, result, &options->question, &options->torch, err);
 	if (!status) {
-		st_report_columns(out, columns, kind->column_count);
-		if (!kind->add(out, &events))
+		if (!add(out, &events))
 			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
 		else
 			status = st_torch_lay_out(out, options, err);
@@ -256,27 +247,25 @@ static enum st_status build(const struct kind *kind, const struct st_result *res
 		st_dataset_hand_over(&events.dataset, st_report_arena(out));
 		st_torch_events_fini(&events);
 	}
-	if (!status)
-		return st_report_end(out, err);
-	st_report_fini(out);
 	return status;
 }
 
-enum st_status st_report_torch_averages_build(const struct st_result *result,
+enum st_status st_report_torch_averages_build(const struct st_report_kind *kind,
+					      const struct st_result *result,
 					      const struct st_report_options *options,
 					      struct st_report *out, struct st_error *err)
 {
-	static const struct kind averages = {"torch-averages", ST_TORCH_AVERAGE_COLUMNS,
-					     st_torch_add_averages};
-
-	return build(&averages, result, options, out, err);
+	(void)kind;
+	st_report_columns(out, columns, ST_TORCH_AVERAGE_COLUMNS);
+	return build(result, options, st_torch_add_averages, out, err);
 }
 
-enum st_status st_report_torch_events_build(const struct st_result *result,
+enum st_status st_report_torch_events_build(const struct st_report_kind *kind,
+					    const struct st_result *result,
 					    const struct st_report_options *options,
 					    struct st_report *out, struct st_error *err)
 {
-	static const struct kind events = {"torch-events", ST_TORCH_COLUMNS, st_torch_add_events};
-
-	return build(&events, result, options, out, err);
+	(void)kind;
+	st_report_columns(out, columns, ST_TORCH_COLUMNS);
+	return build(result, options, st_torch_add_events, out, err);
 }

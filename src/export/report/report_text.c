@@ -14,12 +14,15 @@
 enum { SPILL_BYTES = 256 << 10 };
 
 static const struct {
-	const char *report;
 	enum st_status (*write)(struct st_text_job *job, struct st_error *err);
+	bool has_notes; /* says itself what was lost, or is to look as another program's table */
 } layouts[] = {
-	{"summary", st_text_summary},	 {"timeline", st_text_timeline},
-	{"info", st_text_info},		 {"torch-averages", st_text_torch},
-	{"torch-events", st_text_torch}, {"findings", st_text_findings},
+	[ST_LAYOUT_TABLE] = {st_text_table, false},
+	[ST_LAYOUT_SUMMARY] = {st_text_summary, true},
+	[ST_LAYOUT_TIMELINE] = {st_text_timeline, false},
+	[ST_LAYOUT_INFO] = {st_text_info, true},
+	[ST_LAYOUT_TORCH] = {st_text_torch, true},
+	[ST_LAYOUT_FINDINGS] = {st_text_findings, false},
 };
 
 enum st_status st_text_spill(struct st_text_job *job, struct st_error *err)
@@ -89,20 +92,14 @@ static void add_quality(struct st_text_job *job)
 	st_buf_fini(&lines);
 }
 
-typedef enum st_status (*st_text_writer)(struct st_text_job *job, struct st_error *err);
-
-static st_text_writer writer_of(const struct st_report *report)
+static enum st_text_layout layout_of(const struct st_report *report)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (strcmp(layouts[i].report, report->name) == 0 && !report->as_table)
-			return layouts[i].write;
-	}
-	return st_text_table;
+	return report->as_table ? ST_LAYOUT_TABLE : report->layout;
 }
 
 enum st_status st_text_body(struct st_text_job *job, struct st_error *err)
 {
-	return writer_of(job->report)(job, err);
+	return layouts[layout_of(job->report)].write(job, err);
 }
 
 enum st_status st_report_write_text(const struct st_report *report, const struct st_result *result,
@@ -111,13 +108,11 @@ enum st_status st_report_write_text(const struct st_report *report, const struct
 {
 	struct st_buf out;
 	struct st_text_job job = {report, result, style, sink, &out};
-	st_text_writer write = writer_of(report);
 	enum st_status status;
 
 	st_buf_init(&out, SIZE_MAX / 4);
-	status = write(&job, err);
-	/* The summary and info have the notes as rows of their own; torch's table stays as it is. */
-	if (!status && write != st_text_summary && write != st_text_info && write != st_text_torch)
+	status = st_text_body(&job, err);
+	if (!status && !layouts[layout_of(report)].has_notes)
 		add_quality(&job);
 	if (!status && out.failed)
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the report's text");

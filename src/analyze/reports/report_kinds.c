@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of reports: each row says what its report is about, what it can be asked, and how it is made and shown.
+#include "analyze/reports/report_kinds.h"
+
+#include <string.h>
+
+#include "analyze/engine/names.h"
+#include "analyze/operators/dataset_operators.h"
+#include "analyze/reports/report_rows.h"
+#include "analyze/samples/sample_set.h"
+#include "analyze/tables/report_make.h"
+#include "format/analysis.h"
+
+enum {
+	ACCEPTS_QUESTION =
+		ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_SORT | ST_ACCEPTS_LIMIT,
+	EVERYTHING = -1,
+};
+
+#define OF_ROWS                                                                                    \
+	.accepts = ACCEPTS_QUESTION, .build = st_report_rows_build, .facts = ST_FACTS_ROWS,        \
+	.filled_by = ST_RECORDS_TASKS
+
+const struct st_report_kind st_report_kinds[] = {
+	{"summary", "where the time went, on one screen",
+	 .accepts = ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW,
+	 .build = st_report_summary_build, .facts = ST_FACTS_BOTH, .layout = ST_LAYOUT_SUMMARY,
+	 .filled_by = EVERYTHING, .is_comparable = true},
+	{"tasks", "tasks by type, domain, family or instance, with their durations",
+	 .accepts = ACCEPTS_QUESTION, .build = st_report_tasks_build, .facts = ST_FACTS_SLICES,
+	 .filled_by = ST_RECORDS_TASKS, .is_comparable = true},
+	{"top-down", "tree of calls, or of nested tasks, with total and self time",
+	 .accepts = ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, .build = st_report_top_down_build,
+	 .facts = ST_FACTS_BOTH, .last = ST_LIST(ST_BY_FUNCTION_STACK),
+	 .filled_by = ST_RECORDS_TASKS | ST_RECORDS_SAMPLES, .is_comparable = true},
+	{"hotspots", "functions, lines or tasks that took the CPU time, and what it was good for",
+	 .accepts = ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, .build = st_report_samples_build,
+	 .facts = ST_FACTS_SAMPLES, .defaults = ST_LIST(ST_BY_FUNCTION),
+	 .filled_by = ST_RECORDS_SAMPLES, .is_comparable = true},
+	{"callstacks", "functions that took the CPU time, with their callers",
+	 .accepts = ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, .build = st_report_samples_build,
+	 .facts = ST_FACTS_SAMPLES, .defaults = ST_LIST(ST_BY_FUNCTION),
+	 .last = ST_LIST(ST_BY_CALLSTACK), .filled_by = ST_RECORDS_SAMPLES, .is_comparable = true},
+	{"gprof-cc", "each function with its callers and what it calls",
+	 .accepts = ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW,
+	 .build = st_report_gprof_build, .facts = ST_FACTS_SAMPLES,
+	 .filled_by = ST_RECORDS_SAMPLES},
+	{"utilization", "for how long how many CPUs did effective work at the same time",
+	 .accepts = ST_ACCEPTS_VIEW, .build = st_report_utilization_build,
+	 .facts = ST_FACTS_SAMPLES, .filled_by = ST_RECORDS_SAMPLES},
+	{"source", "a source file with the CPU time of each line, Python or native",
+	 .accepts = ST_ACCEPTS_FILTER | ST_ACCEPTS_VIEW | ST_ACCEPTS_OBJECT,
+	 .build = st_report_source_build, .facts = ST_FACTS_SAMPLES, .is_about_file = true,
+	 .filled_by = ST_RECORDS_SAMPLES},
+	{"disassembly", "the instructions of a function with their CPU time",
+	 .accepts = ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_VIEW | ST_ACCEPTS_OBJECT,
+	 .build = st_report_disassembly_build, .facts = ST_FACTS_SAMPLES,
+	 .groupings = ST_LIST(ST_BY_ADDRESS, ST_BY_BASIC_BLOCK, ST_BY_SOURCE_LINE),
+	 .filled_by = ST_RECORDS_SAMPLES},
+	{"operators",
+	 "operators of PyTorch, with inputs, memory, FLOPs and bytes where they were "
+	 "recorded",
+	 .accepts = ACCEPTS_QUESTION | ST_ACCEPTS_FOLDING, .build = st_report_operators_build,
+	 .facts = ST_FACTS_OPERATORS, .defaults = ST_LIST(ST_BY_OPERATOR),
+	 .filled_by = ST_RECORDS_OPERATORS},
+	{"torch-averages", "operators as torch's profiler tabulates them: key_averages().table()",
+	 .accepts = ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_TORCH,
+	 .build = st_report_torch_averages_build, .facts = ST_FACTS_OPERATORS,
+	 .layout = ST_LAYOUT_TORCH, .filled_by = ST_RECORDS_OPERATORS},
+	{"torch-events", "single operators as torch's profiler lists them: events()",
+	 .accepts = ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_TORCH,
+	 .build = st_report_torch_events_build, .facts = ST_FACTS_OPERATORS,
+	 .layout = ST_LAYOUT_TORCH, .filled_by = ST_RECORDS_OPERATORS},
+	{"steps", "steps of a training loop: data wait, forward, backward, optimizer, the rest",
+	 .accepts = ST_ACCEPTS_LIMIT, .build = st_report_steps_build,
+	 .filled_by = ST_RECORDS_TASKS | ST_RECORDS_OPERATORS,
+	 .empty = "No steps were found: no ranges of torch.profiler, no optimizer, no "
+		  "DataLoader, and "
+		  "nothing that operators repeat. Mark them with record_function(\"step\")."},
+	{"findings", "what is worth changing, why, how, and what it would save",
+	 .accepts = ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW, .build = st_report_findings_build,
+	 .layout = ST_LAYOUT_FINDINGS, .filled_by = EVERYTHING,
+	 .empty = "No rule found anything in what was recorded."},
+	{"python-calls",
+	 "calls of Python functions with cProfile's figures, where they were "
+	 "counted",
+	 .accepts = ST_ACCEPTS_SORT | ST_ACCEPTS_LIMIT, .build = st_report_python_calls_build,
+	 .metrics = ST_LIST(ST_COUNT, ST_WALL_SELF, ST_WALL_TOTAL),
+	 .metric_word = st_python_calls_metric,
+	 .empty = "This result holds no calls of Python functions; -knob python-calls=true "
+		  "counts them."},
+	{"memory",
+	 "who held the memory of PyTorch at its peak, and how it grows from "
+	 "step to step",
+	 .accepts = ACCEPTS_QUESTION, .build = st_report_memory_build, .facts = ST_FACTS_MEMORY,
+	 .filled_by = ST_RECORDS_MEMORY},
+	{"memory-timeline", "memory of PyTorch over time, or from step to step",
+	 .accepts = ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_BINS,
+	 .build = st_report_memory_timeline_build, .groupings = ST_LIST(ST_BY_STEP),
+	 .filled_by = ST_RECORDS_MEMORY},
+	{"timeline", "each thread over time: how busy, and with which task",
+	 .accepts = ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_BINS,
+	 .build = st_report_timeline_build, .facts = ST_FACTS_SLICES, .layout = ST_LAYOUT_TIMELINE,
+	 .filled_by = ST_RECORDS_TASKS},
+	{"frames", "frames by domain: frame times and rate", OF_ROWS, .rows = &st_frames_report},
+	{"regions", "regions by name, with their durations", OF_ROWS, .rows = &st_regions_report},
+	{"overlapped", "overlapped tasks by type, with their durations", OF_ROWS,
+	 .rows = &st_overlapped_report},
+	{"markers", "markers, user events and marks in order of time", OF_ROWS,
+	 .rows = &st_markers_report},
+	{"counters", "counters: first, last, least, largest and average value", OF_ROWS,
+	 .rows = &st_counters_report},
+	{"sync", "waits for sync objects, and how long they were held", OF_ROWS,
+	 .rows = &st_sync_report},
+	{"relations", "relations that the program told between its tasks", OF_ROWS,
+	 .rows = &st_relations_report},
+	{"metadata", "what the program attached to its tasks", OF_ROWS,
+	 .rows = &st_metadata_report},
+	{"histograms", "histograms that the program submitted", OF_ROWS,
+	 .rows = &st_histograms_report},
+	{"heap", "allocations told by allocators, by heap function", OF_ROWS,
+	 .rows = &st_heap_report},
+	{"info", "what is known of the run: command, host, processes, losses, files",
+	 .build = st_report_info_build, .layout = ST_LAYOUT_INFO, .filled_by = EVERYTHING},
+	{NULL},
+};
+
+/* An option without an effect would pass for one that had it. */
+static enum st_status check_accepted(const struct st_report_kind *kind,
+				     const struct st_report_options *options, struct st_error *err)
+{
+	const struct st_question *question = &options->question;
+	const struct {
+		const char *option;
+		unsigned int needs;
+		bool given;
+	} parts[] = {
+		{"group-by", ST_ACCEPTS_GROUP_BY, question->grouping_count > 0},
+		{"filter", ST_ACCEPTS_FILTER, question->filter_count > 0},
+		{"time-filter", ST_ACCEPTS_FILTER, question->has_time_range},
+		{question->sort_ascending ? "sort-asc" : "sort-desc", ST_ACCEPTS_SORT,
+		 question->sort_count > 0},
+		{"limit", ST_ACCEPTS_LIMIT, question->limit > 0},
+		{"report-knob bin-count", ST_ACCEPTS_BINS, options->bin_count > 0},
+		{"call-stack-mode", ST_ACCEPTS_VIEW,
+		 options->view.call_stack_mode != ST_STACK_DEFAULT},
+		{"inline-mode", ST_ACCEPTS_VIEW, options->view.no_inlines},
+		{"python-frames", ST_ACCEPTS_VIEW, options->view.python_frames != ST_PYTHON_MIXED},
+		{"show-as", ST_ACCEPTS_VIEW, options->view.show_as != ST_SHOW_VALUES},
+		{"cumulative-threshold-percent", ST_ACCEPTS_VIEW,
+		 options->view.threshold_percent > 0},
+		{"source-object", ST_ACCEPTS_OBJECT,
+		 options->object.function || options->object.source_file || options->object.module},
+		{"report-knob torch-folding", ST_ACCEPTS_FOLDING, options->torch_folding},
+		{"report-knob of torch's table", ST_ACCEPTS_TORCH, options->torch.given},
+		{"report-knob cpu-classes", ST_ACCEPTS_VIEW, options->view.class_rules != NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].given && !(kind->accepts & parts[i].needs))
+			return st_error_set(err, ST_EUSAGE, 0, "report %s does not support -%s",
+					    kind->name, parts[i].option);
+	}
+	return ST_OK;
+}
+
+/* What it says without rows, unless it knows better. */
+static const char *empty_words(const struct st_report_kind *kind, const struct st_result *result)
+{
+	return kind->filled_by == ST_RECORDS_SAMPLES ? st_sample_absence(result) : kind->empty;
+}
+
+static enum st_status build(const struct st_report_kind *kind, const struct st_result *result,
+			    const struct st_report_options *options, struct st_report *out,
+			    struct st_error *err)
+{
+	enum st_status status = check_accepted(kind, options, err);
+
+	if (!status)
+		status = st_report_begin(out, kind->name, result, err);
+	if (status)
+		return status;
+	out->layout = kind->layout;
+	out->empty = empty_words(kind, result);
+	status = kind->build(kind, result, options, out, err);
+	if (!status)
+		return st_report_end(out, err);
+	st_report_fini(out);
+	return status;
+}
+
+enum st_status st_report_build(const struct st_result *result, const char *name,
+			       const struct st_report_options *options, struct st_report *out,
+			       struct st_error *err)
+{
+	const char *names[64];
+	size_t count = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
+		names[count++] = kind->name;
+		if (st_name_equal(name, strlen(name), kind->name))
+			return build(kind, result, options, out, err);
+	}
+	return st_name_unknown(name, strlen(name), "report", &(struct st_name_list){names, count},
+			       err);
+}
+
+enum st_status st_report_default(const struct st_report_kind *kind, struct st_question *question,
+				 struct st_error *err)
+{
+	unsigned int *count = &question->grouping_count;
+
+	for (const uint8_t *at = kind->defaults; at && !*count && *at != ST_LIST_END; at++)
+		question->groupings[(*count)++] = (enum st_grouping) * at;
+	if (!kind->last || (*count && question->groupings[*count - 1] == *kind->last))
+		return ST_OK;
+	if (*count == ST_QUESTION_DEPTH_MAX)
+		return st_error_set(err, ST_EUSAGE, 0, "too many groupings");
+	question->groupings[(*count)++] = (enum st_grouping) * kind->last;
+	return ST_OK;
+}
+
+static enum st_status operator_groupings(const struct st_result *result, struct st_set *out,
+					 struct st_error *err)
+{
+	struct st_dataset dataset;
+	enum st_status status;
+
+	*out = st_dataset_operators_answers();
+	if (!result)
+		return ST_OK;
+	status = st_dataset_operators_init(&dataset, result, false, err);
+	if (!status)
+		*out = dataset.answers;
+	st_dataset_operators_fini(&dataset);
+	return status;
+}
+
+/* Those of slices beside what is in out; a line of Python only where tasks have one. */
+static enum st_status slice_groupings(const struct st_result *result, struct st_set *out,
+				      struct st_error *err)
+{
+	const struct st_question lines = {.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1};
+	struct st_dataset dataset;
+	enum st_status status;
+
+	if (!result) {
+		*out = st_set_join(*out, st_set_range(0, ST_BY_PYTHON_LINE + 1));
+		return ST_OK;
+	}
+	status = st_dataset_slices_init(&dataset, result, err);
+	if (status)
+		return status;
+	*out = st_set_join(*out, dataset.answers);
+	if (st_dataset_prepare(&dataset, &lines, NULL))
+		st_set_remove(out, ST_BY_PYTHON_LINE);
+	st_dataset_slices_fini(&dataset);
+	return ST_OK;
+}
+
+enum st_status st_report_groupings(const struct st_report_kind *kind,
+				   const struct st_result *result, struct st_set *out,
+				   struct st_error *err)
+{
+	*out = st_set_of(kind->groupings);
+	if (kind->groupings || !(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
+		return ST_OK;
+	switch (kind->facts) {
+	case ST_FACTS_NONE:
+		break;
+	case ST_FACTS_ROWS:
+		*out = st_dataset_rows_answers(kind->rows->set);
+		break;
+	case ST_FACTS_OPERATORS:
+	case ST_FACTS_MEMORY:
+		return operator_groupings(result, out, err);
+	case ST_FACTS_SAMPLES:
+	case ST_FACTS_BOTH:
+		*out = st_sample_answers_of(result);
+		if (kind->facts == ST_FACTS_SAMPLES && !st_set_is_empty(*out))
+			break;
+		/* fall through */
+	case ST_FACTS_SLICES:
+		return slice_groupings(result, out, err);
+	}
+	return ST_OK;
+}
