@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "analyze/datasets/itt_values.h"
 #include "store/family.h"
 
@@ -253,16 +254,8 @@ static int by_place(const void *a, const void *b)
 static uint32_t find_object(const struct sync_place *places, uint32_t count,
 			    const struct sync_place *wanted)
 {
-	uint32_t low = 0, high = count;
+	uint32_t low = ST_SEARCH(i, 0, count, by_place(&places[i], wanted) <= 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (by_place(&places[middle], wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* The last one not after it; or the first one, when it is used before it is created. */
 	if (low && places[low - 1].process == wanted->process &&
 	    places[low - 1].address == wanted->address)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 struct named {
@@ -114,16 +115,9 @@ static const struct named *find(const struct maker *maker, uint32_t process, uin
 				int64_t time_ns)
 {
 	const struct named wanted = {process, id, time_ns, UINT64_MAX};
-	size_t low = 0, high = maker->named_count;
+	size_t low =
+		ST_SEARCH(i, 0, maker->named_count, compare_named(&maker->named[i], &wanted) <= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_named(&maker->named[middle], &wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t at = low ? low - 1 : 0; at <= low && at < maker->named_count; at++) {
 		if (maker->named[at].process == process && maker->named[at].id == id)
 			return &maker->named[at];
@@ -299,16 +293,8 @@ void st_ties_fini(struct st_ties *ties)
 
 const struct st_tie *st_ties_of(const struct st_ties *ties, st_thing thing, size_t *count)
 {
-	size_t low = 0, high = ties->count;
+	size_t low = ST_SEARCH(i, 0, ties->count, ties->ties[i].thing < thing);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ties->ties[middle].thing < thing)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*count = 0;
 	while (low + *count < ties->count && ties->ties[low + *count].thing == thing)
 		(*count)++;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "store/operators.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -167,17 +168,7 @@ struct st_memory_change *st_memory_changes(const struct st_memory_blocks *blocks
 /* The first change behind a moment. */
 static uint32_t behind(const struct st_memory_change *changes, uint32_t count, int64_t time_ns)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (changes[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, count, changes[i].time_ns <= time_ns);
 }
 
 struct st_memory_change st_memory_at(const struct st_memory_change *changes, uint32_t count,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "analyze/samples/code_figures.h"
 #include "analyze/reports/report_samples.h"
 #include "resolve/disassembly.h"
@@ -41,16 +42,8 @@ struct job {
 
 static uint32_t instruction_at(const struct job *job, uint64_t address)
 {
-	uint32_t low = 0, high = job->code.count;
+	uint32_t low = ST_SEARCH(i, 0, job->code.count, job->code.items[i].address <= address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (job->code.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low ||
 	    address - job->code.items[low - 1].address >= job->code.items[low - 1].size_bytes)
 		return ST_NO_ROW;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "analyze/engine/percentile.h"
 #include "analyze/steps/step_rows.h"
 #include "analyze/steps/steps.h"
@@ -331,27 +332,8 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 /* The steps of a track: first, and one behind the last. */
 static void range_of(const struct st_step_list *list, uint32_t track, uint32_t range[2])
 {
-	uint32_t low = 0, high = list->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list->steps[middle].track < track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range[0] = low;
-	high = list->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list->steps[middle].track <= track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range[1] = low;
+	range[0] = ST_SEARCH(i, 0, list->count, list->steps[i].track < track);
+	range[1] = ST_SEARCH(i, range[0], list->count, list->steps[i].track <= track);
 }
 
 /* The track whose steps a thread without any takes part in, or ST_NO_ROW. */
@@ -388,19 +370,10 @@ void st_step_range(const struct st_step_list *list, const struct st_result *resu
 uint32_t st_step_at(const struct st_step_list *list, const struct st_result *result, uint32_t track,
 		    int64_t time_ns)
 {
-	uint32_t range[2], low, high;
+	uint32_t range[2], low;
 
 	st_step_range(list, result, track, range);
-	low = range[0];
-	high = range[1];
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list->steps[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = ST_SEARCH(i, range[0], range[1], list->steps[i].end_ns <= time_ns);
 	return low < range[1] && list->steps[low].begin_ns <= time_ns ? low : ST_NO_ROW;
 }
 

@@ -8,6 +8,7 @@
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
 #include "base/buf.h"
+#include "base/search.h"
 #include "store/events.h"
 
 static struct st_cell event_kind(const struct st_table_at *at)
@@ -165,17 +166,8 @@ static const void *spans_rows(const struct st_tables *tables, uint32_t *count)
 static uint32_t search_spans(const struct st_span *spans, const uint32_t range[2], bool by_kind,
 			     int64_t limit)
 {
-	uint32_t low = range[0], high = range[1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((by_kind ? (int64_t)spans[middle].kind : spans[middle].begin_ns) < limit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, range[0], range[1],
+			 (by_kind ? (int64_t)spans[i].kind : spans[i].begin_ns) < limit);
 }
 
 static void narrow_kind(const struct st_span *spans, struct st_text text, uint32_t range[2])

@@ -8,6 +8,7 @@
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
 #include "base/buf.h"
+#include "base/search.h"
 #include "store/operators.h"
 #include "store/python_calls.h"
 
@@ -136,17 +137,7 @@ static const void *operators_rows(const struct st_tables *tables, uint32_t *coun
 /* The first one at or behind that row of slices. */
 static uint32_t first_at(const struct st_operator *items, uint32_t count, int64_t row)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (items[middle].row < row)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, count, items[i].row < row);
 }
 
 static void operators_narrow(const struct st_tables *tables, int column, char op,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "analyze/operators/operator_texts.h"
 #include "analyze/operators/operator_work.h"
 
@@ -88,16 +89,8 @@ static uint32_t row_at(const struct st_torch_events *events, uint32_t track, int
 {
 	const struct st_operator_rows *rows = events->rows;
 	const struct st_row_span *span = &events->dataset.tracks[track];
-	uint32_t low = span->begin, high = span->end, row;
+	uint32_t low = ST_SEARCH(i, span->begin, span->end, rows->begin_ns[i] <= ns), row;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (rows->begin_ns[middle] <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	row = low > span->begin ? low - 1 : ST_NO_ROW;
 	while (row != ST_NO_ROW && rows->end_ns[row] < ns)
 		row = rows->parent[row];

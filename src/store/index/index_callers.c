@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "format/slices.h"
 #include "store/model/model.h"
@@ -82,19 +83,13 @@ static const struct st_map_definition *find_map(struct st_index_builder *builder
 {
 	const struct st_model *model = builder->request->model;
 	const struct st_map_definition *best = NULL;
-	uint32_t low = 0, high = model->map_count, hint = 0;
+	uint32_t low, hint = 0;
 	bool best_in_time = false;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct st_map_definition *map = &model->maps[middle];
-
-		if (map->process_id < process_id ||
-		    (map->process_id == process_id && map->start <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = ST_SEARCH(i, 0, model->map_count,
+			model->maps[i].process_id < process_id ||
+				(model->maps[i].process_id == process_id &&
+				 model->maps[i].start <= address));
 	/* Maps of one time do not overlap: the nearest few below are all that can matter. */
 	for (uint32_t i = low, looked = 0; i > 0 && looked < NEIGHBOURS_MAX; i--, looked++) {
 		const struct st_map_definition *map = &model->maps[i - 1];

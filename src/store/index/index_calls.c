@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "format/chunk.h"
 #include "format/slices.h"
@@ -153,16 +154,9 @@ static void settle(struct job *job)
 	for (uint32_t i = 0; i < job->count; i++) {
 		struct st_traced_call *call = &job->calls[i];
 		const struct st_track_state *track = &builder->tracks[call->track];
-		uint32_t low = 0, high = job->stop_count;
+		uint32_t low =
+			ST_SEARCH(at, 0, job->stop_count, job->stops[at].ns < call->begin_ns);
 
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (job->stops[middle].ns < call->begin_ns)
-				low = middle + 1;
-			else
-				high = middle;
-		}
 		while (low < job->stop_count && job->stops[low].process_id != track->process_id)
 			low++;
 		if (low < job->stop_count && job->stops[low].ns < call->end_ns) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "store/model/model.h"
 
 enum { CHAIN_MAX = 32 };
@@ -28,19 +29,19 @@ struct lineage {
 	uint32_t track_count, creator_count;
 };
 
-static int compare_keys(const struct tid_key *x, const struct tid_key *y)
+static int compare_keys(struct tid_key x, struct tid_key y)
 {
-	if (x->process_id != y->process_id)
-		return x->process_id < y->process_id ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+	if (x.process_id != y.process_id)
+		return x.process_id < y.process_id ? -1 : 1;
+	if (x.tid != y.tid)
+		return x.tid < y.tid ? -1 : 1;
+	return (x.ticks > y.ticks) - (x.ticks < y.ticks);
 }
 
 static int by_tid(const void *a, const void *b)
 {
 	const struct tid_track *x = a, *y = b;
-	int order = compare_keys(&x->key, &y->key);
+	int order = compare_keys(x->key, y->key);
 
 	return order ? order : (x->final > y->final) - (x->final < y->final);
 }
@@ -52,9 +53,7 @@ static struct tid_key key_of(const struct st_creator_definition *creator)
 
 static int by_created(const void *a, const void *b)
 {
-	const struct tid_key x = key_of(a), y = key_of(b);
-
-	return compare_keys(&x, &y);
+	return compare_keys(key_of(a), key_of(b));
 }
 
 /* Of the tid's entries the last that is not later than the key's time, else its first; ST_NO_ROW: none. low: the
@@ -69,17 +68,9 @@ static uint32_t pick(uint32_t low, bool has_before, bool has_after)
 static uint32_t find_creator(const struct lineage *lineage, struct tid_key key)
 {
 	const struct st_creator_definition *items = lineage->creators;
-	uint32_t low = 0, high = lineage->creator_count;
+	uint32_t low =
+		ST_SEARCH(i, 0, lineage->creator_count, compare_keys(key_of(&items[i]), key) <= 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		struct tid_key at = key_of(&items[middle]);
-
-		if (compare_keys(&at, &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return pick(low,
 		    low && items[low - 1].process_id == key.process_id &&
 			    items[low - 1].tid == key.tid,
@@ -90,16 +81,8 @@ static uint32_t find_creator(const struct lineage *lineage, struct tid_key key)
 static uint32_t find_track(const struct lineage *lineage, struct tid_key key)
 {
 	const struct tid_track *items = lineage->tracks;
-	uint32_t low = 0, high = lineage->track_count;
+	uint32_t low = ST_SEARCH(i, 0, lineage->track_count, compare_keys(items[i].key, key) <= 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_keys(&items[middle].key, &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return pick(low,
 		    low && items[low - 1].key.process_id == key.process_id &&
 			    items[low - 1].key.tid == key.tid,

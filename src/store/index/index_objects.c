@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "format/event.h"
 #include "store/model/model.h"
@@ -229,18 +230,11 @@ static bool inherit_facts(struct st_index_builder *builder, uint32_t *capacity)
 	uint32_t own = out->fact_count;
 
 	for (uint32_t i = builder->request->model->object_count; i < out->object_count; i++) {
-		uint32_t source = builder->tables.object_sources[i], low = 0, high = own;
+		uint32_t source = builder->tables.object_sources[i], low;
 
 		if (source == ST_NO_ROW)
 			continue;
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (out->facts[middle].object < source)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		low = ST_SEARCH(at, 0, own, out->facts[at].object < source);
 		for (; low < own && out->facts[low].object == source; low++) {
 			struct st_object_fact fact = out->facts[low];
 

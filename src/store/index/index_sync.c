@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "store/model/model.h"
 
@@ -195,7 +196,7 @@ static uint32_t object_at(struct sync *sync, uint32_t process_id, uint32_t at,
 			  const struct st_event_row *row)
 {
 	struct address *address = &sync->by_address[at];
-	uint32_t low = 0, high = address->count;
+	uint32_t low;
 
 	if (!address->count) {
 		if (!address->made_up) {
@@ -207,14 +208,8 @@ static uint32_t object_at(struct sync *sync, uint32_t process_id, uint32_t at,
 			sync->objects[address->made_up - 1].first_ns = row->time_ns;
 		return address->made_up - 1;
 	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (sync->lives[address->first + middle].from_ns <= row->time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = ST_SEARCH(i, 0, address->count,
+			sync->lives[address->first + i].from_ns <= row->time_ns);
 	return sync->lives[address->first + (low ? low - 1 : 0)].object;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "format/event_kind.h"
 #include "store/model/clock_map.h"
@@ -47,18 +48,10 @@ static int64_t ns_of(const struct live *live, const struct st_code_event *event)
 /* First of the live pieces that ends behind the address. */
 static uint32_t first_behind(const struct live *live, uint64_t address)
 {
-	uint32_t low = 0, high = live->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct st_code *code = &live->table->items[live->items[middle]];
-
-		if (code->address + code->size_bytes <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, live->count,
+			 live->table->items[live->items[i]].address +
+					 live->table->items[live->items[i]].size_bytes <=
+				 address);
 }
 
 static void remove_at(struct live *live, uint32_t at, uint32_t count, int64_t ns)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "store/model/model.h"
 #include "store/model/python_lines.h"
@@ -31,18 +32,11 @@ static int by_ids(const void *a, const void *b)
 static const struct st_node_run *run_of(const struct st_node_run *runs, uint32_t count,
 					uint32_t process_id, uint32_t id)
 {
-	uint32_t low = 0, high = count;
+	uint32_t low =
+		ST_SEARCH(i, 0, count,
+			  runs[i].process_id < process_id ||
+				  (runs[i].process_id == process_id && runs[i].first_id <= id));
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct st_node_run *run = &runs[middle];
-
-		if (run->process_id < process_id ||
-		    (run->process_id == process_id && run->first_id <= id))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || runs[low - 1].process_id != process_id ||
 	    id - runs[low - 1].first_id >= runs[low - 1].count)
 		return NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "format/slices.h"
 
@@ -183,17 +184,7 @@ struct st_pause_range st_pauses_of(const struct st_pauses *pauses, uint32_t proc
 /* First span that ends at or behind ns. */
 static uint32_t first_ending_at(struct st_pause_range range, int64_t ns)
 {
-	uint32_t low = 0, high = range.count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (range.spans[middle].end_ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ST_SEARCH(i, 0, range.count, range.spans[i].end_ns < ns);
 }
 
 uint64_t st_pause_overlap_ns(struct st_pause_range range, int64_t begin_ns, int64_t end_ns)

@@ -3,6 +3,7 @@
 // The accessors of store/events.h over an open result.
 #include "store/events.h"
 
+#include "base/search.h"
 #include "store/read/result_state.h"
 
 const struct st_events *st_result_events(const struct st_result *result)
@@ -79,16 +80,9 @@ uint32_t st_result_slice_event(const struct st_result *result, uint32_t slice, u
 {
 	const struct st_index_tables *tables = &result->meta.tables;
 	const struct st_event_row *rows = result->events.rows;
-	uint32_t low = 0, high = tables->task_event_count;
+	uint32_t low = ST_SEARCH(i, 0, tables->task_event_count,
+				 rows[tables->task_events[i]].slice < slice);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (rows[tables->task_events[middle]].slice < slice)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < tables->task_event_count; low++) {
 		uint32_t row = tables->task_events[low];
 

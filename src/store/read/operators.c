@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "format/signature.h"
 #include "store/read/result_state.h"
 
@@ -42,16 +43,8 @@ const struct st_operator *st_result_operators(const struct st_result *result, ui
 const struct st_operator *st_result_operator_of(const struct st_result *result, uint32_t row)
 {
 	const struct st_operator *items = result->meta.tables.operators;
-	uint32_t low = 0, high = result->meta.tables.operator_count;
+	uint32_t low = ST_SEARCH(i, 0, result->meta.tables.operator_count, items[i].row < row);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (items[middle].row < row)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < result->meta.tables.operator_count && items[low].row == row ? &items[low]
 										 : NULL;
 }
