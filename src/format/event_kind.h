@@ -57,8 +57,8 @@ enum st_event_kind {
 	ST_EVENT_METADATA_TEXT = 19,	    /* as above; EXTRA full length, DATA text */
 	ST_EVENT_METADATA_SCOPED = 20,	    /* no ID; detail type | scope << 16 */
 	ST_EVENT_METADATA_TEXT_SCOPED = 21, /* detail scope << 16 */
-	/* NAMES domain and format, [ID of an overlapped task], DATA the text made from it; detail 1: the
-	 * arguments could not be had, DATA is absent */
+	/* NAMES domain and format, [ID of an overlapped task], DATA the text made from it, in a ring what it
+	 * is made from (conversion.h); detail 1: the arguments could not be had, DATA is absent */
 	ST_EVENT_METADATA_FORMATTED = 22,
 	ST_EVENT_COUNTER_ADD =
 		23, /* OBJECT, or NAMES (counters named by domain and string); VALUE s64 */

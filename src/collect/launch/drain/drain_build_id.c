@@ -67,14 +67,3 @@ void st_code_maps_file_id(int fd, struct st_build_id *id)
 {
 	id->size_bytes = read_build_id(fd, id->bytes);
 }
-
-size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,
-			     uint8_t id[ST_BUILD_ID_MAX])
-{
-	int fd = st_code_maps_open(pid, path, inode);
-	size_t size = fd >= 0 ? read_build_id(fd, id) : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return size;
-}

@@ -75,9 +75,5 @@ struct st_build_id {
 /* Opens the mapped file in the root of the process; -1 when the file there is another one, or none. */
 int st_code_maps_open(pid_t pid, const char *path, uint64_t inode);
 void st_code_maps_file_id(int fd, struct st_build_id *id);
-/* The build id of the file that lies at path in the root of the process; 0 bytes: it has none, or the
- * file there is another one. */
-size_t st_code_maps_build_id(pid_t pid, const char *path, uint64_t inode,
-			     uint8_t id[ST_BUILD_ID_MAX]);
 
 #endif
