@@ -4,7 +4,8 @@
 
 A path that begins with a folder of the repository is checked in every document. In pages about the sources (READMEs of
 folders, CONTRIBUTING.md, docs/internals, docs/format) so is every `name.c` in backquotes, or at the start of a line of
-a listing, which must be a file of that name or the end of a path; a pattern with * must match something.
+a listing, which must be a file of that name or the end of a path; a pattern with * must match something. The map in
+CONTRIBUTING.md has every folder with sources, the table of docs/internals every page.
 """
 
 from __future__ import annotations
@@ -81,11 +82,23 @@ def check(name: str, tree: Tree) -> list[str]:
     return problems
 
 
+def check_complete(files: set[str]) -> list[str]:
+    """Folders that the map leaves out, and pages that the table of internals does."""
+    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    listed = {line.split()[0].rstrip("/") for line in lines if line.startswith("src/")}
+    folders = {str(Path(name).parent) for name in files if re.match(r"src/.*\.[ch]$", name)}
+    problems = [f"CONTRIBUTING.md: the map has no {folder}/" for folder in sorted(folders - listed)]
+    table = (ROOT / "docs/internals/README.md").read_text(encoding="utf-8")
+    pages = sorted(Path(name).name for name in files if name.startswith("docs/internals/") and name.endswith(".md"))
+    missing = [page for page in pages if page != "README.md" and f"({page})" not in table]
+    return problems + [f"docs/internals/README.md: no row for {page}" for page in missing]
+
+
 def main() -> int:
     files = tracked()
     tree = Tree(files)
     pages = sorted(name for name in files if name.endswith(".md") and not name.startswith(LEFT_OUT))
-    problems = [problem for name in pages for problem in check(name, tree)]
+    problems = [problem for name in pages for problem in check(name, tree)] + check_complete(files)
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 
