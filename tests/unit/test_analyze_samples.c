@@ -13,7 +13,6 @@
 #include "analyze/reports/compare.h"
 #include "analyze/tables/report.h"
 #include "analyze/samples/sample_set.h"
-#include "analyze/samples/utilization.h"
 #include "fake_stacks.h"
 #include "fake_result.h"
 #include "format/operator.h"
@@ -662,73 +661,6 @@ static void test_comparison(void **state)
 	st_report_fini(&both);
 }
 
-/* Three seconds of two threads on two CPUs: both for one, one for one, none for one. */
-static void test_utilization(void **state)
-{
-	struct world *world = *state;
-	const uint64_t second = 1000000000, step = 10000000;
-	struct st_report_options options = {0};
-	struct st_report report;
-	struct st_error err = {0};
-	uint32_t app_module = fake_module("busy"), node, spin;
-
-	node = fake_frame(0, fake_function("busy", app_module, ST_FUNCTION_NATIVE, 0), 0, 0);
-	spin = fake_frame(
-		0,
-		fake_function("sched_yield", libc_module, ST_FUNCTION_NATIVE, ST_FUNCTION_SYSTEM),
-		0, 0);
-	world->fake->info.elapsed_ns = (int64_t)(4 * second);
-	fake_track(world->fake, 0, "a", 200);
-	for (uint64_t at = step; at <= 2 * second; at += step)
-		fake_sample(world->fake, (int64_t)at, step, node, 0);
-	fake_track(world->fake, 0, "b", 201);
-	for (uint64_t at = step; at <= second; at += step)
-		fake_sample(world->fake, (int64_t)at, step, node, 0);
-	/* Spinning is no work. */
-	for (uint64_t at = 3 * second + step; at <= 4 * second; at += step)
-		fake_sample(world->fake, (int64_t)at, step, spin, 0);
-	fake_finish(world->fake);
-	assert_int_equal(st_report_build(world->fake, "utilization", &options, &report, &err),
-			 ST_OK);
-	assert_int_equal(cell(&report, "0", "elapsed_ns"), 2 * second);
-	assert_int_equal(cell(&report, "1", "elapsed_ns"), second);
-	assert_int_equal(cell(&report, "2", "elapsed_ns"), second);
-	st_report_fini(&report);
-	assert_int_equal(st_report_build(world->fake, "summary", &options, &report, &err), ST_OK);
-	st_report_fini(&report);
-}
-
-/* Two threads on two CPUs are not too many, also in a range that is shorter than a slot. */
-static void test_utilization_of_a_moment(void **state)
-{
-	struct world *world = *state;
-	const uint64_t second = 1000000000, step = 10000000;
-	struct st_question question = {
-		.has_time_range = true, .time_begin_ns = 500000000, .time_end_ns = 515000000};
-	struct st_sample_view view = {0};
-	struct st_utilization use;
-	struct st_sample_set set;
-	struct st_error err = {0};
-	uint32_t node = fake_frame(
-		0, fake_function("busy", fake_module("busy"), ST_FUNCTION_NATIVE, 0), 0, 0);
-
-	world->fake->info.elapsed_ns = (int64_t)second;
-	world->fake->info.cpu_count = 2;
-	for (uint32_t thread = 0; thread < 2; thread++) {
-		fake_track(world->fake, 0, "a", 200 + thread);
-		for (uint64_t at = step; at <= second; at += step)
-			fake_sample(world->fake, (int64_t)at, step, node, 0);
-	}
-	fake_finish(world->fake);
-	assert_int_equal(st_sample_set_open(&set, world->fake, &view, &err), ST_OK);
-	assert_int_equal(st_utilization_make(&use, &set, &question, &err), ST_OK);
-	assert_int_equal(use.recorded_ns, 15000000);
-	assert_int_equal(use.oversubscribed_ns, 0);
-	assert_int_equal(use.threads, 2);
-	st_utilization_fini(&use);
-	st_sample_set_close(&set);
-}
-
 static uint64_t class_weight(const struct world *world, const char *title)
 {
 	struct st_question question = *QUESTION(ST_BY_CPU_CLASS);
@@ -792,31 +724,6 @@ static void test_classes(void **state)
 	assert_int_equal(class_weight(world, "Effective"), 115 + 800000000 + 20000000000);
 }
 
-static void test_rules(void **state)
-{
-	static const char good[] = "# mine\n  app|other   bo*|x  overhead-atomics # why not\n\n"
-				   "lib?  *  spin-other at-pause\r\n";
-	static const char *const bad[] = {"app body", "app body fast", "app body spin-lock never",
-					  "app a||b spin-lock", "app b spin-lock pause more"};
-	struct st_class_rules rules = {0};
-	struct st_error err = {0};
-
-	(void)state;
-	assert_int_equal(st_class_rules_parse(&rules, good, sizeof(good) - 1, "good", &err), ST_OK);
-	assert_int_equal(rules.count, 2);
-	assert_int_equal(rules.rules[0].cpu_class, ST_CLASS_OVERHEAD_ATOMICS);
-	assert_int_equal(rules.rules[1].pause, ST_PAUSE_AT);
-	assert_true(rules.rules[1].is_rest);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(st_class_rules_parse(&rules, bad[i], strlen(bad[i]), "bad", &err),
-				 ST_EUSAGE);
-	st_class_rules_fini(&rules);
-	/* Ours are well formed. */
-	assert_int_equal(st_class_rules_load(&rules, NULL, &err), ST_OK);
-	assert_true(rules.count > 30);
-	st_class_rules_fini(&rules);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -835,10 +742,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gprof, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_comparison, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_utilization, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_utilization_of_a_moment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_classes, setup, teardown),
-		cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
