@@ -41,7 +41,7 @@ def test_no_room_to_record_into_is_said(strata, programs):
     """Nothing recorded is not the same as nothing to record."""
     done = assert_untouched(strata, [programs / "harm_cases", "limit-files"])
     missed = strata("query", "-r", done.result, "-format", "csv", "SELECT reason FROM not_entered").out
-    assert "no room to record into: raise ulimit -f" in missed
+    assert "no space for the recording: raise ulimit -f" in missed
     summary = strata("report", "summary", "-r", done.result).out
     assert "Nothing could be recorded" in summary and "ulimit -f" in summary
 

@@ -127,9 +127,9 @@ def test_filters_that_samples_have_no_answer_to(shared_strata, run, words):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["-collect", "hotspots"], "less CPU time than one interval"),
+        (["-collect", "hotspots"], "less CPU time than one sampling interval"),
         (["-collect", "hotspots", "-start-paused"], "recording was paused"),
-        (["-collect", "tasks"], "-collect hotspots takes them"),
+        (["-collect", "tasks"], "use strata -collect hotspots"),
     ],
     ids=["short", "paused", "tasks"],
 )

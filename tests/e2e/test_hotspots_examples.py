@@ -160,7 +160,7 @@ def test_refusals_say_what_to_do(masking):
     assert "no-such-folder: no such file or folder" in missing.err
     column = strata("query", result, "SELECT start_ns FROM samples")
     assert column.status == 2
-    assert "did you mean" not in column.err and "others have it" in column.err
+    assert "did you mean" not in column.err and "other tables have it" in column.err
 
 
 def test_summary_has_the_lines_of_the_program(masking):

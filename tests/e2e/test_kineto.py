@@ -311,7 +311,7 @@ def test_metadata(case):
         (["-metadata", "traceEvents=[]"], "the file already has a key 'traceEvents'"),
         (["-metadata", "=5"], "expected key=value"),
         (["-parts", "shapes,colours"], "invalid value 'colours'; expected shapes"),
-        (["-filter", "operator=aten::mm"], "only filters by process and thread are possible here, not by operator"),
+        (["-filter", "operator=aten::mm"], "cannot filter by operator: only process and thread are supported here"),
         (["-group-by", "thread"], "export kineto does not take -group-by"),
     ],
 )

@@ -153,7 +153,7 @@ def test_what_is_left_out(strata, python):
     """A release whose layout nobody knows: nothing is followed, and the framework is asked."""
     result, said, _ = collect(strata, python, "train", config="operator_layout=0")
     assert source(strata, result)["level"] == "asked"
-    assert first_line(strata, result).endswith("as the framework tells them; the self-check found another layout")
+    assert first_line(strata, result).endswith("as reported by the framework; the self-check found another layout")
     assert "(inputs read through its API)" in summary_source(strata, result)
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [[row["name"], json.loads(row["shapes"])] for row in ours] == [event[:2] for event in said["events"]]
@@ -188,7 +188,7 @@ def test_no_way_to_register(strata, python):
     row = source(strata, result)
     assert (row["level"], row["why"]) == ("itt", "forced")
     said = first_line(strata, result)
-    assert said.startswith(f"{row['framework']}: operators as the program's ITT tasks tell them")
+    assert said.startswith(f"{row['framework']}: operators from the program's ITT tasks")
     assert said.endswith("forced")
     assert f"operators of {row['framework']} (from its ITT tasks: names only)" in summary_source(strata, result)
 
@@ -196,7 +196,7 @@ def test_no_way_to_register(strata, python):
 def test_no_framework(strata):
     result = strata.folder / "none"
     assert strata("-collect", "operators", "-quiet", "-r", result, "--", "true").status == 0
-    assert first_line(strata, result) == "This result holds no operators: no process loaded PyTorch."
+    assert first_line(strata, result) == "This result has no operators: no process loaded PyTorch."
     assert "no operators (no process loaded PyTorch)" in summary_source(strata, result)
 
 
@@ -205,16 +205,16 @@ def test_framework_without_operators(strata, python):
     result = strata.folder / "loaded"
     program = (python, "-c", "import torch")
     assert strata("-collect", "operators", "-quiet", "-r", result, "--", *program).status == 0
-    assert "PyTorch was loaded, but none was seen." in strata("report", "operators", "-r", result).out
+    assert "PyTorch was loaded but ran none." in strata("report", "operators", "-r", result).out
     summary = strata("report", "summary", "-r", result).out
-    assert "PyTorch was loaded, but none was seen." in summary and "no process loaded" not in summary
+    assert "PyTorch was loaded but ran none." in summary and "no process loaded" not in summary
 
 
 def test_names_only(strata, python):
     less = ("-knob", "operator-shapes=false", "-knob", "operator-memory=false")
     result, said, _ = collect(strata, python, "train", *less)
     assert source(strata, result)["level"] == "names"
-    assert first_line(strata, result).endswith("without its inputs; inputs were not requested")
+    assert first_line(strata, result).endswith("without inputs; inputs were not requested")
     ours = between_marks(ask(strata, result, COLUMNS))
     assert [row["name"] for row in ours] == [event[0] for event in said["events"]]
     assert {row["shapes"] for row in ours} == {None}

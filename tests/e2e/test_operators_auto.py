@@ -105,7 +105,7 @@ def test_samples_by_module(strata, python):
 def test_groupings_that_a_result_has_nothing_for(trained):
     """Modules were not recorded here; sizes are for operators alone."""
     strata, result, _ = trained
-    for grouping, says in (("nn-module", "-knob operator-modules=true"), ("input-shapes", "there is no grouping")):
+    for grouping, says in (("nn-module", "-knob operator-modules=true"), ("input-shapes", "no grouping")):
         done = strata("report", "hotspots", "-r", result, "-group-by", grouping)
         assert done.status == 2 and says in done.err, done.err
 

@@ -168,4 +168,4 @@ def test_deeper_than_is_kept(strata, python):
     assert not any(row["unfinished"] or row["mismatched"] for row in run.rows)
     quality = strata.report(run.result, "tasks")["quality"]
     assert quality["slices_dropped"] > 0, "what has no place is counted"
-    assert "(full, or too deep" in strata("report", "tasks", "-r", run.result).out
+    assert "(buffer full or nesting too deep" in strata("report", "tasks", "-r", run.result).out

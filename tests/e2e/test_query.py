@@ -177,7 +177,7 @@ def test_every_wrong_word_is_said(shared_strata, result):
         (["-r", result, "SELECT * FROM slics"], "did you mean 'slices'"),
         (["-r", result, "SELECT wal_ns FROM slices"], "column 8"),
         (["-r", result, "DELETE FROM slices"], "strata: error"),
-        (["-r", result, "ATTACH 'other.db' AS other"], "only be read"),
+        (["-r", result, "ATTACH 'other.db' AS other"], "read-only"),
         (["-r", result, "SELECT 1; SELECT 2"], "one statement"),
         (["-r", result, "SELECT 1", "-memory-limit", "0"], "memory-limit"),
         (["-r", result, "SELECT 1", "-format", "xml"], "-format"),

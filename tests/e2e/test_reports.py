@@ -376,7 +376,7 @@ def test_what_is_not_there_is_said(strata, target):
     result = strata.collect(target, "--threads", "1", "--pairs", "3", "--quiet").result
     for name in REPORTS:
         done = strata("report", name, "-r", result)
-        assert done.status == 0 and "This result holds no" in done.out and "__itt_" in done.out, (name, done.out)
+        assert done.status == 0 and "This result has no" in done.out and "__itt_" in done.out, (name, done.out)
         assert strata.report(result, name)["rows"] == []
 
 
@@ -385,4 +385,4 @@ def test_summary_has_a_line_of_each(shared_strata, run):
     for word in ("FRAMES", "OVERLAP", "WAITS", "COUNTER"):
         assert sum(line.startswith(word) for line in text.splitlines()) == 1, text
     assert len(text.splitlines()) <= 40
-    assert "times of a clock of the program's own" in text
+    assert "times converted from the program's own clock" in text

@@ -15,10 +15,10 @@ COLUMN = {"data": "data_wait_ns", "forward": "forward_ns", "backward": "backward
 SOURCES = {
     "train": "a step ends with the optimizer: Optimizer.step#SlowSGD.step",
     "workers": "a step ends with the optimizer: Optimizer.step#SlowSGD.step",
-    "profiler": "ranges of torch.profiler: ProfilerStep#*",
-    "named": "tasks whose name says so: train step",
-    "infer": "a step begins with the call of the model: Net",
-    "plain": "what the operators repeat; a step begins with: aten::mm",
+    "profiler": "steps of torch.profiler: ProfilerStep#*",
+    "named": "tasks named as steps: train step",
+    "infer": "a step begins with the model call: Net",
+    "plain": "estimated from repeating operators; a step begins with: aten::mm",
 }
 NAMES = {"profiler": "ProfilerStep#{}", "named": "train step {}"}
 QUICK = ("train", "profiler", "plain")
@@ -179,7 +179,7 @@ def test_counted_ranges(strata, python, hooked):
     if hooked:
         assert "part" not in report["subject"], report["subject"]
     else:
-        assert "a guess, tasks that are counted: request*; 3 more that overlap" in report["subject"]
+        assert "estimated from numbered tasks: request*; 3 more that overlap" in report["subject"]
         assert [row["step"] for row in report["rows"]] == ["request0", "request2", "request4"]
 
 

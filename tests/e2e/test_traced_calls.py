@@ -303,5 +303,5 @@ def test_limits_are_said(shared_strata, python, build_dir):
     assert (said["known"]["own"], said["known"]["said"]) == (72000, [])
     without = said["unknown"]["all"] - said["unknown"]["own"]
     assert said["unknown"]["all"] == 72000 and without > 5000
-    assert without <= number_before("tasks known by their family only", said["unknown"]["said"]) < without + 100
+    assert without <= number_before("tasks known only by family", said["unknown"]["said"]) < without + 100
     assert "new process" in said["unknown"]["said"][0]

@@ -581,7 +581,7 @@ static void test_source(void **state)
 	made.fake->operator_source_count = 2;
 	fake_finish(made.fake);
 	report = ask(&made, (struct st_report_options){0});
-	assert_string_equal(report.subject, "PyTorch 1.0: every operator, without its inputs; no "
+	assert_string_equal(report.subject, "PyTorch 1.0: every operator, without inputs; no "
 					    "layout held; self-check passed, untested version");
 	st_report_fini(&report);
 	fake_destroy(made.fake);

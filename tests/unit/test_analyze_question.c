@@ -540,7 +540,7 @@ static void test_wrong_questions_are_refused(void **state)
 	assert_non_null(strstr(err.text, "did you mean task-type"));
 	assert_int_equal(st_grouping_parse("zzz", 3, ST_SET(ST_BY_FRAME), &grouping, &err),
 			 ST_EUSAGE);
-	assert_string_equal(err.text, "no such grouping: zzz; there are: frame");
+	assert_string_equal(err.text, "no such grouping: zzz; available: frame");
 	assert_int_equal(
 		st_grouping_parse("Task Family", 11, (struct st_set){{0}}, &grouping, &err), ST_OK);
 	assert_int_equal(grouping, ST_BY_TASK_FAMILY);

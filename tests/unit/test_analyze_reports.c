@@ -709,10 +709,10 @@ static void test_what_is_not_there(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		build(fake, names[i], NULL);
 		assert_int_equal(report.row_count, 0);
-		assert_non_null(strstr(report.empty, "This result holds no "));
+		assert_non_null(strstr(report.empty, "This result has no "));
 		st_report_fini(&report);
 		assert_int_equal(st_report_build(fake, names[i], &wrong, &report, &err), ST_EUSAGE);
-		assert_non_null(strstr(err.text, "there are: process, thread"));
+		assert_non_null(strstr(err.text, "available: process, thread"));
 	}
 	assert_int_equal(st_report_build(fake, "tasks", &lines, &report, &err), ST_EUSAGE);
 	assert_non_null(strstr(err.text, "task-lines"));

@@ -339,7 +339,7 @@ static void test_errors_name_the_place(void **state)
 	expect_error(sql, "SELECT * FROM slics", ST_EUSAGE,
 		     "line 1, column 15: no such table: slics; did you mean 'slices'?");
 	expect_error(sql, "SELECT * FROM main.slics", ST_EUSAGE, "did you mean 'slices'?");
-	expect_error(sql, "SELECT 1 FROM qqqq", ST_EUSAGE, "there are: slices, threads");
+	expect_error(sql, "SELECT 1 FROM qqqq", ST_EUSAGE, "available: slices, threads");
 	expect_error(sql, "SELECT\n s.wal_ns FROM slices s", ST_EUSAGE, "line 2, column 2: ");
 	expect_error(sql, "SELECT wal_ns FROM slices", ST_EUSAGE, "did you mean 'wall_ns'");
 	expect_error(sql, "SELECT zzzzzzzzzz FROM slices", ST_EUSAGE, "--schema");

@@ -267,7 +267,7 @@ static void test_filters(void **state)
 	json_object_put(trace);
 	question.filters = &name;
 	assert_int_equal(try_export(fake, &options, &out, &err), ST_EUSAGE);
-	assert_non_null(strstr(err.text, "not by operator"));
+	assert_non_null(strstr(err.text, "cannot filter by operator"));
 	st_buf_fini(&out);
 	fake_destroy(fake);
 }

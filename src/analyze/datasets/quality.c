@@ -55,54 +55,57 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 	const struct st_loss *loss = &quality->loss;
 	const struct st_sample_quality *samples = st_result_sample_quality(result);
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
-		{"slices_dropped", "tasks dropped (full, or too deep; Python calls too)",
+		{"slices_dropped",
+		 "tasks dropped (buffer full or nesting too deep; includes Python calls)",
 		 loss->slices_dropped},
-		{"no_slot", "records of surplus threads, nested handlers lost", loss->no_slot},
-		{"suspect", "impossible records refused", loss->suspect},
+		{"no_slot", "records lost (too many threads or nested handlers)", loss->no_slot},
+		{"suspect", "invalid records rejected", loss->suspect},
 		{"chunks_not_written", "chunks not written", quality->chunks_not_written},
 		{"missing_segments", "trace files missing", quality->missing_segments},
-		{"damaged_chunks", "damaged chunks left out", quality->damaged_chunks},
-		{"damaged_bytes", "damaged bytes left out", quality->damaged_bytes},
-		{"missing_names", "tasks without their name", quality->missing_names},
-		{"labels_unknown", "tasks known by their family only (Python calls too)",
+		{"damaged_chunks", "chunks damaged; not counted", quality->damaged_chunks},
+		{"damaged_bytes", "bytes damaged; not counted", quality->damaged_bytes},
+		{"missing_names", "tasks without a name", quality->missing_names},
+		{"labels_unknown", "tasks known only by family (includes Python calls)",
 		 loss->labels_unknown},
-		{"labels_cut", "labels cut", loss->labels_cut},
-		{"unfinished", "tasks never ended (closed with their thread)", quality->unfinished},
-		{"clipped", "tasks clipped by a pause or the collection's edge", quality->clipped},
+		{"labels_cut", "labels truncated", loss->labels_cut},
+		{"unfinished", "tasks never ended (closed at the end of their thread)",
+		 quality->unfinished},
+		{"clipped", "tasks clipped by a pause or by the start or end of the collection",
+		 quality->clipped},
 		{"mismatched", "tasks ended out of order", quality->mismatched},
 		{"unmatched_ends", "ends without a begin", loss->unmatched_ends},
-		{"events_dropped", "events other than tasks dropped (rings full)",
+		{"events_dropped", "events other than tasks dropped (buffer full)",
 		 loss->events_dropped},
-		{"events_cut", "events whose data was longer than what is kept", loss->events_cut},
-		{"spans_unfinished", "spans never ended (frames, regions, waits and the like)",
+		{"events_cut", "events with truncated data", loss->events_cut},
+		{"spans_unfinished", "spans never ended (frames, regions, waits and so on)",
 		 quality->spans_unfinished},
-		{"times_estimated", "times of a clock of the program's own, converted",
+		{"times_estimated", "times converted from the program's own clock",
 		 estimated_times(result)},
-		{"objects_unknown", "events of surplus counters (no name)",
+		{"objects_unknown", "events of unnamed counters (too many counters)",
 		 events_of_others(result)},
-		{"copies",
-		 "worker copies of tasks (column Threads; else only in how busy threads were)",
+		{"copies", "tasks repeated by worker threads (counted under Threads only)",
 		 quality->copies},
-		{"twins", "ITT tasks that repeat an operator (in no figure)", quality->twins},
-		{"samples_dropped", "samples dropped (rings full)", samples->dropped},
+		{"twins", "ITT tasks that repeat an operator (not counted)", quality->twins},
+		{"samples_dropped", "samples dropped (buffer full)", samples->dropped},
 		{"samples_not_taken",
-		 "samples not taken (thread or handler was not ready, or the handler takes too "
-		 "long for the interval)",
+		 "samples not taken (thread or handler not ready, or the handler is too slow for "
+		 "the interval)",
 		 samples->not_taken},
-		{"stacks_truncated", "stacks cut before the thread's start", samples->truncated},
-		{"stacks_recovered", "stacks with a caller found by a scan: likely, not certain",
+		{"stacks_truncated", "stacks truncated before the thread's start",
+		 samples->truncated},
+		{"stacks_recovered", "stacks with a caller found by scanning (likely, not certain)",
 		 samples->recovered},
-		{"stacks_no_table", "stacks cut because an unwind table was not ready",
+		{"stacks_no_table", "stacks truncated because an unwind table was not ready",
 		 samples->no_table},
-		{"stacks_depth_cut", "stacks cut at the depth limit", samples->depth_cut},
-		{"stacks_mismatched", "stacks whose native and Python parts do not fit together",
+		{"stacks_depth_cut", "stacks truncated at the depth limit", samples->depth_cut},
+		{"stacks_mismatched", "stacks with native and Python frames that do not match",
 		 samples->mismatched},
-		{"python_cut", "stacks whose Python part is cut", samples->python_cut},
-		{"python_top_unknown", "stacks whose innermost Python function was changing",
+		{"python_cut", "stacks with truncated Python frames", samples->python_cut},
+		{"python_top_unknown", "stacks with an uncertain innermost Python function",
 		 samples->python_top_unknown},
-		{"weights_nominal", "samples weighed by the interval, not by measured time",
+		{"weights_nominal", "samples weighted by the interval, not by measured time",
 		 samples->nominal},
-		{"stacks_approximate", "stacks whose Python part was read from outside",
+		{"stacks_approximate", "stacks with Python frames read from outside",
 		 samples->approximate},
 	};
 
@@ -131,7 +134,9 @@ bool st_quality_cannot_record(const struct st_result *result)
 static void add_state(const struct st_result_info *info, struct st_buf *out)
 {
 	if (strcmp(info->state, "torn") == 0)
-		st_buf_append_text(out, "strata was killed: this is what it had written by then\n");
+		st_buf_append_text(
+			out,
+			"strata was killed: the result contains what was written until then\n");
 	else if (strcmp(info->state, "running") == 0)
 		st_buf_append_text(out, "the collection is still running\n");
 	if (*info->stop_reason)
@@ -220,7 +225,7 @@ static void add_unseen(const struct st_result *result, struct st_buf *out)
 	    unseen_ns < info->target_cpu_ns / UNSEEN_SHARE)
 		return;
 	st_buf_printf(out,
-		      "%.1f %% of the program's CPU time is in no sample (%.3f of %.3f s): ends of "
+		      "%.1f %% of the program's CPU time was not sampled (%.3f of %.3f s): ends of "
 		      "threads and processes, and those shorter than the interval\n",
 		      100.0 * (double)unseen_ns / (double)info->target_cpu_ns,
 		      (double)unseen_ns / 1e9, (double)info->target_cpu_ns / 1e9);

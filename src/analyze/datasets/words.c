@@ -52,15 +52,15 @@ const char *st_words_not_entered(enum st_not_entered reason)
 	case ST_NOT_ENTERED_OTHER_LIBC:
 		return "another C library";
 	case ST_NOT_ENTERED_OTHER_CLASS:
-		return "another machine type or word size";
+		return "different CPU architecture or word size";
 	case ST_NOT_ENTERED_ENVIRONMENT:
-		return "emptied environment, or another root without the collector";
+		return "cleared environment, or a different root folder without the collector";
 	case ST_NOT_ENTERED_LAYOUT:
-		return "collector of another build";
+		return "collector from a different build";
 	case ST_NOT_ENTERED_SANITIZER:
-		return "its sanitizer admits no other library";
+		return "its sanitizer allows no other library";
 	case ST_NOT_ENTERED_MEMORY:
-		return "no room to record into: raise ulimit -f, ulimit -v";
+		return "no space for the recording: raise ulimit -f and ulimit -v";
 	default:
 		return "reason unknown";
 	}

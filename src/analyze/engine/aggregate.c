@@ -296,12 +296,12 @@ static enum st_status check_question(const struct st_dataset *dataset,
 					    st_grouping_info(grouping)->name);
 		for (unsigned int j = 0; j < i; j++) {
 			if (question->groupings[j] == grouping)
-				return st_error_set(err, ST_EUSAGE, 0, "grouping %s is given twice",
+				return st_error_set(err, ST_EUSAGE, 0, "grouping %s given twice",
 						    st_grouping_info(grouping)->name);
 		}
 		if (!st_set_has(dataset->answers, grouping) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
-			return st_error_set(err, ST_EUSAGE, 0, "this data has no grouping %s",
+			return st_error_set(err, ST_EUSAGE, 0, "this report has no grouping %s",
 					    st_grouping_info(grouping)->name);
 	}
 	if (question->has_time_range && question->time_end_ns <= question->time_begin_ns)

@@ -210,14 +210,13 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 
 		if (dataset->keys[grouping].tree)
 			return st_error_set(
-				err, ST_EUSAGE, 0, "a filter by %s is not possible: use %s",
+				err, ST_EUSAGE, 0, "cannot filter by %s; use %s",
 				st_grouping_info(grouping)->name,
 				st_grouping_info(dataset->keys[grouping].filtered_by)->name);
 		if (!st_set_has(dataset->answers, grouping) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "a filter by %s is not possible: this data has no such "
-					    "grouping",
+					    "cannot filter by %s: this report has no such grouping",
 					    st_grouping_info(grouping)->name);
 		filtered[grouping] = true;
 	}
@@ -243,10 +242,10 @@ enum st_status st_selection_tracks(struct st_selection *out, const struct st_dat
 		enum st_grouping grouping = question->filters[i].grouping;
 
 		if (grouping != ST_BY_PROCESS && grouping != ST_BY_THREAD)
-			return st_error_set(err, ST_EUSAGE, 0,
-					    "only filters by process and thread are possible here, "
-					    "not by %s",
-					    st_grouping_info(grouping)->name);
+			return st_error_set(
+				err, ST_EUSAGE, 0,
+				"cannot filter by %s: only process and thread are supported here",
+				st_grouping_info(grouping)->name);
 	}
 	return st_selection_init(out, dataset, question, err);
 }

@@ -83,9 +83,9 @@ enum st_status st_grouping_parse(const char *text, size_t size_bytes, struct st_
 
 enum st_status st_grouping_without_modules(struct st_error *err)
 {
-	return st_error_set(err, ST_EUSAGE, 0,
-			    "this result holds no calls of nn.Module: record them with "
-			    "-knob operator-modules=true");
+	return st_error_set(
+		err, ST_EUSAGE, 0,
+		"this result has no nn.Module calls; record them with -knob operator-modules=true");
 }
 
 enum st_status st_grouping_refuse(enum st_grouping grouping, struct st_set offered,
@@ -104,16 +104,16 @@ enum st_status st_grouping_refuse(enum st_grouping grouping, struct st_set offer
 	}
 	if (grouping == ST_BY_PYTHON_LINE && st_set_has(offered, ST_BY_TASK))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "this result holds no Python lines of tasks: record them with "
+				    "this result has no Python lines of tasks; record them with "
 				    "-knob task-lines=true");
 	/* Only the report of operators has these; it lacks them where nothing was recorded. */
 	if (grouping == ST_BY_NN_MODULE && st_set_has(offered, ST_BY_OPERATOR_SCOPE))
 		return st_grouping_without_modules(err);
 	if ((grouping == ST_BY_INPUT_SHAPES || grouping == ST_BY_INPUT_TYPES) &&
 	    st_set_has(offered, ST_BY_OPERATOR_SCOPE))
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "this result holds no inputs of operators: record them with "
-				    "-collect operators");
-	return st_error_set(err, ST_EUSAGE, 0, "there is no grouping %s here; there are: %s",
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"this result has no operator inputs; record them with -collect operators");
+	return st_error_set(err, ST_EUSAGE, 0, "no grouping %s here; available: %s",
 			    table[grouping].name, list);
 }

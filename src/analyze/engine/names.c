@@ -50,7 +50,7 @@ enum st_status st_name_unknown(const char *text, size_t size_bytes, const char *
 	add_names(all, sizeof(all), list->names, list->count);
 	if (count)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "no such %s: %s; did you mean %s? (there are: %s)", what, typed,
+				    "no such %s: %s; did you mean %s? (available: %s)", what, typed,
 				    near, all);
-	return st_error_set(err, ST_EUSAGE, 0, "no such %s: %s; there are: %s", what, typed, all);
+	return st_error_set(err, ST_EUSAGE, 0, "no such %s: %s; available: %s", what, typed, all);
 }

@@ -44,12 +44,11 @@ bool st_find_allocation_churn(struct st_finding_ground *ground, struct st_findin
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
 	if (largest != ST_NO_ROW && ground->rows->row_of_slice[largest] != ST_NO_ROW)
 		out->where = st_finding_where(ground, ground->rows->row_of_slice[largest]);
-	out->what = st_arena_printf(ground->arena,
-				    "about %.3g ms for %.3g MB of fresh memory in %.3g blocks: the "
-				    "C library gives blocks "
-				    "of that size back to the kernel each time",
-				    st_finding_ms(ground, out->evidence_ns),
-				    (double)bytes / (double)ground->divisor / 1e6,
-				    (double)count / (double)ground->divisor);
+	out->what = st_arena_printf(
+		ground->arena,
+		"about %s for %.3g MB of new memory in %s blocks: the C library "
+		"returns blocks of that size to the kernel each time",
+		st_finding_time(ground, out->evidence_ns),
+		(double)bytes / (double)ground->divisor / 1e6, st_finding_number(ground, count));
 	return true;
 }

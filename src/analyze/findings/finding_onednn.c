@@ -152,9 +152,9 @@ static bool find_reorders(struct st_finding_ground *ground, struct st_finding *o
 		return false;
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
 	out->where = "reorder";
-	out->what = st_arena_printf(ground->arena, "%.3g ms in reorders of %.3g %s",
-				    st_finding_ms(ground, out->evidence_ns),
-				    (double)number / (double)ground->divisor,
+	out->what = st_arena_printf(ground->arena, "%s in reorders of %s %s",
+				    st_finding_time(ground, out->evidence_ns),
+				    st_finding_number(ground, number),
 				    in_convolutions ? "convolutions" : "other operators");
 	return true;
 }
@@ -221,8 +221,8 @@ bool st_find_shape_churn(struct st_finding_ground *ground, struct st_finding *ou
 		return false;
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
 	out->where = st_finding_where(ground, largest);
-	out->what = st_arena_printf(
-		ground->arena, "%.3g ms in making code for sizes that are new, %.3g times",
-		st_finding_ms(ground, out->evidence_ns), (double)count / (double)ground->divisor);
+	out->what = st_arena_printf(ground->arena, "%s compiling kernels for new shapes, %s times",
+				    st_finding_time(ground, out->evidence_ns),
+				    st_finding_number(ground, count));
 	return true;
 }

@@ -77,10 +77,12 @@ bool st_find_double_precision(struct st_finding_ground *ground, struct st_findin
 	/* On an Intel Xeon oneDNN took 22 to 39 % of the time that convolutions of doubles did: less for larger ones. */
 	out->saving_low_ns = out->saving_high_ns = convolutions_ns / 3 * 2 + others_ns / 2;
 	out->where = st_finding_where(ground, largest);
-	out->what = st_arena_printf(
-		ground->arena, "%.3g ms in operators on float64%s",
-		st_finding_ms(ground, out->evidence_ns),
-		convolutions_ns > others_ns ? ", most of it convolutions, which miss oneDNN" : "");
+	out->what =
+		st_arena_printf(ground->arena, "%s in float64 operators%s",
+				st_finding_time(ground, out->evidence_ns),
+				convolutions_ns > others_ns
+					? ", mostly convolutions, which oneDNN does not accelerate"
+					: "");
 	return true;
 }
 
@@ -103,8 +105,8 @@ static const char *set_saving(const struct st_finding_ground *ground, struct st_
 	out->saving_high_ns = (uint64_t)((double)own_ns * part);
 	/* Without the cost there is no telling how much less it is. */
 	out->saving_low_ns = cost_ns ? out->saving_high_ns : 0;
-	return cost_ns ? st_arena_printf(ground->arena, "; %.3g ms of that are recording itself",
-					 st_finding_ms(ground, out->evidence_ns - own_ns))
+	return cost_ns ? st_arena_printf(ground->arena, "; %s of that is recording overhead",
+					 st_finding_time(ground, out->evidence_ns - own_ns))
 		       : "";
 }
 
@@ -140,9 +142,9 @@ bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *o
 	}
 	recording = set_saving(ground, out, st_finding_cost_ns(ground, ground->claimed), 1.0);
 	out->where = "aten::item";
-	out->what = st_arena_printf(ground->arena, "%.3g ms in reading %.3g single numbers%s",
-				    st_finding_ms(ground, out->evidence_ns),
-				    (double)count / (double)ground->divisor, recording);
+	out->what = st_arena_printf(ground->arena, "%s in reading %s single values%s",
+				    st_finding_time(ground, out->evidence_ns),
+				    st_finding_number(ground, count), recording);
 	return true;
 }
 
@@ -205,9 +207,8 @@ bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding 
 	    count / ground->divisor < TINY_PER_STEP)
 		return false;
 	recording = set_saving(ground, out, cost_ns, 0.9);
-	out->what = st_arena_printf(ground->arena,
-				    "%.3g ms in %.3g operators that have next to nothing to do%s",
-				    st_finding_ms(ground, out->evidence_ns),
-				    (double)count / (double)ground->divisor, recording);
+	out->what = st_arena_printf(ground->arena, "%s in %s operators that do almost no work%s",
+				    st_finding_time(ground, out->evidence_ns),
+				    st_finding_number(ground, count), recording);
 	return true;
 }

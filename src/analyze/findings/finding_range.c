@@ -188,7 +188,7 @@ static const char *tell_workers(const struct st_finding_ground *ground, struct s
 		count_range(ground, name, &cpu);
 	if (cpu.samples < SAMPLES_MIN) {
 		out->command = "operators -group-by operator-scope,operator";
-		return "Python, NumPy or waiting (-collect hotspots tells which)";
+		return "Python, NumPy or waiting (use -collect hotspots to see which)";
 	}
 	/* The two clocks differ a little; what is missing by more than that was no CPU time. */
 	if (wall_ns < (double)cpu.all_ns)
@@ -220,8 +220,8 @@ bool st_find_work_in_range(struct st_finding_ground *ground, struct st_finding *
 	workers = tell_workers(ground, out, range);
 	name = ground->rows->texts[ST_BY_OPERATOR].texts[range];
 	out->where = st_arena_printf(ground->arena, "%.*s", (int)name.size_bytes, name.bytes);
-	out->what = st_arena_printf(
-		ground->arena, "%.3g ms of \"%.*s\" are outside of operators: %s",
-		st_finding_ms(ground, out->evidence_ns), (int)name.size_bytes, name.bytes, workers);
+	out->what = st_arena_printf(ground->arena, "%s of \"%.*s\" is outside operators: %s",
+				    st_finding_time(ground, out->evidence_ns), (int)name.size_bytes,
+				    name.bytes, workers);
 	return true;
 }

@@ -38,7 +38,10 @@ struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t 
 /* The same as a text of its own, in the arena. */
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
-double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns); /* per step */
+/* Per step, in the unit and with the digits that people read: "5.3 s", "3.0 M". */
+const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns);
+const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all);
+const char *st_finding_duration(struct st_arena *arena, double ns, int digits);
 /* What recording took of rows that a remedy does away with. */
 uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part);
 

@@ -34,11 +34,11 @@ bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
 	out->saving_high_ns = data_ns;
 	out->saving_low_ns = beside ? 0 : data_ns < rest_ns ? data_ns : rest_ns;
 	out->where = "DataLoader";
-	out->what = st_arena_printf(ground->arena, "%.3g ms of a step (%.0f %%) %s",
-				    st_finding_ms(ground, data_ns),
+	out->what = st_arena_printf(ground->arena, "%s of a step (%.0f %%) %s",
+				    st_finding_time(ground, data_ns),
 				    st_finding_share(ground, data_ns) * 100.0,
-				    beside ? "wait for the DataLoader's workers"
-					   : "make the next batch, in the loop itself");
+				    beside ? "waits for DataLoader workers"
+					   : "prepares the next batch in the training loop");
 	return true;
 }
 
@@ -58,7 +58,7 @@ bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
 	out->saving_low_ns = 0;
 	out->saving_high_ns = out->evidence_ns;
 	out->what = st_arena_printf(
-		ground->arena, "%.0f %% of CPU time is threads that spin and wait", share * 100.0);
+		ground->arena, "%.0f %% of CPU time is spent spinning and waiting", share * 100.0);
 	return true;
 }
 
@@ -71,10 +71,8 @@ bool st_find_oversubscription(struct st_finding_ground *ground, struct st_findin
 	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
 	out->saving_low_ns = 0;
 	out->saving_high_ns = out->evidence_ns;
-	out->what =
-		st_arena_printf(ground->arena,
-				"more threads want to run than there are CPUs (%u), for %.0f %% "
-				"of the time",
-				ground->use.cpu_count, share * 100.0);
+	out->what = st_arena_printf(
+		ground->arena, "more threads than CPUs (%u) want to run for %.0f %% of the time",
+		ground->use.cpu_count, share * 100.0);
 	return true;
 }

@@ -20,49 +20,49 @@ static const struct rule {
 	st_finding_check *check;
 	const char *threshold, *remedy, *command;
 } rules[] = {
-	{"double-precision", st_find_double_precision, "operators on float64 take 10 % of the time",
-	 "use float32: .float() on the model and its inputs, or torch.set_default_dtype",
+	{"double-precision", st_find_double_precision, "float64 operators take 10 % of the time",
+	 "use float32: call .float() on the model and its inputs, or torch.set_default_dtype",
 	 "operators -group-by operator,input-types"},
-	{"scalar-reads", st_find_scalar_reads, "reading single numbers takes 10 % of the time",
-	 "keep numbers in tensors; read them together, and seldom (.tolist(), every n steps)",
+	{"scalar-reads", st_find_scalar_reads,
+	 "reading single values with .item() takes 10 % of the time",
+	 "keep values in tensors; read them together and rarely (.tolist(), every n steps)",
 	 "operators -filter operator=aten::item -group-by operator,nn-module"},
 	{"data-wait", st_find_data_wait, "waiting for data takes 10 % of a step",
 	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps"},
 	{"work-in-range", st_find_work_in_range,
-	 "a range of the program spends 20 % of the time outside of operators",
-	 "do it in torch, where it is threaded and stays in tensors (torch.nonzero for "
+	 "a range of the program spends 20 % of the time outside operators",
+	 "do it in torch, where it is multithreaded and stays in tensors (torch.nonzero instead of "
 	 "numpy.argwhere)",
 	 "hotspots -group-by task-type,python-line"},
 	{"shape-churn", st_find_shape_churn,
-	 "oneDNN makes code for sizes it has not seen before in every second step, and that takes "
-	 "10 % of the time",
-	 "pad inputs to one size, or to a few (buckets): code is made once for each",
+	 "oneDNN compiles kernels for new shapes in every second step, which takes 10 % of the "
+	 "time",
+	 "pad inputs to one size or to a few (buckets): a kernel is compiled once for each",
 	 "operators -group-by operator,input-shapes -sort-desc wall-avg"},
 	{"allocation-churn", st_find_allocation_churn,
-	 "fresh memory for blocks of 32 MiB and more takes 10 % of the time",
+	 "page faults on new blocks of 32 MiB and more take 10 % of the time",
 	 "reuse memory: out=, in-place operators (relu_, add_), or an allocator that keeps it "
-	 "(LD_PRELOAD of jemalloc or tcmalloc)",
+	 "(LD_PRELOAD jemalloc or tcmalloc)",
 	 "operators -sort-desc self-allocated"},
 	{"tiny-operators", st_find_tiny_operators,
-	 "operators of less than 10 us or 32 KiB, and what is between them, take 40 % of the time",
-	 "do more in each: larger batches, torch.stack and one operator, foreach optimizers, "
+	 "operators shorter than 10 us or smaller than 32 KiB, and the gaps between them, take 40 "
+	 "% of the time",
+	 "do more work in each: larger batches, torch.stack and one operator, foreach optimizers, "
 	 "torch.compile",
 	 "operators -sort-desc count"},
-	{"layout", st_find_layout,
-	 "convolutions spend 15 % of the time on bringing data into another order",
-	 "model and inputs .to(memory_format=torch.channels_last)",
+	{"layout", st_find_layout, "convolutions spend 15 % of the time reordering data",
+	 "convert the model and its inputs with .to(memory_format=torch.channels_last)",
 	 "tasks -filter task-type=*reorder* -group-by task-type"},
-	{"reorders", st_find_reorders,
-	 "oneDNN's reorders outside of convolutions take 5 % of the time",
+	{"reorders", st_find_reorders, "oneDNN reorders outside convolutions take 5 % of the time",
 	 "keep one layout from primitive to primitive; prepack weights (torch.jit.freeze, "
 	 "torch.compile)",
 	 "tasks -filter task-type=*reorder* -group-by task-type"},
 	{"spin", st_find_spin, "spinning takes 10 % of the CPU time of the steps",
-	 "fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or more work for each",
+	 "use fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or give each more work",
 	 "hotspots -group-by cpu-class,function"},
 	{"oversubscription", st_find_oversubscription,
 	 "more threads ran than there are CPUs for 10 % of the time",
-	 "fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers",
+	 "use fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers",
 	 "hotspots -group-by thread"},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) <= ST_FINDINGS_MAX, "there is room for all");
@@ -94,9 +94,30 @@ double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
 	return (double)all_ns / (double)ground->divisor / (double)ground->step_ns;
 }
 
-double st_finding_ms(const struct st_finding_ground *ground, uint64_t all_ns)
+const char *st_finding_duration(struct st_arena *arena, double ns, int digits)
 {
-	return (double)all_ns / (double)ground->divisor / 1e6;
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	unsigned int unit = 0;
+
+	for (; unit < 3 && ns >= 999.5; unit++)
+		ns /= 1e3;
+	return ns < 999.5 ? st_arena_printf(arena, "%.*g %s", digits, ns, units[unit])
+			  : st_arena_printf(arena, "%.0f s", ns);
+}
+
+const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns)
+{
+	return st_finding_duration(ground->arena, (double)all_ns / (double)ground->divisor, 3);
+}
+
+const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all)
+{
+	double number = (double)all / (double)ground->divisor;
+
+	if (number < 999.5)
+		return st_arena_printf(ground->arena, "%.3g", number);
+	return number < 999.5e3 ? st_arena_printf(ground->arena, "%.1f k", number / 1e3)
+				: st_arena_printf(ground->arena, "%.1f M", number / 1e6);
 }
 
 uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part)
@@ -241,7 +262,7 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	ground->claimed = calloc(ground->rows->count + 1, 1);
 	status = st_step_figures_make(ground->steps, &ground->figures, err);
 	if (!status && (!ground->track_counts || !ground->claimed))
-		status = st_error_set(err, ST_ENOMEM, 0, "no memory for findings");
+		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for findings");
 	else if (!status)
 		find_scope(ground, track_count);
 	if (!status)

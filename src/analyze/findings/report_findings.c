@@ -51,7 +51,7 @@ enum st_status st_report_findings_build(const struct st_report_kind *kind,
 			? st_arena_printf(st_report_arena(out),
 					  "per step: %u steps of %.4g ms on average",
 					  findings.step_count, (double)findings.step_ns / 1e6)
-			: "of the whole run: no steps were found";
+			: "for the whole run: no steps were found";
 	for (uint32_t i = 0; i < findings.count && (!limit || i < limit); i++)
 		add_finding(out, &findings.items[i]);
 	return ST_OK;

@@ -179,22 +179,20 @@ void st_memory_view_notes(const struct st_memory_view *view, struct st_report *r
 		return;
 	if (view->blocks.unknown_count)
 		notes[count++] = st_arena_printf(
-			arena,
-			"%u blocks (%s) were given back of which it was not recorded who took "
-			"them: they are in no figure",
+			arena, "%u freed blocks (%s) have no recorded allocation; not counted",
 			view->blocks.unknown_count,
 			bytes_text((int64_t)view->blocks.unknown_bytes, "", arena));
 	if (view->blocks.again_count)
-		notes[count++] = st_arena_printf(
-			arena,
-			"%u blocks count as given back when their place was taken again: when they "
-			"were was not recorded",
-			view->blocks.again_count);
+		notes[count++] =
+			st_arena_printf(arena,
+					"%u blocks count as freed when their address was reused: "
+					"the time they were freed was not recorded",
+					view->blocks.again_count);
 	if (view->has_pauses)
-		notes[count++] = "what was given back during pauses counts as held";
+		notes[count++] = "memory freed during pauses counts as held";
 	if (view->sum_count)
 		notes[count++] = st_arena_printf(
-			arena, "%u sums without addresses are in no figure", view->sum_count);
+			arena, "%u totals without addresses are not counted", view->sum_count);
 	report->notes = notes;
 	report->note_count = count;
 	for (uint32_t i = 0; i < count; i++) {
@@ -205,7 +203,7 @@ void st_memory_view_notes(const struct st_memory_view *view, struct st_report *r
 
 const char *st_memory_view_empty(const struct st_memory_view *view)
 {
-	return view->blocks.count ? "No memory was held then."
-				  : "This result holds no memory of frameworks; -collect operators "
-				    "records that of PyTorch's CPU allocator.";
+	return view->blocks.count ? "No memory was held at that time."
+				  : "This result has no framework memory; use -collect operators "
+				    "to record PyTorch's CPU allocator.";
 }

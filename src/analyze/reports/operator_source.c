@@ -14,13 +14,13 @@ static const char *level_words(uint32_t level)
 {
 	switch (level) {
 	case ST_OPERATORS_IN_PLACE:
-		return "every operator, with its inputs";
+		return "every operator, with inputs";
 	case ST_OPERATORS_ASKED:
-		return "every operator, with its inputs as the framework tells them";
+		return "every operator, with inputs as reported by the framework";
 	case ST_OPERATORS_NAMES:
-		return "every operator, without its inputs";
+		return "every operator, without inputs";
 	case ST_OPERATORS_ITT:
-		return "operators as the program's ITT tasks tell them, without inputs";
+		return "operators from the program's ITT tasks, without inputs";
 	default:
 		return "no operators";
 	}
@@ -53,13 +53,11 @@ const char *st_operators_source(const struct st_result *result, const struct st_
 	char *line;
 
 	if (!source && rows->is_itt)
-		return "PyTorch: operators as the program's ITT tasks tell them, without inputs; "
-		       "-collect "
-		       "operators records them all";
+		return "PyTorch: operators from the program's ITT tasks, without inputs; use "
+		       "-collect operators to record them all";
 	if (!source)
-		return rows->is_primitive ? "oneDNN: the primitives that ran; operators of the "
-					    "framework above "
-					    "them are not known"
+		return rows->is_primitive ? "oneDNN: the primitives that ran; the framework "
+					    "operators above them are unknown"
 					  : NULL;
 	framework = st_result_text(result, source->framework);
 	why = st_result_text(result, source->why);
@@ -86,12 +84,11 @@ const char *st_operators_empty(const struct st_result *result)
 
 	st_result_operator_sources(result, &count);
 	if (count)
-		return "This result holds no operators: PyTorch was loaded, but none was seen.";
+		return "This result has no operators: PyTorch was loaded but ran none.";
 	if (st_quality_cannot_record(result))
-		return "This result holds no operators: a process could not be recorded; strata "
-		       "report "
-		       "info says which and why.";
+		return "This result has no operators: a process could not be recorded; strata "
+		       "report info shows which and why.";
 	if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS))
-		return "This result holds no operators: no process loaded PyTorch.";
-	return "This result holds no operators; -collect operators records those of PyTorch.";
+		return "This result has no operators: no process loaded PyTorch.";
+	return "This result has no operators; use -collect operators to record those of PyTorch.";
 }

@@ -138,7 +138,7 @@ const struct st_rows_report st_counters_report = {
 	.figures_bytes = sizeof(struct figures),
 	.add = add_sample,
 	.cells = counter_cells,
-	.empty = "This result holds no values of counters; programs make them with "
+	.empty = "This result has no counter values; programs record them with "
 		 "__itt_counter_create_typed and __itt_counter_set_value, or __itt_counter_inc.",
 };
 
@@ -220,6 +220,6 @@ const struct st_rows_report st_histograms_report = {
 	.figures_bytes = sizeof(struct bins),
 	.add = add_submission,
 	.cells = histogram_cells,
-	.empty = "This result holds no histograms; programs make them with __itt_histogram_create "
+	.empty = "This result has no histograms; programs record them with __itt_histogram_create "
 		 "and __itt_histogram_submit.",
 };

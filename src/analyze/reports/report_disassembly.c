@@ -276,17 +276,18 @@ static enum st_status check_function(struct job *job, struct st_error *err)
 
 	if (function->kind == ST_FUNCTION_PYTHON)
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "%.200s is a Python function: strata report source "
-				    "-source-object function=%.200s shows its lines",
+				    "%.200s is a Python function; use strata report source "
+				    "-source-object function=%.200s to see its lines",
 				    function->name.bytes, function->name.bytes);
 	if (function->kind == ST_FUNCTION_JIT)
-		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "%.200s was made at run time and is in no file: nothing to "
-				    "disassemble (-group-by function,address shows its hot places)",
-				    function->name.bytes);
+		return st_error_set(
+			err, ST_ENOTFOUND, 0,
+			"%.200s is JIT-compiled code without a file: nothing to disassemble (use "
+			"-group-by function,address to see its hot addresses)",
+			function->name.bytes);
 	if (host)
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "%.200s is inlined, mostly into %.200s: strata report "
+				    "%.200s is inlined, mostly into %.200s; use strata report "
 				    "disassembly '%.200s'",
 				    function->name.bytes, named->functions[host].name.bytes,
 				    named->functions[host].name.bytes);
@@ -311,7 +312,7 @@ static enum st_status hottest(struct job *job, struct st_error *err)
 	job->function = best;
 	if (!best)
 		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "no sample is in a function whose code is in a file");
+				    "no samples in functions whose code is in a file");
 	return ST_OK;
 }
 
@@ -350,9 +351,9 @@ enum st_status st_report_disassembly_build(const struct st_report_kind *kind,
 
 	(void)kind;
 	if (options->object.source_file)
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "report disassembly shows a function: -source-object "
-				    "function=NAME");
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"report disassembly requires a function: -source-object function=NAME");
 	if (options->question.grouping_count > 1)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "report disassembly takes one grouping: address, basic-block "

@@ -12,8 +12,8 @@ const struct st_rows_report st_markers_report = {
 	.titles = {[ST_COUNT] = "Count",
 		   [ST_WALL_TOTAL] = "Duration",
 		   [ST_WALL_AVG] = "Average Duration"},
-	.empty = "This result holds no markers; programs make them with __itt_marker, "
-		 "__itt_event_start or __itt_mark, and you with strata -command mark.",
+	.empty = "This result has no markers; programs record them with __itt_marker, "
+		 "__itt_event_start or __itt_mark, or use strata -command mark.",
 };
 
 const struct st_rows_report st_metadata_report = {
@@ -22,7 +22,7 @@ const struct st_rows_report st_metadata_report = {
 	.default_count = 1,
 	.metrics = ST_LIST(ST_COUNT),
 	.titles = {[ST_COUNT] = "Count"},
-	.empty = "This result holds no metadata; programs attach it with __itt_metadata_add and "
+	.empty = "This result has no metadata; programs attach it with __itt_metadata_add and "
 		 "__itt_metadata_str_add.",
 };
 
@@ -32,6 +32,6 @@ const struct st_rows_report st_relations_report = {
 	.default_count = 3,
 	.metrics = ST_LIST(ST_COUNT),
 	.titles = {[ST_COUNT] = "Count"},
-	.empty = "This result holds no relations; programs tell them with __itt_relation_add and "
+	.empty = "This result has no relations; programs record them with __itt_relation_add and "
 		 "__itt_relation_add_to_current.",
 };

@@ -151,6 +151,6 @@ const struct st_rows_report st_heap_report = {
 	.has_totals = true,
 	.follow = follow,
 	.end = end,
-	.empty = "This result holds no heap calls; allocators tell them with "
+	.empty = "This result has no heap calls; allocators report them with "
 		 "__itt_heap_allocate_begin, __itt_heap_allocate_end and so on.",
 };

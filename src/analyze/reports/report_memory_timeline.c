@@ -86,8 +86,8 @@ static enum st_status check(const struct st_question *question, struct st_error 
 {
 	if (question->filter_count)
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "report memory-timeline cannot be asked with -filter; strata "
-				    "query has the table memory");
+				    "report memory-timeline does not support -filter; use strata "
+				    "query with the table memory");
 	if (question->grouping_count > 1 ||
 	    (question->grouping_count && question->groupings[0] != ST_BY_STEP))
 		return st_grouping_refuse(question->groupings[question->grouping_count - 1],

@@ -108,12 +108,12 @@ enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, st
 	}
 	if (st_set_is_empty(offered))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "these rows are in order of time and cannot be sorted; strata "
-				    "query can");
-	return st_error_set(err, ST_EUSAGE, 0,
-			    "these rows cannot be sorted by %s, only by: %s; strata query can sort "
-			    "by anything",
-			    st_metric_info(metric)->name, all);
+				    "these rows are in time order and cannot be sorted; use strata "
+				    "query to sort them");
+	return st_error_set(
+		err, ST_EUSAGE, 0,
+		"cannot sort these rows by %s, only by: %s; use strata query to sort by any column",
+		st_metric_info(metric)->name, all);
 }
 
 struct st_set st_report_metrics(const struct st_report_kind *kind)
@@ -173,7 +173,7 @@ enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct 
 	if (st_set_is_empty(offered))
 		return status;
 	if (status)
-		return st_name_unknown(text.bytes, text.size_bytes, "metric to sort by",
+		return st_name_unknown(text.bytes, text.size_bytes, "sort metric",
 				       &(struct st_name_list){names, count}, err);
 	return st_set_has(offered, *out) ? ST_OK : st_metric_refuse(*out, offered, err);
 }

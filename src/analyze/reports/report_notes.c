@@ -20,9 +20,8 @@ void st_report_add_notes(struct st_report *report, const struct st_sample_set *s
 	if (notes && set->callers_cut)
 		notes[report->note_count++] = st_arena_printf(
 			arena,
-			"the %d,000 heaviest callers are shown; those behind %llu others are "
-			"summed as "
-			"[Others], -filter shows a part in full",
+			"only the %d,000 heaviest callers are shown; %llu others are summed as "
+			"[Others]; use -filter to see a part in full",
 			ST_CALLERS_MAX / 1000, (unsigned long long)set->callers_cut);
 	report->notes = notes;
 }

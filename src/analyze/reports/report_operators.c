@@ -202,15 +202,14 @@ static void add_notes(struct job *job)
 	if (job->rows->outside_bytes)
 		notes[count++] = st_arena_printf(
 			arena,
-			"%llu bytes were allocated where no operator was open: they are "
-			"in no row",
+			"%llu bytes were allocated outside operators; not counted in any row",
 			(unsigned long long)job->rows->outside_bytes);
 	if (unknown)
-		notes[count++] = st_arena_printf(arena,
-						 "%u operators are known by name only: begun in a "
-						 "pause, or beyond the 32,768 "
-						 "different ones that are kept of a process",
-						 unknown);
+		notes[count++] =
+			st_arena_printf(arena,
+					"%u operators are known by name only: started in a pause, "
+					"or beyond the limit of 32,768 different ones per process",
+					unknown);
 	job->report->notes = notes;
 	job->report->note_count = arena->failed ? 0 : count;
 }

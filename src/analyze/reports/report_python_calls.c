@@ -138,7 +138,7 @@ struct st_text st_python_function_label(const struct st_result *result, st_strin
 	const char *text;
 
 	if (!file.size_bytes && !name.size_bytes)
-		text = "(functions without a name: there were too many)";
+		text = "(functions without a name: too many)";
 	else if (line || file.size_bytes != 1 || file.bytes[0] != '~')
 		text = st_arena_printf(arena, "%.*s:%u(%.*s)", (int)file.size_bytes, file.bytes,
 				       line, (int)name.size_bytes, name.bytes);
@@ -220,10 +220,9 @@ static void add_notes(struct st_report *report, const struct st_result *result)
 
 	if (!notes)
 		return;
-	notes[0] = st_arena_printf(arena,
-				   "%llu calls were nested too deep to be told apart: they are in "
-				   "no row",
-				   (unsigned long long)lost);
+	notes[0] = st_arena_printf(
+		arena, "%llu calls were nested too deep to distinguish; not counted in any row",
+		(unsigned long long)lost);
 	report->notes = notes;
 	report->note_count = notes[0] ? 1 : 0;
 }

@@ -54,11 +54,10 @@ static uint32_t source_bucket(const void *arg, const struct st_named *named, uin
 static enum st_status two_files(const struct st_named *named, uint32_t a, uint32_t b,
 				struct st_error *err)
 {
-	return st_error_set(
-		err, ST_EUSAGE, 0,
-		"several files of that name have samples, %.150s and %.150s among them; "
-		"type more of the path",
-		named->sources[a].bytes, named->sources[b].bytes);
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "several files of that name have samples, such as %.150s and %.150s; "
+			    "give more of the path",
+			    named->sources[a].bytes, named->sources[b].bytes);
 }
 
 static bool can_be_read(const struct job *job, uint32_t source)
@@ -126,9 +125,9 @@ static enum st_status find_source(struct job *job, struct st_error *err)
 	if (best)
 		return ST_OK;
 	return st_error_set(
-		err, ST_ENOTFOUND, 0, "no sample is in a known source file%s%.200s (%s)",
+		err, ST_ENOTFOUND, 0, "no samples in a known source file%s%.200s (%s)",
 		typed ? " " : "", typed ? typed : "",
-		"strata report hotspots -group-by source-file, or python-line, lists them");
+		"use strata report hotspots -group-by source-file, or python-line, to list them");
 }
 
 /* The file that most lines of a function's frames are in: its own, unless all of it is a macro's. */
@@ -143,8 +142,8 @@ static enum st_status source_of_function(struct job *job, struct st_error *err)
 	if (job->source)
 		return ST_OK;
 	return st_error_set(err, ST_ENOTFOUND, 0,
-			    "nothing is known of the source of %.200s: its file has no lines "
-			    "(strata report disassembly shows its instructions)",
+			    "the source of %.200s is unknown: its file has no line information "
+			    "(use strata report disassembly to see its instructions)",
 			    named->functions[job->function].name.bytes);
 }
 
@@ -153,7 +152,7 @@ static enum st_status no_lines(const struct job *job, struct st_error *err)
 {
 	const struct st_named *named = job->set.named;
 
-	return st_error_set(err, ST_ENOTFOUND, 0, "no line of %.300s is known to the samples",
+	return st_error_set(err, ST_ENOTFOUND, 0, "no samples in any line of %.300s",
 			    job->function ? named->functions[job->function].name.bytes
 					  : named->sources[job->source].bytes);
 }
@@ -234,11 +233,11 @@ static const char *subject(struct job *job)
 {
 	const struct st_named *named = job->set.named;
 
-	return st_arena_printf(
-		st_report_arena(job->report), "%s%s%s%s", named->sources[job->source].bytes,
-		job->function ? ", function " : "",
-		job->function ? named->functions[job->function].name.bytes : "",
-		job->text ? "" : ": not found, -source-search-dir tells where it is");
+	return st_arena_printf(st_report_arena(job->report), "%s%s%s%s",
+			       named->sources[job->source].bytes,
+			       job->function ? ", function " : "",
+			       job->function ? named->functions[job->function].name.bytes : "",
+			       job->text ? "" : ": not found; use -source-search-dir to locate it");
 }
 
 static enum st_status add_lines(struct job *job, struct st_error *err)

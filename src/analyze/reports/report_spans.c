@@ -36,7 +36,7 @@ const struct st_rows_report st_frames_report = {
 	.group_column_count = 1,
 	.cells = frame_cells,
 	.has_totals = true,
-	.empty = "This result holds no frames; programs make them with __itt_frame_begin_v3 and "
+	.empty = "This result has no frames; programs record them with __itt_frame_begin_v3 and "
 		 "__itt_frame_end_v3.",
 };
 
@@ -50,7 +50,7 @@ const struct st_rows_report st_regions_report = {
 	.titles = {[ST_COUNT] = "Region Count",
 		   [ST_WALL_TOTAL] = "Region Time",
 		   [ST_WALL_AVG] = "Average Region Time"},
-	.empty = "This result holds no regions; programs make them with __itt_region_begin and "
+	.empty = "This result has no regions; programs record them with __itt_region_begin and "
 		 "__itt_region_end.",
 };
 
@@ -62,6 +62,6 @@ const struct st_rows_report st_overlapped_report = {
 	.joins_second = true,
 	.metrics = distribution,
 	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
-	.empty = "This result holds no overlapped tasks; programs make them with "
+	.empty = "This result has no overlapped tasks; programs record them with "
 		 "__itt_task_begin_overlapped and __itt_task_end_overlapped.",
 };

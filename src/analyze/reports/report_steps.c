@@ -49,9 +49,10 @@ static enum st_status add_totals(struct st_report *out, const struct st_step_lis
 
 	if (status || !list->count)
 		return status;
-	out->subject = st_arena_printf(arena, "%u %s, %u of them warm-up and not in the totals; %s",
-				       list->count, list->count == 1 ? "step" : "steps",
-				       list->warm_up_count, st_step_source_text(list, arena));
+	out->subject =
+		st_arena_printf(arena, "%u %s, including %u warm-up not counted in the totals; %s",
+				list->count, list->count == 1 ? "step" : "steps",
+				list->warm_up_count, st_step_source_text(list, arena));
 	cells[WALL] = st_cell_u64(figures.wall_ns);
 	for (unsigned int i = 0; i < ST_STEP_PART_KINDS && list->has_parts; i++)
 		cells[FIRST_PART + i] = st_cell_u64(figures.part_ns[i]);

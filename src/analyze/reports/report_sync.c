@@ -71,6 +71,6 @@ const struct st_rows_report st_sync_report = {
 	.add = add,
 	.cells = set_cells,
 	.has_totals = true,
-	.empty = "This result holds no waits; programs and runtimes tell them with "
+	.empty = "This result has no waits; programs and runtimes report them with "
 		 "__itt_sync_prepare, __itt_sync_acquired and __itt_sync_releasing.",
 };

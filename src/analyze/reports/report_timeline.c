@@ -29,7 +29,7 @@ static enum st_status check_options(const struct st_report_options *options, str
 		    question->groupings[i] != ST_BY_PROCESS)
 			return st_error_set(
 				err, ST_EUSAGE, 0,
-				"timeline: rows are threads; -group-by %s is not possible",
+				"timeline: rows are threads; -group-by %s is not supported",
 				st_grouping_info(question->groupings[i])->name);
 	}
 	if (options->bin_count > BINS_MAX)

@@ -128,9 +128,8 @@ enum st_status st_code_find_function(const struct st_sample_rows *rows,
 	free(count.figures);
 	*out = best;
 	if (!best)
-		return st_error_set(err, ST_ENOTFOUND, 0,
-				    "no function '%.200s' is in the samples%s%s", object->function,
-				    object->module ? " of module " : "",
+		return st_error_set(err, ST_ENOTFOUND, 0, "no function '%.200s' in the samples%s%s",
+				    object->function, object->module ? " of module " : "",
 				    object->module ? object->module : "");
 	return ST_OK;
 }

@@ -114,13 +114,13 @@ static enum st_status parse_line(struct st_class_rules *rules, struct st_text li
 	if (!count)
 		return ST_OK;
 	if (count < 3 || count > WORDS_MAX)
-		*wrong = "a rule is: module, function, class, and perhaps a condition";
+		*wrong = "expected a rule: module, function, class and optionally a condition";
 	else if (!is_pattern_list(words[0]) || !is_pattern_list(words[1]))
 		*wrong = "an empty pattern between '|'";
 	else if (!set_class(&rule, words[2]))
 		*wrong = "unknown class";
 	else if (count == WORDS_MAX && !set_condition(&rule, words[3]))
-		*wrong = "unknown condition: there are pause and at-pause";
+		*wrong = "unknown condition: expected pause or at-pause";
 	else if (rules->count >= RULES_MAX)
 		*wrong = "too many rules";
 	if (*wrong)

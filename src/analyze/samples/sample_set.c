@@ -281,11 +281,10 @@ const char *st_sample_absence(const struct st_result *result)
 	if (st_result_samples(result)->count)
 		return "No samples match.";
 	if (!samplers && !st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_SAMPLES))
-		return "No samples were recorded: strata -collect hotspots takes them.";
+		return "No samples were recorded; use strata -collect hotspots.";
 	if (pauses)
-		return "No samples were taken: recording was paused, with -start-paused or by the "
+		return "No samples were taken: recording was paused by -start-paused or by the "
 		       "program.";
-	return "No samples were taken: the program used less CPU time than one interval, or the "
-	       "notes say why. "
-	       "-knob sampling-interval=1 takes them every ms.";
+	return "No samples were taken: the program used less CPU time than one sampling interval "
+	       "(or see the notes). Use -knob sampling-interval=1 to sample every ms.";
 }

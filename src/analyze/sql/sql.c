@@ -110,7 +110,7 @@ enum st_status st_sql_open(struct st_sql **out, const struct st_result *result,
 				     SQLITE_OPEN_PRIVATECACHE,
 			     NULL) ||
 	     configure(sql)))
-		status = st_error_set(err, ST_ENOMEM, 0, "SQLite cannot be opened: %.200s",
+		status = st_error_set(err, ST_ENOMEM, 0, "cannot open SQLite: %.200s",
 				      sqlite3_errmsg(sql->db));
 	if (status) {
 		st_sql_close(sql);
@@ -147,8 +147,8 @@ static enum st_status check_tail(struct st_sql *sql, const char *tail, struct st
 		sqlite3_finalize(more);
 		if (code || more)
 			return st_error_set(err, ST_EUSAGE, 0,
-					    "one statement at a time: there is more behind the "
-					    "first one: '%.40s'",
+					    "only one statement is allowed: unexpected '%.40s' "
+					    "after the first one",
 					    tail);
 		if (rest == tail)
 			break;
@@ -161,18 +161,18 @@ static enum st_status check_statement(struct st_sql *sql, sqlite3_stmt *statemen
 				      struct st_error *err)
 {
 	if (!statement)
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "there is no statement in the SQL; try SELECT count(*) FROM "
-				    "slices");
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"the SQL contains no statement; try SELECT count(*) FROM slices");
 	if (sqlite3_bind_parameter_count(statement))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "the SQL has a parameter (%s), and nothing gives it a value",
+				    "the SQL has a parameter (%s) without a value",
 				    sqlite3_bind_parameter_name(statement, 1)
 					    ? sqlite3_bind_parameter_name(statement, 1)
 					    : "?");
 	if (!sqlite3_column_count(statement) || !sqlite3_stmt_readonly(statement))
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "a result can only be read: the SQL must be a SELECT");
+				    "results are read-only: the SQL must be a SELECT");
 	return check_tail(sql, tail, err);
 }
 

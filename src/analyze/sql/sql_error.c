@@ -63,7 +63,8 @@ static void add_near(const char *typed, bool is_table, char *out, size_t out_siz
 
 	out[0] = '\0';
 	if (!is_table && found && strcasecmp(near[0], typed) == 0) {
-		snprintf(out, out_size, " in these tables, others have it (strata query --schema)");
+		snprintf(out, out_size,
+			 " in these tables; other tables have it (see strata query --schema)");
 		return;
 	}
 	for (size_t i = 0; i < found && used < out_size; i++) {
@@ -75,12 +76,12 @@ static void add_near(const char *typed, bool is_table, char *out, size_t out_siz
 	}
 	for (size_t i = 0; !found && is_table && i < count && used < out_size; i++) {
 		int size = snprintf(out + used, out_size - used, "%s%s",
-				    i ? ", " : "; there are: ", names[i]);
+				    i ? ", " : "; available: ", names[i]);
 
 		used += size > 0 ? (size_t)size : 0;
 	}
 	if (!found && !is_table)
-		snprintf(out, out_size, " (strata query --schema lists what there is)");
+		snprintf(out, out_size, " (see strata query --schema)");
 }
 
 /* Where the message's name stands, when SQLite does not say: the first place it stands alone. */
@@ -129,7 +130,7 @@ static enum st_status wrong_sql(const struct st_sql *sql, const char *text, stru
 	if (offset < 0)
 		offset = find_name(text, name);
 	if (!is_table && name[0] && offset >= 0 && text[offset] == '"')
-		snprintf(near, sizeof(near), "; texts stand in single quotes");
+		snprintf(near, sizeof(near), "; put texts in single quotes");
 	add_place(text, offset, place, sizeof(place));
 	return st_error_set(err, ST_EUSAGE, 0, "SQL %s%.220s%s", place, message, near);
 }
@@ -140,14 +141,14 @@ enum st_status st_sql_error(const struct st_sql *sql, const char *text, int code
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
 		return st_error_set(err, ST_ENOMEM, 0,
-				    "the query needs more than %llu MB: ask for less, or allow "
-				    "more with -memory-limit",
+				    "the query requires more than %llu MB: select less, or raise "
+				    "the limit with -memory-limit",
 				    (unsigned long long)(sql->options.memory_bytes / 1000000));
 	case SQLITE_INTERRUPT:
 		return st_error_set(err, ST_EIO, 0, "the query was stopped");
 	case SQLITE_AUTH:
 		return st_error_set(err, ST_EUSAGE, 0,
-				    "SQL: %.100s: a result can only be read, with SELECT",
+				    "SQL: %.100s: results are read-only; use SELECT",
 				    sqlite3_errmsg(sql->db));
 	default:
 		return wrong_sql(sql, text, err);

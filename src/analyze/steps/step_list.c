@@ -306,13 +306,13 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 {
 	static const char *const words[] = {
 		[ST_STEPS_NONE] = "no steps were found",
-		[ST_STEPS_PROFILER] = "ranges of torch.profiler",
-		[ST_STEPS_NAMED] = "tasks whose name says so",
-		[ST_STEPS_COUNTED] = "a guess, tasks that are counted",
+		[ST_STEPS_PROFILER] = "steps of torch.profiler",
+		[ST_STEPS_NAMED] = "tasks named as steps",
+		[ST_STEPS_COUNTED] = "estimated from numbered tasks",
 		[ST_STEPS_OPTIMIZER] = "a step ends with the optimizer",
-		[ST_STEPS_DATA] = "a step begins with a batch of the DataLoader",
-		[ST_STEPS_MODULE] = "a step begins with the call of the model",
-		[ST_STEPS_PATTERN] = "what the operators repeat; a step begins with",
+		[ST_STEPS_DATA] = "a step begins with a DataLoader batch",
+		[ST_STEPS_MODULE] = "a step begins with the model call",
+		[ST_STEPS_PATTERN] = "estimated from repeating operators; a step begins with",
 	};
 	int size = list->what.size_bytes < 200 ? (int)list->what.size_bytes : 200;
 	char *text;
@@ -320,9 +320,9 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 	if (!list->what.size_bytes)
 		return words[list->source];
 	if (list->overlapping)
-		text = st_arena_printf(arena, "%s: %.*s; %u more that overlap these are left out",
-				       words[list->source], size, list->what.bytes,
-				       list->overlapping);
+		text = st_arena_printf(
+			arena, "%s: %.*s; %u more that overlap these are not counted",
+			words[list->source], size, list->what.bytes, list->overlapping);
 	else
 		text = st_arena_printf(arena, "%s: %.*s", words[list->source], size,
 				       list->what.bytes);

@@ -494,12 +494,13 @@ static void add_quality(struct st_report *report, const struct st_result *result
 static void add_empty(struct st_report *report, const struct st_result *result)
 {
 	static const char *const unmarked[] = {
-		"No tasks were recorded. Tasks are what a program marks with the ITT API.",
-		"PyTorch's operators are tasks too, unless -knob collect-operators=false leaves "
-		"them out,",
-		"and its own ranges with torch.profiler.itt.range_push(\"name\") / range_pop().",
-		"Start the program with strata: a torch imported before strata was there stays "
-		"silent.",
+		"No tasks were recorded. Tasks are parts of a program marked with the ITT API.",
+		"PyTorch operators are tasks too, unless -knob collect-operators=false excludes "
+		"them,",
+		"and so are ranges marked with torch.profiler.itt.range_push(\"name\") / "
+		"range_pop().",
+		"Start the program with strata: torch must not be imported before strata is "
+		"loaded.",
 	};
 	const struct st_quality *quality = st_result_quality(result);
 	const char *options = st_result_info(result)->options;
@@ -510,42 +511,41 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 	st_result_samplers(result, &samplers);
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
 	    quality->chunks_not_written || st_quality_lost(result)) {
-		add_text(report, "empty", "", "No tasks could be read; the notes say why.");
+		add_text(report, "empty", "", "No tasks could be read; see the notes.");
 	} else if (st_quality_cannot_record(result)) {
-		add_text(report, "empty", "",
-			 "Nothing could be recorded: see the program that was not entered, above.");
+		add_text(
+			report, "empty", "",
+			"Nothing could be recorded: see the program that was not recorded, above.");
 	} else if (st_result_events(result)->count) {
 		add_text(report, "empty", "",
-			 "No nested tasks were recorded. What else was has reports of its own: "
-			 "strata report ?");
+			 "No nested tasks were recorded. Other data has its own reports: strata "
+			 "report ?");
 	} else if (!pauses && (samplers || st_analysis_is_for(st_result_info(result)->type,
 							      ST_RECORDS_SAMPLES))) {
 		add_text(report, "empty", "",
-			 "No samples were taken: the program used less CPU time than one interval, "
-			 "or the notes say why.");
-		add_text(report, "empty", "", "-knob sampling-interval=1 takes them every ms.");
+			 "No samples were taken: the program used less CPU time than one sampling "
+			 "interval (or see the notes).");
+		add_text(report, "empty", "", "Use -knob sampling-interval=1 to sample every ms.");
 	} else if (pauses) {
 		add_text(report, "empty", "",
-			 "No tasks were recorded: recording was paused, with -start-paused or by "
-			 "the "
+			 "No tasks were recorded: recording was paused by -start-paused or by the "
 			 "program.");
 		add_text(report, "empty", "",
-			 "It begins with __itt_resume in the program, strata -command resume, or "
-			 "-resume-after.");
+			 "Recording starts with __itt_resume in the program, strata -command "
+			 "resume, or -resume-after.");
 	} else if (options && (strstr(options, "itt-domains=") || strstr(options, "itt-groups="))) {
 		add_text(report, "empty", "",
 			 "No tasks were recorded: the program marks none, or -knob itt-domains and "
-			 "itt-groups leave them out.");
+			 "itt-groups exclude them.");
 	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS) &&
 		   sources) {
 		add_text(report, "empty", "",
-			 "No operators were recorded: PyTorch was loaded, but none was seen.");
+			 "No operators were recorded: PyTorch was loaded but ran none.");
 	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS)) {
 		add_text(report, "empty", "",
-			 "No operators were recorded: they are PyTorch's, and no process loaded "
-			 "it.");
+			 "No operators were recorded: no process loaded PyTorch.");
 		add_text(report, "empty", "",
-			 "Of any other program -collect hotspots shows lines, functions and "
+			 "For other programs, use -collect hotspots to see lines, functions and "
 			 "primitives.");
 	} else {
 		for (size_t i = 0; i < sizeof(unmarked) / sizeof(unmarked[0]); i++)

@@ -213,12 +213,13 @@ static const char *largest_class(const struct job *job)
 }
 
 static const char *const class_hints[ST_CPU_CLASSES] = {
-	[ST_CLASS_SPIN_IMBALANCE] = "threads wait for the slowest, or for the next region",
-	[ST_CLASS_SPIN_LOCK] = "threads want the same lock: hold it shorter, or split it",
-	[ST_CLASS_SPIN_COMMUNICATION] = "processes wait for messages: balance them",
-	[ST_CLASS_SPIN_OTHER] = "loops wait without sleeping",
+	[ST_CLASS_SPIN_IMBALANCE] =
+		"threads wait for the slowest one or for the next parallel region",
+	[ST_CLASS_SPIN_LOCK] = "threads contend for a lock: hold it for less time, or split it",
+	[ST_CLASS_SPIN_COMMUNICATION] = "processes wait for messages: balance their work",
+	[ST_CLASS_SPIN_OTHER] = "threads busy-wait instead of sleeping",
 	[ST_CLASS_OVERHEAD_CREATION] = "parallel regions are short: make them larger",
-	[ST_CLASS_OVERHEAD_SCHEDULING] = "pieces of work are small: make them larger",
+	[ST_CLASS_OVERHEAD_SCHEDULING] = "work items are small: make them larger",
 };
 
 /* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */
@@ -237,25 +238,25 @@ static void add_findings(struct job *job)
 	if (wasted > 0.05)
 		find(job, "spin_and_overhead", wasted,
 		     st_arena_printf(arena,
-				     "%.1f %% of CPU time is spin or overhead, most of it %s%s%s",
+				     "%.1f %% of CPU time is spin or overhead, mostly %s%s%s",
 				     wasted * 100.0, title, *hint ? ": " : "", hint));
 	if (capacity && used < 0.8)
 		find(job, "effective_utilization", used,
-		     st_arena_printf(arena, "%.1f %% of %u CPUs did effective work: %s",
+		     st_arena_printf(arena, "%.1f %% effective utilization of %u CPUs: %s",
 				     used * 100.0, job->use.cpu_count,
 				     job->use.threads <= 1
 					     ? "only one thread runs"
-					     : "look at what the threads wait for (strata report "
+					     : "see what the threads wait for (strata report "
 					       "utilization, timeline)"));
 	if (share(job->use.oversubscribed_ns, job->use.recorded_ns) > 0.05)
 		find(job, "oversubscription",
 		     share(job->use.oversubscribed_ns, job->use.recorded_ns),
-		     "more threads run than there are CPUs: lower the number of threads");
+		     "more threads run than there are CPUs: reduce the number of threads");
 	if (job->hottest > 0.2)
 		find(job, "hotspot", job->hottest,
 		     st_arena_printf(arena,
-				     "%.*s (%.*s) takes %.1f %% of CPU time: strata report "
-				     "callstacks shows who calls it",
+				     "%.*s (%.*s) takes %.1f %% of CPU time: see its callers with "
+				     "strata report callstacks",
 				     (int)(job->hottest_name.size_bytes < 60
 						   ? job->hottest_name.size_bytes
 						   : 60),

@@ -33,8 +33,8 @@ static struct st_cell quality_words(const struct st_table_at *at)
 static const struct st_table_column quality_columns[] = {
 	{"name", "'slices_dropped', 'unfinished' …: the keys of \"quality\" in JSON", ST_TEXT,
 	 .cell = quality_key},
-	{"value", "how many", ST_INTEGER, .cell = quality_value},
-	{"meaning", "in words", ST_TEXT, .cell = quality_words},
+	{"value", "count", ST_INTEGER, .cell = quality_value},
+	{"meaning", "description", ST_TEXT, .cell = quality_words},
 };
 
 static const void *quality_rows(const struct st_tables *tables, uint32_t *count)
@@ -45,7 +45,7 @@ static const void *quality_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_quality_table = {
 	.name = "quality",
-	.help = "what was lost, cut or guessed",
+	.help = "data that was lost, truncated or estimated",
 	ST_COLUMNS(quality_columns),
 	.rows = quality_rows,
 };
@@ -56,7 +56,7 @@ static struct st_cell note_cell(const struct st_table_at *at)
 }
 
 static const struct st_table_column notes_columns[] = {
-	{"note", "a sentence about damage or loss", ST_TEXT, .cell = note_cell},
+	{"note", "one note about damage or loss", ST_TEXT, .cell = note_cell},
 };
 
 static const void *notes_rows(const struct st_tables *tables, uint32_t *count)
@@ -67,7 +67,7 @@ static const void *notes_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_notes_table = {
 	.name = "notes",
-	.help = "what there is to say about damage",
+	.help = "notes about damage and loss",
 	ST_COLUMNS(notes_columns),
 	.rows = notes_rows,
 };
@@ -104,7 +104,7 @@ static const struct st_table_column info_columns[] = {
 	{"section", "'run', 'host' or 'strata'", ST_TEXT, .cell = info_cell, .arg = 0},
 	{"key", "as in report info: 'command', 'elapsed_ns' …", ST_TEXT, .cell = info_cell,
 	 .arg = 1},
-	{"value", "a text or a number", ST_ANY, .cell = info_cell, .arg = 2},
+	{"value", "text or number", ST_ANY, .cell = info_cell, .arg = 2},
 };
 
 static const void *info_rows(const struct st_tables *tables, uint32_t *count)
@@ -115,7 +115,7 @@ static const void *info_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_info_table = {
 	.name = "info",
-	.help = "what is known of the run",
+	.help = "facts about the run",
 	ST_COLUMNS(info_columns),
 	.rows = info_rows,
 	.open = info_open,

@@ -16,10 +16,10 @@ static struct st_cell caller_process(const struct st_table_at *at)
 }
 
 static const struct st_table_column callers_columns[] = {
-	{"caller", "number of the row; 0 is nobody known", ST_ROW_NUMBER},
+	{"caller", "row number; 0: unknown", ST_ROW_NUMBER},
 	{"place", "file and offset, or NULL", ST_SOME_NAME(struct st_caller, place)},
 	{"address", "hexadecimal", ST_HEX(struct st_caller, address)},
-	{"process_id", "its row of processes", ST_INTEGER, .cell = caller_process,
+	{"process_id", "row in processes", ST_INTEGER, .cell = caller_process,
 	 ST_MEMBER(struct st_caller, process)},
 };
 
@@ -30,7 +30,7 @@ static const void *callers_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_callers_table = {
 	.name = "callers",
-	.help = "places in the code that began tasks",
+	.help = "places in the code that started tasks",
 	ST_COLUMNS(callers_columns),
 	.has_row_number = true,
 	.rows = callers_rows,
@@ -72,24 +72,23 @@ static struct st_cell code_lines(const struct st_table_at *at)
 }
 
 static const struct st_table_column code_columns[] = {
-	{"row", "number of the row", ST_ROW_NUMBER},
+	{"row", "row number", ST_ROW_NUMBER},
 	{"kind", "'jit', 'module_load' or 'module_load_sections'", ST_TEXT, .cell = code_kind,
 	 ST_MEMBER(struct st_code, kind)},
 	{"name", "method, or path of the module", ST_SOME_NAME(struct st_code, name)},
 	{"class_name", "class of a method, or NULL", ST_SOME_NAME(struct st_code, class_name)},
 	{"source", "source file, or NULL", ST_SOME_NAME(struct st_code, source)},
 	{"module", "module, or NULL", ST_SOME_NAME(struct st_code, module)},
-	{"address", "where it lies, hexadecimal", ST_HEX(struct st_code, address)},
+	{"address", "address, hexadecimal", ST_HEX(struct st_code, address)},
 	{"size_bytes", "size of the code", ST_NUMBER(struct st_code, size_bytes)},
-	{"start_ns", "from when", ST_NUMBER(struct st_code, from_ns)},
-	{"end_ns", "until when: unloaded, replaced, or the end of the process",
+	{"start_ns", "start time", ST_NUMBER(struct st_code, from_ns)},
+	{"end_ns", "end time: unloaded, replaced, or the end of the process",
 	 ST_NUMBER(struct st_code, until_ns)},
-	{"method", "number of a method", ST_INTEGER, .cell = code_method,
-	 ST_MEMBER(struct st_code, method)},
-	{"parent_method", "of an inlined method: the one around it, or NULL", ST_INTEGER,
+	{"method", "method ID", ST_INTEGER, .cell = code_method, ST_MEMBER(struct st_code, method)},
+	{"parent_method", "for an inlined method: the enclosing one, or NULL", ST_INTEGER,
 	 .cell = code_parent, ST_MEMBER(struct st_code, parent_method)},
-	{"process_id", "its row of processes", ST_REFERENCE(struct st_code, process)},
-	{"lines", "pairs of end offset and line, as a JSON array, or NULL", ST_TEXT,
+	{"process_id", "row in processes", ST_REFERENCE(struct st_code, process)},
+	{"lines", "pairs of end offset and line as a JSON array, or NULL", ST_TEXT,
 	 .cell = code_lines},
 };
 
@@ -100,7 +99,7 @@ static const void *code_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_code_table = {
 	.name = "code",
-	.help = "code that was compiled or loaded while the program ran, as it told",
+	.help = "code that was compiled or loaded at run time, as reported by the program",
 	ST_COLUMNS(code_columns),
 	.has_row_number = true,
 	.rows = code_rows,
@@ -109,11 +108,11 @@ const struct st_table st_code_table = {
 
 static const struct st_table_column code_maps_columns[] = {
 	{"path", "mapped file", ST_NAME(struct st_code_map, path)},
-	{"address", "from this address, hexadecimal", ST_HEX(struct st_code_map, start)},
-	{"end_address", "to this one", ST_HEX(struct st_code_map, end)},
-	{"file_offset", "where in the file", ST_NUMBER(struct st_code_map, file_offset)},
-	{"start_ns", "from when", ST_NUMBER(struct st_code_map, from_ns)},
-	{"process_id", "its row of processes", ST_REFERENCE(struct st_code_map, process)},
+	{"address", "start address, hexadecimal", ST_HEX(struct st_code_map, start)},
+	{"end_address", "end address", ST_HEX(struct st_code_map, end)},
+	{"file_offset", "offset in the file", ST_NUMBER(struct st_code_map, file_offset)},
+	{"start_ns", "start time", ST_NUMBER(struct st_code_map, from_ns)},
+	{"process_id", "row in processes", ST_REFERENCE(struct st_code_map, process)},
 };
 
 static const void *code_maps_rows(const struct st_tables *tables, uint32_t *count)
@@ -123,7 +122,7 @@ static const void *code_maps_rows(const struct st_tables *tables, uint32_t *coun
 
 const struct st_table st_code_maps_table = {
 	.name = "code_maps",
-	.help = "files with code that processes had mapped",
+	.help = "files with code mapped by processes",
 	ST_COLUMNS(code_maps_columns),
 	.rows = code_maps_rows,
 	.item_bytes = sizeof(struct st_code_map),

@@ -45,36 +45,35 @@ static struct st_cell event_data(const struct st_table_at *at)
 enum { EVENTS_TRACK = 3 };
 
 static const struct st_table_column events_columns[] = {
-	{"row", "number of the event", ST_ROW_NUMBER},
-	{"start_ns", "when, since the start of collection",
-	 ST_NUMBER(struct st_event_row, time_ns)},
+	{"row", "event number", ST_ROW_NUMBER},
+	{"start_ns", "time since the start of collection", ST_NUMBER(struct st_event_row, time_ns)},
 	{"kind", "'marker', 'metadata', 'sync_prepare' …", ST_TEXT, .cell = event_kind,
 	 EVENT(kind)},
-	[EVENTS_TRACK] = {"track", "its row of threads, or NULL",
+	[EVENTS_TRACK] = {"track", "row in threads, or NULL",
 			  ST_REFERENCE(struct st_event_row, track)},
-	{"thread", "thread as reports show it", ST_TEXT, .cell = st_read_track_thread,
+	{"thread", "thread as shown in reports", ST_TEXT, .cell = st_read_track_thread,
 	 EVENT(track)},
-	{"process", "process as reports show it", ST_TEXT, .cell = st_read_track_process,
+	{"process", "process as shown in reports", ST_TEXT, .cell = st_read_track_process,
 	 EVENT(track)},
-	{"slice", "row of the innermost slice around it, or NULL",
+	{"slice", "row of the innermost enclosing slice, or NULL",
 	 ST_REFERENCE(struct st_event_row, slice)},
-	{"domain", "domain, where it has one", ST_SOME_NAME(struct st_event_row, domain)},
-	{"name", "name, where it has one", ST_SOME_NAME(struct st_event_row, name)},
-	{"object", "its row of objects, or NULL", ST_INTEGER, .cell = event_object, EVENT(object)},
+	{"domain", "domain, if any", ST_SOME_NAME(struct st_event_row, domain)},
+	{"name", "name, if any", ST_SOME_NAME(struct st_event_row, name)},
+	{"object", "row in objects, or NULL", ST_INTEGER, .cell = event_object, EVENT(object)},
 	{"itt_id", "id, 'd1:d2:d3', or NULL", ST_ITT_ID(struct st_event_row, id)},
-	{"other_id", "parent's or tail's id, or NULL", ST_ITT_ID(struct st_event_row, other)},
-	{"value", "number by kind: bits of a value, an address …",
+	{"other_id", "ID of the parent or tail, or NULL", ST_ITT_ID(struct st_event_row, other)},
+	{"value", "number, depending on kind: bits of a value, an address …",
 	 ST_NUMBER(struct st_event_row, value)},
-	{"extra", "further number by kind: a count, a size …",
+	{"extra", "additional number, depending on kind: a count, a size …",
 	 ST_NUMBER(struct st_event_row, extra)},
-	{"detail", "small number by kind: a scope, a relation, a type …",
+	{"detail", "small number, depending on kind: a scope, a relation, a type …",
 	 ST_NUMBER(struct st_event_row, detail)},
 	{"data", "text or values, or NULL", ST_TEXT, .cell = event_data},
-	{"time_given", "1: the time is the program's own",
+	{"time_given", "1: the program provided the time",
 	 ST_FLAG(struct st_event_row, flags, ST_EVENT_TIME_GIVEN)},
-	{"time_estimated", "1: converted from a clock of the program's",
+	{"time_estimated", "1: converted from the program's own clock",
 	 ST_FLAG(struct st_event_row, flags, ST_EVENT_TIME_ESTIMATED)},
-	{"data_cut", "1: its data was longer than what is kept",
+	{"data_cut", "1: its data was truncated",
 	 ST_FLAG(struct st_event_row, flags, ST_EVENT_DATA_CUT)},
 };
 
@@ -96,7 +95,7 @@ static void events_narrow(const struct st_tables *tables, int column, char op,
 
 const struct st_table st_events_table = {
 	.name = "events",
-	.help = "everything but tasks, one row per record, as the program told it",
+	.help = "everything except tasks, one row per record, as reported by the program",
 	ST_COLUMNS(events_columns),
 	.has_row_number = true,
 	.rows = events_rows,
@@ -126,34 +125,34 @@ static struct st_cell span_object(const struct st_table_at *at)
 enum { SPANS_KIND = 1, SPANS_START = 2 };
 
 static const struct st_table_column spans_columns[] = {
-	{"row", "number of the span", ST_ROW_NUMBER},
+	{"row", "span number", ST_ROW_NUMBER},
 	[SPANS_KIND] = {"kind",
 			"'overlapped', 'region', 'frame', 'timed', 'event', 'mark', 'wait' or "
 			"'hold'",
 			ST_TEXT, .cell = span_kind, ST_MEMBER(struct st_span, kind)},
-	[SPANS_START] = {"start_ns", "begin, since the start of collection",
+	[SPANS_START] = {"start_ns", "start, since the start of collection",
 			 ST_NUMBER(struct st_span, begin_ns)},
 	{"end_ns", "end", ST_NUMBER(struct st_span, end_ns)},
-	{"track", "thread that began it, or NULL", ST_REFERENCE(struct st_span, begin_track)},
+	{"track", "thread that started it, or NULL", ST_REFERENCE(struct st_span, begin_track)},
 	{"end_track", "thread that ended it, or NULL", ST_REFERENCE(struct st_span, end_track)},
-	{"process_id", "its row of processes", ST_REFERENCE(struct st_span, process)},
-	{"process", "process as reports show it", ST_PROCESS_TEXT(struct st_span, process)},
-	{"slice", "row of the innermost slice around its begin, or NULL",
+	{"process_id", "row in processes", ST_REFERENCE(struct st_span, process)},
+	{"process", "process as shown in reports", ST_PROCESS_TEXT(struct st_span, process)},
+	{"slice", "row of the innermost slice enclosing its start, or NULL",
 	 ST_REFERENCE(struct st_span, slice)},
-	{"domain", "domain, where it has one", ST_SOME_NAME(struct st_span, domain)},
-	{"name", "name, where it has one", ST_SOME_NAME(struct st_span, name)},
-	{"object", "row of objects; of waits and holds: of sync_objects", ST_INTEGER,
+	{"domain", "domain, if any", ST_SOME_NAME(struct st_span, domain)},
+	{"name", "name, if any", ST_SOME_NAME(struct st_span, name)},
+	{"object", "row in objects; for waits and holds: in sync_objects", ST_INTEGER,
 	 .cell = span_object},
 	{"itt_id", "id, 'd1:d2:d3', or NULL", ST_ITT_ID(struct st_span, id)},
 	{"parent_id", "parent's id, or NULL", ST_ITT_ID(struct st_span, parent)},
-	{"event", "row of events that began it", ST_REFERENCE(struct st_span, event)},
-	{"lane", "spans that overlap lie in different lanes", ST_NUMBER(struct st_span, lane)},
+	{"event", "row in events that started it", ST_REFERENCE(struct st_span, event)},
+	{"lane", "overlapping spans are in different lanes", ST_NUMBER(struct st_span, lane)},
 	{"unfinished", "1: never ended", ST_FLAG(struct st_span, flags, ST_SLICE_UNFINISHED)},
-	{"clipped", "1: straddles a pause or the collection's edge",
+	{"clipped", "1: clipped by a pause or by the start or end of the collection",
 	 ST_FLAG(struct st_span, flags, ST_SLICE_CLIPPED)},
-	{"cancelled", "1: a wait that was given up",
+	{"cancelled", "1: a wait that was canceled",
 	 ST_FLAG(struct st_span, flags, ST_SPAN_CANCELLED)},
-	{"estimated", "1: a time comes from a clock of the program's",
+	{"estimated", "1: a time comes from the program's own clock",
 	 ST_FLAG(struct st_span, flags, ST_SPAN_ESTIMATED)},
 };
 
@@ -206,7 +205,7 @@ static void spans_narrow(const struct st_tables *tables, int column, char op,
 
 const struct st_table st_spans_table = {
 	.name = "spans",
-	.help = "everything with a begin and an end that does not nest",
+	.help = "everything with a start and an end that does not nest",
 	ST_COLUMNS(spans_columns),
 	.has_row_number = true,
 	.rows = spans_rows,
@@ -237,19 +236,21 @@ static struct st_cell object_type_y(const struct st_table_at *at)
 }
 
 static const struct st_table_column objects_columns[] = {
-	{"object", "number of the row; events.object", ST_ROW_NUMBER},
+	{"object", "row number; events.object", ST_ROW_NUMBER},
 	{"kind", "'counter', 'histogram', 'heap_function' …", ST_TEXT, .cell = object_kind,
 	 ST_MEMBER(struct st_object, kind)},
-	{"type", "type of its values, of a histogram of its x axis", ST_TEXT, .cell = object_type},
-	{"type_y", "of a histogram: type of its y axis", ST_TEXT, .cell = object_type_y},
+	{"type", "type of its values; for a histogram, of its x axis", ST_TEXT,
+	 .cell = object_type},
+	{"type_y", "for a histogram: type of its y axis", ST_TEXT, .cell = object_type_y},
 	{"name", "name", ST_NAME(struct st_object, name)},
 	{"domain", "domain, or NULL", ST_SOME_NAME(struct st_object, domain)},
-	{"process_id", "its row of processes", ST_REFERENCE(struct st_object, process)},
-	{"parent", "of a track: object of its group", ST_REFERENCE(struct st_object, parent)},
-	{"number_1", "of a pt region: its number; of a clock: frequency",
+	{"process_id", "row in processes", ST_REFERENCE(struct st_object, process)},
+	{"parent", "for a track: object of its group", ST_REFERENCE(struct st_object, parent)},
+	{"number_1", "for a PT region: its number; for a clock: its frequency",
 	 ST_NUMBER(struct st_object, number[0])},
-	{"number_2", "of a clock: base", ST_NUMBER(struct st_object, number[1])},
-	{"number_3", "of a clock: our ticks then", ST_NUMBER(struct st_object, number[2])},
+	{"number_2", "for a clock: its base", ST_NUMBER(struct st_object, number[1])},
+	{"number_3", "for a clock: collector ticks at that time",
+	 ST_NUMBER(struct st_object, number[2])},
 };
 
 static const void *objects_rows(const struct st_tables *tables, uint32_t *count)
@@ -259,7 +260,7 @@ static const void *objects_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_objects_table = {
 	.name = "objects",
-	.help = "things with a name that the program created",
+	.help = "named objects that the program created",
 	ST_COLUMNS(objects_columns),
 	.has_row_number = true,
 	.rows = objects_rows,
@@ -281,10 +282,10 @@ static struct st_cell fact_value(const struct st_table_at *at)
 }
 
 static const struct st_table_column object_facts_columns[] = {
-	{"object", "row of objects: a counter", ST_NUMBER(struct st_object_fact, object)},
+	{"object", "row in objects: a counter", ST_NUMBER(struct st_object_fact, object)},
 	{"fact", "'units', 'device', 'max_value' …", ST_TEXT, .cell = fact_name,
 	 ST_MEMBER(struct st_object_fact, type)},
-	{"value", "a text or a number", ST_ANY, .cell = fact_value},
+	{"value", "text or number", ST_ANY, .cell = fact_value},
 };
 
 static const void *object_facts_rows(const struct st_tables *tables, uint32_t *count)
@@ -294,7 +295,7 @@ static const void *object_facts_rows(const struct st_tables *tables, uint32_t *c
 
 const struct st_table st_object_facts_table = {
 	.name = "object_facts",
-	.help = "what the program told about its counters",
+	.help = "properties of counters, as reported by the program",
 	ST_COLUMNS(object_facts_columns),
 	.rows = object_facts_rows,
 	.item_bytes = sizeof(struct st_object_fact),
@@ -310,13 +311,13 @@ static struct st_cell sync_attribute(const struct st_table_at *at)
 }
 
 static const struct st_table_column sync_objects_columns[] = {
-	{"object", "number of the row; waits.object", ST_ROW_NUMBER},
+	{"object", "row number; waits.object", ST_ROW_NUMBER},
 	{"name", "name, or NULL", ST_SOME_NAME(struct st_sync_object, name)},
 	{"type", "type, or NULL", ST_SOME_NAME(struct st_sync_object, type)},
 	{"attribute", "'barrier', 'mutex' or NULL", ST_TEXT, .cell = sync_attribute,
 	 ST_MEMBER(struct st_sync_object, attribute)},
-	{"address", "where it lies, hexadecimal", ST_HEX(struct st_sync_object, address)},
-	{"process_id", "its row of processes", ST_REFERENCE(struct st_sync_object, process)},
+	{"address", "address, hexadecimal", ST_HEX(struct st_sync_object, address)},
+	{"process_id", "row in processes", ST_REFERENCE(struct st_sync_object, process)},
 	{"start_ns", "first seen", ST_NUMBER(struct st_sync_object, first_ns)},
 };
 
@@ -327,7 +328,7 @@ static const void *sync_objects_rows(const struct st_tables *tables, uint32_t *c
 
 const struct st_table st_sync_objects_table = {
 	.name = "sync_objects",
-	.help = "locks, barriers and the like that were waited for or created",
+	.help = "locks, barriers and so on that were waited for or created",
 	ST_COLUMNS(sync_objects_columns),
 	.has_row_number = true,
 	.rows = sync_objects_rows,

@@ -102,28 +102,27 @@ static struct st_cell operator_torch_flops(const struct st_table_at *at)
 }
 
 static const struct st_table_column operators_columns[] = {
-	{"row", "its row of slices", ST_NUMBER(struct st_operator, row)},
-	{"name", "of the operator, range or module", ST_TEXT, .cell = operator_name},
-	{"scope", "'function', 'backward', 'user', 'module' …; NULL: it only took memory", ST_TEXT,
-	 .cell = operator_scope},
-	{"shapes", "sizes of its inputs: '[[8, 3, 32, 32], []]'; NULL: not recorded", ST_TEXT,
+	{"row", "row in slices", ST_NUMBER(struct st_operator, row)},
+	{"name", "name of the operator, range or module", ST_TEXT, .cell = operator_name},
+	{"scope", "'function', 'backward', 'user', 'module' …; NULL: it only allocated memory",
+	 ST_TEXT, .cell = operator_scope},
+	{"shapes", "shapes of its inputs: '[[8, 3, 32, 32], []]'; NULL: not recorded", ST_TEXT,
 	 .cell = operator_inputs, .arg = ST_INPUTS_SHAPES},
 	{"dtypes", "types of its inputs: '[\"float\", \"Scalar\"]'; NULL: not recorded", ST_TEXT,
 	 .cell = operator_inputs, .arg = ST_INPUTS_TYPES_JSON},
-	{"sequence", "autograd's number, the same forward and backward, or NULL", ST_INTEGER,
-	 .cell = operator_sequence},
-	{"allocated", "bytes that the framework gave out, in it and nothing inside of it",
+	{"sequence", "autograd sequence number, the same in forward and backward, or NULL",
+	 ST_INTEGER, .cell = operator_sequence},
+	{"allocated", "bytes allocated by the framework in it, without operators inside it",
 	 ST_NUMBER(struct st_operator, allocated)},
-	{"freed", "bytes that the framework took back, likewise",
-	 ST_NUMBER(struct st_operator, freed)},
-	{"inputs_cut", "1: there were more inputs than are kept", ST_INTEGER, .cell = operator_cut},
-	{"signature", "the same for the same name, scope and inputs in a process",
+	{"freed", "bytes freed by the framework, likewise", ST_NUMBER(struct st_operator, freed)},
+	{"inputs_cut", "1: its inputs were truncated", ST_INTEGER, .cell = operator_cut},
+	{"signature", "same for the same name, scope and inputs in a process",
 	 ST_REFERENCE(struct st_operator, signature)},
-	{"stack", "its row of stack_nodes: Python frames that called it; or NULL",
+	{"stack", "row in stack_nodes: Python frames that called it; or NULL",
 	 ST_SOME(struct st_operator, stack)},
-	{"flops", "operations, with those of operators inside of it, or NULL: not known",
-	 ST_INTEGER, .cell = operator_flops},
-	{"torch_flops", "as torch's profiler counts them, or NULL: it does not", ST_INTEGER,
+	{"flops", "operations, including operators inside it; NULL: unknown", ST_INTEGER,
+	 .cell = operator_flops},
+	{"torch_flops", "as counted by torch.profiler; NULL: not counted", ST_INTEGER,
 	 .cell = operator_torch_flops},
 	{"moved_bytes", "estimate: inputs read and results written once; or NULL", ST_INTEGER,
 	 .cell = operator_moved},
@@ -161,7 +160,7 @@ static void operators_narrow(const struct st_tables *tables, int column, char op
 
 const struct st_table st_operators_table = {
 	.name = "operators",
-	.help = "operators of frameworks, and other slices in which they took memory",
+	.help = "framework operators, and other slices in which they allocated memory",
 	ST_COLUMNS(operators_columns),
 	.rows = operators_rows,
 	.item_bytes = sizeof(struct st_operator),
@@ -172,22 +171,21 @@ const struct st_table st_operators_table = {
 #define MOMENT(member) ST_MEMBER(struct st_memory_moment, member)
 
 static const struct st_table_column memory_columns[] = {
-	{"time_ns", "when it was told, since the start of collection; rows lie by time", ST_INTEGER,
-	 .cell = st_read_number, MOMENT(time_ns)},
-	{"allocated", "bytes given out since the record before", ST_INTEGER, .cell = st_read_number,
-	 MOMENT(allocated)},
-	{"freed", "bytes taken back since then", ST_INTEGER, .cell = st_read_number, MOMENT(freed)},
-	{"peak", "most that was held above that time's beginning; 0: at one of its ends",
+	{"time_ns", "time of the record since the start of collection; rows are in time order",
+	 ST_INTEGER, .cell = st_read_number, MOMENT(time_ns)},
+	{"allocated", "bytes allocated since the previous record", ST_INTEGER,
+	 .cell = st_read_number, MOMENT(allocated)},
+	{"freed", "bytes freed since then", ST_INTEGER, .cell = st_read_number, MOMENT(freed)},
+	{"peak", "peak above the start of that time; 0: the peak is at its start or end",
 	 ST_INTEGER, .cell = st_read_number, MOMENT(peak)},
-	{"slice", "innermost slice that the thread had open, or NULL", ST_INTEGER,
+	{"slice", "innermost open slice of the thread, or NULL", ST_INTEGER,
 	 .cell = st_read_reference, MOMENT(row)},
-	{"track", "its row of threads", ST_INTEGER, .cell = st_read_number, MOMENT(track)},
-	{"tid", "thread number of the system", ST_INTEGER, .cell = st_read_track_tid,
+	{"track", "row in threads", ST_INTEGER, .cell = st_read_number, MOMENT(track)},
+	{"tid", "thread ID (tid)", ST_INTEGER, .cell = st_read_track_tid, MOMENT(track)},
+	{"process_id", "row in processes", ST_INTEGER, .cell = st_read_track_process_id,
 	 MOMENT(track)},
-	{"process_id", "its row of processes", ST_INTEGER, .cell = st_read_track_process_id,
-	 MOMENT(track)},
-	{"address", "of the one block that it was, or NULL: of several", ST_INTEGER,
-	 .cell = st_read_some, MOMENT(address)},
+	{"address", "address of the block; NULL: several blocks", ST_INTEGER, .cell = st_read_some,
+	 MOMENT(address)},
 };
 
 static const void *memory_rows(const struct st_tables *tables, uint32_t *count)
@@ -197,7 +195,7 @@ static const void *memory_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_memory_table = {
 	.name = "memory",
-	.help = "memory that frameworks gave out and took back",
+	.help = "memory that frameworks allocated and freed",
 	ST_COLUMNS(memory_columns),
 	.rows = memory_rows,
 	.item_bytes = sizeof(struct st_memory_moment),
@@ -215,13 +213,13 @@ static struct st_cell source_level(const struct st_table_at *at)
 }
 
 static const struct st_table_column sources_columns[] = {
-	{"process_id", "its row of processes", ST_REFERENCE(struct st_operator_source, process)},
-	{"framework", "and its version", ST_NAME(struct st_operator_source, framework)},
+	{"process_id", "row in processes", ST_REFERENCE(struct st_operator_source, process)},
+	{"framework", "its version", ST_NAME(struct st_operator_source, framework)},
 	{"level", "'in place', 'asked', 'names', 'itt' or 'none'", ST_TEXT, .cell = source_level,
 	 ST_MEMBER(struct st_operator_source, level)},
-	{"untested", "1: its self-check passed in a version that nobody has tested",
+	{"untested", "1: its self-check passed, but the version is untested",
 	 ST_FLAG(struct st_operator_source, flags, ST_OPERATORS_UNTESTED)},
-	{"why", "why no better level, or NULL: it is the best",
+	{"why", "why no better level; NULL: it is the best",
 	 ST_SOME_NAME(struct st_operator_source, why)},
 };
 
@@ -232,7 +230,7 @@ static const void *sources_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_operator_sources_table = {
 	.name = "operator_sources",
-	.help = "how operators of each process were recorded",
+	.help = "how operators were recorded in each process",
 	ST_COLUMNS(sources_columns),
 	.rows = sources_rows,
 	.item_bytes = sizeof(struct st_operator_source),
@@ -260,31 +258,31 @@ static struct st_cell step_warm_up(const struct st_table_at *at)
 #define STEP_PART(part) ST_INTEGER, .cell = step_part, STEP(part_ns[part])
 
 static const struct st_table_column steps_columns[] = {
-	{"step", "as reports name it: 'ProfilerStep#7', 'step 7'", ST_TEXT, .cell = step_text,
+	{"step", "as named in reports: 'ProfilerStep#7', 'step 7'", ST_TEXT, .cell = step_text,
 	 .title = "Step"},
 	{"number", "number within its thread", ST_NUMBER(struct st_one_step, number)},
-	{"start_ns", "begin, since the start of collection", ST_INTEGER, .cell = st_read_number,
+	{"start_ns", "start, since the start of collection", ST_INTEGER, .cell = st_read_number,
 	 STEP(begin_ns), .title = "Start", .unit = "ns"},
 	{"end_ns", "end", ST_NUMBER(struct st_one_step, end_ns)},
-	{"wall_ns", "duration, less paused time; the sum of its parts", ST_INTEGER,
+	{"wall_ns", "duration without paused time; the sum of its parts", ST_INTEGER,
 	 .cell = st_read_number, STEP(wall_ns), .title = "Step Time", .unit = "ns",
 	 .as = "wall_total_ns"},
-	{"data_wait_ns", "waiting for, or making, a batch; NULL: no operators are known",
+	{"data_wait_ns", "waiting for or preparing a batch; NULL: no operators are known",
 	 STEP_PART(ST_STEP_DATA), .title = "Data Wait", .unit = "ns"},
 	{"forward_ns", "modules, and operators before the backward pass",
 	 STEP_PART(ST_STEP_FORWARD), .title = "Forward", .unit = "ns"},
-	{"backward_ns", "nodes of autograd's engine", STEP_PART(ST_STEP_BACKWARD),
+	{"backward_ns", "nodes of the autograd engine", STEP_PART(ST_STEP_BACKWARD),
 	 .title = "Backward", .unit = "ns"},
-	{"optimizer_ns", "steps of optimizers, and zeroing gradients", STEP_PART(ST_STEP_OPTIMIZER),
+	{"optimizer_ns", "optimizer steps and zeroing of gradients", STEP_PART(ST_STEP_OPTIMIZER),
 	 .title = "Optimizer", .unit = "ns"},
-	{"other_ns", "the rest: Python, operators behind the backward pass",
+	{"other_ns", "the rest: Python, operators after the backward pass",
 	 STEP_PART(ST_STEP_OTHER), .title = "Python, Other", .unit = "ns"},
-	{"warm_up", "1: at the beginning and slow, in no figure about steps", ST_INTEGER,
+	{"warm_up", "1: slow step at the beginning; not counted in step statistics", ST_INTEGER,
 	 .cell = step_warm_up, .title = "Warm-Up"},
-	{"row", "the slice that it is, or NULL", ST_INTEGER, .cell = st_read_reference, STEP(slice),
+	{"row", "its slice, or NULL", ST_INTEGER, .cell = st_read_reference, STEP(slice),
 	 .title = "Row"},
-	{"track", "its row of threads", ST_NUMBER(struct st_one_step, track)},
-	{"process_id", "its row of processes", ST_INTEGER, .cell = st_read_track_process_id,
+	{"track", "row in threads", ST_NUMBER(struct st_one_step, track)},
+	{"process_id", "row in processes", ST_INTEGER, .cell = st_read_track_process_id,
 	 STEP(track)},
 	/* Of the report only. */
 	{"process", NULL, ST_ANY, .cell = st_read_track_process, STEP(track), .title = "Process"},
@@ -319,7 +317,7 @@ static const void *steps_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_steps_table = {
 	.name = "steps",
-	.help = "steps of a training loop and their parts, as report steps finds them",
+	.help = "training steps and their parts, as in report steps",
 	ST_COLUMNS(steps_columns),
 	.rows = steps_rows,
 	.item_bytes = sizeof(struct st_one_step),
@@ -363,18 +361,18 @@ static struct st_cell python_name(const struct st_table_at *at)
 }
 
 static const struct st_table_column python_calls_columns[] = {
-	{"process_id", "its row of processes", ST_INTEGER, .cell = python_process_id},
-	{"pid", "of the process", ST_INTEGER, .cell = python_pid},
-	{"tid", "of the thread", ST_NUMBER(struct st_python_calls, tid)},
-	{"file", "of the function; '~': it is built in", ST_TEXT, .cell = python_file},
-	{"line", "its first one; 0: it is built in", ST_INTEGER, .cell = python_line},
-	{"name", "of the function; '': of those beyond the most that are told apart", ST_TEXT,
+	{"process_id", "row in processes", ST_INTEGER, .cell = python_process_id},
+	{"pid", "process", ST_INTEGER, .cell = python_pid},
+	{"tid", "thread", ST_NUMBER(struct st_python_calls, tid)},
+	{"file", "file of the function; '~': built-in", ST_TEXT, .cell = python_file},
+	{"line", "first line of the function; 0: built-in", ST_INTEGER, .cell = python_line},
+	{"name", "name of the function; '': all functions beyond the limit", ST_TEXT,
 	 .cell = python_name},
-	{"calls", "how often it was called", ST_NUMBER(struct st_python_calls, calls)},
-	{"primitive_calls", "not from inside another call of it",
+	{"calls", "number of calls", ST_NUMBER(struct st_python_calls, calls)},
+	{"primitive_calls", "calls that are not recursive",
 	 ST_NUMBER(struct st_python_calls, primitive)},
 	{"tottime_ns", "time in the function itself", ST_NUMBER(struct st_python_calls, own_ns)},
-	{"cumtime_ns", "time in it and in what it called",
+	{"cumtime_ns", "time in the function and its callees",
 	 ST_NUMBER(struct st_python_calls, total_ns)},
 };
 
@@ -385,7 +383,7 @@ static const void *python_calls_rows(const struct st_tables *tables, uint32_t *c
 
 const struct st_table st_python_calls_table = {
 	.name = "python_calls",
-	.help = "calls of Python functions, by thread (-knob python-calls=true)",
+	.help = "Python function calls by thread (-knob python-calls=true)",
 	ST_COLUMNS(python_calls_columns),
 	.rows = python_calls_rows,
 	.item_bytes = sizeof(struct st_python_calls),

@@ -26,18 +26,18 @@ static struct st_cell thread_creator(const struct st_table_at *at)
 }
 
 static const struct st_table_column threads_columns[] = {
-	{"track", "number of the row; slices.track", ST_ROW_NUMBER},
-	{"tid", "thread number of the system", ST_NUMBER(struct st_track, tid)},
-	{"thread", "as reports show it: 'main (4711)'", ST_TEXT, .cell = st_read_track_thread},
-	{"name", "given by the program, or NULL", ST_SOME_NAME(struct st_track, name)},
-	{"pid", "process number of the system", ST_INTEGER, .cell = st_read_track_pid},
-	{"process_id", "its row of processes", ST_INTEGER, .cell = st_read_track_process_id},
-	{"process", "as reports show it", ST_PROCESS_TEXT(struct st_track, process)},
+	{"track", "row number; slices.track", ST_ROW_NUMBER},
+	{"tid", "thread ID (tid)", ST_NUMBER(struct st_track, tid)},
+	{"thread", "as shown in reports: 'main (4711)'", ST_TEXT, .cell = st_read_track_thread},
+	{"name", "name given by the program, or NULL", ST_SOME_NAME(struct st_track, name)},
+	{"pid", "process ID (pid)", ST_INTEGER, .cell = st_read_track_pid},
+	{"process_id", "row in processes", ST_INTEGER, .cell = st_read_track_process_id},
+	{"process", "as shown in reports", ST_PROCESS_TEXT(struct st_track, process)},
 	{"start_ns", "first seen, since the start of collection",
 	 ST_NUMBER(struct st_track, first_ns)},
 	{"end_ns", "last seen", ST_NUMBER(struct st_track, last_ns)},
 	{"count", "slices of the thread", ST_INTEGER, .cell = thread_count},
-	{"slices_dropped", "slices lost because its ring was full",
+	{"slices_dropped", "slices lost because its buffer was full",
 	 ST_NUMBER(struct st_track, loss.slices_dropped)},
 	{"samples", "samples of the thread", ST_INTEGER, .cell = thread_samples},
 	{"creator", "track of the thread that created it, or NULL", ST_INTEGER,
@@ -51,7 +51,7 @@ static const void *threads_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_threads_table = {
 	.name = "threads",
-	.help = "one row per thread that recorded",
+	.help = "one row per recorded thread",
 	ST_COLUMNS(threads_columns),
 	.has_row_number = true,
 	.rows = threads_rows,
@@ -64,12 +64,12 @@ static struct st_cell process_end(const struct st_table_at *at)
 }
 
 static const struct st_table_column processes_columns[] = {
-	{"process_id", "number of the row; slices.process_id", ST_ROW_NUMBER},
-	{"pid", "process number of the system", ST_NUMBER(struct st_process, pid)},
-	{"process", "as reports show it: 'train.py (4711)'", ST_TEXT, .cell = st_read_process},
-	{"name", "program, or script after an interpreter", ST_NAME(struct st_process, name)},
+	{"process_id", "row number; slices.process_id", ST_ROW_NUMBER},
+	{"pid", "process ID (pid)", ST_NUMBER(struct st_process, pid)},
+	{"process", "as shown in reports: 'train.py (4711)'", ST_TEXT, .cell = st_read_process},
+	{"name", "program, or script run by an interpreter", ST_NAME(struct st_process, name)},
 	{"parent", "process_id of the parent, or NULL", ST_REFERENCE(struct st_process, parent)},
-	{"incarnation", "0, one more at each exec", ST_NUMBER(struct st_process, incarnation)},
+	{"incarnation", "0, incremented at each exec", ST_NUMBER(struct st_process, incarnation)},
 	{"direct", "1: started by strata itself",
 	 ST_FLAG(struct st_process, flags, ST_PROCESS_DIRECT)},
 	{"command_line", "arguments, quoted where needed",
@@ -88,7 +88,7 @@ static const void *processes_rows(const struct st_tables *tables, uint32_t *coun
 
 const struct st_table st_processes_table = {
 	.name = "processes",
-	.help = "one row per process that was entered",
+	.help = "one row per recorded process",
 	ST_COLUMNS(processes_columns),
 	.has_row_number = true,
 	.rows = processes_rows,
@@ -96,11 +96,11 @@ const struct st_table st_processes_table = {
 };
 
 static const struct st_table_column labels_columns[] = {
-	{"label", "number of the row; slices.label. Two processes may have one each for a text",
+	{"label", "row number; slices.label. Two processes can have a label each for the same text",
 	 ST_ROW_NUMBER},
 	{"task_type", "name of the task", ST_NAME(struct st_label, name)},
 	{"task_domain", "domain of the task", ST_NAME(struct st_label, domain)},
-	{"task_family", "name with its numbers folded", ST_NAME(struct st_label, family)},
+	{"task_family", "name with numbers replaced by '*'", ST_NAME(struct st_label, family)},
 };
 
 static const void *labels_rows(const struct st_tables *tables, uint32_t *count)
@@ -110,7 +110,7 @@ static const void *labels_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_labels_table = {
 	.name = "labels",
-	.help = "what tasks are called",
+	.help = "names of tasks",
 	ST_COLUMNS(labels_columns),
 	.has_row_number = true,
 	.rows = labels_rows,
@@ -125,13 +125,13 @@ static struct st_cell not_entered_reason(const struct st_table_at *at)
 }
 
 static const struct st_table_column not_entered_columns[] = {
-	{"pid", "of the first one", ST_NUMBER(struct st_not_entered_program, pid)},
+	{"pid", "pid of the first one", ST_NUMBER(struct st_not_entered_program, pid)},
 	{"executable", "path of the program", ST_NAME(struct st_not_entered_program, executable)},
 	{"command", "its arguments", ST_NAME(struct st_not_entered_program, command)},
-	{"reason", "why it ran unrecorded", ST_TEXT, .cell = not_entered_reason},
+	{"reason", "why it was not recorded", ST_TEXT, .cell = not_entered_reason},
 	{"start_ns", "when the first one was seen",
 	 ST_NUMBER(struct st_not_entered_program, time_ns)},
-	{"count", "how often, the same program for the same reason",
+	{"count", "how many times, for the same program and reason",
 	 ST_NUMBER(struct st_not_entered_program, count)},
 };
 
@@ -142,17 +142,17 @@ static const void *not_entered_rows(const struct st_tables *tables, uint32_t *co
 
 const struct st_table st_not_entered_table = {
 	.name = "not_entered",
-	.help = "programs that ran unrecorded",
+	.help = "programs that were not recorded",
 	ST_COLUMNS(not_entered_columns),
 	.rows = not_entered_rows,
 	.item_bytes = sizeof(struct st_not_entered_program),
 };
 
 static const struct st_table_column pauses_columns[] = {
-	{"process_id", "its row of processes; NULL: all of them",
+	{"process_id", "row in processes; NULL: all of them",
 	 ST_REFERENCE(struct st_pause_window, process)},
-	{"start_ns", "nothing was recorded from here", ST_NUMBER(struct st_pause_window, begin_ns)},
-	{"end_ns", "to here", ST_NUMBER(struct st_pause_window, end_ns)},
+	{"start_ns", "start of the pause", ST_NUMBER(struct st_pause_window, begin_ns)},
+	{"end_ns", "end of the pause", ST_NUMBER(struct st_pause_window, end_ns)},
 };
 
 static const void *pauses_rows(const struct st_tables *tables, uint32_t *count)
@@ -162,7 +162,7 @@ static const void *pauses_rows(const struct st_tables *tables, uint32_t *count)
 
 const struct st_table st_pauses_table = {
 	.name = "pauses",
-	.help = "times without recording",
+	.help = "pauses of the recording",
 	ST_COLUMNS(pauses_columns),
 	.rows = pauses_rows,
 	.item_bytes = sizeof(struct st_pause_window),

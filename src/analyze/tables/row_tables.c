@@ -334,14 +334,14 @@ static struct st_cell heap_size(const struct st_table_at *at)
 }
 
 #define ROW_AND_NAME(name, words)                                                                  \
-	{"row", "number of the row", ST_ROW_NUMBER}, {name, words, ST_TEXT, .cell = name_cell},    \
+	{"row", "row number", ST_ROW_NUMBER}, {name, words, ST_TEXT, .cell = name_cell},           \
 	{                                                                                          \
-		"wall_ns", "duration, less paused time when clipped", ST_INTEGER,                  \
+		"wall_ns", "duration, without paused time if clipped", ST_INTEGER,                 \
 			.cell = wall_cell                                                          \
 	}
 #define START(heading)                                                                             \
 	{                                                                                          \
-		"start_ns", "when, since the start of collection", ST_INTEGER,                     \
+		"start_ns", "time since the start of collection", ST_INTEGER,                      \
 			.cell = start_cell, .title = (heading), .unit = "ns"                       \
 	}
 #define KEY(name, words, heading, grouping)                                                        \
@@ -356,18 +356,17 @@ static struct st_cell heap_size(const struct st_table_at *at)
 	{                                                                                          \
 		name, words, ST_TEXT, .cell = function, .title = (heading)                         \
 	}
-#define PROCESS KEY("process", "process as reports show it", "Process", ST_BY_PROCESS)
-#define THREAD KEY("thread", "thread as reports show it", "Thread", ST_BY_THREAD)
+#define PROCESS KEY("process", "process as shown in reports", "Process", ST_BY_PROCESS)
+#define THREAD KEY("thread", "thread as shown in reports", "Thread", ST_BY_THREAD)
 #define BEGIN_AND_END_THREAD                                                                       \
-	KEY("thread", "thread that began it", "Thread", ST_BY_THREAD),                             \
-		TEXT("end_thread", "thread that ended it, when another one", "Ended By",           \
+	KEY("thread", "thread that started it", "Thread", ST_BY_THREAD),                           \
+		TEXT("end_thread", "thread that ended it, if different", "Ended By",               \
 		     end_thread_cell)
 #define PLACES                                                                                     \
-	{"track", "its row of threads, or NULL", ST_INTEGER, .cell = track_cell},                  \
-		{"process_id", "its row of processes, or NULL", ST_INTEGER,                        \
-		 .cell = process_id_cell},                                                         \
+	{"track", "row in threads, or NULL", ST_INTEGER, .cell = track_cell},                      \
+		{"process_id", "row in processes, or NULL", ST_INTEGER, .cell = process_id_cell},  \
 	{                                                                                          \
-		"slice", "row of the innermost slice around it, or NULL", ST_INTEGER,              \
+		"slice", "row of the innermost enclosing slice, or NULL", ST_INTEGER,              \
 			.cell = slice_cell                                                         \
 	}
 
@@ -386,8 +385,8 @@ static const struct st_table_column regions_columns[] = {
 	ROW_AND_NAME("region", "name of the region"),
 	START("Start Time"),
 	SOME_KEY("domain", "domain of the region", "Domain", ST_BY_DOMAIN),
-	TEXT("id", "its id", "Id", span_id),
-	TEXT("parent_id", "id of its parent, or NULL", "Parent Id", span_parent_id),
+	TEXT("id", "its ID", "Id", span_id),
+	TEXT("parent_id", "ID of its parent, or NULL", "Parent Id", span_parent_id),
 	PROCESS,
 	BEGIN_AND_END_THREAD,
 	TEXT("flags", "'unfinished', 'clipped' …", "Flags", flags_cell),
@@ -399,8 +398,8 @@ static const struct st_table_column overlapped_columns[] = {
 	START("Start Time"),
 	SOME_KEY("task_domain", "domain of the task", "Task Domain", ST_BY_TASK_DOMAIN),
 	TEXT("kind", "'overlapped' or 'timed'", "Kind", overlapped_kind),
-	TEXT("id", "its id", "Id", span_id),
-	TEXT("parent_id", "id of its parent, or NULL", "Parent Id", span_parent_id),
+	TEXT("id", "its ID", "Id", span_id),
+	TEXT("parent_id", "ID of its parent, or NULL", "Parent Id", span_parent_id),
 	PROCESS,
 	BEGIN_AND_END_THREAD,
 	TEXT("flags", "'unfinished', 'clipped', 'estimated' …", "Flags", flags_cell),
@@ -415,7 +414,7 @@ static const struct st_table_column markers_columns[] = {
 	KEY("kind", "'marker', 'event' or 'mark'", "Kind", ST_BY_CATEGORY),
 	TEXT("text", "text of a mark, or NULL", "Text", marker_text),
 	TEXT("id", "id, or NULL", "Id", event_id),
-	TEXT("task", "innermost task around it, or NULL", "In Task", event_task_cell),
+	TEXT("task", "innermost enclosing task, or NULL", "In Task", event_task_cell),
 	PROCESS,
 	THREAD,
 	TEXT("flags", "'unfinished', 'clipped' …", "Flags", flags_cell),
@@ -425,24 +424,24 @@ static const struct st_table_column markers_columns[] = {
 static const struct st_table_column counter_values_columns[] = {
 	ROW_AND_NAME("name", "name of the counter"),
 	START("Time"),
-	{"value", "the value from then on; additions are summed up", ST_ANY, .cell = value_cell,
+	{"value", "the value from then on; increments are added up", ST_ANY, .cell = value_cell,
 	 .title = "Value"},
-	{"delta", "change against the value before", ST_ANY, .cell = delta_cell, .title = "Delta"},
+	{"delta", "change from the previous value", ST_ANY, .cell = delta_cell, .title = "Delta"},
 	TEXT("counter", "name of the counter", "Counter", counter_name),
 	SOME_KEY("domain", "domain, or NULL", "Domain", ST_BY_DOMAIN),
 	TEXT("unit", "unit, or NULL", "Unit", counter_unit),
 	PROCESS,
 	THREAD,
 	PLACES,
-	{"counter_row", "its row of counters", ST_INTEGER, .cell = number_cell},
+	{"counter_row", "row in counters", ST_INTEGER, .cell = number_cell},
 };
 
 static const struct st_table_column waits_columns[] = {
-	ROW_AND_NAME("sync_object", "the object as report sync shows it"),
+	ROW_AND_NAME("sync_object", "the object as shown in report sync"),
 	START("Start Time"),
 	KEY("sync_type", "type of the object", "Sync Object Type", ST_BY_SYNC_TYPE),
 	TEXT("kind", "'wait', 'hold', 'acquired' or 'releasing'", "Kind", wait_kind),
-	TEXT("task", "innermost task around it, or NULL", "In Task", task_cell),
+	TEXT("task", "innermost enclosing task, or NULL", "In Task", task_cell),
 	PROCESS,
 	THREAD,
 	TEXT("flags", "'cancelled', 'unfinished' …", "Flags", span_flags_cell),
@@ -455,8 +454,8 @@ static const struct st_table_column relations_columns[] = {
 	START("Time"),
 	KEY("relation", "'dependent_on', 'parent_of' …", "Relation", ST_BY_RELATION),
 	KEY("tail", "name of the tail", "Tail", ST_BY_TAIL),
-	TEXT("head_id", "id of the head, or NULL: the current task", "Head Id", event_id),
-	TEXT("tail_id", "id of the tail", "Tail Id", event_other_id),
+	TEXT("head_id", "ID of the head; NULL: the current task", "Head Id", event_id),
+	TEXT("tail_id", "ID of the tail", "Tail Id", event_other_id),
 	SOME_KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
 	PROCESS,
 	THREAD,
@@ -469,9 +468,10 @@ static const struct st_table_column metadata_columns[] = {
 	TEXT("key", "key, or format", "Key", metadata_key),
 	TEXT("value", "text, number, or JSON array of numbers", "Value", metadata_value),
 	TEXT("type", "'u64' …, 'text' or 'formatted'", "Type", metadata_type),
-	{"count", "elements, as given", ST_INTEGER, .cell = metadata_count, .title = "Elements"},
+	{"count", "number of elements, as given", ST_INTEGER, .cell = metadata_count,
+	 .title = "Elements"},
 	SOME_KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
-	TEXT("id", "id it was given for, or NULL", "Id", event_id),
+	TEXT("id", "ID it was given for, or NULL", "Id", event_id),
 	PROCESS,
 	THREAD,
 	PLACES,
@@ -495,7 +495,7 @@ static const struct st_table_column heap_columns[] = {
 	START("Time"),
 	TEXT("kind", "'allocate', 'reallocate' or 'free'", "Kind", heap_kind),
 	TEXT("address", "hexadecimal", "Address", heap_address),
-	{"size_bytes", "bytes asked for, or NULL", ST_INTEGER, .cell = heap_size, .title = "Size",
+	{"size_bytes", "requested bytes, or NULL", ST_INTEGER, .cell = heap_size, .title = "Size",
 	 .unit = "bytes"},
 	KEY("domain", "domain", "Domain", ST_BY_DOMAIN),
 	PROCESS,
@@ -509,27 +509,27 @@ const struct st_table st_row_tables[ST_ROW_SETS] = {
 	[ST_ROWS_REGIONS] = {"regions", "one row per region", ST_COLUMNS(regions_columns),
 			     .has_row_number = true, .set = ST_ROWS_REGIONS},
 	[ST_ROWS_OVERLAPPED] = {"overlapped",
-				"one row per overlapped task, or task with times of its own",
+				"one row per overlapped task, or task with its own times",
 				ST_COLUMNS(overlapped_columns), .has_row_number = true,
 				.set = ST_ROWS_OVERLAPPED},
 	[ST_ROWS_MARKERS] = {"markers", "markers, user events and marks",
 			     ST_COLUMNS(markers_columns), .has_row_number = true,
 			     .set = ST_ROWS_MARKERS},
-	[ST_ROWS_SYNC] = {"waits", "waits for sync objects, holds, acquisitions and releases",
+	[ST_ROWS_SYNC] = {"waits", "waits on sync objects, holds, acquisitions and releases",
 			  ST_COLUMNS(waits_columns), .has_row_number = true, .set = ST_ROWS_SYNC},
 	[ST_ROWS_SAMPLES] = {"counter_values", "values of counters over time",
 			     ST_COLUMNS(counter_values_columns), .has_row_number = true,
 			     .set = ST_ROWS_SAMPLES},
-	[ST_ROWS_RELATIONS] = {"relations", "relations that the program told",
+	[ST_ROWS_RELATIONS] = {"relations", "relations reported by the program",
 			       ST_COLUMNS(relations_columns), .has_row_number = true,
 			       .set = ST_ROWS_RELATIONS},
-	[ST_ROWS_METADATA] = {"metadata", "what the program attached to tasks",
+	[ST_ROWS_METADATA] = {"metadata", "metadata that the program attached to tasks",
 			      ST_COLUMNS(metadata_columns), .has_row_number = true,
 			      .set = ST_ROWS_METADATA},
-	[ST_ROWS_HISTOGRAMS] = {"histograms", "submissions of histograms",
+	[ST_ROWS_HISTOGRAMS] = {"histograms", "submitted histograms",
 				ST_COLUMNS(histograms_columns), .has_row_number = true,
 				.set = ST_ROWS_HISTOGRAMS},
-	[ST_ROWS_HEAP] = {"heap", "ends of heap calls, by time", ST_COLUMNS(heap_columns),
+	[ST_ROWS_HEAP] = {"heap", "ends of heap calls, in time order", ST_COLUMNS(heap_columns),
 			  .has_row_number = true, .set = ST_ROWS_HEAP},
 };
 
@@ -567,7 +567,7 @@ static struct st_cell definition_process(const struct st_table_at *at)
 }
 
 static const struct st_table_column counters_columns[] = {
-	{"counter", "number of the row; counter_values.counter", ST_ROW_NUMBER},
+	{"counter", "row number; counter_values.counter", ST_ROW_NUMBER},
 	{"name", "name", ST_TEXT, .cell = definition_text,
 	 .offset = offsetof(struct st_object, name)},
 	{"domain", "domain, or NULL", ST_TEXT, .cell = definition_text,
@@ -575,10 +575,10 @@ static const struct st_table_column counters_columns[] = {
 	{"type", "'u64', 'double' …", ST_TEXT, .cell = definition_type},
 	{"unit", "unit, or NULL", ST_SOME_NAME(struct st_counter, unit)},
 	{"device", "device, or NULL", ST_SOME_NAME(struct st_counter, device)},
-	{"process_id", "its row of processes", ST_INTEGER, .cell = definition_process_id},
-	{"process", "process as reports show it", ST_TEXT, .cell = definition_process},
-	{"object", "its row of objects", ST_NUMBER(struct st_counter, object)},
-	{"count", "values of it", ST_NUMBER(struct st_counter, sample_count)},
+	{"process_id", "row in processes", ST_INTEGER, .cell = definition_process_id},
+	{"process", "process as shown in reports", ST_TEXT, .cell = definition_process},
+	{"object", "row in objects", ST_NUMBER(struct st_counter, object)},
+	{"count", "number of its values", ST_NUMBER(struct st_counter, sample_count)},
 };
 
 static bool counters_open(struct st_tables *tables)
