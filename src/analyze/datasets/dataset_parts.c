@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 static struct st_text make_text(char *bytes)
 {
 	return (struct st_text){bytes ? bytes : "", bytes ? strlen(bytes) : 0};
@@ -137,15 +139,6 @@ uint64_t st_pause_list_recorded(const struct st_pause_list *list, uint32_t proce
 	return (uint64_t)(end_ns - begin_ns) - paused_ns;
 }
 
-static uint32_t hash_text(struct st_text text)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < text.size_bytes; i++)
-		hash = (hash ^ (uint8_t)text.bytes[i]) * 0x100000001b3ull;
-	return (uint32_t)(hash ^ hash >> 32);
-}
-
 void st_key_texts_init(struct st_key_texts *keys)
 {
 	memset(keys, 0, sizeof(*keys));
@@ -154,60 +147,38 @@ void st_key_texts_init(struct st_key_texts *keys)
 void st_key_texts_fini(struct st_key_texts *keys)
 {
 	free(keys->texts);
-	free(keys->slots);
+	st_map_fini(&keys->key_of);
 	memset(keys, 0, sizeof(*keys));
 }
 
-static bool grow(struct st_key_texts *keys)
+static bool is_text(const void *texts, uint32_t number, const void *key)
 {
-	uint32_t capacity = keys->capacity ? keys->capacity * 2 : 16, mask = capacity * 2 - 1;
-	uint32_t *slots = capacity > keys->capacity && mask > capacity
-				  ? calloc((size_t)mask + 1, sizeof(*slots))
-				  : NULL;
-	struct st_text *texts = slots ? realloc(keys->texts, capacity * sizeof(*texts)) : NULL;
+	const struct st_text *known = (const struct st_text *)texts + number, *wanted = key;
 
-	if (!texts) {
-		free(slots);
-		keys->failed = true;
-		return false;
-	}
-	for (uint32_t i = 0; i < keys->count; i++) {
-		uint32_t at = hash_text(texts[i]) & mask;
-
-		while (slots[at])
-			at = (at + 1) & mask;
-		slots[at] = i + 1;
-	}
-	free(keys->slots);
-	keys->slots = slots;
-	keys->texts = texts;
-	keys->mask = mask;
-	keys->capacity = capacity;
-	return true;
+	return known->size_bytes == wanted->size_bytes &&
+	       (!known->size_bytes || memcmp(known->bytes, wanted->bytes, known->size_bytes) == 0);
 }
 
 uint32_t st_key_texts_add(struct st_key_texts *keys, struct st_text text)
 {
-	uint32_t at;
+	uint32_t hash = st_hash_bytes(text.bytes, text.size_bytes);
+	uint32_t key = st_map_find(&keys->key_of, hash, is_text, keys->texts, &text);
 
-	if (keys->count == keys->capacity && !grow(keys))
+	if (key != ST_ID_NONE)
+		return key;
+	if (!ST_VEC_ROOM(keys->texts, keys->count, keys->capacity) ||
+	    !st_map_add(&keys->key_of, hash, keys->count)) {
+		keys->failed = true;
 		return 0;
-	for (at = hash_text(text) & keys->mask; keys->slots[at]; at = (at + 1) & keys->mask) {
-		struct st_text known = keys->texts[keys->slots[at] - 1];
-
-		if (known.size_bytes == text.size_bytes &&
-		    (!text.size_bytes || memcmp(known.bytes, text.bytes, text.size_bytes) == 0))
-			return keys->slots[at] - 1;
 	}
-	keys->texts[keys->count] = text;
-	keys->slots[at] = ++keys->count;
-	return keys->count - 1;
+	return st_key_texts_append(keys, text);
 }
 
 uint32_t st_key_texts_append(struct st_key_texts *keys, struct st_text text)
 {
-	if (keys->count == keys->capacity && !grow(keys))
+	if (!ST_VEC_PUSH(keys->texts, keys->count, keys->capacity, text)) {
+		keys->failed = true;
 		return 0;
-	keys->texts[keys->count] = text;
-	return keys->count++;
+	}
+	return keys->count - 1;
 }

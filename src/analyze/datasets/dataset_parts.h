@@ -6,6 +6,7 @@
 #ifndef ST_ANALYZE_DATASETS_DATASET_PARTS_H
 #define ST_ANALYZE_DATASETS_DATASET_PARTS_H
 
+#include "base/map.h"
 #include "analyze/engine/dataset.h"
 #include "store/result.h"
 
@@ -34,8 +35,7 @@ uint64_t st_pause_list_recorded(const struct st_pause_list *list, uint32_t proce
 struct st_key_texts {
 	struct st_text *texts; /* by key; borrowed */
 	uint32_t count, capacity;
-	uint32_t *slots; /* key + 1 */
-	uint32_t mask;
+	struct st_map key_of;
 	bool failed;
 };
 void st_key_texts_init(struct st_key_texts *keys);

@@ -6,91 +6,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/search.h"
+#include "base/vec.h"
 #include "store/operators.h"
 
-enum { FIRST_SLOTS = 1024 };
-
-/* Open blocks by process and address: open addressing, never more than half full. A slot that has been used stays so. */
-struct slot {
-	uint64_t address;
-	uint32_t process;
-	uint32_t block; /* + 1; 0: free, unless it was used */
-	bool is_used;
-};
-
+/* The newest block at each place: a process and an address. */
 struct open {
-	struct slot *slots;
-	uint32_t mask, used;
+	struct st_pair_map places;
+	uint32_t *blocks; /* by place, + 1; 0: none is out */
+	uint32_t capacity;
 };
 
-static struct slot *find(const struct open *open, uint32_t process, uint64_t address)
+/* NULL: no memory. */
+static uint32_t *block_at(struct open *open, uint32_t process, uint64_t address)
 {
-	uint64_t hash = (address ^ (uint64_t)process << 48) * 0x9e3779b97f4a7c15ull;
-	uint32_t at = (uint32_t)(hash >> 32) & open->mask;
+	uint32_t place = st_pair_map_add(&open->places, address, process);
 
-	while (open->slots[at].is_used &&
-	       (open->slots[at].address != address || open->slots[at].process != process))
-		at = (at + 1) & open->mask;
-	return &open->slots[at];
-}
-
-static bool make_room(struct open *open)
-{
-	struct open larger = {.mask = open->slots ? open->mask * 2 + 1 : FIRST_SLOTS - 1};
-
-	if (open->slots && open->used <= open->mask / 2)
-		return true;
-	larger.slots = calloc((size_t)larger.mask + 1, sizeof(*larger.slots));
-	if (!larger.slots)
-		return false;
-	for (uint32_t i = 0; open->slots && i <= open->mask; i++) {
-		if (!open->slots[i].block)
-			continue;
-		*find(&larger, open->slots[i].process, open->slots[i].address) = open->slots[i];
-		larger.used++;
-	}
-	free(open->slots);
-	*open = larger;
-	return true;
+	if (open->places.failed || !ST_VEC_ROOM_ZERO(open->blocks, place, open->capacity))
+		return NULL;
+	return &open->blocks[place];
 }
 
 static bool give_out(struct st_memory_blocks *blocks, struct open *open,
 		     const struct st_memory_moment *moment, uint32_t process)
 {
-	struct slot *slot;
+	uint32_t *block = block_at(open, process, moment->address);
 
-	if (!make_room(open))
+	if (!block)
 		return false;
-	slot = find(open, process, moment->address);
 	/* The same place again: that it was taken back has been lost. */
-	if (slot->block) {
-		blocks->items[slot->block - 1].end_ns = moment->time_ns;
+	if (*block) {
+		blocks->items[*block - 1].end_ns = moment->time_ns;
 		blocks->again_count++;
 	}
-	open->used += !slot->is_used;
 	blocks->items[blocks->count++] = (struct st_memory_block){.begin_ns = moment->time_ns,
 								  .end_ns = INT64_MAX,
 								  .bytes = moment->allocated,
 								  .slice = moment->row,
 								  .track = moment->track,
 								  .process = process};
-	*slot = (struct slot){moment->address, process, blocks->count, true};
+	*block = blocks->count;
 	return true;
 }
 
-static void take_back(struct st_memory_blocks *blocks, struct open *open,
+static bool take_back(struct st_memory_blocks *blocks, struct open *open,
 		      const struct st_memory_moment *moment, uint32_t process)
 {
-	struct slot *slot = open->slots ? find(open, process, moment->address) : NULL;
+	uint32_t *block = block_at(open, process, moment->address);
 
-	if (!slot || !slot->block) {
+	if (!block)
+		return false;
+	if (!*block) {
 		blocks->unknown_bytes += moment->freed;
 		blocks->unknown_count++;
-		return;
+		return true;
 	}
-	blocks->items[slot->block - 1].end_ns = moment->time_ns;
-	slot->block = 0;
+	blocks->items[*block - 1].end_ns = moment->time_ns;
+	*block = 0;
+	return true;
 }
 
 bool st_memory_blocks_make(struct st_memory_blocks *out, const struct st_result *result)
@@ -109,12 +83,11 @@ bool st_memory_blocks_make(struct st_memory_blocks *out, const struct st_result 
 
 		if (!moments[i].address)
 			continue;
-		if (moments[i].allocated)
-			done = give_out(out, &open, &moments[i], process);
-		else
-			take_back(out, &open, &moments[i], process);
+		done = (moments[i].allocated ? give_out : take_back)(out, &open, &moments[i],
+								     process);
 	}
-	free(open.slots);
+	st_pair_map_fini(&open.places);
+	free(open.blocks);
 	if (!done)
 		st_memory_blocks_fini(out);
 	return done;
