@@ -17,6 +17,8 @@ enum {
 	ST_RECORDS_SHAPES = 1 << 3,    /* of operators' inputs */
 	ST_RECORDS_MEMORY = 1 << 4,    /* of the framework's allocator */
 	ST_RECORDS_MODULES = 1 << 5,   /* calls of nn.Module */
+	ST_RECORDS_STACKS = 1 << 6,    /* of Python, who calls each operator */
+	ST_RECORDS_CALLS = 1 << 7,     /* of Python functions, counted */
 };
 
 enum { ST_ANALYSIS_NEEDS_MAX = 8 };

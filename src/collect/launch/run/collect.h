@@ -66,7 +66,7 @@ struct st_collect_config {
 	enum st_choice task_lines, offer_itt;
 	struct st_sampling_config sampling;
 	struct st_operators_config operators;
-	enum st_choice python_calls; /* default: not counted */
+	enum st_choice python_calls; /* default: as the analysis says */
 	int target_pid;		/* -target-pid: a program that runs already; 0: argv is started */
 	int joined_pid;		/* of st_collect_join: the program that started us */
 	int ready_fd;		/* where it waits for our word */

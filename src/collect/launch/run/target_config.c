@@ -62,7 +62,7 @@ static void append_operators(struct st_buf *out, const struct st_collect_config 
 		      is_on(asked->shapes, records & ST_RECORDS_SHAPES) ? 2 : 1,
 		      is_on(asked->memory, records & ST_RECORDS_MEMORY),
 		      is_on(asked->modules, records & ST_RECORDS_MODULES));
-	if (is_on(asked->stacks, false))
+	if (is_on(asked->stacks, records & ST_RECORDS_STACKS))
 		st_buf_append_text(out, ";operator_stacks=1");
 }
 
@@ -97,7 +97,7 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
 	append_operators(out, config);
-	if (is_on(config->python_calls, false))
+	if (is_on(config->python_calls, config->analysis->records & ST_RECORDS_CALLS))
 		append_python_calls(out, target->ticks_per_second);
 	if (target->sampling)
 		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
