@@ -95,10 +95,8 @@ static void end_call(struct job *job, uint32_t track, int64_t ns)
 
 static bool add_stop(struct job *job, uint32_t track, int64_t ns)
 {
-	if (!ST_VEC_ROOM(job->stops, job->stop_count, job->stop_capacity))
-		return false;
-	job->stops[job->stop_count++] = (struct stop){job->builder->tracks[track].process_id, ns};
-	return true;
+	return ST_VEC_PUSH(job->stops, job->stop_count, job->stop_capacity,
+			   (struct stop){job->builder->tracks[track].process_id, ns});
 }
 
 static bool take_record(struct job *job, uint32_t track, const struct st_slice_record *record)

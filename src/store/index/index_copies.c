@@ -75,13 +75,13 @@ static bool find_items(struct copies *c)
 				c->creates[t] = 1;
 			if (!is_wanted(c, label))
 				continue;
-			if (!ST_VEC_ROOM(c->items, c->count, c->capacity))
+			if (!ST_VEC_PUSH(c->items, c->count, c->capacity,
+					 (struct candidate){
+						 .process_id = track->process_id,
+						 .label = label,
+						 .row = row,
+					 }))
 				return false;
-			c->items[c->count++] = (struct candidate){
-				.process_id = track->process_id,
-				.label = label,
-				.row = row,
-			};
 		}
 	}
 	return true;

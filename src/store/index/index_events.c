@@ -125,12 +125,9 @@ static void add_wide(struct st_index_builder *builder, uint32_t process_id, uint
 {
 	struct st_event_tables *tables = &builder->tables;
 
-	if (!ST_VEC_ROOM(tables->wide, tables->wide_count, tables->wide_capacity)) {
+	if (!ST_VEC_PUSH(tables->wide, tables->wide_count, tables->wide_capacity,
+			 (struct st_wide_event){.ns = ns, .row = row, .process_id = process_id}))
 		builder->no_memory = true;
-		return;
-	}
-	tables->wide[tables->wide_count++] =
-		(struct st_wide_event){.ns = ns, .row = row, .process_id = process_id};
 }
 
 void st_index_take_event(struct st_index_builder *builder, struct st_track_state *track,
@@ -230,9 +227,8 @@ static bool find_task_events(struct st_index_builder *builder)
 		if (rows[i].kind < ST_EVENT_TASK_ID || rows[i].kind > ST_EVENT_TASK_FN ||
 		    rows[i].slice == ST_NO_ROW)
 			continue;
-		if (!ST_VEC_ROOM(out->task_events, out->task_event_count, capacity))
+		if (!ST_VEC_PUSH(out->task_events, out->task_event_count, capacity, i))
 			return false;
-		out->task_events[out->task_event_count++] = i;
 	}
 	return sort_task_events(rows, out->task_events, out->task_event_count);
 }

@@ -29,19 +29,15 @@ bool st_forest_load_nodes(struct st_model *model, uint32_t process_id, struct st
 			forest->refused_nodes += decoder.left + 1;
 			break;
 		}
-		if (!ST_VEC_ROOM(forest->raw, forest->raw_count, forest->raw_capacity))
+		if (!ST_VEC_PUSH(forest->raw, forest->raw_count, forest->raw_capacity, node))
 			return false;
-		forest->raw[forest->raw_count++] = node;
 		if (!run.count++)
 			run.first_id = id;
 	}
 	body->failed |= decoder.body.failed;
 	if (!run.count)
 		return true;
-	if (!ST_VEC_ROOM(forest->runs, forest->run_count, forest->run_capacity))
-		return false;
-	forest->runs[forest->run_count++] = run;
-	return true;
+	return ST_VEC_PUSH(forest->runs, forest->run_count, forest->run_capacity, run);
 }
 
 bool st_forest_load_code(struct st_model *model, uint32_t process_id, struct st_cursor *body)
@@ -155,10 +151,8 @@ bool st_forest_load_creator(struct st_model *model, uint32_t process_id, struct 
 	if (body->failed || forest->creator_count >= LIST_MAX)
 		return true;
 	st_model_saw_time(model, creator.ticks);
-	if (!ST_VEC_ROOM(forest->creators, forest->creator_count, forest->creator_capacity))
-		return false;
-	forest->creators[forest->creator_count++] = creator;
-	return true;
+	return ST_VEC_PUSH(forest->creators, forest->creator_count, forest->creator_capacity,
+			   creator);
 }
 
 bool st_forest_load_runtime(struct st_model *model, uint32_t process_id, struct st_cursor *body)

@@ -97,10 +97,8 @@ static bool add_code(struct st_model *model, const struct st_code_event *code)
 {
 	if (model->code_event_count >= LIST_MAX)
 		return true;
-	if (!ST_VEC_ROOM(model->code_events, model->code_event_count, model->code_event_capacity))
-		return false;
-	model->code_events[model->code_event_count++] = *code;
-	return true;
+	return ST_VEC_PUSH(model->code_events, model->code_event_count, model->code_event_capacity,
+			   *code);
 }
 
 static bool load_lines(struct st_model *model, struct st_cursor *data, struct st_code_event *code)
@@ -113,9 +111,9 @@ static bool load_lines(struct st_model *model, struct st_cursor *data, struct st
 		return true;
 	code->first_line = model->line_count / 2;
 	for (uint32_t i = 0; i < 2 * count; i++) {
-		if (!ST_VEC_ROOM(model->lines, model->line_count, model->line_capacity))
+		if (!ST_VEC_PUSH(model->lines, model->line_count, model->line_capacity,
+				 st_cursor_u32(data)))
 			return false;
-		model->lines[model->line_count++] = st_cursor_u32(data);
 	}
 	code->line_count = count;
 	return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "store/write/writer_state.h"
 
 enum {
@@ -57,18 +58,9 @@ bool st_store_writer_wants_file(const struct st_store_writer *writer, uint64_t n
 
 static bool keep_open_file(struct st_store_writer *writer)
 {
-	if (writer->kept_count == writer->kept_capacity) {
-		uint32_t capacity = writer->kept_capacity ? writer->kept_capacity * 2 : 16;
-		void *more = realloc(writer->kept, capacity * sizeof(*writer->kept));
-
-		if (!more)
-			return false;
-		writer->kept = more;
-		writer->kept_capacity = capacity;
-	}
 	writer->open_file.segment = writer->segment;
-	writer->kept[writer->kept_count++] = writer->open_file;
-	return true;
+	return ST_VEC_PUSH(writer->kept, writer->kept_count, writer->kept_capacity,
+			   writer->open_file);
 }
 
 /* Deletes the files whose newest record lies before the window. */
