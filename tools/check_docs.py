@@ -3,9 +3,9 @@
 """Checks that the files and folders that READMEs and documents name exist, so that a move does not leave them behind.
 
 A path that begins with a folder of the repository is checked in every document. In pages about the sources (READMEs of
-folders, CONTRIBUTING.md, docs/internals, docs/format) so is every `name.c` in backquotes, or at the start of a line of
-a listing, which must be a file of that name or the end of a path; a pattern with * must match something. The map in
-CONTRIBUTING.md has every folder with sources, the table of docs/internals every page.
+folders, CONTRIBUTING.md, docs/internals, docs/format) so is every `name.c` in backquotes or in a listing, which must be
+a file of that name or the end of a path; a pattern with * must match something. The map in CONTRIBUTING.md has every
+folder with sources, the table of docs/internals every page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ABOUT_SOURCES = re.compile(r"^(CONTRIBUTING\.md|(src|tests|bench|tools)/.*|docs/
 TOP = "src|tests|tools|docs|bench|examples|python|cmake"
 ROOTED = re.compile(rf"(?<![\w./<{{*-])(?:{TOP})/[\w./{{}},*+-]*[\w}}*/](?![\w<])")
 QUOTED = re.compile(r"`([^`\s]+)`")
-LISTED = re.compile(r"^[ │├└─]*([\w./{},*+-]+)(?:\s|$)")
+LISTED = re.compile(r"^[ │├└─]*([\w./{},*+-]+/)(?:\s|$)|(?<![\w./<-])([\w./{}*+-]+\.(?:c|h|cpp|py|sh|md))(?![\w.])")
 SOURCE = re.compile(r"^[\w./{},*+-]+\.(?:c|h|cpp|py|sh|cmake|md|S|f90|in|map)$")
 FOLDER = re.compile(r"^[a-z_]+(?:/[a-z_]+)*/$")
 BRACES = re.compile(r"^(.*?)\{([^{}]*)\}(.*)$")
@@ -64,7 +64,9 @@ def starts(path: str) -> list[int]:
 def names_of(line: str, about_sources: bool, is_listing: bool) -> list[tuple[str, bool]]:
     """(name, whether it is a path from the root) of what a line names."""
     found = [(name, True) for name in ROOTED.findall(line)]
-    words = (LISTED if is_listing else QUOTED).findall(line) if about_sources else []
+    words = QUOTED.findall(line) if about_sources and not is_listing else []
+    if about_sources and is_listing:
+        words = [folder or file for folder, file in LISTED.findall(line)]
     for word in words:
         if not ROOTED.match(word) and (SOURCE.match(word) or FOLDER.match(word)):
             found.append((word, False))
