@@ -63,28 +63,19 @@ static void print_knobs(void)
 	}
 }
 
-static bool has_options(unsigned int command)
-{
-	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
-		const struct st_option *option = st_option_at(id);
-
-		if ((option->commands & command) && !(option->flags & ST_OPT_IS_COMMAND))
-			return true;
-	}
-	return false;
-}
-
 static void print_options(unsigned int command)
 {
-	if (!has_options(command))
-		return;
-	printf("\nOptions (one dash or two; -name value or -name=value; words can be shortened: "
-	       "-res-dir):\n");
+	const char *title = "\nOptions (one dash or two; -name value or -name=value; words can be "
+			    "shortened: -res-dir):\n";
+
 	for (enum st_option_id id = 0; id < ST_OPTIONS; id++) {
 		const struct st_option *option = st_option_at(id);
 
-		if ((option->commands & command) && !(option->flags & ST_OPT_IS_COMMAND))
-			print_option(option);
+		if (!(option->commands & command) || (option->flags & ST_OPT_IS_COMMAND))
+			continue;
+		printf("%s", title);
+		title = "";
+		print_option(option);
 	}
 }
 
@@ -100,27 +91,38 @@ static void print_groupings(void)
 	st_console_wrap(text, 2, 2);
 }
 
+const struct st_name_list st_name_lists[] = {
+	{ST_IN_REPORT, "Reports", 12, st_report_kinds, sizeof(*st_report_kinds)},
+	{ST_IN_COMMAND, "Verbs", 12, st_verbs, sizeof(*st_verbs)},
+	{ST_IN_EXPORT, "Formats", 16, st_exporters, sizeof(*st_exporters)},
+	{0, NULL, 0, NULL, 0},
+};
+
+const struct st_name_row *st_name_row_at(const struct st_name_list *list, size_t index)
+{
+	const struct st_name_row *row =
+		(const void *)((const char *)list->rows + index * list->row_bytes);
+
+	return row->name ? row : NULL;
+}
+
 static void print_names(unsigned int command)
 {
-	if (command == ST_IN_REPORT) {
-		printf("\nReports:\n");
-		for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
-			printf("  %-12s %s\n", kind->name, kind->summary);
-		print_groupings();
-		printf("\nSort metrics (for tasks; -sort-desc '?' lists those of a report):\n");
-		for (unsigned int i = 0; i < ST_METRICS; i++)
-			printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
+	const struct st_name_row *row;
+
+	for (const struct st_name_list *list = st_name_lists; list->title; list++) {
+		if (list->command != command)
+			continue;
+		printf("\n%s:\n", list->title);
+		for (size_t i = 0; (row = st_name_row_at(list, i)); i++)
+			printf("  %-*s %s\n", list->width, row->name, row->text);
 	}
-	if (command == ST_IN_COMMAND) {
-		printf("\nVerbs:\n");
-		for (const struct st_verb *verb = st_verbs; verb->name; verb++)
-			printf("  %-12s %s\n", verb->name, verb->help);
-	}
-	if (command == ST_IN_EXPORT) {
-		printf("\nFormats:\n");
-		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
-			printf("  %-16s %s\n", exporter->name, exporter->summary);
-	}
+	if (command != ST_IN_REPORT)
+		return;
+	print_groupings();
+	printf("\nSort metrics (for tasks; -sort-desc '?' lists those of a report):\n");
+	for (unsigned int i = 0; i < ST_METRICS; i++)
+		printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 }
 
 static void print_overview(void)

@@ -37,6 +37,15 @@ static void print_entry(const char *head, const char *text)
 	putchar('\n');
 }
 
+static void print_default(const char *text)
+{
+	if (!text)
+		return;
+	printf("Default: ");
+	print_roff(text);
+	printf(".\n");
+}
+
 static void print_options(unsigned int command)
 {
 	const char *title = ".PP\nOptions:\n";
@@ -51,42 +60,34 @@ static void print_options(unsigned int command)
 		title = "";
 		st_help_option_head(option, head, sizeof(head));
 		print_entry(head, option->help);
-		if (option->default_text) {
-			printf("Default: ");
-			print_roff(option->default_text);
-			printf(".\n");
-		}
+		print_default(option->default_text);
 	}
 }
 
 static void print_names(unsigned int command)
 {
-	if (command == ST_IN_REPORT) {
-		printf(".PP\nReports:\n");
-		for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++)
-			print_entry(kind->name, kind->summary);
-		printf(".PP\nGroupings:");
-		for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
-			printf("\n.BR ");
-			print_roff(st_grouping_info(i)->name);
-			printf("%s", i + 1 < ST_GROUPINGS ? " ," : " .");
-		}
-		printf("\n"
-		       ".PP\n"
-		       "Sort metrics (for tasks; \\-sort\\-desc ? lists those of a report):\n");
-		for (unsigned int i = 0; i < ST_METRICS; i++)
-			print_entry(st_metric_info(i)->key, st_metric_info(i)->title);
+	const struct st_name_row *row;
+
+	for (const struct st_name_list *list = st_name_lists; list->title; list++) {
+		if (list->command != command)
+			continue;
+		printf(".PP\n%s:\n", list->title);
+		for (size_t i = 0; (row = st_name_row_at(list, i)); i++)
+			print_entry(row->name, row->text);
 	}
-	if (command == ST_IN_COMMAND) {
-		printf(".PP\nVerbs:\n");
-		for (const struct st_verb *verb = st_verbs; verb->name; verb++)
-			print_entry(verb->name, verb->help);
+	if (command != ST_IN_REPORT)
+		return;
+	printf(".PP\nGroupings:");
+	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
+		printf("\n.BR ");
+		print_roff(st_grouping_info(i)->name);
+		printf("%s", i + 1 < ST_GROUPINGS ? " ," : " .");
 	}
-	if (command == ST_IN_EXPORT) {
-		printf(".PP\nFormats:\n");
-		for (const struct st_exporter *exporter = st_exporters; exporter->name; exporter++)
-			print_entry(exporter->name, exporter->summary);
-	}
+	printf("\n"
+	       ".PP\n"
+	       "Sort metrics (for tasks; \\-sort\\-desc ? lists those of a report):\n");
+	for (unsigned int i = 0; i < ST_METRICS; i++)
+		print_entry(st_metric_info(i)->key, st_metric_info(i)->title);
 }
 
 static void print_knobs(void)
@@ -97,9 +98,7 @@ static void print_knobs(void)
 
 		st_knob_head(knob, head, sizeof(head));
 		print_entry(head, knob->help);
-		printf("Default: ");
-		print_roff(knob->default_text);
-		printf(".\n");
+		print_default(knob->default_text);
 	}
 }
 
