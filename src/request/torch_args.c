@@ -6,6 +6,7 @@
 #include "request/parts.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/engine/names.h"
@@ -17,87 +18,82 @@ const char st_torch_knob_names[] =
 	"top-level-events-only= "
 	"max-name-column-width= max-shapes-column-width= max-src-column-width=";
 
-enum { WIDTH_MAX = 1000000, STACK_MAX = 1000 };
+enum { WIDTH_MAX = 1000000, STACK_MAX = 1000, OPTION_BYTES = 64 };
+
+enum form { TRUTH, RECORDED /* hidden when false */, TEXT, UNIT, LIMIT, NUMBER, WIDTH };
+
+#define AT(field) offsetof(struct st_torch_options, field)
+static const struct knob {
+	const char *name;
+	enum form form;
+	size_t at; /* in the options */
+} knobs[] = {
+	{"group-by-input-shape", TRUTH, AT(group_by_input_shape)},
+	{"group-by-overload-name", TRUTH, AT(group_by_overload_name)},
+	{"profile-memory", TRUTH, AT(profile_memory)},
+	{"with-flops", TRUTH, AT(with_flops)},
+	{"with-stack", TRUTH, AT(with_stack)},
+	{"top-level-events-only", TRUTH, AT(top_level_events_only)},
+	{"record-shapes", RECORDED, AT(hides_shapes)},
+	{"sort-by", TEXT, AT(sort_by)},
+	{"time-unit", UNIT, AT(time_unit)},
+	{"row-limit", LIMIT, AT(row_limit)},
+	{"group-by-stack-n", NUMBER, AT(group_by_stack_n)},
+	{"max-name-column-width", WIDTH, AT(name_width)},
+	{"max-shapes-column-width", WIDTH, AT(shapes_width)},
+	{"max-src-column-width", WIDTH, AT(source_width)},
+};
+#undef AT
+
+static bool is_word(const char *text, const char *word)
+{
+	return st_name_equal(text, strlen(text), word);
+}
 
 static enum st_status read_truth(const char *name, const char *value, bool *out,
 				 struct st_error *err)
 {
-	*out = st_name_equal(value, strlen(value), "true");
-	if (*out || st_name_equal(value, strlen(value), "false"))
+	*out = is_word(value, "true");
+	if (*out || is_word(value, "false"))
 		return ST_OK;
 	return st_error_set(err, ST_EUSAGE, 0,
 			    "-report-knob %s: expected true or false, not '%.60s'", name, value);
 }
 
-static bool is_none(const char *value)
-{
-	return st_name_equal(value, strlen(value), "none");
-}
-
-/* 0 is no width: torch would cut everything off. */
-static enum st_status read_width(const char *name, const char *value, int32_t *out,
-				 struct st_error *err)
-{
-	uint64_t width;
-	enum st_status status;
-
-	*out = -1;
-	if (is_none(value))
-		return ST_OK;
-	status = st_value_count(name, value, 1, WIDTH_MAX, &width, err);
-	*out = (int32_t)width;
-	return status;
-}
-
-static enum st_status read_limit(struct st_torch_options *options, const char *value,
-				 struct st_error *err)
-{
-	uint64_t limit = 0;
-	enum st_status status = ST_OK;
-
-	options->has_row_limit = true;
-	options->row_limit = -1;
-	if (strcmp(value, "-1") == 0)
-		return ST_OK;
-	status = st_value_count("report-knob row-limit", value, 0, INT64_MAX, &limit, err);
-	options->row_limit = (int64_t)limit;
-	return status;
-}
-
-static enum st_status read_unit(struct st_torch_options *options, const char *value,
+static enum st_status read_text(enum form form, const char *value, const char **out,
 				struct st_error *err)
 {
-	if (strcmp(value, "s") != 0 && strcmp(value, "ms") != 0 && strcmp(value, "us") != 0)
+	if (form == UNIT && strcmp(value, "s") != 0 && strcmp(value, "ms") != 0 &&
+	    strcmp(value, "us") != 0)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "-report-knob time-unit: expected s, ms or us, not '%.60s'",
 				    value);
-	options->time_unit = value;
+	*out = value;
 	return ST_OK;
 }
 
-static bool is_knob(const char *name, const char *knob)
-{
-	return st_name_equal(name, strlen(name), knob);
-}
-
-static enum st_status read_stack(struct st_torch_options *options, const char *value,
-				 struct st_error *err)
-{
-	uint64_t count;
-	enum st_status status =
-		st_value_count("report-knob group-by-stack-n", value, 0, STACK_MAX, &count, err);
-
-	options->group_by_stack_n = (uint32_t)count;
-	return status;
-}
-
-static enum st_status read_shapes(struct st_torch_options *options, const char *value,
+static enum st_status read_number(const struct knob *knob, const char *value, void *to,
 				  struct st_error *err)
 {
-	bool recorded = true;
-	enum st_status status = read_truth("record-shapes", value, &recorded, err);
+	/* 0 is no width: torch would cut everything off. */
+	uint64_t min = knob->form == WIDTH, number = 0;
+	uint64_t max = knob->form == WIDTH    ? WIDTH_MAX
+		       : knob->form == NUMBER ? STACK_MAX
+					      : INT64_MAX;
+	bool is_any = (knob->form == WIDTH && is_word(value, "none")) ||
+		      (knob->form == LIMIT && strcmp(value, "-1") == 0);
+	char option[OPTION_BYTES];
+	enum st_status status = ST_OK;
 
-	options->hides_shapes = !recorded;
+	snprintf(option, sizeof(option), "report-knob %s", knob->name);
+	if (!is_any)
+		status = st_value_count(option, value, min, max, &number, err);
+	if (knob->form == LIMIT)
+		*(int64_t *)to = is_any ? -1 : (int64_t)number;
+	else if (knob->form == WIDTH)
+		*(int32_t *)to = is_any ? -1 : (int32_t)number;
+	else
+		*(uint32_t *)to = (uint32_t)number;
 	return status;
 }
 
@@ -120,57 +116,34 @@ bool st_torch_text(struct st_torch_options *options, const char *pair)
 	return false;
 }
 
-static bool *truth_of(struct st_torch_options *options, const char *name)
-{
-	const struct {
-		const char *name;
-		bool *at;
-	} truths[] = {
-		{"group-by-input-shape", &options->group_by_input_shape},
-		{"group-by-overload-name", &options->group_by_overload_name},
-		{"profile-memory", &options->profile_memory},
-		{"with-flops", &options->with_flops},
-		{"with-stack", &options->with_stack},
-		{"top-level-events-only", &options->top_level_events_only},
-	};
-
-	for (size_t i = 0; i < sizeof(truths) / sizeof(truths[0]); i++)
-		if (is_knob(name, truths[i].name))
-			return truths[i].at;
-	return NULL;
-}
-
 enum st_status st_torch_knob(struct st_torch_options *options, const char *name, const char *value,
 			     struct st_error *err)
 {
-	bool *truth = truth_of(options, name);
+	const struct knob *knob = knobs, *end = knobs + sizeof(knobs) / sizeof(knobs[0]);
+	enum st_status status;
+	void *to;
 
 	options->given = true;
-	if (truth)
-		return read_truth(name, value, truth, err);
-	if (is_knob(name, "record-shapes"))
-		return read_shapes(options, value, err);
-	if (is_knob(name, "sort-by")) {
-		options->sort_by = value;
-		return ST_OK;
+	while (knob < end && !is_word(name, knob->name))
+		knob++;
+	if (knob == end)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "unknown report knob '%s'; expected bin-count, cpu-classes, "
+				    "torch-folding or, for the torch tables, %s",
+				    name, st_torch_knob_names);
+	to = (char *)options + knob->at;
+	options->has_row_limit |= knob->form == LIMIT;
+	switch (knob->form) {
+	case TRUTH:
+		return read_truth(name, value, to, err);
+	case RECORDED:
+		status = read_truth(knob->name, value, to, err);
+		*(bool *)to = !*(bool *)to;
+		return status;
+	case TEXT:
+	case UNIT:
+		return read_text(knob->form, value, to, err);
+	default:
+		return read_number(knob, value, to, err);
 	}
-	if (is_knob(name, "time-unit"))
-		return read_unit(options, value, err);
-	if (is_knob(name, "row-limit"))
-		return read_limit(options, value, err);
-	if (is_knob(name, "group-by-stack-n"))
-		return read_stack(options, value, err);
-	if (is_knob(name, "max-name-column-width"))
-		return read_width("report-knob max-name-column-width", value, &options->name_width,
-				  err);
-	if (is_knob(name, "max-shapes-column-width"))
-		return read_width("report-knob max-shapes-column-width", value,
-				  &options->shapes_width, err);
-	if (is_knob(name, "max-src-column-width"))
-		return read_width("report-knob max-src-column-width", value, &options->source_width,
-				  err);
-	return st_error_set(err, ST_EUSAGE, 0,
-			    "unknown report knob '%s'; expected bin-count, cpu-classes, "
-			    "torch-folding or, for the torch tables, %s",
-			    name, st_torch_knob_names);
 }

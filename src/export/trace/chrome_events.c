@@ -14,31 +14,14 @@
 
 /* Arguments ---------------------------------------------------------------------------------------- */
 
-static struct st_text word_text(enum st_arg_word word)
-{
-	return (struct st_text){st_arg_words[word], strlen(st_arg_words[word])};
-}
-
 static void add_key(struct st_chrome *chrome, const struct st_arg *arg)
 {
-	struct st_text text =
-		arg->word ? word_text(arg->word) : st_result_text(chrome->walk.result, arg->key);
-	bool is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
+	struct st_text name;
 
 	if (chrome->level && chrome->lists[chrome->level - 1])
 		return;
-	if (arg->repeat || !is_plain) {
-		struct st_buf *key = st_stream_scratch(&chrome->walk.stream);
-
-		if (is_plain)
-			st_buf_append(key, text.bytes, text.size_bytes);
-		else /* two keys must not become one */
-			st_text_escape(key, text);
-		if (arg->repeat)
-			st_buf_printf(key, " #%" PRIu32, arg->repeat);
-		text = st_stream_text(&chrome->walk.stream);
-	}
-	st_json_key_bytes(&chrome->json, text.bytes, text.size_bytes);
+	name = st_arg_name(arg, chrome->walk.result, &chrome->walk.stream.scratch);
+	st_json_key_bytes(&chrome->json, name.bytes, name.size_bytes);
 }
 
 /* A text that is no UTF-8, escaped. */
@@ -75,28 +58,21 @@ static void add_double(struct st_json *json, double value)
 		st_json_double(json, value);
 }
 
-static void add_element(struct st_json *json, uint32_t type, uint64_t bits)
+static void add_values(struct st_json *json, const struct st_arg *arg)
 {
-	if (type == ST_VALUE_FLOAT || type == ST_VALUE_DOUBLE)
-		add_double(json, st_value_number(type, bits));
-	else if (type == ST_VALUE_S64 || type == ST_VALUE_S32 || type == ST_VALUE_S16)
-		st_json_i64(json, (int64_t)st_value_integer(type, bits));
-	else
-		st_json_u64(json, st_value_integer(type, bits));
-}
-
-static void add_values(struct st_json *json, uint32_t type, struct st_text data)
-{
-	size_t width = st_value_bytes(type) ? st_value_bytes(type) : 1;
-	size_t count = data.size_bytes / width;
+	size_t count = st_arg_element_count(arg);
 
 	if (count != 1)
 		st_json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t bits = 0;
+		struct st_element element = st_arg_element(arg, i);
 
-		memcpy(&bits, data.bytes + i * width, width);
-		add_element(json, type, bits);
+		if (element.form == ST_ELEMENT_DOUBLE)
+			add_double(json, element.number);
+		else if (element.form == ST_ELEMENT_SIGNED)
+			st_json_i64(json, (int64_t)element.integer);
+		else
+			st_json_u64(json, element.integer);
 	}
 	if (count != 1)
 		st_json_array_end(json);
@@ -115,7 +91,7 @@ static void add_value(struct st_chrome *chrome, const struct st_arg *arg)
 		st_json_bytes(&chrome->json, text.bytes, text.size_bytes);
 		break;
 	case ST_ARG_IS_VALUES:
-		add_values(&chrome->json, arg->type, arg->text);
+		add_values(&chrome->json, arg);
 		break;
 	default:
 		add_any_text(chrome, arg->text);

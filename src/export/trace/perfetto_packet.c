@@ -141,32 +141,20 @@ void st_pf_event_end(struct st_pf *pf)
 
 static void add_name(struct st_pf *pf, const struct st_arg *arg)
 {
-	struct st_text text;
-	bool is_plain;
+	struct st_buf *scratch = st_stream_scratch(&pf->walk.stream);
+	struct st_text name;
 
 	if (!arg->repeat && (arg->word || !arg->key)) {
 		if (arg->word)
 			st_pb_u64(pf->out, ANNOTATION_NAME_IID, arg->word);
 		return;
 	}
-	text = arg->word
-		       ? (struct st_text){st_arg_words[arg->word], strlen(st_arg_words[arg->word])}
-		       : st_result_text(pf->walk.result, arg->key);
-	is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
-	if (arg->repeat || !is_plain) { /* seldom enough not to be interned */
-		struct st_buf *name = st_stream_scratch(&pf->walk.stream);
-
-		if (is_plain)
-			st_buf_append(name, text.bytes, text.size_bytes);
-		else /* two keys must not become one */
-			st_text_escape(name, text);
-		if (arg->repeat)
-			st_buf_printf(name, " #%u", arg->repeat);
-		st_pb_text(pf->out, ANNOTATION_NAME, name->data, name->size_bytes);
-	} else {
+	name = st_arg_name(arg, pf->walk.result, scratch);
+	if (scratch->size_bytes) /* seldom enough not to be interned */
+		st_pb_text(pf->out, ANNOTATION_NAME, name.bytes, name.size_bytes);
+	else
 		st_pb_u64(pf->out, ANNOTATION_NAME_IID,
 			  intern(pf, INTERNED_ANNOTATION_NAMES, pf->keys_sent, arg->key));
-	}
 }
 
 /* The interning id of a text that a program gave as data: behind those of the texts of the result. 0: it is
@@ -217,30 +205,23 @@ static void add_any_text(struct st_pf *pf, struct st_text text, uint32_t blob)
 		st_pb_text(pf->out, ANNOTATION_TEXT, text.bytes, text.size_bytes);
 }
 
-static void add_element(struct st_buf *out, uint32_t type, uint64_t bits)
+/* One value alone, any other number of them as a list. */
+static void add_values(struct st_buf *out, const struct st_arg *arg)
 {
-	if (type == ST_VALUE_FLOAT || type == ST_VALUE_DOUBLE)
-		st_pb_double(out, ANNOTATION_DOUBLE, st_value_number(type, bits));
-	else if (type == ST_VALUE_S64 || type == ST_VALUE_S32 || type == ST_VALUE_S16)
-		st_pb_i64(out, ANNOTATION_INT, (int64_t)st_value_integer(type, bits));
-	else
-		st_pb_u64(out, ANNOTATION_UINT, st_value_integer(type, bits));
-}
-
-/* One value alone, any other number of them as a list. Bytes of a type that nobody knows as numbers. */
-static void add_values(struct st_buf *out, uint32_t type, struct st_text data)
-{
-	size_t width = st_value_bytes(type) ? st_value_bytes(type) : 1;
-	size_t count = data.size_bytes / width;
+	size_t count = st_arg_element_count(arg);
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t bits = 0;
+		struct st_element element = st_arg_element(arg, i);
 		size_t message = 0;
 
-		memcpy(&bits, data.bytes + i * width, width);
 		if (count > 1)
 			message = st_pb_begin(out, ANNOTATION_ELEMENTS);
-		add_element(out, type, bits);
+		if (element.form == ST_ELEMENT_DOUBLE)
+			st_pb_double(out, ANNOTATION_DOUBLE, element.number);
+		else if (element.form == ST_ELEMENT_SIGNED)
+			st_pb_i64(out, ANNOTATION_INT, (int64_t)element.integer);
+		else
+			st_pb_u64(out, ANNOTATION_UINT, element.integer);
 		if (count > 1)
 			st_pb_end(out, message);
 	}
@@ -257,7 +238,7 @@ static void add_value(struct st_pf *pf, const struct st_arg *arg)
 			  intern(pf, INTERNED_ANNOTATION_TEXTS, pf->texts_sent, arg->text_id));
 		break;
 	case ST_ARG_IS_VALUES:
-		add_values(pf->out, arg->type, arg->text);
+		add_values(pf->out, arg);
 		break;
 	default:
 		add_any_text(pf, arg->text, arg->blob);

@@ -96,6 +96,54 @@ void st_text_escape(struct st_buf *out, struct st_text text)
 	}
 }
 
+struct st_text st_arg_name(const struct st_arg *arg, const struct st_result *result,
+			   struct st_buf *scratch)
+{
+	const char *word = st_arg_words[arg->word];
+	struct st_text text =
+		arg->word ? (struct st_text){word, strlen(word)} : st_result_text(result, arg->key);
+	bool is_plain = st_utf8_is_valid(text.bytes, text.size_bytes);
+
+	if (!arg->repeat && is_plain)
+		return text;
+	scratch->size_bytes = 0;
+	if (is_plain)
+		st_buf_append(scratch, text.bytes, text.size_bytes);
+	else
+		st_text_escape(scratch, text);
+	if (arg->repeat)
+		st_buf_printf(scratch, " #%" PRIu32, arg->repeat);
+	return (struct st_text){(const char *)scratch->data, scratch->size_bytes};
+}
+
+static size_t element_bytes(const struct st_arg *arg)
+{
+	return st_value_bytes(arg->type) ? st_value_bytes(arg->type) : 1;
+}
+
+size_t st_arg_element_count(const struct st_arg *arg)
+{
+	return arg->text.size_bytes / element_bytes(arg);
+}
+
+struct st_element st_arg_element(const struct st_arg *arg, size_t index)
+{
+	size_t width = element_bytes(arg);
+	struct st_element element = {.form = ST_ELEMENT_UNSIGNED};
+	uint64_t bits = 0;
+
+	memcpy(&bits, arg->text.bytes + index * width, width);
+	if (arg->type == ST_VALUE_FLOAT || arg->type == ST_VALUE_DOUBLE) {
+		element.form = ST_ELEMENT_DOUBLE;
+		element.number = st_value_number(arg->type, bits);
+		return element;
+	}
+	if (arg->type == ST_VALUE_S64 || arg->type == ST_VALUE_S32 || arg->type == ST_VALUE_S16)
+		element.form = ST_ELEMENT_SIGNED;
+	element.integer = st_value_integer(arg->type, bits);
+	return element;
+}
+
 /* One argument ------------------------------------------------------------------------------------- */
 
 static void tell(struct st_thing_args *args, struct st_arg arg)

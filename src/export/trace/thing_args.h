@@ -74,6 +74,8 @@ struct st_arg {
 	uint32_t blob; /* of the result that the text is, or 0 */
 };
 
+struct st_buf;
+
 typedef void (*st_arg_write)(void *to, const struct st_arg *arg);
 
 struct st_thing_args {
@@ -112,8 +114,20 @@ void st_thing_args_event(struct st_thing_args *args, uint32_t event);
 
 /* Whether the metadata of the event is told with a slice that is open around it. */
 bool st_event_is_of_slice(const struct st_event_row *row);
+/* What the argument is called; put together in scratch where its own name will not do: a second of that name, or one that
+ * is no UTF-8, so that two keys do not become one. */
+struct st_text st_arg_name(const struct st_arg *arg, const struct st_result *result,
+			   struct st_buf *scratch);
+/* The elements of ST_ARG_IS_VALUES: how many, and each. Bytes of a type that nobody knows are numbers. */
+enum st_element_form { ST_ELEMENT_DOUBLE, ST_ELEMENT_SIGNED, ST_ELEMENT_UNSIGNED };
+struct st_element {
+	enum st_element_form form;
+	double number;
+	uint64_t integer; /* of a signed one its bits */
+};
+size_t st_arg_element_count(const struct st_arg *arg);
+struct st_element st_arg_element(const struct st_arg *arg, size_t index);
 /* Text that is no UTF-8 with every bad byte as \xNN and the backslash doubled. */
-struct st_buf;
 void st_text_escape(struct st_buf *out, struct st_text text);
 
 #endif
