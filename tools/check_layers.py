@@ -140,7 +140,7 @@ ORDER = {
         "findings torch sql",
         "summary",
     ],
-    "export": [".", "report", "stacks", "trace"],
+    "export": [".", "report", "stacks trace"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

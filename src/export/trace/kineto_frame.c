@@ -8,7 +8,7 @@
 #include "base/json_out.h"
 #include "export/trace/chrome_parts.h"
 #include "export/trace/kineto_parts.h"
-#include "export/trace/memory_steps.h"
+#include "analyze/operators/memory_steps.h"
 
 /* Kineto counts times from the begin of one of these, so that files of one quarter of a year can be laid side by side;
  * so do we. */

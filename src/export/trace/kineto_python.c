@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "export/trace/chrome_parts.h"
 #include "export/trace/kineto_parts.h"
-#include "export/stacks/frame_names.h"
+#include "export/trace/frame_names.h"
 
 enum { DEPTH_MAX = 512 };
 

@@ -11,7 +11,7 @@
 #include "analyze/engine/filter.h"
 #include "export/exporters.h"
 #include "export/stream.h"
-#include "export/trace/memory_steps.h"
+#include "analyze/operators/memory_steps.h"
 #include "export/report/show.h"
 #include "analyze/operators/dataset_operators.h"
 

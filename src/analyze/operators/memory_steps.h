@@ -4,8 +4,8 @@
  * since its moment before; here it becomes steps up and down that go through its peak and not above it: up to the peak, down,
  * and up again by what is left.
  */
-#ifndef ST_EXPORT_TRACE_MEMORY_STEPS_H
-#define ST_EXPORT_TRACE_MEMORY_STEPS_H
+#ifndef ST_ANALYZE_OPERATORS_MEMORY_STEPS_H
+#define ST_ANALYZE_OPERATORS_MEMORY_STEPS_H
 
 #include <stdint.h>
 
