@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/engine/filter.h"
+#include "base/json_out.h"
 #include "base/vec.h"
 #include "export/trace/chrome_parts.h"
 #include "export/exporters.h"
@@ -161,19 +162,20 @@ static void add_line(struct st_kineto *kineto, const struct line *at)
 		add_flow(kineto, at);
 }
 
-enum st_kineto_kind st_kineto_kind(const struct st_kineto *kineto, uint32_t slice)
+enum st_python_slice st_kineto_kind(const void *of, uint32_t slice)
 {
+	const struct st_kineto *kineto = of;
 	uint32_t row = kineto->rows->row_of_slice[slice];
 	uint8_t label = kineto->rows->kind_of[kineto->slices->label[slice]];
 
 	if (!st_kineto_has_slice(kineto, slice))
-		return ST_KINETO_NOTHING;
+		return ST_PYTHON_NOTHING;
 	if (row != ST_NO_ROW && kineto->rows->slice[row] == slice)
-		return ST_KINETO_OPERATOR;
+		return ST_PYTHON_OPERATOR;
 	/* Calls of Python functions have those of modules among them. */
 	return kineto->parts & ST_PART_MODULES && label == ST_LABEL_MODULE && !kineto->call_count
-		       ? ST_KINETO_MODULE
-		       : ST_KINETO_NOTHING;
+		       ? ST_PYTHON_MODULE
+		       : ST_PYTHON_NOTHING;
 }
 
 /* Slices of a thread must nest for readers: what ends behind the one around it is drawn as a thread beside. */
@@ -200,6 +202,45 @@ static enum st_status choose_lane(struct st_kineto *kineto, struct line *line, u
 	return ST_OK;
 }
 
+static void name_module(const struct st_kineto *kineto, struct line *line)
+{
+	line->python_id = kineto->python.ids[line->slice];
+	line->python_parent = kineto->python.parents[line->slice];
+}
+
+/* Names are torch's: "torch/nn/modules/linear.py(130): forward", with the line of the definition; of what was running
+ * when the window began, with the line it was at. */
+static enum st_status write_functions(struct st_kineto *kineto, uint32_t track,
+				      struct st_error *err)
+{
+	enum st_status status = ST_OK;
+
+	for (uint32_t i = 0; i < kineto->python.count && !status; i++) {
+		const struct st_python_function *function = &kineto->python.functions[i];
+		struct st_kineto_call call = {.begin_ns = function->begin_ns,
+					      .end_ns = function->end_ns,
+					      .id = function->id,
+					      .parent = function->parent};
+		struct st_json json;
+
+		st_frame_text(&kineto->python.names, function->node, function->is_running,
+			      st_stream_scratch(&kineto->stream));
+		call.name = st_stream_text(&kineto->stream);
+		st_kineto_call_begin(kineto, &json, track, &call);
+		st_kineto_call_end(kineto, &json);
+		status = st_stream_spill(&kineto->stream, err);
+	}
+	return status;
+}
+
+/* Functions out of stacks, unless their calls were recorded. */
+static bool find_functions(struct st_kineto *kineto, uint32_t track)
+{
+	bool is_wanted = kineto->parts & (ST_PART_STACKS | ST_PART_MODULES) && !kineto->call_count;
+
+	return !is_wanted || st_python_functions_track(&kineto->python, track);
+}
+
 /* drawn: by slice, the innermost one around it or itself that is written. */
 static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint32_t *drawn,
 				  struct st_error *err)
@@ -208,11 +249,11 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 	const struct st_track *about = &kineto->tracks[track];
 	enum st_status status = ST_OK;
 
-	if (!st_kineto_python_track(kineto, track) || !st_kineto_calls_track(kineto, track))
+	if (!find_functions(kineto, track) || !st_kineto_calls_track(kineto, track))
 		return st_stream_no_memory(&kineto->stream, err);
 	/* In front: where times are equal, readers take what comes first for what is around. */
 	status = kineto->call_count ? st_kineto_write_calls(kineto, track, err)
-				    : st_kineto_write_functions(kineto, track, err);
+				    : write_functions(kineto, track, err);
 	st_lanes_clear(&kineto->lanes);
 	kineto->lane_count = 0;
 	for (uint32_t slice = about->row_begin; slice < about->row_end && !status; slice++) {
@@ -221,16 +262,16 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 				    .row = ST_NO_ROW,
 				    .pid = kineto->ids.pids[about->process],
 				    .tid = kineto->ids.tids[track]};
-		enum st_kineto_kind kind = st_kineto_kind(kineto, slice);
+		enum st_python_slice kind = st_kineto_kind(kineto, slice);
 
 		drawn[slice] = up == ST_NO_ROW ? ST_NO_ROW : drawn[up];
 		kineto->stream.done++;
-		if (kind == ST_KINETO_NOTHING)
+		if (kind == ST_PYTHON_NOTHING)
 			continue;
-		if (kind == ST_KINETO_OPERATOR)
+		if (kind == ST_PYTHON_OPERATOR)
 			line.row = kineto->rows->row_of_slice[slice];
 		else
-			st_kineto_python_ids(kineto, slice, &line.python_id, &line.python_parent);
+			name_module(kineto, &line);
 		status = choose_lane(kineto, &line, drawn[slice], err);
 		if (status)
 			return status;
@@ -380,9 +421,13 @@ static enum st_status prepare(struct st_kineto *kineto, struct st_error *err)
 	kineto->forwards = st_operators_forwards(&kineto->dataset, kineto->rows);
 	if (!kineto->wanted || !kineto->numbers || !kineto->flows || !kineto->forwards ||
 	    !st_thread_ids_init(&kineto->ids, kineto->result) || !st_kineto_make_heads(kineto) ||
-	    !st_kineto_make_inputs(kineto) || !st_kineto_python_create(kineto) ||
+	    !st_kineto_make_inputs(kineto) ||
+	    !st_python_functions_init(&kineto->python, kineto->result, kineto->rows) ||
 	    !st_kineto_calls_create(kineto))
 		return st_stream_no_memory(&kineto->stream, err);
+	kineto->python.has_stacks = kineto->parts & ST_PART_STACKS;
+	kineto->python.kind = st_kineto_kind;
+	kineto->python.kind_arg = kineto;
 	status = choose_tracks(kineto, err);
 	if (!status) {
 		number_threads(kineto);
@@ -409,7 +454,7 @@ enum st_status st_export_kineto(const struct st_result *result,
 	if (!status)
 		status = write_trace(&kineto, err);
 	st_lanes_fini(&kineto.lanes);
-	st_kineto_python_destroy(&kineto);
+	st_python_functions_fini(&kineto.python);
 	st_kineto_calls_destroy(&kineto);
 	st_dataset_operators_fini(&kineto.dataset);
 	st_thread_ids_fini(&kineto.ids);

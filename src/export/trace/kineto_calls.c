@@ -89,7 +89,7 @@ static void add_slices(struct st_kineto *kineto, uint32_t track, struct items *i
 {
 	for (uint32_t slice = kineto->tracks[track].row_begin;
 	     slice < kineto->tracks[track].row_end; slice++) {
-		if (!kineto->wanted[track] || st_kineto_kind(kineto, slice) == ST_KINETO_NOTHING)
+		if (!kineto->wanted[track] || st_kineto_kind(kineto, slice) == ST_PYTHON_NOTHING)
 			continue;
 		kineto->slice_ends[slice] = kineto->slices->end_ns[slice];
 		items->list[items->count] = (struct item){kineto->slices->begin_ns[slice],

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the parts of the Kineto form share: the walk over threads (kineto.c), what is written once for many operators
- * (kineto_texts.c), Python functions as recorded (kineto_calls.c) or made out of stacks (kineto_python.c), and what stands
- * around the slices (kineto_frame.c).
+ * (kineto_texts.c), Python functions as recorded (kineto_calls.c), and what stands around the slices (kineto_frame.c).
  */
 #ifndef ST_EXPORT_TRACE_KINETO_PARTS_H
 #define ST_EXPORT_TRACE_KINETO_PARTS_H
@@ -12,13 +11,13 @@
 #include <stdint.h>
 
 #include "analyze/operators/dataset_operators.h"
+#include "analyze/torch/python_functions.h"
 #include "export/stream.h"
 #include "export/trace/lanes.h"
 #include "export/trace/thread_ids.h"
 #include "store/traced_calls.h"
 
 struct st_json;
-struct st_kineto_python;
 
 struct st_kineto {
 	const struct st_result *result;
@@ -46,7 +45,7 @@ struct st_kineto {
 	size_t *head_ends;
 	struct st_buf inputs; /* by signature: arguments */
 	size_t *input_ends;
-	struct st_kineto_python *python;
+	struct st_python_functions python;
 	/* Calls of Python functions: drawn as they were recorded, where they were. */
 	const struct st_traced_call *calls;
 	uint32_t call_count;		/* 0: none, functions come from the stacks of operators */
@@ -75,17 +74,7 @@ static inline int64_t st_kineto_time(const struct st_kineto *kineto, int64_t ns)
 }
 
 /* What a slice is in the file. */
-enum st_kineto_kind { ST_KINETO_NOTHING, ST_KINETO_OPERATOR, ST_KINETO_MODULE };
-enum st_kineto_kind st_kineto_kind(const struct st_kineto *kineto, uint32_t slice);
-
-/* Python functions and the numbers of calls of modules (kineto_python.c). A track is prepared before it is written. */
-bool st_kineto_python_create(struct st_kineto *kineto);
-void st_kineto_python_destroy(struct st_kineto *kineto);
-bool st_kineto_python_track(struct st_kineto *kineto, uint32_t track);
-void st_kineto_python_ids(const struct st_kineto *kineto, uint32_t slice, uint64_t *id,
-			  uint64_t *parent);
-enum st_status st_kineto_write_functions(struct st_kineto *kineto, uint32_t track,
-					 struct st_error *err);
+enum st_python_slice st_kineto_kind(const void *kineto, uint32_t slice);
 
 /* kineto_calls.c. A track is prepared before it is written. */
 bool st_kineto_calls_create(struct st_kineto *kineto);

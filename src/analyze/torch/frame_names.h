@@ -3,8 +3,8 @@
  * Frames of the Python stacks that operators have, called as torch's profiler calls them:
  * "torch/nn/modules/linear.py(130): forward".
  */
-#ifndef ST_EXPORT_TRACE_FRAME_NAMES_H
-#define ST_EXPORT_TRACE_FRAME_NAMES_H
+#ifndef ST_ANALYZE_TORCH_FRAME_NAMES_H
+#define ST_ANALYZE_TORCH_FRAME_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Python frames in torch's words.
-#include "export/trace/frame_names.h"
+#include "analyze/torch/frame_names.h"
 
 #include <string.h>
 
