@@ -23,12 +23,12 @@ static bool asks_for_list(const char *value)
 
 static bool asks_for_groupings(const struct st_args *args)
 {
-	if (asks_for_list(st_args_value(args, ST_OPT_GROUP_BY)))
-		return true;
-	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].id == ST_OPT_FILTER && asks_for_list(args->given[i].value))
-			return true;
-	return false;
+	bool asks = asks_for_list(st_args_value(args, ST_OPT_GROUP_BY));
+	const char *filter;
+
+	for (size_t at = 0; (filter = st_args_next(args, ST_OPT_FILTER, &at));)
+		asks |= asks_for_list(filter);
+	return asks;
 }
 
 static bool asks_for_metrics(const struct st_args *args)
@@ -55,10 +55,15 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 	struct st_set set = st_set_range(0, ST_SET_MAX);
 	struct st_result *result = NULL;
 	struct st_error ignored;
+	const char *path;
 	enum st_status status;
 
 	if (kind) {
-		status = st_locate_open(&result, args, word, is_named ? err : &ignored);
+		status = st_locate_name(&path, args, word, err);
+		if (!status)
+			status = st_ask_open_path(&result, path,
+						  st_args_flag(args, ST_OPT_QUIET, false),
+						  is_named ? err : &ignored);
 		if (status && is_named)
 			return status;
 		status = st_report_groupings(kind, status ? NULL : result, &set, err);

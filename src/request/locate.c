@@ -49,13 +49,3 @@ enum st_status st_locate_name(const char **out, const struct st_args *args, cons
 				    word);
 	return ST_OK;
 }
-
-enum st_status st_locate_open(struct st_result **out, const struct st_args *args, const char *word,
-			      struct st_error *err)
-{
-	const char *path;
-	enum st_status status = st_locate_name(&path, args, word, err);
-
-	*out = NULL;
-	return status ? status : st_locate_open_path(out, path, args->progress, err);
-}

@@ -12,13 +12,10 @@
 
 struct st_result;
 
-/* Opens the result named by -r, else by word (may be NULL), else the newest of the working folder. */
-enum st_status st_locate_open(struct st_result **out, const struct st_args *args, const char *word,
-			      struct st_error *err);
-/* path NULL: the newest of the working folder. */
+/* Opens a result; path NULL: the newest of the working folder. */
 enum st_status st_locate_open_path(struct st_result **out, const char *path,
 				   st_progress_fn progress, struct st_error *err);
-/* Its name alone; NULL: nobody gave one. */
+/* The name that -r gives, or word (may be NULL); NULL: neither. Both are refused. */
 enum st_status st_locate_name(const char **out, const struct st_args *args, const char *word,
 			      struct st_error *err);
 bool st_locate_is_folder(const char *word);
