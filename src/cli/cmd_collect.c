@@ -32,8 +32,6 @@
 
 enum { SUMMARY_WIDTH = 100, COMMAND_MAX_BYTES = 1 << 20 };
 
-enum { ANALYSES_MAX = 64 };
-
 /* "'tasks', 'hotspots' or 'operators'": what this version has. */
 static void list_analyses(char *out, size_t out_size)
 {
@@ -58,9 +56,7 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 {
 	const char *typed = st_args_value(args, ST_OPT_COLLECT);
 	const struct st_analysis *analysis;
-	const char *names[ANALYSES_MAX];
 	char near[160], list[160];
-	size_t count = 0;
 
 	if (!typed && args->word_count)
 		typed = args->words[0];
@@ -76,11 +72,7 @@ static enum st_status parse_type(const struct st_args *args, struct st_collect_c
 	config->analysis = analysis;
 	if (analysis)
 		return ST_OK;
-	while (count < ANALYSES_MAX && st_analyses[count].name) {
-		names[count] = st_analyses[count].name;
-		count++;
-	}
-	st_near_text(typed, names, count, near, sizeof(near));
+	st_row_near(st_analyses, sizeof(*st_analyses), typed, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown collection type '%.80s'%s%s", typed,
 			    near[0] ? near : "; expected ", near[0] ? "" : list);
 }

@@ -282,20 +282,18 @@ void st_knob_head(const struct st_knob *knob, char *out, size_t out_size)
 
 static enum st_status unknown_knob(const char *name, struct st_error *err)
 {
-	const char *names[NAMES_MAX];
 	char list[800] = "";
-	size_t count = 0, used = 0;
+	size_t used = 0;
 	char near[160];
 
-	for (const struct st_knob *knob = st_knobs; knob->name && count < NAMES_MAX; knob++) {
+	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
 		int size = snprintf(list + used, sizeof(list) - used, "%s'%s'", used ? ", " : "",
 				    knob->name);
 
-		names[count++] = knob->name;
 		if (size > 0 && (size_t)size < sizeof(list) - used)
 			used += (size_t)size;
 	}
-	st_near_text(name, names, count, near, sizeof(near));
+	st_row_near(st_knobs, sizeof(*st_knobs), name, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown knob '%s'%s%s", name,
 			    near[0] ? near : "; expected one of ", near[0] ? "" : list);
 }

@@ -15,6 +15,7 @@
 
 #include "request/options.h"
 #include "request/values.h"
+#include "collect/launch/family/proc_info.h"
 #include "collect/launch/run/collect.h"
 #include "format/analysis.h"
 
@@ -25,19 +26,13 @@ static enum st_status read_command(int pid, struct st_collect_config *config, st
 {
 	static char bytes[COMMAND_BYTES];
 	static char *arguments[ARGUMENTS_MAX + 1];
-	char name[64];
-	size_t size;
+	ssize_t size = st_proc_read(pid, "cmdline", bytes, sizeof(bytes));
 	int count = 0;
-	FILE *file;
 
-	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
-	file = fopen(name, "re");
-	if (!file)
+	if (size < 0)
 		return st_error_set(err, ST_EUSAGE, 0, "-target-pid: no process %d", pid);
-	size = fread(bytes, 1, sizeof(bytes) - 1, file);
-	fclose(file);
-	bytes[size] = '\0';
-	for (size_t at = 0; at < size && count < ARGUMENTS_MAX; at += strlen(bytes + at) + 1)
+	for (size_t at = 0; at < (size_t)size && count < ARGUMENTS_MAX;
+	     at += strlen(bytes + at) + 1)
 		arguments[count++] = bytes + at;
 	if (!count)
 		return st_error_set(err, ST_EUSAGE, 0,
@@ -53,7 +48,6 @@ static bool has_name(int pid, const char *name)
 	char link[64], path[PATH_MAX];
 	ssize_t length;
 	const char *last;
-	FILE *file;
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 	length = readlink(link, path, sizeof(path) - 1);
@@ -63,15 +57,11 @@ static bool has_name(int pid, const char *name)
 	last = strrchr(path, '/');
 	if (strcmp(last ? last + 1 : path, name) == 0)
 		return true;
-	snprintf(link, sizeof(link), "/proc/%d/comm", pid);
 	/* The short name, which a program may give itself. */
-	file = fopen(link, "re");
-	if (!file)
+	if (st_proc_read(pid, "comm", path, sizeof(path)) <= 0)
 		return false;
-	last = fgets(path, sizeof(path), file);
-	fclose(file);
 	path[strcspn(path, "\n")] = '\0';
-	return last && strcmp(path, name) == 0;
+	return strcmp(path, name) == 0;
 }
 
 static enum st_status find_process(const char *name, int *pid, struct st_error *err)

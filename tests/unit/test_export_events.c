@@ -587,7 +587,8 @@ static void test_first_free_lane(void **state)
 	enum { SPANS = 6000 };
 	struct st_span *spans = calloc(SPANS, sizeof(*spans));
 	int64_t *ends = calloc(SPANS, sizeof(*ends));
-	struct st_places places = {.spans = spans, .span_count = SPANS, .track_count = 1};
+	const struct st_thing_args facts = {.spans = spans, .span_count = SPANS, .track_count = 1};
+	struct st_places places = {.facts = &facts};
 	uint32_t lanes = 0, dice = 1;
 
 	(void)state;

@@ -283,6 +283,19 @@ static void add_name(struct st_text_job *job, const struct st_cell *cell)
 	st_show_pad(job->out, width, columns + 1);
 }
 
+/* "  name   ####      12.3 ms   45.6 %": the beginning of a row; the share may be unknown. */
+static void add_share(struct st_text_job *job, const struct st_cell *row,
+		      const struct st_cell *duration)
+{
+	bool has_share = row[ST_SUMMARY_RATIO].kind != ST_CELL_NONE;
+
+	add_name(job, &row[ST_SUMMARY_NAME]);
+	st_show_bar(job->out, has_share ? row[ST_SUMMARY_RATIO].as.number : 0.0, bar_width(job));
+	add_duration(job, duration);
+	if (has_share)
+		add_percent(job, &row[ST_SUMMARY_RATIO]);
+}
+
 static void add_more(struct st_text_job *job, uint32_t count, const char *where)
 {
 	st_buf_printf(job->out, "  and %u more: %s\n", count, where);
@@ -348,10 +361,7 @@ static void add_training_parts(struct st_text_job *job, const struct st_cell *st
 
 		if (!part[ST_SUMMARY_TOTAL].as.u64)
 			continue;
-		add_name(job, &part[ST_SUMMARY_NAME]);
-		st_show_bar(job->out, part[ST_SUMMARY_RATIO].as.number, bar_width(job));
-		add_duration(job, &average);
-		add_percent(job, &part[ST_SUMMARY_RATIO]);
+		add_share(job, part, &average);
 		st_buf_append_text(job->out, words);
 		words = "";
 		st_show_end_line(job->out);
@@ -374,10 +384,7 @@ static void add_steps(struct st_text_job *job, uint32_t rows)
 
 		if (!part)
 			return;
-		add_name(job, &part[ST_SUMMARY_NAME]);
-		st_show_bar(job->out, part[ST_SUMMARY_RATIO].as.number, bar_width(job));
-		add_duration(job, &part[ST_SUMMARY_TOTAL]);
-		add_percent(job, &part[ST_SUMMARY_RATIO]);
+		add_share(job, part, &part[ST_SUMMARY_TOTAL]);
 		if (part[ST_SUMMARY_COUNT].kind != ST_CELL_NONE)
 			add_count(job, &part[ST_SUMMARY_COUNT], true);
 		st_show_end_line(job->out);
@@ -409,10 +416,7 @@ static void add_rows(struct st_text_job *job, const char *section, uint32_t show
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *task = st_summary_row(job, section, i);
 
-		add_name(job, &task[ST_SUMMARY_NAME]);
-		st_show_bar(job->out, task[ST_SUMMARY_RATIO].as.number, bar_width(job));
-		add_duration(job, &task[figures[0]]);
-		add_percent(job, &task[ST_SUMMARY_RATIO]);
+		add_share(job, task, &task[figures[0]]);
 		add_duration(job, &task[figures[1]]);
 		add_count(job, &task[ST_SUMMARY_COUNT], false);
 		st_show_end_line(job->out);
@@ -509,14 +513,8 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 	st_buf_append_text(job->out, "by time in tasks\n");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *place = st_summary_row(job, section, i);
-		bool has_share = place[ST_SUMMARY_RATIO].kind != ST_CELL_NONE;
 
-		add_name(job, &place[ST_SUMMARY_NAME]);
-		st_show_bar(job->out, has_share ? place[ST_SUMMARY_RATIO].as.number : 0.0,
-			    bar_width(job));
-		add_duration(job, &place[ST_SUMMARY_TOTAL]);
-		if (has_share)
-			add_percent(job, &place[ST_SUMMARY_RATIO]);
+		add_share(job, place, &place[ST_SUMMARY_TOTAL]);
 		add_place_count(job, place);
 		st_show_end_line(job->out);
 	}

@@ -38,28 +38,21 @@ const char *st_span_kind_word(uint32_t kind)
 
 static bool is_global_mark(const struct st_places *places, const struct st_span *span)
 {
-	return span->kind == ST_SPAN_MARK && span->event < places->events->count &&
-	       places->events->rows[span->event].detail == 1;
+	return span->kind == ST_SPAN_MARK && span->event < places->facts->events->count &&
+	       places->facts->events->rows[span->event].detail == 1;
 }
 
-bool st_places_init(struct st_places *places, const struct st_result *result,
-		    const struct st_ties *ties)
+bool st_places_init(struct st_places *places, const struct st_thing_args *facts)
 {
 	memset(places, 0, sizeof(*places));
-	places->result = result;
-	places->ties = ties;
-	places->events = st_result_events(result);
-	places->objects = st_result_objects(result, &places->object_count);
-	places->syncs = st_result_sync_objects(result, &places->sync_count);
-	places->tracks = st_result_tracks(result, &places->track_count);
-	places->spans = st_result_spans(result, &places->span_count);
-	places->begins_span = calloc((size_t)places->events->count / 8 + 1, 1);
+	places->facts = facts;
+	places->begins_span = calloc((size_t)places->facts->events->count / 8 + 1, 1);
 	if (!places->begins_span)
 		return false;
-	for (uint32_t i = 0; i < places->span_count; i++) {
-		uint32_t event = places->spans[i].event;
+	for (uint32_t i = 0; i < places->facts->span_count; i++) {
+		uint32_t event = places->facts->spans[i].event;
 
-		if (event < places->events->count)
+		if (event < places->facts->events->count)
 			places->begins_span[event / 8] |= (uint8_t)(1u << event % 8);
 	}
 	return true;
@@ -154,7 +147,7 @@ static bool take_lane(struct st_span_group *group, const struct st_span *span, u
 
 struct st_span_group *st_places_span(struct st_places *places, uint32_t index, uint32_t *lane)
 {
-	const struct st_span *span = &places->spans[index];
+	const struct st_span *span = &places->facts->spans[index];
 	struct st_span_group wanted = {.place = {ST_PLACE_PROCESS, span->process},
 				       .kind = span->kind,
 				       .domain = span->domain};
@@ -163,7 +156,7 @@ struct st_span_group *st_places_span(struct st_places *places, uint32_t index, u
 	struct st_span_group *group;
 
 	*lane = span->lane;
-	if (is_of_thread && span->begin_track < places->track_count) {
+	if (is_of_thread && span->begin_track < places->facts->track_count) {
 		wanted.place = (struct st_place){ST_PLACE_THREAD, span->begin_track};
 		/* The result counts lanes over the process. */
 		*lane = 0;
@@ -179,14 +172,14 @@ static bool is_tied_to_itself(const struct st_places *places, uint32_t event)
 {
 	size_t count = 0;
 
-	if (places->ties->count)
-		st_ties_of(places->ties, st_thing_make(ST_THING_EVENT, event), &count);
+	if (places->facts->ties->count)
+		st_ties_of(places->facts->ties, st_thing_make(ST_THING_EVENT, event), &count);
 	return count > 0;
 }
 
 static bool is_loose_metadata(const struct st_places *places, uint32_t event)
 {
-	const struct st_event_row *row = &places->events->rows[event];
+	const struct st_event_row *row = &places->facts->events->rows[event];
 
 	switch (row->kind) {
 	case ST_EVENT_METADATA_SCOPED:
@@ -206,7 +199,7 @@ static enum st_place_owner owner_of(uint32_t scope)
 
 bool st_places_is_instant(const struct st_places *places, uint32_t event, struct st_place *place)
 {
-	const struct st_event_row *row = &places->events->rows[event];
+	const struct st_event_row *row = &places->facts->events->rows[event];
 
 	*place = (struct st_place){ST_PLACE_THREAD, row->track};
 	switch (row->kind) {
@@ -245,10 +238,10 @@ bool st_places_is_instant(const struct st_places *places, uint32_t event, struct
 	default:
 		return false;
 	}
-	if (row->track >= places->track_count)
+	if (row->track >= places->facts->track_count)
 		place->owner = ST_PLACE_GLOBAL;
 	else if (place->owner == ST_PLACE_PROCESS)
-		place->index = places->tracks[row->track].process;
+		place->index = places->facts->tracks[row->track].process;
 	return true;
 }
 
@@ -256,7 +249,7 @@ bool st_places_is_instant(const struct st_places *places, uint32_t event, struct
 
 static struct st_title title(const struct st_places *places, st_string_id id, const char *otherwise)
 {
-	struct st_title found = {id, st_result_text(places->result, id)};
+	struct st_title found = {id, st_result_text(places->facts->result, id)};
 
 	if (!found.text.size_bytes)
 		found = (struct st_title){0, {otherwise, strlen(otherwise)}};
@@ -265,15 +258,16 @@ static struct st_title title(const struct st_places *places, st_string_id id, co
 
 struct st_title st_places_span_title(const struct st_places *places, uint32_t index)
 {
-	const struct st_span *span = &places->spans[index];
+	const struct st_span *span = &places->facts->spans[index];
 	bool is_sync = span->kind == ST_SPAN_WAIT || span->kind == ST_SPAN_HOLD;
 	st_string_id id = span->name;
 
-	if (!id && is_sync && span->object < places->sync_count)
-		id = places->syncs[span->object].name ? places->syncs[span->object].name
-						      : places->syncs[span->object].type;
-	else if (!id && !is_sync && span->object < places->object_count)
-		id = places->objects[span->object].name;
+	if (!id && is_sync && span->object < places->facts->sync_count)
+		id = places->facts->syncs[span->object].name
+			     ? places->facts->syncs[span->object].name
+			     : places->facts->syncs[span->object].type;
+	else if (!id && !is_sync && span->object < places->facts->object_count)
+		id = places->facts->objects[span->object].name;
 	return title(places, id, st_span_kind_word(span->kind));
 }
 
@@ -305,12 +299,12 @@ static const char *word_for(const struct st_event_row *row)
 
 struct st_title st_places_event_title(const struct st_places *places, uint32_t event)
 {
-	const struct st_event_row *row = &places->events->rows[event];
-	struct st_text data = st_result_blob(places->result, row->data);
+	const struct st_event_row *row = &places->facts->events->rows[event];
+	struct st_text data = st_result_blob(places->facts->result, row->data);
 	st_string_id id = row->name;
 
-	if (!id && row->object < places->object_count)
-		id = places->objects[row->object].name;
+	if (!id && row->object < places->facts->object_count)
+		id = places->facts->objects[row->object].name;
 	/* A mark of strata's own: what was typed. */
 	if (!id && row->kind == ST_EVENT_MARK && data.size_bytes)
 		return (struct st_title){0, data};

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/datasets/ties.h"
+#include "export/trace/thing_args.h"
 #include "store/events.h"
 #include "store/key_table.h"
 
@@ -39,22 +39,14 @@ struct st_span_group {
 };
 
 struct st_places {
-	const struct st_result *result;
-	const struct st_events *events;
-	const struct st_object *objects;
-	const struct st_sync_object *syncs;
-	const struct st_track *tracks;
-	const struct st_span *spans;
-	const struct st_ties *ties;
-	uint32_t object_count, sync_count, track_count, span_count;
+	const struct st_thing_args *facts; /* what there is in the result */
 	uint8_t *begins_span; /* a bit per event that is the begin of a span drawn for it */
 	struct st_span_group *groups;
 	uint32_t group_count, group_capacity;
 	struct st_key_table keys; /* of the groups: owner and place, kind, domain */
 };
 
-bool st_places_init(struct st_places *places, const struct st_result *result,
-		    const struct st_ties *ties);
+bool st_places_init(struct st_places *places, const struct st_thing_args *facts);
 void st_places_fini(struct st_places *places);
 
 /* The group and lane of a span; spans come in their order. NULL when memory is out. The group is good until

@@ -215,11 +215,11 @@ enum st_status st_trace_init(struct st_trace_walk *walk, const struct st_result 
 	if (status)
 		return status;
 	if (!st_thing_args_init(&walk->args, result, &walk->ties) ||
-	    !st_places_init(&walk->places, result, &walk->ties))
+	    !st_places_init(&walk->places, &walk->args))
 		return st_stream_no_memory(&walk->stream, err);
 	walk->stream.total = (uint64_t)walk->slices->count + walk->events->count +
 			     walk->span_count + walk->stacks.row_count;
-	if (!walk->places.object_count)
+	if (!walk->args.object_count)
 		return ST_OK;
 	status = st_counters_make(&walk->counters, result, err);
 	walk->has_counters = !status;
