@@ -91,16 +91,16 @@ static void print_groupings(void)
 	st_console_wrap(text, 2, 2);
 }
 
-const struct st_name_list st_name_lists[] = {
+const struct st_help_list st_help_lists[] = {
 	{ST_IN_REPORT, "Reports", 12, st_report_kinds, sizeof(*st_report_kinds)},
 	{ST_IN_COMMAND, "Verbs", 12, st_verbs, sizeof(*st_verbs)},
 	{ST_IN_EXPORT, "Formats", 16, st_exporters, sizeof(*st_exporters)},
 	{0, NULL, 0, NULL, 0},
 };
 
-const struct st_name_row *st_name_row_at(const struct st_name_list *list, size_t index)
+const struct st_help_row *st_help_row_at(const struct st_help_list *list, size_t index)
 {
-	const struct st_name_row *row =
+	const struct st_help_row *row =
 		(const void *)((const char *)list->rows + index * list->row_bytes);
 
 	return row->name ? row : NULL;
@@ -108,13 +108,13 @@ const struct st_name_row *st_name_row_at(const struct st_name_list *list, size_t
 
 static void print_names(unsigned int command)
 {
-	const struct st_name_row *row;
+	const struct st_help_row *row;
 
-	for (const struct st_name_list *list = st_name_lists; list->title; list++) {
+	for (const struct st_help_list *list = st_help_lists; list->title; list++) {
 		if (list->command != command)
 			continue;
 		printf("\n%s:\n", list->title);
-		for (size_t i = 0; (row = st_name_row_at(list, i)); i++)
+		for (size_t i = 0; (row = st_help_row_at(list, i)); i++)
 			printf("  %-*s %s\n", list->width, row->name, row->text);
 	}
 	if (command != ST_IN_REPORT)

@@ -91,12 +91,12 @@ static void print_metrics(void)
 
 static void print_name_list(unsigned int command)
 {
-	const struct st_name_list *list = st_name_lists;
-	const struct st_name_row *row;
+	const struct st_help_list *list = st_help_lists;
+	const struct st_help_row *row;
 
 	while (list->command != command)
 		list++;
-	for (size_t i = 0; (row = st_name_row_at(list, i)); i++)
+	for (size_t i = 0; (row = st_help_row_at(list, i)); i++)
 		printf("%s%s", i ? " " : "", row->name);
 }
 

@@ -15,19 +15,19 @@ void st_help_option_head(const struct st_option *option, char *out, size_t out_s
 
 /* Names that the first word of a command may be, each with a sentence: rows that begin with both, and end with one that
  * has no name. */
-struct st_name_row {
+struct st_help_row {
 	const char *name, *text;
 };
-struct st_name_list {
+struct st_help_list {
 	unsigned int command;
 	const char *title;
 	int width; /* of the names in help */
 	const void *rows;
 	size_t row_bytes;
 };
-extern const struct st_name_list st_name_lists[]; /* ends with a NULL title */
+extern const struct st_help_list st_help_lists[]; /* ends with a NULL title */
 /* NULL: no more. */
-const struct st_name_row *st_name_row_at(const struct st_name_list *list, size_t index);
+const struct st_help_row *st_help_row_at(const struct st_help_list *list, size_t index);
 
 /* The manual page, in roff. */
 void st_manual_print(void);

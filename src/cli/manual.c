@@ -66,13 +66,13 @@ static void print_options(unsigned int command)
 
 static void print_names(unsigned int command)
 {
-	const struct st_name_row *row;
+	const struct st_help_row *row;
 
-	for (const struct st_name_list *list = st_name_lists; list->title; list++) {
+	for (const struct st_help_list *list = st_help_lists; list->title; list++) {
 		if (list->command != command)
 			continue;
 		printf(".PP\n%s:\n", list->title);
-		for (size_t i = 0; (row = st_name_row_at(list, i)); i++)
+		for (size_t i = 0; (row = st_help_row_at(list, i)); i++)
 			print_entry(row->name, row->text);
 	}
 	if (command != ST_IN_REPORT)

@@ -91,19 +91,19 @@ static void close_until(struct st_python_functions *python, int64_t now_ns)
 
 static bool open_function(struct st_python_functions *python, uint32_t node, int64_t begin_ns)
 {
-	struct st_python_function *function;
+	struct st_function_span *function;
 
 	if (python->state->item_count >= 2 * DEPTH_MAX)
 		return true; /* too deep to be drawn */
 	if (!ST_VEC_ROOM(python->functions, python->count, python->capacity))
 		return false;
 	function = &python->functions[python->count];
-	*function = (struct st_python_function){begin_ns,
-						begin_ns,
-						node,
-						++python->state->last_id,
-						innermost_id(python),
-						python->state->is_begin};
+	*function = (struct st_function_span){begin_ns,
+					      begin_ns,
+					      node,
+					      ++python->state->last_id,
+					      innermost_id(python),
+					      python->state->is_begin};
 	python->state->items[python->state->item_count++] =
 		(struct item){python->count++, code_of(python, node), function->id, begin_ns};
 	python->state->open_count++;

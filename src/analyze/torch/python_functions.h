@@ -12,7 +12,7 @@
 
 struct st_operator_rows;
 
-struct st_python_function {
+struct st_function_span {
 	int64_t begin_ns, end_ns;
 	uint32_t node;	     /* of the stacks */
 	uint32_t id, parent; /* numbers from 1, shared with calls of modules; parent 0: none */
@@ -33,7 +33,7 @@ struct st_python_functions {
 	st_python_slice_fn kind;
 	const void *kind_arg;
 	/* Of the thread at hand. */
-	struct st_python_function *functions;
+	struct st_function_span *functions;
 	uint32_t count, capacity;
 	uint32_t *ids, *parents; /* of calls of modules, by slice */
 	struct st_python_state *state;

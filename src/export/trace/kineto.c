@@ -216,7 +216,7 @@ static enum st_status write_functions(struct st_kineto *kineto, uint32_t track,
 	enum st_status status = ST_OK;
 
 	for (uint32_t i = 0; i < kineto->python.count && !status; i++) {
-		const struct st_python_function *function = &kineto->python.functions[i];
+		const struct st_function_span *function = &kineto->python.functions[i];
 		struct st_kineto_call call = {.begin_ns = function->begin_ns,
 					      .end_ns = function->end_ns,
 					      .id = function->id,
