@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/tables/report_make.h"
+#include "base/buf.h"
 #include "store/result.h"
 
 enum st_status st_report_begin(struct st_report *out, const char *name,
@@ -98,6 +99,51 @@ struct st_cell *st_report_add(struct st_report *report, uint32_t level)
 	if (level == 0)
 		report->root_count++;
 	return row->cells;
+}
+
+struct st_cell *st_report_fact(struct st_report *report, const char *section, const char *name)
+{
+	struct st_cell *cells = st_report_add(report, 0);
+
+	cells[0] = st_cell_text(section);
+	cells[1] = st_cell_text(name);
+	return cells;
+}
+
+void st_report_fact_text(struct st_report *report, const char *section, const char *name,
+			 const char *text)
+{
+	if (text && *text)
+		st_report_fact(report, section, name)[2] = st_cell_text(text);
+}
+
+void st_report_fact_number(struct st_report *report, const char *section, const char *name,
+			   uint64_t value)
+{
+	st_report_fact(report, section, name)[2] = st_cell_u64(value);
+}
+
+struct st_cell st_report_text(struct st_report *report, struct st_text text)
+{
+	char *bytes = st_arena_copy(st_report_arena(report), text.bytes, text.size_bytes);
+
+	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0});
+}
+
+struct st_cell st_report_buf(struct st_report *report, struct st_buf *buf)
+{
+	struct st_cell cell =
+		st_report_text(report, (struct st_text){(const char *)buf->data, buf->size_bytes});
+
+	if (buf->failed)
+		st_report_arena(report)->failed = true;
+	st_buf_fini(buf);
+	return cell;
+}
+
+double st_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0.0;
 }
 
 struct st_cell st_cell_text(const char *text)

@@ -78,7 +78,6 @@ static struct st_cell context_cell(struct st_rows_job *job, uint32_t object)
 {
 	uint32_t count;
 	const struct st_object_fact *facts = st_result_object_facts(job->result, &count);
-	struct st_cell cell = {.kind = ST_CELL_NONE};
 	struct st_buf out;
 
 	st_buf_init(&out, 1 << 20);
@@ -96,9 +95,9 @@ static struct st_cell context_cell(struct st_rows_job *job, uint32_t object)
 			st_buf_append(&out, text.bytes, text.size_bytes);
 	}
 	if (out.size_bytes || out.failed)
-		cell = st_rows_buf(job, &out);
+		return st_report_buf(job->report, &out);
 	st_buf_fini(&out);
-	return cell;
+	return (struct st_cell){.kind = ST_CELL_NONE};
 }
 
 static void counter_cells(struct st_rows_job *job, struct st_cell *cells, const void *sum,

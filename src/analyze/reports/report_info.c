@@ -40,56 +40,35 @@ static const struct st_column columns[COLUMNS] = {
 	[COUNT] = {"count", "Task Count", "", false},
 };
 
-static struct st_cell *add(struct st_report *report, const char *section, const char *name)
-{
-	struct st_cell *cells = st_report_add(report, 0);
-
-	cells[SECTION] = st_cell_text(section);
-	cells[NAME] = st_cell_text(name);
-	return cells;
-}
-
-static void add_text(struct st_report *report, const char *section, const char *name,
-		     const char *text)
-{
-	if (text && *text)
-		add(report, section, name)[VALUE] = st_cell_text(text);
-}
-
-static void add_number(struct st_report *report, const char *section, const char *name,
-		       uint64_t value)
-{
-	add(report, section, name)[VALUE] = st_cell_u64(value);
-}
-
 static void add_run(struct st_report *report, const struct st_result_info *info)
 {
-	add_text(report, "run", "command", info->command);
-	add_text(report, "run", "working_dir", info->working_dir);
-	add_text(report, "run", "type", info->type);
-	add_text(report, "run", "options", info->options);
-	add_text(report, "run", "state", info->state);
-	add_text(report, "run", "source", info->source);
-	add_text(report, "run", "started_at", info->started_at);
-	add_number(report, "run", "elapsed_ns",
-		   info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0);
-	add_number(report, "run", "collected_ns",
-		   info->collected_ns > 0 ? (uint64_t)info->collected_ns : 0);
+	st_report_fact_text(report, "run", "command", info->command);
+	st_report_fact_text(report, "run", "working_dir", info->working_dir);
+	st_report_fact_text(report, "run", "type", info->type);
+	st_report_fact_text(report, "run", "options", info->options);
+	st_report_fact_text(report, "run", "state", info->state);
+	st_report_fact_text(report, "run", "source", info->source);
+	st_report_fact_text(report, "run", "started_at", info->started_at);
+	st_report_fact_number(report, "run", "elapsed_ns",
+			      info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0);
+	st_report_fact_number(report, "run", "collected_ns",
+			      info->collected_ns > 0 ? (uint64_t)info->collected_ns : 0);
 	if (info->has_exit)
-		add_text(report, "run", "end",
-			 st_words_wait_status(info->wait_status, st_report_arena(report)));
-	add_text(report, "run", "stop_reason", info->stop_reason);
-	add_text(report, "run", "result", info->path);
-	add_number(report, "run", "size_bytes", info->size_bytes);
-	add_text(report, "host", "host", info->host);
-	add_text(report, "host", "os", info->os);
-	add_text(report, "host", "cpu", info->cpu);
-	add_number(report, "host", "cpu_count", info->cpu_count);
-	add_text(report, "host", "clock", info->clock);
-	add_text(report, "strata", "version", info->strata_version);
-	add_number(report, "strata", "pair_cost_ps", info->event_cost_ns_x1000);
-	add_number(report, "strata", "cpu_ns", info->strata_cpu_ns);
-	add_number(report, "strata", "peak_rss_bytes", info->peak_rss_bytes);
+		st_report_fact_text(
+			report, "run", "end",
+			st_words_wait_status(info->wait_status, st_report_arena(report)));
+	st_report_fact_text(report, "run", "stop_reason", info->stop_reason);
+	st_report_fact_text(report, "run", "result", info->path);
+	st_report_fact_number(report, "run", "size_bytes", info->size_bytes);
+	st_report_fact_text(report, "host", "host", info->host);
+	st_report_fact_text(report, "host", "os", info->os);
+	st_report_fact_text(report, "host", "cpu", info->cpu);
+	st_report_fact_number(report, "host", "cpu_count", info->cpu_count);
+	st_report_fact_text(report, "host", "clock", info->clock);
+	st_report_fact_text(report, "strata", "version", info->strata_version);
+	st_report_fact_number(report, "strata", "pair_cost_ps", info->event_cost_ns_x1000);
+	st_report_fact_number(report, "strata", "cpu_ns", info->strata_cpu_ns);
+	st_report_fact_number(report, "strata", "peak_rss_bytes", info->peak_rss_bytes);
 }
 
 static void add_processes(struct st_report *report, const struct st_result *result,
@@ -106,7 +85,7 @@ static void add_processes(struct st_report *report, const struct st_result *resu
 			counts[tracks[i].process] += tracks[i].row_end - tracks[i].row_begin;
 	}
 	for (uint32_t i = 0; counts && i < process_count; i++) {
-		struct st_cell *cells = add(report, "process", "");
+		struct st_cell *cells = st_report_fact(report, "process", "");
 
 		cells[NAME] = st_cell_bytes(dataset->text(dataset, ST_BY_PROCESS, i, arena));
 		cells[VALUE] = st_cell_bytes(st_result_text(result, processes[i].command_line));
@@ -117,7 +96,7 @@ static void add_processes(struct st_report *report, const struct st_result *resu
 		cells[COUNT] = st_cell_u64(counts[i]);
 	}
 	for (uint32_t i = 0; i < track_count; i++) {
-		struct st_cell *cells = add(report, "thread", "");
+		struct st_cell *cells = st_report_fact(report, "thread", "");
 
 		cells[NAME] = st_cell_bytes(dataset->text(dataset, ST_BY_THREAD, i, arena));
 		if (tracks[i].process < process_count)
@@ -139,7 +118,7 @@ static void add_not_entered(struct st_report *report, const struct st_result *re
 	const struct st_not_entered_program *programs = st_result_not_entered(result, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_cell *cells = add(report, "not_entered", "");
+		struct st_cell *cells = st_report_fact(report, "not_entered", "");
 
 		cells[NAME] = st_cell_bytes(st_result_text(result, programs[i].executable));
 		cells[VALUE] = st_cell_text(st_words_not_entered(programs[i].reason));
@@ -164,7 +143,7 @@ static void add_pauses(struct st_report *report, const struct st_result *result)
 		/* A stop is kept as the family's last pause, which never ends: nothing was paused. */
 		if (stopped && is_last)
 			continue;
-		cells = add(report, "pause", "family");
+		cells = st_report_fact(report, "pause", "family");
 
 		cells[START_NS] = st_cell_i64(pauses[i].begin_ns);
 		cells[END_NS] = st_cell_i64(pauses[i].end_ns);
@@ -182,9 +161,9 @@ static void add_quality(struct st_report *report, const struct st_result *result
 
 	st_quality_items(result, items);
 	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++)
-		add_number(report, "quality", items[i].key, items[i].value);
+		st_report_fact_number(report, "quality", items[i].key, items[i].value);
 	for (size_t i = 0; i < quality->note_count; i++)
-		add_text(report, "note", "", quality->notes[i]);
+		st_report_fact_text(report, "note", "", quality->notes[i]);
 }
 
 /* Sizes of the files in the folder, as far as they can be seen. */
@@ -202,7 +181,7 @@ static void add_files(struct st_report *report, const struct st_result_info *inf
 		    S_ISREG(st.st_mode)) {
 			const char *name = st_arena_printf(arena, "%s", entries[i]->d_name);
 
-			add_number(report, "file_bytes", name, (uint64_t)st.st_size);
+			st_report_fact_number(report, "file_bytes", name, (uint64_t)st.st_size);
 		}
 		free(entries[i]);
 	}

@@ -7,9 +7,8 @@
 
 #include "analyze/tables/report.h"
 
-st_report_build_fn st_report_summary_build, st_report_tasks_build, st_report_top_down_build,
-	st_report_timeline_build, st_report_info_build, st_report_steps_build,
-	st_report_findings_build;
+st_report_build_fn st_report_summary_build, st_report_top_down_build, st_report_timeline_build,
+	st_report_info_build, st_report_steps_build, st_report_findings_build;
 /* Of samples, and about code. */
 st_report_build_fn st_report_samples_build, st_report_utilization_build, st_report_gprof_build,
 	st_report_source_build, st_report_disassembly_build;
@@ -17,7 +16,7 @@ st_report_build_fn st_report_samples_build, st_report_utilization_build, st_repo
 st_report_build_fn st_report_operators_build, st_report_torch_averages_build,
 	st_report_torch_events_build, st_report_memory_build, st_report_memory_timeline_build,
 	st_report_python_calls_build;
-/* Of a set of rows: kind->rows. */
+/* Of slices or a set of rows: kind->rows. */
 st_report_build_fn st_report_rows_build;
 
 /* pstats' words for what python-calls can be sorted by. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a report of report_rows.h is made, whatever its rows are.
+// How a report of report_rows.h is made, whatever its rows are; and report "tasks", which needs nothing more.
 #include "analyze/reports/report_rows.h"
 
 #include <stdlib.h>
@@ -18,15 +18,6 @@ struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text)
 	return st_cell_bytes(st_result_text(job->result, text));
 }
 
-struct st_cell st_rows_buf(struct st_rows_job *job, const struct st_buf *buf)
-{
-	char *bytes = st_arena_copy(job->arena, buf->data, buf->size_bytes);
-
-	if (buf->failed)
-		job->arena->failed = true;
-	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? buf->size_bytes : 0});
-}
-
 /* "Marker" says more than "Instance": the heading tells what the texts are. The key stays the grouping's. */
 static void name_instances(struct st_rows_job *job, const struct st_question *question)
 {
@@ -38,25 +29,43 @@ static void name_instances(struct st_rows_job *job, const struct st_question *qu
 	job->report->columns[question->grouping_count - 1].title = info->title;
 }
 
+/* Of one instance the whole distribution is one number; groups around instances count them. */
+static struct st_set metrics_of_instances(const struct st_rows_report *kind,
+					  const struct st_question *question)
+{
+	struct st_set wanted = st_set_of(kind->instance_metrics);
+
+	if (!kind->of_slices)
+		return wanted;
+	if (question->grouping_count > 1)
+		wanted = st_set_join(wanted, ST_SET(ST_COUNT, ST_COPIES));
+	return st_set_common(question->metrics, wanted);
+}
+
 static enum st_status build_instances(const struct st_rows_report *kind, struct st_rows_job *job,
 				      struct st_question *question, struct st_error *err)
 {
-	const struct st_tables tables = {.result = job->result};
+	struct st_tables tables;
 	const char *titles[ST_METRICS];
-	const struct st_report_instances instances = {
+	struct st_report_instances instances = {
 		.question = question,
-		.table = &st_row_tables[kind->set],
+		.table = kind->of_slices ? &st_slices_table : &st_row_tables[kind->set],
 		.tables = &tables,
 		.rows = job->dataset,
+		.keys = kind->keys,
 		.titles = titles,
 	};
 	struct st_answer answer;
 	enum st_status status;
 
+	if (!st_tables_init(&tables, job->result, job->arena))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	if (kind->of_slices)
+		instances.rows = st_result_slices(job->result);
 	memcpy(titles, kind->titles, sizeof(titles));
 	if (kind->instance_time)
 		titles[ST_WALL_TOTAL] = kind->instance_time;
-	question->metrics = st_set_of(kind->instance_metrics);
+	question->metrics = metrics_of_instances(kind, question);
 	status = st_dataset_ask(job->dataset, question, &answer, err);
 	if (status)
 		return status;
@@ -71,7 +80,6 @@ static struct st_cell join_second(struct st_rows_job *job, const struct st_answe
 {
 	const struct st_answer_row *children = &job->answer->rows[row->first_child];
 	struct st_buf joined;
-	struct st_cell cell;
 
 	if (row->is_others || !row->child_count)
 		return (struct st_cell){.kind = ST_CELL_NONE};
@@ -85,9 +93,7 @@ static struct st_cell join_second(struct st_rows_job *job, const struct st_answe
 		else
 			st_buf_append(&joined, children[i].text.bytes, children[i].text.size_bytes);
 	}
-	cell = st_rows_buf(job, &joined);
-	st_buf_fini(&joined);
-	return cell;
+	return st_report_buf(job->report, &joined);
 }
 
 /* Figures of the report's own: a row counts for its group and for those around it. */
@@ -197,9 +203,14 @@ static enum st_status build(const struct st_rows_report *kind, struct st_rows_jo
 	}
 	if (st_set_is_empty(question.metrics))
 		question.metrics = st_set_of(kind->metrics);
+	/* A column of zeros would only take room. */
+	if (!st_result_quality(job->result)->copies)
+		st_set_remove(&question.metrics, ST_COPIES);
 	last = question.grouping_count - 1;
 	if (question.groupings[last] == job->dataset->instance) {
-		status = check_sort(&question, st_set_of(kind->instance_metrics), err);
+		status = kind->of_slices
+				 ? ST_OK
+				 : check_sort(&question, st_set_of(kind->instance_metrics), err);
 		return status ? status : build_instances(kind, job, &question, err);
 	}
 	status = check_sort(&question, st_set_of(kind->metrics), err);
@@ -218,7 +229,10 @@ enum st_status st_report_rows_build(const struct st_report_kind *kind,
 				  .dataset = &dataset,
 				  .report = out,
 				  .arena = st_report_arena(out)};
-	enum st_status status = st_dataset_rows_init(&dataset, result, kind->rows->set, err);
+	enum st_status status =
+		kind->rows->of_slices
+			? st_dataset_slices_init(&dataset, result, err)
+			: st_dataset_rows_init(&dataset, result, kind->rows->set, err);
 
 	if (status)
 		return status;
@@ -229,6 +243,25 @@ enum st_status st_report_rows_build(const struct st_report_kind *kind,
 		out->empty = empty_words(kind, &dataset, job.arena);
 		st_dataset_hand_over(&dataset, job.arena);
 	}
-	st_dataset_rows_fini(&dataset);
+	if (kind->rows->of_slices)
+		st_dataset_slices_fini(&dataset);
+	else
+		st_dataset_rows_fini(&dataset);
 	return status;
 }
+
+static const char *const task_keys[] = {
+	"row",		"start_ns", "depth",  "parent", "parent_task",
+	"shown_domain", "process",  "thread", "flags",	NULL};
+
+const struct st_rows_report st_tasks_report = {
+	.of_slices = true,
+	.defaults = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
+	.default_count = 2,
+	.joins_second = true,
+	.metrics =
+		ST_LIST(ST_COUNT, ST_COPIES, ST_WALL_TOTAL, ST_WALL_SELF, ST_WALL_MIN, ST_WALL_AVG,
+			ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99, ST_WALL_MAX, ST_WALL_STDDEV),
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL, ST_WALL_SELF),
+	.keys = task_keys,
+};

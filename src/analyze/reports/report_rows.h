@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reports over the sets of dataset_rows.h: groups with the engine's figures and some of their own, or one
- * row each with the columns of its table (analyze/tables/row_tables.c). A report is a struct st_rows_report: data,
+ * Reports over slices and over the sets of dataset_rows.h: groups with the engine's figures and some of their own, or one
+ * row each with the columns of its table (analyze/tables/table.h). A report is a struct st_rows_report: data,
  * and functions that add up what the engine does not know.
  */
 #ifndef ST_ANALYZE_REPORTS_REPORT_ROWS_H
@@ -22,6 +22,7 @@ struct st_rows_job {
 
 struct st_rows_report {
 	const char *rows_name; /* what its rows are called, where that is not the name */
+	bool of_slices;	       /* rather than of a set of rows */
 	enum st_row_set set;
 	enum st_grouping defaults[3];
 	unsigned int default_count;
@@ -29,6 +30,8 @@ struct st_rows_report {
 	bool joins_second;
 	const uint8_t *metrics, *instance_metrics; /* lists of enum st_metric */
 	const char *titles[ST_METRICS];
+	const char *const
+		*keys; /* columns of a single row, up to a NULL; NULL: those with a title */
 	const char *instance_time; /* title of the time of a single row, where it is another one */
 	/* Columns of groups that the engine does not know. Figures of a group start as zeros; each of its rows is
 	 * added once, and then they become cells. */
@@ -44,11 +47,10 @@ struct st_rows_report {
 	void (*end)(struct st_rows_job *job); /* of the state */
 	const char *empty;		      /* what to say when the result has no such thing */
 };
-extern const struct st_rows_report st_frames_report, st_regions_report, st_overlapped_report,
-	st_markers_report, st_metadata_report, st_relations_report, st_sync_report,
-	st_counters_report, st_histograms_report, st_heap_report;
+extern const struct st_rows_report st_tasks_report, st_frames_report, st_regions_report,
+	st_overlapped_report, st_markers_report, st_metadata_report, st_relations_report,
+	st_sync_report, st_counters_report, st_histograms_report, st_heap_report;
 
 struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text);
-struct st_cell st_rows_buf(struct st_rows_job *job, const struct st_buf *buf); /* copied */
 
 #endif

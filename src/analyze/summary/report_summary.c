@@ -48,56 +48,22 @@ static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
 	[ST_SUMMARY_SPIN] = {"spin_ns", "CPU Time:Spin Time", "ns", false},
 };
 
-static struct st_cell *add(struct st_report *report, const char *section, const char *name)
-{
-	struct st_cell *cells = st_report_add(report, 0);
-
-	cells[ST_SUMMARY_SECTION] = st_cell_text(section);
-	cells[ST_SUMMARY_NAME] = st_cell_text(name);
-	return cells;
-}
-
-static void add_text(struct st_report *report, const char *section, const char *name,
-		     const char *text)
-{
-	if (text && *text)
-		add(report, section, name)[ST_SUMMARY_VALUE] = st_cell_text(text);
-}
-
-static void add_number(struct st_report *report, const char *section, const char *name,
-		       uint64_t value)
-{
-	add(report, section, name)[ST_SUMMARY_VALUE] = st_cell_u64(value);
-}
-
-static double ratio(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0.0;
-}
-
-/* Texts of an answer die with it; those of the result do not, but nothing tells them apart. */
-static struct st_cell copied(struct st_report *report, struct st_text text)
-{
-	char *bytes = st_arena_copy(st_report_arena(report), text.bytes, text.size_bytes);
-
-	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0});
-}
-
 static void add_run(struct st_report *report, const struct st_result *result)
 {
 	const struct st_result_info *info = st_result_info(result);
 
-	add_text(report, "run", "type", info->type);
-	add_text(report, "run", "command", info->command);
-	add_number(report, "run", "elapsed_ns",
-		   info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0);
+	st_report_fact_text(report, "run", "type", info->type);
+	st_report_fact_text(report, "run", "command", info->command);
+	st_report_fact_number(report, "run", "elapsed_ns",
+			      info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0);
 	if (info->has_exit)
-		add_text(report, "run", "end",
-			 st_words_wait_status(info->wait_status, st_report_arena(report)));
-	add_text(report, "run", "state", info->state);
-	add_text(report, "run", "result", info->name);
-	add_number(report, "run", "size_bytes", info->size_bytes);
-	add_text(report, "run", "source", info->source);
+		st_report_fact_text(
+			report, "run", "end",
+			st_words_wait_status(info->wait_status, st_report_arena(report)));
+	st_report_fact_text(report, "run", "state", info->state);
+	st_report_fact_text(report, "run", "result", info->name);
+	st_report_fact_number(report, "run", "size_bytes", info->size_bytes);
+	st_report_fact_text(report, "run", "source", info->source);
 }
 
 /* What the sampler's handler took, all processes. */
@@ -147,26 +113,27 @@ static void add_cost(struct st_report *report, const struct st_result *result)
 	uint64_t handled_ns = handler_ns(result);
 	uint64_t operators = count_operators(result);
 
-	add_number(report, "cost", "tasks",
-		   st_result_slices(result)->count - copies - st_result_quality(result)->twins);
+	st_report_fact_number(report, "cost", "tasks",
+			      st_result_slices(result)->count - copies -
+				      st_result_quality(result)->twins);
 	if (operators)
-		add_number(report, "cost", "operators", operators);
+		st_report_fact_number(report, "cost", "operators", operators);
 	if (copies)
-		add_number(report, "cost", "copies", copies);
+		st_report_fact_number(report, "cost", "copies", copies);
 	/* The handler's time is CPU time, so it is set against that. */
 	if ((info->event_cost_ns_x1000 || handled_ns) && elapsed_ns) {
-		add_number(report, "cost", "estimate_ns", cost_ns + handled_ns);
-		add(report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
-			st_cell_double(ratio(cost_ns, elapsed_ns) +
-				       ratio(handled_ns, st_result_sample_quality(result)->cpu_ns));
+		st_report_fact_number(report, "cost", "estimate_ns", cost_ns + handled_ns);
+		st_report_fact(report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] = st_cell_double(
+			st_share(cost_ns, elapsed_ns) +
+			st_share(handled_ns, st_result_sample_quality(result)->cpu_ns));
 	}
-	add_number(report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
-	add_number(report, "cost", "strata_peak_rss_bytes", info->peak_rss_bytes);
-	add_number(report, "cost", "lost", st_quality_lost(result));
+	st_report_fact_number(report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
+	st_report_fact_number(report, "cost", "strata_peak_rss_bytes", info->peak_rss_bytes);
+	st_report_fact_number(report, "cost", "lost", st_quality_lost(result));
 	/* What was in them is not known. */
 	if (st_result_quality(result)->chunks_not_written)
-		add_number(report, "cost", "chunks_not_written",
-			   st_result_quality(result)->chunks_not_written);
+		st_report_fact_number(report, "cost", "chunks_not_written",
+				      st_result_quality(result)->chunks_not_written);
 }
 
 /* Of a family of tasks in a program without operators: its direct children. */
@@ -176,7 +143,7 @@ static void add_named_steps(struct st_report *report, const struct st_steps *ste
 
 	if (!steps->found)
 		return;
-	cells = add(report, "step", "");
+	cells = st_report_fact(report, "step", "");
 	cells[ST_SUMMARY_NAME] = st_cell_bytes(steps->family.text);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->family.count);
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->family.total_ns);
@@ -187,23 +154,23 @@ static void add_named_steps(struct st_report *report, const struct st_steps *ste
 	for (unsigned int i = 0; i < steps->part_count; i++) {
 		const struct st_step_part *part = &steps->parts[i];
 
-		cells = add(report, "step_part", "");
+		cells = st_report_fact(report, "step_part", "");
 		cells[ST_SUMMARY_NAME] = st_cell_bytes(part->text);
 		cells[ST_SUMMARY_COUNT] = st_cell_u64(part->count);
 		cells[ST_SUMMARY_TOTAL] = st_cell_u64(part->total_ns);
-		cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(part->total_ns, steps->sum_ns));
+		cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(part->total_ns, steps->sum_ns));
 	}
 	if (!steps->part_count)
 		return;
 	if (steps->other_count) {
-		cells = add(report, "step_part", "[Other tasks]");
+		cells = st_report_fact(report, "step_part", "[Other tasks]");
 		cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->other_count);
 		cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->other_ns);
-		cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(steps->other_ns, steps->sum_ns));
+		cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(steps->other_ns, steps->sum_ns));
 	}
-	cells = add(report, "step_part", "[No task inside]");
+	cells = st_report_fact(report, "step_part", "[No task inside]");
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->self_ns);
-	cells[ST_SUMMARY_RATIO] = st_cell_double(ratio(steps->self_ns, steps->sum_ns));
+	cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(steps->self_ns, steps->sum_ns));
 }
 
 /* Parts of a training step, which add up to it. */
@@ -217,21 +184,21 @@ static enum st_status add_listed_steps(struct st_report *report, const struct st
 
 	if (status)
 		return status;
-	cells = add(report, "step", "");
-	cells[ST_SUMMARY_NAME] = copied(report, list->what);
+	cells = st_report_fact(report, "step", "");
+	cells[ST_SUMMARY_NAME] = st_report_text(report, list->what);
 	cells[ST_SUMMARY_VALUE] = st_cell_text(st_step_source_text(list, arena));
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(figures.count);
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.wall_ns);
 	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(figures.median_ns);
 	cells[ST_SUMMARY_P95] = st_cell_u64(figures.p95_ns);
 	cells[ST_SUMMARY_P99] = st_cell_u64(figures.p99_ns);
-	add(report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
+	st_report_fact(report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
 		st_cell_u64(list->warm_up_count);
 	for (unsigned int i = 0; i < ST_STEP_PART_KINDS; i++) {
-		cells = add(report, "step_part", st_step_part_names[i]);
+		cells = st_report_fact(report, "step_part", st_step_part_names[i]);
 		cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.part_ns[i]);
 		cells[ST_SUMMARY_RATIO] =
-			st_cell_double(ratio(figures.part_ns[i], figures.wall_ns));
+			st_cell_double(st_share(figures.part_ns[i], figures.wall_ns));
 	}
 	return ST_OK;
 }
@@ -269,18 +236,20 @@ static void add_scope(struct st_report *report, const struct st_question *scope,
 	for (size_t i = 0; i < scope->filter_count; i++) {
 		const struct st_filter *filter = &scope->filters[i];
 
-		add_text(report, "only", st_grouping_info(filter->grouping)->name,
-			 st_arena_printf(arena, "%s%s%s", st_grouping_info(filter->grouping)->name,
-					 filter->negate ? "!=" : "=", filter->pattern));
+		st_report_fact_text(report, "only", st_grouping_info(filter->grouping)->name,
+				    st_arena_printf(arena, "%s%s%s",
+						    st_grouping_info(filter->grouping)->name,
+						    filter->negate ? "!=" : "=", filter->pattern));
 	}
 	if (scope->has_time_range) {
 		int64_t end_ns = scope->time_end_ns;
 
 		if (end_ns > (int64_t)elapsed_ns && scope->time_begin_ns < (int64_t)elapsed_ns)
 			end_ns = (int64_t)elapsed_ns;
-		add_text(report, "only", "time",
-			 st_arena_printf(arena, "from %.6f s to %.6f s",
-					 (double)scope->time_begin_ns / 1e9, (double)end_ns / 1e9));
+		st_report_fact_text(report, "only", "time",
+				    st_arena_printf(arena, "from %.6f s to %.6f s",
+						    (double)scope->time_begin_ns / 1e9,
+						    (double)end_ns / 1e9));
 	}
 }
 
@@ -327,11 +296,12 @@ static uint16_t *flags_besides(const struct st_result *result, const struct st_d
 static void add_task(struct st_report *report, const struct st_answer *answer,
 		     const struct st_answer_row *row, enum st_metric by)
 {
-	struct st_cell *cells = add(report, "task", "");
+	struct st_cell *cells = st_report_fact(report, "task", "");
 
-	cells[ST_SUMMARY_NAME] = copied(report, row->text);
+	cells[ST_SUMMARY_NAME] = st_report_text(report, row->text);
 	if (row->child_count == 1)
-		cells[ST_SUMMARY_VALUE] = copied(report, answer->rows[row->first_child].text);
+		cells[ST_SUMMARY_VALUE] =
+			st_report_text(report, answer->rows[row->first_child].text);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
 	cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
@@ -339,7 +309,7 @@ static void add_task(struct st_report *report, const struct st_answer *answer,
 	cells[ST_SUMMARY_P95] = st_cell_u64(st_answer_value(row, ST_WALL_P95));
 	cells[ST_SUMMARY_P99] = st_cell_u64(st_answer_value(row, ST_WALL_P99));
 	cells[ST_SUMMARY_RATIO] = st_cell_double(
-		ratio(st_answer_value(row, by), st_answer_value(&answer->total, by)));
+		st_share(st_answer_value(row, by), st_answer_value(&answer->total, by)));
 }
 
 static enum st_status add_listed_tasks(struct st_report *report, const struct st_dataset *dataset,
@@ -364,7 +334,7 @@ static enum st_status add_listed_tasks(struct st_report *report, const struct st
 	if (status)
 		return status;
 	if (!answer.root_count && is_narrowed(scope) && dataset->row_count && !besides)
-		add_text(report, "empty", "", "No tasks match.");
+		st_report_fact_text(report, "empty", "", "No tasks match.");
 	for (uint32_t i = 0; i < answer.root_count; i++)
 		add_task(report, &answer, &answer.rows[answer.root_first + i], by);
 	report->totals.cells[ST_SUMMARY_COUNT] =
@@ -399,16 +369,16 @@ static enum st_status add_tasks(struct st_report *report, const struct st_result
 static void add_place(struct st_report *report, const char *section,
 		      const struct st_answer_row *row, uint64_t elapsed_ns)
 {
-	struct st_cell *cells = add(report, section, "");
+	struct st_cell *cells = st_report_fact(report, section, "");
 
-	cells[ST_SUMMARY_NAME] = copied(report, row->text);
+	cells[ST_SUMMARY_NAME] = st_report_text(report, row->text);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
 	if (st_answer_value(row, ST_COPIES))
 		cells[ST_SUMMARY_COPIES] = st_cell_u64(st_answer_value(row, ST_COPIES));
 	if (!row->is_others && elapsed_ns && row->grouping == ST_BY_THREAD)
 		cells[ST_SUMMARY_RATIO] =
-			st_cell_double(ratio(st_answer_value(row, ST_WALL_TOTAL), elapsed_ns));
+			st_cell_double(st_share(st_answer_value(row, ST_WALL_TOTAL), elapsed_ns));
 }
 
 /* Processes, then threads, by busy time. */
@@ -448,7 +418,7 @@ static void add_programs(struct st_report *report, const struct st_result *resul
 	const struct st_process *processes;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_cell *cells = add(report, "not_entered", "");
+		struct st_cell *cells = st_report_fact(report, "not_entered", "");
 
 		cells[ST_SUMMARY_NAME] =
 			st_cell_bytes(st_result_text(result, programs[i].executable));
@@ -462,7 +432,7 @@ static void add_programs(struct st_report *report, const struct st_result *resul
 
 		if (processes[i].end != ST_END_LEFT_RUNNING)
 			continue;
-		cells = add(report, "left_running", "");
+		cells = st_report_fact(report, "left_running", "");
 		cells[ST_SUMMARY_NAME] =
 			st_cell_bytes(st_result_text(result, processes[i].command_line));
 		cells[ST_SUMMARY_PID] = st_cell_u64(processes[i].pid);
@@ -483,8 +453,8 @@ static void add_quality(struct st_report *report, const struct st_result *result
 		char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = (size_t)((newline ? newline : end) - at);
 
-		add(report, "quality", "")[ST_SUMMARY_VALUE] =
-			copied(report, (struct st_text){at, length});
+		st_report_fact(report, "quality", "")[ST_SUMMARY_VALUE] =
+			st_report_text(report, (struct st_text){at, length});
 		at += length + 1;
 	}
 	st_buf_fini(&lines);
@@ -511,45 +481,52 @@ static void add_empty(struct st_report *report, const struct st_result *result)
 	st_result_samplers(result, &samplers);
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
 	    quality->chunks_not_written || st_quality_lost(result)) {
-		add_text(report, "empty", "", "No tasks could be read; see the notes.");
+		st_report_fact_text(report, "empty", "", "No tasks could be read; see the notes.");
 	} else if (st_quality_cannot_record(result)) {
-		add_text(
+		st_report_fact_text(
 			report, "empty", "",
 			"Nothing could be recorded: see the program that was not recorded, above.");
 	} else if (st_result_events(result)->count) {
-		add_text(report, "empty", "",
-			 "No nested tasks were recorded. Other data has its own reports: strata "
-			 "report ?");
+		st_report_fact_text(
+			report, "empty", "",
+			"No nested tasks were recorded. Other data has its own reports: strata "
+			"report ?");
 	} else if (!pauses && (samplers || st_analysis_is_for(st_result_info(result)->type,
 							      ST_RECORDS_SAMPLES))) {
-		add_text(report, "empty", "",
-			 "No samples were taken: the program used less CPU time than one sampling "
-			 "interval (or see the notes).");
-		add_text(report, "empty", "", "Use -knob sampling-interval=1 to sample every ms.");
+		st_report_fact_text(
+			report, "empty", "",
+			"No samples were taken: the program used less CPU time than one sampling "
+			"interval (or see the notes).");
+		st_report_fact_text(report, "empty", "",
+				    "Use -knob sampling-interval=1 to sample every ms.");
 	} else if (pauses) {
-		add_text(report, "empty", "",
-			 "No tasks were recorded: recording was paused by -start-paused or by the "
-			 "program.");
-		add_text(report, "empty", "",
-			 "Recording starts with __itt_resume in the program, strata -command "
-			 "resume, or -resume-after.");
+		st_report_fact_text(
+			report, "empty", "",
+			"No tasks were recorded: recording was paused by -start-paused or by the "
+			"program.");
+		st_report_fact_text(
+			report, "empty", "",
+			"Recording starts with __itt_resume in the program, strata -command "
+			"resume, or -resume-after.");
 	} else if (options && (strstr(options, "itt-domains=") || strstr(options, "itt-groups="))) {
-		add_text(report, "empty", "",
-			 "No tasks were recorded: the program marks none, or -knob itt-domains and "
-			 "itt-groups exclude them.");
+		st_report_fact_text(
+			report, "empty", "",
+			"No tasks were recorded: the program marks none, or -knob itt-domains and "
+			"itt-groups exclude them.");
 	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS) &&
 		   sources) {
-		add_text(report, "empty", "",
-			 "No operators were recorded: PyTorch was loaded but ran none.");
+		st_report_fact_text(report, "empty", "",
+				    "No operators were recorded: PyTorch was loaded but ran none.");
 	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS)) {
-		add_text(report, "empty", "",
-			 "No operators were recorded: no process loaded PyTorch.");
-		add_text(report, "empty", "",
-			 "For other programs, use -collect hotspots to see lines, functions and "
-			 "primitives.");
+		st_report_fact_text(report, "empty", "",
+				    "No operators were recorded: no process loaded PyTorch.");
+		st_report_fact_text(
+			report, "empty", "",
+			"For other programs, use -collect hotspots to see lines, functions and "
+			"primitives.");
 	} else {
 		for (size_t i = 0; i < sizeof(unmarked) / sizeof(unmarked[0]); i++)
-			add_text(report, "empty", "", unmarked[i]);
+			st_report_fact_text(report, "empty", "", unmarked[i]);
 	}
 }
 
@@ -586,8 +563,8 @@ static void add_advice(struct st_report *report, const struct st_result *result)
 		st_buf_append_text(&command, commands[i].after);
 		if (command.failed)
 			((struct st_report_memory *)report->memory)->failed = true;
-		add(report, "next", "")[ST_SUMMARY_VALUE] =
-			copied(report, (struct st_text){(char *)command.data, command.size_bytes});
+		st_report_fact(report, "next", "")[ST_SUMMARY_VALUE] = st_report_text(
+			report, (struct st_text){(char *)command.data, command.size_bytes});
 		st_buf_fini(&command);
 	}
 }

@@ -23,10 +23,8 @@ enum st_status st_summary_add_fixes(struct st_report *report, const struct st_re
 		return status;
 	for (uint32_t i = 0; i < findings.count && i < FIXES_SHOWN; i++) {
 		const struct st_finding *finding = &findings.items[i];
-		struct st_cell *cells = st_report_add(report, 0);
+		struct st_cell *cells = st_report_fact(report, "fix", finding->rule);
 
-		cells[ST_SUMMARY_SECTION] = st_cell_text("fix");
-		cells[ST_SUMMARY_NAME] = st_cell_text(finding->rule);
 		cells[ST_SUMMARY_VALUE] = st_cell_text(finding->what);
 		cells[ST_SUMMARY_COUNT] = st_cell_u64(findings.step_count);
 		cells[ST_SUMMARY_TOTAL] = st_cell_u64(finding->saving_high_ns);

@@ -10,13 +10,6 @@
 
 enum { HOLDERS_SHOWN = 3 };
 
-static struct st_text kept(struct st_report *report, struct st_text text)
-{
-	const char *bytes = st_arena_copy(st_report_arena(report), text.bytes, text.size_bytes);
-
-	return (struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0};
-}
-
 static int column_of(const struct st_report *report, const char *key)
 {
 	for (uint32_t i = 0; i < report->column_count; i++) {
@@ -35,9 +28,8 @@ static void add_holders(struct st_report *report, const struct st_report *memory
 		const struct st_report_row *row = &memory->rows[memory->root_first + i];
 		struct st_cell *cells;
 
-		cells = st_report_add(report, 0);
-		cells[ST_SUMMARY_SECTION] = st_cell_text("memory_holder");
-		cells[ST_SUMMARY_NAME] = st_cell_bytes(kept(report, row->cells[0].as.text));
+		cells = st_report_fact(report, "memory_holder", NULL);
+		cells[ST_SUMMARY_NAME] = st_report_text(report, row->cells[0].as.text);
 		cells[ST_SUMMARY_VALUE] = row->cells[bytes];
 		cells[ST_SUMMARY_RATIO] = row->cells[share];
 	}
@@ -63,11 +55,9 @@ enum st_status st_summary_add_memory(struct st_report *report, const struct st_r
 		return status;
 	if (memory.subject) {
 		struct st_text text = {memory.subject, (uint32_t)strlen(memory.subject)};
-		struct st_cell *cells = st_report_add(report, 0);
 
-		cells[ST_SUMMARY_SECTION] = st_cell_text("memory");
-		cells[ST_SUMMARY_NAME] = st_cell_text("allocator");
-		cells[ST_SUMMARY_VALUE] = st_cell_bytes(kept(report, text));
+		st_report_fact(report, "memory", "allocator")[ST_SUMMARY_VALUE] =
+			st_report_text(report, text);
 		add_holders(report, &memory);
 	}
 	st_report_fini(&memory);

@@ -12,17 +12,11 @@ static void add_rows(struct st_report *report, const struct st_answer *answer)
 		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
 		uint64_t all_ns = st_answer_value(&answer->total, ST_WALL_SELF);
 		struct st_cell *cells;
-		char *name;
 
 		if (row->is_others)
 			continue;
-		cells = st_report_add(report, 0);
-		name = st_arena_copy(st_report_arena(report), row->text.bytes,
-				     row->text.size_bytes);
-		cells[ST_SUMMARY_SECTION] = st_cell_text("operator");
-		if (name)
-			cells[ST_SUMMARY_NAME] =
-				st_cell_bytes((struct st_text){name, row->text.size_bytes});
+		cells = st_report_fact(report, "operator", NULL);
+		cells[ST_SUMMARY_NAME] = st_report_text(report, row->text);
 		cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
 		cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
 		cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
@@ -55,9 +49,7 @@ static enum st_status fill(struct st_report *report, const struct st_result *res
 	status = st_dataset_ask(dataset, &question, &answer, err);
 	if (status)
 		return status;
-	cells = st_report_add(report, 0);
-	cells[ST_SUMMARY_SECTION] = st_cell_text("operators");
-	cells[ST_SUMMARY_NAME] = st_cell_text("source");
+	cells = st_report_fact(report, "operators", "source");
 	cells[ST_SUMMARY_VALUE] =
 		st_cell_text(st_operators_source(result, dataset, st_report_arena(report)));
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(&answer.total, ST_COUNT));

@@ -23,20 +23,10 @@ static const struct {
 	{"markers", ST_ROWS_MARKERS, ST_BY_MARKER, "name", "names"},
 };
 
-static struct st_cell buf_cell(struct st_report *report, const struct st_buf *buf)
-{
-	char *bytes = st_arena_copy(st_report_arena(report), buf->data, buf->size_bytes);
-
-	if (buf->failed)
-		st_report_arena(report)->failed = true;
-	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? buf->size_bytes : 0});
-}
-
 /* The names of the largest groups: "a, b, c …". */
 static struct st_cell names_cell(struct st_report *report, const struct st_answer *answer)
 {
 	struct st_buf names;
-	struct st_cell cell;
 
 	st_buf_init(&names, 1 << 20);
 	for (uint32_t i = 0; i < answer->root_count && i < NAMES_SHOWN; i++) {
@@ -47,9 +37,7 @@ static struct st_cell names_cell(struct st_report *report, const struct st_answe
 	}
 	if (answer->root_count > NAMES_SHOWN)
 		st_buf_append_text(&names, ", …");
-	cell = buf_cell(report, &names);
-	st_buf_fini(&names);
-	return cell;
+	return st_report_buf(report, &names);
 }
 
 static bool is_momentary(enum st_row_set set)
@@ -100,12 +88,10 @@ static enum st_status add_counters(struct st_report *report, const struct st_res
 	}
 	free(counts);
 	if (counters) {
-		cells = st_report_add(report, 0);
-		cells[ST_SUMMARY_SECTION] = st_cell_text("counters");
-		cells[ST_SUMMARY_NAME] =
-			st_cell_text(st_arena_printf(st_report_arena(report), "%u counter%s",
-						     counters, counters == 1 ? "" : "s"));
-		cells[ST_SUMMARY_VALUE] = buf_cell(report, &names);
+		cells = st_report_fact(report, "counters",
+				       st_arena_printf(st_report_arena(report), "%u counter%s",
+						       counters, counters == 1 ? "" : "s"));
+		cells[ST_SUMMARY_VALUE] = st_report_buf(report, &names);
 		cells[ST_SUMMARY_COUNT] = st_cell_u64(total);
 	}
 	st_buf_fini(&names);
@@ -115,12 +101,11 @@ static enum st_status add_counters(struct st_report *report, const struct st_res
 static void add_row(struct st_report *report, const struct st_answer *answer, size_t kind)
 {
 	const uint64_t *values = answer->total.values;
-	struct st_cell *cells = st_report_add(report, 0);
-
-	cells[ST_SUMMARY_SECTION] = st_cell_text(kinds[kind].section);
-	cells[ST_SUMMARY_NAME] = st_cell_text(
+	struct st_cell *cells = st_report_fact(
+		report, kinds[kind].section,
 		st_arena_printf(st_report_arena(report), "%u %s", answer->root_count,
 				answer->root_count == 1 ? kinds[kind].one : kinds[kind].many));
+
 	cells[ST_SUMMARY_VALUE] = names_cell(report, answer);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(values[ST_COUNT]);
 	if (is_momentary(kinds[kind].set))

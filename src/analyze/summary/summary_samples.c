@@ -29,54 +29,30 @@ static uint64_t total(const struct job *job, enum st_metric metric)
 	return job->cpu[metric - ST_WALL_METRICS];
 }
 
-static double share(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0.0;
-}
-
-static struct st_cell *add(struct job *job, const char *section, const char *name)
-{
-	struct st_cell *cells = st_report_add(job->report, 0);
-
-	cells[ST_SUMMARY_SECTION] = st_cell_text(section);
-	cells[ST_SUMMARY_NAME] = st_cell_text(name);
-	return cells;
-}
-
-static struct st_text copied(struct job *job, struct st_text text)
-{
-	char *bytes = st_arena_copy(st_report_arena(job->report), text.bytes, text.size_bytes);
-
-	return (struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0};
-}
-
-static void add_number(struct job *job, const char *section, const char *name, uint64_t value)
-{
-	add(job, section, name)[ST_SUMMARY_VALUE] = st_cell_u64(value);
-}
-
 static void add_ratio(struct job *job, const char *section, const char *name, double value)
 {
-	add(job, section, name)[ST_SUMMARY_VALUE] = st_cell_double(value);
+	st_report_fact(job->report, section, name)[ST_SUMMARY_VALUE] = st_cell_double(value);
 }
 
 /* CPU time and its parts; of these only the ones that are there. */
 static void add_times(struct job *job)
 {
-	add_number(job, "cpu", "cpu_ns", total(job, ST_CPU_SELF));
+	st_report_fact_number(job->report, "cpu", "cpu_ns", total(job, ST_CPU_SELF));
 	for (unsigned int i = ST_CPU_EFFECTIVE; i <= ST_OVERHEAD_OTHER; i++) {
 		enum st_metric metric = (enum st_metric)i;
 		bool is_kind = metric == ST_CPU_EFFECTIVE || metric == ST_CPU_SPIN ||
 			       metric == ST_CPU_OVERHEAD;
 
 		if (is_kind || total(job, metric))
-			add_number(job, "cpu", st_metric_info(metric)->key, total(job, metric));
+			st_report_fact_number(job->report, "cpu", st_metric_info(metric)->key,
+					      total(job, metric));
 	}
 	if (total(job, ST_CPU_INHERITED))
-		add_number(job, "cpu", "cpu_inherited_ns", total(job, ST_CPU_INHERITED));
+		st_report_fact_number(job->report, "cpu", "cpu_inherited_ns",
+				      total(job, ST_CPU_INHERITED));
 	if (total(job, ST_WAIT))
-		add_number(job, "cpu", "wait_ns", total(job, ST_WAIT));
-	add_number(job, "cpu", "samples", total(job, ST_SAMPLES));
+		st_report_fact_number(job->report, "cpu", "wait_ns", total(job, ST_WAIT));
+	st_report_fact_number(job->report, "cpu", "samples", total(job, ST_SAMPLES));
 }
 
 static void add_utilization(struct job *job)
@@ -84,20 +60,22 @@ static void add_utilization(struct job *job)
 	const struct st_utilization *use = &job->use;
 	uint64_t capacity = use->recorded_ns * use->cpu_count;
 
-	add_number(job, "cpu", "threads", use->threads);
-	add_number(job, "cpu", "cpus", use->cpu_count);
+	st_report_fact_number(job->report, "cpu", "threads", use->threads);
+	st_report_fact_number(job->report, "cpu", "cpus", use->cpu_count);
 	if (!capacity)
 		return;
-	add_ratio(job, "cpu", "effective_utilization_ratio", share(use->effective_ns, capacity));
-	add_ratio(job, "cpu", "cpu_utilization_ratio", share(use->cpu_ns, capacity));
+	add_ratio(job, "cpu", "effective_utilization_ratio", st_share(use->effective_ns, capacity));
+	add_ratio(job, "cpu", "cpu_utilization_ratio", st_share(use->cpu_ns, capacity));
 	if (use->oversubscribed_ns)
 		add_ratio(job, "cpu", "oversubscribed_ratio",
-			  share(use->oversubscribed_ns, use->recorded_ns));
+			  st_share(use->oversubscribed_ns, use->recorded_ns));
 	for (unsigned int i = 0; i < ST_USE_LEVELS; i++) {
-		struct st_cell *cells = add(job, "utilization", st_utilization_names[i]);
+		struct st_cell *cells =
+			st_report_fact(job->report, "utilization", st_utilization_names[i]);
 
 		cells[ST_SUMMARY_VALUE] = st_cell_u64(use->by_level[i]);
-		cells[ST_SUMMARY_RATIO] = st_cell_double(share(use->by_level[i], use->recorded_ns));
+		cells[ST_SUMMARY_RATIO] =
+			st_cell_double(st_share(use->by_level[i], use->recorded_ns));
 	}
 }
 
@@ -111,14 +89,14 @@ static struct st_text module_of(const struct job *job, const struct st_answer_ro
 
 static void add_row(struct job *job, const char *section, const struct st_answer_row *row)
 {
-	struct st_cell *cells = add(job, section, "");
+	struct st_cell *cells = st_report_fact(job->report, section, "");
 	enum st_grouping grouping = row->grouping;
 
-	cells[ST_SUMMARY_NAME] = st_cell_bytes(copied(job, row->text));
+	cells[ST_SUMMARY_NAME] = st_report_text(job->report, row->text);
 	cells[ST_SUMMARY_CPU_SELF] = st_cell_u64(st_answer_value(row, ST_CPU_SELF));
 	cells[ST_SUMMARY_CPU_TOTAL] = st_cell_u64(st_answer_value(row, ST_CPU_TOTAL));
-	cells[ST_SUMMARY_RATIO] =
-		st_cell_double(share(st_answer_value(row, ST_CPU_SELF), total(job, ST_CPU_SELF)));
+	cells[ST_SUMMARY_RATIO] = st_cell_double(
+		st_share(st_answer_value(row, ST_CPU_SELF), total(job, ST_CPU_SELF)));
 	if (st_answer_value(row, ST_CPU_INHERITED))
 		cells[ST_SUMMARY_CPU_INHERITED] =
 			st_cell_u64(st_answer_value(row, ST_CPU_INHERITED));
@@ -126,7 +104,7 @@ static void add_row(struct job *job, const char *section, const struct st_answer
 		cells[ST_SUMMARY_SPIN] = st_cell_u64(st_answer_value(row, ST_CPU_SPIN));
 	if (row->is_others || grouping != ST_BY_FUNCTION)
 		return;
-	cells[ST_SUMMARY_VALUE] = st_cell_bytes(copied(job, module_of(job, row)));
+	cells[ST_SUMMARY_VALUE] = st_report_text(job->report, module_of(job, row));
 }
 
 /* Self time of functions that are Python's own. */
@@ -141,7 +119,7 @@ static void count_python(struct job *job, const struct st_answer *answer)
 		if (job->set->named->functions[function].kind == ST_FUNCTION_PYTHON)
 			sum += st_answer_value(row, ST_CPU_SELF);
 	}
-	job->python = share(sum, total(job, ST_CPU_SELF));
+	job->python = st_share(sum, total(job, ST_CPU_SELF));
 }
 
 /* A function that mostly spins has a finding of its own. */
@@ -151,9 +129,9 @@ static void note_hottest(struct job *job, const struct st_answer_row *row)
 
 	if (job->hottest > 0 || row->is_others || st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
 		return;
-	job->hottest = share(self, total(job, ST_CPU_SELF));
-	job->hottest_name = copied(job, row->text);
-	job->hottest_module = copied(job, module_of(job, row));
+	job->hottest = st_share(self, total(job, ST_CPU_SELF));
+	job->hottest_name = st_report_text(job->report, row->text).as.text;
+	job->hottest_module = st_report_text(job->report, module_of(job, row)).as.text;
 }
 
 /* The first rows of a grouping, and what else there is. */
@@ -194,7 +172,7 @@ static enum st_status add_top(struct job *job, const char *section, enum st_grou
 
 static void find(struct job *job, const char *name, double value, const char *words)
 {
-	struct st_cell *cells = add(job, "finding", name);
+	struct st_cell *cells = st_report_fact(job->report, "finding", name);
 
 	cells[ST_SUMMARY_VALUE] = st_cell_text(words);
 	cells[ST_SUMMARY_RATIO] = st_cell_double(value);
@@ -227,9 +205,9 @@ static void add_findings(struct job *job)
 {
 	struct st_arena *arena = st_report_arena(job->report);
 	uint64_t capacity = job->use.recorded_ns * job->use.cpu_count;
-	double used = share(job->use.effective_ns, capacity);
+	double used = st_share(job->use.effective_ns, capacity);
 	uint64_t lost = total(job, ST_CPU_SPIN) + total(job, ST_CPU_OVERHEAD);
-	double wasted = share(lost, total(job, ST_CPU_SELF));
+	double wasted = st_share(lost, total(job, ST_CPU_SELF));
 	const char *title = largest_class(job), *hint = "";
 
 	for (unsigned int i = 0; i < ST_CPU_CLASSES; i++)
@@ -248,9 +226,9 @@ static void add_findings(struct job *job)
 					     ? "only one thread runs"
 					     : "see what the threads wait for (strata report "
 					       "utilization, timeline)"));
-	if (share(job->use.oversubscribed_ns, job->use.recorded_ns) > 0.05)
+	if (st_share(job->use.oversubscribed_ns, job->use.recorded_ns) > 0.05)
 		find(job, "oversubscription",
-		     share(job->use.oversubscribed_ns, job->use.recorded_ns),
+		     st_share(job->use.oversubscribed_ns, job->use.recorded_ns),
 		     "more threads run than there are CPUs: reduce the number of threads");
 	if (job->hottest > 0.2)
 		find(job, "hotspot", job->hottest,
@@ -277,10 +255,11 @@ static void add_stack_quality(struct job *job, const struct st_result *result)
 	if (!quality->samples)
 		return;
 	add_ratio(job, "cost", "stacks_complete_ratio",
-		  1.0 - share(quality->truncated, quality->samples));
+		  1.0 - st_share(quality->truncated, quality->samples));
 	add_ratio(job, "cost", "stacks_recovered_ratio",
-		  share(quality->recovered, quality->samples));
-	add_number(job, "cost", "samples_lost", quality->dropped + quality->not_taken);
+		  st_share(quality->recovered, quality->samples));
+	st_report_fact_number(job->report, "cost", "samples_lost",
+			      quality->dropped + quality->not_taken);
 }
 
 enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
@@ -308,8 +287,9 @@ enum st_status st_summary_add_samples(struct st_report *report, const struct st_
 		add_findings(&job);
 	}
 	for (size_t i = 0; !status && i < set.named->note_count; i++)
-		add(&job, "quality", "")[ST_SUMMARY_VALUE] = st_cell_text(st_arena_copy(
-			st_report_arena(report), set.named->notes[i], strlen(set.named->notes[i])));
+		st_report_fact(report, "quality", "")[ST_SUMMARY_VALUE] =
+			st_cell_text(st_arena_copy(st_report_arena(report), set.named->notes[i],
+						   strlen(set.named->notes[i])));
 	st_utilization_fini(&job.use);
 	st_sample_set_close(&set);
 	return status;

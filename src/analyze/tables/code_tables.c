@@ -23,10 +23,7 @@ static const struct st_table_column callers_columns[] = {
 	 ST_MEMBER(struct st_caller, process)},
 };
 
-static const void *callers_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_callers(tables->result, count);
-}
+ST_ROWS_FROM(callers_rows, st_result_callers)
 
 const struct st_table st_callers_table = {
 	.name = "callers",
@@ -92,10 +89,7 @@ static const struct st_table_column code_columns[] = {
 	 .cell = code_lines},
 };
 
-static const void *code_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_code(tables->result, count);
-}
+ST_ROWS_FROM(code_rows, st_result_code)
 
 const struct st_table st_code_table = {
 	.name = "code",
@@ -115,10 +109,7 @@ static const struct st_table_column code_maps_columns[] = {
 	{"process_id", "row in processes", ST_REFERENCE(struct st_code_map, process)},
 };
 
-static const void *code_maps_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_code_maps(tables->result, count);
-}
+ST_ROWS_FROM(code_maps_rows, st_result_code_maps)
 
 const struct st_table st_code_maps_table = {
 	.name = "code_maps",

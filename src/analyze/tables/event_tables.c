@@ -156,10 +156,7 @@ static const struct st_table_column spans_columns[] = {
 	 ST_FLAG(struct st_span, flags, ST_SPAN_ESTIMATED)},
 };
 
-static const void *spans_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_spans(tables->result, count);
-}
+ST_ROWS_FROM(spans_rows, st_result_spans)
 
 /* First of the range whose kind (or, of one kind, begin) is not below the limit. */
 static uint32_t search_spans(const struct st_span *spans, const uint32_t range[2], bool by_kind,
@@ -253,10 +250,7 @@ static const struct st_table_column objects_columns[] = {
 	 ST_NUMBER(struct st_object, number[2])},
 };
 
-static const void *objects_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_objects(tables->result, count);
-}
+ST_ROWS_FROM(objects_rows, st_result_objects)
 
 const struct st_table st_objects_table = {
 	.name = "objects",
@@ -288,10 +282,7 @@ static const struct st_table_column object_facts_columns[] = {
 	{"value", "text or number", ST_ANY, .cell = fact_value},
 };
 
-static const void *object_facts_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_object_facts(tables->result, count);
-}
+ST_ROWS_FROM(object_facts_rows, st_result_object_facts)
 
 const struct st_table st_object_facts_table = {
 	.name = "object_facts",
@@ -321,10 +312,7 @@ static const struct st_table_column sync_objects_columns[] = {
 	{"start_ns", "first seen", ST_NUMBER(struct st_sync_object, first_ns)},
 };
 
-static const void *sync_objects_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_sync_objects(tables->result, count);
-}
+ST_ROWS_FROM(sync_objects_rows, st_result_sync_objects)
 
 const struct st_table st_sync_objects_table = {
 	.name = "sync_objects",

@@ -128,10 +128,7 @@ static const struct st_table_column operators_columns[] = {
 	 .cell = operator_moved},
 };
 
-static const void *operators_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_operators(tables->result, count);
-}
+ST_ROWS_FROM(operators_rows, st_result_operators)
 
 /* The first one at or behind that row of slices. */
 static uint32_t first_at(const struct st_operator *items, uint32_t count, int64_t row)
@@ -188,10 +185,7 @@ static const struct st_table_column memory_columns[] = {
 	 MOMENT(address)},
 };
 
-static const void *memory_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_memory(tables->result, count);
-}
+ST_ROWS_FROM(memory_rows, st_result_memory)
 
 const struct st_table st_memory_table = {
 	.name = "memory",
@@ -223,10 +217,7 @@ static const struct st_table_column sources_columns[] = {
 	 ST_SOME_NAME(struct st_operator_source, why)},
 };
 
-static const void *sources_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_operator_sources(tables->result, count);
-}
+ST_ROWS_FROM(sources_rows, st_result_operator_sources)
 
 const struct st_table st_operator_sources_table = {
 	.name = "operator_sources",
@@ -376,10 +367,7 @@ static const struct st_table_column python_calls_columns[] = {
 	 ST_NUMBER(struct st_python_calls, total_ns)},
 };
 
-static const void *python_calls_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_python_calls(tables->result, count);
-}
+ST_ROWS_FROM(python_calls_rows, st_result_python_calls)
 
 const struct st_table st_python_calls_table = {
 	.name = "python_calls",

@@ -44,10 +44,7 @@ static const struct st_table_column threads_columns[] = {
 	 .cell = thread_creator},
 };
 
-static const void *threads_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_tracks(tables->result, count);
-}
+ST_ROWS_FROM(threads_rows, st_result_tracks)
 
 const struct st_table st_threads_table = {
 	.name = "threads",
@@ -81,10 +78,7 @@ static const struct st_table_column processes_columns[] = {
 	{"end_ns", "last seen", ST_NUMBER(struct st_process, last_ns)},
 };
 
-static const void *processes_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_processes(tables->result, count);
-}
+ST_ROWS_FROM(processes_rows, st_result_processes)
 
 const struct st_table st_processes_table = {
 	.name = "processes",
@@ -103,10 +97,7 @@ static const struct st_table_column labels_columns[] = {
 	{"task_family", "name with numbers replaced by '*'", ST_NAME(struct st_label, family)},
 };
 
-static const void *labels_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_labels(tables->result, count);
-}
+ST_ROWS_FROM(labels_rows, st_result_labels)
 
 const struct st_table st_labels_table = {
 	.name = "labels",
@@ -135,10 +126,7 @@ static const struct st_table_column not_entered_columns[] = {
 	 ST_NUMBER(struct st_not_entered_program, count)},
 };
 
-static const void *not_entered_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_not_entered(tables->result, count);
-}
+ST_ROWS_FROM(not_entered_rows, st_result_not_entered)
 
 const struct st_table st_not_entered_table = {
 	.name = "not_entered",
@@ -155,10 +143,7 @@ static const struct st_table_column pauses_columns[] = {
 	{"end_ns", "end of the pause", ST_NUMBER(struct st_pause_window, end_ns)},
 };
 
-static const void *pauses_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_pauses(tables->result, count);
-}
+ST_ROWS_FROM(pauses_rows, st_result_pauses)
 
 const struct st_table st_pauses_table = {
 	.name = "pauses",

@@ -135,7 +135,7 @@ struct st_report_kind {
 	unsigned int accepts; /* set of enum st_report_accepts */
 	enum st_report_facts facts;
 	st_report_build_fn *build;
-	const struct st_rows_report *rows; /* of ST_FACTS_ROWS */
+	const struct st_rows_report *rows; /* of reports of report_rows.h */
 	/* Lists of enum st_grouping: instead of those of its facts; when none is asked for; one that always comes last. */
 	const uint8_t *groupings, *defaults, *last;
 	const uint8_t

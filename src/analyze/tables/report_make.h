@@ -9,6 +9,7 @@
 #include "analyze/engine/dataset.h"
 #include "analyze/tables/report.h"
 
+struct st_buf;
 struct st_table;
 struct st_tables;
 
@@ -33,6 +34,20 @@ void st_report_columns(struct st_report *report, const struct st_column *columns
 /* Appends a row of empty cells and returns its cells; never NULL (a scratch row when memory is out). */
 struct st_cell *st_report_add(struct st_report *report, uint32_t level);
 struct st_cell *st_report_new_cells(struct st_report *report);
+
+/* Reports of facts begin with the columns section, name and value: the cells of a further row; and a row with a text,
+ * unless there is none, or a number. */
+struct st_cell *st_report_fact(struct st_report *report, const char *section, const char *name);
+void st_report_fact_text(struct st_report *report, const char *section, const char *name,
+			 const char *text);
+void st_report_fact_number(struct st_report *report, const char *section, const char *name,
+			   uint64_t value);
+
+/* Copied into the report: what dies before it does. */
+struct st_cell st_report_text(struct st_report *report, struct st_text text);
+struct st_cell st_report_buf(struct st_report *report, struct st_buf *buf); /* ends the buf */
+/* 0 of nothing. */
+double st_share(uint64_t part, uint64_t whole);
 
 struct st_cell st_cell_text(const char *text); /* not copied; NULL gives an empty cell */
 struct st_cell st_cell_bytes(struct st_text text);

@@ -139,10 +139,7 @@ static const struct st_table_column samplers_columns[] = {
 	 ST_NUMBER(struct st_sampler, tables_cached)},
 };
 
-static const void *samplers_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_samplers(tables->result, count);
-}
+ST_ROWS_FROM(samplers_rows, st_result_samplers)
 
 const struct st_table st_samplers_table = {
 	.name = "samplers",
@@ -160,10 +157,7 @@ static const struct st_table_column python_codes_columns[] = {
 	{"process_id", "row in processes", ST_REFERENCE(struct st_python_code, process)},
 };
 
-static const void *python_codes_rows(const struct st_tables *tables, uint32_t *count)
-{
-	return st_result_python_codes(tables->result, count);
-}
+ST_ROWS_FROM(python_codes_rows, st_result_python_codes)
 
 const struct st_table st_python_codes_table = {
 	.name = "python_codes",

@@ -70,6 +70,13 @@ struct st_table {
 #define ST_COLUMNS(array)                                                                          \
 	.columns = (array), .column_count = (int)(sizeof(array) / sizeof((array)[0]))
 
+/* Defines a function for rows that the result has as an array of records. */
+#define ST_ROWS_FROM(name, getter)                                                                 \
+	static const void *name(const struct st_tables *tables, uint32_t *count)                   \
+	{                                                                                          \
+		return getter(tables->result, count);                                              \
+	}
+
 /* What tables of one result share. */
 struct st_tables {
 	const struct st_result *result;
