@@ -149,6 +149,7 @@ static enum st_status add_test(struct st_selection *selection, const struct st_q
 	}
 	for (uint32_t key = 0; key < keys->key_count; key++)
 		hits[key] |= is_wanted(selection, at, hits[key]) ? ST_HIT_PASS : 0;
+	selection->tests[at].is_plain = !keys->axis && !selection->tests[at].numbered;
 	selection->test_count++;
 	return ST_OK;
 }

@@ -13,6 +13,7 @@ enum { ST_HIT_WANTED = 1, ST_HIT_UNWANTED = 2, ST_HIT_PASS = 4 };
 struct st_selection {
 	const struct st_dataset *dataset;
 	struct {
+		bool is_plain; /* one key a row, and no row is named by its number */
 		enum st_grouping grouping;
 		struct st_key_column keys;
 		uint8_t *
@@ -43,7 +44,7 @@ bool st_selection_look(const struct st_selection *selection, unsigned int test, 
 static inline bool st_selection_has(const struct st_selection *selection, uint32_t row)
 {
 	for (unsigned int i = 0; i < selection->test_count; i++) {
-		if (selection->tests[i].keys.axis || selection->tests[i].numbered) {
+		if (!selection->tests[i].is_plain) {
 			if (!st_selection_look(selection, i, row))
 				return false;
 		} else if (!(selection->tests[i].hits[st_key_of(&selection->tests[i].keys, row)] &

@@ -46,13 +46,15 @@ bool st_instances_prepare(struct st_answer_maker *maker)
 static uint64_t instance_value(const struct st_aggregate *aggregate, uint32_t row,
 			       enum st_metric metric)
 {
-	const struct st_measure *measure = st_dataset_measure(aggregate->dataset, metric);
+	const struct st_measure *measure;
 	struct st_row_time time = {0};
 
-	if (!measure || !measure->derive)
+	if (metric >= ST_WALL_METRICS) {
+		measure = st_dataset_measure(aggregate->dataset, metric);
 		return measure && measure->read
 			       ? measure->read(aggregate->dataset, row, measure->arg)
 			       : 0;
+	}
 	if (metric == ST_COUNT || metric == ST_COPIES)
 		return st_row_is_counted(aggregate->dataset, row) == (metric == ST_COUNT);
 	if (metric == ST_WALL_STDDEV)

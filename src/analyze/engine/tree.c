@@ -60,8 +60,8 @@ static bool is_same(const void *entries, uint32_t number, const void *key)
 	return node->parent == pair[0] && node->key == pair[1];
 }
 
-uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping grouping,
-		      uint32_t key, bool is_stack)
+static uint32_t find_slow(struct st_tree *tree, uint32_t parent, enum st_grouping grouping,
+			  uint32_t key, bool is_stack)
 {
 	const uint32_t pair[2] = {parent, key};
 	uint32_t hash = st_hash_u64((uint64_t)parent << 32 | key), node;
@@ -81,5 +81,23 @@ uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping gr
 		}
 	}
 	*found = (struct st_tree_found){parent, key, node};
+	return node;
+}
+
+uint32_t st_tree_find(struct st_tree *tree, uint32_t parent, enum st_grouping grouping,
+		      uint32_t key, bool is_stack)
+{
+	const struct st_node *from = &tree->nodes[parent];
+	uint32_t node;
+
+	/* Rows of a thread come together, and a task type has one domain: the last answer is often the
+	 * next one. */
+	if (from->hot_child && from->hot_key == key)
+		return from->hot_child;
+	node = find_slow(tree, parent, grouping, key, is_stack);
+	if (node != ST_NO_NODE) {
+		tree->nodes[parent].hot_key = key;
+		tree->nodes[parent].hot_child = node;
+	}
 	return node;
 }

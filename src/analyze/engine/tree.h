@@ -28,6 +28,7 @@ struct st_node {
 	uint32_t
 		others; /* node for the children that were cut off, or ST_NO_NODE; of a cut one: where it is counted */
 	uint32_t first_child, child_count; /* into the ordered list of nodes */
+	uint32_t hot_key, hot_child;	   /* the child looked up last, or 0 */
 };
 
 /* The durations of a group, where rows last. */

@@ -99,7 +99,7 @@ static bool make_view(struct st_sample_set *set)
 	const struct st_named *named = set->named;
 	size_t count = (size_t)named->frame_count + 1;
 
-	set->shown = st_arena_calloc(&set->arena, count, sizeof(*set->shown));
+	set->is_shown = st_arena_calloc(&set->arena, count / 8 + 1, 1);
 	set->python_of = st_arena_calloc(&set->arena, count, sizeof(*set->python_of));
 	set->caller = st_arena_calloc(&set->arena, count, sizeof(*set->caller));
 	set->classes = st_arena_calloc(&set->arena, count, sizeof(*set->classes));
@@ -107,9 +107,10 @@ static bool make_view(struct st_sample_set *set)
 		return false;
 	for (uint32_t i = 1; i < named->frame_count; i++) {
 		const struct st_named_frame *frame = &named->frames[i];
-		uint32_t caller = set->caller[i] = set->shown[frame->parent];
+		uint32_t caller = set->caller[i] = st_sample_shown(set, frame->parent);
 
-		set->shown[i] = is_wanted(set, frame) && passes_mode(set, i, caller) ? i : caller;
+		if (is_wanted(set, frame) && passes_mode(set, i, caller))
+			set->is_shown[i / 8] |= (uint8_t)(1u << i % 8);
 		set->python_of[i] = named->functions[frame->function].kind == ST_FUNCTION_PYTHON
 					    ? i
 					    : set->python_of[frame->parent];
@@ -121,8 +122,10 @@ uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node)
 {
 	uint32_t frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
 
-	if (set->shown[frame] || set->view.python_frames == ST_PYTHON_ONLY)
-		return set->shown[frame];
+	uint32_t shown = st_sample_shown(set, frame);
+
+	if (shown || set->view.python_frames == ST_PYTHON_ONLY)
+		return shown;
 	/* A stack without any user function: its time is that of the function itself. */
 	return frame;
 }

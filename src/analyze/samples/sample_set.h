@@ -38,9 +38,9 @@ struct st_sample_set {
 	struct st_arena arena;
 	struct st_dataset dataset; /* of the rows at hand (sample_rows.h) */
 	const struct st_sample_rows *rows;
-	uint32_t *shown;     /* by frame: itself, or the nearest caller that is shown; 0: none */
+	uint8_t *is_shown;   /* bit by frame */
 	uint32_t *python_of; /* by frame: itself, or the nearest caller that is Python; 0: none */
-	uint32_t *caller;    /* by frame that is shown: the next one out that is, or 0 */
+	uint32_t *caller;    /* by frame: the nearest caller that is shown, or 0 */
 	uint32_t *
 		outer_python; /* by frame: the Python frame around it, or 0; NULL: not asked for yet */
 	uint8_t *classes;     /* by frame as the innermost one: enum st_cpu_class */
@@ -65,6 +65,11 @@ bool st_grouping_is_frame(enum st_grouping grouping);  /* where the CPU was */
 bool st_grouping_is_python(enum st_grouping grouping); /* of the nearest Python frame */
 bool st_grouping_is_task(enum st_grouping grouping);
 
+/* The frame itself, or the nearest caller that is shown; 0: none. */
+static inline uint32_t st_sample_shown(const struct st_sample_set *set, uint32_t frame)
+{
+	return set->is_shown[frame / 8] >> frame % 8 & 1 ? frame : set->caller[frame];
+}
 /* The frame that a stack node shows as its innermost one; 0: none. */
 uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node);
 /* The caller of a shown frame; 0: it is the outermost. */
