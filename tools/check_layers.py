@@ -132,7 +132,9 @@ ORDER = {
     "collect/launch": ["drain", "family", "run", "doctor"],
     "analyze": [
         "engine",
-        "datasets operators steps",
+        "datasets",
+        "steps",
+        "operators",
         "tables",
         "samples",
         "stacks",

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/engine/filter.h"
 #include "analyze/engine/percentile.h"
 #include "analyze/steps/steps.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/tables/report.h"
 #include "analyze/engine/question.h"
 #include "fake_result.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/datasets/dataset_slices.h"
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/steps/step_list.h"
 #include "fake_result.h"
 #include "format/operator.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/operators/dataset_operators.h"
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/datasets/dataset_slices.h"
 #include "store/events.h"
@@ -19,7 +18,8 @@ struct slices_private {
 	struct st_arena arena;
 	struct st_key_texts texts[ST_GROUPINGS]; /* of groupings whose keys are texts */
 	struct st_pause_list pauses;
-	struct st_step_keys steps;
+	const struct st_slices_more *more;
+	void *kept; /* of those groupings */
 };
 
 struct st_text st_label_text(const struct st_result *result, const struct st_label *label,
@@ -223,12 +223,9 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 	case ST_BY_OPERATOR:
 		return add_operators(dataset);
 	case ST_BY_NN_MODULE:
-		return st_slices_add_modules(dataset, own->result, &own->texts[grouping],
-					     &own->arena);
 	case ST_BY_STEP:
-		st_step_list_fini(&own->steps.list);
-		return st_dataset_add_steps(dataset, own->result, &own->texts[ST_BY_STEP],
-					    &own->arena, &own->steps);
+		return own->more->prepare(dataset, own->result, grouping, &own->texts[grouping],
+					  &own->arena, &own->kept);
 	default:
 		return true; /* is there already, or there are no rows */
 	}
@@ -248,8 +245,8 @@ static struct st_set groupings_of(const struct st_result *result)
 	return set;
 }
 
-enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_result *result,
-				      struct st_error *err)
+enum st_status st_dataset_slices_open(struct st_dataset *out, const struct st_result *result,
+				      const struct st_slices_more *more, struct st_error *err)
 {
 	const struct st_slices *slices = st_result_slices(result);
 	struct slices_private *own = calloc(1, sizeof(*own));
@@ -258,6 +255,7 @@ enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_re
 	if (!own)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory while preparing the tasks");
 	own->result = result;
+	own->more = more;
 	st_arena_init(&own->arena, SIZE_MAX / 2);
 	*out = (struct st_dataset){
 		.private_data = own,
@@ -306,15 +304,15 @@ void st_dataset_slices_fini(struct st_dataset *dataset)
 		return;
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
 		st_key_texts_fini(&own->texts[i]);
-	st_step_list_fini(&own->steps.list);
+	own->more->fini(own->kept);
 	st_arena_fini(&own->arena);
 	free(own);
 	memset(dataset, 0, sizeof(*dataset));
 }
 
-const struct st_step_keys *st_dataset_slices_steps(const struct st_dataset *dataset)
+void *st_dataset_slices_kept(const struct st_dataset *dataset)
 {
 	const struct slices_private *own = dataset->private_data;
 
-	return &own->steps;
+	return own->kept;
 }

@@ -162,10 +162,6 @@ struct st_dataset {
 	void *private_data;
 };
 
-enum st_status st_dataset_slices_init(struct st_dataset *out, const struct st_result *result,
-				      struct st_error *err);
-void st_dataset_slices_fini(struct st_dataset *dataset);
-
 /* Makes the key columns that the question needs. Refuses, with the list of what there is, a grouping that
  * these rows cannot answer. */
 enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,

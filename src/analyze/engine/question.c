@@ -235,25 +235,6 @@ void st_dataset_hand_over(struct st_dataset *dataset, struct st_arena *to)
 	st_arena_take(to, dataset->arena);
 }
 
-enum st_status st_question_ask(const struct st_result *result, const struct st_question *question,
-			       struct st_answer *out, struct st_error *err)
-{
-	struct st_dataset dataset;
-	enum st_status status;
-
-	memset(out, 0, sizeof(*out));
-	status = st_dataset_slices_init(&dataset, result, err);
-	if (status)
-		return status;
-	status = st_dataset_prepare(&dataset, question, err);
-	if (!status)
-		status = st_dataset_ask(&dataset, question, out, err);
-	if (!status)
-		st_dataset_hand_over(&dataset, out->memory);
-	st_dataset_slices_fini(&dataset);
-	return status;
-}
-
 void st_answer_fini(struct st_answer *answer)
 {
 	if (!answer)

@@ -214,8 +214,6 @@ _Static_assert((int)ST_GROUPINGS <= ST_SET_MAX && (int)ST_MEASURES <= ST_SET_MAX
 
 /* Total rules: wall_total of a group counts a slice only if no enclosing slice is in the same group (no
  * time is counted twice); count, self and the distribution take every slice. */
-enum st_status st_question_ask(const struct st_result *result, const struct st_question *question,
-			       struct st_answer *out, struct st_error *err);
 void st_answer_fini(struct st_answer *answer);
 
 #endif

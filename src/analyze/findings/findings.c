@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/findings/finding_rules.h"
 #include "analyze/findings/recording_cost.h"
 #include "base/buf.h"

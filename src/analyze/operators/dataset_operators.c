@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/datasets/dataset_slices.h"
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/operator_texts.h"
 
 /* What torch's profiler leaves out of its own tables. */

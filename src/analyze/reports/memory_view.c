@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/tables/report_make.h"
 #include "store/operators.h"

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/datasets/quality.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/datasets/words.h"

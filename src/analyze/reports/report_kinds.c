@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/engine/names.h"
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/reports/report_rows.h"

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/reports/timeline.h"
 #include "store/result.h"

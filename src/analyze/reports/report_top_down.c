@@ -2,6 +2,7 @@
 //
 // Report "top-down": the tree of nested tasks, from the outermost in.
 #include "analyze/reports/report_kinds.h"
+#include "analyze/operators/dataset_tasks.h"
 
 #include "analyze/tables/report_make.h"
 #include "store/samples.h"

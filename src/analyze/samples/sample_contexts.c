@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/datasets/dataset_slices.h"
+#include "analyze/operators/dataset_tasks.h"
 #include "base/vec.h"
 #include "store/result.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/dataset_operators.h"
 #include "store/result.h"
 #include "format/analysis.h"

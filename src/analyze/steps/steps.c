@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/datasets/dataset_slices.h"
 #include "analyze/engine/percentile.h"
 #include "store/result.h"
 

@@ -6,7 +6,8 @@
 #ifndef ST_ANALYZE_STEPS_STEPS_H
 #define ST_ANALYZE_STEPS_STEPS_H
 
-#include "analyze/engine/dataset.h"
+#include "analyze/datasets/dataset_parts.h"
+#include "analyze/steps/step_list.h"
 
 enum { ST_STEP_PARTS_MAX = 4 };
 
@@ -33,6 +34,18 @@ struct st_steps {
 	uint64_t self_ns;		/* in no child */
 	uint64_t sum_ns;		/* of all steps */
 };
+
+/* The steps of a result, and the key of each in ST_BY_STEP. */
+struct st_step_keys {
+	struct st_step_list list;
+	uint32_t *keys; /* by step; in the arena */
+};
+
+/* ST_BY_STEP: the step (step_list.h) that each slice is or lies in. out->list is the caller's to end, also after a
+ * failure: false, when memory is out. */
+bool st_dataset_add_steps(struct st_dataset *dataset, const struct st_result *result,
+			  struct st_key_texts *texts, struct st_arena *arena,
+			  struct st_step_keys *out);
 
 enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *dataset,
 			     const struct st_result *result, struct st_error *err);

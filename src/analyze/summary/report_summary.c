@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/reports/report_python_calls.h"
 #include "analyze/datasets/quality.h"
 #include "analyze/findings/recording_cost.h"

@@ -2,6 +2,7 @@
 //
 // Tables about what frameworks did: operators, the memory that they took, how they were recorded, steps, and calls of
 // Python functions.
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/operator_texts.h"
 #include "analyze/operators/operator_work.h"
 #include "analyze/steps/step_list.h"
