@@ -481,6 +481,50 @@ static void check_nested(const struct st_dataset *dataset)
 	assert_int_equal(dataset->tracks[0].end, 3);
 }
 
+static uint64_t count_with(const struct made *made, enum st_grouping grouping, const char *pattern)
+{
+	struct st_filter filter = {grouping, false, pattern};
+	struct st_question question = {.filters = &filter, .filter_count = 1};
+	struct st_dataset dataset;
+	struct st_answer answer;
+	uint64_t count;
+
+	open_operators(&dataset, made);
+	assert_int_equal(st_dataset_prepare(&dataset, &question, NULL), ST_OK);
+	assert_int_equal(st_dataset_ask(&dataset, &question, &answer, NULL), ST_OK);
+	count = st_answer_value(&answer.total, ST_COUNT);
+	st_answer_fini(&answer);
+	st_dataset_operators_fini(&dataset);
+	return count;
+}
+
+/* Filters mean what they mean for tasks; "#N" is the row that the slice has in report tasks. */
+static void test_filters_as_of_tasks(void **state)
+{
+	static struct made made;
+	uint32_t other, mm, star;
+
+	(void)state;
+	begin(&made);
+	other = fake_label(made.fake, "other", "task");
+	mm = fake_label(made.fake, "PyTorch", "aten::mm");
+	star = fake_label(made.fake, "PyTorch", "aten::m*");
+	fake_slice(made.fake, other, 0, 200, ST_NO_ROW);
+	fake_slice(made.fake, mm, 10, 40, 0);
+	fake_slice(made.fake, star, 50, 60, 0);
+	fake_slice(made.fake, mm, 70, 80, 0);
+	fake_finish(made.fake);
+	assert_int_equal(count_with(&made, ST_BY_OPERATOR, "aten::m*"), 3);
+	assert_int_equal(count_with(&made, ST_BY_OPERATOR, "aten::m\\*"), 1);
+	assert_int_equal(count_with(&made, ST_BY_TASK, "aten::mm"), 2);
+	assert_int_equal(count_with(&made, ST_BY_TASK, "#3"), 1);
+	assert_int_equal(count_with(&made, ST_BY_INSTANCE, "#0"), 0);
+	assert_int_equal(count_with(&made, ST_BY_TASK_TYPE, "*mm"), 2);
+	assert_int_equal(count_with(&made, ST_BY_TASK_DOMAIN, "PyTorch"), 3);
+	assert_int_equal(count_with(&made, ST_BY_CATEGORY, "op"), 3);
+	fake_destroy(made.fake);
+}
+
 /* Millions of operators and nothing else take no second set of columns; one other slice, a twin, or torch's view makes
  * columns of their own, with the same figures. */
 static void test_columns_of_slices(void **state)
@@ -634,6 +678,7 @@ static void test_order_of_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_filters_as_of_tasks),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_work_of_groups),

@@ -343,6 +343,44 @@ static void test_filters_of_one_grouping_are_alternatives(void **state)
 	fake_destroy(fake);
 }
 
+static uint64_t count_with(const struct st_result *fake, enum st_grouping grouping,
+			   const char *pattern, bool negate)
+{
+	struct st_filter filter = {grouping, negate, pattern};
+	struct st_question question = {
+		.filters = &filter, .filter_count = 1, .metrics = ALL_METRICS};
+	struct st_answer answer;
+	uint64_t count;
+
+	assert_int_equal(st_question_ask(fake, &question, &answer, NULL), ST_OK);
+	count = st_answer_value(&answer.total, ST_COUNT);
+	st_answer_fini(&answer);
+	return count;
+}
+
+static void test_a_filter_names_a_text_a_pattern_or_a_row(void **state)
+{
+	struct st_result *fake = fake_create();
+	uint32_t star = fake_label(fake, "d", "iteration_*"),
+		 one = fake_label(fake, "d", "iteration_1");
+
+	(void)state;
+	fake_track(fake, fake_process(fake, "python", 100), "", 100);
+	fake_slice(fake, star, 0, 10, ST_NO_ROW);
+	fake_slice(fake, one, 20, 30, ST_NO_ROW);
+	fake_slice(fake, one, 40, 50, ST_NO_ROW);
+	fake_finish(fake);
+	/* The exact text matches, and as a pattern it matches the others too. */
+	assert_int_equal(count_with(fake, ST_BY_TASK_TYPE, "iteration_*", false), 3);
+	assert_int_equal(count_with(fake, ST_BY_TASK_TYPE, "iteration_\\*", false), 1);
+	assert_int_equal(count_with(fake, ST_BY_TASK, "iteration_1", false), 2);
+	assert_int_equal(count_with(fake, ST_BY_TASK, "#2", false), 1);
+	assert_int_equal(count_with(fake, ST_BY_TASK, "#2", true), 2);
+	assert_int_equal(count_with(fake, ST_BY_TASK, "#9", false), 0);
+	assert_int_equal(count_with(fake, ST_BY_THREAD, "main", false), 3);
+	fake_destroy(fake);
+}
+
 /* A slice is in the others row when its type is none of the first two. */
 static bool in_others(const struct st_result *fake, uint32_t row, const void *arg)
 {
@@ -578,6 +616,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_pairs_of_groupings),
 		cmocka_unit_test(test_filters_of_one_grouping_are_alternatives),
+		cmocka_unit_test(test_a_filter_names_a_text_a_pattern_or_a_row),
 		cmocka_unit_test(test_limit_sums_the_rest_exactly),
 		cmocka_unit_test(test_instances_sorted_and_limited),
 		cmocka_unit_test(test_task_stack_tree),

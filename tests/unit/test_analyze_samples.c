@@ -442,6 +442,7 @@ static void test_filters(void **state)
 	assert_int_equal(filtered_total(world, ST_BY_TASK_TYPE, "conv", true), 94);
 	assert_int_equal(filtered_total(world, ST_BY_TASK, "#1", false), 55);
 	assert_int_equal(filtered_total(world, ST_BY_TASK, "#0", true), 12);
+	assert_int_equal(filtered_total(world, ST_BY_TASK, "step", false), 137);
 	assert_int_equal(filtered_total(world, ST_BY_PYTHON_LINE, "train.py:88", false), 40);
 	assert_int_equal(filtered_total(world, ST_BY_THREAD, "101", false), 64);
 	assert_int_equal(filtered_total(world, ST_BY_CPU_CLASS, "Spin*", false), 34);

@@ -245,6 +245,23 @@ static struct st_set groupings_of(const struct st_result *result)
 	return set;
 }
 
+/* What samples and operators can be asked for, too, where there is such a thing. */
+static struct st_set filters_of(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+	struct st_set set = {{0}};
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (labels[i].category == ST_CATEGORY_MODULE)
+			st_set_add(&set, ST_BY_NN_MODULE);
+		if (st_category_is_torch(labels[i].category) ||
+		    st_category_is_execution(labels[i].category))
+			st_set_add(&set, ST_BY_OPERATOR);
+	}
+	return set;
+}
+
 enum st_status st_dataset_slices_open(struct st_dataset *out, const struct st_result *result,
 				      const struct st_slices_more *more, struct st_error *err)
 {
@@ -275,6 +292,7 @@ enum st_status st_dataset_slices_open(struct st_dataset *out, const struct st_re
 		.uncounted_flags = ST_SLICE_COPY,
 		.hidden_flags = ST_SLICE_TWIN,
 		.answers = groupings_of(result),
+		.filters = filters_of(result),
 		.instance = ST_BY_TASK,
 		.named_by = ST_BY_TASK_TYPE,
 		.part_ns = slice_part_ns,

@@ -118,6 +118,8 @@ struct st_dataset {
 	uint32_t row_count;
 	struct st_key_column keys[ST_GROUPINGS];
 	struct st_set answers; /* groupings that these rows can answer */
+	/* Further ones that a filter may be about; ST_BY_TASK among them means the rows themselves. */
+	struct st_set filters;
 	const struct st_measure *measures;
 	uint32_t measure_count;
 	enum st_metric sorted_by; /* unless asked otherwise */

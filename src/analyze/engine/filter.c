@@ -89,10 +89,17 @@ static uint32_t number_of(const char *pattern)
 	return *end || number >= UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
 
-/* Instances have no text of their own: they are named as what they are. */
+/* Whether a filter is about the rows themselves. */
+static bool is_of_rows(const struct st_dataset *dataset, const struct st_filter *filter)
+{
+	return filter->grouping == dataset->instance ||
+	       (filter->grouping == ST_BY_TASK && st_set_has(dataset->filters, ST_BY_TASK));
+}
+
+/* Rows have no text of their own: they are named as what they are. */
 static enum st_grouping tested(const struct st_dataset *dataset, const struct st_filter *filter)
 {
-	return filter->grouping == dataset->instance ? dataset->named_by : filter->grouping;
+	return is_of_rows(dataset, filter) ? dataset->named_by : filter->grouping;
 }
 
 static void add_filter(struct st_selection *selection, const struct st_filter *filter)
@@ -143,8 +150,7 @@ static enum st_status add_test(struct st_selection *selection, const struct st_q
 		if (tested(dataset, filter) != grouping)
 			continue;
 		add_filter(selection, filter);
-		if (filter->grouping == dataset->instance &&
-		    number_of(filter->pattern) != UINT32_MAX)
+		if (is_of_rows(dataset, filter) && number_of(filter->pattern) != UINT32_MAX)
 			selection->tests[at].numbered = question;
 	}
 	for (uint32_t key = 0; key < keys->key_count; key++)
@@ -164,7 +170,7 @@ static unsigned int number_hits(const struct st_selection *selection,
 	for (size_t i = 0; i < question->filter_count; i++) {
 		const struct st_filter *filter = &question->filters[i];
 
-		if (filter->grouping == dataset->instance && number_of(filter->pattern) == number)
+		if (is_of_rows(dataset, filter) && number_of(filter->pattern) == number)
 			hits |= filter->negate ? ST_HIT_UNWANTED : ST_HIT_WANTED;
 	}
 	return hits;
@@ -214,7 +220,8 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 				err, ST_EUSAGE, 0, "cannot filter by %s; use %s",
 				st_grouping_info(grouping)->name,
 				st_grouping_info(dataset->keys[grouping].filtered_by)->name);
-		if (!st_set_has(dataset->answers, grouping) ||
+		if (!(st_set_has(dataset->answers, grouping) ||
+		      st_set_has(dataset->filters, grouping)) ||
 		    (!dataset->keys[grouping].key_count && dataset->row_count))
 			return st_error_set(err, ST_EUSAGE, 0,
 					    "cannot filter by %s: this report has no such grouping",

@@ -168,29 +168,40 @@ static bool map_rows(struct st_answer_maker *maker)
 	return true;
 }
 
+static enum st_status prepare(struct st_dataset *dataset, enum st_grouping grouping,
+			      struct st_set offered, struct st_error *err)
+{
+	if (!st_set_has(offered, grouping))
+		return st_grouping_refuse(grouping, dataset->answers, err);
+	if (!dataset->keys[grouping].key_count && dataset->prepare &&
+	    !dataset->prepare(dataset, grouping))
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for grouping %s",
+				    st_grouping_info(grouping)->name);
+	/* Key 0 is "[unknown]". */
+	if (grouping == ST_BY_PYTHON_LINE && dataset->row_count &&
+	    dataset->keys[grouping].key_count <= 1)
+		return st_grouping_refuse(grouping, dataset->answers, err);
+	return ST_OK;
+}
+
 enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_question *question,
 				  struct st_error *err)
 {
-	struct st_set wanted = {{0}};
+	struct st_set filters = st_set_join(dataset->answers, dataset->filters);
+	struct st_set groups = {{0}}, filtered = {{0}};
+	enum st_status status = ST_OK;
 
 	for (unsigned int i = 0; i < question->grouping_count && i < ST_QUESTION_DEPTH_MAX; i++)
-		st_set_add(&wanted, question->groupings[i]);
+		st_set_add(&groups, question->groupings[i]);
 	for (size_t i = 0; i < question->filter_count; i++)
-		st_set_add(&wanted, question->filters[i].grouping);
-	for (unsigned int i = 0; i < ST_GROUPINGS; i++) {
-		if (!(st_set_has(wanted, i)))
-			continue;
-		if (!(st_set_has(dataset->answers, i)))
-			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
-		if (!dataset->keys[i].key_count && dataset->prepare &&
-		    !dataset->prepare(dataset, (enum st_grouping)i))
-			return st_error_set(err, ST_ENOMEM, 0, "out of memory for grouping %s",
-					    st_grouping_info((enum st_grouping)i)->name);
-		/* Key 0 is "[unknown]". */
-		if (i == ST_BY_PYTHON_LINE && dataset->row_count && dataset->keys[i].key_count <= 1)
-			return st_grouping_refuse((enum st_grouping)i, dataset->answers, err);
+		st_set_add(&filtered, question->filters[i].grouping);
+	for (unsigned int i = 0; i < ST_GROUPINGS && !status; i++) {
+		if (st_set_has(groups, i))
+			status = prepare(dataset, (enum st_grouping)i, dataset->answers, err);
+		else if (st_set_has(filtered, i))
+			status = prepare(dataset, (enum st_grouping)i, filters, err);
 	}
-	return ST_OK;
+	return status;
 }
 
 enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_question *question,

@@ -251,6 +251,26 @@ static bool add_steps(struct st_dataset *dataset, struct st_operator_rows *rows)
 	return done;
 }
 
+/* What their slices are as tasks; labels of calls, which are behind the others, have a name only. */
+static bool map_tasks(struct st_dataset *dataset, enum st_grouping grouping)
+{
+	struct st_operator_rows *rows = dataset->private_data;
+	struct st_key_texts *keys = &rows->texts[grouping];
+	uint32_t count, most = 0;
+	const struct st_label *labels = st_result_labels(rows->result, &count);
+	uint32_t *map;
+
+	for (uint32_t row = 0; row < rows->count; row++)
+		most = rows->label[row] > most ? rows->label[row] : most;
+	map = column(rows, (size_t)most + 1, sizeof(*map));
+	for (uint32_t i = 0; map && i <= most; i++)
+		map[i] = st_key_texts_add(
+			keys, i < count ? st_label_text(rows->result, &labels[i], grouping)
+					: rows->texts[ST_BY_OPERATOR].texts[rows->name_of[i]]);
+	dataset->keys[grouping] = st_keys(rows->label, map, keys->count);
+	return map && !keys->failed;
+}
+
 static bool operator_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 {
 	struct st_operator_rows *rows = dataset->private_data;
@@ -268,6 +288,11 @@ static bool operator_prepare(struct st_dataset *dataset, enum st_grouping groupi
 		return st_operators_add_stacks(dataset, rows, grouping);
 	case ST_BY_STEP:
 		return add_steps(dataset, rows);
+	case ST_BY_CATEGORY:
+	case ST_BY_TASK_DOMAIN:
+	case ST_BY_TASK_TYPE:
+	case ST_BY_TASK_FAMILY:
+		return map_tasks(dataset, grouping);
 	default:
 		return true;
 	}
@@ -319,6 +344,8 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 	out->flags = rows->flags;
 	out->numbers = rows->slice;
 	out->answers = groupings_of(rows);
+	out->filters = ST_SET(ST_BY_TASK, ST_BY_CATEGORY, ST_BY_TASK_DOMAIN, ST_BY_TASK_TYPE,
+			      ST_BY_TASK_FAMILY);
 	out->keys[ST_BY_OPERATOR] =
 		st_keys(rows->label, rows->name_of, rows->texts[ST_BY_OPERATOR].count);
 	out->keys[ST_BY_INSTANCE] = st_keys(NULL, NULL, rows->count);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operators/dataset_tasks.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/table.h"
 #include "base/buf.h"
