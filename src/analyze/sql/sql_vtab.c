@@ -16,6 +16,7 @@ struct vtab {
 
 struct cursor {
 	sqlite3_vtab_cursor base;
+	const void *rows;  /* what cells are read from */
 	uint32_t row, end; /* of small tables */
 	struct st_sql_scan scan;
 };
@@ -232,12 +233,12 @@ static int vtab_filter(sqlite3_vtab_cursor *base, int plan, const char *steps, i
 	const struct st_sql_binding *binding = binding_of(base);
 
 	(void)argc;
+	cursor->rows = st_table_rows(binding->table, &binding->sql->tables, &cursor->end);
+	cursor->row = 0;
 	if (is_slices(binding)) {
 		st_sql_scan_fini(&cursor->scan);
 		return st_sql_scan_begin(&cursor->scan, binding->sql, steps, argv);
 	}
-	cursor->row = 0;
-	st_table_rows(binding->table, &binding->sql->tables, &cursor->end);
 	if (plan == 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		cursor->end = 0;
 	if (plan == 1 && sqlite3_value_type(argv[0]) == SQLITE_INTEGER) {
@@ -296,10 +297,9 @@ static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int colu
 {
 	const struct st_sql_binding *binding = binding_of(base);
 	struct st_sql *sql = binding->sql;
-	uint32_t count;
-	const void *rows = st_table_rows(binding->table, &sql->tables, &count);
-	struct st_cell cell = st_table_cell(binding->table, &sql->tables, rows, row_of(base),
-					    column, &sql->scratch);
+	struct st_cell cell =
+		st_table_cell(binding->table, &sql->tables, ((struct cursor *)base)->rows,
+			      row_of(base), column, &sql->scratch);
 
 	switch (cell.kind) {
 	case ST_CELL_TEXT:

@@ -142,7 +142,8 @@ struct st_column st_table_heading(const struct st_table_column *column)
 				  column->unit ? column->unit : "", column->type == ST_TEXT};
 }
 
-uint64_t st_table_value(const struct st_table_at *at)
+/* Part of the functions that SQL calls for each row. */
+static inline __attribute__((always_inline)) uint64_t value_of(const struct st_table_at *at)
 {
 	const struct st_table_column *column = at->column;
 	const char *bytes = (const char *)at->item + column->offset;
@@ -167,6 +168,11 @@ uint64_t st_table_value(const struct st_table_at *at)
 		memcpy(&eight, bytes, sizeof(eight));
 		return eight;
 	}
+}
+
+uint64_t st_table_value(const struct st_table_at *at)
+{
+	return value_of(at);
 }
 
 struct st_cell st_no_cell(void)
@@ -223,7 +229,7 @@ struct st_cell st_read_row(const struct st_table_at *at)
 /* Numbers of 64 bits are shown with a sign, as SQL has them. */
 struct st_cell st_read_number(const struct st_table_at *at)
 {
-	return st_cell_i64((int64_t)st_table_value(at));
+	return (struct st_cell){.kind = ST_CELL_I64, .as.i64 = (int64_t)value_of(at)};
 }
 
 struct st_cell st_read_some(const struct st_table_at *at)
@@ -233,7 +239,7 @@ struct st_cell st_read_some(const struct st_table_at *at)
 
 struct st_cell st_read_reference(const struct st_table_at *at)
 {
-	return st_reference_cell((uint32_t)st_table_value(at));
+	return st_reference_cell((uint32_t)value_of(at));
 }
 
 struct st_cell st_read_flag(const struct st_table_at *at)
