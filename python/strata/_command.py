@@ -38,4 +38,4 @@ def find() -> Path:
     for place in _places():
         if place.is_file() and os.access(place, os.X_OK):
             return place
-    raise FileNotFoundError("the command strata is not where pip puts it, nor on the PATH: install strata again")
+    raise FileNotFoundError("the strata command is neither where pip installs it nor on the PATH: reinstall strata")

@@ -51,7 +51,7 @@ def check_libc(floor: str) -> None:
     """Says it in words where the loader would speak of symbol versions."""
     here = glibc_version()
     if here is None:
-        raise ImportError(f"strata needs glibc {floor} or later; this Python runs on another C library")
+        raise ImportError(f"strata requires glibc {floor} or later; this Python uses a different C library")
 
     def numbers(version: str) -> list[int]:
         return [int(part) for part in version.split(".")[:2]]
@@ -99,13 +99,13 @@ def load() -> ctypes.CDLL:
         try:
             library = ctypes.CDLL(str(path))
         except OSError as why:
-            raise ImportError(f"strata's library cannot be loaded: {why}") from why
+            raise ImportError(f"cannot load the strata library: {why}") from why
         library.strata_abi_version.restype = ctypes.c_uint
         library.strata_abi_version.argtypes = []
         if library.strata_abi_version() != ABI:
             raise ImportError(
-                f"{path} speaks version {library.strata_abi_version()} of its interface, this package {ABI}: "
-                "install strata again"
+                f"{path} has interface version {library.strata_abi_version()}, but this package requires {ABI}: "
+                "reinstall strata"
             )
         _declare(library)
         _loaded = library
@@ -115,7 +115,7 @@ def load() -> ctypes.CDLL:
 def encode(text: str, what: str) -> bytes:
     data = text.encode("utf-8", errors="surrogateescape")
     if b"\0" in data:
-        raise UsageError(f"{what} holds a NUL character")
+        raise UsageError(f"{what} contains a NUL character")
     return data
 
 
@@ -151,14 +151,14 @@ def open_result(path: bytes | None) -> int:
 
 def report(handle: int, words: Sequence[str], *, as_text: bool = False) -> str:
     library = load()
-    array = (ctypes.c_char_p * len(words))(*(encode(word, "a word of the report") for word in words))
+    array = (ctypes.c_char_p * len(words))(*(encode(word, "an argument of the report") for word in words))
     function = library.strata_report_text if as_text else library.strata_report_json
     return _document(lambda out: function(handle, array, len(words), out))
 
 
 def export(handle: int, words: Sequence[str]) -> None:
     """By the words that follow `strata export`, the file among them."""
-    array = (ctypes.c_char_p * len(words))(*(encode(word, "a word of the export") for word in words))
+    array = (ctypes.c_char_p * len(words))(*(encode(word, "an argument of the export") for word in words))
     error = ctypes.c_void_p()
     status = load().strata_export(handle, array, len(words), ctypes.byref(error))
     if status:

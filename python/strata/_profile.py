@@ -207,7 +207,7 @@ def _settings(config: Any) -> set[str]:
                     changed -= places
     except Exception:  # it may be anything
         return {"all of it"}
-    return found | ({"a setting that is not known"} if changed else set())
+    return found | ({"an unknown setting"} if changed else set())
 
 
 # From one action to the next (None: stop()): what is done. A warning comes first.
@@ -308,9 +308,9 @@ class profile:
             if not _device_is_there(activity):
                 self._no_effect(f"{name} is not available, disabling {name} profiling")
             else:
-                self._no_effect(f"work of {name} devices is not recorded yet; operators are recorded on the CPU side")
+                self._no_effect(f"activity of {name} devices is not recorded yet; operators are recorded on the CPU")
         if self._filtered:
-            self._no_effect("activities: the parts of an activity cannot be chosen, all of it is recorded")
+            self._no_effect("activities: parts of an activity cannot be selected; all of it is recorded")
         self._experimental = _settings(self.experimental_config)
         for name in sorted(self._experimental - _EXPERIMENTAL):
             self._no_effect(f"experimental_config: {name} has no effect")
@@ -414,8 +414,8 @@ class profile:
         session.all_threads = "profile_all_threads" in self._experimental
         session.notes += self._without_effect
         if torch is None:
-            session.notes.append("PyTorch is not installed: there are no operators, only tasks")
-            _warn_once("strata.profile: PyTorch is not installed: there are no operators, only tasks")
+            session.notes.append("PyTorch is not installed: only tasks are recorded, no operators")
+            _warn_once("strata.profile: PyTorch is not installed: only tasks are recorded, no operators")
         if self.acc_events:
             hold(self)
         if self._session is not None:  # started twice: what was recorded until now is dropped, as by torch's
@@ -436,7 +436,7 @@ class profile:
         if session is None:
             if not self.windows:
                 raise AssertionError("Profiler must be initialized before stopping trace")
-            warnings.warn("strata.profile: this profile has been stopped before", RuntimeWarning, stacklevel=5)
+            warnings.warn("strata.profile: this profile is already stopped", RuntimeWarning, stacklevel=5)
             return
         try:
             session.hush()
@@ -457,7 +457,7 @@ class profile:
         """The latest cycle: a folder, and times in it."""
         if not self.windows:
             if self._pid != os.getpid():
-                raise Error("this profile was started before the fork, by the parent: start another one here")
+                raise Error("this profile was started by the parent process before the fork: start a new one here")
             raise AssertionError("Profiler must be initialized before accessing events")
         return self.windows[-1]
 

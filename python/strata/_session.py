@@ -135,7 +135,7 @@ def _collector_path() -> str:
     named = os.environ.get("STRATA_COLLECTOR", "")
     if Path(named).is_file():
         return named
-    raise Error(f"libstrata_collector.so is not beside {command}: install strata again")
+    raise Error(f"libstrata_collector.so is not next to {command}: reinstall strata")
 
 
 class _Collector:
@@ -150,7 +150,7 @@ class _Collector:
         try:
             held, free = ctypes.PyDLL(path), ctypes.CDLL(path)
         except OSError as why:
-            raise Error(f"strata's collector cannot be loaded: {why}") from why
+            raise Error(f"cannot load the strata collector: {why}") from why
         text, texts = ctypes.c_char_p, ctypes.POINTER(ctypes.c_char_p)
         try:
             self.state, self.switch, self.join = (
@@ -159,7 +159,7 @@ class _Collector:
             self.trace = held.strata_profile_trace
             self.spawn = free.strata_profile_spawn
         except AttributeError:
-            raise Error(f"{path} is of another version of strata") from None
+            raise Error(f"{path} belongs to a different version of strata") from None
         self.state.restype, self.state.argtypes = ctypes.c_uint, []
         self.switch.restype, self.switch.argtypes = ctypes.c_uint, [text]
         self.join.restype, self.join.argtypes = ctypes.c_int, [text, text, text, text]
@@ -337,7 +337,7 @@ class _Host:
             descriptor, writer = writer, -1  # first: interrupted, it must not be closed again
             os.close(descriptor)
             if failed:
-                raise Error(f"{os.fsdecode(command)} cannot be started: {os.strerror(failed)}")
+                raise Error(f"cannot start {os.fsdecode(command)}: {os.strerror(failed)}")
         except BaseException:
             os.close(reader)
             if writer >= 0:
@@ -378,10 +378,10 @@ def _await_ready(reader: int) -> dict:
     text, until = b"", time.monotonic() + _READY_S
     while not text.endswith(b"\n"):
         if not select.select([reader], [], [], max(0.0, until - time.monotonic()))[0]:
-            raise Error("strata does not answer")
+            raise Error("strata does not respond")
         part = os.read(reader, 1 << 16)
         if not part:
-            raise Error(f"strata has ended: {text.decode('utf-8', 'replace') or 'without a word'}")
+            raise Error(f"strata has ended: {text.decode('utf-8', 'replace') or 'no message'}")
         text += part
     return json.loads(text)
 
@@ -445,7 +445,7 @@ class _Engine:
         if state & _RECORDED:
             folder = _outer_folder()
             if folder is None:
-                raise Error("a strata of another version records this process")
+                raise Error("a different version of strata is recording this process")
             if self.writer is None:
                 self.writer = _Outer(folder)
             return
@@ -599,13 +599,13 @@ class Session:
         _engine.start(self)
         options = self.options
         if self.got & _STOPPED:
-            self.notes.append("collecting was stopped: this profile is empty")
+            self.notes.append("the collection was stopped: this profile is empty")
         elif self.writer is not None and self.writer.is_gone:
             self.notes.append("strata has ended: this profile is empty")
         elif self.got & _PAUSED:
-            self.notes.append("collecting is paused: this profile is empty until it is resumed")
+            self.notes.append("the collection is paused: this profile is empty until it is resumed")
         elif not self.got & _OPERATORS:
-            self.notes.append("operators are not recorded: there is no PyTorch that can be entered in this process")
+            self.notes.append("operators are not recorded: no supported PyTorch in this process")
         else:
             if self.writer is not None and self.writer.own and "INTEL_LIBITTNOTIFY64" not in os.environ:
                 self.notes.append(
@@ -613,15 +613,15 @@ class Session:
                     "first, or use strata -collect)"
                 )
             if options.memory and not self.got & _MEMORY:
-                self.notes.append("memory is not recorded: PyTorch's allocator cannot be entered in this process")
+                self.notes.append("memory is not recorded: PyTorch's allocator is not supported in this process")
             if options.modules and not self.got & _MODULES:
-                self.notes.append("calls of nn.Module are not recorded in this process")
+                self.notes.append("nn.Module calls are not recorded in this process")
             if options.stacks and not self.got & (_STACKS | _CALLS):
                 self.notes.append("Python stacks of operators are not recorded in this process")
         if options.stacks and not self.got & (_CALLS | _STOPPED):
             self.notes.append(
-                "calls of Python functions are not recorded: another profile function is set, or this Python is none "
-                "of 3.8 to 3.14 with its lock"
+                "Python function calls are not recorded: another profile function is set, or this Python is not one "
+                "of 3.8 to 3.14 with the GIL"
             )
 
     def trace(self) -> None:
@@ -643,7 +643,7 @@ class Session:
 
     def stop(self) -> Window:
         if self._pid != os.getpid():
-            raise Error("this profile was started before the fork, by the parent: start another one here")
+            raise Error("this profile was started by the parent process before the fork: start a new one here")
         _engine.stop(self)
         assert self.writer is not None
         path = self.folder.path if self.folder else self.writer.folder  # type: ignore[union-attr]

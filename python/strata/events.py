@@ -37,8 +37,8 @@ _OPTIONS = {
 
 # What to do about a loss, by its name in a result's quality.
 _REMEDIES = {
-    "slices_dropped": "to lose none, profile less at a time (schedule=), without with_stack, or recursion less deep",
-    "labels_unknown": "functions made anew all the time use up the room for names: profile them in a new process",
+    "slices_dropped": "to avoid this, profile less at a time (schedule=), without with_stack, or with less recursion",
+    "labels_unknown": "functions that are created repeatedly use up the space for names: profile them in a new process",
 }
 
 
@@ -300,7 +300,7 @@ class _View:
         if count:
             warnings.warn(
                 f"this profile is empty: all {count} operators ran on other threads than the one that started it. As "
-                "with torch.profiler, experimental_config=_ExperimentalConfig(profile_all_threads=True) has them",
+                "with torch.profiler, experimental_config=_ExperimentalConfig(profile_all_threads=True) includes them",
                 stacklevel=4,
             )
 
@@ -326,7 +326,7 @@ class _View:
             level, frame = 1, sys._getframe(0)
             while frame is not None and frame.f_globals.get("__name__", "").startswith("strata."):
                 level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-            warnings.warn(f"this profile is not whole: {'; '.join(lost)}", RuntimeWarning, stacklevel=level)
+            warnings.warn(f"this profile is incomplete: {'; '.join(lost)}", RuntimeWarning, stacklevel=level)
 
     def events(self) -> list[FunctionEvent]:
         rows = self.document("torch-events", **{"row-limit": -1})["rows"]
@@ -447,7 +447,7 @@ class EventList(list):
 
     def _source(self) -> _View:
         if self._view is None:
-            raise TypeError("this EventList holds no profile: it was not made by a profile or EventList.of()")
+            raise TypeError("this EventList has no profile: it was not created by a profile or EventList.of()")
         return self._view
 
     def _rows(self) -> dict[str, str]:
@@ -461,7 +461,7 @@ class EventList(list):
         try:
             return {"rows": ",".join(str(places[id(event)]) for event in now)}
         except KeyError:
-            raise TypeError("an event of another profile is in this list: it has no table") from None
+            raise TypeError("this list contains an event of another profile: it has no table") from None
 
     def table(
         self,
@@ -518,7 +518,7 @@ class EventList(list):
             raise AssertionError("Expected tree to be built before calling key_averages")
         view = self._source()
         if self._rows():
-            raise TypeError("this list was changed: averages are those of a whole profile")
+            raise TypeError("this list was changed: averages require a whole profile")
         grouping = {
             "group-by-input-shape": bool(group_by_input_shapes),
             "group-by-stack-n": int(group_by_stack_n) if view.asked("with_stack") else 0,
@@ -552,12 +552,12 @@ class EventList(list):
         try:
             import pandas
         except ImportError:
-            raise ImportError("to_pandas() needs pandas, which is not installed; to_dicts() needs nothing") from None
+            raise ImportError("to_pandas() requires pandas, which is not installed; use to_dicts()") from None
         return pandas.DataFrame(self.to_dicts())
 
     def _rows_must_be_whole(self, what: str) -> None:
         if self._rows():
-            raise TypeError(f"this list was changed: {what} is that of a whole profile")
+            raise TypeError(f"this list was changed: {what} requires a whole profile")
 
     def export_chrome_trace(self, path: Any) -> None:
         """The trace of the whole profile, as torch.profiler writes it."""

@@ -70,7 +70,7 @@ def _metadata(window: Any, metadata: Mapping[str, str]) -> list[str]:
     words = []
     for key, value in given.items():
         if key in _REFUSED or not key or "=" in key:
-            warnings.warn(f"{key!r} cannot be a key of the trace: left out", stacklevel=4)
+            warnings.warn(f"{key!r} cannot be a key of the trace: omitted", stacklevel=4)
         elif key not in _OWN:
             words.append(f"-metadata={key}={value}")
     return words
@@ -111,7 +111,7 @@ def export_stacks(
     if metric not in _METRICS:
         raise ValueError(f"metric should be one of: {_METRICS}")
     if metric != "self_cpu_time_total":
-        warnings.warn(f"{metric}: no such device was recorded, the file is empty", stacklevel=3)
+        warnings.warn(f"{metric}: no such device was recorded; the file is empty", stacklevel=3)
         with open(path, "w", encoding="utf-8"):
             return
     _write(what, "torch-stacks", path, _place(_window_of(what)), result)
@@ -123,7 +123,7 @@ def export_memory_timeline(
     """Memory of the CPU allocator over time: .html a page, .raw.json.gz every event, else points (.json, .json.gz)."""
     window = _window_of(what)
     if device is not None and device.split(":")[0] != "cpu":
-        warnings.warn(f"memory of {device} is not recorded: the timeline is that of the CPU", stacklevel=3)
+        warnings.warn(f"memory of {device} is not recorded: the timeline shows the CPU", stacklevel=3)
     if not _asked(window, "profile_memory", "memory"):
         raise ValueError("profile_memory=True required for memory profiling.")
     _write(what, "memory-timeline", path, _place(window), result)

@@ -243,7 +243,7 @@ class _Switch:
 def _wrap(manager: Any, function: _Function) -> _Function:
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(
-            f"{function.__qualname__} may give way to others in the middle, and tasks of a thread nest: mark the parts "
+            f"{function.__qualname__} is a coroutine, but the tasks of a thread must nest: mark the parts "
             "between its awaits"
         )
     if inspect.isgeneratorfunction(function):
@@ -353,7 +353,7 @@ def task(name: Any = None, domain: Domain | str | None = None) -> Any:
 def marker(name: str, domain: Domain | str | None = None, scope: str = "process") -> None:
     """An instant. scope: "global", "process", "thread" or "task"."""
     if scope not in _SCOPES:
-        raise ValueError(f"scope {scope!r} is none of {', '.join(_SCOPES)}")
+        raise ValueError(f"scope {scope!r} is not one of {', '.join(_SCOPES)}")
     call, of = _calls.get("marker"), _domain(domain)
     if call and of.is_on:
         call(of.address, _null, _handle(name), _SCOPES[scope])
@@ -387,7 +387,7 @@ class Counter:
 
     def _add(self, name: str, delta: int) -> None:
         if self._class is not ctypes.c_longlong:
-            raise TypeError(f"counter {self.name!r} holds numbers with fractions: set() them, or make it with type=int")
+            raise TypeError(f"counter {self.name!r} has floating-point values: use set(), or create it with type=int")
         call = _calls.get(name)
         if call and self._address:
             call(self._address, delta)
@@ -399,7 +399,7 @@ class Counter:
 def counter(name: str, domain: str = DEFAULT_DOMAIN, type: type = float) -> Counter:
     """A counter whose values are numbers with fractions (type=float) or whole (type=int)."""
     if type not in _TYPES:
-        raise TypeError("a counter holds float or int")
+        raise TypeError("a counter must be float or int")
     return Counter(name, domain, type)
 
 

@@ -90,7 +90,7 @@ class Table:
         try:
             import pandas
         except ImportError:
-            raise ImportError("to_pandas() needs pandas, which is not installed; to_dicts() needs nothing") from None
+            raise ImportError("to_pandas() requires pandas, which is not installed; use to_dicts()") from None
         return pandas.DataFrame(self.to_dicts(), columns=[column.key for column in self.columns])
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -122,7 +122,7 @@ class Result:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         given = None if path is None else os.fsencode(path)
         if given is not None and b"\0" in given:
-            raise UsageError("the name of a result holds a NUL character")
+            raise UsageError("the name of a result contains a NUL character")
         self._handle: int | None = _library.open_result(given)
         self._close = weakref.finalize(self, _library.load().strata_close, self._handle)
         self._lock = threading.Lock()  # nobody closes it while somebody asks
@@ -141,7 +141,7 @@ class Result:
         self.close()
 
     def __repr__(self) -> str:
-        named = "the newest of the working folder" if self.path is None else os.fspath(self.path)
+        named = "the newest in the working folder" if self.path is None else os.fspath(self.path)
         return f"<strata.Result {named}{'' if self._handle else ', closed'}>"
 
     def _ask(self, question: Callable[[int], str]) -> str:
@@ -206,7 +206,7 @@ def _parse(text: str) -> dict[str, Any]:
         return json.loads(text)
     except RecursionError:
         raise Error(
-            "the rows of this report nest deeper than Python's JSON reader goes: ask for fewer levels, or use query()"
+            "the rows of this report are nested deeper than Python's JSON reader supports: use fewer levels, or query()"
         ) from None
 
 

@@ -142,7 +142,7 @@ def test_pandas(here, marked):
 def test_without_pandas(marked, package, strata):
     code = f"import strata\ntry: strata.open({str(marked)!r}).tasks.to_pandas()\nexcept ImportError as e: print(e)"
     done = strata.run([sys.executable, "-S", "-c", code], env={"PYTHONPATH": str(package)})
-    assert "needs pandas" in done.out, done.err
+    assert "requires pandas" in done.out, done.err
 
 
 def test_operators(here, marked, shared_strata):

@@ -206,7 +206,7 @@ def test_lists_longer_than_are_kept(cases):
 
 def test_started_and_stopped_twice(cases):
     found = cases[0]["twice"]
-    assert found == {"torch": 2, "strata": 2, "told": ["strata.profile: this profile has been stopped before"],
+    assert found == {"torch": 2, "strata": 2, "told": ["strata.profile: this profile is already stopped"],
                      "still on": 0}  # fmt: skip
 
 
@@ -425,7 +425,7 @@ with strata.profile(): pass
 """
     done = strata.run([sys.executable, "-c", code], env=env)
     assert done.status == 0, done.err
-    assert done.out == "0\nPyTorch is not installed: there are no operators, only tasks\n"
+    assert done.out == "0\nPyTorch is not installed: only tasks are recorded, no operators\n"
     assert done.err.count("PyTorch is not installed") == 1
     assert leftovers(env) == []
 

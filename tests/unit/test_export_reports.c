@@ -371,7 +371,7 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 	assert_non_null(strstr(text, "OVERLAP 2 of 1 type"));
 	assert_non_null(strstr(text, "COUNTER 2 of 1 counter   coun\\nter"));
 	assert_non_null(strstr(text, "WAITS   1 of 1 object"));
-	assert_non_null(strstr(text, "NOT ENTERED"));
+	assert_non_null(strstr(text, "NOT RECORDED"));
 	assert_non_null(strstr(text, "LEFT RUNNING"));
 	assert_non_null(strstr(text, "lost 21"));
 	assert_non_null(strstr(text, "strata report top-down -r r000ta"));

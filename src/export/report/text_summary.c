@@ -684,7 +684,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_places(job, "thread", "THREADS", "strata report tasks -group-by process,thread",
 		   room->places);
 	add_kinds(job, room);
-	add_programs(job, "not_entered", "NOT ENTERED", room);
+	add_programs(job, "not_entered", "NOT RECORDED", room);
 	add_programs(job, "left_running", "LEFT RUNNING", room);
 	st_summary_add_findings(job);
 	st_summary_add_notes(job);

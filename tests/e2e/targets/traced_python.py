@@ -165,7 +165,7 @@ def main():
     with strata.profile(with_stack=True) as prof:
         is_there = sys.getprofile() is tool
     sys.setprofile(None)
-    said["refused"] = any("calls of Python functions" in note for note in prof.window.notes)
+    said["refused"] = any("Python function calls" in note for note in prof.window.notes)
     said["kept"] = is_there
     print(json.dumps(said))
 
