@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that is given out piece by piece and freed at once. A failed piece (no memory, or over the
+ * Memory that is allocated piece by piece and freed at once. A failed piece (no memory, or over the
  * maximum) sets `failed`; later calls fail too, so a caller may test once. Pieces are aligned to 16
  * bytes and not zeroed unless asked for.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How failure travels: a status code up the call chain, and a text in a struct the caller owns.
+ * How errors are returned: a status code up the call chain, and a text in a struct the caller owns.
  * Only cli/ prints the text and only cli/ turns a status into an exit code.
  */
 #ifndef ST_BASE_ERROR_H

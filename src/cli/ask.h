@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening what a request is about and writing what answers it, with what a terminal is told meanwhile.
+ * Opens the result of a request and writes the answer, with progress messages on a terminal.
  */
 #ifndef ST_CLI_ASK_H
 #define ST_CLI_ASK_H

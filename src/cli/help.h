@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The texts that are made from the tables of commands and options: help, the manual page, and what the
- * shells need to complete a command line.
+ * Texts generated from the tables of commands and options: help, the manual page, and shell
+ * completion.
  */
 #ifndef ST_CLI_HELP_H
 #define ST_CLI_HELP_H

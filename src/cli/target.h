@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that runs already, as the target of a collection.
+ * A running program as the target of a collection.
  */
 #ifndef ST_CLI_TARGET_H
 #define ST_CLI_TARGET_H

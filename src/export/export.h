@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ways out: reports as text, CSV or JSON, and whole traces in formats of other tools. Everything goes
+ * Output: reports as text, CSV or JSON, and whole traces in formats of other tools. Everything goes
  * through a sink, so that the same code writes to a file, a pipe, a .gz or a buffer.
  */
 #ifndef ST_EXPORT_EXPORT_H

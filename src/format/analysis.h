@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one table of analyses (collection types): what "-collect TYPE" switches on, what it needs of the machine, and why
- * a type cannot be had. Collecting, reading a result and doctor ask the row; nobody compares the name of a type.
+ * The one table of analyses (collection types): what "-collect TYPE" switches on, what it requires of the machine,
+ * and why a type is not available. Collection, reading a result and doctor use the row; nothing compares the name of
+ * a type.
  */
 #ifndef ST_FORMAT_ANALYSIS_H
 #define ST_FORMAT_ANALYSIS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything ITT tells beyond nested tasks, as one kind of record: a head (kind, detail), then the
+ * Everything ITT reports beyond nested tasks, as one kind of record: a head (kind, detail), then the
  * fields that its mask names, in the order of the bits. The collector writes it into a ring
  * (ST_EXT_EVENT, whole words), the drain copies it into the trace (format/event.h, varints); neither
  * looks into what it means. Numbers are file format: never changed, only added.

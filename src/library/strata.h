@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libstrata.so: open a result, ask it, get JSON. What the Python package stands on. It reads; it never records,
+ * libstrata.so: open a result, query it, get JSON. The basis of the Python package. It reads; it never records,
  * prints, handles signals or starts a thread.
  *
  * Any thread may call; calls of a process take turns. A result is closed when no call on it runs or waits. A child

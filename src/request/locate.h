@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which result a command is about, and opening it.
+ * Finds and opens the result of a command.
  */
 #ifndef ST_REQUEST_LOCATE_H
 #define ST_REQUEST_LOCATE_H

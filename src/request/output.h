@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The form of a report and the place it goes to, from the options that say so.
+ * Format and destination of a report, from the options.
  */
 #ifndef ST_REQUEST_OUTPUT_H
 #define ST_REQUEST_OUTPUT_H

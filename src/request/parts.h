@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The readers that a request is made of, one for each kind and one for what they share.
+ * The parsers of a request, one for each kind and one for what they share.
  */
 #ifndef ST_REQUEST_PARTS_H
 #define ST_REQUEST_PARTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is asked of a result: a report of it or of two, a file of another tool's form, or SQL. The words of a command line
- * become a request here, whoever has them: the command, libstrata.so, a server. Nothing is printed.
+ * A request to a result: a report on it or on two, an export to another tool's format, or SQL. The arguments of a
+ * command line become a request here, for the command, libstrata.so and a server. Nothing is printed.
  */
 #ifndef ST_REQUEST_REQUEST_H
 #define ST_REQUEST_REQUEST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads the values of options. Each function names the option and what it expected when the text is
- * not that: "-duration: '5x' is not a time; expected seconds such as 10, 1.5 or 500ms".
+ * Parses the values of options. On an error, each function names the option and the expected form:
+ * "-duration: invalid time '5x'; expected seconds, such as 10, 1.5 or 500ms".
  */
 #ifndef ST_REQUEST_VALUES_H
 #define ST_REQUEST_VALUES_H

@@ -24,7 +24,7 @@ struct st_binary {
 	uint32_t unnamed;	   /* function that stands for the whole module */
 };
 
-/* The function for all places of which nothing is known: "[libfoo.so]". */
+/* The function for all unknown addresses: "[libfoo.so]". */
 uint32_t st_binary_unnamed(struct st_binary *binary);
 /* Functions of the site at position `at`: the one that holds it and those inlined there. */
 void st_binary_name_site(struct st_binary *binary, uint32_t at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of symbols as people write them: C++ and Rust undone, versions of symbols dropped.
+ * Readable names of symbols: C++ and Rust demangled, symbol versions removed.
  */
 #ifndef ST_RESOLVE_DEMANGLE_H
 #define ST_RESOLVE_DEMANGLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of code made at run time that programs write into files: perf maps (perf-PID.map) and jitdumps
+ * Names of JIT-compiled code that programs write into files: perf maps (perf-PID.map) and jitdumps
  * (jit-PID.dump), in the result folder or still where the program left them.
  */
 #ifndef ST_RESOLVE_DYNAMIC_H

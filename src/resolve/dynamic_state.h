@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code that files tell of, from inside; for dynamic.c and jitdump.c only.
+ * JIT-compiled code described by files: internals for dynamic.c and jitdump.c only.
  */
 #ifndef ST_RESOLVE_DYNAMIC_STATE_H
 #define ST_RESOLVE_DYNAMIC_STATE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where a binary and its separate debug file are on this machine. A file that is not the one that ran (by
- * its build id) is never taken.
+ * its build ID) is never used.
  */
 #ifndef ST_RESOLVE_FIND_FILE_H
 #define ST_RESOLVE_FIND_FILE_H

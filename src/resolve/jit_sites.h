@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sites in code that a JIT compiler told of (st_result_code): methods, their lines, methods inlined in
- * them.
+ * Sites in code that a JIT compiler reported (st_result_code): methods, their lines, methods inlined
+ * in them.
  */
 #ifndef ST_RESOLVE_JIT_SITES_H
 #define ST_RESOLVE_JIT_SITES_H

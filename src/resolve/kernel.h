@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of the kernel, where /proc/kallsyms may be read and still speaks of the kernel that ran.
+ * Functions of the kernel, if /proc/kallsyms is readable and still describes the kernel that ran.
  */
 #ifndef ST_RESOLVE_KERNEL_H
 #define ST_RESOLVE_KERNEL_H

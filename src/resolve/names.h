@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A struct st_named (resolve/named.h) while it is made: tables that grow, every text kept once. What fails
- * for want of memory sets `failed`; callers test once, at the end.
+ * A struct st_named (resolve/named.h) while it is made: tables that grow, every text kept once. A failed
+ * allocation sets `failed`; callers test once, at the end.
  */
 #ifndef ST_RESOLVE_NAMES_H
 #define ST_RESOLVE_NAMES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the names of a result were made from. Any difference, and they are made anew.
+ * What the names of a result were made from. They are rebuilt if anything differs.
  */
 #ifndef ST_RESOLVE_NAMES_KEY_H
 #define ST_RESOLVE_NAMES_KEY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When and where a result was recorded, for those who look at files of this machine.
+ * When and where a result was recorded, for code that examines files of this machine.
  */
 #ifndef ST_RESOLVE_RECORDING_H
 #define ST_RESOLVE_RECORDING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where to look for files: what the reader says, and behind it what was said when the result was
+ * Where to search for files: first the folders given now, then those given when the result was
  * collected.
  */
 #ifndef ST_RESOLVE_SEARCH_H

@@ -28,7 +28,7 @@ const struct st_python_function *st_result_python_functions(const struct st_resu
 							    uint32_t *count);
 const struct st_python_calls *st_result_python_calls(const struct st_result *result,
 						     uint32_t *count);
-/* Calls of which only the number is known: they were nested too deep. */
+/* Calls known only by number: they were nested too deep. */
 uint64_t st_result_python_calls_lost(const struct st_result *result);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The counters of a result with their values over time. A program sets a counter or adds to it, from any
- * thread; here the samples of a counter stand in order of time, and each has the value that the counter
- * has from then on: additions are summed up, across threads, from 0.
+ * thread; here the samples of a counter are in time order, and each has the value of the counter from
+ * then on: increments are added up, across threads, from 0.
  */
 #ifndef ST_ANALYZE_DATASETS_COUNTERS_H
 #define ST_ANALYZE_DATASETS_COUNTERS_H

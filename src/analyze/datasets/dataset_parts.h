@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the datasets share: how processes and threads are called, times without recording, and texts as
- * keys.
+ * Shared by the datasets: names of processes and threads, pauses of the recording, and texts as keys.
  */
 #ifndef ST_ANALYZE_DATASETS_DATASET_PARTS_H
 #define ST_ANALYZE_DATASETS_DATASET_PARTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Datasets of everything that is no nested task: frames, regions, overlapped tasks, waits, markers, values
- * of counters and so on. Their rows overlap as they like and lie in no one another, so each row is a
- * track of its own to the engine, and the total time of a group is the sum of its rows.
+ * Datasets of everything except nested tasks: frames, regions, overlapped tasks, waits, markers, values of
+ * counters and so on. Their rows may overlap and do not nest, so each row is its own track to the engine,
+ * and the total time of a group is the sum of its rows.
  */
 #ifndef ST_ANALYZE_DATASETS_DATASET_ROWS_H
 #define ST_ANALYZE_DATASETS_DATASET_ROWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What was lost, cut or guessed, in figures and in words. Every report shows it: text below its tables,
- * JSON in "quality", and for CSV the command line says it on stderr.
+ * Data that was lost, truncated or estimated, as counts and as text. Every report shows it: text below
+ * its tables, JSON in "quality", and for CSV the command line prints it to stderr.
  */
 #ifndef ST_ANALYZE_DATASETS_QUALITY_H
 #define ST_ANALYZE_DATASETS_QUALITY_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ITT ids tie together. A program gives ids to tasks, spans and markers, and names them later: as a
- * parent, in a relation, or to tell something about them. A tie says that of one thing that is drawn:
- * there is metadata for it, or a flow begins or ends at it. An id that is used again names the thing that
- * had it last at that time.
+ * Links between things through ITT IDs. A program gives IDs to tasks, spans and markers, and refers to
+ * them later: as a parent, in a relation, or to attach metadata. A tie belongs to one thing in a trace:
+ * there is metadata for it, or a flow begins or ends at it. A reused ID refers to the thing that had it
+ * last at that time.
  *
- * Takes memory by the number of ids in use and of ties, and none where no id is ever named.
+ * Memory use grows with the number of IDs in use and of ties; there is none if no ID is ever
+ * referred to.
  */
 #ifndef ST_ANALYZE_DATASETS_TIES_H
 #define ST_ANALYZE_DATASETS_TIES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How processes ended and why programs were not entered, in words.
+ * How processes ended, and why programs were not recorded, as text.
  */
 #ifndef ST_ANALYZE_DATASETS_WORDS_H
 #define ST_ANALYZE_DATASETS_WORDS_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the question engine knows of a kind of facts: how many rows there are, which key each row has in each
- * grouping, and what its measures are. Slices, operators, samples, events and blocks of memory are all a struct
- * st_dataset. The engine reads keys as columns rather than through a call per row, because a question passes over
- * every row.
+ * What the engine knows about a dataset: how many rows there are, which key each row has in each grouping, and
+ * what its measures are. Slices, operators, samples, events and blocks of memory are all a struct st_dataset. The
+ * engine reads keys as columns rather than through a call per row, because a question passes over every row.
  *
  * Rows of most datasets last from begin to end and have one key in a grouping. A row of samples has many: every
  * function of its stack, every task around it. Such keys belong to the elements of an axis, a chain that begins with

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which rows of a dataset a question is about. Patterns are tried once per key, so that a row costs a
- * table look-up for each grouping that is filtered.
+ * Selects the rows of a dataset that a question is about. Patterns are tried once per key, so that a
+ * row costs a table look-up for each grouping that is filtered.
  */
 #ifndef ST_ANALYZE_ENGINE_FILTER_H
 #define ST_ANALYZE_ENGINE_FILTER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How stacks are to be looked at: options of every report over samples.
+ * How stacks are shown: options of every report on samples.
  */
 #ifndef ST_ANALYZE_ENGINE_SAMPLE_VIEW_H
 #define ST_ANALYZE_ENGINE_SAMPLE_VIEW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the rules of findings look at. Only finding*.c use this.
+ * The input of the rules. Only finding*.c use this.
  */
 #ifndef ST_ANALYZE_FINDINGS_FINDING_RULES_H
 #define ST_ANALYZE_FINDINGS_FINDING_RULES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is worth changing in a program, by rules: each has a threshold, evidence with the command that shows it, a remedy
- * and what that would save. Figures are per step where the program has steps (warm-up left out), else of the
- * whole run. A saving is an estimate: what the remedy does to programs of which the rule is typical.
+ * Suggested changes to a program, by rules: each has a threshold, evidence with the command that shows it, a remedy
+ * and how much that saves. Values are per step if the program has steps (without warm-up), otherwise for the whole
+ * run. A saving is an estimate of the effect of the remedy on typical programs.
  */
 #ifndef ST_ANALYZE_FINDINGS_FINDINGS_H
 #define ST_ANALYZE_FINDINGS_FINDINGS_H

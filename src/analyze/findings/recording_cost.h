@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What recording itself adds to a program. The measured unit is a begin+end pair (measured on the machine at the start of the
- * run); everything else is so many pairs, as measured beside them: an operator costs more because PyTorch
- * itself prepares more for whoever looks at it.
+ * The overhead that recording adds to a program. The measured unit is a begin+end pair (measured on the machine at
+ * the start of the run); everything else is a multiple of it, as measured once: an operator costs more because
+ * PyTorch itself prepares more for observers.
  */
 #ifndef ST_ANALYZE_FINDINGS_RECORDING_COST_H
 #define ST_ANALYZE_FINDINGS_RECORDING_COST_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operators of a framework as a dataset: slices that are operators, or ranges that the program names among them.
- * Their parent is the operator or range around them; oneDNN's primitives and calls of modules, which lie between
- * and inside, are no rows, so that their time is that of the operator they are part of.
+ * Their parent is the enclosing operator or range; oneDNN primitives and module calls, which lie between and
+ * inside them, are not rows, so their time belongs to the operator they are part of.
  *
- * Where a process recorded no operators its tasks of ITT domain "PyTorch" stand in: names without inputs.
- * Without those oneDNN's primitives do: what other frameworks compute with it.
+ * If a process recorded no operators, its tasks of the ITT domain "PyTorch" are used: names without
+ * inputs. Without those, oneDNN primitives are: what other frameworks compute with it.
  */
 #ifndef ST_ANALYZE_OPERATORS_DATASET_OPERATORS_H
 #define ST_ANALYZE_OPERATORS_DATASET_OPERATORS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks that a framework's allocator gave out, each from that moment to the moment at which it was taken back, and what
- * was held when. A block is known by its address: the two moments may lie in different operators and threads.
+ * Blocks of a framework's allocator, each from its allocation until it was freed, and what was held when. A block is
+ * identified by its address: allocation and free may be in different operators and threads.
  */
 #ifndef ST_ANALYZE_OPERATORS_MEMORY_BLOCKS_H
 #define ST_ANALYZE_OPERATORS_MEMORY_BLOCKS_H
@@ -22,7 +22,7 @@ struct st_memory_block {
 struct st_memory_blocks {
 	struct st_memory_block *items; /* by begin */
 	uint32_t count;
-	uint64_t unknown_bytes; /* taken back, of blocks that nobody saw given out: in no figure */
+	uint64_t unknown_bytes; /* freed blocks without a recorded allocation: not counted */
 	uint32_t unknown_count;
 	uint32_t again_count; /* given out a second time; that they were taken back was not seen */
 };

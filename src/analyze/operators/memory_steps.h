@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of a framework as a line over time. A moment of the result is the sum of what a thread gave out and took back
- * since its moment before; here it becomes steps up and down that go through its peak and not above it: up to the peak, down,
- * and up again by what is left.
+ * Memory of a framework as a line over time. A record of the result is the sum of what a thread allocated and freed
+ * since its previous record; here it becomes steps up and down that go through its peak and not above it: up to the
+ * peak, down, and up again by what is left.
  */
 #ifndef ST_ANALYZE_OPERATORS_MEMORY_STEPS_H
 #define ST_ANALYZE_OPERATORS_MEMORY_STEPS_H

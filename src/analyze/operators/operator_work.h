@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an operator has to do, told from the sizes and types of its inputs: floating-point operations, and the bytes
- * that it reads and writes at least. Only where the inputs decide it; else nothing, never a guess.
+ * The work of an operator, derived from the shapes and types of its inputs: floating-point operations, and the
+ * minimum of bytes that it reads and writes. Only where the inputs determine it; otherwise nothing, never a guess.
  */
 #ifndef ST_ANALYZE_OPERATORS_OPERATOR_WORK_H
 #define ST_ANALYZE_OPERATORS_OPERATOR_WORK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two reports of one kind side by side: each figure of the first, of the second, and first less second,
- * so that what became faster is positive. Rows match by name, never by address.
+ * Two reports of one kind side by side: each value of the first, of the second, and first minus second,
+ * so that positive means faster. Rows are matched by name, never by address.
  */
 #ifndef ST_ANALYZE_REPORTS_COMPARE_H
 #define ST_ANALYZE_REPORTS_COMPARE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of the tasks that samples are grouped by: how many there were, and how long they lasted.
+ * Facts about the tasks that samples are grouped by: their number and their durations.
  */
 #ifndef ST_ANALYZE_REPORTS_SAMPLE_TASKS_H
 #define ST_ANALYZE_REPORTS_SAMPLE_TASKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One track cut into equal bins of time: how long tasks were open in each, and which type had most of
- * it to itself.
+ * One track cut into equal bins of time: how long tasks were open in each, and which type had the
+ * most self time.
  */
 #ifndef ST_ANALYZE_REPORTS_TIMELINE_H
 #define ST_ANALYZE_REPORTS_TIMELINE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who calls whom, of samples: functions with their self and total time, and the time of each call between two of
+ * The call graph of samples: functions with their self and total time, and the time of each call between two of
  * them.
  */
 #ifndef ST_ANALYZE_SAMPLES_CALL_GRAPH_H

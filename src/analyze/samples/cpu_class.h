@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What CPU time was good for: effective work, spinning while waiting, or the overhead of a parallel
- * runtime. Decided by who is on the stack, by rules that are data (cpu-classes.rules).
+ * Classes of CPU time: effective work, spinning while waiting, or the overhead of a parallel
+ * runtime. Decided by the functions on the stack, with rules that are data (cpu-classes.rules).
  */
 #ifndef ST_ANALYZE_SAMPLES_CPU_CLASS_H
 #define ST_ANALYZE_SAMPLES_CPU_CLASS_H

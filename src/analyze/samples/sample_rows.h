@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples folded into rows: those of the same stack, task, thread and kind become one, so that counting
- * costs by what differs, not by how long was sampled.
+ * Samples folded into rows: those of the same stack, task, thread and kind become one, so that the cost
+ * of counting depends on what differs, not on the number of samples.
  */
 #ifndef ST_ANALYZE_SAMPLES_SAMPLE_ROWS_H
 #define ST_ANALYZE_SAMPLES_SAMPLE_ROWS_H

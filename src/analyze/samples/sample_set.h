@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The samples of a result as something that can be asked: which functions a stack shows, which key
- * a frame or a task has in each grouping, and which class of CPU time a stack means. Questions are
- * answered in two steps: equal samples (same stack, task and thread) become one row, and the engine is asked about the
- * rows.
+ * The samples of a result as a dataset: which functions a stack shows, which key a frame or a task has in each
+ * grouping, and which class of CPU time a stack means. Questions are answered in two steps: equal samples (same
+ * stack, task and thread) become one row, and the engine is asked about the rows.
  *
  * A sample belongs to the innermost slice that its thread had open, else to that of the thread which
  * created it (inherited), else to "[Outside any task]". Self is what happened right there; total is also

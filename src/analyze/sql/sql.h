@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * SQL over an open result: SQLite reads the columns of the result as virtual tables, so there is
- * nothing to import. Only reading is possible: whatever would change, attach or load something is
- * refused before it runs. One query at a time in a process, because the cap on SQLite's memory is
- * the process's.
+ * nothing to import. Read-only: anything that would change, attach or load something is rejected
+ * before it runs. One query at a time in a process, because the cap on SQLite's memory is the
+ * process's.
  */
 #ifndef ST_ANALYZE_SQL_SQL_H
 #define ST_ANALYZE_SQL_SQL_H

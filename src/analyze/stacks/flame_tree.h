@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks added up: a tree of callers, or of callees when it is reversed (who called the functions in which the
- * time went). Node 0 is everything. Numbers are CPU time and samples; children's never exceed their parent's.
+ * Aggregated stacks: a tree of callers, or of callees if it is reversed (the callers of the functions in which
+ * the time was spent). Node 0 is everything. Numbers are CPU time and samples; children's never exceed their
+ * parent's.
  */
 #ifndef ST_ANALYZE_STACKS_FLAME_TREE_H
 #define ST_ANALYZE_STACKS_FLAME_TREE_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples and their stacks as they are handed on: which samples the filters let
- * through, which frames the modes leave, and how a frame is called. All formats of samples read this, so that
- * they agree with each other.
+ * Samples and their stacks for exports: the samples that match the filters, the frames that the modes keep,
+ * and the name of each frame. All formats of samples read this, so that they agree with each other.
  */
 #ifndef ST_ANALYZE_STACKS_STACKS_H
 #define ST_ANALYZE_STACKS_STACKS_H

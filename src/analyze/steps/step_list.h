@@ -2,7 +2,8 @@
  *
  * The steps of a program, one by one, and which part of a training step their time was spent in. Where they come
  * from, best first: torch's own ranges ("ProfilerStep#7"), a family of tasks whose name says so or that are
- * counted (steps.h), the optimizer (a step ends with it), or what the outermost operators of a thread repeat.
+ * counted (steps.h), the optimizer (a step ends with it), or the repeating pattern of the outermost operators of
+ * a thread.
  *
  * Steps of one thread lie one after the other. Parts are disjoint and add up to the step, to the nanosecond.
  */

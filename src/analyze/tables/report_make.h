@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Building a struct st_report piece by piece. Failures for lack of memory are kept and told once, by
- * st_report_end.
+ * Building a struct st_report piece by piece. Allocation failures are remembered and reported once,
+ * by st_report_end.
  */
 #ifndef ST_ANALYZE_TABLES_REPORT_MAKE_H
 #define ST_ANALYZE_TABLES_REPORT_MAKE_H

@@ -4,7 +4,7 @@
  * reports with a row per instance and the exports of rows read the same ones, so a column is described once.
  *
  * Most columns are a member of the record that a row is, so that their row of the list says it all:
- * {"tid", "thread number of the system", ST_NUMBER(struct st_track, tid)}.
+ * {"tid", "thread ID (tid)", ST_NUMBER(struct st_track, tid)}.
  */
 #ifndef ST_ANALYZE_TABLES_TABLE_H
 #define ST_ANALYZE_TABLES_TABLE_H

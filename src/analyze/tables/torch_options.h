@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What torch's profiler lets a user ask of a profile: the arguments of profile(), key_averages() and table().
+ * The options of torch.profiler: the arguments of profile(), key_averages() and table().
  */
 #ifndef ST_ANALYZE_TABLES_TORCH_OPTIONS_H
 #define ST_ANALYZE_TABLES_TORCH_OPTIONS_H

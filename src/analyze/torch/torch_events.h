@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators as torch's profiler gives them to its users: what began and ended while it ran, folded by its rules, with
- * the memory of each, and a record "[memory]" for each time that memory moved outside of any of them.
+ * Operators as torch.profiler presents them: those that started and ended while it ran, folded by its rules, with the
+ * memory of each, and a record "[memory]" for each time that memory moved outside of any of them.
  */
 #ifndef ST_ANALYZE_TORCH_TORCH_EVENTS_H
 #define ST_ANALYZE_TORCH_TORCH_EVENTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One kind of perf event on a family of threads, read by strata: an event on every processor for each
- * thread that it is opened on (inherited by what that thread starts), one ring per processor, records handed
- * on in order of time.
+ * One kind of perf event on a family of threads, read by strata: an event on every processor for each thread
+ * that it is opened on (inherited by what that thread starts), one ring per processor, records passed on in
+ * time order.
  */
 #ifndef ST_COLLECT_HOST_PERF_RINGS_H
 #define ST_COLLECT_HOST_PERF_RINGS_H

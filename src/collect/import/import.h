@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Takes in what another profiler recorded and writes it as a result that every report opens: perf.data files,
- * and the text of `perf script`. A file may hold anything: what cannot be is refused by record and offset.
+ * Reads recordings of other profilers and writes them as a result that works with every report: perf.data
+ * files, and the output of `perf script`. Files are not trusted: invalid data is rejected with its record and
+ * offset.
  */
 #ifndef ST_COLLECT_IMPORT_IMPORT_H
 #define ST_COLLECT_IMPORT_IMPORT_H

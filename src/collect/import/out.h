@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What importers fill: processes, threads, mapped files, names, stacks and samples, all in memory, and then
- * written as a result. Calls come in order of time. What fails for memory sets no_memory and does nothing.
+ * written as a result. Calls come in time order. A failed allocation sets no_memory and does nothing.
  */
 #ifndef ST_COLLECT_IMPORT_OUT_H
 #define ST_COLLECT_IMPORT_OUT_H

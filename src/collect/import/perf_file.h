@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A perf.data file taken apart: its events, what its header tells of the machine, and one record after the
- * other. Only bytes inside the file are looked at, whatever its lengths say.
+ * Parses a perf.data file: its events, what its header says about the machine, and its records. Only bytes
+ * inside the file are read, whatever its lengths say.
  */
 #ifndef ST_COLLECT_IMPORT_PERF_FILE_H
 #define ST_COLLECT_IMPORT_PERF_FILE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The page that strata bottleneck prints: what several reports of one run say first, in 60 lines or so.
+ * The page that strata bottleneck prints: the most important rows of several reports, in about 60
+ * lines.
  */
 #ifndef ST_EXPORT_REPORT_BOTTLENECK_H
 #define ST_EXPORT_REPORT_BOTTLENECK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values as a person reads them on a terminal: durations, sizes, counts, and foreign texts made
- * harmless. Widths are terminal columns.
+ * Values formatted for a terminal: durations, sizes, counts, and untrusted texts made harmless.
+ * Widths are terminal columns.
  */
 #ifndef ST_EXPORT_REPORT_SHOW_H
 #define ST_EXPORT_REPORT_SHOW_H

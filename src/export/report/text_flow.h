@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running text: pieces stand one behind the other while they fit the line, the next one begins a line
- * of its own. Nothing is lost at any width; a piece longer than a line makes a longer line.
+ * Wrapped text: pieces are placed on a line while they fit; the next one starts a new line. Nothing
+ * is lost at any width; a piece longer than a line makes a longer line.
  */
 #ifndef ST_EXPORT_REPORT_TEXT_FLOW_H
 #define ST_EXPORT_REPORT_TEXT_FLOW_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a flame graph that are the same in all: style and script (flamegraph.css, flamegraph.js), which
- * the build turns into these texts.
+ * The parts shared by all flame graphs: style and script (flamegraph.css, flamegraph.js), which the build
+ * turns into these texts.
  */
 #ifndef ST_EXPORT_STACKS_FLAMEGRAPH_H
 #define ST_EXPORT_STACKS_FLAMEGRAPH_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where spans and instants are drawn, and what they are called. Spans of one kind lie in groups: those that
- * go from thread to thread by process and domain, those of a thread with it. In a group they lie on lanes,
- * on each one after the other.
+ * Where spans and instants are drawn, and their names. Spans of one kind are in groups: those that span
+ * threads by process and domain, those of a thread with the thread. In a group they are on lanes, one after
+ * the other on each.
  */
 #ifndef ST_EXPORT_TRACE_PLACES_H
 #define ST_EXPORT_TRACE_PLACES_H

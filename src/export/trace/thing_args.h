@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything that is told of a task, a span or an instant beside its name, times and place, one argument
- * after the other, for exporters that each write it in their own way. What a program tells by metadata has
- * the program's keys and stands in a group of its own, so that no key of ours is hidden.
+ * Everything about a task, a span or an instant apart from its name, times and place, as a list of
+ * arguments that each exporter writes in its own way. Metadata of the program has the program's keys and
+ * is in a separate group, so that it hides none of our keys.
  */
 #ifndef ST_EXPORT_TRACE_THING_ARGS_H
 #define ST_EXPORT_TRACE_THING_ARGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers by which readers of traces tell processes and threads apart: pid and tid alone. A pid that goes on after an
- * exec, and a tid that the kernel gave out a second time, get a number above the largest possible one instead.
+ * The numbers by which trace readers distinguish processes and threads: pid and tid alone. A pid that continues after
+ * an exec, and a tid that the kernel reused, get a number above the largest possible one instead.
  */
 #ifndef ST_EXPORT_TRACE_THREAD_IDS_H
 #define ST_EXPORT_TRACE_THREAD_IDS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One way through everything that a trace holds, for formats that draw all of it. The walk knows what there is and in which
- * order it comes; a format says how each thing is written. A new kind of fact is added here, and to each format
- * as one function.
+ * Visits everything in a trace, for formats that draw all of it. The walk knows what there is and its order; a format
+ * decides how each thing is written. A new kind of fact is added here, and to each format as one function.
  */
 #ifndef ST_EXPORT_TRACE_WALK_H
 #define ST_EXPORT_TRACE_WALK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the user wants recorded: groups of functions and domains (keys groups= and domains= of
- * STRATA_CONFIG, INTEL_ITTNOTIFY_GROUPS of the environment).
+ * The user's selection of what to record: groups of functions and domains (keys groups= and
+ * domains= of STRATA_CONFIG, INTEL_ITTNOTIFY_GROUPS of the environment).
  */
 #ifndef ST_COLLECT_INPROC_CORE_CHOOSE_H
 #define ST_COLLECT_INPROC_CORE_CHOOSE_H

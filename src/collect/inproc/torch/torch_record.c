@@ -357,7 +357,7 @@ static bool runs_here(uintptr_t key)
 	return key > here && (own < here || key < own);
 }
 
-/* Ranges go on behind the end of what they began in, and operators behind that of a range, which a hook may end. Any
+/* A range may outlive the slice it began in, and an operator may outlive a range, which a hook may end. Any
  * other operator that is still open has ended on another thread, which has not said so yet. */
 static bool all_above_go_on(const struct st_thread *thread, uint32_t at)
 {

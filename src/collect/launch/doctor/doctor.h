@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can be measured on this machine. One table of checks; each looks at one thing, changes nothing,
- * and says for what is missing the one change that unlocks it.
+ * What can be measured on this machine. One table of checks; each examines one thing, changes nothing,
+ * and for anything missing gives the one change that enables it.
  */
 #ifndef ST_COLLECT_LAUNCH_DOCTOR_DOCTOR_H
 #define ST_COLLECT_LAUNCH_DOCTOR_DOCTOR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the files that hold the checks of doctor.h: what they say, how they read, how they try.
+ * Shared by the files with the checks of doctor.h: how they report, read files and try calls.
  */
 #ifndef ST_COLLECT_LAUNCH_DOCTOR_DOCTOR_CHECK_H
 #define ST_COLLECT_LAUNCH_DOCTOR_DOCTOR_CHECK_H

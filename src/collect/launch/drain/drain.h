@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Takes the records of one followed process out of its shared memory, checks them and hands them on as
- * chunks. Everything in that memory is hostile: positions are copied once and tested, data is copied
+ * Takes the records of one followed process out of its shared memory, checks them and passes them on
+ * as chunks. Nothing in that memory is trusted: positions are copied once and tested, data is copied
  * out and only the copy is parsed, and no number found there is used as an index or a size untested.
  * One thread only.
  */

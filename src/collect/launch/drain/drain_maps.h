@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which files a process has mapped for execution, as far as somebody asked: addresses of callers are
- * looked up, and when one lies in nothing known, /proc/PID/maps is read again, within limits.
+ * The executable mappings of a process, read on demand: addresses of callers are looked up, and if
+ * one is in no known mapping, /proc/PID/maps is read again, within limits.
  */
 #ifndef ST_COLLECT_LAUNCH_DRAIN_DRAIN_MAPS_H
 #define ST_COLLECT_LAUNCH_DRAIN_DRAIN_MAPS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at a program file to tell whether the dynamic loader would take our library into it.
+ * Checks whether the dynamic loader would load our library into a program file.
  */
 #ifndef ST_COLLECT_LAUNCH_FAMILY_ELF_LOOK_H
 #define ST_COLLECT_LAUNCH_FAMILY_ELF_LOOK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is in the family of the program: every process it starts, also those we cannot enter. A program
+ * The family of the program: every process it starts, including those we cannot record. A program
  * that ran without our library is reported once it has ended (or at the end), with the reason.
  */
 #ifndef ST_COLLECT_LAUNCH_FAMILY_FAMILY_H

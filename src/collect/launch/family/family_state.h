@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the files of the family: family.c (members and judgement), family_perf.c and family_proc.c
- * (the two sources of news). Nobody else includes this.
+ * Shared by the files of the family: family.c (members and decisions), family_perf.c and family_proc.c
+ * (the two event sources). No other file includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
 #define ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What /proc tells of one process. All of it may fail at any time: the process may be gone.
+ * What /proc shows about one process. Everything may fail at any time: the process may be gone.
  */
 #ifndef ST_COLLECT_LAUNCH_FAMILY_PROC_INFO_H
 #define ST_COLLECT_LAUNCH_FAMILY_PROC_INFO_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs a program under collection, from spawn to finished result. Keeps the rules of "Running a
- * program": the program's output, signals and exit status are its own; whatever fails on our side is
- * said through `say` (stderr) and in result.json.
+ * program": the program's output, signals and exit status are its own; failures on our side are
+ * reported through `say` (stderr) and in result.json.
  */
 #ifndef ST_COLLECT_LAUNCH_RUN_COLLECT_H
 #define ST_COLLECT_LAUNCH_RUN_COLLECT_H

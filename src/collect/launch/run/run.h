@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The state of one collection, shared by the files that run it: collect.c (from start to end), loop.c
- * (while the program runs) and result_json.c (what is said of it). Nobody else includes this.
+ * (while the program runs) and result_json.c (its description). No other file includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_RUN_RUN_H
 #define ST_COLLECT_LAUNCH_RUN_RUN_H

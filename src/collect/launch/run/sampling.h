@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a run samples: what was asked for and what this machine makes of it. What each process really got
- * (its rung) comes with its arm message, see armed.h.
+ * How a run samples: the requested settings and what this machine supports. The method that each
+ * process actually uses (its rung) comes with its arm message, see armed.h.
  */
 #ifndef ST_COLLECT_LAUNCH_RUN_SAMPLING_H
 #define ST_COLLECT_LAUNCH_RUN_SAMPLING_H
