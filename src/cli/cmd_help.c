@@ -122,7 +122,7 @@ static void print_names(unsigned int command)
 	print_groupings();
 	printf("\nSort metrics (for tasks; -sort-desc '?' lists those of a report):\n");
 	for (unsigned int i = 0; i < ST_METRICS; i++)
-		printf("  %-14s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
+		printf("  %-22s %s\n", st_metric_info(i)->key, st_metric_info(i)->title);
 }
 
 static void print_overview(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where output goes: standard output, a file, a compressed file, or a buffer. Files are written beside
-// their place and renamed at the end; a name that exists and is no regular file (a pipe, a device) is
-// written to directly.
+// Where output goes: standard output, a file, a compressed file, or a buffer. Files are written under
+// a temporary name next to the target and renamed at the end; an existing name that is not a regular
+// file (a pipe, a device) is written to directly.
 #include "export/export.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // names.strata: what was resolved, kept in the result folder (docs/format/trace.md). Written under another
-// name and renamed when complete. Everything read is checked: a file that does not fit is made anew.
+// name and renamed when complete. Everything read is checked: a file that does not match is rebuilt.
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder must belong to us and be writable by nobody else: a target maps what lies in it, and a file that
+// The folder must belong to us and not be writable by others: a target maps what lies in it, and a file that
 // shrinks under a mapping would kill the target. Files appear by rename and are never written again.
 #include "unwind/cache.h"
 

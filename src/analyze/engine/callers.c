@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Callers below groups (ST_TREE_CALLERS). Seen from the inside out stacks share little: a tree of all callers has
-// up to samples times depth groups, millions of them, of which nobody reads more than the heaviest. So the
-// heaviest group is followed first, until ST_CALLERS_MAX groups exist; what would come behind those that are left is
-// one group of others each.
+// Callers below groups (ST_TREE_CALLERS). Seen from the inside out stacks share little: a tree of all callers has up
+// to samples times depth groups, millions of them, and only the heaviest are of interest. So the heaviest group is
+// followed first, until ST_CALLERS_MAX groups exist; what would come behind those that are left is one group of
+// others each.
 #include "analyze/engine/aggregate.h"
 
 #include <stdlib.h>

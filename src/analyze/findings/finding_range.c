@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule on work of the CPU inside of a range that the program marks: what no operator does. Samples tell whether NumPy does
-// it, Python itself, or something else.
+// The rule about CPU work inside a range marked by the program but outside operators. Samples show whether it is
+// NumPy, Python itself, or something else.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which forward operator a backward node belongs to: autograd's sequence number tells. A thread counts them for
-// itself; a node that runs on a thread of autograd's own is looked for in the whole process.
+// Finds the forward operator of a backward node by autograd's sequence number. A thread counts them for itself;
+// a node that runs on a thread of autograd's own is looked for in the whole process.
 #include <stdlib.h>
 
 #include "base/map.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports "markers", "metadata" and "relations": what programs tell about a moment or about a task.
+// Reports "markers", "metadata" and "relations": what programs report about a moment or about a
+// task.
 #include "analyze/reports/report_rows.h"
 
 const struct st_rows_report st_markers_report = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "gprof-cc": for each function a block of its callers, itself, and what it calls, as gprof shows them.
+// Report "gprof-cc": for each function a block of its callers, itself, and its callees, in the style of gprof.
 #include "analyze/reports/report_kinds.h"
 
 #include <stdlib.h>

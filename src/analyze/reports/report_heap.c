@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "heap": what allocators tell of their calls. A free names only the address; its size is that of
-// the block that was last given out there.
+// Report "heap": calls reported by allocators. A free has only the address; its size is that of the
+// block last allocated there.
 #include "analyze/reports/report_rows.h"
 
 #include <stdlib.h>

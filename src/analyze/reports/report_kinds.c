@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of reports: each row says what its report is about, what it can be asked, and how it is made and shown.
+// The table of reports: each row says what its report is about, which options it supports, and how it is built and
+// shown.
 #include "analyze/reports/report_kinds.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "memory": who held the memory of a framework's allocator at the moment at which most of it was held. Rows are
-// the blocks that were out then, grouped by the operator that had taken them: the outermost one, because "aten::empty"
-// says nothing, and by the module that it belongs to.
+// Report "memory": what held the memory of a framework's allocator at its peak. Rows are the blocks held at that
+// time, grouped by the operator that allocated them: the outermost one, because "aten::empty" says nothing, and by
+// the module that it belongs to.
 #include "analyze/reports/report_memory.h"
 
 #include <stdlib.h>

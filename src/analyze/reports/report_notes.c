@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the names of a report's stacks could not tell: said with the report (report_samples.h).
+// Notes about unresolved names in a report's stacks (report_samples.h).
 #include "analyze/reports/report_samples.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "steps": each step of the program with its parts. The totals are of the steps that are no warm-up.
+// Report "steps": each step of the program with its parts. The totals exclude warm-up steps.
 #include "analyze/reports/report_kinds.h"
 
 #include "analyze/steps/step_list.h"

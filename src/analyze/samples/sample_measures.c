@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is counted of samples: CPU time by what it was good for, and time off the CPU.
+// The measures of samples: CPU time by class, and time off the CPU.
 #include "analyze/samples/sample_rows.h"
 
 static const struct st_sample_row *row_at(const struct st_dataset *dataset, uint32_t row)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of a loop that nobody marks: what the outermost operators of its thread repeat. A step begins where the program
-// asks its DataLoader for a batch, or where it calls its model, when these are known. Else the operator is looked for
-// whose occurrences cut the sequence into the most alike pieces: all operators that occur once in each round do that
-// equally well, those of an inner loop worse. The first of them in the first round that is repeated begins a step.
+// Steps of an unmarked loop: the repeating pattern of the outermost operators of its thread. A step begins where the
+// program asks its DataLoader for a batch, or where it calls its model, when these are known. Else the operator is
+// looked for whose occurrences cut the sequence into the most alike pieces: all operators that occur once in each
+// round do that equally well, those of an inner loop worse. The first of them in the first round that is repeated
+// begins a step.
 #include "analyze/steps/step_rows.h"
 
 #include <stdlib.h>

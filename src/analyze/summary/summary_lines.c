@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of the program's own Python code, for the summary. Most of the time of a training loop lies in lines of
-// libraries, which nobody can change: each sample counts for the innermost line that is not one of theirs, such
-// as `loss.backward()`.
+// Lines of the program's own Python code, for the summary. Most of the time of a training loop is in lines of
+// libraries, which users cannot change: each sample counts for the innermost line that is not one of theirs,
+// such as `loss.backward()`.
 #include "analyze/summary/report_summary.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lines of the summary about everything that is no nested task: one for each kind that there is.
+// The lines of the summary about everything except nested tasks: one for each kind present.
 #include "analyze/summary/report_summary.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables that show what a result holds besides slices, as it is: events, spans, and the objects that they are about.
+// Tables of everything in a result other than slices, as recorded: events, spans, and the objects that they are
+// about.
 #include <string.h>
 
 #include "analyze/datasets/itt_values.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables about sampling: samples, how they were taken, Python codes, and stacks: nodes as they were recorded, frames
-// and functions with their names. Naming takes time, so it waits until somebody asks for one of these.
+// and functions with their names. Resolving names takes time, so it is done when one of these is first used.
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
 #include "resolve/named.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// torch's key_averages: events of one name (and, when asked, the same inputs and stack) added up, in the order in which each
-// was first met.
+// torch's key_averages: events of one name (and optionally the same inputs and stack) summed, in the order of first
+// occurrence.
 #include "analyze/torch/report_torch.h"
 
 #include <stdlib.h>

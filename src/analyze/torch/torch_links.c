@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From backward to forward, as torch's profiler tells it: by autograd's sequence numbers, which each thread that
-// builds graphs counts for itself.
+// From backward to forward, as in torch.profiler: by autograd's sequence numbers, which each thread that builds
+// graphs counts for itself.
 #include "analyze/torch/torch_events.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Read anew whenever an address lies in no known mapping: a file that is loaded later shows up with its first
+// Read again whenever an address is in no known mapping: a file that is loaded later shows up with its first
 // sample. Mappings that went away stay known until something else takes their place.
 #include "collect/host/outside_maps.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fields of a sample stand in the order of the kernel's documentation of PERF_RECORD_SAMPLE, whatever the order
-// of the bits. What newer kernels add stands behind those that are known here.
+// of the bits. Fields added by newer kernels come after those known here.
 #include "collect/host/perf_record.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports as text: chooses the layout, and says below it what was lost.
+// Reports as text: chooses the layout, and shows losses below it.
 #include "export/report/text.h"
 
 #include <stdlib.h>

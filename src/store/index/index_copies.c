@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Worker copies. oneDNN's worker threads send the task of the primitive that their caller runs again, each
-// on its own thread, where nothing else is open. Such a slice lies within its caller's in time, has the same
-// label and, since ids are told, the same id: which two callers of one primitive in the same millisecond have
-// as well. So a thread must be a worker, too. It creates no primitives, and all of its outermost slices lie
-// within others': by id most of them, because the caller's may be lost.
+// Tasks repeated by worker threads. oneDNN's worker threads repeat the task of the primitive that their
+// caller runs, each on its own thread, where nothing else is open. Such a slice lies within its caller's in
+// time, has the same label and, since ids are told, the same id: which two callers of one primitive in the
+// same millisecond have as well. So a thread must be a worker, too. It creates no primitives, and all of its
+// outermost slices lie within others': by id most of them, because the caller's may be lost.
 #include "store/index/index_build.h"
 
 #include <stdlib.h>

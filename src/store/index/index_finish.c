@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be said only when all rows are there: which slices were cut by a pause, how much of each is
-// its own, and how many carry which flag.
+// What can be computed only when all rows are present: which slices were cut by a pause, how much of
+// each is its own, and how many carry which flag.
 #include "store/index/index_build.h"
 
 #include "store/model/model.h"

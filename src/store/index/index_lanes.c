@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done to spans when all are there: those that nobody ended are closed, pauses cut them, they are
-// sorted and get their lanes.
+// The final steps for spans: unfinished ones are closed, pauses clip them, they are sorted and assigned
+// to lanes.
 //
 // Lanes: spans of one kind, process and domain that overlap lie beside each other. Every span takes the
 // lowest lane that is free when it begins: two heaps per group, of the lanes in use by when they become free,

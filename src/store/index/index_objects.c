@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The objects that events speak of: those defined, in the order of their definitions; then what turns up
-// in the trace: objects that a process inherited (its own from then on), counters that are named by domain and
-// string only, and stand-ins for what nobody defined.
+// The objects that events refer to: those defined, in the order of their definitions; then what turns up in
+// the trace: objects that a process inherited (its own from then on), counters that are named by domain and
+// string only, and placeholders for undefined ones.
 #include "store/index/index_build.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sections of the index: one table says where each lies in memory, how large its items are, and how its content
-// is checked (store/index/index_meta.h). A checksum only says that nobody damaged an index from disk; what is used as a
-// subscript must be in range besides.
+// is checked (store/index/index_meta.h). A checksum only shows that an index from disk is undamaged; values used as
+// subscripts must also be in range.
 #include "store/index/index_meta.h"
 
 #include <stdlib.h>

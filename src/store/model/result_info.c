@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads result.json with json-c. Nothing in it is needed to show slices, so whatever is wrong with it
-// is said and passed over.
+// Reads result.json with json-c. Nothing in it is needed to show slices, so any problem with it is
+// noted and skipped.
 #include "store/model/result_info.h"
 
 #include <errno.h>

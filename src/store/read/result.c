@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens a result (store/result.h): reads what it says of itself and its definitions, gets an index, and
-// puts together the tables that reports ask for. The work itself is in the files around this one.
+// Opens a result (store/result.h): reads its description and its definitions, gets an index, and builds
+// the tables that reports use. The work itself is in the files around this one.
 #include "store/result.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The samples of an open result (store/samples.h): columns of the index, the forest of the model, and the
-// counts that tell how good they are.
+// counts of their quality.
 #include "store/samples.h"
 
 #include <inttypes.h>

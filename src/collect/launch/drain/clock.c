@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Trust test and calibration of the record clock. Flags of the processor alone are not enough: a guest
-// may have a steady counter that nobody vouches for, so the kernel's own choice must agree.
+// may claim a steady counter without any guarantee, so the kernel's own choice must agree.
 #include "collect/launch/drain/clock.h"
 
 #include <fcntl.h>

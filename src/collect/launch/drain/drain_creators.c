@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which thread created which. The kernel tells all of them; only threads that record something are worth a
+// Which thread created which. The kernel reports all of them; only threads that record something get a
 // definition, so they are remembered here until then.
 #include <stdlib.h>
 

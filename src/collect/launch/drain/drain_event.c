@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events and objects of a followed process: everything ITT tells beyond nested tasks. They are checked
-// and passed on without being understood, but for code (modules, JIT), which belongs to the definitions, and formatted
-// metadata, whose text is made here.
+// Events and objects of a followed process: everything ITT reports beyond nested tasks. They are checked and passed
+// on without being understood, but for code (modules, JIT), which belongs to the definitions, and formatted metadata,
+// whose text is made here.
 #include "collect/launch/drain/drain_state.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a ring buffer needs besides the records: its old files are deleted, so that every new one must say
-// by itself what was open when it was begun, and repeat the definitions that stood in the old ones. Ends
-// find their begin as they do in the reader: the innermost of their domain, else the innermost.
+// What a ring buffer requires in addition to the records: its old files are deleted, so that every new
+// one must say by itself what was open when it was begun, and repeat the definitions that stood in the
+// old ones. Ends find their begin as they do in the reader: the innermost of their domain, else the
+// innermost.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One collection from the first check to the closed result. Everything that can be refused is refused
-// before the folder is made and before the program starts; once it has started, whatever fails here is
-// said and written down, and the program never notices.
+// One collection from the first check to the closed result. Every possible error is checked before the
+// folder is created and before the program starts; once it has started, failures are reported and
+// recorded, and the program never notices.
 #include "collect/launch/run/collect.h"
 
 #include <errno.h>

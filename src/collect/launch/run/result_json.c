@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// result.json: what a person, and every report, wants to know about a run besides its data. The keys
-// are described in docs/format/result_json.md.
+// result.json: what users and reports need to know about a run in addition to its data. The keys are
+// described in docs/format/result_json.md.
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What result.json says of a run that samples: what was asked for, what the machine made of it, what was
-// lost and what it cost. Described in docs/format/result_json.md.
+// The part of result.json about sampling: requested settings, what the machine supports, losses and
+// overhead. Described in docs/format/result_json.md.
 #include <stdio.h>
 #include <string.h>
 

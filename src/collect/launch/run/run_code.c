@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel tells of sampled processes on its own: mapped code and created threads, handed to the drain
-// of the process; and unwind tables that the helper thread has ready.
+// What the kernel reports about sampled processes on its own: mapped code and created threads, handed to the
+// drain of the process; and unwind tables that the helper thread has ready.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the knobs of sampling to what the collector is told. In hw mode the trigger is the PMU's cycle
+// From the sampling knobs to the settings of the collector. In hw mode the trigger is the PMU's cycle
 // counter; a machine without one samples by the kernel's CPU clock, whose timer makes periods under 1 ms
-// cost more than they tell.
+// too expensive.
 #include "collect/launch/run/sampling.h"
 
 #include <linux/perf_event.h>
