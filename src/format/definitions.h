@@ -139,6 +139,11 @@ static inline bool st_text_equals(struct st_text text, const char *word)
 	return text.size_bytes == strlen(word) && st_text_begins(text, word);
 }
 
+static inline bool st_text_holds(struct st_text text, const char *part)
+{
+	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
+}
+
 bool st_definition_next(struct st_cursor *payload, enum st_definition_type *type,
 			struct st_cursor *body);
 uint16_t st_cursor_u16(struct st_cursor *cursor);

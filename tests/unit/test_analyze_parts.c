@@ -221,8 +221,8 @@ static void test_steps_are_found_with_their_parts(void **state)
 	assert_true(steps.found);
 	assert_memory_equal(steps.family.text.bytes, "iteration_*", 11);
 	assert_int_equal(steps.family.count, 2);
-	assert_int_equal(steps.family.median_ns, 900);
-	assert_int_equal(steps.family.p99_ns, 900);
+	assert_int_equal(steps.family.took.median, 900);
+	assert_int_equal(steps.family.took.p99, 900);
 	assert_int_equal(steps.sum_ns, 1800);
 	assert_int_equal(steps.part_count, 2);
 	assert_memory_equal(steps.parts[0].text.bytes, "aten::linear", 12);

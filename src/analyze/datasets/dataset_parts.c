@@ -151,6 +151,24 @@ void st_key_texts_fini(struct st_key_texts *keys)
 	memset(keys, 0, sizeof(*keys));
 }
 
+struct st_text st_text_copy(struct st_arena *arena, struct st_text text)
+{
+	char *bytes = st_arena_copy(arena, text.bytes, text.size_bytes);
+
+	return (struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0};
+}
+
+struct st_text st_text_take(struct st_arena *arena, struct st_buf *buf)
+{
+	struct st_text text =
+		st_text_copy(arena, (struct st_text){(char *)buf->data, buf->size_bytes});
+
+	if (buf->failed)
+		arena->failed = true;
+	st_buf_fini(buf);
+	return text;
+}
+
 static bool is_text(const void *texts, uint32_t number, const void *key)
 {
 	const struct st_text *known = (const struct st_text *)texts + number, *wanted = key;

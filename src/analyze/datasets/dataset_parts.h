@@ -5,6 +5,7 @@
 #ifndef ST_ANALYZE_DATASETS_DATASET_PARTS_H
 #define ST_ANALYZE_DATASETS_DATASET_PARTS_H
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "analyze/engine/dataset.h"
 #include "store/result.h"
@@ -29,6 +30,11 @@ bool st_pause_list_make(struct st_pause_list *out, const struct st_result *resul
 /* Time between the two that was recorded, for a process. */
 uint64_t st_pause_list_recorded(const struct st_pause_list *list, uint32_t process,
 				int64_t begin_ns, int64_t end_ns);
+
+/* A copy with a terminator that lives as long as the arena; empty when memory is out. */
+struct st_text st_text_copy(struct st_arena *arena, struct st_text text);
+/* The same of a buffer, which it ends; a buffer that has failed fails the arena. */
+struct st_text st_text_take(struct st_arena *arena, struct st_buf *buf);
 
 /* Texts as dense keys, equal texts as one: two processes define a text once each. */
 struct st_key_texts {

@@ -11,18 +11,14 @@ enum {
 	USUAL_NS = 10000,    /* and about that much */
 };
 
-static bool has(struct st_text text, const char *part)
-{
-	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
-}
-
 static bool is_in_convolution(const struct st_finding_ground *ground, uint32_t row)
 {
 	const struct st_operator_rows *rows = ground->rows;
 
 	/* A range of the program's may be called so, too. */
 	for (; row != ST_NO_ROW; row = rows->parent[row])
-		if (!rows->is_range[rows->label[row]] && has(st_finding_name(ground, row), "conv"))
+		if (!rows->is_range[rows->label[row]] &&
+		    st_text_holds(st_finding_name(ground, row), "conv"))
 			return true;
 	return false;
 }
@@ -31,7 +27,7 @@ static bool is_conversion(const struct st_finding_ground *ground, uint32_t row)
 {
 	struct st_text name = st_finding_name(ground, row);
 
-	return has(name, "to_mkldnn") || has(name, "to_dense");
+	return st_text_holds(name, "to_mkldnn") || st_text_holds(name, "to_dense");
 }
 
 /* Whether a slice is part of a primitive that counts, and that of which row of operators it is. */
@@ -54,7 +50,8 @@ static bool is_reorder(const struct st_finding_ground *ground, uint32_t slice)
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(ground->result, &count);
 
-	return has(st_result_text(ground->result, labels[slices->label[slice]].name), "reorder");
+	return st_text_holds(st_result_text(ground->result, labels[slices->label[slice]].name),
+			     "reorder");
 }
 
 /* Reorders outside of convolutions, and the number of operators that they are in. Operators that do nothing else count

@@ -18,16 +18,6 @@ enum {
 	TINY_PER_STEP = 100,
 };
 
-static bool is_text(struct st_text text, const char *other)
-{
-	return text.size_bytes == strlen(other) && !memcmp(text.bytes, other, text.size_bytes);
-}
-
-static bool has(struct st_text text, const char *part)
-{
-	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
-}
-
 static bool takes_double(const struct st_signature *signature)
 {
 	struct st_input_reader reader;
@@ -60,7 +50,8 @@ bool st_find_double_precision(struct st_finding_ground *ground, struct st_findin
 		if (signature < count && takes_double(&signatures[signature]))
 			kind[row] |= IS_DOUBLE;
 		/* Not a range of the program's that is called so. */
-		if (!rows->is_range[rows->label[row]] && has(st_finding_name(ground, row), "conv"))
+		if (!rows->is_range[rows->label[row]] &&
+		    st_text_holds(st_finding_name(ground, row), "conv"))
 			kind[row] |= IS_CONVOLUTION;
 		if (!(kind[row] & IS_DOUBLE) || !st_finding_counts(ground, row))
 			continue;
@@ -122,7 +113,7 @@ bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *o
 		int64_t from = rows->begin_ns[row];
 		uint32_t first = row;
 
-		if (!is_text(st_finding_name(ground, row), "aten::item") ||
+		if (!st_text_equals(st_finding_name(ground, row), "aten::item") ||
 		    !st_finding_counts(ground, row))
 			continue;
 		/* The operators between belong to the loop. */

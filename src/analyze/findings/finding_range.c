@@ -9,11 +9,6 @@
 
 enum { SAMPLES_MIN = 10 };
 
-static bool has(struct st_text text, const char *part)
-{
-	return memmem(text.bytes, text.size_bytes, part, strlen(part)) != NULL;
-}
-
 static bool is_torchs_range(const struct st_finding_ground *ground, uint32_t row)
 {
 	struct st_text name = st_finding_name(ground, row);
@@ -77,7 +72,8 @@ struct range_cpu {
 
 static bool is_numpy(struct st_text path)
 {
-	return has(path, "/numpy/") || has(path, "/numpy.libs/") || has(path, "_multiarray_umath");
+	return st_text_holds(path, "/numpy/") || st_text_holds(path, "/numpy.libs/") ||
+	       st_text_holds(path, "_multiarray_umath");
 }
 
 /* The C library works for whoever called it. */
@@ -85,7 +81,8 @@ static bool is_interpreter(const struct st_named_function *function,
 			   const struct st_named_module *module)
 {
 	return function->flags & ST_FUNCTION_SYSTEM || st_text_begins(module->name, "libpython") ||
-	       st_text_begins(module->name, "python") || has(module->path, "/lib-dynload/") ||
+	       st_text_begins(module->name, "python") ||
+	       st_text_holds(module->path, "/lib-dynload/") ||
 	       function->kind == ST_FUNCTION_KERNEL || function->kind == ST_FUNCTION_UNKNOWN;
 }
 

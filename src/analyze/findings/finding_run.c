@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rules over steps as a whole and CPU time.
-#include <string.h>
-
 #include "analyze/findings/finding_rules.h"
 
 static bool has_label(const struct st_result *result, const char *part)
@@ -10,12 +8,9 @@ static bool has_label(const struct st_result *result, const char *part)
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(result, &count);
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct st_text name = st_result_text(result, labels[i].name);
-
-		if (memmem(name.bytes, name.size_bytes, part, strlen(part)))
+	for (uint32_t i = 0; i < count; i++)
+		if (st_text_holds(st_result_text(result, labels[i].name), part))
 			return true;
-	}
 	return false;
 }
 
@@ -48,15 +43,20 @@ static double part(uint64_t some, uint64_t all)
 }
 
 /* CPU time of threads that wait is not the time of a step: it may be that nothing is saved but power. */
+static bool takes_share(const struct st_finding_ground *ground, struct st_finding *out,
+			double share)
+{
+	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
+	out->saving_high_ns = out->evidence_ns;
+	return ground->has_samples && share >= 0.1;
+}
+
 bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
 {
 	double share = part(ground->spin_ns, ground->cpu_ns);
 
-	if (!ground->has_samples || share < 0.1)
+	if (!takes_share(ground, out, share))
 		return false;
-	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
-	out->saving_low_ns = 0;
-	out->saving_high_ns = out->evidence_ns;
 	out->what = st_arena_printf(
 		ground->arena, "%.0f %% of CPU time is spent spinning and waiting", share * 100.0);
 	return true;
@@ -66,11 +66,8 @@ bool st_find_oversubscription(struct st_finding_ground *ground, struct st_findin
 {
 	double share = part(ground->use.oversubscribed_ns, ground->use.recorded_ns);
 
-	if (!ground->has_samples || share < 0.1)
+	if (!takes_share(ground, out, share))
 		return false;
-	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
-	out->saving_low_ns = 0;
-	out->saving_high_ns = out->evidence_ns;
 	out->what = st_arena_printf(
 		ground->arena, "more threads than CPUs (%u) want to run for %.0f %% of the time",
 		ground->use.cpu_count, share * 100.0);

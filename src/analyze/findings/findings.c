@@ -9,7 +9,6 @@
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/findings/finding_rules.h"
 #include "analyze/findings/recording_cost.h"
-#include "base/buf.h"
 #include "base/quote.h"
 #include "store/samples.h"
 
@@ -189,16 +188,11 @@ static int by_saving(const void *left, const void *right)
 static const char *whole_command(const struct st_finding_ground *ground, const char *words)
 {
 	struct st_buf out;
-	char *text;
 
 	st_buf_init(&out, COMMAND_MAX_BYTES);
 	st_buf_printf(&out, "strata report %s -r ", words);
 	st_quote_word(&out, st_result_info(ground->result)->path);
-	if (out.failed)
-		ground->arena->failed = true;
-	text = st_arena_copy(ground->arena, out.data, out.size_bytes);
-	st_buf_fini(&out);
-	return text ? text : "";
+	return st_text_take(ground->arena, &out).bytes;
 }
 
 static void apply_rules(struct st_findings *out, struct st_finding_ground *ground)

@@ -204,10 +204,11 @@ static struct st_text signature_text(struct st_operator_rows *rows,
 	const char *word;
 
 	if (grouping == ST_BY_INPUT_SHAPES)
-		return rows->as_torch ? st_operator_shapes_of_torch(signature, &rows->arena)
-				      : st_operator_shapes_text(signature, &rows->arena);
+		return st_operator_inputs_shown(
+			signature, rows->as_torch ? ST_INPUTS_TORCH_SHAPES : ST_INPUTS_SHAPES,
+			&rows->arena);
 	if (grouping == ST_BY_INPUT_TYPES)
-		return st_operator_types_text(signature, &rows->arena);
+		return st_operator_inputs_shown(signature, ST_INPUTS_TYPES, &rows->arena);
 	word = st_operator_scope_text(signature->scope);
 	return (struct st_text){word, strlen(word)};
 }

@@ -5,8 +5,6 @@
 // convolution. operator_work.c has our own count, which knows more operators. A table says which rule is whose.
 #include "analyze/operators/operator_work.h"
 
-#include <string.h>
-
 enum rule { PRODUCT, BATCHED_PRODUCT, FIRST_INPUT, CONV2D };
 
 static const struct {
@@ -73,8 +71,7 @@ uint64_t st_operator_flops_of_torch(struct st_text name, const struct st_signatu
 	const struct st_input *first;
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		if (strlen(rules[i].name) != name.size_bytes ||
-		    memcmp(rules[i].name, name.bytes, name.size_bytes) != 0)
+		if (!st_text_equals(name, rules[i].name))
 			continue;
 		if (!(signature->flags & ST_SIGNATURE_INPUTS))
 			return 0;

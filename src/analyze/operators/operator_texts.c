@@ -3,10 +3,7 @@
 // Inputs and scopes of operators in words.
 #include "analyze/operators/operator_texts.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-
-static const struct st_text not_recorded = {"[not recorded]", 14};
+#include "analyze/datasets/dataset_parts.h"
 
 static void add_sizes(struct st_buf *out, const struct st_input *input)
 {
@@ -91,8 +88,6 @@ struct st_text st_operator_inputs_copy(const struct st_signature *signature,
 				       enum st_inputs_form form, struct st_arena *arena)
 {
 	struct st_buf out;
-	size_t size_bytes;
-	char *text;
 
 	st_buf_init(&out, ST_INPUTS_TEXT_MAX);
 	st_operator_inputs_text(&out, signature, form);
@@ -102,34 +97,17 @@ struct st_text st_operator_inputs_copy(const struct st_signature *signature,
 			st_buf_append_text(&out, signature->input_count ? ", …]" : "…]");
 		}
 	}
-	if (out.failed)
-		arena->failed = true;
-	size_bytes = out.size_bytes;
-	text = st_arena_copy(arena, out.data, size_bytes);
-	st_buf_fini(&out);
-	return (struct st_text){text ? text : "", text ? size_bytes : 0};
+	return st_text_take(arena, &out);
 }
 
-struct st_text st_operator_shapes_text(const struct st_signature *signature, struct st_arena *arena)
+struct st_text st_operator_inputs_shown(const struct st_signature *signature,
+					enum st_inputs_form form, struct st_arena *arena)
 {
-	if (!(signature->flags & ST_SIGNATURE_INPUTS))
-		return not_recorded;
-	return st_operator_inputs_copy(signature, ST_INPUTS_SHAPES, arena);
-}
+	static const struct st_text not_recorded = {"[not recorded]", 14};
 
-struct st_text st_operator_shapes_of_torch(const struct st_signature *signature,
-					   struct st_arena *arena)
-{
-	if (!(signature->flags & ST_SIGNATURE_INPUTS))
-		return not_recorded;
-	return st_operator_inputs_copy(signature, ST_INPUTS_TORCH_SHAPES, arena);
-}
-
-struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena)
-{
-	if (!(signature->flags & ST_SIGNATURE_INPUTS))
-		return not_recorded;
-	return st_operator_inputs_copy(signature, ST_INPUTS_TYPES, arena);
+	return signature->flags & ST_SIGNATURE_INPUTS
+		       ? st_operator_inputs_copy(signature, form, arena)
+		       : not_recorded;
 }
 
 const char *st_operator_scope_text(uint32_t scope)

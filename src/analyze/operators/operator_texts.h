@@ -28,12 +28,8 @@ struct st_text st_operator_inputs_copy(const struct st_signature *signature,
 				       enum st_inputs_form form, struct st_arena *arena);
 
 /* For people; "[not recorded]" without inputs. In the arena. */
-struct st_text st_operator_shapes_text(const struct st_signature *signature,
-				       struct st_arena *arena);
-/* The same with an empty place for lists too, of which torch's profiler says nothing in its tables. */
-struct st_text st_operator_shapes_of_torch(const struct st_signature *signature,
-					   struct st_arena *arena);
-struct st_text st_operator_types_text(const struct st_signature *signature, struct st_arena *arena);
+struct st_text st_operator_inputs_shown(const struct st_signature *signature,
+					enum st_inputs_form form, struct st_arena *arena);
 const char *st_operator_scope_text(uint32_t scope);
 
 #endif

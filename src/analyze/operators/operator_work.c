@@ -3,8 +3,6 @@
 // The arithmetic behind the table of operator_rules.c.
 #include "analyze/operators/operator_work.h"
 
-#include <string.h>
-
 enum { TORCH_HALF = 5, TORCH_FLOAT = 6, TORCH_DOUBLE = 7, TORCH_BFLOAT16 = 15 };
 
 /* A product that stays below 2^63, or none. */
@@ -373,11 +371,9 @@ static void by_element(struct st_operator_work *work, const struct st_operands *
 
 static const struct st_work_entry *find(struct st_text name)
 {
-	for (const struct st_work_entry *entry = st_work_entries; entry->name; entry++) {
-		if (strlen(entry->name) == name.size_bytes &&
-		    memcmp(entry->name, name.bytes, name.size_bytes) == 0)
+	for (const struct st_work_entry *entry = st_work_entries; entry->name; entry++)
+		if (st_text_equals(name, entry->name))
 			return entry;
-	}
 	return NULL;
 }
 

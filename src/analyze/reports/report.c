@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/datasets/dataset_parts.h"
 #include "analyze/tables/report_make.h"
-#include "base/buf.h"
 #include "store/result.h"
 
 enum st_status st_report_begin(struct st_report *out, const char *name,
@@ -125,20 +125,12 @@ void st_report_fact_number(struct st_report *report, const char *section, const 
 
 struct st_cell st_report_text(struct st_report *report, struct st_text text)
 {
-	char *bytes = st_arena_copy(st_report_arena(report), text.bytes, text.size_bytes);
-
-	return st_cell_bytes((struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0});
+	return st_cell_bytes(st_text_copy(st_report_arena(report), text));
 }
 
 struct st_cell st_report_buf(struct st_report *report, struct st_buf *buf)
 {
-	struct st_cell cell =
-		st_report_text(report, (struct st_text){(const char *)buf->data, buf->size_bytes});
-
-	if (buf->failed)
-		st_report_arena(report)->failed = true;
-	st_buf_fini(buf);
-	return cell;
+	return st_cell_bytes(st_text_take(st_report_arena(report), buf));
 }
 
 double st_share(uint64_t part, uint64_t whole)

@@ -237,13 +237,6 @@ bool st_frame_keys_make(struct st_sample_set *set, enum st_grouping grouping)
 	}
 }
 
-static struct st_text copied(struct st_arena *arena, struct st_text text)
-{
-	char *bytes = st_arena_copy(arena, text.bytes, text.size_bytes);
-
-	return (struct st_text){bytes ? bytes : "", bytes ? text.size_bytes : 0};
-}
-
 struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping grouping,
 			      uint32_t key, struct st_arena *arena)
 {
@@ -266,9 +259,10 @@ struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping 
 	if (!key && grouping == ST_BY_NN_MODULE)
 		return no_module;
 	if (st_grouping_is_task(grouping))
-		return key ? copied(arena, set->slices.text(&set->slices, grouping, key - 1, arena))
+		return key ? st_text_copy(arena,
+					  set->slices.text(&set->slices, grouping, key - 1, arena))
 			   : outside;
-	return copied(arena, set->keys[grouping].texts[key]);
+	return st_text_copy(arena, set->keys[grouping].texts[key]);
 }
 
 static struct st_text path_alias(struct st_text path, unsigned int index)

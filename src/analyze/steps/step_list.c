@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "analyze/engine/percentile.h"
 #include "analyze/steps/step_rows.h"
 #include "analyze/steps/steps.h"
 #include "store/result.h"
@@ -381,7 +380,6 @@ enum st_status st_step_figures_make(const struct st_step_list *list, struct st_s
 				    struct st_error *err)
 {
 	uint64_t *ns = calloc((size_t)list->count + 1, sizeof(*ns));
-	struct st_percentiles found;
 
 	memset(out, 0, sizeof(*out));
 	if (!ns)
@@ -396,10 +394,7 @@ enum st_status st_step_figures_make(const struct st_step_list *list, struct st_s
 		for (unsigned int part = 0; part < ST_STEP_PART_KINDS; part++)
 			out->part_ns[part] += step->part_ns[part];
 	}
-	found = st_percentiles_take(ns, out->count);
-	out->median_ns = found.median;
-	out->p95_ns = found.p95;
-	out->p99_ns = found.p99;
+	out->took = st_percentiles_take(ns, out->count);
 	free(ns);
 	return ST_OK;
 }

@@ -11,6 +11,7 @@
 #define ST_ANALYZE_STEPS_STEP_LIST_H
 
 #include "analyze/engine/dataset.h"
+#include "analyze/engine/percentile.h"
 
 enum st_step_source {
 	ST_STEPS_NONE,
@@ -80,7 +81,8 @@ extern const char *const st_step_part_names[ST_STEP_PART_KINDS];
 
 struct st_step_figures { /* of the steps that are no warm-up */
 	uint32_t count;
-	uint64_t wall_ns, median_ns, p95_ns, p99_ns;
+	uint64_t wall_ns;
+	struct st_percentiles took;
 	uint64_t part_ns[ST_STEP_PART_KINDS];
 };
 enum st_status st_step_figures_make(const struct st_step_list *list, struct st_step_figures *out,

@@ -10,11 +10,6 @@
 #include "analyze/datasets/words.h"
 #include "store/operators.h"
 
-static bool holds(struct st_text text, const char *word)
-{
-	return memmem(text.bytes, text.size_bytes, word, strlen(word)) != NULL;
-}
-
 /* Ranges that are PyTorch's, not the user's. */
 static enum st_step_label label_of_range(struct st_text name)
 {
@@ -48,7 +43,8 @@ static enum st_step_label label_of(enum st_category category, struct st_text nam
 		return ST_STEP_LABEL_MODULE;
 	/* oneDNN's, in programs of which no operators are known. */
 	if (st_category_is_primitive(category))
-		return holds(name, "backward") ? ST_STEP_LABEL_BACKWARD : ST_STEP_LABEL_OPERATOR;
+		return st_text_holds(name, "backward") ? ST_STEP_LABEL_BACKWARD
+						       : ST_STEP_LABEL_OPERATOR;
 	if (!st_category_is_torch(category))
 		return ST_STEP_LABEL_NONE;
 	of_range = label_of_range(name);

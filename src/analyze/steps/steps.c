@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/percentile.h"
 #include "store/result.h"
 
 /* The finer the unit, the earlier: a training run has epochs of steps. */
@@ -166,16 +165,6 @@ static void keep_largest(struct st_steps *steps, const struct st_dataset *datase
 	}
 }
 
-/* Only of the family that was chosen: selecting ranks in all of them would double the time. */
-static void set_percentiles(struct st_steps *steps, uint64_t *durations, size_t count)
-{
-	struct st_percentiles found = st_percentiles_take(durations, count);
-
-	steps->family.median_ns = found.median;
-	steps->family.p95_ns = found.p95;
-	steps->family.p99_ns = found.p99;
-}
-
 /* Sums the direct children of all steps by type. */
 static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 {
@@ -212,7 +201,8 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 		}
 	}
 	keep_largest(steps, dataset, sums);
-	set_percentiles(steps, durations, count);
+	/* Only of the family that was chosen: selecting ranks in all of them would double the time. */
+	steps->family.took = st_percentiles_take(durations, count);
 	free(durations);
 	free(sums);
 	return true;

@@ -19,7 +19,8 @@ struct st_step_part {
 /* The family of steps that was found. */
 struct st_step_family {
 	struct st_text text; /* borrowed from the result */
-	uint64_t count, total_ns, median_ns, p95_ns, p99_ns;
+	uint64_t count, total_ns;
+	struct st_percentiles took;
 };
 
 struct st_steps {

@@ -16,7 +16,6 @@
 #include "analyze/steps/step_list.h"
 #include "analyze/steps/steps.h"
 #include "analyze/datasets/words.h"
-#include "base/buf.h"
 #include "base/quote.h"
 #include "store/events.h"
 #include "store/operators.h"
@@ -49,22 +48,68 @@ static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
 	[ST_SUMMARY_SPIN] = {"spin_ns", "CPU Time:Spin Time", "ns", false},
 };
 
-static void add_run(struct st_report *report, const struct st_result *result)
+void st_summary_values(struct st_cell *cells, const struct st_answer_row *row,
+		       enum st_summary_column first, enum st_summary_column last)
 {
-	const struct st_result_info *info = st_result_info(result);
+	static const enum st_metric metrics[] = {
+		[ST_SUMMARY_COUNT] = ST_COUNT,	  [ST_SUMMARY_TOTAL] = ST_WALL_TOTAL,
+		[ST_SUMMARY_SELF] = ST_WALL_SELF, [ST_SUMMARY_MEDIAN] = ST_WALL_MEDIAN,
+		[ST_SUMMARY_P95] = ST_WALL_P95,	  [ST_SUMMARY_P99] = ST_WALL_P99,
+	};
 
-	st_report_fact_text(report, "run", "type", info->type);
-	st_report_fact_text(report, "run", "command", info->command);
-	st_report_fact_number(report, "run", "elapsed_ns",
-			      info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0);
+	for (unsigned int i = first; i <= last; i++)
+		cells[i] = st_cell_u64(st_answer_value(row, metrics[i]));
+}
+
+struct st_question st_summary_question(const struct st_summary *summary, enum st_grouping grouping,
+				       enum st_metric sort)
+{
+	struct st_question question = *summary->scope;
+
+	question.groupings[0] = grouping;
+	question.grouping_count = 1;
+	question.sort[0] = sort;
+	question.sort_count = 1;
+	return question;
+}
+
+/* A row for each line of a text. */
+static void add_lines(const struct st_summary *summary, const char *section, struct st_text text)
+{
+	const char *at = text.bytes, *end = at + text.size_bytes;
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((newline ? newline : end) - at);
+
+		st_report_fact(summary->report, section, "")[ST_SUMMARY_VALUE] =
+			st_report_text(summary->report, (struct st_text){at, length});
+		at += length + 1;
+	}
+}
+
+static uint64_t elapsed_ns(const struct st_summary *summary)
+{
+	int64_t ns = st_result_info(summary->result)->elapsed_ns;
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void add_run(const struct st_summary *summary)
+{
+	const struct st_result_info *info = st_result_info(summary->result);
+
+	st_report_fact_text(summary->report, "run", "type", info->type);
+	st_report_fact_text(summary->report, "run", "command", info->command);
+	st_report_fact_number(summary->report, "run", "elapsed_ns", elapsed_ns(summary));
 	if (info->has_exit)
 		st_report_fact_text(
-			report, "run", "end",
-			st_words_wait_status(info->wait_status, st_report_arena(report)));
-	st_report_fact_text(report, "run", "state", info->state);
-	st_report_fact_text(report, "run", "result", info->name);
-	st_report_fact_number(report, "run", "size_bytes", info->size_bytes);
-	st_report_fact_text(report, "run", "source", info->source);
+			summary->report, "run", "end",
+			st_words_wait_status(info->wait_status, st_report_arena(summary->report)));
+	st_report_fact_text(summary->report, "run", "state", info->state);
+	st_report_fact_text(summary->report, "run", "result", info->name);
+	st_report_fact_number(summary->report, "run", "size_bytes", info->size_bytes);
+	st_report_fact_text(summary->report, "run", "source", info->source);
 }
 
 /* What the sampler's handler took, all processes. */
@@ -101,124 +146,124 @@ static uint64_t count_operators(const struct st_result *result)
 	return found;
 }
 
-static void add_cost(struct st_report *report, const struct st_result *result)
+static void add_cost(const struct st_summary *summary)
 {
+	const struct st_result *result = summary->result;
 	const struct st_result_info *info = st_result_info(result);
-	uint64_t copies = st_result_quality(result)->copies;
+	const struct st_quality *quality = st_result_quality(result);
 	/* One event costs about what one half of a pair does. */
 	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
 			 st_quality_lost(result) + st_operator_extra_pairs(result);
 	uint64_t cost_ns = (pairs + ST_PAIRS_A_CALL * st_python_calls_count(result)) *
 			   info->event_cost_ns_x1000 / 1000;
-	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
-	uint64_t handled_ns = handler_ns(result);
-	uint64_t operators = count_operators(result);
+	uint64_t handled_ns = handler_ns(result), operators = count_operators(result);
 
-	st_report_fact_number(report, "cost", "tasks",
-			      st_result_slices(result)->count - copies -
-				      st_result_quality(result)->twins);
+	st_report_fact_number(summary->report, "cost", "tasks",
+			      st_result_slices(result)->count - quality->copies - quality->twins);
 	if (operators)
-		st_report_fact_number(report, "cost", "operators", operators);
-	if (copies)
-		st_report_fact_number(report, "cost", "copies", copies);
+		st_report_fact_number(summary->report, "cost", "operators", operators);
+	if (quality->copies)
+		st_report_fact_number(summary->report, "cost", "copies", quality->copies);
 	/* The handler's time is CPU time, so it is set against that. */
-	if ((info->event_cost_ns_x1000 || handled_ns) && elapsed_ns) {
-		st_report_fact_number(report, "cost", "estimate_ns", cost_ns + handled_ns);
-		st_report_fact(report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] = st_cell_double(
-			st_share(cost_ns, elapsed_ns) +
-			st_share(handled_ns, st_result_sample_quality(result)->cpu_ns));
+	if ((info->event_cost_ns_x1000 || handled_ns) && elapsed_ns(summary)) {
+		st_report_fact_number(summary->report, "cost", "estimate_ns", cost_ns + handled_ns);
+		st_report_fact(summary->report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
+			st_cell_double(
+				st_share(cost_ns, elapsed_ns(summary)) +
+				st_share(handled_ns, st_result_sample_quality(result)->cpu_ns));
 	}
-	st_report_fact_number(report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
-	st_report_fact_number(report, "cost", "strata_peak_rss_bytes", info->peak_rss_bytes);
-	st_report_fact_number(report, "cost", "lost", st_quality_lost(result));
+	st_report_fact_number(summary->report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
+	st_report_fact_number(summary->report, "cost", "strata_peak_rss_bytes",
+			      info->peak_rss_bytes);
+	st_report_fact_number(summary->report, "cost", "lost", st_quality_lost(result));
 	/* What was in them is not known. */
-	if (st_result_quality(result)->chunks_not_written)
-		st_report_fact_number(report, "cost", "chunks_not_written",
-				      st_result_quality(result)->chunks_not_written);
+	if (quality->chunks_not_written)
+		st_report_fact_number(summary->report, "cost", "chunks_not_written",
+				      quality->chunks_not_written);
+}
+
+static void set_spread(struct st_cell *cells, const struct st_percentiles *took)
+{
+	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(took->median);
+	cells[ST_SUMMARY_P95] = st_cell_u64(took->p95);
+	cells[ST_SUMMARY_P99] = st_cell_u64(took->p99);
+}
+
+static struct st_cell *add_part(const struct st_summary *summary, const char *name, uint64_t ns,
+				uint64_t steps_ns)
+{
+	struct st_cell *cells = st_report_fact(summary->report, "step_part", name);
+
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(ns);
+	cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(ns, steps_ns));
+	return cells;
 }
 
 /* Of a family of tasks in a program without operators: its direct children. */
-static void add_named_steps(struct st_report *report, const struct st_steps *steps)
+static void add_named_steps(const struct st_summary *summary, const struct st_steps *steps)
 {
 	struct st_cell *cells;
 
 	if (!steps->found)
 		return;
-	cells = st_report_fact(report, "step", "");
+	cells = st_report_fact(summary->report, "step", "");
 	cells[ST_SUMMARY_NAME] = st_cell_bytes(steps->family.text);
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->family.count);
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->family.total_ns);
 	cells[ST_SUMMARY_SELF] = st_cell_u64(steps->self_ns);
-	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(steps->family.median_ns);
-	cells[ST_SUMMARY_P95] = st_cell_u64(steps->family.p95_ns);
-	cells[ST_SUMMARY_P99] = st_cell_u64(steps->family.p99_ns);
+	set_spread(cells, &steps->family.took);
 	for (unsigned int i = 0; i < steps->part_count; i++) {
-		const struct st_step_part *part = &steps->parts[i];
-
-		cells = st_report_fact(report, "step_part", "");
-		cells[ST_SUMMARY_NAME] = st_cell_bytes(part->text);
-		cells[ST_SUMMARY_COUNT] = st_cell_u64(part->count);
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(part->total_ns);
-		cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(part->total_ns, steps->sum_ns));
+		cells = add_part(summary, "", steps->parts[i].total_ns, steps->sum_ns);
+		cells[ST_SUMMARY_NAME] = st_cell_bytes(steps->parts[i].text);
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->parts[i].count);
 	}
 	if (!steps->part_count)
 		return;
-	if (steps->other_count) {
-		cells = st_report_fact(report, "step_part", "[Other tasks]");
-		cells[ST_SUMMARY_COUNT] = st_cell_u64(steps->other_count);
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->other_ns);
-		cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(steps->other_ns, steps->sum_ns));
-	}
-	cells = st_report_fact(report, "step_part", "[No task inside]");
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(steps->self_ns);
-	cells[ST_SUMMARY_RATIO] = st_cell_double(st_share(steps->self_ns, steps->sum_ns));
+	if (steps->other_count)
+		add_part(summary, "[Other tasks]", steps->other_ns,
+			 steps->sum_ns)[ST_SUMMARY_COUNT] = st_cell_u64(steps->other_count);
+	add_part(summary, "[No task inside]", steps->self_ns, steps->sum_ns);
 }
 
 /* Parts of a training step, which add up to it. */
-static enum st_status add_listed_steps(struct st_report *report, const struct st_step_list *list,
-				       struct st_error *err)
+static enum st_status add_listed_steps(const struct st_summary *summary,
+				       const struct st_step_list *list)
 {
-	struct st_arena *arena = st_report_arena(report);
 	struct st_step_figures figures;
 	struct st_cell *cells;
-	enum st_status status = st_step_figures_make(list, &figures, err);
+	enum st_status status = st_step_figures_make(list, &figures, summary->err);
 
 	if (status)
 		return status;
-	cells = st_report_fact(report, "step", "");
-	cells[ST_SUMMARY_NAME] = st_report_text(report, list->what);
-	cells[ST_SUMMARY_VALUE] = st_cell_text(st_step_source_text(list, arena));
+	cells = st_report_fact(summary->report, "step", "");
+	cells[ST_SUMMARY_NAME] = st_report_text(summary->report, list->what);
+	cells[ST_SUMMARY_VALUE] =
+		st_cell_text(st_step_source_text(list, st_report_arena(summary->report)));
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(figures.count);
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.wall_ns);
-	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(figures.median_ns);
-	cells[ST_SUMMARY_P95] = st_cell_u64(figures.p95_ns);
-	cells[ST_SUMMARY_P99] = st_cell_u64(figures.p99_ns);
-	st_report_fact(report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
+	set_spread(cells, &figures.took);
+	st_report_fact(summary->report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
 		st_cell_u64(list->warm_up_count);
-	for (unsigned int i = 0; i < ST_STEP_PART_KINDS; i++) {
-		cells = st_report_fact(report, "step_part", st_step_part_names[i]);
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.part_ns[i]);
-		cells[ST_SUMMARY_RATIO] =
-			st_cell_double(st_share(figures.part_ns[i], figures.wall_ns));
-	}
+	for (unsigned int i = 0; i < ST_STEP_PART_KINDS; i++)
+		add_part(summary, st_step_part_names[i], figures.part_ns[i], figures.wall_ns);
 	return ST_OK;
 }
 
-static enum st_status add_steps(struct st_report *report, const struct st_result *result,
-				const struct st_dataset *dataset, struct st_error *err)
+static enum st_status add_steps(const struct st_summary *summary, const struct st_dataset *dataset)
 {
 	struct st_step_list list = {0};
 	struct st_steps named;
-	enum st_status status = st_steps_find(&named, dataset, result, err);
+	enum st_status status = st_steps_find(&named, dataset, summary->result, summary->err);
 
 	if (!status)
-		status = st_step_list_make_of(&list, dataset, result, &named, err);
+		status =
+			st_step_list_make_of(&list, dataset, summary->result, &named, summary->err);
 	if (status)
 		return status;
 	if (list.count && list.has_parts)
-		status = add_listed_steps(report, &list, err);
+		status = add_listed_steps(summary, &list);
 	else
-		add_named_steps(report, &named);
+		add_named_steps(summary, &named);
 	st_step_list_fini(&list);
 	return status;
 }
@@ -229,45 +274,50 @@ static bool is_narrowed(const struct st_question *scope)
 }
 
 /* What the figures are of, when that is not the whole run. */
-static void add_scope(struct st_report *report, const struct st_question *scope,
-		      uint64_t elapsed_ns)
+static void add_scope(const struct st_summary *summary)
 {
-	struct st_arena *arena = st_report_arena(report);
+	const struct st_question *scope = summary->scope;
+	struct st_arena *arena = st_report_arena(summary->report);
+	int64_t end_ns = scope->time_end_ns, all_ns = (int64_t)elapsed_ns(summary);
 
 	for (size_t i = 0; i < scope->filter_count; i++) {
 		const struct st_filter *filter = &scope->filters[i];
+		const char *name = st_grouping_info(filter->grouping)->name;
 
-		st_report_fact_text(report, "only", st_grouping_info(filter->grouping)->name,
-				    st_arena_printf(arena, "%s%s%s",
-						    st_grouping_info(filter->grouping)->name,
+		st_report_fact_text(summary->report, "only", name,
+				    st_arena_printf(arena, "%s%s%s", name,
 						    filter->negate ? "!=" : "=", filter->pattern));
 	}
-	if (scope->has_time_range) {
-		int64_t end_ns = scope->time_end_ns;
-
-		if (end_ns > (int64_t)elapsed_ns && scope->time_begin_ns < (int64_t)elapsed_ns)
-			end_ns = (int64_t)elapsed_ns;
-		st_report_fact_text(report, "only", "time",
-				    st_arena_printf(arena, "from %.6f s to %.6f s",
-						    (double)scope->time_begin_ns / 1e9,
-						    (double)end_ns / 1e9));
-	}
+	if (!scope->has_time_range)
+		return;
+	if (end_ns > all_ns && scope->time_begin_ns < all_ns)
+		end_ns = all_ns;
+	st_report_fact_text(summary->report, "only", "time",
+			    st_arena_printf(arena, "from %.6f s to %.6f s",
+					    (double)scope->time_begin_ns / 1e9,
+					    (double)end_ns / 1e9));
 }
 
 /* The part of the recorded time that the figures are of. */
-static uint64_t scope_ns(const struct st_question *scope, uint64_t collected_ns)
+static uint64_t scope_ns(const struct st_summary *summary)
 {
-	int64_t end_ns = (int64_t)collected_ns;
+	const struct st_question *scope = summary->scope;
+	const struct st_result_info *info = st_result_info(summary->result);
+	/* Nothing is known of the time after a stop, nor of what a ring buffer dropped. */
+	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
+	uint64_t all_ns = stopped ? (uint64_t)info->collected_ns : elapsed_ns(summary);
+	uint64_t dropped_ns = (uint64_t)info->kept_from_ns;
+	int64_t end_ns = (int64_t)all_ns;
 
 	if (!scope->has_time_range)
-		return collected_ns;
+		return dropped_ns < all_ns ? all_ns - dropped_ns : all_ns;
 	if (scope->time_end_ns < end_ns)
 		end_ns = scope->time_end_ns;
 	return end_ns > scope->time_begin_ns ? (uint64_t)(end_ns - scope->time_begin_ns) : 0;
 }
 
-/* Types by self time, with their domains: two groupings, the inner one shown as a value. */
-/* A loop that numbers its tasks would fill the list with one name: then families are shown. */
+/* Types by self time, with their domains: two groupings, the inner one shown as a value.
+ * A loop that numbers its tasks would fill the list with one name: then families are shown. */
 static enum st_grouping task_grouping(const struct st_dataset *dataset)
 {
 	uint32_t types = dataset->keys[ST_BY_TASK_TYPE].key_count;
@@ -294,102 +344,85 @@ static uint16_t *flags_besides(const struct st_result *result, const struct st_d
 	return flags;
 }
 
-static void add_task(struct st_report *report, const struct st_answer *answer,
+static void add_task(const struct st_summary *summary, const struct st_answer *answer,
 		     const struct st_answer_row *row, enum st_metric by)
 {
-	struct st_cell *cells = st_report_fact(report, "task", "");
+	struct st_cell *cells = st_report_fact(summary->report, "task", "");
 
-	cells[ST_SUMMARY_NAME] = st_report_text(report, row->text);
+	cells[ST_SUMMARY_NAME] = st_report_text(summary->report, row->text);
 	if (row->child_count == 1)
 		cells[ST_SUMMARY_VALUE] =
-			st_report_text(report, answer->rows[row->first_child].text);
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
-	cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
-	cells[ST_SUMMARY_MEDIAN] = st_cell_u64(st_answer_value(row, ST_WALL_MEDIAN));
-	cells[ST_SUMMARY_P95] = st_cell_u64(st_answer_value(row, ST_WALL_P95));
-	cells[ST_SUMMARY_P99] = st_cell_u64(st_answer_value(row, ST_WALL_P99));
+			st_report_text(summary->report, answer->rows[row->first_child].text);
+	st_summary_values(cells, row, ST_SUMMARY_COUNT, ST_SUMMARY_P99);
 	cells[ST_SUMMARY_RATIO] = st_cell_double(
 		st_share(st_answer_value(row, by), st_answer_value(&answer->total, by)));
 }
 
-static enum st_status add_listed_tasks(struct st_report *report, const struct st_dataset *dataset,
-				       const struct st_question *scope, bool besides,
-				       struct st_error *err)
+static enum st_status add_listed_tasks(const struct st_summary *summary,
+				       const struct st_dataset *dataset, bool besides)
 {
-	struct st_question question = *scope;
-	struct st_answer answer;
-	enum st_status status;
 	/* What holds operators has little time of its own. */
 	enum st_metric by = besides ? ST_WALL_TOTAL : ST_WALL_SELF;
+	struct st_question question = st_summary_question(summary, task_grouping(dataset), by);
+	struct st_answer answer;
+	enum st_status status;
 
-	question.groupings[0] = task_grouping(dataset);
 	question.groupings[1] = ST_BY_TASK_DOMAIN;
 	question.grouping_count = 2;
 	question.metrics = ST_SET(ST_WALL_SELF, ST_WALL_MEDIAN);
-	question.sort[0] = by;
-	question.sort_count = 1;
 	if (!question.limit)
 		question.limit = TASKS_SHOWN;
-	status = st_dataset_ask(dataset, &question, &answer, err);
+	status = st_dataset_ask(dataset, &question, &answer, summary->err);
 	if (status)
 		return status;
-	if (!answer.root_count && is_narrowed(scope) && dataset->row_count && !besides)
-		st_report_fact_text(report, "empty", "", "No tasks match.");
+	if (!answer.root_count && is_narrowed(summary->scope) && dataset->row_count && !besides)
+		st_report_fact_text(summary->report, "empty", "", "No tasks match.");
 	for (uint32_t i = 0; i < answer.root_count; i++)
-		add_task(report, &answer, &answer.rows[answer.root_first + i], by);
-	report->totals.cells[ST_SUMMARY_COUNT] =
-		st_cell_u64(st_answer_value(&answer.total, ST_COUNT));
-	report->totals.cells[ST_SUMMARY_TOTAL] =
-		st_cell_u64(st_answer_value(&answer.total, ST_WALL_TOTAL));
-	report->totals.cells[ST_SUMMARY_SELF] =
-		st_cell_u64(st_answer_value(&answer.total, ST_WALL_SELF));
+		add_task(summary, &answer, &answer.rows[answer.root_first + i], by);
+	st_summary_values(summary->report->totals.cells, &answer.total, ST_SUMMARY_COUNT,
+			  ST_SUMMARY_SELF);
 	st_answer_fini(&answer);
 	return ST_OK;
 }
 
-static enum st_status add_tasks(struct st_report *report, const struct st_result *result,
-				const struct st_dataset *dataset, const struct st_question *scope,
-				struct st_error *err)
+static enum st_status add_tasks(const struct st_summary *summary, const struct st_dataset *dataset)
 {
 	struct st_dataset besides = *dataset;
 	enum st_status status;
 	uint16_t *flags;
 
-	if (scope->filter_count || !count_operators(result))
-		return add_listed_tasks(report, dataset, scope, false, err);
-	flags = flags_besides(result, dataset);
+	if (summary->scope->filter_count || !count_operators(summary->result))
+		return add_listed_tasks(summary, dataset, false);
+	flags = flags_besides(summary->result, dataset);
 	if (!flags)
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the summary");
+		return st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the summary");
 	besides.flags = flags;
-	status = add_listed_tasks(report, &besides, scope, true, err);
+	status = add_listed_tasks(summary, &besides, true);
 	free(flags);
 	return status;
 }
 
-static void add_place(struct st_report *report, const char *section,
-		      const struct st_answer_row *row, uint64_t elapsed_ns)
+static void add_place(const struct st_summary *summary, const char *section,
+		      const struct st_answer_row *row, uint64_t all_ns)
 {
-	struct st_cell *cells = st_report_fact(report, section, "");
+	struct st_cell *cells = st_report_fact(summary->report, section, "");
 
-	cells[ST_SUMMARY_NAME] = st_report_text(report, row->text);
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
+	cells[ST_SUMMARY_NAME] = st_report_text(summary->report, row->text);
+	st_summary_values(cells, row, ST_SUMMARY_COUNT, ST_SUMMARY_TOTAL);
 	if (st_answer_value(row, ST_COPIES))
 		cells[ST_SUMMARY_COPIES] = st_cell_u64(st_answer_value(row, ST_COPIES));
-	if (!row->is_others && elapsed_ns && row->grouping == ST_BY_THREAD)
+	if (!row->is_others && all_ns && row->grouping == ST_BY_THREAD)
 		cells[ST_SUMMARY_RATIO] =
-			st_cell_double(st_share(st_answer_value(row, ST_WALL_TOTAL), elapsed_ns));
+			st_cell_double(st_share(st_answer_value(row, ST_WALL_TOTAL), all_ns));
 }
 
 /* Processes, then threads, by busy time. */
-static enum st_status add_places(struct st_report *report, const struct st_dataset *dataset,
-				 const struct st_question *scope, uint64_t elapsed_ns,
-				 struct st_error *err)
+static enum st_status add_places(const struct st_summary *summary, const struct st_dataset *dataset)
 {
 	/* A worker that repeats its caller's task is busy all the same. */
 	struct st_dataset everything = *dataset;
-	struct st_question question = *scope;
+	struct st_question question = *summary->scope;
+	uint64_t all_ns = scope_ns(summary);
 	struct st_answer answer;
 	enum st_status status;
 
@@ -399,28 +432,29 @@ static enum st_status add_places(struct st_report *report, const struct st_datas
 	question.grouping_count = 2;
 	question.metrics = ST_SET(ST_WALL_TOTAL, ST_COPIES);
 	question.limit = PLACES_SHOWN;
-	status = st_dataset_ask(&everything, &question, &answer, err);
+	status = st_dataset_ask(&everything, &question, &answer, summary->err);
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < answer.root_count; i++)
-		add_place(report, "process", &answer.rows[answer.root_first + i], elapsed_ns);
+		add_place(summary, "process", &answer.rows[answer.root_first + i], all_ns);
 	for (uint32_t i = 0; i < answer.row_count; i++) {
 		if (answer.rows[i].grouping == ST_BY_THREAD)
-			add_place(report, "thread", &answer.rows[i], elapsed_ns);
+			add_place(summary, "thread", &answer.rows[i], all_ns);
 	}
 	st_answer_fini(&answer);
 	return ST_OK;
 }
 
-static void add_programs(struct st_report *report, const struct st_result *result)
+static void add_programs(const struct st_summary *summary)
 {
+	const struct st_result *result = summary->result;
 	uint32_t count;
 	const struct st_not_entered_program *programs = st_result_not_entered(result, &count);
 	const struct st_process *processes;
+	struct st_cell *cells;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_cell *cells = st_report_fact(report, "not_entered", "");
-
+		cells = st_report_fact(summary->report, "not_entered", "");
 		cells[ST_SUMMARY_NAME] =
 			st_cell_bytes(st_result_text(result, programs[i].executable));
 		cells[ST_SUMMARY_VALUE] = st_cell_text(st_words_not_entered(programs[i].reason));
@@ -429,185 +463,133 @@ static void add_programs(struct st_report *report, const struct st_result *resul
 	}
 	processes = st_result_processes(result, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		struct st_cell *cells;
-
 		if (processes[i].end != ST_END_LEFT_RUNNING)
 			continue;
-		cells = st_report_fact(report, "left_running", "");
+		cells = st_report_fact(summary->report, "left_running", "");
 		cells[ST_SUMMARY_NAME] =
 			st_cell_bytes(st_result_text(result, processes[i].command_line));
 		cells[ST_SUMMARY_PID] = st_cell_u64(processes[i].pid);
 	}
 }
 
-static void add_quality(struct st_report *report, const struct st_result *result)
+static void add_quality(const struct st_summary *summary)
 {
 	struct st_buf lines;
-	char *at, *end;
 
 	st_buf_init(&lines, 1 << 20);
-	if (!st_quality_lines(result, &lines))
-		((struct st_report_memory *)report->memory)->failed = true;
-	at = (char *)lines.data;
-	end = at + lines.size_bytes;
-	while (at < end) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t length = (size_t)((newline ? newline : end) - at);
-
-		st_report_fact(report, "quality", "")[ST_SUMMARY_VALUE] =
-			st_report_text(report, (struct st_text){at, length});
-		at += length + 1;
-	}
+	if (!st_quality_lines(summary->result, &lines))
+		st_report_arena(summary->report)->failed = true;
+	add_lines(summary, "quality", (struct st_text){(char *)lines.data, lines.size_bytes});
 	st_buf_fini(&lines);
 }
 
 /* Why there is nothing, as far as it is known; what to do about it. */
-static void add_empty(struct st_report *report, const struct st_result *result)
+static const char *why_empty(const struct st_result *result)
 {
-	static const char *const unmarked[] = {
-		"No tasks were recorded. Tasks are parts of a program marked with the ITT API.",
-		"PyTorch operators are tasks too, unless -knob collect-operators=false excludes "
-		"them,",
-		"and so are ranges marked with torch.profiler.itt.range_push(\"name\") / "
-		"range_pop().",
-		"Start the program with strata: torch must not be imported before strata is "
-		"loaded.",
-	};
 	const struct st_quality *quality = st_result_quality(result);
-	const char *options = st_result_info(result)->options;
+	const struct st_result_info *info = st_result_info(result);
 	uint32_t pauses, samplers, sources;
 
 	st_result_operator_sources(result, &sources);
 	st_result_pauses(result, &pauses);
 	st_result_samplers(result, &samplers);
 	if (quality->damaged_chunks || quality->damaged_bytes || quality->missing_segments ||
-	    quality->chunks_not_written || st_quality_lost(result)) {
-		st_report_fact_text(report, "empty", "", "No tasks could be read; see the notes.");
-	} else if (st_quality_cannot_record(result)) {
-		st_report_fact_text(
-			report, "empty", "",
-			"Nothing could be recorded: see the program that was not recorded, above.");
-	} else if (st_result_events(result)->count) {
-		st_report_fact_text(
-			report, "empty", "",
-			"No nested tasks were recorded. Other data has its own reports: strata "
-			"report ?");
-	} else if (!pauses && (samplers || st_analysis_is_for(st_result_info(result)->type,
-							      ST_RECORDS_SAMPLES))) {
-		st_report_fact_text(
-			report, "empty", "",
-			"No samples were taken: the program used less CPU time than one sampling "
-			"interval (or see the notes).");
-		st_report_fact_text(report, "empty", "",
-				    "Use -knob sampling-interval=1 to sample every ms.");
-	} else if (pauses) {
-		st_report_fact_text(
-			report, "empty", "",
-			"No tasks were recorded: recording was paused by -start-paused or by the "
-			"program.");
-		st_report_fact_text(
-			report, "empty", "",
-			"Recording starts with __itt_resume in the program, strata -command "
-			"resume, or -resume-after.");
-	} else if (options && (strstr(options, "itt-domains=") || strstr(options, "itt-groups="))) {
-		st_report_fact_text(
-			report, "empty", "",
-			"No tasks were recorded: the program marks none, or -knob itt-domains and "
-			"itt-groups exclude them.");
-	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS) &&
-		   sources) {
-		st_report_fact_text(report, "empty", "",
-				    "No operators were recorded: PyTorch was loaded but ran none.");
-	} else if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_OPERATORS)) {
-		st_report_fact_text(report, "empty", "",
-				    "No operators were recorded: no process loaded PyTorch.");
-		st_report_fact_text(
-			report, "empty", "",
-			"For other programs, use -collect hotspots to see lines, functions and "
-			"primitives.");
-	} else {
-		for (size_t i = 0; i < sizeof(unmarked) / sizeof(unmarked[0]); i++)
-			st_report_fact_text(report, "empty", "", unmarked[i]);
-	}
+	    quality->chunks_not_written || st_quality_lost(result))
+		return "No tasks could be read; see the notes.";
+	if (st_quality_cannot_record(result))
+		return "Nothing could be recorded: see the program that was not recorded, above.";
+	if (st_result_events(result)->count)
+		return "No nested tasks were recorded. Other data has its own reports: strata "
+		       "report ?";
+	if (pauses)
+		return "No tasks were recorded: recording was paused by -start-paused or by the "
+		       "program.\n"
+		       "Recording starts with __itt_resume in the program, strata -command "
+		       "resume, or -resume-after.";
+	if (samplers || st_analysis_is_for(info->type, ST_RECORDS_SAMPLES))
+		return "No samples were taken: the program used less CPU time than one sampling "
+		       "interval (or see the notes).\n"
+		       "Use -knob sampling-interval=1 to sample every ms.";
+	if (info->options &&
+	    (strstr(info->options, "itt-domains=") || strstr(info->options, "itt-groups=")))
+		return "No tasks were recorded: the program marks none, or -knob itt-domains and "
+		       "itt-groups exclude them.";
+	if (!st_analysis_is_for(info->type, ST_RECORDS_OPERATORS))
+		return "No tasks were recorded. Tasks are parts of a program marked with the ITT "
+		       "API.\n"
+		       "PyTorch operators are tasks too, unless -knob collect-operators=false "
+		       "excludes them,\n"
+		       "and so are ranges marked with torch.profiler.itt.range_push(\"name\") / "
+		       "range_pop().\n"
+		       "Start the program with strata: torch must not be imported before strata is "
+		       "loaded.";
+	if (sources)
+		return "No operators were recorded: PyTorch was loaded but ran none.";
+	return "No operators were recorded: no process loaded PyTorch.\n"
+	       "For other programs, use -collect hotspots to see lines, functions and "
+	       "primitives.";
 }
 
-static void add_advice(struct st_report *report, const struct st_result *result)
+static void add_advice(const struct st_summary *summary)
 {
-	static const struct advice {
-		const char *before, *after;
-	} of_tasks[] = {{"strata report top-down -r ", ""},
-			{"strata report timeline -r ", ""},
-			{"strata export chrome -r ", " -o trace.json"}},
-	  of_samples[] = {{"strata report hotspots -r ", ""},
-			  {"strata report callstacks -r ", ""},
-			  {"strata export flamegraph -r ", " -o flame.html"}},
-	  of_operators[] = {{"strata report operators -r ", ""},
-			    {"strata report top-down -r ", ""},
-			    {"strata export chrome -r ", " -o trace.json"}};
+	static const char *const next[][3] = {
+		{"report top-down", "report timeline", "export chrome"},
+		{"report operators", "report top-down", "export chrome"},
+		{"report hotspots", "report callstacks", "export flamegraph"},
+	};
+	static const char *const files[] = {" -o trace.json", " -o trace.json", " -o flame.html"};
+	const struct st_result *result = summary->result;
 	bool has_samples = st_result_samples(result)->count;
-	const struct advice *commands = has_samples ? of_samples : of_tasks;
 	struct st_buf command;
 	uint32_t operators;
-
-	st_result_operators(result, &operators);
-	if (operators && !has_samples)
-		commands = of_operators;
+	unsigned int of;
 
 	if (!st_result_slices(result)->count && !has_samples) {
-		add_empty(report, result);
+		const char *why = why_empty(result);
+
+		add_lines(summary, "empty", (struct st_text){why, strlen(why)});
 		return;
 	}
+	st_result_operators(result, &operators);
+	of = has_samples ? 2 : operators != 0;
 	for (size_t i = 0; i < 3; i++) {
 		st_buf_init(&command, 1 << 16);
-		st_buf_append_text(&command, commands[i].before);
+		st_buf_printf(&command, "strata %s -r ", next[of][i]);
 		st_quote_word(&command, st_result_info(result)->path);
-		st_buf_append_text(&command, commands[i].after);
-		if (command.failed)
-			((struct st_report_memory *)report->memory)->failed = true;
-		st_report_fact(report, "next", "")[ST_SUMMARY_VALUE] = st_report_text(
-			report, (struct st_text){(char *)command.data, command.size_bytes});
-		st_buf_fini(&command);
+		st_buf_append_text(&command, i == 2 ? files[of] : "");
+		st_report_fact(summary->report, "next", "")[ST_SUMMARY_VALUE] =
+			st_report_buf(summary->report, &command);
 	}
 }
 
-static enum st_status fill(const struct st_result *result, const struct st_report_options *options,
-			   const struct st_dataset *dataset, struct st_report *out,
-			   struct st_error *err)
+/* Steps that are cut in pieces tell nothing about steps. */
+static enum st_status fill(const struct st_summary *summary, const struct st_dataset *dataset)
 {
-	const struct st_question *scope = &options->question;
-	const struct st_result_info *info = st_result_info(result);
-	uint64_t elapsed_ns = info->elapsed_ns > 0 ? (uint64_t)info->elapsed_ns : 0;
-	/* Nothing is known of the time after a stop, nor of what a ring buffer dropped. */
-	bool stopped = info->collected_ns > 0 && info->collected_ns < info->elapsed_ns;
-	uint64_t collected_ns = stopped ? (uint64_t)info->collected_ns : elapsed_ns;
-	uint64_t dropped_ns = (uint64_t)info->kept_from_ns;
 	enum st_status status = ST_OK;
 
-	if (dropped_ns < collected_ns && !scope->has_time_range)
-		collected_ns -= dropped_ns;
-	add_run(out, result);
-	add_cost(out, result);
-	add_scope(out, scope, elapsed_ns);
-	/* Steps that are cut in pieces tell nothing about steps. */
-	if (!is_narrowed(scope))
-		status = add_steps(out, result, dataset, err);
+	add_run(summary);
+	add_cost(summary);
+	add_scope(summary);
+	if (!is_narrowed(summary->scope))
+		status = add_steps(summary, dataset);
 	if (!status)
-		status = add_tasks(out, result, dataset, scope, err);
+		status = add_tasks(summary, dataset);
 	if (!status)
-		status = add_places(out, dataset, scope, scope_ns(scope, collected_ns), err);
-	if (!status)
-		status = st_summary_add_operators(out, result, scope, err);
-	if (!status)
-		status = st_summary_add_memory(out, result, scope, err);
-	if (!status)
-		status = st_summary_add_rows(out, result, scope, err);
-	if (!status && st_result_samples(result)->count)
-		status = st_summary_add_samples(out, result, options, err);
-	if (!status)
-		status = st_summary_add_fixes(out, result, options, err);
-	add_programs(out, result);
-	add_quality(out, result);
-	add_advice(out, result);
+		status = add_places(summary, dataset);
+	/* Filters of a summary are about tasks. */
+	if (!status && !summary->scope->filter_count)
+		status = st_summary_add_operators(summary);
+	if (!status && !summary->scope->filter_count)
+		status = st_summary_add_memory(summary);
+	if (!status && !summary->scope->filter_count)
+		status = st_summary_add_rows(summary);
+	if (!status && st_result_samples(summary->result)->count)
+		status = st_summary_add_samples(summary);
+	if (!status && !summary->scope->filter_count)
+		status = st_summary_add_fixes(summary);
+	add_programs(summary);
+	add_quality(summary);
+	add_advice(summary);
 	return status;
 }
 
@@ -616,6 +598,7 @@ enum st_status st_report_summary_build(const struct st_report_kind *kind,
 				       const struct st_report_options *options,
 				       struct st_report *out, struct st_error *err)
 {
+	struct st_summary summary = {out, result, options, &options->question, err};
 	struct st_dataset dataset;
 	enum st_status status;
 
@@ -626,7 +609,7 @@ enum st_status st_report_summary_build(const struct st_report_kind *kind,
 	if (!status) {
 		status = st_dataset_prepare(&dataset, &options->question, err);
 		if (!status)
-			status = fill(result, options, &dataset, out, err);
+			status = fill(&summary, &dataset);
 		st_dataset_slices_fini(&dataset);
 	}
 	return status;

@@ -32,26 +32,35 @@ enum st_summary_column {
 
 #include "analyze/tables/report_make.h"
 
+/* What every part of it needs. */
+struct st_summary {
+	struct st_report *report;
+	const struct st_result *result;
+	const struct st_report_options *options;
+	const struct st_question *scope; /* the question of the options */
+	struct st_error *err;
+};
+
+/* Columns from ST_SUMMARY_COUNT to ST_SUMMARY_P99 out of a row of an answer. */
+void st_summary_values(struct st_cell *cells, const struct st_answer_row *row,
+		       enum st_summary_column first, enum st_summary_column last);
+/* The scope, grouped and sorted. */
+struct st_question st_summary_question(const struct st_summary *summary, enum st_grouping grouping,
+				       enum st_metric sort);
+
 /* The sections frames … markers: one row each, when the result has such a thing. */
-enum st_status st_summary_add_rows(struct st_report *report, const struct st_result *result,
-				   const struct st_question *scope, struct st_error *err);
+enum st_status st_summary_add_rows(const struct st_summary *summary);
 /* The sections operators and operator. */
-enum st_status st_summary_add_operators(struct st_report *report, const struct st_result *result,
-					const struct st_question *scope, struct st_error *err);
+enum st_status st_summary_add_operators(const struct st_summary *summary);
 /* The sections memory and memory_holder: the peak in words, and who held most of it (bytes as value). */
-enum st_status st_summary_add_memory(struct st_report *report, const struct st_result *result,
-				     const struct st_question *scope, struct st_error *err);
+enum st_status st_summary_add_memory(const struct st_summary *summary);
 /* The sections of samples. */
-enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
-				      const struct st_report_options *options,
-				      struct st_error *err);
+enum st_status st_summary_add_samples(const struct st_summary *summary);
 /* The section fix: findings, with what they save as total, and at least as self. */
-enum st_status st_summary_add_fixes(struct st_report *report, const struct st_result *result,
-				    const struct st_report_options *options, struct st_error *err);
+enum st_status st_summary_add_fixes(const struct st_summary *summary);
 /* The section own_line: lines of Python that are no library's, each with the time of what it called. */
 struct st_sample_set;
-enum st_status st_summary_add_own_lines(struct st_report *report, struct st_sample_set *set,
-					const struct st_report_options *options,
-					struct st_error *err);
+enum st_status st_summary_add_own_lines(const struct st_summary *summary,
+					struct st_sample_set *set);
 
 #endif

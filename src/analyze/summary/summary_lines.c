@@ -26,11 +26,6 @@ struct lines {
 	uint8_t *is_library;	 /* by source */
 };
 
-static bool has(struct st_text path, const char *part)
-{
-	return memmem(path.bytes, path.size_bytes, part, strlen(part)) != NULL;
-}
-
 /* "/usr/lib/python3.11/json/decoder.py", and not "project/lib/python_tools/train.py". */
 static bool is_standard(struct st_text path)
 {
@@ -51,8 +46,8 @@ static bool is_standard(struct st_text path)
 /* "<frozen importlib._bootstrap>" and "<string>" are in no file. */
 static bool is_library(struct st_text path)
 {
-	return !path.size_bytes || path.bytes[0] == '<' || has(path, "/site-packages/") ||
-	       has(path, "/dist-packages/") || is_standard(path);
+	return !path.size_bytes || path.bytes[0] == '<' || st_text_holds(path, "/site-packages/") ||
+	       st_text_holds(path, "/dist-packages/") || is_standard(path);
 }
 
 static uint32_t own_frame(const struct lines *lines, uint32_t frame)
@@ -98,8 +93,8 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* The text of the line without what stands around it; NULL: not to be had. */
-static const char *text_of(struct st_report *report, const struct st_search *search,
-			   const char *path, uint32_t number)
+static const char *text_of(struct st_arena *arena, const struct st_search *search, const char *path,
+			   uint32_t number)
 {
 	struct st_error ignored;
 	struct st_source_text *source = st_source_text_open(&search->options, path, &ignored);
@@ -113,24 +108,21 @@ static const char *text_of(struct st_report *report, const struct st_search *sea
 		text.size_bytes--;
 	}
 	if (text.size_bytes)
-		copy = st_arena_copy(st_report_arena(report), text.bytes, text.size_bytes);
+		copy = st_arena_copy(arena, text.bytes, text.size_bytes);
 	st_source_text_close(source);
 	return copy;
 }
 
-static void add(struct st_report *report, const struct lines *lines, const struct line *line,
-		const struct st_search *search, uint64_t total)
+static void add(const struct st_summary *summary, const struct lines *lines,
+		const struct line *line, const struct st_search *search, uint64_t total)
 {
-	struct st_cell *cells = st_report_add(report, 0);
 	struct st_text path = lines->set->named->sources[line->source];
-	const char *text = text_of(report, search, path.bytes, line->number);
+	struct st_arena *arena = st_report_arena(summary->report);
+	const char *name =
+		st_arena_printf(arena, "%.*s:%u", (int)path.size_bytes, path.bytes, line->number);
+	struct st_cell *cells = st_report_fact(summary->report, "own_line", name);
 
-	cells[ST_SUMMARY_SECTION] = st_cell_text("own_line");
-	cells[ST_SUMMARY_NAME] =
-		st_cell_text(st_arena_printf(st_report_arena(report), "%.*s:%u",
-					     (int)path.size_bytes, path.bytes, line->number));
-	if (text)
-		cells[ST_SUMMARY_VALUE] = st_cell_text(text);
+	cells[ST_SUMMARY_VALUE] = st_cell_text(text_of(arena, search, path.bytes, line->number));
 	cells[ST_SUMMARY_CPU_TOTAL] = st_cell_u64(line->weight);
 	cells[ST_SUMMARY_RATIO] = st_cell_double((double)line->weight / (double)total);
 }
@@ -154,21 +146,19 @@ static enum st_status make(struct lines *lines, const struct st_question *scope,
 	return status;
 }
 
-enum st_status st_summary_add_own_lines(struct st_report *report, struct st_sample_set *set,
-					const struct st_report_options *options,
-					struct st_error *err)
+enum st_status st_summary_add_own_lines(const struct st_summary *summary, struct st_sample_set *set)
 {
 	struct lines lines = {.set = set};
 	struct st_search search;
 	uint64_t total = 0;
 	enum st_status status;
 
-	if (!st_search_init(&search, set->result, options->view.naming)) {
+	if (!st_search_init(&search, set->result, summary->options->view.naming)) {
 		st_search_fini(&search);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the lines");
+		return st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the lines");
 	}
 	st_pair_map_init(&lines.keys);
-	status = make(&lines, &options->question, err);
+	status = make(&lines, summary->scope, summary->err);
 	for (uint32_t i = 0; !status && i < lines.rows.count; i++)
 		total += lines.rows.rows[i].flags & ST_SAMPLE_OFF_CPU ? 0
 								      : lines.rows.rows[i].weight;
@@ -176,7 +166,7 @@ enum st_status st_summary_add_own_lines(struct st_report *report, struct st_samp
 		qsort(lines.items, lines.keys.count, sizeof(*lines.items), by_weight);
 	for (uint32_t i = 0; !status && i < lines.keys.count && i < LINES_SHOWN; i++)
 		if (lines.items[i].weight > total / 100)
-			add(report, &lines, &lines.items[i], &search, total);
+			add(summary, &lines, &lines.items[i], &search, total);
 	st_sample_rows_fini(&lines.rows);
 	st_pair_map_fini(&lines.keys);
 	free(lines.items);

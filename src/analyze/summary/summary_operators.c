@@ -1,77 +1,145 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the summary about operators of a framework: how they were recorded, and those that took most time.
+// The part of the summary about operators of a framework: how they were recorded, those that took most time, the memory
+// of the framework's allocator with the operators that held most of it, and what is worth changing first.
+#include <string.h>
+
+#include "analyze/findings/findings.h"
+#include "analyze/reports/report_kinds.h"
 #include "analyze/reports/report_operators.h"
 #include "analyze/summary/report_summary.h"
 
-enum { ROWS_SHOWN = 5 };
+enum { ROWS_SHOWN = 5, HOLDERS_SHOWN = 3, FIXES_SHOWN = 3 };
 
-static void add_rows(struct st_report *report, const struct st_answer *answer)
+static void add_rows(const struct st_summary *summary, const struct st_answer *answer)
 {
 	for (uint32_t i = 0; i < answer->root_count; i++) {
 		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
-		uint64_t all_ns = st_answer_value(&answer->total, ST_WALL_SELF);
 		struct st_cell *cells;
 
 		if (row->is_others)
 			continue;
-		cells = st_report_fact(report, "operator", NULL);
-		cells[ST_SUMMARY_NAME] = st_report_text(report, row->text);
-		cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(row, ST_COUNT));
-		cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(row, ST_WALL_TOTAL));
-		cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(row, ST_WALL_SELF));
-		cells[ST_SUMMARY_RATIO] = st_cell_double(
-			all_ns ? (double)st_answer_value(row, ST_WALL_SELF) / (double)all_ns : 0.0);
+		cells = st_report_fact(summary->report, "operator", "");
+		cells[ST_SUMMARY_NAME] = st_report_text(summary->report, row->text);
+		st_summary_values(cells, row, ST_SUMMARY_COUNT, ST_SUMMARY_SELF);
+		cells[ST_SUMMARY_RATIO] =
+			st_cell_double(st_share(st_answer_value(row, ST_WALL_SELF),
+						st_answer_value(&answer->total, ST_WALL_SELF)));
 	}
 }
 
-static enum st_status fill(struct st_report *report, const struct st_result *result,
-			   const struct st_dataset *dataset, const struct st_question *scope,
-			   struct st_error *err)
+static enum st_status fill(const struct st_summary *summary, const struct st_dataset *dataset)
 {
-	struct st_question question = *scope;
+	struct st_question question = st_summary_question(summary, ST_BY_OPERATOR, ST_WALL_SELF);
 	struct st_cell *cells;
 	struct st_answer answer;
 	enum st_status status;
 	uint32_t sources;
 
-	st_result_operator_sources(result, &sources);
+	st_result_operator_sources(summary->result, &sources);
 	/* Operators that a program or library marks itself are among its tasks. */
 	if (!sources && (!dataset->row_count || st_dataset_operators(dataset)->is_itt ||
 			 st_dataset_operators(dataset)->is_primitive))
 		return ST_OK;
-	question.groupings[0] = ST_BY_OPERATOR;
-	question.grouping_count = 1;
-	question.sort[0] = ST_WALL_SELF;
-	question.sort_count = 1;
 	if (!question.limit)
 		question.limit = ROWS_SHOWN;
-	status = st_dataset_ask(dataset, &question, &answer, err);
+	status = st_dataset_ask(dataset, &question, &answer, summary->err);
 	if (status)
 		return status;
-	cells = st_report_fact(report, "operators", "source");
-	cells[ST_SUMMARY_VALUE] =
-		st_cell_text(st_operators_source(result, dataset, st_report_arena(report)));
-	cells[ST_SUMMARY_COUNT] = st_cell_u64(st_answer_value(&answer.total, ST_COUNT));
-	cells[ST_SUMMARY_TOTAL] = st_cell_u64(st_answer_value(&answer.total, ST_WALL_TOTAL));
-	cells[ST_SUMMARY_SELF] = st_cell_u64(st_answer_value(&answer.total, ST_WALL_SELF));
-	add_rows(report, &answer);
+	cells = st_report_fact(summary->report, "operators", "source");
+	cells[ST_SUMMARY_VALUE] = st_cell_text(
+		st_operators_source(summary->result, dataset, st_report_arena(summary->report)));
+	st_summary_values(cells, &answer.total, ST_SUMMARY_COUNT, ST_SUMMARY_SELF);
+	add_rows(summary, &answer);
 	st_answer_fini(&answer);
 	return ST_OK;
 }
 
-enum st_status st_summary_add_operators(struct st_report *report, const struct st_result *result,
-					const struct st_question *scope, struct st_error *err)
+enum st_status st_summary_add_operators(const struct st_summary *summary)
 {
 	struct st_dataset dataset;
-	enum st_status status;
+	enum st_status status =
+		st_dataset_operators_init(&dataset, summary->result, false, summary->err);
 
-	/* Filters of a summary are about tasks. */
-	if (scope->filter_count)
-		return ST_OK;
-	status = st_dataset_operators_init(&dataset, result, false, err);
 	if (!status)
-		status = fill(report, result, &dataset, scope, err);
+		status = fill(summary, &dataset);
 	st_dataset_operators_fini(&dataset);
 	return status;
+}
+
+static int column_of(const struct st_report *report, const char *key)
+{
+	for (uint32_t i = 0; i < report->column_count; i++) {
+		if (strcmp(report->columns[i].key, key) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static void add_holders(const struct st_summary *summary, const struct st_report *memory)
+{
+	int bytes = column_of(memory, "held_bytes"), share = column_of(memory, "held_ratio");
+
+	for (uint32_t i = 0;
+	     bytes >= 0 && share >= 0 && i < memory->root_count && i < HOLDERS_SHOWN; i++) {
+		const struct st_report_row *row = &memory->rows[memory->root_first + i];
+		struct st_cell *cells = st_report_fact(summary->report, "memory_holder", "");
+
+		cells[ST_SUMMARY_NAME] = st_report_text(summary->report, row->cells[0].as.text);
+		cells[ST_SUMMARY_VALUE] = row->cells[bytes];
+		cells[ST_SUMMARY_RATIO] = row->cells[share];
+	}
+}
+
+enum st_status st_summary_add_memory(const struct st_summary *summary)
+{
+	struct st_report_options options = {.question = *summary->scope};
+	struct st_report memory;
+	enum st_status status;
+	uint32_t count;
+
+	st_result_memory(summary->result, &count);
+	if (!count)
+		return ST_OK;
+	options.question.groupings[0] = ST_BY_OPERATOR;
+	options.question.grouping_count = 1;
+	options.question.limit = HOLDERS_SHOWN;
+	status = st_report_build(summary->result, "memory", &options, &memory, summary->err);
+	if (status)
+		return status;
+	if (memory.subject) {
+		struct st_text text = {memory.subject, strlen(memory.subject)};
+
+		st_report_fact(summary->report, "memory", "allocator")[ST_SUMMARY_VALUE] =
+			st_report_text(summary->report, text);
+		add_holders(summary, &memory);
+	}
+	st_report_fini(&memory);
+	return ST_OK;
+}
+
+/* Rules look at whole steps. Without operators there is nothing to look at. */
+enum st_status st_summary_add_fixes(const struct st_summary *summary)
+{
+	struct st_findings findings;
+	enum st_status status;
+	uint32_t sources;
+
+	st_result_operator_sources(summary->result, &sources);
+	if (!sources)
+		return ST_OK;
+	status = st_findings_make(&findings, summary->result, summary->options,
+				  st_report_arena(summary->report), summary->err);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < findings.count && i < FIXES_SHOWN; i++) {
+		const struct st_finding *finding = &findings.items[i];
+		struct st_cell *cells = st_report_fact(summary->report, "fix", finding->rule);
+
+		cells[ST_SUMMARY_VALUE] = st_cell_text(finding->what);
+		cells[ST_SUMMARY_COUNT] = st_cell_u64(findings.step_count);
+		cells[ST_SUMMARY_TOTAL] = st_cell_u64(finding->saving_high_ns);
+		cells[ST_SUMMARY_SELF] = st_cell_u64(finding->saving_low_ns);
+	}
+	return ST_OK;
 }

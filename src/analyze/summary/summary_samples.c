@@ -14,9 +14,8 @@
 enum { ROWS_SHOWN = 5 };
 
 struct job {
-	struct st_report *report;
+	const struct st_summary *summary;
 	struct st_sample_set *set;
-	const struct st_question *scope;
 	struct st_utilization use;
 	uint64_t cpu[ST_CPU_METRICS]; /* of all samples in scope */
 	double hottest;		      /* share of the first function that does work */
@@ -29,30 +28,31 @@ static uint64_t total(const struct job *job, enum st_metric metric)
 	return job->cpu[metric - ST_WALL_METRICS];
 }
 
-static void add_ratio(struct job *job, const char *section, const char *name, double value)
+static void add_ratio(const struct job *job, const char *section, const char *name, double value)
 {
-	st_report_fact(job->report, section, name)[ST_SUMMARY_VALUE] = st_cell_double(value);
+	st_report_fact(job->summary->report, section, name)[ST_SUMMARY_VALUE] =
+		st_cell_double(value);
 }
 
 /* CPU time and its parts; of these only the ones that are there. */
 static void add_times(struct job *job)
 {
-	st_report_fact_number(job->report, "cpu", "cpu_ns", total(job, ST_CPU_SELF));
+	st_report_fact_number(job->summary->report, "cpu", "cpu_ns", total(job, ST_CPU_SELF));
 	for (unsigned int i = ST_CPU_EFFECTIVE; i <= ST_OVERHEAD_OTHER; i++) {
 		enum st_metric metric = (enum st_metric)i;
 		bool is_kind = metric == ST_CPU_EFFECTIVE || metric == ST_CPU_SPIN ||
 			       metric == ST_CPU_OVERHEAD;
 
 		if (is_kind || total(job, metric))
-			st_report_fact_number(job->report, "cpu", st_metric_info(metric)->key,
-					      total(job, metric));
+			st_report_fact_number(job->summary->report, "cpu",
+					      st_metric_info(metric)->key, total(job, metric));
 	}
 	if (total(job, ST_CPU_INHERITED))
-		st_report_fact_number(job->report, "cpu", "cpu_inherited_ns",
+		st_report_fact_number(job->summary->report, "cpu", "cpu_inherited_ns",
 				      total(job, ST_CPU_INHERITED));
 	if (total(job, ST_WAIT))
-		st_report_fact_number(job->report, "cpu", "wait_ns", total(job, ST_WAIT));
-	st_report_fact_number(job->report, "cpu", "samples", total(job, ST_SAMPLES));
+		st_report_fact_number(job->summary->report, "cpu", "wait_ns", total(job, ST_WAIT));
+	st_report_fact_number(job->summary->report, "cpu", "samples", total(job, ST_SAMPLES));
 }
 
 static void add_utilization(struct job *job)
@@ -60,8 +60,8 @@ static void add_utilization(struct job *job)
 	const struct st_utilization *use = &job->use;
 	uint64_t capacity = use->recorded_ns * use->cpu_count;
 
-	st_report_fact_number(job->report, "cpu", "threads", use->threads);
-	st_report_fact_number(job->report, "cpu", "cpus", use->cpu_count);
+	st_report_fact_number(job->summary->report, "cpu", "threads", use->threads);
+	st_report_fact_number(job->summary->report, "cpu", "cpus", use->cpu_count);
 	if (!capacity)
 		return;
 	add_ratio(job, "cpu", "effective_utilization_ratio", st_share(use->effective_ns, capacity));
@@ -70,8 +70,8 @@ static void add_utilization(struct job *job)
 		add_ratio(job, "cpu", "oversubscribed_ratio",
 			  st_share(use->oversubscribed_ns, use->recorded_ns));
 	for (unsigned int i = 0; i < ST_USE_LEVELS; i++) {
-		struct st_cell *cells =
-			st_report_fact(job->report, "utilization", st_utilization_names[i]);
+		struct st_cell *cells = st_report_fact(job->summary->report, "utilization",
+						       st_utilization_names[i]);
 
 		cells[ST_SUMMARY_VALUE] = st_cell_u64(use->by_level[i]);
 		cells[ST_SUMMARY_RATIO] =
@@ -89,10 +89,10 @@ static struct st_text module_of(const struct job *job, const struct st_answer_ro
 
 static void add_row(struct job *job, const char *section, const struct st_answer_row *row)
 {
-	struct st_cell *cells = st_report_fact(job->report, section, "");
+	struct st_cell *cells = st_report_fact(job->summary->report, section, "");
 	enum st_grouping grouping = row->grouping;
 
-	cells[ST_SUMMARY_NAME] = st_report_text(job->report, row->text);
+	cells[ST_SUMMARY_NAME] = st_report_text(job->summary->report, row->text);
 	cells[ST_SUMMARY_CPU_SELF] = st_cell_u64(st_answer_value(row, ST_CPU_SELF));
 	cells[ST_SUMMARY_CPU_TOTAL] = st_cell_u64(st_answer_value(row, ST_CPU_TOTAL));
 	cells[ST_SUMMARY_RATIO] = st_cell_double(
@@ -104,7 +104,7 @@ static void add_row(struct job *job, const char *section, const struct st_answer
 		cells[ST_SUMMARY_SPIN] = st_cell_u64(st_answer_value(row, ST_CPU_SPIN));
 	if (row->is_others || grouping != ST_BY_FUNCTION)
 		return;
-	cells[ST_SUMMARY_VALUE] = st_report_text(job->report, module_of(job, row));
+	cells[ST_SUMMARY_VALUE] = st_report_text(job->summary->report, module_of(job, row));
 }
 
 /* Self time of functions that are Python's own. */
@@ -130,24 +130,19 @@ static void note_hottest(struct job *job, const struct st_answer_row *row)
 	if (job->hottest > 0 || row->is_others || st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
 		return;
 	job->hottest = st_share(self, total(job, ST_CPU_SELF));
-	job->hottest_name = st_report_text(job->report, row->text).as.text;
-	job->hottest_module = st_report_text(job->report, module_of(job, row)).as.text;
+	job->hottest_name = st_report_text(job->summary->report, row->text).as.text;
+	job->hottest_module = st_report_text(job->summary->report, module_of(job, row)).as.text;
 }
 
 /* The first rows of a grouping, and what else there is. */
-static enum st_status add_top(struct job *job, const char *section, enum st_grouping grouping,
-			      enum st_metric sort, struct st_error *err)
+static enum st_status add_top(struct job *job, const char *section, enum st_grouping grouping)
 {
-	struct st_question question = *job->scope;
+	struct st_question question = st_summary_question(job->summary, grouping, ST_CPU_SELF);
 	struct st_answer answer;
 	enum st_status status;
 
-	question.groupings[0] = grouping;
-	question.grouping_count = 1;
-	question.sort[0] = sort;
-	question.sort_count = 1;
 	question.limit = 0;
-	status = st_sample_ask(job->set, &question, &answer, err);
+	status = st_sample_ask(job->set, &question, &answer, job->summary->err);
 	if (status)
 		return status;
 	for (unsigned int i = 0; i < ST_CPU_METRICS; i++)
@@ -158,7 +153,8 @@ static enum st_status add_top(struct job *job, const char *section, enum st_grou
 		const struct st_answer_row *row = &answer.rows[answer.root_first + i];
 
 		/* Key 0 of these is what is in no Python line or task. */
-		if (!st_answer_value(row, sort) || (!row->slice && grouping == ST_BY_PYTHON_LINE) ||
+		if (!st_answer_value(row, ST_CPU_SELF) ||
+		    (!row->slice && grouping == ST_BY_PYTHON_LINE) ||
 		    (st_grouping_is_task(grouping) && row->text.bytes[0] == '['))
 			continue;
 		add_row(job, section, row);
@@ -172,14 +168,14 @@ static enum st_status add_top(struct job *job, const char *section, enum st_grou
 
 static void find(struct job *job, const char *name, double value, const char *words)
 {
-	struct st_cell *cells = st_report_fact(job->report, "finding", name);
+	struct st_cell *cells = st_report_fact(job->summary->report, "finding", name);
 
 	cells[ST_SUMMARY_VALUE] = st_cell_text(words);
 	cells[ST_SUMMARY_RATIO] = st_cell_double(value);
 }
 
-/* The largest part of spin or overhead, in words. */
-static const char *largest_class(const struct job *job)
+/* The largest part of spin or overhead. */
+static enum st_cpu_class largest_class(const struct job *job)
 {
 	enum st_cpu_class largest = ST_CLASS_SPIN_IMBALANCE;
 
@@ -187,7 +183,7 @@ static const char *largest_class(const struct job *job)
 		if (total(job, st_cpu_class_metric((enum st_cpu_class)i)) >
 		    total(job, st_cpu_class_metric(largest)))
 			largest = (enum st_cpu_class)i;
-	return st_cpu_class_title(largest);
+	return largest;
 }
 
 static const char *const class_hints[ST_CPU_CLASSES] = {
@@ -203,21 +199,21 @@ static const char *const class_hints[ST_CPU_CLASSES] = {
 /* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */
 static void add_findings(struct job *job)
 {
-	struct st_arena *arena = st_report_arena(job->report);
+	struct st_arena *arena = st_report_arena(job->summary->report);
 	uint64_t capacity = job->use.recorded_ns * job->use.cpu_count;
 	double used = st_share(job->use.effective_ns, capacity);
 	uint64_t lost = total(job, ST_CPU_SPIN) + total(job, ST_CPU_OVERHEAD);
 	double wasted = st_share(lost, total(job, ST_CPU_SELF));
-	const char *title = largest_class(job), *hint = "";
+	double crowded = st_share(job->use.oversubscribed_ns, job->use.recorded_ns);
+	enum st_cpu_class largest = largest_class(job);
+	const char *hint = class_hints[largest];
 
-	for (unsigned int i = 0; i < ST_CPU_CLASSES; i++)
-		if (st_cpu_class_title((enum st_cpu_class)i) == title && class_hints[i])
-			hint = class_hints[i];
 	if (wasted > 0.05)
 		find(job, "spin_and_overhead", wasted,
 		     st_arena_printf(arena,
 				     "%.1f %% of CPU time is spin or overhead, mostly %s%s%s",
-				     wasted * 100.0, title, *hint ? ": " : "", hint));
+				     wasted * 100.0, st_cpu_class_title(largest), hint ? ": " : "",
+				     hint ? hint : ""));
 	if (capacity && used < 0.8)
 		find(job, "effective_utilization", used,
 		     st_arena_printf(arena, "%.1f %% effective utilization of %u CPUs: %s",
@@ -226,9 +222,8 @@ static void add_findings(struct job *job)
 					     ? "only one thread runs"
 					     : "see what the threads wait for (strata report "
 					       "utilization, timeline)"));
-	if (st_share(job->use.oversubscribed_ns, job->use.recorded_ns) > 0.05)
-		find(job, "oversubscription",
-		     st_share(job->use.oversubscribed_ns, job->use.recorded_ns),
+	if (crowded > 0.05)
+		find(job, "oversubscription", crowded,
 		     "more threads run than there are CPUs: reduce the number of threads");
 	if (job->hottest > 0.2)
 		find(job, "hotspot", job->hottest,
@@ -258,38 +253,40 @@ static void add_stack_quality(struct job *job, const struct st_result *result)
 		  1.0 - st_share(quality->truncated, quality->samples));
 	add_ratio(job, "cost", "stacks_recovered_ratio",
 		  st_share(quality->recovered, quality->samples));
-	st_report_fact_number(job->report, "cost", "samples_lost",
+	st_report_fact_number(job->summary->report, "cost", "samples_lost",
 			      quality->dropped + quality->not_taken);
 }
 
-enum st_status st_summary_add_samples(struct st_report *report, const struct st_result *result,
-				      const struct st_report_options *options, struct st_error *err)
+enum st_status st_summary_add_samples(const struct st_summary *summary)
 {
 	struct st_sample_set set;
-	struct job job = {.report = report, .set = &set, .scope = &options->question};
-	enum st_status status = st_sample_set_open(&set, result, &options->view, err);
+	struct job job = {.summary = summary, .set = &set};
+	enum st_status status =
+		st_sample_set_open(&set, summary->result, &summary->options->view, summary->err);
 
 	if (status)
 		return status;
-	status = st_utilization_make(&job.use, &set, job.scope, err);
+	status = st_utilization_make(&job.use, &set, summary->scope, summary->err);
 	if (!status)
-		status = add_top(&job, "hotspot", ST_BY_FUNCTION, ST_CPU_SELF, err);
+		status = add_top(&job, "hotspot", ST_BY_FUNCTION);
 	if (!status)
-		status = st_summary_add_own_lines(report, &set, options, err);
+		status = st_summary_add_own_lines(summary, &set);
 	if (!status)
-		status = add_top(&job, "python_line", ST_BY_PYTHON_LINE, ST_CPU_SELF, err);
+		status = add_top(&job, "python_line", ST_BY_PYTHON_LINE);
 	if (!status)
-		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE, ST_CPU_SELF, err);
+		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE);
 	if (!status) {
 		add_times(&job);
 		add_utilization(&job);
-		add_stack_quality(&job, result);
+		add_stack_quality(&job, summary->result);
 		add_findings(&job);
 	}
-	for (size_t i = 0; !status && i < set.named->note_count; i++)
-		st_report_fact(report, "quality", "")[ST_SUMMARY_VALUE] =
-			st_cell_text(st_arena_copy(st_report_arena(report), set.named->notes[i],
-						   strlen(set.named->notes[i])));
+	for (size_t i = 0; !status && i < set.named->note_count; i++) {
+		const char *note = set.named->notes[i];
+
+		st_report_fact(summary->report, "quality", "")[ST_SUMMARY_VALUE] =
+			st_report_text(summary->report, (struct st_text){note, strlen(note)});
+	}
 	st_utilization_fini(&job.use);
 	st_sample_set_close(&set);
 	return status;

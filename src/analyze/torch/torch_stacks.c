@@ -49,17 +49,12 @@ static struct st_text plain_name(struct st_text name)
 	return (struct st_text){dot + 1, name.size_bytes - (size_t)(dot + 1 - name.bytes)};
 }
 
-static bool has(struct st_text text, const char *word)
-{
-	return memmem(text.bytes, text.size_bytes, word, strlen(word)) != NULL;
-}
-
 /* Frames that torch leaves out: its own on the way to the engine. */
 static bool is_hidden(struct st_text file, struct st_text name)
 {
-	if (has(file, "autograd/__init__"))
-		return has(name, "backward") || has(name, "_make_grads");
-	return has(file, "torch/tensor") && has(name, "backward");
+	if (st_text_holds(file, "autograd/__init__"))
+		return st_text_holds(name, "backward") || st_text_holds(name, "_make_grads");
+	return st_text_holds(file, "torch/tensor") && st_text_holds(name, "backward");
 }
 
 static bool add_frame(const struct job *job, uint32_t node, struct st_buf *out)
@@ -126,17 +121,14 @@ static uint32_t key_of(struct job *job, uint32_t node)
 
 static bool is_enter(const struct job *job, uint32_t node)
 {
-	static const char file[] = "torch/autograd/profiler.py";
 	uint32_t code = (uint32_t)job->nodes->value[node];
 	const struct st_result *result = job->events->result;
-	struct st_text found;
 
 	if (code >= job->code_count)
 		return false;
-	found = without_folder(st_result_text(result, job->codes[code].file));
-	return found.size_bytes == sizeof(file) - 1 &&
-	       memcmp(found.bytes, file, sizeof(file) - 1) == 0 &&
-	       has(st_result_text(result, job->codes[code].name), "__enter__");
+	return st_text_equals(without_folder(st_result_text(result, job->codes[code].file)),
+			      "torch/autograd/profiler.py") &&
+	       st_text_holds(st_result_text(result, job->codes[code].name), "__enter__");
 }
 
 /* A range stands where the program has it: record_function's own two frames are the same for all. */
