@@ -209,4 +209,14 @@ static inline bool st_row_is_counted(const struct st_dataset *dataset, uint32_t 
 	return !(dataset->flags[row] & dataset->uncounted_flags);
 }
 
+/* Of a row that lasts: its time without pauses. */
+static inline uint64_t st_row_wall_ns(const struct st_dataset *dataset, uint32_t row)
+{
+	int64_t begin_ns = dataset->begin_ns[row], end_ns = dataset->end_ns[row];
+
+	return dataset->flags[row] & dataset->slow_flags
+		       ? dataset->part_ns(dataset, row, begin_ns, end_ns)
+		       : (uint64_t)(end_ns - begin_ns);
+}
+
 #endif

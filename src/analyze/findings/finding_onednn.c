@@ -18,14 +18,14 @@ static bool is_in_convolution(const struct st_finding_ground *ground, uint32_t r
 	/* A range of the program's may be called so, too. */
 	for (; row != ST_NO_ROW; row = rows->parent[row])
 		if (!rows->is_range[rows->label[row]] &&
-		    st_text_holds(st_finding_name(ground, row), "conv"))
+		    st_text_holds(st_row_name(ground->rows, row), "conv"))
 			return true;
 	return false;
 }
 
 static bool is_conversion(const struct st_finding_ground *ground, uint32_t row)
 {
-	struct st_text name = st_finding_name(ground, row);
+	struct st_text name = st_row_name(ground->rows, row);
 
 	return st_text_holds(name, "to_mkldnn") || st_text_holds(name, "to_dense");
 }

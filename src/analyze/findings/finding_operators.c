@@ -51,7 +51,7 @@ bool st_find_double_precision(struct st_finding_ground *ground, struct st_findin
 			kind[row] |= IS_DOUBLE;
 		/* Not a range of the program's that is called so. */
 		if (!rows->is_range[rows->label[row]] &&
-		    st_text_holds(st_finding_name(ground, row), "conv"))
+		    st_text_holds(st_row_name(ground->rows, row), "conv"))
 			kind[row] |= IS_CONVOLUTION;
 		if (!(kind[row] & IS_DOUBLE) || !st_finding_counts(ground, row))
 			continue;
@@ -113,7 +113,7 @@ bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *o
 		int64_t from = rows->begin_ns[row];
 		uint32_t first = row;
 
-		if (!st_text_equals(st_finding_name(ground, row), "aten::item") ||
+		if (!st_text_equals(st_row_name(ground->rows, row), "aten::item") ||
 		    !st_finding_counts(ground, row))
 			continue;
 		/* The operators between belong to the loop. */
@@ -150,7 +150,7 @@ static bool is_tiny(const struct st_finding_ground *ground, uint32_t row)
 
 	if (took_ns < TINY_NS || took_ns > NOT_TINY_NS || rows->signature[row] >= count)
 		return took_ns < TINY_NS;
-	work = st_operator_work(st_finding_name(ground, row), &signatures[rows->signature[row]]);
+	work = st_operator_work(st_row_name(ground->rows, row), &signatures[rows->signature[row]]);
 	return work.has_bytes && work.bytes < TINY_BYTES &&
 	       (!work.has_flops || work.flops < TINY_FLOPS);
 }

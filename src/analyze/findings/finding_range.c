@@ -11,7 +11,7 @@ enum { SAMPLES_MIN = 10 };
 
 static bool is_torchs_range(const struct st_finding_ground *ground, uint32_t row)
 {
-	struct st_text name = st_finding_name(ground, row);
+	struct st_text name = st_row_name(ground->rows, row);
 
 	return st_text_begins(name, "ProfilerStep") || st_text_begins(name, "Optimizer.") ||
 	       st_text_begins(name, "enumerate(DataLoader)");
@@ -216,7 +216,7 @@ bool st_find_work_in_range(struct st_finding_ground *ground, struct st_finding *
 	out->saving_high_ns = out->evidence_ns;
 	workers = tell_workers(ground, out, range);
 	name = ground->rows->texts[ST_BY_OPERATOR].texts[range];
-	out->where = st_arena_printf(ground->arena, "%.*s", (int)name.size_bytes, name.bytes);
+	out->where = st_text_copy(ground->arena, name).bytes;
 	out->what = st_arena_printf(ground->arena, "%s of \"%.*s\" is outside operators: %s",
 				    st_finding_time(ground, out->evidence_ns), (int)name.size_bytes,
 				    name.bytes, workers);

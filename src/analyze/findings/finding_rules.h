@@ -33,9 +33,7 @@ struct st_finding_ground {
 
 /* A row that figures are about. */
 bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
-/* What a label of operators is called. */
-struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t row);
-/* The same as a text of its own, in the arena. */
+/* What a row of operators is called, in the arena. */
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
 /* Per step, in the unit and with the digits that people read: "5.3 s", "3.0 M". */

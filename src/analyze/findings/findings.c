@@ -75,18 +75,9 @@ bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row)
 	       ground->track_counts[rows->track[row]] && st_row_is_counted(ground->operators, row);
 }
 
-struct st_text st_finding_name(const struct st_finding_ground *ground, uint32_t row)
-{
-	const struct st_operator_rows *rows = ground->rows;
-
-	return rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
-}
-
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row)
 {
-	struct st_text name = st_finding_name(ground, row);
-
-	return st_arena_printf(ground->arena, "%.*s", (int)name.size_bytes, name.bytes);
+	return st_text_copy(ground->arena, st_row_name(ground->rows, row)).bytes;
 }
 
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)

@@ -38,9 +38,9 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 	struct st_key_texts *keys = &rows->texts[ST_BY_OPERATOR];
 	static const struct st_text step = {"ProfilerStep*", 13}; /* one of many to torch */
 
-	rows->name_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->name_of));
-	rows->kind_of = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->kind_of));
-	rows->is_range = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->is_range));
+	rows->name_of = st_operators_column(rows, count, sizeof(*rows->name_of));
+	rows->kind_of = st_operators_column(rows, count, sizeof(*rows->kind_of));
+	rows->is_range = st_operators_column(rows, count, sizeof(*rows->is_range));
 	if (!rows->name_of || !rows->kind_of || !rows->is_range)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -53,11 +53,6 @@ static bool map_labels(struct st_operator_rows *rows, bool as_torch)
 		rows->name_of[i] = st_key_texts_add(keys, is_step ? step : name);
 	}
 	return !keys->failed;
-}
-
-static void *column(struct st_operator_rows *rows, size_t count, size_t size_bytes)
-{
-	return st_arena_calloc(&rows->arena, count + 1, size_bytes);
 }
 
 static void set_signature(struct st_operator_rows *rows, uint32_t row,
@@ -82,10 +77,10 @@ static bool set_signatures(struct st_operator_rows *rows)
 	for (uint32_t i = 0; i < rows->signature_count; i++)
 		rows->has_inputs = rows->has_inputs || (signatures[i].flags & ST_SIGNATURE_INPUTS &&
 							signatures[i].scope != ST_SCOPE_MODULE);
-	rows->signature = column(rows, rows->count, sizeof(*rows->signature));
-	rows->stack = column(rows, rows->count, sizeof(*rows->stack));
+	rows->signature = st_operators_column(rows, rows->count, sizeof(*rows->signature));
+	rows->stack = st_operators_column(rows, rows->count, sizeof(*rows->stack));
 	if (has_sequences)
-		rows->sequence = column(rows, rows->count, sizeof(*rows->sequence));
+		rows->sequence = st_operators_column(rows, rows->count, sizeof(*rows->sequence));
 	if (!rows->signature || !rows->stack || (has_sequences && !rows->sequence))
 		return false;
 	for (uint32_t row = 0; rows->signature_count && row < rows->count; row++)
@@ -150,8 +145,8 @@ static bool set_tracks(struct st_dataset *dataset, struct st_operator_rows *rows
 {
 	uint32_t count, process_count;
 	const struct st_track *tracks = st_result_tracks(rows->result, &count);
-	struct st_row_span *spans = column(rows, count, sizeof(*spans));
-	uint32_t *map = column(rows, count, sizeof(*map));
+	struct st_row_span *spans = st_operators_column(rows, count, sizeof(*spans));
+	uint32_t *map = st_operators_column(rows, count, sizeof(*map));
 
 	if (!spans || !map)
 		return false;
@@ -221,7 +216,7 @@ static bool map_signatures(struct st_dataset *dataset, enum st_grouping grouping
 	struct st_key_texts *keys = &rows->texts[grouping];
 	uint32_t count;
 	const struct st_signature *signatures = st_result_signatures(rows->result, &count);
-	uint32_t *map = column(rows, count, sizeof(*map));
+	uint32_t *map = st_operators_column(rows, count, sizeof(*map));
 
 	if (!map)
 		return false;
@@ -236,7 +231,7 @@ static bool map_signatures(struct st_dataset *dataset, enum st_grouping grouping
 static bool add_steps(struct st_dataset *dataset, struct st_operator_rows *rows)
 {
 	struct st_key_texts *keys = &rows->texts[ST_BY_STEP];
-	uint32_t *steps = column(rows, rows->count, sizeof(*steps));
+	uint32_t *steps = st_operators_column(rows, rows->count, sizeof(*steps));
 	struct st_step_keys found = {0};
 	struct st_dataset slices;
 	bool done;
@@ -263,7 +258,7 @@ static bool map_tasks(struct st_dataset *dataset, enum st_grouping grouping)
 
 	for (uint32_t row = 0; row < rows->count; row++)
 		most = rows->label[row] > most ? rows->label[row] : most;
-	map = column(rows, (size_t)most + 1, sizeof(*map));
+	map = st_operators_column(rows, (size_t)most + 1, sizeof(*map));
 	for (uint32_t i = 0; map && i <= most; i++)
 		map[i] = st_key_texts_add(
 			keys, i < count ? st_label_text(rows->result, &labels[i], grouping)

@@ -105,6 +105,23 @@ static inline bool st_row_is_call(const struct st_operator_rows *rows, uint32_t 
 	return rows->kind_of[rows->label[row]] == ST_LABEL_CALL;
 }
 
+static inline struct st_text st_row_name(const struct st_operator_rows *rows, uint32_t row)
+{
+	return rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
+}
+/* What autograd's engine puts around a node of the backward pass. */
+static inline bool st_row_is_wrapper(const struct st_operator_rows *rows, uint32_t row)
+{
+	return st_text_begins(st_row_name(rows, row), "autograd::engine::evaluate_function: ");
+}
+
+/* Zeros in the arena, one more than the count; NULL when memory is out. */
+static inline void *st_operators_column(struct st_operator_rows *rows, size_t count,
+					size_t size_bytes)
+{
+	return st_arena_calloc(&rows->arena, count + 1, size_bytes);
+}
+
 /* Adds them to what was picked; before it is folded. And room for so many rows. False when memory is out. */
 bool st_operators_add_calls(struct st_operator_rows *rows, const struct st_operator_choice *choice);
 bool st_operators_make_columns(struct st_operator_rows *rows, uint32_t count);

@@ -18,28 +18,27 @@ struct open {
 	uint32_t capacity;
 };
 
-/* NULL: no memory. */
-static uint32_t *block_at(struct open *open, uint32_t process, uint64_t address)
+/* False: no memory. */
+static bool apply(struct st_memory_blocks *blocks, struct open *open,
+		  const struct st_memory_moment *moment, uint32_t process)
 {
-	uint32_t place = st_pair_map_add(&open->places, address, process);
+	uint32_t place = st_pair_map_add(&open->places, moment->address, process), *block;
 
 	if (open->places.failed || !ST_VEC_ROOM_ZERO(open->blocks, place, open->capacity))
-		return NULL;
-	return &open->blocks[place];
-}
-
-static bool give_out(struct st_memory_blocks *blocks, struct open *open,
-		     const struct st_memory_moment *moment, uint32_t process)
-{
-	uint32_t *block = block_at(open, process, moment->address);
-
-	if (!block)
 		return false;
-	/* The same place again: that it was taken back has been lost. */
-	if (*block) {
+	block = &open->blocks[place];
+	if (*block)
 		blocks->items[*block - 1].end_ns = moment->time_ns;
-		blocks->again_count++;
+	if (!moment->allocated) {
+		if (!*block) {
+			blocks->unknown_bytes += moment->freed;
+			blocks->unknown_count++;
+		}
+		*block = 0;
+		return true;
 	}
+	/* The same place again: that it was taken back has been lost. */
+	blocks->again_count += *block != 0;
 	blocks->items[blocks->count++] = (struct st_memory_block){.begin_ns = moment->time_ns,
 								  .end_ns = INT64_MAX,
 								  .bytes = moment->allocated,
@@ -47,23 +46,6 @@ static bool give_out(struct st_memory_blocks *blocks, struct open *open,
 								  .track = moment->track,
 								  .process = process};
 	*block = blocks->count;
-	return true;
-}
-
-static bool take_back(struct st_memory_blocks *blocks, struct open *open,
-		      const struct st_memory_moment *moment, uint32_t process)
-{
-	uint32_t *block = block_at(open, process, moment->address);
-
-	if (!block)
-		return false;
-	if (!*block) {
-		blocks->unknown_bytes += moment->freed;
-		blocks->unknown_count++;
-		return true;
-	}
-	blocks->items[*block - 1].end_ns = moment->time_ns;
-	*block = 0;
 	return true;
 }
 
@@ -78,14 +60,9 @@ bool st_memory_blocks_make(struct st_memory_blocks *out, const struct st_result 
 	memset(out, 0, sizeof(*out));
 	out->items = calloc((size_t)count + 1, sizeof(*out->items));
 	done = out->items;
-	for (uint32_t i = 0; done && i < count; i++) {
-		uint32_t process = tracks[moments[i].track].process;
-
-		if (!moments[i].address)
-			continue;
-		done = (moments[i].allocated ? give_out : take_back)(out, &open, &moments[i],
-								     process);
-	}
+	for (uint32_t i = 0; done && i < count; i++)
+		if (moments[i].address)
+			done = apply(out, &open, &moments[i], tracks[moments[i].track].process);
 	st_pair_map_fini(&open.places);
 	free(open.blocks);
 	if (!done)

@@ -10,99 +10,79 @@
 /* The last forward operator of each sequence number: of a thread, which counts them, and of a process, for nodes that
  * run on threads of autograd's own. */
 struct forwards {
+	const struct st_dataset *dataset;
+	const struct st_operator_rows *rows;
 	struct st_pair_map map;
 	uint32_t *last;	  /* by key of the map: row, or ST_NO_ROW when threads differ */
 	uint32_t *tracks; /* by key */
 	uint32_t built;
 };
 
-enum { OF_TRACK, OF_PROCESS };
-
-static uint32_t scope_of(const struct st_operator_rows *rows, uint32_t row)
+/* Whether a row has a number, and which way it runs. */
+static bool is_numbered(const struct st_operator_rows *rows, uint32_t row, bool backward)
 {
 	uint32_t count;
 	const struct st_signature *signatures = st_result_signatures(rows->result, &count);
+	bool is_backward = rows->signature[row] < count &&
+			   signatures[rows->signature[row]].scope == ST_SCOPE_BACKWARD;
 
-	return rows->signature[row] < count ? signatures[rows->signature[row]].scope
-					    : (uint32_t)ST_SCOPE_FUNCTION;
+	return st_operator_sequence(rows, row) >= 0 && is_backward == backward;
 }
 
-static uint32_t forward_key(struct forwards *forwards, unsigned int whose, uint32_t id,
-			    int64_t sequence)
+static uint32_t key_of(struct forwards *forwards, uint32_t row, bool of_process)
 {
-	return st_pair_map_add(&forwards->map, (uint64_t)whose << 32 | id, (uint64_t)sequence);
+	uint64_t whose = forwards->rows->track[row];
+
+	if (of_process)
+		whose = UINT64_C(1) << 32 | st_key_of(&forwards->dataset->keys[ST_BY_PROCESS], row);
+	return st_pair_map_add(&forwards->map, whose,
+			       (uint64_t)st_operator_sequence(forwards->rows, row));
 }
 
-static void note(struct forwards *forwards, uint32_t key, uint32_t track, uint32_t row)
+static void note(struct forwards *forwards, uint32_t row, bool of_process)
 {
-	bool is_new = key == forwards->built;
+	uint32_t key = key_of(forwards, row, of_process), track = forwards->rows->track[row];
 
-	if (is_new)
+	if (key == forwards->built) {
 		forwards->built++;
-	if (is_new || forwards->tracks[key] == track)
+		forwards->tracks[key] = track;
+	}
+	if (forwards->tracks[key] == track)
 		forwards->last[key] = row;
 	else
 		forwards->last[key] = forwards->tracks[key] = ST_NO_ROW;
-	if (is_new)
-		forwards->tracks[key] = track;
-}
-
-static bool find_forwards(struct forwards *forwards, const struct st_dataset *dataset,
-			  const struct st_operator_rows *rows)
-{
-	size_t most = 2 * (size_t)rows->count + 1;
-
-	st_pair_map_init(&forwards->map);
-	forwards->last = malloc(most * sizeof(*forwards->last));
-	forwards->tracks = malloc(most * sizeof(*forwards->tracks));
-	if (!forwards->last || !forwards->tracks)
-		return false;
-	for (uint32_t row = 0; row < rows->count && !forwards->map.failed; row++) {
-		uint32_t track = rows->track[row];
-
-		if (st_operator_sequence(rows, row) < 0 || scope_of(rows, row) == ST_SCOPE_BACKWARD)
-			continue;
-		note(forwards,
-		     forward_key(forwards, OF_TRACK, track, st_operator_sequence(rows, row)), track,
-		     row);
-		note(forwards,
-		     forward_key(forwards, OF_PROCESS,
-				 st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-				 st_operator_sequence(rows, row)),
-		     track, row);
-	}
-	return !forwards->map.failed;
 }
 
 /* The forward operator of a backward node, or ST_NO_ROW. */
-static uint32_t forward_of(struct forwards *forwards, const struct st_dataset *dataset,
-			   const struct st_operator_rows *rows, uint32_t row)
+static uint32_t forward_of(struct forwards *forwards, uint32_t row)
 {
-	uint32_t key =
-		forward_key(forwards, OF_TRACK, rows->track[row], st_operator_sequence(rows, row));
+	uint32_t key = key_of(forwards, row, false);
 
 	if (key >= forwards->built)
-		key = forward_key(forwards, OF_PROCESS,
-				  st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-				  st_operator_sequence(rows, row));
+		key = key_of(forwards, row, true);
 	return key < forwards->built ? forwards->last[key] : ST_NO_ROW;
 }
 
 uint32_t *st_operators_forwards(const struct st_dataset *dataset,
 				const struct st_operator_rows *rows)
 {
+	struct forwards forwards = {.dataset = dataset, .rows = rows};
+	size_t most = 2 * (size_t)rows->count + 1;
 	uint32_t *found = malloc(((size_t)rows->count + 1) * sizeof(*found));
-	struct forwards forwards = {0};
+	bool done;
 
-	if (found && find_forwards(&forwards, dataset, rows)) {
-		for (uint32_t row = 0; row < rows->count; row++) {
-			found[row] = ST_NO_ROW;
-			if (st_operator_sequence(rows, row) >= 0 &&
-			    scope_of(rows, row) == ST_SCOPE_BACKWARD)
-				found[row] = forward_of(&forwards, dataset, rows, row);
-		}
+	forwards.last = malloc(most * sizeof(*forwards.last));
+	forwards.tracks = malloc(most * sizeof(*forwards.tracks));
+	done = found && forwards.last && forwards.tracks;
+	for (uint32_t row = 0; done && row < rows->count; row++) {
+		if (!is_numbered(rows, row, false))
+			continue;
+		note(&forwards, row, false);
+		note(&forwards, row, true);
 	}
-	if (forwards.map.failed || !forwards.last || !forwards.tracks) {
+	for (uint32_t row = 0; done && row < rows->count; row++)
+		found[row] = is_numbered(rows, row, true) ? forward_of(&forwards, row) : ST_NO_ROW;
+	if (!done || forwards.map.failed) {
 		free(found);
 		found = NULL;
 	}

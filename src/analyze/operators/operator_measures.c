@@ -112,9 +112,8 @@ static bool add_memory(struct st_operator_rows *rows)
 	st_result_memory(rows->result, &moments);
 	if (!moments)
 		return true;
-	rows->allocated =
-		st_arena_calloc(&rows->arena, (size_t)rows->count + 1, sizeof(*rows->allocated));
-	rows->freed = st_arena_calloc(&rows->arena, (size_t)rows->count + 1, sizeof(*rows->freed));
+	rows->allocated = st_operators_column(rows, rows->count, sizeof(*rows->allocated));
+	rows->freed = st_operators_column(rows, rows->count, sizeof(*rows->freed));
 	for (uint32_t i = 0; rows->freed && i < count; i++) {
 		uint32_t row = rows->row_of_slice[operators[i].row];
 

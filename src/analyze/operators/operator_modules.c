@@ -4,11 +4,8 @@
 // long over; autograd's sequence number tells which forward operator each belongs to, and what lies inside of a
 // node belongs where the node does.
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/operators/dataset_operators.h"
-
-static const char wrapper[] = "autograd::engine::evaluate_function: ";
 
 /* By slice: the innermost call of a module that it is or lies in, or ST_NO_ROW. Malloc'd. */
 static uint32_t *find_calls(const struct st_operator_rows *rows)
@@ -26,17 +23,7 @@ static uint32_t *find_calls(const struct st_operator_rows *rows)
 	return calls;
 }
 
-static bool is_wrapper(const struct st_dataset *dataset, uint32_t row)
-{
-	struct st_text name = dataset->text(dataset, ST_BY_OPERATOR,
-					    st_key_of(&dataset->keys[ST_BY_OPERATOR], row), NULL);
-
-	return name.size_bytes >= sizeof(wrapper) - 1 &&
-	       memcmp(name.bytes, wrapper, sizeof(wrapper) - 1) == 0;
-}
-
 struct job {
-	struct st_dataset *dataset;
 	const struct st_operator_rows *rows;
 	uint32_t *forwards; /* by row */
 	uint32_t *calls;    /* by slice */
@@ -50,7 +37,7 @@ static void link_node(struct job *job, uint32_t row, uint32_t from)
 
 	job->keys[row] = job->keys[from];
 	job->linked[row] = 1;
-	if (up == ST_NO_ROW || job->linked[up] || !is_wrapper(job->dataset, up))
+	if (up == ST_NO_ROW || job->linked[up] || !st_row_is_wrapper(job->rows, up))
 		return;
 	job->keys[up] = job->keys[from];
 	job->linked[up] = 1;
@@ -95,7 +82,7 @@ bool st_operators_add_modules(struct st_dataset *dataset, struct st_operator_row
 {
 	static const struct st_text none = {"[no module]", 11};
 	struct st_key_texts *texts = &rows->texts[ST_BY_NN_MODULE];
-	struct job job = {.dataset = dataset, .rows = rows};
+	struct job job = {.rows = rows};
 	bool done;
 
 	job.keys = st_arena_calloc(&rows->arena, (size_t)rows->count + 1, sizeof(*job.keys));

@@ -85,7 +85,6 @@ static struct st_text text_of(struct job *job, uint32_t node, bool is_linked,
 {
 	struct st_buf out;
 	struct st_text text;
-	char *copy;
 
 	st_buf_init(&out, TEXT_MAX_BYTES);
 	add_place(job, node, grouping, &out);
@@ -96,8 +95,7 @@ static struct st_text text_of(struct job *job, uint32_t node, bool is_linked,
 	}
 	if (is_linked)
 		st_buf_append_text(&out, " [backward]");
-	copy = st_arena_copy(&job->rows->arena, out.data, out.size_bytes);
-	text = (struct st_text){copy ? copy : "", copy ? out.size_bytes : 0};
+	text = st_text_copy(&job->rows->arena, (struct st_text){(char *)out.data, out.size_bytes});
 	st_buf_fini(&out);
 	return text;
 }

@@ -109,10 +109,10 @@ static bool broadcast(const struct st_input *a, const struct st_input *b, uint32
 
 /* Of torch.matmul: a vector is a row on the left and a column on the right. */
 static void matmul(struct st_operator_work *work, const struct st_operands *operands,
-		   uint32_t first)
+		   const struct st_work_entry *entry)
 {
-	const struct st_input *inputs[2] = {tensor_at(operands, first),
-					    tensor_at(operands, first + 1)};
+	const struct st_input *inputs[2] = {tensor_at(operands, entry->first),
+					    tensor_at(operands, entry->first + 1)};
 	const struct st_input *a = inputs[0], *b = inputs[1];
 	struct st_input outer;
 	uint64_t result, flops;
@@ -134,13 +134,15 @@ static void matmul(struct st_operator_work *work, const struct st_operands *oper
 	set_bytes(work, inputs, 2, result);
 }
 
-static void linear(struct st_operator_work *work, const struct st_operands *operands)
+static void linear(struct st_operator_work *work, const struct st_operands *operands,
+		   const struct st_work_entry *entry)
 {
 	const struct st_input *inputs[3] = {tensor_at(operands, 0), tensor_at(operands, 1),
 					    tensor_at(operands, 2)};
 	const struct st_input *x = inputs[0], *w = inputs[1];
 	uint64_t flops, result = 1;
 
+	(void)entry;
 	if (!x || !w || !x->dimension_count || w->dimension_count != 2 || !is_float(x) ||
 	    x->sizes[x->dimension_count - 1] != w->sizes[1] || !elements(x, &flops) ||
 	    !times(&flops, w->sizes[0]) || !times(&flops, 2))
@@ -242,8 +244,9 @@ static bool is_convolution(const struct st_input *x, const struct st_input *w)
 }
 
 static void convolution(struct st_operator_work *work, const struct st_operands *operands,
-			const struct st_convolution_places *places)
+			const struct st_work_entry *entry)
 {
+	const struct st_convolution_places *places = entry->places;
 	const struct st_input *inputs[3] = {tensor_at(operands, 0), tensor_at(operands, 1),
 					    tensor_at(operands, 2)};
 	const struct st_input *x = inputs[0], *w = inputs[1];
@@ -277,7 +280,8 @@ static void convolution(struct st_operator_work *work, const struct st_operands 
 enum { GRADIENT, INPUT, WEIGHT, IS_TRANSPOSED = 7, MASK = 10, GRADIENTS = 3 };
 
 /* The gradient of the input and that of the kernel take as much as the convolution did; that of the bias is a sum. */
-static void convolution_backward(struct st_operator_work *work, const struct st_operands *operands)
+static void convolution_backward(struct st_operator_work *work, const struct st_operands *operands,
+				 const struct st_work_entry *entry)
 {
 	const struct st_input *inputs[3] = {tensor_at(operands, GRADIENT)};
 	const struct st_input *go = inputs[0], *x = tensor_at(operands, INPUT);
@@ -286,6 +290,7 @@ static void convolution_backward(struct st_operator_work *work, const struct st_
 	uint64_t met, flops, result = 0;
 	uint32_t count = 1;
 
+	(void)entry;
 	if (!go || !is_convolution(x, w) || operands->count <= MASK ||
 	    mask->kind != ST_INPUT_INTEGER_LIST || mask->integer_count != GRADIENTS ||
 	    transposed->kind != ST_INPUT_INTEGER ||
@@ -311,8 +316,9 @@ static void convolution_backward(struct st_operator_work *work, const struct st_
 /* q[…, L, E], k[…, S, E], v[…, S, F]: scores, then their product with the values. Backward: the scores again, and four
  * products of the same sizes for the gradients. */
 static void attention(struct st_operator_work *work, const struct st_operands *operands,
-		      bool is_backward)
+		      const struct st_work_entry *entry)
 {
+	bool is_backward = entry->rule == ST_WORK_ATTENTION_BACKWARD;
 	const struct st_input *inputs[3] = {tensor_at(operands, is_backward),
 					    tensor_at(operands, is_backward + 1u),
 					    tensor_at(operands, is_backward + 2u)};
@@ -369,6 +375,14 @@ static void by_element(struct st_operator_work *work, const struct st_operands *
 		set_bytes(work, inputs, count, result);
 }
 
+static void (*const rules[])(struct st_operator_work *, const struct st_operands *,
+			     const struct st_work_entry *) = {
+	[ST_WORK_MATMUL] = matmul,	     [ST_WORK_LINEAR] = linear,
+	[ST_WORK_CONVOLUTION] = convolution, [ST_WORK_CONVOLUTION_BACKWARD] = convolution_backward,
+	[ST_WORK_ATTENTION] = attention,     [ST_WORK_ATTENTION_BACKWARD] = attention,
+	[ST_WORK_ELEMENTS] = by_element,     [ST_WORK_REDUCE] = by_element,
+};
+
 static const struct st_work_entry *find(struct st_text name)
 {
 	for (const struct st_work_entry *entry = st_work_entries; entry->name; entry++)
@@ -386,27 +400,6 @@ struct st_operator_work st_operator_work(struct st_text name, const struct st_si
 	if (!entry || !(signature->flags & ST_SIGNATURE_INPUTS))
 		return work;
 	st_operands_read(&operands, signature);
-	switch (entry->rule) {
-	case ST_WORK_MATMUL:
-		matmul(&work, &operands, entry->first);
-		break;
-	case ST_WORK_LINEAR:
-		linear(&work, &operands);
-		break;
-	case ST_WORK_CONVOLUTION:
-		convolution(&work, &operands, entry->places);
-		break;
-	case ST_WORK_CONVOLUTION_BACKWARD:
-		convolution_backward(&work, &operands);
-		break;
-	case ST_WORK_ATTENTION:
-	case ST_WORK_ATTENTION_BACKWARD:
-		attention(&work, &operands, entry->rule == ST_WORK_ATTENTION_BACKWARD);
-		break;
-	case ST_WORK_ELEMENTS:
-	case ST_WORK_REDUCE:
-		by_element(&work, &operands, entry);
-		break;
-	}
+	rules[entry->rule](&work, &operands, entry);
 	return work;
 }

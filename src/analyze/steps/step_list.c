@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/vec.h"
 #include "analyze/steps/step_rows.h"
 #include "analyze/steps/steps.h"
 #include "store/result.h"
@@ -19,21 +20,6 @@ const char *const st_step_part_names[ST_STEP_PART_KINDS] = {
 	[ST_STEP_BACKWARD] = "backward",   [ST_STEP_OPTIMIZER] = "optimizer",
 	[ST_STEP_OTHER] = "Python, other",
 };
-
-bool st_step_list_add(struct st_step_list *list, const struct st_one_step *step)
-{
-	/* A power of two: full. */
-	if (!(list->count & (list->count - 1)) || !list->count) {
-		size_t capacity = list->count ? (size_t)list->count * 2 : 1;
-		struct st_one_step *steps = realloc(list->steps, capacity * sizeof(*steps));
-
-		if (!steps)
-			return false;
-		list->steps = steps;
-	}
-	list->steps[list->count++] = *step;
-	return true;
-}
 
 void st_step_list_fini(struct st_step_list *list)
 {
@@ -66,7 +52,7 @@ static bool add_family(struct st_step_list *list, const struct st_dataset *datas
 		step.begin_ns = dataset->begin_ns[row];
 		step.end_ns = until_ns = dataset->end_ns[row];
 		step.number = number++;
-		if (!st_step_list_add(list, &step))
+		if (!ST_VEC_PUSH(list->steps, list->count, list->capacity, step))
 			return false;
 	}
 	return true;
@@ -141,7 +127,7 @@ static bool add_optimizer(struct st_step_list *list, const struct st_step_rows *
 		step.end_ns = end_ns = slices->end_ns[row];
 		step.track = slices->track[row];
 		step.number = list->count - first;
-		if (!st_step_list_add(list, &step))
+		if (!ST_VEC_PUSH(list->steps, list->count, list->capacity, step))
 			return false;
 	}
 	if (list->count - first >= 2)
@@ -173,7 +159,7 @@ static bool add_optimizers(struct st_step_list *list, const struct st_step_rows 
 }
 
 static bool find(struct st_step_list *out, const struct st_dataset *dataset,
-		 const struct st_step_rows *rows, const struct st_steps *named)
+		 struct st_step_rows *rows, const struct st_steps *named)
 {
 	if (named->found) {
 		out->source = named->is_profiler  ? ST_STEPS_PROFILER
@@ -255,21 +241,19 @@ enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_da
 				    const struct st_result *result, const struct st_steps *named,
 				    struct st_error *err)
 {
-	struct st_step_rows rows = {0};
+	struct st_step_rows rows = {.result = result, .slices = st_result_slices(result)};
+	bool done;
 
 	memset(out, 0, sizeof(*out));
-	if (!st_step_rows_init(&rows, result) || !find(out, dataset, &rows, named) ||
-	    !st_step_parts_fill(out, &rows)) {
-		st_step_rows_fini(&rows);
-		st_step_list_fini(out);
-		return st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");
-	}
+	st_arena_init(&rows.arena, SIZE_MAX / 2);
+	done = st_step_rows_init(&rows) && find(out, dataset, &rows, named) &&
+	       st_step_parts_fill(out, &rows);
 	out->has_parts = rows.has_operators;
-	st_step_rows_fini(&rows);
+	st_arena_fini(&rows.arena);
 	drop_last(out);
 	if (!out->count)
 		out->source = ST_STEPS_NONE;
-	if (mark_warm_up(out))
+	if (done && mark_warm_up(out))
 		return ST_OK;
 	st_step_list_fini(out);
 	return st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");

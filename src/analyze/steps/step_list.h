@@ -50,7 +50,7 @@ struct st_step_list {
 	bool is_numbered; /* slices have numbers in their names */
 	bool has_parts;	  /* there are operators, so that parts can be told apart */
 	struct st_one_step *steps; /* by track and begin */
-	uint32_t count, warm_up_count;
+	uint32_t count, capacity, warm_up_count;
 	uint32_t overlapping; /* that began in a step and ended behind it: left out */
 };
 

@@ -5,7 +5,6 @@
 #include "analyze/steps/step_rows.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "analyze/datasets/dataset_parts.h"
 
@@ -172,24 +171,18 @@ static void fill(struct sweep *sweep)
 	}
 }
 
-bool st_step_parts_fill(struct st_step_list *list, const struct st_step_rows *rows)
+bool st_step_parts_fill(struct st_step_list *list, struct st_step_rows *rows)
 {
 	struct sweep sweep = {.rows = rows, .list = list};
-	struct st_arena arena;
-	bool done;
+	struct st_arena *arena = &rows->arena;
 
-	st_arena_init(&arena, SIZE_MAX / 2);
-	sweep.open = malloc(((size_t)UINT16_MAX + 1) * sizeof(*sweep.open));
-	sweep.last_backward = malloc(((size_t)list->count + 1) * sizeof(*sweep.last_backward));
-	done = sweep.open && sweep.last_backward &&
-	       st_pause_list_make(&sweep.pauses, rows->result, &arena);
-	if (done) {
-		for (uint32_t i = 0; i < list->count; i++)
-			sweep.last_backward[i] = INT64_MIN;
-		fill(&sweep);
-	}
-	free(sweep.open);
-	free(sweep.last_backward);
-	st_arena_fini(&arena);
-	return done;
+	sweep.open = st_arena_alloc(arena, ((size_t)UINT16_MAX + 1) * sizeof(*sweep.open));
+	sweep.last_backward =
+		st_arena_alloc(arena, ((size_t)list->count + 1) * sizeof(*sweep.last_backward));
+	if (!st_pause_list_make(&sweep.pauses, rows->result, arena) || arena->failed)
+		return false;
+	for (uint32_t i = 0; i < list->count; i++)
+		sweep.last_backward[i] = INT64_MIN;
+	fill(&sweep);
+	return true;
 }

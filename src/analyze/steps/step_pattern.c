@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/operators.h"
 
 enum {
@@ -29,6 +30,7 @@ struct piece {
 
 struct finder {
 	const struct st_step_rows *rows;
+	struct st_arena arena;
 	struct st_step_tokens tokens;
 	uint32_t first;	  /* of the window */
 	uint64_t *hashes; /* of the tokens before each, and of all */
@@ -57,6 +59,12 @@ static uint64_t hash_of(const struct finder *finder, uint32_t begin, uint32_t en
 	return finder->hashes[end] - finder->hashes[begin] * finder->powers[end - begin];
 }
 
+/* One more than there are. */
+static void *zeros(struct finder *finder, uint32_t count, size_t size_bytes)
+{
+	return st_arena_calloc(&finder->arena, (size_t)count + 1, size_bytes);
+}
+
 static bool prepare(struct finder *finder)
 {
 	uint32_t labels, signatures, count;
@@ -66,14 +74,13 @@ static bool prepare(struct finder *finder)
 	finder->kinds = labels + signatures;
 	finder->first = finder->tokens.count > WINDOW ? finder->tokens.count - WINDOW : 0;
 	count = window(finder);
-	finder->hashes = calloc((size_t)count + 1, sizeof(*finder->hashes));
-	finder->powers = calloc((size_t)count + 1, sizeof(*finder->powers));
-	finder->next = calloc((size_t)count + 1, sizeof(*finder->next));
-	finder->pieces = calloc((size_t)count + 1, sizeof(*finder->pieces));
-	finder->head = calloc((size_t)finder->kinds + 1, sizeof(*finder->head));
-	finder->last = calloc((size_t)finder->kinds + 1, sizeof(*finder->last));
-	if (!finder->hashes || !finder->powers || !finder->next || !finder->pieces ||
-	    !finder->head || !finder->last)
+	finder->hashes = zeros(finder, count, sizeof(*finder->hashes));
+	finder->powers = zeros(finder, count, sizeof(*finder->powers));
+	finder->next = zeros(finder, count, sizeof(*finder->next));
+	finder->pieces = zeros(finder, count, sizeof(*finder->pieces));
+	finder->head = zeros(finder, finder->kinds, sizeof(*finder->head));
+	finder->last = zeros(finder, finder->kinds, sizeof(*finder->last));
+	if (finder->arena.failed)
 		return false;
 	finder->powers[0] = 1;
 	for (uint32_t i = 0; i < count; i++) {
@@ -89,17 +96,6 @@ static bool prepare(struct finder *finder)
 		finder->last[kind] = i;
 	}
 	return true;
-}
-
-static void finish(struct finder *finder)
-{
-	st_step_tokens_fini(&finder->tokens);
-	free(finder->hashes);
-	free(finder->powers);
-	free(finder->next);
-	free(finder->pieces);
-	free(finder->head);
-	free(finder->last);
 }
 
 static int by_hash(const void *a, const void *b)
@@ -246,7 +242,7 @@ static bool cut(const struct finder *finder, struct st_step_list *list, const ui
 			step.end_ns = end_of(finder, at + length - 1);
 		else
 			step.end_ns = end_of(finder, at + count - 1);
-		if (!st_step_list_add(list, &step))
+		if (!ST_VEC_PUSH(list->steps, list->count, list->capacity, step))
 			return false;
 	}
 	return true;
@@ -257,24 +253,21 @@ static bool cut_at(struct finder *finder, struct st_step_list *list, const uint3
 		   uint32_t size, uint32_t length)
 {
 	const struct st_step_tokens *tokens = &finder->tokens;
-	uint8_t *is_anchor = calloc((size_t)tokens->count + 1, 1);
-	bool done;
+	uint8_t *is_anchor = zeros(finder, tokens->count, 1);
 
 	if (!is_anchor)
 		return false;
 	for (uint32_t i = 0; i + size <= tokens->count; i++)
 		is_anchor[i] = memcmp(tokens->token + i, like, size * sizeof(*like)) == 0;
-	done = cut(finder, list, is_anchor, length);
-	free(is_anchor);
-	return done;
+	return cut(finder, list, is_anchor, length);
 }
 
 /* The label with most time among the outermost rows of a sort; occurs at least as often as a loop does. */
-static uint32_t heaviest(const struct finder *finder, enum st_step_label sort, uint64_t *out_ns)
+static uint32_t heaviest(struct finder *finder, enum st_step_label sort, uint64_t *out_ns)
 {
 	const struct st_slices *slices = finder->rows->slices;
-	uint64_t *ns = calloc((size_t)finder->kinds + 1, sizeof(*ns));
-	uint32_t *counts = calloc((size_t)finder->kinds + 1, sizeof(*counts));
+	uint64_t *ns = zeros(finder, finder->kinds, sizeof(*ns));
+	uint32_t *counts = zeros(finder, finder->kinds, sizeof(*counts));
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t i = 0; ns && counts && i < finder->tokens.count; i++) {
@@ -289,8 +282,6 @@ static uint32_t heaviest(const struct finder *finder, enum st_step_label sort, u
 		if (counts[label] >= ROUNDS_MIN && (best == UINT32_MAX || ns[label] > ns[best]))
 			best = label;
 	*out_ns = best == UINT32_MAX ? 0 : ns[best];
-	free(ns);
-	free(counts);
 	return best;
 }
 
@@ -380,10 +371,11 @@ bool st_step_pattern_find(struct st_step_list *list, const struct st_step_rows *
 	for (unsigned int round = 0; round < 3 && done && !list->count; round++) {
 		struct finder finder = {.rows = rows, .kinds = labels};
 
-		done = st_step_tokens_init(&finder.tokens, rows, track, round == 1);
-		if (done)
-			done = round ? repeat_in(&finder, list) : find_in(&finder, list);
-		finish(&finder);
+		st_arena_init(&finder.arena, SIZE_MAX / 2);
+		done = st_step_tokens_init(&finder.tokens, rows, track, round == 1,
+					   &finder.arena) &&
+		       (round ? repeat_in : find_in)(&finder, list);
+		st_arena_fini(&finder.arena);
 	}
 	return done;
 }

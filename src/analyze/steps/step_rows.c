@@ -4,9 +4,6 @@
 // version, and the same whether its operators were recorded or came as ITT tasks.
 #include "analyze/steps/step_rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/datasets/words.h"
 #include "store/operators.h"
 
@@ -58,7 +55,7 @@ static bool read_labels(struct st_step_rows *rows)
 	uint32_t count;
 	const struct st_label *labels = st_result_labels(rows->result, &count);
 
-	rows->of_label = calloc((size_t)count + 1, 1);
+	rows->of_label = st_arena_calloc(&rows->arena, (size_t)count + 1, 1);
 	if (!rows->of_label)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -90,16 +87,13 @@ static unsigned int part_in(enum st_step_label label, unsigned int up)
 	}
 }
 
-bool st_step_rows_init(struct st_step_rows *rows, const struct st_result *result)
+bool st_step_rows_init(struct st_step_rows *rows)
 {
-	memset(rows, 0, sizeof(*rows));
-	rows->result = result;
-	rows->slices = st_result_slices(result);
 	if (!read_labels(rows))
 		return false;
 	if (!rows->has_operators)
 		return true;
-	rows->part = malloc((size_t)rows->slices->count + 1);
+	rows->part = st_arena_alloc(&rows->arena, (size_t)rows->slices->count + 1);
 	if (!rows->part)
 		return false;
 	/* Rows come after the rows around them. */
@@ -110,13 +104,6 @@ bool st_step_rows_init(struct st_step_rows *rows, const struct st_result *result
 		rows->part[row] = (uint8_t)part_in(rows->of_label[rows->slices->label[row]], up);
 	}
 	return true;
-}
-
-void st_step_rows_fini(struct st_step_rows *rows)
-{
-	free(rows->of_label);
-	free(rows->part);
-	memset(rows, 0, sizeof(*rows));
 }
 
 bool st_step_row_is_outermost(const struct st_step_rows *rows, uint32_t row)
@@ -146,20 +133,18 @@ static uint32_t token_of(const struct st_step_rows *rows, uint32_t row, bool wit
 }
 
 bool st_step_tokens_init(struct st_step_tokens *tokens, const struct st_step_rows *rows,
-			 uint32_t track, bool with_inputs)
+			 uint32_t track, bool with_inputs, struct st_arena *arena)
 {
 	uint32_t count, found = 0;
 	const struct st_track *at = &st_result_tracks(rows->result, &count)[track];
 
-	memset(tokens, 0, sizeof(*tokens));
+	tokens->count = 0;
 	for (uint32_t row = at->row_begin; row < at->row_end; row++)
 		found += st_step_row_is_outermost(rows, row);
-	tokens->row = malloc(((size_t)found + 1) * sizeof(*tokens->row));
-	tokens->token = malloc(((size_t)found + 1) * sizeof(*tokens->token));
-	if (!tokens->row || !tokens->token) {
-		st_step_tokens_fini(tokens);
+	tokens->row = st_arena_alloc(arena, ((size_t)found + 1) * sizeof(*tokens->row));
+	tokens->token = st_arena_alloc(arena, ((size_t)found + 1) * sizeof(*tokens->token));
+	if (arena->failed)
 		return false;
-	}
 	for (uint32_t row = at->row_begin; row < at->row_end; row++) {
 		if (!st_step_row_is_outermost(rows, row))
 			continue;
@@ -167,11 +152,4 @@ bool st_step_tokens_init(struct st_step_tokens *tokens, const struct st_step_row
 		tokens->token[tokens->count++] = token_of(rows, row, with_inputs);
 	}
 	return true;
-}
-
-void st_step_tokens_fini(struct st_step_tokens *tokens)
-{
-	free(tokens->row);
-	free(tokens->token);
-	memset(tokens, 0, sizeof(*tokens));
 }

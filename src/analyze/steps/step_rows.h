@@ -23,6 +23,7 @@ enum st_step_label {
 enum { ST_STEP_LOOSE = ST_STEP_PART_KINDS, ST_STEP_NOWHERE };
 
 struct st_step_rows {
+	struct st_arena arena; /* of what is needed until the steps are found */
 	const struct st_result *result;
 	const struct st_slices *slices;
 	uint8_t *of_label; /* enum st_step_label */
@@ -32,8 +33,8 @@ struct st_step_rows {
 	bool has_operators;
 };
 
-bool st_step_rows_init(struct st_step_rows *rows, const struct st_result *result);
-void st_step_rows_fini(struct st_step_rows *rows);
+/* Result, slices and arena are there. */
+bool st_step_rows_init(struct st_step_rows *rows);
 
 static inline bool st_step_row_is(const struct st_step_rows *rows, uint32_t row,
 				  enum st_step_label label)
@@ -50,15 +51,11 @@ struct st_step_tokens {
 	uint32_t count;
 };
 bool st_step_tokens_init(struct st_step_tokens *tokens, const struct st_step_rows *rows,
-			 uint32_t track, bool with_inputs);
-void st_step_tokens_fini(struct st_step_tokens *tokens);
-
-/* Appends a step; false when memory is out. */
-bool st_step_list_add(struct st_step_list *list, const struct st_one_step *step);
+			 uint32_t track, bool with_inputs, struct st_arena *arena);
 
 /* step_pattern.c: steps out of what a thread repeats. False when memory is out. */
 bool st_step_pattern_find(struct st_step_list *list, const struct st_step_rows *rows);
 /* step_parts.c: fills wall_ns and part_ns. False when memory is out. */
-bool st_step_parts_fill(struct st_step_list *list, const struct st_step_rows *rows);
+bool st_step_parts_fill(struct st_step_list *list, struct st_step_rows *rows);
 
 #endif

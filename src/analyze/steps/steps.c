@@ -182,15 +182,13 @@ static bool add_parts(struct st_steps *steps, const struct st_dataset *dataset)
 	}
 	for (uint32_t row = 0; row < dataset->row_count; row++) {
 		uint32_t parent = dataset->parent[row];
-		uint64_t wall_ns = (uint64_t)(dataset->end_ns[row] - dataset->begin_ns[row]);
+		uint64_t wall_ns;
 		bool is_step = st_key_of(families, row) == family;
 		bool in_step = parent != ST_NO_ROW && st_key_of(families, parent) == family;
 
 		if ((!is_step && !in_step) || dataset->flags[row] & dataset->hidden_flags)
 			continue;
-		if (dataset->flags[row] & dataset->slow_flags)
-			wall_ns = dataset->part_ns(dataset, row, dataset->begin_ns[row],
-						   dataset->end_ns[row]);
+		wall_ns = st_row_wall_ns(dataset, row);
 		if (is_step) {
 			durations[count++] = wall_ns;
 			steps->self_ns += dataset->self_ns[row];

@@ -122,17 +122,30 @@ static void signature_cells(struct st_cell *cells, const struct st_torch_events 
 	cells[ST_TORCH_DTYPES] = st_cell_bytes(texts->types[signature]);
 }
 
+void st_torch_row_cells(struct st_cell *cells, const struct st_torch_events *events, uint32_t row)
+{
+	const struct st_operator_rows *rows = events->rows;
+
+	cells[ST_TORCH_KEY] = st_cell_bytes(st_row_name(rows, row));
+	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, row));
+	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, row));
+	cells[ST_TORCH_PYTHON] = st_cell_bool(st_row_is_call(rows, row));
+	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[row]);
+	if (rows->parent[row] != ST_NO_ROW)
+		cells[ST_TORCH_PARENT] = st_cell_u64(rows->slice[rows->parent[row]]);
+}
+
 static void row_cells(struct st_cell *cells, const struct st_torch_events *events, uint32_t row)
 {
 	const struct st_operator_rows *rows = events->rows;
-	double total_us = (double)st_torch_event_ns(events, row) / 1000;
+	double total_us = (double)st_row_wall_ns(&events->dataset, row) / 1000;
 	uint32_t count, label = rows->label[row];
 	const struct st_label *labels = st_result_labels(events->result, &count);
-	struct st_text shown = rows->texts[ST_BY_OPERATOR].texts[rows->name_of[label]];
+	struct st_text shown = st_row_name(rows, row);
 	struct st_text real =
 		label < count ? st_result_text(events->result, labels[label].name) : shown;
 
-	cells[ST_TORCH_KEY] = st_cell_bytes(shown);
+	st_torch_row_cells(cells, events, row);
 	if (real.size_bytes != shown.size_bytes)
 		cells[ST_TORCH_TRACE_NAME] = st_cell_bytes(real);
 	cells[ST_TORCH_SELF_CPU] = st_cell_double((double)(int64_t)rows->self_ns[row] / 1000);
@@ -143,12 +156,6 @@ static void row_cells(struct st_cell *cells, const struct st_torch_events *event
 		st_cell_bytes(events->shapes.texts[events->shapes_of[rows->signature[row]]]);
 	cells[ST_TORCH_FLOPS] =
 		st_cell_u64(events->flops ? events->flops[rows->signature[row]] : 0);
-	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, row));
-	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, row));
-	cells[ST_TORCH_PYTHON] = st_cell_bool(st_row_is_call(rows, row));
-	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[row]);
-	if (rows->parent[row] != ST_NO_ROW)
-		cells[ST_TORCH_PARENT] = st_cell_u64(rows->slice[rows->parent[row]]);
 	cells[ST_TORCH_START] = st_cell_double(us(events, rows->begin_ns[row]));
 	cells[ST_TORCH_END] = st_cell_double(us(events, rows->end_ns[row]));
 	place_cells(cells, events, rows->track[row]);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "analyze/tables/report_make.h"
 
 struct group {
@@ -22,19 +23,6 @@ struct groups {
 	struct group *items; /* by key of keys; the last is that of memory */
 	uint32_t capacity;
 };
-
-static bool reserve(struct groups *groups, uint32_t count)
-{
-	struct group *grown;
-
-	if (count < groups->capacity)
-		return true;
-	groups->capacity = count < 128 ? 256 : 2 * count;
-	grown = realloc(groups->items, groups->capacity * sizeof(*grown));
-	if (grown)
-		groups->items = grown;
-	return grown != NULL;
-}
 
 /* Of two that begin and end together the row that lies first is the one around the other. */
 static bool comes_before(int64_t begin_ns, int64_t end_ns, const struct group *group)
@@ -54,7 +42,7 @@ static void add_event(struct group *group, const struct st_torch_events *events,
 		group->end_ns = rows->end_ns[row];
 	}
 	group->count++;
-	group->total_ns += st_torch_event_ns(events, row);
+	group->total_ns += st_row_wall_ns(&events->dataset, row);
 	group->self_ns += rows->self_ns[row];
 	if (events->flops)
 		group->flops += events->flops[rows->signature[row]];
@@ -73,20 +61,17 @@ static bool add_rows(struct groups *groups)
 		uint64_t name = 2 * (uint64_t)rows->name_of[rows->label[row]] +
 				st_torch_event_is_user(events, row);
 		uint32_t inputs = 0, stack = events->stack_of ? events->stack_of[row] : 0, key;
-		uint32_t known = groups->keys.count;
 
 		if (!st_row_is_counted(&events->dataset, row))
 			continue;
 		if (events->options->group_by_input_shape)
 			inputs = events->shapes_of[rows->signature[row]];
 		key = st_pair_map_add(&groups->keys, name, (uint64_t)stack << 32 | inputs);
-		if (groups->keys.failed || !reserve(groups, groups->keys.count + 1))
+		if (groups->keys.failed || !ST_VEC_ROOM_ZERO(groups->items, key, groups->capacity))
 			return false;
-		if (key == known)
-			groups->items[key] = (struct group){0};
 		add_event(&groups->items[key], events, row);
 	}
-	return reserve(groups, groups->keys.count + 1);
+	return ST_VEC_ROOM_ZERO(groups->items, groups->keys.count, groups->capacity);
 }
 
 static void add_moments(struct group *out, const struct st_torch_events *events)
@@ -136,24 +121,16 @@ static void group_cells(struct st_cell *cells, const struct group *group,
 	cells[ST_TORCH_STACK] = st_cell_text("");
 	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = st_cell_bool(false);
 	cells[ST_TORCH_SCOPE] = st_cell_u64(ST_SCOPE_FUNCTION);
-	if (first == ST_NO_ROW) {
-		cells[ST_TORCH_KEY] = st_cell_text("[memory]");
+	cells[ST_TORCH_KEY] = st_cell_text("[memory]");
+	if (first == ST_NO_ROW)
 		return;
-	}
-	cells[ST_TORCH_KEY] =
-		st_cell_bytes(rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[first]]]);
+	st_torch_row_cells(cells, events, first);
 	if (events->options->group_by_input_shape)
 		cells[ST_TORCH_SHAPES] = st_cell_bytes(
 			events->shapes.texts[events->shapes_of[rows->signature[first]]]);
 	if (events->stack_of)
 		cells[ST_TORCH_STACK] =
 			st_cell_bytes(events->stacks.texts[events->stack_of[first]]);
-	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, first));
-	cells[ST_TORCH_PYTHON] = st_cell_bool(st_row_is_call(rows, first));
-	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, first));
-	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[first]);
-	if (rows->parent[first] != ST_NO_ROW)
-		cells[ST_TORCH_PARENT] = st_cell_u64(rows->slice[rows->parent[first]]);
 }
 
 bool st_torch_add_averages(struct st_report *report, struct st_torch_events *events)

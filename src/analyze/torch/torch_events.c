@@ -3,7 +3,6 @@
 // Events of torch's profiler out of recorded operators: which, and the memory of each.
 #include "analyze/torch/torch_events.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
@@ -51,6 +50,11 @@ static bool moment_is_selected(const struct st_torch_events *events, uint32_t tr
 	return true;
 }
 
+void *st_torch_column(struct st_torch_events *events, uint32_t count, size_t size_bytes)
+{
+	return st_arena_calloc(events->dataset.arena, (size_t)count + 1, size_bytes);
+}
+
 /* What a slice that is no row took belongs to the row that it lies in. */
 static bool add_memory(struct st_torch_events *events)
 {
@@ -58,9 +62,9 @@ static bool add_memory(struct st_torch_events *events)
 	uint32_t count;
 	const struct st_operator *items = st_result_operators(events->result, &count);
 
-	events->memory = calloc((size_t)rows->count + 1, sizeof(*events->memory));
-	events->self_memory = calloc((size_t)rows->count + 1, sizeof(*events->self_memory));
-	if (!events->memory || !events->self_memory)
+	events->memory = st_torch_column(events, rows->count, sizeof(*events->memory));
+	events->self_memory = st_torch_column(events, rows->count, sizeof(*events->self_memory));
+	if (events->dataset.arena->failed)
 		return false;
 	for (uint32_t i = 0; i < count && !rows->has_calls; i++) {
 		uint32_t row = rows->row_of_slice[items[i].row];
@@ -117,7 +121,7 @@ static bool add_moments(struct st_torch_events *events, const struct st_operator
 	uint32_t count;
 	const struct st_memory_moment *moments = st_result_memory(events->result, &count);
 
-	events->moments = calloc((size_t)count + 1, sizeof(*events->moments));
+	events->moments = st_torch_column(events, count, sizeof(*events->moments));
 	if (!events->moments)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -137,9 +141,9 @@ static bool add_signatures(struct st_torch_events *events)
 	const struct st_signature *signatures = st_result_signatures(events->result, &count);
 	struct st_arena *arena = events->dataset.arena;
 
-	events->shapes_of = st_arena_calloc(arena, (size_t)count + 1, sizeof(uint32_t));
+	events->shapes_of = st_torch_column(events, count, sizeof(*events->shapes_of));
 	if (events->options->with_flops)
-		events->flops = st_arena_calloc(arena, (size_t)count + 1, sizeof(uint64_t));
+		events->flops = st_torch_column(events, count, sizeof(*events->flops));
 	if (arena->failed)
 		return false;
 	st_key_texts_init(&events->shapes);
@@ -171,7 +175,7 @@ static void mark_selected(struct st_torch_events *events)
 		if (is_selected(events, row))
 			continue;
 		if (rows->has_calls && up != ST_NO_ROW && st_row_is_counted(&events->dataset, up))
-			rows->own.self_ns[up] += st_torch_event_ns(events, row);
+			rows->own.self_ns[up] += st_row_wall_ns(&events->dataset, row);
 		rows->own.flags[row] |= events->dataset.uncounted_flags;
 	}
 }
@@ -216,27 +220,11 @@ enum st_status st_torch_events_init(struct st_torch_events *out, const struct st
 
 void st_torch_events_fini(struct st_torch_events *events)
 {
-	free(events->memory);
-	free(events->self_memory);
-	free(events->moments);
-	free(events->forward_tid);
-	free(events->forward_row);
-	free(events->is_backward);
-	free(events->stack_of);
 	st_key_texts_fini(&events->stacks);
 	st_key_texts_fini(&events->shapes);
 	st_selection_fini(&events->selection);
 	st_dataset_operators_fini(&events->dataset);
 	memset(events, 0, sizeof(*events));
-}
-
-uint64_t st_torch_event_ns(const struct st_torch_events *events, uint32_t row)
-{
-	const struct st_dataset *dataset = &events->dataset;
-
-	if (dataset->flags[row] & dataset->slow_flags)
-		return dataset->part_ns(dataset, row, dataset->begin_ns[row], dataset->end_ns[row]);
-	return (uint64_t)(dataset->end_ns[row] - dataset->begin_ns[row]);
 }
 
 uint32_t st_torch_event_scope(const struct st_torch_events *events, uint32_t row)

@@ -40,8 +40,8 @@ enum st_status st_torch_events_init(struct st_torch_events *out, const struct st
 				    const struct st_torch_options *options, struct st_error *err);
 void st_torch_events_fini(struct st_torch_events *events);
 
-/* Wall time without pauses. */
-uint64_t st_torch_event_ns(const struct st_torch_events *events, uint32_t row);
+/* Zeros that live as long as the events, one more than the count. NULL: no memory. */
+void *st_torch_column(struct st_torch_events *events, uint32_t count, size_t size_bytes);
 /* enum st_operator_scope. */
 uint32_t st_torch_event_scope(const struct st_torch_events *events, uint32_t row);
 /* A range of the program, not an operator. */

@@ -5,11 +5,8 @@
 #include "analyze/torch/torch_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
-
-static const char wrapper[] = "autograd::engine::evaluate_function: ";
 
 /* Who used a number going forward: a thread, and of a process the last one. */
 struct forwards {
@@ -36,7 +33,9 @@ static bool find_forwards(struct forwards *forwards, const struct st_torch_event
 
 	forwards->tracks = calloc(2 * (size_t)rows->count + 1, sizeof(*forwards->tracks));
 	forwards->first = calloc(2 * (size_t)rows->count + 1, sizeof(*forwards->first));
-	for (uint32_t row = 0; forwards->tracks && forwards->first && row < rows->count; row++) {
+	if (!forwards->tracks || !forwards->first)
+		return false;
+	for (uint32_t row = 0; row < rows->count; row++) {
 		uint32_t track = rows->track[row], before = forwards->map.count, key;
 		uint64_t sequence = (uint64_t)rows->sequence[row];
 
@@ -49,7 +48,7 @@ static bool find_forwards(struct forwards *forwards, const struct st_torch_event
 		forwards->tracks[st_pair_map_add(&forwards->map, process_of(events, track),
 						 sequence)] = track;
 	}
-	return forwards->tracks && forwards->first && !forwards->map.failed;
+	return !forwards->map.failed;
 }
 
 /* The thread's own operator if it has one of that number: a CPU's backward pass runs where it was asked for. */
@@ -64,14 +63,6 @@ static uint32_t forward_track(struct forwards *forwards, const struct st_torch_e
 		return track;
 	key = st_pair_map_add(&forwards->map, process_of(events, track), sequence);
 	return key < known ? forwards->tracks[key] : track;
-}
-
-static bool is_wrapper(const struct st_operator_rows *rows, uint32_t row)
-{
-	struct st_text name = rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
-
-	return name.size_bytes > sizeof(wrapper) - 1 &&
-	       memcmp(name.bytes, wrapper, sizeof(wrapper) - 1) == 0;
 }
 
 /* Rows come after the rows around them. */
@@ -99,7 +90,7 @@ static void link_node(struct st_torch_events *events, struct forwards *forwards,
 	events->forward_tid[row] = st_result_tracks(events->result, &count)[track].tid;
 	if (key < known)
 		events->forward_row[row] = forwards->first[key];
-	if (up == ST_NO_ROW || !is_wrapper(rows, up))
+	if (up == ST_NO_ROW || !st_row_is_wrapper(rows, up))
 		return;
 	rows->sequence[up] = rows->sequence[row];
 	events->forward_tid[up] = events->forward_tid[row];
@@ -108,22 +99,19 @@ static void link_node(struct st_torch_events *events, struct forwards *forwards,
 bool st_torch_events_link(struct st_torch_events *events)
 {
 	const struct st_operator_rows *rows = events->rows;
-	size_t count = (size_t)rows->count + 1;
 	struct forwards forwards = {0};
 	uint32_t known;
 	bool done;
 
 	if (events->forward_tid)
 		return true;
-	st_pair_map_init(&forwards.map);
-	events->forward_tid = calloc(count, sizeof(*events->forward_tid));
-	events->forward_row = malloc(count * sizeof(*events->forward_row));
-	events->is_backward = calloc(count, 1);
-	done = events->forward_tid && events->forward_row && events->is_backward;
-	if (done) {
-		mark_backward(events);
-		done = find_forwards(&forwards, events);
-	}
+	events->forward_tid = st_torch_column(events, rows->count, sizeof(*events->forward_tid));
+	events->forward_row = st_torch_column(events, rows->count, sizeof(*events->forward_row));
+	events->is_backward = st_torch_column(events, rows->count, 1);
+	if (events->dataset.arena->failed)
+		return false;
+	mark_backward(events);
+	done = find_forwards(&forwards, events);
 	known = forwards.map.count;
 	for (uint32_t row = 0; done && row < rows->count; row++) {
 		if (is_node(events, row) && rows->sequence[row] >= 0)

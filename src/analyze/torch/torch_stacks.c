@@ -85,7 +85,7 @@ static bool add_call(const struct job *job, uint32_t call, struct st_buf *out)
 
 	if (row == ST_NO_ROW)
 		return false;
-	name = rows->texts[ST_BY_OPERATOR].texts[rows->name_of[rows->label[row]]];
+	name = st_row_name(rows, row);
 	if (is_hidden(name, name))
 		return false;
 	if (out->size_bytes)
@@ -100,7 +100,6 @@ static uint32_t key_of(struct job *job, uint32_t node)
 	struct st_arena *arena = job->events->dataset.arena;
 	struct st_buf out;
 	uint32_t key = 0;
-	const char *text;
 
 	st_buf_init(&out, STACK_MAX_BYTES);
 	for (uint32_t left = job->most; node && left && !job->calls;
@@ -109,12 +108,10 @@ static uint32_t key_of(struct job *job, uint32_t node)
 	for (uint32_t left = job->most; node && left && job->calls;
 	     node = job->calls[node - 1].parent + 1)
 		left -= add_call(job, node - 1, &out);
-	if (out.size_bytes) {
-		text = st_arena_copy(arena, out.data, out.size_bytes);
-		if (text)
-			key = st_key_texts_add(&job->events->stacks,
-					       (struct st_text){text, out.size_bytes});
-	}
+	if (out.size_bytes)
+		key = st_key_texts_add(
+			&job->events->stacks,
+			st_text_copy(arena, (struct st_text){(char *)out.data, out.size_bytes}));
 	st_buf_fini(&out);
 	return key;
 }
@@ -182,7 +179,7 @@ bool st_torch_events_stacks(struct st_torch_events *events, uint32_t most)
 	if (rows->has_calls)
 		job.calls = st_result_traced_calls(events->result, &count);
 	known = calloc((size_t)count + 1, sizeof(*known)); /* by node: key + 1 */
-	events->stack_of = calloc((size_t)rows->count + 1, sizeof(*events->stack_of));
+	events->stack_of = st_torch_column(events, rows->count, sizeof(*events->stack_of));
 	st_key_texts_init(&events->stacks);
 	st_key_texts_add(&events->stacks, none);
 	done = known && events->stack_of && st_torch_events_link(events);
