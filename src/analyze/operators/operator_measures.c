@@ -8,6 +8,7 @@
 #include "analyze/operators/operator_work.h"
 
 enum { FLOPS, BYTES }; /* whose time, and of which it is known */
+enum { ALLOCATED, FREED };
 
 static const struct st_operator_work *work_of(const struct st_dataset *dataset, uint32_t row)
 {
@@ -16,20 +17,12 @@ static const struct st_operator_work *work_of(const struct st_dataset *dataset, 
 	return &rows->work[rows->signature[row]];
 }
 
-static uint64_t read_allocated(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+static uint64_t read_memory(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
 	const struct st_operator_rows *rows = st_dataset_operators(dataset);
+	const uint64_t *bytes = arg == FREED ? rows->freed : rows->allocated;
 
-	(void)arg;
-	return rows->allocated ? rows->allocated[row] : 0;
-}
-
-static uint64_t read_freed(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
-{
-	const struct st_operator_rows *rows = st_dataset_operators(dataset);
-
-	(void)arg;
-	return rows->freed ? rows->freed[row] : 0;
+	return bytes ? bytes[row] : 0;
 }
 
 static uint64_t read_known(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
@@ -80,12 +73,13 @@ const struct st_measure st_operator_measures[ST_OPERATOR_MEASURES] = {
 	{ST_WALL_AVG, "wall-avg", "wall_avg_ns", "Average", "ns", ST_FOLD_DERIVED,
 	 .derive = st_derive_average},
 	{ST_ALLOCATED, "allocated", "allocated_bytes", "Allocated", "bytes",
-	 SUM(AROUND, read_allocated)},
+	 SUM(AROUND, read_memory), .arg = ALLOCATED},
 	{ST_SELF_ALLOCATED, "self-allocated", "self_allocated_bytes", "Allocated:Self", "bytes",
-	 SUM(OWN, read_allocated)},
-	{ST_FREED, "freed", "freed_bytes", "Freed", "bytes", SUM(AROUND, read_freed)},
+	 SUM(OWN, read_memory), .arg = ALLOCATED},
+	{ST_FREED, "freed", "freed_bytes", "Freed", "bytes", SUM(AROUND, read_memory),
+	 .arg = FREED},
 	{ST_SELF_FREED, "self-freed", "self_freed_bytes", "Freed:Self", "bytes",
-	 SUM(OWN, read_freed)},
+	 SUM(OWN, read_memory), .arg = FREED},
 	{ST_FLOPS, "flops", "flops", "FLOPs", "", SUM(OUTERMOST, read_work), .arg = FLOPS,
 	 .known_by = ST_FLOPS_KNOWN},
 	{ST_MOVED, "moved", "moved_bytes", "Bytes Moved", "bytes", SUM(OUTERMOST, read_work),

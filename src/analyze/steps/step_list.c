@@ -298,17 +298,15 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 		[ST_STEPS_PATTERN] = "estimated from repeating operators; a step begins with",
 	};
 	int size = list->what.size_bytes < 200 ? (int)list->what.size_bytes : 200;
-	char *text;
+	const char *more = "", *text;
 
 	if (!list->what.size_bytes)
 		return words[list->source];
 	if (list->overlapping)
-		text = st_arena_printf(
-			arena, "%s: %.*s; %u more that overlap these are not counted",
-			words[list->source], size, list->what.bytes, list->overlapping);
-	else
-		text = st_arena_printf(arena, "%s: %.*s", words[list->source], size,
-				       list->what.bytes);
+		more = st_arena_printf(arena, "; %u more that overlap these are not counted",
+				       list->overlapping);
+	text = st_arena_printf(arena, "%s: %.*s%s", words[list->source], size, list->what.bytes,
+			       more ? more : "");
 	return text ? text : words[list->source];
 }
 

@@ -45,36 +45,24 @@ static bool is_operator(const struct st_label *label)
 	return label->category == ST_CATEGORY_OPERATOR && !label->from_itt;
 }
 
-/* "layers.*.conv" and "AddmmBackward*" are numbered, and no steps. */
-static bool holds_operators(const struct st_dataset *dataset, const struct st_result *result,
-			    uint32_t family)
-{
-	uint32_t count;
-	const struct st_label *labels = st_result_labels(result, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] == family &&
-		    (is_operator(&labels[i]) || labels[i].category == ST_CATEGORY_MODULE))
-			return true;
-	return false;
-}
-
-/* "LABEL2: masking" has a number that never changes: nothing is counted by it. */
-static bool is_counted(const struct st_dataset *dataset, const struct st_result *result,
-		       uint32_t family)
+/* Whether a family may be steps, by its labels. "layers.*.conv" and "AddmmBackward*" are numbered, and no steps;
+ * "LABEL2: masking" has a number that never changes: nothing is counted by it. */
+static bool labels_fit(const struct st_dataset *dataset, const struct st_result *result,
+		       uint32_t family, bool must_count)
 {
 	uint32_t count, first = UINT32_MAX;
 	const struct st_label *labels = st_result_labels(result, &count);
+	bool is_counted = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] != family)
 			continue;
-		if (first != UINT32_MAX && labels[i].name != labels[first].name)
-			return true;
-		if (first == UINT32_MAX)
-			first = i;
+		if (is_operator(&labels[i]) || labels[i].category == ST_CATEGORY_MODULE)
+			return false;
+		first = first == UINT32_MAX ? i : first;
+		is_counted = is_counted || labels[i].name != labels[first].name;
 	}
-	return false;
+	return is_counted || !must_count;
 }
 
 /* Ranges that hooks begin in an operator are numbered by layer, and are parts of a step: by the first of them. */
@@ -99,11 +87,13 @@ static bool lies_in_operator(const struct st_dataset *dataset, const struct st_r
 static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 {
 	bool numbered = memchr(row->text.bytes, '*', row->text.size_bytes);
+	uint64_t wall_ns = st_answer_value(row, ST_WALL_TOTAL);
 
-	if (st_answer_value(row, ST_COUNT) >= 2 && st_text_equals(row->text, profiler_family))
+	if (st_answer_value(row, ST_COUNT) < 2)
+		return UINT32_MAX;
+	if (st_text_equals(row->text, profiler_family))
 		return 0;
-	if (st_answer_value(row, ST_COUNT) < 2 ||
-	    st_answer_value(row, ST_WALL_TOTAL) < total_ns / 10)
+	if (wall_ns < total_ns / 10)
 		return UINT32_MAX;
 	/* Operators have such words in their names too, and so has the optimizer's part of a step; they are not
 	 * what a step is. */
@@ -118,10 +108,9 @@ static unsigned int rank_of(const struct st_answer_row *row, uint64_t total_ns)
 		if (holds_word(row->text, step_words[i]))
 			return 1 + 2 * i + !numbered;
 	}
-	if (numbered && st_answer_value(row, ST_WALL_TOTAL) > total_ns / 2 &&
-	    st_answer_value(row, ST_WALL_SELF) < st_answer_value(row, ST_WALL_TOTAL))
-		return RANK_NUMBERED;
-	return UINT32_MAX;
+	return numbered && wall_ns > total_ns / 2 && st_answer_value(row, ST_WALL_SELF) < wall_ns
+		       ? RANK_NUMBERED
+		       : UINT32_MAX;
 }
 
 static uint32_t family_key(const struct st_dataset *dataset, struct st_text text)
@@ -227,9 +216,8 @@ enum st_status st_steps_find(struct st_steps *out, const struct st_dataset *data
 		if (rank >= best)
 			continue;
 		key = family_key(dataset, answer.rows[i].text);
-		if (holds_operators(dataset, result, key) ||
-		    (rank == RANK_NUMBERED &&
-		     (!is_counted(dataset, result, key) || lies_in_operator(dataset, result, key))))
+		if (!labels_fit(dataset, result, key, rank == RANK_NUMBERED) ||
+		    (rank == RANK_NUMBERED && lies_in_operator(dataset, result, key)))
 			continue;
 		best = rank;
 		out->family = (struct st_step_family){

@@ -46,7 +46,7 @@ static const struct st_column columns[ST_TORCH_COLUMNS] = {
 
 /* Texts of signatures, made once each. */
 struct texts {
-	struct st_text *shapes, *types;
+	struct st_text shapes, types;
 };
 
 struct place {
@@ -112,14 +112,15 @@ static void signature_cells(struct st_cell *cells, const struct st_torch_events 
 	if (signature >= count || events->options->hides_shapes ||
 	    !(signatures[signature].flags & ST_SIGNATURE_INPUTS))
 		return;
-	if (!texts->shapes[signature].bytes) {
-		texts->shapes[signature] = st_operator_inputs_copy(
+	texts += signature;
+	if (!texts->shapes.bytes) {
+		texts->shapes = st_operator_inputs_copy(
 			&signatures[signature], ST_INPUTS_SHAPES_JSON, events->dataset.arena);
-		texts->types[signature] = st_operator_inputs_copy(
+		texts->types = st_operator_inputs_copy(
 			&signatures[signature], ST_INPUTS_TORCH_TYPES, events->dataset.arena);
 	}
-	cells[ST_TORCH_STRUCTURED_SHAPES] = st_cell_bytes(texts->shapes[signature]);
-	cells[ST_TORCH_DTYPES] = st_cell_bytes(texts->types[signature]);
+	cells[ST_TORCH_STRUCTURED_SHAPES] = st_cell_bytes(texts->shapes);
+	cells[ST_TORCH_DTYPES] = st_cell_bytes(texts->types);
 }
 
 void st_torch_row_cells(struct st_cell *cells, const struct st_torch_events *events, uint32_t row)
@@ -198,14 +199,13 @@ bool st_torch_add_events(struct st_report *report, struct st_torch_events *event
 {
 	const struct st_operator_rows *rows = events->rows;
 	struct st_arena *arena = events->dataset.arena;
-	struct texts texts;
 	uint32_t count, signature_count;
+	struct texts *texts;
 	struct place *places = places_of(events, &count);
 	bool done;
 
 	st_result_signatures(events->result, &signature_count);
-	texts.shapes = st_arena_calloc(arena, (size_t)signature_count + 1, sizeof(*texts.shapes));
-	texts.types = st_arena_calloc(arena, (size_t)signature_count + 1, sizeof(*texts.types));
+	texts = st_torch_column(events, signature_count, sizeof(*texts));
 	done = places && st_torch_events_link(events) &&
 	       st_torch_events_stacks(events, events->options->with_stack ? UINT32_MAX : 0) &&
 	       !arena->failed;
@@ -218,7 +218,7 @@ bool st_torch_add_events(struct st_report *report, struct st_torch_events *event
 			row_cells(cells, events, places[i].event);
 			cells[ST_TORCH_STACK] = st_cell_bytes(
 				events->stacks.texts[events->stack_of[places[i].event]]);
-			signature_cells(cells, events, &texts, rows->signature[places[i].event]);
+			signature_cells(cells, events, texts, rows->signature[places[i].event]);
 		} else {
 			moment_cells(cells, events, places[i].event - rows->count);
 		}
