@@ -4,6 +4,7 @@
 import pathlib
 import shutil
 
+SQL = "SELECT {0}, count(*) AS n, sum({1}) AS t FROM {2} GROUP BY 1"
 # What a changed engine, store or table would make slower: the words after `strata`, the result's folder left out.
 OF_TASKS = {
     "summary": ["report", "summary"],
@@ -13,7 +14,7 @@ OF_TASKS = {
     "tasks of a tenth of the time": ["report", "tasks", "-time-filter", ":0.1"],
     "top-down": ["report", "top-down", "-limit", "5"],
     "the longest single tasks": ["report", "tasks", "-group-by", "task", "-limit", "10"],
-    "SQL: sums by type": ["query", "SELECT task_type, count(*) AS n, sum(wall_ns) AS t FROM slices GROUP BY 1"],
+    "SQL: sums by type": ["query", SQL.format("task_type", "wall_ns", "slices"), "-memory-limit", "4000"],
 }
 OF_SAMPLES = {
     "summary": ["report", "summary"],
@@ -24,7 +25,7 @@ OF_SAMPLES = {
     "top-down": ["report", "top-down", "-limit", "10"],
     "gprof-cc": ["report", "gprof-cc", "-limit", "10"],
     "folded stacks": ["export", "folded", "-o", "-"],
-    "SQL: samples by thread": ["query", "SELECT thread, count(*) AS n, sum(weight_ns) AS t FROM samples GROUP BY 1"],
+    "SQL: sums by thread": ["query", SQL.format("thread", "weight_ns", "samples"), "-memory-limit", "4000"],
 }
 
 
