@@ -95,7 +95,7 @@ def test_not_enough_descriptors_is_told(strata, programs):
     command = ["-collect", "tasks", *QUIET, "-r", "few", programs / "harm_cases", "many-children"]
     done = strata.run(["bash", "-c", script, "bash", strata.binary, *command])
     assert (done.status, done.out) == (0, "alive\n")
-    assert "descriptors" in done.err
+    assert "open files" in done.err
     assert any("descriptors" in line for line in strata.result_json(strata.folder / "few")["errors"])
 
 
