@@ -100,6 +100,11 @@ static bool row_alias(const struct st_dataset *dataset, enum st_grouping groupin
 
 	if (grouping == ST_BY_PROCESS && key >= rows->process_count)
 		return false;
+	if (grouping == ST_BY_FRAME && index == 0) {
+		key = rows->columns[ST_BY_FRAME_DOMAIN][key];
+		*out = rows->texts[ST_BY_FRAME_DOMAIN].texts[key];
+		return true;
+	}
 	return st_place_alias(rows->result, grouping, key, index, out, arena);
 }
 

@@ -467,7 +467,7 @@ static bool fill_heap(struct st_rows *rows)
 
 const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 	[ST_ROWS_FRAMES] = {"frames", ST_LIST(ST_BY_CATEGORY, ST_BY_FRAME_DOMAIN), ST_BY_FRAME,
-			    ST_BY_FRAME_DOMAIN, fill_frames},
+			    ST_BY_FRAME, fill_frames},
 	[ST_ROWS_REGIONS] = {"regions", ST_LIST(ST_BY_CATEGORY, ST_BY_DOMAIN, ST_BY_REGION),
 			     ST_BY_INSTANCE, ST_BY_REGION, fill_regions},
 	[ST_ROWS_OVERLAPPED] = {"overlapped tasks",

@@ -67,9 +67,19 @@ static bool key_hits(const struct st_dataset *dataset, enum st_grouping grouping
 		     const char *pattern, uint32_t key, struct st_arena *arena)
 {
 	struct st_text text = dataset->text(dataset, grouping, key, arena);
+	const char *slash = grouping == ST_BY_PYTHON_LINE && text.size_bytes
+				    ? memrchr(text.bytes, '/', text.size_bytes)
+				    : NULL;
 
 	if (st_filter_hits(pattern, text))
 		return true;
+	/* "train.py:88": whatever the rows are, the folder may be left out. */
+	if (slash) {
+		text.size_bytes -= (size_t)(slash + 1 - text.bytes);
+		text.bytes = slash + 1;
+		if (st_filter_hits(pattern, text))
+			return true;
+	}
 	for (unsigned int i = 0; dataset->alias(dataset, grouping, key, i, &text, arena); i++) {
 		if (text.size_bytes && st_filter_hits(pattern, text))
 			return true;
@@ -96,8 +106,7 @@ static bool is_of_rows(const struct st_dataset *dataset, const struct st_filter 
 	       (filter->grouping == ST_BY_TASK && st_set_has(dataset->filters, ST_BY_TASK));
 }
 
-/* Rows have no text of their own: they are named as what they are. */
-static enum st_grouping tested(const struct st_dataset *dataset, const struct st_filter *filter)
+enum st_grouping st_filter_tests(const struct st_dataset *dataset, const struct st_filter *filter)
 {
 	return is_of_rows(dataset, filter) ? dataset->named_by : filter->grouping;
 }
@@ -147,7 +156,7 @@ static enum st_status add_test(struct st_selection *selection, const struct st_q
 	for (size_t i = 0; i < question->filter_count; i++) {
 		const struct st_filter *filter = &question->filters[i];
 
-		if (tested(dataset, filter) != grouping)
+		if (st_filter_tests(dataset, filter) != grouping)
 			continue;
 		add_filter(selection, filter);
 		if (is_of_rows(dataset, filter) && number_of(filter->pattern) != UINT32_MAX)
@@ -213,7 +222,7 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 	out->begin_ns = question->time_begin_ns;
 	out->end_ns = question->time_end_ns;
 	for (size_t i = 0; i < question->filter_count; i++) {
-		enum st_grouping grouping = tested(dataset, &question->filters[i]);
+		enum st_grouping grouping = st_filter_tests(dataset, &question->filters[i]);
 
 		if (dataset->keys[grouping].tree)
 			return st_error_set(

@@ -31,6 +31,8 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 				 const struct st_question *question, struct st_error *err);
 void st_selection_fini(struct st_selection *selection);
 
+/* The grouping whose keys a filter looks at: rows have no text of their own, they are named as what they are. */
+enum st_grouping st_filter_tests(const struct st_dataset *dataset, const struct st_filter *filter);
 /* One meaning of a filter everywhere: the exact text always matches, also when it has a '*' of its own; else the pattern
  * does. Of a key that is its text or one of the aliases. */
 bool st_filter_hits(const char *pattern, struct st_text text);

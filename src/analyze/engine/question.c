@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/engine/answer.h"
+#include "analyze/engine/filter.h"
 #include "base/vec.h"
 #include "store/result.h"
 
@@ -194,7 +195,7 @@ enum st_status st_dataset_prepare(struct st_dataset *dataset, const struct st_qu
 	for (unsigned int i = 0; i < question->grouping_count && i < ST_QUESTION_DEPTH_MAX; i++)
 		st_set_add(&groups, question->groupings[i]);
 	for (size_t i = 0; i < question->filter_count; i++)
-		st_set_add(&filtered, question->filters[i].grouping);
+		st_set_add(&filtered, st_filter_tests(dataset, &question->filters[i]));
 	for (unsigned int i = 0; i < ST_GROUPINGS && !status; i++) {
 		if (st_set_has(groups, i))
 			status = prepare(dataset, (enum st_grouping)i, dataset->answers, err);

@@ -31,7 +31,7 @@ struct holders {
 	uint32_t count;
 	uint32_t *row,
 		*owner; /* of operators: the innermost around it, and the outermost; or ST_NO_ROW */
-	uint32_t *track, *parent;
+	uint32_t *slice, *track, *parent;
 	int64_t *begin_ns, *end_ns;
 	uint64_t *self_ns;
 	uint16_t *flags;
@@ -90,6 +90,7 @@ static bool make_rows(struct holders *holders, const struct st_memory_blocks *bl
 	most = (size_t)holders->count + 1;
 	holders->row = st_arena_calloc(arena, most, sizeof(*holders->row));
 	holders->owner = st_arena_calloc(arena, most, sizeof(*holders->owner));
+	holders->slice = st_arena_calloc(arena, most, sizeof(*holders->slice));
 	holders->track = st_arena_calloc(arena, most, sizeof(*holders->track));
 	holders->parent = st_arena_calloc(arena, most, sizeof(*holders->parent));
 	holders->begin_ns = st_arena_calloc(arena, most, sizeof(*holders->begin_ns));
@@ -106,6 +107,7 @@ static bool make_rows(struct holders *holders, const struct st_memory_blocks *bl
 			block->slice == ST_NO_ROW ? ST_NO_ROW : rows->row_of_slice[block->slice];
 		holders->owner[i] =
 			holders->row[i] == ST_NO_ROW ? ST_NO_ROW : owner_of(rows, holders->row[i]);
+		holders->slice[i] = block->slice;
 		holders->track[i] = block->track;
 		holders->parent[i] = ST_NO_ROW;
 		holders->begin_ns[i] = holders->end_ns[i] = block->begin_ns;
@@ -117,7 +119,8 @@ static bool make_rows(struct holders *holders, const struct st_memory_blocks *bl
 static bool holders_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 {
 	struct holders *holders = dataset->private_data;
-	struct st_question question = {.groupings = {grouping}, .grouping_count = 1};
+	struct st_filter any = {grouping, false, "*"}; /* some can only be filtered by */
+	struct st_question question = {.filters = &any, .filter_count = 1};
 	const uint32_t *rows = grouping == ST_BY_NN_MODULE ? holders->row : holders->owner;
 	uint32_t *keys =
 		st_arena_calloc(&holders->arena, (size_t)holders->count + 1, sizeof(*keys));
@@ -197,7 +200,9 @@ static bool make_dataset(struct st_dataset *out, struct holders *holders)
 				   .parent = holders->parent,
 				   .track = holders->track,
 				   .flags = holders->flags,
+				   .numbers = holders->slice,
 				   .answers = holders->operators.answers,
+				   .filters = holders->operators.filters,
 				   .measures = st_memory_measures,
 				   .measure_count = ST_MEMORY_MEASURES,
 				   .sorted_by = ST_HELD,

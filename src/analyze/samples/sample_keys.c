@@ -288,8 +288,6 @@ static struct st_text frame_alias(const struct st_sample_set *set, enum st_group
 	case ST_BY_SOURCE_FILE:
 	case ST_BY_SOURCE_FILE_PATH:
 		return path_alias(set->named->sources[function->source], index);
-	case ST_BY_PYTHON_LINE:
-		return path_alias(keys->texts[key], index);
 	default:
 		return (struct st_text){"", 0};
 	}
