@@ -162,3 +162,67 @@ def test_reports_agree_with_exports(trained, stacks):
     assert sum(reported.values()) == sum(exported.values())
     leaders = sorted(reported, key=reported.get, reverse=True)[:20]
     assert {name: exported.get(name) for name in leaders} == {name: reported[name] for name in leaders}
+
+
+def around_of(trained):
+    """By slice: the names of the task and of all that are around it."""
+    slices = {row["row"]: row for row in ask(trained, "SELECT row, parent, task_type FROM slices")}
+    around = {}
+    for number in sorted(slices):  # what is around comes first
+        row = slices[number]
+        around[number] = around.get(row["parent"], frozenset()) | {row["task_type"]}
+    return around
+
+
+def test_filters_of_samples_agree(trained):
+    """What a filter by task leaves is the task's total: in the report, in SQL and in folded stacks."""
+    strata, result, _ = trained
+    around = around_of(trained)
+    spent = ask(
+        trained,
+        "SELECT coalesce(slice, inherited) AS slice, sum(weight_ns) AS ns FROM samples WHERE state = 'running'"
+        " GROUP BY coalesce(slice, inherited)",
+    )
+    report = strata.report(result, "hotspots", "-group-by", "task-type")
+    rows = [row for row in report["rows"] if not row["task_type"].startswith("[")]
+    for row in sorted(rows, key=lambda row: -row["cpu_total_ns"])[:4]:
+        only = ("-filter", f"task-type={row['task_type']}")
+        left = strata.report(result, "hotspots", "-group-by", "thread", *only)["totals"]["cpu_self_ns"]
+        folded = strata("export", "folded", "-r", result, "-o", "-", *only)
+        assert folded.status == 0, folded.err
+        in_sql = sum(one["ns"] for one in spent if row["task_type"] in around.get(one["slice"], ()))
+        assert left == in_sql == sum(folded_stacks(folded.stdout).values()) == row["cpu_total_ns"] > 0, row
+        others = strata.report(result, "hotspots", "-group-by", "thread", "-filter", f"task-type!={row['task_type']}")
+        assert others["totals"]["cpu_self_ns"] == report["totals"]["cpu_self_ns"] - left
+
+
+@pytest.mark.parametrize("kind, grouping", [("tasks", "task-type"), ("tasks", "task-domain"), ("tasks", "step"),
+                                            ("operators", "operator"), ("operators", "step")])  # fmt: skip
+def test_filters_of_rows_agree(trained, kind, grouping):
+    """A filter by a group leaves its row of the report, and what SQL finds of that name."""
+    strata, result, _ = trained
+    report = strata.report(result, kind, "-group-by", grouping)
+    key = grouping.replace("-", "_")
+    for row in report["rows"][:3]:
+        figures = {name: row[name] for name in ("count", "wall_total_ns", "wall_self_ns")}
+        filters = [grouping] + (["task", "task-type"] if grouping == "operator" else [])
+        for name in filters:
+            left = strata.report(result, kind, "-group-by", "process", "-filter", f"{name}={row[key]}")["totals"]
+            assert {name: left[name] for name in figures} == figures, name
+        if grouping in ("task-type", "operator"):
+            text = row[key].replace("'", "''")
+            sql = f"SELECT count(*) AS n FROM slices WHERE task_type = '{text}' AND NOT copy"
+            assert ask(trained, sql)[0]["n"] == figures["count"]
+
+
+def test_tasks_operators_and_samples_name_the_same(trained):
+    """The operators of an operator's name are the same as tasks; a step holds the same of all three."""
+    strata, result, _ = trained
+    name = strata.report(result, "operators", "-group-by", "operator")["rows"][0]["operator"]
+    one = ("-group-by", "process", "-filter", f"task-type={name}")
+    tasks, operators = (strata.report(result, kind, *one)["totals"] for kind in ("tasks", "operators"))
+    assert (tasks["count"], tasks["wall_total_ns"]) == (operators["count"], operators["wall_total_ns"])
+    samples = strata.report(result, "hotspots", "-group-by", "step")["rows"]
+    for row in samples[:3]:
+        left = strata.report(result, "hotspots", "-group-by", "process", "-filter", f"step={row['step']}")["totals"]
+        assert left["cpu_self_ns"] == row["cpu_self_ns"]
