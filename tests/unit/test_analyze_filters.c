@@ -329,6 +329,25 @@ static void test_as_tasks(void **state)
 	}
 }
 
+/* Every filter there is, also where there is nothing: refused or answered with no row. */
+static void test_empty(void **state)
+{
+	struct st_result *fake = fake_create();
+
+	(void)state;
+	fake_finish(fake);
+	for (unsigned int i = 0; i < DATASETS; i++) {
+		for (unsigned int j = 0; j < ST_GROUPINGS; j++) {
+			struct st_filter filter = {(enum st_grouping)j, false, "*"};
+			struct st_error err = {0};
+			uint64_t found = passing(&datasets[i], fake, filter, &err);
+
+			assert_true(found == 0 || (found == REFUSED && err.status == ST_EUSAGE));
+		}
+	}
+	fake_destroy(fake);
+}
+
 static const char *export(const struct samples_result *made, struct st_buf *out, const char *format,
 			  struct st_filter filter)
 {
@@ -423,6 +442,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_as_tasks, setup, teardown),
+		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_frames_and_stacks),
 	};
 

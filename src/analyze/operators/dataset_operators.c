@@ -252,14 +252,14 @@ static bool map_tasks(struct st_dataset *dataset, enum st_grouping grouping)
 {
 	struct st_operator_rows *rows = dataset->private_data;
 	struct st_key_texts *keys = &rows->texts[grouping];
-	uint32_t count, most = 0;
+	uint32_t count, end = 0;
 	const struct st_label *labels = st_result_labels(rows->result, &count);
 	uint32_t *map;
 
 	for (uint32_t row = 0; row < rows->count; row++)
-		most = rows->label[row] > most ? rows->label[row] : most;
-	map = st_operators_column(rows, (size_t)most + 1, sizeof(*map));
-	for (uint32_t i = 0; map && i <= most; i++)
+		end = rows->label[row] >= end ? rows->label[row] + 1 : end;
+	map = st_operators_column(rows, end, sizeof(*map));
+	for (uint32_t i = 0; map && i < end; i++)
 		map[i] = st_key_texts_add(
 			keys, i < count ? st_label_text(rows->result, &labels[i], grouping)
 					: rows->texts[ST_BY_OPERATOR].texts[rows->name_of[i]]);
