@@ -28,16 +28,14 @@ uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row)
 	return aggregate->self_ns[row] > 0 ? (uint64_t)aggregate->self_ns[row] : 0;
 }
 
-void st_node_cover(const struct st_aggregate *aggregate, uint32_t index, uint32_t track,
-		   uint32_t row, const struct st_row_time *time)
+void st_spread_cover(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t track,
+		     uint32_t row, const struct st_row_time *time)
 {
-	struct st_spread *spread = &aggregate->tree.spreads[index];
-
 	if (spread->covered_track != track || time->begin_ns >= spread->covered_ns) {
 		spread->covered_track = track;
 		spread->covered_ns = time->end_ns;
 		spread->total_ns += time->wall_ns;
-	} else if (time->end_ns > spread->covered_ns) {
+	} else {
 		spread->total_ns +=
 			part_ns(aggregate->dataset, row, spread->covered_ns, time->end_ns);
 		spread->covered_ns = time->end_ns;

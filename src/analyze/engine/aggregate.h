@@ -100,10 +100,19 @@ static inline bool st_row_time(const struct st_aggregate *aggregate, uint32_t ro
 }
 
 uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row);
+void st_spread_cover(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t track,
+		     uint32_t row, const struct st_row_time *time);
 /* Adds a row's time to the total of a node, unless it is counted already. Rows of a track come in
  * order of begin. */
-void st_node_cover(const struct st_aggregate *aggregate, uint32_t node, uint32_t track,
-		   uint32_t row, const struct st_row_time *time);
+static inline void st_node_cover(const struct st_aggregate *aggregate, uint32_t node,
+				 uint32_t track, uint32_t row, const struct st_row_time *time)
+{
+	struct st_spread *spread = &aggregate->tree.spreads[node];
+
+	/* Most rows lie inside others. */
+	if (spread->covered_track != track || time->end_ns > spread->covered_ns)
+		st_spread_cover(aggregate, spread, track, row, time);
+}
 void st_spread_add(struct st_spread *spread, uint64_t wall_ns, uint64_t self_ns);
 
 #endif

@@ -164,7 +164,7 @@ static enum st_status add_test(struct st_selection *selection, const struct st_q
 	}
 	for (uint32_t key = 0; key < keys->key_count; key++)
 		hits[key] |= is_wanted(selection, at, hits[key]) ? ST_HIT_PASS : 0;
-	selection->tests[at].is_plain = !keys->axis && !selection->tests[at].numbered;
+	selection->is_plain = selection->is_plain && !keys->axis && !selection->tests[at].numbered;
 	selection->test_count++;
 	return ST_OK;
 }
@@ -185,7 +185,7 @@ static unsigned int number_hits(const struct st_selection *selection,
 	return hits;
 }
 
-bool st_selection_look(const struct st_selection *selection, unsigned int test, uint32_t row)
+static bool passes(const struct st_selection *selection, unsigned int test, uint32_t row)
 {
 	/* Read anew: a dataset that makes keys as it goes moves them. */
 	const struct st_key_column *keys =
@@ -196,8 +196,9 @@ bool st_selection_look(const struct st_selection *selection, unsigned int test, 
 	unsigned int found;
 
 	if (!keys->axis) {
-		found = hits[st_key_of(keys, row)] |
-			number_hits(selection, selection->tests[test].numbered, row);
+		found = hits[st_key_of(keys, row)];
+		if (selection->tests[test].numbered)
+			found |= number_hits(selection, selection->tests[test].numbered, row);
 		return is_wanted(selection, test, found);
 	}
 	at = st_axis_first(axis, row);
@@ -211,6 +212,15 @@ bool st_selection_look(const struct st_selection *selection, unsigned int test, 
 	return is_wanted(selection, test, found);
 }
 
+bool st_selection_look(const struct st_selection *selection, uint32_t row)
+{
+	for (unsigned int i = 0; i < selection->test_count; i++) {
+		if (!passes(selection, i, row))
+			return false;
+	}
+	return true;
+}
+
 enum st_status st_selection_init(struct st_selection *out, const struct st_dataset *dataset,
 				 const struct st_question *question, struct st_error *err)
 {
@@ -218,6 +228,7 @@ enum st_status st_selection_init(struct st_selection *out, const struct st_datas
 
 	memset(out, 0, sizeof(*out));
 	out->dataset = dataset;
+	out->is_plain = true;
 	out->has_time_range = question->has_time_range;
 	out->begin_ns = question->time_begin_ns;
 	out->end_ns = question->time_end_ns;

@@ -12,8 +12,7 @@ enum { ST_HIT_WANTED = 1, ST_HIT_UNWANTED = 2, ST_HIT_PASS = 4 };
 
 struct st_selection {
 	const struct st_dataset *dataset;
-	struct {
-		bool is_plain; /* one key a row, and no row is named by its number */
+	struct st_selection_test {
 		enum st_grouping grouping;
 		struct st_key_column keys;
 		uint8_t *
@@ -23,6 +22,7 @@ struct st_selection {
 			*numbered; /* whose filters name single rows: "#12"; or NULL */
 	} tests[ST_GROUPINGS];
 	unsigned int test_count;
+	bool is_plain; /* in all tests: one key a row, and no row is named by its number */
 	bool has_time_range;
 	int64_t begin_ns, end_ns;
 };
@@ -39,20 +39,19 @@ bool st_filter_hits(const char *pattern, struct st_text text);
 /* '*' any bytes, '?' one character, '\\' before either takes it literally; the whole text must match. */
 bool st_pattern_match(const char *pattern, struct st_text text);
 
-/* The rest of st_selection_has: a row with many keys, or one that a filter names by its number. */
-bool st_selection_look(const struct st_selection *selection, unsigned int test, uint32_t row);
+/* st_selection_has where it is not plain. */
+bool st_selection_look(const struct st_selection *selection, uint32_t row);
 
 /* Is the row wanted? */
 static inline bool st_selection_has(const struct st_selection *selection, uint32_t row)
 {
+	if (!selection->is_plain)
+		return st_selection_look(selection, row);
 	for (unsigned int i = 0; i < selection->test_count; i++) {
-		if (!selection->tests[i].is_plain) {
-			if (!st_selection_look(selection, i, row))
-				return false;
-		} else if (!(selection->tests[i].hits[st_key_of(&selection->tests[i].keys, row)] &
-			     ST_HIT_PASS)) {
+		const struct st_selection_test *test = &selection->tests[i];
+
+		if (!(test->hits[st_key_of(&test->keys, row)] & ST_HIT_PASS))
 			return false;
-		}
 	}
 	return true;
 }

@@ -38,24 +38,27 @@ static bool sort_durations(struct st_aggregate *aggregate)
 {
 	struct st_tree *tree = &aggregate->tree;
 	size_t *cursor = calloc((size_t)tree->count + 1, sizeof(*cursor));
+	uint64_t *durations;
+	uint32_t row_count;
 
 	if (!cursor)
 		return false;
 	lay_out_ranges(tree, cursor);
-	aggregate->durations =
-		malloc((tree->spreads[0].subtree_count + 1) * sizeof(*aggregate->durations));
+	durations = malloc((tree->spreads[0].subtree_count + 1) * sizeof(*durations));
+	aggregate->durations = durations;
+	row_count = durations ? aggregate->dataset->row_count : 0;
 	for (uint32_t i = 0; i < tree->count; i++)
 		cursor[i] = tree->spreads[i].range_begin;
-	for (uint32_t row = 0; aggregate->durations && row < aggregate->dataset->row_count; row++) {
+	for (uint32_t row = 0; row < row_count; row++) {
 		uint32_t node = aggregate->node_of[row];
 		struct st_row_time time;
 
 		if (node != ST_NO_NODE && st_row_is_counted(aggregate->dataset, row) &&
 		    st_row_time(aggregate, row, &time))
-			aggregate->durations[cursor[node]++] = time.wall_ns;
+			durations[cursor[node]++] = time.wall_ns;
 	}
 	free(cursor);
-	return aggregate->durations;
+	return durations;
 }
 
 static void set_percentiles(struct st_spread *spread, uint64_t *durations, size_t count)

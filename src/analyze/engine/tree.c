@@ -64,23 +64,16 @@ static uint32_t find_slow(struct st_tree *tree, uint32_t parent, enum st_groupin
 			  uint32_t key, bool is_stack)
 {
 	const uint32_t pair[2] = {parent, key};
-	uint32_t hash = st_hash_u64((uint64_t)parent << 32 | key), node;
-	struct st_tree_found *found = &tree->found[hash % ST_TREE_FOUND];
+	uint32_t hash = st_hash_u64((uint64_t)parent << 32 | key);
+	uint32_t node = st_map_find(&tree->map, hash, is_same, tree->nodes, pair);
 
-	/* Node 0 is below none. */
-	if (found->node && found->parent == parent && found->key == key)
-		return found->node;
-	node = st_map_find(&tree->map, hash, is_same, tree->nodes, pair);
-	if (node == ST_ID_NONE) {
-		node = st_tree_add(tree, parent, grouping, key, is_stack);
-		if (node == ST_NO_NODE)
-			return node;
-		if (!st_map_add(&tree->map, hash, node)) {
-			tree->failed = true;
-			return ST_NO_NODE;
-		}
+	if (node != ST_ID_NONE)
+		return node;
+	node = st_tree_add(tree, parent, grouping, key, is_stack);
+	if (node != ST_NO_NODE && !st_map_add(&tree->map, hash, node)) {
+		tree->failed = true;
+		return ST_NO_NODE;
 	}
-	*found = (struct st_tree_found){parent, key, node};
 	return node;
 }
 

@@ -41,12 +41,6 @@ struct st_spread {
 	size_t range_begin, own_count, subtree_count; /* where its rows lie in the sorted rows */
 };
 
-/* What was found lately: most rows lead to the same few groups. */
-struct st_tree_found {
-	uint32_t parent, key, node;
-};
-enum { ST_TREE_FOUND = 4096 };
-
 struct st_tree {
 	struct st_node *nodes;
 	struct st_spread *spreads; /* NULL: rows do not last */
@@ -54,7 +48,6 @@ struct st_tree {
 	uint32_t count, node_capacity, spread_capacity, sum_capacity;
 	uint32_t sum_count;
 	struct st_map map;
-	struct st_tree_found found[ST_TREE_FOUND];
 	bool has_spreads;
 	bool failed;
 };

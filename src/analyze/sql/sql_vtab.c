@@ -28,7 +28,7 @@ static const struct st_sql_binding *binding_of(sqlite3_vtab_cursor *cursor)
 
 static bool is_slices(const struct st_sql_binding *binding)
 {
-	return binding->table == st_all_tables[0];
+	return binding->table == &st_slices_table;
 }
 
 int st_sql_column_count(const struct st_table *table)
@@ -293,14 +293,8 @@ static void result_text(sqlite3_context *out, struct st_sql *sql, struct st_text
 			      SQLITE_UTF8);
 }
 
-static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column)
+static void result_cell(sqlite3_context *out, struct st_sql *sql, struct st_cell cell)
 {
-	const struct st_sql_binding *binding = binding_of(base);
-	struct st_sql *sql = binding->sql;
-	struct st_cell cell =
-		st_table_cell(binding->table, &sql->tables, ((struct cursor *)base)->rows,
-			      row_of(base), column, &sql->scratch);
-
 	switch (cell.kind) {
 	case ST_CELL_TEXT:
 		result_text(out, sql, cell.as.text);
@@ -330,6 +324,24 @@ static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int colu
 		st_arena_fini(&sql->scratch);
 		st_arena_init(&sql->scratch, SIZE_MAX / 2);
 	}
+}
+
+static int vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column)
+{
+	const struct st_sql_binding *binding = binding_of(base);
+	const struct st_table *table = binding->table;
+	const char *rows = ((struct cursor *)base)->rows;
+	struct st_sql *sql = binding->sql;
+	uint32_t row = row_of(base);
+
+	/* What scans of large tables read most needs no cell. */
+	if (table->columns[column].cell == st_read_number && !table->first_is_none)
+		sqlite3_result_int64(out,
+				     (int64_t)st_member_value(&table->columns[column],
+							      rows + row * table->item_bytes, row));
+	else
+		result_cell(out, sql,
+			    st_table_cell(table, &sql->tables, rows, row, column, &sql->scratch));
 	return SQLITE_OK;
 }
 

@@ -118,7 +118,7 @@ struct st_cell st_table_cell(const struct st_table *table, const struct st_table
 	const struct st_table_at at = {
 		.tables = tables,
 		.column = &table->columns[column],
-		.item = table->item_bytes ? (const char *)rows + row * table->item_bytes : rows,
+		.item = (const char *)rows + row * table->item_bytes,
 		.row = row,
 		.arena = arena,
 	};
@@ -140,39 +140,6 @@ struct st_column st_table_heading(const struct st_table_column *column)
 {
 	return (struct st_column){column->as ? column->as : column->key, column->title,
 				  column->unit ? column->unit : "", column->type == ST_TEXT};
-}
-
-/* Part of the functions that SQL calls for each row. */
-static inline __attribute__((always_inline)) uint64_t value_of(const struct st_table_at *at)
-{
-	const struct st_table_column *column = at->column;
-	const char *bytes = (const char *)at->item + column->offset;
-	uint32_t four;
-	uint64_t eight;
-
-	if (column->is_array) {
-		memcpy(&bytes, bytes, sizeof(bytes));
-		bytes += (size_t)at->row * column->size_bytes;
-	}
-	switch (column->size_bytes) {
-	case 0:
-		return at->row;
-	case 1:
-		return *(const uint8_t *)bytes;
-	case 2:
-		return *(const uint16_t *)bytes;
-	case 4:
-		memcpy(&four, bytes, sizeof(four));
-		return four;
-	default:
-		memcpy(&eight, bytes, sizeof(eight));
-		return eight;
-	}
-}
-
-uint64_t st_table_value(const struct st_table_at *at)
-{
-	return value_of(at);
 }
 
 struct st_cell st_no_cell(void)
@@ -229,7 +196,7 @@ struct st_cell st_read_row(const struct st_table_at *at)
 /* Numbers of 64 bits are shown with a sign, as SQL has them. */
 struct st_cell st_read_number(const struct st_table_at *at)
 {
-	return (struct st_cell){.kind = ST_CELL_I64, .as.i64 = (int64_t)value_of(at)};
+	return (struct st_cell){.kind = ST_CELL_I64, .as.i64 = (int64_t)st_table_value(at)};
 }
 
 struct st_cell st_read_some(const struct st_table_at *at)
@@ -239,7 +206,7 @@ struct st_cell st_read_some(const struct st_table_at *at)
 
 struct st_cell st_read_reference(const struct st_table_at *at)
 {
-	return st_reference_cell((uint32_t)value_of(at));
+	return st_reference_cell((uint32_t)st_table_value(at));
 }
 
 struct st_cell st_read_flag(const struct st_table_at *at)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "analyze/datasets/counters.h"
 #include "analyze/datasets/dataset_rows.h"
@@ -151,8 +152,39 @@ struct st_cell st_read_track_process(const struct st_table_at *at);
 #define ST_ITT_ID(type, member) ST_TEXT, .cell = st_read_itt_id, ST_MEMBER(type, member)
 #define ST_PROCESS_TEXT(type, member) ST_TEXT, .cell = st_read_process, ST_MEMBER(type, member)
 
+/* What the record has, as it is. In the header because SQL reads plain numbers of all rows this way. */
+static inline uint64_t st_member_value(const struct st_table_column *column, const void *item,
+				       uint32_t row)
+{
+	const char *bytes = (const char *)item + column->offset;
+	uint32_t four;
+	uint64_t eight;
+
+	if (column->is_array) {
+		memcpy(&bytes, bytes, sizeof(bytes));
+		bytes += (size_t)row * column->size_bytes;
+	}
+	switch (column->size_bytes) {
+	case 0:
+		return row;
+	case 1:
+		return *(const uint8_t *)bytes;
+	case 2:
+		return *(const uint16_t *)bytes;
+	case 4:
+		memcpy(&four, bytes, sizeof(four));
+		return four;
+	default:
+		memcpy(&eight, bytes, sizeof(eight));
+		return eight;
+	}
+}
+
 /* For columns with a function of their own. */
-uint64_t st_table_value(const struct st_table_at *at); /* the member, as it is */
+static inline uint64_t st_table_value(const struct st_table_at *at)
+{
+	return st_member_value(at->column, at->item, at->row);
+}
 struct st_cell st_no_cell(void);
 struct st_cell st_reference_cell(uint32_t row); /* none for ST_NO_ROW */
 struct st_cell st_some_text_cell(const struct st_table_at *at, st_string_id id);
