@@ -86,7 +86,7 @@ def check_readmes() -> list[str]:
     for folder in sorted({path.parent for path in sources} - {ROOT / "src"}):
         readme = folder / "README.md"
         name = readme.relative_to(ROOT)
-        if not readme.is_file():
+        if not readme.is_file() or not readme.stat().st_size:
             problems.append(f"{name}: missing: what comes in, what goes out, who owns what")
         elif len(readme.read_text(encoding="utf-8").splitlines()) > README_LINES_MAX:
             problems.append(f"{name}: more than {README_LINES_MAX} lines; details belong in docs/internals")

@@ -36,7 +36,7 @@ static const struct st_option options[ST_OPTIONS] = {
 
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
 		COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
-		"r@@@ta or r@@@hs for collect, r@@@hs for bottleneck and import; otherwise the newest result in the working folder",
+		"r@@@ta, r@@@hs or r@@@op for collect, r@@@hs for bottleneck and import; otherwise the newest result in the working folder",
 		"The result folder. Given twice for a report: compare the two results. For collect, bottleneck and import: where to write the result; '@@@' becomes the first free number; an existing folder is an error."},
 	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		NULL, "Print only warnings, errors and the requested output (including the summary)."},

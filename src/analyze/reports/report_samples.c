@@ -211,7 +211,8 @@ static void clear_callers(struct job *job)
 	uint32_t at = job->question.grouping_count + job->layout.front_count;
 	struct st_set before = st_set_range(0, ST_CPU_TOTAL);
 
-	if (!st_set_has(job->question.metrics, ST_CPU_TOTAL))
+	if (!st_set_has(job->question.metrics, ST_CPU_TOTAL) ||
+	    st_report_arena(job->report)->failed)
 		return;
 	at += st_set_count(st_set_common(job->question.metrics, before));
 	for (uint32_t i = 0; i < job->report->row_count; i++)
