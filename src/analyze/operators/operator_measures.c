@@ -76,8 +76,6 @@ const struct st_measure st_operator_measures[ST_OPERATOR_MEASURES] = {
 	 SUM(AROUND, read_memory), .arg = ALLOCATED},
 	{ST_SELF_ALLOCATED, "self-allocated", "self_allocated_bytes", "Allocated:Self", "bytes",
 	 SUM(OWN, read_memory), .arg = ALLOCATED},
-	{ST_MOST_ALLOCATED, "most-allocated", "most_allocated_bytes", "Largest Allocation", "bytes",
-	 .fold = ST_FOLD_MAX, .reach = ST_REACH_OWN, .read = read_memory},
 	{ST_FREED, "freed", "freed_bytes", "Freed", "bytes", SUM(AROUND, read_memory),
 	 .arg = FREED},
 	{ST_SELF_FREED, "self-freed", "self_freed_bytes", "Freed:Self", "bytes",
