@@ -209,27 +209,6 @@ static bool add_operators(struct st_dataset *dataset)
 	return done && !keys->failed;
 }
 
-static bool add_durations(struct st_dataset *dataset)
-{
-	static const char *const classes[] = {"under 1 us",    "1 to 10 us", "10 to 100 us",
-					      "0.1 to 1 ms",   "1 to 10 ms", "10 to 100 ms",
-					      "0.1 s and more"};
-	enum { LAST = sizeof(classes) / sizeof(classes[0]) - 1 };
-	struct slices_private *own = dataset->private_data;
-	struct st_key_texts *keys = &own->texts[ST_BY_DURATION];
-	uint32_t *column =
-		st_arena_calloc(&own->arena, (size_t)dataset->row_count + 1, sizeof(*column));
-
-	for (size_t i = 0; i <= LAST; i++)
-		st_key_texts_add(keys, (struct st_text){classes[i], strlen(classes[i])});
-	for (uint32_t row = 0; column && row < dataset->row_count; row++)
-		for (uint64_t ns = st_result_wall_ns(own->result, row);
-		     ns >= 1000 && column[row] < LAST; ns /= 10)
-			column[row]++;
-	dataset->keys[ST_BY_DURATION] = st_keys(column, NULL, keys->count);
-	return column && !keys->failed;
-}
-
 static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 {
 	struct slices_private *own = dataset->private_data;
@@ -243,8 +222,6 @@ static bool slice_prepare(struct st_dataset *dataset, enum st_grouping grouping)
 		return add_python_lines(dataset);
 	case ST_BY_OPERATOR:
 		return add_operators(dataset);
-	case ST_BY_DURATION:
-		return add_durations(dataset);
 	case ST_BY_NN_MODULE:
 	case ST_BY_STEP:
 		return own->more->prepare(dataset, own->result, grouping, &own->texts[grouping],
@@ -260,7 +237,7 @@ static struct st_set groupings_of(const struct st_result *result)
 	uint32_t callers;
 	struct st_set set = ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_CATEGORY, ST_BY_TASK_DOMAIN,
 				   ST_BY_TASK_TYPE, ST_BY_TASK_FAMILY, ST_BY_TASK, ST_BY_TASK_STACK,
-				   ST_BY_STEP, ST_BY_PYTHON_LINE, ST_BY_DURATION);
+				   ST_BY_STEP, ST_BY_PYTHON_LINE);
 
 	st_result_callers(result, &callers);
 	if (callers && st_result_slice_callers(result))

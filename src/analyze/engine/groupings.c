@@ -55,7 +55,6 @@ static const struct st_grouping_info table[ST_GROUPINGS] = {
 	[ST_BY_INPUT_TYPES] = {"input-types", "input_types", "Input Types"},
 	[ST_BY_NN_MODULE] = {"nn-module", "nn_module", "nn.Module"},
 	[ST_BY_OPERATOR_SCOPE] = {"operator-scope", "operator_scope", "Operator Scope"},
-	[ST_BY_DURATION] = {"task-duration", "task_duration", "Task Duration"},
 };
 
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)

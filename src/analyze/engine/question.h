@@ -70,7 +70,6 @@ enum st_grouping {
 	ST_BY_INPUT_TYPES,
 	ST_BY_NN_MODULE,
 	ST_BY_OPERATOR_SCOPE,
-	ST_BY_DURATION, /* how long a task took, by powers of ten */
 	ST_GROUPINGS
 };
 
