@@ -126,7 +126,6 @@ enum st_event_kind {
 	 * left last with that kind and id is where a flow comes from; it may reach several. */
 	ST_EVENT_FLOW_OUT = 68,
 	ST_EVENT_FLOW_IN = 69,
-	ST_EVENT_SITE = 70, /* VALUE site, DATA name: a site of Advisor was entered */
 	ST_EVENT_KINDS
 };
 

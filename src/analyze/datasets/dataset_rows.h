@@ -23,7 +23,6 @@ enum st_row_set {
 	ST_ROWS_METADATA,
 	ST_ROWS_HISTOGRAMS,
 	ST_ROWS_HEAP, /* ends of heap calls, by time */
-	ST_ROWS_SITES,
 	ST_ROW_SETS
 };
 

@@ -465,19 +465,6 @@ static bool fill_heap(struct st_rows *rows)
 	return true;
 }
 
-static bool fill_sites(struct st_rows *rows)
-{
-	const struct st_events *events = st_result_events(rows->result);
-
-	for (uint32_t i = 0; i < events->count && !rows->failed; i++) {
-		if (events->rows[i].kind != ST_EVENT_SITE)
-			continue;
-		add_event(rows, i, 0, 0);
-		st_rows_key(rows, ST_BY_MARKER, st_result_blob(rows->result, events->rows[i].data));
-	}
-	return true;
-}
-
 const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 	[ST_ROWS_FRAMES] = {"frames", ST_LIST(ST_BY_CATEGORY, ST_BY_FRAME_DOMAIN), ST_BY_FRAME,
 			    ST_BY_FRAME, fill_frames},
@@ -504,6 +491,4 @@ const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 				ST_BY_INSTANCE, ST_BY_HISTOGRAM, fill_histograms},
 	[ST_ROWS_HEAP] = {"heap calls", ST_LIST(ST_BY_CATEGORY, ST_BY_DOMAIN, ST_BY_HEAP_FUNCTION),
 			  ST_BY_INSTANCE, ST_BY_HEAP_FUNCTION, fill_heap},
-	[ST_ROWS_SITES] = {"sites", ST_LIST(ST_BY_MARKER), ST_BY_INSTANCE, ST_BY_MARKER,
-			   fill_sites},
 };

@@ -165,7 +165,6 @@ static const char *const event_words[ST_EVENT_KINDS] = {
 	[ST_EVENT_CALL] = "call",
 	[ST_EVENT_FLOW_OUT] = "flow_out",
 	[ST_EVENT_FLOW_IN] = "flow_in",
-	[ST_EVENT_SITE] = "site",
 };
 
 const char *st_words_event_kind(uint32_t kind)

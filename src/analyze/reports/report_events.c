@@ -17,15 +17,6 @@ const struct st_rows_report st_markers_report = {
 		 "__itt_event_start or __itt_mark, or use strata -command mark.",
 };
 
-const struct st_rows_report st_sites_report = {
-	.set = ST_ROWS_SITES,
-	.defaults = {ST_BY_MARKER},
-	.default_count = 1,
-	.metrics = ST_LIST(ST_COUNT),
-	.titles = {[ST_COUNT] = "Count"},
-	.empty = "This result has no sites.",
-};
-
 const struct st_rows_report st_metadata_report = {
 	.set = ST_ROWS_METADATA,
 	.defaults = {ST_BY_INSTANCE},

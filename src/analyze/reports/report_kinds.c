@@ -104,7 +104,6 @@ const struct st_report_kind st_report_kinds[] = {
 	 .rows = &st_overlapped_report},
 	{"markers", "markers, user events and marks in time order", OF_ROWS,
 	 .rows = &st_markers_report},
-	{"sites", "sites that the program entered", OF_ROWS, .rows = &st_sites_report},
 	{"counters", "counters: first, last, minimum, maximum and average value", OF_ROWS,
 	 .rows = &st_counters_report},
 	{"sync", "waits on sync objects, and how long they were held", OF_ROWS,

@@ -49,7 +49,7 @@ struct st_rows_report {
 };
 extern const struct st_rows_report st_tasks_report, st_frames_report, st_regions_report,
 	st_overlapped_report, st_markers_report, st_metadata_report, st_relations_report,
-	st_sites_report, st_sync_report, st_counters_report, st_histograms_report, st_heap_report;
+	st_sync_report, st_counters_report, st_histograms_report, st_heap_report;
 
 struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text);
 

@@ -503,13 +503,7 @@ static const struct st_table_column heap_columns[] = {
 	PLACES,
 };
 
-static const struct st_table_column sites_columns[] = {
-	ROW_AND_NAME("site", "name"), START("Time"), PROCESS, THREAD, PLACES,
-};
-
 const struct st_table st_row_tables[ST_ROW_SETS] = {
-	[ST_ROWS_SITES] = {"sites", "sites that were entered", ST_COLUMNS(sites_columns),
-			   .has_row_number = true, .set = ST_ROWS_SITES},
 	[ST_ROWS_FRAMES] = {"frames", "one row per frame", ST_COLUMNS(frames_columns),
 			    .has_row_number = true, .set = ST_ROWS_FRAMES},
 	[ST_ROWS_REGIONS] = {"regions", "one row per region", ST_COLUMNS(regions_columns),

@@ -35,7 +35,6 @@ const struct st_table *const st_all_tables[ST_TABLES] = {
 	&st_row_tables[ST_ROWS_REGIONS],
 	&st_row_tables[ST_ROWS_OVERLAPPED],
 	&st_row_tables[ST_ROWS_MARKERS],
-	&st_row_tables[ST_ROWS_SITES],
 	&st_counters_table,
 	&st_row_tables[ST_ROWS_SAMPLES],
 	&st_sync_objects_table,

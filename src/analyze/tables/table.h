@@ -248,7 +248,7 @@ extern const struct st_table st_callers_table, st_code_table, st_code_maps_table
 extern const struct st_table st_quality_table, st_notes_table, st_info_table;
 
 /* All that SQL has, in the order in which they are listed. */
-enum { ST_TABLES = 40 };
+enum { ST_TABLES = 39 };
 extern const struct st_table *const st_all_tables[ST_TABLES];
 
 #endif

@@ -73,14 +73,7 @@ static void model_begin(enum st_event_call what, const void *site, const void *i
 
 static void model_site_begin(void *site, void *instance, const char *name)
 {
-	const struct st_part part = {name, (uint32_t)length_of(name)};
-
 	model_begin(ST_CALL_MODEL_SITE_BEGIN, site, instance, name);
-	st_event(&(struct st_record){.kind = ST_EVENT_SITE,
-				     .mask = ST_FIELD_VALUE | (name ? ST_FIELD_DATA : 0),
-				     .value = (uintptr_t)site,
-				     .parts = &part,
-				     .part_count = 1});
 }
 
 static void model_site_end(void *site, void *instance)
