@@ -23,7 +23,6 @@ const struct st_analysis st_analyses[] = {
 	{"tasks", "ta", NULL, ST_RECORDS_TASKS, USUAL, COLLECTOR},
 	{"hotspots", "hs", NULL, ST_RECORDS_SAMPLES, USUAL | ST_RECORDS_SAMPLES, COLLECTOR},
 	{"operators", "op", NULL, ST_RECORDS_OPERATORS, USUAL | ST_RECORDS_MEMORY | ST_RECORDS_MODULES, COLLECTOR},
-	{"python-calls", "pc", NULL, ST_RECORDS_CALLS, ST_RECORDS_TASKS | ST_RECORDS_CALLS, COLLECTOR},
 	{.name = "threading", .refusal = LATER},
 	{.name = "uarch-exploration", .refusal = LATER},
 	{.name = "hpc-performance", .refusal = LATER},
