@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/engine/filter.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "store/result.h"
 
@@ -39,25 +40,38 @@ static bool make_keys(struct st_sample_set *set, const struct st_question *quest
 
 struct folder {
 	struct st_sample_rows *rows;
-	struct st_pair_map map;
-	struct st_pair_map leaves; /* (frame, Python frame), where the first hides the second */
+	struct st_map map;		  /* of the rows */
+	const struct st_sample_row *like; /* what is looked for */
 };
+
+static bool is_same(const void *entries, uint32_t number, const void *key)
+{
+	const struct st_sample_row *row = &((const struct st_sample_row *)entries)[number];
+	const struct folder *folder = key;
+	const struct st_sample_row *like = folder->like;
+
+	return row->frame == like->frame && row->context == like->context &&
+	       row->cpu_class == like->cpu_class && row->flags == like->flags &&
+	       (row->track == like->track || !folder->rows->by_track) &&
+	       (row->python == like->python || !folder->rows->by_python);
+}
 
 static struct st_sample_row *row_of(struct folder *folder, const struct st_sample_row *like)
 {
 	struct st_sample_rows *rows = folder->rows;
-	uint32_t leaf = rows->by_python
-				? st_pair_map_add(&folder->leaves, like->frame, like->python)
-				: like->frame;
-	uint32_t key = st_pair_map_add(&folder->map, (uint64_t)leaf << 32 | like->context,
-				       (uint64_t)(rows->by_track ? like->track : 0) << 32 |
-					       (uint64_t)like->cpu_class << 8 | like->flags);
+	uint32_t hash = st_hash_pair((uint64_t)like->frame << 32 | like->context,
+				     (uint64_t)(rows->by_track ? like->track : 0) << 32 |
+					     like->cpu_class << 8 | like->flags);
+	uint32_t at;
 
-	if (folder->map.failed || folder->leaves.failed)
+	folder->like = like;
+	at = st_map_find(&folder->map, hash, is_same, rows->rows, folder);
+	if (at != ST_ID_NONE)
+		return &rows->rows[at];
+	if (!ST_VEC_PUSH(rows->rows, rows->count, rows->capacity, *like) ||
+	    !st_map_add(&folder->map, hash, rows->count - 1))
 		return NULL;
-	if (key >= rows->count && !ST_VEC_PUSH(rows->rows, rows->count, rows->capacity, *like))
-		return NULL;
-	return &rows->rows[key];
+	return &rows->rows[rows->count - 1];
 }
 
 /* What a question sees of one sample; false: no memory. */
@@ -219,8 +233,7 @@ enum st_status st_sample_rows_fold(struct st_sample_rows *out, struct st_sample_
 	struct folder folder = {.rows = out};
 	bool done = begin(out, set, question) && fold(&folder, question);
 
-	st_pair_map_fini(&folder.map);
-	st_pair_map_fini(&folder.leaves);
+	st_map_fini(&folder.map);
 	if (!done)
 		return out_of_memory(out, err);
 	bind(out);
