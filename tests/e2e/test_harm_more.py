@@ -96,7 +96,7 @@ def test_not_enough_descriptors_is_told(strata, programs):
     done = strata.run(["bash", "-c", script, "bash", strata.binary, *command])
     assert (done.status, done.out) == (0, "alive\n")
     assert "open files" in done.err
-    assert any("descriptors" in line for line in strata.result_json(strata.folder / "few")["errors"])
+    assert any("open files" in line for line in strata.result_json(strata.folder / "few")["errors"])
 
 
 # Descriptors that only the program should hold -------------------------------------------------------

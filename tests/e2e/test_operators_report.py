@@ -127,5 +127,5 @@ def test_summary_shows_each_thing_once(profiled):
     most = strata.report(result, "memory", "-group-by", "operator")["rows"][: len(held)]
     assert [(row["name"], row["value"]) for row in held] == [(row["operator"], row["held_bytes"]) for row in most]
     text = strata("report", "summary", "-r", result).out
-    assert text.count("aten::addmm ") <= 2 and "\nMEMORY  peak " in text and "TASKS   besides operators" in text
+    assert text.count("aten::addmm ") <= 2 and "\nMEMORY  peak " in text and "TASKS   other than operators" in text
     assert len(text.splitlines()) <= 40
