@@ -33,7 +33,7 @@ enum {
 	/* A worker thread's repetition of the task that its caller runs at the same time (oneDNN): no call of
 	 * its own. */
 	ST_SLICE_COPY = 8,
-	/* An ITT task that repeats the operator beside it (torch's emit_itt): in no figure. */
+	/* An ITT task that repeats the operator beside it (torch's emit_itt): not counted. */
 	ST_SLICE_TWIN = 16,
 };
 

@@ -26,7 +26,7 @@ enum st_row_set {
 	ST_ROW_SETS
 };
 
-/* A flag of these rows: in its group, but in no figure of the engine. */
+/* A flag of these rows: in its group, but not counted by the engine. */
 enum { ST_ROW_UNCOUNTED = 0x8000 };
 
 /* Where a row comes from. */

@@ -133,7 +133,7 @@ struct st_dataset {
 	const uint32_t *track; /* index into tracks */
 	const uint16_t *flags;
 	uint16_t slow_flags; /* rows with one of these do not simply last from begin to end */
-	/* Rows with one of these are in their groups, but in no figure except ST_COPIES. */
+	/* Rows with one of these are in their groups, but counted in ST_COPIES only. */
 	uint16_t uncounted_flags;
 	uint16_t hidden_flags;	  /* rows with one of these are nowhere */
 	uint16_t loose_flags;	  /* what began in one of these and ends behind it is not inside */

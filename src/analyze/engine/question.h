@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one question engine: dataset × filters × groupings × metrics × sort × limit → tree of rows.
- * Command line, HTTP and Python ask through it; none of them computes. Later kinds of facts (samples,
- * operators, allocations, waits) join as further datasets that answer the same groupings: a dataset is
- * a row count plus, per grouping, a function from row to key (analyze/engine/dataset.h); the engine knows no
- * more of it.
+ * The one question engine: dataset × filters × groupings × measures × sort × limit → tree of rows. Slices, samples,
+ * operators, events and blocks of memory are datasets (analyze/engine/dataset.h); reports, exports, the library and
+ * the command line only ask.
  */
 #ifndef ST_ANALYZE_ENGINE_QUESTION_H
 #define ST_ANALYZE_ENGINE_QUESTION_H
@@ -75,7 +73,7 @@ enum st_grouping {
 
 enum st_metric {
 	ST_COUNT,
-	ST_COPIES, /* rows that are no calls of their own (ST_SLICE_COPY): in no other figure */
+	ST_COPIES, /* rows that repeat a call (ST_SLICE_COPY): counted here only */
 	ST_WALL_TOTAL,
 	ST_WALL_SELF,
 	ST_WALL_MIN,

@@ -23,7 +23,7 @@ struct st_memory_view {
 	int64_t growth_bytes;  /* from the end of one step to the end of the next, on average */
 	uint32_t growth_steps; /* that it is of */
 	bool has_pauses;
-	uint32_t sum_count; /* moments without addresses: in no figure */
+	uint32_t sum_count; /* moments without addresses: not counted */
 };
 
 enum st_status st_memory_view_make(struct st_memory_view *out, const struct st_result *result,

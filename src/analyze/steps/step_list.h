@@ -38,7 +38,7 @@ struct st_one_step {
 	uint32_t track;
 	uint32_t slice;	 /* that it is, or ST_NO_ROW */
 	uint32_t number; /* within its thread */
-	bool is_warm_up; /* in no figure about steps */
+	bool is_warm_up; /* not counted in figures of steps */
 	uint64_t wall_ns;
 	uint64_t part_ns[ST_STEP_PART_KINDS];
 };
