@@ -284,11 +284,13 @@ struct st_formatted st_format_arguments(char *out, size_t capacity, const void *
 	if (!take_word(&input, &length))
 		return (struct st_formatted){0};
 	length = length < input.left ? length : input.left;
-	format = strndup(input.at, length);
-	input.at += length;
-	input.left -= length;
-	if (format)
+	format = calloc(length + 1, 1);
+	if (format) {
+		memcpy(format, input.at, length);
+		input.at += length;
+		input.left -= length;
 		format_all(&output, format, &input);
+	}
 	free(format);
 	return (struct st_formatted){(uint32_t)output.length, output.cut};
 }
