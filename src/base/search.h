@@ -10,6 +10,7 @@
  *
  *	at = ST_SEARCH(i, 0, count, items[i].start < address);
  */
+/* NOLINTBEGIN(bugprone-macro-parentheses): i is a name, not a value. */
 #define ST_SEARCH(i, from, to, is_before)                                                          \
 	({                                                                                         \
 		__typeof__((to) + 0) low_ = (from), high_ = (to);                                  \
@@ -22,5 +23,6 @@
 		}                                                                                  \
 		low_;                                                                              \
 	})
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

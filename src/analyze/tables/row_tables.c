@@ -354,7 +354,7 @@ static struct st_cell heap_size(const struct st_table_at *at)
 	}
 #define TEXT(name, words, heading, function)                                                       \
 	{                                                                                          \
-		name, words, ST_TEXT, .cell = function, .title = (heading)                         \
+		name, words, ST_TEXT, .cell = (function), .title = (heading)                       \
 	}
 #define PROCESS KEY("process", "process as shown in reports", "Process", ST_BY_PROCESS)
 #define THREAD KEY("thread", "thread as shown in reports", "Thread", ST_BY_THREAD)

@@ -115,7 +115,7 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 			 (struct st_text){report->columns[i].key, strlen(report->columns[i].key)});
 	}
 	st_buf_append(csv.out, "\r\n", 2);
-	for (uint32_t i = 0; i < report->row_count && !status; i++) {
+	for (uint32_t i = 0; order && i < report->row_count && !status; i++) {
 		const struct st_report_row *row = &report->rows[order[i]];
 
 		if (row->level < ST_QUESTION_DEPTH_MAX)

@@ -92,8 +92,10 @@ static enum st_status write_by_process(const struct run *run, struct st_error *e
 {
 	const struct st_trace_walk *walk = run->walk;
 	uint32_t *sorted = sort_tracks(walk), next = 0;
-	enum st_status status = sorted ? ST_OK : st_stream_no_memory(&walk->stream, err);
+	enum st_status status = ST_OK;
 
+	if (!sorted)
+		return st_stream_no_memory(&walk->stream, err);
 	for (uint32_t i = 0; i < walk->process_count && !status; i++) {
 		run->format->process(run->to, i);
 		for (; next < walk->track_count && !status; next++) {

@@ -61,7 +61,8 @@ static struct st_memory_moment *moment_at(struct st_index_builder *builder,
 		return last;
 	}
 	if (tables->moment_count >= ST_NO_ROW - 1 ||
-	    !ST_VEC_ROOM(tables->moments, tables->moment_count, tables->moment_capacity)) {
+	    !ST_VEC_ROOM(tables->moments, tables->moment_count, tables->moment_capacity) ||
+	    !tables->moments) {
 		builder->no_memory = true;
 		return NULL;
 	}

@@ -59,17 +59,17 @@ static void define_code(struct st_drain *drain, const struct st_slot_reader *slo
 }
 
 /* What the collector copied becomes the text that readers know. */
-static void take_formatted(struct st_slot_reader *slot, struct st_event *event)
+static void take_formatted(struct st_slot_reader *slot, struct st_event event)
 {
 	char text[ST_CONVERSION_TEXT_BYTES + 1];
 	struct st_formatted made =
-		st_format_arguments(text, ST_CONVERSION_TEXT_BYTES, event->data, event->data_bytes);
+		st_format_arguments(text, ST_CONVERSION_TEXT_BYTES, event.data, event.data_bytes);
 
 	if (made.cut)
 		atomic_fetch_add_explicit(&slot->ring->events_cut, 1, memory_order_relaxed);
-	event->data = text;
-	event->data_bytes = made.length;
-	st_slice_encoder_event(&slot->encoder, slot->time, event);
+	event.data = text;
+	event.data_bytes = made.length;
+	st_slice_encoder_event(&slot->encoder, slot->time, &event);
 }
 
 void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
@@ -89,7 +89,7 @@ void st_drain_take_event(struct st_drain *drain, struct st_slot_reader *slot,
 	if (is_code(event.kind))
 		define_code(drain, slot, &event);
 	else if (event.kind == ST_EVENT_METADATA_FORMATTED && (event.mask & ST_FIELD_DATA))
-		take_formatted(slot, &event);
+		take_formatted(slot, event);
 	else
 		st_slice_encoder_event(&slot->encoder, slot->time, &event);
 }
