@@ -40,15 +40,15 @@ static bool make_keys(struct st_sample_set *set, const struct st_question *quest
 
 struct folder {
 	struct st_sample_rows *rows;
-	struct st_map map;		  /* of the rows */
-	const struct st_sample_row *like; /* what is looked for */
+	struct st_map map;	   /* of the rows */
+	struct st_sample_row like; /* what is looked for */
 };
 
 static bool is_same(const void *entries, uint32_t number, const void *key)
 {
 	const struct st_sample_row *row = &((const struct st_sample_row *)entries)[number];
 	const struct folder *folder = key;
-	const struct st_sample_row *like = folder->like;
+	const struct st_sample_row *like = &folder->like;
 
 	return row->frame == like->frame && row->context == like->context &&
 	       row->cpu_class == like->cpu_class && row->flags == like->flags &&
@@ -56,16 +56,15 @@ static bool is_same(const void *entries, uint32_t number, const void *key)
 	       (row->python == like->python || !folder->rows->by_python);
 }
 
-static struct st_sample_row *row_of(struct folder *folder, const struct st_sample_row *like)
+static struct st_sample_row *row_of(struct folder *folder)
 {
 	struct st_sample_rows *rows = folder->rows;
+	const struct st_sample_row *like = &folder->like;
 	uint32_t hash = st_hash_pair((uint64_t)like->frame << 32 | like->context,
 				     (uint64_t)(rows->by_track ? like->track : 0) << 32 |
 					     like->cpu_class << 8 | like->flags);
-	uint32_t at;
+	uint32_t at = st_map_find(&folder->map, hash, is_same, rows->rows, folder);
 
-	folder->like = like;
-	at = st_map_find(&folder->map, hash, is_same, rows->rows, folder);
 	if (at != ST_ID_NONE)
 		return &rows->rows[at];
 	if (!ST_VEC_PUSH(rows->rows, rows->count, rows->capacity, *like) ||
@@ -104,12 +103,12 @@ static bool fold(struct folder *folder, const struct st_question *question)
 	const struct st_samples *samples = folder->rows->set->samples;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
-		struct st_sample_row like, *row;
+		struct st_sample_row *row;
 
 		if (question->has_time_range && (samples->time_ns[i] < question->time_begin_ns ||
 						 samples->time_ns[i] >= question->time_end_ns))
 			continue;
-		row = look_at(folder->rows, i, &like) ? row_of(folder, &like) : NULL;
+		row = look_at(folder->rows, i, &folder->like) ? row_of(folder) : NULL;
 		if (!row)
 			return false;
 		row->weight += samples->weight_ns[i];

@@ -86,9 +86,11 @@ static bool take(struct st_arguments *out, struct source *from, struct st_conver
 		conversion->precision = take_count(out, from);
 	switch (kind) {
 	case ST_ARGUMENT_INTEGER:
-		add_word(out, conversion->size >= ST_SIZE_LONG && conversion->letter != 'c'
-				      ? (uint64_t)va_arg(from->list, unsigned long long)
-				      : (uint64_t)va_arg(from->list, int));
+		if (conversion->size >= ST_SIZE_LONG && conversion->letter != 'c')
+			bits = (uint64_t)va_arg(from->list, unsigned long long);
+		else
+			bits = (uint64_t)(int64_t)va_arg(from->list, int);
+		add_word(out, bits);
 		return true;
 	case ST_ARGUMENT_DOUBLE:
 		value = conversion->size == ST_SIZE_LONG_DOUBLE
