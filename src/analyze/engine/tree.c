@@ -32,9 +32,8 @@ uint32_t st_tree_add(struct st_tree *tree, uint32_t parent, enum st_grouping gro
 
 	if (!ST_VEC_ROOM(tree->nodes, at, tree->node_capacity) ||
 	    (tree->has_spreads && !ST_VEC_ROOM(tree->spreads, at, tree->spread_capacity)) ||
-	    (tree->sum_count &&
-	     !ST_VEC_ROOM_ZERO(tree->sums, ((size_t)at + 1) * tree->sum_count - 1,
-			       tree->sum_capacity))) {
+	    (tree->sum_count && !ST_VEC_ROOM(tree->sums, ((size_t)at + 1) * tree->sum_count - 1,
+					     tree->sum_capacity))) {
 		tree->failed = true;
 		return ST_NO_NODE;
 	}
@@ -46,6 +45,10 @@ uint32_t st_tree_add(struct st_tree *tree, uint32_t parent, enum st_grouping gro
 		.base = is_stack ? tree->nodes[parent].base : at,
 		.others = ST_NO_NODE,
 	};
+	/* Not all that there is room for: pages that no node comes to stay untouched. */
+	if (tree->sum_count)
+		memset(tree->sums + (size_t)at * tree->sum_count, 0,
+		       tree->sum_count * sizeof(*tree->sums));
 	if (tree->has_spreads)
 		tree->spreads[at] =
 			(struct st_spread){.covered_track = UINT32_MAX, .min_ns = UINT64_MAX};
