@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The folder must belong to us and not be writable by others: a target maps what lies in it, and a file that
-// shrinks under a mapping would kill the target. Files appear by rename and are never written again.
+// shrinks under a mapping would kill the target. Files appear by rename and are never written again. Root's
+// programs change to other users (su, setpriv), who must be able to map tables too: its folder can be entered by
+// everybody, and the table of a file that everybody may read can be read by everybody.
 #include "unwind/cache.h"
 
 #include <errno.h>
@@ -18,7 +20,10 @@
 #include "unwind/build.h"
 #include "unwind/code.h"
 
-enum { KEY_BYTES = 2 * ST_UNWIND_BUILD_ID_MAX + 64, MEMORY_FILES_MAX = 4096, CACHE_MODE = 0700 };
+enum { KEY_BYTES = 2 * ST_UNWIND_BUILD_ID_MAX + 64, MEMORY_FILES_MAX = 4096 };
+enum { OWN_FOLDER = 0700, SHARED_FOLDER = 0711, OWN_TABLE = 0400, SHARED_TABLE = 0444 };
+
+static const char root_folder[] = "/var/cache/strata";
 
 struct memory_file {
 	char key[KEY_BYTES];
@@ -42,11 +47,15 @@ static uint64_t now_ns(void)
 /* Makes every folder of a path; what exists already is fine. */
 static bool make_folders(char *path)
 {
+	const mode_t mode = geteuid() == 0 ? SHARED_FOLDER : OWN_FOLDER;
+
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
 			*slash = '\0';
-		if (mkdir(path, CACHE_MODE) != 0 && errno != EEXIST && errno != EISDIR &&
-		    (!slash || (errno != EACCES && errno != EROFS)))
+		if (mkdir(path, mode) == 0)
+			(void)chmod(path, mode); /* whatever the umask is */
+		else if (errno != EEXIST && errno != EISDIR &&
+			 (!slash || (errno != EACCES && errno != EROFS)))
 			return false;
 		if (!slash)
 			return true;
@@ -62,19 +71,32 @@ static bool is_ours(const char *path)
 	       !(about.st_mode & (S_IWGRP | S_IWOTH)) && access(path, W_OK | X_OK) == 0;
 }
 
-static bool choose_folder(char *out, size_t size_bytes, const char *folder)
+bool st_unwind_cache_place(char *out, size_t size_bytes)
 {
-	const char *own = folder ? folder : getenv("STRATA_CACHE_DIR");
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *own = getenv("STRATA_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
 	int length = -1;
 
 	if (own && *own)
-		length = snprintf(out, size_bytes, "%s/unwind", own);
+		length = snprintf(out, size_bytes, "%s", own);
 	else if (cache && *cache == '/')
-		length = snprintf(out, size_bytes, "%s/strata/unwind", cache);
+		length = snprintf(out, size_bytes, "%s/strata", cache);
+	else if (geteuid() == 0 && access("/var/cache", W_OK | X_OK) == 0)
+		length = snprintf(out, size_bytes, "%s", root_folder);
 	/* A home that is not there stays so: some users have none on purpose. */
 	else if (home && *home == '/' && access(home, F_OK) == 0)
-		length = snprintf(out, size_bytes, "%s/.cache/strata/unwind", home);
+		length = snprintf(out, size_bytes, "%s/.cache/strata", home);
+	return length > 0 && (size_t)length < size_bytes;
+}
+
+static bool choose_folder(char *out, size_t size_bytes, const char *folder)
+{
+	char place[PATH_MAX];
+	int length;
+
+	if (!folder && !st_unwind_cache_place(place, sizeof(place)))
+		return false;
+	length = snprintf(out, size_bytes, "%s/unwind", folder ? folder : place);
 	return length > 0 && (size_t)length < size_bytes - KEY_BYTES - 32;
 }
 
@@ -100,6 +122,8 @@ enum st_status st_unwind_cache_open(struct st_unwind_folder **out, const char *f
 	if (!choose_folder(cache->path, sizeof(cache->path), folder) ||
 	    !make_folders(cache->path) || !make_absolute(cache->path) || !is_ours(cache->path))
 		cache->path[0] = '\0';
+	else if (geteuid() == 0)
+		(void)chmod(cache->path, SHARED_FOLDER);
 	return ST_OK;
 }
 
@@ -148,6 +172,18 @@ void st_unwind_unmap(const struct st_unwind_table *table)
 {
 	if (table)
 		munmap((void *)(uintptr_t)table, table->file_bytes);
+}
+
+/* No more is told of a file than it tells itself. */
+static mode_t mode_of(const struct st_unwind_want *want)
+{
+	struct stat about;
+
+	if (geteuid() != 0)
+		return OWN_TABLE;
+	if (want->memory)
+		return SHARED_TABLE;
+	return stat(want->path, &about) == 0 && about.st_mode & S_IROTH ? SHARED_TABLE : OWN_TABLE;
 }
 
 static void hex(char *out, const uint8_t *bytes, size_t count)
@@ -213,7 +249,7 @@ static bool write_all(int fd, const void *data, size_t size_bytes)
 
 /* A file in the folder, complete or not there at all. */
 static bool keep(const struct st_unwind_folder *folder, const char *path,
-		 const struct st_unwind_image *image)
+		 const struct st_unwind_image *image, mode_t mode)
 {
 	char temporary[PATH_MAX];
 	bool done;
@@ -225,7 +261,7 @@ static bool keep(const struct st_unwind_folder *folder, const char *path,
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	done = write_all(fd, image->data, image->size_bytes) && fchmod(fd, 0400) == 0;
+	done = write_all(fd, image->data, image->size_bytes) && fchmod(fd, mode) == 0;
 	done = close(fd) == 0 && done;
 	if (done && rename(temporary, path) == 0)
 		return true;
@@ -301,6 +337,8 @@ static bool look_up(struct st_unwind_folder *folder, const char *key,
 			 folder->path, key);
 		fd = open(found->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		table = fd < 0 ? NULL : map_fd(fd, true);
+		if (table && mode_of(want) == SHARED_TABLE)
+			(void)fchmod(fd, SHARED_TABLE); /* an earlier version kept it to itself */
 		found->kept = table;
 		if (fd >= 0)
 			close(fd);
@@ -334,7 +372,7 @@ enum st_status st_unwind_cache_get(struct st_unwind_folder *folder,
 	if (status)
 		return status;
 	found->built = true;
-	found->kept = keep(folder, found->path, &image);
+	found->kept = keep(folder, found->path, &image, mode_of(want));
 	if (!bias_of(image.table, want, found))
 		status = no_bias(want, err);
 	else if (!found->kept)

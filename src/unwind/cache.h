@@ -31,14 +31,17 @@ struct st_unwind_want {
 };
 
 struct st_unwind_found {
-	char path[PATH_MAX]; /* a table file that other processes of this user can map */
-	uint64_t bias;	     /* for struct st_shm_module and struct st_unwind_module */
-	bool built;	     /* not out of the cache */
-	bool kept;	     /* in the folder; false: a memory file */
+	char path
+		[PATH_MAX]; /* a table file that other processes of this user (of root: any) can map */
+	uint64_t bias;	    /* for struct st_shm_module and struct st_unwind_module */
+	bool built;	    /* not out of the cache */
+	bool kept;	    /* in the folder; false: a memory file */
 	uint64_t build_ns;
 };
 
-/* $STRATA_CACHE_DIR, $XDG_CACHE_HOME/strata or ~/.cache/strata; `folder` overrides them (NULL: do not). */
+/* $STRATA_CACHE_DIR, $XDG_CACHE_HOME/strata, for root /var/cache/strata, or ~/.cache/strata; false: none of them. */
+bool st_unwind_cache_place(char *out, size_t size_bytes);
+/* In the folder `folder`, or (NULL) in that place. */
 enum st_status st_unwind_cache_open(struct st_unwind_folder **out, const char *folder,
 				    struct st_error *err);
 /* Finds or builds. An error means that there is nothing to unwind this mapping with: publish it as

@@ -14,6 +14,7 @@
 
 #include "collect/launch/doctor/doctor_check.h"
 #include "collect/launch/run/environment.h"
+#include "unwind/cache.h"
 
 enum { PERIOD_NS = 10000000, MINOR_FIRST = 8, MINOR_LAST = 14 };
 
@@ -124,17 +125,11 @@ static void to_existing(char *path)
 
 void st_doctor_tables(const struct st_doctor_context *context, struct st_doctor_finding *finding)
 {
-	const char *own = getenv("STRATA_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
 	char path[PATH_MAX], existing[PATH_MAX];
 
 	(void)context;
-	if (own && own[0])
-		snprintf(path, sizeof(path), "%s", own);
-	else if (cache && cache[0] == '/')
-		snprintf(path, sizeof(path), "%s/strata", cache);
-	else
-		snprintf(path, sizeof(path), "%s/.cache/strata", home && home[0] ? home : "");
+	if (!st_unwind_cache_place(path, sizeof(path)))
+		snprintf(path, sizeof(path), "the home folder, which does not exist");
 	snprintf(existing, sizeof(existing), "%s", path);
 	to_existing(existing);
 	if (access(existing, W_OK) == 0) {
