@@ -127,10 +127,10 @@ def test_operators_that_pause_and_resume(strata, python):
     sizes = [json.loads(row["shapes"])[0] for row in run.rows if row["name"] == "aten::fill_"]
     assert [size for size in sizes if size != [2]] == [[3], [6], [8]]
     assert run.mark(3) == ["hostile::pauses"] and run.mark(8) == []
-    # What began while paused and outlives the pause has its name, not its inputs.
+    # Nobody is told of what begins while paused, also where it outlives the pause.
     names = [run.by_row[row["row"]]["name"] for row in run.rows]
     assert names.count("hostile::pauses") == 1
-    assert strata.counts(run.result)["hostile::resumes"] == 1
+    assert "hostile::resumes" not in strata.counts(run.result)
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@
  * where something happens to the process or to a thread, in the order of the table, and knows none of them by name.
  * Recording itself never goes through here: whoever records calls the core directly. A slot may be NULL.
  *
- * There is none for pause and resume: everybody reads the control word of the segment (format/shm.h).
+ * Everybody who records reads the control word of the segment (format/shm.h), which strata changes too: the slots for
+ * pause and resume are for those who want to know of the program's own at once.
  */
 #ifndef ST_COLLECT_INPROC_CORE_BACKEND_H
 #define ST_COLLECT_INPROC_CORE_BACKEND_H
@@ -38,6 +39,9 @@ struct st_inproc_backend {
 	/* Python imports something: its lock is held. And whether that is to be told. */
 	void (*imported)(struct py_object *name);
 	bool (*awaits_imports)(void);
+	/* The program has paused, resumed or ended its own recording. */
+	void (*pause)(void);
+	void (*resume)(void);
 	/* The calling thread ends; its slot goes to another (between enter and leave). */
 	void (*thread_end)(void);
 	void (*thread_retire)(struct st_thread *thread);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "collect/inproc/core/backend.h"
 #include "collect/inproc/itt/event.h"
 #include "collect/inproc/core/label.h"
 #include "collect/inproc/core/thread.h"
@@ -38,18 +39,21 @@ static void pause_self(void)
 {
 	control(ST_EXT_PAUSE, ST_CONTROL_PAUSED_SELF, true);
 	atomic_store_explicit(&st_shared.self_paused, ST_SELF_PAUSED_BY_CALL, memory_order_relaxed);
+	ST_BACKENDS_CALL(pause);
 }
 
 static void resume(void)
 {
 	control(ST_EXT_RESUME, ST_CONTROL_PAUSED_SELF, false);
 	atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING, memory_order_relaxed);
+	ST_BACKENDS_CALL(resume);
 }
 
 static void detach(void)
 {
 	control(ST_EXT_DETACH, ST_CONTROL_DETACHED, true);
 	atomic_store_explicit(&st_shared.detached, 1, memory_order_relaxed);
+	ST_BACKENDS_CALL(pause);
 }
 
 /* Only the host's part is ours; the rest is kept for whoever reads it. */

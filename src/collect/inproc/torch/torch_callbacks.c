@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collect/inproc/core/thread.h"
+#include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_library.h"
 #include "collect/inproc/torch/torch_record.h"
 #include "collect/inproc/torch/torch_stack.h"
@@ -269,6 +270,8 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 	length = st_text_length(name);
 	hash = st_operator_hash(name, length, scope);
 	if (ST_UNLIKELY(how == ST_OPERATORS_ASKED)) {
+		if (scope != ST_SCOPE_USER && st_torch_called_in_vain())
+			return context;
 		begin_asked(record, &(struct st_torch_operator){.hash = hash,
 								.name = name,
 								.length = length,
@@ -287,7 +290,9 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 			       ? st_torch_values_hash(&st_torch_known.layout, record, hash)
 			       : st_torch_inputs_hash(&st_torch_known.layout, record, hash);
 	}
-	if (ST_UNLIKELY(!st_operator_begin_recent(record, st_operator_kind(scope), hash, sequence)))
+	if (ST_UNLIKELY(
+		    !st_operator_begin_recent(record, st_operator_kind(scope), hash, sequence)) &&
+	    (scope == ST_SCOPE_USER || !st_torch_called_in_vain()))
 		begin_slowly(record, &(struct beginning){name, length, scope, sequence, hash,
 							 has_inputs, has_values});
 	return context;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers with PyTorch: two C functions for every scope, through its exported symbols. The best level at which operators
- * can be recorded is found first (torch_probe.c); where the layout of their inputs is not proven, the framework is
- * asked for the sizes of every operator, and the program's own first operators may still prove it.
- *
- * Nothing is ever taken back: the framework calls the end of what began even after a removal, on any thread.
+ * Enters PyTorch, through its exported symbols. The best level at which operators can be recorded is found first
+ * (torch_probe.c); where the layout of their inputs is not proven, the framework is asked for the sizes of every
+ * operator, and the program's own first operators may still prove it. Then it is told whom to call (torch_enlist.c).
  */
 #include <string.h>
 
@@ -13,6 +11,7 @@
 #include "collect/inproc/python/python_itt.h"
 #include "collect/inproc/torch/torch.h"
 #include "collect/inproc/torch/torch_callbacks.h"
+#include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_library.h"
 #include "collect/inproc/torch/torch_module.h"
 #include "collect/inproc/torch/torch_stack.h"
@@ -95,34 +94,6 @@ static void find_level(void)
 	}
 }
 
-static uint64_t handles[ST_TORCH_CALLBACKS];
-static uint8_t
-	enlisted; /* what the registered callbacks were told of st_torch_config.operators; 0: there are none */
-
-static void enlist(void)
-{
-	for (size_t i = 0; i < ST_TORCH_CALLBACKS; i++) {
-		struct st_torch_callback callback = {
-			.begin = st_torch_scopes[i].begin,
-			.end = st_torch_scopes[i].end,
-			.probability = 1.0,
-			.needs_inputs = st_torch_config.operators == 2 &&
-					st_torch_level() <= ST_OPERATORS_ASKED};
-
-		callback.scopes[st_torch_scopes[i].scope] = true;
-		handles[i] = st_torch_functions.add_global(callback);
-	}
-	enlisted = st_torch_config.operators;
-}
-
-/* What has begun still ends with us, on whatever thread. */
-static void strike(void)
-{
-	for (size_t i = 0; enlisted && st_torch_functions.remove && i < ST_TORCH_CALLBACKS; i++)
-		st_torch_functions.remove(handles[i]);
-	enlisted = st_torch_functions.remove ? 0 : enlisted;
-}
-
 static bool can_register(void)
 {
 	return st_torch_functions.add_global && st_torch_functions.name &&
@@ -162,7 +133,7 @@ static bool install(void)
 	if (st_torch_can_ask())
 		st_torch_prove_layout();
 	find_level();
-	enlist();
+	st_torch_enlist();
 	return true;
 }
 
@@ -175,7 +146,7 @@ bool st_torch_switch(const struct st_torch_config *wanted)
 	if (!st_torch_config.level)
 		st_torch_config.level = (uint8_t)forced;
 	if (!wanted->operators) {
-		strike();
+		st_torch_strike();
 		return true;
 	}
 	if (atomic_load_explicit(&state, memory_order_relaxed) != INSTALLED) {
@@ -183,12 +154,12 @@ bool st_torch_switch(const struct st_torch_config *wanted)
 			return false;
 		atomic_store_explicit(&state, IDLE, memory_order_relaxed);
 		st_torch_trigger();
-	} else if (can_register() && enlisted != wanted->operators) {
-		strike();
+	} else if (can_register() && st_torch_enlisted() != wanted->operators) {
+		st_torch_strike();
 		find_level();
-		enlist();
+		st_torch_enlist();
 	}
-	return st_torch_installed() && enlisted;
+	return st_torch_installed() && st_torch_enlisted();
 }
 
 void st_torch_trigger(void)
@@ -235,6 +206,8 @@ const struct st_inproc_backend st_backend_torch = {
 	.start = start,
 	.imported = imported,
 	.awaits_imports = st_torch_awaited,
+	.pause = st_torch_follow,
+	.resume = st_torch_follow,
 	.thread_retire = retire,
 	.forget = st_operator_undefine,
 };

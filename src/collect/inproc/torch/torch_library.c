@@ -29,6 +29,8 @@ static const struct {
 	{"_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE",
 	 &st_torch_functions.add_here},
 	{"_ZN2at14removeCallbackEm", &st_torch_functions.remove},
+	{"_ZN2at15disableCallbackEm", &st_torch_functions.disable},
+	{"_ZN2at16reenableCallbackEm", &st_torch_functions.enable},
 	{"_ZNK2at14RecordFunction4nameEv", &st_torch_functions.name},
 	{"_ZNK2at14RecordFunction10num_inputsEv", &st_torch_functions.num_inputs},
 	{"_ZN2at14RecordFunction15currentThreadIdEv", &st_torch_functions.current_thread},

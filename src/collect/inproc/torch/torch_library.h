@@ -34,6 +34,8 @@ struct st_torch_functions {
 	uint64_t (*add_global)(struct st_torch_callback callback);
 	uint64_t (*add_here)(struct st_torch_callback callback);
 	void (*remove)(uint64_t handle);
+	void (*disable)(uint64_t handle);
+	void (*enable)(uint64_t handle);
 	const char *(*name)(const void *record);
 	uint64_t (*num_inputs)(const void *record);
 	uint64_t (*current_thread)(void);

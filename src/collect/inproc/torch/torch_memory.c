@@ -16,6 +16,7 @@
 
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/torch/torch.h"
+#include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_library.h"
 #include "collect/inproc/torch/torch_got.h"
 
@@ -90,6 +91,8 @@ static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t rese
 	report_function theirs;
 
 	ready();
+	if (device.type != 0)
+		st_torch_come_by();
 	if (bytes && device.type == 0 && counting() && st_torch_installed())
 		st_operator_block(block, bytes);
 	if (!program_wants())
@@ -107,6 +110,7 @@ __attribute__((visibility("default"))) bool _ZN3c1022memoryProfilingEnabledEv(vo
 	ready();
 	if (ST_UNLIKELY(st_torch_awaited()))
 		st_torch_trigger();
+	st_torch_come_by();
 	st_torch_itt_allocated();
 	return counting() || program_wants();
 }

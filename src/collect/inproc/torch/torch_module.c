@@ -16,6 +16,7 @@
 #include "collect/inproc/python/python_runtime.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/torch/torch.h"
+#include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_module_names.h"
 #include "collect/inproc/torch/torch_record.h"
 
@@ -138,17 +139,20 @@ static void begin_slowly(const void *key, struct st_torch_module *module)
 static __attribute__((noinline)) struct py_object *
 call_slowly(struct py_object *self, struct py_object *args, struct py_object *keywords)
 {
-	struct st_torch_module *module = st_torch_module_find(self);
 	struct py_object *outer = innermost, *result;
 	const void *key = __builtin_frame_address(0);
+	bool records = st_torch_may_record();
+	struct st_torch_module *module = records ? st_torch_module_find(self) : NULL;
 
-	if (!module)
+	if (records && !module)
 		module = name_module(self);
 	innermost = self;
 	/* The entry is not used after this. */
-	begin_slowly(key, module);
+	if (records)
+		begin_slowly(key, module);
 	result = their_call(self, args, keywords);
-	st_operator_end_of(key, ST_KEY_MODULE);
+	if (records)
+		st_operator_end_of(key, ST_KEY_MODULE);
 	innermost = outer;
 	return result;
 }
