@@ -66,7 +66,11 @@ static enum st_status print_groupings(const struct st_args *args, struct st_erro
 						  is_named ? err : &ignored);
 		if (status && is_named)
 			return status;
-		status = st_report_groupings(kind, status ? NULL : result, &set, err);
+		status = st_report_groupings(kind, status ? NULL : result,
+					     asks_for_list(st_args_value(args, ST_OPT_GROUP_BY))
+						     ? ST_ASKED_GROUPS
+						     : ST_ASKED_FILTERS,
+					     &set, err);
 		st_result_close(result);
 		if (status)
 			return status;

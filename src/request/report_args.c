@@ -233,8 +233,8 @@ static enum st_status parse_question(const struct st_args *args, struct st_reque
 	struct st_question *question = &request->options.question;
 	const char *limit = st_args_value(args, ST_OPT_LIMIT);
 	struct st_set offered = {{0}};
-	enum st_status status =
-		st_report_groupings(st_report_kind_of(request->name), NULL, &offered, err);
+	enum st_status status = st_report_groupings(st_report_kind_of(request->name), NULL,
+						    ST_ASKED_GROUPS, &offered, err);
 
 	if (st_set_is_empty(offered))
 		offered = st_set_range(

@@ -6,6 +6,7 @@ keeps a journal of its calls; what a report must say is counted from the journal
 """
 
 import collections
+import shutil
 import struct
 
 import pytest
@@ -356,6 +357,21 @@ def test_lists_are_those_of_the_report(shared_strata, run):
         refused = shared_strata("report", report, "-r", run[0], option, "?")
         assert (refused.status, refused.out) == (2, "")
         assert f"report {report} does not support {option}" in refused.err
+
+
+@pytest.mark.parametrize("kind", ["operators", "samples", "tasks"])
+def test_filters_are_those_that_are_listed(shared_strata, tmp_path, kind):
+    """A filter that is listed is taken and any other one refused, whatever the rows are."""
+    result = shutil.copytree(TARGETS.parents[1] / "data" / "result_v1_5" / kind, tmp_path / kind)
+    every = shared_strata("report", "-group-by=?").out.splitlines()
+    # Without samples there is nothing that a filter could leave out.
+    for report in {"operators", "memory", "tasks", "hotspots", "sync"} - ({"hotspots"} if kind == "tasks" else set()):
+        listed = shared_strata("report", report, "-r", result, "-filter", "?")
+        assert listed.status == 0, listed.err
+        names = {line.split()[0] for line in listed.out.splitlines()}
+        for name in (line.split()[0] for line in every):
+            done = shared_strata("report", report, "-r", result, "-filter", f"{name}=*", "-format", "json")
+            assert done.status == (0 if name in names else 2), (report, name, done.err)
 
 
 def test_groupings_are_listed_for_the_result(shared_strata, run, target):

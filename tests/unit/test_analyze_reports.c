@@ -308,6 +308,17 @@ static void test_sync(void **state)
 	build(fake, "sync", &by_thread);
 	assert_string_equal(report.columns[2].title, "Duration");
 	st_report_fini(&report);
+	/* Releases are no waits, and yet a figure to sort by. */
+	by_thread.question = (struct st_question){.groupings = {ST_BY_SYNC_OBJECT},
+						  .grouping_count = 1,
+						  .sort = {ST_RELEASES, ST_HOLD_AVG},
+						  .sort_ascending = true,
+						  .sort_count = 2};
+	build(fake, "sync", &by_thread);
+	check_word(0, "sync_object", "Mutex");
+	check_word(1, "sync_object", "Mutex 0x20");
+	check_word(2, "sync_object", "queue lock");
+	st_report_fini(&report);
 	fake_destroy(fake);
 }
 
@@ -423,6 +434,11 @@ static void test_relations_and_metadata(void **state)
 
 static void test_heap(void **state)
 {
+	struct st_report_options by_thread = {.question = {.groupings = {ST_BY_THREAD},
+							   .grouping_count = 1,
+							   .sort = {ST_HEAP_KEPT},
+							   .sort_ascending = true,
+							   .sort_count = 1}};
 	struct st_result *fake = make();
 	uint32_t pool;
 
@@ -454,6 +470,14 @@ static void test_heap(void **state)
 	check_number(0, "alloc_bytes", 200);
 	check_number(0, "free_bytes", 120); /* the second free finds nothing */
 	check_number(0, "delta_bytes", 80);
+	check_number(ST_NO_ROW, "delta_bytes", 80);
+	st_report_fini(&report);
+	/* The thread that only frees has less than nothing left. */
+	build(fake, "heap", &by_thread);
+	check_word(0, "thread", "worker (101)");
+	check_number(0, "free_bytes", 50);
+	check_number(0, "delta_bytes", -50);
+	check_number(1, "delta_bytes", 130);
 	st_report_fini(&report);
 	fake_destroy(fake);
 }
@@ -605,7 +629,7 @@ static void test_sorting_by_what_there_is(void **state)
 		{"frames", "Task Time:Self", -1},
 		{"counters", "Samples", ST_COUNT},
 		{"counters", "max", -1},
-		{"heap", "alloc_bytes", -1},
+		{"heap", "alloc_bytes", ST_HEAP_ALLOCATED},
 		{"tasks", "copies", ST_COPIES},
 		{"sync", "longest wait", ST_WALL_MAX},
 	};

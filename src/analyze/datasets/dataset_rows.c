@@ -154,6 +154,23 @@ static bool finish(struct st_dataset *dataset, struct st_rows *rows)
 	return true;
 }
 
+/* Those of rows that last, and the set's own. */
+static bool set_measures(struct st_dataset *dataset, const struct st_row_set_info *info)
+{
+	uint32_t count = ST_WALL_MEASURES + info->measure_count;
+	struct st_measure *measures = st_arena_calloc(dataset->arena, count, sizeof(*measures));
+
+	if (!measures)
+		return false;
+	memcpy(measures, st_wall_measures, ST_WALL_MEASURES * sizeof(*measures));
+	if (info->measure_count)
+		memcpy(measures + ST_WALL_MEASURES, info->measures,
+		       info->measure_count * sizeof(*measures));
+	dataset->measures = measures;
+	dataset->measure_count = count;
+	return true;
+}
+
 enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_result *result,
 				    enum st_row_set set, struct st_error *err)
 {
@@ -172,8 +189,6 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 	*out = (struct st_dataset){
 		.private_data = rows,
 		.arena = &rows->arena,
-		.measures = st_wall_measures,
-		.measure_count = ST_WALL_MEASURES,
 		.sorted_by = ST_WALL_TOTAL,
 		.total = ST_WALL_TOTAL,
 		.slow_flags = ST_SLICE_CLIPPED,
@@ -185,8 +200,9 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 		.text = row_text,
 		.alias = row_alias,
 	};
-	if (!grow(rows) || !st_pause_list_make(&rows->pauses, result, &rows->arena) ||
-	    !info->fill(rows) || !finish(out, rows)) {
+	if (!set_measures(out, info) || !grow(rows) ||
+	    !st_pause_list_make(&rows->pauses, result, &rows->arena) || !info->fill(rows) ||
+	    !finish(out, rows)) {
 		st_dataset_rows_fini(out);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %s", info->noun);
 	}

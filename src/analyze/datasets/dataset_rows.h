@@ -46,6 +46,9 @@ void st_dataset_rows_fini(struct st_dataset *dataset);
 struct st_row_source st_dataset_rows_source(const struct st_dataset *dataset, uint32_t row);
 /* Of ST_ROWS_SAMPLES, else NULL. */
 const struct st_counters *st_dataset_rows_counters(const struct st_dataset *dataset);
+/* What is counted of waits and of heap calls, beside their time. */
+extern const struct st_measure st_sync_measures[], st_heap_measures[];
+enum { ST_SYNC_MEASURES = 6, ST_HEAP_MEASURES = 6 };
 /* Groupings of a set, whether the result has such rows or not. */
 struct st_set st_dataset_rows_answers(enum st_row_set set);
 

@@ -462,7 +462,7 @@ static bool fill_heap(struct st_rows *rows)
 		st_rows_key(rows, ST_BY_CATEGORY, plain("alloc"));
 	}
 	free(order);
-	return true;
+	return rows->failed || st_heap_calls_make(rows);
 }
 
 const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
@@ -478,7 +478,8 @@ const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 			     ST_LIST(ST_BY_CATEGORY, ST_BY_DOMAIN, ST_BY_MARKER, ST_BY_SCOPE),
 			     ST_BY_INSTANCE, ST_BY_MARKER, fill_markers},
 	[ST_ROWS_SYNC] = {"waits", ST_LIST(ST_BY_CATEGORY, ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE),
-			  ST_BY_INSTANCE, ST_BY_SYNC_OBJECT, fill_sync},
+			  ST_BY_INSTANCE, ST_BY_SYNC_OBJECT, fill_sync, st_sync_measures,
+			  ST_SYNC_MEASURES},
 	[ST_ROWS_SAMPLES] = {"counters", ST_LIST(ST_BY_DOMAIN, ST_BY_COUNTER), ST_BY_SAMPLE,
 			     ST_BY_COUNTER, fill_samples},
 	[ST_ROWS_RELATIONS] = {"relations",
@@ -490,5 +491,6 @@ const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 	[ST_ROWS_HISTOGRAMS] = {"histograms", ST_LIST(ST_BY_DOMAIN, ST_BY_HISTOGRAM),
 				ST_BY_INSTANCE, ST_BY_HISTOGRAM, fill_histograms},
 	[ST_ROWS_HEAP] = {"heap calls", ST_LIST(ST_BY_CATEGORY, ST_BY_DOMAIN, ST_BY_HEAP_FUNCTION),
-			  ST_BY_INSTANCE, ST_BY_HEAP_FUNCTION, fill_heap},
+			  ST_BY_INSTANCE, ST_BY_HEAP_FUNCTION, fill_heap, st_heap_measures,
+			  ST_HEAP_MEASURES},
 };

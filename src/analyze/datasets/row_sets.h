@@ -9,6 +9,11 @@
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/datasets/dataset_rows.h"
 
+/* What a heap call took and gave back. */
+struct st_heap_call {
+	uint64_t alloc_bytes, free_bytes;
+};
+
 struct st_rows {
 	const struct st_result *result;
 	struct st_arena arena;
@@ -22,6 +27,7 @@ struct st_rows {
 	struct st_key_texts texts[ST_GROUPINGS];
 	struct st_pause_list pauses;
 	struct st_counters counters;
+	struct st_heap_call *heap_calls; /* by row, of ST_ROWS_HEAP */
 	bool failed;
 };
 
@@ -41,7 +47,12 @@ struct st_row_set_info {
 	const uint8_t *answers; /* list, beside process, thread and the instance */
 	enum st_grouping instance, named_by;
 	bool (*fill)(struct st_rows *rows); /* false when memory is out */
+	const struct st_measure *measures;  /* beside those of rows that last */
+	uint32_t measure_count;
 };
 extern const struct st_row_set_info st_row_sets[ST_ROW_SETS];
+
+/* Follows the blocks of the heap calls, whose rows are in order of time. False when memory is out. */
+bool st_heap_calls_make(struct st_rows *rows);
 
 #endif

@@ -71,7 +71,14 @@ static inline struct st_key_column st_keys(const uint32_t *column, const uint32_
 	return (struct st_key_column){.column = column, .map = map, .key_count = key_count};
 }
 
-enum st_fold { ST_FOLD_COUNT, ST_FOLD_SUM, ST_FOLD_MAX, ST_FOLD_DERIVED };
+enum st_fold {
+	ST_FOLD_COUNT,
+	ST_FOLD_SUM,
+	ST_FOLD_MAX,
+	ST_FOLD_DERIVED,
+	ST_FOLD_AVERAGE,    /* part / whole, rounded */
+	ST_FOLD_DIFFERENCE, /* part - whole, which may be negative */
+};
 
 /* The groups that a row adds its value to. */
 enum st_reach {
@@ -82,7 +89,7 @@ enum st_reach {
 };
 
 /* What is counted. A value is read of each row and summed up (or the largest is kept), or derived: of the durations
- * of the rows of a group, or as a quotient of two others. */
+ * of the rows of a group, or as a quotient or the difference of two others. */
 struct st_measure {
 	enum st_metric metric;
 	const char *
@@ -95,7 +102,7 @@ struct st_measure {
 	uint64_t (*read)(const struct st_dataset *dataset, uint32_t row, unsigned int arg);
 	unsigned int arg;
 	uint64_t (*derive)(const struct st_spread *spread);
-	enum st_metric part, whole; /* of a quotient */
+	enum st_metric part, whole; /* of a quotient or a difference */
 	bool of_total;		    /* the whole is that of everything */
 	enum st_metric known_by; /* where that is 0, there is no value; ST_COUNT: there always is */
 };

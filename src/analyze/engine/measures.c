@@ -101,6 +101,17 @@ static bool quotient(uint64_t part, uint64_t whole, double *out)
 	return whole;
 }
 
+/* What a measure of two others is compared by. */
+static double of_two(const struct st_measure *measure, uint64_t part, uint64_t whole)
+{
+	double value;
+
+	if (measure->fold == ST_FOLD_DIFFERENCE)
+		return (double)(int64_t)(part - whole);
+	quotient(part, whole, &value);
+	return value;
+}
+
 bool st_answer_quotient(const struct st_measure *measure, const struct st_answer_row *row,
 			const struct st_answer_row *total, double *out)
 {
@@ -145,7 +156,9 @@ int st_node_compare(const struct st_aggregate *aggregate, uint32_t a, uint32_t b
 		right = st_node_value(aggregate, b, measure);
 		return (left > right) - (left < right);
 	}
-	quotient(value_of(aggregate, a, measure->part), value_of(aggregate, a, measure->whole), &x);
-	quotient(value_of(aggregate, b, measure->part), value_of(aggregate, b, measure->whole), &y);
+	x = of_two(measure, value_of(aggregate, a, measure->part),
+		   value_of(aggregate, a, measure->whole));
+	y = of_two(measure, value_of(aggregate, b, measure->part),
+		   value_of(aggregate, b, measure->whole));
 	return (x > y) - (x < y);
 }

@@ -112,6 +112,19 @@ enum st_metric {
 	ST_GBYTES,
 	ST_INTENSITY,
 	ST_HELD,
+	/* Of waits, holds, acquisitions and releases. */
+	ST_CANCELLED,
+	ST_ACQUISITIONS,
+	ST_RELEASES,
+	ST_HOLD_TOTAL,
+	ST_HOLD_AVG,
+	/* Of heap calls. */
+	ST_HEAP_ALLOCATIONS,
+	ST_HEAP_REALLOCATIONS,
+	ST_HEAP_FREES,
+	ST_HEAP_ALLOCATED,
+	ST_HEAP_FREED,
+	ST_HEAP_KEPT,
 	ST_METRICS,
 	/* Without a name to sort by: shares, and what others are derived from. */
 	ST_CPU_TOTAL_EFFECTIVE = ST_METRICS,
@@ -125,6 +138,7 @@ enum st_metric {
 	ST_BOTH_BYTES,
 	ST_KEPT,
 	ST_LARGEST,
+	ST_HOLDS,
 	ST_MEASURES,
 	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
 	ST_FIGURES = ST_ALLOCATED,     /* those behind those of samples */

@@ -216,6 +216,19 @@ static void answer_columns(struct st_report *report, const struct st_report_layo
 	st_report_columns(report, columns, count);
 }
 
+static struct st_cell metric_cell(const struct st_answer_row *row, enum st_metric metric)
+{
+	const struct st_measure *measure = st_metric_info(metric);
+	uint64_t part = st_answer_value(row, measure->part),
+		 whole = st_answer_value(row, measure->whole);
+
+	if (measure->fold == ST_FOLD_DIFFERENCE)
+		return st_cell_i64((int64_t)(part - whole));
+	if (measure->fold == ST_FOLD_AVERAGE)
+		return st_cell_u64(whole ? (part + whole / 2) / whole : 0);
+	return st_cell_u64(st_answer_value(row, metric));
+}
+
 static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 			 const struct st_report_layout *layout)
 {
@@ -223,7 +236,7 @@ static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
 		if (st_set_has(layout->question->metrics, i))
-			cells[at++] = st_cell_u64(st_answer_value(row, (enum st_metric)i));
+			cells[at++] = metric_cell(row, (enum st_metric)i);
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports "markers", "metadata" and "relations": what programs report about a moment or about a
+// Reports "markers", "metadata", "relations" and "heap": what programs report about a moment or about a
 // task.
 #include "analyze/reports/report_rows.h"
 
@@ -35,4 +35,17 @@ const struct st_rows_report st_relations_report = {
 	.titles = {[ST_COUNT] = "Count"},
 	.empty = "This result has no relations; programs record them with __itt_relation_add and "
 		 "__itt_relation_add_to_current.",
+};
+
+const struct st_rows_report st_heap_report = {
+	.rows_name = "heap calls",
+	.set = ST_ROWS_HEAP,
+	.defaults = {ST_BY_HEAP_FUNCTION, ST_BY_DOMAIN},
+	.default_count = 2,
+	.joins_second = true,
+	.metrics = ST_LIST(ST_COUNT, ST_HEAP_ALLOCATIONS, ST_HEAP_REALLOCATIONS, ST_HEAP_FREES,
+			   ST_HEAP_ALLOCATED, ST_HEAP_FREED, ST_HEAP_KEPT),
+	.titles = {[ST_COUNT] = "Calls"},
+	.empty = "This result has no heap calls; allocators report them with "
+		 "__itt_heap_allocate_begin, __itt_heap_allocate_end and so on.",
 };

@@ -217,8 +217,14 @@ enum st_status st_report_default(const struct st_report_kind *kind, struct st_qu
 	return ST_OK;
 }
 
-static enum st_status operator_groupings(const struct st_result *result, struct st_set *out,
-					 struct st_error *err)
+static struct st_set offered_by(const struct st_dataset *dataset, enum st_asked asked)
+{
+	return asked == ST_ASKED_FILTERS ? st_set_join(dataset->answers, dataset->filters)
+					 : dataset->answers;
+}
+
+static enum st_status operator_groupings(const struct st_result *result, enum st_asked asked,
+					 struct st_set *out, struct st_error *err)
 {
 	struct st_dataset dataset;
 	enum st_status status;
@@ -228,14 +234,14 @@ static enum st_status operator_groupings(const struct st_result *result, struct 
 		return ST_OK;
 	status = st_dataset_operators_init(&dataset, result, false, err);
 	if (!status)
-		*out = dataset.answers;
+		*out = offered_by(&dataset, asked);
 	st_dataset_operators_fini(&dataset);
 	return status;
 }
 
 /* Those of slices beside what is in out; a line of Python only where tasks have one. */
-static enum st_status slice_groupings(const struct st_result *result, struct st_set *out,
-				      struct st_error *err)
+static enum st_status slice_groupings(const struct st_result *result, enum st_asked asked,
+				      struct st_set *out, struct st_error *err)
 {
 	const struct st_question lines = {.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1};
 	struct st_dataset dataset;
@@ -248,16 +254,15 @@ static enum st_status slice_groupings(const struct st_result *result, struct st_
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		return status;
-	*out = st_set_join(*out, dataset.answers);
+	*out = st_set_join(*out, offered_by(&dataset, asked));
 	if (st_dataset_prepare(&dataset, &lines, NULL))
 		st_set_remove(out, ST_BY_PYTHON_LINE);
 	st_dataset_slices_fini(&dataset);
 	return ST_OK;
 }
 
-enum st_status st_report_groupings(const struct st_report_kind *kind,
-				   const struct st_result *result, struct st_set *out,
-				   struct st_error *err)
+static enum st_status answered(const struct st_report_kind *kind, const struct st_result *result,
+			       enum st_asked asked, struct st_set *out, struct st_error *err)
 {
 	*out = st_set_of(kind->groupings);
 	if (kind->groupings || !(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
@@ -270,7 +275,7 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 		break;
 	case ST_FACTS_OPERATORS:
 	case ST_FACTS_MEMORY:
-		return operator_groupings(result, out, err);
+		return operator_groupings(result, asked, out, err);
 	case ST_FACTS_SAMPLES:
 	case ST_FACTS_BOTH:
 		*out = st_sample_answers_of(result);
@@ -278,7 +283,22 @@ enum st_status st_report_groupings(const struct st_report_kind *kind,
 			break;
 		/* fall through */
 	case ST_FACTS_SLICES:
-		return slice_groupings(result, out, err);
+		return slice_groupings(result, asked, out, err);
 	}
 	return ST_OK;
+}
+
+/* A tree of groups has no group of its own that a row could be in. */
+enum st_status st_report_groupings(const struct st_report_kind *kind,
+				   const struct st_result *result, enum st_asked asked,
+				   struct st_set *out, struct st_error *err)
+{
+	enum st_status status = answered(kind, result, asked, out, err);
+
+	if (asked == ST_ASKED_FILTERS) {
+		st_set_remove(out, ST_BY_TASK_STACK);
+		st_set_remove(out, ST_BY_CALLSTACK);
+		st_set_remove(out, ST_BY_FUNCTION_STACK);
+	}
+	return status;
 }

@@ -32,7 +32,7 @@ void st_memory_view_fini(struct st_memory_view *view);
 
 /* What is counted of the blocks that were held at the peak. */
 extern const struct st_measure st_memory_measures[];
-enum { ST_MEMORY_MEASURES = 2 + (ST_MEASURES - ST_KEPT) };
+enum { ST_MEMORY_MEASURES = 4 };
 
 /* "peak 45.3 MB at 1.234 s, in 17 blocks; 1.2 MB at the end; +0 B per step (10 steps)" */
 const char *st_memory_view_text(const struct st_memory_view *view, const struct st_result *result,

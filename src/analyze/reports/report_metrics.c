@@ -12,7 +12,7 @@
 
 /* Measures that have a name, in the order in which they are listed. Those of operators repeat some of rows that last,
  * with titles of their own. */
-enum { WALL, SAMPLES, OPERATORS, MEMORY };
+enum { WALL, SAMPLES, OPERATORS, MEMORY, SYNC, HEAP };
 static const struct {
 	const struct st_measure *measures;
 	uint32_t count;
@@ -21,6 +21,8 @@ static const struct {
 	[SAMPLES] = {st_sample_measures, ST_SAMPLE_MEASURES},
 	[OPERATORS] = {st_operator_measures, ST_OPERATOR_MEASURES},
 	[MEMORY] = {st_memory_measures, ST_MEMORY_MEASURES},
+	[SYNC] = {st_sync_measures, ST_SYNC_MEASURES},
+	[HEAP] = {st_heap_measures, ST_HEAP_MEASURES},
 };
 
 static struct st_set named(unsigned int table)

@@ -102,7 +102,7 @@ static void add_figures(const struct st_rows_report *kind, struct st_rows_job *j
 			uint32_t first_column)
 {
 	struct st_report *out = job->report;
-	size_t size = kind->figures_bytes, totals = out->row_count * size;
+	size_t size = kind->figures_bytes;
 	char *figures = calloc((size_t)out->row_count + 1, size + 1);
 
 	if (!figures)
@@ -110,12 +110,6 @@ static void add_figures(const struct st_rows_report *kind, struct st_rows_job *j
 	for (uint32_t row = 0; kind->add && figures && row < job->dataset->row_count; row++) {
 		uint32_t at = job->answer->row_of[row];
 
-		if (kind->follow && !kind->follow(job, row)) {
-			job->arena->failed = true;
-			break;
-		}
-		if (at != ST_NO_ROW)
-			kind->add(job, figures + totals, row);
 		/* The inner level of the default is shown as a column: its rows are not in the report. */
 		for (; at != ST_NO_ROW; at = job->answer->rows[at].parent)
 			if (at < out->row_count)
@@ -124,12 +118,9 @@ static void add_figures(const struct st_rows_report *kind, struct st_rows_job *j
 	for (uint32_t i = 0; figures && i < out->row_count; i++)
 		kind->cells(job, out->rows[i].cells + first_column, figures + i * size,
 			    &job->answer->rows[i]);
-	if (figures && kind->has_totals)
-		kind->cells(job, out->totals.cells + first_column, figures + totals,
-			    &job->answer->total);
+	if (kind->has_totals)
+		kind->cells(job, out->totals.cells + first_column, NULL, &job->answer->total);
 	free(figures);
-	if (kind->end)
-		kind->end(job);
 }
 
 static enum st_status build_groups(const struct st_rows_report *kind, struct st_rows_job *job,

@@ -17,7 +17,6 @@ struct st_rows_job {
 	struct st_report *report;
 	const struct st_answer *answer; /* its rows have the numbers of the report's rows */
 	struct st_arena *arena;		/* of the report */
-	void *state;			/* of a report that follows its rows */
 };
 
 struct st_rows_report {
@@ -41,11 +40,8 @@ struct st_rows_report {
 	void (*add)(struct st_rows_job *job, void *figures, uint32_t row);
 	void (*cells)(struct st_rows_job *job, struct st_cell *cells, const void *figures,
 		      const struct st_answer_row *row);
-	bool has_totals; /* the figures of all rows together mean something */
-	/* Before a row is added anywhere, also of rows that are in no group; false: no memory. */
-	bool (*follow)(struct st_rows_job *job, uint32_t row);
-	void (*end)(struct st_rows_job *job); /* of the state */
-	const char *empty;		      /* what to say when the result has no such thing */
+	bool has_totals;   /* cells of all rows together mean something; they need no figures */
+	const char *empty; /* what to say when the result has no such thing */
 };
 extern const struct st_rows_report st_tasks_report, st_frames_report, st_regions_report,
 	st_overlapped_report, st_markers_report, st_metadata_report, st_relations_report,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports "frames", "regions" and "overlapped": things with a begin and an end that do not nest.
+// Reports "frames", "regions", "overlapped" and "sync": things with a begin and an end that do not nest.
 #include "analyze/reports/report_rows.h"
 
 static const uint8_t distribution[] = {ST_COUNT,       ST_WALL_TOTAL, ST_WALL_MIN, ST_WALL_AVG,
@@ -64,4 +64,22 @@ const struct st_rows_report st_overlapped_report = {
 	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
 	.empty = "This result has no overlapped tasks; programs record them with "
 		 "__itt_task_begin_overlapped and __itt_task_end_overlapped.",
+};
+
+const struct st_rows_report st_sync_report = {
+	.rows_name = "waits",
+	.set = ST_ROWS_SYNC,
+	.defaults = {ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE},
+	.default_count = 2,
+	.joins_second = true,
+	.metrics = ST_LIST(ST_COUNT, ST_WALL_TOTAL, ST_WALL_AVG, ST_WALL_MAX, ST_CANCELLED,
+			   ST_ACQUISITIONS, ST_RELEASES, ST_HOLD_TOTAL, ST_HOLD_AVG),
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
+	.titles = {[ST_COUNT] = "Wait Count",
+		   [ST_WALL_TOTAL] = "Wait Time",
+		   [ST_WALL_AVG] = "Average Wait Time",
+		   [ST_WALL_MAX] = "Longest Wait"},
+	.instance_time = "Duration", /* of waits and of holds */
+	.empty = "This result has no waits; programs and runtimes report them with "
+		 "__itt_sync_prepare, __itt_sync_acquired and __itt_sync_releasing.",
 };

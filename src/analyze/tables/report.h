@@ -150,11 +150,12 @@ struct st_report_kind {
 /* Ends with a NULL name. */
 extern const struct st_report_kind st_report_kinds[];
 
-/* The groupings that a report can answer, as set bits; with a result only those that this one has. 0 for a
- * report that takes none. */
+/* The groupings that a report can answer, or those that its filters can be about, which may be more; with a result only
+ * those that this one has. Empty for a report that takes none. */
+enum st_asked { ST_ASKED_GROUPS, ST_ASKED_FILTERS };
 enum st_status st_report_groupings(const struct st_report_kind *kind,
-				   const struct st_result *result, struct st_set *out,
-				   struct st_error *err);
+				   const struct st_result *result, enum st_asked asked,
+				   struct st_set *out, struct st_error *err);
 
 /* What a metric is called: of a measure with a name, the first that has it. */
 const struct st_measure *st_metric_info(enum st_metric metric);
