@@ -31,6 +31,8 @@ enum st_sample_flag {
 	/* What the thread did: 0 ran; these come from the scheduler and weigh wall time, not CPU time. */
 	ST_SAMPLE_WAITING = 4096,
 	ST_SAMPLE_RUNNABLE = 8192, /* preempted */
+	/* From outside: the thread went on before its Python frames were read, so that they are left out. */
+	ST_SAMPLE_PYTHON_LATE = 16384,
 };
 
 /* ST_EXT_SAMPLE: word 0 = st_word_sample(); word 1 = CPU time in ns (u32) since the previous sample was begun

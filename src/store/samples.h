@@ -57,7 +57,7 @@ struct st_sampler {	  /* how a process was sampled */
 struct st_sample_quality { /* of running samples, all processes */
 	uint64_t samples, cpu_ns;
 	uint64_t truncated, recovered, no_table, python_cut, python_top_unknown, mismatched;
-	uint64_t depth_cut, nominal, approximate;
+	uint64_t depth_cut, nominal, approximate, python_late;
 	uint64_t dropped, not_taken;
 	uint64_t
 		stacks_missing; /* not, or not all, in the definitions: damage; flagged truncated too */

@@ -47,12 +47,14 @@ def test_a_running_program_is_sampled_and_left_alone(strata, running, tmp_path):
     assert running.poll() is None, "strata ended the program"
     said = strata.result_json(result)["sampling"]
     assert said["rung"] == "read from outside"
-    assert said["outside"]["python_frames"] == "approximate"
+    assert said["outside"]["python_frames"] == "read at the sample"
     count, weight = flags_of(strata, result)
     assert count > 50
-    # Every sample with Python frames says that they are approximate (1024), and nearly all have them.
-    approximate, _ = flags_of(strata, result, "flags & 1024")
-    assert approximate > count * 0.8
+    assert flags_of(strata, result, "approximate OR mismatched") == (0, 0)
+    late, late_weight = flags_of(strata, result, "python_late")
+    assert late == said["outside"]["python_late"] == count - said["outside"]["python_read"]
+    assert late < count * 0.5, "most frames are not read in time"
+    weight -= late_weight
     truncated, _ = flags_of(strata, result, "flags & 1")
     assert truncated <= count * 0.02
     rows = strata.report(result, "hotspots", "-group-by", "python-function")["rows"]
@@ -60,6 +62,46 @@ def test_a_running_program_is_sampled_and_left_alone(strata, running, tmp_path):
     # mostly() runs three times as many rounds as seldom(), and each of them does more.
     assert total["mostly"] > total["seldom"] > 0
     assert total["mostly"] > weight * 0.4
+
+
+# What runs in each of these, and nowhere else in the program.
+PARTS = {"forward_part": "addmm::call", "backward_part": "THPEngine_run_backward", "crc_part": "crc32"}
+
+
+def test_native_and_python_frames_are_of_one_instant_with_a_cold_cache(strata, python, tmp_path):
+    process = strata.popen([python, TARGETS / "training_parts.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"running\n"
+    result, folded = tmp_path / "cold", tmp_path / "folded.txt"
+    done = strata(
+        *("-collect", "hotspots", "-target-pid", str(process.pid), "-duration", "4", "-r", result),
+        *("-knob", "sampling-interval=2"),
+        env={"STRATA_CACHE_DIR": str(tmp_path / "cache")},
+    )
+    out, _ = process.communicate(timeout=60)
+    assert done.status == 0, done.err
+    assert process.returncode == 0
+    true_share = dict(zip(PARTS, map(float, out.split()), strict=True))
+    count, _ = flags_of(strata, result)
+    late, _ = flags_of(strata, result, "python_late")
+    assert count > 100
+    assert late < count * 0.5, "most frames are not read in time"
+    assert flags_of(strata, result, "truncated")[0] <= 0.02 * count
+    assert flags_of(strata, result, "mismatched")[0] <= 0.01 * count
+    assert strata("export", "folded", "-r", result, "-call-stack-mode", "all", "-o", folded).status == 0
+    part_samples, right = dict.fromkeys(PARTS, 0), dict.fromkeys(PARTS, [0, 0])
+    for line in folded.read_text().splitlines():
+        stack, _, weight = line.rpartition(" ")
+        for part, native in PARTS.items():
+            if part in stack:
+                part_samples[part] += int(weight)
+            if native in stack and "_part" in stack:
+                right[part] = [right[part][0] + (int(weight) if part in stack else 0), right[part][1] + int(weight)]
+    for part, (own, everywhere) in right.items():
+        assert everywhere, f"no sample in {PARTS[part]}"
+        assert own > 0.98 * everywhere, f"{PARTS[part]} is on the lines of other parts"
+    total = sum(part_samples.values())
+    for part, share in true_share.items():
+        assert abs(part_samples[part] / total - share) < 0.1, (part, part_samples, true_share)
 
 
 def summary_of(strata, result):

@@ -361,6 +361,7 @@ static void count_sample(struct st_result *fake, uint32_t row)
 	quality->depth_cut += flags & ST_SAMPLE_DEPTH_CUT ? 1 : 0;
 	quality->nominal += flags & ST_SAMPLE_WEIGHT_NOMINAL ? 1 : 0;
 	quality->approximate += flags & ST_SAMPLE_APPROXIMATE ? 1 : 0;
+	quality->python_late += flags & ST_SAMPLE_PYTHON_LATE ? 1 : 0;
 }
 
 static void finish_samples(struct st_result *fake)

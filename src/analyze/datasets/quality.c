@@ -107,6 +107,10 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		 samples->nominal},
 		{"stacks_approximate", "stacks with Python frames read from outside",
 		 samples->approximate},
+		{"python_late",
+		 "stacks without Python frames (the thread went on before they could be read from "
+		 "outside)",
+		 samples->python_late},
 	};
 
 	memcpy(out, items, sizeof(items));

@@ -12,7 +12,7 @@
 struct st_buf;
 struct st_result;
 
-enum { ST_QUALITY_ITEMS = 32 };
+enum { ST_QUALITY_ITEMS = 33 };
 
 struct st_quality_item {
 	const char *key;   /* "slices_dropped" */

@@ -59,6 +59,9 @@ static const struct st_table_column samples_columns[] = {
 	 SAMPLE_FLAG(ST_SAMPLE_WEIGHT_NOMINAL)},
 	{"approximate", "1: Python frames were read from outside, slightly later",
 	 SAMPLE_FLAG(ST_SAMPLE_APPROXIMATE)},
+	{"python_late",
+	 "1: Python frames are left out, the thread went on before they could be read from outside",
+	 SAMPLE_FLAG(ST_SAMPLE_PYTHON_LATE)},
 	{"in_kernel", "1: the innermost frames are in the kernel", SAMPLE_FLAG(ST_SAMPLE_KERNEL)},
 	{"holds_gil", "1: held the Python GIL", SAMPLE_FLAG(ST_SAMPLE_HOLDS_GIL)},
 };

@@ -4,14 +4,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/rt/clock.h"
+#include "base/vec.h"
 #include "collect/host/outside_maps.h"
 #include "collect/host/outside_python.h"
+#include "collect/host/outside_watch.h"
 #include "collect/host/perf_record.h"
 #include "collect/host/perf_rings.h"
 #include "format/sample_record.h"
@@ -27,13 +30,27 @@ enum {
 
 /* How often the mappings are read again for addresses that nobody explains. */
 static const uint64_t reread_ns = 100000000u, python_retry_ns = 1000000000u;
+/* By then it is known whether the frames of a sample were read in time. */
+static const uint64_t hold_ns = 10000000u;
+
+struct code_news {
+	struct st_outside_code code;
+	uint8_t *bytes; /* file, name, table */
+};
 
 struct st_outside {
 	struct st_outside_options options;
 	struct st_outside_state state;
 	struct st_perf_rings *rings;
 	struct st_outside_maps maps;
+	pthread_mutex_t lock; /* of python and codes */
 	struct st_outside_python *python;
+	struct code_news
+		*codes; /* found by whoever reads frames, to be told in st_outside_poll() */
+	uint32_t code_count, code_capacity;
+	struct st_outside_options told; /* for python: codes are kept */
+	struct st_outside_watch *watch; /* NULL: frames are read when samples are looked at */
+	struct st_outside_switches switches;
 	struct st_unwind_cache *cache;
 	bool wants_maps; /* an address was met that lies in no known file, or a file was mapped */
 	uint64_t reread_ns, python_ns; /* not before */
@@ -60,6 +77,8 @@ static struct perf_event_attr sampling_attr(const struct st_outside_options *opt
 		.mmap = 1,
 		.mmap2 = 1,
 		.sample_id_all = 1,
+		.context_switch = 1,
+		.wakeup_events = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC_RAW,
 	};
@@ -152,14 +171,67 @@ static void note_tables(struct st_outside *outside)
 	outside->state.build_ns = outside->maps.build_ns;
 }
 
+static void keep_code(void *arg, const struct st_outside_code *code)
+{
+	struct st_outside *outside = arg;
+	struct code_news news = {.code = *code};
+
+	news.bytes = malloc((size_t)code->file_bytes + code->name_bytes + code->table_bytes + 1);
+	if (!news.bytes)
+		return;
+	memcpy(news.bytes, code->file, code->file_bytes);
+	memcpy(news.bytes + code->file_bytes, code->name, code->name_bytes);
+	memcpy(news.bytes + code->file_bytes + code->name_bytes, code->table, code->table_bytes);
+	news.code.file = (const char *)news.bytes;
+	news.code.name = (const char *)news.bytes + code->file_bytes;
+	news.code.table = news.bytes + code->file_bytes + code->name_bytes;
+	if (!ST_VEC_PUSH(outside->codes, outside->code_count, outside->code_capacity, news))
+		free(news.bytes);
+}
+
+/* Before the samples that use them. */
+static void tell_codes(struct st_outside *outside)
+{
+	pthread_mutex_lock(&outside->lock);
+	for (uint32_t i = 0; i < outside->code_count; i++) {
+		if (outside->options.code)
+			outside->options.code(outside->options.arg, &outside->codes[i].code);
+		free(outside->codes[i].bytes);
+	}
+	outside->code_count = 0;
+	pthread_mutex_unlock(&outside->lock);
+}
+
+static uint32_t walk_python(void *arg, uint32_t tid, uint64_t *frames, uint32_t frames_max,
+			    uint32_t *flags)
+{
+	struct st_outside *outside = arg;
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&outside->lock);
+	if (outside->python)
+		count = st_outside_python_walk(outside->python, tid, frames, frames_max, flags);
+	pthread_mutex_unlock(&outside->lock);
+	return count;
+}
+
 static void look_for_python(struct st_outside *outside, uint64_t now_ns)
 {
-	if (outside->python || now_ns < outside->python_ns)
+	struct st_outside_python *python;
+
+	if (outside->python || outside->options.no_stacks || now_ns < outside->python_ns)
 		return;
 	outside->python_ns = now_ns + python_retry_ns;
-	outside->python = st_outside_python_create(outside->options.pid, &outside->options,
-						   &outside->state.python_version);
-	outside->state.python = outside->python != NULL;
+	python = st_outside_python_create(outside->options.pid, &outside->told,
+					  &outside->state.python_version);
+	if (!python)
+		return;
+	pthread_mutex_lock(&outside->lock);
+	outside->python = python;
+	pthread_mutex_unlock(&outside->lock);
+	outside->state.python = true;
+	if (!outside->watch)
+		outside->watch = st_outside_watch_create(outside->rings, walk_python, outside);
 }
 
 enum st_status st_outside_create(struct st_outside **out, const struct st_outside_options *options,
@@ -172,6 +244,10 @@ enum st_status st_outside_create(struct st_outside **out, const struct st_outsid
 	if (!outside)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	outside->options = *options;
+	outside->told = *options;
+	outside->told.code = keep_code;
+	outside->told.arg = outside;
+	pthread_mutex_init(&outside->lock, NULL);
 	outside->cache = calloc(1, st_unwind_cache_bytes());
 	status = st_outside_maps_init(&outside->maps, options->pid, err);
 	if (status) {
@@ -190,6 +266,7 @@ enum st_status st_outside_create(struct st_outside **out, const struct st_outsid
 		return status;
 	}
 	note_tables(outside);
+	st_perf_rings_hold(outside->rings, hold_ns);
 	look_for_python(outside, st_clock_mono_raw_ns());
 	*out = outside;
 	return ST_OK;
@@ -199,9 +276,15 @@ void st_outside_destroy(struct st_outside *outside)
 {
 	if (!outside)
 		return;
+	st_outside_watch_destroy(outside->watch);
 	st_outside_python_destroy(outside->python);
+	for (uint32_t i = 0; i < outside->code_count; i++)
+		free(outside->codes[i].bytes);
+	free(outside->codes);
+	free(outside->switches.entries);
 	st_perf_rings_destroy(outside->rings);
 	st_outside_maps_fini(&outside->maps);
+	pthread_mutex_destroy(&outside->lock);
 	free(outside->cache);
 	free(outside);
 }
@@ -269,6 +352,32 @@ static void take_kernel(struct st_outside *outside, const struct st_perf_sample 
 		out->flags |= ST_SAMPLE_KERNEL;
 }
 
+/* Frames that are not of the sample's instant are left out: they would put its time on a wrong line. */
+static void take_python(struct st_outside *outside, struct st_outside_sample *out)
+{
+	struct st_outside_capture *capture =
+		outside->watch ? st_outside_watch_take(outside->watch, out->tid, out->mono_raw_ns)
+			       : NULL;
+
+	st_outside_python_eval(outside->python, out->eval);
+	if (capture && !capture->count) { /* a thread that runs no Python */
+		free(capture);
+		return;
+	}
+	if (capture &&
+	    st_outside_captured_in_time(&outside->switches, capture, out->kernel_count != 0)) {
+		out->python_count = capture->count;
+		memcpy(outside->frames, capture->frames, capture->count * sizeof(*capture->frames));
+		out->python = outside->frames;
+		out->flags |= capture->flags;
+		outside->state.python_read++;
+	} else {
+		out->flags |= ST_SAMPLE_PYTHON_LATE;
+		outside->state.python_late++;
+	}
+	free(capture);
+}
+
 static void take_sample(struct st_outside *outside, const struct st_perf_record *record)
 {
 	struct st_perf_sample sample;
@@ -284,17 +393,8 @@ static void take_sample(struct st_outside *outside, const struct st_perf_record 
 	out.mono_raw_ns = sample.time;
 	walk_native(outside, &sample, &out);
 	take_kernel(outside, &sample, &out);
-	if (outside->python && !outside->options.no_stacks) {
-		uint32_t flags = 0;
-
-		out.python_count = st_outside_python_walk(outside->python, sample.tid,
-							  outside->frames, FRAMES_MAX, &flags);
-		out.python = outside->frames;
-		out.flags |= flags;
-		if (out.python_count)
-			out.flags |= ST_SAMPLE_APPROXIMATE;
-		st_outside_python_eval(outside->python, out.eval);
-	}
+	if (outside->python)
+		take_python(outside, &out);
 	outside->options.sample(outside->options.arg, &out);
 }
 
@@ -326,6 +426,19 @@ static void take(void *arg, const struct st_perf_record *record)
 		outside->wants_maps = true;
 }
 
+static void look_at_switch(void *arg, const struct st_perf_record *record)
+{
+	struct st_outside *outside = arg;
+	struct st_outside_switches *switches = &outside->switches;
+	struct st_perf_switch news;
+
+	if (record->header->type == PERF_RECORD_SWITCH &&
+	    st_perf_switch_parse(record->bytes, record->size_bytes, &news))
+		(void)ST_VEC_PUSH(switches->entries, switches->count, switches->capacity,
+				  (struct st_outside_switch){
+					  .time = news.time, .tid = news.tid, .out = news.out});
+}
+
 void st_outside_poll(struct st_outside *outside, bool all)
 {
 	uint64_t now_ns = st_clock_mono_raw_ns();
@@ -337,7 +450,12 @@ void st_outside_poll(struct st_outside *outside, bool all)
 		outside->reread_ns = now_ns + reread_ns;
 	}
 	look_for_python(outside, now_ns);
-	st_perf_rings_poll(outside->rings, all, take, outside);
+	outside->switches.count = 0;
+	outside->switches.until_ns = st_perf_rings_read(outside->rings);
+	if (outside->watch)
+		st_perf_rings_look(outside->rings, look_at_switch, outside);
+	tell_codes(outside);
+	st_perf_rings_hand_on(outside->rings, all, take, outside);
 	outside->state.lost = st_perf_rings_lost(outside->rings);
 }
 

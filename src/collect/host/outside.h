@@ -65,6 +65,8 @@ struct st_outside_state {
 	char note[200]; /* what is missing and how to get it; "" when nothing is */
 	uint32_t python_version;
 	uint64_t lost; /* samples the kernel had no room for */
+	uint64_t python_read,
+		python_late; /* samples whose Python frames were read in time, or not */
 	uint64_t tables_built, tables_cached, build_ns;
 };
 

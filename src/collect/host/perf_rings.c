@@ -6,6 +6,7 @@
 #include "collect/host/perf_rings.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,6 +32,7 @@ struct cpu_ring {
 	const uint8_t *data;
 	uint64_t size_bytes;
 	size_t map_bytes;
+	pthread_mutex_t lock; /* what is looked at is not given back to the kernel meanwhile */
 };
 
 struct waiting {
@@ -49,6 +51,8 @@ struct st_perf_rings {
 	struct st_buf bytes;
 	struct waiting *waiting;
 	uint32_t waiting_count, waiting_capacity;
+	uint64_t read_ns; /* everything older has been read */
+	uint64_t hold_ns; /* records younger than this are not handed on yet */
 	uint64_t lost;
 };
 
@@ -66,8 +70,10 @@ enum st_status st_perf_rings_create(struct st_perf_rings **out, const struct per
 		free(rings);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	}
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		rings->rings[i] = (struct cpu_ring){.cpu = (int)i, .fd = -1};
+		pthread_mutex_init(&rings->rings[i].lock, NULL);
+	}
 	rings->ring_count = count;
 	rings->attr = *attr;
 	rings->attr.size = sizeof(rings->attr);
@@ -90,6 +96,7 @@ void st_perf_rings_destroy(struct st_perf_rings *rings)
 			munmap(rings->rings[i].page, rings->rings[i].map_bytes);
 		if (rings->rings[i].fd >= 0)
 			close(rings->rings[i].fd);
+		pthread_mutex_destroy(&rings->rings[i].lock);
 	}
 	free(rings->rings);
 	free(rings->more);
@@ -231,9 +238,11 @@ static void count_lost(struct st_perf_rings *rings, const uint8_t *bytes)
 
 static void read_ring(struct st_perf_rings *rings, struct cpu_ring *ring)
 {
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail;
+	uint64_t head, tail;
 
+	pthread_mutex_lock(&ring->lock);
+	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	tail = ring->page->data_tail;
 	while (tail < head) {
 		struct perf_event_header header;
 		size_t offset = rings->bytes.size_bytes;
@@ -259,6 +268,47 @@ static void read_ring(struct st_perf_rings *rings, struct cpu_ring *ring)
 			rings->lost++;
 	}
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ring->lock);
+}
+
+int st_perf_rings_fd(const struct st_perf_rings *rings, uint32_t ring)
+{
+	return rings->rings[ring].page ? rings->rings[ring].fd : -1;
+}
+
+uint32_t st_perf_rings_count(const struct st_perf_rings *rings)
+{
+	return rings->ring_count;
+}
+
+bool st_perf_rings_newest(struct st_perf_rings *rings, uint32_t index, uint64_t *position,
+			  struct st_perf_newest *out)
+{
+	struct cpu_ring *ring = &rings->rings[index];
+	uint64_t head, at;
+	bool found = false;
+
+	pthread_mutex_lock(&ring->lock);
+	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	at = ring->page->data_tail > *position ? ring->page->data_tail : *position;
+	while (at < head) {
+		struct perf_event_header header;
+		uint8_t bytes[64];
+
+		copy_out(ring, at, (uint8_t *)&header, sizeof(header));
+		if (header.size < sizeof(header))
+			break;
+		if (header.type == PERF_RECORD_SAMPLE && header.size >= sizeof(bytes)) {
+			copy_out(ring, at, bytes, sizeof(bytes));
+			memcpy(&out->tid, bytes + rings->time_offset - 4, sizeof(out->tid));
+			memcpy(&out->time, bytes + rings->time_offset, sizeof(out->time));
+			found = true;
+		}
+		at += header.size;
+	}
+	*position = at;
+	pthread_mutex_unlock(&ring->lock);
+	return found;
 }
 
 static int by_time(const void *a, const void *b)
@@ -294,33 +344,58 @@ static void keep_rest(struct st_perf_rings *rings, size_t done)
 	rings->bytes = rest;
 }
 
-void st_perf_rings_poll(struct st_perf_rings *rings, bool all, st_perf_each each, void *arg)
+void st_perf_rings_hold(struct st_perf_rings *rings, uint64_t hold_ns)
 {
-	uint64_t until = st_clock_mono_raw_ns();
-	size_t done = 0;
+	rings->hold_ns = hold_ns;
+}
 
+uint64_t st_perf_rings_read(struct st_perf_rings *rings)
+{
+	rings->read_ns = st_clock_mono_raw_ns();
 	for (uint32_t i = 0; i < rings->ring_count; i++)
 		if (rings->rings[i].page)
 			read_ring(rings, &rings->rings[i]);
-	if (!rings->waiting_count)
-		return;
-	qsort(rings->waiting, rings->waiting_count, sizeof(*rings->waiting), by_time);
-	while (done < rings->waiting_count && (all || rings->waiting[done].time <= until)) {
-		const uint8_t *bytes = rings->bytes.data + rings->waiting[done].offset;
-		const struct perf_event_header *header = (const void *)bytes;
+	if (rings->waiting_count)
+		qsort(rings->waiting, rings->waiting_count, sizeof(*rings->waiting), by_time);
+	return rings->read_ns;
+}
 
-		each(arg, &(struct st_perf_record){.header = header,
-						   .bytes = bytes,
-						   .size_bytes = header->size,
-						   .time = rings->waiting[done].time});
-		done++;
-	}
+static void tell(const struct st_perf_rings *rings, size_t index, st_perf_each each, void *arg)
+{
+	const uint8_t *bytes = rings->bytes.data + rings->waiting[index].offset;
+	const struct perf_event_header *header = (const void *)bytes;
+
+	each(arg, &(struct st_perf_record){.header = header,
+					   .bytes = bytes,
+					   .size_bytes = header->size,
+					   .time = rings->waiting[index].time});
+}
+
+void st_perf_rings_look(const struct st_perf_rings *rings, st_perf_each each, void *arg)
+{
+	for (size_t i = 0; i < rings->waiting_count; i++)
+		tell(rings, i, each, arg);
+}
+
+void st_perf_rings_hand_on(struct st_perf_rings *rings, bool all, st_perf_each each, void *arg)
+{
+	uint64_t until = rings->read_ns - rings->hold_ns;
+	size_t done = 0;
+
+	while (done < rings->waiting_count && (all || rings->waiting[done].time <= until))
+		tell(rings, done++, each, arg);
 	if (done == rings->waiting_count) {
 		rings->waiting_count = 0;
 		st_buf_clear(&rings->bytes);
 	} else if (done) {
 		keep_rest(rings, done);
 	}
+}
+
+void st_perf_rings_poll(struct st_perf_rings *rings, bool all, st_perf_each each, void *arg)
+{
+	st_perf_rings_read(rings);
+	st_perf_rings_hand_on(rings, all, each, arg);
 }
 
 const struct perf_event_attr *st_perf_rings_attr(const struct st_perf_rings *rings)

@@ -36,6 +36,24 @@ enum st_status st_perf_rings_add(struct st_perf_rings *rings, pid_t tid, struct 
 void st_perf_rings_enable(struct st_perf_rings *rings, bool on);
 /* Hands on what is older than the call, or, with all, everything there is. */
 void st_perf_rings_poll(struct st_perf_rings *rings, bool all, st_perf_each each, void *arg);
+/* The same in parts: takes over what the kernel has written (everything older than the time returned); shows all
+ * that waits, and hands it on. What is younger than hold_ns when it is read stays one round longer. */
+uint64_t st_perf_rings_read(struct st_perf_rings *rings);
+void st_perf_rings_look(const struct st_perf_rings *rings, st_perf_each each, void *arg);
+void st_perf_rings_hand_on(struct st_perf_rings *rings, bool all, st_perf_each each, void *arg);
+void st_perf_rings_hold(struct st_perf_rings *rings, uint64_t hold_ns);
+
+/* For threads that wait for the samples of one processor: how many rings there are, and what to poll (-1: the
+ * processor is off). */
+uint32_t st_perf_rings_count(const struct st_perf_rings *rings);
+int st_perf_rings_fd(const struct st_perf_rings *rings, uint32_t ring);
+struct st_perf_newest {
+	uint32_t tid;
+	uint64_t time;
+};
+/* The last sample behind *position, which moves to the end; takes nothing out of the ring. From any thread. */
+bool st_perf_rings_newest(struct st_perf_rings *rings, uint32_t ring, uint64_t *position,
+			  struct st_perf_newest *out);
 const struct perf_event_attr *st_perf_rings_attr(const struct st_perf_rings *rings);
 uint64_t st_perf_rings_lost(const struct st_perf_rings *rings);
 

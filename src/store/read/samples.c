@@ -58,6 +58,7 @@ static void count_flags(struct st_sample_quality *quality, const struct st_sampl
 		quality->depth_cut += (flags[i] & ST_SAMPLE_DEPTH_CUT) != 0;
 		quality->nominal += (flags[i] & ST_SAMPLE_WEIGHT_NOMINAL) != 0;
 		quality->approximate += (flags[i] & ST_SAMPLE_APPROXIMATE) != 0;
+		quality->python_late += (flags[i] & ST_SAMPLE_PYTHON_LATE) != 0;
 	}
 }
 

@@ -15,7 +15,7 @@
 #include "format/ring_record.h"
 
 enum {
-	KNOWN_FLAGS = ST_SAMPLE_RUNNABLE * 2 - 1,
+	KNOWN_FLAGS = ST_SAMPLE_PYTHON_LATE * 2 - 1,
 	SAMPLE_HEAD_WORDS = 2, /* of the payload */
 	RUNTIME_WORDS = 5,
 	NODES_PER_RECORD = 32 << 10,

@@ -231,7 +231,9 @@ void st_run_put_attached(const struct st_run *run, struct st_json *json)
 	st_json_put_object(json, "outside");
 	st_json_put_u64(json, "pid", (uint64_t)run->config->target_pid);
 	st_json_put_bool(json, "kernel", state->kernel);
-	st_json_put_text(json, "python_frames", state->python ? "approximate" : "none");
+	st_json_put_text(json, "python_frames", state->python ? "read at the sample" : "none");
+	st_json_put_u64(json, "python_read", state->python_read);
+	st_json_put_u64(json, "python_late", state->python_late);
 	st_json_put_u64(json, "lost", state->lost);
 	st_json_put_text(json, "note", state->note);
 	st_json_object_end(json);
