@@ -411,6 +411,7 @@ class Interrupt:
 
     def __init__(self, line):
         self.left = line
+        self.package = os.path.dirname(strata.__file__) + os.sep
 
     def __enter__(self):
         sys.settrace(self.follow)
@@ -420,7 +421,7 @@ class Interrupt:
         return kind is KeyboardInterrupt
 
     def follow(self, frame, what, _):
-        if "/strata/" not in frame.f_code.co_filename:
+        if not frame.f_code.co_filename.startswith(self.package):
             return None
         if what == "line":
             self.left -= 1
