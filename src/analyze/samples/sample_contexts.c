@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "store/result.h"
 
+enum { CREATORS_MAX = 32 }; /* as many as the index follows */
+
 /* The innermost slice that a track had open at a time, or ST_NO_ROW. */
 static uint32_t open_slice(const struct st_sample_set *set, uint32_t track, int64_t time_ns)
 {
@@ -32,25 +34,30 @@ static uint32_t open_slice(const struct st_sample_set *set, uint32_t track, int6
 			high = middle;
 		}
 	}
-	while (at != ST_NO_ROW && slices->end_ns[at] <= time_ns)
+	while (at != ST_NO_ROW &&
+	       (slices->end_ns[at] <= time_ns || slices->flags[at] & ST_SLICE_TWIN))
 		at = slices->parent[at];
 	return at;
 }
 
-/* The slice around one. A worker's copy of a task lies in what is around the task that it repeats. */
+/* The slice around one. A thread of a pool runs a library's primitive, or its part of one, for the thread that
+ * created it: it lies in what that one is doing, other than the same primitive. */
 static uint32_t outer_slice(const struct st_sample_set *set, uint32_t slice)
 {
 	const struct st_slices *slices = st_result_slices(set->result);
-	uint32_t outer = slices->parent[slice], creator;
+	uint32_t outer = slices->parent[slice], track = slices->track[slice], count;
+	const struct st_label *labels = st_result_labels(set->result, &count);
 
-	if (outer != ST_NO_ROW || !(slices->flags[slice] & ST_SLICE_COPY))
+	if (outer != ST_NO_ROW || !st_category_is_execution(labels[slices->label[slice]].category))
 		return outer;
-	creator = st_result_track_creator(set->result, slices->track[slice]);
-	if (creator == ST_NO_ROW)
-		return ST_NO_ROW;
-	outer = open_slice(set, creator, slices->begin_ns[slice]);
-	if (outer != ST_NO_ROW && slices->label[outer] == slices->label[slice])
-		outer = slices->parent[outer];
+	for (unsigned int i = 0; i < CREATORS_MAX && outer == ST_NO_ROW; i++) {
+		track = st_result_track_creator(set->result, track);
+		if (track == ST_NO_ROW)
+			return ST_NO_ROW;
+		outer = open_slice(set, track, slices->begin_ns[slice]);
+		if (outer != ST_NO_ROW && slices->label[outer] == slices->label[slice])
+			outer = slices->parent[outer];
+	}
 	return outer;
 }
 
@@ -105,14 +112,14 @@ static uint32_t make_context(struct st_sample_contexts *contexts, const struct s
 {
 	uint32_t keys[ST_GROUPINGS] = {0}, outer = outer_slice(set, slice);
 	uint32_t around = outer == ST_NO_ROW ? 0 : contexts->of_slice[outer];
-	bool is_copy = set->slices.flags[slice] & ST_SLICE_COPY;
+	bool is_elsewhere = set->slices.parent[slice] == ST_NO_ROW;
 
 	for (unsigned int i = 0; i < contexts->used_count; i++) {
 		uint32_t key = st_key_of(&set->slices.keys[contexts->used[i]], slice);
 
 		keys[i] = key || !has_none(contexts->used[i]) ? key + 1 : 0;
-		/* A worker's copy is in the operator and step of the task that it repeats. */
-		if (has_none(contexts->used[i]) && is_copy && contexts->keys[i][around])
+		/* What is around it on another thread gives its operator and step as well. */
+		if (has_none(contexts->used[i]) && is_elsewhere && contexts->keys[i][around])
 			keys[i] = contexts->keys[i][around];
 	}
 	return add_context(contexts, keys, around);

@@ -3,6 +3,10 @@
 // What a worker's samples inherit (store/index/index_build.h): a thread that has no slice open of its own works for
 // the thread that created it, or for that one's creator, and so on; the first of them with an open slice at that
 // time gives it. Tids are used again, so who created whom is found by tid and time.
+//
+// A worker's copy of a primitive is a slice of its own. Where the thread that runs the primitive is one of those that
+// created the worker, its sample moves to what is innermost there, which knows the operator around it. In a pool that
+// another thread set up (TensorFlow's) it stays in the copy.
 #include "store/index/index_build.h"
 
 #include <stdlib.h>
@@ -178,12 +182,30 @@ static uint32_t innermost_at(const struct st_index_columns *columns, struct curs
 	return row;
 }
 
-/* A worker's copy of the task that its caller runs is no call of its own: it works for the caller's. */
-static bool has_own_slice(const struct st_index_columns *columns, uint32_t row)
+/* Whether a slice is, or lies in, one of that label. */
+static bool is_within(const struct st_index_columns *columns, uint32_t row, uint32_t label)
 {
-	while (row != ST_NO_ROW && columns->flags[row] & ST_SLICE_COPY)
+	while (row != ST_NO_ROW && columns->label[row] != label)
 		row = columns->parent[row];
 	return row != ST_NO_ROW;
+}
+
+/* What a sample inherits from the threads of the chain, or ST_NO_ROW. */
+static uint32_t inherit_one(const struct st_index_columns *columns, struct cursor *chain,
+			    uint32_t length, uint32_t sample)
+{
+	uint32_t own = columns->samples.slice[sample];
+
+	if (own != ST_NO_ROW && !(columns->flags[own] & ST_SLICE_COPY))
+		return ST_NO_ROW;
+	for (uint32_t i = 0; i < length; i++) {
+		uint32_t row = innermost_at(columns, &chain[i], columns->samples.time_ns[sample]);
+
+		if (row != ST_NO_ROW &&
+		    (own == ST_NO_ROW || is_within(columns, row, columns->label[own])))
+			return row;
+	}
+	return ST_NO_ROW;
 }
 
 static void inherit_track(struct st_index_builder *builder, const struct st_index_track *track)
@@ -198,11 +220,7 @@ static void inherit_track(struct st_index_builder *builder, const struct st_inde
 		chain[length++] = (struct cursor){.track = &builder->meta->tracks[from],
 						  .at = builder->meta->tracks[from].row_begin};
 	for (uint32_t i = track->sample_begin; i < track->sample_end && length; i++) {
-		if (has_own_slice(columns, samples->slice[i]))
-			continue;
-		for (uint32_t c = 0; c < length && samples->inherited[i] == ST_NO_ROW; c++)
-			samples->inherited[i] =
-				innermost_at(columns, &chain[c], samples->time_ns[i]);
+		samples->inherited[i] = inherit_one(columns, chain, length, i);
 		if (samples->inherited[i] != ST_NO_ROW)
 			samples->slice[i] = ST_NO_ROW;
 	}

@@ -36,7 +36,7 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 13 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 14 }; /* +1 whenever the same trace would give another index */
 
 /* Sections behind the columns: room in the head. What they are is in index_sections.c. */
 enum { ST_SECTIONS_MAX = 32 };
