@@ -7,11 +7,14 @@
 #include "analyze/samples/utilization.h"
 #include "store/result.h"
 
-static const struct st_column columns[] = {
-	{"cpus", "Simultaneous CPUs", "", true},
-	{"elapsed_ns", "Elapsed Time", "ns", false},
-	{"share_ratio", "Share", "ratio", false},
-	{"level", "Utilization Level", "", true},
+enum column { CPUS, ELAPSED, SHARE, EFFECTIVE, LEVEL, COLUMNS };
+
+static const struct st_column columns[COLUMNS] = {
+	[CPUS] = {"cpus", "Simultaneous CPUs", "", true},
+	[ELAPSED] = {"elapsed_ns", "Elapsed Time", "ns", false},
+	[SHARE] = {"share_ratio", "Share", "ratio", false},
+	[EFFECTIVE] = {"effective_ns", "CPU Time:Effective Time", "ns", false},
+	[LEVEL] = {"level", "Utilization Level", "", true},
 };
 
 static void fill(struct st_report *out, const struct st_utilization *use)
@@ -21,16 +24,18 @@ static void fill(struct st_report *out, const struct st_utilization *use)
 	for (uint32_t i = 0; i <= use->cpu_count; i++) {
 		struct st_cell *cells = st_report_add(out, 0);
 
-		cells[0] = st_cell_text(st_arena_printf(arena, "%u", i));
-		cells[1] = st_cell_u64(use->by_cpus[i]);
-		cells[2] = st_cell_double(use->recorded_ns ? (double)use->by_cpus[i] /
-								     (double)use->recorded_ns
-							   : 0.0);
-		cells[3] =
+		cells[CPUS] = st_cell_text(st_arena_printf(arena, "%u", i));
+		cells[ELAPSED] = st_cell_u64(use->by_cpus[i]);
+		cells[SHARE] = st_cell_double(use->recorded_ns ? (double)use->by_cpus[i] /
+									 (double)use->recorded_ns
+							       : 0.0);
+		cells[EFFECTIVE] = st_cell_u64(i * use->by_cpus[i]);
+		cells[LEVEL] =
 			st_cell_text(st_utilization_names[st_utilization_level(i, use->cpu_count)]);
 	}
 	out->totals.cells = st_report_new_cells(out);
-	out->totals.cells[1] = st_cell_u64(use->recorded_ns);
+	out->totals.cells[ELAPSED] = st_cell_u64(use->recorded_ns);
+	out->totals.cells[EFFECTIVE] = st_cell_u64(use->effective_ns);
 }
 
 enum st_status st_report_utilization_build(const struct st_report_kind *kind,
@@ -43,7 +48,7 @@ enum st_status st_report_utilization_build(const struct st_report_kind *kind,
 	enum st_status status;
 
 	(void)kind;
-	st_report_columns(out, columns, sizeof(columns) / sizeof(columns[0]));
+	st_report_columns(out, columns, COLUMNS);
 	status = st_sample_set_open(&set, result, &options->view, err);
 	if (!status) {
 		status = st_utilization_make(&use, &set, &options->question, err);

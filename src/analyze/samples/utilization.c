@@ -2,6 +2,9 @@
 //
 // A sample of weight w at time t says that its thread ran for w up to t. Slots are long enough for some
 // twenty samples of a busy CPU, so that their noise does not pass for idleness.
+//
+// A slot in which 1.3 CPUs did effective work on average had two at work for 30 % of its time and one for the rest:
+// CPUs times their time is the effective CPU time, to the nanosecond.
 #include "analyze/samples/utilization.h"
 
 #include <stdlib.h>
@@ -93,38 +96,51 @@ static uint64_t overlap(struct presence presence, int64_t begin_ns, int64_t end_
 	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
 }
 
+static uint64_t recorded_in(const struct slots *slots, const struct st_pause_list *pauses,
+			    uint32_t at)
+{
+	int64_t begin = slots->begin_ns + (int64_t)(at * slots->slot_ns);
+	int64_t end = begin + (int64_t)slots->slot_ns;
+
+	return st_pause_list_recorded(pauses, 0, begin, end < slots->end_ns ? end : slots->end_ns);
+}
+
+static uint32_t slot_at(const struct slots *slots, int64_t time_ns)
+{
+	uint64_t at = time_ns > slots->begin_ns
+			      ? (uint64_t)(time_ns - slots->begin_ns) / slots->slot_ns
+			      : 0;
+
+	return at < slots->count ? (uint32_t)at : slots->count - 1;
+}
+
+/* The part of a sample before the range, or behind it, counts in the slot at that end. */
 static void add_sample(struct slots *slots, const struct st_samples *samples, uint32_t index,
 		       bool effective, struct presence presence)
 {
 	int64_t end = samples->time_ns[index], begin = end - (int64_t)samples->weight_ns[index];
+	uint32_t last = slot_at(slots, end > begin ? end - 1 : end);
 
-	if (begin < slots->begin_ns)
-		begin = slots->begin_ns;
-	if (end > slots->end_ns)
-		end = slots->end_ns;
-	while (begin < end) {
-		uint64_t at = (uint64_t)(begin - slots->begin_ns) / slots->slot_ns;
-		int64_t slot_end = slots->begin_ns + (int64_t)((at + 1) * slots->slot_ns);
-		int64_t stop = slot_end;
-		struct slot *slot = &slots->slots[at < slots->count ? at : slots->count - 1];
+	for (uint32_t at = slot_at(slots, begin); at <= last; at++) {
+		struct slot *slot = &slots->slots[at];
+		int64_t slot_begin = slots->begin_ns + (int64_t)(at * slots->slot_ns);
+		int64_t slot_end = slot_begin + (int64_t)slots->slot_ns;
+		int64_t stop = at < last && slot_end < end ? slot_end : end;
 
-		if (stop > end)
-			stop = end;
 		if (effective)
 			slot->effective_ns += (uint64_t)(stop - begin);
-		/* Samples of a track lie together. The last slot may be cut short. */
-		if (slot->last_track != samples->track[index] + 1) {
-			slot->last_track = samples->track[index] + 1;
-			slot->present_ns +=
-				overlap(presence, slots->begin_ns + (int64_t)(at * slots->slot_ns),
-					slot_end < slots->end_ns ? slot_end : slots->end_ns);
-		}
 		begin = stop;
+		/* Samples of a track lie together. The last slot may be cut short. */
+		if (slot->last_track == samples->track[index] + 1)
+			continue;
+		slot->last_track = samples->track[index] + 1;
+		slot->present_ns += overlap(presence, slot_begin,
+					    slot_end < slots->end_ns ? slot_end : slots->end_ns);
 	}
 }
 
 static void add_samples(struct slots *slots, struct st_utilization *out,
-			const struct st_sample_set *set)
+			const struct st_sample_set *set, const struct st_question *question)
 {
 	const struct st_samples *samples = set->samples;
 	struct presence presence = {0};
@@ -137,7 +153,8 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 		bool effective = set->classes[frame] == ST_CLASS_EFFECTIVE;
 
 		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE) ||
-		    samples->time_ns[i] < slots->begin_ns || samples->time_ns[i] > slots->end_ns)
+		    (question->has_time_range && (samples->time_ns[i] < question->time_begin_ns ||
+						  samples->time_ns[i] >= question->time_end_ns)))
 			continue;
 		out->cpu_ns += samples->weight_ns[i];
 		out->effective_ns += effective ? samples->weight_ns[i] : 0;
@@ -150,26 +167,47 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 	}
 }
 
+/* No slot can hold more than all CPUs: what does not fit, because a thread was off the CPU between two samples, was done
+ * shortly before. */
+static void settle(struct slots *slots, const struct st_utilization *out,
+		   const struct st_pause_list *pauses)
+{
+	uint64_t excess = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < slots->count; i++) {
+			uint32_t at = pass ? i : slots->count - 1 - i;
+			struct slot *slot = &slots->slots[at];
+			uint64_t room = recorded_in(slots, pauses, at) * out->cpu_count;
+
+			excess += slot->effective_ns;
+			slot->effective_ns = excess < room ? excess : room;
+			excess -= slot->effective_ns;
+		}
+	}
+}
+
+static void add_level(struct st_utilization *out, uint64_t cpus, uint64_t time_ns)
+{
+	if (!time_ns)
+		return;
+	out->by_cpus[cpus] += time_ns;
+	out->by_level[st_utilization_level((uint32_t)cpus, out->cpu_count)] += time_ns;
+}
+
 static void count_slots(const struct slots *slots, struct st_utilization *out,
 			const struct st_pause_list *pauses)
 {
 	for (uint32_t i = 0; i < slots->count; i++) {
-		int64_t begin = slots->begin_ns + (int64_t)(i * slots->slot_ns);
-		int64_t end = begin + (int64_t)slots->slot_ns;
 		const struct slot *slot = &slots->slots[i];
-		uint64_t time, cpus;
+		uint64_t time = recorded_in(slots, pauses, i), more;
 
-		if (end > slots->end_ns)
-			end = slots->end_ns;
-		time = st_pause_list_recorded(pauses, 0, begin, end);
 		if (!time)
 			continue;
-		cpus = (slot->effective_ns + time / 2) / time;
-		if (cpus > out->cpu_count)
-			cpus = out->cpu_count;
+		more = slot->effective_ns % time; /* for so long one CPU more was at work */
+		add_level(out, slot->effective_ns / time, time - more);
+		add_level(out, slot->effective_ns / time + 1, more);
 		out->recorded_ns += time;
-		out->by_cpus[cpus] += time;
-		out->by_level[st_utilization_level((uint32_t)cpus, out->cpu_count)] += time;
 		/* Half a thread more, since the edges of presence are only as sharp as the interval. */
 		if (2 * slot->present_ns > (2ull * out->cpu_count + 1) * time)
 			out->oversubscribed_ns += time;
@@ -202,7 +240,8 @@ enum st_status st_utilization_make(struct st_utilization *out, const struct st_s
 	out->by_cpus = calloc((size_t)out->cpu_count + 1, sizeof(*out->by_cpus));
 	done = slots.slots && out->by_cpus && st_pause_list_make(&pauses, set->result, &arena);
 	if (done && slots.count) {
-		add_samples(&slots, out, set);
+		add_samples(&slots, out, set, question);
+		settle(&slots, out, &pauses);
 		count_slots(&slots, out, &pauses);
 	}
 	free(slots.slots);
