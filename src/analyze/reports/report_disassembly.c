@@ -33,6 +33,7 @@ struct job {
 	struct st_sample_rows rows;
 	struct st_search search;
 	uint32_t function;
+	uint64_t all;		   /* CPU time of all that is looked at, in this function or not */
 	enum st_grouping grouping; /* ST_BY_ADDRESS, ST_BY_BASIC_BLOCK or ST_BY_SOURCE_LINE */
 	struct st_disassembly code;
 	uint32_t *bucket_of; /* by instruction: the first one of its group */
@@ -210,6 +211,7 @@ static enum st_status add_code(struct job *job, struct st_error *err)
 	if (count.figures && job->bucket_of) {
 		make_groups(job);
 		st_code_count(&count, &job->rows);
+		job->all = count.all;
 		add_rows(job, &count);
 		job->report->subject = st_arena_printf(
 			st_report_arena(job->report), "%s in %s", function->full.bytes,
@@ -370,6 +372,6 @@ enum st_status st_report_disassembly_build(const struct st_report_kind *kind,
 		st_sample_set_close(&job.set);
 	}
 	if (!status)
-		st_report_show_as(out, options->view.show_as);
+		st_report_show_as(out, options->view.show_as, job.all);
 	return status;
 }

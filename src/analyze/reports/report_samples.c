@@ -353,6 +353,6 @@ enum st_status st_report_samples_build(const struct st_report_kind *kind,
 	}
 	out->empty = st_sample_absence(result);
 	if (!status)
-		st_report_show_as(out, options->view.show_as);
+		st_report_show_as(out, options->view.show_as, 0);
 	return status;
 }

@@ -12,7 +12,9 @@
 struct st_set st_sample_metrics(const struct st_result *result);
 /* Files that names were not found in, and the like: to be said with the report. */
 void st_report_add_notes(struct st_report *report, const struct st_sample_set *set);
-/* Times as shares of the report's total, or what was counted as samples: keys and units follow. */
-void st_report_show_as(struct st_report *report, enum st_show_as show_as);
+/* Times as shares of the whole, or what was counted as samples: keys and units follow. Of a report on a part of the
+ * result (a file, a function) the whole is all CPU time that was looked at, so that no share is above 1; 0: the total
+ * of the report. */
+void st_report_show_as(struct st_report *report, enum st_show_as show_as, uint64_t whole);
 
 #endif

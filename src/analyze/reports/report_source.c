@@ -31,6 +31,7 @@ struct job {
 	uint32_t source;   /* index into sources of the names */
 	uint32_t function; /* only frames of this one; 0: all */
 	uint32_t last_line;
+	uint64_t all; /* CPU time of all that is looked at, in this file or not */
 	struct st_source_text *text;
 };
 
@@ -253,6 +254,7 @@ static enum st_status add_lines(struct job *job, struct st_error *err)
 	if (!count.figures)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
 	st_code_count(&count, &job->rows);
+	job->all = count.all;
 	for (uint32_t line = first; line <= last; line++) {
 		struct st_cell *cells;
 
@@ -311,6 +313,6 @@ enum st_status st_report_source_build(const struct st_report_kind *kind,
 		st_sample_set_close(&job.set);
 	}
 	if (!status)
-		st_report_show_as(out, options->view.show_as);
+		st_report_show_as(out, options->view.show_as, job.all);
 	return status;
 }

@@ -28,13 +28,11 @@ static void show_share(struct st_cell *cell, uint64_t whole)
 		*cell = st_cell_double(whole ? (double)cell->as.u64 / (double)whole : 0.0);
 }
 
-void st_report_show_as(struct st_report *report, enum st_show_as show_as)
+void st_report_show_as(struct st_report *report, enum st_show_as show_as, uint64_t whole)
 {
-	uint64_t whole = 0;
-
 	if (show_as == ST_SHOW_VALUES)
 		return;
-	for (uint32_t i = 0; i < report->column_count; i++)
+	for (uint32_t i = 0; i < report->column_count && !whole; i++)
 		if (strcmp(report->columns[i].key, "cpu_self_ns") == 0)
 			whole = report->totals.cells[i].as.u64;
 	for (uint32_t i = 0; i < report->column_count; i++) {

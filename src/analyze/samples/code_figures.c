@@ -27,6 +27,7 @@ static void count_row(struct st_code_count *count, const struct st_sample_rows *
 	uint64_t weight = weight_of(rows, row);
 	bool inside = false, in_python = false;
 
+	count->all += weight;
 	for (uint32_t frame = row->frame; frame; frame = st_sample_caller(rows->set, frame)) {
 		uint32_t bucket = count->bucket_of(count->arg, named, frame);
 		struct st_code_figures *figures = &count->figures[bucket];

@@ -19,6 +19,7 @@ struct st_code_count {
 	struct st_code_figures *figures; /* by bucket */
 	uint32_t count;
 	struct st_code_figures whole; /* all buckets together */
+	uint64_t all;		      /* of all rows, in a bucket or not: what shares are of */
 	/* Bucket of a frame, or ST_NO_ROW. */
 	uint32_t (*bucket_of)(const void *arg, const struct st_named *named, uint32_t frame);
 	const void *arg;
