@@ -135,6 +135,7 @@ static void brute_force(const struct st_result *fake, struct window range, membe
 {
 	uint64_t *durations = calloc(fake->slices.count + 1, sizeof(*durations));
 	uint64_t count = 0, sum = 0;
+	uint32_t last_track = UINT32_MAX; /* fakes add rows track by track */
 	double square = 0.0;
 
 	memset(values, 0, ST_WALL_METRICS * sizeof(*values));
@@ -145,6 +146,8 @@ static void brute_force(const struct st_result *fake, struct window range, membe
 
 		if (!member(fake, row, arg) || !clip(fake, row, range, &mine))
 			continue;
+		values[ST_THREADS] += fake->track[row] != last_track;
+		last_track = fake->track[row];
 		if (fake->flags[row] & ST_SLICE_COPY) {
 			values[ST_COPIES]++;
 			continue;

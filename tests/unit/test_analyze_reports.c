@@ -550,6 +550,7 @@ static void test_copies(void **state)
 	assert_int_equal(report.row_count, 1);
 	check_number(0, "count", 1);
 	check_number(0, "copies", 2);
+	check_number(0, "threads", 3);
 	check_number(0, "wall_total_ns", 100);
 	check_number(0, "wall_self_ns", 100);
 	check_number(0, "wall_max_ns", 100);

@@ -83,7 +83,7 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 		 estimated_times(result)},
 		{"objects_unknown", "events of unnamed counters (too many counters)",
 		 events_of_others(result)},
-		{"copies", "tasks repeated by worker threads (counted under Threads only)",
+		{"copies", "tasks repeated by worker threads (counted as Worker Copies only)",
 		 quality->copies},
 		{"twins", "ITT tasks that repeat an operator (not counted)", quality->twins},
 		{"samples_dropped", "samples dropped (buffer full)", samples->dropped},

@@ -31,6 +31,7 @@ uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row)
 void st_spread_cover(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t track,
 		     uint32_t row, const struct st_row_time *time)
 {
+	st_spread_meet(spread, track);
 	if (spread->covered_track != track || time->begin_ns >= spread->covered_ns) {
 		spread->covered_track = track;
 		spread->covered_ns = time->end_ns;
@@ -135,6 +136,8 @@ static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t r
 	}
 	if (!st_row_is_counted(aggregate->dataset, row)) {
 		aggregate->tree.spreads[node].copies++;
+		for (uint32_t at = node; at != ST_NO_NODE; at = aggregate->tree.nodes[at].parent)
+			st_spread_meet(&aggregate->tree.spreads[at], track);
 		if (!aggregate->dataset->uncounted_take_time)
 			return true;
 	} else {

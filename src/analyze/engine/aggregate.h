@@ -114,5 +114,11 @@ static inline void st_node_cover(const struct st_aggregate *aggregate, uint32_t 
 		st_spread_cover(aggregate, spread, track, row, time);
 }
 void st_spread_add(struct st_spread *spread, uint64_t wall_ns, uint64_t self_ns);
+/* Counts a thread that has a row there. st_node_cover does so for rows that are counted. */
+static inline void st_spread_meet(struct st_spread *spread, uint32_t track)
+{
+	spread->threads += spread->last_track != track;
+	spread->last_track = track;
+}
 
 #endif

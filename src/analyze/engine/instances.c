@@ -59,6 +59,8 @@ static uint64_t instance_value(const struct st_aggregate *aggregate, uint32_t ro
 		return st_row_is_counted(aggregate->dataset, row) == (metric == ST_COUNT);
 	if (metric == ST_WALL_STDDEV)
 		return 0;
+	if (metric == ST_THREADS)
+		return 1;
 	if (metric == ST_WALL_SELF)
 		return st_row_self(aggregate, row);
 	st_row_time(aggregate, row, &time);
@@ -146,6 +148,8 @@ static bool add_others(struct st_answer_maker *maker, uint32_t parent, uint32_t 
 
 		if (!st_row_is_counted(aggregate->dataset, rows[i])) {
 			aggregate->tree.spreads[others].copies++;
+			st_spread_meet(&aggregate->tree.spreads[others],
+				       aggregate->dataset->track[rows[i]]);
 			continue;
 		}
 		st_row_time(aggregate, rows[i], &time);

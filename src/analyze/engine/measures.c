@@ -15,6 +15,11 @@ static uint64_t copies(const struct st_spread *spread)
 	return spread->copies;
 }
 
+static uint64_t threads(const struct st_spread *spread)
+{
+	return spread->threads;
+}
+
 uint64_t st_derive_total(const struct st_spread *spread)
 {
 	return spread->total_ns;
@@ -68,7 +73,7 @@ static uint64_t stddev(const struct st_spread *spread)
 
 const struct st_measure st_wall_measures[ST_WALL_MEASURES] = {
 	{ST_COUNT, "count", "count", "Task Count", "", ST_FOLD_COUNT, .derive = st_derive_count},
-	{ST_COPIES, "copies", "copies", "Threads", "", ST_FOLD_COUNT, .derive = copies},
+	{ST_THREADS, "threads", "threads", "Threads", "", ST_FOLD_DERIVED, .derive = threads},
 	{ST_WALL_TOTAL, "wall-total", "wall_total_ns", "Task Time", "ns", ST_FOLD_DERIVED,
 	 .derive = st_derive_total},
 	{ST_WALL_SELF, "wall-self", "wall_self_ns", "Task Time:Self", "ns", ST_FOLD_DERIVED,
@@ -85,6 +90,7 @@ const struct st_measure st_wall_measures[ST_WALL_MEASURES] = {
 	 .derive = longest},
 	{ST_WALL_STDDEV, "wall-stddev", "wall_stddev_ns", "Std Dev", "ns", ST_FOLD_DERIVED,
 	 .derive = stddev},
+	{ST_COPIES, "copies", "copies", "Worker Copies", "", ST_FOLD_COUNT, .derive = copies},
 };
 
 const struct st_measure *st_dataset_measure(const struct st_dataset *dataset, enum st_metric metric)

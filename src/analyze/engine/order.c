@@ -239,10 +239,11 @@ static void cover_others(struct st_aggregate *aggregate)
 			uint32_t node = aggregate->node_of[row];
 			struct st_row_time time;
 
-			if (node == ST_NO_NODE || !tree->nodes[node].is_cut ||
-			    !st_row_is_counted(dataset, row))
+			if (node == ST_NO_NODE || !tree->nodes[node].is_cut)
 				continue;
-			if (st_row_time(aggregate, row, &time))
+			if (!st_row_is_counted(dataset, row))
+				st_spread_meet(&tree->spreads[tree->nodes[node].others], track);
+			else if (st_row_time(aggregate, row, &time))
 				st_node_cover(aggregate, tree->nodes[node].others, track, row,
 					      &time);
 		}

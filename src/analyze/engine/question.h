@@ -73,7 +73,7 @@ enum st_grouping {
 
 enum st_metric {
 	ST_COUNT,
-	ST_COPIES, /* rows that repeat a call (ST_SLICE_COPY): counted here only */
+	ST_THREADS, /* that have rows in the group, those that only repeat calls included */
 	ST_WALL_TOTAL,
 	ST_WALL_SELF,
 	ST_WALL_MIN,
@@ -83,6 +83,7 @@ enum st_metric {
 	ST_WALL_P99,
 	ST_WALL_MAX,
 	ST_WALL_STDDEV, /* of all rows, not of a sample of them */
+	ST_COPIES,	/* rows that repeat a call (ST_SLICE_COPY): counted here only */
 	/* Of samples. Self: the CPU was in the group itself; effective + spin + overhead. */
 	ST_CPU_SELF,
 	ST_CPU_EFFECTIVE,

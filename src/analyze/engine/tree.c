@@ -50,8 +50,9 @@ uint32_t st_tree_add(struct st_tree *tree, uint32_t parent, enum st_grouping gro
 		memset(tree->sums + (size_t)at * tree->sum_count, 0,
 		       tree->sum_count * sizeof(*tree->sums));
 	if (tree->has_spreads)
-		tree->spreads[at] =
-			(struct st_spread){.covered_track = UINT32_MAX, .min_ns = UINT64_MAX};
+		tree->spreads[at] = (struct st_spread){.covered_track = UINT32_MAX,
+						       .last_track = UINT32_MAX,
+						       .min_ns = UINT64_MAX};
 	return tree->count++;
 }
 

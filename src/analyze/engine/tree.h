@@ -33,9 +33,10 @@ struct st_node {
 
 /* The durations of a group, where rows last. */
 struct st_spread {
-	st_u128 squares;	/* sum of the squared durations: exact, whatever the order */
-	int64_t covered_ns;	/* time of that track up to here is counted already */
-	uint32_t covered_track; /* the track that covered_ns speaks of */
+	st_u128 squares;	      /* sum of the squared durations: exact, whatever the order */
+	int64_t covered_ns;	      /* time of that track up to here is counted already */
+	uint32_t covered_track;	      /* the track that covered_ns speaks of */
+	uint32_t threads, last_track; /* rows come track by track */
 	uint64_t count, copies, total_ns, self_ns, sum_ns, min_ns, max_ns;
 	uint64_t median_ns, p95_ns, p99_ns;
 	size_t range_begin, own_count, subtree_count; /* where its rows lie in the sorted rows */

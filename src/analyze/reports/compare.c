@@ -207,8 +207,9 @@ static void add_row(struct compare *c, struct pair_row pair, uint32_t level)
 /* Whether figures of rows may be summed: shares, totals and what describes a spread may not. */
 static bool adds_up(const struct st_column *column)
 {
-	static const char *const parts[] = {"total",  "ratio", "min", "max",	"avg",
-					    "median", "p95",   "p99", "stddev", "copies"};
+	static const char *const parts[] = {"total",  "ratio",	"min",	  "max",
+					    "avg",    "median", "p95",	  "p99",
+					    "stddev", "copies", "threads"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strstr(column->key, parts[i]))

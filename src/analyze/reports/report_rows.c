@@ -39,7 +39,7 @@ static struct st_set metrics_of_instances(const struct st_rows_report *kind,
 	if (!kind->of_slices)
 		return wanted;
 	if (question->grouping_count > 1)
-		wanted = st_set_join(wanted, ST_SET(ST_COUNT, ST_COPIES));
+		wanted = st_set_join(wanted, ST_SET(ST_COUNT, ST_COPIES, ST_THREADS));
 	return st_set_common(question->metrics, wanted);
 }
 
@@ -196,8 +196,10 @@ static enum st_status build(const struct st_rows_report *kind, struct st_rows_jo
 	if (st_set_is_empty(question.metrics))
 		question.metrics = st_set_of(kind->metrics);
 	/* A column of zeros would only take room. */
-	if (!st_result_quality(job->result)->copies)
+	if (!st_result_quality(job->result)->copies) {
 		st_set_remove(&question.metrics, ST_COPIES);
+		st_set_remove(&question.metrics, ST_THREADS);
+	}
 	last = question.grouping_count - 1;
 	if (question.groupings[last] == job->dataset->instance) {
 		status = kind->of_slices
@@ -251,9 +253,9 @@ const struct st_rows_report st_tasks_report = {
 	.defaults = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
 	.default_count = 2,
 	.joins_second = true,
-	.metrics =
-		ST_LIST(ST_COUNT, ST_COPIES, ST_WALL_TOTAL, ST_WALL_SELF, ST_WALL_MIN, ST_WALL_AVG,
-			ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99, ST_WALL_MAX, ST_WALL_STDDEV),
+	.metrics = ST_LIST(ST_COUNT, ST_COPIES, ST_THREADS, ST_WALL_TOTAL, ST_WALL_SELF,
+			   ST_WALL_MIN, ST_WALL_AVG, ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99,
+			   ST_WALL_MAX, ST_WALL_STDDEV),
 	.instance_metrics = ST_LIST(ST_WALL_TOTAL, ST_WALL_SELF),
 	.keys = task_keys,
 };
