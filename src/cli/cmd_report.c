@@ -109,7 +109,7 @@ static void say_quality(const struct st_result *result)
 	struct st_buf lines;
 
 	st_buf_init(&lines, 1 << 20);
-	if (st_quality_lines(result, &lines))
+	if (st_quality_flaws(result, &lines))
 		st_console_say_lines(st_result_info(result)->name, &lines);
 	st_buf_fini(&lines);
 }

@@ -144,7 +144,7 @@ bool st_output_notes(const struct st_output *output, const struct st_report *rep
 	bool is_pure = output->format == ST_OUTPUT_CSV ||
 		       (output->format == ST_OUTPUT_TEXT && report->torch && !report->as_table);
 
-	if (is_pure && !st_quality_lines(result, out))
+	if (is_pure && !st_quality_flaws(result, out))
 		return false;
 	for (uint32_t i = 0; is_pure && i < report->note_count; i++)
 		st_buf_printf(out, "%s\n", report->notes[i]);

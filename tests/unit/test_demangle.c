@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "resolve/demangle.h"
+#include "base/buf.h"
 #include "resolve/demangle_again.h"
+#include "resolve/short_name.h"
 
 /* Of the shape that libtorch_cpu.so has: the type of a template's parameter used again outside of it. */
 static const char again[] = "_ZN3c1012function_refIFvPPcPKlllEE11callback_"
@@ -68,11 +70,55 @@ static void test_strip(void **state)
 	}
 }
 
+static void test_short_names(void **state)
+{
+	static const char *const cases[][2] = {
+		{"at::native::(anonymous namespace)::batch_norm_impl<float>",
+		 "at::native::batch_norm_impl"},
+		{"c10::function_ref<void (char**, long const*, long, "
+		 "long)>::callback_fn<at::native::AVX2::VectorizedLoop2d<at::native::(anonymous "
+		 "namespace)::threshold_kernel(at::TensorIteratorBase&, c10::Scalar "
+		 "const&)::{lambda()#2}::operator()() const::{lambda()#1}>, void>",
+		 "at::native::threshold_kernel {lambda}"},
+		{"at::internal::invoke_parallel<at::parallel_for<at::f<float, "
+		 "false>(at::Tensor const&) const::{lambda(long, long)#1}>(long)>",
+		 "at::f {lambda}"},
+		{"g(int)::'lambda'()::operator()", "g {lambda}"},
+		{"std::vector<int, std::allocator<int> >::push_back", "std::vector::push_back"},
+		{"a::operator<< <int>", "a::operator<<"},
+		{"a::operator()", "a::operator()"},
+		{"a::operator->", "a::operator->"},
+		{"f<(a > b)>::g", "f::g"},
+		/* Not C++. */
+		{"main.<locals>.<lambda>", "main.<locals>.<lambda>"},
+		{"<module>", "<module>"},
+		{"[Unknown]", "[Unknown]"},
+		{"gomp_team_barrier_wait_end", "gomp_team_barrier_wait_end"},
+		{"<", "<"},
+		{"f<", "f"},
+		{"::{lambda", "::{lambda"},
+		{")::{lambda", ")::{lambda"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct st_buf out;
+
+		st_buf_init(&out, 4096);
+		st_short_name((struct st_text){cases[i][0], strlen(cases[i][0])}, &out);
+		st_buf_append_u8(&out, 0);
+		assert_string_equal((char *)out.data, cases[i][1]);
+		st_buf_fini(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_strip),
+		cmocka_unit_test(test_short_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,7 +319,8 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 {
 	struct st_result *fake = nasty_create();
 	struct st_quality_item items[ST_QUALITY_ITEMS];
-	char *text;
+	unsigned int flaws = 0;
+	char *text, *quality;
 
 	(void)state;
 	for (uint32_t i = 0; i < 30; i++) {
@@ -346,6 +347,7 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 	text = render(fake, "summary", NULL, TEXT);
 	check_screen(text);
 	unwrap(text);
+	quality = render(fake, "quality", NULL, TEXT);
 	st_quality_items(fake, items);
 	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
 		char words[200];
@@ -362,10 +364,15 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 		/* Of one: "1 task", "1 time". */
 		snprintf(words, sizeof(words), "%u %.*s%s", expected, (int)(noun - (expected == 1)),
 			 items[i].words, items[i].words + noun);
-		if (!strstr(text, words))
+		/* What is no flaw is told by report quality alone. */
+		if (!strstr(text, words) != !st_quality_is_flaw(&items[i]))
 			fprintf(stderr, "missing: %s in\n%s", words, text);
-		assert_non_null(strstr(text, words));
+		assert_int_equal(!strstr(text, words), !st_quality_is_flaw(&items[i]));
+		assert_non_null(strstr(quality, items[i].words));
+		flaws += st_quality_is_flaw(&items[i]);
 	}
+	assert_int_equal(flaws, 18); /* all but times that were converted, and copies */
+	assert_null(strstr(text, "data quality: good"));
 	assert_non_null(strstr(text, "STEP    200 steps   p50 90.0 us"));
 	assert_non_null(strstr(text, "FRAMES  1 of 1 domain   total 200 ns"));
 	assert_non_null(strstr(text, "OVERLAP 2 of 1 type"));
@@ -375,6 +382,7 @@ static void test_summary_fits_and_tells_every_loss(void **state)
 	assert_non_null(strstr(text, "LEFT RUNNING"));
 	assert_non_null(strstr(text, "lost 21"));
 	assert_non_null(strstr(text, "strata report top-down -r r000ta"));
+	free(quality);
 	free(text);
 	fake_destroy(fake);
 }
@@ -390,7 +398,7 @@ static void test_empty_result_says_why(void **state)
 	assert_non_null(strstr(text, "collect-operators=false"));
 	assert_null(strstr(text, "TASKS"));
 	assert_null(strstr(text, "THREADS"));
-	assert_null(strstr(text, "NOTE"));
+	assert_non_null(strstr(text, "\ndata quality: good "));
 	free(text);
 	for (const struct st_report_kind *kind = st_report_kinds; kind->name; kind++) {
 		for (int format = TEXT; format <= JSON; format++) {
@@ -585,7 +593,9 @@ static void test_next_commands_can_be_copied(void **state)
 	(void)state;
 	fake->info.path = "it's a result";
 	text = render(fake, "summary", NULL, TEXT);
-	assert_non_null(strstr(text, "strata report top-down -r 'it'\\''s a result'"));
+	/* Alone on their lines: a pasted line is one command. */
+	assert_non_null(strstr(text, "next    strata report top-down -r 'it'\\''s a result'\n"
+				     "        strata report timeline -r 'it'\\''s a result'\n"));
 	free(text);
 	fake_destroy(fake);
 }

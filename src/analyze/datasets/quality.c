@@ -14,6 +14,10 @@
 /* CPU time in no sample is worth a word when it is a tenth of all, and more than a moment. */
 enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 10, PERIOD_USUAL_NS = 10000000 };
 
+/* Shares of samples from which something is a flaw: samples that are not there at all, a stack that ends too early or
+ * in doubt, and callers that a scan found, which are mostly right. What any recording has is none. */
+enum { FLAW_LOST = 1, FLAW_STACK = 5, FLAW_SCANNED = 25, NEVER_A_FLAW = 101 };
+
 /* Only a clock domain makes them, and few programs have one: without it there is nothing to look for. */
 static uint64_t estimated_times(const struct st_result *result)
 {
@@ -54,63 +58,69 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 	const struct st_quality *quality = st_result_quality(result);
 	const struct st_loss *loss = &quality->loss;
 	const struct st_sample_quality *samples = st_result_sample_quality(result);
+	uint64_t taken = samples->samples, due = taken + samples->dropped + samples->not_taken;
 	const struct st_quality_item items[ST_QUALITY_ITEMS] = {
 		{"slices_dropped",
 		 "tasks dropped (buffer full or nesting too deep; includes Python calls)",
-		 loss->slices_dropped},
-		{"no_slot", "records lost (too many threads or nested handlers)", loss->no_slot},
-		{"suspect", "invalid records rejected", loss->suspect},
-		{"chunks_not_written", "chunks not written", quality->chunks_not_written},
-		{"missing_segments", "trace files missing", quality->missing_segments},
-		{"damaged_chunks", "chunks damaged (not counted)", quality->damaged_chunks},
-		{"damaged_bytes", "bytes damaged (not counted)", quality->damaged_bytes},
-		{"missing_names", "tasks without a name", quality->missing_names},
+		 loss->slices_dropped, 0, 0},
+		{"no_slot", "records lost (too many threads or nested handlers)", loss->no_slot, 0,
+		 0},
+		{"suspect", "invalid records rejected", loss->suspect, 0, 0},
+		{"chunks_not_written", "chunks not written", quality->chunks_not_written, 0, 0},
+		{"missing_segments", "trace files missing", quality->missing_segments, 0, 0},
+		{"damaged_chunks", "chunks damaged (not counted)", quality->damaged_chunks, 0, 0},
+		{"damaged_bytes", "bytes damaged (not counted)", quality->damaged_bytes, 0, 0},
+		{"missing_names", "tasks without a name", quality->missing_names, 0, 0},
 		{"labels_unknown", "tasks known only by family (includes Python calls)",
-		 loss->labels_unknown},
-		{"labels_cut", "labels truncated", loss->labels_cut},
+		 loss->labels_unknown, 0, 0},
+		{"labels_cut", "labels truncated", loss->labels_cut, 0, 0},
 		{"unfinished", "tasks never ended (closed at the end of their thread)",
-		 quality->unfinished},
+		 quality->unfinished, 0, 0},
 		{"clipped", "tasks clipped by a pause or by the start or end of the collection",
-		 quality->clipped},
-		{"mismatched", "tasks ended out of order", quality->mismatched},
-		{"unmatched_ends", "ends without a begin", loss->unmatched_ends},
+		 quality->clipped, 0, 0},
+		{"mismatched", "tasks ended out of order", quality->mismatched, 0, 0},
+		{"unmatched_ends", "ends without a begin", loss->unmatched_ends, 0, 0},
 		{"events_dropped", "events other than tasks dropped (buffer full)",
-		 loss->events_dropped},
-		{"events_cut", "events with truncated data", loss->events_cut},
+		 loss->events_dropped, 0, 0},
+		{"events_cut", "events with truncated data", loss->events_cut, 0, 0},
 		{"spans_unfinished", "spans never ended (frames, regions, waits and so on)",
-		 quality->spans_unfinished},
+		 quality->spans_unfinished, 0, 0},
 		{"times_estimated", "times converted from the program's own clock",
-		 estimated_times(result)},
+		 estimated_times(result), 0, NEVER_A_FLAW},
 		{"objects_unknown", "events of unnamed counters (too many counters)",
-		 events_of_others(result)},
+		 events_of_others(result), 0, 0},
 		{"copies", "tasks repeated by worker threads (counted as Worker Copies only)",
-		 quality->copies},
-		{"twins", "ITT tasks that repeat an operator (not counted)", quality->twins},
-		{"samples_dropped", "samples dropped (buffer full)", samples->dropped},
+		 quality->copies, 0, NEVER_A_FLAW},
+		{"twins", "ITT tasks that repeat an operator (not counted)", quality->twins, 0,
+		 NEVER_A_FLAW},
+		{"samples_dropped", "samples dropped (buffer full)", samples->dropped, due,
+		 FLAW_LOST},
 		{"samples_not_taken",
 		 "samples not taken (thread or handler not ready, or the handler is too slow for "
 		 "the interval)",
-		 samples->not_taken},
+		 samples->not_taken, due, FLAW_LOST},
 		{"stacks_truncated", "stacks truncated before the thread's start",
-		 samples->truncated},
+		 samples->truncated, taken, FLAW_STACK},
 		{"stacks_recovered", "stacks with a caller found by scanning (likely, not certain)",
-		 samples->recovered},
+		 samples->recovered, taken, FLAW_SCANNED},
 		{"stacks_no_table", "stacks truncated because an unwind table was not ready",
-		 samples->no_table},
-		{"stacks_depth_cut", "stacks truncated at the depth limit", samples->depth_cut},
+		 samples->no_table, taken, FLAW_STACK},
+		{"stacks_depth_cut", "stacks truncated at the depth limit", samples->depth_cut,
+		 taken, FLAW_STACK},
 		{"stacks_mismatched", "stacks with native and Python frames that do not match",
-		 samples->mismatched},
-		{"python_cut", "stacks with truncated Python frames", samples->python_cut},
+		 samples->mismatched, taken, FLAW_STACK},
+		{"python_cut", "stacks with truncated Python frames", samples->python_cut, taken,
+		 FLAW_STACK},
 		{"python_top_unknown", "stacks with an uncertain innermost Python function",
-		 samples->python_top_unknown},
+		 samples->python_top_unknown, taken, FLAW_STACK},
 		{"weights_nominal", "samples weighted by the interval, not by measured time",
-		 samples->nominal},
+		 samples->nominal, 0, NEVER_A_FLAW},
 		{"stacks_approximate", "stacks with Python frames read from outside",
-		 samples->approximate},
+		 samples->approximate, taken, FLAW_STACK},
 		{"python_late",
 		 "stacks without Python frames (the thread went on before they could be read from "
 		 "outside)",
-		 samples->python_late},
+		 samples->python_late, taken, FLAW_STACK},
 	};
 
 	memcpy(out, items, sizeof(items));
@@ -203,7 +213,6 @@ static void add_unsampled(const struct st_result *result, struct st_buf *out)
 	st_buf_append_u8(out, '\n');
 }
 
-/* " tasks never ended", of one " task never ended". */
 /* A thread that ends within its first interval has no sample, and what comes after a last one is in none either:
  * the kernel's own sum tells how much that is. */
 static void add_unseen(const struct st_result *result, struct st_buf *out)
@@ -235,6 +244,7 @@ static void add_unseen(const struct st_result *result, struct st_buf *out)
 		      (double)unseen_ns / 1e9, (double)info->target_cpu_ns / 1e9);
 }
 
+/* " tasks never ended", of one " task never ended". */
 static void add_words(struct st_buf *out, const char *words, bool one)
 {
 	size_t first = strcspn(words, " ");
@@ -243,7 +253,6 @@ static void add_words(struct st_buf *out, const char *words, bool one)
 	st_buf_append_u8(out, ' ');
 	st_buf_append(out, words, one && plural ? first - 1 : first);
 	st_buf_append_text(out, words + first);
-	st_buf_append_u8(out, '\n');
 }
 
 /* What is not there, or not under its name. */
@@ -271,28 +280,62 @@ bool st_quality_losses(const struct st_result *result, struct st_buf *out)
 			continue;
 		st_buf_append_count(out, items[i].value);
 		add_words(out, items[i].words, items[i].value == 1);
+		st_buf_append_u8(out, '\n');
 	}
 	return !out->failed;
 }
 
-bool st_quality_lines(const struct st_result *result, struct st_buf *out)
+bool st_quality_is_flaw(const struct st_quality_item *item)
+{
+	if (!item->value || item->from_percent > 100)
+		return false;
+	return !item->of || item->value * 100 >= item->of * item->from_percent;
+}
+
+void st_quality_item_text(const struct st_quality_item *item, struct st_buf *out)
+{
+	st_buf_append_count(out, item->value);
+	add_words(out, item->words, item->value == 1);
+	if (item->of)
+		st_buf_printf(out, " (%.1f %%)", 100.0 * (double)item->value / (double)item->of);
+}
+
+bool st_quality_sentences(const struct st_result *result, struct st_buf *out)
 {
 	const struct st_quality *quality = st_result_quality(result);
-	struct st_quality_item items[ST_QUALITY_ITEMS];
 
-	st_quality_items(result, items);
-	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
-		/* The first sample of a thread has nothing before it: no flaw. */
-		if (!items[i].value || strcmp(items[i].key, "weights_nominal") == 0)
-			continue;
-		st_buf_append_count(out, items[i].value);
-		add_words(out, items[i].words, items[i].value == 1);
-	}
 	add_state(st_result_info(result), out);
 	add_pauses(result, out);
 	add_unsampled(result, out);
 	add_unseen(result, out);
 	for (size_t i = 0; i < quality->note_count; i++)
 		st_buf_printf(out, "%s\n", quality->notes[i]);
+	return !out->failed;
+}
+
+static void add_items(const struct st_result *result, bool flaws, struct st_buf *out)
+{
+	struct st_quality_item items[ST_QUALITY_ITEMS];
+
+	st_quality_items(result, items);
+	for (unsigned int i = 0; i < ST_QUALITY_ITEMS; i++) {
+		/* The first sample of a thread has nothing before it: not worth a word. */
+		if (!items[i].value || strcmp(items[i].key, "weights_nominal") == 0 ||
+		    st_quality_is_flaw(&items[i]) != flaws)
+			continue;
+		st_quality_item_text(&items[i], out);
+		st_buf_append_u8(out, '\n');
+	}
+}
+
+bool st_quality_flaws(const struct st_result *result, struct st_buf *out)
+{
+	add_items(result, true, out);
+	return st_quality_sentences(result, out);
+}
+
+bool st_quality_trifles(const struct st_result *result, struct st_buf *out)
+{
+	add_items(result, false, out);
 	return !out->failed;
 }

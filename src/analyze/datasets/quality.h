@@ -18,6 +18,8 @@ struct st_quality_item {
 	const char *key;   /* "slices_dropped" */
 	const char *words; /* "tasks dropped (full, or too deep; Python calls too)" */
 	uint64_t value;
+	uint64_t of;		   /* what it is a part of; 0: any is a flaw */
+	unsigned int from_percent; /* the share from which it is a flaw; over 100: it never is */
 };
 
 /* All of them, zeros too, in the order of importance. */
@@ -26,10 +28,18 @@ void st_quality_items(const struct st_result *result, struct st_quality_item out
 uint64_t st_quality_lost(const struct st_result *result);
 /* A process would have recorded and could not: another build, a limit. */
 bool st_quality_cannot_record(const struct st_result *result);
-/* Sentences for everything that is not perfect, one per line, each ended by '\n'; nothing when there
- * is nothing to say. False when memory is out. */
-bool st_quality_lines(const struct st_result *result, struct st_buf *out);
-/* Of these the figures of what is gone, or is not under its own name. */
+/* It is there, and often enough to matter for what the figures say. */
+bool st_quality_is_flaw(const struct st_quality_item *item);
+/* "2 stacks truncated before the thread's start (6.2 %)": of one, in the singular. */
+void st_quality_item_text(const struct st_quality_item *item, struct st_buf *out);
+/* Sentences for what matters, one per line, each ended by '\n'; nothing when the data is good. False when memory is
+ * out. */
+bool st_quality_flaws(const struct st_result *result, struct st_buf *out);
+/* The same for what is not perfect, and does not matter. */
+bool st_quality_trifles(const struct st_result *result, struct st_buf *out);
+/* Of the flaws what is no count: how the run ended, pauses, what was not sampled, notes of the collection. */
+bool st_quality_sentences(const struct st_result *result, struct st_buf *out);
+/* The figures of what is gone, or is not under its own name. */
 bool st_quality_losses(const struct st_result *result, struct st_buf *out);
 
 #endif

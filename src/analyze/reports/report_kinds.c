@@ -118,6 +118,8 @@ const struct st_report_kind st_report_kinds[] = {
 	 .rows = &st_heap_report},
 	{"info", "about the run: command, host, processes, losses, files",
 	 .build = st_report_info_build, .layout = ST_LAYOUT_INFO, .filled_by = EVERYTHING},
+	{"quality", "how good the data is: what was lost, cut or estimated, and how much of it",
+	 .accepts = ST_ACCEPTS_VIEW, .build = st_report_quality_build, .filled_by = EVERYTHING},
 	{NULL},
 };
 

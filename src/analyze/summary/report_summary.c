@@ -74,7 +74,8 @@ struct st_question st_summary_question(const struct st_summary *summary, enum st
 }
 
 /* A row for each line of a text. */
-static void add_lines(const struct st_summary *summary, const char *section, struct st_text text)
+static void add_lines(const struct st_summary *summary, const char *section, const char *name,
+		      struct st_text text)
 {
 	const char *at = text.bytes, *end = at + text.size_bytes;
 
@@ -82,7 +83,7 @@ static void add_lines(const struct st_summary *summary, const char *section, str
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = (size_t)((newline ? newline : end) - at);
 
-		st_report_fact(summary->report, section, "")[ST_SUMMARY_VALUE] =
+		st_report_fact(summary->report, section, name)[ST_SUMMARY_VALUE] =
 			st_report_text(summary->report, (struct st_text){at, length});
 		at += length + 1;
 	}
@@ -474,13 +475,20 @@ static void add_programs(const struct st_summary *summary)
 
 static void add_quality(const struct st_summary *summary)
 {
-	struct st_buf lines;
+	static bool (*const parts[])(const struct st_result *result,
+				     struct st_buf *out) = {st_quality_flaws, st_quality_trifles};
+	static const char *const names[] = {ST_SUMMARY_FLAW, ""};
 
-	st_buf_init(&lines, 1 << 20);
-	if (!st_quality_lines(summary->result, &lines))
-		st_report_arena(summary->report)->failed = true;
-	add_lines(summary, "quality", (struct st_text){(char *)lines.data, lines.size_bytes});
-	st_buf_fini(&lines);
+	for (size_t i = 0; i < 2; i++) {
+		struct st_buf lines;
+
+		st_buf_init(&lines, 1 << 20);
+		if (!parts[i](summary->result, &lines))
+			st_report_arena(summary->report)->failed = true;
+		add_lines(summary, "quality", names[i],
+			  (struct st_text){(char *)lines.data, lines.size_bytes});
+		st_buf_fini(&lines);
+	}
 }
 
 /* Why there is nothing, as far as it is known; what to do about it. */
@@ -547,7 +555,7 @@ static void add_advice(const struct st_summary *summary)
 	if (!st_result_slices(result)->count && !has_samples) {
 		const char *why = why_empty(result);
 
-		add_lines(summary, "empty", (struct st_text){why, strlen(why)});
+		add_lines(summary, "empty", "", (struct st_text){why, strlen(why)});
 		return;
 	}
 	st_result_operators(result, &operators);

@@ -4,10 +4,13 @@
  * do not concern a fact stay empty. Sections, in order: run, cost, only, step, step_warm_up (of
  * steps with parts of training), step_part, task,
  * process, thread, operators, operator, memory, memory_holder, frames, overlapped, regions, waits, counters, markers, not_entered, left_running,
- * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), fix, quality, empty, next.
+ * hotspot, own_line, python_line, task_cpu, cpu, utilization, finding (of samples), fix, quality (what is not perfect; ST_SUMMARY_FLAW is the
+ * name of what of it matters), empty, next.
  */
 #ifndef ST_ANALYZE_SUMMARY_REPORT_SUMMARY_H
 #define ST_ANALYZE_SUMMARY_REPORT_SUMMARY_H
+
+#define ST_SUMMARY_FLAW "flaw"
 
 enum st_summary_column {
 	ST_SUMMARY_SECTION,

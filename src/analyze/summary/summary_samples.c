@@ -282,10 +282,10 @@ enum st_status st_summary_add_samples(const struct st_summary *summary)
 		add_findings(&job);
 	}
 	for (size_t i = 0; !status && i < set.named->note_count; i++) {
-		const char *note = set.named->notes[i];
+		struct st_text note = {set.named->notes[i], strlen(set.named->notes[i])};
 
-		st_report_fact(summary->report, "quality", "")[ST_SUMMARY_VALUE] =
-			st_report_text(summary->report, (struct st_text){note, strlen(note)});
+		st_report_fact(summary->report, "quality", ST_SUMMARY_FLAW)[ST_SUMMARY_VALUE] =
+			st_report_text(summary->report, note);
 	}
 	st_utilization_fini(&job.use);
 	st_sample_set_close(&set);

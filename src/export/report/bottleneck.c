@@ -315,15 +315,15 @@ static void add_next(struct page *page)
 	const char *result = st_result_info(page->job->result)->path;
 	struct st_flow flow;
 
-	st_summary_begin(page->job, &flow, "next");
 	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
 		char *argv[] = {(char *)"strata", (char *)"report", (char *)reports[i],
 				(char *)"-r", (char *)result};
 
+		st_summary_begin(page->job, &flow, i ? "" : "next");
 		st_quote_command(&flow.piece, sizeof(argv) / sizeof(argv[0]), argv);
-		st_flow_piece(&flow, " | ");
+		st_flow_piece(&flow, "");
+		st_flow_end(&flow);
 	}
-	st_flow_end(&flow);
 }
 
 static enum st_status add_all(struct page *page, struct st_error *err)
@@ -353,7 +353,7 @@ static enum st_status add_all(struct page *page, struct st_error *err)
 	else
 		st_summary_add_findings(job);
 	st_buf_append_u8(job->out, '\n');
-	st_summary_add_notes(job);
+	st_summary_add_quality(job);
 	add_next(page);
 	return status;
 }

@@ -3,7 +3,7 @@
 // Reports as CSV after RFC 4180: the keys as header, no units, full precision. Of a tree of groupings
 // only the innermost rows are written, with the keys of all levels in front of them; of a task stack
 // every row, with its depth. Bytes that are not UTF-8 become U+FFFD; nothing else is changed or cut.
-// What was lost is not part of the table: callers get it from st_quality_lines.
+// What was lost is not part of the table: callers get it from st_quality_flaws.
 #include "export/export.h"
 
 #include <stdlib.h>

@@ -63,22 +63,27 @@ uint32_t *st_report_preorder(const struct st_report *report)
 	return order;
 }
 
-/* The lines of st_quality_lines, each with a mark in front; note text may come from anywhere. */
+/* One line when the data is good; else what is not, each with a mark in front, and the notes of the report; note text may
+ * come from anywhere. */
 static void add_quality(struct st_text_job *job)
 {
+	static const char hint[] = "strata report quality";
 	struct st_buf lines;
 	struct st_flow flow;
 	const char *at, *end;
 
 	st_buf_init(&lines, 1 << 20);
-	if (!st_quality_lines(job->result, &lines))
+	if (!st_quality_flaws(job->result, &lines))
 		job->out->failed = true;
+	st_buf_append_u8(job->out, '\n');
+	if (!lines.size_bytes)
+		st_buf_printf(job->out, "data quality: good (%s)\n", hint);
+	else
+		st_buf_printf(&lines, "all about the quality of the data: %s\n", hint);
 	for (uint32_t i = 0; i < job->report->note_count; i++)
 		st_buf_printf(&lines, "%s\n", job->report->notes[i]);
 	at = (const char *)lines.data;
 	end = at + lines.size_bytes;
-	if (at < end)
-		st_buf_append_u8(job->out, '\n');
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = (size_t)((newline ? newline : end) - at);

@@ -23,19 +23,21 @@ enum {
 	FIGURES_WIDTH = 42, /* of a row: what is neither name nor bar */
 	COMMAND_WIDTH_MIN = 16,
 	QUALITY_LINES_MAX = 10,
+	TASKS_MIN = 3,
 };
 
-/* How many rows the long blocks may have. */
+#define QUALITY_HINT "strata report quality"
+
+/* How many rows the long blocks may have: what users look at first gives way last. */
 struct room {
 	uint32_t tasks, places, steps, kinds, programs, samples;
 };
 
 /* The first that fits is taken; the last one, if none does. */
-static const struct room rooms[] = {{9, 4, 6, 6, 2, 5},
-				    {5, 3, 6, 6, 2, 5},
-				    {4, 2, 2, 4, 1, 3},
-				    {3, 0, 2, 4, 1, 2},
-				    {3, 0, 2, 2, 1, 2}};
+static const struct room rooms[] = {
+	{9, 4, 6, 6, 2, 5}, {5, 3, 6, 6, 2, 5}, {4, 2, 6, 4, 1, 5}, {3, 0, 4, 4, 1, 5},
+	{0, 0, 4, 4, 1, 5}, {0, 0, 2, 4, 1, 4}, {0, 0, 2, 4, 1, 3}, {0, 0, 2, 2, 1, 2},
+};
 
 unsigned int st_summary_width(const struct st_text_job *job)
 {
@@ -191,32 +193,35 @@ static void add_source(struct st_text_job *job)
 	const struct st_cell *source = st_summary_fact(job, "run", "source");
 	const struct st_cell *count = st_summary_fact(job, "cost", "tasks");
 	const struct st_cell *copies = st_summary_fact(job, "cost", "copies");
+	struct st_buf counts;
 	struct st_flow flow;
 
+	st_buf_init(&counts, 4096);
 	st_summary_begin(job, &flow, "source");
 	if (source->kind != ST_CELL_NONE) {
 		st_flow_words(&flow, source->as.text, 0);
 		st_flow_mark(&flow, ",");
 	}
 	/* Of a program that marks no tasks samples are all there is. */
-	if (!st_summary_add_sample_count(job, &flow.piece, count->as.u64 != 0))
-		add_task_count(job, &flow.piece);
+	if (!st_summary_add_sample_count(job, &counts, count->as.u64 != 0))
+		add_task_count(job, &counts);
 	if (copies->kind == ST_CELL_U64) {
-		st_buf_append_text(&flow.piece, " and ");
-		st_show_cell(&flow.piece, copies, "", 0);
-		st_buf_append_text(&flow.piece,
+		st_buf_append_text(&counts, " and ");
+		st_show_cell(&counts, copies, "", 0);
+		st_buf_append_text(&counts,
 				   copies->as.u64 == 1 ? " worker copy" : " worker copies");
 	}
-	st_buf_append_text(&flow.piece, " recorded");
-	st_flow_piece(&flow, " ");
+	st_buf_append_text(&counts, " recorded");
+	st_flow_words(&flow, (struct st_text){(char *)counts.data, counts.size_bytes}, 0);
 	st_flow_end(&flow);
+	job->out->failed |= counts.failed;
+	st_buf_fini(&counts);
 }
 
 static void add_cost(struct st_text_job *job)
 {
 	const struct st_cell *ratio = st_summary_fact(job, "cost", "estimate_ratio");
 	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
-	const struct st_cell *unwritten = st_summary_fact(job, "cost", "chunks_not_written");
 	struct st_flow flow;
 
 	st_summary_begin(job, &flow, "cost");
@@ -231,6 +236,46 @@ static void add_cost(struct st_text_job *job)
 	}
 	if (cpu->kind == ST_CELL_U64 && cpu->as.u64)
 		st_flow_cell(&flow, "   ", "strata's own CPU ", cpu, "ns");
+	st_flow_end(&flow);
+}
+
+/* What matters of the quality: figures first, so that they are all there; of the long sentences about files the last
+ * ones may not fit. False when there is nothing. */
+static bool add_flaws(struct st_text_job *job, struct st_flow *flow)
+{
+	static const char name[] = ST_SUMMARY_FLAW;
+	const struct st_cell *row;
+	bool fits = true, any = false;
+
+	for (uint32_t i = 0; fits && (row = st_summary_row(job, "quality", i)); i++) {
+		struct st_text text = row[ST_SUMMARY_NAME].as.text;
+
+		if (text.size_bytes != sizeof(name) - 1)
+			continue;
+		if (any)
+			st_flow_mark(flow, ";");
+		fits = st_flow_words(flow, row[ST_SUMMARY_VALUE].as.text, QUALITY_LINES_MAX);
+		any = true;
+	}
+	if (!fits)
+		st_buf_append_text(job->out, " …");
+	return any;
+}
+
+/* "data quality: good   lost 0   stacks complete 99.9 %   strata report quality"; what is not good is said in full. */
+void st_summary_add_quality(struct st_text_job *job)
+{
+	static const char words[] = "data quality:";
+	const struct st_cell *unwritten = st_summary_fact(job, "cost", "chunks_not_written");
+	struct st_flow flow;
+
+	st_flow_init(&flow, job->out, st_summary_width(job), MARGIN);
+	st_buf_append_text(job->out, words);
+	flow.at = (unsigned int)strlen(words);
+	if (!add_flaws(job, &flow)) {
+		st_buf_append_text(&flow.piece, "good");
+		st_flow_piece(&flow, " ");
+	}
 	st_buf_append_text(&flow.piece, "lost ");
 	st_show_cell(&flow.piece, st_summary_fact(job, "cost", "lost"), "", 0);
 	if (unwritten->kind == ST_CELL_U64) {
@@ -240,6 +285,8 @@ static void add_cost(struct st_text_job *job)
 	}
 	st_flow_piece(&flow, "   ");
 	st_summary_add_stacks(job, &flow);
+	st_buf_append_text(&flow.piece, QUALITY_HINT);
+	st_flow_piece(&flow, "   ");
 	st_flow_end(&flow);
 }
 
@@ -440,15 +487,21 @@ static void add_total_rows(struct st_text_job *job, const char *section, uint32_
 /* How they were recorded, then those with most time. */
 static void add_operators(struct st_text_job *job, const struct room *room)
 {
+	static const char word[] = "OPERATORS  ";
 	const struct st_cell *all = st_summary_row(job, "operators", 0);
 	uint32_t count = st_summary_count(job, "operator");
+	struct st_text how = {"", 0};
+	bool fits;
 
 	if (!all)
 		return;
-	if (count)
-		add_head(job, "OPERATORS", "", self_figures);
 	if (all[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT)
-		st_summary_sentence(job, count ? "" : "OPERATORS ", all[ST_SUMMARY_VALUE].as.text);
+		how = all[ST_SUMMARY_VALUE].as.text;
+	fits = strlen(word) + how.size_bytes <= 3 + name_width(job) + bar_width(job);
+	if (count)
+		add_head(job, word, fits ? how.bytes : "", self_figures);
+	if (how.size_bytes && (!fits || !count))
+		st_summary_sentence(job, count ? "" : word, how);
 	add_self_rows(job, "operator", count < room->samples ? count : room->samples);
 	if (count)
 		st_buf_append_text(job->out, "  and more: strata report operators\n");
@@ -485,12 +538,17 @@ static void add_memory(struct st_text_job *job)
 
 static void add_tasks(struct st_text_job *job, const struct room *room)
 {
-	uint32_t count = st_summary_count(job, "task");
-	uint32_t shown = count <= room->tasks ? count : room->tasks - 1;
+	uint32_t count = st_summary_count(job, "task"), most = room->tasks;
+	bool has_operators = st_summary_count(job, "operator");
+	uint32_t shown;
 
-	if (!count)
+	/* Without operators they are what the summary is about. */
+	if (!has_operators && most < TASKS_MIN)
+		most = TASKS_MIN;
+	if (!count || !most)
 		return;
-	if (st_summary_count(job, "operator")) {
+	shown = count <= most ? count : most - 1;
+	if (has_operators) {
 		add_head(job, "TASKS", "other than operators, by time", total_figures);
 		add_total_rows(job, "task", shown);
 	} else {
@@ -626,27 +684,6 @@ static void add_programs(struct st_text_job *job, const char *section, const cha
 		add_more(job, count - room->programs, "strata report info");
 }
 
-/* Notes one behind the other as running text. The figures come first, so that they are all there; of
- * the long sentences about files the last ones may not fit. */
-void st_summary_add_notes(struct st_text_job *job)
-{
-	uint32_t count = st_summary_count(job, "quality");
-	struct st_flow flow;
-	bool fits = true;
-
-	if (!count)
-		return;
-	st_summary_begin(job, &flow, "NOTE");
-	for (uint32_t i = 0; i < count && fits; i++) {
-		if (i)
-			st_flow_mark(&flow, ";");
-		fits = st_flow_words(&flow,
-				     st_summary_row(job, "quality", i)[ST_SUMMARY_VALUE].as.text,
-				     QUALITY_LINES_MAX);
-	}
-	st_buf_append_text(job->out, fits ? "\n" : " …\n  see all: strata report info\n");
-}
-
 static void add_advice(struct st_text_job *job)
 {
 	uint32_t count = st_summary_count(job, "next");
@@ -657,25 +694,26 @@ static void add_advice(struct st_text_job *job)
 				    st_summary_row(job, "empty", i)[ST_SUMMARY_VALUE].as.text);
 	if (!count)
 		return;
-	st_summary_begin(job, &flow, "next");
+	/* A command is copied by the reader: it is never cut, and alone on its line. */
 	for (uint32_t i = 0; i < count; i++) {
-		/* A command is copied by the reader: it is never cut. */
-		st_flow_cell(&flow, " | ", "", &st_summary_row(job, "next", i)[ST_SUMMARY_VALUE],
-			     "");
+		st_summary_begin(job, &flow, i ? "" : "next");
+		st_flow_cell(&flow, "", "", &st_summary_row(job, "next", i)[ST_SUMMARY_VALUE], "");
+		st_flow_end(&flow);
 	}
-	st_flow_end(&flow);
 }
 
+/* In the order in which a user asks: how long, of what, what to change, where in my code, where below it; then how the
+ * machine was used, and last how far the figures can be trusted. */
 static void add_all(struct st_text_job *job, const struct room *room)
 {
 	st_summary_add_head(job);
-	add_source(job);
-	add_cost(job);
 	add_scope(job);
 	add_steps(job, room->steps);
-	st_summary_add_cpu(job);
-	st_summary_add_hotspots(job, room->samples);
+	st_summary_add_findings(job);
+	st_summary_add_lines(job, room->samples);
 	add_operators(job, room);
+	st_summary_add_hotspots(job, room->samples);
+	st_summary_add_cpu(job);
 	add_memory(job);
 	add_tasks(job, room);
 	if (st_summary_count(job, "process") > 1)
@@ -686,8 +724,9 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_kinds(job, room);
 	add_programs(job, "not_entered", "NOT RECORDED", room);
 	add_programs(job, "left_running", "LEFT RUNNING", room);
-	st_summary_add_findings(job);
-	st_summary_add_notes(job);
+	st_summary_add_quality(job);
+	add_source(job);
+	add_cost(job);
 	add_advice(job);
 }
 

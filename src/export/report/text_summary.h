@@ -24,14 +24,15 @@ void st_summary_begin(struct st_text_job *job, struct st_flow *flow, const char 
 /* A sentence behind a word, on lines of its own. */
 void st_summary_sentence(struct st_text_job *job, const char *word, struct st_text text);
 
-/* The first line, the block STEP and the block NOTE. */
+/* The first line, the block STEP and the line about the quality of the data. */
 void st_summary_add_head(struct st_text_job *job);
 void st_summary_add_steps(struct st_text_job *job);
-void st_summary_add_notes(struct st_text_job *job);
+void st_summary_add_quality(struct st_text_job *job);
 /* How many samples, and a comma when more follows; true: there are some, and nothing follows. */
 bool st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece, bool more);
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow);
 void st_summary_add_cpu(struct st_text_job *job);
+void st_summary_add_lines(struct st_text_job *job, uint32_t rows);
 void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows);
 void st_summary_add_findings(struct st_text_job *job);
 

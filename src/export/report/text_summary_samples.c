@@ -8,10 +8,13 @@
 #include "analyze/summary/report_summary.h"
 #include "base/buf.h"
 #include "export/report/show.h"
+#include "resolve/short_name.h"
 
-#define FIX_HINT "details: strata report findings"
-
-enum { FINDINGS_MAX = 3, NAME_ROOM = 47, MODULE_WIDTH = 26 };
+enum {
+	LOOKS_MAX = 3,
+	FIX_INDENT = 23, /* "  1 about 241.8 ms" */
+	NAME_ROOM = 47,
+};
 
 static double number(const struct st_cell *cell)
 {
@@ -55,12 +58,11 @@ void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow)
 
 	if (complete->kind != ST_CELL_DOUBLE)
 		return;
+	st_flow_cell(flow, "   ", "samples lost ", st_summary_fact(job, "cost", "samples_lost"),
+		     "");
 	st_buf_append_text(&flow->piece, "stacks complete ");
 	show_share(&flow->piece, complete->as.number);
-	st_buf_append_text(&flow->piece, ", recovered ");
-	show_share(&flow->piece, number(st_summary_fact(job, "cost", "stacks_recovered_ratio")));
 	st_flow_piece(flow, "   ");
-	st_flow_cell(flow, ", ", "samples lost ", st_summary_fact(job, "cost", "samples_lost"), "");
 }
 
 static void add_part(struct st_flow *flow, const char *word, double share)
@@ -113,20 +115,22 @@ static unsigned int name_room(const struct st_text_job *job)
 	return limit > NAME_ROOM + 16 ? limit - NAME_ROOM : 16;
 }
 
-static void add_row(struct st_text_job *job, const struct st_cell *row, const char *word,
-		    bool is_path)
+static void add_row(struct st_text_job *job, const struct st_cell *row, struct st_text name,
+		    const char *word)
 {
 	unsigned int names = name_room(job), width;
+	bool is_path = row[ST_SUMMARY_VALUE].kind != ST_CELL_TEXT;
+	const struct st_cell cell = {.kind = ST_CELL_TEXT, .as.text = name};
 
 	st_summary_margin(job, word);
 	/* A path is known by its end. */
-	width = is_path ? st_show_path(job->out, row[ST_SUMMARY_NAME].as.text, names)
-			: st_show_name(job->out, &row[ST_SUMMARY_NAME], names);
+	width = is_path ? st_show_path(job->out, name, names)
+			: st_show_name(job->out, &cell, names);
 	st_show_pad(job->out, width, names);
 	st_buf_append_text(job->out, " self");
 	st_show_right(job->out, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
 	st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
-	if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT) {
+	if (!is_path) {
 		st_buf_append_text(job->out, "  ");
 		st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "",
 			     st_summary_width(job) > 90 ? 15 : 8);
@@ -137,12 +141,24 @@ static void add_row(struct st_text_job *job, const struct st_cell *row, const ch
 	st_show_end_line(job->out);
 }
 
-static void add_rows(struct st_text_job *job, const char *section, const char *word, uint32_t rows)
+/* Functions by a name that can be read; reports have the full one. A function that only waits is said to. */
+void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows)
 {
-	uint32_t count = st_summary_count(job, section);
+	uint32_t count = st_summary_count(job, "hotspot");
 
-	for (uint32_t i = 0; i < count && i < rows; i++)
-		add_row(job, st_summary_row(job, section, i), i ? "" : word, false);
+	for (uint32_t i = 0; i < count && i < rows; i++) {
+		const struct st_cell *row = st_summary_row(job, "hotspot", i);
+		struct st_buf name;
+
+		st_buf_init(&name, 1 << 20);
+		st_short_name(row[ST_SUMMARY_NAME].as.text, &name);
+		if (number(&row[ST_SUMMARY_SPIN]) > number(&row[ST_SUMMARY_CPU_SELF]) / 2)
+			st_buf_append_text(&name, " (busy waiting)");
+		add_row(job, row, (struct st_text){(char *)name.data, name.size_bytes},
+			i ? "" : "HOT");
+		job->out->failed |= name.failed;
+		st_buf_fini(&name);
+	}
 }
 
 /* Among the first lines of the program's own code. */
@@ -168,82 +184,97 @@ static struct st_text last_part(struct st_text path)
 	return (struct st_text){path.bytes + before, path.size_bytes - before};
 }
 
-/* Lines of the program's own code, with their text, and then those in which the time was spent. */
-static void add_lines(struct st_text_job *job, uint32_t rows)
+/* What the own lines explain of the time. */
+static double own_share(struct st_text_job *job, uint32_t own)
 {
-	uint32_t own = st_summary_count(job, "own_line"), lines, most, shown = 0;
-	unsigned int names = name_room(job) - 1, places = names / 2;
+	double share = 0;
+
+	for (uint32_t i = 0; i < own; i++)
+		share += number(&st_summary_row(job, "own_line", i)[ST_SUMMARY_RATIO]);
+	return share;
+}
+
+static void add_own_line(struct st_text_job *job, const struct st_cell *row, const char *word)
+{
+	unsigned int names = name_room(job) - 1, width;
+
+	st_summary_margin(job, word);
+	width = st_show_path(job->out, last_part(row[ST_SUMMARY_NAME].as.text), names / 2);
+	st_buf_append_text(job->out, "  ");
+	width += 2;
+	if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT)
+		width += st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", names - width);
+	st_show_pad(job->out, width, names);
+	st_buf_append_text(job->out, " total");
+	st_show_right(job->out, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
+	st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
+	st_show_end_line(job->out);
+}
+
+/* Lines of the program's own code, with their text. Where these do not explain half of the time, also the lines in
+ * which it was spent, whoever's they are. */
+void st_summary_add_lines(struct st_text_job *job, uint32_t rows)
+{
+	uint32_t own = st_summary_count(job, "own_line"), lines, shown = 0;
 
 	lines = st_summary_count(job, "python_line");
-	most = lines && rows > 1 ? rows - 1 : rows;
-	own = own < most ? own : most;
-	for (uint32_t i = 0; i < own; i++, shown++) {
-		const struct st_cell *row = st_summary_row(job, "own_line", i);
-		unsigned int width;
-
-		st_summary_margin(job, shown ? "" : "LINES");
-		width = st_show_path(job->out, last_part(row[ST_SUMMARY_NAME].as.text), places);
-		st_buf_append_text(job->out, "  ");
-		width += 2;
-		if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT)
-			width += st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", names - width);
-		st_show_pad(job->out, width, names);
-		st_buf_append_text(job->out, " total");
-		st_show_right(job->out, &row[ST_SUMMARY_CPU_TOTAL], "ns", 9);
-		st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
-		st_show_end_line(job->out);
-	}
+	own = own < rows ? own : rows;
+	for (; shown < own; shown++)
+		add_own_line(job, st_summary_row(job, "own_line", shown), shown ? "" : "LINES");
+	if (own_share(job, own) > 0.5)
+		return;
 	for (uint32_t i = 0; i < lines && shown < rows; i++) {
 		const struct st_cell *row = st_summary_row(job, "python_line", i);
 
 		if (is_shown(job, row, own))
 			continue;
-		add_row(job, row, shown ? "" : "LINES", true);
+		add_row(job, row, row[ST_SUMMARY_NAME].as.text, shown ? "" : "LINES");
 		shown++;
 	}
 }
 
-void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows)
-{
-	add_rows(job, "hotspot", "HOT", rows);
-	add_lines(job, rows);
-	add_rows(job, "task_cpu", "IN TASK", rows);
-}
-
-/* "1 72 ms in operators on float64      about -55.6 ms per step": the report has the remedy. */
+/* "  1 about 55.6 ms      72 ms in operators on float64": the report has the remedy. */
 static void add_fixes(struct st_text_job *job)
 {
 	uint32_t count = st_summary_count(job, "fix");
+	const struct st_cell *cells = st_summary_row(job, "fix", 0);
 	struct st_flow flow;
 
+	st_buf_append_text(job->out, cells[ST_SUMMARY_COUNT].as.u64
+					     ? "FIX FIRST, by what a step would save"
+					     : "FIX FIRST, by what it would save");
+	st_buf_append_text(job->out, "; details: strata report findings\n");
 	for (uint32_t i = 0; i < count; i++) {
-		const struct st_cell *cells = st_summary_row(job, "fix", i);
-		uint64_t high = cells[ST_SUMMARY_TOTAL].as.u64, low = cells[ST_SUMMARY_SELF].as.u64;
+		uint64_t high, low;
 
-		st_summary_begin(job, &flow, i ? "" : "FIX");
-		st_buf_append_text(&flow.piece, high == low ? "about -" : "up to -");
+		cells = st_summary_row(job, "fix", i);
+		high = cells[ST_SUMMARY_TOTAL].as.u64;
+		low = cells[ST_SUMMARY_SELF].as.u64;
+		st_flow_init(&flow, job->out, st_summary_width(job), FIX_INDENT);
+		st_buf_printf(&flow.piece, "  %u %s ", i + 1, high == low ? "about" : "up to");
 		st_show_duration(&flow.piece, high);
-		st_buf_append_text(&flow.piece,
-				   cells[ST_SUMMARY_COUNT].as.u64 ? " per step:" : ":");
-		st_flow_piece(&flow, "");
+		st_show_pad(&flow.piece, (unsigned int)flow.piece.size_bytes, FIX_INDENT);
+		st_show_move(job->out, &flow.piece);
+		st_buf_init(&flow.piece, 1 << 20);
 		st_flow_words(&flow, cells[ST_SUMMARY_VALUE].as.text, 0);
 		st_flow_end(&flow);
 	}
-	if (count)
-		st_summary_sentence(job, "", (struct st_text){FIX_HINT, sizeof(FIX_HINT) - 1});
 }
 
 static void add_looks(struct st_text_job *job)
 {
 	uint32_t count = st_summary_count(job, "finding");
 
-	for (uint32_t i = 0; i < count && i < FINDINGS_MAX; i++)
+	for (uint32_t i = 0; i < count && i < LOOKS_MAX; i++)
 		st_summary_sentence(job, i ? "" : "LOOK AT",
 				    st_summary_row(job, "finding", i)[ST_SUMMARY_VALUE].as.text);
 }
 
 void st_summary_add_findings(struct st_text_job *job)
 {
-	add_fixes(job);
-	add_looks(job);
+	/* What can be fixed says more than what is remarkable. */
+	if (st_summary_count(job, "fix"))
+		add_fixes(job);
+	else
+		add_looks(job);
 }
