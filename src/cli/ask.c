@@ -28,20 +28,23 @@ enum st_status st_ask_open_path(struct st_result **out, const char *path, bool q
 	return status;
 }
 
-enum st_status st_ask_open(struct st_result *out[2], const struct st_args *args,
+enum st_status st_ask_open(struct st_result **out, const struct st_args *args,
 			   const struct st_request *request, struct st_error *err)
 {
 	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
-	const char *path = request->result_word;
+	uint32_t count = st_request_result_count(request);
 	enum st_status status = ST_OK;
 
-	out[0] = out[1] = NULL;
-	if (!request->second)
-		status = st_locate_name(&path, args, path, err);
-	if (!status)
-		status = st_ask_open_path(&out[0], path, quiet, err);
-	if (!status && request->second)
-		status = st_ask_open_path(&out[1], request->second, quiet, err);
+	for (uint32_t i = 0; i < count; i++)
+		out[i] = NULL;
+	for (uint32_t i = 0; i < count && !status; i++) {
+		const char *path = st_request_path(request, i);
+
+		if (!request->sides.counts[0])
+			status = st_locate_name(&path, args, path, err);
+		if (!status)
+			status = st_ask_open_path(&out[i], path, quiet, err);
+	}
 	return status;
 }
 

@@ -18,7 +18,7 @@ struct st_result;
 enum st_status st_ask_open_path(struct st_result **out, const char *path, bool quiet,
 				struct st_error *err);
 /* The one that -r or a word names, or of a comparison both. Close both also after a failure. */
-enum st_status st_ask_open(struct st_result *out[2], const struct st_args *args,
+enum st_status st_ask_open(struct st_result **out, const struct st_args *args,
 			   const struct st_request *request, struct st_error *err);
 /* Writes rows where the request wants them; what has no place beside them is said on the console. */
 enum st_status st_ask_write(const struct st_request *request, const struct st_report *report,

@@ -213,7 +213,7 @@ static enum st_status write_summary(const char *path, const struct st_args *args
 	bool quiet = st_args_flag(args, ST_OPT_QUIET, false);
 	unsigned int width = st_console_width(STDERR_FILENO);
 	struct st_request request = {.output = {.path = (char *)"-"}, .name = "summary"};
-	struct st_result *results[2] = {NULL, NULL};
+	struct st_result *results[1] = {NULL};
 	struct st_request_rows rows = {0};
 	enum st_status status = st_ask_open_path(&results[0], path, quiet, err);
 

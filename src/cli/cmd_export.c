@@ -40,7 +40,7 @@ static void say_notes(const struct st_result *result)
 static enum st_status run(const struct st_args *args, struct st_request *request,
 			  struct st_error *err)
 {
-	struct st_result *results[2];
+	struct st_result *results[1];
 	enum st_status status = st_request_parse(request, args, err);
 
 	if (status)

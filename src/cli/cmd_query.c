@@ -45,7 +45,7 @@ static bool is_interrupted(void *arg)
 }
 
 /* The first Ctrl-C ends the query in order; a second one ends strata. */
-static enum st_status ask(const struct st_request *request, struct st_result *const results[2],
+static enum st_status ask(const struct st_request *request, struct st_result *const *results,
 			  struct st_request_rows *out, struct st_error *err)
 {
 	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
@@ -64,7 +64,7 @@ static enum st_status ask(const struct st_request *request, struct st_result *co
 static enum st_status answer(const struct st_args *args, struct st_request *request,
 			     struct st_error *err)
 {
-	struct st_result *results[2];
+	struct st_result *results[1];
 	struct st_request_rows rows = {0};
 	enum st_status status;
 

@@ -3,6 +3,7 @@
  * strata report: turns options into a question, asks analyze, and has export write the answer.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/datasets/quality.h"
@@ -103,7 +104,7 @@ static void print_reports(void)
 		printf("%-14s %s\n", kind->name, kind->summary);
 }
 
-/* What is shown below a comparison is the quality of the first result: that of the second is said apart. */
+/* What is shown below a comparison is the quality of the first result: that of the others is said apart. */
 static void say_quality(const struct st_result *result)
 {
 	struct st_buf lines;
@@ -114,32 +115,81 @@ static void say_quality(const struct st_result *result)
 	st_buf_fini(&lines);
 }
 
-static enum st_status answer(const struct st_args *args, struct st_request *request,
-			     struct st_error *err)
+/* Whether the second side is slower than allowed; says why, or why that cannot be told. */
+static bool is_above(const struct st_request *request, const struct st_headline *headline)
+{
+	const struct st_difference *difference = &headline->difference;
+	double first = headline->first_ns, limit = request->fail_above;
+	double change = first > 0.0 ? difference->value / first : 0.0;
+	double half = first > 0.0 ? difference->half_width / first : 0.0;
+	bool is_known = difference->is_known;
+	char spread[160] = "";
+
+	if (!(limit > 0.0))
+		return false;
+	if (is_known)
+		snprintf(spread, sizeof(spread),
+			 " (95 %% interval %+.1f to %+.1f %%, n = %zu and %zu %s)",
+			 (change - half) * 100.0, (change + half) * 100.0, headline->counts[0],
+			 headline->counts[1], headline->is_of_runs ? "runs" : "steps of one run");
+	else
+		snprintf(spread, sizeof(spread), " (one value each: chance cannot be told)");
+	if (is_known ? change - half > limit : change > limit) {
+		st_console_say("fail: %s changed by %+.1f %%%s, more than the %.4g %% allowed",
+			       headline->what, change * 100.0, spread, limit * 100.0);
+		return true;
+	}
+	if (is_known && change + half > limit)
+		st_console_say("pass, but too little to tell: %s changed by %+.1f %%%s, which "
+			       "may be more than the %.4g %% allowed; give more runs",
+			       headline->what, change * 100.0, spread, limit * 100.0);
+	else
+		st_console_say("pass: %s changed by %+.1f %%%s, not more than the %.4g %% allowed",
+			       headline->what, change * 100.0, spread, limit * 100.0);
+	return false;
+}
+
+static enum st_status build_and_write(const struct st_args *args, struct st_request *request,
+				      struct st_result *const *results, bool *failed,
+				      struct st_error *err)
 {
 	bool lists_columns = asks_for_list(request->columns);
-	struct st_result *results[2];
 	struct st_request_rows rows = {0};
 	enum st_status status;
 
 	if (lists_columns)
 		request->columns = NULL;
-	st_console_catch_ends(NULL);
-	status = st_ask_open(results, args, request, err);
-	if (!status) {
-		st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "building the report");
-		status = st_request_build(request, results, &rows, err);
-		st_busy_end();
-	}
+	st_busy_begin(st_args_flag(args, ST_OPT_QUIET, false), "building the report");
+	status = st_request_build(request, results, &rows, err);
+	st_busy_end();
 	if (!status && lists_columns)
 		print_columns(&rows.report);
 	else if (!status)
 		status = st_ask_write(request, &rows.report, results[0], err);
-	if (!status && results[1])
-		say_quality(results[1]);
+	for (uint32_t i = 1; i < st_request_result_count(request) && !status; i++)
+		say_quality(results[i]);
+	if (!status)
+		*failed = is_above(request, &rows.headline);
 	st_request_rows_fini(&rows);
-	st_result_close(results[1]);
-	st_result_close(results[0]);
+	return status;
+}
+
+static enum st_status answer(const struct st_args *args, struct st_request *request, bool *failed,
+			     struct st_error *err)
+{
+	uint32_t count = st_request_result_count(request);
+	struct st_result **results = calloc(count, sizeof(struct st_result *));
+	enum st_status status;
+
+	if (!results)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
+	st_console_catch_ends(NULL);
+	status = st_ask_open(results, args, request, err);
+	if (!status)
+		status = build_and_write(args, request, results, failed, err);
+	for (uint32_t i = 0; i < count; i++)
+		st_result_close(results[i]);
+	free(results);
 	return status;
 }
 
@@ -170,6 +220,7 @@ int st_cmd_report(const struct st_args *args)
 	struct st_error err = {0};
 	struct st_request request = {0};
 	enum st_status status;
+	bool failed = false;
 
 	if (asks_for_list(st_args_value(args, ST_OPT_REPORT)) ||
 	    (args->word_count && asks_for_list(args->words[0]))) {
@@ -186,7 +237,9 @@ int st_cmd_report(const struct st_args *args)
 	}
 	status = st_request_parse(&request, args, &err);
 	if (status == ST_OK)
-		status = answer(args, &request, &err);
+		status = answer(args, &request, &failed, &err);
 	st_request_fini(&request);
-	return status ? st_console_fail(&err) : ST_EXIT_OK;
+	if (status)
+		return st_console_fail(&err);
+	return failed ? ST_EXIT_ABOVE : ST_EXIT_OK;
 }

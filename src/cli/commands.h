@@ -12,6 +12,7 @@ enum st_exit {
 	ST_EXIT_OK = 0,
 	ST_EXIT_FAILED = 1,
 	ST_EXIT_USAGE = 2,
+	ST_EXIT_ABOVE = 3,	     /* compare: slower than -fail-above allows */
 	ST_EXIT_STRATA_FAILED = 125, /* collect: before the program has started */
 	ST_EXIT_INTERRUPTED = 130    /* query: by Ctrl-C */
 };

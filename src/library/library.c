@@ -77,7 +77,7 @@ static enum st_status hand_over(struct st_buf *buf, char **out, struct st_error 
 static enum st_status answer(const struct st_request *request, struct st_result *result, char **out,
 			     struct st_error *err)
 {
-	struct st_result *const results[2] = {result, NULL};
+	struct st_result *const results[1] = {result};
 	struct st_request_rows rows = {0};
 	struct st_buf buf;
 	struct st_sink *sink = NULL;

@@ -278,7 +278,7 @@ static enum st_status give(struct st_args *args, struct st_given given, struct s
 	const struct st_option *option = st_option_at(given.id);
 
 	/* Two results make a comparison. */
-	if (given.id == ST_OPT_RESULT_DIR && args->command == ST_IN_REPORT) {
+	if (given.id == ST_OPT_RESULT_DIR && (args->command & (ST_IN_REPORT | ST_IN_COMPARE))) {
 		args->given[args->given_count++] = given;
 		return ST_OK;
 	}

@@ -37,7 +37,7 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
 		COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		"r@@@ta, r@@@hs or r@@@op for collect, r@@@hs for bottleneck and import; otherwise the newest result in the working folder",
-		"The result folder. Given twice for a report: compare the two results. For collect, bottleneck and import: where to write the result; '@@@' becomes the first free number; an existing folder is an error."},
+		"The result folder. Given twice for a report or compare: compare the two results. For collect, bottleneck and import: where to write the result; '@@@' becomes the first free number; an existing folder is an error."},
 	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		NULL, "Print only warnings, errors and the requested output (including the summary)."},
 	[ST_OPT_VERBOSE] = {"verbose", 'v', NULL, COLLECT | FINALIZE | REPORT | EXPORT | QUERY, 0, NULL,
@@ -118,6 +118,11 @@ static const struct st_option options[ST_OPTIONS] = {
 		"For samples: at each level, show only the first rows that together account for N percent."},
 	[ST_OPT_CSV_DELIMITER] = {"csv-delimiter", 0, "NAME", REPORT | QUERY, 0, "comma",
 		"comma, tab, semicolon, colon, or a single character such as '|'."},
+
+	[ST_OPT_AGAINST] = {"against", 0, "DIR", ST_IN_COMPARE, ST_OPT_REPEATABLE, NULL,
+		"A result of the second side; those of the first are given by -r. Repeatable."},
+	[ST_OPT_FAIL_ABOVE] = {"fail-above", 0, "PERCENT", ST_IN_COMPARE, 0, NULL,
+		"Exit with status 3 if the second side is slower by more than this (5%): by the time of a step, or the elapsed time if there are no steps. If the interval of the difference is known, all of it must be above."},
 
 	[ST_OPT_SCHEMA] = {"schema", 0, NULL, QUERY, 0, NULL,
 		"List the tables and columns available to SQL; no result is required."},

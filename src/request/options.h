@@ -82,6 +82,9 @@ enum st_option_id {
 	ST_OPT_SHOW_AS,
 	ST_OPT_THRESHOLD_PERCENT,
 	ST_OPT_CSV_DELIMITER,
+	/* Of compare. */
+	ST_OPT_AGAINST,
+	ST_OPT_FAIL_ABOVE,
 	/* Of query. */
 	ST_OPT_SCHEMA,
 	ST_OPT_MEMORY_LIMIT,

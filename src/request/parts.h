@@ -14,6 +14,15 @@ enum st_status st_export_args(struct st_request *request, const struct st_args *
 enum st_status st_query_args(struct st_request *request, const struct st_args *args,
 			     struct st_error *err);
 
+/* The report and the results of "compare [NAME] A B", where A and B may be lists of runs; of a report with "-r A -r B"
+ * only the results, if there are several. */
+enum st_status st_compare_args(struct st_request *request, const struct st_args *args,
+			       struct st_error *err);
+enum st_status st_compare_results(struct st_request *request, const struct st_args *args,
+				  struct st_error *err);
+/* ST_EUSAGE: there is no such report; names near ones. */
+enum st_status st_report_unknown(const char *typed, struct st_error *err);
+
 /* Groupings, filters and time range. Groupings that are not in offered are refused. */
 enum st_status st_question_args(struct st_request *request, const struct st_args *args,
 				struct st_set offered, struct st_error *err);

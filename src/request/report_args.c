@@ -24,7 +24,7 @@ const struct st_report_kind *st_report_kind_of(const char *name)
 	return st_row_find(st_report_kinds, sizeof(*st_report_kinds), name);
 }
 
-static enum st_status unknown_report(const char *typed, struct st_error *err)
+enum st_status st_report_unknown(const char *typed, struct st_error *err)
 {
 	char near[160];
 
@@ -39,45 +39,6 @@ static enum st_status unknown_report(const char *typed, struct st_error *err)
 			    near[0] ? "" : "; 'strata report ?' lists them");
 }
 
-/* "compare [NAME] A B". */
-static enum st_status parse_compare_words(const struct st_args *args, struct st_request *request,
-					  struct st_error *err)
-{
-	size_t next = args->word_count == 3 ? 1 : 0;
-
-	request->is_default = !next;
-	request->name = next ? args->words[0] : "hotspots";
-	if (!st_report_kind_of(request->name))
-		return unknown_report(request->name, err);
-	if (args->word_count != next + 2)
-		return st_error_set(err, ST_EUSAGE, 0,
-				    "compare requires two results: strata compare r000hs r001hs");
-	request->result_word = args->words[next];
-	request->second = args->words[next + 1];
-	return ST_OK;
-}
-
-/* "-r A -r B" in a report. */
-static enum st_status parse_second(const struct st_args *args, struct st_request *request,
-				   struct st_error *err)
-{
-	const char *named[2] = {NULL, NULL}, *value;
-	size_t count = 0;
-
-	for (size_t at = 0; (value = st_args_next(args, ST_OPT_RESULT_DIR, &at));) {
-		if (count == 2)
-			return st_error_set(err, ST_EUSAGE, 0, "only two results can be compared");
-		named[count++] = value;
-	}
-	if (count < 2)
-		return ST_OK;
-	if (request->result_word)
-		return st_error_set(err, ST_EUSAGE, 0, "only two results can be compared");
-	request->result_word = named[0];
-	request->second = named[1];
-	return ST_OK;
-}
-
 /* "report NAME [RESULT]", "-report NAME … [RESULT]" and, for the summary, just "report RESULT". */
 static enum st_status parse_words(const struct st_args *args, struct st_request *request,
 				  struct st_error *err)
@@ -85,7 +46,7 @@ static enum st_status parse_words(const struct st_args *args, struct st_request 
 	size_t next = 0;
 
 	if (args->command == ST_IN_COMPARE)
-		return parse_compare_words(args, request, err);
+		return st_compare_args(request, args, err);
 
 	request->name = st_args_value(args, ST_OPT_REPORT);
 	if (!request->name && args->word_count)
@@ -101,7 +62,7 @@ static enum st_status parse_words(const struct st_args *args, struct st_request 
 		return ST_OK;
 	}
 	if (!st_report_kind_of(request->name))
-		return unknown_report(request->name, err);
+		return st_report_unknown(request->name, err);
 	/* "report source train.py": a word that is no result names what is shown. */
 	if (next < args->word_count &&
 	    st_report_kind_of(request->name)->accepts & ST_ACCEPTS_OBJECT &&
@@ -271,19 +232,20 @@ enum st_status st_report_args(struct st_request *request, const struct st_args *
 {
 	enum st_status status = parse_words(args, request, err);
 
-	if (status == ST_OK)
-		status = parse_second(args, request, err);
+	if (status == ST_OK && args->command == ST_IN_REPORT)
+		status = st_compare_results(request, args, err);
 	if (status == ST_OK)
 		status = st_output_parse(&request->output, args, err);
 	if (status == ST_OK)
 		status = parse_question(args, request, err);
 	if (status == ST_OK)
 		status = st_view_args(request, args, err);
-	if (status == ST_OK && request->second && !st_report_kind_of(request->name)->is_comparable)
+	if (status == ST_OK && request->sides.counts[0] &&
+	    !st_report_kind_of(request->name)->is_comparable)
 		status = st_error_set(
 			err, ST_EUSAGE, 0,
-			"report %s takes one result; only summary, hotspots, top-down, "
-			"callstacks and tasks can compare two",
+			"report %s takes one result; only summary, steps, operators, hotspots, "
+			"top-down, callstacks and tasks can compare two",
 			request->name);
 	request->columns = st_args_value(args, ST_OPT_COLUMN);
 	if (status == ST_OK)

@@ -29,6 +29,8 @@ void st_request_fini(struct st_request *request)
 	free(request->filters);
 	free(request->facts);
 	free(request->search);
+	free(request->sides.paths);
+	free(request->sides.texts);
 }
 
 static enum st_status ask(const struct st_request *request, const struct st_result *result,
@@ -51,36 +53,97 @@ static enum st_status ask(const struct st_request *request, const struct st_resu
 	return status;
 }
 
-static enum st_status compare(const struct st_request *request, struct st_result *const results[2],
-			      struct st_request_rows *out, struct st_error *err)
+/* Without a name, what changed at all; with a grouping, filter or order, the report that these are for. */
+static bool is_overview(const struct st_request *request)
 {
+	const struct st_question *question = &request->options.question;
+
+	return request->is_default && !question->grouping_count && !question->filter_count &&
+	       !question->sort_count && !question->has_time_range && !request->columns;
+}
+
+static const char *compared_name(const struct st_request *request, struct st_result *const *results)
+{
+	for (uint32_t i = 0; i < st_request_result_count(request); i++)
+		if (st_result_samples(results[i])->count)
+			return request->name;
+	return request->is_default ? "tasks" : request->name;
+}
+
+static enum st_status compare_named(const struct st_request *request,
+				    struct st_result *const *results, struct st_request_rows *out,
+				    struct st_error *err)
+{
+	const char *name = compared_name(request, results);
 	struct st_report_options options = request->options;
-	struct st_comparison of = {&out->sides[0], &out->sides[1], results[0],
-				   options.question.limit};
-	const char *name = request->name;
+	uint32_t count = st_request_result_count(request);
+	struct st_comparison of = {
+		.counts = {request->sides.counts[0], request->sides.counts[1]},
+		.paths = request->sides.paths,
+		.result = results[0],
+		.limit = options.question.limit,
+		.keeps_order =
+			options.question.sort_count > 0 || st_report_kind_of(name)->is_in_order,
+		.is_first_minus_second = request->command == ST_IN_REPORT,
+	};
 	enum st_status status = ST_OK;
 
-	if (request->is_default && !st_result_samples(results[0])->count &&
-	    !st_result_samples(results[1])->count)
-		name = "tasks";
+	out->runs = calloc(count, sizeof(*out->runs));
+	if (!out->runs)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
 	/* What a limit cuts off of one has to be there for the other. */
 	options.question.limit = 0;
-	for (size_t i = 0; i < 2 && !status; i++)
-		status = st_report_build(results[i], name, &options, &out->sides[i], err);
-	if (!status)
-		status = st_report_compare(&of, &out->report, err);
+	while (out->run_count < count && !status) {
+		status = st_report_build(results[out->run_count], name, &options,
+					 &out->runs[out->run_count], err);
+		out->run_count += !status;
+	}
+	of.reports = out->runs;
+	return status ? status : st_report_compare(&of, &out->report, err);
+}
+
+static enum st_status compare(const struct st_request *request, struct st_result *const *results,
+			      struct st_request_rows *out, struct st_error *err)
+{
+	const struct st_changes_of of = {
+		.runs = results,
+		.counts = {request->sides.counts[0], request->sides.counts[1]},
+		.paths = request->sides.paths,
+		.limit = request->options.question.limit,
+		.view = &request->options.view,
+	};
+	struct st_report changes = {0};
+	enum st_status status;
+
+	if (is_overview(request))
+		return st_changes_build(&of, &out->report, &out->headline, err);
+	status = compare_named(request, results, out, err);
+	if (!status && request->fail_above > 0.0)
+		status = st_changes_build(&of, &changes, &out->headline, err);
+	st_report_fini(&changes);
 	return status;
 }
 
-enum st_status st_request_build(const struct st_request *request,
-				struct st_result *const results[2], struct st_request_rows *out,
-				struct st_error *err)
+uint32_t st_request_result_count(const struct st_request *request)
+{
+	uint32_t count = request->sides.counts[0] + request->sides.counts[1];
+
+	return count ? count : 1;
+}
+
+const char *st_request_path(const struct st_request *request, uint32_t index)
+{
+	return request->sides.counts[0] ? request->sides.paths[index] : request->result_word;
+}
+
+enum st_status st_request_build(const struct st_request *request, struct st_result *const *results,
+				struct st_request_rows *out, struct st_error *err)
 {
 	enum st_status status;
 
 	if (request->command == ST_IN_QUERY)
 		status = ask(request, results[0], &out->report, err);
-	else if (results[1])
+	else if (request->sides.counts[0])
 		status = compare(request, results, out, err);
 	else
 		status = st_report_build(results[0], request->name, &request->options, &out->report,
@@ -93,6 +156,7 @@ enum st_status st_request_build(const struct st_request *request,
 void st_request_rows_fini(struct st_request_rows *answer)
 {
 	st_report_fini(&answer->report);
-	st_report_fini(&answer->sides[0]);
-	st_report_fini(&answer->sides[1]);
+	for (uint32_t i = 0; i < answer->run_count; i++)
+		st_report_fini(&answer->runs[i]);
+	free(answer->runs);
 }

@@ -624,6 +624,16 @@ static void test_cycles(void **state)
 	st_report_fini(&report);
 }
 
+static void compare(const struct world *world, struct st_comparison of, struct st_report *out)
+{
+	static const char *const paths[] = {"old", "new", "new2", "new3"};
+	struct st_error err = {0};
+
+	of.paths = paths;
+	of.result = world->fake;
+	assert_int_equal(st_report_compare(&of, out, &err), ST_OK);
+}
+
 static void test_comparison(void **state)
 {
 	struct world *world = *state;
@@ -636,27 +646,66 @@ static void test_comparison(void **state)
 	options.question.filters = &filter;
 	options.question.filter_count = 1;
 	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &one, &err), ST_OK);
-	assert_int_equal(st_report_compare(&(struct st_comparison){&both, &one, world->fake, 0},
-					   &compared, &err),
-			 ST_OK);
+	const struct st_report down[] = {both, one}, up[] = {one, both};
+
+	compare(world, (struct st_comparison){.reports = down, .counts = {1, 1}}, &compared);
 	assert_int_equal(cell(&compared, "body", "first_cpu_self_ns"), 30);
-	assert_int_equal(cell(&compared, "body", "difference_cpu_self_ns"), 30);
+	assert_int_equal((int64_t)cell(&compared, "body", "difference_cpu_self_ns"), -30);
 	assert_int_equal(cell(&compared, "native", "second_cpu_self_ns"), 40);
 	assert_int_equal(cell(&compared, "native", "difference_cpu_self_ns"), 0);
 	st_report_fini(&compared);
-	assert_int_equal(st_report_compare(&(struct st_comparison){&one, &both, world->fake, 0},
-					   &compared, &err),
-			 ST_OK);
-	assert_int_equal((int64_t)cell(&compared, "body", "difference_cpu_self_ns"), -30);
+	compare(world, (struct st_comparison){.reports = up, .counts = {1, 1}}, &compared);
+	assert_int_equal(cell(&compared, "body", "difference_cpu_self_ns"), 30);
+	st_report_fini(&compared);
+	/* The sign of VTune. */
+	compare(world,
+		(struct st_comparison){
+			.reports = down, .counts = {1, 1}, .is_first_minus_second = true},
+		&compared);
+	assert_int_equal(cell(&compared, "body", "difference_cpu_self_ns"), 30);
 	st_report_fini(&compared);
 	/* What the limit cuts off is summed: 149 in all, 40 of them of native. */
-	assert_int_equal(st_report_compare(&(struct st_comparison){&both, &one, world->fake, 1},
-					   &compared, &err),
-			 ST_OK);
+	compare(world,
+		(struct st_comparison){
+			.reports = down, .counts = {1, 1}, .limit = 1, .keeps_order = true},
+		&compared);
 	assert_int_equal(compared.row_count, 2);
 	assert_int_equal(cell(&compared, "native", "first_cpu_self_ns"), 40);
 	assert_int_equal(cell(&compared, "[Others]", "first_cpu_self_ns"), 109);
-	assert_int_equal(cell(&compared, "[Others]", "difference_cpu_self_ns"), 64);
+	assert_int_equal((int64_t)cell(&compared, "[Others]", "difference_cpu_self_ns"), -64);
+	st_report_fini(&compared);
+	st_report_fini(&one);
+	st_report_fini(&both);
+}
+
+/* A row that one of several runs does not have counts as zero there, and the largest change is first. */
+static void test_comparison_of_runs(void **state)
+{
+	struct world *world = *state;
+	struct st_filter filter = {.grouping = ST_BY_THREAD, .pattern = "100"};
+	struct st_report_options options = {.view = {.call_stack_mode = ST_STACK_ALL}};
+	struct st_report both, one, compared;
+	struct st_error err = {0};
+	uint32_t column = 0;
+
+	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &both, &err), ST_OK);
+	options.question.filters = &filter;
+	options.question.filter_count = 1;
+	assert_int_equal(st_report_build(world->fake, "hotspots", &options, &one, &err), ST_OK);
+	const struct st_report runs[] = {one, one, both, one};
+
+	compare(world, (struct st_comparison){.reports = runs, .counts = {2, 2}}, &compared);
+	assert_int_equal(cell(&compared, "body", "first_cpu_self_ns"), 0);
+	assert_int_equal(cell(&compared, "body", "second_cpu_self_ns"), 15);
+	assert_int_equal(cell(&compared, "body", "difference_cpu_self_ns"), 15);
+	/* Runs of 0, 0 and of 30, 0: a mean of 15 with a standard error of 15 and one degree of freedom. */
+	assert_int_equal(cell(&compared, "body", "interval_cpu_self_ns"), 191);
+	assert_int_equal(cell(&compared, "native", "interval_cpu_self_ns"), 0);
+	while (strcmp(compared.columns[column].key, "difference_cpu_self_ns") != 0)
+		column++;
+	for (uint32_t i = 1; i < compared.root_count; i++)
+		assert_true(llabs(compared.rows[i - 1].cells[column].as.i64) >=
+			    llabs(compared.rows[i].cells[column].as.i64));
 	st_report_fini(&compared);
 	st_report_fini(&one);
 	st_report_fini(&both);
@@ -743,6 +792,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gprof, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_comparison, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_comparison_of_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_classes, setup, teardown),
 	};
 

@@ -71,6 +71,7 @@ struct st_report {
 	enum st_text_layout layout;
 	bool as_asked; /* a table whose columns are the user's: empty ones are shown too */
 	bool as_table; /* columns were chosen: a plain table, whatever the report's own layout is */
+	uint32_t kept_columns; /* the first so many are shown at any width */
 	uint32_t blocks; /* column that numbers blocks, with an empty line between them; 0: none */
 	uint32_t
 		name_width; /* what a text leaves the names before it leaves out columns; 0: as usual */
@@ -143,6 +144,7 @@ struct st_report_kind {
 	bool (*metric_word)(struct st_text text, enum st_metric *out); /* further words for them */
 	enum st_text_layout layout;
 	bool is_comparable; /* two results can be laid side by side */
+	bool is_in_order;   /* its rows have an order of their own, also in a comparison */
 	bool is_about_file; /* a word behind it names a source file rather than a function */
 	int filled_by;	    /* ST_RECORDS_* of collections without which it is empty */
 	const char *empty;  /* what it says then; NULL: "No tasks match." */

@@ -18,7 +18,8 @@ enum {
 	TEXT_MIN = 12,
 	TEXT_GOOD = 16,
 	COLUMNS_MIN = 3,
-	INDENT_MAX = 80
+	INDENT_MAX = 80,
+	FIGURE_MAX_BYTES = 64
 };
 
 static const char left_out_words[] = "not shown; use -report-width 0 to show all";
@@ -27,6 +28,7 @@ struct table_column {
 	uint32_t from, count; /* report columns: several for the levels of a grouping */
 	const char *unit;
 	bool is_text;
+	bool is_signed; /* a change: with its sign also when it is positive */
 	unsigned int width, max_width;
 	char title[160];
 };
@@ -92,6 +94,11 @@ static bool names_a_thing(const char *key)
 	return false;
 }
 
+static bool is_change(const char *key)
+{
+	return strncmp(key, "difference_", 11) == 0 || strncmp(key, "change_", 7) == 0;
+}
+
 static void choose_columns(struct table *table)
 {
 	const struct st_report *report = table->job->report;
@@ -113,6 +120,7 @@ static void choose_columns(struct table *table)
 		    strcmp(report->columns[i].key, "line") == 0)
 			column->unit = "id";
 		column->is_text = report->columns[i].is_key;
+		column->is_signed = is_change(report->columns[i].key);
 		column->max_width = TEXT_MAX;
 		set_title(column, report);
 		i += column->count;
@@ -122,6 +130,21 @@ static void choose_columns(struct table *table)
 static bool is_hidden_zero(const struct st_report *report, const struct st_cell *cell)
 {
 	return report->hides_zeros && cell->kind == ST_CELL_U64 && !cell->as.u64;
+}
+
+/* A row of a comparison that has nothing but a name: it may take the whole line. */
+static bool is_heading(const struct st_report *report, const struct st_report_row *row)
+{
+	for (uint32_t i = report->group_by_count; i < report->column_count; i++)
+		if (row->cells[i].kind != ST_CELL_NONE)
+			return false;
+	return report->kept_columns > 0;
+}
+
+static bool shows_plus(const struct table_column *column, const struct st_cell *cell)
+{
+	return column->is_signed && ((cell->kind == ST_CELL_I64 && cell->as.i64 > 0) ||
+				     (cell->kind == ST_CELL_DOUBLE && cell->as.number > 0.0));
 }
 
 /* Widths from all rows; empty columns go. */
@@ -143,10 +166,13 @@ static void measure(struct table *table)
 			const struct st_cell *cell = cell_of(&report->rows[row], column);
 			unsigned int width;
 
+			if (is_heading(report, &report->rows[row]))
+				continue;
 			if (scratch.failed)
 				table->job->out->failed = true;
 			st_buf_clear(&scratch);
 			width = st_show_cell(&scratch, cell, column->unit, column->max_width) +
+				(shows_plus(column, cell) ? 1 : 0) +
 				indent_of(&report->rows[row], i);
 			used = used || (width && !is_hidden_zero(report, cell));
 			if (width > column->width)
@@ -196,7 +222,8 @@ static void put_detail_last(struct table *table)
 		struct table_column held = table->columns[i];
 		const char *colon = strchr(held.title, ':');
 
-		if (held.is_text || !colon || !strchr(colon + 1, ':'))
+		if (held.is_text || !colon || !strchr(colon + 1, ':') ||
+		    held.from < table->job->report->kept_columns)
 			continue;
 		memmove(&table->columns[i], &table->columns[i + 1],
 			(table->column_count - 1 - i) * sizeof(held));
@@ -205,12 +232,21 @@ static void put_detail_last(struct table *table)
 	}
 }
 
+static bool is_last_kept(const struct table *table)
+{
+	const struct table_column *last = &table->columns[table->column_count - 1];
+
+	return last->from < table->job->report->kept_columns;
+}
+
 static void fit(struct table *table)
 {
 	unsigned int limit = table->job->style->width;
 
 	while (limit && table->column_count > COLUMNS_MIN && least_width(table) > limit) {
 		put_detail_last(table);
+		if (is_last_kept(table))
+			break;
 		table->column_count--;
 		table->left_out++;
 	}
@@ -251,11 +287,26 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 			st_show_pad(out, width, column->width);
 		return;
 	}
+	if (shows_plus(column, cell)) {
+		struct st_buf scratch;
+
+		st_buf_init(&scratch, FIGURE_MAX_BYTES);
+		st_buf_append_u8(&scratch, '+');
+		st_show_pad(out, 1 + st_show_cell(&scratch, cell, column->unit, 0), column->width);
+		st_show_move(out, &scratch);
+		return;
+	}
 	st_show_right(out, cell, column->unit, column->width);
 }
 
 static void add_line(struct table *table, const struct st_report_row *row)
 {
+	if (is_heading(table->job->report, row)) {
+		st_show_cell(table->job->out, cell_of(row, &table->columns[0]), "",
+			     table->job->style->width);
+		st_show_end_line(table->job->out);
+		return;
+	}
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		if (i)
 			st_buf_append_text(table->job->out, "  ");
