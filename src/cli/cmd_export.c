@@ -17,6 +17,7 @@ static enum st_status write_export(const struct st_request *request, const struc
 				   bool quiet, struct st_error *err)
 {
 	struct st_sink *sink;
+	const char *empty;
 	enum st_status status = st_sink_open(&sink, request->output.path, err);
 
 	if (status)
@@ -25,7 +26,14 @@ static enum st_status write_export(const struct st_request *request, const struc
 	st_sink_set_progress(sink, st_progress_show, NULL);
 	status = st_export_write(request->exporter, result, &request->file, sink, err);
 	st_progress_end();
-	return st_sink_finish(sink, status, err);
+	empty = status ? NULL : st_sink_empty(sink);
+	/* A file without a byte is of no format. */
+	if (empty && st_sink_is_unwritten(sink))
+		status = st_error_set(err, ST_EUSAGE, 0, "nothing to write: %s", empty);
+	status = st_sink_finish(sink, status, err);
+	if (!status && empty)
+		st_console_say("note: nothing in it: %s", empty);
+	return status;
 }
 
 /* What could not be read is missing from the file, whose format has no place to say so. */

@@ -280,12 +280,46 @@ void st_knob_head(const struct st_knob *knob, char *out, size_t out_size)
 	snprintf(out, out_size, "%s=%s", knob->name, knob->argument);
 }
 
+/* Knobs of VTune's other analyses: what gives the same here, or that nothing does. */
+static const struct {
+	const char *name, *analysis, *instead;
+} foreign_knobs[] = {
+	{"sampling-and-waits", "threading",
+	 "for where threads wait use -collect hotspots -knob sampling-mode=hw"},
+	{"analyze-openmp", "hpc-performance",
+	 "time that OpenMP threads wait or work is in every -collect hotspots: strata report "
+	 "hotspots -group-by cpu-class"},
+	{"analyze-mem-objects", "memory-access",
+	 "for memory of PyTorch use -collect operators, then strata report memory"},
+	{"mem-object-size-min-thres", "memory-consumption",
+	 "for memory of PyTorch use -collect operators, then strata report memory"},
+	{"collect-memory-bandwidth", "uarch-exploration", "memory bandwidth is not measured"},
+	{"dram-bandwidth-limits", "memory-access", "memory bandwidth is not measured"},
+	{"pmu-collection-mode", "uarch-exploration", "events of the processor are not counted"},
+	{"collect-affinity", "threading", "affinity is not recorded"},
+	{"gpu-sampling-interval", "gpu-hotspots", "GPUs are not sampled"},
+	{"characterization-mode", "gpu-hotspots", "GPUs are not sampled"},
+	{"target-gpu", "gpu-hotspots", "GPUs are not sampled"},
+	{"enable-gpu-usage", "gpu-offload", "GPUs are not sampled"},
+	{"collect-programming-api", "gpu-offload", "GPUs are not sampled"},
+	{"enable-user-tasks", "runsa", "tasks are always recorded"},
+	{"event-config", "runsa", "events of the processor are not counted"},
+	{"enable-user-sync", "threading",
+	 "waits that a program reports are always recorded: strata report sync"},
+	{"io-mode", "io", "input and output are not recorded"},
+};
+
 static enum st_status unknown_knob(const char *name, struct st_error *err)
 {
 	char list[800] = "";
 	size_t used = 0;
 	char near[160];
 
+	for (size_t i = 0; i < sizeof(foreign_knobs) / sizeof(foreign_knobs[0]); i++)
+		if (strcmp(name, foreign_knobs[i].name) == 0)
+			return st_error_set(err, ST_EUSAGE, 0,
+					    "knob '%s' belongs to VTune's analysis %s; %s", name,
+					    foreign_knobs[i].analysis, foreign_knobs[i].instead);
 	for (const struct st_knob *knob = st_knobs; knob->name; knob++) {
 		int size = snprintf(list + used, sizeof(list) - used, "%s'%s'", used ? ", " : "",
 				    knob->name);

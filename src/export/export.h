@@ -35,6 +35,10 @@ void st_sink_set_progress(struct st_sink *sink,
 			  void (*progress)(void *arg, double fraction, const char *what),
 			  void *arg);
 void st_sink_progress(struct st_sink *sink, uint64_t done, uint64_t total);
+/* The writer found nothing to write: why, and how to get it. What the caller makes of that is its own affair. */
+void st_sink_set_empty(struct st_sink *sink, const char *why);
+const char *st_sink_empty(const struct st_sink *sink); /* NULL: something was written */
+bool st_sink_is_unwritten(const struct st_sink *sink); /* not one byte */
 enum st_status st_sink_close(struct st_sink *sink, bool keep, struct st_error *err);
 /* Closes what was written well (ST_OK) or not, which is not kept; the first failure comes back. */
 enum st_status st_sink_finish(struct st_sink *sink, enum st_status written, struct st_error *err);

@@ -32,7 +32,24 @@ struct st_sink {
 	void (*progress)(void *arg, double fraction, const char *what);
 	void *progress_arg;
 	unsigned int shown_permille;
+	const char *empty; /* why there is nothing in it */
+	bool has_bytes;
 };
+
+void st_sink_set_empty(struct st_sink *sink, const char *why)
+{
+	sink->empty = why;
+}
+
+const char *st_sink_empty(const struct st_sink *sink)
+{
+	return sink->empty;
+}
+
+bool st_sink_is_unwritten(const struct st_sink *sink)
+{
+	return !sink->has_bytes;
+}
 
 void st_sink_set_progress(struct st_sink *sink,
 			  void (*progress)(void *arg, double fraction, const char *what), void *arg)
@@ -217,6 +234,7 @@ enum st_status st_sink_write(struct st_sink *sink, const void *data, size_t size
 
 	if (sink->failed)
 		return sink->failed;
+	sink->has_bytes = sink->has_bytes || size_bytes > 0;
 	if (sink->buf) {
 		if (!st_buf_append(sink->buf, data, size_bytes))
 			sink->failed = st_error_set(err, ST_ENOMEM, 0, "the output is too large");

@@ -10,10 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/near.h"
+#include "base/quote.h"
 #include "request/command.h"
 
-enum { NAMES_MAX = 64, NAME_MAX_BYTES = 48, CANDIDATES_MAX = 2 * ST_OPTIONS };
+enum {
+	SUGGESTION_MAX_BYTES = 256,
+	NAMES_MAX = 64,
+	NAME_MAX_BYTES = 48,
+	CANDIDATES_MAX = 2 * ST_OPTIONS
+};
 
 /* Names users bring along from VTune that mean something we do not do yet: refused by name, so that
  * nobody believes they had an effect. */
@@ -198,12 +205,17 @@ static enum st_status unknown_option(const char *typed, unsigned int command,
 				     const struct candidates *list, struct st_error *err)
 {
 	const char *name = st_command_name(command);
+	unsigned int bit;
 	char near[160];
 
 	for (size_t i = 0; i < sizeof(later_options) / sizeof(later_options[0]); i++)
 		if (strcmp(typed, later_options[i]) == 0)
 			return st_error_set(err, ST_EUSAGE, 0,
 					    "option '-%s' is not available in this version", typed);
+	if (st_command_parse(typed, &bit, NULL) == ST_OK)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "'%s' is a command, not an option: strata %s", typed,
+				    st_command_of(bit)->usage);
 	st_near_text(typed, list->names, list->count, near, sizeof(near));
 	return st_error_set(err, ST_EUSAGE, 0, "unknown option '-%.80s'%s (strata help%s%s)", typed,
 			    near, name[0] ? " " : "", name);
@@ -326,14 +338,42 @@ static enum st_status parse_option(struct st_args *args, int argc, char **argv, 
 	return give(args, (struct st_given){match.id, value, true}, err);
 }
 
+/* "strata python3 train.py", "strata train.py": the command line that records it. */
+static enum st_status suggest_collect(char **words, enum st_status otherwise, struct st_error *err)
+{
+	size_t length = strlen(words[0]);
+	bool is_script = length > 3 && strcmp(words[0] + length - 3, ".py") == 0;
+	struct st_buf text;
+
+	if (!is_script && ((!strchr(words[0], '/') && strstr(err->text, "did you mean")) ||
+			   !st_command_is_program(words[0])))
+		return otherwise;
+	st_buf_init(&text, SUGGESTION_MAX_BYTES);
+	st_buf_append_text(&text, is_script ? " python3" : "");
+	for (size_t i = 0; words[i]; i++) {
+		st_buf_append_u8(&text, ' ');
+		st_quote_word(&text, words[i]);
+	}
+	otherwise = st_error_set(err, ST_EUSAGE, 0,
+				 "unknown command '%.80s'; to record the %s: strata -collect "
+				 "hotspots --%.*s",
+				 words[0], is_script ? "script" : "program",
+				 text.failed ? 0 : (int)text.size_bytes, (const char *)text.data);
+	st_buf_fini(&text);
+	return otherwise;
+}
+
 enum st_status st_args_find_command(int argc, char **argv, unsigned int *command,
 				    struct st_error *err)
 {
 	int at;
 
 	*command = 0;
-	if (argc > 1 && !is_option(argv[1]))
-		return st_command_parse(argv[1], command, err);
+	if (argc > 1 && !is_option(argv[1])) {
+		enum st_status status = st_command_parse(argv[1], command, err);
+
+		return status ? suggest_collect(argv + 1, status, err) : ST_OK;
+	}
 	for (at = 1; at < argc && is_option(argv[at]); at++) {
 		char name[NAME_MAX_BYTES * 2];
 		const char *value;

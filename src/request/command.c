@@ -4,7 +4,11 @@
  */
 #include "request/command.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "request/options.h"
 
@@ -74,6 +78,31 @@ bool st_command_is_later(const char *word)
 	for (size_t i = 0; i < LATER_COUNT; i++)
 		if (strcmp(word, later_commands[i]) == 0)
 			return true;
+	return false;
+}
+
+static bool is_executable(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
+}
+
+bool st_command_is_program(const char *word)
+{
+	const char *at = getenv("PATH");
+	char path[4096];
+
+	if (strchr(word, '/'))
+		return is_executable(word);
+	while (at && *at) {
+		size_t length = strcspn(at, ":");
+		int size = snprintf(path, sizeof(path), "%.*s/%s", (int)length, at, word);
+
+		if (length && size > 0 && (size_t)size < sizeof(path) && is_executable(path))
+			return true;
+		at += length + (at[length] == ':');
+	}
 	return false;
 }
 

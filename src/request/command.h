@@ -20,6 +20,8 @@ extern const struct st_command st_commands[]; /* ends with a NULL name */
 
 const struct st_command *st_command_of(unsigned int bit);
 const char *st_command_name(unsigned int bit);
+/* Whether word is a program that a shell would run: somebody left out what strata is to do with it. */
+bool st_command_is_program(const char *word);
 /* ST_EUSAGE, with near names, when word is no command of this version. */
 enum st_status st_command_parse(const char *word, unsigned int *bit, struct st_error *err);
 /* A command that a later version has. */

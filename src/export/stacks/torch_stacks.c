@@ -38,6 +38,7 @@ static enum st_status write_events(const struct st_torch_events *events, struct 
 {
 	const struct st_operator_rows *rows = events->rows;
 	enum st_status status = ST_OK;
+	bool is_empty = true;
 
 	for (uint32_t row = 0; row < rows->count && !status; row++) {
 		uint32_t key = events->stack_of[row];
@@ -45,10 +46,18 @@ static enum st_status write_events(const struct st_torch_events *events, struct 
 		if (!key || (int64_t)rows->self_ns[row] < 1000 ||
 		    !st_row_is_counted(&events->dataset, row))
 			continue;
+		is_empty = false;
 		add_stack(&to->out, events->stacks.texts[key]);
 		st_buf_printf(&to->out, " %llu\n", (unsigned long long)(rows->self_ns[row] / 1000));
 		status = st_stream_spill(to, err);
 	}
+	if (is_empty)
+		st_sink_set_empty(to->sink,
+				  rows->count ? "no operator has a Python stack; record them with "
+						"-knob operator-stacks=true"
+					      : "the result has no operators of PyTorch; record "
+						"them with strata -collect operators -knob "
+						"operator-stacks=true");
 	return status;
 }
 

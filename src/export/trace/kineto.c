@@ -453,6 +453,9 @@ enum st_status st_export_kineto(const struct st_result *result,
 	status = prepare(&kineto, err);
 	if (!status)
 		status = write_trace(&kineto, err);
+	if (!status && !kineto.rows->count)
+		st_sink_set_empty(sink, "the result has no operators of PyTorch; record them with "
+					"strata -collect operators");
 	st_lanes_fini(&kineto.lanes);
 	st_python_functions_fini(&kineto.python);
 	st_kineto_calls_destroy(&kineto);

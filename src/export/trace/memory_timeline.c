@@ -312,6 +312,10 @@ enum st_status st_export_memory_timeline(const struct st_result *result,
 		status = write_events(&timeline, err);
 	else if (!status)
 		status = write_points(&timeline, err);
+	if (!timeline.count)
+		st_sink_set_empty(sink, "the result has no memory of PyTorch in that part of it; "
+					"record it with strata -collect operators, or -knob "
+					"operator-memory=true");
 	free(timeline.points);
 	return st_stream_end(&timeline.stream, status, err);
 }

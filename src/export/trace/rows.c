@@ -97,6 +97,10 @@ static enum st_status finish(struct rows *rows, const struct st_result *result,
 	st_arena_init(&arena, SIZE_MAX / 4);
 	status = write_rows(rows, result, &arena, err);
 	st_arena_fini(&arena);
+	if (!st_result_slices(result)->count)
+		st_sink_set_empty(rows->stream.sink,
+				  "the result has no tasks and no operators; samples are in "
+				  "the formats flamegraph, folded, speedscope and pprof");
 	return st_stream_end(&rows->stream, status, err);
 }
 

@@ -221,6 +221,8 @@ enum st_status st_trace_init(struct st_trace_walk *walk, const struct st_result 
 		return st_stream_no_memory(&walk->stream, err);
 	walk->stream.total = (uint64_t)walk->slices->count + walk->events->count +
 			     walk->span_count + walk->stacks.row_count;
+	if (!walk->stream.total)
+		st_sink_set_empty(sink, "the result has no tasks, no samples and no events");
 	if (!walk->args.object_count)
 		return ST_OK;
 	status = st_counters_make(&walk->counters, result, err);
