@@ -166,6 +166,7 @@ def tensorflow_run(strata, tensorflow, script):
     report = strata.report(done.result, "operators")
     assert {row["operator"]: row["count"] for row in report["rows"]} == {key[1]: n for key, n in expected.items()}
     assert report["subject"].startswith("oneDNN: ")
+    assert not [note for note in report["quality"]["notes"] if "known by name only" in note], "primitives have no more"
     return expected
 
 

@@ -181,13 +181,15 @@ static enum st_status build_instances(struct job *job, struct st_question *quest
 	return ST_OK;
 }
 
-/* Of a program with very many different inputs, or whose operators outlived a pause. */
+/* Of a program with very many different inputs, or whose operators outlived a pause. What is known by its ITT task, and
+ * primitives that stand in for operators, never have more than a name. */
 static uint32_t count_unknown(const struct st_operator_rows *rows)
 {
 	uint32_t count = 0;
 
-	for (uint32_t row = 0; row < rows->count && !rows->is_itt; row++)
-		count += rows->signature[row] == rows->signature_count;
+	for (uint32_t row = 0; row < rows->count; row++)
+		count += rows->kind_of[rows->label[row]] == ST_LABEL_OPERATOR &&
+			 rows->signature[row] == rows->signature_count;
 	return count;
 }
 
