@@ -41,6 +41,37 @@ def test_flop_counter(counted):
     assert rows["aten::convolution_backward"]["flops"] == theirs["aten.convolution_backward"] - STEPS * 3 * group
 
 
+def test_what_runs_inside(counted):
+    """The work is known where the time is: in oneDNN's and PyTorch's own kernels, not just in what calls them."""
+    rows = operators(counted)
+    outside = rows["aten::convolution"]["flops"]
+    transposed = rows["aten::conv_transpose2d"]["flops"]  # has no operator inside
+    # 5 × 7 places of 3 × 6, each of 4 × 3 × 2 products.
+    double = STEPS * 2 * (3 * 6 * 5 * 7) * (4 * 6)
+    assert rows["aten::_slow_conv2d_forward"]["flops"] == double
+    moved = 3 * 4 * 9 * 8 + 6 * 4 * 6 + 6 + 3 * 6 * 5 * 7
+    assert rows["aten::_slow_conv2d_forward"]["moved_bytes"] == STEPS * 8 * moved
+    assert rows["aten::mkldnn_convolution"]["flops"] == outside - transposed - double > 0
+    for name in ("aten::mkldnn_convolution", "aten::_slow_conv2d_forward"):
+        assert rows[name]["gflops_per_s"] > 0
+    # Four gates of 8 for each of 5 × 3 rows, of 7 inputs and of 8 from the step before.
+    assert rows["aten::mkldnn_rnn_layer"]["flops"] == STEPS * 2 * (5 * 3) * 32 * (7 + 8)
+
+
+def test_what_only_moves_bytes(counted):
+    strata, result = counted[:2]
+    asked = ["-group-by", "operator,input-shapes"]
+    groups = {row["operator"]: row for row in strata.report(result, "operators", *asked)["rows"]}
+    (copied,) = (row for row in groups["aten::copy_"]["children"] if row["input_shapes"].startswith("[[100, 16]"))
+    assert copied["moved_bytes"] == STEPS * 1600 * (4 + 8) and not copied.get("flops")
+    assert groups["aten::embedding"]["moved_bytes"] == STEPS * (30 * 8 + 2 * 30 * 16 * 4)
+    assert groups["aten::cat"]["moved_bytes"] >= STEPS * 2 * 4 * (1600 + 160)
+    # All of it once: a copy in a clone is the clone's.
+    assert strata.report(result, "operators")["totals"]["moved_bytes"] < sum(
+        row.get("moved_bytes") or 0 for row in groups.values()
+    )
+
+
 def test_work_counts_once(counted):
     """Operators inside of one that is counted are its own: outermost names hold all of it."""
     strata, result = counted[:2]

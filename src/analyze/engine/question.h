@@ -131,6 +131,7 @@ enum st_metric {
 	ST_CPU_TOTAL_EFFECTIVE = ST_METRICS,
 	ST_SELF_SHARE,
 	ST_TOTAL_SHARE,
+	ST_WORK_KNOWN, /* operations, bytes or both */
 	ST_FLOPS_KNOWN,
 	ST_FLOPS_NS,
 	ST_MOVED_KNOWN,

@@ -32,6 +32,14 @@ static uint64_t read_known(const struct st_dataset *dataset, uint32_t row, unsig
 	return arg == FLOPS ? work->has_flops : work->has_bytes;
 }
 
+static uint64_t read_any(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	const struct st_operator_work *work = work_of(dataset, row);
+
+	(void)arg;
+	return work->has_flops || work->has_bytes;
+}
+
 static uint64_t read_work(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
 	const struct st_operator_work *work = work_of(dataset, row);
@@ -90,6 +98,7 @@ const struct st_measure st_operator_measures[ST_OPERATOR_MEASURES] = {
 	 .whole = ST_MOVED_NS},
 	{ST_INTENSITY, "intensity", "flops_per_byte", "FLOPs/Byte", "", ST_FOLD_DERIVED,
 	 .part = ST_BOTH_FLOPS, .whole = ST_BOTH_BYTES},
+	{ST_WORK_KNOWN, SUM(OUTERMOST, read_any)},
 	{ST_FLOPS_KNOWN, SUM(OUTERMOST, read_known), .arg = FLOPS},
 	{ST_FLOPS_NS, SUM(OUTERMOST, read_ns), .arg = FLOPS},
 	{ST_MOVED_KNOWN, SUM(OUTERMOST, read_known), .arg = BYTES},
@@ -135,6 +144,6 @@ bool st_operators_add_measures(struct st_dataset *dataset)
 	}
 	dataset->measures = st_operator_measures;
 	dataset->measure_count = ST_OPERATOR_MEASURES;
-	dataset->outermost = ST_FLOPS_KNOWN;
+	dataset->outermost = ST_WORK_KNOWN;
 	return rows->work && add_memory(rows);
 }

@@ -41,28 +41,45 @@ static const struct st_input *tensor_at(const struct st_operands *operands, uint
 	return &operands->items[place];
 }
 
-void st_operands_read(struct st_operands *out, const struct st_signature *signature)
-{
-	struct st_input_reader reader;
-	struct st_input element;
-
-	out->count = 0;
-	st_input_begin(&reader, signature);
-	while (out->count < ST_OPERANDS_MAX && st_input_next(&reader, &out->items[out->count])) {
-		uint32_t inside = out->items[out->count].list;
-
-		for (uint32_t i = 0; i < inside && st_input_next(&reader, &element); i++)
-			;
-		out->count++;
-	}
-}
-
 static bool read_bytes(const struct st_input *input, uint64_t *sum)
 {
 	uint64_t bytes;
 
 	return st_dtype_bytes(input->dtype) && elements(input, &bytes) &&
 	       times(&bytes, st_dtype_bytes(input->dtype)) && plus(sum, bytes);
+}
+
+/* Returns the bytes of a list's tensors in `out`, if they are of one type. */
+static void read_list(struct st_operands *out, struct st_input_reader *reader, uint32_t inside)
+{
+	bool is_first = !out->list_bytes && !out->has_list_bytes;
+	struct st_input element;
+	uint32_t dtype = 0;
+	bool is_known = true;
+
+	for (uint32_t i = 0; i < inside && st_input_next(reader, &element); i++) {
+		if (!is_first)
+			continue;
+		is_known = is_known && element.kind == ST_INPUT_TENSOR &&
+			   (!i || element.dtype == dtype) && read_bytes(&element, &out->list_bytes);
+		dtype = element.dtype;
+	}
+	if (is_first)
+		out->has_list_bytes = inside && is_known;
+}
+
+void st_operands_read(struct st_operands *out, const struct st_signature *signature)
+{
+	struct st_input_reader reader;
+
+	out->count = 0;
+	out->list_bytes = 0;
+	out->has_list_bytes = false;
+	st_input_begin(&reader, signature);
+	while (out->count < ST_OPERANDS_MAX && st_input_next(&reader, &out->items[out->count])) {
+		read_list(out, &reader, out->items[out->count].list);
+		out->count++;
+	}
 }
 
 /* Operands of one type, and a result of that type with so many elements. */
@@ -137,12 +154,12 @@ static void matmul(struct st_operator_work *work, const struct st_operands *oper
 static void linear(struct st_operator_work *work, const struct st_operands *operands,
 		   const struct st_work_entry *entry)
 {
-	const struct st_input *inputs[3] = {tensor_at(operands, 0), tensor_at(operands, 1),
-					    tensor_at(operands, 2)};
+	const struct st_input *inputs[3] = {tensor_at(operands, 0),
+					    tensor_at(operands, entry->first + 1),
+					    tensor_at(operands, entry->first + 2)};
 	const struct st_input *x = inputs[0], *w = inputs[1];
 	uint64_t flops, result = 1;
 
-	(void)entry;
 	if (!x || !w || !x->dimension_count || w->dimension_count != 2 || !is_float(x) ||
 	    x->sizes[x->dimension_count - 1] != w->sizes[1] || !elements(x, &flops) ||
 	    !times(&flops, w->sizes[0]) || !times(&flops, 2))
@@ -156,12 +173,16 @@ static void linear(struct st_operator_work *work, const struct st_operands *oper
 		set_bytes(work, inputs, inputs[2] ? 3 : 2, result);
 }
 
-/* A number of a list; a list of one stands for all dimensions. */
+/* A number of a list; a list of one stands for all dimensions. Without a place for it there is one that changes
+ * nothing. */
 static bool step_at(const struct st_operands *operands, uint32_t place, uint32_t index,
 		    int64_t *out)
 {
 	const struct st_input *input = &operands->items[place];
 
+	*out = 1;
+	if (!place)
+		return true;
 	if (place >= operands->count || input->kind != ST_INPUT_INTEGER_LIST ||
 	    (input->integer_count != 1 && index >= input->integer_count))
 		return false;
@@ -206,11 +227,13 @@ static bool result_elements(const struct st_operands *operands,
 	/* The channels of a transposed one are those of the kernel, times the groups, which its other sizes do not tell. */
 	*out = 1;
 	if (is_transposed) {
-		const struct st_input *groups = &operands->items[places->output_padding + 1];
+		const struct st_input *groups = &operands->items[places->groups];
 
-		if (operands->count <= places->output_padding + 1u ||
-		    groups->kind != ST_INPUT_INTEGER || !times(out, groups->sizes[0]) ||
-		    !times(out, w->sizes[1]))
+		if (places->groups &&
+		    (operands->count <= places->groups || groups->kind != ST_INPUT_INTEGER ||
+		     !times(out, groups->sizes[0])))
+			return false;
+		if (!times(out, w->sizes[1]))
 			return false;
 	} else if (!times(out, w->sizes[0])) {
 		return false;
@@ -248,12 +271,14 @@ static void convolution(struct st_operator_work *work, const struct st_operands 
 {
 	const struct st_convolution_places *places = entry->places;
 	const struct st_input *inputs[3] = {tensor_at(operands, 0), tensor_at(operands, 1),
-					    tensor_at(operands, 2)};
+					    places->bias ? tensor_at(operands, places->bias)
+							 : NULL};
 	const struct st_input *x = inputs[0], *w = inputs[1];
 	bool is_transposed = places->is_transposed, has_result;
 	uint64_t flops, result = 0, met;
 
-	if (!is_convolution(x, w))
+	if (!is_convolution(x, w) ||
+	    (places->has_batch && x->dimension_count != w->dimension_count))
 		return;
 	if (places->transposed) {
 		const struct st_input *told = &operands->items[places->transposed];
@@ -276,25 +301,27 @@ static void convolution(struct st_operator_work *work, const struct st_operands 
 		set_bytes(work, inputs, inputs[2] ? 3 : 2, result);
 }
 
-/* Inputs of aten::convolution_backward. */
-enum { GRADIENT, INPUT, WEIGHT, IS_TRANSPOSED = 7, MASK = 10, GRADIENTS = 3 };
+/* Of a backward convolution; its gradient, input and kernel are the first inputs. */
+enum { GRADIENT, INPUT, WEIGHT, GRADIENTS = 3 };
 
 /* The gradient of the input and that of the kernel take as much as the convolution did; that of the bias is a sum. */
 static void convolution_backward(struct st_operator_work *work, const struct st_operands *operands,
 				 const struct st_work_entry *entry)
 {
+	const struct st_convolution_places *places = entry->places;
 	const struct st_input *inputs[3] = {tensor_at(operands, GRADIENT)};
 	const struct st_input *go = inputs[0], *x = tensor_at(operands, INPUT);
-	const struct st_input *w = tensor_at(operands, WEIGHT), *mask = &operands->items[MASK];
-	const struct st_input *transposed = &operands->items[IS_TRANSPOSED];
+	const struct st_input *w = tensor_at(operands, WEIGHT);
+	const struct st_input *mask = &operands->items[places->mask];
+	const struct st_input *transposed = &operands->items[places->transposed];
 	uint64_t met, flops, result = 0;
 	uint32_t count = 1;
 
-	(void)entry;
-	if (!go || !is_convolution(x, w) || operands->count <= MASK ||
+	if (!go || !is_convolution(x, w) || operands->count <= places->mask ||
 	    mask->kind != ST_INPUT_INTEGER_LIST || mask->integer_count != GRADIENTS ||
-	    transposed->kind != ST_INPUT_INTEGER ||
-	    !elements(transposed->sizes[0] ? x : go, &met) || !pass_flops(met, w, &flops) ||
+	    (places->transposed && transposed->kind != ST_INPUT_INTEGER) ||
+	    !elements(places->transposed && transposed->sizes[0] ? x : go, &met) ||
+	    !pass_flops(met, w, &flops) ||
 	    !times(&flops, (mask->sizes[0] != 0) + (mask->sizes[1] != 0)))
 		return;
 	set_flops(work, flops);
@@ -375,12 +402,75 @@ static void by_element(struct st_operator_work *work, const struct st_operands *
 		set_bytes(work, inputs, count, result);
 }
 
+/* The gates of a recurrent layer, for each element of a sequence and of a batch: of its input, and of what it has kept. */
+static void recurrent(struct st_operator_work *work, const struct st_operands *operands,
+		      const struct st_work_entry *entry)
+{
+	const struct st_input *x = tensor_at(operands, 0), *w = tensor_at(operands, 1);
+	const struct st_input *kept = tensor_at(operands, 2);
+	uint64_t flops, more;
+
+	if (!x || !w || !kept || x->dimension_count != 3 || w->dimension_count != 2 ||
+	    kept->dimension_count != 2 || x->sizes[2] != w->sizes[1] ||
+	    w->sizes[0] != kept->sizes[0] || !is_float(x) || !elements(w, &flops) ||
+	    !elements(kept, &more) || !plus(&flops, more) || !times(&flops, x->sizes[0]) ||
+	    !times(&flops, x->sizes[1]) || !times(&flops, 2 * (int64_t)entry->factor))
+		return;
+	set_flops(work, flops);
+}
+
+static void move(struct st_operator_work *work, const struct st_operands *operands,
+		 const struct st_work_entry *entry)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < entry->inputs + entry->factor; i++) {
+		const struct st_input *input =
+			tensor_at(operands, i < entry->inputs ? entry->first + i : entry->first);
+
+		if (!input || !read_bytes(input, &bytes))
+			return;
+	}
+	work->has_bytes = true;
+	work->bytes = bytes;
+}
+
+static void gather(struct st_operator_work *work, const struct st_operands *operands,
+		   const struct st_work_entry *entry)
+{
+	const struct st_input *table = tensor_at(operands, 0);
+	const struct st_input *index = tensor_at(operands, entry->first);
+	uint64_t bytes;
+
+	if (!table || !index || !table->dimension_count || !elements(index, &bytes) ||
+	    (entry->factor && !times(&bytes, table->sizes[table->dimension_count - 1])) ||
+	    !st_dtype_bytes(table->dtype) || !times(&bytes, st_dtype_bytes(table->dtype)) ||
+	    !times(&bytes, 2) || !read_bytes(index, &bytes))
+		return;
+	work->has_bytes = true;
+	work->bytes = bytes;
+}
+
+static void concatenate(struct st_operator_work *work, const struct st_operands *operands,
+			const struct st_work_entry *entry)
+{
+	uint64_t bytes = operands->list_bytes;
+
+	(void)entry;
+	if (!operands->has_list_bytes || !times(&bytes, 2))
+		return;
+	work->has_bytes = true;
+	work->bytes = bytes;
+}
+
 static void (*const rules[])(struct st_operator_work *, const struct st_operands *,
 			     const struct st_work_entry *) = {
 	[ST_WORK_MATMUL] = matmul,	     [ST_WORK_LINEAR] = linear,
 	[ST_WORK_CONVOLUTION] = convolution, [ST_WORK_CONVOLUTION_BACKWARD] = convolution_backward,
 	[ST_WORK_ATTENTION] = attention,     [ST_WORK_ATTENTION_BACKWARD] = attention,
 	[ST_WORK_ELEMENTS] = by_element,     [ST_WORK_REDUCE] = by_element,
+	[ST_WORK_RECURRENT] = recurrent,     [ST_WORK_MOVE] = move,
+	[ST_WORK_GATHER] = gather,	     [ST_WORK_CONCATENATE] = concatenate,
 };
 
 static const struct st_work_entry *find(struct st_text name)

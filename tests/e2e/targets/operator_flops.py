@@ -45,6 +45,16 @@ class Attention(nn.Module):
         return (self.out(mixed) + tokens + products).sum()
 
 
+def inner():
+    """What runs inside: kernels of PyTorch's own for double precision, a recurrent layer, and what only moves bytes."""
+    nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(1, 0)).double()(torch.ones(3, 4, 9, 8, dtype=torch.double))
+    nn.LSTM(7, 8)(torch.ones(5, 3, 7))
+    table = torch.ones(100, 16)
+    torch.empty(100, 16, dtype=torch.double).copy_(table)
+    functional.embedding(torch.zeros(6, 5, dtype=torch.int64), table)
+    torch.cat([table, table[:10]])
+
+
 def steps():
     torch.manual_seed(1)
     network, attention = Convolutions(), Attention()
@@ -60,6 +70,8 @@ def steps():
         loss = loss + functional.conv2d(place, weight, groups=4).sum()
         loss.backward()
         sgd.step()
+        with torch.no_grad():
+            inner()
 
 
 def counted():

@@ -23,6 +23,7 @@ enum {
 	CHECKS_RARELY = 64,
 	CHECKS_RIGHT = 8,  /* before reads are made wrong for tests */
 	NEAR_BYTES = 8192, /* of stack, between a callback and the record it is told of */
+	LIBRARY_NAME_BYTES = 16,
 };
 
 struct st_torch_known st_torch_known;
@@ -204,11 +205,21 @@ static __attribute__((noinline)) void check_again(const void *record)
 			"a check while recording failed: inputs of earlier operators may be wrong");
 }
 
+/* Of what runs inside aten::convolution; all of these names are longer than LIBRARY_NAME_BYTES. */
+static inline bool is_library_convolution(const char *name)
+{
+	return !memcmp(name + 6, "mkldnn_conv", 11) || !memcmp(name + 6, "slow_conv", 9) ||
+	       !memcmp(name + 6, "_slow_conv", 10) || !memcmp(name + 6, "thnn_conv", 9) ||
+	       !memcmp(name + 6, "cudnn_conv", 10) || !memcmp(name + 6, "miopen_conv", 11) ||
+	       !memcmp(name, "mkldnn::_conv", 13);
+}
+
 /* Convolutions: what they do depends on stride, padding and the like. Told by a few bytes of the name, in less time
  * than a table would take. */
 static inline bool needs_values(const char *name, uint32_t length)
 {
-	return length > 10 && (!memcmp(name + 6, "conv", 4) || !memcmp(name + 6, "_conv", 5));
+	return length > 10 && (!memcmp(name + 6, "conv", 4) || !memcmp(name + 6, "_conv", 5) ||
+			       (length > LIBRARY_NAME_BYTES && is_library_convolution(name)));
 }
 
 /* What a begin has found out. */
