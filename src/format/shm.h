@@ -242,6 +242,8 @@ enum {
 	/* The library came too late, by ITT, to stand between the program and its signals: no samples. */
 	ST_ARM_NOT_PRELOADED = 8,
 	ST_ARM_GO = 16, /* Go's run time takes all signals for itself: no samples */
+	/* Not a trigger: an event that is only to be held as long as the thread lives (sampler_arm.c). */
+	ST_ARM_ANCHOR = 32,
 };
 
 #endif

@@ -219,12 +219,6 @@ static void one_after_the_other(uint32_t count, uint32_t ms)
 	}
 }
 
-/* Each is gone before an interval of 10 ms is over. */
-static void short_threads(void)
-{
-	one_after_the_other(40, 5);
-}
-
 static void thread_after_thread(void)
 {
 	one_after_the_other(40, 3);
@@ -253,7 +247,6 @@ static const struct {
 	{"clones", clones},
 	{"clones_inside", clones_inside},
 	{"threads", threads},
-	{"short_threads", short_threads},
 	{"thread_after_thread", thread_after_thread},
 	{"limited", limited},
 };

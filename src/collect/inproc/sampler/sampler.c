@@ -14,19 +14,12 @@
 #include "collect/inproc/sampler/sampler_modules.h"
 #include "collect/inproc/sampler/sampler_registers.h"
 #include "collect/inproc/sampler/sampler_stack.h"
+#include "collect/inproc/sampler/sampler_trigger.h"
 #include "unwind/rt/walk.h"
 
 enum { UNASKED_MAX = 7, REST_PERIODS = 4 };
 
 #define ST_FRAME_ADDRESS (~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT))
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec now = {0};
-
-	st_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* When the latest pause ended; 0: there was none. */
 static uint64_t resumed(void)
@@ -56,22 +49,38 @@ static uint64_t clock_of(struct st_inproc_sampler *sampler)
 	uint64_t ticks = st_sampler_settings.period_ticks, cpu_ns;
 	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
 
-	if ((rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER) &&
+	if ((rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER) && !sampler->by_timer &&
 	    sampler->unasked < UNASKED_MAX && ticks && !is_nominal(sampler) &&
 	    sampler->out.time - sampler->written_time < ticks + ticks / 2) {
 		sampler->unasked++;
 		return sampler->cpu_ns + st_sampling->nominal_ns;
 	}
-	cpu_ns = thread_cpu_ns();
+	cpu_ns = st_sampler_cpu_ns();
 	sampler->unasked = cpu_ns < sampler->cpu_ns + st_sampling->nominal_ns / 2 ? UNASKED_MAX : 0;
 	return cpu_ns;
+}
+
+void st_sampler_carry(const struct st_inproc_sampler *sampler)
+{
+	uint64_t cpu_ns;
+
+	if (st_passive() || is_nominal(sampler))
+		return;
+	cpu_ns = st_sampler_cpu_ns();
+	if (cpu_ns > sampler->cpu_ns)
+		st_phase_carry(cpu_ns - sampler->cpu_ns);
 }
 
 static uint32_t weigh(struct st_inproc_sampler *sampler, uint64_t cpu_ns, uint32_t *flags)
 {
 	uint64_t weight = cpu_ns > sampler->cpu_ns ? cpu_ns - sampler->cpu_ns : 0;
 
-	if (is_nominal(sampler) && weight > st_sampling->nominal_ns) {
+	/* A timer is set at a thread's start, and not in a pause: whatever it counts is to be seen. */
+	if (sampler->first && (sampler->by_timer || !is_nominal(sampler))) {
+		*flags |= ST_SAMPLE_WEIGHT_NOMINAL;
+		weight = st_phase_first_ns(weight, sampler->by_timer);
+		sampler->cpu_ns = cpu_ns - weight;
+	} else if (is_nominal(sampler) && weight > st_sampling->nominal_ns) {
 		*flags |= ST_SAMPLE_WEIGHT_NOMINAL;
 		weight = st_sampling->nominal_ns;
 		sampler->cpu_ns = cpu_ns - weight;
@@ -174,6 +183,8 @@ static void take(struct st_inproc_sampler *sampler, const void *context)
 		sampler->handler_ticks = 0;
 		sampler->after_pause = false;
 		sampler->first = false;
+		if (sampler->by_timer)
+			st_phase_done(false);
 	}
 }
 
@@ -215,7 +226,7 @@ static void rest(struct st_inproc_sampler *sampler, uint64_t start)
 		sampler->rest_until = end + (took < most ? took : most);
 }
 
-static void sample(const void *context)
+static void sample(const void *context, bool by_timer)
 {
 	uint64_t start = st_ticks();
 	struct st_inproc_sampler *sampler;
@@ -237,8 +248,11 @@ static void sample(const void *context)
 		st_sampler_count_not_taken();
 		return;
 	}
+	sampler->by_timer = by_timer;
 	if (is_paused()) {
 		sampler->after_pause = true;
+		if (by_timer)
+			st_phase_done(true);
 	} else {
 		st_note_running();
 		sampler->out.time = start;
@@ -255,7 +269,7 @@ void st_sampler_handler(int signal, siginfo_t *info, void *context)
 
 	if (!st_sampler_is_trigger(signal, info))
 		st_sampler_pass_on(signal, info, context);
-	else if (!st_sampler_settings.empty)
-		sample(context);
+	else if (!st_sampler_settings.empty && st_phase_admits(info))
+		sample(context, info->si_code == SI_TIMER);
 	errno = saved;
 }

@@ -42,9 +42,9 @@ void st_sampler_leave(struct st_thread *thread);
 void st_sampler_configure(const char *text);
 /* sampler_signal.c: no more signals of ours, not even a return from a handler. */
 void st_sampler_drop_signal(void);
-/* sampler_timer.c: the calling thread ends. */
-void st_timer_end_thread(void);
-/* In front of the real call, and when it has come back: true means that the latter is wanted. */
+/* sampler_phase.c: the calling thread ends. */
+void st_phase_end(void);
+/* sampler_timer.c. In front of the real call, and when it has come back: true means that the latter is wanted. */
 bool st_sampler_before_exec(void);
 void st_sampler_exec_failed(void);
 

@@ -32,20 +32,16 @@ enum {
 	CYCLES_PER_US = 3000,	    /* when nobody knows better */
 	STATUS_BYTES = 4096,
 	PATH_BYTES = 1024,
+	CREATED_BEFORE_ANCHOR = 8,
+	ANCHORS_MAX = 64,
 	SIGTRAP_MAJOR = 5,
 	SIGTRAP_MINOR = 18, /* before it, a blocked SIGTRAP of an event is fatal */
 };
 
 /* Why this program is not to be sampled: ST_ARM_* */
 static uint32_t obstacles;
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec now = {0};
-
-	st_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+/* Threads that the calling one has created, as far as it matters. */
+static __thread uint8_t created __attribute__((tls_model("initial-exec")));
 
 static long read_file(const char *path, char *out, size_t size_bytes)
 {
@@ -208,7 +204,8 @@ static long try_timer(struct st_shm_arm *arm)
 		return -EBUSY;
 	arm->trigger = ST_TRIGGER_CPU_TIME;
 	atomic_store_explicit(&st_sampling->armed, arm->rung, memory_order_relaxed);
-	result = arm->rung == ST_RUNG_THREAD_TIMER ? st_timer_start_thread(arm->period_ns)
+	st_sampling->nominal_ns = arm->period_ns;
+	result = arm->rung == ST_RUNG_THREAD_TIMER ? st_phase_begin(arm->rung)
 						   : st_timer_start_process(arm->period_ns);
 	if (!result)
 		st_rendezvous_send(arm, sizeof(*arm), -1);
@@ -230,20 +227,55 @@ static long try_rung(struct st_shm_arm *arm)
 	}
 }
 
-/* A new thread, on rungs whose triggers it does not inherit. */
+/* When a thread gives way to one that has inherited its event, the kernel does not stop the one event and start the
+ * other: it exchanges them. What the creator had left of its interval goes with a thread that ends at once, and the
+ * creator begins a new one, again and again: it is never sampled. The kernel does so only if all events of the creator
+ * are inherited; hence one that counts nothing and is not, once a thread has created a few others. */
+void st_sampler_anchor(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1};
+	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
+	struct st_shm_arm arm;
+	long fd;
+
+	if ((rung != ST_RUNG_SIGTRAP && rung != ST_RUNG_SIGTRAP_USER) || !st_sampling->pid)
+		return;
+	if (created > CREATED_BEFORE_ANCHOR || created++ < CREATED_BEFORE_ANCHOR || st_passive() ||
+	    atomic_fetch_add_explicit(&st_sampling->anchors, 1, memory_order_relaxed) >=
+		    ANCHORS_MAX)
+		return;
+	attr.remove_on_exec = 1;
+	fd = st_above_standard(
+		st_syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+	if (fd < 0)
+		return;
+	fill(&arm);
+	arm.rung = rung;
+	arm.flags = ST_ARM_ANCHOR;
+	st_rendezvous_send(&arm, sizeof(arm), (int)fd);
+	st_syscall(SYS_close, fd);
+}
+
+/* A new thread. On some rungs it has inherited a trigger. */
 void st_sampler_arm_thread(void)
 {
 	struct st_shm_arm arm;
+	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
 
 	if (st_passive() || !st_sampling->pid)
 		return;
+	if (rung != ST_RUNG_SETSIG) {
+		st_phase_begin(rung);
+		return;
+	}
 	fill(&arm);
-	arm.rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
+	arm.rung = rung;
 	arm.period_ns = st_sampling->nominal_ns;
-	if (arm.rung == ST_RUNG_THREAD_TIMER)
-		st_timer_start_thread(arm.period_ns);
-	else if (arm.rung == ST_RUNG_SETSIG)
-		try_setsig(&arm);
+	try_setsig(&arm);
 }
 
 static void climb_down(struct st_shm_arm *arm)
@@ -273,8 +305,10 @@ void st_sampler_arm(void)
 	fill(&arm);
 	if (st_sampler_settings.rung < ST_RUNG_SETSIG && is_traced())
 		arm.flags |= ST_ARM_TRACED;
+	st_phase_forget();
+	created = 0;
 	st_sampling->tid = arm.tid;
-	st_sampling->arm_cpu_ns = thread_cpu_ns();
+	st_sampling->arm_cpu_ns = st_sampler_cpu_ns();
 	st_sampling->nominal_ns = arm.period_ns;
 	if (obstacles) {
 		arm.flags |= obstacles;
@@ -283,6 +317,8 @@ void st_sampler_arm(void)
 	}
 	climb_down(&arm);
 	st_sampling->nominal_ns = arm.period_ns;
+	if (arm.rung == ST_RUNG_SIGTRAP || arm.rung == ST_RUNG_SIGTRAP_USER)
+		st_phase_begin(arm.rung);
 }
 
 bool st_sampler_is_trigger(int signal, const siginfo_t *info)
@@ -290,6 +326,8 @@ bool st_sampler_is_trigger(int signal, const siginfo_t *info)
 	uint32_t rung = atomic_load_explicit(&st_sampling->armed, memory_order_relaxed);
 	uint64_t data;
 
+	if (info->si_code == SI_TIMER)
+		return info->si_value.sival_ptr == &st_sampler_settings;
 	if (signal == SIGTRAP) {
 		if (info->si_code != ST_TRAP_PERF)
 			return false;
@@ -300,9 +338,6 @@ bool st_sampler_is_trigger(int signal, const siginfo_t *info)
 	case ST_RUNG_SETSIG:
 		return info->si_code == SI_SIGIO ||
 		       (info->si_code >= POLL_IN && info->si_code <= POLL_HUP);
-	case ST_RUNG_THREAD_TIMER:
-		return info->si_code == SI_TIMER &&
-		       info->si_value.sival_ptr == &st_sampler_settings;
 	case ST_RUNG_PROCESS_TIMER:
 		return info->si_code == SI_KERNEL;
 	default:
@@ -408,7 +443,7 @@ const struct st_inproc_backend st_backend_sampler = {
 	.probe = probe,
 	.start = start,
 	.hello = st_sampler_arm,
-	.thread_end = st_timer_end_thread,
+	.thread_end = st_phase_end,
 	.thread_retire = st_sampler_leave,
 	.before_exec = st_sampler_before_exec,
 	.exec_failed = st_sampler_exec_failed,

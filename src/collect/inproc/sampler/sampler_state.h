@@ -6,7 +6,9 @@
 #define ST_COLLECT_INPROC_SAMPLER_SAMPLER_STATE_H
 
 #include <signal.h>
+#include <time.h>
 
+#include "base/rt/syscall.h"
 #include "collect/inproc/core/handler_ring.h"
 #include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/core/thread.h"
@@ -38,6 +40,9 @@ struct st_sampling {
 	_Atomic uint32_t signal_lock; /* around what the program wants done at our signal */
 	_Atomic uint32_t given_up;    /* no more samples: sandbox, or another's signal */
 	_Atomic uint64_t not_taken;   /* before there was a header to count in */
+	_Atomic uint64_t carried_ns;  /* from threads that have ended to the next first sample */
+	_Atomic uint32_t thread_ns;   /* CPU time of a usual thread (sampler_phase.c) */
+	_Atomic uint32_t anchors;     /* of threads that create others */
 };
 extern struct st_sampling *st_sampling; /* NULL: no sampler */
 
@@ -45,6 +50,7 @@ extern struct st_sampling *st_sampling; /* NULL: no sampler */
 struct st_inproc_sampler {
 	struct st_handler_ring out;
 	bool after_pause, first;
+	bool by_timer;	   /* this sample: of the thread's first intervals (sampler_phase.c) */
 	_Atomic bool busy; /* a handler is at it */
 	bool is_long;	   /* the handler has taken half the time between two triggers */
 	bool crowded;	   /* another thread has this one's thread-local storage */
@@ -70,6 +76,7 @@ void *st_sampler_python_memory(struct st_inproc_sampler *sampler);
 /* sampler_thread.c. The calling thread's, NULL when a sample cannot be taken (counted). */
 struct st_inproc_sampler *st_sampler_mine(void);
 void st_sampler_count_not_taken(void);
+bool st_sampler_has_samples(void); /* of the calling thread */
 
 /* sampler_ring.c: the sample whose stacks are in `current`; false: no room (counted). */
 bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_t weight_ns);
@@ -79,7 +86,17 @@ void st_sampler_arm(void);
 void st_sampler_arm_thread(void);
 bool st_sampler_is_trigger(int signal, const siginfo_t *info);
 
-/* sampler.c */
+/* The CPU time of the calling thread: a question to the kernel. */
+static inline uint64_t st_sampler_cpu_ns(void)
+{
+	struct timespec now = {0};
+
+	st_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* sampler.c. The thread ends: what it has used since its last sample. */
+void st_sampler_carry(const struct st_inproc_sampler *sampler);
 void st_sampler_handler(int signal, siginfo_t *info, void *context);
 
 /* sampler_signal.c: puts our handler in place of the program's, which is kept. False: there is a

@@ -11,6 +11,7 @@
 #include "collect/inproc/core/choose.h"
 #include "collect/inproc/python/python_frames.h"
 #include "collect/inproc/sampler/sampler_signal.h"
+#include "collect/inproc/sampler/sampler_trigger.h"
 #include "format/sample_record.h"
 #include "unwind/rt/walk.h"
 
@@ -105,7 +106,8 @@ static void begin(struct st_inproc_sampler *sampler, const struct st_thread *thr
 	sampler->out.tid = thread->tid;
 	sampler->out.generation = thread->generation;
 	sampler->first = true;
-	sampler->cpu_ns = thread->tid == st_sampling->tid ? st_sampling->arm_cpu_ns : 0;
+	sampler->cpu_ns =
+		thread->tid == st_sampling->tid ? st_sampling->arm_cpu_ns : st_phase_before_ns();
 	sampler->out.hot.head_shared = &sampler->out.shared->head;
 	sampler->out.hot.head =
 		atomic_load_explicit(&sampler->out.shared->head, memory_order_relaxed);
@@ -143,6 +145,11 @@ struct st_inproc_sampler *st_sampler_mine(void)
 	return sampler;
 }
 
+bool st_sampler_has_samples(void)
+{
+	return mine && mine != &gone && !mine->first;
+}
+
 void st_sampler_leave(struct st_thread *thread)
 {
 	struct st_inproc_sampler *sampler = thread->sampler;
@@ -150,6 +157,8 @@ void st_sampler_leave(struct st_thread *thread)
 	if (!sampler || mine != sampler || !sampler->out.hot.data)
 		return;
 	/* From here on the handler touches nothing of this slot, which is about to get another owner. */
+	if (!sampler->first)
+		st_sampler_carry(sampler);
 	mine = &gone;
 	atomic_signal_fence(memory_order_seq_cst);
 	sampler->out.time = st_ticks();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lower rungs: triggers that do not reach new threads by themselves, so pthread_create is looked at (on
- * these rungs only), and timers, which end with their thread only if we say so.
+ * New threads, which pthread_create tells of, the triggers of the lower rungs, and what must be put aside for an exec.
  */
 #include "collect/inproc/sampler/sampler_trigger.h"
 
@@ -18,16 +17,7 @@
 #include "collect/inproc/sampler/sampler_signal.h"
 #include "collect/inproc/sampler/sampler_state.h"
 
-enum { STARTS_MAX = 256, NOTIFY_THREAD_ID = 4, CPU_CLOCK_OF_THREAD = 3 };
-
-/* struct sigevent as the kernel reads it. */
-struct event {
-	union sigval value;
-	int signal;
-	int notify;
-	int tid;
-	int padding[11];
-};
+enum { STARTS_MAX = 256 };
 
 /* What a new thread is to do, on its way there. */
 struct start {
@@ -37,7 +27,6 @@ struct start {
 };
 
 static struct start starts[STARTS_MAX];
-static __thread int timer __attribute__((tls_model("initial-exec"))); /* id + 1 */
 static int (*real_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static int (*real_setitimer)(__itimer_which_t, const struct itimerval *, struct itimerval *);
 
@@ -64,41 +53,6 @@ long st_timer_set_signal(long fd)
 	if (!result)
 		result = st_syscall(SYS_fcntl, fd, F_SETSIG, SIGPROF);
 	return result ? result : st_syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC);
-}
-
-long st_timer_start_thread(uint64_t period_ns)
-{
-	struct event event = {.value.sival_ptr = &st_sampler_settings,
-			      .signal = SIGPROF,
-			      .notify = NOTIFY_THREAD_ID,
-			      .tid = (int)st_syscall(SYS_gettid, 0)};
-	struct itimerspec spec = {
-		.it_interval = {(time_t)(period_ns / 1000000000), (long)(period_ns % 1000000000)}};
-	int id = 0;
-	long result;
-
-	/* Without it timers of threads that have ended would pile up. */
-	if (!st_config.key_valid)
-		return -EAGAIN;
-	spec.it_value = spec.it_interval;
-	result = st_syscall(SYS_timer_create, CPU_CLOCK_OF_THREAD, &event, &id);
-	if (result)
-		return result;
-	result = st_syscall(SYS_timer_settime, id, 0, &spec, 0);
-	if (result) {
-		st_syscall(SYS_timer_delete, id);
-		return result;
-	}
-	timer = id + 1;
-	pthread_setspecific(st_config.key, &starts);
-	return 0;
-}
-
-void st_timer_end_thread(void)
-{
-	if (timer && st_sampling && st_sampling->pid)
-		st_syscall(SYS_timer_delete, timer - 1);
-	timer = 0;
 }
 
 static long set_process_timer(uint64_t period_ns)
@@ -190,11 +144,6 @@ static uint32_t armed_rung(void)
 			   : ST_RUNG_NONE;
 }
 
-static bool needs_thread_triggers(void)
-{
-	return armed_rung() == ST_RUNG_SETSIG || armed_rung() == ST_RUNG_THREAD_TIMER;
-}
-
 static void *begin_thread(void *opaque)
 {
 	struct start *start = opaque;
@@ -204,8 +153,7 @@ static void *begin_thread(void *opaque)
 	/* Pairs with the acquire of the next taker. */
 	atomic_store_explicit(&start->used, 0, memory_order_release);
 	st_altstack_give();
-	if (needs_thread_triggers())
-		st_sampler_arm_thread();
+	st_sampler_arm_thread();
 	return function(arg);
 }
 
@@ -230,6 +178,7 @@ ST_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 		return real_pthread_create(thread, attr, function, arg);
 	start->function = function;
 	start->arg = arg;
+	st_sampler_anchor();
 	result = real_pthread_create(thread, attr, begin_thread, start);
 	if (result)
 		atomic_store_explicit(&start->used, 0, memory_order_release);

@@ -513,7 +513,7 @@ void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear)
 
 		if (set)
 			atomic_fetch_or_explicit(&head->control, set, memory_order_release);
-		if (clear) {
+		if (clear & atomic_load_explicit(&head->control, memory_order_relaxed)) {
 			/* Pairs with publish_paused: whoever sees the pause over knows since when. */
 			atomic_store_explicit(&head->resumed,
 					      st_launch_clock_now(drain->shared->clock),

@@ -75,12 +75,18 @@ static bool has_thread(const struct st_armed *armed, uint32_t tid)
 	       !syscall(SYS_tgkill, armed->pid, tid, 0) || errno != ESRCH;
 }
 
+/* Threads may live on that have inherited the event of one that is gone. */
+static bool is_of_one_thread(const struct st_armed *armed, uint32_t index)
+{
+	return armed->arm.rung == ST_RUNG_SETSIG || index > 0;
+}
+
 static void purge(struct st_armed *armed)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < armed->event_count; i++) {
-		if (has_thread(armed, armed->events[i].tid))
+		if (!is_of_one_thread(armed, i) || has_thread(armed, armed->events[i].tid))
 			armed->events[kept++] = armed->events[i];
 		else
 			close(armed->events[i].fd);
@@ -88,7 +94,7 @@ static void purge(struct st_armed *armed)
 	armed->event_count = kept;
 }
 
-static void add_event(struct st_armed *armed, int event)
+void st_armed_hold(struct st_armed *armed, uint32_t tid, int event)
 {
 	if (event < 0)
 		return;
@@ -96,7 +102,7 @@ static void add_event(struct st_armed *armed, int event)
 		purge(armed);
 	if (armed->event_count >= ST_ARMED_EVENTS_MAX ||
 	    !ST_VEC_PUSH(armed->events, armed->event_count, armed->event_capacity,
-			 (struct st_armed_event){.fd = event, .tid = armed->arm.tid})) {
+			 (struct st_armed_event){.fd = event, .tid = tid})) {
 		armed->refused++; /* that thread is not sampled */
 		close(event);
 	}
@@ -116,7 +122,7 @@ struct st_armed *st_armed_create(const struct st_shm_arm *arm, pid_t pid, int ev
 	armed->pid = pid;
 	armed->pidfd = pidfd;
 	take_arm(armed, arm);
-	add_event(armed, event);
+	st_armed_hold(armed, arm->tid, event);
 	return armed;
 }
 
@@ -137,7 +143,7 @@ void st_armed_again(struct st_armed *armed, const struct st_shm_arm *arm, int ev
 	if (arm->rung != ST_RUNG_SETSIG || armed->arm.rung != ST_RUNG_SETSIG)
 		close_events(armed);
 	take_arm(armed, arm);
-	add_event(armed, event);
+	st_armed_hold(armed, arm->tid, event);
 }
 
 void st_armed_enable(struct st_armed *armed, bool on)

@@ -40,6 +40,8 @@ struct st_armed *st_armed_create(const struct st_shm_arm *arm, pid_t pid, int ev
 void st_armed_destroy(struct st_armed *armed);
 /* Another message of the same process: of another thread, or after a change of the rung. Takes over event. */
 void st_armed_again(struct st_armed *armed, const struct st_shm_arm *arm, int event);
+/* An event of one of its threads that is no trigger. Takes it over. */
+void st_armed_hold(struct st_armed *armed, uint32_t tid, int event);
 void st_armed_enable(struct st_armed *armed, bool on);
 /* False when its process is known to be gone. The events cannot be asked: those without a ring always say
  * that they have hung up. */

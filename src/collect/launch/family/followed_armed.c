@@ -105,10 +105,30 @@ static void wait_for_hello(struct st_followed_table *table, const struct st_arri
 	set_waiting(table, armed);
 }
 
+static void hold(struct st_followed_table *table, const struct st_arrival *arrival)
+{
+	struct st_followed *process =
+		arrival->pid > 0 ? st_followed_live(table, arrival->pid) : NULL;
+	struct st_armed *armed = process ? process->armed : NULL;
+
+	if (!armed)
+		armed = *find_waiting(table, arrival->pid, arrival->arm.pid);
+	if (armed)
+		st_armed_hold(armed, arrival->arm.tid, arrival->fd);
+	else if (arrival->fd >= 0)
+		close(arrival->fd);
+	if (arrival->pidfd >= 0)
+		close(arrival->pidfd);
+}
+
 void st_followed_arm(struct st_followed_table *table, const struct st_arrival *arrival)
 {
 	struct st_followed *process = st_followed_live(table, arrival->pid);
 
+	if (arrival->arm.flags & ST_ARM_ANCHOR) {
+		hold(table, arrival);
+		return;
+	}
 	if (arrival->pid <= 0)
 		process = NULL;
 	/* After an exec the arm is the new program's, which has not said hello yet. */

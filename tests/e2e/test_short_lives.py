@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads and processes shorter than the sampling interval: their CPU time is in the samples, in the right places."""
+
+import pytest
+
+
+def sampled(strata, programs, mode, count):
+    """The run, its CPU time by the kernel's count, that of all samples, and that of its two functions."""
+    result = strata.folder / "short"
+    done = strata("-collect", "hotspots", "-r", result, "--", programs / "short_lives", mode, str(count))
+    assert done.status == 0, done.err
+    done.result = result
+    rows = strata.report(result, "hotspots", "-group-by", "function")["rows"]
+    by_name = {row["function"]: row["cpu_total_ns"] / 1e9 for row in rows}
+    total = sum(row["cpu_self_ns"] for row in rows) / 1e9
+    return done, float(done.out), total, by_name
+
+
+def test_creator_of_tiny_threads(strata, programs):
+    """The kernel takes the creator's event to the thread it creates: its interval must not go with it."""
+    _, used_s, total_s, by_name = sampled(strata, programs, "rounds", 500)
+    assert used_s > 1
+    assert total_s == pytest.approx(used_s, rel=0.06)
+    assert by_name["heavy_part"] > 0.9 * total_s
+
+
+def test_thread_per_request(strata, programs):
+    """4 ms each: none of them reaches an interval, together they have as many samples as one thread would have."""
+    done, used_s, total_s, by_name = sampled(strata, programs, "requests", 300)
+    assert used_s > 1.2
+    assert total_s == pytest.approx(used_s, rel=0.06)
+    assert strata.result_json(done.result)["sampling"]["samples"] > 40
+    # Both functions are seen. In which share depends on how the scheduler's ticks fall, on a busy machine.
+    assert by_name["heavy_part"] > 0.1 * total_s
+    assert by_name["light_part"] > 0.05 * total_s
+    assert "was not sampled" not in " ".join(done.err.split())
+
+
+def test_processes_shorter_than_the_interval(strata, programs):
+    """A process has nothing to carry to the next: its first sample stands for an interval, in one of three of them."""
+    _, used_s, total_s, by_name = sampled(strata, programs, "processes", 150)
+    assert used_s > 0.6
+    assert 0.4 * used_s < total_s < 1.6 * used_s
+    assert by_name["heavy_part"] + by_name["light_part"] > 0.5 * total_s
