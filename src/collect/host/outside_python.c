@@ -9,61 +9,45 @@
 #include <string.h>
 
 #include "collect/host/outside_maps.h"
+#include "collect/host/outside_python_state.h"
 #include "format/sample_record.h"
 #include "unwind/elf_view.h"
-#include "unwind/rt/python_layout.h"
 
 enum {
 	CODES_MAX = 64 << 10,
 	TEXT_MAX = 4096,
 	LINES_MAX = 64 << 10,
-	STATES_MAX = 4096, /* thread states of an interpreter that are looked at */
-	STATE_BYTES = 320,
 	WALK_MAX = 20000, /* frames looked at: a cycle made of garbage must end */
 	/* struct pthread of glibc: the kernel's number of the thread. */
 	PTHREAD_TID = 0x2d0,
 	DEBUG_WORDS = 48,
 };
 
-/* What only a reader from outside needs, by minor version. */
-static const struct ways {
-	uint16_t minor;
-	uint16_t interpreters; /* _PyRuntime → first interpreter */
-	uint16_t states;       /* interpreter → first thread state */
-	uint16_t thread, native_thread;
-} ways[] = {
-	{8, 32, 8, 176, ST_PYTHON_ABSENT},
-	{9, 32, 8, 176, ST_PYTHON_ABSENT},
-	{10, 32, 8, 176, ST_PYTHON_ABSENT},
-	{11, 40, 16, 152, 160},
-	{12, 40, 72, 136, 144},
-	{13, 632, 7344, 152, 160},
-	{14, 0, 0, 0, 0}, /* told by _Py_DebugOffsets */
+static const struct st_outside_ways ways[] = {
+	{8, 32, 8, 176, ST_PYTHON_ABSENT, 56, 1152, 872},
+	{9, 32, 8, 176, ST_PYTHON_ABSENT, 856, 352, 864},
+	{10, 32, 8, 176, ST_PYTHON_ABSENT, 856, 352, 872},
+	{11, 40, 16, 152, 160, 888, 360, 872},
+	{12, 40, 72, 136, 144, 944, 384, 880},
+	{13, 632, 7344, 152, 160, 7656, 16, 880},
+	{14, 0, 0, 0, 0, 0, 0, 880}, /* told by _Py_DebugOffsets */
 };
 enum { STATE_NEXT = 8 };
 /* Words of _Py_DebugOffsets. */
 enum { WORD_INTERPRETERS = 5, WORD_STATES = 9, WORD_THREAD_13 = 19, WORD_THREAD_14 = 22 };
+enum { WORD_MODULES_13 = 11, WORD_MODULES_14 = 12, LOCK_AFTER_MODULES = 3 };
+/* Of the GIL: the thread state that took it last, and whether it still has it. */
+enum { LOCK_HOLDER = 8, LOCK_LOCKED = 16, LOCK_BYTES = 24, LOCK_IN_INTERPRETER = 12 };
 enum { THREAD_ID = 5, THREAD_NATIVE = 6 };
 
-struct code {
+struct st_outside_known_code {
 	uint64_t address, file, name, table;
 	uint32_t first_line, id; /* id 0: free */
 };
 
-struct state_of {
+struct st_outside_state_of {
 	uint32_t tid;
 	uint64_t state;
-};
-
-struct st_outside_python {
-	pid_t pid;
-	const struct st_outside_options *told;
-	struct st_python_layout layout;
-	struct ways ways;
-	uint64_t runtime, code_type, eval_start, eval_end;
-	struct code *codes; /* open addressing; CODES_MAX */
-	uint32_t code_count;
-	struct state_of *states; /* by tid % STATES_MAX */
 };
 
 struct symbol {
@@ -71,22 +55,6 @@ struct symbol {
 	uint64_t address, size_bytes;
 };
 enum { SYMBOL_RUNTIME, SYMBOL_VERSION, SYMBOL_EVAL, SYMBOL_CODE, SYMBOLS };
-
-static uint64_t load64(const uint8_t *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint32_t load32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 static void match_symbols(const struct st_elf_part *table, const struct st_elf_part *texts,
 			  struct symbol *symbols)
@@ -171,11 +139,14 @@ static bool choose_layout(struct st_outside_python *python, uint32_t version)
 		return row->minor == 13;
 	python->ways.interpreters = (uint16_t)words[WORD_INTERPRETERS];
 	python->ways.states = (uint16_t)words[WORD_STATES];
+	words[1] = row->minor == 13 ? WORD_MODULES_13 : WORD_MODULES_14;
+	python->ways.modules = (uint16_t)words[words[1]];
+	python->ways.lock = (uint16_t)words[words[1] + LOCK_AFTER_MODULES];
 	words[0] = row->minor == 13 ? WORD_THREAD_13 : WORD_THREAD_14;
 	python->ways.thread = (uint16_t)words[words[0] + THREAD_ID];
 	python->ways.native_thread = (uint16_t)words[words[0] + THREAD_NATIVE];
-	return !free_threaded && python->ways.thread + 8 <= STATE_BYTES &&
-	       python->ways.native_thread + 8 <= STATE_BYTES;
+	return !free_threaded && python->ways.thread + 8 <= ST_OUTSIDE_STATE_BYTES &&
+	       python->ways.native_thread + 8 <= ST_OUTSIDE_STATE_BYTES;
 }
 
 /* Whether the file that is mapped at start is CPython. */
@@ -246,7 +217,7 @@ struct st_outside_python *st_outside_python_create(pid_t pid, const struct st_ou
 	python->told = told;
 	if (find_runtime(python, version)) {
 		python->codes = calloc(CODES_MAX, sizeof(*python->codes));
-		python->states = calloc(STATES_MAX, sizeof(*python->states));
+		python->states = calloc(ST_OUTSIDE_STATES_MAX, sizeof(*python->states));
 	}
 	if (python->codes && python->states)
 		return python;
@@ -270,70 +241,97 @@ void st_outside_python_eval(const struct st_outside_python *python, uint64_t eva
 	eval[2] = eval[3] = 0;
 }
 
-/* The kernel's number of a thread state's thread. */
-static uint32_t tid_of(const struct st_outside_python *python, const uint8_t *state)
+uint32_t st_outside_state_tid(const struct st_outside_python *python, const uint8_t *state)
 {
 	uint32_t tid = 0;
 
 	if (python->ways.native_thread != ST_PYTHON_ABSENT)
-		return load32(state + python->ways.native_thread);
-	(void)st_outside_read(python->pid, load64(state + python->ways.thread) + PTHREAD_TID, &tid,
-			      sizeof(tid));
+		return st_load32(state + python->ways.native_thread);
+	(void)st_outside_read(python->pid, st_load64(state + python->ways.thread) + PTHREAD_TID,
+			      &tid, sizeof(tid));
 	return tid;
 }
 
-static bool search_states(struct st_outside_python *python, uint32_t tid, uint8_t *state)
+uint64_t st_outside_interpreter(const struct st_outside_python *python)
 {
-	uint64_t interpreter = 0, at = 0;
+	uint64_t interpreter = 0;
 
-	if (!st_outside_read(python->pid, python->runtime + python->ways.interpreters, &interpreter,
-			     8) ||
-	    !st_outside_read(python->pid, interpreter + python->ways.states, &at, 8))
-		return false;
-	for (int i = 0; at && i < STATES_MAX; i++) {
-		if (!st_outside_read(python->pid, at, state, STATE_BYTES))
-			return false;
-		if (tid_of(python, state) == tid) {
-			python->states[tid % STATES_MAX] = (struct state_of){tid, at};
-			return true;
-		}
-		at = load64(state + STATE_NEXT);
+	(void)st_outside_read(python->pid, python->runtime + python->ways.interpreters,
+			      &interpreter, sizeof(interpreter));
+	return interpreter;
+}
+
+void st_outside_each_state(const struct st_outside_python *python,
+			   bool (*each)(void *arg, uint64_t at, const uint8_t *state), void *arg)
+{
+	uint64_t interpreter = st_outside_interpreter(python), at = 0;
+	uint8_t state[ST_OUTSIDE_STATE_BYTES];
+
+	if (!interpreter ||
+	    !st_outside_read(python->pid, interpreter + python->ways.states, &at, sizeof(at)))
+		return;
+	for (int i = 0; at && i < ST_OUTSIDE_STATES_MAX; i++) {
+		if (!st_outside_read(python->pid, at, state, sizeof(state)) ||
+		    !each(arg, at, state))
+			return;
+		at = st_load64(state + STATE_NEXT);
 	}
+}
+
+uint32_t st_outside_python_holder(const struct st_outside_python *python)
+{
+	uint64_t at = python->runtime + python->ways.lock;
+	uint8_t lock[LOCK_BYTES], state[ST_OUTSIDE_STATE_BYTES];
+	uint64_t interpreter;
+
+	if (python->ways.minor >= LOCK_IN_INTERPRETER) {
+		interpreter = st_outside_interpreter(python);
+		if (!interpreter ||
+		    !st_outside_read(python->pid, interpreter + python->ways.lock, &at, sizeof(at)))
+			return 0;
+	}
+	if (!st_outside_read(python->pid, at, lock, sizeof(lock)) ||
+	    st_load32(lock + LOCK_LOCKED) != 1 ||
+	    !st_outside_read(python->pid, st_load64(lock + LOCK_HOLDER), state, sizeof(state)))
+		return 0;
+	return st_outside_state_tid(python, state);
+}
+
+struct state_search {
+	struct st_outside_python *python;
+	uint32_t tid;
+	uint8_t *state;
+	bool found;
+};
+
+static bool is_state_of(void *arg, uint64_t at, const uint8_t *state)
+{
+	struct state_search *search = arg;
+
+	if (st_outside_state_tid(search->python, state) != search->tid)
+		return true;
+	memcpy(search->state, state, ST_OUTSIDE_STATE_BYTES);
+	search->python->states[search->tid % ST_OUTSIDE_STATES_MAX] =
+		(struct st_outside_state_of){search->tid, at};
+	search->found = true;
 	return false;
 }
 
 /* The thread state of a thread; false: it runs no Python. */
 static bool read_state(struct st_outside_python *python, uint32_t tid, uint8_t *state)
 {
-	const struct state_of *known = &python->states[tid % STATES_MAX];
+	const struct st_outside_state_of *known = &python->states[tid % ST_OUTSIDE_STATES_MAX];
+	struct state_search search = {.python = python, .tid = tid, .state = state};
 
-	if (known->tid == tid && st_outside_read(python->pid, known->state, state, STATE_BYTES) &&
-	    tid_of(python, state) == tid)
+	if (known->tid == tid &&
+	    st_outside_read(python->pid, known->state, state, ST_OUTSIDE_STATE_BYTES) &&
+	    st_outside_state_tid(python, state) == tid)
 		return true;
-	return search_states(python, tid, state);
+	st_outside_each_state(python, is_state_of, &search);
+	return search.found;
 }
 
-/* An ASCII string; another one is left out, and the code says so. */
-static uint32_t read_text(const struct st_outside_python *python, uint64_t object, char *out)
-{
-	const struct st_python_strings *strings = &python->layout.strings;
-	uint8_t head[64];
-	uint64_t length;
-
-	if (!st_outside_read(python->pid, object, head, sizeof(head)))
-		return 0;
-	length = load64(head + strings->length);
-	if (length > TEXT_MAX || !length)
-		return 0;
-	if (!st_outside_read(python->pid, object + strings->ascii_data, out, (size_t)length))
-		return 0;
-	for (uint64_t i = 0; i < length; i++)
-		if ((uint8_t)out[i] >= 0x80 || !out[i])
-			return 0;
-	return (uint32_t)length;
-}
-
-static void describe(struct st_outside_python *python, const struct code *code)
+static void describe(struct st_outside_python *python, const struct st_outside_known_code *code)
 {
 	static uint8_t table[LINES_MAX];
 	static char file[TEXT_MAX], name[TEXT_MAX];
@@ -344,8 +342,8 @@ static void describe(struct st_outside_python *python, const struct code *code)
 				      .name = name,
 				      .table = table};
 
-	out.file_bytes = read_text(python, code->file, file);
-	out.name_bytes = read_text(python, code->name, name);
+	out.file_bytes = st_outside_text(python, code->file, file, sizeof(file));
+	out.name_bytes = st_outside_text(python, code->name, name, sizeof(name));
 	if (!out.file_bytes || !out.name_bytes)
 		out.flags |= ST_PYTHON_CODE_TEXT_CUT;
 	if (!st_outside_read(python->pid, code->table + ST_PYTHON_OBJECT_SIZE, &size, 8) ||
@@ -363,18 +361,18 @@ static uint32_t code_id(struct st_outside_python *python, uint64_t address)
 {
 	const struct st_python_layout *layout = &python->layout;
 	uint8_t bytes[ST_PYTHON_CODE_BYTES_MAX];
-	struct code seen = {.address = address};
+	struct st_outside_known_code seen = {.address = address};
 	uint32_t at = (uint32_t)((address >> 4) * 0x9e3779b1u) % CODES_MAX;
 
 	if (!st_outside_read(python->pid, address, bytes, sizeof(bytes)) ||
-	    load64(bytes + ST_PYTHON_OBJECT_TYPE) != python->code_type)
+	    st_load64(bytes + ST_PYTHON_OBJECT_TYPE) != python->code_type)
 		return 0;
-	seen.first_line = load32(bytes + layout->code_first_line);
-	seen.file = load64(bytes + layout->code_file);
-	seen.name = load64(bytes + layout->code_name);
-	seen.table = load64(bytes + layout->code_table);
+	seen.first_line = st_load32(bytes + layout->code_first_line);
+	seen.file = st_load64(bytes + layout->code_file);
+	seen.name = st_load64(bytes + layout->code_name);
+	seen.table = st_load64(bytes + layout->code_table);
 	for (; python->codes[at].id; at = (at + 1) % CODES_MAX) {
-		const struct code *code = &python->codes[at];
+		const struct st_outside_known_code *code = &python->codes[at];
 
 		if (code->address == address && code->first_line == seen.first_line &&
 		    code->file == seen.file && code->name == seen.name && code->table == seen.table)
@@ -390,7 +388,7 @@ static uint32_t code_id(struct st_outside_python *python, uint64_t address)
 
 static uint64_t top_frame(const struct st_outside_python *python, const uint8_t *state)
 {
-	uint64_t frame = load64(state + python->layout.state_frame);
+	uint64_t frame = st_load64(state + python->layout.state_frame);
 
 	if (python->layout.c_frame != ST_PYTHON_ABSENT &&
 	    !st_outside_read(python->pid, frame + python->layout.c_frame, &frame, sizeof(frame)))
@@ -403,12 +401,12 @@ static uint64_t frame_word(struct st_outside_python *python, const uint8_t *byte
 			   bool *broken)
 {
 	const struct st_python_layout *layout = &python->layout;
-	uint64_t code = load64(bytes + layout->frame_code) & ~(uint64_t)layout->code_tag;
+	uint64_t code = st_load64(bytes + layout->frame_code) & ~(uint64_t)layout->code_tag;
 	uint32_t flags = 0, id;
 	int64_t position;
 
 	if (layout->frame_owner == ST_PYTHON_ABSENT) {
-		position = (int32_t)load32(bytes + layout->frame_place);
+		position = (int32_t)st_load32(bytes + layout->frame_place);
 		flags = ST_PYTHON_FRAME_ENTRY;
 	} else {
 		uint8_t owner = bytes[layout->frame_owner];
@@ -417,9 +415,9 @@ static uint64_t frame_word(struct st_outside_python *python, const uint8_t *byte
 		*broken = owner > ST_PYTHON_OWNER_SENTINEL;
 		if (*broken || *end || owner == ST_PYTHON_OWNER_SENTINEL)
 			return 0;
-		position =
-			(int64_t)(load64(bytes + layout->frame_place) - code - layout->code_begin) /
-			2;
+		position = (int64_t)(st_load64(bytes + layout->frame_place) - code -
+				     layout->code_begin) /
+			   2;
 		if (layout->frame_entry != ST_PYTHON_ABSENT && bytes[layout->frame_entry])
 			flags = ST_PYTHON_FRAME_ENTRY;
 	}
@@ -435,7 +433,7 @@ uint32_t st_outside_python_walk(struct st_outside_python *python, uint32_t tid, 
 				uint32_t frames_max, uint32_t *flags)
 {
 	const struct st_python_layout *layout = &python->layout;
-	uint8_t state[STATE_BYTES], bytes[ST_PYTHON_FRAME_BYTES_MAX];
+	uint8_t state[ST_OUTSIDE_STATE_BYTES], bytes[ST_PYTHON_FRAME_BYTES_MAX];
 	bool broken = false;
 	uint32_t count = 0;
 	uint64_t frame;
@@ -457,7 +455,7 @@ uint32_t st_outside_python_walk(struct st_outside_python *python, uint32_t tid, 
 			frames[count - 1] |= (uint64_t)ST_PYTHON_FRAME_ENTRY << 56;
 		if (word)
 			frames[count++] = word;
-		frame = load64(bytes + layout->frame_back);
+		frame = st_load64(bytes + layout->frame_back);
 	}
 	if (broken || frame)
 		*flags |= ST_SAMPLE_PYTHON_CUT;

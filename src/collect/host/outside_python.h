@@ -24,5 +24,17 @@ void st_outside_python_eval(const struct st_outside_python *python, uint64_t eva
  * ST_SAMPLE_PYTHON_CUT. */
 uint32_t st_outside_python_walk(struct st_outside_python *python, uint32_t tid, uint64_t *frames,
 				uint32_t frames_max, uint32_t *flags);
+/* The thread that holds the GIL; 0: nobody does. */
+uint32_t st_outside_python_holder(const struct st_outside_python *python);
+
+/* outside_objects.c: tells the names that Python's threads have, but those of the main thread and of threads that are
+ * not Python's. */
+void st_outside_python_names(struct st_outside_python *python,
+			     void (*each)(void *arg, uint32_t tid, const char *name,
+					  uint32_t name_bytes),
+			     void *arg);
+/* What a process of multiprocessing is called ("DataLoader worker 0", "Process-1"); its size, 0: it is none. */
+uint32_t st_outside_python_process_name(const struct st_outside_python *python, char *out,
+					uint32_t out_bytes);
 
 #endif

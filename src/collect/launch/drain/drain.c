@@ -161,6 +161,11 @@ void st_drain_define_thread(struct st_drain *drain, uint32_t track, uint32_t tid
 	st_drain_tell_name(drain, tid);
 }
 
+uint32_t st_drain_tracks(const struct st_drain *drain)
+{
+	return drain->counts.tracks;
+}
+
 static void flush_batch(struct st_drain *drain, struct st_definition_batch *batch)
 {
 	const struct st_drain_sink *sink = &drain->shared->sink;

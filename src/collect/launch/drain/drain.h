@@ -162,6 +162,22 @@ struct st_new_mapping {
 /* Whether any reading found something: the maps of a process that has just ended are empty. */
 bool st_drain_has_maps(const struct st_drain *drain);
 void st_drain_mapped(struct st_drain *drain, int pid, const struct st_new_mapping *mapping);
+/* Who gave a thread its name; the later ones know better. */
+enum st_name_source {
+	ST_NAME_UNKNOWN,
+	ST_NAME_POOL,	/* the library that it begins in */
+	ST_NAME_KERNEL, /* prctl, pthread_setname_np */
+	ST_NAME_PYTHON,
+	ST_NAME_PROGRAM /* __itt_thread_set_name and the like */
+};
+void st_drain_name_thread(struct st_drain *drain, uint32_t tid, enum st_name_source source,
+			  const void *text, size_t size_bytes);
+/* Names threads of which nothing better is known by what their stacks begin in, but the main thread, pid. */
+void st_drain_name_pools(struct st_drain *drain, uint32_t pid);
+/* Threads that record, whose name is not of a better source than this one. */
+void st_drain_each_nameless(const struct st_drain *drain, enum st_name_source source,
+			    void (*each)(void *arg, uint32_t tid), void *arg);
+uint32_t st_drain_tracks(const struct st_drain *drain);
 /* The kernel told that a thread of it created another one; both tids are those of our namespace. */
 void st_drain_thread_created(struct st_drain *drain, uint32_t tid, uint32_t creator,
 			     uint64_t ticks);

@@ -211,6 +211,19 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 		drain->counts.before_tables++;
 }
 
+/* What the stack begins in tells what the thread is for. */
+static void keep_outer(struct st_sample_reader *reader)
+{
+	const struct st_frame_words *native = &reader->native;
+
+	while (reader->outer_count < ST_OUTER_FRAMES && reader->outer_count < native->count) {
+		reader->outer[reader->outer_count] =
+			native->words[native->count - 1 - reader->outer_count] &
+			~(ST_FRAME_WORD_RECOVERED | ST_FRAME_WORD_EXACT);
+		reader->outer_count++;
+	}
+}
+
 static bool take_sample(struct st_drain *drain, struct st_sample_reader *reader,
 			const uint64_t *payload, uint32_t payload_words)
 {
@@ -242,6 +255,8 @@ static bool take_sample(struct st_drain *drain, struct st_sample_reader *reader,
 		flags |= ST_SAMPLE_PYTHON_CUT;
 	}
 	want_maps(drain, frames, counts.native_new);
+	if (!reader->outer_count && !(flags & ST_SAMPLE_TRUNCATED))
+		keep_outer(reader);
 	add_sample(drain, reader, flags, payload[1]);
 	return true;
 }
@@ -258,6 +273,7 @@ static void begin_owner(struct st_drain *drain, struct st_slot_reader *slot, uin
 	if (reader->track)
 		st_drain_flush_samples(drain, slot);
 	reader->owner = owner;
+	reader->outer_count = 0;
 	reader->first_time = reader->time;
 	reader->ended = false;
 	forget_stack(reader);

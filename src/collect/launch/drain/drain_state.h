@@ -57,6 +57,7 @@ struct st_frame_words {
 };
 
 /* Our side of the handler ring of one slot, from its first sample to the end of its owner. */
+enum { ST_OUTER_FRAMES = 6 };
 struct st_sample_reader {
 	uint64_t time, first_time, owner;
 	uint32_t track; /* 0: none yet */
@@ -68,6 +69,8 @@ struct st_sample_reader {
 	struct st_sample_encoder
 		waits;	    /* from the scheduler: of the same track, later or earlier */
 	uint64_t oldest_ns; /* when the first sample came into the encoder */
+	uint64_t outer[ST_OUTER_FRAMES]; /* addresses of a complete stack, outermost first */
+	uint32_t outer_count;
 };
 
 enum { ST_OWNERS_KEPT = 64 };
@@ -119,16 +122,18 @@ struct st_creators {
 	uint32_t lived;		   /* were left when they were last looked through */
 };
 
-/* Of threads that live; kept only for a ring buffer. */
+/* Of threads that live. */
 struct st_thread_name {
 	uint32_t tid, size_bytes;
-	bool gone;
-	char *text;
+	enum st_name_source source;
+	bool gone, records; /* it has a track: its name is written */
+	char *text;	    /* NULL: none is known */
 };
 
 struct st_thread_names {
 	struct st_thread_name *entries;
 	uint32_t count, capacity;
+	struct st_id_map entry_of; /* tid */
 };
 
 /* Python functions as they were described; kept only for a ring buffer. */
@@ -327,10 +332,12 @@ void st_creators_fini(struct st_creators *creators);
 void st_drain_define_creator(struct st_drain *drain, uint32_t tid);
 void st_drain_reap_creators(struct st_drain *drain, int pid);
 
-/* drain_threads.c */
+/* drain_names.c: a name that is being written already, and what is known of a thread that begins to record. */
 void st_drain_keep_name(struct st_drain *drain, uint32_t tid, const void *text, size_t size_bytes);
-/* Into the file, if a name is kept. */
 void st_drain_tell_name(struct st_drain *drain, uint32_t tid);
+void st_drain_reap_names(struct st_drain *drain, int pid);
+
+/* drain_threads.c */
 bool st_drain_thread_gone(int pid, uint32_t tid);
 /* What is known of threads that have gone. */
 void st_drain_reap_known(struct st_drain *drain, int pid);

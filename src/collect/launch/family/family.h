@@ -46,6 +46,7 @@ struct st_family_options {
 	/* May be NULL; only the kernel's events tell these. */
 	void (*mapped)(void *arg, const struct st_family_mapping *mapping);
 	void (*created)(void *arg, const struct st_family_thread *thread);
+	void (*renamed)(void *arg, pid_t pid, pid_t tid, const char *name);
 	void *arg;
 };
 

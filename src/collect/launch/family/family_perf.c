@@ -125,6 +125,9 @@ static void believe(void *arg, const struct st_perf_record *record)
 	case PERF_RECORD_COMM:
 		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
 			st_member_executed(family, (pid_t)comm->pid, comm->name, time);
+		else if (family->options.renamed)
+			family->options.renamed(family->options.arg, (pid_t)comm->pid,
+						(pid_t)comm->tid, comm->name);
 		break;
 	case PERF_RECORD_MMAP2:
 		st_member_mapped(family, (pid_t)map->pid, map->path);

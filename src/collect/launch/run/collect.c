@@ -373,6 +373,7 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 					   .executed = on_executed,
 					   .mapped = st_run_mapped,
 					   .created = st_run_created,
+					   .renamed = st_run_renamed,
 					   .arg = run};
 	enum st_status status;
 
@@ -564,6 +565,7 @@ void st_run_tear_down(struct st_run *run)
 	st_run_close_control(run);
 	st_followed_fini(&run->followed);
 	st_run_detach(run);
+	st_run_forget_names(run);
 	st_family_destroy(run->family);
 	st_kernel_side_destroy(run->kernel);
 	st_rendezvous_destroy(run->rendezvous);

@@ -334,6 +334,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	st_run_poll_attached(run, false);
 	st_followed_cycle(&run->followed, now_ns, activity);
 	st_run_apply_execs(run);
+	st_run_name_threads(run, now_ns);
 	st_run_tell_mappings(run);
 	st_followed_end_gone(&run->followed, now_ns);
 	keep_ring(run);

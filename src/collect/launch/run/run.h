@@ -26,6 +26,7 @@ struct st_family;
 struct st_kernel_side;
 struct st_json;
 struct st_joined;
+struct st_named_process;
 struct st_rendezvous;
 struct st_store_writer;
 
@@ -43,9 +44,11 @@ struct st_run {
 	struct st_rendezvous *rendezvous;
 	struct st_control *control; /* NULL: -command cannot reach this run */
 	struct st_family *family;
-	struct st_kernel_side *kernel; /* NULL: not watched */
-	struct st_attach *attach;      /* -target-pid; else NULL */
-	struct st_joined *joined;      /* strata.profile(); else NULL */
+	struct st_kernel_side *kernel;	/* NULL: not watched */
+	struct st_attach *attach;	/* -target-pid; else NULL */
+	struct st_joined *joined;	/* strata.profile(); else NULL */
+	struct st_named_process *named; /* processes whose threads are named */
+	uint32_t named_count, named_capacity;
 	struct st_signals signals;
 	struct st_inherited inherited;
 	struct st_spawn spawn;
@@ -144,6 +147,11 @@ void st_run_tell_mappings(struct st_run *run);
 /* Tables that are ready go to those who asked. */
 void st_run_take_tables(struct st_run *run);
 uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns);
+
+/* thread_names.c: what threads are called, looked up when they have begun to record, and from time to time. */
+void st_run_name_threads(struct st_run *run, uint64_t now_ns);
+void st_run_renamed(void *arg, pid_t pid, pid_t tid, const char *name);
+void st_run_forget_names(struct st_run *run);
 
 /* run_files.c: a sampled process ends; arg is the run. */
 void st_run_keep_files(void *arg, const struct st_followed *process);
