@@ -12,7 +12,7 @@
 #include "format/analysis.h"
 
 /* CPU time in no sample is worth a word when it is a tenth of all, and more than a moment. */
-enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 10, PERIOD_USUAL_NS = 10000000 };
+enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 20, PERIOD_USUAL_NS = 10000000 };
 
 /* Shares of samples from which something is a flaw: samples that are not there at all, a stack that ends too early or
  * in doubt, and callers that a scan found, which are mostly right. What any recording has is none. */
@@ -213,35 +213,49 @@ static void add_unsampled(const struct st_result *result, struct st_buf *out)
 	st_buf_append_u8(out, '\n');
 }
 
-/* A thread that ends within its first interval has no sample, and what comes after a last one is in none either:
- * the kernel's own sum tells how much that is. */
-static void add_unseen(const struct st_result *result, struct st_buf *out)
+/* Processes that end within their first interval may have no sample, and what comes after a last one is in none either. */
+bool st_quality_cpu_seen(const struct st_result *result, struct st_cpu_seen *out)
 {
 	const struct st_result_info *info = st_result_info(result);
-	uint64_t seen_ns = st_result_sample_quality(result)->cpu_ns, period_ns = 0, unseen_ns;
+	uint64_t period_ns = 0;
 	uint32_t count, pauses;
 	const struct st_sampler *samplers = st_result_samplers(result, &count);
 
+	*out = (struct st_cpu_seen){.used_ns = info->target_cpu_ns,
+				    .seen_ns = st_result_sample_quality(result)->cpu_ns};
 	st_result_pauses(result, &pauses);
-	if (pauses || *info->stop_reason || info->kept_from_ns)
-		return;
+	if (!info->target_cpu_ns || pauses || *info->stop_reason || info->kept_from_ns)
+		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		seen_ns += samplers[i].handler_ns;
+		out->handler_ns += samplers[i].handler_ns;
 		if (samplers[i].period_ns > period_ns)
 			period_ns = samplers[i].period_ns;
 	}
 	/* Of a program without any sample nobody has said how it was sampled. */
 	if (!period_ns && st_analysis_is_for(info->type, ST_RECORDS_SAMPLES))
 		period_ns = PERIOD_USUAL_NS;
-	unseen_ns = info->target_cpu_ns > seen_ns ? info->target_cpu_ns - seen_ns : 0;
-	if (!period_ns || unseen_ns < UNSEEN_PERIODS * period_ns ||
-	    unseen_ns < info->target_cpu_ns / UNSEEN_SHARE)
+	if (!period_ns)
+		return false;
+	if (out->used_ns > out->seen_ns + out->handler_ns)
+		out->unseen_ns = out->used_ns - out->seen_ns - out->handler_ns;
+	if (out->unseen_ns < UNSEEN_PERIODS * period_ns ||
+	    out->unseen_ns < out->used_ns / UNSEEN_SHARE)
+		out->unseen_ns = 0;
+	return true;
+}
+
+static void add_unseen(const struct st_result *result, struct st_buf *out)
+{
+	struct st_cpu_seen cpu;
+
+	if (!st_quality_cpu_seen(result, &cpu) || !cpu.unseen_ns)
 		return;
 	st_buf_printf(out,
 		      "%.1f %% of the program's CPU time was not sampled (%.3f of %.3f s): ends of "
-		      "threads and processes, and those shorter than the interval\n",
-		      100.0 * (double)unseen_ns / (double)info->target_cpu_ns,
-		      (double)unseen_ns / 1e9, (double)info->target_cpu_ns / 1e9);
+		      "threads and processes, and those shorter than the interval%s\n",
+		      100.0 * (double)cpu.unseen_ns / (double)cpu.used_ns,
+		      (double)cpu.unseen_ns / 1e9, (double)cpu.used_ns / 1e9,
+		      cpu.seen_ns ? "; CPU use is scaled to all of it" : "");
 }
 
 /* " tasks never ended", of one " task never ended". */

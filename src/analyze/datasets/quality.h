@@ -22,6 +22,14 @@ struct st_quality_item {
 	unsigned int from_percent; /* the share from which it is a flaw; over 100: it never is */
 };
 
+/* The program's CPU time by the kernel's count, and how much of it samples stand for. */
+struct st_cpu_seen {
+	uint64_t used_ns, seen_ns;
+	uint64_t handler_ns; /* of the used: samples' own */
+	uint64_t unseen_ns;  /* in no sample; 0 as long as it does not matter */
+};
+/* False: not known, of a part of the run only, or nothing was to be sampled. */
+bool st_quality_cpu_seen(const struct st_result *result, struct st_cpu_seen *out);
 /* All of them, zeros too, in the order of importance. */
 void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS]);
 /* Records that are gone: dropped, refused or without a place. */

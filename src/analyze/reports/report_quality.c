@@ -36,10 +36,17 @@ static void add_sizes(struct st_report *report, const struct st_result *result)
 {
 	const struct st_sample_quality *samples = st_result_sample_quality(result);
 	uint64_t lost = st_quality_lost(result);
+	struct st_cpu_seen cpu;
 
 	add(report, "records lost", lost ? "flaw" : "good")[COUNT] = st_cell_u64(lost);
 	if (!samples->samples)
 		return;
+	if (st_quality_cpu_seen(result, &cpu))
+		add(report, "CPU time that samples stand for",
+		    cpu.unseen_ns ? "flaw" : "good")[SHARE] =
+			st_cell_double(cpu.seen_ns + cpu.handler_ns < cpu.used_ns
+					       ? st_share(cpu.seen_ns + cpu.handler_ns, cpu.used_ns)
+					       : 1.0);
 	add(report, "samples", "")[COUNT] = st_cell_u64(samples->samples);
 	add(report, "stacks complete", "")[SHARE] =
 		st_cell_double(1.0 - st_share(samples->truncated, samples->samples));

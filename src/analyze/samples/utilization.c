@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/datasets/dataset_parts.h"
+#include "analyze/datasets/quality.h"
 #include "store/result.h"
 
 enum { SLOTS_MAX = 2000, SAMPLES_PER_SLOT = 20, PERIOD_USUAL_NS = 10000000, SLOT_MIN_NS = 1000000 };
@@ -167,6 +168,26 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 	}
 }
 
+/* What is in no sample was done where the samples are, as far as anybody knows. */
+static void scale_to_used(struct slots *slots, struct st_utilization *out,
+			  const struct st_sample_set *set, const struct st_question *question)
+{
+	struct st_cpu_seen cpu;
+
+	if (question->has_time_range || !out->cpu_ns || !st_quality_cpu_seen(set->result, &cpu) ||
+	    !cpu.unseen_ns || !cpu.seen_ns)
+		return;
+	out->scale = 1.0 + (double)cpu.unseen_ns / (double)cpu.seen_ns;
+	out->cpu_ns = (uint64_t)((double)out->cpu_ns * out->scale);
+	out->effective_ns = 0;
+	for (uint32_t i = 0; i < slots->count; i++) {
+		uint64_t *effective_ns = &slots->slots[i].effective_ns;
+
+		*effective_ns = (uint64_t)((double)*effective_ns * out->scale);
+		out->effective_ns += *effective_ns;
+	}
+}
+
 /* No slot can hold more than all CPUs: what does not fit, because a thread was off the CPU between two samples, was done
  * shortly before. */
 static void settle(struct slots *slots, const struct st_utilization *out,
@@ -226,6 +247,7 @@ enum st_status st_utilization_make(struct st_utilization *out, const struct st_s
 
 	memset(out, 0, sizeof(*out));
 	out->cpu_count = cpus ? cpus : 1;
+	out->scale = 1.0;
 	set_range(&slots, set, question);
 	range_ns = slots.end_ns > slots.begin_ns ? (uint64_t)(slots.end_ns - slots.begin_ns) : 0;
 	slots.slot_ns = SAMPLES_PER_SLOT * period_of(set->result);
@@ -241,6 +263,7 @@ enum st_status st_utilization_make(struct st_utilization *out, const struct st_s
 	done = slots.slots && out->by_cpus && st_pause_list_make(&pauses, set->result, &arena);
 	if (done && slots.count) {
 		add_samples(&slots, out, set, question);
+		scale_to_used(&slots, out, set, question);
 		settle(&slots, out, &pauses);
 		count_slots(&slots, out, &pauses);
 	}

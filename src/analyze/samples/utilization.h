@@ -16,7 +16,9 @@ struct st_utilization {
 	uint64_t slot_ns;
 	uint64_t *by_cpus; /* time with 0, 1 … cpu_count CPUs at work; owned */
 	uint64_t by_level[ST_USE_LEVELS];
+	/* Scaled to the CPU time that the kernel has counted, where samples miss much of it. */
 	uint64_t effective_ns, cpu_ns;
+	double scale;		    /* by how much; 1 where not */
 	uint64_t oversubscribed_ns; /* more threads ran than there are CPUs */
 	uint32_t threads;	    /* that ran at all */
 };

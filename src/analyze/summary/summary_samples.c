@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/datasets/quality.h"
 #include "analyze/samples/sample_set.h"
 #include "analyze/samples/utilization.h"
 #include "store/result.h"
@@ -34,10 +35,30 @@ static void add_ratio(const struct job *job, const char *section, const char *na
 		st_cell_double(value);
 }
 
+/* Of all CPU time, with what is in no sample. */
+static uint64_t scaled(const struct job *job, enum st_metric metric)
+{
+	return (uint64_t)((double)total(job, metric) * job->use.scale);
+}
+
+/* By the kernel's count, and how much of it samples stand for. */
+static void add_seen(struct job *job)
+{
+	struct st_cpu_seen cpu;
+
+	if (!st_quality_cpu_seen(job->summary->result, &cpu))
+		return;
+	st_report_fact_number(job->summary->report, "cpu", "cpu_used_ns", cpu.used_ns);
+	add_ratio(job, "cpu", "cpu_sampled_ratio",
+		  cpu.seen_ns + cpu.handler_ns < cpu.used_ns
+			  ? st_share(cpu.seen_ns + cpu.handler_ns, cpu.used_ns)
+			  : 1.0);
+}
+
 /* CPU time and its parts; of these only the ones that are there. */
 static void add_times(struct job *job)
 {
-	st_report_fact_number(job->summary->report, "cpu", "cpu_ns", total(job, ST_CPU_SELF));
+	st_report_fact_number(job->summary->report, "cpu", "cpu_ns", scaled(job, ST_CPU_SELF));
 	for (unsigned int i = ST_CPU_EFFECTIVE; i <= ST_OVERHEAD_OTHER; i++) {
 		enum st_metric metric = (enum st_metric)i;
 		bool is_kind = metric == ST_CPU_EFFECTIVE || metric == ST_CPU_SPIN ||
@@ -45,7 +66,7 @@ static void add_times(struct job *job)
 
 		if (is_kind || total(job, metric))
 			st_report_fact_number(job->summary->report, "cpu",
-					      st_metric_info(metric)->key, total(job, metric));
+					      st_metric_info(metric)->key, scaled(job, metric));
 	}
 	if (total(job, ST_CPU_INHERITED))
 		st_report_fact_number(job->summary->report, "cpu", "cpu_inherited_ns",
@@ -277,6 +298,7 @@ enum st_status st_summary_add_samples(const struct st_summary *summary)
 		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE);
 	if (!status) {
 		add_times(&job);
+		add_seen(&job);
 		add_utilization(&job);
 		add_stack_quality(&job, summary->result);
 		add_findings(&job);
