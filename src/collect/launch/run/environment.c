@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/launch/run/preload_link.h"
+
 extern char **environ;
 
 static const char library_name[] = "libstrata_collector.so";
@@ -40,7 +42,7 @@ static char *library_in(const char *folder, const char *place)
 	return access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
 }
 
-enum st_status st_environment_find_collector(char **out, struct st_error *err)
+static enum st_status find_collector(char **out, struct st_error *err)
 {
 	const char *named = getenv("STRATA_COLLECTOR");
 	char folder[PATH_MAX];
@@ -68,6 +70,21 @@ enum st_status st_environment_find_collector(char **out, struct st_error *err)
 			    "%s not found next to the strata executable: reinstall strata, or set "
 			    "STRATA_COLLECTOR to its path",
 			    library_name);
+}
+
+enum st_status st_environment_find_collector(char **out, struct st_error *err)
+{
+	enum st_status status = find_collector(out, err);
+	char *link;
+
+	if (status || st_environment_can_preload(*out))
+		return status;
+	link = st_preload_link(*out);
+	if (link) {
+		free(*out);
+		*out = link;
+	}
+	return ST_OK;
 }
 
 static bool executable(const char *path, int *code)

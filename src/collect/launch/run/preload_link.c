@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LD_PRELOAD separates its names by spaces and colons and has no way to quote them, so that a collector in a folder
+// called "my project" cannot be named there. A link to its folder can. The link stays: programs that outlive the run
+// still pass its name on to their children, and a loader would complain about one that is gone.
+#include "collect/launch/run/preload_link.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/launch/run/environment.h"
+#include "format/chunk.h"
+#include "unwind/cache.h"
+
+/* Also other users may go through it: a program may become one of them. Only we may change what is in it. */
+static bool make_folder(const char *path)
+{
+	struct stat about;
+
+	if (mkdir(path, 0755) == 0)
+		(void)chmod(path, 0755);
+	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+	       !(about.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool points_to(const char *link, const char *folder)
+{
+	char target[PATH_MAX];
+	ssize_t size_bytes = readlink(link, target, sizeof(target) - 1);
+
+	if (size_bytes < 0)
+		return false;
+	target[size_bytes] = '\0';
+	return strcmp(target, folder) == 0;
+}
+
+/* Another run may do the same at the same time: the link appears whole or not at all. */
+static bool make_link(const char *link, const char *folder)
+{
+	char fresh[PATH_MAX];
+
+	if (points_to(link, folder))
+		return true;
+	if (snprintf(fresh, sizeof(fresh), "%s.%d", link, (int)getpid()) >= (int)sizeof(fresh) ||
+	    symlink(folder, fresh) != 0)
+		return false;
+	if (rename(fresh, link) != 0)
+		(void)unlink(fresh);
+	return points_to(link, folder);
+}
+
+static char *link_in(const char *place, const char *folder, const char *name)
+{
+	char path[PATH_MAX], *out = NULL;
+
+	if (!st_environment_can_preload(place) || !make_folder(place) ||
+	    snprintf(path, sizeof(path), "%s/lib-%08x", place,
+		     st_crc32c(0, folder, strlen(folder))) >= (int)sizeof(path) ||
+	    !make_link(path, folder))
+		return NULL;
+	return asprintf(&out, "%s/%s", path, name) < 0 ? NULL : out;
+}
+
+char *st_preload_link(const char *collector)
+{
+	const char *slash = strrchr(collector, '/');
+	char *folder = slash ? strndup(collector, (size_t)(slash - collector)) : NULL;
+	char place[PATH_MAX], *out = NULL;
+
+	if (folder && st_unwind_cache_place(place, sizeof(place)) && place[0] == '/')
+		out = link_in(place, folder, slash + 1);
+	if (folder && !out) {
+		(void)snprintf(place, sizeof(place), "/tmp/strata-%u", (unsigned int)geteuid());
+		out = link_in(place, folder, slash + 1);
+	}
+	free(folder);
+	return out;
+}
