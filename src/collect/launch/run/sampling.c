@@ -33,10 +33,10 @@ enum st_status st_sampling_interval(const struct st_sampling_config *asked, uint
 	if (*interval_ns >= min && *interval_ns <= interval_max_ns)
 		return ST_OK;
 	return st_error_set(err, ST_EUSAGE, 0,
-			    "-knob sampling-interval: %g ms is outside %g to %g ms, the limits of "
+			    "-knob sampling-interval: must be between %g and %g ms with "
 			    "sampling-mode=%s",
-			    (double)*interval_ns / (double)ms_ns, (double)min / (double)ms_ns,
-			    (double)interval_max_ns / (double)ms_ns, asked->hardware ? "hw" : "sw");
+			    (double)min / (double)ms_ns, (double)interval_max_ns / (double)ms_ns,
+			    asked->hardware ? "hw" : "sw");
 }
 
 bool st_sampling_has_cycles(void)
