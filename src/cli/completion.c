@@ -148,7 +148,8 @@ static void print_value(enum st_option_id id, const struct st_option *option)
 	else if (id == ST_OPT_KNOB)
 		print_knobs();
 	else if (id == ST_OPT_REPORT_KNOB)
-		printf("bin-count= cpu-classes= torch-folding= %s", st_torch_knob_names);
+		printf("bin-count= cpu-classes= min-percent= max-depth= torch-folding= %s",
+		       st_torch_knob_names);
 	else if (id == ST_OPT_CSV_DELIMITER)
 		printf("comma tab semicolon colon");
 	else if (id == ST_OPT_RESULT_DIR)

@@ -46,6 +46,11 @@ enum st_status st_sink_finish(struct st_sink *sink, enum st_status written, stru
 struct st_text_style {
 	unsigned int width; /* columns; 0 = unlimited */
 	bool colour;
+	/* Of trees: rows under this share (percent) are one line, and rows deeper than this are none; 0: all are shown.
+	 * Times as values rather than as shares. */
+	double tree_percent;
+	unsigned int tree_depth;
+	bool tree_values;
 };
 
 enum st_status st_report_write_text(const struct st_report *report, const struct st_result *result,

@@ -111,7 +111,7 @@ static const struct st_option options[ST_OPTIONS] = {
 		"the terminal's, otherwise unlimited",
 		"Width of a text report in characters; 0 is unlimited. To fit, names are shortened and the last columns left out."},
 	[ST_OPT_REPORT_KNOB] = {"report-knob", 0, "NAME=VALUE", REPORT, ST_OPT_REPEATABLE, NULL,
-		"Set a report parameter: bin-count=N, the number of bins of a timeline (60); cpu-classes=FILE, additional rules for spin and overhead time; torch-folding=true, count operators as torch.profiler does; for torch-averages and torch-events, the arguments of the torch functions by name: sort-by=self_cpu_time_total, row-limit=10, group-by-input-shape=true, profile-memory=true ..."},
+		"Set a report parameter: bin-count=N, the number of bins of a timeline (60); cpu-classes=FILE, additional rules for spin and overhead time; min-percent=P (1) and max-depth=N (40), the smallest share and the deepest level of a tree that get lines of their own, 0 for all; torch-folding=true, count operators as torch.profiler does; for torch-averages and torch-events, the arguments of the torch functions by name: sort-by=self_cpu_time_total, row-limit=10, group-by-input-shape=true, profile-memory=true ..."},
 	[ST_OPT_SHOW_AS] = {"show-as", 0, "values|samples|percent", REPORT, 0, "values",
 		"Show CPU time as time, as sample counts, or as percentages of the total."},
 	[ST_OPT_THRESHOLD_PERCENT] = {"cumulative-threshold-percent", 0, "N", REPORT, 0, "100",

@@ -15,6 +15,9 @@
 #include "request/options.h"
 #include "request/values.h"
 
+/* A tree for people: what is worth a line. */
+enum { TREE_PERCENT = 1, TREE_DEPTH = 40 };
+
 static const char *const format_names[ST_OUTPUTS] = {"text", "csv", "json"};
 static const char *const format_suffixes[ST_OUTPUTS] = {".txt", ".csv", ".json"};
 
@@ -98,6 +101,9 @@ static enum st_status parse_style(const struct st_args *args, struct st_output *
 
 	output->style.colour = to_stdout && args->has_colour;
 	output->style.width = to_stdout ? args->screen_width : 0;
+	output->style.tree_percent = TREE_PERCENT;
+	output->style.tree_depth = TREE_DEPTH;
+	output->style.tree_values = st_args_value(args, ST_OPT_SHOW_AS) != NULL;
 	if (width) {
 		status = st_value_count("report-width", width, 0, 100000, &columns, err);
 		if (status)

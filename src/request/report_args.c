@@ -123,9 +123,23 @@ static enum st_status parse_truth(const char *value, bool *out, struct st_error 
 			    value);
 }
 
-static enum st_status parse_report_knob(const char *text, struct st_report_options *options,
+static enum st_status parse_tree_percent(const char *value, double *out, struct st_error *err)
+{
+	char *end;
+
+	*out = strtod(value, &end);
+	if (end != value && !*end && *out >= 0 && *out <= 100)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-report-knob min-percent: expected a percentage between 0 and 100, "
+			    "not '%.60s'",
+			    value);
+}
+
+static enum st_status parse_report_knob(const char *text, struct st_request *request,
 					struct st_error *err)
 {
+	struct st_report_options *options = &request->options;
 	char name[64];
 	const char *value;
 	uint64_t count = 0;
@@ -143,6 +157,13 @@ static enum st_status parse_report_knob(const char *text, struct st_report_optio
 		options->bin_count = (uint32_t)count;
 		return status;
 	}
+	if (strcmp(name, "min-percent") == 0)
+		return parse_tree_percent(value, &request->output.style.tree_percent, err);
+	if (strcmp(name, "max-depth") == 0) {
+		status = st_value_count("report-knob max-depth", value, 0, 1000000, &count, err);
+		request->output.style.tree_depth = (unsigned int)count;
+		return status;
+	}
 	if (strcmp(name, "cpu-classes") != 0)
 		return st_torch_knob(&options->torch, name, value, err);
 	options->view.class_rules = value;
@@ -156,7 +177,7 @@ static enum st_status parse_report_knobs(const struct st_args *args, struct st_r
 	const char *text;
 
 	for (size_t at = 0; !status && (text = st_args_next(args, ST_OPT_REPORT_KNOB, &at));)
-		status = parse_report_knob(text, &request->options, err);
+		status = parse_report_knob(text, request, err);
 	return status;
 }
 
@@ -248,6 +269,9 @@ enum st_status st_report_args(struct st_request *request, const struct st_args *
 			"top-down, callstacks and tasks can compare two",
 			request->name);
 	request->columns = st_args_value(args, ST_OPT_COLUMN);
+	/* People read texts; what programs read has everything. */
+	request->options.view.folds_glue = request->output.format == ST_OUTPUT_TEXT &&
+					   request->options.view.call_stack_mode != ST_STACK_ALL;
 	if (status == ST_OK)
 		fit_timeline(request);
 	return status;

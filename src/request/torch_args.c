@@ -129,6 +129,7 @@ enum st_status st_torch_knob(struct st_torch_options *options, const char *name,
 	if (knob == end)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "unknown report knob '%s'; expected bin-count, cpu-classes, "
+				    "min-percent, max-depth, "
 				    "torch-folding or, for the torch tables, %s",
 				    name, st_torch_knob_names);
 	to = (char *)options + knob->at;

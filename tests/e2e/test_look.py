@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person sees first: the order of the summary, names that can be read, commands that can be pasted."""
 
+import csv
 import re
 import shlex
 import subprocess
+from collections import Counter
 
 import pytest
 from harness import TARGETS
@@ -63,3 +65,92 @@ def test_quality_in_one_line(shared_strata, trained):
     else:
         assert text.endswith("\ndata quality: good (strata report quality)\n") and "note" not in text
     assert {"records lost", "samples", "stacks complete"} <= {row["fact"] for row in quality}
+
+
+def tree_rows(text):
+    """(figures, name) of each row of a text tree."""
+    lines = text.splitlines()
+    head = next(number for number, line in enumerate(lines) if line.strip().startswith(("Total", "CPU Time")))
+    width = lines[head].index("Function")
+    rows = []
+    for line in lines[head + 1 :]:
+        if line.startswith("note"):
+            break
+        if line.strip():
+            name = line[width:].strip().removeprefix("+ ")
+            rows.append((line[:width].replace(",", "").split(), name.split("  [")[0]))
+    return rows
+
+
+def all_rows(strata, result, report):
+    """Every row of a report with its depth; what programs read is not folded."""
+    return list(
+        csv.DictReader(strata("report", report, "-r", result, "-show-as", "samples", "-format", "csv").out.splitlines())
+    )
+
+
+ALL_ROWS = ("-report-knob", "min-percent=0", "-report-knob", "max-depth=0")
+GLUE = re.compile(r"^(_PyEval_|pymain_|c10::Dispatcher::|torch::autograd::Engine::|_call_with_frames_removed)")
+
+
+def test_folded_frames_take_no_time_along(shared_strata, trained):
+    """Each function has the same time of its own in the tree without glue, in the whole tree, and in JSON."""
+    text = shared_strata("report", "top-down", "-r", trained, "-show-as", "samples", *ALL_ROWS).out
+    shown, whole = Counter(), Counter()
+    for figures, name in tree_rows(text):
+        shown[name] += int(figures[1])
+    for row in all_rows(shared_strata, trained, "top-down"):
+        whole[row["function_stack"]] += int(row["cpu_self_samples"])
+    assert +shown == +whole and sum(shown.values()) > 50
+    # Callers too: the functions that were interrupted are first, each behind an empty line.
+    rows = all_rows(shared_strata, trained, "hotspots")
+    text = shared_strata("report", "callstacks", "-r", trained, "-show-as", "samples", *ALL_ROWS).out
+    head, *blocks = text.split("\n\n")
+    head = head.splitlines()[0]
+    seen = [tree_rows(head + "\n" + block)[0] for block in blocks if block[0] == " "]
+    assert len(seen) > 20
+    assert Counter((name, int(figures[0])) for figures, name in seen) <= Counter(
+        (row["function"], int(row["cpu_self_samples"])) for row in rows
+    )
+
+
+def test_glue_is_left_out_unless_asked_for(shared_strata, trained, tmp_path):
+    for report in ("top-down", "callstacks"):
+        text = shared_strata("report", report, "-r", trained, *ALL_ROWS).out
+        whole = shared_strata("report", report, "-r", trained, "-call-stack-mode", "all", *ALL_ROWS).out
+        # What was interrupted itself stays: it is a leaf, and has time of its own.
+        inner = [name for figures, name in tree_rows(text) if GLUE.match(name) and len(figures) == 1]
+        assert "-call-stack-mode all" in text and "-call-stack-mode all" not in whole
+        assert report == "callstacks" or not inner
+        assert any(GLUE.match(name) for _, name in tree_rows(whole))
+        assert len(tree_rows(text)) < len(tree_rows(whole)) / 2
+    totals = []
+    for words in ((), ("-call-stack-mode", "all")):
+        flames = tmp_path / f"flames{len(words)}.svg"
+        assert shared_strata("export", "flamegraph", "-r", trained, "-o", flames, *words).status == 0
+        picture = flames.read_text()
+        assert ("_call_with_frames_removed" in picture) == bool(words)
+        totals.append(re.search(r"([0-9.]+ m?s of CPU time in [0-9,]+ samples)", picture).group(1))
+    assert totals[0] == totals[1]
+    # A file for another tool leaves nothing out.
+    folded = shared_strata("export", "folded", "-r", trained, "-o", "-").out
+    assert "_call_with_frames_removed" in folded
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("report", ["top-down", "callstacks"])
+def test_trees_can_be_read(shared_strata, trained, report, width):
+    text = shared_strata("report", report, "-r", trained, "-report-width", str(width)).out
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width and len(lines) < 400
+    rows = tree_rows(text)
+    # Names are not cut to nothing, and every row but a folded one has its share.
+    assert all(len(name) > 12 for _, name in rows if name.endswith("…"))
+    assert all(figures for figures, _ in rows)
+    shares = [float(figures[0].rstrip("%")) for figures, name in rows if " more under 1 %" not in name]
+    small = [share for share in shares if share < 1.0]
+    assert len(small) <= 5  # the first functions are shown however little they take
+    assert any(re.match(r"[0-9,]+ more under 1 %", name) for _, name in rows)
+    assert "min-percent=0" in text
+    # Nobody asked for these.
+    assert "Spin" not in text and "Function (Full)" not in text

@@ -207,6 +207,13 @@ static void test_flame_graph(void **state)
 	struct fixture *f = *state;
 	const char *svg = export(f, "flamegraph");
 
+	/* The start of a thread says nothing. */
+	assert_int_equal(count_of(svg, "<g class=\"f "), 11);
+	assert_null(strstr(svg, "clone3"));
+	assert_non_null(strstr(svg, "without interpreter, dispatcher and import frames"));
+	f->options.view.call_stack_mode = ST_STACK_ALL;
+	svg = export(f, "flamegraph");
+	assert_null(strstr(svg, "without interpreter"));
 	assert_int_equal(strncmp(svg, "<?xml", 5), 0);
 	/* all, _start, two of train, conv, jit, dot, write, sys_write, clone3, worker, no frame */
 	assert_int_equal(count_of(svg, "<g class=\"f "), 12);

@@ -28,7 +28,7 @@ struct callers {
 static uint32_t first_caller(const struct st_aggregate *aggregate, uint32_t row)
 {
 	const struct st_dataset *dataset = aggregate->dataset;
-	const struct st_axis *frames = &dataset->axes[ST_AXIS_FRAMES];
+	const struct st_axis *frames = &dataset->axes[ST_AXIS_CALLS];
 	uint32_t frame = st_axis_first(frames, row);
 	bool begins_inside = false;
 
@@ -135,7 +135,7 @@ static bool follow(struct callers *callers, uint32_t node)
 			return false;
 		add_own(callers, child, row - 1);
 		callers->frame[row - 1] = frame =
-			aggregate->dataset->axes[ST_AXIS_FRAMES].next[frame];
+			aggregate->dataset->axes[ST_AXIS_CALLS].next[frame];
 		if (frame)
 			add_row(callers, child, row - 1);
 	}

@@ -135,7 +135,7 @@ struct path {
 static void count_calls(struct st_aggregate *aggregate, struct path *path, uint32_t row,
 			uint32_t node)
 {
-	const struct st_axis *axis = &aggregate->dataset->axes[ST_AXIS_FRAMES];
+	const struct st_axis *axis = &aggregate->dataset->axes[ST_AXIS_CALLS];
 	const struct st_key_column *keys = &aggregate->dataset->keys[aggregate->last];
 	struct st_tree *tree = &aggregate->tree;
 	uint32_t frame = st_axis_first(axis, row), count = 0;

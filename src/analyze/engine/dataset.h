@@ -27,6 +27,7 @@ enum st_axis_id {
 	ST_AXIS_ROW, /* no chain: the row itself */
 	ST_AXIS_AROUND,
 	ST_AXIS_FRAMES,
+	ST_AXIS_CALLS, /* the same as trees of calls show it, without glue between functions */
 	ST_AXIS_LEAF,
 	ST_AXIS_PYTHON,
 	ST_AXIS_PLACE,

@@ -29,6 +29,7 @@ struct st_sample_view {
 	enum st_python_frames python_frames;
 	enum st_show_as show_as;
 	bool no_inlines;
+	bool folds_glue; /* trees of calls without interpreter, dispatcher and the like; not with mode all */
 	double threshold_percent; /* rows up to this share of their parent; 0: all */
 	const char *class_rules;  /* file of further rules for the classes of CPU time, or NULL */
 	const struct st_named_options *naming; /* NULL: as it comes */

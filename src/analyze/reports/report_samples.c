@@ -304,6 +304,11 @@ static enum st_status build(struct job *job, struct st_error *err)
 	clear_callers(job);
 	if (groups_by(&job->question, ST_BY_FUNCTION_STACK))
 		put_total_first(job);
+	if (groups_by(&job->question, ST_BY_FUNCTION_STACK) ||
+	    groups_by(&job->question, ST_BY_CALLSTACK)) {
+		job->report->layout = ST_LAYOUT_TREE;
+		job->report->folds_glue = job->set.view.folds_glue;
+	}
 	return ST_OK;
 }
 

@@ -34,6 +34,7 @@ enum st_status st_report_top_down_build(const struct st_report_kind *kind,
 	if (status)
 		return status;
 	st_report_from_answer(out, &answer, &layout);
+	out->layout = ST_LAYOUT_TREE;
 	for (uint32_t i = 0; i < out->row_count && !st_report_arena(out)->failed; i++)
 		out->rows[i].cells[st_report_extra_index(&layout)] =
 			st_cell_u64(out->rows[i].level);

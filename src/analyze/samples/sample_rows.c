@@ -160,6 +160,8 @@ static void bind(const struct st_sample_rows *rows)
 	dataset->row_count = rows->count;
 	dataset->axes[ST_AXIS_AROUND] = axis_of(&row->context, NULL, 0);
 	dataset->axes[ST_AXIS_FRAMES] = axis_of(&row->frame, set->caller, set->named->frame_count);
+	dataset->axes[ST_AXIS_CALLS] =
+		axis_of(&row->frame, set->tree_caller, set->named->frame_count);
 	dataset->axes[ST_AXIS_LEAF] = axis_of(&row->frame, NULL, 0);
 	dataset->axes[ST_AXIS_PYTHON] = axis_of(&row->python, set->outer_python, 0);
 	dataset->axes[ST_AXIS_PLACE] = axis_of(&row->track, NULL, 0);

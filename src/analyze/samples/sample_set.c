@@ -8,6 +8,7 @@
 
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/dataset_operators.h"
+#include "analyze/samples/frame_class.h"
 #include "store/result.h"
 #include "format/analysis.h"
 
@@ -119,6 +120,50 @@ static bool make_view(struct st_sample_set *set)
 	return true;
 }
 
+/* The body of a library's module is where an import begins; inside another one it is only how that goes on. */
+static bool is_folded(const struct st_sample_set *set, const uint8_t *classes, uint32_t frame)
+{
+	const struct st_named_frame *frames = set->named->frames;
+	uint32_t outer = set->tree_caller[frame];
+
+	switch (classes[frames[frame].function]) {
+	case ST_FRAME_GLUE:
+		return true;
+	case ST_FRAME_IMPORT:
+		return outer && classes[frames[outer].function] == ST_FRAME_IMPORT;
+	default:
+		return false;
+	}
+}
+
+/* Callers come before those they called, so each frame is looked at once. What was interrupted is always shown: only
+ * glue between two functions goes, and no function's own time changes. */
+static bool fold_glue(struct st_sample_set *set)
+{
+	const struct st_named *named = set->named;
+	size_t count = (size_t)named->frame_count + 1;
+	uint8_t *classes;
+
+	set->tree_caller = set->caller;
+	if (!set->view.folds_glue)
+		return true;
+	classes = calloc((size_t)named->function_count + 1, 1);
+	set->tree_caller = st_arena_calloc(&set->arena, count, sizeof(*set->tree_caller));
+	if (!classes || !set->tree_caller || !st_frame_classes(named, classes)) {
+		free(classes);
+		return false;
+	}
+	for (uint32_t i = 1; i < named->frame_count; i++) {
+		uint32_t caller = set->caller[i];
+
+		set->tree_caller[i] = caller && is_folded(set, classes, caller)
+					      ? set->tree_caller[caller]
+					      : caller;
+	}
+	free(classes);
+	return true;
+}
+
 uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node)
 {
 	uint32_t frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
@@ -162,9 +207,10 @@ static void choose_modes(struct st_sample_set *set)
 	if (set->view.call_stack_mode != ST_STACK_DEFAULT)
 		return;
 	set->view.call_stack_mode = ST_STACK_USER_PLUS_ONE;
-	if (strncmp(stacks, "all", 3) == 0)
+	if (strncmp(stacks, "all", 3) == 0) {
 		set->view.call_stack_mode = ST_STACK_ALL;
-	else if (strncmp(stacks, "user-only", 9) == 0)
+		set->view.folds_glue = false;
+	} else if (strncmp(stacks, "user-only", 9) == 0)
 		set->view.call_stack_mode = ST_STACK_USER_ONLY;
 }
 
@@ -214,7 +260,7 @@ enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_res
 	if (!status)
 		status = st_named_open(&out->named, result,
 				       out->view.naming ? out->view.naming : &usual, err);
-	if (!status && !make_view(out))
+	if (!status && (!make_view(out) || !fold_glue(out)))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the samples");
 	if (!status)
 		status = classify(out, err);

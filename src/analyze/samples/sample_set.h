@@ -41,6 +41,8 @@ struct st_sample_set {
 	uint32_t *python_of; /* by frame: itself, or the nearest caller that is Python; 0: none */
 	uint32_t *caller;    /* by frame: the nearest caller that is shown, or 0 */
 	uint32_t *
+		tree_caller; /* the same in trees of calls, which may leave out glue (frame_class.h) */
+	uint32_t *
 		outer_python; /* by frame: the Python frame around it, or 0; NULL: not asked for yet */
 	uint8_t *classes;     /* by frame as the innermost one: enum st_cpu_class */
 	struct st_frame_keys keys[ST_GROUPINGS];
@@ -75,6 +77,11 @@ uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node);
 static inline uint32_t st_sample_caller(const struct st_sample_set *set, uint32_t frame)
 {
 	return set->caller[frame];
+}
+/* The same in a tree of calls. */
+static inline uint32_t st_sample_tree_caller(const struct st_sample_set *set, uint32_t frame)
+{
+	return set->tree_caller[frame];
 }
 
 /* Makes the keys of a frame grouping; false when memory is out. */

@@ -53,7 +53,7 @@ static inline uint32_t st_stacks_leaf(const struct st_stacks *stacks, uint32_t r
 
 static inline uint32_t st_stacks_caller(const struct st_stacks *stacks, uint32_t frame)
 {
-	return st_sample_caller(&stacks->set, frame);
+	return st_sample_tree_caller(&stacks->set, frame);
 }
 
 /* A function as it is drawn: Python functions apart by line. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/samples/frame_class.h"
 #include "analyze/samples/sample_rows.h"
 #include "resolve/search.h"
 
@@ -26,30 +27,6 @@ struct lines {
 	uint8_t *is_library;	 /* by source */
 };
 
-/* "/usr/lib/python3.11/json/decoder.py", and not "project/lib/python_tools/train.py". */
-static bool is_standard(struct st_text path)
-{
-	static const char *const folders[] = {"/lib/python", "/lib64/python"};
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		const char *at =
-			memmem(path.bytes, path.size_bytes, folders[i], strlen(folders[i]));
-		const char *end = path.bytes + path.size_bytes;
-
-		at = at ? at + strlen(folders[i]) : end;
-		if (at < end && *at >= '0' && *at <= '9')
-			return true;
-	}
-	return false;
-}
-
-/* "<frozen importlib._bootstrap>" and "<string>" are in no file. */
-static bool is_library(struct st_text path)
-{
-	return !path.size_bytes || path.bytes[0] == '<' || st_text_holds(path, "/site-packages/") ||
-	       st_text_holds(path, "/dist-packages/") || is_standard(path);
-}
-
 static uint32_t own_frame(const struct lines *lines, uint32_t frame)
 {
 	const struct st_named *named = lines->set->named;
@@ -65,7 +42,7 @@ static void count(struct lines *lines)
 	const struct st_named *named = lines->set->named;
 
 	for (uint32_t i = 0; i < named->source_count; i++)
-		lines->is_library[i] = is_library(named->sources[i]);
+		lines->is_library[i] = st_path_is_library(named->sources[i]);
 	for (uint32_t i = 0; i < lines->rows.count; i++) {
 		const struct st_sample_row *row = &lines->rows.rows[i];
 		uint32_t frame = row->flags & ST_SAMPLE_OFF_CPU ? 0 : own_frame(lines, row->frame);

@@ -50,6 +50,7 @@ struct st_report_row {
 /* How a report looks as text. */
 enum st_text_layout {
 	ST_LAYOUT_TABLE,
+	ST_LAYOUT_TREE,
 	ST_LAYOUT_SUMMARY,
 	ST_LAYOUT_TIMELINE,
 	ST_LAYOUT_INFO,
@@ -75,6 +76,7 @@ struct st_report {
 	uint32_t blocks; /* column that numbers blocks, with an empty line between them; 0: none */
 	uint32_t
 		name_width; /* what a text leaves the names before it leaves out columns; 0: as usual */
+	bool folds_glue;	  /* frames between functions are left out of its tree */
 	bool hides_zeros;	  /* a text leaves out columns in which every number is zero */
 	const char *subject;	  /* the file or function that all rows are about; NULL: none */
 	const char *empty;	  /* what to say when there are no rows; NULL: "No tasks match." */

@@ -18,6 +18,7 @@ static const struct {
 	bool has_notes; /* says itself what was lost, or is to look as another program's table */
 } layouts[] = {
 	[ST_LAYOUT_TABLE] = {st_text_table, false},
+	[ST_LAYOUT_TREE] = {st_text_tree, false},
 	[ST_LAYOUT_SUMMARY] = {st_text_summary, true},
 	[ST_LAYOUT_TIMELINE] = {st_text_timeline, false},
 	[ST_LAYOUT_INFO] = {st_text_info, true},

@@ -24,6 +24,7 @@ enum st_status st_text_spill(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_body(struct st_text_job *job, struct st_error *err);
 
 enum st_status st_text_table(struct st_text_job *job, struct st_error *err);
+enum st_status st_text_tree(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_summary(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_timeline(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_findings(struct st_text_job *job, struct st_error *err);

@@ -339,6 +339,8 @@ static void add_title(struct flames *flames)
 	st_buf_append_count(text, stacks->recovered);
 	st_buf_append_text(text, "; samples lost ");
 	st_buf_append_count(text, st_result_sample_quality(stacks->result)->dropped);
+	if (stacks->set.view.folds_glue)
+		st_buf_append_text(text, "; without interpreter, dispatcher and import frames");
 	st_buf_append_text(flames->out, "</text>\n<text class=\"note\" x=\"10\" y=\"42\">");
 	add_escaped(flames->out, text->data, text->size_bytes);
 	st_buf_append_text(flames->out, "</text>\n");
@@ -421,9 +423,13 @@ enum st_status st_export_flamegraph(const struct st_result *result,
 				.scratch = &flames.stream.scratch,
 				.downwards = options->reverse,
 				.is_page = options->is_page};
+	struct st_sample_view view = options->view;
 	struct st_stacks stacks;
-	enum st_status status =
-		st_stacks_need(&stacks, result, options->question, &options->view, err);
+	enum st_status status;
+
+	/* A picture is for people: without what lies between their functions. */
+	view.folds_glue = view.call_stack_mode != ST_STACK_ALL;
+	status = st_stacks_need(&stacks, result, options->question, &view, err);
 
 	st_stream_init(&flames.stream, sink, "the export");
 	if (!status)
