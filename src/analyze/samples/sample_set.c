@@ -96,12 +96,55 @@ static bool passes_mode(const struct st_sample_set *set, uint32_t index, uint32_
 	       !is_system(&functions[frames[caller].function]);
 }
 
+static bool has_bit(const uint8_t *bits, uint32_t at)
+{
+	return bits[at / 8] >> at % 8 & 1;
+}
+
+/* A run of Python's garbage collector begins here; by version of CPython and by what compilers inlined. */
+static bool begins_collection(const struct st_named *named,
+			      const struct st_named_function *function)
+{
+	static const char *const names[] = {"gc_collect_main",	      "gc_collect_with_callback",
+					    "gc_collect_generations", "collect_with_callback",
+					    "collect_generations",    "_PyGC_Collect",
+					    "_PyGC_CollectNoFail",    "_Py_RunGC"};
+	struct st_text module = named->modules[function->module].name;
+
+	if (module.size_bytes < 6 ||
+	    (memcmp(module.bytes, "python", 6) != 0 &&
+	     (module.size_bytes < 9 || memcmp(module.bytes, "libpython", 9) != 0)))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (function->name.size_bytes == strlen(names[i]) &&
+		    memcmp(function->name.bytes, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* What a collection calls is one row, that of the collector, unless all functions are asked for. */
+static bool is_inside_collection(struct st_sample_set *set, uint32_t index)
+{
+	const struct st_named_frame *frame = &set->named->frames[index];
+	const struct st_named_function *function = &set->named->functions[frame->function];
+	bool is_inside = frame->parent && has_bit(set->is_gc, frame->parent);
+	bool begins;
+
+	if (function->kind == ST_FUNCTION_PYTHON)
+		return false; /* a finalizer, say */
+	begins = begins_collection(set->named, function);
+	if (is_inside || begins)
+		set->is_gc[index / 8] |= (uint8_t)(1u << index % 8);
+	return is_inside && !begins && set->view.call_stack_mode != ST_STACK_ALL;
+}
+
 static bool make_view(struct st_sample_set *set)
 {
 	const struct st_named *named = set->named;
 	size_t count = (size_t)named->frame_count + 1;
 
 	set->is_shown = st_arena_calloc(&set->arena, count / 8 + 1, 1);
+	set->is_gc = st_arena_calloc(&set->arena, count / 8 + 1, 1);
 	set->python_of = st_arena_calloc(&set->arena, count, sizeof(*set->python_of));
 	set->caller = st_arena_calloc(&set->arena, count, sizeof(*set->caller));
 	set->classes = st_arena_calloc(&set->arena, count, sizeof(*set->classes));
@@ -111,7 +154,8 @@ static bool make_view(struct st_sample_set *set)
 		const struct st_named_frame *frame = &named->frames[i];
 		uint32_t caller = set->caller[i] = st_sample_shown(set, frame->parent);
 
-		if (is_wanted(set, frame) && passes_mode(set, i, caller))
+		if (!is_inside_collection(set, i) && is_wanted(set, frame) &&
+		    passes_mode(set, i, caller))
 			set->is_shown[i / 8] |= (uint8_t)(1u << i % 8);
 		set->python_of[i] = named->functions[frame->function].kind == ST_FUNCTION_PYTHON
 					    ? i
@@ -162,6 +206,26 @@ static bool fold_glue(struct st_sample_set *set)
 	}
 	free(classes);
 	return true;
+}
+
+uint64_t st_sample_collecting_ns(const struct st_sample_set *set,
+				 const struct st_question *question)
+{
+	const struct st_samples *samples = set->samples;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++) {
+		uint32_t node = samples->node[i];
+		uint32_t frame =
+			node < set->named->node_count ? set->named->frame_of_node[node] : 0;
+
+		if (has_bit(set->is_gc, frame) &&
+		    !(samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE)) &&
+		    (!question->has_time_range || (samples->time_ns[i] >= question->time_begin_ns &&
+						   samples->time_ns[i] < question->time_end_ns)))
+			sum += samples->weight_ns[i];
+	}
+	return sum;
 }
 
 uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node)

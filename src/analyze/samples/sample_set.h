@@ -37,7 +37,9 @@ struct st_sample_set {
 	struct st_arena arena;
 	struct st_dataset dataset; /* of the rows at hand (sample_rows.h) */
 	const struct st_sample_rows *rows;
-	uint8_t *is_shown;   /* bit by frame */
+	uint8_t *is_shown; /* bit by frame */
+	uint8_t *
+		is_gc; /* bit by frame: in Python's garbage collection, but not in Python that it calls */
 	uint32_t *python_of; /* by frame: itself, or the nearest caller that is Python; 0: none */
 	uint32_t *caller;    /* by frame: the nearest caller that is shown, or 0 */
 	uint32_t *
@@ -83,6 +85,10 @@ static inline uint32_t st_sample_tree_caller(const struct st_sample_set *set, ui
 {
 	return set->tree_caller[frame];
 }
+
+/* CPU time of Python's garbage collection in the time range of the question; its filters are not looked at. */
+uint64_t st_sample_collecting_ns(const struct st_sample_set *set,
+				 const struct st_question *question);
 
 /* Makes the keys of a frame grouping; false when memory is out. */
 bool st_frame_keys_make(struct st_sample_set *set, enum st_grouping grouping);

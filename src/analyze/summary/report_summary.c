@@ -265,6 +265,8 @@ static enum st_status add_steps(const struct st_summary *summary, const struct s
 		status = add_listed_steps(summary, &list);
 	else
 		add_named_steps(summary, &named);
+	if (!status)
+		st_summary_add_start_up(summary, &list);
 	st_step_list_fini(&list);
 	return status;
 }

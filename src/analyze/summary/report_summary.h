@@ -65,5 +65,11 @@ enum st_status st_summary_add_fixes(const struct st_summary *summary);
 struct st_sample_set;
 enum st_status st_summary_add_own_lines(const struct st_summary *summary,
 					struct st_sample_set *set);
+/* The section process_cpu: programs by CPU time, and what no sample has. */
+enum st_status st_summary_add_processes(const struct st_summary *summary,
+					struct st_sample_set *set);
+/* The section start_up: time and CPU time before the first step. */
+struct st_step_list;
+void st_summary_add_start_up(const struct st_summary *summary, const struct st_step_list *list);
 
 #endif

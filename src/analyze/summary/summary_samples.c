@@ -4,6 +4,7 @@
 // CPUs were used, and what is worth looking at.
 #include "analyze/summary/report_summary.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "analyze/samples/utilization.h"
 #include "store/result.h"
 
-enum { ROWS_SHOWN = 5 };
+enum { ROWS_SHOWN = 5, SAMPLES_FEW = 100 };
 
 struct job {
 	const struct st_summary *summary;
@@ -207,6 +208,53 @@ static enum st_cpu_class largest_class(const struct job *job)
 	return largest;
 }
 
+/* Samples are a draw: the least share that as many of them still leave likely (95 %, after Wilson). */
+static double at_least(const struct job *job, double share)
+{
+	double n = (double)total(job, ST_SAMPLES), z = 1.96;
+
+	if (n < 1.0)
+		return 0.0;
+	return (share + z * z / (2.0 * n) -
+		z * sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))) /
+	       (1.0 + z * z / n);
+}
+
+static bool is_unnamed(struct st_text name)
+{
+	return name.size_bytes == 14 && memcmp(name.bytes, "[Dynamic code]", 14) == 0;
+}
+
+static void add_doubt(struct job *job)
+{
+	uint64_t samples = total(job, ST_SAMPLES);
+
+	if (samples && samples < SAMPLES_FEW)
+		find(job, "few_samples", (double)samples,
+		     st_arena_printf(st_report_arena(job->summary->report),
+				     "%llu sample%s too few to rely on shares of functions and "
+				     "lines; run longer, or use -knob sampling-interval=1",
+				     (unsigned long long)samples, samples == 1 ? " is" : "s are"));
+}
+
+/* Garbage collection, whichever functions of it the samples are in. */
+static void add_collection(struct job *job)
+{
+	uint64_t gc_ns = st_sample_collecting_ns(job->set, job->summary->scope);
+	double share = st_share(gc_ns, total(job, ST_CPU_SELF));
+
+	if (!gc_ns)
+		return;
+	st_report_fact_number(job->summary->report, "cpu", "gc_ns", gc_ns);
+	if (at_least(job, share) > 0.05)
+		find(job, "garbage_collection", share,
+		     st_arena_printf(st_report_arena(job->summary->report),
+				     "%.1f %% of CPU time is Python's garbage collection: "
+				     "gc.freeze() after start-up and a higher gc.set_threshold() "
+				     "make it cheaper",
+				     share * 100.0));
+}
+
 static const char *const class_hints[ST_CPU_CLASSES] = {
 	[ST_CLASS_SPIN_IMBALANCE] =
 		"threads wait for the slowest one or for the next parallel region",
@@ -229,7 +277,8 @@ static void add_findings(struct job *job)
 	enum st_cpu_class largest = largest_class(job);
 	const char *hint = class_hints[largest];
 
-	if (wasted > 0.05)
+	add_doubt(job);
+	if (at_least(job, wasted) > 0.05)
 		find(job, "spin_and_overhead", wasted,
 		     st_arena_printf(arena,
 				     "%.1f %% of CPU time is spin or overhead, mostly %s%s%s",
@@ -237,16 +286,27 @@ static void add_findings(struct job *job)
 				     hint ? hint : ""));
 	if (capacity && used < 0.8)
 		find(job, "effective_utilization", used,
-		     st_arena_printf(arena, "%.1f %% effective utilization of %u CPUs: %s",
-				     used * 100.0, job->use.cpu_count,
-				     job->use.threads <= 1
-					     ? "only one thread runs"
-					     : "see what the threads wait for (strata report "
-					       "utilization, timeline)"));
+		     st_arena_printf(
+			     arena, "%.1f %% effective utilization of %u CPUs: %s", used * 100.0,
+			     job->use.cpu_count,
+			     job->use.threads <= 1 ? "only one thread runs"
+			     : total(job, ST_WAIT)
+				     ? "strata report hotspots -sort-desc wait shows where "
+				       "threads wait"
+				     : "strata report timeline shows when threads run; where "
+				       "they wait is recorded by -knob sampling-mode=hw"));
 	if (crowded > 0.05)
 		find(job, "oversubscription", crowded,
 		     "more threads run than there are CPUs: reduce the number of threads");
-	if (job->hottest > 0.2)
+	if (at_least(job, job->hottest) > 0.2 && is_unnamed(job->hottest_name))
+		find(job, "unnamed_code", job->hottest,
+		     st_arena_printf(
+			     arena,
+			     "%.1f %% of CPU time is in JIT-compiled code without names: run "
+			     "node with --perf-basic-prof, Java with "
+			     "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit",
+			     job->hottest * 100.0));
+	else if (at_least(job, job->hottest) > 0.2)
 		find(job, "hotspot", job->hottest,
 		     st_arena_printf(arena,
 				     "%.*s (%.*s) takes %.1f %% of CPU time: see its callers with "
@@ -256,7 +316,7 @@ static void add_findings(struct job *job)
 						   : 60),
 				     job->hottest_name.bytes, (int)job->hottest_module.size_bytes,
 				     job->hottest_module.bytes, job->hottest * 100.0));
-	if (job->python > 0.3)
+	if (at_least(job, job->python) > 0.3)
 		find(job, "interpreter", job->python,
 		     st_arena_printf(arena,
 				     "%.1f %% of CPU time is the interpreter running Python code: "
@@ -296,11 +356,14 @@ enum st_status st_summary_add_samples(const struct st_summary *summary)
 		status = add_top(&job, "python_line", ST_BY_PYTHON_LINE);
 	if (!status)
 		status = add_top(&job, "task_cpu", ST_BY_TASK_TYPE);
+	if (!status)
+		status = st_summary_add_processes(summary, &set);
 	if (!status) {
 		add_times(&job);
 		add_seen(&job);
 		add_utilization(&job);
 		add_stack_quality(&job, summary->result);
+		add_collection(&job);
 		add_findings(&job);
 	}
 	for (size_t i = 0; !status && i < set.named->note_count; i++) {

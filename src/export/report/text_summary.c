@@ -422,6 +422,7 @@ static void add_steps(struct st_text_job *job, uint32_t rows)
 	if (!step)
 		return;
 	add_step_head(job, step);
+	st_summary_show_start_up(job);
 	if (st_summary_row(job, "step_warm_up", 0)) {
 		add_training_parts(job, step);
 		return;
@@ -714,6 +715,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	add_operators(job, room);
 	st_summary_add_hotspots(job, room->samples);
 	st_summary_add_cpu(job);
+	st_summary_show_processes(job, room->samples);
 	add_memory(job);
 	add_tasks(job, room);
 	if (st_summary_count(job, "process") > 1)

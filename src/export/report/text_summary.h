@@ -32,6 +32,8 @@ void st_summary_add_quality(struct st_text_job *job);
 bool st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece, bool more);
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow);
 void st_summary_add_cpu(struct st_text_job *job);
+void st_summary_show_processes(struct st_text_job *job, uint32_t rows);
+void st_summary_show_start_up(struct st_text_job *job);
 void st_summary_add_lines(struct st_text_job *job, uint32_t rows);
 void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows);
 void st_summary_add_findings(struct st_text_job *job);

@@ -105,6 +105,11 @@ void st_summary_add_cpu(struct st_text_job *job)
 	}
 	if (fact_number(job, "oversubscribed_ratio") > 0.005)
 		add_part(&flow, "oversubscribed", fact_number(job, "oversubscribed_ratio"));
+	if (total > 0 && fact_number(job, "gc_ns") / total > 0.005) {
+		st_buf_printf(&flow.piece, "garbage collection %.1f %% of CPU time",
+			      fact_number(job, "gc_ns") / total * 100.0);
+		st_flow_piece(&flow, "   ");
+	}
 	st_flow_end(&flow);
 }
 
@@ -113,6 +118,55 @@ static unsigned int name_room(const struct st_text_job *job)
 	unsigned int limit = st_summary_width(job);
 
 	return limit > NAME_ROOM + 16 ? limit - NAME_ROOM : 16;
+}
+
+/* Which programs used the CPU, where there are several. */
+void st_summary_show_processes(struct st_text_job *job, uint32_t rows)
+{
+	uint32_t count = st_summary_count(job, "process_cpu"), shown = 0;
+
+	if (count < 2 || number(&st_summary_row(job, "process_cpu", 1)[ST_SUMMARY_RATIO]) < 0.05)
+		return;
+	for (; shown < count && shown < rows; shown++) {
+		const struct st_cell *row = st_summary_row(job, "process_cpu", shown);
+		unsigned int width;
+
+		st_summary_margin(job, shown ? "" : "PROGRAM");
+		width = st_show_cell(job->out, &row[ST_SUMMARY_NAME], "", name_room(job));
+		st_show_pad(job->out, width, name_room(job));
+		st_buf_append_text(job->out, "  CPU");
+		st_show_right(job->out, &row[ST_SUMMARY_CPU_SELF], "ns", 9);
+		st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
+		st_show_end_line(job->out);
+	}
+	if (shown < count)
+		st_buf_append_text(job->out,
+				   "        and more: strata report hotspots -group-by process\n");
+}
+
+/* "start-up 4.70 s before the first step: 83.4 % of the run, 97.5 % of its CPU time" */
+void st_summary_show_start_up(struct st_text_job *job)
+{
+	const struct st_cell *row = st_summary_row(job, "start_up", 0);
+	const struct st_cell *cpu = st_summary_row(job, "start_up", 1);
+	struct st_flow flow;
+
+	if (!row)
+		return;
+	st_summary_begin(job, &flow, "");
+	st_buf_append_text(&flow.piece, "start-up ");
+	st_show_cell(&flow.piece, &row[ST_SUMMARY_VALUE], "ns", 0);
+	st_buf_append_text(&flow.piece, " before the first step:");
+	st_flow_piece(&flow, "");
+	st_buf_printf(&flow.piece, "%.1f %% of the run%s", number(&row[ST_SUMMARY_RATIO]) * 100.0,
+		      cpu ? "," : "");
+	st_flow_piece(&flow, " ");
+	if (cpu) {
+		st_buf_printf(&flow.piece, "%.1f %% of its CPU time",
+			      number(&cpu[ST_SUMMARY_RATIO]) * 100.0);
+		st_flow_piece(&flow, " ");
+	}
+	st_flow_end(&flow);
 }
 
 static void add_row(struct st_text_job *job, const struct st_cell *row, struct st_text name,
@@ -154,6 +208,8 @@ void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows)
 		st_short_name(row[ST_SUMMARY_NAME].as.text, &name);
 		if (number(&row[ST_SUMMARY_SPIN]) > number(&row[ST_SUMMARY_CPU_SELF]) / 2)
 			st_buf_append_text(&name, " (busy waiting)");
+		if (name.size_bytes == 15 && memcmp(name.data, "gc_collect_main", 15) == 0)
+			st_buf_append_text(&name, " (garbage collection)");
 		add_row(job, row, (struct st_text){(char *)name.data, name.size_bytes},
 			i ? "" : "HOT");
 		job->out->failed |= name.failed;
