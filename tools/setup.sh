@@ -17,7 +17,8 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-de
 	libsqlite3-dev libdw-dev libiberty-dev libcapstone-dev libc++abi1-14)
 python_packages=(python3 python3-venv)
 test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux gfortran libomp-14-dev g++
-	libtbb-dev libunwind-dev chromium linux-perf)
+	libtbb-dev libunwind-dev chromium linux-perf valgrind qemu-user qemu-user-static busybox-static golang-go
+	gcc-multilib file)
 # Whoever has Node.js from elsewhere keeps it: Debian's npm would fight with it.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 lint_packages=(clang-format-14 clang-tidy-14 cppcheck shellcheck codespell)

@@ -109,6 +109,8 @@ enum st_not_entered {
 	ST_NOT_ENTERED_UNKNOWN = 7,
 	ST_NOT_ENTERED_SANITIZER = 8, /* its sanitizer must be the first library */
 	ST_NOT_ENTERED_MEMORY = 9,    /* a limit leaves no room for what it would record into */
+	ST_NOT_ENTERED_ENGINE = 10,   /* it runs other programs' code itself */
+	ST_NOT_ENTERED_GO = 11,	      /* its run time has all signals to itself */
 };
 
 /* Writing: begin, fields with st_buf_append_*, end. */

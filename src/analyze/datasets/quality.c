@@ -247,15 +247,18 @@ bool st_quality_cpu_seen(const struct st_result *result, struct st_cpu_seen *out
 static void add_unseen(const struct st_result *result, struct st_buf *out)
 {
 	struct st_cpu_seen cpu;
+	uint32_t not_entered;
 
 	if (!st_quality_cpu_seen(result, &cpu) || !cpu.unseen_ns)
 		return;
-	st_buf_printf(out,
-		      "%.1f %% of the program's CPU time was not sampled (%.3f of %.3f s): ends of "
-		      "threads and processes, and those shorter than the interval%s\n",
-		      100.0 * (double)cpu.unseen_ns / (double)cpu.used_ns,
-		      (double)cpu.unseen_ns / 1e9, (double)cpu.used_ns / 1e9,
-		      cpu.seen_ns ? "; CPU use is scaled to all of it" : "");
+	st_result_not_entered(result, &not_entered);
+	st_buf_printf(
+		out,
+		"%.1f %% of the program's CPU time was not sampled (%.3f of %.3f s): %sends of "
+		"threads and processes, and those shorter than the interval%s\n",
+		100.0 * (double)cpu.unseen_ns / (double)cpu.used_ns, (double)cpu.unseen_ns / 1e9,
+		(double)cpu.used_ns / 1e9, not_entered ? "programs that cannot be recorded, " : "",
+		cpu.seen_ns ? "; CPU use is scaled to all of it" : "");
 }
 
 /* " tasks never ended", of one " task never ended". */

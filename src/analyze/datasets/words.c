@@ -61,6 +61,10 @@ const char *st_words_not_entered(enum st_not_entered reason)
 		return "its sanitizer allows no other library";
 	case ST_NOT_ENTERED_MEMORY:
 		return "no space for the recording: raise ulimit -f and ulimit -v";
+	case ST_NOT_ENTERED_ENGINE:
+		return "emulates the program and handles its signals: profile the program alone";
+	case ST_NOT_ENTERED_GO:
+		return "the Go runtime handles all signals itself: attach with -target-pid";
 	default:
 		return "reason unknown";
 	}

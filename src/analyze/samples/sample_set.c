@@ -12,6 +12,9 @@
 #include "store/result.h"
 #include "format/analysis.h"
 
+/* Of a program that used less, no sample can be expected. */
+enum { SHORT_CPU_NS = 20000000 };
+
 static const enum st_grouping frame_groupings[] = {
 	ST_BY_FUNCTION, ST_BY_FUNCTION_MANGLED, ST_BY_MODULE,		ST_BY_MODULE_PATH,
 	ST_BY_CLASS,	ST_BY_SOURCE_FILE,	ST_BY_SOURCE_FILE_PATH, ST_BY_SOURCE_LINE,
@@ -388,7 +391,7 @@ enum st_status st_sample_ask(struct st_sample_set *set, const struct st_question
 
 const char *st_sample_absence(const struct st_result *result)
 {
-	uint32_t pauses, samplers;
+	uint32_t pauses, samplers, not_entered;
 
 	st_result_pauses(result, &pauses);
 	st_result_samplers(result, &samplers);
@@ -399,6 +402,16 @@ const char *st_sample_absence(const struct st_result *result)
 	if (pauses)
 		return "No samples were taken: recording was paused by -start-paused or by the "
 		       "program.";
-	return "No samples were taken: the program used less CPU time than one sampling interval "
-	       "(or see the notes). Use -knob sampling-interval=1 to sample every ms.";
+	if (st_result_info(result)->target_cpu_ns < SHORT_CPU_NS)
+		return "No samples were taken: the program used less CPU time than one sampling "
+		       "interval (or see the notes).\n"
+		       "Use -knob sampling-interval=1 to sample every ms.";
+	st_result_not_entered(result, &not_entered);
+	if (not_entered)
+		return "No samples were taken: the CPU time is that of programs that cannot be "
+		       "recorded; strata report info lists them with the reasons.\n"
+		       "Start such a program alone and use strata -collect hotspots -target-pid "
+		       "PID, "
+		       "or perf record -g and strata import perf.data.";
+	return "No samples were taken, although the program used CPU time: see the notes.";
 }

@@ -12,6 +12,7 @@
 #include "analyze/datasets/quality.h"
 #include "analyze/findings/recording_cost.h"
 #include "analyze/reports/report_kinds.h"
+#include "analyze/samples/sample_set.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/steps/step_list.h"
 #include "analyze/steps/steps.h"
@@ -517,9 +518,7 @@ static const char *why_empty(const struct st_result *result)
 		       "Recording starts with __itt_resume in the program, strata -command "
 		       "resume, or -resume-after.";
 	if (samplers || st_analysis_is_for(info->type, ST_RECORDS_SAMPLES))
-		return "No samples were taken: the program used less CPU time than one sampling "
-		       "interval (or see the notes).\n"
-		       "Use -knob sampling-interval=1 to sample every ms.";
+		return st_sample_absence(result);
 	if (info->options &&
 	    (strstr(info->options, "itt-domains=") || strstr(info->options, "itt-groups=")))
 		return "No tasks were recorded: the program marks none, or -knob itt-domains and "

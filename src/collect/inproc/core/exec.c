@@ -107,9 +107,10 @@ static bool one_behind_wants_our_place(const char *preload, const char *own)
 	for (const char *at = preload; *at;) {
 		size_t length = entry_length(at);
 
-		if (behind && st_elf_name_is_first(at, length))
+		if (entry_is_ours(at, length, own))
+			behind = true;
+		else if (behind && st_elf_name_is_first(at, length))
 			return true;
-		behind = behind || entry_is_ours(at, length, own);
 		at += length + (at[length] != '\0');
 	}
 	return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks into a program file before it is executed: its class, machine, loader and first library. System calls only,
- * a few hundred bytes of stack, no state: it runs in forked and vforked children and in handlers.
+ * Looks into a program file before it is executed: its class, machine, loader and first library, and whether it is
+ * an engine for others. System calls only, 3 KiB of stack, no state: it runs in forked and vforked children and in handlers.
  */
 #include "collect/inproc/core/exec.h"
 
@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rt/elf_engine.h"
 #include "base/rt/elf_first.h"
+#include "base/rt/elf_text.h"
 #include "base/rt/syscall.h"
 #include "collect/inproc/core/state.h"
 
@@ -56,24 +58,6 @@ static long read_at(int fd, void *to, size_t size_bytes, uint64_t offset)
 	return st_syscall(SYS_pread64, fd, to, size_bytes, offset);
 }
 
-static bool has_version(int fd)
-{
-	enum { KEEP = sizeof(needed_version) - 1 };
-	char block[512 + KEEP] = {0};
-
-	for (uint64_t at = 0; at < LOADER_BYTES_MAX; at += 512) {
-		long length = read_at(fd, block + KEEP, 512, at);
-
-		if (length <= 0)
-			return false;
-		if (memmem(block, KEEP + (size_t)length, needed_version, KEEP))
-			return true;
-		/* A name may lie across two blocks. */
-		memcpy(block, block + 512, KEEP);
-	}
-	return false;
-}
-
 /* Behind a chroot or in another mount namespace there may be an older C library. */
 static bool loader_is_new_enough(const char *path)
 {
@@ -88,7 +72,7 @@ static bool loader_is_new_enough(const char *path)
 		return true; /* the kernel will refuse the program anyway */
 	if (!st_syscall(SYS_fstat, fd, &about) && own_loader.inode &&
 	    (about.st_dev != own_loader.device || about.st_ino != own_loader.inode))
-		ok = has_version((int)fd);
+		ok = st_elf_holds((int)fd, needed_version, LOADER_BYTES_MAX);
 	st_syscall(SYS_close, fd);
 	return ok;
 }
@@ -112,6 +96,8 @@ static bool elf_refuses(int fd, const Elf64_Ehdr *head)
 	Elf64_Phdr segment = {0};
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != OWN_MACHINE)
+		return true;
+	if (!st_passive() && st_engine_is(fd))
 		return true;
 	if (head->e_phentsize != sizeof(segment) || head->e_phnum > HEADERS_MAX)
 		return false;

@@ -16,6 +16,7 @@
 #include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/choose.h"
 #include "collect/inproc/core/exec.h"
+#include "collect/inproc/core/stand_back.h"
 #include "collect/inproc/core/thread.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
@@ -237,8 +238,8 @@ static void read_environment(void)
 	/* One byte of the address is the leading zero of abstract names. */
 	st_config.abs_bytes =
 		copy_name(st_config.abs, getenv("STRATA_ABS"), sizeof(st_config.abs) - 1);
-	st_config.active =
-		!getenv("STRATA_DISABLE") && (st_config.sock_bytes || st_config.abs_bytes);
+	st_config.active = !getenv("STRATA_DISABLE") &&
+			   (st_config.sock_bytes || st_config.abs_bytes) && !st_must_stand_back();
 	if (st_config.paused)
 		atomic_init(&st_shared.self_paused, ST_SELF_PAUSED_AT_START);
 }

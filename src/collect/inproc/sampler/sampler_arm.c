@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "base/rt/elf_text.h"
 #include "base/rt/syscall.h"
 #include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/choose.h"
@@ -355,23 +356,11 @@ static bool is_go(void)
 	for (unsigned long i = 0; headers && i < count; i++)
 		if (headers[i].p_type == PT_PHDR)
 			bias = (uint64_t)headers - headers[i].p_vaddr;
-	for (unsigned long i = 0; headers && i < count; i++) {
-		const char *at = (const char *)(headers[i].p_vaddr + bias);
-		uint64_t left = headers[i].p_memsz;
-
-		while (headers[i].p_type == PT_NOTE && left >= sizeof(Elf64_Nhdr) + 4) {
-			const Elf64_Nhdr *note = (const Elf64_Nhdr *)at;
-			uint64_t size_bytes = sizeof(*note) + ((note->n_namesz + 3ull) & ~3ull) +
-					      ((note->n_descsz + 3ull) & ~3ull);
-
-			if (note->n_namesz == 4 && !memcmp(note + 1, "Go\0", 4))
-				return true;
-			if (size_bytes > left)
-				break;
-			at += size_bytes;
-			left -= size_bytes;
-		}
-	}
+	for (unsigned long i = 0; headers && i < count; i++)
+		if (headers[i].p_type == PT_NOTE &&
+		    st_elf_notes_are_go((const char *)(headers[i].p_vaddr + bias),
+					headers[i].p_memsz))
+			return true;
 	return false;
 }
 

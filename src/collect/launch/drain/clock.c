@@ -161,6 +161,14 @@ uint64_t st_launch_clock_ticks_at(const struct st_clock_pair *near, uint64_t tic
 	return near->ticks + (uint64_t)(int64_t)(ns * ((double)ticks_per_second / 1e9));
 }
 
+uint64_t st_launch_clock_ns_at(const struct st_clock_pair *near, uint64_t ticks_per_second,
+			       uint64_t ticks)
+{
+	double distance = (double)(int64_t)(ticks - near->ticks);
+
+	return near->mono_raw_ns + (uint64_t)(int64_t)(distance * (1e9 / (double)ticks_per_second));
+}
+
 double st_launch_clock_pair_cost_ns(enum st_clock clock)
 {
 	static _Atomic uint64_t words[2 * COST_PAIRS];

@@ -34,6 +34,9 @@ uint64_t st_launch_clock_rate(const struct st_clock_pair *a, const struct st_clo
 /* Ticks at a moment of CLOCK_MONOTONIC_RAW, counted from a pair near it. */
 uint64_t st_launch_clock_ticks_at(const struct st_clock_pair *near, uint64_t ticks_per_second,
 				  uint64_t mono_raw_ns);
+/* The other way round. */
+uint64_t st_launch_clock_ns_at(const struct st_clock_pair *near, uint64_t ticks_per_second,
+			       uint64_t ticks);
 /* Estimate of what a recorded begin+end pair costs: two clock reads and two published words. */
 double st_launch_clock_pair_cost_ns(enum st_clock clock);
 /* What a MiB of fresh memory costs until all of it was written to, and given back. 0: could not be measured. */

@@ -12,7 +12,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/rt/elf_engine.h"
 #include "base/rt/elf_first.h"
+#include "base/rt/elf_text.h"
 
 #if defined(__x86_64__)
 static const uint16_t our_machine = EM_X86_64;
@@ -20,7 +22,7 @@ static const uint16_t our_machine = EM_X86_64;
 static const uint16_t our_machine = EM_AARCH64;
 #endif
 
-enum { INTERPRETER_MAX = 256, SCRIPT_LEVELS_MAX = 4 };
+enum { INTERPRETER_MAX = 256, SCRIPT_LEVELS_MAX = 4, NOTES_MAX = 1024 };
 
 /* Waits for nothing, whatever the path names. */
 static int open_file(const char *path)
@@ -107,7 +109,8 @@ enum st_elf_kind st_elf_look_through(const char *path)
 	return kind;
 }
 
-bool st_elf_is_sanitized(const char *path)
+/* Asks about the header of a 64-bit file; false of any other. */
+static bool ask(const char *path, bool (*question)(int fd, const Elf64_Ehdr *head))
 {
 	int fd = open_file(path);
 	Elf64_Ehdr head;
@@ -117,9 +120,52 @@ bool st_elf_is_sanitized(const char *path)
 		return false;
 	is = pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
 	     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-	     st_elf_wants_to_be_first(fd, &head);
+	     question(fd, &head);
 	close(fd);
 	return is;
+}
+
+bool st_elf_is_sanitized(const char *path)
+{
+	return ask(path, st_elf_wants_to_be_first);
+}
+
+static bool is_engine(int fd, const Elf64_Ehdr *head)
+{
+	(void)head;
+	return st_engine_is(fd);
+}
+
+bool st_elf_is_engine(const char *path)
+{
+	return ask(path, is_engine);
+}
+
+static bool has_go_note(int fd, const Elf64_Ehdr *head)
+{
+	char notes[NOTES_MAX];
+	Elf64_Phdr segment;
+
+	for (uint64_t i = 0; i < head->e_phnum && i < ST_ELF_HEADERS_MAX; i++) {
+		off_t at = (off_t)(head->e_phoff + i * sizeof(segment));
+		ssize_t n;
+
+		if (head->e_phentsize != sizeof(segment) ||
+		    pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
+			return false;
+		if (segment.p_type != PT_NOTE)
+			continue;
+		n = pread(fd, notes, segment.p_filesz < NOTES_MAX ? segment.p_filesz : NOTES_MAX,
+			  (off_t)segment.p_offset);
+		if (n > 0 && st_elf_notes_are_go(notes, (uint64_t)n))
+			return true;
+	}
+	return false;
+}
+
+bool st_elf_is_go(const char *path)
+{
+	return ask(path, has_go_note);
 }
 
 bool st_elf_raises_rights(const char *path, unsigned int uid, unsigned int gid)

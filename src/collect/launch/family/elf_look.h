@@ -22,6 +22,10 @@ enum st_elf_kind st_elf_look(const char *path);
 enum st_elf_kind st_elf_look_through(const char *path);
 /* Whether its sanitizer ends it when our preload comes before it; ITT still finds us. */
 bool st_elf_is_sanitized(const char *path);
+/* Whether it runs other programs' code itself (base/rt/elf_engine.h): valgrind, qemu … */
+bool st_elf_is_engine(const char *path);
+/* Whether the Go linker made it. */
+bool st_elf_is_go(const char *path);
 /* Whether the kernel would run it with raised rights, for a user with these ids. */
 bool st_elf_raises_rights(const char *path, unsigned int uid, unsigned int gid);
 

@@ -106,7 +106,7 @@ void st_member_executed(struct st_family *family, pid_t pid, const char *name, u
 	member->before = member->now;
 	memset(&member->now, 0, sizeof(member->now));
 	member->executed = true;
-	member->entered = member->judged = member->looked = false;
+	member->mapped = member->judged = member->looked = false;
 	member->executed_ns = time_ns;
 	snprintf(member->now.name, sizeof(member->now.name), "%s", name);
 	member->now.command = st_proc_command(pid, &member->now.command_bytes);
@@ -132,7 +132,7 @@ void st_member_mapped(struct st_family *family, pid_t pid, const char *path)
 		member->now.executable = strdup(path);
 	if (strcmp(path, family->options.collector) == 0 ||
 	    strcmp(base_name(path), library_name) == 0)
-		member->entered = true;
+		member->mapped = true;
 }
 
 void st_member_exited(struct st_family *family, pid_t pid)
@@ -153,6 +153,10 @@ static enum st_not_entered reason_for(const struct st_family *family,
 		return family->perf ? ST_NOT_ENTERED_SETUID : ST_NOT_ENTERED_UNKNOWN;
 	if (st_elf_raises_rights(member->now.executable, family->uid, family->gid))
 		return ST_NOT_ENTERED_SETUID;
+	if (st_elf_is_engine(member->now.executable))
+		return ST_NOT_ENTERED_ENGINE;
+	if (st_elf_is_go(member->now.executable))
+		return ST_NOT_ENTERED_GO;
 	switch (st_elf_look(member->now.executable)) {
 	case ST_ELF_STATIC:
 		return ST_NOT_ENTERED_STATIC;
@@ -168,15 +172,55 @@ static enum st_not_entered reason_for(const struct st_family *family,
 	}
 }
 
+/* A message may be older than the program that the process runs now. /proc tells of an exec only when it is
+ * looked at. */
+static bool is_entered(const struct st_family *family, const struct st_member *member)
+{
+	uint64_t late_ns = family->perf ? 0 : 2 * proc_period_ns;
+
+	return member->entered_ns && member->entered_ns + late_ns >= member->executed_ns;
+}
+
+/* Of a program that has our library in it, from its file. */
+static enum st_not_entered reason_once(struct st_family *family, const struct st_member *member)
+{
+	const char *executable = member->now.executable;
+	struct st_judged *judged;
+
+	if (!executable)
+		return ST_NOT_ENTERED_UNKNOWN;
+	for (uint32_t i = 0; i < ST_JUDGED_MAX && i < family->judged_count; i++)
+		if (family->judged[i].executable &&
+		    strcmp(family->judged[i].executable, executable) == 0)
+			return family->judged[i].reason;
+	judged = &family->judged[family->judged_count % ST_JUDGED_MAX];
+	free(judged->executable);
+	judged->executable = strdup(executable);
+	judged->reason = reason_for(family, member);
+	family->judged_count += judged->executable != NULL;
+	return judged->reason;
+}
+
+/* Where our library is loaded by those whom none of our execs was asked by, and does nothing. */
+static bool stands_back(enum st_not_entered reason)
+{
+	return reason == ST_NOT_ENTERED_ENGINE || reason == ST_NOT_ENTERED_GO ||
+	       reason == ST_NOT_ENTERED_SANITIZER || reason == ST_NOT_ENTERED_OTHER_CLASS ||
+	       reason == ST_NOT_ENTERED_OTHER_LIBC;
+}
+
 void st_member_judge(struct st_family *family, struct st_member *member)
 {
 	struct st_family_program program = {0};
 
-	if (!member->executed || member->entered || member->judged)
+	if (!member->executed || is_entered(family, member) || member->judged)
 		return;
 	member->judged = true;
 	program.pid = member->pid;
-	program.reason = reason_for(family, member);
+	program.reason = member->mapped ? reason_once(family, member) : reason_for(family, member);
+	/* It is in there, and had nothing to record. */
+	if (member->mapped && !stands_back(program.reason))
+		return;
 	/* A short look at /proc cannot tell "not there" from "not yet there". */
 	if (!family->perf && !member->looked &&
 	    (program.reason == ST_NOT_ENTERED_ENVIRONMENT ||
@@ -220,6 +264,8 @@ void st_family_destroy(struct st_family *family)
 	st_perf_rings_destroy(family->perf);
 	for (uint32_t i = 0; i < family->count; i++)
 		forget_texts(&family->members[i]);
+	for (uint32_t i = 0; i < ST_JUDGED_MAX; i++)
+		free(family->judged[i].executable);
 	free(family->members);
 	st_id_map_fini(&family->member_of);
 	free(family);
@@ -247,12 +293,12 @@ void st_family_finish(struct st_family *family, uint64_t now_ns)
 		st_member_judge(family, &family->members[i]);
 }
 
-void st_family_entered(struct st_family *family, pid_t pid)
+void st_family_entered(struct st_family *family, pid_t pid, uint64_t mono_raw_ns)
 {
 	struct st_member *member = st_member_find(family, pid);
 
-	if (member)
-		member->entered = true;
+	if (member && mono_raw_ns > member->entered_ns)
+		member->entered_ns = mono_raw_ns;
 }
 
 pid_t st_family_parent(const struct st_family *family, pid_t pid)

@@ -59,7 +59,7 @@ void st_family_poll(struct st_family *family, uint64_t now_ns);
 /* The last call: judges those that still run too. */
 void st_family_finish(struct st_family *family, uint64_t now_ns);
 /* The process said hello: it is entered, whatever else was seen. */
-void st_family_entered(struct st_family *family, pid_t pid);
+void st_family_entered(struct st_family *family, pid_t pid, uint64_t mono_raw_ns);
 pid_t st_family_parent(const struct st_family *family, pid_t pid); /* 0: not known */
 /* Whether it has executed another program since that time. */
 bool st_family_replaced(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns);

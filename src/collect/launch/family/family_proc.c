@@ -67,8 +67,8 @@ static void look_at(struct st_family *family, struct st_member *member, uint64_t
 		executable = NULL;
 	}
 	free(executable);
-	if (member->executed && !member->entered && now_ns - member->executed_ns > settle_ns) {
-		member->entered = library_mapped(member->pid);
+	if (member->executed && !member->mapped && now_ns - member->executed_ns > settle_ns) {
+		member->mapped = library_mapped(member->pid);
 		member->looked = true;
 	}
 }

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "collect/launch/family/family.h"
 
-enum { ST_MEMBERS_MAX = 32 << 10 };
+enum { ST_MEMBERS_MAX = 32 << 10, ST_JUDGED_MAX = 64 };
 
 struct st_program {
 	char *executable; /* NULL: not known */
@@ -20,11 +20,20 @@ struct st_program {
 
 struct st_member {
 	pid_t pid, parent;
-	bool alive, executed, entered, judged;
+	bool alive, executed, judged;
+	bool mapped; /* our library, which may have to stand back there */
 	bool seen;   /* by the present look at /proc */
 	bool looked; /* /proc: its mapped files were searched when it had settled */
 	uint64_t executed_ns, start_time;
+	uint64_t
+		entered_ns; /* when it last said hello, or armed itself; the program before may have */
 	struct st_program now, before; /* before the last exec: a hello may be older than that */
+};
+
+/* A reason that was found for a program: the same few are started again and again. */
+struct st_judged {
+	char *executable;
+	enum st_not_entered reason;
 };
 
 struct st_perf_rings;
@@ -39,6 +48,8 @@ struct st_family {
 	uint64_t lost;
 	unsigned int uid, gid;
 	uint32_t reported;
+	struct st_judged judged[ST_JUDGED_MAX]; /* the latest, by number */
+	uint32_t judged_count;
 };
 
 /* family.c: news */

@@ -310,7 +310,7 @@ static char **make_environment(struct st_run *run)
 	const struct st_collect_config *config = run->config;
 	enum st_elf_kind kind = st_elf_look_through(run->program);
 	bool refused = kind == ST_ELF_OTHER_LIBC || kind == ST_ELF_OTHER_CLASS ||
-		       st_elf_is_sanitized(run->program);
+		       st_elf_is_sanitized(run->program) || st_elf_is_engine(run->program);
 	struct st_environment_options options = {
 		.collector = run->collector,
 		.socket_path = st_rendezvous_path(run->rendezvous),

@@ -4,8 +4,10 @@
 // ITT and the JIT interface find a collector: there is room for one name only, ours for this run.
 #include "collect/launch/run/environment.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,9 @@ extern char **environ;
 
 static const char library_name[] = "libstrata_collector.so";
 static const char jit_library_name[] = "libstrata_jit.so";
+/* From the collector's folder; the loader puts its word for the processor in the place of $PLATFORM. */
+static const char platform_folder[] = "not-libasan.so/../platform/$PLATFORM";
+static const char probe_name[] = "libstrata_probe.so";
 
 /* Places relative to the folder of the executable: installed, then two shapes of a build tree. */
 static const char *const library_places[] = {
@@ -165,6 +170,44 @@ bool st_environment_can_preload(const char *collector)
 	return strpbrk(collector, " :\t\n") == NULL;
 }
 
+/* Whether the name that a loader makes of the probe's stands beside a link to the collector. */
+static bool stands_for(const char *loaded, const char *collector)
+{
+	const char *slash = strrchr(loaded, '/');
+	char path[PATH_MAX], real[PATH_MAX], wanted[PATH_MAX];
+
+	if (!slash || snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - loaded), loaded,
+			       library_name) >= (int)sizeof(path))
+		return false;
+	return realpath(path, real) && realpath(collector, wanted) && strcmp(real, wanted) == 0;
+}
+
+/* The collector by a name that every loader accepts (docs/internals/getting-in.md), if this machine's loader
+ * finds it by that name; else by its own. */
+static char *accepted_name(const char *collector)
+{
+	const char *slash = strrchr(collector, '/');
+	struct link_map *map = NULL;
+	char *name = NULL;
+	bool found = false;
+	void *probe;
+
+	if (!slash || asprintf(&name, "%.*s/%s/%s", (int)(slash - collector), collector,
+			       platform_folder, probe_name) < 0)
+		return strdup(collector);
+	probe = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (probe) {
+		found = dlinfo(probe, RTLD_DI_LINKMAP, &map) == 0 &&
+			stands_for(map->l_name, collector);
+		dlclose(probe);
+	}
+	free(name);
+	if (!found || asprintf(&name, "%.*s/%s/%s", (int)(slash - collector), collector,
+			       platform_folder, library_name) < 0)
+		return strdup(collector);
+	return name;
+}
+
 /* "LD_PRELOAD=theirs:ours". Theirs in front: what they replace must stay replaced by them. */
 static char *preload_variable(const char *collector, bool preload)
 {
@@ -208,7 +251,7 @@ static bool is_ours(const char *variable, int count)
 
 char **st_environment_create(const struct st_environment_options *options)
 {
-	char *jit = st_environment_jit_library(options->collector), **out;
+	char *jit = st_environment_jit_library(options->collector), *name, **out;
 	const char *values[OUR_COUNT] = {NULL,
 					 options->collector,
 					 options->socket_path,
@@ -231,7 +274,9 @@ char **st_environment_create(const struct st_environment_options *options)
 		if (!out[at++])
 			goto fail;
 	}
-	out[at] = preload_variable(options->collector, options->preload);
+	name = options->preload ? accepted_name(options->collector) : strdup("");
+	out[at] = name ? preload_variable(name, options->preload) : NULL;
+	free(name);
 	if (!out[at])
 		goto fail;
 	if (out[at][0]) {

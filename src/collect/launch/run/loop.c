@@ -111,6 +111,17 @@ static void take_arm(struct st_run *run, const struct st_arrival *arrival)
 	st_followed_arm(&run->followed, arrival);
 }
 
+static uint64_t sent_ns(const struct st_run *run, const struct st_arrival *arrival, uint64_t now_ns)
+{
+	uint64_t sent = now_ns;
+
+	if (!arrival->layout_differs)
+		sent = arrival->arms ? st_launch_clock_ns_at(&run->last, run->ticks_per_second,
+							     arrival->arm.ticks)
+				     : arrival->hello.mono_raw_ns;
+	return sent < now_ns ? sent : now_ns;
+}
+
 void st_run_take_arrivals(struct st_run *run, uint64_t now_ns)
 {
 	struct st_arrival arrival;
@@ -119,7 +130,9 @@ void st_run_take_arrivals(struct st_run *run, uint64_t now_ns)
 		struct st_error err = {0};
 
 		run->arrived_ns = now_ns;
-		st_family_entered(run->family, arrival.pid);
+		/* A sampler that gave up records nothing. */
+		if (arrival.layout_differs || !arrival.arms || arrival.arm.rung != ST_RUNG_NONE)
+			st_family_entered(run->family, arrival.pid, sent_ns(run, &arrival, now_ns));
 		if (turn_away(run, &arrival))
 			continue;
 		if (arrival.layout_differs) {
