@@ -252,8 +252,8 @@ def test_hw_mode_says_what_it_does(strata, hot):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["-knob", "sampling-interval=0.05"], "outside 0.1 to 1000 ms"),
-        (["-knob", "sampling-mode=hw", "-knob", "sampling-interval=0.001"], "outside 0.01 to 1000 ms"),
+        (["-knob", "sampling-interval=0.05"], "between 0.1 and 1000 ms"),
+        (["-knob", "sampling-mode=hw", "-knob", "sampling-interval=0.001"], "between 0.01 and 1000 ms"),
         (["-call-stack-mode", "some"], "user-only|user-plus-one|all"),
         (["-finalization-mode", "later"], "full|fast|deferred|none"),
     ],
