@@ -131,6 +131,44 @@ def test_few_samples_are_said(strata):
     assert "few_samples" not in facts(strata, done.result, "finding")
 
 
+def test_timeline_draws_threads(strata):
+    """Threads without tasks, by how long they ran; the figures are those of the threads' own clocks."""
+    (strata.folder / "turns.py").write_text(
+        "import threading, time\n"
+        "used = {}\n"
+        "def work(rest):\n"
+        "    for _ in range(4):\n"
+        "        end = time.thread_time() + 0.05\n"
+        "        while time.thread_time() < end: pass\n"
+        "        time.sleep(rest)\n"
+        "    used[threading.get_native_id()] = time.thread_time()\n"
+        "threads = [threading.Thread(target=work, args=(rest,)) for rest in (0.1, 0.2)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
+        "print(*(f'{tid}:{cpu}' for tid, cpu in used.items()))\n"
+    )
+    done = collect(strata, sys.executable, "turns.py")
+    truth = {int(tid): float(cpu) * 1e9 for tid, cpu in (word.split(":") for word in done.out.split())}
+    rows = strata.report(done.result, "timeline")["rows"]
+    for tid, cpu in truth.items():
+        mine = [row for row in rows if row["thread"].endswith(f"({tid})")]
+        assert abs(sum(row["cpu_ns"] for row in mine) - cpu) < 0.1 * cpu + 20e6, (mine, cpu)
+        assert all(row["busy_ns"] == 0 for row in mine)
+    text = strata("report", "timeline", "-r", done.result, "-report-width", "80").out
+    strips = {tid: next(line for line in text.splitlines() if f"({tid})" in line) for tid in truth}
+    for line in strips.values():
+        assert line.endswith("% on a CPU") and set(line.split("|")[1]) <= set("#=-.") and "." in line.split("|")[1]
+    # Waits are in the summary, with the way to them; they are at least the time that was slept.
+    off = facts(strata, done.result, "cpu")["off_cpu_ratio"]["value"]
+    assert off > 0.4, off
+    advice = facts(strata, done.result, "finding")["effective_utilization"]["value"]
+    assert "off the CPU" in advice and "strata report timeline" in advice
+    one = strata.report(done.result, "timeline", "-filter", f"thread={next(iter(truth))}")["rows"]
+    assert {row["thread"] for row in one} == {
+        row["thread"] for row in rows if f"({next(iter(truth))})" in row["thread"]
+    }
+
+
 JAVA = """public class Hot {
     static long hotLoop(long n) { long s = 0; for (long i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
     public static void main(String[] a) { long x = 0; for (int i = 0; i < 60; i++) x += hotLoop(1000000);

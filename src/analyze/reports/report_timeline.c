@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "timeline": for each thread, how busy it was with tasks in each bin of time, and with which.
-// Bins without any task are left out. Threads over the limit are summed as one.
+// Report "timeline": for each thread, how busy it was with tasks in each bin of time, and with which, and how long it ran
+// on a CPU, as far as samples know. Bins without either are left out. Threads over the limit are summed as one.
 #include "analyze/reports/report_kinds.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "analyze/tables/report_make.h"
 #include "analyze/reports/timeline.h"
 #include "store/result.h"
+#include "store/samples.h"
 
 enum { BINS_DEFAULT = 60, BINS_MAX = 100000 };
 #define OTHERS UINT32_MAX
@@ -18,8 +19,9 @@ static const struct st_column columns[] = {
 	{"process", "Process", "", true},	 {"thread", "Thread", "", true},
 	{"start_ns", "Start Time", "ns", false}, {"end_ns", "End Time", "ns", false},
 	{"busy_ns", "Busy", "ns", false},	 {"task_type", "Task Type", "", true},
-	{"count", "Task Count", "", false},
+	{"count", "Task Count", "", false},	 {"cpu_ns", "CPU Time", "ns", false},
 };
+enum { START = 2, END, BUSY, TYPE, COUNT, CPU };
 
 static enum st_status check_options(const struct st_report_options *options, struct st_error *err)
 {
@@ -61,13 +63,42 @@ static void set_range(struct st_timeline *timeline, const struct st_result *resu
 		timeline->end_ns = timeline->begin_ns + 1;
 }
 
+static bool is_empty_bin(const struct st_timeline_bin *bin)
+{
+	return !bin->busy_ns && !bin->count && !bin->cpu_ns;
+}
+
 static bool is_empty(const struct st_timeline_bin *bins, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		if (bins[i].busy_ns || bins[i].count)
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_empty_bin(&bins[i]))
 			return false;
-	}
 	return true;
+}
+
+/* A sample of weight w says that its thread ran for w up to then. */
+static void add_samples(const struct st_timeline *timeline, const struct st_samples *samples,
+			uint32_t track, struct st_timeline_bin *bins)
+{
+	for (uint32_t i = samples->first_of_track[track]; i < samples->first_of_track[track + 1];
+	     i++) {
+		int64_t end_ns = samples->time_ns[i];
+		int64_t begin_ns = end_ns - (int64_t)samples->weight_ns[i];
+
+		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE))
+			continue;
+		for (uint32_t bin = st_timeline_bin_at(timeline, begin_ns);
+		     bin < timeline->bin_count; bin++) {
+			int64_t from = st_timeline_bin_begin(timeline, bin);
+			int64_t to = st_timeline_bin_begin(timeline, bin + 1);
+
+			if (from >= end_ns)
+				break;
+			from = from > begin_ns ? from : begin_ns;
+			to = to < end_ns ? to : end_ns;
+			bins[bin].cpu_ns += to > from ? (uint64_t)(to - from) : 0;
+		}
+	}
 }
 
 /* track OTHERS: the sum of the threads over the limit. */
@@ -79,28 +110,30 @@ static void add_track(struct st_report *report, struct st_timeline *timeline, ui
 	struct st_cell process = st_cell_text("[Others]"), thread = process;
 
 	if (track != OTHERS) {
-		uint32_t row = dataset->tracks[track].begin;
+		uint32_t count;
+		const struct st_track *tracks = st_result_tracks(timeline->result, &count);
 
-		process = st_cell_bytes(dataset->text(dataset, ST_BY_PROCESS,
-						      st_key_of(&dataset->keys[ST_BY_PROCESS], row),
-						      arena));
+		process = st_cell_bytes(
+			dataset->text(dataset, ST_BY_PROCESS, tracks[track].process, arena));
 		thread = st_cell_bytes(dataset->text(dataset, ST_BY_THREAD, track, arena));
 	}
 	for (uint32_t i = 0; i < timeline->bin_count; i++) {
 		struct st_cell *cells;
 
-		if (!bins[i].busy_ns && !bins[i].count)
+		if (is_empty_bin(&bins[i]))
 			continue;
 		cells = st_report_add(report, 0);
 		cells[0] = process;
 		cells[1] = thread;
-		cells[2] = st_cell_i64(st_timeline_bin_begin(timeline, i));
-		cells[3] = st_cell_i64(st_timeline_bin_begin(timeline, i + 1));
-		cells[4] = st_cell_u64(bins[i].busy_ns);
+		cells[START] = st_cell_i64(st_timeline_bin_begin(timeline, i));
+		cells[END] = st_cell_i64(st_timeline_bin_begin(timeline, i + 1));
+		cells[BUSY] = st_cell_u64(bins[i].busy_ns);
 		if (bins[i].top_key != UINT32_MAX)
-			cells[5] = st_cell_bytes(
+			cells[TYPE] = st_cell_bytes(
 				dataset->text(dataset, ST_BY_TASK_TYPE, bins[i].top_key, arena));
-		cells[6] = st_cell_u64(bins[i].count);
+		cells[COUNT] = st_cell_u64(bins[i].count);
+		if (timeline->has_samples)
+			cells[CPU] = st_cell_u64(bins[i].cpu_ns);
 	}
 }
 
@@ -109,8 +142,17 @@ static void add_bins(struct st_timeline_bin *to, const struct st_timeline_bin *b
 	for (uint32_t i = 0; i < count; i++) {
 		to[i].busy_ns += bins[i].busy_ns;
 		to[i].count += bins[i].count;
+		to[i].cpu_ns += bins[i].cpu_ns;
 		to[i].top_key = UINT32_MAX;
 	}
+}
+
+/* Filters by anything but process and thread are about tasks: a thread without one is not wanted then. */
+static bool is_thread_wanted(const struct st_timeline *timeline, uint32_t track,
+			     const struct st_timeline_bin *bins)
+{
+	return timeline->is_by_place ? st_selection_has_track(timeline->selection, track)
+				     : !is_empty(bins, timeline->bin_count);
 }
 
 /* Fills the report; bins and others have room for all bins, others is zero. */
@@ -118,15 +160,17 @@ static void add_tracks(struct st_report *out, struct st_timeline *timeline, uint
 		       struct st_timeline_bin *bins, struct st_timeline_bin *others)
 {
 	const struct st_dataset *dataset = timeline->dataset;
-	uint64_t busy_ns = 0, count = 0, shown = 0;
+	const struct st_samples *samples = st_result_samples(timeline->result);
+	uint64_t busy_ns = 0, count = 0, cpu_ns = 0, shown = 0;
 
 	for (uint32_t track = 0; track < dataset->track_count; track++) {
-		if (dataset->tracks[track].begin == dataset->tracks[track].end)
-			continue;
 		st_timeline_fill(timeline, track, bins);
+		if (timeline->has_samples && is_thread_wanted(timeline, track, bins))
+			add_samples(timeline, samples, track, bins);
 		for (uint32_t i = 0; i < timeline->bin_count; i++) {
 			busy_ns += bins[i].busy_ns;
 			count += bins[i].count;
+			cpu_ns += bins[i].cpu_ns;
 		}
 		if (is_empty(bins, timeline->bin_count))
 			continue;
@@ -140,10 +184,12 @@ static void add_tracks(struct st_report *out, struct st_timeline *timeline, uint
 	if (!is_empty(others, timeline->bin_count))
 		add_track(out, timeline, OTHERS, others);
 	out->totals.cells = st_report_new_cells(out);
-	out->totals.cells[2] = st_cell_i64(timeline->begin_ns);
-	out->totals.cells[3] = st_cell_i64(timeline->end_ns);
-	out->totals.cells[4] = st_cell_u64(busy_ns);
-	out->totals.cells[6] = st_cell_u64(count);
+	out->totals.cells[START] = st_cell_i64(timeline->begin_ns);
+	out->totals.cells[END] = st_cell_i64(timeline->end_ns);
+	out->totals.cells[BUSY] = st_cell_u64(busy_ns);
+	out->totals.cells[COUNT] = st_cell_u64(count);
+	if (timeline->has_samples)
+		out->totals.cells[CPU] = st_cell_u64(cpu_ns);
 }
 
 static enum st_status fill(const struct st_result *result, const struct st_report_options *options,
@@ -161,6 +207,13 @@ static enum st_status fill(const struct st_result *result, const struct st_repor
 		st_selection_fini(&selection);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the timeline");
 	}
+	timeline.result = result;
+	timeline.has_samples = st_result_samples(result)->count > 0;
+	timeline.is_by_place = true;
+	for (size_t i = 0; i < options->question.filter_count; i++)
+		timeline.is_by_place = timeline.is_by_place &&
+				       (options->question.filters[i].grouping == ST_BY_PROCESS ||
+					options->question.filters[i].grouping == ST_BY_THREAD);
 	timeline.bin_count = options->bin_count ? options->bin_count : BINS_DEFAULT;
 	set_range(&timeline, result, &options->question);
 	bins = calloc(timeline.bin_count, 2 * sizeof(*bins));

@@ -53,6 +53,22 @@ int64_t st_timeline_bin_begin(const struct st_timeline *timeline, uint32_t bin)
 	return timeline->begin_ns + (int64_t)(span * bin / timeline->bin_count);
 }
 
+uint32_t st_timeline_bin_at(const struct st_timeline *timeline, int64_t time_ns)
+{
+	__int128 span = timeline->end_ns - timeline->begin_ns;
+	uint32_t bin;
+
+	if (time_ns <= timeline->begin_ns)
+		return 0;
+	if (time_ns >= timeline->end_ns)
+		return timeline->bin_count - 1;
+	bin = (uint32_t)((__int128)(time_ns - timeline->begin_ns) * timeline->bin_count / span);
+	/* Beginnings are rounded down: the next one may be at this very time. */
+	return bin + 1 < timeline->bin_count && st_timeline_bin_begin(timeline, bin + 1) <= time_ns
+		       ? bin + 1
+		       : bin;
+}
+
 /* Closes the bin: its top type is known now. */
 static void close_bin(struct sweep *sweep)
 {

@@ -13,11 +13,15 @@ struct st_timeline_bin {
 	uint64_t top_ns;  /* of it, the part of the type with the largest self time */
 	uint32_t top_key; /* that type (ST_BY_TASK_TYPE), or UINT32_MAX when there is none */
 	uint32_t count;	  /* tasks that begin here */
+	uint64_t cpu_ns;  /* on a CPU, by samples; st_timeline_fill leaves it at 0 */
 };
 
 struct st_timeline {
 	const struct st_dataset *dataset;
 	const struct st_selection *selection;
+	const struct st_result *result;
+	bool has_samples;
+	bool is_by_place; /* filters are by process and thread, if there are any */
 	int64_t begin_ns, end_ns;
 	uint32_t bin_count;
 	uint64_t *self_ns; /* scratch, by type: zero between calls */
@@ -31,6 +35,8 @@ bool st_timeline_init(struct st_timeline *out, const struct st_dataset *dataset,
 		      const struct st_selection *selection);
 void st_timeline_fini(struct st_timeline *timeline);
 int64_t st_timeline_bin_begin(const struct st_timeline *timeline, uint32_t bin);
+/* The bin that a time lies in: the first of one before, the last of one behind all. */
+uint32_t st_timeline_bin_at(const struct st_timeline *timeline, int64_t time_ns);
 /* Fills bin_count bins for a track. */
 void st_timeline_fill(struct st_timeline *timeline, uint32_t track, struct st_timeline_bin *bins);
 

@@ -68,6 +68,9 @@ enum st_status st_summary_add_own_lines(const struct st_summary *summary,
 /* The section process_cpu: programs by CPU time, and what no sample has. */
 enum st_status st_summary_add_processes(const struct st_summary *summary,
 					struct st_sample_set *set);
+/* Of the time from its first sample to its last, the share in which a thread was not on a CPU; of threads with a part in the
+ * CPU time that matters. */
+double st_summary_off_cpu(const struct st_summary *summary);
 /* The section start_up: time and CPU time before the first step. */
 struct st_step_list;
 void st_summary_add_start_up(const struct st_summary *summary, const struct st_step_list *list);

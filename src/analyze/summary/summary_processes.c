@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "store/result.h"
 
-enum { NAMED_MAX = 3 };
+enum { NAMED_MAX = 3, SMALL_SHARE = 20 };
 
 /* Processes of one program: a compiler that is started forty times is one row. */
 struct program {
@@ -153,6 +153,43 @@ enum st_status st_summary_add_processes(const struct st_summary *summary, struct
 	return status;
 }
 
+static bool is_running(const struct st_samples *samples, uint32_t at)
+{
+	return !(samples->flags[at] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE));
+}
+
+double st_summary_off_cpu(const struct st_summary *summary)
+{
+	const struct st_samples *samples = st_result_samples(summary->result);
+	uint64_t all_ns = st_result_sample_quality(summary->result)->cpu_ns, on_ns = 0,
+		 there_ns = 0;
+	uint32_t tracks, pauses;
+
+	st_result_tracks(summary->result, &tracks);
+	st_result_pauses(summary->result, &pauses);
+	for (uint32_t track = 0; samples->count && !pauses && track < tracks; track++) {
+		int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+		uint64_t cpu_ns = 0;
+
+		for (uint32_t i = samples->first_of_track[track];
+		     i < samples->first_of_track[track + 1]; i++) {
+			int64_t from_ns = samples->time_ns[i] - (int64_t)samples->weight_ns[i];
+
+			if (!is_running(samples, i))
+				continue;
+			cpu_ns += samples->weight_ns[i];
+			begin_ns = from_ns < begin_ns ? from_ns : begin_ns;
+			end_ns = samples->time_ns[i] > end_ns ? samples->time_ns[i] : end_ns;
+		}
+		/* Threads that only wait would be most of it. */
+		if (cpu_ns < all_ns / SMALL_SHARE || end_ns <= begin_ns)
+			continue;
+		on_ns += cpu_ns;
+		there_ns += (uint64_t)(end_ns - begin_ns);
+	}
+	return there_ns > on_ns ? 1.0 - st_share(on_ns, there_ns) : 0.0;
+}
+
 void st_summary_add_start_up(const struct st_summary *summary, const struct st_step_list *list)
 {
 	const struct st_samples *samples = st_result_samples(summary->result);
@@ -166,7 +203,7 @@ void st_summary_add_start_up(const struct st_summary *summary, const struct st_s
 	if (!list->count || begin_ns <= 0 || elapsed_ns <= 0)
 		return;
 	for (uint32_t i = 0; i < samples->count; i++) {
-		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE))
+		if (!is_running(samples, i))
 			continue;
 		cpu_ns += samples->weight_ns[i];
 		before_ns += samples->time_ns[i] <= begin_ns ? samples->weight_ns[i] : 0;

@@ -88,6 +88,7 @@ static void add_utilization(struct job *job)
 		return;
 	add_ratio(job, "cpu", "effective_utilization_ratio", st_share(use->effective_ns, capacity));
 	add_ratio(job, "cpu", "cpu_utilization_ratio", st_share(use->cpu_ns, capacity));
+	add_ratio(job, "cpu", "off_cpu_ratio", st_summary_off_cpu(job->summary));
 	if (use->oversubscribed_ns)
 		add_ratio(job, "cpu", "oversubscribed_ratio",
 			  st_share(use->oversubscribed_ns, use->recorded_ns));
@@ -265,6 +266,23 @@ static const char *const class_hints[ST_CPU_CLASSES] = {
 	[ST_CLASS_OVERHEAD_SCHEDULING] = "work items are small: make them larger",
 };
 
+/* What else there is to know about it, and where. Samples of the CPU tell how long a thread did not run, not where. */
+static const char *where_threads_wait(const struct job *job)
+{
+	double off = st_summary_off_cpu(job->summary);
+	if (total(job, ST_WAIT))
+		return "strata report hotspots -sort-desc wait shows where threads wait";
+	if (off < 0.2)
+		return job->use.threads <= 1 ? "only one thread runs"
+					     : "strata report timeline shows when its threads run";
+	return st_arena_printf(
+		st_report_arena(job->summary->report),
+		"%s off the CPU for %.0f %% of %s time (waiting, or no CPU was free): strata "
+		"report timeline shows when, -knob sampling-mode=hw records where",
+		job->use.threads <= 1 ? "its one thread is" : "its threads are", off * 100.0,
+		job->use.threads <= 1 ? "its" : "their");
+}
+
 /* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */
 static void add_findings(struct job *job)
 {
@@ -286,15 +304,8 @@ static void add_findings(struct job *job)
 				     hint ? hint : ""));
 	if (capacity && used < 0.8)
 		find(job, "effective_utilization", used,
-		     st_arena_printf(
-			     arena, "%.1f %% effective utilization of %u CPUs: %s", used * 100.0,
-			     job->use.cpu_count,
-			     job->use.threads <= 1 ? "only one thread runs"
-			     : total(job, ST_WAIT)
-				     ? "strata report hotspots -sort-desc wait shows where "
-				       "threads wait"
-				     : "strata report timeline shows when threads run; where "
-				       "they wait is recorded by -knob sampling-mode=hw"));
+		     st_arena_printf(arena, "%.1f %% effective utilization of %u CPUs: %s",
+				     used * 100.0, job->use.cpu_count, where_threads_wait(job)));
 	if (crowded > 0.05)
 		find(job, "oversubscription", crowded,
 		     "more threads run than there are CPUs: reduce the number of threads");

@@ -2,7 +2,8 @@
 //
 // Report "timeline" as text: a strip of characters for each thread, one per bin. A letter stands for
 // the task type that had most of the bin to itself: a capital when the thread was busy for at least
-// half of the bin, small when less; a dot when there was no task at all.
+// half of the bin, small when less; a dot when there was no task at all. A thread without tasks is drawn by how long it
+// ran on a CPU.
 #include "export/report/text.h"
 
 #include <stdlib.h>
@@ -11,8 +12,17 @@
 #include "base/buf.h"
 #include "export/report/show.h"
 
-enum { PROCESS, THREAD, START_NS, END_NS, BUSY_NS, TASK_TYPE, COUNT }; /* columns of the report */
-enum { LETTERS = 26, STRIP_MAX = 100000 };
+enum {
+	PROCESS,
+	THREAD,
+	START_NS,
+	END_NS,
+	BUSY_NS,
+	TASK_TYPE,
+	COUNT,
+	CPU_NS
+}; /* columns of the report */
+enum { NAME_WIDTH = 24, LETTERS = 26, STRIP_MAX = 100000 };
 
 struct legend {
 	struct st_text type;
@@ -26,6 +36,7 @@ struct strips {
 	struct legend letters[LETTERS];
 	unsigned int letter_count;
 	bool has_star; /* some bin belongs to none of the letters */
+	bool has_cpu;  /* some thread is drawn by its CPU time */
 };
 
 static bool equal(struct st_text a, struct st_text b)
@@ -88,6 +99,15 @@ static char letter_of(const struct strips *strips, const struct st_cell *cells)
 	return '*';
 }
 
+/* How long of the bin the thread ran. */
+static char level_of(const struct st_cell *cells)
+{
+	double length = (double)(cells[END_NS].as.i64 - cells[START_NS].as.i64);
+	double share = length > 0.0 ? (double)cells[CPU_NS].as.u64 / length : 0.0;
+
+	return share >= 2.0 / 3.0 ? '#' : share >= 1.0 / 3.0 ? '=' : share >= 0.01 ? '-' : '.';
+}
+
 static bool same_thread(const struct st_cell *a, const struct st_cell *b)
 {
 	/* Rows of one thread share their texts; equal texts of two threads are two threads. */
@@ -95,16 +115,27 @@ static bool same_thread(const struct st_cell *a, const struct st_cell *b)
 	       a[PROCESS].as.text.bytes == b[PROCESS].as.text.bytes;
 }
 
-/* One thread from row first on; returns the row behind it. */
-static uint32_t add_strip(struct strips *strips, uint32_t first, char *strip)
+/* A row of the thread, or none when it has nothing of the kind. */
+static char mark_of(const struct strips *strips, const struct st_cell *cells, bool by_tasks)
+{
+	if (!by_tasks)
+		return cells[CPU_NS].kind == ST_CELL_U64 ? level_of(cells) : '.';
+	return cells[BUSY_NS].as.u64 || cells[COUNT].as.u64 ? letter_of(strips, cells) : '.';
+}
+
+struct sums {
+	uint64_t busy_ns, count, cpu_ns;
+};
+
+/* Draws the thread whose rows begin with first; returns the row behind it. */
+static uint32_t draw(struct strips *strips, uint32_t first, char *strip, bool by_tasks,
+		     struct sums *sums)
 {
 	const struct st_report *report = strips->job->report;
-	struct st_buf *out = strips->job->out;
 	const struct st_cell *head = report->rows[first].cells;
-	uint64_t busy_ns = 0, count = 0;
-	unsigned int width;
 	uint32_t row = first;
 
+	memset(sums, 0, sizeof(*sums));
 	memset(strip, '.', strips->bin_count);
 	for (; row < report->row_count && same_thread(head, report->rows[row].cells); row++) {
 		const struct st_cell *cells = report->rows[row].cells;
@@ -115,28 +146,63 @@ static uint32_t add_strip(struct strips *strips, uint32_t first, char *strip)
 					strips->bin_count / (strips->end_ns - strips->begin_ns));
 
 		if (bin >= 0 && bin < strips->bin_count) {
-			strip[bin] = letter_of(strips, cells);
+			strip[bin] = mark_of(strips, cells, by_tasks);
 			strips->has_star |= strip[bin] == '*';
 		}
-		busy_ns += cells[BUSY_NS].as.u64;
-		count += cells[COUNT].as.u64;
+		sums->cpu_ns += cells[CPU_NS].kind == ST_CELL_U64 ? cells[CPU_NS].as.u64 : 0;
+		sums->busy_ns += cells[BUSY_NS].as.u64;
+		sums->count += cells[COUNT].as.u64;
 	}
-	width = st_show_cell(out, &head[THREAD], "", 24);
-	st_show_pad(out, width, 24);
+	return row;
+}
+
+static void add_line(struct strips *strips, const struct st_cell *name, const char *strip,
+		     uint64_t time_ns)
+{
+	struct st_buf *out = strips->job->out;
+
+	st_show_pad(out, st_show_cell(out, name, "", NAME_WIDTH), NAME_WIDTH);
 	st_buf_append_text(out, " |");
 	st_buf_append(out, strip, strips->bin_count);
 	st_buf_append_text(out, "| ");
-	st_show_percent(out, (double)busy_ns / (double)(strips->end_ns - strips->begin_ns));
-	st_buf_append_text(out, "  ");
-	st_buf_append_count(out, count);
-	st_buf_append_text(out, count == 1 ? " task\n" : " tasks\n");
-	return row;
+	st_show_percent(out, (double)time_ns / (double)(strips->end_ns - strips->begin_ns));
+}
+
+/* One thread from row first on, by its tasks, by its CPU time, or by both; returns the row behind it. */
+static uint32_t add_strip(struct strips *strips, uint32_t first, char *strip)
+{
+	static const struct st_cell nameless = {.kind = ST_CELL_TEXT, .as.text = {"", 0}};
+	const struct st_cell *head = strips->job->report->rows[first].cells;
+	struct st_buf *out = strips->job->out;
+	struct sums sums;
+	uint32_t behind = draw(strips, first, strip, true, &sums);
+	bool has_tasks = sums.busy_ns || sums.count;
+
+	if (has_tasks) {
+		add_line(strips, &head[THREAD], strip, sums.busy_ns);
+		st_buf_append_text(out, "  ");
+		st_buf_append_count(out, sums.count);
+		st_buf_append_text(out, sums.count == 1 ? " task\n" : " tasks\n");
+	}
+	if (sums.cpu_ns) {
+		draw(strips, first, strip, false, &sums);
+		add_line(strips, has_tasks ? &nameless : &head[THREAD], strip, sums.cpu_ns);
+		st_buf_append_text(out, " on a CPU\n");
+		strips->has_cpu = true;
+	}
+	return behind;
 }
 
 static void add_legend(struct strips *strips)
 {
 	struct st_buf *out = strips->job->out;
 
+	if (strips->has_cpu)
+		st_buf_append_text(out,
+				   "\n'#' on a CPU for two thirds of the bin or more; '=' one "
+				   "third; '-' less;\n'.' not at all: waiting, or not there\n");
+	if (!strips->letter_count && !strips->has_star)
+		return;
 	st_buf_append_text(
 		out,
 		"\nUpper case: busy for half of the bin or more; lower case: less; '.': no task");
@@ -173,7 +239,7 @@ enum st_status st_text_timeline(struct st_text_job *job, struct st_error *err)
 	char *strip;
 
 	if (!report->row_count) {
-		st_buf_append_text(job->out, "No tasks match.\n");
+		st_buf_append_text(job->out, "No tasks and no samples match.\n");
 		return ST_OK;
 	}
 	set_scale(&strips);
