@@ -2,12 +2,14 @@
 """A launcher in which nothing of ours can be hands LD_PRELOAD on to programs whose loaders or sanitizers want none of
 it: they run exactly as without strata, are named with the reason, and what can be recorded is."""
 
+import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
-from test_harm import summary
+from test_harm import installed_for_others, summary
 
 CHILD = """
 #include <stdio.h>
@@ -107,13 +109,13 @@ def make(tmp_path_factory):
     return child, launcher
 
 
-def run_both(strata, command):
+def run_both(strata, command, **more):
     """(plain, profiled), each with what the program alone wrote to standard error as `.theirs`."""
     error = strata.folder / "stderr"
     words = ["sh", "-c", 'exec 2>"$0"; exec "$@"', error, *command]
     plain = strata.run(words)
     plain.theirs = error.read_bytes()
-    done = strata.collect(*words, options=["-quiet"], ok=False)
+    done = strata.collect(*words, options=["-quiet"], ok=False, **more)
     done.theirs = error.read_bytes()
     return plain, done
 
@@ -132,6 +134,48 @@ def test_handed_on(strata, make, name, launch):
         assert re.search(rf"/{name}\b.*{reason}", text), text
     else:
         assert f"/{name} " not in summary(strata, profiled.result)
+
+
+@pytest.fixture
+def bare(strata):
+    """An installation like a wheel's, which holds no links, and a cache folder that every user can reach."""
+    folder = Path("/var/tmp") / f"strata-e2e-bare-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    strata.binary = str(installed_for_others(strata, folder))
+    yield folder / "cache"
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("name", ["musl", "bits32", "asan_gcc", "asan_clang_static", "native"])
+def test_handed_on_by_a_wheel(strata, make, bare, target, name):
+    """strata makes the links itself, where it keeps its tables."""
+    child, launcher = make
+    env = {"STRATA_CACHE_DIR": str(bare)}
+    plain, profiled = run_both(strata, [*launcher("raw_static"), child(name)], env=env)
+    assert profiled.theirs == plain.theirs
+    assert (profiled.status, profiled.stdout) == (plain.status, plain.stdout)
+    words = [
+        "sh",
+        "-c",
+        'echo "$LD_PRELOAD"; exec "$@"',
+        "sh",
+        *launcher("raw_static"),
+        target,
+        "--pairs",
+        "3",
+        "--quiet",
+    ]
+    done = strata.collect(*words, options=["-quiet"], env=env, result=strata.folder / "again")
+    assert done.out.startswith(f"{bare}/preload-")
+    assert strata.total(done.result) == 3
+
+
+def test_links_that_are_gone(strata, make, bare):
+    """A sandbox that hides the cache but not the installation: the loader has nothing to complain about."""
+    child, _ = make
+    script = 'mv "$0" "$0.away"; "$1"; status=$?; mv "$0.away" "$0"; exit $status'
+    _, done = run_both(strata, ["sh", "-c", script, bare, child("native")], env={"STRATA_CACHE_DIR": str(bare)})
+    assert (done.status, done.theirs) == (4, b"from stderr\n")
 
 
 def test_what_a_static_launcher_starts_is_recorded(strata, make, target):

@@ -25,7 +25,7 @@
 #define LIBRARY_VARIABLE "INTEL_LIBITTNOTIFY64="
 #define ST_EXPORT __attribute__((visibility("default")))
 
-enum { FEW_ENTRIES = 160, VALUE_BYTES = 1024, ARGUMENTS_MAX = 128 };
+enum { FEW_ENTRIES = 160, VALUE_BYTES = 1024, ARGUMENTS_MAX = 128, FOLDER_BYTES = 512 };
 
 extern char **environ;
 
@@ -149,13 +149,13 @@ static const char *our_preload(char *const env[], const char **own)
 
 /* After a chroot, or behind a mount, the same path may name nothing. Opened, not asked for: that is what
  * its loader will do, so no sandbox that lets it start objects. */
-static bool library_is_gone(const char *own)
+static bool path_is_gone(const char *path)
 {
 	long fd;
 
-	if (!own || *own != '/')
+	if (!path || *path != '/')
 		return false;
-	fd = st_syscall(SYS_openat, AT_FDCWD, own, O_RDONLY | O_CLOEXEC);
+	fd = st_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		st_syscall(SYS_close, fd);
 	/* No descriptor left is no reason: the loader will have one more. */
@@ -212,6 +212,26 @@ static void give_back(const struct environment *copy)
 		st_syscall(SYS_munmap, copy->entries, copy->mapped_bytes);
 }
 
+/* The name in LD_PRELOAD holds a word for the loader to replace: what comes before it has to be there. */
+static bool library_is_gone(const char *preload, const char *own)
+{
+	char path[FOLDER_BYTES];
+
+	for (const char *at = preload; *at;) {
+		size_t length = entry_length(at);
+		size_t word = strcspn(at, "$");
+
+		if (word < length && entry_is_ours(at, length, own) && word < FOLDER_BYTES) {
+			memcpy(path, at, word);
+			path[word] = '\0';
+			if (path_is_gone(path))
+				return true;
+		}
+		at += length + (at[length] != '\0');
+	}
+	return path_is_gone(own);
+}
+
 static bool must_look(char *const env[], bool *gone)
 {
 	const char *own, *preload;
@@ -222,7 +242,7 @@ static bool must_look(char *const env[], bool *gone)
 	preload = our_preload(env, &own);
 	if (!preload)
 		return false;
-	*gone = one_behind_wants_our_place(preload, own) || library_is_gone(own);
+	*gone = one_behind_wants_our_place(preload, own) || library_is_gone(preload, own);
 	return true;
 }
 

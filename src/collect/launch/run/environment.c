@@ -182,19 +182,17 @@ static bool stands_for(const char *loaded, const char *collector)
 	return realpath(path, real) && realpath(collector, wanted) && strcmp(real, wanted) == 0;
 }
 
-/* The collector by a name that every loader accepts (docs/internals/getting-in.md), if this machine's loader
- * finds it by that name; else by its own. */
-static char *accepted_name(const char *collector)
+/* The collector's name through the folders of run/platforms.c in `folder`; NULL unless this machine's loader finds it
+ * by that name. */
+static char *accepted_in(const char *folder, const char *collector)
 {
-	const char *slash = strrchr(collector, '/');
 	struct link_map *map = NULL;
 	char *name = NULL;
 	bool found = false;
 	void *probe;
 
-	if (!slash || asprintf(&name, "%.*s/%s/%s", (int)(slash - collector), collector,
-			       platform_folder, probe_name) < 0)
-		return strdup(collector);
+	if (asprintf(&name, "%s/%s/%s", folder, platform_folder, probe_name) < 0)
+		return NULL;
 	probe = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (probe) {
 		found = dlinfo(probe, RTLD_DI_LINKMAP, &map) == 0 &&
@@ -202,10 +200,25 @@ static char *accepted_name(const char *collector)
 		dlclose(probe);
 	}
 	free(name);
-	if (!found || asprintf(&name, "%.*s/%s/%s", (int)(slash - collector), collector,
-			       platform_folder, library_name) < 0)
-		return strdup(collector);
+	if (!found || asprintf(&name, "%s/%s/%s", folder, platform_folder, library_name) < 0)
+		return NULL;
 	return name;
+}
+
+/* The collector by a name that every loader accepts (docs/internals/getting-in.md), or else by its own. */
+static char *accepted_name(const char *collector)
+{
+	const char *slash = strrchr(collector, '/');
+	char *folder = slash ? strndup(collector, (size_t)(slash - collector)) : NULL;
+	char *name = folder ? accepted_in(folder, collector) : NULL;
+
+	free(folder);
+	if (!name) {
+		folder = st_preload_folder(collector);
+		name = folder ? accepted_in(folder, collector) : NULL;
+		free(folder);
+	}
+	return name ? name : strdup(collector);
 }
 
 /* "LD_PRELOAD=theirs:ours". Theirs in front: what they replace must stay replaced by them. */

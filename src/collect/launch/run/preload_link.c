@@ -2,7 +2,8 @@
 //
 // LD_PRELOAD separates its names by spaces and colons and has no way to quote them, so that a collector in a folder
 // called "my project" cannot be named there. A link to its folder can. The link stays: programs that outlive the run
-// still pass its name on to their children, and a loader would complain about one that is gone.
+// still pass its name on to their children, and a loader would complain about one that is gone. A wheel, which cannot
+// hold links, gets a whole folder of them.
 #include "collect/launch/run/preload_link.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "collect/launch/run/environment.h"
+#include "collect/launch/run/platforms.h"
 #include "format/chunk.h"
 #include "unwind/cache.h"
 
@@ -80,4 +82,35 @@ char *st_preload_link(const char *collector)
 	}
 	free(folder);
 	return out;
+}
+
+/* Programs that root starts become other users: all of them have to get there. */
+static bool others_reach(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat about;
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		if (stat(part, &about) != 0 || !(about.st_mode & S_IXOTH))
+			return false;
+	}
+	return stat(path, &about) == 0 && about.st_mode & S_IXOTH;
+}
+
+char *st_preload_folder(const char *collector)
+{
+	char place[PATH_MAX], folder[PATH_MAX], link[PATH_MAX];
+	const char *slash = strrchr(collector, '/');
+
+	if (!slash || !st_unwind_cache_place(place, sizeof(place)) || place[0] != '/' ||
+	    !st_environment_can_preload(place) || !make_folder(place) ||
+	    (geteuid() == 0 && !others_reach(place)) ||
+	    snprintf(folder, sizeof(folder), "%s/preload-%08x", place,
+		     st_crc32c(0, collector, strlen(collector))) >= (int)sizeof(folder) ||
+	    !make_folder(folder) ||
+	    snprintf(link, sizeof(link), "%s%s", folder, slash) >= (int)sizeof(link) ||
+	    !make_link(link, collector) || !st_platforms_make(folder))
+		return NULL;
+	return strdup(folder);
 }
