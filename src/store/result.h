@@ -127,6 +127,18 @@ struct st_quality {
 	size_t note_count;
 };
 
+/* What the CPUs did while the program ran; cpu_count 0: not known. */
+struct st_machine_info {
+	uint32_t cpu_count;
+	bool allowed_only; /* CPUs that the program was allowed, not all of the machine's */
+	uint64_t busy_ns, idle_ns, stolen_ns; /* of these CPUs; stolen: by other virtual machines */
+	uint64_t
+		own_ns; /* of busy: the program's and strata's; without the program's when has_own is false */
+	bool has_own;
+	double cpu_limit;      /* of the control group, in CPUs; 0: none */
+	uint64_t throttled_ns; /* how long that held threads back */
+};
+
 struct st_result_info {	     /* from result.json; texts are "" when unknown, numbers 0 */
 	const char *path;    /* folder as given */
 	const char *name;    /* its last component */
@@ -149,6 +161,7 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint64_t strata_cpu_ns;
 	uint64_t target_cpu_ns;	 /* of the program and the children it waited for; 0: not known */
 	uint64_t peak_rss_bytes; /* of strata */
+	struct st_machine_info machine;
 	const char *stop_reason; /* "", "duration", "data-limit", "interrupt" … */
 	const char *options; /* those of collect as given: "-ring-buffer 10 -knob itt-groups=all" */
 	uint64_t start_wall_ns; /* CLOCK_REALTIME at time 0; 0: not known */

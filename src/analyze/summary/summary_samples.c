@@ -13,7 +13,8 @@
 #include "analyze/samples/utilization.h"
 #include "store/result.h"
 
-enum { ROWS_SHOWN = 5, SAMPLES_FEW = 100 };
+enum { ROWS_SHOWN = 5, SAMPLES_FEW = 100, MACHINE_TIME_MIN_NS = 200000000 };
+#define CROWDED_SHARE 0.25
 
 struct job {
 	const struct st_summary *summary;
@@ -23,6 +24,7 @@ struct job {
 	double hottest;		      /* share of the first function that does work */
 	struct st_text hottest_name, hottest_module;
 	double python; /* share of interpreted Python */
+	double others; /* share of the CPUs that other programs used */
 };
 
 static uint64_t total(const struct job *job, enum st_metric metric)
@@ -100,6 +102,28 @@ static void add_utilization(struct job *job)
 		cells[ST_SUMMARY_RATIO] =
 			st_cell_double(st_share(use->by_level[i], use->recorded_ns));
 	}
+}
+
+/* Shares of the CPUs that were not this program's: of others, and of other virtual machines. /proc/stat counts in units
+ * of 10 ms: in a short run that says nothing. It counts all of the run: of a part of it nothing is known. */
+static void add_machine(struct job *job)
+{
+	const struct st_machine_info *machine = &st_result_info(job->summary->result)->machine;
+	uint64_t whole = machine->busy_ns + machine->idle_ns + machine->stolen_ns;
+	uint64_t own = machine->own_ns + (machine->has_own ? 0 : job->use.cpu_ns);
+
+	if (machine->cpu_limit > 0) {
+		add_ratio(job, "cpu", "cpu_limit", machine->cpu_limit);
+		st_report_fact_number(job->summary->report, "cpu", "throttled_ns",
+				      machine->throttled_ns);
+	}
+	if (!machine->cpu_count || whole < (uint64_t)machine->cpu_count * MACHINE_TIME_MIN_NS ||
+	    job->use.recorded_ns < whole / machine->cpu_count / 10 * 9)
+		return;
+	job->others = st_share(machine->busy_ns > own ? machine->busy_ns - own : 0, whole);
+	st_report_fact_number(job->summary->report, "cpu", "machine_cpus", machine->cpu_count);
+	add_ratio(job, "cpu", "others_ratio", job->others);
+	add_ratio(job, "cpu", "stolen_ratio", st_share(machine->stolen_ns, whole));
 }
 
 static struct st_text module_of(const struct job *job, const struct st_answer_row *row)
@@ -283,6 +307,19 @@ static const char *where_threads_wait(const struct job *job)
 		job->use.threads <= 1 ? "its" : "their");
 }
 
+/* What to do about a low utilization: threads cannot run on CPUs that others have. */
+static const char *why_low(const struct job *job)
+{
+	const struct st_machine_info *machine = &st_result_info(job->summary->result)->machine;
+
+	if (job->others > CROWDED_SHARE)
+		return st_arena_printf(st_report_arena(job->summary->report),
+				       "other programs used %.0f %% of %s; measure when it is idle",
+				       job->others * 100.0,
+				       machine->allowed_only ? "these CPUs" : "the machine");
+	return where_threads_wait(job);
+}
+
 /* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */
 static void add_findings(struct job *job)
 {
@@ -305,7 +342,7 @@ static void add_findings(struct job *job)
 	if (capacity && used < 0.8)
 		find(job, "effective_utilization", used,
 		     st_arena_printf(arena, "%.1f %% effective utilization of %u CPUs: %s",
-				     used * 100.0, job->use.cpu_count, where_threads_wait(job)));
+				     used * 100.0, job->use.cpu_count, why_low(job)));
 	if (crowded > 0.05)
 		find(job, "oversubscription", crowded,
 		     "more threads run than there are CPUs: reduce the number of threads");
@@ -373,6 +410,7 @@ enum st_status st_summary_add_samples(const struct st_summary *summary)
 		add_times(&job);
 		add_seen(&job);
 		add_utilization(&job);
+		add_machine(&job);
 		add_stack_quality(&job, summary->result);
 		add_collection(&job);
 		add_findings(&job);

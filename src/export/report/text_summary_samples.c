@@ -10,6 +10,8 @@
 #include "export/report/show.h"
 #include "resolve/short_name.h"
 
+#define WORTH_SAYING 0.005
+
 enum {
 	LOOKS_MAX = 3,
 	FIX_INDENT = 23, /* "  1 about 241.8 ms" */
@@ -71,6 +73,33 @@ static void add_part(struct st_flow *flow, const char *word, double share)
 	st_flow_piece(flow, "   ");
 }
 
+/* What was left of the CPUs, and who had the rest. Where other CPUs were counted than those allowed, their share is no
+ * part of these. */
+static void add_rest(struct st_text_job *job, struct st_flow *flow, double busy)
+{
+	double others = fact_number(job, "others_ratio"), stolen = fact_number(job, "stolen_ratio");
+	double machine = fact_number(job, "machine_cpus"), rest = 1.0 - busy;
+
+	if (machine > 0 && machine == fact_number(job, "cpus")) {
+		if (others >= WORTH_SAYING)
+			add_part(flow, "other programs", others);
+		if (stolen >= WORTH_SAYING)
+			add_part(flow, "other virtual machines", stolen);
+		rest -= others + stolen;
+	} else if (others >= WORTH_SAYING) {
+		st_buf_printf(&flow->piece, "other programs %.1f %% of the machine's %.0f CPUs",
+			      others * 100.0, machine);
+		st_flow_piece(flow, "   ");
+	}
+	add_part(flow, "idle", rest > 0 ? rest : 0.0);
+	if (fact_number(job, "cpu_limit") <= 0)
+		return;
+	st_buf_printf(&flow->piece, "control group: at most %.3g CPUs, held back ",
+		      fact_number(job, "cpu_limit"));
+	st_show_cell(&flow->piece, st_summary_fact(job, "cpu", "throttled_ns"), "ns", 0);
+	st_flow_piece(flow, "   ");
+}
+
 /* "CPU     2 CPUs   effective 61.2 %   spin 17.0 %   overhead 3.0 %   idle 18.8 %" */
 void st_summary_add_cpu(struct st_text_job *job)
 {
@@ -88,7 +117,7 @@ void st_summary_add_cpu(struct st_text_job *job)
 		add_part(&flow, "spin", busy * fact_number(job, "spin_ns") / total);
 		add_part(&flow, "overhead", busy * fact_number(job, "overhead_ns") / total);
 	}
-	add_part(&flow, "idle", busy < 1.0 ? 1.0 - busy : 0.0);
+	add_rest(job, &flow, busy);
 	st_buf_append_text(&flow.piece, "CPU time ");
 	st_show_cell(&flow.piece, cpu, "ns", 0);
 	st_buf_printf(&flow.piece, " of %.0f thread%s", fact_number(job, "threads"),

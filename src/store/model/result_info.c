@@ -208,6 +208,28 @@ static const char *read_options(json_object *root, struct st_model *model)
 	return kept;
 }
 
+static void read_machine(struct st_machine_info *out, json_object *root)
+{
+	json_object *machine, *value;
+	uint64_t target_ns;
+
+	if (!json_object_object_get_ex(root, "machine", &machine) ||
+	    !json_object_is_type(machine, json_type_object))
+		return;
+	target_ns = get_number(machine, "target_cpu_ns");
+	out->cpu_count = (uint32_t)get_number(machine, "cpu_count");
+	if (json_object_object_get_ex(machine, "allowed_only", &value))
+		out->allowed_only = json_object_get_boolean(value);
+	out->busy_ns = get_number(machine, "busy_ns");
+	out->idle_ns = get_number(machine, "idle_ns");
+	out->stolen_ns = get_number(machine, "stolen_ns");
+	out->has_own = target_ns;
+	out->own_ns = target_ns + get_number(machine, "strata_cpu_ns");
+	if (json_object_object_get_ex(machine, "cpu_limit", &value))
+		out->cpu_limit = json_object_get_double(value);
+	out->throttled_ns = get_number(machine, "throttled_ns");
+}
+
 static void read_numbers(struct st_result_info *info, struct st_info_more *more, json_object *root)
 {
 	json_object *value;
@@ -220,6 +242,7 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 	info->strata_cpu_ns = get_number(root, "strata_cpu_ns");
 	info->target_cpu_ns = get_number(root, "target_cpu_ns");
 	info->peak_rss_bytes = get_number(root, "peak_rss_bytes");
+	read_machine(&info->machine, root);
 	more->chunks_not_written = get_number(root, "chunks_not_written");
 	if (json_object_object_get_ex(root, "ring_buffer", &value) &&
 	    json_object_is_type(value, json_type_object)) {

@@ -183,6 +183,7 @@ enum st_status st_run_attach(struct st_run *run, struct st_error *err)
 	state = st_outside_state(attach->outside);
 	if (state->note[0])
 		st_run_say(run, "%s", state->note);
+	st_machine_begin(&run->machine);
 	run->program_began_ns = st_clock_mono_raw_ns();
 	run->started = true;
 	st_run_log(run, "pid %d is sampled from outside", (int)run->spawn.pid);

@@ -126,6 +126,7 @@ void st_run_stop(struct st_run *run, const char *reason)
 	run->stopped = true;
 	run->stop_reason = reason;
 	run->stopped_ns = st_clock_mono_raw_ns();
+	st_machine_end(&run->machine, 0);
 	st_followed_control(&run->followed, ST_CONTROL_STOPPED, 0);
 	st_run_family_control(run, st_launch_clock_now(run->clock), ST_MARK_DETACH);
 }
@@ -394,6 +395,7 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 	run->followed.family = run->family;
 	run->followed.direct_pid = run->spawn.pid;
 	st_run_open_kernel(run);
+	st_machine_begin(&run->machine);
 	run->program_began_ns = st_clock_mono_raw_ns();
 	status = st_spawn_go(&run->spawn, run->config->argv[0], err);
 	if (status)

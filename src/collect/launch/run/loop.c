@@ -170,6 +170,7 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	if ((run->attach || run->joined) && !run->child_gone && st_run_attached_gone(run)) {
 		run->child_gone = run->followed.attached_gone = true;
 		run->program_ended_ns = now_ns;
+		st_machine_end(&run->machine, 0);
 		st_run_log(run, "pid %d ended", (int)run->spawn.pid);
 	}
 	if (run->attach || run->joined || run->child_gone ||
@@ -179,6 +180,7 @@ static void reap_child(struct st_run *run, uint64_t now_ns)
 	run->target_cpu_ns =
 		(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
 		(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	st_machine_end(&run->machine, run->target_cpu_ns);
 	run->wait_status = status;
 	run->program_ended_ns = now_ns;
 	st_run_log(run, "pid %d ended with wait status 0x%04x", (int)run->spawn.pid,

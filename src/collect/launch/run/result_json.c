@@ -85,6 +85,7 @@ static void put_machine(struct st_json *json, const struct st_run *run)
 			sched_getaffinity(0, sizeof(allowed), &allowed) == 0
 				? (uint64_t)CPU_COUNT(&allowed)
 				: (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	st_machine_put(&run->machine, json);
 	st_json_put_text(json, "clock", st_launch_clock_name(run->clock));
 	st_json_put_u64(json, "clock_ticks_per_second", run->ticks_per_second);
 }

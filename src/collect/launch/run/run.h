@@ -14,6 +14,7 @@
 #include "collect/launch/drain/drain.h"
 #include "collect/launch/family/followed.h"
 #include "collect/launch/run/inherited.h"
+#include "collect/launch/run/machine_use.h"
 #include "collect/launch/run/sampling.h"
 #include "collect/launch/run/signals.h"
 #include "collect/launch/run/spawn.h"
@@ -74,6 +75,7 @@ struct st_run {
 	bool started, child_gone;
 	bool child_watched; /* its end wakes the loop */
 	int wait_status;
+	struct st_machine_use machine;
 	uint64_t target_cpu_ns;	 /* of it and of the children it waited for, as the kernel counts */
 	bool paused;		 /* since the start, and nobody has resumed yet */
 	bool family_paused;	 /* by -command pause */
