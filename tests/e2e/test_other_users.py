@@ -36,7 +36,7 @@ def whole_and_all(strata, binary, result):
     done = strata.run([binary, "export", "folded", "-r", result, "-o", "-"])
     lines = [line.rsplit(" ", 1) for line in done.out.splitlines()]
     return (
-        sum(int(ns) for stack, ns in lines if stack.startswith("_start;")),
+        sum(int(ns) for stack, ns in lines if "_start;" in stack),
         sum(int(ns) for _, ns in lines),
     )
 

@@ -62,7 +62,7 @@ const char *st_words_not_entered(enum st_not_entered reason)
 	case ST_NOT_ENTERED_MEMORY:
 		return "no space for the recording: raise ulimit -f and ulimit -v";
 	case ST_NOT_ENTERED_ENGINE:
-		return "emulates the program and handles its signals: profile the program alone";
+		return "emulates or replays the program and handles its signals: profile it alone";
 	case ST_NOT_ENTERED_GO:
 		return "the Go runtime handles all signals itself: attach with -target-pid";
 	default:
