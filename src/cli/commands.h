@@ -28,6 +28,8 @@ int st_cmd_query(const struct st_args *args);
 int st_cmd_command(const struct st_args *args);
 int st_cmd_doctor(const struct st_args *args);
 int st_cmd_import(const struct st_args *args);
+int st_cmd_top(const struct st_args *args);
+int st_cmd_dump(const struct st_args *args);
 int st_cmd_help(const struct st_args *args);
 int st_cmd_version(const struct st_args *args);
 

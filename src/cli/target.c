@@ -13,16 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "live/live_names.h"
 #include "request/options.h"
 #include "request/values.h"
 #include "collect/launch/family/proc_info.h"
 #include "collect/launch/run/collect.h"
 #include "format/analysis.h"
+#include "resolve/short_name.h"
 
 enum { COMMAND_BYTES = 64 << 10, ARGUMENTS_MAX = 1024, PIDS_SHOWN = 5 };
 
 /* /proc/PID/cmdline as an argv. */
-static enum st_status read_command(int pid, struct st_collect_config *config, struct st_error *err)
+static enum st_status read_command(int pid, struct st_target *target, struct st_error *err)
 {
 	static char bytes[COMMAND_BYTES];
 	static char *arguments[ARGUMENTS_MAX + 1];
@@ -38,8 +41,9 @@ static enum st_status read_command(int pid, struct st_collect_config *config, st
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "-target-pid: process %d is a kernel thread or has ended", pid);
 	arguments[count] = NULL;
-	config->argv = arguments;
-	config->argc = count;
+	target->pid = pid;
+	target->argv = arguments;
+	target->argc = count;
 	return ST_OK;
 }
 
@@ -95,7 +99,7 @@ static enum st_status find_process(const char *name, int *pid, struct st_error *
 			    found, name, list, found > PIDS_SHOWN ? ", …" : "");
 }
 
-enum st_status st_target_read(const struct st_args *args, struct st_collect_config *config,
+enum st_status st_target_find(const struct st_args *args, struct st_target *target,
 			      struct st_error *err)
 {
 	const char *number = st_args_value(args, ST_OPT_TARGET_PID);
@@ -103,6 +107,23 @@ enum st_status st_target_read(const struct st_args *args, struct st_collect_conf
 	enum st_status status = ST_OK;
 	uint64_t value = 0;
 	int pid = 0;
+
+	if (number) {
+		status = st_value_count("target-pid", number, 1, INT_MAX, &value, err);
+		pid = (int)value;
+	} else {
+		status = find_process(name, &pid, err);
+	}
+	return status ? status : read_command(pid, target, err);
+}
+
+enum st_status st_target_read(const struct st_args *args, struct st_collect_config *config,
+			      struct st_error *err)
+{
+	bool number = st_args_has(args, ST_OPT_TARGET_PID);
+	bool name = st_args_has(args, ST_OPT_TARGET_PROCESS);
+	struct st_target target;
+	enum st_status status;
 
 	if (!number && !name)
 		return ST_OK;
@@ -114,15 +135,56 @@ enum st_status st_target_read(const struct st_args *args, struct st_collect_conf
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "a running program can only be sampled: strata -collect "
 				    "hotspots -target-pid PID");
-	if (number) {
-		status = st_value_count("target-pid", number, 1, INT_MAX, &value, err);
-		pid = (int)value;
-	} else {
-		status = find_process(name, &pid, err);
-	}
-	if (!status)
-		status = read_command(pid, config, err);
-	if (!status)
-		config->target_pid = pid;
-	return status;
+	status = st_target_find(args, &target, err);
+	if (status)
+		return status;
+	config->argv = target.argv;
+	config->argc = target.argc;
+	config->target_pid = target.pid;
+	return ST_OK;
+}
+
+enum st_status st_target_live(const struct st_args *args, struct st_target *target,
+			      struct st_error *err)
+{
+	const char *mode = st_args_value(args, ST_OPT_CALL_STACK_MODE);
+
+	if (args->word_count)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "unexpected argument '%.80s': name the program with "
+				    "-target-pid PID or -target-process NAME",
+				    args->words[0]);
+	if (st_args_has(args, ST_OPT_TARGET_PID) == st_args_has(args, ST_OPT_TARGET_PROCESS))
+		return st_error_set(
+			err, ST_EUSAGE, 0,
+			"which program? One of -target-pid PID and -target-process NAME "
+			"is required");
+	target->all = mode && strcmp(mode, "all") == 0;
+	if (mode && !target->all && strcmp(mode, "user-only") != 0 &&
+	    strcmp(mode, "user-plus-one") != 0)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-call-stack-mode: expected user-only, user-plus-one or all, "
+				    "not '%.60s'",
+				    mode);
+	return st_target_find(args, target, err);
+}
+
+/* Up to 3.10 only the name of the file tells, which has no patch level. */
+void st_target_python(uint32_t version, char *out, size_t out_bytes)
+{
+	if (!version)
+		snprintf(out, out_bytes, "%s", "");
+	else if (!(version & 0xffff))
+		snprintf(out, out_bytes, "%u.%u", version >> 24, version >> 16 & 255);
+	else
+		snprintf(out, out_bytes, "%u.%u.%u", version >> 24, version >> 16 & 255,
+			 version >> 8 & 255);
+}
+
+void st_target_function(const struct st_live_frame *frame, struct st_buf *out)
+{
+	if (frame->python)
+		st_buf_append(out, frame->function.bytes, frame->function.size_bytes);
+	else
+		st_short_name(frame->function, out);
 }

@@ -14,6 +14,7 @@
 #define FINALIZE ST_IN_FINALIZE
 #define IMPORT ST_IN_IMPORT
 #define BOTTLENECK ST_IN_BOTTLENECK
+#define LIVE (ST_IN_TOP | ST_IN_DUMP)
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
@@ -50,11 +51,15 @@ static const struct st_option options[ST_OPTIONS] = {
 
 	[ST_OPT_KNOB] = {"knob", 'k', "NAME=VALUE", COLLECT, ST_OPT_REPEATABLE, NULL,
 		"Set a collection parameter; see Knobs."},
-	[ST_OPT_DURATION] = {"duration", 'd', "SECONDS", COLLECT, 0, "unlimited",
-		"Stop collecting after this time; the program keeps running."},
-	[ST_OPT_TARGET_PID] = {"target-pid", 0, "PID", COLLECT, 0, NULL,
-		"hotspots: sample a running program from outside, until it ends, -duration has passed or Ctrl-C."},
-	[ST_OPT_TARGET_PROCESS] = {"target-process", 0, "NAME", COLLECT, 0, NULL,
+	[ST_OPT_DURATION] = {"duration", 'd', "SECONDS", COLLECT | ST_IN_TOP, 0, "unlimited",
+		"Stop collecting after this time; the program keeps running. For top: watch for this time, then print one table."},
+	[ST_OPT_COUNT] = {"count", 0, "N", ST_IN_TOP, 0, "unlimited",
+		"Print N tables, one after the other, and end."},
+	[ST_OPT_INTERVAL] = {"interval", 0, "SECONDS", ST_IN_TOP, 0, "1",
+		"Time between two tables."},
+	[ST_OPT_TARGET_PID] = {"target-pid", 0, "PID", COLLECT | LIVE, 0, NULL,
+		"The running program to look at. For collect hotspots: sample it from outside, until it ends, -duration has passed or Ctrl-C."},
+	[ST_OPT_TARGET_PROCESS] = {"target-process", 0, "NAME", COLLECT | LIVE, 0, NULL,
 		"Same, by process name."},
 	[ST_OPT_START_PAUSED] = {"start-paused", 0, NULL, COLLECT, 0, NULL,
 		"Start paused: record nothing until the program calls __itt_resume, 'strata -command resume' is run, or -resume-after has passed."},
@@ -72,7 +77,7 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Also record the processes that the program starts. With -no-follow-child they run unrecorded, and the summary shows how many there were."},
 	[ST_OPT_RETURN_APP_EXITCODE] = {"return-app-exitcode", 0, NULL, COLLECT, 0, "on",
 		"Accepted for compatibility; the exit status is always the program's."},
-	[ST_OPT_CALL_STACK_MODE] = {"call-stack-mode", 0, "user-only|user-plus-one|all", COLLECT | REPORT | EXPORT, 0,
+	[ST_OPT_CALL_STACK_MODE] = {"call-stack-mode", 0, "user-only|user-plus-one|all", COLLECT | REPORT | EXPORT | LIVE, 0,
 		"user-plus-one; all for export",
 		"How system functions appear in stacks. Stored in the result for its reports."},
 	[ST_OPT_INLINE_MODE] = {"inline-mode", 0, "on|off", COLLECT | REPORT | EXPORT, 0, "on",
@@ -89,8 +94,8 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_INTERPRETER] = {"interpreter", 0, "FILE", BOTTLENECK, 0, "python3 on the PATH",
 		"The Python interpreter that runs the script."},
 
-	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND, 0, "text",
-		"Output format; doctor and command status have no csv."},
+	[ST_OPT_FORMAT] = {"format", 0, "text|csv|json", REPORT | QUERY | DOCTOR | COMMAND | ST_IN_DUMP, 0, "text",
+		"Output format; doctor, dump and command status have no csv."},
 	[ST_OPT_GROUP_BY] = {"group-by", 0, "A,B,...", REPORT | EXPORT, 0, "depends on the report",
 		"Grouping levels of the rows, outermost first; '?' lists them (with a result, only those available in it)."},
 	[ST_OPT_COLUMN] = {"column", 0, "NAME,...", REPORT, 0, "all",
@@ -104,7 +109,7 @@ static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_SORT_DESC] = {"sort-desc", 'S', "METRIC,...", REPORT, 0, "total time",
 		"Sort largest first, by up to three metrics; '?' lists them."},
 	[ST_OPT_SORT_ASC] = {"sort-asc", 's', "METRIC,...", REPORT, 0, NULL, "Sort smallest first."},
-	[ST_OPT_LIMIT] = {"limit", 0, "N", REPORT, 0, "all", "Show at most N rows at each level."},
+	[ST_OPT_LIMIT] = {"limit", 0, "N", REPORT | ST_IN_TOP, 0, "all", "Show at most N rows at each level."},
 	[ST_OPT_REPORT_OUTPUT] = {"report-output", 0, "FILE", REPORT | QUERY, 0, "standard output",
 		"Write the report to a file; .txt, .csv or .json is appended to a name without an extension."},
 	[ST_OPT_REPORT_WIDTH] = {"report-width", 0, "N", REPORT | QUERY, 0,

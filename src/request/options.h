@@ -26,6 +26,8 @@ enum st_command_bit {
 	ST_IN_IMPORT = 512,
 	ST_IN_COMPARE = 1024,
 	ST_IN_BOTTLENECK = 2048,
+	ST_IN_TOP = 4096,
+	ST_IN_DUMP = 8192,
 	ST_IN_ALL = 0xffff,
 };
 
@@ -48,6 +50,8 @@ enum st_option_id {
 	/* Of collect. */
 	ST_OPT_KNOB,
 	ST_OPT_DURATION,
+	ST_OPT_COUNT,
+	ST_OPT_INTERVAL,
 	ST_OPT_TARGET_PID,
 	ST_OPT_TARGET_PROCESS,
 	ST_OPT_START_PAUSED,

@@ -19,7 +19,7 @@
 #include "collect/inproc/core/state.h"
 #include "collect/inproc/core/thread.h"
 #include "format/sample_record.h"
-#include "store/model/python_lines.h"
+#include "store/python_lines.h"
 
 #define PROBE __attribute__((visibility("default")))
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "format/sample_record.h"
-#include "store/model/python_lines.h"
+#include "store/python_lines.h"
 
 enum { PY39 = 0x030912f0, PY310 = 0x030a0df0, PY311 = 0x030b07f0, PY314 = 0x030e02f0 };
 

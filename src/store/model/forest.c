@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "store/model/model.h"
-#include "store/model/python_lines.h"
+#include "store/python_lines.h"
 
 enum { INHERIT_DEPTH_MAX = 4096 };
 

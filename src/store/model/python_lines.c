@@ -3,7 +3,7 @@
  * Decoders of CPython's line tables. A table that ends inside an entry, or has an entry that cannot be,
  * gives no line rather than a wrong one.
  */
-#include "store/model/python_lines.h"
+#include "store/python_lines.h"
 
 #include <stdbool.h>
 

@@ -174,6 +174,9 @@ void st_drain_name_thread(struct st_drain *drain, uint32_t tid, enum st_name_sou
 			  const void *text, size_t size_bytes);
 /* Names threads of which nothing better is known by what their stacks begin in, but the main thread, pid. */
 void st_drain_name_pools(struct st_drain *drain, uint32_t pid);
+/* What a thread is for whose outermost frames lie in this file; NULL: not known, or, with *look_further, the next frame
+ * inwards tells. */
+const char *st_thread_pool(const char *path, bool *look_further);
 /* Threads that record, whose name is not of a better source than this one. */
 void st_drain_each_nameless(const struct st_drain *drain, enum st_name_source source,
 			    void (*each)(void *arg, uint32_t tid), void *arg);

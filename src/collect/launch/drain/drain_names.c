@@ -166,21 +166,28 @@ static bool is_starter(const char *path)
 	return false;
 }
 
+const char *st_thread_pool(const char *path, bool *look_further)
+{
+	*look_further = is_starter(path);
+	for (size_t i = 0; !*look_further && i < sizeof(pools) / sizeof(*pools); i++)
+		if (strstr(path, pools[i].part))
+			return pools[i].name;
+	return NULL;
+}
+
 static const char *pool_of(const struct st_drain *drain, const struct st_sample_reader *reader)
 {
-	for (uint32_t i = 0; i < reader->outer_count; i++) {
+	bool further = true;
+	const char *name = NULL;
+
+	for (uint32_t i = 0; further && i < reader->outer_count; i++) {
 		const char *path = path_at(&drain->maps, reader->outer[i]);
 
 		if (!path)
 			return NULL;
-		if (is_starter(path))
-			continue;
-		for (size_t k = 0; k < sizeof(pools) / sizeof(*pools); k++)
-			if (strstr(path, pools[k].part))
-				return pools[k].name;
-		return NULL;
+		name = st_thread_pool(path, &further);
 	}
-	return NULL;
+	return name;
 }
 
 static void name_pool(struct st_drain *drain, const struct st_slot_reader *slot, uint32_t pid)

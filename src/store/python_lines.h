@@ -3,8 +3,8 @@
  * From a position in a Python code object to its line, by the line table that was copied out of the
  * interpreter. Three formats: up to 3.9, 3.10, from 3.11 on.
  */
-#ifndef ST_STORE_MODEL_PYTHON_LINES_H
-#define ST_STORE_MODEL_PYTHON_LINES_H
+#ifndef ST_STORE_PYTHON_LINES_H
+#define ST_STORE_PYTHON_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>
