@@ -77,6 +77,9 @@ enum st_definition_type {
 	 * that are in no row, then for each row the varints function id, calls, calls that were not recursive, ticks in
 	 * itself, ticks in all */
 	ST_DEF_PYTHON_CALLS = 26,
+	/* What the threads of all processes came to between two looks at them: u64 time ticks of the first look, u64 of the
+	 * second, u64 ns for which they ran, u64 ns for which they were ready to run and waited for a CPU, u32 threads */
+	ST_DEF_FAMILY_DEMAND = 27,
 };
 
 /* What a track is: a row of slices. */

@@ -63,6 +63,15 @@ struct st_sample_quality { /* of running samples, all processes */
 		stacks_missing; /* not, or not all, in the definitions: damage; flagged truncated too */
 };
 
+/* What the threads of all processes wanted of the CPUs in a while of the run. Absent where the kernel does not tell. */
+struct st_cpu_demand {
+	int64_t begin_ns, end_ns;
+	uint64_t cpu_ns;   /* for which they ran */
+	uint64_t delay_ns; /* for which they were ready and waited for a CPU */
+	uint32_t threads;
+};
+
+const struct st_cpu_demand *st_result_cpu_demand(const struct st_result *result, uint32_t *count);
 const struct st_samples *st_result_samples(const struct st_result *result);
 const struct st_stack_nodes *st_result_stack_nodes(const struct st_result *result);
 const struct st_python_code *st_result_python_codes(const struct st_result *result,

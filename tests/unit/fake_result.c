@@ -592,6 +592,12 @@ const struct st_python_code *st_result_python_codes(const struct st_result *resu
 	return result->python_codes;
 }
 
+const struct st_cpu_demand *st_result_cpu_demand(const struct st_result *result, uint32_t *count)
+{
+	*count = result->demand_count;
+	return result->demands;
+}
+
 const struct st_sampler *st_result_samplers(const struct st_result *result, uint32_t *count)
 {
 	*count = result->sampler_count;

@@ -65,6 +65,8 @@ struct st_result {
 	struct fake_node_columns node_columns;
 	struct st_python_code python_codes[FAKE_SMALL];
 	struct st_sampler samplers[FAKE_SMALL];
+	struct st_cpu_demand demands[FAKE_SMALL];
+	uint32_t demand_count;
 	struct st_sample_quality sample_quality;
 	struct st_operator operators[FAKE_SMALL]; /* by row */
 	struct st_signature signatures[FAKE_SMALL];

@@ -120,6 +120,93 @@ static void test_unknown_cost_is_a_bound(void **state)
 	assert_int_equal(found->saving_high_ns, 800000);
 }
 
+/* Ten reads of 2 us a step, 80 us apart, in this range; between them an operator of this name for 70 us. */
+static const struct st_finding *find_reads(const char *range, const char *between)
+{
+	uint32_t range_label = fake_label(fake, ST_RANGE_DOMAIN, range);
+	uint32_t between_label = fake_label(fake, ST_OPERATOR_DOMAIN, between);
+	uint32_t item_label = fake_label(fake, ST_OPERATOR_DOMAIN, "aten::item");
+
+	for (uint32_t i = 0; i < STEPS; i++) {
+		int64_t at = (int64_t)i * STEP_NS;
+		uint32_t step = fake_slice(fake, step_label, at, at + STEP_NS, ST_NO_ROW);
+		uint32_t inside =
+			fake_slice(fake, range_label, at + 1000, at + STEP_NS - 1000, step);
+
+		for (uint32_t read = 0; read < 10; read++) {
+			at = (int64_t)i * STEP_NS + 2000 + read * 80000;
+			fake_slice(fake, item_label, at, at + 2000, inside);
+			fake_slice(fake, between_label, at + 5000, at + 75000, inside);
+		}
+	}
+	return find("scalar-reads");
+}
+
+/* An optimizer reads a number for each parameter, and works in between: that is no cost of reading. */
+static void test_reads_of_an_optimizer(void **state)
+{
+	(void)state;
+	assert_null(find_reads("Optimizer.step#Adam.step", "aten::mul_"));
+}
+
+/* A loop that does nothing but read costs all of its time. */
+static void test_reads_in_a_loop(void **state)
+{
+	const struct st_finding *found = find_reads("evaluation", "aten::select");
+
+	(void)state;
+	assert_non_null(found);
+	assert_int_equal(found->evidence_ns, 9 * 80000 + 2000);
+	assert_non_null(strstr(found->what, "10 single values outside the optimizer"));
+}
+
+static void test_a_loop_in_an_optimizer_is_the_optimizers(void **state)
+{
+	const struct st_finding *found = find_reads("Optimizer.step#Mine.step", "aten::select");
+
+	(void)state;
+	assert_non_null(found);
+	assert_string_equal(found->where, "Optimizer.step#Mine.step");
+	assert_non_null(strstr(found->what, "by the optimizer (Optimizer.step#Mine.step)"));
+	assert_non_null(strstr(found->remedy, "fused=True"));
+}
+
+/* The same time is doubles, reads and new memory: remedies do not save it three times. */
+static void test_savings_fit_into_a_step(void **state)
+{
+	static const uint8_t tensor[] = {ST_INPUT_TENSOR, 7, 1, 2 * 5};
+	uint64_t sum_ns = 0;
+	uint32_t row;
+
+	(void)state;
+	fake->info.fresh_mib_ns = 9000;
+	operator_label = fake_label(fake, ST_OPERATOR_DOMAIN, "aten::item");
+	for (uint32_t i = 0; i < STEPS; i++) {
+		put_step(i, &row);
+		sign(row, 0);
+		fake->moments[fake->moment_count++] =
+			(struct st_memory_moment){.time_ns = fake->begin_ns[row] + 1,
+						  .row = row,
+						  .allocated = (uint64_t)64 << 20,
+						  .address = 0x1000};
+		fake->moments[fake->moment_count++] =
+			(struct st_memory_moment){.time_ns = fake->end_ns[row] + 1,
+						  .row = ST_NO_ROW,
+						  .freed = (uint64_t)64 << 20,
+						  .address = 0x1000};
+	}
+	fake->signatures[0].inputs = tensor;
+	fake->signatures[0].inputs_bytes = sizeof(tensor);
+	fake->signatures[0].input_count = 1;
+	assert_non_null(find("scalar-reads"));
+	assert_true(findings.count >= 2);
+	for (uint32_t i = 0; i < findings.count; i++) {
+		assert_true(findings.items[i].saving_low_ns <= findings.items[i].saving_high_ns);
+		sum_ns += findings.items[i].saving_high_ns;
+	}
+	assert_true(sum_ns <= STEP_NS);
+}
+
 /* Each operator runs a primitive for 100 us. */
 static const struct st_finding *find_churn(bool is_new_each_time)
 {
@@ -236,6 +323,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_recording_is_subtracted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_cost_is_a_bound, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads_of_an_optimizer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads_in_a_loop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_loop_in_an_optimizer_is_the_optimizers,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_savings_fit_into_a_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_new_sizes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fresh_memory, setup, teardown),

@@ -119,6 +119,60 @@ static void test_utilization_of_a_moment(void **state)
 	st_sample_set_close(&set);
 }
 
+/* Threads that are ready to run, by the kernel's count of a second each; elsewhere nothing is known. */
+static void test_oversubscription(void **state)
+{
+	static const struct {
+		double cpu, delay,
+			queued; /* threads that ran, that waited, and how long a thread waited */
+		bool is_crowded;
+	} seconds[] = {
+		{2.0, 0.0, 0.0, false}, /* two threads that never wait */
+		{2.0, 2.0, 0.5, true},	/* four threads on two CPUs */
+		{1.0, 1.0, 0.0, false}, /* two threads, and others on the machine */
+		{0.3, 5.0, 0.0,
+		 false}, /* many that have next to nothing to do wait behind others */
+		{1.0, 7.0, 5.0 / 9, true}, /* eight threads have one of the CPUs */
+	};
+	enum { SECONDS = sizeof(seconds) / sizeof(seconds[0]) };
+	struct st_result *fake = *state;
+	const double second = 1e9;
+	struct st_question question = {0};
+	struct st_sample_view view = {0};
+	struct st_utilization use;
+	struct st_sample_set set;
+	struct st_error err = {0};
+	double queued = 0.0;
+
+	fake->info.elapsed_ns = 20 * (int64_t)second;
+	fake->info.cpu_count = 2;
+	for (uint32_t i = 0; i < SECONDS; i++) {
+		fake->demands[fake->demand_count++] =
+			(struct st_cpu_demand){.begin_ns = (int64_t)(i * second),
+					       .end_ns = (int64_t)((i + 1) * second),
+					       .cpu_ns = (uint64_t)(seconds[i].cpu * second),
+					       .delay_ns = (uint64_t)(seconds[i].delay * second)};
+		queued += seconds[i].queued * second;
+	}
+	fake_finish(fake);
+	assert_int_equal(st_sample_set_open(&set, fake, &view, &err), ST_OK);
+	assert_int_equal(st_utilization_make(&use, &set, &question, &err), ST_OK);
+	assert_int_equal(use.watched_ns, SECONDS * (uint64_t)second);
+	assert_int_equal(use.oversubscribed_ns, 2 * (uint64_t)second);
+	assert_in_range(use.queued_ns, (uint64_t)queued - 5, (uint64_t)queued + 5);
+	st_utilization_fini(&use);
+	for (uint32_t i = 0; i < SECONDS; i++) {
+		question = (struct st_question){.has_time_range = true,
+						.time_begin_ns = (int64_t)(i * second),
+						.time_end_ns = (int64_t)((i + 0.5) * second)};
+		assert_int_equal(st_utilization_make(&use, &set, &question, &err), ST_OK);
+		assert_int_equal(use.oversubscribed_ns,
+				 seconds[i].is_crowded ? (uint64_t)(second / 2) : 0);
+		st_utilization_fini(&use);
+	}
+	st_sample_set_close(&set);
+}
+
 static void test_rules(void **state)
 {
 	static const char good[] = "# mine\n  app|other   bo*|x  overhead-atomics # why not\n\n"
@@ -149,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_utilization, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_utilization_of_a_moment, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_oversubscription, setup, teardown),
 		cmocka_unit_test(test_rules),
 	};
 

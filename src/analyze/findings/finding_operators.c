@@ -101,42 +101,128 @@ static const char *set_saving(const struct st_finding_ground *ground, struct st_
 		       : "";
 }
 
-/* A loop that reads number after number does nothing else: all of it counts, Python between the reads included. */
-bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *out)
+/* Operators that only say which value is read. */
+static bool is_view(struct st_text name)
+{
+	static const char *const views[] = {"aten::select",
+					    "aten::slice",
+					    "aten::as_strided",
+					    "aten::view",
+					    "aten::squeeze",
+					    "aten::detach",
+					    "aten::unbind",
+					    "aten::alias",
+					    "aten::item",
+					    "aten::reshape",
+					    "aten::_local_scalar_dense"};
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
+		if (st_text_equals(name, views[i]))
+			return true;
+	return st_text_equals(name, "detach");
+}
+
+/* Whether a read follows another one in a loop that does nothing else: then the time between them is part of it. */
+static bool follows(const struct st_finding_ground *ground, uint32_t last, uint32_t row)
 {
 	const struct st_operator_rows *rows = ground->rows;
-	uint64_t count = 0;
+
+	if (last == ST_NO_ROW || rows->track[last] != rows->track[row] ||
+	    rows->begin_ns[row] - rows->end_ns[last] >= READ_GAP_NS)
+		return false;
+	for (uint32_t i = last + 1; i < row; i++)
+		if (!is_view(st_row_name(rows, i)))
+			return false;
+	return true;
+}
+
+/* The optimizer's range that a row lies in, or ST_NO_ROW. */
+static uint32_t optimizer_of(const struct st_finding_ground *ground, uint32_t row)
+{
+	for (row = ground->rows->parent[row]; row != ST_NO_ROW; row = ground->rows->parent[row])
+		if (st_text_begins(st_row_name(ground->rows, row), "Optimizer.step#"))
+			return row;
+	return ST_NO_ROW;
+}
+
+struct reads {
+	uint8_t *is_part; /* by row */
+	uint64_t ns, count;
+	uint32_t optimizer; /* whose they are; ST_NO_ROW: the program's own */
+};
+
+/* Those of the program's own, or those of the optimizers. Most optimizers read how many steps there were, one number for
+ * each parameter, with all of their work in between. */
+static void sum_reads(const struct st_finding_ground *ground, struct reads *out, bool of_optimizer)
+{
+	const struct st_operator_rows *rows = ground->rows;
 	uint32_t last = ST_NO_ROW;
-	const char *recording;
 
+	out->optimizer = ST_NO_ROW;
 	for (uint32_t row = 0; row < rows->count; row++) {
-		int64_t from = rows->begin_ns[row];
-		uint32_t first = row;
+		uint32_t first = row, optimizer;
 
-		if (!st_text_equals(st_row_name(ground->rows, row), "aten::item") ||
+		if (!st_text_equals(st_row_name(rows, row), "aten::item") ||
 		    !st_finding_counts(ground, row))
 			continue;
-		/* The operators between belong to the loop. */
-		if (last != ST_NO_ROW && rows->track[last] == rows->track[row] &&
-		    from - rows->end_ns[last] < READ_GAP_NS) {
-			from = rows->end_ns[last];
+		optimizer = optimizer_of(ground, row);
+		if ((optimizer != ST_NO_ROW) != of_optimizer)
+			continue;
+		if (follows(ground, last, row))
 			first = last;
-		}
-		take(rows, ground->claimed, first, rows->end_ns[row]);
-		out->evidence_ns += (uint64_t)(rows->end_ns[row] - from);
+		take(rows, out->is_part, first, rows->end_ns[row]);
+		out->ns += (uint64_t)(rows->end_ns[row] -
+				      (first == row ? rows->begin_ns[row] : rows->end_ns[last]));
+		out->optimizer = optimizer;
 		last = row;
-		count++;
+		out->count++;
 	}
-	if (st_finding_share(ground, out->evidence_ns) < 0.1) {
-		memset(ground->claimed, 0, rows->count);
-		return false;
+}
+
+static bool tell_reads(struct st_finding_ground *ground, struct st_finding *out,
+		       struct reads *reads)
+{
+	const char *line = st_finding_line(ground, reads->is_part), *recording, *who;
+
+	out->evidence_ns = reads->ns;
+	recording = set_saving(ground, out, st_finding_cost_ns(ground, reads->is_part), 1.0);
+	if (reads->optimizer != ST_NO_ROW) {
+		who = st_finding_where(ground, reads->optimizer);
+		out->remedy = "the optimizer reads them itself: Adam(…, fused=True) does not, "
+			      "foreach=True "
+			      "reads fewer";
+		out->where = line ? line : who;
+		who = st_arena_printf(ground->arena, "by the optimizer (%s)", who);
+	} else {
+		who = line ? st_arena_printf(ground->arena, "by your code, at %s", line)
+			   : "outside the optimizer, by your code or a library";
+		out->where = line ? line : "aten::item";
 	}
-	recording = set_saving(ground, out, st_finding_cost_ns(ground, ground->claimed), 1.0);
-	out->where = "aten::item";
-	out->what = st_arena_printf(ground->arena, "%s in reading %s single values%s",
-				    st_finding_time(ground, out->evidence_ns),
-				    st_finding_number(ground, count), recording);
+	out->what = st_arena_printf(ground->arena, "%s in reading %s single values %s%s",
+				    st_finding_time(ground, reads->ns),
+				    st_finding_number(ground, reads->count), who, recording);
+	memcpy(ground->claimed, reads->is_part, ground->rows->count);
 	return true;
+}
+
+/* A loop that reads number after number does nothing else: all of it counts, Python between the reads included. Elsewhere
+ * a read alone counts. */
+bool st_find_scalar_reads(struct st_finding_ground *ground, struct st_finding *out)
+{
+	struct reads both[2] = {{0}, {0}}, *most;
+	bool found = false;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		both[i].is_part = calloc((size_t)ground->rows->count + 1, 1);
+		if (both[i].is_part)
+			sum_reads(ground, &both[i], i == 1);
+	}
+	most = both[1].ns > both[0].ns ? &both[1] : &both[0];
+	if (most->is_part && st_finding_share(ground, most->ns) >= 0.1)
+		found = tell_reads(ground, out, most);
+	free(both[0].is_part);
+	free(both[1].is_part);
+	return found;
 }
 
 /* By duration, or by what it has to do: on a busy machine anything may take long. */

@@ -26,8 +26,11 @@ struct st_finding_ground {
 	/* Samples of that time. */
 	bool has_samples;
 	struct st_sample_set samples;
-	struct st_utilization use;
+	struct st_utilization use, run; /* of the steps, and of the whole run */
 	uint64_t spin_ns, cpu_ns;
+	uint64_t
+		step_spin_ns; /* of the threads that steps are on; without steps: of the one that spins most */
+	uint64_t run_spin_ns, run_cpu_ns;
 	struct st_arena *arena;
 };
 
@@ -36,6 +39,8 @@ bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
 /* What a row of operators is called, in the arena. */
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
+/* The line of the program's own code ("train.py:12") that most of the time of rows is for; NULL: not known. */
+const char *st_finding_line(const struct st_finding_ground *ground, const uint8_t *is_part);
 /* Per step, in the unit and with the digits that people read: "5.3 s", "3.0 M". */
 const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns);
 const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all);

@@ -42,34 +42,48 @@ static double part(uint64_t some, uint64_t all)
 	return all ? (double)some / (double)all : 0.0;
 }
 
-/* CPU time of threads that wait is not the time of a step: it may be that nothing is saved but power. */
-static bool takes_share(const struct st_finding_ground *ground, struct st_finding *out,
-			double share)
-{
-	out->evidence_ns = (uint64_t)(share * (double)ground->step_ns) * ground->divisor;
-	out->saving_high_ns = out->evidence_ns;
-	return ground->has_samples && share >= 0.1;
-}
-
+/* Only what the thread of the steps does itself is time of a step: others may spin beside it for nothing but power. */
 bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
 {
 	double share = part(ground->spin_ns, ground->cpu_ns);
 
-	if (!takes_share(ground, out, share))
+	out->evidence_ns = out->saving_high_ns = ground->step_spin_ns;
+	if (!ground->has_samples || share < 0.1 ||
+	    st_finding_share(ground, out->evidence_ns) < 0.02)
 		return false;
-	out->what = st_arena_printf(
-		ground->arena, "%.0f %% of CPU time is spent spinning and waiting", share * 100.0);
+	out->what = st_arena_printf(ground->arena,
+				    "%.0f %% of the CPU time of %s is spinning and waiting (of the "
+				    "run: %.0f %%); %s of it on "
+				    "the thread %s",
+				    share * 100.0,
+				    ground->figures.count ? "the steps" : "the operators",
+				    part(ground->run_spin_ns, ground->run_cpu_ns) * 100.0,
+				    st_finding_time(ground, out->evidence_ns),
+				    ground->figures.count ? "of the steps" : "that spins most");
 	return true;
 }
 
+/* Threads that were ready to run, by the kernel's own count. What a step may gain is what its thread waited for a CPU,
+ * when all that are ready wait alike; how much of that, only a try tells: the CPUs were at work meanwhile. */
 bool st_find_oversubscription(struct st_finding_ground *ground, struct st_finding *out)
 {
-	double share = part(ground->use.oversubscribed_ns, ground->use.recorded_ns);
+	const struct st_utilization *use = &ground->use;
+	double share = part(use->oversubscribed_ns, use->watched_ns);
 
-	if (!takes_share(ground, out, share))
+	out->evidence_ns = out->saving_high_ns =
+		(uint64_t)(part(use->queued_ns, use->watched_ns) * (double)ground->step_ns) *
+		ground->divisor;
+	if (!ground->has_samples || share < 0.1 ||
+	    st_finding_share(ground, out->evidence_ns) < 0.02)
 		return false;
-	out->what = st_arena_printf(
-		ground->arena, "more threads than CPUs (%u) want to run for %.0f %% of the time",
-		ground->use.cpu_count, share * 100.0);
+	out->what =
+		st_arena_printf(ground->arena,
+				"more threads than CPUs (%u) are ready to run for %.0f %% of the "
+				"time of %s (of the run: "
+				"%.0f %%): a thread waits %s for a CPU",
+				use->cpu_count, share * 100.0,
+				ground->figures.count ? "the steps" : "the operators",
+				part(ground->run.oversubscribed_ns, ground->run.watched_ns) * 100.0,
+				st_finding_time(ground, out->evidence_ns));
 	return true;
 }

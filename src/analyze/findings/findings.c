@@ -57,13 +57,13 @@ static const struct rule {
 	 "keep one layout from primitive to primitive; prepack weights (torch.jit.freeze, "
 	 "torch.compile)",
 	 "tasks -filter task-type=*reorder* -group-by task-type"},
-	{"spin", st_find_spin, "spinning takes 10 % of the CPU time of the steps",
+	{"spin", st_find_spin,
+	 "spinning takes 10 % of the CPU time of the steps, and 2 % of a step on its own thread",
 	 "use fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or give each more work",
 	 "hotspots -group-by cpu-class,function"},
 	{"oversubscription", st_find_oversubscription,
-	 "more threads ran than there are CPUs for 10 % of the time",
-	 "use fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers",
-	 "hotspots -group-by thread"},
+	 "more threads than CPUs are ready to run for 10 % of the time, by the kernel's count",
+	 "use fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers", "utilization"},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) <= ST_FINDINGS_MAX, "there is room for all");
 
@@ -175,6 +175,25 @@ static int by_saving(const void *left, const void *right)
 	return strcmp(a->rule, b->rule);
 }
 
+/* Two rules may be about the same time. All remedies together save no more than there is. */
+static void keep_within_step(struct st_findings *out)
+{
+	uint64_t left_ns = out->step_ns;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < out->count && left_ns; i++) {
+		struct st_finding *found = &out->items[i];
+
+		if (found->saving_high_ns > left_ns)
+			found->saving_high_ns = left_ns;
+		if (found->saving_low_ns > found->saving_high_ns)
+			found->saving_low_ns = found->saving_high_ns;
+		left_ns -= found->saving_high_ns;
+		out->items[kept++] = *found;
+	}
+	out->count = kept;
+}
+
 /* As it is typed. */
 static const char *whole_command(const struct st_finding_ground *ground, const char *words)
 {
@@ -206,6 +225,48 @@ static void apply_rules(struct st_findings *out, struct st_finding_ground *groun
 		out->items[out->count++] = found;
 	}
 	qsort(out->items, out->count, sizeof(out->items[0]), by_saving);
+	keep_within_step(out);
+}
+
+/* Spinning on the threads that steps are on; where there are none, on the one that has most of it. */
+static uint64_t own_spin_ns(const struct st_finding_ground *ground)
+{
+	const struct st_samples *samples = ground->samples.samples;
+	const struct st_named *named = ground->samples.named;
+	uint64_t sum_ns = 0, most_ns = 0, track_ns = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++) {
+		uint32_t node = samples->node[i];
+		uint32_t frame = node < named->node_count ? named->frame_of_node[node] : 0;
+		enum st_cpu_class class = ground->samples.classes[frame];
+
+		if (!i || samples->track[i] != samples->track[i - 1])
+			track_ns = 0;
+		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE) ||
+		    samples->time_ns[i] < ground->begin_ns ||
+		    samples->time_ns[i] > ground->end_ns ||
+		    !ground->track_counts[samples->track[i]] ||
+		    st_cpu_class_kind(class) != ST_CPU_SPIN)
+			continue;
+		track_ns += samples->weight_ns[i];
+		sum_ns += samples->weight_ns[i];
+		most_ns = track_ns > most_ns ? track_ns : most_ns;
+	}
+	return ground->figures.count ? sum_ns : most_ns;
+}
+
+static enum st_status ask_spin(struct st_finding_ground *ground, const struct st_question *question,
+			       uint64_t *spin_ns, uint64_t *cpu_ns, struct st_error *err)
+{
+	struct st_answer answer;
+	enum st_status status = st_sample_ask(&ground->samples, question, &answer, err);
+
+	if (status)
+		return status;
+	*spin_ns = st_answer_value(&answer.total, ST_CPU_SPIN);
+	*cpu_ns = st_answer_value(&answer.total, ST_CPU_SELF);
+	st_answer_fini(&answer);
+	return ST_OK;
 }
 
 /* Only the time of the steps: a program that loads and prepares for long does so once. */
@@ -217,7 +278,6 @@ static enum st_status add_samples(struct st_finding_ground *ground,
 				       .has_time_range = true,
 				       .time_begin_ns = ground->begin_ns,
 				       .time_end_ns = ground->end_ns};
-	struct st_answer answer;
 	enum st_status status;
 
 	if (!st_result_sample_quality(ground->result)->samples || !ground->step_ns)
@@ -226,14 +286,16 @@ static enum st_status add_samples(struct st_finding_ground *ground,
 	if (status)
 		return status;
 	ground->has_samples = true;
+	ground->step_spin_ns = own_spin_ns(ground);
 	status = st_utilization_make(&ground->use, &ground->samples, &question, err);
 	if (!status)
-		status = st_sample_ask(&ground->samples, &question, &answer, err);
-	if (!status) {
-		ground->spin_ns = st_answer_value(&answer.total, ST_CPU_SPIN);
-		ground->cpu_ns = st_answer_value(&answer.total, ST_CPU_SELF);
-		st_answer_fini(&answer);
-	}
+		status = ask_spin(ground, &question, &ground->spin_ns, &ground->cpu_ns, err);
+	question.has_time_range = false;
+	if (!status)
+		status = st_utilization_make(&ground->run, &ground->samples, &question, err);
+	if (!status)
+		status =
+			ask_spin(ground, &question, &ground->run_spin_ns, &ground->run_cpu_ns, err);
 	return status;
 }
 
@@ -256,6 +318,7 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	if (!status)
 		apply_rules(out, ground);
 	st_utilization_fini(&ground->use);
+	st_utilization_fini(&ground->run);
 	if (ground->has_samples)
 		st_sample_set_close(&ground->samples);
 	free(ground->track_counts);

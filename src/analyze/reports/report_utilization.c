@@ -33,6 +33,15 @@ static void fill(struct st_report *out, const struct st_utilization *use)
 		cells[LEVEL] =
 			st_cell_text(st_utilization_names[st_utilization_level(i, use->cpu_count)]);
 	}
+	if (use->watched_ns)
+		out->subject = st_arena_printf(
+			arena,
+			"more threads than CPUs (%u) were ready to run for %.1f %% of the time; a "
+			"thread "
+			"waited %.1f %% of the time for a CPU because of that",
+			use->cpu_count,
+			100.0 * (double)use->oversubscribed_ns / (double)use->watched_ns,
+			100.0 * (double)use->queued_ns / (double)use->watched_ns);
 	out->totals.cells = st_report_new_cells(out);
 	out->totals.cells[ELAPSED] = st_cell_u64(use->recorded_ns);
 	out->totals.cells[EFFECTIVE] = st_cell_u64(use->effective_ns);

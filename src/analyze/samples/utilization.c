@@ -16,6 +16,9 @@
 
 enum { SLOTS_MAX = 2000, SAMPLES_PER_SLOT = 20, PERIOD_USUAL_NS = 10000000, SLOT_MIN_NS = 1000000 };
 
+/* Of a thread: a look takes some time, and threads that come and go are seen a little too late. */
+#define CROWD_MARGIN 0.25
+
 const char *const st_utilization_names[ST_USE_LEVELS] = {"Idle", "Poor", "Ok", "Ideal"};
 
 enum st_utilization_level st_utilization_level(uint32_t cpus, uint32_t cpu_count)
@@ -29,8 +32,6 @@ enum st_utilization_level st_utilization_level(uint32_t cpus, uint32_t cpu_count
 
 struct slot {
 	uint64_t effective_ns;
-	uint64_t present_ns; /* of threads that ran in it: how long they were there, summed */
-	uint32_t last_track; /* track + 1 */
 };
 
 struct slots {
@@ -70,33 +71,6 @@ static void set_range(struct slots *slots, const struct st_sample_set *set,
 		slots->end_ns = question->time_end_ns;
 }
 
-/* From a thread's first sample to its last. Threads that follow one another do not want the CPUs at the same
- * time, however many of them there are in a slot. */
-struct presence {
-	int64_t begin_ns, end_ns;
-};
-
-static struct presence presence_of(const struct st_samples *samples, uint32_t first)
-{
-	struct presence out = {samples->time_ns[first] - (int64_t)samples->weight_ns[first],
-			       samples->time_ns[first]};
-
-	for (uint32_t i = first; i < samples->count && samples->track[i] == samples->track[first];
-	     i++)
-		if (samples->time_ns[i] > out.end_ns)
-			out.end_ns = samples->time_ns[i];
-	return out;
-}
-
-static uint64_t overlap(struct presence presence, int64_t begin_ns, int64_t end_ns)
-{
-	if (begin_ns < presence.begin_ns)
-		begin_ns = presence.begin_ns;
-	if (end_ns > presence.end_ns)
-		end_ns = presence.end_ns;
-	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
-}
-
 static uint64_t recorded_in(const struct slots *slots, const struct st_pause_list *pauses,
 			    uint32_t at)
 {
@@ -116,27 +90,18 @@ static uint32_t slot_at(const struct slots *slots, int64_t time_ns)
 }
 
 /* The part of a sample before the range, or behind it, counts in the slot at that end. */
-static void add_sample(struct slots *slots, const struct st_samples *samples, uint32_t index,
-		       bool effective, struct presence presence)
+static void add_sample(struct slots *slots, const struct st_samples *samples, uint32_t index)
 {
 	int64_t end = samples->time_ns[index], begin = end - (int64_t)samples->weight_ns[index];
 	uint32_t last = slot_at(slots, end > begin ? end - 1 : end);
 
 	for (uint32_t at = slot_at(slots, begin); at <= last; at++) {
 		struct slot *slot = &slots->slots[at];
-		int64_t slot_begin = slots->begin_ns + (int64_t)(at * slots->slot_ns);
-		int64_t slot_end = slot_begin + (int64_t)slots->slot_ns;
+		int64_t slot_end = slots->begin_ns + (int64_t)((at + 1ull) * slots->slot_ns);
 		int64_t stop = at < last && slot_end < end ? slot_end : end;
 
-		if (effective)
-			slot->effective_ns += (uint64_t)(stop - begin);
+		slot->effective_ns += (uint64_t)(stop - begin);
 		begin = stop;
-		/* Samples of a track lie together. The last slot may be cut short. */
-		if (slot->last_track == samples->track[index] + 1)
-			continue;
-		slot->last_track = samples->track[index] + 1;
-		slot->present_ns += overlap(presence, slot_begin,
-					    slot_end < slots->end_ns ? slot_end : slots->end_ns);
 	}
 }
 
@@ -144,7 +109,6 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 			const struct st_sample_set *set, const struct st_question *question)
 {
 	const struct st_samples *samples = set->samples;
-	struct presence presence = {0};
 	uint32_t last_track = UINT32_MAX;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
@@ -159,12 +123,10 @@ static void add_samples(struct slots *slots, struct st_utilization *out,
 			continue;
 		out->cpu_ns += samples->weight_ns[i];
 		out->effective_ns += effective ? samples->weight_ns[i] : 0;
-		if (samples->track[i] != last_track) {
-			out->threads++;
-			presence = presence_of(samples, i);
-		}
+		out->threads += samples->track[i] != last_track;
 		last_track = samples->track[i];
-		add_sample(slots, samples, i, effective, presence);
+		if (effective)
+			add_sample(slots, samples, i);
 	}
 }
 
@@ -229,9 +191,42 @@ static void count_slots(const struct slots *slots, struct st_utilization *out,
 		add_level(out, slot->effective_ns / time, time - more);
 		add_level(out, slot->effective_ns / time + 1, more);
 		out->recorded_ns += time;
-		/* Half a thread more, since the edges of presence are only as sharp as the interval. */
-		if (2 * slot->present_ns > (2ull * out->cpu_count + 1) * time)
-			out->oversubscribed_ns += time;
+	}
+}
+
+/* How many threads were ready to run, on average. Of the time that they waited for a CPU only that part counts in which
+ * the program itself had the CPUs: behind other programs on the machine a thread may wait that has next to nothing to do. */
+static double ready_threads(const struct st_cpu_demand *demand, uint32_t cpu_count)
+{
+	double all_ns = (double)(demand->end_ns - demand->begin_ns);
+	double running = (double)demand->cpu_ns / all_ns, own = running / cpu_count;
+
+	return running + (double)demand->delay_ns / all_ns * (own < 1.0 ? own : 1.0);
+}
+
+static void count_demand(const struct slots *slots, struct st_utilization *out,
+			 const struct st_result *result, const struct st_pause_list *pauses)
+{
+	uint32_t count;
+	const struct st_cpu_demand *demands = st_result_cpu_demand(result, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct st_cpu_demand *demand = &demands[i];
+		int64_t begin = demand->begin_ns, end = demand->end_ns;
+		double threads;
+		uint64_t time;
+
+		begin = begin > slots->begin_ns ? begin : slots->begin_ns;
+		end = end < slots->end_ns ? end : slots->end_ns;
+		if (begin >= end)
+			continue;
+		time = st_pause_list_recorded(pauses, 0, begin, end);
+		threads = ready_threads(demand, out->cpu_count);
+		out->watched_ns += time;
+		if (threads < out->cpu_count + CROWD_MARGIN)
+			continue;
+		out->oversubscribed_ns += time;
+		out->queued_ns += (uint64_t)((double)time * (threads - out->cpu_count) / threads);
 	}
 }
 
@@ -266,6 +261,7 @@ enum st_status st_utilization_make(struct st_utilization *out, const struct st_s
 		scale_to_used(&slots, out, set, question);
 		settle(&slots, out, &pauses);
 		count_slots(&slots, out, &pauses);
+		count_demand(&slots, out, set->result, &pauses);
 	}
 	free(slots.slots);
 	st_arena_fini(&arena);

@@ -18,9 +18,14 @@ struct st_utilization {
 	uint64_t by_level[ST_USE_LEVELS];
 	/* Scaled to the CPU time that the kernel has counted, where samples miss much of it. */
 	uint64_t effective_ns, cpu_ns;
-	double scale;		    /* by how much; 1 where not */
-	uint64_t oversubscribed_ns; /* more threads ran than there are CPUs */
-	uint32_t threads;	    /* that ran at all */
+	double scale; /* by how much; 1 where not */
+	uint64_t
+		watched_ns; /* of recorded_ns: for which is known how many threads were ready to run */
+	uint64_t
+		oversubscribed_ns; /* of that: more threads were ready to run than there are CPUs */
+	uint64_t
+		queued_ns; /* for which a thread that was always ready waited for a CPU meanwhile */
+	uint32_t threads;  /* that ran at all */
 };
 
 /* Of a number of CPUs at work. */

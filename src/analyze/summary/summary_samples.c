@@ -93,7 +93,7 @@ static void add_utilization(struct job *job)
 	add_ratio(job, "cpu", "off_cpu_ratio", st_summary_off_cpu(job->summary));
 	if (use->oversubscribed_ns)
 		add_ratio(job, "cpu", "oversubscribed_ratio",
-			  st_share(use->oversubscribed_ns, use->recorded_ns));
+			  st_share(use->oversubscribed_ns, use->watched_ns));
 	for (unsigned int i = 0; i < ST_USE_LEVELS; i++) {
 		struct st_cell *cells = st_report_fact(job->summary->report, "utilization",
 						       st_utilization_names[i]);
@@ -328,7 +328,7 @@ static void add_findings(struct job *job)
 	double used = st_share(job->use.effective_ns, capacity);
 	uint64_t lost = total(job, ST_CPU_SPIN) + total(job, ST_CPU_OVERHEAD);
 	double wasted = st_share(lost, total(job, ST_CPU_SELF));
-	double crowded = st_share(job->use.oversubscribed_ns, job->use.recorded_ns);
+	double crowded = st_share(job->use.oversubscribed_ns, job->use.watched_ns);
 	enum st_cpu_class largest = largest_class(job);
 	const char *hint = class_hints[largest];
 
@@ -345,7 +345,11 @@ static void add_findings(struct job *job)
 				     used * 100.0, job->use.cpu_count, why_low(job)));
 	if (crowded > 0.05)
 		find(job, "oversubscription", crowded,
-		     "more threads run than there are CPUs: reduce the number of threads");
+		     st_arena_printf(
+			     arena,
+			     "more threads than CPUs are ready to run for %.1f %% of the run: "
+			     "use fewer threads (strata report utilization)",
+			     crowded * 100.0));
 	if (at_least(job, job->hottest) > 0.2 && is_unnamed(job->hottest_name))
 		find(job, "unnamed_code", job->hottest,
 		     st_arena_printf(

@@ -49,6 +49,7 @@ void st_model_fini(struct st_model *model)
 	free(model->lines);
 	free(model->maps);
 	free(model->marks);
+	free(model->demands);
 	st_id_map_fini(&model->signature_index);
 	free(model->signatures);
 	st_id_map_fini(&model->operator_source_index);

@@ -82,6 +82,11 @@ struct st_family_mark { /* ST_DEF_FAMILY_MARK */
 	st_string_id text;
 };
 
+struct st_demand_definition { /* ST_DEF_FAMILY_DEMAND */
+	uint64_t begin_ticks, end_ticks, cpu_ns, delay_ns;
+	uint32_t threads;
+};
+
 struct st_signature_definition { /* ST_DEF_SIGNATURE */
 	uint32_t process_id;
 	struct st_signature_head head;
@@ -121,6 +126,8 @@ struct st_model {
 	uint32_t map_count, map_capacity;
 	struct st_family_mark *marks;
 	uint32_t mark_count, mark_capacity;
+	struct st_demand_definition *demands;
+	uint32_t demand_count, demand_capacity;
 	struct st_signature_definition *signatures;
 	uint32_t signature_count, signature_capacity;
 	struct st_id_map signature_index; /* (process id, id) -> the newest definition */
@@ -178,7 +185,7 @@ typedef bool st_definition_loader(struct st_model *model, uint32_t process_id,
 
 /* model_events.c */
 st_definition_loader st_model_load_object, st_model_load_fact, st_model_load_code,
-	st_model_load_map, st_model_load_mark;
+	st_model_load_map, st_model_load_mark, st_model_load_demand;
 /* model_operators.c */
 st_definition_loader st_model_load_signature, st_model_load_operator_source;
 /* model_python_calls.c */

@@ -234,6 +234,22 @@ bool st_model_load_mark(struct st_model *model, uint32_t process_id, struct st_c
 	return true;
 }
 
+bool st_model_load_demand(struct st_model *model, uint32_t process_id, struct st_cursor *body)
+{
+	struct st_demand_definition demand = {.begin_ticks = st_cursor_u64(body),
+					      .end_ticks = st_cursor_u64(body),
+					      .cpu_ns = st_cursor_u64(body),
+					      .delay_ns = st_cursor_u64(body),
+					      .threads = st_cursor_u32(body)};
+
+	(void)process_id;
+	if (body->failed || demand.end_ticks <= demand.begin_ticks ||
+	    model->demand_count >= LIST_MAX)
+		return true;
+	st_model_saw_time(model, demand.end_ticks);
+	return ST_VEC_PUSH(model->demands, model->demand_count, model->demand_capacity, demand);
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct st_map_definition *x = a, *y = b;

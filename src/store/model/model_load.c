@@ -271,6 +271,7 @@ static const struct {
 	[ST_DEF_OPERATOR_SOURCE] = {st_model_load_operator_source, false},
 	[ST_DEF_PYTHON_FUNCTION] = {st_model_load_python_function, false},
 	[ST_DEF_PYTHON_CALLS] = {st_model_load_python_calls, false},
+	[ST_DEF_FAMILY_DEMAND] = {st_model_load_demand, false},
 };
 
 struct load {

@@ -458,6 +458,7 @@ void st_result_close(struct st_result *result)
 	free(result->windows);
 	free(result->first_of_track);
 	free(result->samplers);
+	free(result->demands);
 	free(result->sample_first);
 	free(result->signatures);
 	st_code_table_fini(&result->code);

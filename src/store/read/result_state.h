@@ -29,6 +29,7 @@ struct st_result {
 	struct st_samples samples;
 	struct st_stack_nodes nodes;
 	struct st_sampler *samplers;
+	struct st_cpu_demand *demands;
 	uint32_t *sample_first; /* first_of_track of the samples */
 	struct st_sample_quality sample_quality;
 	struct st_signature *signatures;

@@ -37,6 +37,25 @@ static bool make_samplers(struct st_result *result)
 	return true;
 }
 
+static bool make_demands(struct st_result *result)
+{
+	const struct st_model *model = &result->model;
+	uint32_t hint = 0;
+
+	result->demands = calloc((size_t)model->demand_count + 1, sizeof(*result->demands));
+	for (uint32_t i = 0; result->demands && i < model->demand_count; i++) {
+		const struct st_demand_definition *from = &model->demands[i];
+
+		result->demands[i] = (struct st_cpu_demand){
+			.begin_ns = st_clock_map_ns(&result->meta.clock, &hint, from->begin_ticks),
+			.end_ns = st_clock_map_ns(&result->meta.clock, &hint, from->end_ticks),
+			.cpu_ns = from->cpu_ns,
+			.delay_ns = from->delay_ns,
+			.threads = from->threads};
+	}
+	return result->demands != NULL;
+}
+
 /* Adds up the flags of samples of threads that ran. */
 static void count_flags(struct st_sample_quality *quality, const struct st_samples *samples)
 {
@@ -90,7 +109,7 @@ bool st_samples_make(struct st_result *result)
 	uint32_t tracks = result->meta.track_count;
 
 	result->sample_first = calloc((size_t)tracks + 1, sizeof(*result->sample_first));
-	if (!result->sample_first || !make_samplers(result))
+	if (!result->sample_first || !make_samplers(result) || !make_demands(result))
 		return false;
 	for (uint32_t i = 0; i < tracks; i++) {
 		result->sample_first[i] = result->meta.tracks[i].sample_begin;
@@ -117,6 +136,12 @@ bool st_samples_make(struct st_result *result)
 	};
 	make_quality(result);
 	return true;
+}
+
+const struct st_cpu_demand *st_result_cpu_demand(const struct st_result *result, uint32_t *count)
+{
+	*count = result->model.demand_count;
+	return result->demands;
 }
 
 const struct st_samples *st_result_samples(const struct st_result *result)

@@ -84,7 +84,7 @@ void st_run_error(struct st_run *run, const char *text)
 		snprintf(run->errors[run->error_count++], ST_RUN_ERROR_BYTES, "%s", text);
 }
 
-static void write_family_record(struct st_run *run, const struct st_buf *record)
+void st_run_family_record(struct st_run *run, const struct st_buf *record)
 {
 	if (!record->failed && run->writer)
 		st_store_writer_definitions(run->writer, 0, st_launch_clock_now(run->clock), 1,
@@ -101,7 +101,7 @@ void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind)
 	st_buf_append_u64(&record, ticks);
 	st_buf_append_u32(&record, kind);
 	st_definition_end(&record, begin);
-	write_family_record(run, &record);
+	st_run_family_record(run, &record);
 	st_buf_fini(&record);
 }
 
@@ -115,7 +115,7 @@ void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text)
 	st_buf_append_u64(&record, ticks);
 	st_definition_text(&record, text, strlen(text));
 	st_definition_end(&record, begin);
-	write_family_record(run, &record);
+	st_run_family_record(run, &record);
 	st_buf_fini(&record);
 }
 
@@ -171,7 +171,7 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	st_definition_text(&record, program->executable, strlen(program->executable));
 	st_definition_text(&record, program->command, program->command_bytes);
 	st_definition_end(&record, begin);
-	write_family_record(run, &record);
+	st_run_family_record(run, &record);
 	st_buf_fini(&record);
 	st_run_log(run, "pid %d is not recorded: %s", (int)program->pid, program->executable);
 }
@@ -436,6 +436,7 @@ enum st_status st_run_set_up(struct st_run *run, struct st_error *err)
 	    run->config->sampling.stacks != ST_CHOICE_OFF &&
 	    st_tables_create(&run->shared.tables, err) == ST_OK)
 		run->shared.vdso_bytes = st_code_maps_own_vdso();
+	st_run_open_demand(run);
 	run->out->exit_status = EXIT_STRATA_FAILED;
 	run->epoll_fd = run->followed.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (run->epoll_fd < 0)
@@ -460,7 +461,7 @@ void st_run_note(struct st_run *run, const char *text)
 	st_buf_append_u64(&record, st_launch_clock_now(run->clock));
 	st_definition_text(&record, text, strlen(text));
 	st_definition_end(&record, begin);
-	write_family_record(run, &record);
+	st_run_family_record(run, &record);
 	st_buf_fini(&record);
 }
 
@@ -570,6 +571,7 @@ void st_run_tear_down(struct st_run *run)
 	st_run_forget_names(run);
 	st_family_destroy(run->family);
 	st_kernel_side_destroy(run->kernel);
+	st_run_close_demand(run);
 	st_rendezvous_destroy(run->rendezvous);
 	if (run->spawn.pidfd >= 0)
 		close(run->spawn.pidfd);

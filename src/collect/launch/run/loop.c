@@ -359,6 +359,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	check_health(run);
 	check_crowd(run);
 	each_second(run, now_ns);
+	st_run_watch_demand(run, now_ns);
 	st_run_serve_commands(run, now_ns);
 }
 

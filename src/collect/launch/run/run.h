@@ -23,6 +23,7 @@ struct st_attach;
 struct st_buf;
 struct st_control;
 struct st_control_request;
+struct st_demand_watch;
 struct st_family;
 struct st_kernel_side;
 struct st_json;
@@ -46,6 +47,7 @@ struct st_run {
 	struct st_control *control; /* NULL: -command cannot reach this run */
 	struct st_family *family;
 	struct st_kernel_side *kernel;	/* NULL: not watched */
+	struct st_demand_watch *demand; /* NULL: not watched */
 	struct st_attach *attach;	/* -target-pid; else NULL */
 	struct st_joined *joined;	/* strata.profile(); else NULL */
 	struct st_named_process *named; /* processes whose threads are named */
@@ -127,7 +129,8 @@ void st_run_stop(struct st_run *run, const char *reason);
 void st_run_finish(struct st_run *run);
 /* Ends what recorded before the execs of this round. */
 void st_run_apply_execs(struct st_run *run);
-/* A record about the whole family. */
+/* A record about the whole family, written into its definitions; and two that have one thing to say. */
+void st_run_family_record(struct st_run *run, const struct st_buf *record);
 void st_run_family_control(struct st_run *run, uint64_t ticks, uint32_t kind);
 /* strata -command mark: a text at a moment of the whole family; at most 60 KiB of it. */
 void st_run_family_mark(struct st_run *run, uint64_t ticks, const char *text);
@@ -162,6 +165,11 @@ void st_run_keep_files(void *arg, const struct st_followed *process);
 void st_run_open_control(struct st_run *run);
 void st_run_close_control(struct st_run *run);
 void st_run_serve_commands(struct st_run *run, uint64_t now_ns);
+
+/* demand.c: how many threads want a CPU at a time, of a run that samples; each round. */
+void st_run_open_demand(struct st_run *run);
+void st_run_close_demand(struct st_run *run);
+void st_run_watch_demand(struct st_run *run, uint64_t now_ns);
 
 /* kernel.c: kernel stacks and waits, in hardware mode. */
 void st_run_open_kernel(struct st_run *run);
