@@ -66,5 +66,7 @@ enum { ST_SIGNATURE_BYTES_MAX = 2048, ST_INPUT_DIMENSIONS_MAX = 64 };
 #define ST_OPERATOR_DOMAIN "torch.operator"
 #define ST_RANGE_DOMAIN "torch.range"
 #define ST_MODULE_DOMAIN "torch.module"
+/* Of calls of tf.function, which are tasks. */
+#define ST_TF_FUNCTION_DOMAIN "tf.function"
 
 #endif

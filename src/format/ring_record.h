@@ -136,7 +136,7 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
  * bind), domains=PATTERNS (joined by ',', '*' and '?' as in a shell, a leading '!' excludes; every byte but
  * letters, digits and "_-.*?!" as %XX), task_lines=0|1, offer_itt=0|1 (the Python module itt),
  * result=PATH (the folder, coded as domains are; for strata.profile() in the target);
- * of operators: operators=0|1|2 (no, names, with inputs), operator_memory=0|1, operator_modules=0|1,
+ * of operators: operators=0|1|2 (no, names, with inputs), operator_memory=0|1, operator_modules=0|1|2 (2: outermost calls),
  * operator_stacks=0|1, for
  * tests operator_level=N (none above it is tried);
  * python_calls=TICKS (how often what was counted is told; 0: calls of Python functions are not counted);

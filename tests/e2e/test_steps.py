@@ -12,13 +12,14 @@ pytestmark = pytest.mark.torch
 COUNT = 8
 SLEPT = {"data": 6e6, "forward": 9e6, "backward": 12e6, "optimizer": 4e6}  # ns in each step; see the program
 COLUMN = {"data": "data_wait_ns", "forward": "forward_ns", "backward": "backward_ns", "optimizer": "optimizer_ns"}
+CERTAIN = '; to be certain, put record_function("step") around each step'
 SOURCES = {
     "train": "a step ends with the optimizer: Optimizer.step#SlowSGD.step",
     "workers": "a step ends with the optimizer: Optimizer.step#SlowSGD.step",
     "profiler": "steps of torch.profiler: ProfilerStep#*",
     "named": "tasks named as steps: train step",
-    "infer": "a step begins with the model call: Net",
-    "plain": "estimated from repeating operators; a step begins with: aten::mm",
+    "infer": "guessed (likely): a step begins with the model call: Net" + CERTAIN,
+    "plain": "guessed (uncertain) from repeating operators; a step begins with: aten::mm" + CERTAIN,
 }
 NAMES = {"profiler": "ProfilerStep#{}", "named": "train step {}"}
 QUICK = ("train", "profiler", "plain")
@@ -179,7 +180,7 @@ def test_counted_ranges(strata, python, hooked):
     if hooked:
         assert "part" not in report["subject"], report["subject"]
     else:
-        assert "estimated from numbered tasks: request*; 3 more that overlap" in report["subject"]
+        assert "guessed (likely) from numbered tasks: request*; 3 more that overlap" in report["subject"]
         assert [row["step"] for row in report["rows"]] == ["request0", "request2", "request4"]
 
 

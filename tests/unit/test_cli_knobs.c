@@ -66,7 +66,7 @@ static void expect_text(const char *expected, bool paused, uint64_t resume_at_ns
 }
 
 /* Of operators, whatever is collected. */
-#define UNASKED ";operators=2;operator_memory=0;operator_modules=0"
+#define UNASKED ";operators=2;operator_memory=0;operator_modules=2"
 
 static void test_nothing_given(void **state)
 {
@@ -206,14 +206,14 @@ static void test_operators(void **state)
 	/* Of their own type everything is on; of others what costs little. */
 	assert_int_equal(read_knobs(KNOBS("task-lines=false")), ST_OK);
 	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=0;"
-		    "operator_modules=0",
+		    "operator_modules=2",
 		    false, 0);
 	config.analysis = st_analysis_find("operators");
 	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=1;"
 		    "operator_modules=1",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("collect-operators=auto")), ST_OK);
-	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0",
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=2",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("operator-shapes=false", "collect-operators=true",
 					  "operator-memory=true", "operator-modules=true")),
@@ -231,7 +231,7 @@ static void test_operators(void **state)
 	refuse("operator-memory has no effect with -knob collect-operators=false",
 	       KNOBS("collect-operators=false", "operator-memory=true"));
 	assert_int_equal(read_knobs(KNOBS("operator-memory=true")), ST_OK);
-	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=1;operator_modules=0",
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=1;operator_modules=2",
 		    false, 0);
 	type = "operators";
 	refuse("leaves 'operators' nothing to record", KNOBS("collect-operators=false"));

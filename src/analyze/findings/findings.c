@@ -208,6 +208,7 @@ static const char *whole_command(const struct st_finding_ground *ground, const c
 static void apply_rules(struct st_findings *out, struct st_finding_ground *ground)
 {
 	out->step_count = ground->figures.count;
+	out->is_guess = st_step_list_is_guess(ground->steps);
 	out->step_ns = ground->step_ns;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && ground->step_ns; i++) {
 		struct st_finding found = {.rule = rules[i].name,

@@ -28,6 +28,7 @@ struct st_findings {
 	struct st_finding items[ST_FINDINGS_MAX]; /* the largest saving first */
 	uint32_t count;
 	uint32_t step_count; /* 0: there are no steps, figures are of the run */
+	bool is_guess;	     /* what a step is */
 	uint64_t step_ns;    /* a step, or the run, on average */
 };
 

@@ -49,8 +49,11 @@ enum st_status st_report_findings_build(const struct st_report_kind *kind,
 	out->subject =
 		findings.step_count
 			? st_arena_printf(st_report_arena(out),
-					  "per step: %u steps of %.4g ms on average",
-					  findings.step_count, (double)findings.step_ns / 1e6)
+					  "per step: %u steps of %.4g ms on average%s",
+					  findings.step_count, (double)findings.step_ns / 1e6,
+					  findings.is_guess ? "; what a step is was guessed "
+							      "(strata report steps)"
+							    : "")
 			: "for the whole run: no steps were found";
 	for (uint32_t i = 0; i < findings.count && (!limit || i < limit); i++)
 		add_finding(out, &findings.items[i]);

@@ -75,9 +75,7 @@ const struct st_report_kind st_report_kinds[] = {
 	{"steps", "training steps: data wait, forward, backward, optimizer, the rest",
 	 .accepts = ST_ACCEPTS_LIMIT, .build = st_report_steps_build,
 	 .filled_by = ST_RECORDS_TASKS | ST_RECORDS_OPERATORS, .is_comparable = true,
-	 .is_in_order = true,
-	 .empty = "No steps were found: no torch.profiler steps, no optimizer, no DataLoader and "
-		  "no repeating pattern of operators. Mark steps with record_function(\"step\")."},
+	 .is_in_order = true},
 	{"findings", "what to change, why, how, and how much it saves",
 	 .accepts = ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW, .build = st_report_findings_build,
 	 .layout = ST_LAYOUT_FINDINGS, .filled_by = EVERYTHING,

@@ -6,6 +6,7 @@
 #include "analyze/steps/step_list.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
+#include "store/operators.h"
 
 enum { WALL = 2, FIRST_PART };
 
@@ -59,6 +60,22 @@ static enum st_status add_totals(struct st_report *out, const struct st_step_lis
 	return ST_OK;
 }
 
+/* Why there are none, and what to do in such a program. */
+static const char *absence(const struct st_result *result)
+{
+	uint32_t count;
+
+	st_result_operator_sources(result, &count);
+	return count ? "No steps were found: no torch.profiler steps, no optimizer, no DataLoader, "
+		       "no model "
+		       "call and no repeating pattern of operators. Mark steps with "
+		       "record_function(\"step\")."
+		     : "No steps were found: no tasks named as steps and no repeated call of a "
+		       "tf.function. Mark steps with \"with strata.itt.task('step'):\" in Python, "
+		       "or "
+		       "with __itt_task_begin in native code.";
+}
+
 enum st_status st_report_steps_build(const struct st_report_kind *kind,
 				     const struct st_result *result,
 				     const struct st_report_options *options, struct st_report *out,
@@ -68,6 +85,7 @@ enum st_status st_report_steps_build(const struct st_report_kind *kind,
 	enum st_status status;
 
 	(void)kind;
+	out->empty = absence(result);
 	if (!st_tables_init(&tables, result, st_report_arena(out)) ||
 	    !st_table_open(&st_steps_table, &tables)) {
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");

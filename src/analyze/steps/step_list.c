@@ -248,7 +248,7 @@ enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_da
 	st_arena_init(&rows.arena, SIZE_MAX / 2);
 	done = st_step_rows_init(&rows) && find(out, dataset, &rows, named) &&
 	       st_step_parts_fill(out, &rows);
-	out->has_parts = rows.has_operators;
+	out->has_parts = rows.has_operators && out->source != ST_STEPS_FUNCTION;
 	st_arena_fini(&rows.arena);
 	drop_last(out);
 	if (!out->count)
@@ -257,6 +257,11 @@ enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_da
 		return ST_OK;
 	st_step_list_fini(out);
 	return st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");
+}
+
+bool st_step_list_is_guess(const struct st_step_list *list)
+{
+	return list->source == ST_STEPS_COUNTED || list->source >= ST_STEPS_FUNCTION;
 }
 
 bool st_step_list_is_timed(const struct st_step_list *list)
@@ -291,12 +296,18 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 		[ST_STEPS_NONE] = "no steps were found",
 		[ST_STEPS_PROFILER] = "steps of torch.profiler",
 		[ST_STEPS_NAMED] = "tasks named as steps",
-		[ST_STEPS_COUNTED] = "estimated from numbered tasks",
+		[ST_STEPS_COUNTED] = "guessed (likely) from numbered tasks",
 		[ST_STEPS_OPTIMIZER] = "a step ends with the optimizer",
 		[ST_STEPS_DATA] = "a step begins with a DataLoader batch",
-		[ST_STEPS_MODULE] = "a step begins with the model call",
-		[ST_STEPS_PATTERN] = "estimated from repeating operators; a step begins with",
+		[ST_STEPS_FUNCTION] = "guessed (likely): a step is a call of tf.function",
+		[ST_STEPS_MODULE] = "guessed (likely): a step begins with the model call",
+		[ST_STEPS_PATTERN] =
+			"guessed (uncertain) from repeating operators; a step begins with",
 	};
+	const char *certain =
+		list->source == ST_STEPS_FUNCTION
+			? "; to be certain, put strata.itt.task(\"step\") around each step"
+			: "; to be certain, put record_function(\"step\") around each step";
 	int size = list->what.size_bytes < 200 ? (int)list->what.size_bytes : 200;
 	const char *more = "", *text;
 
@@ -305,8 +316,8 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 	if (list->overlapping)
 		more = st_arena_printf(arena, "; %u more that overlap these are not counted",
 				       list->overlapping);
-	text = st_arena_printf(arena, "%s: %.*s%s", words[list->source], size, list->what.bytes,
-			       more ? more : "");
+	text = st_arena_printf(arena, "%s: %.*s%s%s", words[list->source], size, list->what.bytes,
+			       more ? more : "", st_step_list_is_guess(list) ? certain : "");
 	return text ? text : words[list->source];
 }
 

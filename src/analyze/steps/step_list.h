@@ -19,8 +19,9 @@ enum st_step_source {
 	ST_STEPS_NAMED,
 	ST_STEPS_COUNTED, /* a family with numbers in its names that most of the time is spent in */
 	ST_STEPS_OPTIMIZER,
-	ST_STEPS_DATA,	 /* each begins where the program asks its DataLoader for a batch */
-	ST_STEPS_MODULE, /* each begins with the call of the module that takes most time */
+	ST_STEPS_DATA,	   /* each begins where the program asks its DataLoader for a batch */
+	ST_STEPS_FUNCTION, /* each begins with the call of the tf.function that takes most time */
+	ST_STEPS_MODULE,   /* each begins with the call of the module that takes most time */
 	ST_STEPS_PATTERN,
 };
 
@@ -69,6 +70,8 @@ struct st_text st_step_text(const struct st_step_list *list, uint32_t step,
 			    const struct st_result *result, struct st_arena *arena);
 /* Where steps come from, for people; in the arena. */
 const char *st_step_source_text(const struct st_step_list *list, struct st_arena *arena);
+/* Nothing in the program says that these are steps: what is shown of them says so. */
+bool st_step_list_is_guess(const struct st_step_list *list);
 /* Steps are spans of time rather than slices: whatever the process does meanwhile lies in them. */
 bool st_step_list_is_timed(const struct st_step_list *list);
 /* The steps that a thread takes part in: its own or, when only one thread of its process has steps, that one's; the

@@ -14,6 +14,7 @@ enum { ENGINE_GAP_NS = 20000 };
 
 struct open_slice {
 	int64_t end_ns;
+	int64_t closure_ns; /* of an optimizer: until then it evaluates the model, and its own time is Python's */
 	unsigned int part; /* ST_STEP_LOOSE is decided */
 };
 
@@ -55,13 +56,22 @@ static void pass(struct sweep *sweep, int64_t until_ns, unsigned int part)
 		sweep->now_ns = until_ns;
 }
 
+/* The time up to then lies in a slice, and in nothing inside it. */
+static void pass_in(struct sweep *sweep, int64_t until_ns, const struct open_slice *slice)
+{
+	if (sweep->now_ns < slice->closure_ns)
+		pass(sweep, until_ns < slice->closure_ns ? until_ns : slice->closure_ns,
+		     ST_STEP_OTHER);
+	pass(sweep, until_ns, slice->part);
+}
+
 /* Ends what ends before then. */
 static void close_until(struct sweep *sweep, int64_t time_ns)
 {
 	while (sweep->open_count && sweep->open[sweep->open_count - 1].end_ns <= time_ns) {
 		const struct open_slice *top = &sweep->open[--sweep->open_count];
 
-		pass(sweep, top->end_ns, top->part);
+		pass_in(sweep, top->end_ns, top);
 		if (top->part == ST_STEP_BACKWARD)
 			sweep->backward_end_ns = top->end_ns;
 	}
@@ -69,7 +79,11 @@ static void close_until(struct sweep *sweep, int64_t time_ns)
 
 static unsigned int part_now(const struct sweep *sweep)
 {
-	return sweep->open_count ? sweep->open[sweep->open_count - 1].part : ST_STEP_OTHER;
+	const struct open_slice *top = &sweep->open[sweep->open_count - 1];
+
+	if (!sweep->open_count || sweep->now_ns < top->closure_ns)
+		return ST_STEP_OTHER;
+	return top->part;
 }
 
 static unsigned int decided(const struct sweep *sweep, uint32_t row)
@@ -101,14 +115,20 @@ static void sweep_track(struct sweep *sweep, const struct st_track *track)
 	sweep->open_count = 0;
 	sweep->now_ns = sweep->backward_end_ns = INT64_MIN;
 	for (uint32_t row = track->row_begin; row < track->row_end; row++) {
-		struct open_slice next = {.end_ns = slices->end_ns[row]};
+		struct open_slice next = {.end_ns = slices->end_ns[row], .closure_ns = INT64_MIN};
+		const struct st_closure *closure = st_step_closure(sweep->rows, row);
 		uint32_t parent = slices->parent[row];
 
+		if (closure)
+			next.closure_ns = closure->until_ns;
 		close_until(sweep, slices->begin_ns[row]);
 		next.part = decided(sweep, row);
-		pass(sweep, slices->begin_ns[row],
-		     follows_node(sweep, next.part, slices->begin_ns[row]) ? ST_STEP_BACKWARD
-									   : part_now(sweep));
+		if (follows_node(sweep, next.part, slices->begin_ns[row]))
+			pass(sweep, slices->begin_ns[row], ST_STEP_BACKWARD);
+		else if (sweep->open_count)
+			pass_in(sweep, slices->begin_ns[row], &sweep->open[sweep->open_count - 1]);
+		else
+			pass(sweep, slices->begin_ns[row], ST_STEP_OTHER);
 		/* A range that ends behind what is around it takes only what lies inside. Modules and operators go on
 		 * behind the end of a range. */
 		if (sweep->open_count && parent != ST_NO_ROW &&

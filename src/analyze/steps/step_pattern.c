@@ -3,7 +3,7 @@
 // Steps of an unmarked loop: the repeating pattern of the outermost operators of its thread. A step begins where the
 // program asks its DataLoader for a batch, or where it calls its model, when these are known. Else the operator is
 // looked for whose occurrences cut the sequence into the most alike pieces: all operators that occur once in each
-// round do that equally well, those of an inner loop worse. The first of them in the first round that is repeated
+// round do that equally well, those of an inner loop worse. All of these but a batch are a guess, and called so. The first of them in the first round that is repeated
 // begins a step.
 #include "analyze/steps/step_rows.h"
 
@@ -20,6 +20,7 @@ enum {
 	PERCENT_ALIKE = 50,
 	PER_MILLE_EQUAL = 20, /* so much less is as good: the shorter piece wins */
 	ANCHOR_MAX = 8,	      /* operators in a row that tell where a step begins */
+	COUNTS_TRIED = 32,    /* rows of a step, where most have fewer */
 	OPERATORS_MIN = 2,    /* in a step; one alone is a step to nobody */
 };
 
@@ -116,7 +117,7 @@ static const struct piece *most_frequent(const struct finder *finder, uint32_t c
 		if (pieces[i].hash != pieces[from].hash)
 			from = i;
 		times = i - from + 1;
-		if (times >= ROUNDS_MIN && (uint64_t)times * pieces[i].length > best) {
+		if (times + 1 >= ROUNDS_MIN && (uint64_t)times * pieces[i].length > best) {
 			best = (uint64_t)times * pieces[i].length;
 			found = &pieces[i];
 		}
@@ -140,6 +141,10 @@ static uint64_t alike(struct finder *finder, uint32_t kind, uint32_t *length)
 	if (!usual)
 		return 0;
 	*length = usual->length;
+	/* Nothing ends the last one. */
+	if (at + usual->length <= window(finder) &&
+	    hash_of(finder, at, at + usual->length) == usual->hash)
+		sum += usual->length;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t from = finder->pieces[i].at;
 
@@ -150,29 +155,67 @@ static uint64_t alike(struct finder *finder, uint32_t kind, uint32_t *length)
 	return sum;
 }
 
-/* How many operators a round has; 0: nothing is repeated. */
+/* How many operators a round has; 0: nothing is repeated. The longest that leaves nothing out: the layers of a model are
+ * repeated too, but for what comes before and behind them. Two rounds are no longer one. */
 static uint32_t find_length(struct finder *finder)
 {
 	uint64_t best = 0, margin;
-	uint32_t length = 0, found = 0;
+	uint32_t length = 0, longest = 0, found;
 
 	for (uint32_t kind = 0; kind < finder->kinds; kind++) {
 		uint64_t tokens = finder->head[kind] ? alike(finder, kind, &length) : 0;
 
-		if (length >= OPERATORS_MIN && tokens > best)
+		if (length >= OPERATORS_MIN && tokens > best) {
 			best = tokens;
+			longest = length;
+		}
 	}
 	if (!best || best * 100 < (uint64_t)window(finder) * PERCENT_ALIKE)
 		return 0;
 	margin = best * PER_MILLE_EQUAL / 1000;
+	found = longest;
 	for (uint32_t kind = 0; kind < finder->kinds; kind++) {
 		uint64_t tokens = finder->head[kind] ? alike(finder, kind, &length) : 0;
 
-		if (length >= OPERATORS_MIN && tokens + margin >= best &&
-		    (!found || length < found))
+		if (length >= OPERATORS_MIN && tokens + margin >= best && length < found &&
+		    longest % length == 0)
 			found = length;
 	}
 	return found;
+}
+
+/* Whether a name is that of an operator that makes or fills a tensor: the parameters of a model are made one after the
+ * other, and that is no loop of steps. */
+static bool is_making(struct st_text name)
+{
+	static const char *const makers[] = {
+		"aten::empty",	"aten::zeros",	"aten::ones", "aten::full",	"aten::rand",
+		"aten::detach", "detach",	"aten::to",   "aten::_to_copy", "aten::clone",
+		"aten::lift",	"aten::arange", "aten::set_", "aten::view",	"aten::t"};
+
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (st_text_begins(name, makers[i]))
+			return true;
+	return name.size_bytes && name.bytes[name.size_bytes - 1] == '_';
+}
+
+static bool is_work(const struct finder *finder, uint32_t where, uint32_t length)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(finder->rows->result, &count);
+	const struct st_slices *slices = finder->rows->slices;
+	uint64_t all_ns = 0, making_ns = 0;
+
+	for (uint32_t i = where; i < where + length && i < finder->tokens.count; i++) {
+		uint32_t row = finder->tokens.row[i];
+		uint64_t ns = (uint64_t)(slices->end_ns[row] - slices->begin_ns[row]);
+
+		all_ns += ns;
+		if (is_making(
+			    st_result_text(finder->rows->result, labels[slices->label[row]].name)))
+			making_ns += ns;
+	}
+	return making_ns < all_ns / 2;
 }
 
 /* Whether a few operators in a row occur once in the round that they begin in. */
@@ -305,11 +348,58 @@ static void name(struct st_step_list *list, const struct finder *finder, uint32_
 		list->what = st_result_text(finder->rows->result, labels[label].name);
 }
 
+/* Ends steps that have more rows than most do where those would. */
+static bool trim(const struct finder *finder, struct st_step_list *list, uint32_t first,
+		 uint32_t kind, uint32_t length)
+{
+	const struct st_step_tokens *tokens = &finder->tokens;
+
+	for (uint32_t i = 0, step = first; i < tokens->count && step < list->count; i++) {
+		uint32_t end = i + length;
+
+		if (tokens->token[i] != kind)
+			continue;
+		if (end < tokens->count && begin_of(finder, end) < list->steps[step].end_ns)
+			list->steps[step].end_ns = begin_of(finder, end);
+		step++;
+	}
+	return true;
+}
+
+/* How many outermost rows most steps have that such a row begins. */
+static uint32_t usual_count(const struct finder *finder, uint32_t kind)
+{
+	const struct st_step_tokens *tokens = &finder->tokens;
+	uint32_t times[COUNTS_TRIED + 1] = {0}, last = UINT32_MAX, best = 0;
+
+	for (uint32_t i = 0; i < tokens->count; i++) {
+		if (tokens->token[i] != kind)
+			continue;
+		if (last != UINT32_MAX)
+			times[i - last < COUNTS_TRIED ? i - last : COUNTS_TRIED]++;
+		last = i;
+	}
+	for (uint32_t i = 1; i <= COUNTS_TRIED; i++)
+		if (times[i] > times[best])
+			best = i;
+	return best ? best : 1;
+}
+
 static bool find_in(struct finder *finder, struct st_step_list *list)
 {
 	uint64_t ns, all_ns = operators_ns(finder);
-	uint32_t kind = heaviest(finder, ST_STEP_LABEL_DATA, &ns);
+	uint32_t kind = heaviest(finder, ST_STEP_LABEL_FUNCTION, &ns);
 
+	if (kind != UINT32_MAX && ns >= all_ns / 2) {
+		uint32_t first = list->count, length = usual_count(finder, kind);
+
+		name(list, finder, kind, ST_STEPS_FUNCTION);
+		if (!cut_at(finder, list, &kind, 1, 1))
+			return false;
+		/* Other functions behind it, as those that evaluate after an epoch, are no part of the last one. */
+		return trim(finder, list, first, kind, length);
+	}
+	kind = heaviest(finder, ST_STEP_LABEL_DATA, &ns);
 	if (kind != UINT32_MAX) {
 		name(list, finder, kind, ST_STEPS_DATA);
 		return cut_at(finder, list, &kind, 1, 0);
@@ -330,7 +420,7 @@ static bool repeat_in(struct finder *finder, struct st_step_list *list)
 		return false;
 	length = find_length(finder);
 	size = length ? find_anchor(finder, length, &where) : 0;
-	if (!size)
+	if (!size || !is_work(finder, where, length))
 		return true;
 	name(list, finder, finder->rows->slices->label[finder->tokens.row[where]],
 	     ST_STEPS_PATTERN);

@@ -5,6 +5,8 @@
 #include "analyze/steps/step_rows.h"
 
 #include "analyze/datasets/words.h"
+#include "base/search.h"
+#include "format/operator.h"
 #include "store/operators.h"
 
 /* Ranges that are PyTorch's, not the user's. */
@@ -32,10 +34,14 @@ static enum st_step_label label_of_range(struct st_text name)
 	return ST_STEP_LABEL_NONE;
 }
 
-static enum st_step_label label_of(enum st_category category, struct st_text name)
+static enum st_step_label label_of(const struct st_result *result, const struct st_label *label)
 {
+	enum st_category category = label->category;
+	struct st_text name = st_result_text(result, label->name);
 	enum st_step_label of_range;
 
+	if (st_text_equals(st_result_text(result, label->domain), ST_TF_FUNCTION_DOMAIN))
+		return ST_STEP_LABEL_FUNCTION;
 	if (category == ST_CATEGORY_MODULE)
 		return ST_STEP_LABEL_MODULE;
 	/* oneDNN's, in programs of which no operators are known. */
@@ -59,8 +65,7 @@ static bool read_labels(struct st_step_rows *rows)
 	if (!rows->of_label)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		rows->of_label[i] = (uint8_t)label_of(labels[i].category,
-						      st_result_text(rows->result, labels[i].name));
+		rows->of_label[i] = (uint8_t)label_of(rows->result, &labels[i]);
 		rows->has_operators = rows->has_operators || rows->of_label[i];
 	}
 	return true;
@@ -80,11 +85,69 @@ static unsigned int part_in(enum st_step_label label, unsigned int up)
 	case ST_STEP_LABEL_MODULE:
 		/* An optimizer may call the model (a closure); recomputed activations are the backward pass's. */
 		return up == ST_STEP_DATA || up == ST_STEP_BACKWARD ? up : ST_STEP_FORWARD;
+	case ST_STEP_LABEL_FUNCTION:
 	case ST_STEP_LABEL_OPERATOR:
 		return up == ST_STEP_NOWHERE ? ST_STEP_LOOSE : up;
 	default:
 		return up;
 	}
+}
+
+const struct st_closure *st_step_closure(const struct st_step_rows *rows, uint32_t row)
+{
+	uint32_t at = ST_SEARCH(i, 0, rows->closure_count, rows->closures[i].row < row);
+
+	return at < rows->closure_count && rows->closures[at].row == row ? &rows->closures[at]
+									 : NULL;
+}
+
+/* The optimizer's slice around a row, or ST_NO_ROW. */
+static uint32_t optimizer_around(const struct st_step_rows *rows, uint32_t row)
+{
+	do {
+		row = rows->slices->parent[row];
+	} while (row != ST_NO_ROW && !st_step_row_is(rows, row, ST_STEP_LABEL_OPTIMIZER));
+	return row;
+}
+
+/* Optimizers that a backward pass lies in. */
+static bool find_closures(struct st_step_rows *rows)
+{
+	const struct st_slices *slices = rows->slices;
+	uint32_t count = 0;
+
+	for (uint32_t row = 0; row < slices->count; row++)
+		count += st_step_row_is(rows, row, ST_STEP_LABEL_OPTIMIZER);
+	rows->closures = st_arena_calloc(&rows->arena, (size_t)count + 1, sizeof(*rows->closures));
+	if (!rows->closures)
+		return false;
+	for (uint32_t row = 0; count && row < slices->count; row++)
+		if (st_step_row_is(rows, row, ST_STEP_LABEL_OPTIMIZER))
+			rows->closures[rows->closure_count++] =
+				(struct st_closure){.row = row, .until_ns = INT64_MIN};
+	for (uint32_t row = 0; count && row < slices->count; row++) {
+		struct st_closure *closure;
+		uint32_t around;
+
+		if (!st_step_row_is(rows, row, ST_STEP_LABEL_BACKWARD))
+			continue;
+		around = optimizer_around(rows, row);
+		closure = around == ST_NO_ROW ? NULL
+					      : (struct st_closure *)st_step_closure(rows, around);
+		if (closure && slices->end_ns[row] > closure->until_ns)
+			closure->until_ns = slices->end_ns[row];
+	}
+	return true;
+}
+
+/* In an optimizer, before the backward pass that its closure ends with: a part of the forward pass. */
+static bool is_in_closure(const struct st_step_rows *rows, uint32_t row)
+{
+	uint32_t around = optimizer_around(rows, row);
+	const struct st_closure *closure =
+		around == ST_NO_ROW ? NULL : st_step_closure(rows, around);
+
+	return closure && rows->slices->begin_ns[row] < closure->until_ns;
 }
 
 bool st_step_rows_init(struct st_step_rows *rows)
@@ -94,14 +157,19 @@ bool st_step_rows_init(struct st_step_rows *rows)
 	if (!rows->has_operators)
 		return true;
 	rows->part = st_arena_alloc(&rows->arena, (size_t)rows->slices->count + 1);
-	if (!rows->part)
+	if (!rows->part || !find_closures(rows))
 		return false;
 	/* Rows come after the rows around them. */
 	for (uint32_t row = 0; row < rows->slices->count; row++) {
 		uint32_t parent = rows->slices->parent[row];
 		unsigned int up = parent == ST_NO_ROW ? ST_STEP_NOWHERE : rows->part[parent];
+		enum st_step_label label = rows->of_label[rows->slices->label[row]];
 
-		rows->part[row] = (uint8_t)part_in(rows->of_label[rows->slices->label[row]], up);
+		rows->part[row] = (uint8_t)part_in(label, up);
+		if (label == ST_STEP_LABEL_OPERATOR && up == ST_STEP_OPTIMIZER &&
+		    st_step_row_is(rows, parent, ST_STEP_LABEL_OPTIMIZER) &&
+		    is_in_closure(rows, row))
+			rows->part[row] = ST_STEP_FORWARD;
 	}
 	return true;
 }

@@ -17,10 +17,17 @@ enum st_step_label {
 	ST_STEP_LABEL_BACKWARD,
 	ST_STEP_LABEL_OPTIMIZER,
 	ST_STEP_LABEL_ZERO_GRAD,
+	ST_STEP_LABEL_FUNCTION, /* of TensorFlow, with all that it computes */
 };
 
 /* Beside enum st_step_part_kind. */
 enum { ST_STEP_LOOSE = ST_STEP_PART_KINDS, ST_STEP_NOWHERE };
+
+/* An optimizer that evaluates the model itself (optimizer.step(closure), as PyTorch Lightning does). */
+struct st_closure {
+	uint32_t row; /* of the optimizer's slice */
+	int64_t until_ns; /* where the last backward pass in it ends: what follows is the optimizer's own */
+};
 
 struct st_step_rows {
 	struct st_arena arena; /* of what is needed until the steps are found */
@@ -31,6 +38,8 @@ struct st_step_rows {
 	 * pass when a backward pass comes later in the step; ST_STEP_NOWHERE. */
 	uint8_t *part;
 	bool has_operators;
+	struct st_closure *closures; /* by row; in the arena */
+	uint32_t closure_count;
 };
 
 /* Result, slices and arena are there. */
@@ -42,6 +51,8 @@ static inline bool st_step_row_is(const struct st_step_rows *rows, uint32_t row,
 	return rows->of_label[rows->slices->label[row]] == label &&
 	       !(rows->slices->flags[row] & (ST_SLICE_TWIN | ST_SLICE_COPY));
 }
+/* The closure of an optimizer's slice, or NULL. */
+const struct st_closure *st_step_closure(const struct st_step_rows *rows, uint32_t row);
 /* An operator, module, … that lies in no other. */
 bool st_step_row_is_outermost(const struct st_step_rows *rows, uint32_t row);
 

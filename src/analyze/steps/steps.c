@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/operator.h"
 #include "store/result.h"
 
 /* The finer the unit, the earlier: a training run has epochs of steps. */
@@ -57,7 +58,8 @@ static bool labels_fit(const struct st_dataset *dataset, const struct st_result 
 	for (uint32_t i = 0; i < count; i++) {
 		if (dataset->keys[ST_BY_TASK_FAMILY].map[i] != family)
 			continue;
-		if (is_operator(&labels[i]) || labels[i].category == ST_CATEGORY_MODULE)
+		if (is_operator(&labels[i]) || labels[i].category == ST_CATEGORY_MODULE ||
+		    st_text_equals(st_result_text(result, labels[i].domain), ST_TF_FUNCTION_DOMAIN))
 			return false;
 		first = first == UINT32_MAX ? i : first;
 		is_counted = is_counted || labels[i].name != labels[first].name;

@@ -246,7 +246,7 @@ static enum st_status add_listed_steps(const struct st_summary *summary,
 	set_spread(cells, &figures.took);
 	st_report_fact(summary->report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
 		st_cell_u64(list->warm_up_count);
-	for (unsigned int i = 0; i < ST_STEP_PART_KINDS; i++)
+	for (unsigned int i = 0; i < ST_STEP_PART_KINDS && list->has_parts; i++)
 		add_part(summary, st_step_part_names[i], figures.part_ns[i], figures.wall_ns);
 	return ST_OK;
 }
@@ -262,7 +262,7 @@ static enum st_status add_steps(const struct st_summary *summary, const struct s
 			st_step_list_make_of(&list, dataset, summary->result, &named, summary->err);
 	if (status)
 		return status;
-	if (list.count && list.has_parts)
+	if (list.count && (list.has_parts || st_step_list_is_timed(&list)))
 		status = add_listed_steps(summary, &list);
 	else
 		add_named_steps(summary, &named);

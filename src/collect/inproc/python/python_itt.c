@@ -22,6 +22,7 @@
 #include "collect/inproc/python/python_calls.h"
 #include "collect/inproc/python/python_codes.h"
 #include "collect/inproc/python/python_line.h"
+#include "collect/inproc/python/python_tensorflow.h"
 #include "collect/inproc/python/python_trace.h"
 #include "collect/inproc/core/thread.h"
 
@@ -540,7 +541,7 @@ static void start(const struct st_entered_program *program)
 
 static void imported(struct py_object *name)
 {
-	(void)name;
+	st_python_tensorflow_look(name);
 	if (ST_UNLIKELY(st_python_calls_interval_ticks))
 		st_python_calls_look();
 }

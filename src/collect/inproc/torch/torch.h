@@ -22,7 +22,7 @@ struct st_inproc_backend;
 struct st_torch_config {
 	uint8_t operators; /* 0 no, 1 names, 2 with inputs */
 	bool memory;
-	bool modules;
+	bool modules, outermost_modules; /* the second: only those that are called in no other */
 	bool stacks;
 	bool calls;	/* of Python functions, one by one */
 	uint8_t level;	/* none above it is tried; enum st_operator_level, 0 = the best */

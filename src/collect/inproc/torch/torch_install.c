@@ -36,9 +36,10 @@ void st_torch_configure(const char *text)
 		st_torch_config.operators = digit(text[2], '2');
 	else if (!strncmp(text, "_memory=", 8))
 		st_torch_config.memory = text[8] == '1';
-	else if (!strncmp(text, "_modules=", 9))
-		st_torch_config.modules = text[9] == '1';
-	else if (!strncmp(text, "_stacks=", 8))
+	else if (!strncmp(text, "_modules=", 9)) {
+		st_torch_config.modules = digit(text[9], '2');
+		st_torch_config.outermost_modules = text[9] == '2';
+	} else if (!strncmp(text, "_stacks=", 8))
 		st_torch_config.stacks = text[8] == '1';
 	else if (!strncmp(text, "_calls=", 7))
 		st_torch_config.calls = text[7] == '1';

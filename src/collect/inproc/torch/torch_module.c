@@ -35,8 +35,8 @@ static bool classes_made; /* since all of them were looked at */
  * coroutines it may be one that is gone. */
 static __thread struct py_object *innermost __attribute__((tls_model("initial-exec")));
 
-/* In place of tp_call: that of the clock. */
-static py_call call_module;
+/* In place of tp_call; and the one of the clock, which records. */
+static py_call call_module, call_recorded;
 
 static py_call *slot_of(struct py_object *class)
 {
@@ -207,6 +207,13 @@ static struct py_object *call_by_mono_raw(struct py_object *self, struct py_obje
 	return call_timed(self, args, keywords, ST_CLOCK_MONO_RAW);
 }
 
+/* A step of a program is about one of these, and the many calls inside it cost a comparison. */
+static struct py_object *call_outermost(struct py_object *self, struct py_object *args,
+					struct py_object *keywords)
+{
+	return innermost ? their_call(self, args, keywords) : call_recorded(self, args, keywords);
+}
+
 /* The __init_subclass__ that would be called if there were none of ours. */
 static struct py_object *next_init(struct py_object *class)
 {
@@ -320,7 +327,8 @@ static bool install(void)
 {
 	struct st_python_runtime runtime;
 
-	call_module = st_config.clock == ST_CLOCK_TSC ? call_by_tsc : call_by_mono_raw;
+	call_recorded = st_config.clock == ST_CLOCK_TSC ? call_by_tsc : call_by_mono_raw;
+	call_module = st_torch_config.outermost_modules ? call_outermost : call_recorded;
 	/* Objects of the free-threaded build have another head, and no lock keeps our table. */
 	if (!st_python_runtime_find(&runtime) || runtime.free_threaded)
 		return false;

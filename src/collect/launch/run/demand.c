@@ -6,7 +6,6 @@
 // wanted to run.
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +77,7 @@ static int by_tid(const void *a, const void *b)
 static bool add_thread(struct thread_list *list, int tasks, const char *name)
 {
 	struct thread_time time = {.tid = (uint32_t)strtoul(name, NULL, 10)};
-	char path[64], text[96];
+	char path[64], text[96], *end;
 	ssize_t length;
 	int fd;
 
@@ -91,8 +90,10 @@ static bool add_thread(struct thread_list *list, int tasks, const char *name)
 	if (length <= 0)
 		return true;
 	text[length] = '\0';
-	if (sscanf(text, "%" SCNu64 " %" SCNu64, &time.cpu_ns, &time.delay_ns) != 2)
+	time.cpu_ns = strtoull(text, &end, 10);
+	if (end == text || *end != ' ')
 		return false;
+	time.delay_ns = strtoull(end + 1, NULL, 10);
 	return list->count < THREADS_MAX &&
 	       ST_VEC_PUSH(list->items, list->count, list->capacity, time);
 }

@@ -49,8 +49,17 @@ static bool is_on(enum st_choice choice, bool by_default)
 	return choice == ST_CHOICE_DEFAULT ? by_default : choice == ST_CHOICE_ON;
 }
 
-/* Programs without the framework pay nothing for it. Memory costs every allocation a lock and modules every call of one something: few
- * analyses switch them on. */
+/* Calls of modules inside of others cost something each: few analyses switch them on. A step is about an outermost one. */
+static unsigned int module_level(enum st_choice choice, bool by_default)
+{
+	enum { NONE, ALL, OUTERMOST };
+
+	if (choice == ST_CHOICE_DEFAULT)
+		return by_default ? ALL : OUTERMOST;
+	return choice == ST_CHOICE_ON ? ALL : NONE;
+}
+
+/* Programs without the framework pay nothing for it. Memory costs every allocation a lock: few analyses switch it on. */
 static void append_operators(struct st_buf *out, const struct st_collect_config *config)
 {
 	const struct st_operators_config *asked = &config->operators;
@@ -58,10 +67,10 @@ static void append_operators(struct st_buf *out, const struct st_collect_config 
 
 	if (!is_on(asked->on, records & ST_RECORDS_OPERATORS))
 		return;
-	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%d",
+	st_buf_printf(out, ";operators=%d;operator_memory=%d;operator_modules=%u",
 		      is_on(asked->shapes, records & ST_RECORDS_SHAPES) ? 2 : 1,
 		      is_on(asked->memory, records & ST_RECORDS_MEMORY),
-		      is_on(asked->modules, records & ST_RECORDS_MODULES));
+		      module_level(asked->modules, records & ST_RECORDS_MODULES));
 	if (is_on(asked->stacks, records & ST_RECORDS_STACKS))
 		st_buf_append_text(out, ";operator_stacks=1");
 }

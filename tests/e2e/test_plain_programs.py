@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and advice in programs that mark nothing: what is guessed is right or not there, and is called a guess."""
+
+import json
+import shlex
+import statistics
+
+import pytest
+from harness import TARGETS
+
+PROGRAM = TARGETS / "plain_programs.py"
+EXACT = ("-knob", "collect-operators=true", "-knob", "sampling-interval=1")
+COUNT = 10  # of the program's
+PARTS = ("forward", "backward", "optimizer")
+
+
+def record(strata, python, kind, *options, collect="hotspots", program=PROGRAM):
+    result = strata.folder / kind
+    words = ("-collect", collect, *options, "-quiet", "-no-summary", "-r", result, "--", python, program, kind)
+    done = strata(*words)
+    assert done.status == 0, done.err
+    return result, done.out.strip()
+
+
+def findings(strata, result):
+    """By rule; whatever they are, they fit into a step, and each leads to a report that has rows."""
+    report = strata.report(result, "findings")
+    rows = {row["rule"]: row for row in report["rows"]}
+    (step,) = [row for row in strata.report(result, "summary")["rows"] if row["section"] == "step"]
+    assert sum(row["saving_ns"] for row in rows.values()) <= step["wall_total_ns"] / step["count"] + 1, rows
+    for row in rows.values():
+        words = [*shlex.split(row["command"])[1:], "-format", "json"]
+        assert json.loads(strata(*words).out)["rows"], words
+    return rows
+
+
+def cpu_facts(strata, result):
+    rows = strata.report(result, "summary")["rows"]
+    return {row["name"]: row.get("value") for row in rows if row["section"] == "cpu"}
+
+
+@pytest.mark.torch
+def test_adam_reads_its_own_steps(strata, python):
+    """The optimizer reads a number for each parameter: some microseconds, and no advice to the program."""
+    result, _ = record(strata, python, "adam", collect="operators")
+    assert "scalar-reads" not in findings(strata, result)
+    assert strata.report(result, "steps")["subject"].startswith("60 steps, ")
+
+
+@pytest.mark.torch
+def test_reads_of_the_program(strata, python):
+    """With their line, and about what the program's own clocks say."""
+    result, took = record(strata, python, "reads", *EXACT)
+    row = findings(strata, result)["scalar-reads"]
+    lines = PROGRAM.read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(lines) if "# one by one" in text)
+    assert row["where"] == f"{PROGRAM.name}:{line}" and f"by your code, at {row['where']}" in row["what"], row
+    by_clock, of_cpu = (1e9 * float(seconds) for seconds in took.split())
+    assert 0.7 * of_cpu < row["evidence_ns"] < 1.1 * by_clock  # where the CPU is taken away, a part of it is not seen
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", ["turns", "lock", "ranks"])
+def test_threads_that_do_not_want_more(strata, python, kind):
+    """However busy the machine is: they never want more CPUs at a time than there are."""
+    result, _ = record(strata, python, kind)
+    assert "oversubscription" not in findings(strata, result)
+    assert cpu_facts(strata, result).get("oversubscribed_ratio", 0) < 0.05
+
+
+def test_jax_wants_no_more(strata, jax):
+    result = strata.folder / "jax"
+    done = strata("-collect", "hotspots", "-quiet", "-no-summary", "-r", result, "--", jax,
+                  TARGETS / "train_jax.py", "60")  # fmt: skip
+    assert done.status == 0, done.err
+    assert "oversubscription" not in findings(strata, result)
+
+
+@pytest.mark.torch
+def test_more_threads_than_cpus(strata, python):
+    """The same share of the run in each place; what is offered is a part of the step."""
+    result, _ = record(strata, python, "crowd")
+    row = findings(strata, result)["oversubscription"]
+    assert row["saving_low_ns"] == 0 < row["saving_ns"]
+    share = cpu_facts(strata, result)["oversubscribed_ratio"]
+    assert f"of the run: {100 * share:.0f} %" in row["what"], (row, share)
+    subject = strata.report(result, "utilization")["subject"]
+    assert f"ready to run for {100 * share:.1f} % of the time" in subject
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("collect", ["operators", "hotspots"])
+def test_an_optimizer_that_calls_the_model(strata, python, collect):
+    """PyTorch Lightning hands its training step to optimizer.step: forward and backward are what they are."""
+    options = ("-knob", "collect-operators=true") if collect == "hotspots" else ()
+    result, _ = record(strata, python, "closure", *options, collect=collect)
+    report = strata.report(result, "steps")
+    assert report["subject"].startswith(f"{COUNT} steps, ") and "Optimizer.step#Adam.step" in report["subject"]
+    rows = report["rows"][1:]
+    by_part = {part: statistics.median(row[f"{part}_ns"] for row in rows) for part in PARTS}
+    assert by_part["backward"] >= 12e6, by_part
+    # 600 operators, and what an optimizer does with two parameters.
+    assert by_part["forward"] > by_part["optimizer"] > 0, by_part
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("kind", "what"), [("vit", "Vision"), ("resnet", "Sequential"), ("tokens", "Language"), ("eager", "aten::randn")]
+)
+def test_inference(strata, python, kind, what):
+    """One for each image or token, and called a guess with how likely it is and what to do about it."""
+    result, _ = record(strata, python, kind, "-knob", "collect-operators=true")
+    report = strata.report(result, "steps")
+    assert len(report["rows"]) == COUNT, report["subject"]
+    level = "uncertain" if kind == "eager" else "likely"
+    assert f"guessed ({level})" in report["subject"] and f": {what};" in report["subject"]
+    assert 'to be certain, put record_function("step")' in report["subject"]
+    text = " ".join(strata("report", "summary", "-r", result).out.split())
+    assert f"guessed ({level})" in text
+
+
+@pytest.mark.torch
+def test_layers_are_no_steps(strata, python):
+    """Four images through six blocks each, and nothing but operators known."""
+    result, _ = record(strata, python, "vit_few", "-knob", "collect-operators=true", "-knob", "operator-modules=false")
+    report = strata.report(result, "steps")
+    assert len(report["rows"]) == 4 and "guessed (uncertain)" in report["subject"], report["subject"]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("collect", ["operators", "hotspots"])
+def test_parameters_are_no_steps(strata, python, collect):
+    result, _ = record(strata, python, "parameters", collect=collect)
+    assert not strata.report(result, "steps")["rows"]
+    assert 'Mark steps with record_function("step")' in strata("report", "steps", "-r", result).out
+
+
+@pytest.mark.parametrize("kind", ["fit", "custom"])
+def test_batches_of_tensorflow(strata, tensorflow, kind):
+    """Each is a step; those that validate after an epoch are none of them."""
+    result, count = record(strata, tensorflow, kind, program=TARGETS / "tf_loops.py")
+    report = strata.report(result, "steps")
+    assert len(report["rows"]) == int(count.splitlines()[-1]), report["subject"]
+    assert "guessed (likely): a step is a call of tf.function" in report["subject"]
+    assert "record_function" not in report["subject"]
+    usual = statistics.median(row["wall_total_ns"] for row in report["rows"])
+    assert sum(row["wall_total_ns"] > 20 * usual for row in report["rows"][1:]) <= 2
+
+
+def test_tensorflow_without_functions(strata, tensorflow):
+    """There are none, and what to do about it is not PyTorch's."""
+    result, _ = record(strata, tensorflow, "eager", program=TARGETS / "tf_loops.py")
+    text = strata("report", "steps", "-r", result).out
+    assert "No steps were found" in text and "strata.itt.task" in text and "record_function" not in text
