@@ -312,12 +312,12 @@ static const char *why_low(const struct job *job)
 {
 	const struct st_machine_info *machine = &st_result_info(job->summary->result)->machine;
 
-	if (job->others > CROWDED_SHARE)
-		return st_arena_printf(st_report_arena(job->summary->report),
-				       "other programs used %.0f %% of %s; measure when it is idle",
-				       job->others * 100.0,
-				       machine->allowed_only ? "these CPUs" : "the machine");
-	return where_threads_wait(job);
+	if (job->others <= CROWDED_SHARE)
+		return where_threads_wait(job);
+	return st_arena_printf(st_report_arena(job->summary->report),
+			       "other programs used %.0f %% of %s; %s", job->others * 100.0,
+			       machine->allowed_only ? "them" : "the machine",
+			       where_threads_wait(job));
 }
 
 /* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */
