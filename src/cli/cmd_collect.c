@@ -220,6 +220,7 @@ static enum st_status write_summary(const char *path, const struct st_args *args
 	if (status)
 		return status;
 	give_names(results[0], args);
+	request.output.style.program = args->program;
 	request.output.style.width = width && width < SUMMARY_WIDTH ? width : SUMMARY_WIDTH;
 	if (st_args_flag(args, ST_OPT_SUMMARY, true)) {
 		st_busy_begin(quiet, "building the summary");

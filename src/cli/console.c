@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 #include "base/leftover.h"
 #include "base/rt/clock.h"
 #include "cli/commands.h"
+#include "request/command.h"
 #include "request/options.h"
 
 enum { LINE_MAX_BYTES = 4096, WRAP_WIDTH = 100 };
@@ -114,8 +117,32 @@ static bool wants_colour(void)
 	return !(refused && *refused) && term && strcmp(term, "dumb") != 0;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
+/* Whether the shell finds this program when only its name is typed. */
+static bool is_on_path(const char *program)
+{
+	char path[PATH_MAX];
+
+	return st_command_on_path(strrchr(program, '/') + 1, path, sizeof(path)) &&
+	       is_same_file(path, program);
+}
+
+/* What a command that we print begins with, so that it can be pasted. */
+static const char *own_name(const char *typed)
+{
+	return typed && strchr(typed, '/') && !is_on_path(typed) ? typed : NULL;
+}
+
 void st_console_equip(struct st_args *args)
 {
+	args->program = args->argc ? own_name(args->argv[0]) : NULL;
 	args->progress = st_progress_show;
 	args->screen_width = st_console_width(STDOUT_FILENO);
 	args->has_colour = args->screen_width && wants_colour();

@@ -46,6 +46,7 @@ enum st_status st_sink_finish(struct st_sink *sink, enum st_status written, stru
 struct st_text_style {
 	unsigned int width; /* columns; 0 = unlimited */
 	bool colour;
+	const char *program; /* what commands for the reader begin with; NULL: "strata" */
 	/* Of trees: rows under this share (percent) are one line, and rows deeper than this are none; 0: all are shown.
 	 * Times as values rather than as shares. */
 	double tree_percent;

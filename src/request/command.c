@@ -94,22 +94,27 @@ static bool is_executable(const char *path)
 	return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
 }
 
-bool st_command_is_program(const char *word)
+bool st_command_on_path(const char *word, char *path, size_t capacity)
 {
 	const char *at = getenv("PATH");
-	char path[4096];
 
-	if (strchr(word, '/'))
-		return is_executable(word);
 	while (at && *at) {
 		size_t length = strcspn(at, ":");
-		int size = snprintf(path, sizeof(path), "%.*s/%s", (int)length, at, word);
+		int size = snprintf(path, capacity, "%.*s/%s", (int)length, at, word);
 
-		if (length && size > 0 && (size_t)size < sizeof(path) && is_executable(path))
+		if (length && size > 0 && (size_t)size < capacity && is_executable(path))
 			return true;
 		at += length + (at[length] == ':');
 	}
 	return false;
+}
+
+bool st_command_is_program(const char *word)
+{
+	char path[4096];
+
+	return strchr(word, '/') ? is_executable(word)
+				 : st_command_on_path(word, path, sizeof(path));
 }
 
 enum st_status st_command_parse(const char *word, unsigned int *bit, struct st_error *err)

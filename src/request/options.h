@@ -143,6 +143,8 @@ struct st_args {
 	st_progress_fn progress;
 	unsigned int screen_width; /* columns of standard output; 0: no terminal */
 	bool has_colour;
+	const char *
+		program; /* how strata was called, where its name alone would not find it; or NULL */
 	char **target; /* the program and its arguments, NULL-terminated; NULL when there is none */
 	int target_count;
 };

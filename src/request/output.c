@@ -101,6 +101,7 @@ static enum st_status parse_style(const struct st_args *args, struct st_output *
 
 	output->style.colour = to_stdout && args->has_colour;
 	output->style.width = to_stdout ? args->screen_width : 0;
+	output->style.program = args->program;
 	output->style.tree_percent = TREE_PERCENT;
 	output->style.tree_depth = TREE_DEPTH;
 	output->style.tree_values = st_args_value(args, ST_OPT_SHOW_AS) != NULL;

@@ -103,8 +103,9 @@ static enum st_status parse_sort(const struct st_args *args, struct st_request *
 		if (question->sort_count == ST_QUESTION_SORT_MAX)
 			return st_error_set(err, ST_EUSAGE, 0, "-sort-%s: at most %d metrics",
 					    descending ? "desc" : "asc", ST_QUESTION_SORT_MAX);
-		status = st_report_metric_parse(kind, (struct st_text){text, size},
-						&question->sort[question->sort_count], err);
+		status = st_report_metric_parse(
+			kind, (struct st_text){text, size}, &question->sort[question->sort_count],
+			&question->sort_is_plain[question->sort_count], err);
 		if (status)
 			return status;
 		question->sort_count++;

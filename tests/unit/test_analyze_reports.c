@@ -633,6 +633,10 @@ static void test_sorting_by_what_there_is(void **state)
 		{"heap", "alloc_bytes", ST_HEAP_ALLOCATED},
 		{"tasks", "copies", ST_COPIES},
 		{"sync", "longest wait", ST_WALL_MAX},
+		{"tasks", "total", ST_WALL_TOTAL},
+		{"hotspots", "total", ST_CPU_TOTAL},
+		{"callstacks", "Self", ST_CPU_SELF},
+		{"operators", "Total Time", ST_WALL_TOTAL},
 	};
 	struct st_result *fake = make();
 	struct st_report_options options = {.question = {.sort = {ST_WALL_MAX}, .sort_count = 1}};
@@ -643,12 +647,13 @@ static void test_sorting_by_what_there_is(void **state)
 		const struct st_report_kind *kind = st_report_kinds;
 		enum st_metric metric = ST_METRICS;
 		enum st_status status;
+		bool plain;
 
 		while (strcmp(kind->name, cases[i].report) != 0)
 			kind++;
 		status = st_report_metric_parse(
 			kind, (struct st_text){cases[i].typed, strlen(cases[i].typed)}, &metric,
-			&err);
+			&plain, &err);
 		assert_int_equal(status, cases[i].metric < 0 ? ST_EUSAGE : ST_OK);
 		if (!status)
 			assert_int_equal(metric, cases[i].metric);

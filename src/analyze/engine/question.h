@@ -182,6 +182,8 @@ struct st_question {
 		time_end_ns; /* slices that overlap it; their time is clipped to it */
 	struct st_set metrics;
 	enum st_metric sort[ST_QUESTION_SORT_MAX];
+	bool sort_is_plain
+		[ST_QUESTION_SORT_MAX]; /* total or self time, of whatever the rows have */
 	bool sort_ascending;
 	unsigned int sort_count; /* 0: ST_WALL_TOTAL; instances (ST_BY_TASK): by time of begin */
 	uint64_t limit;	   /* rows of each level; 0: all. What is cut off is summed in others. */

@@ -46,9 +46,10 @@ bool st_find_allocation_churn(struct st_finding_ground *ground, struct st_findin
 		out->where = st_finding_where(ground, ground->rows->row_of_slice[largest]);
 	out->what = st_arena_printf(
 		ground->arena,
-		"about %s for %.3g MB of new memory in %s blocks: the C library "
+		"about %s for %s MB of new memory in %s blocks: the C library "
 		"returns blocks of that size to the kernel each time",
 		st_finding_time(ground, out->evidence_ns),
-		(double)bytes / (double)ground->divisor / 1e6, st_finding_number(ground, count));
+		st_finding_figure(ground->arena, (double)bytes / (double)ground->divisor / 1e6, 3),
+		st_finding_number(ground, count));
 	return true;
 }

@@ -45,6 +45,8 @@ const char *st_finding_line(const struct st_finding_ground *ground, const uint8_
 const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns);
 const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all);
 const char *st_finding_duration(struct st_arena *arena, double ns, int digits);
+/* So many digits, never an exponent: "1.50", "563". */
+const char *st_finding_figure(struct st_arena *arena, double value, int digits);
 /* What recording took of rows that a remedy does away with. */
 uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part);
 

@@ -3,6 +3,7 @@
 // The table of rules, and the ground they stand on.
 #include "analyze/findings/findings.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,15 @@ double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
 	return (double)all_ns / (double)ground->divisor / (double)ground->step_ns;
 }
 
+const char *st_finding_figure(struct st_arena *arena, double value, int digits)
+{
+	double limit = 10;
+
+	for (digits--; digits > 0 && value >= limit - 0.5 / pow(10, digits); digits--)
+		limit *= 10;
+	return st_arena_printf(arena, "%.*f", digits, value);
+}
+
 const char *st_finding_duration(struct st_arena *arena, double ns, int digits)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s"};
@@ -92,8 +102,7 @@ const char *st_finding_duration(struct st_arena *arena, double ns, int digits)
 
 	for (; unit < 3 && ns >= 999.5; unit++)
 		ns /= 1e3;
-	return ns < 999.5 ? st_arena_printf(arena, "%.*g %s", digits, ns, units[unit])
-			  : st_arena_printf(arena, "%.0f s", ns);
+	return st_arena_printf(arena, "%s %s", st_finding_figure(arena, ns, digits), units[unit]);
 }
 
 const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns)
@@ -106,7 +115,8 @@ const char *st_finding_number(const struct st_finding_ground *ground, uint64_t a
 	double number = (double)all / (double)ground->divisor;
 
 	if (number < 999.5)
-		return st_arena_printf(ground->arena, "%.3g", number);
+		return number == floor(number) ? st_arena_printf(ground->arena, "%.0f", number)
+					       : st_finding_figure(ground->arena, number, 3);
 	return number < 999.5e3 ? st_arena_printf(ground->arena, "%.1f k", number / 1e3)
 				: st_arena_printf(ground->arena, "%.1f M", number / 1e6);
 }

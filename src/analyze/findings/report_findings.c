@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Report "findings": what is worth changing, the largest saving first.
+#include "analyze/findings/finding_rules.h"
 #include "analyze/findings/findings.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"
@@ -46,15 +47,16 @@ enum st_status st_report_findings_build(const struct st_report_kind *kind,
 	status = st_findings_make(&findings, result, options, st_report_arena(out), err);
 	if (status)
 		return status;
-	out->subject =
-		findings.step_count
-			? st_arena_printf(st_report_arena(out),
-					  "per step: %u steps of %.4g ms on average%s",
-					  findings.step_count, (double)findings.step_ns / 1e6,
-					  findings.is_guess ? "; what a step is was guessed "
-							      "(strata report steps)"
-							    : "")
-			: "for the whole run: no steps were found";
+	out->subject = findings.step_count
+			       ? st_arena_printf(st_report_arena(out),
+						 "per step: %u steps of %s on average%s",
+						 findings.step_count,
+						 st_finding_duration(st_report_arena(out),
+								     (double)findings.step_ns, 4),
+						 findings.is_guess ? "; what a step is was guessed "
+								     "(strata report steps)"
+								   : "")
+			       : "for the whole run: no steps were found";
 	for (uint32_t i = 0; i < findings.count && (!limit || i < limit); i++)
 		add_finding(out, &findings.items[i]);
 	return ST_OK;

@@ -147,17 +147,45 @@ const char *st_report_metric_title(const struct st_report_kind *kind, enum st_me
 {
 	const char *title = kind->rows ? kind->rows->titles[metric] : NULL;
 
+	for (uint32_t i = 0;
+	     !title && kind->facts == ST_FACTS_OPERATORS && i < ST_OPERATOR_MEASURES; i++)
+		if (st_operator_measures[i].metric == metric)
+			title = st_operator_measures[i].title;
 	return title ? title : st_metric_info(metric)->title;
 }
 
+/* "total" and "self", as trees call them, are those of what the rows are about. Of a report on tasks or samples it is
+ * known only with the result: as tasks call it until then, and marked. */
+static bool is_plain(const struct st_report_kind *kind, struct st_text text, enum st_metric *out,
+		     bool *plain)
+{
+	static const struct {
+		const char *word;
+		enum st_metric wall, cpu;
+	} words[] = {{"total", ST_WALL_TOTAL, ST_CPU_TOTAL}, {"self", ST_WALL_SELF, ST_CPU_SELF}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!st_name_equal(text.bytes, text.size_bytes, words[i].word) ||
+		    (kind->facts != ST_FACTS_SAMPLES && kind->facts != ST_FACTS_BOTH))
+			continue;
+		*out = kind->facts == ST_FACTS_SAMPLES ? words[i].cpu : words[i].wall;
+		*plain = kind->facts == ST_FACTS_BOTH;
+		return true;
+	}
+	return false;
+}
+
 enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
-				      enum st_metric *out, struct st_error *err)
+				      enum st_metric *out, bool *plain, struct st_error *err)
 {
 	struct st_set offered = st_report_metrics(kind);
 	const char *names[ST_METRICS];
 	enum st_status status;
 	size_t count = 0;
 
+	*plain = false;
+	if (!st_set_is_empty(offered) && is_plain(kind, text, out, plain))
+		return ST_OK;
 	for (unsigned int i = 0; i < ST_METRICS; i++) {
 		if (!st_set_has(offered, i))
 			continue;

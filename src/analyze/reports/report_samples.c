@@ -267,13 +267,17 @@ struct st_set st_sample_metrics(const struct st_result *result)
 	return all;
 }
 
-static enum st_status check_sort(const struct st_question *question, struct st_error *err)
+static enum st_status check_sort(struct st_question *question, struct st_error *err)
 {
 	struct st_set offered = st_set_range(ST_WALL_METRICS, ST_FIGURES);
 
-	for (unsigned int i = 0; i < question->sort_count; i++)
+	for (unsigned int i = 0; i < question->sort_count; i++) {
+		if (question->sort_is_plain[i])
+			question->sort[i] =
+				question->sort[i] == ST_WALL_TOTAL ? ST_CPU_TOTAL : ST_CPU_SELF;
 		if (!st_set_has(offered, question->sort[i]))
 			return st_metric_refuse(question->sort[i], offered, err);
+	}
 	return ST_OK;
 }
 

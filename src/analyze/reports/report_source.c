@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/samples/code_figures.h"
+#include "analyze/samples/frame_class.h"
 #include "analyze/reports/report_samples.h"
 #include "resolve/search.h"
 #include "store/result.h"
@@ -71,8 +72,25 @@ static bool can_be_read(const struct job *job, uint32_t source)
 	return text != NULL;
 }
 
-/* Nobody named one: the file with most self time of those whose text is here; of any when none is. Files that
- * cannot be read lose their time, so that the next one is found. */
+/* The program's own Python file with most time, its own and that of what it called; 0: there is none. */
+static uint32_t own_script(const struct job *job, const struct st_code_figures *figures)
+{
+	const struct st_named *named = job->set.named;
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < named->frame_count; i++) {
+		uint32_t source = named->frames[i].source;
+
+		if (named->functions[named->frames[i].function].kind == ST_FUNCTION_PYTHON &&
+		    figures[source].total > figures[best].total &&
+		    !st_path_is_library(named->sources[source]))
+			best = source;
+	}
+	return best;
+}
+
+/* Nobody named one, and there is no script: the file with most self time of those whose text is here; of any when none
+ * is. Files that cannot be read lose their time, so that the next one is found. */
 static uint32_t hottest_source(const struct job *job, struct st_code_figures *figures)
 {
 	uint32_t count = job->set.named->source_count, first = 0;
@@ -92,7 +110,7 @@ static uint32_t hottest_source(const struct job *job, struct st_code_figures *fi
 	}
 }
 
-/* The file that is asked for; without a word for it, the one with most self time. */
+/* The file that is asked for; without a word for it, the program's own script, or else the one with most self time. */
 static enum st_status find_source(struct job *job, struct st_error *err)
 {
 	const struct st_named *named = job->set.named;
@@ -106,6 +124,8 @@ static enum st_status find_source(struct job *job, struct st_error *err)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
 	st_code_count(&count, &job->rows);
 	if (!typed)
+		best = own_script(job, count.figures);
+	if (!typed && !best)
 		best = hottest_source(job, count.figures);
 	for (uint32_t i = 1; typed && i < named->source_count; i++) {
 		bool whole = named->sources[i].size_bytes == strlen(typed);

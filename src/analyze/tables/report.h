@@ -170,11 +170,12 @@ enum st_status st_metric_parse(const char *text, size_t size_bytes, enum st_metr
 enum st_status st_metric_refuse(enum st_metric metric, struct st_set offered, struct st_error *err);
 
 /* The metrics that a report can be sorted by, as set bits; what it calls one of them; and which of them a user
- * typed: any name of the metric, or the report's own title. ST_EUSAGE with the list otherwise. */
+ * typed: any name of the metric, or the report's own title. plain: just "total" or "self", of tasks or of CPU time as
+ * the result has it (st_question.sort_is_plain). ST_EUSAGE with the list otherwise. */
 struct st_set st_report_metrics(const struct st_report_kind *kind);
 const char *st_report_metric_title(const struct st_report_kind *kind, enum st_metric metric);
 enum st_status st_report_metric_parse(const struct st_report_kind *kind, struct st_text text,
-				      enum st_metric *out, struct st_error *err);
+				      enum st_metric *out, bool *plain, struct st_error *err);
 
 enum st_status st_report_build(const struct st_result *result, const char *name,
 			       const struct st_report_options *options, struct st_report *out,

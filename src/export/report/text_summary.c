@@ -9,6 +9,7 @@
 
 #include "analyze/summary/report_summary.h"
 #include "base/buf.h"
+#include "base/quote.h"
 #include "export/report/show.h"
 #include "export/report/text_flow.h"
 #include "export/report/text_summary.h"
@@ -697,8 +698,15 @@ static void add_advice(struct st_text_job *job)
 		return;
 	/* A command is copied by the reader: it is never cut, and alone on its line. */
 	for (uint32_t i = 0; i < count; i++) {
+		struct st_cell command = st_summary_row(job, "next", i)[ST_SUMMARY_VALUE];
+
 		st_summary_begin(job, &flow, i ? "" : "next");
-		st_flow_cell(&flow, "", "", &st_summary_row(job, "next", i)[ST_SUMMARY_VALUE], "");
+		if (job->style->program) {
+			st_quote_word(&flow.piece, job->style->program);
+			command.as.text.bytes += strlen("strata");
+			command.as.text.size_bytes -= strlen("strata");
+		}
+		st_flow_cell(&flow, "", "", &command, "");
 		st_flow_end(&flow);
 	}
 }

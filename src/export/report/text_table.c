@@ -99,6 +99,26 @@ static bool is_change(const char *key)
 	return strncmp(key, "difference_", 11) == 0 || strncmp(key, "change_", 7) == 0;
 }
 
+/* Known by their ends: cut at the front. */
+static bool is_path(const struct st_report *report, const struct table_column *column,
+		    const struct st_report_row *row)
+{
+	static const char *const keys[] = {"source_file", "source_file_path", "source_line",
+					   "python_line", "module_path"};
+
+	for (uint32_t i = 0; i < column->count; i++) {
+		const char *key = report->columns[column->from + i].key;
+
+		if (row->cells[column->from + i].kind == ST_CELL_NONE)
+			continue;
+		for (size_t j = 0; j < sizeof(keys) / sizeof(keys[0]); j++)
+			if (strcmp(key, keys[j]) == 0)
+				return true;
+		return false;
+	}
+	return false;
+}
+
 static void choose_columns(struct table *table)
 {
 	const struct st_report *report = table->job->report;
@@ -160,7 +180,7 @@ static void measure(struct table *table)
 		bool used = i == 0 || report->as_asked || report->as_table;
 
 		column->width = (unsigned int)strlen(column->title);
-		if (i == 0 && column->width < TEXT_MIN)
+		if (i == 0 && column->is_text && column->width < TEXT_MIN)
 			column->width = TEXT_MIN;
 		for (uint32_t row = 0; row < report->row_count; row++) {
 			const struct st_cell *cell = cell_of(&report->rows[row], column);
@@ -280,9 +300,13 @@ static void add_cell(struct table *table, uint32_t index, const struct st_report
 		if (indent + 4 > column->width)
 			indent = column->width > 4 ? column->width - 4 : 0;
 		st_show_pad(out, 0, indent);
-		width = indent + (index == 0 && !table->job->report->as_asked
-					  ? st_show_name(out, cell, column->width - indent)
-					  : st_show_cell(out, cell, "", column->width - indent));
+		width = indent;
+		if (cell->kind == ST_CELL_TEXT && is_path(table->job->report, column, row))
+			width += st_show_path(out, cell->as.text, column->width - indent);
+		else if (index == 0 && !table->job->report->as_asked)
+			width += st_show_name(out, cell, column->width - indent);
+		else
+			width += st_show_cell(out, cell, "", column->width - indent);
 		if (!last)
 			st_show_pad(out, width, column->width);
 		return;
@@ -405,7 +429,10 @@ enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 	if (job->report->subject) {
 		struct st_text subject = {job->report->subject, strlen(job->report->subject)};
 
-		st_show_text(job->out, subject, job->style->width);
+		if (subject.size_bytes && subject.bytes[0] == '/' && job->style->width)
+			st_show_path(job->out, subject, job->style->width);
+		else
+			st_show_text(job->out, subject, job->style->width);
 		st_show_end_line(job->out);
 	}
 	if (!job->report->row_count) {
