@@ -37,7 +37,8 @@ enum st_definition_type {
 	 * labels unknown, suspect ring positions, events dropped, events cut, samples dropped; cumulative, the
 	 * last one wins */
 	ST_DEF_LOSS = 8,
-	/* u32 pid, u32 reason (enum st_not_entered), u64 time ticks, text executable path, text command */
+	/* u32 pid, u32 reason (enum st_not_entered), u64 time ticks, text executable path, text command; u64 CPU time in ns as
+	 * far as it was seen, absent in older results */
 	ST_DEF_NOT_ENTERED = 9,
 	ST_DEF_NOTE = 10, /* u32 severity (0 info, 1 warning, 2 error), u64 time ticks, text */
 	/* u64 time ticks, u32 kind (ST_MARK_PAUSE / _RESUME for the family, ST_MARK_DETACH = stopped) */

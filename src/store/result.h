@@ -108,7 +108,8 @@ struct st_not_entered_program {
 	enum st_not_entered reason;
 	st_string_id executable, command;
 	int64_t time_ns;
-	uint32_t count; /* the same program for the same reason is listed once */
+	uint32_t count;	 /* the same program for the same reason is listed once */
+	uint64_t cpu_ns; /* of all of them, as far as it was seen: at least */
 };
 
 struct st_pause_window {  /* no recording between these; sorted, disjoint per process */

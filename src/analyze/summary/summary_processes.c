@@ -11,13 +11,14 @@
 #include "base/vec.h"
 #include "store/result.h"
 
-enum { NAMED_MAX = 3, SMALL_SHARE = 20 };
+enum { SMALL_SHARE = 20 };
 
 /* Processes of one program: a compiler that is started forty times is one row. */
 struct program {
 	st_string_id name;
 	uint32_t pid, count;
 	uint64_t cpu_ns;
+	bool is_unseen; /* not entered */
 };
 
 struct programs {
@@ -39,7 +40,7 @@ static bool add_process(struct programs *programs, const struct st_process *proc
 	if (!ST_VEC_ROOM(programs->items, programs->count, programs->capacity))
 		return false;
 	last = &programs->items[programs->count++];
-	*last = (struct program){process->name, process->pid, 1, cpu_ns};
+	*last = (struct program){process->name, process->pid, 1, cpu_ns, false};
 	return true;
 }
 
@@ -70,55 +71,50 @@ static struct st_text last_part(struct st_text path)
 	return (struct st_text){path.bytes + before, path.size_bytes - before};
 }
 
-/* What the kernel counted for the program and those it started, and no sample has: of programs that could not be entered,
- * and of what was too short. */
-static struct st_cell rest_name(const struct st_summary *summary)
+/* Programs that could not be entered, by what was seen of their time while they ran. */
+static bool add_unseen(struct programs *programs, const struct st_result *result)
 {
-	struct st_buf text;
 	uint32_t count;
-	const struct st_not_entered_program *others =
-		st_result_not_entered(summary->result, &count);
+	const struct st_not_entered_program *others = st_result_not_entered(result, &count);
 
-	st_buf_init(&text, 1 << 16);
-	st_buf_append_text(&text, count ? "[not sampled: " : "[not sampled]");
-	for (uint32_t i = 0; i < count && i < NAMED_MAX; i++) {
-		struct st_text name =
-			last_part(st_result_text(summary->result, others[i].executable));
-
-		st_buf_printf(&text, "%s%.*s", i ? ", " : "", (int)name.size_bytes, name.bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!others[i].cpu_ns)
+			continue;
+		if (!ST_VEC_ROOM(programs->items, programs->count, programs->capacity))
+			return false;
+		programs->items[programs->count++] =
+			(struct program){others[i].executable, others[i].pid, others[i].count,
+					 others[i].cpu_ns, true};
 	}
-	if (count)
-		st_buf_append_text(&text, count > NAMED_MAX ? " ...]" : " and short ones]");
-	return st_report_buf(summary->report, &text);
+	return true;
 }
 
-static void add_programs(const struct st_summary *summary, const struct programs *programs)
+static const char *shown_name(const struct st_summary *summary, const struct program *program)
 {
 	struct st_arena *arena = st_report_arena(summary->report);
-	uint32_t unseen;
-	uint64_t known_ns = st_result_info(summary->result)->target_cpu_ns, sampled_ns = 0, rest_ns;
+	struct st_text name = last_part(st_result_text(summary->result, program->name));
+	const char *what = program->is_unseen ? ", not recorded" : "";
+
+	if (program->count > 1)
+		return st_arena_printf(arena, "%.*s, %u processes%s", (int)name.size_bytes,
+				       name.bytes, program->count, what);
+	return st_arena_printf(arena, "%.*s (%u)%s", (int)name.size_bytes, name.bytes, program->pid,
+			       what);
+}
+
+/* The rest is what the kernel counted for the program and those it started, and nobody saw: of what was too short. */
+static void add_programs(const struct st_summary *summary, const struct programs *programs)
+{
+	uint64_t known_ns = st_result_info(summary->result)->target_cpu_ns, seen_ns = 0, rest_ns;
 
 	for (uint32_t i = 0; i < programs->count; i++)
-		sampled_ns += programs->items[i].cpu_ns;
-	rest_ns = !summary->scope->has_time_range && known_ns > sampled_ns ? known_ns - sampled_ns
-									   : 0;
-	for (uint32_t i = 0; i < programs->count; i++) {
-		const struct program *program = &programs->items[i];
-		struct st_text name = st_result_text(summary->result, program->name);
-
-		add_row(summary,
-			st_cell_text(program->count > 1
-					     ? st_arena_printf(arena, "%.*s, %u processes",
-							       (int)name.size_bytes, name.bytes,
-							       program->count)
-					     : st_arena_printf(arena, "%.*s (%u)",
-							       (int)name.size_bytes, name.bytes,
-							       program->pid)),
-			program->cpu_ns, sampled_ns + rest_ns);
-	}
-	st_result_not_entered(summary->result, &unseen);
-	if (rest_ns && (programs->count > 1 || unseen))
-		add_row(summary, rest_name(summary), rest_ns, sampled_ns + rest_ns);
+		seen_ns += programs->items[i].cpu_ns;
+	rest_ns = !summary->scope->has_time_range && known_ns > seen_ns ? known_ns - seen_ns : 0;
+	for (uint32_t i = 0; i < programs->count; i++)
+		add_row(summary, st_cell_text(shown_name(summary, &programs->items[i])),
+			programs->items[i].cpu_ns, seen_ns + rest_ns);
+	if (rest_ns && programs->count > 1)
+		add_row(summary, st_cell_text("[not sampled]"), rest_ns, seen_ns + rest_ns);
 }
 
 enum st_status st_summary_add_processes(const struct st_summary *summary, struct st_sample_set *set)
@@ -142,6 +138,8 @@ enum st_status st_summary_add_processes(const struct st_summary *summary, struct
 			done = add_process(&programs, &processes[row->slice],
 					   st_answer_value(row, ST_CPU_SELF));
 	}
+	if (done && !summary->scope->has_time_range && !summary->scope->filter_count)
+		done = add_unseen(&programs, summary->result);
 	if (programs.count)
 		qsort(programs.items, programs.count, sizeof(*programs.items), by_time);
 	if (done)

@@ -124,6 +124,8 @@ static const struct st_table_column not_entered_columns[] = {
 	 ST_NUMBER(struct st_not_entered_program, time_ns)},
 	{"count", "how many times, for the same program and reason",
 	 ST_NUMBER(struct st_not_entered_program, count)},
+	{"cpu_ns", "their CPU time, as far as it was seen while they ran",
+	 ST_NUMBER(struct st_not_entered_program, cpu_ns)},
 };
 
 ST_ROWS_FROM(not_entered_rows, st_result_not_entered)

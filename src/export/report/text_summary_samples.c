@@ -156,11 +156,13 @@ void st_summary_show_processes(struct st_text_job *job, uint32_t rows)
 
 	if (count < 2 || number(&st_summary_row(job, "process_cpu", 1)[ST_SUMMARY_RATIO]) < 0.05)
 		return;
-	for (; shown < count && shown < rows; shown++) {
-		const struct st_cell *row = st_summary_row(job, "process_cpu", shown);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct st_cell *row = st_summary_row(job, "process_cpu", i);
 		unsigned int width;
 
-		st_summary_margin(job, shown ? "" : "PROGRAM");
+		if (number(&row[ST_SUMMARY_RATIO]) < 0.01 || shown == rows)
+			continue;
+		st_summary_margin(job, shown++ ? "" : "PROGRAM");
 		width = st_show_cell(job->out, &row[ST_SUMMARY_NAME], "", name_room(job));
 		st_show_pad(job->out, width, name_room(job));
 		st_buf_append_text(job->out, "  CPU");

@@ -184,6 +184,8 @@ static bool load_not_entered(struct st_model *model, uint32_t process_id, struct
 	ticks = st_cursor_u64(body);
 	executable = st_cursor_text(body);
 	command = st_cursor_text(body);
+	if (body->at < body->end) /* older results have none */
+		program.cpu_ns = st_cursor_u64(body);
 	if (body->failed)
 		return true;
 	if (!st_model_keep_text(model, executable, &program.executable))
@@ -198,6 +200,7 @@ static bool load_not_entered(struct st_model *model, uint32_t process_id, struct
 	known = st_id_map_get(&model->not_entered_index, key);
 	if (known != ST_ID_NONE) {
 		model->not_entered[known].count++;
+		model->not_entered[known].cpu_ns += program.cpu_ns;
 		return true;
 	}
 	known = model->not_entered_count;

@@ -18,7 +18,7 @@
 enum { REPORTS_MAX = 4096 };
 
 static const char library_name[] = "libstrata_collector.so";
-static const uint64_t proc_period_ns = 50000000u;
+static const uint64_t proc_period_ns = 50000000u, watch_period_ns = 20000000u;
 
 static void forget_program(struct st_program *program)
 {
@@ -96,12 +96,14 @@ struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t paren
 void st_member_executed(struct st_family *family, pid_t pid, const char *name, uint64_t time_ns)
 {
 	struct st_member *member = st_member_find(family, pid);
+	bool was_entered;
 
 	if (!member)
 		member = st_member_add(family, pid, 0);
 	if (!member)
 		return;
 	st_member_judge(family, member);
+	was_entered = member->executed && st_member_is_entered(family, member);
 	forget_program(&member->before);
 	member->before = member->now;
 	memset(&member->now, 0, sizeof(member->now));
@@ -110,6 +112,7 @@ void st_member_executed(struct st_family *family, pid_t pid, const char *name, u
 	member->executed_ns = time_ns;
 	snprintf(member->now.name, sizeof(member->now.name), "%s", name);
 	member->now.command = st_proc_command(pid, &member->now.command_bytes);
+	st_family_cpu_watch(family, member, was_entered);
 	if (family->options.executed)
 		family->options.executed(family->options.arg, pid, time_ns);
 }
@@ -174,7 +177,7 @@ static enum st_not_entered reason_for(const struct st_family *family,
 
 /* A message may be older than the program that the process runs now. /proc tells of an exec only when it is
  * looked at. */
-static bool is_entered(const struct st_family *family, const struct st_member *member)
+bool st_member_is_entered(const struct st_family *family, const struct st_member *member)
 {
 	uint64_t late_ns = family->perf ? 0 : 2 * proc_period_ns;
 
@@ -213,7 +216,7 @@ void st_member_judge(struct st_family *family, struct st_member *member)
 {
 	struct st_family_program program = {0};
 
-	if (!member->executed || is_entered(family, member) || member->judged)
+	if (!member->executed || st_member_is_entered(family, member) || member->judged)
 		return;
 	member->judged = true;
 	program.pid = member->pid;
@@ -229,6 +232,8 @@ void st_member_judge(struct st_family *family, struct st_member *member)
 	if (family->reported++ >= REPORTS_MAX)
 		return;
 	program.mono_raw_ns = member->executed_ns;
+	st_family_cpu_look(member);
+	program.cpu_ns = member->cpu_ns;
 	program.executable = member->now.executable ? member->now.executable : member->now.name;
 	program.command = member->now.command ? member->now.command : member->now.name;
 	program.command_bytes =
@@ -273,6 +278,10 @@ void st_family_destroy(struct st_family *family)
 
 void st_family_poll(struct st_family *family, uint64_t now_ns)
 {
+	if (now_ns - family->watched_ns >= watch_period_ns) {
+		family->watched_ns = now_ns;
+		st_family_cpu_poll(family, now_ns);
+	}
 	if (family->perf) {
 		st_family_perf_poll(family, false);
 		return;

@@ -19,6 +19,7 @@ struct st_family_program { /* one that was not entered */
 	pid_t pid;
 	enum st_not_entered reason;
 	uint64_t mono_raw_ns; /* when it was executed */
+	uint64_t cpu_ns;      /* processor time, as far as it was seen */
 	const char *executable;
 	const char *command; /* arguments joined by NUL */
 	size_t command_bytes;

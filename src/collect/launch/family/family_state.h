@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "collect/launch/family/family.h"
 
-enum { ST_MEMBERS_MAX = 32 << 10, ST_JUDGED_MAX = 64 };
+enum { ST_MEMBERS_MAX = 32 << 10, ST_JUDGED_MAX = 64, ST_WATCHED_MAX = 64 };
 
 struct st_program {
 	char *executable; /* NULL: not known */
@@ -27,7 +27,8 @@ struct st_member {
 	uint64_t executed_ns, start_time;
 	uint64_t
 		entered_ns; /* when it last said hello, or armed itself; the program before may have */
-	struct st_program now, before; /* before the last exec: a hello may be older than that */
+	uint64_t cpu_ns, cpu_before_ns; /* family_cpu.c: since it was executed, and until then */
+	struct st_program now, before;	/* before the last exec: a hello may be older than that */
 };
 
 /* A reason that was found for a program: the same few are started again and again. */
@@ -50,6 +51,9 @@ struct st_family {
 	uint32_t reported;
 	struct st_judged judged[ST_JUDGED_MAX]; /* the latest, by number */
 	uint32_t judged_count;
+	pid_t watched[ST_WATCHED_MAX]; /* whose processor time is looked at */
+	uint32_t watched_count;
+	uint64_t watched_ns;
 };
 
 /* family.c: news */
@@ -59,6 +63,13 @@ void st_member_executed(struct st_family *family, pid_t pid, const char *name, u
 void st_member_mapped(struct st_family *family, pid_t pid, const char *path);
 void st_member_exited(struct st_family *family, pid_t pid);
 void st_member_judge(struct st_family *family, struct st_member *member);
+
+bool st_member_is_entered(const struct st_family *family, const struct st_member *member);
+
+/* family_cpu.c: from its exec on, while it is not entered; a last look; one at all of them */
+void st_family_cpu_watch(struct st_family *family, struct st_member *member, bool was_entered);
+void st_family_cpu_look(struct st_member *member);
+void st_family_cpu_poll(struct st_family *family, uint64_t now_ns);
 
 /* family_perf.c; NULL when the kernel does not let us */
 struct st_perf_rings *st_family_perf_create(pid_t pid);

@@ -170,6 +170,7 @@ static void on_not_entered(void *arg, const struct st_family_program *program)
 	st_buf_append_u64(&record, st_run_ticks_at(run, program->mono_raw_ns));
 	st_definition_text(&record, program->executable, strlen(program->executable));
 	st_definition_text(&record, program->command, program->command_bytes);
+	st_buf_append_u64(&record, program->cpu_ns);
 	st_definition_end(&record, begin);
 	st_run_family_record(run, &record);
 	st_buf_fini(&record);
