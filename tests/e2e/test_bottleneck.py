@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -37,6 +38,24 @@ def train(batch):
 for step in range(10):
     loss = train(torch.randn(256, 64))
 print("loss", loss.item().hex())
+"""
+
+LOADS = """
+import time, torch
+class Items(torch.utils.data.Dataset):
+    def __len__(self):
+        return 80
+    def __getitem__(self, index):
+        began = time.thread_time()
+        while time.thread_time() - began < 0.01:
+            sum(range(200))
+        return torch.ones(64)
+model = torch.nn.Linear(64, 32)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for batch in torch.utils.data.DataLoader(Items(), batch_size=8, num_workers=2):
+    optimizer.zero_grad()
+    model(batch).pow(2).mean().backward()
+    optimizer.step()
 """
 
 
@@ -154,3 +173,29 @@ def test_a_training_loop(strata, python, build_dir):
     assert "backward" in page
     assert "optimizer" in page
     assert Path(strata.folder / "r000hs").is_dir()
+
+
+@pytest.mark.torch
+def test_workers(strata, python):
+    """Threads that hand over what workers make only wait: they are no part of the page, and times are of the run."""
+    script = strata.folder / "loads.py"
+    script.write_text(LOADS)
+    done = bottleneck(strata, "-r", "loads", script, python=python)
+    assert done.status == 0, done.err
+    page = done.out
+    assert len(page.splitlines()) <= 60
+    part = lines_of(page, "PYTHON")
+    found = re.search(
+        r"in ([\d.]+) seconds of 3 threads, in a run of ([\d.]+) seconds; without (\d+) threads",
+        " ".join(" ".join(part[:2]).split()),
+    )
+    assert found, part
+    run = strata.result_json(strata.folder / "loads")["elapsed_ns"] / 1e9
+    assert float(found[2]) == pytest.approx(run, rel=0.01)
+    assert float(found[1]) < 3 * run  # the program and two workers
+    assert not any("_accept" in line for line in part), part
+    assert any("builtins.sum" in line for line in part), part
+    # What helps most is on the page itself.
+    assert re.search(r"\n1  data-wait  saves", page), page
+    every = strata("report", "python-calls", "-r", "loads").out
+    assert "_accept" in every and f"of {3 + int(found[3])} threads" in every.splitlines()[0]

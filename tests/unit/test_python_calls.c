@@ -135,7 +135,8 @@ static void test_report(void **state)
 	assert_string_equal(text_of(&report, 2, 0), "{built-in method builtins.len}");
 	assert_string_equal(text_of(&report, 2, 1), "4");
 	assert_string_equal(report.subject,
-			    "17 function calls (8 primitive calls) in 0.000 seconds");
+			    "17 function calls (8 primitive calls) in 0.000 seconds of 2 threads, "
+			    "in a run of 0.000 seconds");
 	assert_int_equal(report.note_count, 1);
 	st_report_fini(&report);
 	options.question.limit = 1;

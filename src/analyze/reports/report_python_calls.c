@@ -10,7 +10,9 @@
 #include "analyze/engine/names.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/tables/report_make.h"
+#include "base/map.h"
 #include "store/python_calls.h"
+#include "store/samples.h"
 
 enum {
 	FUNCTION,
@@ -23,6 +25,7 @@ enum {
 	PRIMITIVE,
 	COLUMNS,
 	NAME_WIDTH = 40,
+	WAITS_FACTOR = 10, /* a thread with less than such a part of CPU time only waits */
 };
 
 static const struct st_column columns[COLUMNS] = {
@@ -104,8 +107,91 @@ static uint32_t merge(struct row *rows, uint32_t count)
 	return merged;
 }
 
-static struct row *load(const struct st_result *result, uint32_t *count)
+/* A thread with calls. */
+struct thread {
+	uint32_t process, tid;
+	uint64_t python_ns, cpu_ns;
+	bool only_waits;
+};
+
+struct threads {
+	struct st_pair_map keys; /* (process, tid) */
+	struct thread *items;
+	uint32_t counted, waiting;
+};
+
+static void threads_fini(struct threads *threads)
 {
+	st_pair_map_fini(&threads->keys);
+	free(threads->items);
+}
+
+static void add_cpu_time(struct threads *threads, const struct st_result *result)
+{
+	const struct st_samples *samples = st_result_samples(result);
+	uint32_t count;
+	const struct st_track *tracks = st_result_tracks(result, &count);
+
+	for (uint32_t i = 0; i < samples->count; i++) {
+		const struct st_track *track = &tracks[samples->track[i]];
+		uint32_t known = threads->keys.count, at;
+
+		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE))
+			continue;
+		at = st_pair_map_add(&threads->keys, track->process, track->tid);
+		if (at < known && at < threads->counted)
+			threads->items[at].cpu_ns += samples->weight_ns[i];
+	}
+}
+
+/* A thread that helps (the feeder of a queue, the one that hands over files) waits nearly all of its time, and would
+ * fill the first rows with that. The program's main thread is shown in any case. */
+static void judge(struct threads *threads, const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_process *processes = st_result_processes(result, &count);
+
+	if (!st_result_samples(result)->count)
+		return;
+	for (uint32_t i = 0; i < threads->counted; i++) {
+		struct thread *thread = &threads->items[i];
+		bool is_main = thread->process == 0 && count && thread->tid == processes[0].pid;
+
+		thread->only_waits = !is_main && thread->cpu_ns < thread->python_ns / WAITS_FACTOR;
+		threads->waiting += thread->only_waits;
+	}
+}
+
+static bool find_threads(struct threads *threads, const struct st_result *result)
+{
+	uint32_t count, function_count;
+	const struct st_python_function *functions =
+		st_result_python_functions(result, &function_count);
+	const struct st_python_calls *calls = st_result_python_calls(result, &count);
+
+	threads->items = calloc((size_t)count + 1, sizeof(*threads->items));
+	for (uint32_t i = 0; threads->items && i < count; i++) {
+		uint32_t process = functions[calls[i].function].process;
+		uint32_t at = st_pair_map_add(&threads->keys, process, calls[i].tid);
+
+		if (at >= count)
+			return false;
+		threads->items[at].process = process;
+		threads->items[at].tid = calls[i].tid;
+		threads->items[at].python_ns += calls[i].own_ns;
+	}
+	threads->counted = threads->keys.count;
+	if (!threads->items || threads->keys.failed)
+		return false;
+	add_cpu_time(threads, result);
+	judge(threads, result);
+	return true;
+}
+
+static struct row *load(const struct st_result *result, struct threads *threads, bool working,
+			uint32_t *count)
+{
+	uint32_t kept = 0;
 	uint32_t function_count;
 	const struct st_python_function *functions =
 		st_result_python_functions(result, &function_count);
@@ -114,8 +200,11 @@ static struct row *load(const struct st_result *result, uint32_t *count)
 
 	for (uint32_t i = 0; rows && i < *count; i++) {
 		const struct st_python_function *function = &functions[calls[i].function];
+		uint32_t at = st_pair_map_add(&threads->keys, function->process, calls[i].tid);
 
-		rows[i] = (struct row){
+		if (working && threads->items[at].only_waits)
+			continue;
+		rows[kept++] = (struct row){
 			.file = function->file,
 			.name = function->name,
 			.line = function->line,
@@ -126,7 +215,7 @@ static struct row *load(const struct st_result *result, uint32_t *count)
 		};
 	}
 	if (rows)
-		*count = merge(rows, *count);
+		*count = merge(rows, kept);
 	return rows;
 }
 
@@ -212,6 +301,25 @@ static void add_rows(struct st_report *report, const struct st_result *result,
 			(double)total.own_ns / 1e9);
 }
 
+/* Threads work, and wait, at the same time: what they come to together is no time that went by. */
+static void tell_threads(struct st_report *report, const struct st_result *result,
+			 const struct threads *threads, bool working)
+{
+	uint32_t shown = threads->counted - (working ? threads->waiting : 0);
+	struct st_arena *arena = st_report_arena(report);
+	const char *text = report->subject;
+
+	if (text && shown > 1)
+		text = st_arena_printf(arena, "%s of %u threads, in a run of %.3f seconds", text,
+				       shown, (double)st_result_info(result)->elapsed_ns / 1e9);
+	if (text && working && threads->waiting)
+		text = st_arena_printf(arena, "%s; without %u thread%s that only wait%s", text,
+				       threads->waiting, threads->waiting > 1 ? "s" : "",
+				       threads->waiting > 1 ? "" : "s");
+	if (text)
+		report->subject = text;
+}
+
 static void add_notes(struct st_report *report, const struct st_result *result)
 {
 	struct st_arena *arena = st_report_arena(report);
@@ -233,19 +341,26 @@ enum st_status st_report_python_calls_build(const struct st_report_kind *kind,
 					    struct st_report *out, struct st_error *err)
 {
 	struct st_question question = options->question;
+	struct threads threads = {0};
 	struct row *rows;
 	uint32_t count;
 
 	(void)kind;
 	if (!question.sort_count)
 		question.sort[question.sort_count++] = ST_WALL_SELF;
-	rows = load(result, &count);
+	rows = find_threads(&threads, result)
+		       ? load(result, &threads, options->working_threads, &count)
+		       : NULL;
+	if (!rows)
+		threads_fini(&threads);
 	if (!rows)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for report python-calls");
 	qsort_r(rows, count, sizeof(*rows), by_metrics, &question);
 	st_report_columns(out, columns, COLUMNS);
 	out->group_by[out->group_by_count++] = "python-function";
 	add_rows(out, result, rows, count, question.limit);
+	tell_threads(out, result, &threads, options->working_threads);
+	threads_fini(&threads);
 	free(rows);
 	add_notes(out, result);
 	out->name_width = NAME_WIDTH;

@@ -95,7 +95,8 @@ struct st_report_options {
 	uint32_t bin_count;	     /* timeline; 0 = 60 */
 	struct st_sample_view view;  /* of reports over samples */
 	struct st_source_object object;
-	bool torch_folding; /* operators: as torch's profiler counts them */
+	bool torch_folding;   /* operators: as torch's profiler counts them */
+	bool working_threads; /* python-calls: without threads that only wait, by their samples */
 	struct st_torch_options torch;
 };
 

@@ -18,7 +18,7 @@ enum {
 	MARGIN = ST_SUMMARY_MARGIN,
 	LINES_MAX = 60,
 	LINES_AFTER = 8, /* kept for what follows the findings: notes and commands */
-	FUNCTIONS = 10,
+	FUNCTIONS = 8,
 	OPERATORS = 10,
 	CALLS_WIDTH = 13,
 	NAME_WIDTH = 36,
@@ -261,25 +261,25 @@ static unsigned int count_lines(const uint8_t *bytes, size_t size_bytes)
 	return lines;
 }
 
-/* Whole paragraphs, the first one in any case, as long as the page has room; how many were left out. */
+/* Whole paragraphs, the heading and the first finding in any case, as long as the page has room; how many were left out. */
 static unsigned int add_paragraphs(struct st_buf *out, const struct st_buf *text)
 {
 	const char *at = (const char *)text->data, *end = at + text->size_bytes;
 	unsigned int lines = count_lines(out->data, out->size_bytes) + LINES_AFTER, left_out = 0;
-	bool is_first = true;
+	unsigned int number = 0;
 
 	while (at < end) {
 		const char *gap = memmem(at, (size_t)(end - at), "\n\n", 2);
 		size_t bytes = gap ? (size_t)(gap + 2 - at) : (size_t)(end - at);
 		unsigned int more = count_lines((const uint8_t *)at, bytes);
 
-		if (is_first || (!left_out && lines + more <= LINES_MAX)) {
+		if (number < 2 || (!left_out && lines + more <= LINES_MAX)) {
 			st_buf_append(out, at, bytes);
 			lines += more;
 		} else {
 			left_out++;
 		}
-		is_first = false;
+		number++;
 		at += bytes;
 	}
 	return left_out;
@@ -328,7 +328,8 @@ static void add_next(struct page *page)
 
 static enum st_status add_all(struct page *page, struct st_error *err)
 {
-	const struct st_report_options calls = {.question.limit = FUNCTIONS};
+	const struct st_report_options calls = {.question.limit = FUNCTIONS,
+						.working_threads = true};
 	const struct st_report_options averages = {
 		.torch = {.given = true, .profile_memory = true, .sort_by = "self_cpu_time_total"}};
 	const struct st_report_options findings = {0};
