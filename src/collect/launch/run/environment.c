@@ -82,7 +82,7 @@ enum st_status st_environment_find_collector(char **out, struct st_error *err)
 	enum st_status status = find_collector(out, err);
 	char *link;
 
-	if (status || st_environment_can_preload(*out))
+	if (status || !*out || st_environment_can_preload(*out))
 		return status;
 	link = st_preload_link(*out);
 	if (link) {
