@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import TARGETS, process_state, strict_json, until
+from harness import TARGETS, children_of, process_state, strict_json, until
 from pythons import VERSIONS, interpreter
 
 BLOCKED = TARGETS / "blocked_threads.py"
@@ -74,6 +74,25 @@ def test_dump_shows_where_threads_are(strata, version):
     assert f"Thread {process.pid} (active, holds the GIL): main" in text or "(idle, holds the GIL): main" in text
     assert '"thread in_lock"\n    ' in text
     assert f"    in_lock ({BLOCKED}:{line_of('in_lock')})\n    outer ({BLOCKED}:{line_of('outer')})\n" in text
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.11"])
+def test_a_program_in_a_container_has_other_thread_ids(strata, version):
+    enter = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*enter, "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("pid namespaces are not permitted here")
+    with running(strata, *enter, interpreter(version), BLOCKED) as process:
+        (pid,) = children_of(process.pid)
+        done = strata("dump", "-target-pid", str(pid), "-format", "json")
+        assert done.status == 0, done.err
+        top = strata("top", "-target-pid", str(pid), "-duration", "1").out
+    told = strict_json(done.stdout)
+    threads = {thread["name"]: thread for thread in told["threads"]}
+    assert threads[""]["tid"] == told["gil_holder"] == pid
+    for function in ("in_lock", "in_queue", "in_sleep"):
+        expected = [(function, line_of(function)), ("outer", line_of("outer"))]
+        assert own_frames(threads[f"thread {function}"]) == expected
+    assert ROW.findall(top)[0][4] == f"burn ({BLOCKED}:{line_of('burn')})"
 
 
 def test_frames_of_the_interpreter_on_request(strata, python):

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/rt/clock.h"
 #include "base/vec.h"
@@ -24,7 +25,9 @@
 enum { REGISTER_BX = 1, REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_IP = 8 };
 enum {
 	STACK_BYTES = 32 << 10,
-	RING_PAGES = 4096, /* 16 MiB a processor: half a second of one busy thread at 1 kHz */
+	RING_PAGES_MAX = 4096, /* 16 MiB a processor: half a second of one busy thread at 1 kHz */
+	RING_PAGES_MIN = 256,
+	RINGS_PAGES_MAX = 64 << 10, /* 256 MiB for all processors of a large machine */
 	FRAMES_MAX = 1024,
 };
 
@@ -92,6 +95,16 @@ static struct perf_event_attr sampling_attr(const struct st_outside_options *opt
 	return attr;
 }
 
+static uint32_t ring_pages(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_CONF);
+	uint32_t pages = RING_PAGES_MAX;
+
+	while (pages > RING_PAGES_MIN && processors * (long)pages > RINGS_PAGES_MAX)
+		pages /= 2;
+	return pages;
+}
+
 /* Every thread that exists; those they create later inherit the event. */
 static enum st_status add_threads(struct st_outside *outside, struct st_error *err)
 {
@@ -124,7 +137,7 @@ static enum st_status add_threads(struct st_outside *outside, struct st_error *e
 static enum st_status open_events(struct st_outside *outside, bool kernel, struct st_error *err)
 {
 	struct perf_event_attr attr = sampling_attr(&outside->options, kernel);
-	enum st_status status = st_perf_rings_create(&outside->rings, &attr, RING_PAGES, err);
+	enum st_status status = st_perf_rings_create(&outside->rings, &attr, ring_pages(), err);
 
 	if (!status)
 		status = add_threads(outside, err);

@@ -51,6 +51,7 @@ struct st_outside_options {
 	uint32_t depth;	      /* frames */
 	uint32_t stack_bytes; /* copied with each sample; 0: 32 KiB */
 	bool no_stacks;
+	bool inner_tids; /* threads have the numbers of their own pid namespace, not those of ours */
 	void (*sample)(void *arg, const struct st_outside_sample *sample);
 	void (*map)(void *arg, const struct st_outside_map *map);
 	void (*code)(void *arg, const struct st_outside_code *code);

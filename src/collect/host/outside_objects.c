@@ -308,7 +308,7 @@ struct ident {
 };
 
 struct idents {
-	const struct st_outside_python *python;
+	struct st_outside_python *python;
 	struct ident list[THREADS_MAX];
 	uint32_t count;
 };

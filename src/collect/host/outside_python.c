@@ -21,6 +21,7 @@ enum {
 	/* struct pthread of glibc: the kernel's number of the thread. */
 	PTHREAD_TID = 0x2d0,
 	DEBUG_WORDS = 48,
+	MISSES_PER_LIST = 64,
 };
 
 static const struct st_outside_ways ways[] = {
@@ -215,6 +216,7 @@ struct st_outside_python *st_outside_python_create(pid_t pid, const struct st_ou
 		return NULL;
 	python->pid = pid;
 	python->told = told;
+	python->other_namespace = !told->inner_tids && st_outside_other_namespace(pid);
 	if (find_runtime(python, version)) {
 		python->codes = calloc(CODES_MAX, sizeof(*python->codes));
 		python->states = calloc(ST_OUTSIDE_STATES_MAX, sizeof(*python->states));
@@ -231,6 +233,7 @@ void st_outside_python_destroy(struct st_outside_python *python)
 		return;
 	free(python->codes);
 	free(python->states);
+	free(python->tids);
 	free(python);
 }
 
@@ -241,15 +244,17 @@ void st_outside_python_eval(const struct st_outside_python *python, uint64_t eva
 	eval[2] = eval[3] = 0;
 }
 
-uint32_t st_outside_state_tid(const struct st_outside_python *python, const uint8_t *state)
+uint32_t st_outside_state_tid(struct st_outside_python *python, const uint8_t *state)
 {
 	uint32_t tid = 0;
 
 	if (python->ways.native_thread != ST_PYTHON_ABSENT)
-		return st_load32(state + python->ways.native_thread);
-	(void)st_outside_read(python->pid, st_load64(state + python->ways.thread) + PTHREAD_TID,
-			      &tid, sizeof(tid));
-	return tid;
+		tid = st_load32(state + python->ways.native_thread);
+	else
+		(void)st_outside_read(python->pid,
+				      st_load64(state + python->ways.thread) + PTHREAD_TID, &tid,
+				      sizeof(tid));
+	return python->other_namespace && tid ? st_outside_outer_tid(python, tid) : tid;
 }
 
 uint64_t st_outside_interpreter(const struct st_outside_python *python)
@@ -278,7 +283,7 @@ void st_outside_each_state(const struct st_outside_python *python,
 	}
 }
 
-uint32_t st_outside_python_holder(const struct st_outside_python *python)
+uint32_t st_outside_python_holder(struct st_outside_python *python)
 {
 	uint64_t at = python->runtime + python->ways.lock;
 	uint8_t lock[LOCK_BYTES], state[ST_OUTSIDE_STATE_BYTES];
@@ -328,6 +333,10 @@ static bool read_state(struct st_outside_python *python, uint32_t tid, uint8_t *
 	    st_outside_state_tid(python, state) == tid)
 		return true;
 	st_outside_each_state(python, is_state_of, &search);
+	if (!search.found && python->other_namespace && python->misses++ % MISSES_PER_LIST == 0) {
+		python->tid_count = 0; /* a number may have come again, for another thread */
+		st_outside_each_state(python, is_state_of, &search);
+	}
 	return search.found;
 }
 

@@ -25,7 +25,7 @@ void st_outside_python_eval(const struct st_outside_python *python, uint64_t eva
 uint32_t st_outside_python_walk(struct st_outside_python *python, uint32_t tid, uint64_t *frames,
 				uint32_t frames_max, uint32_t *flags);
 /* The thread that holds the GIL; 0: nobody does. */
-uint32_t st_outside_python_holder(const struct st_outside_python *python);
+uint32_t st_outside_python_holder(struct st_outside_python *python);
 
 /* outside_objects.c: tells the names that Python's threads have, but those of the main thread and of threads that are
  * not Python's. */

@@ -27,7 +27,8 @@ struct st_named_process {
 	struct st_outside_python *python;
 };
 
-static const struct st_outside_options nobody; /* code is told to */
+/* A program that strata started knows its threads by the numbers that they have for itself. */
+static const struct st_outside_options inner = {.inner_tids = true}, outer;
 
 static uint32_t main_tid(const struct st_followed *process)
 {
@@ -73,13 +74,15 @@ static void name_by_python(void *arg, uint32_t tid, const char *name, uint32_t n
 	st_drain_name_thread(process->drain, tid, ST_NAME_PYTHON, name, name_bytes);
 }
 
-static void look_at_python(struct st_named_process *named, struct st_followed *process)
+static void look_at_python(const struct st_run *run, struct st_named_process *named,
+			   struct st_followed *process)
 {
 	char name[NAME_BYTES];
 	uint32_t version, size;
 
 	if (!named->python && named->looks <= LOOKS_FOR_PYTHON)
-		named->python = st_outside_python_create(process->pid, &nobody, &version);
+		named->python = st_outside_python_create(process->pid,
+							 run->attach ? &outer : &inner, &version);
 	if (!named->python)
 		return;
 	st_outside_python_names(named->python, name_by_python, process);
@@ -90,7 +93,8 @@ static void look_at_python(struct st_named_process *named, struct st_followed *p
 		st_drain_name_thread(process->drain, main_tid(process), ST_NAME_PYTHON, name, size);
 }
 
-static void look(struct st_named_process *named, struct st_followed *process)
+static void look(const struct st_run *run, struct st_named_process *named,
+		 struct st_followed *process)
 {
 	struct comm_look comms = {.process = process};
 
@@ -98,7 +102,7 @@ static void look(struct st_named_process *named, struct st_followed *process)
 	/* Thread ids of another pid namespace mean other threads here. */
 	if (process->same_namespace && read_comm(process->pid, process->pid, comms.own))
 		st_drain_each_nameless(process->drain, ST_NAME_KERNEL, name_by_comm, &comms);
-	look_at_python(named, process);
+	look_at_python(run, named, process);
 	st_drain_name_pools(process->drain, main_tid(process));
 }
 
@@ -149,7 +153,7 @@ void st_run_name_threads(struct st_run *run, uint64_t now_ns)
 		    (tracks == named->tracks && now_ns < named->late_ns))
 			continue;
 		named->tracks = tracks;
-		look(named, process);
+		look(run, named, process);
 		took = (st_clock_mono_raw_ns() - began) * SHARE_OF_TIME;
 		named->next_ns = now_ns + (took > soon_ns ? took : soon_ns);
 		named->late_ns = now_ns + (took > late_ns ? took : late_ns);
