@@ -49,7 +49,7 @@ def waits(thread):
 
 def burn():
     number = 0
-    while True:
+    while True:  # loop
         number += 1  # burn
 
 
