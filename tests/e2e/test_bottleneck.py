@@ -197,5 +197,8 @@ def test_workers(strata, python):
     assert any("builtins.sum" in line for line in part), part
     # What helps most is on the page itself.
     assert re.search(r"\n1  data-wait  saves", page), page
+    # It is the same share in both places.
+    share = re.search(r"\n  data wait .*?([\d.]+) %", page)[1]
+    assert re.search(r"of a step \((\d+) %\)", page)[1] == f"{float(share):.0f}"
     every = strata("report", "python-calls", "-r", "loads").out
     assert "_accept" in every and f"of {3 + int(found[3])} threads" in every.splitlines()[0]

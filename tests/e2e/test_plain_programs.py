@@ -55,6 +55,8 @@ def test_reads_of_the_program(strata, python):
     lines = PROGRAM.read_text().splitlines()
     line = 1 + next(i for i, text in enumerate(lines) if "# one by one" in text)
     assert row["where"] == f"{PROGRAM.name}:{line}" and f"by your code, at {row['where']}" in row["what"], row
+    shown = strata(*shlex.split(row["command"])[1:]).out
+    assert any(text.split()[:1] == [str(line)] and "# one by one" in text for text in shown.splitlines()), shown
     by_clock, of_cpu = (1e9 * float(seconds) for seconds in took.split())
     assert 0.7 * of_cpu < row["evidence_ns"] < 1.1 * by_clock  # where the CPU is taken away, a part of it is not seen
 

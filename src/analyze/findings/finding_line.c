@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "analyze/findings/finding_rules.h"
+#include "base/quote.h"
 
-enum { VOTES_MIN = 3 };
+enum { VOTES_MIN = 3, PATH_BYTES_MAX = 1 << 16 };
 
 struct place {
 	struct st_text file;
@@ -135,14 +136,29 @@ static bool elect(const struct st_finding_ground *ground, const uint8_t *is_part
 	return poll->voters >= VOTES_MIN && poll->leader.line && 2 * poll->for_leader > poll->all;
 }
 
-const char *st_finding_line(const struct st_finding_ground *ground, const uint8_t *is_part)
+/* The report that shows the line: words behind "strata report". */
+static const char *report_of(const struct st_finding_ground *ground, struct st_text file)
+{
+	struct st_buf out;
+
+	st_buf_init(&out, PATH_BYTES_MAX);
+	st_buf_append_text(&out, "source ");
+	st_quote_word(&out, st_text_copy(ground->arena, file).bytes);
+	return st_text_take(ground->arena, &out).bytes;
+}
+
+const char *st_finding_line(const struct st_finding_ground *ground, const uint8_t *is_part,
+			    const char **command)
 {
 	struct poll poll;
 	struct st_text file;
 	const char *name;
 
-	if (!elect(ground, is_part, &poll, ask_stacks) &&
-	    (!ground->has_samples || !elect(ground, is_part, &poll, ask_samples)))
+	if (ground->has_samples && elect(ground, is_part, &poll, ask_samples))
+		*command = report_of(ground, poll.leader.file);
+	else if (elect(ground, is_part, &poll, ask_stacks))
+		*command = "operators -group-by python-line";
+	else
 		return NULL;
 	file = poll.leader.file;
 	name = memrchr(file.bytes, '/', file.size_bytes);

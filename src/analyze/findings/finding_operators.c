@@ -182,7 +182,7 @@ static void sum_reads(const struct st_finding_ground *ground, struct reads *out,
 static bool tell_reads(struct st_finding_ground *ground, struct st_finding *out,
 		       struct reads *reads)
 {
-	const char *line = st_finding_line(ground, reads->is_part), *recording, *who;
+	const char *line = st_finding_line(ground, reads->is_part, &out->command), *recording, *who;
 
 	out->evidence_ns = reads->ns;
 	recording = set_saving(ground, out, st_finding_cost_ns(ground, reads->is_part), 1.0);

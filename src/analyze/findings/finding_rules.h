@@ -39,8 +39,10 @@ bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
 /* What a row of operators is called, in the arena. */
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);
-/* The line of the program's own code ("train.py:12") that most of the time of rows is for; NULL: not known. */
-const char *st_finding_line(const struct st_finding_ground *ground, const uint8_t *is_part);
+/* The line of the program's own code ("train.py:12") that most of the time of rows is for, and the report that shows it;
+ * NULL: not known. */
+const char *st_finding_line(const struct st_finding_ground *ground, const uint8_t *is_part,
+			    const char **command);
 /* Per step, in the unit and with the digits that people read: "5.3 s", "3.0 M". */
 const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns);
 const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all);

@@ -5,7 +5,7 @@ usage: plain_programs.py KIND
 
 Training: adam (Adam, nothing else), reads (the same, and a loop that reads single values; prints the seconds of a step
 that it took, by the clock and of the CPU), closure (PyTorch Lightning, whose optimizer calls the model).
-Threads: turns (six that take turns), lock (six that want the interpreter's lock), crowd (parallel regions of four
+Threads: turns (six that take turns), lock (six that want the interpreter's lock), crowd (parallel regions of sixteen
 threads for each CPU), ranks (two processes of DDP over gloo).
 Inference: vit, vit_few, resnet, tokens (a GPT that generates), eager (operators alone), parameters (a model is made
 and not called).
@@ -131,12 +131,12 @@ def lock():
 
 def crowd():
     cpus = len(os.sched_getaffinity(0))
-    values = torch.rand(33000 * 4 * cpus)
-    torch.set_num_threads(4 * cpus)
+    values = torch.rand(33000 * 16 * cpus)
+    torch.set_num_threads(16 * cpus)
     until = time.monotonic() + 2
     while time.monotonic() < until:
         with torch.profiler.record_function("step"):
-            for _ in range(60):
+            for _ in range(20):
                 values.mul(2.0)
 
 
