@@ -80,17 +80,19 @@ def test_one_run_is_not_certain(shared_strata, runs):
 
 
 def test_gate(strata):
-    """A step that sleeps ten times as long: 3 beyond the limit, 0 below it, and the line that says why."""
-    slow = [record(strata, f"s{i}", 0.1, 60)[0] for i in range(2)]
-    fast = [record(strata, f"f{i}", 0.1, 6)[0] for i in range(2)]
-    both = ["-r", fast[0], "-r", fast[1], "-against", slow[0], "-against", slow[1]]
+    """A step that sleeps forty times as long: 3 beyond the limit, 0 below it, and the line that says why."""
+    slow, fast = [], []
+    for i in range(3):
+        fast.append(str(record(strata, f"f{i}", 0.1, 2)[0]))
+        slow.append(str(record(strata, f"s{i}", 0.1, 80)[0]))
+    both = [word for path in fast for word in ("-r", path)] + [word for path in slow for word in ("-against", path)]
     done = strata("compare", *both, "-quiet", "-fail-above", "20%")
     assert done.status == 3 and "strata: fail: the time of a step changed by +" in done.err, done
-    assert "n = 2 and 2 runs" in done.err
+    assert "n = 3 and 3 runs" in done.err
     assert strata("compare", "hotspots", *both, "-fail-above", "20").status == 3
     done = strata("compare", *both, "-fail-above", "100000%")
     assert done.status == 0 and "strata: pass: the time of a step" in done.err, done
-    done = strata("compare", f"{slow[0]},{slow[1]}", f"{fast[0]},{fast[1]}", "-fail-above", "20%")
+    done = strata("compare", ",".join(slow), ",".join(fast), "-fail-above", "20%")
     assert done.status == 0 and "strata: pass: " in done.err, done
     # One run of each: the interval is that of its steps.
     done = strata("compare", fast[0], slow[0], "-fail-above", "20%")
@@ -128,6 +130,13 @@ def test_signs(shared_strata, runs):
     assert totals[0] > 0 and totals[1] == -totals[0]
     assert "second minus the first" in " ".join(shared_strata("compare", "hotspots", a, b).out.split())
     assert "first minus the second" in " ".join(shared_strata("report", "hotspots", "-r", a, "-r", b).out.split())
+
+
+def test_processes_and_threads_are_matched_without_their_numbers(shared_strata, runs):
+    (a, _), (b, _) = runs[0][0], runs[1][0]
+    done = shared_strata("compare", "hotspots", a, b, "-group-by", "process,thread", "-format", "json")
+    rows = list(walk(strict_json(done.stdout)["rows"]))
+    assert len(rows) == 2 and all(row["first_cpu_self_ns"] and row["second_cpu_self_ns"] for row in rows), rows
 
 
 def test_sides_have_names_of_their_own(shared_strata, runs):

@@ -2,6 +2,8 @@
 """What users ask about a whole run: which program used the CPU, what start-up cost, what garbage collection costs, and
 whether there are enough samples to say so; names of code that node and Java compile."""
 
+import re
+import shlex
 import shutil
 import sys
 
@@ -204,3 +206,40 @@ def test_names_of_compiled_code(strata, runtime):
     done = collect(strata, *plain)
     said = facts(strata, done.result, "finding")["unnamed_code"]["value"]
     assert ("-XX:+DumpPerfMapAtExit" if runtime == "java" else "--perf-basic-prof") in said
+
+
+def test_advice_leads_somewhere(strata, python):
+    """What the summary names is in the report it points to, and every command in it shows something."""
+    (strata.folder / "train.py").write_text(
+        "import torch\n"
+        "torch.manual_seed(0)\n"
+        "model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1)).double()\n"
+        "best = torch.optim.SGD(model.parameters(), lr=0.01)\n"
+        "x = torch.randn(256, 256, dtype=torch.double)\n"
+        "for _ in range(80):\n"
+        "    best.zero_grad(); loss = model(x).sum(); loss.backward(); best.step(); loss.item()\n"
+    )
+    result = collect(strata, python, "train.py").result
+
+    def names(report, column, *words):
+        return {row.get(column) for row in strata.report(result, report, *words)["rows"]}
+
+    for rows, known in (
+        ("hotspot", names("hotspots", "function")),
+        ("own_line", names("hotspots", "python_line", "-group-by", "python-line")),
+        ("python_line", names("hotspots", "python_line", "-group-by", "python-line")),
+        ("operator", names("operators", "operator")),
+        ("thread", names("tasks", "thread", "-group-by", "thread")),
+    ):
+        said = [row["name"] for row in section(strata, result, rows)]
+        assert said and set(said) <= known, (rows, set(said) - known)
+    sentences = [row["value"] for row in section(strata, result, "finding")]
+    commands = [word for text in sentences for word in re.findall(r"strata report [a-z-]+(?: -[a-z-]+ [a-z-]+)*", text)]
+    commands += [row["value"] for row in section(strata, result, "next") if " report " in row["value"]]
+    findings = strata.report(result, "findings")["rows"]
+    commands += [row["command"] for row in findings]
+    assert commands and len(section(strata, result, "fix")) == min(len(findings), 3)
+    for command in commands:
+        words = shlex.split(command)[1:]
+        done = strata(*words, *([] if "-r" in words else ["-r", result]), "-format", "csv")
+        assert done.status == 0 and done.out.count("\n") > 1, command

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "store/result.h"
 
+enum { SAME_MAX = 32 }; /* rows of one name that are matched */
 enum { NONE = UINT32_MAX, RUNS_MAX = ST_SIDES * ST_RUNS_MAX };
 
 /* A column of the comparison: of texts, the first that there is; of figures, one for each side, and the difference. */
@@ -303,8 +304,24 @@ static void fill_cells(struct compare *c, struct st_cell *out, const struct row_
 	}
 }
 
-/* What makes two rows the same: their keys, and the module of a function. */
-static struct st_text identity(struct compare *c, const struct st_report *report, uint32_t row)
+/* The name of a process or thread without its number, which is another one in each run. */
+static size_t without_number(struct st_text text)
+{
+	size_t end = text.size_bytes;
+
+	if (!end || text.bytes[end - 1] != ')')
+		return end;
+	for (end--; end && text.bytes[end - 1] >= '0' && text.bytes[end - 1] <= '9';)
+		end--;
+	return end > 2 && text.bytes[end - 1] == '(' && text.bytes[end - 2] == ' ' &&
+			       end + 1 < text.size_bytes
+		       ? end - 2
+		       : text.size_bytes;
+}
+
+/* What makes two rows the same: their keys, and the module of a function; of several such rows, which one it is. */
+static struct st_text identity(struct compare *c, const struct st_report *report, uint32_t row,
+			       uint32_t nth)
 {
 	uint32_t keys = report->group_by_count ? report->group_by_count : 2;
 	uint32_t module = find_column(report, "module");
@@ -317,10 +334,12 @@ static struct st_text identity(struct compare *c, const struct st_report *report
 		const struct st_cell *cell = &report->rows[row].cells[i];
 
 		if ((i < keys || i == module) && cell->kind == ST_CELL_TEXT) {
-			st_buf_append(&text, cell->as.text.bytes, cell->as.text.size_bytes);
+			st_buf_append(&text, cell->as.text.bytes, without_number(cell->as.text));
 			st_buf_append_u8(&text, '\0');
 		}
 	}
+	if (nth)
+		st_buf_append_u32(&text, nth);
 	copy = st_arena_copy(st_report_arena(c->out), text.data, text.size_bytes);
 	size = text.size_bytes;
 	c->failed = c->failed || text.failed || !copy;
@@ -450,7 +469,7 @@ static struct range children_of(const struct st_report *report, uint32_t row, bo
 	return (struct range){report->rows[row].first_child, report->rows[row].child_count};
 }
 
-/* The rows of each run with the same identity. Of several in one run the first is matched, the others stand alone. */
+/* The rows of each run with the same identity: of several, the first with the first, the second with the second. */
 struct matches {
 	struct st_key_texts texts;
 	uint32_t *of; /* by key: run_count rows */
@@ -459,11 +478,15 @@ struct matches {
 
 static void match_row(struct compare *c, struct matches *m, uint32_t run, uint32_t row)
 {
-	struct st_text text = identity(c, &c->of->reports[run], row);
-	uint32_t known = m->texts.count, key = st_key_texts_add(&m->texts, text);
+	uint32_t known = m->texts.count, key = 0;
+	bool is_taken = true;
 
-	if (key < known && m->of[(size_t)key * c->run_count + run] != NONE)
-		key = st_key_texts_append(&m->texts, text);
+	for (uint32_t nth = 0; is_taken && nth < SAME_MAX && !c->failed; nth++) {
+		key = st_key_texts_add(&m->texts, identity(c, &c->of->reports[run], row, nth));
+		is_taken = key < known && m->of[(size_t)key * c->run_count + run] != NONE;
+	}
+	if (is_taken)
+		key = st_key_texts_append(&m->texts, identity(c, &c->of->reports[run], row, 0));
 	if ((size_t)m->texts.count * c->run_count > m->capacity) {
 		size_t capacity = (size_t)m->texts.count * c->run_count * 2 + 256;
 		uint32_t *of = realloc(m->of, capacity * sizeof(*of));
