@@ -172,10 +172,11 @@ def test_wrong_later(strata, python):
 
 
 def summary_source(strata, result):
-    """The summary's second line, with what of it stands on the next."""
+    """The summary's line about what was recorded, with what of it stands on the next ones."""
     lines = strata("report", "summary", "-r", result).out.splitlines()
-    assert lines[1].startswith("source  ")
-    return " ".join(line.strip() for line in lines[1 : 3 if lines[2].startswith(" ") else 2])
+    first = next(number for number, line in enumerate(lines) if line.startswith("source  "))
+    last = next(number for number in range(first + 1, len(lines)) if not lines[number].startswith(" "))
+    return " ".join(line.strip() for line in lines[first:last])
 
 
 def first_line(strata, result):
