@@ -11,6 +11,8 @@
 #include "analyze/datasets/quality.h"
 #include "analyze/samples/sample_set.h"
 #include "analyze/samples/utilization.h"
+#include "base/buf.h"
+#include "resolve/short_name.h"
 #include "store/result.h"
 
 enum { ROWS_SHOWN = 5, SAMPLES_FEW = 100, MACHINE_TIME_MIN_NS = 200000000 };
@@ -173,11 +175,14 @@ static void count_python(struct job *job, const struct st_answer *answer)
 static void note_hottest(struct job *job, const struct st_answer_row *row)
 {
 	uint64_t self = st_answer_value(row, ST_CPU_SELF);
+	struct st_buf name;
 
 	if (job->hottest > 0 || row->is_others || st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
 		return;
 	job->hottest = st_share(self, total(job, ST_CPU_SELF));
-	job->hottest_name = st_report_text(job->summary->report, row->text).as.text;
+	st_buf_init(&name, 1 << 16);
+	st_short_name(row->text, &name);
+	job->hottest_name = st_report_buf(job->summary->report, &name).as.text;
 	job->hottest_module = st_report_text(job->summary->report, module_of(job, row)).as.text;
 }
 
