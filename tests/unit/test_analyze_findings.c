@@ -171,6 +171,29 @@ static void test_a_loop_in_an_optimizer_is_the_optimizers(void **state)
 	assert_non_null(strstr(found->remedy, "fused=True"));
 }
 
+/* Most of a step are short operators of an optimizer: it can be told to take fewer. */
+static void test_short_operators_of_an_optimizer(void **state)
+{
+	uint32_t range_label = fake_label(fake, ST_RANGE_DOMAIN, "Optimizer.step#Adam.step");
+	uint32_t label = fake_label(fake, ST_OPERATOR_DOMAIN, "aten::mul_");
+	const struct st_finding *found;
+
+	(void)state;
+	for (uint32_t i = 0; i < STEPS; i++) {
+		int64_t at = (int64_t)i * STEP_NS;
+		uint32_t step = fake_slice(fake, step_label, at, at + STEP_NS, ST_NO_ROW);
+		uint32_t inside =
+			fake_slice(fake, range_label, at + 1000, at + STEP_NS - 1000, step);
+
+		for (uint32_t j = 0; j < 120; j++)
+			fake_slice(fake, label, at + 2000 + j * 8000, at + 8000 + j * 8000, inside);
+	}
+	found = find("tiny-operators");
+	assert_non_null(found);
+	assert_string_equal(found->where, "Optimizer.step#Adam.step");
+	assert_non_null(strstr(found->remedy, "foreach=True"));
+}
+
 /* The same time is doubles, reads and new memory: remedies do not save it three times. */
 static void test_savings_fit_into_a_step(void **state)
 {
@@ -325,6 +348,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_cost_is_a_bound, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reads_of_an_optimizer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reads_in_a_loop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_operators_of_an_optimizer, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_a_loop_in_an_optimizer_is_the_optimizers,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_savings_fit_into_a_step, setup, teardown),

@@ -271,6 +271,36 @@ static uint64_t mark_tiny(const struct st_finding_ground *ground, uint8_t *is_pa
 	return count;
 }
 
+/* Whose they are: of the optimizer, when most of them lie in it; else of a line of the program, where one has most. */
+static void tell_place(const struct st_finding_ground *ground, struct st_finding *out,
+		       const uint8_t *is_part)
+{
+	uint64_t all_ns = 0, optimizer_ns = 0;
+	uint32_t optimizer = ST_NO_ROW;
+	const char *ignored, *line;
+
+	for (uint32_t row = 0; row < ground->rows->count; row++) {
+		uint32_t around = is_part[row] ? optimizer_of(ground, row) : ST_NO_ROW;
+
+		if (!is_part[row])
+			continue;
+		all_ns += ground->rows->self_ns[row];
+		if (around == ST_NO_ROW)
+			continue;
+		optimizer_ns += ground->rows->self_ns[row];
+		optimizer = around;
+	}
+	if (optimizer != ST_NO_ROW && optimizer_ns > all_ns / 2) {
+		out->where = st_finding_where(ground, optimizer);
+		out->remedy = "most are the optimizer's own: Adam(…, foreach=True) or fused=True "
+			      "does all "
+			      "parameters at once";
+		return;
+	}
+	line = st_finding_line(ground, is_part, &ignored);
+	out->where = line ? line : "";
+}
+
 /* What an operator needs besides its work is a few microseconds. Done together, next to nothing of that is left. */
 bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding *out)
 {
@@ -278,10 +308,13 @@ bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding 
 	uint64_t count = is_part ? mark_tiny(ground, is_part, &out->evidence_ns) : 0;
 	uint64_t cost_ns = is_part ? st_finding_cost_ns(ground, is_part) : 0;
 	const char *recording;
+	bool found = st_finding_share(ground, out->evidence_ns) >= 0.4 &&
+		     count / ground->divisor >= TINY_PER_STEP;
 
+	if (is_part && found)
+		tell_place(ground, out, is_part);
 	free(is_part);
-	if (st_finding_share(ground, out->evidence_ns) < 0.4 ||
-	    count / ground->divisor < TINY_PER_STEP)
+	if (!found)
 		return false;
 	recording = set_saving(ground, out, cost_ns, 0.9);
 	out->what = st_arena_printf(ground->arena, "%s in %s operators that do almost no work%s",
