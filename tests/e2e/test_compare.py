@@ -65,7 +65,7 @@ def test_the_same_runs_are_no_change(shared_strata, runs):
     _, rows = changes(shared_strata, listed(runs[0]), listed(runs[0][::-1]))
     assert rows
     for key, row in rows.items():
-        assert row["difference_ns"] == 0 and row["verdict"] == "noise", (key, row)
+        assert row["difference_ns"] == 0 and row["verdict"] == "unclear", (key, row)
 
 
 def test_one_run_is_not_certain(shared_strata, runs):
@@ -74,7 +74,7 @@ def test_one_run_is_not_certain(shared_strata, runs):
     document, rows = changes(shared_strata, a, b)
     assert document["report"] == "changes"
     assert "interval_ns" not in rows["Run", "elapsed time"] and rows["Run", "elapsed time"]["verdict"] == "?"
-    assert {row["verdict"] for row in rows.values()} <= {"?", "noise", "slower?", "faster?"}
+    assert {row["verdict"] for row in rows.values()} <= {"?", "unclear", "slower?", "faster?"}
     text = " ".join(shared_strata("compare", a, b).out.split())
     assert "strata compare A1,A2,A3 B1,B2,B3" in text
 

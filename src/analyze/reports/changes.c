@@ -94,7 +94,7 @@ static const char *verdict(const struct st_changes *c, const struct change *chan
 	/* Of many rows some are beyond chance by chance: what is asked of each grows with their number. Small ones do
 	 * not raise it for the others. */
 	if (change->between.p * rows >= chance)
-		return "noise";
+		return "unclear";
 	if (c->of->counts[0] > 1 && c->of->counts[1] > 1)
 		return is_slower ? "slower" : "faster";
 	return is_slower ? "slower?" : "faster?";
@@ -234,12 +234,12 @@ static void explain(struct st_changes *c, const struct st_side_names *names)
 {
 	static const char *const of_runs[] = {
 		"Difference is the second minus the first: + means that the second takes longer; "
-		"slower and faster are beyond chance, noise is not.",
+		"slower and faster are beyond chance; unclear may be chance.",
 	};
 	static const char *const of_one[] = {
 		"Difference is the second minus the first: + means that the second takes longer; "
-		"slower? and faster? are beyond what steps and samples of one run vary, noise is "
-		"not.",
+		"slower? and faster? are beyond what steps and samples of one run vary; "
+		"unclear may be chance.",
 		"Runs of the same program can differ by more than that, and one run each cannot "
 		"tell: give several, as in strata compare A1,A2,A3 B1,B2,B3",
 	};
