@@ -178,9 +178,9 @@ static void test_sampling(void **state)
 	expect_plan(100000, 1000000, false, "every 1 ms instead of 0.1 ms");
 	assert_int_equal(read_knobs(KNOBS("sampling-mode=hw")), ST_OK);
 	expect_plan(1000000, 1000000, false, "no hardware cycles");
-	refuse_interval("0.1 to 1000 ms", KNOBS("sampling-interval=0.09"));
-	refuse_interval("0.1 to 1000 ms", KNOBS("sampling-interval=0"));
-	refuse_interval("0.01 to 1000 ms", KNOBS("sampling-mode=hw", "sampling-interval=1001"));
+	refuse_interval("between 0.1 and 1000 ms", KNOBS("sampling-interval=0.09"));
+	refuse_interval("between 0.1 and 1000 ms", KNOBS("sampling-interval=0"));
+	refuse_interval("between 0.01 and 1000 ms", KNOBS("sampling-mode=hw", "sampling-interval=1001"));
 	refuse("expected sw or hw", KNOBS("sampling-mode=tw"));
 	refuse("invalid time", KNOBS("sampling-interval=1h"));
 	refuse("from 1 to 4095", KNOBS("stack-depth=0"));
