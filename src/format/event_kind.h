@@ -126,6 +126,9 @@ enum st_event_kind {
 	 * left last with that kind and id is where a flow comes from; it may reach several. */
 	ST_EVENT_FLOW_OUT = 68,
 	ST_EVENT_FLOW_IN = 69,
+	/* A turn in which operators are recorded, or not, begins in this process; detail ST_TURN_*, VALUE how often the
+	 * framework has allocated and freed up to now, EXTRA how often an optimizer has stepped. Without any, all were. */
+	ST_EVENT_OPERATOR_TURN = 70,
 	ST_EVENT_KINDS
 };
 
@@ -133,6 +136,17 @@ enum st_flow_kind {
 	ST_FLOW_LAUNCH = 1,   /* from the call of a runtime to what runs on a device */
 	ST_FLOW_ENQUEUE = 2,  /* from who puts work into a queue to who takes it out */
 	ST_FLOW_BACKWARD = 3, /* from an operator to its part of the backward pass */
+};
+
+/* Detail of ST_EVENT_OPERATOR_TURN. */
+enum {
+	ST_TURN_WITHOUT = 0,
+	ST_TURN_WITH = 1, /* operators are recorded */
+	ST_TURN_COMPARED =
+		2, /* a short turn; those right before and after it are as long, and have the other thing */
+	ST_TURN_BESIDE = 4,   /* one of those */
+	ST_TURN_WHOLE = 8,    /* from the beginning: not chosen by chance */
+	ST_TURN_AT_STEP = 16, /* begins with an optimizer's step */
 };
 
 enum { ST_EVENT_DATA_MAX = 128 << 10 }; /* more is cut and counted by the collector */

@@ -193,7 +193,7 @@ static void test_sampling(void **state)
 	st_buf_init(&text, 1 << 16);
 	st_target_config_text(&text, &target);
 	assert_string_equal((const char *)text.data,
-			    "clock=tsc;slots=64;paused=0" UNASKED
+			    "clock=tsc;slots=64;paused=0" UNASKED ";operator_turns=1,1000000"
 			    ";sample_ns=500000;sample_trigger=cpu_clock;"
 			    "sample_stacks=0;sample_depth=100;sample_processes=py*,!a%3Bb");
 	st_buf_fini(&text);

@@ -170,7 +170,9 @@ struct st_thread {
 		call_count; /* calls of Python functions that are open and written (python_trace.c) */
 	struct st_ended ended[ST_ENDED_MAX];
 	struct st_open open[ST_OPEN_MAX];
-	struct st_torch_stack *stack;	/* torch_stack.c; stays with the slot */
+	struct st_torch_stack *stack; /* torch_stack.c; stays with the slot */
+	uint32_t allocations,
+		operators; /* since they were last added to the process's (torch_turns.h) */
 	char scratch[ST_SCRATCH_BYTES]; /* of whoever is between enter and leave */
 };
 enum { ST_THREAD_STRIDE = (sizeof(struct st_thread) + 255) & ~255u };

@@ -280,6 +280,8 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 		name = "";
 	length = st_text_length(name);
 	hash = st_operator_hash(name, length, scope);
+	if (scope == ST_SCOPE_USER)
+		st_torch_turn_range(name);
 	if (ST_UNLIKELY(how == ST_OPERATORS_ASKED)) {
 		if (scope != ST_SCOPE_USER && st_torch_called_in_vain())
 			return context;
@@ -306,6 +308,7 @@ static inline __attribute__((always_inline)) void *begin(void **context, const v
 	    (scope == ST_SCOPE_USER || !st_torch_called_in_vain()))
 		begin_slowly(record, &(struct beginning){name, length, scope, sequence, hash,
 							 has_inputs, has_values});
+	st_torch_turn_operator();
 	return context;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collect/inproc/core/state.h"
+#include "collect/inproc/torch/torch_turns.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -34,11 +35,17 @@ void st_torch_follow(void);
 /* Of an operator that begins while nothing is recorded: true, and the next ones are not told. */
 bool st_torch_called_in_vain(void);
 
-static inline bool st_torch_may_record(void)
+static inline bool st_torch_paused(void)
 {
 	const struct st_shm_header *header = st_process ? st_header() : NULL;
 
-	return !header || !atomic_load_explicit(&header->control, memory_order_relaxed);
+	return header && atomic_load_explicit(&header->control, memory_order_relaxed);
+}
+
+static inline bool st_torch_may_record(void)
+{
+	return !atomic_load_explicit(&st_torch_turns.is_off, memory_order_relaxed) &&
+	       !st_torch_paused();
 }
 
 /* The framework allocates or frees: somebody may have ended the pause. A load and a branch while nothing has changed. */
@@ -48,6 +55,7 @@ static inline void st_torch_come_by(void)
 			ST_TORCH_SILENT) &&
 	    st_torch_may_record())
 		st_torch_follow();
+	st_torch_turn_allocation();
 }
 
 #pragma GCC visibility pop

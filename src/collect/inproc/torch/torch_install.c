@@ -43,6 +43,8 @@ void st_torch_configure(const char *text)
 		st_torch_config.stacks = text[8] == '1';
 	else if (!strncmp(text, "_calls=", 7))
 		st_torch_config.calls = text[7] == '1';
+	else if (!strncmp(text, "_turns=", 7))
+		st_torch_turns_configure(text + 7);
 	else if (!strncmp(text, "_level=", 7))
 		st_torch_config.level = digit(text[7], '9');
 	else if (!strncmp(text, "_layout=", 8)) {
@@ -135,6 +137,7 @@ static bool install(void)
 		st_torch_prove_layout();
 	find_level();
 	st_torch_enlist();
+	st_torch_turns_begin();
 	return true;
 }
 
@@ -195,6 +198,18 @@ static void imported(struct py_object *name)
 		st_torch_module_look();
 }
 
+static void pause_turns(void)
+{
+	st_torch_turns_pause();
+	st_torch_follow();
+}
+
+static void resume_turns(void)
+{
+	st_torch_turns_resume();
+	st_torch_follow();
+}
+
 static void retire(struct st_thread *thread)
 {
 	if (thread->identified)
@@ -207,8 +222,8 @@ const struct st_inproc_backend st_backend_torch = {
 	.start = start,
 	.imported = imported,
 	.awaits_imports = st_torch_awaited,
-	.pause = st_torch_follow,
-	.resume = st_torch_follow,
+	.pause = pause_turns,
+	.resume = resume_turns,
 	.thread_retire = retire,
 	.forget = st_operator_undefine,
 };

@@ -141,7 +141,7 @@ call_slowly(struct py_object *self, struct py_object *args, struct py_object *ke
 {
 	struct py_object *outer = innermost, *result;
 	const void *key = __builtin_frame_address(0);
-	bool records = st_torch_may_record();
+	bool records = !st_torch_paused();
 	struct st_torch_module *module = records ? st_torch_module_find(self) : NULL;
 
 	if (records && !module)

@@ -42,7 +42,8 @@ struct st_operator_front {
 	};
 	_Atomic uint32_t source_told;
 	uint32_t count;
-	_Atomic uint32_t enlist_lock; /* torch_enlist.c */
+	_Atomic uint32_t enlist_lock;	       /* torch_enlist.c */
+	_Atomic uint32_t turn_lock, turn_told; /* torch_turns.c */
 	/* Of each domain, without a time. 0: ask the slow path, which puts it here. */
 	_Atomic uint32_t end_word[ST_KEY_KINDS];
 	/* By a few bits of their hash: the hash, with the id in the place of its lowest bits. 0: none. */

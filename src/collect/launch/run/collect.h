@@ -46,6 +46,7 @@ struct st_sampling_config {
 struct st_operators_config {
 	enum st_choice on; /* default: as the analysis says; so all of these */
 	enum st_choice shapes, memory, modules, stacks;
+	enum st_choice measured; /* measure-cost */
 };
 
 struct st_collect_config {

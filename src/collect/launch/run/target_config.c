@@ -59,9 +59,23 @@ static unsigned int module_level(enum st_choice choice, bool by_default)
 	return choice == ST_CHOICE_ON ? ALL : NONE;
 }
 
-/* Programs without the framework pay nothing for it. Memory costs every allocation a lock: few analyses switch it on. */
-static void append_operators(struct st_buf *out, const struct st_collect_config *config)
+/* Samples alone cost little: where they are what is wanted, operators beside them are to cost as little. */
+static void append_turns(struct st_buf *out, const struct st_target_config *target)
 {
+	const struct st_collect_config *config = target->config;
+	uint64_t ticks = target->ticks_per_second ? target->ticks_per_second : 1000000000u;
+	bool in_bursts = config->analysis->purpose & ST_RECORDS_SAMPLES &&
+			 config->operators.on == ST_CHOICE_DEFAULT;
+
+	if (in_bursts || config->operators.measured == ST_CHOICE_ON)
+		st_buf_printf(out, ";operator_turns=%d,%llu", in_bursts ? 1 : 2,
+			      (unsigned long long)(ticks / 1000));
+}
+
+/* Programs without the framework pay nothing for it. Memory costs every allocation a lock: few analyses switch it on. */
+static void append_operators(struct st_buf *out, const struct st_target_config *target)
+{
+	const struct st_collect_config *config = target->config;
 	const struct st_operators_config *asked = &config->operators;
 	uint32_t records = config->analysis->records;
 
@@ -73,6 +87,7 @@ static void append_operators(struct st_buf *out, const struct st_collect_config 
 		      module_level(asked->modules, records & ST_RECORDS_MODULES));
 	if (is_on(asked->stacks, records & ST_RECORDS_STACKS))
 		st_buf_append_text(out, ";operator_stacks=1");
+	append_turns(out, target);
 }
 
 /* Often enough that a kill loses little, seldom enough that it costs nothing. */
@@ -105,7 +120,7 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 		st_buf_printf(out, ";task_lines=%d", config->task_lines == ST_CHOICE_ON);
 	if (config->offer_itt)
 		st_buf_printf(out, ";offer_itt=%d", config->offer_itt == ST_CHOICE_ON);
-	append_operators(out, config);
+	append_operators(out, target);
 	if (is_on(config->python_calls, config->analysis->records & ST_RECORDS_CALLS))
 		append_python_calls(out, target->ticks_per_second);
 	if (target->sampling)
