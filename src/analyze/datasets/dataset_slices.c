@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/datasets/dataset_parts.h"
+#include "analyze/datasets/operator_turns.h"
 #include "analyze/datasets/dataset_slices.h"
 #include "store/events.h"
 #include "store/result.h"
@@ -262,6 +263,18 @@ static struct st_set filters_of(const struct st_result *result)
 	return set;
 }
 
+static bool scale(struct st_dataset *out, const struct st_result *result)
+{
+	struct st_scaled_rows rows = {
+		.count = out->row_count, .parent = out->parent, .self_ns = out->self_ns};
+
+	if (!st_scaled_rows_make(&rows, result, out->arena))
+		return false;
+	out->times = rows.times;
+	out->more_self_ns = rows.more_self_ns;
+	return true;
+}
+
 enum st_status st_dataset_slices_open(struct st_dataset *out, const struct st_result *result,
 				      const struct st_slices_more *more, struct st_error *err)
 {
@@ -300,8 +313,8 @@ enum st_status st_dataset_slices_open(struct st_dataset *out, const struct st_re
 		.alias = slice_alias,
 		.prepare = slice_prepare,
 	};
-	if (!st_pause_list_make(&own->pauses, result, &own->arena) || !map_tracks(out, slices) ||
-	    !map_labels(out, ST_BY_TASK_DOMAIN, slices) ||
+	if (!st_pause_list_make(&own->pauses, result, &own->arena) || !scale(out, result) ||
+	    !map_tracks(out, slices) || !map_labels(out, ST_BY_TASK_DOMAIN, slices) ||
 	    !map_labels(out, ST_BY_TASK_TYPE, slices) ||
 	    !map_labels(out, ST_BY_TASK_FAMILY, slices)) {
 		st_dataset_slices_fini(out);

@@ -169,6 +169,7 @@ static const char *const event_words[ST_EVENT_KINDS] = {
 	[ST_EVENT_CALL] = "call",
 	[ST_EVENT_FLOW_OUT] = "flow_out",
 	[ST_EVENT_FLOW_IN] = "flow_in",
+	[ST_EVENT_OPERATOR_TURN] = "operator_turn",
 };
 
 const char *st_words_event_kind(uint32_t kind)

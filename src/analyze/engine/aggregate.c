@@ -31,24 +31,32 @@ uint64_t st_row_self(const struct st_aggregate *aggregate, uint32_t row)
 void st_spread_cover(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t track,
 		     uint32_t row, const struct st_row_time *time)
 {
+	const struct st_dataset *dataset = aggregate->dataset;
+	uint64_t wall_ns = time->wall_ns;
+
 	st_spread_meet(spread, track);
-	if (spread->covered_track != track || time->begin_ns >= spread->covered_ns) {
-		spread->covered_track = track;
-		spread->covered_ns = time->end_ns;
-		spread->total_ns += time->wall_ns;
-	} else {
-		spread->total_ns +=
-			part_ns(aggregate->dataset, row, spread->covered_ns, time->end_ns);
-		spread->covered_ns = time->end_ns;
-	}
+	if (spread->covered_track == track && time->begin_ns < spread->covered_ns)
+		wall_ns = part_ns(dataset, row, spread->covered_ns, time->end_ns);
+	spread->covered_track = track;
+	spread->covered_ns = time->end_ns;
+	spread->total_ns += wall_ns;
+	if (dataset->times)
+		spread->more_total_ns += (double)wall_ns * (dataset->times[row] - 1.0);
 }
 
-void st_spread_add(struct st_spread *spread, uint64_t wall_ns, uint64_t self_ns)
+void st_spread_add(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t row,
+		   uint64_t wall_ns)
 {
+	const struct st_dataset *dataset = aggregate->dataset;
+
 	spread->count++;
 	spread->sum_ns += wall_ns;
 	spread->squares += (st_u128)wall_ns * wall_ns;
-	spread->self_ns += self_ns;
+	spread->self_ns += st_row_self(aggregate, row);
+	if (dataset->times) {
+		spread->more_count += dataset->times[row] - 1.0;
+		spread->more_self_ns += dataset->more_self_ns[row];
+	}
 	if (wall_ns < spread->min_ns)
 		spread->min_ns = wall_ns;
 	if (wall_ns > spread->max_ns)
@@ -62,6 +70,10 @@ void st_reads_take(const struct st_aggregate *aggregate, struct st_reads *reads,
 		const struct st_measure *measure = reads->measures[i];
 
 		reads->values[i] = measure->read(aggregate->dataset, row, measure->arg);
+		if (aggregate->dataset->times && measure->fold == ST_FOLD_SUM)
+			reads->values[i] = (uint64_t)((double)reads->values[i] *
+							      aggregate->dataset->times[row] +
+						      0.5);
 		reads->found = reads->found || reads->values[i];
 	}
 }
@@ -141,8 +153,7 @@ static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t r
 		if (!aggregate->dataset->uncounted_take_time)
 			return true;
 	} else {
-		st_spread_add(&aggregate->tree.spreads[node], time.wall_ns,
-			      st_row_self(aggregate, row));
+		st_spread_add(aggregate, &aggregate->tree.spreads[node], row, time.wall_ns);
 	}
 	if (aggregate->tree.nodes[node].is_stack) {
 		st_node_cover(aggregate, node, track, row, &time);

@@ -113,7 +113,8 @@ static inline void st_node_cover(const struct st_aggregate *aggregate, uint32_t 
 	if (spread->covered_track != track || time->end_ns > spread->covered_ns)
 		st_spread_cover(aggregate, spread, track, row, time);
 }
-void st_spread_add(struct st_spread *spread, uint64_t wall_ns, uint64_t self_ns);
+void st_spread_add(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t row,
+		   uint64_t wall_ns);
 /* Counts a thread that has a row there. st_node_cover does so for rows that are counted. */
 static inline void st_spread_meet(struct st_spread *spread, uint32_t track)
 {

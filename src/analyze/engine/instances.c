@@ -154,8 +154,7 @@ static bool add_others(struct st_answer_maker *maker, uint32_t parent, uint32_t 
 		}
 		st_row_time(aggregate, rows[i], &time);
 		durations[counted++] = time.wall_ns;
-		st_spread_add(&aggregate->tree.spreads[others], time.wall_ns,
-			      st_row_self(aggregate, rows[i]));
+		st_spread_add(aggregate, &aggregate->tree.spreads[others], rows[i], time.wall_ns);
 		st_node_cover(aggregate, others, aggregate->dataset->track[rows[i]], rows[i],
 			      &time);
 	}

@@ -5,9 +5,14 @@
 
 #include "analyze/engine/aggregate.h"
 
+static uint64_t rounded(double value)
+{
+	return value > 0.0 ? (uint64_t)(value + 0.5) : 0;
+}
+
 uint64_t st_derive_count(const struct st_spread *spread)
 {
-	return spread->count;
+	return spread->count + rounded(spread->more_count);
 }
 
 static uint64_t copies(const struct st_spread *spread)
@@ -22,12 +27,15 @@ static uint64_t threads(const struct st_spread *spread)
 
 uint64_t st_derive_total(const struct st_spread *spread)
 {
-	return spread->total_ns;
+	return spread->total_ns + rounded(spread->more_total_ns);
 }
 
 uint64_t st_derive_self(const struct st_spread *spread)
 {
-	return spread->self_ns;
+	/* As it is where nothing stands for others: doubles have fewer digits. */
+	if (spread->more_self_ns == 0.0)
+		return spread->self_ns;
+	return rounded((double)spread->self_ns + spread->more_self_ns);
 }
 
 static uint64_t shortest(const struct st_spread *spread)

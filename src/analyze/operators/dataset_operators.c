@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/datasets/operator_turns.h"
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/operator_texts.h"
 
@@ -319,6 +320,20 @@ static struct st_set groupings_of(const struct st_operator_rows *rows)
 	return set;
 }
 
+static bool scale(struct st_dataset *out, const struct st_operator_rows *rows)
+{
+	struct st_scaled_rows scaled = {.count = rows->count,
+					.slice = rows->slice,
+					.parent = rows->parent,
+					.self_ns = out->self_ns};
+
+	if (!st_scaled_rows_make(&scaled, rows->result, out->arena))
+		return false;
+	out->times = scaled.times;
+	out->more_self_ns = scaled.more_self_ns;
+	return true;
+}
+
 static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 		 const struct st_operator_choice *choice)
 {
@@ -348,7 +363,7 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 	if (!set_tracks(out, rows))
 		return false;
 	set_self(out, rows);
-	return true;
+	return choice->as_torch || scale(out, rows);
 }
 
 enum st_status st_dataset_operators_choose(struct st_dataset *out, const struct st_result *result,

@@ -3,6 +3,7 @@
 // Where operators come from, in words.
 #include <string.h>
 
+#include "analyze/datasets/operator_turns.h"
 #include "analyze/datasets/quality.h"
 #include "analyze/reports/report_operators.h"
 #include "base/buf.h"
@@ -10,8 +11,12 @@
 
 enum { LINE_MAX_BYTES = 4096 };
 
-static const char *level_words(uint32_t level)
+/* What of the operators is known, in the place of "every". */
+static const char *level_words(uint32_t level, bool is_partial)
 {
+	if (is_partial && level <= ST_OPERATORS_NAMES)
+		return level == ST_OPERATORS_NAMES ? "operators, without inputs,"
+						   : "operators, with inputs,";
 	switch (level) {
 	case ST_OPERATORS_IN_PLACE:
 		return "every operator, with inputs";
@@ -48,6 +53,7 @@ const char *st_operators_source(const struct st_result *result, const struct st_
 	const struct st_operator_source *sources = st_result_operator_sources(result, &count);
 	const struct st_operator_source *source = poorest(sources, count);
 	const struct st_operator_rows *rows = st_dataset_operators(operators);
+	struct st_operator_turns turns;
 	struct st_text framework, why;
 	struct st_buf out;
 	char *line;
@@ -61,10 +67,17 @@ const char *st_operators_source(const struct st_result *result, const struct st_
 					  : NULL;
 	framework = st_result_text(result, source->framework);
 	why = st_result_text(result, source->why);
+	if (st_operator_turns_make(&turns, result, NULL))
+		arena->failed = true;
 	st_buf_init(&out, LINE_MAX_BYTES);
 	st_buf_append(&out, framework.bytes, framework.size_bytes);
 	st_buf_append_text(&out, framework.size_bytes ? ": " : "");
-	st_buf_append_text(&out, level_words(source->level));
+	st_buf_append_text(&out, level_words(source->level, turns.is_partial));
+	if (turns.is_partial && source->level <= ST_OPERATORS_NAMES) {
+		st_buf_append_text(&out, " ");
+		st_operator_turns_words(&turns, &out);
+	}
+	st_operator_turns_fini(&turns);
 	if (why.size_bytes) {
 		st_buf_append_text(&out, "; ");
 		st_buf_append(&out, why.bytes, why.size_bytes);

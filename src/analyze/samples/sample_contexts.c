@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "analyze/operators/dataset_tasks.h"
+#include "analyze/samples/sample_operators.h"
 #include "base/vec.h"
 #include "store/result.h"
 
-enum { CREATORS_MAX = 32 }; /* as many as the index follows */
+enum {
+	CREATORS_MAX = 32, /* as many as the index follows */
+	CALLS_MAX = 64
+};
 
 /* The innermost slice that a track had open at a time, or ST_NO_ROW. */
 static uint32_t open_slice(const struct st_sample_set *set, uint32_t track, int64_t time_ns)
@@ -140,6 +144,38 @@ uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_samp
 		contexts->of_slice[top] = make_context(contexts, set, top);
 	}
 	return contexts->of_slice[slice];
+}
+
+/* Of what is told by the slice alone, and so the same for all of an operator. */
+static bool is_of_kind(enum st_grouping grouping)
+{
+	return grouping != ST_BY_STEP && grouping != ST_BY_NN_MODULE && grouping != ST_BY_TASK;
+}
+
+uint32_t st_context_called(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+			   uint32_t frame, uint32_t around)
+{
+	uint32_t calls[CALLS_MAX], count = 0, keys[ST_GROUPINGS], last = ST_NO_ROW;
+
+	if (!contexts->used_count)
+		return 0;
+	for (; frame && count < CALLS_MAX; frame = st_sample_operator_outer(set, frame))
+		calls[count++] = st_sample_operator_slice(set, frame);
+	while (count-- > 0 && !contexts->failed) {
+		/* An operator is called, and called again for its kernel. */
+		if (calls[count] == last)
+			continue;
+		last = calls[count];
+		for (unsigned int i = 0; i < contexts->used_count; i++) {
+			enum st_grouping grouping = contexts->used[i];
+
+			keys[i] = is_of_kind(grouping)
+					  ? st_key_of(&set->slices.keys[grouping], last) + 1
+					  : contexts->keys[i][around];
+		}
+		around = add_context(contexts, keys, around);
+	}
+	return around;
 }
 
 uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_sample_set *set,

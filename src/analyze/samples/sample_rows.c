@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/engine/filter.h"
+#include "analyze/samples/sample_operators.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "store/result.h"
@@ -80,6 +81,7 @@ static bool look_at(struct st_sample_rows *rows, uint32_t sample, struct st_samp
 	const struct st_samples *samples = set->samples;
 	uint32_t slice = samples->slice[sample], node = samples->node[sample];
 	uint32_t frame = node < set->named->node_count ? set->named->frame_of_node[node] : 0;
+	bool inherited;
 
 	*out = (struct st_sample_row){.track = samples->track[sample],
 				      .cpu_class = set->classes[frame],
@@ -95,6 +97,11 @@ static bool look_at(struct st_sample_rows *rows, uint32_t sample, struct st_samp
 	if (!out->context)
 		out->context =
 			st_context_at(&rows->contexts, set, out->track, samples->time_ns[sample]);
+	frame = st_sample_operator_frame(set, sample, &inherited);
+	if (frame) {
+		out->flags |= inherited ? ST_SAMPLE_INHERITED : 0;
+		out->context = st_context_called(&rows->contexts, set, frame, out->context);
+	}
 	return !rows->contexts.failed;
 }
 

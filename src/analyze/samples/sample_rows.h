@@ -63,6 +63,9 @@ bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set 
 void st_contexts_fini(struct st_sample_contexts *contexts);
 uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 		       uint32_t slice);
+/* Of a sample in operators that were not recorded, but are known by a frame; `around`: of the slices around them. */
+uint32_t st_context_called(struct st_sample_contexts *contexts, const struct st_sample_set *set,
+			   uint32_t frame, uint32_t around);
 /* Of a sample outside of any slice: the step that its process is in. */
 uint32_t st_context_at(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 		       uint32_t track, int64_t time_ns);

@@ -9,6 +9,7 @@
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/samples/frame_class.h"
+#include "analyze/samples/sample_operators.h"
 #include "store/result.h"
 #include "format/analysis.h"
 
@@ -331,6 +332,8 @@ enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_res
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the samples");
 	if (!status)
 		status = classify(out, err);
+	if (!status)
+		status = st_sample_operators_make(out, err);
 	if (status)
 		st_sample_set_close(out);
 	return status;
@@ -340,6 +343,7 @@ void st_sample_set_close(struct st_sample_set *set)
 {
 	if (!set)
 		return;
+	st_sample_operators_fini(set);
 	st_named_close(set->named);
 	st_dataset_slices_fini(&set->slices);
 	st_arena_fini(&set->arena);

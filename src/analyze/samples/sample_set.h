@@ -20,6 +20,7 @@
 
 /* Keys of frames in one grouping. */
 struct st_sample_rows;
+struct st_sample_operators;
 
 struct st_frame_keys {
 	uint32_t *of_frame; /* NULL: not made yet */
@@ -47,6 +48,7 @@ struct st_sample_set {
 	uint32_t *
 		outer_python; /* by frame: the Python frame around it, or 0; NULL: not asked for yet */
 	uint8_t *classes;     /* by frame as the innermost one: enum st_cpu_class */
+	struct st_sample_operators *operators; /* NULL: all operators were recorded */
 	struct st_frame_keys keys[ST_GROUPINGS];
 	uint32_t process_count, track_count;
 	uint64_t callers_cut; /* groups whose callers became others in answers so far */

@@ -8,8 +8,10 @@
 
 #include "base/search.h"
 #include "base/vec.h"
+#include "analyze/datasets/operator_turns.h"
 #include "analyze/steps/step_rows.h"
 #include "analyze/steps/steps.h"
+#include "format/event_kind.h"
 #include "store/result.h"
 
 /* Steps at the beginning that take half again as long as the one in the middle are warm-up; at most one in four. */
@@ -226,6 +228,39 @@ static bool mark_warm_up(struct st_step_list *list)
 	return true;
 }
 
+/* A turn with operators ends where an optimizer steps: its part is known by its own range. */
+static bool is_whole(const struct st_operator_turns *turns, uint32_t process,
+		     const struct st_one_step *step)
+{
+	const struct st_turn *turn = st_operator_turn_at(turns, process, step->begin_ns);
+	int64_t end_ns = step->end_ns - (int64_t)step->part_ns[ST_STEP_OPTIMIZER];
+
+	for (; turn && turn->detail & ST_TURN_WITH; turn++) {
+		if (turn->is_last || end_ns <= turn->end_ns)
+			return true;
+	}
+	return !turn;
+}
+
+/* Where operators were not recorded all the time, steps cannot be told by them. */
+static bool mark_whole(struct st_step_list *list, const struct st_result *result)
+{
+	struct st_operator_turns turns;
+	uint32_t count;
+	const struct st_track *tracks = st_result_tracks(result, &count);
+
+	if (st_operator_turns_make(&turns, result, NULL))
+		return false;
+	if (turns.is_partial && list->source == ST_STEPS_PATTERN)
+		list->count = 0;
+	for (uint32_t i = 0; i < list->count; i++)
+		list->steps[i].is_whole =
+			!turns.is_partial ||
+			is_whole(&turns, tracks[list->steps[i].track].process, &list->steps[i]);
+	st_operator_turns_fini(&turns);
+	return true;
+}
+
 enum st_status st_step_list_make(struct st_step_list *out, const struct st_dataset *dataset,
 				 const struct st_result *result, struct st_error *err)
 {
@@ -251,9 +286,13 @@ enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_da
 	out->has_parts = rows.has_operators && out->source != ST_STEPS_FUNCTION;
 	st_arena_fini(&rows.arena);
 	drop_last(out);
+	done = done && mark_whole(out, result) && mark_warm_up(out);
 	if (!out->count)
 		out->source = ST_STEPS_NONE;
-	if (done && mark_warm_up(out))
+	for (uint32_t i = 0; done && i < out->count; i++)
+		out->whole_count += out->steps[i].is_whole && !out->steps[i].is_warm_up;
+	out->has_parts = out->has_parts && out->whole_count;
+	if (done)
 		return ST_OK;
 	st_step_list_fini(out);
 	return st_error_set(err, ST_ENOMEM, 0, "out of memory while looking for steps");
@@ -309,15 +348,19 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 			? "; to be certain, put strata.itt.task(\"step\") around each step"
 			: "; to be certain, put record_function(\"step\") around each step";
 	int size = list->what.size_bytes < 200 ? (int)list->what.size_bytes : 200;
-	const char *more = "", *text;
+	const char *more = "", *text, *parts = "";
 
 	if (!list->what.size_bytes)
 		return words[list->source];
+	if (list->has_parts && list->whole_count + list->warm_up_count < list->count)
+		parts = st_arena_printf(arena, "; parts from the %u whose operators were recorded",
+					list->whole_count);
 	if (list->overlapping)
 		more = st_arena_printf(arena, "; %u more that overlap these are not counted",
 				       list->overlapping);
-	text = st_arena_printf(arena, "%s: %.*s%s%s", words[list->source], size, list->what.bytes,
-			       more ? more : "", st_step_list_is_guess(list) ? certain : "");
+	text = st_arena_printf(arena, "%s: %.*s%s%s%s", words[list->source], size, list->what.bytes,
+			       more ? more : "", parts ? parts : "",
+			       st_step_list_is_guess(list) ? certain : "");
 	return text ? text : words[list->source];
 }
 
@@ -369,10 +412,26 @@ uint32_t st_step_at(const struct st_step_list *list, const struct st_result *res
 	return low < range[1] && list->steps[low].begin_ns <= time_ns ? low : ST_NO_ROW;
 }
 
+/* Of the steps whose parts are known, as if they were all. */
+static void spread_parts(struct st_step_figures *figures, uint64_t whole_ns)
+{
+	uint64_t known_ns = 0;
+
+	if (!whole_ns || whole_ns == figures->wall_ns)
+		return;
+	for (unsigned int i = 0; i < ST_STEP_OTHER; i++) {
+		figures->part_ns[i] = (uint64_t)((double)figures->part_ns[i] / (double)whole_ns *
+						 (double)figures->wall_ns);
+		known_ns += figures->part_ns[i];
+	}
+	figures->part_ns[ST_STEP_OTHER] =
+		known_ns < figures->wall_ns ? figures->wall_ns - known_ns : 0;
+}
+
 enum st_status st_step_figures_make(const struct st_step_list *list, struct st_step_figures *out,
 				    struct st_error *err)
 {
-	uint64_t *ns = calloc((size_t)list->count + 1, sizeof(*ns));
+	uint64_t *ns = calloc((size_t)list->count + 1, sizeof(*ns)), whole_ns = 0;
 
 	memset(out, 0, sizeof(*out));
 	if (!ns)
@@ -384,9 +443,11 @@ enum st_status st_step_figures_make(const struct st_step_list *list, struct st_s
 			continue;
 		ns[out->count++] = step->wall_ns;
 		out->wall_ns += step->wall_ns;
-		for (unsigned int part = 0; part < ST_STEP_PART_KINDS; part++)
+		whole_ns += step->is_whole ? step->wall_ns : 0;
+		for (unsigned int part = 0; step->is_whole && part < ST_STEP_PART_KINDS; part++)
 			out->part_ns[part] += step->part_ns[part];
 	}
+	spread_parts(out, whole_ns);
 	out->took = st_percentiles_take(ns, out->count);
 	free(ns);
 	return ST_OK;

@@ -40,6 +40,7 @@ struct st_one_step {
 	uint32_t slice;	 /* that it is, or ST_NO_ROW */
 	uint32_t number; /* within its thread */
 	bool is_warm_up; /* not counted in figures of steps */
+	bool is_whole;	 /* all of its operators were recorded, so that its parts are known */
 	uint64_t wall_ns;
 	uint64_t part_ns[ST_STEP_PART_KINDS];
 };
@@ -52,6 +53,7 @@ struct st_step_list {
 	bool has_parts;	  /* there are operators, so that parts can be told apart */
 	struct st_one_step *steps; /* by track and begin */
 	uint32_t count, capacity, warm_up_count;
+	uint32_t whole_count; /* of those that are no warm-up */
 	uint32_t overlapping; /* that began in a step and ended behind it: left out */
 };
 

@@ -10,6 +10,7 @@
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/reports/report_python_calls.h"
 #include "analyze/datasets/quality.h"
+#include "analyze/datasets/operator_turns.h"
 #include "analyze/findings/recording_cost.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/samples/sample_set.h"
@@ -148,17 +149,73 @@ static uint64_t count_operators(const struct st_result *result)
 	return found;
 }
 
-static void add_cost(const struct st_summary *summary)
+static const char *why_not_measured(const struct st_operator_turns *turns, uint64_t operators)
+{
+	if (!operators)
+		return "no PyTorch operators to compare by";
+	if (!turns->is_partial)
+		return "every operator was recorded; -knob measure-cost=true measures it";
+	return "too few turns to compare";
+}
+
+/* What recording added, with how sure that is, or why it may be more. */
+static enum st_status add_overhead(const struct st_summary *summary, uint64_t operators)
+{
+	const struct st_result *result = summary->result;
+	const struct st_result_info *info = st_result_info(result);
+	uint64_t handled_ns = handler_ns(result), cost_ns, all_ns = elapsed_ns(summary);
+	/* One event costs about what one half of a pair does. */
+	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
+			 st_quality_lost(result) + ST_PAIRS_A_CALL * st_python_calls_count(result);
+	struct st_operator_turns turns;
+	enum st_status status = st_operator_turns_make(&turns, result, summary->err);
+	double measured_ns;
+
+	if (status)
+		return status;
+	measured_ns =
+		turns.operator_ns.value > 0.0 ? turns.operator_ns.value * (double)operators : 0.0;
+	pairs += turns.is_measured ? 0 : st_operator_extra_pairs(result);
+	pairs -= turns.is_measured ? operators : 0;
+	cost_ns = pairs * info->event_cost_ns_x1000 / 1000 + (uint64_t)measured_ns;
+	/* The handler's time is CPU time, so it is set against that. */
+	if ((info->event_cost_ns_x1000 || handled_ns) && all_ns) {
+		uint64_t bare_ns = all_ns > cost_ns ? all_ns - cost_ns : all_ns;
+
+		st_report_fact_number(summary->report, "cost", "estimate_ns", cost_ns + handled_ns);
+		st_report_fact(summary->report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
+			st_cell_double(
+				st_share(cost_ns, turns.is_measured ? bare_ns : all_ns) +
+				st_share(handled_ns, st_result_sample_quality(result)->cpu_ns));
+		if (turns.is_measured)
+			st_report_fact(summary->report, "cost",
+				       "measured_error_ratio")[ST_SUMMARY_VALUE] =
+				st_cell_double(turns.operator_ns.error * (double)operators /
+					       (double)bare_ns);
+		else
+			st_report_fact_text(summary->report, "cost", "not_measured",
+					    why_not_measured(&turns, operators));
+	}
+	if (turns.is_measured) {
+		st_report_fact_number(summary->report, "cost", "measured_turns", turns.compared);
+		st_report_fact_number(summary->report, "cost", "operator_ns",
+				      (uint64_t)(measured_ns / (double)(operators | !operators)));
+	}
+	if (turns.is_partial)
+		st_report_fact(summary->report, "cost",
+			       "operators_recorded_ratio")[ST_SUMMARY_VALUE] =
+			st_cell_double(turns.recorded_ratio);
+	st_operator_turns_fini(&turns);
+	return ST_OK;
+}
+
+static enum st_status add_cost(const struct st_summary *summary)
 {
 	const struct st_result *result = summary->result;
 	const struct st_result_info *info = st_result_info(result);
 	const struct st_quality *quality = st_result_quality(result);
-	/* One event costs about what one half of a pair does. */
-	uint64_t pairs = st_result_slices(result)->count + st_result_events(result)->count / 2 +
-			 st_quality_lost(result) + st_operator_extra_pairs(result);
-	uint64_t cost_ns = (pairs + ST_PAIRS_A_CALL * st_python_calls_count(result)) *
-			   info->event_cost_ns_x1000 / 1000;
-	uint64_t handled_ns = handler_ns(result), operators = count_operators(result);
+	uint64_t operators = count_operators(result);
+	enum st_status status;
 
 	st_report_fact_number(summary->report, "cost", "tasks",
 			      st_result_slices(result)->count - quality->copies - quality->twins);
@@ -166,14 +223,7 @@ static void add_cost(const struct st_summary *summary)
 		st_report_fact_number(summary->report, "cost", "operators", operators);
 	if (quality->copies)
 		st_report_fact_number(summary->report, "cost", "copies", quality->copies);
-	/* The handler's time is CPU time, so it is set against that. */
-	if ((info->event_cost_ns_x1000 || handled_ns) && elapsed_ns(summary)) {
-		st_report_fact_number(summary->report, "cost", "estimate_ns", cost_ns + handled_ns);
-		st_report_fact(summary->report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
-			st_cell_double(
-				st_share(cost_ns, elapsed_ns(summary)) +
-				st_share(handled_ns, st_result_sample_quality(result)->cpu_ns));
-	}
+	status = add_overhead(summary, operators);
 	st_report_fact_number(summary->report, "cost", "strata_cpu_ns", info->strata_cpu_ns);
 	st_report_fact_number(summary->report, "cost", "strata_peak_rss_bytes",
 			      info->peak_rss_bytes);
@@ -182,6 +232,7 @@ static void add_cost(const struct st_summary *summary)
 	if (quality->chunks_not_written)
 		st_report_fact_number(summary->report, "cost", "chunks_not_written",
 				      quality->chunks_not_written);
+	return status;
 }
 
 static void set_spread(struct st_cell *cells, const struct st_percentiles *took)
@@ -574,12 +625,12 @@ static void add_advice(const struct st_summary *summary)
 /* Steps that are cut in pieces tell nothing about steps. */
 static enum st_status fill(const struct st_summary *summary, const struct st_dataset *dataset)
 {
-	enum st_status status = ST_OK;
+	enum st_status status;
 
 	add_run(summary);
-	add_cost(summary);
+	status = add_cost(summary);
 	add_scope(summary);
-	if (!is_narrowed(summary->scope))
+	if (!status && !is_narrowed(summary->scope))
 		status = add_steps(summary, dataset);
 	if (!status)
 		status = add_tasks(summary, dataset);

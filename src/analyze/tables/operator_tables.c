@@ -236,7 +236,9 @@ static struct st_cell step_text(const struct st_table_at *at)
 
 static struct st_cell step_part(const struct st_table_at *at)
 {
-	return at->tables->steps->has_parts ? st_read_number(at) : st_no_cell();
+	const struct st_one_step *step = at->item;
+
+	return at->tables->steps->has_parts && step->is_whole ? st_read_number(at) : st_no_cell();
 }
 
 static struct st_cell step_warm_up(const struct st_table_at *at)

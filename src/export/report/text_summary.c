@@ -222,6 +222,8 @@ static void add_source(struct st_text_job *job)
 static void add_cost(struct st_text_job *job)
 {
 	const struct st_cell *ratio = st_summary_fact(job, "cost", "estimate_ratio");
+	const struct st_cell *error = st_summary_fact(job, "cost", "measured_error_ratio");
+	const struct st_cell *why = st_summary_fact(job, "cost", "not_measured");
 	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
 	struct st_flow flow;
 
@@ -229,11 +231,18 @@ static void add_cost(struct st_text_job *job)
 	if (ratio->kind == ST_CELL_DOUBLE) {
 		double percent = ratio->as.number * 100.0;
 
-		if (percent < 0.01)
-			st_buf_append_text(&flow.piece, "under +0.01 % (estimate)");
+		if (error->kind == ST_CELL_DOUBLE)
+			st_buf_printf(&flow.piece, "+%.1f %% \302\261 %.1f (measured)", percent,
+				      error->as.number * 100.0);
 		else
-			st_buf_printf(&flow.piece, "+%.2f %% (estimate)", percent);
+			st_buf_printf(&flow.piece, "at least +%.*f %%", percent < 0.01 ? 0 : 2,
+				      percent);
 		st_flow_piece(&flow, "");
+	}
+	if (why->kind != ST_CELL_NONE) {
+		st_flow_words(&flow, (struct st_text){"(not measured:", 14}, 0);
+		st_flow_words(&flow, why->as.text, 0);
+		st_flow_mark(&flow, ")");
 	}
 	if (cpu->kind == ST_CELL_U64 && cpu->as.u64)
 		st_flow_cell(&flow, "   ", "strata's own CPU ", cpu, "ns");

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns with and without operators, from the events that begin them.
+//
+// A turn that is compared has one of the other kind on each side. How long the work of the one with operators would have
+// taken without them is told by the other's pace: steps where all of them begin and end with one, else how often the
+// framework allocated. Single comparisons are noisy, and some are far off (another program, a page fault), so that the
+// mean leaves out a fifth at either end; its error is that of the winsorized values.
+#include "analyze/datasets/operator_turns.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "store/category.h"
+#include "store/events.h"
+#include "store/operators.h"
+#include "store/result.h"
+
+enum { COMPARED_MIN = 6, PROGRESS_MIN = 64, LEFT_OUT = 5 };
+static const double normal_95 = 1.96;
+
+struct comparison {
+	double operator_ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct st_turn *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static bool read_events(struct st_operator_turns *out, const struct st_result *result)
+{
+	const struct st_events *events = st_result_events(result);
+	uint32_t track_count, capacity = 0;
+	const struct st_track *tracks = st_result_tracks(result, &track_count);
+
+	for (uint32_t i = 0; i < events->count; i++) {
+		const struct st_event_row *row = &events->rows[i];
+		struct st_turn turn = {.detail = row->detail,
+				       .begin_ns = row->time_ns,
+				       .progress = row->value,
+				       .steps = row->extra,
+				       .times = 1.0};
+
+		if (row->kind != ST_EVENT_OPERATOR_TURN || row->track >= track_count)
+			continue;
+		turn.process = tracks[row->track].process;
+		if (!ST_VEC_PUSH(out->rows, out->count, capacity, turn))
+			return false;
+	}
+	if (out->count)
+		qsort(out->rows, out->count, sizeof(*out->rows), by_time);
+	return true;
+}
+
+/* From what had been done when a turn began to what was done in it. */
+static void close_turns(struct st_operator_turns *turns, const struct st_result *result)
+{
+	uint32_t process_count;
+	const struct st_process *processes = st_result_processes(result, &process_count);
+
+	for (uint32_t i = 0; i < turns->count; i++) {
+		struct st_turn *turn = &turns->rows[i];
+		const struct st_turn *next = turn + 1;
+
+		turn->is_last = i + 1 == turns->count || next->process != turn->process;
+		if (!turn->is_last) {
+			turn->end_ns = next->begin_ns;
+			turn->progress = next->progress - turn->progress;
+			turn->steps = next->steps - turn->steps;
+			continue;
+		}
+		turn->end_ns = turn->process < process_count ? processes[turn->process].last_ns
+							     : turn->begin_ns;
+		if (turn->end_ns < turn->begin_ns)
+			turn->end_ns = turn->begin_ns;
+		turn->progress = turn->steps = 0;
+	}
+}
+
+const struct st_turn *st_operator_turn_at(const struct st_operator_turns *turns, uint32_t process,
+					  int64_t time_ns)
+{
+	uint32_t low = 0, high = turns->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct st_turn *turn = &turns->rows[middle];
+
+		if (turn->process < process ||
+		    (turn->process == process && turn->begin_ns <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || turns->rows[low - 1].process != process)
+		return NULL;
+	return &turns->rows[low - 1];
+}
+
+static void count_operators(struct st_operator_turns *turns, const struct st_result *result)
+{
+	const struct st_slices *slices = st_result_slices(result);
+	uint32_t count, track_count, signature_count;
+	const struct st_operator *operators = st_result_operators(result, &count);
+	const struct st_signature *signatures = st_result_signatures(result, &signature_count);
+	const struct st_track *tracks = st_result_tracks(result, &track_count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t row = operators[i].row, signature = operators[i].signature;
+		const struct st_turn *turn;
+
+		if (row >= slices->count || slices->track[row] >= track_count ||
+		    (signature < signature_count &&
+		     (signatures[signature].scope == ST_SCOPE_USER ||
+		      signatures[signature].scope == ST_SCOPE_MODULE)))
+			continue;
+		turn = st_operator_turn_at(turns, tracks[slices->track[row]].process,
+					   slices->begin_ns[row]);
+		if (turn)
+			turns->rows[turn - turns->rows].operators++;
+	}
+}
+
+static bool was_paused(const struct st_result *result, const struct st_turn *turn)
+{
+	uint32_t count;
+	const struct st_pause_window *pauses = st_result_pauses(result, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if ((pauses[i].process == ST_NO_ROW || pauses[i].process == turn->process) &&
+		    pauses[i].begin_ns < turn->end_ns && pauses[i].end_ns > turn->begin_ns)
+			return true;
+	return false;
+}
+
+/* What was done in a turn that counts as work, of the last one by the time it took. */
+static double work_of(const struct st_turn *turn, double pace)
+{
+	return turn->is_last ? (double)(turn->end_ns - turn->begin_ns) * pace
+			     : (double)turn->progress;
+}
+
+/* Of one process: how many an operator of a burst stands for. */
+static void set_times(struct st_operator_turns *turns, uint32_t first, uint32_t end)
+{
+	double with = 0.0, all = 0.0, whole = 0.0, closed_ns = 0.0, closed = 0.0, pace, times;
+
+	for (uint32_t i = first; i < end; i++) {
+		if (turns->rows[i].is_last)
+			continue;
+		closed += (double)turns->rows[i].progress;
+		closed_ns += (double)(turns->rows[i].end_ns - turns->rows[i].begin_ns);
+	}
+	pace = closed_ns > 0.0 ? closed / closed_ns : 1.0;
+	for (uint32_t i = first; i < end; i++) {
+		const struct st_turn *turn = &turns->rows[i];
+		double work = work_of(turn, pace);
+
+		turns->is_partial = turns->is_partial || !(turn->detail & ST_TURN_WITH);
+		if (turn->detail & ST_TURN_WHOLE) {
+			whole += work;
+			continue;
+		}
+		all += work;
+		if (turn->detail & ST_TURN_WITH)
+			with += work;
+	}
+	times = with > 0.0 ? all / with : 1.0;
+	for (uint32_t i = first; i < end; i++) {
+		struct st_turn *turn = &turns->rows[i];
+
+		if (turn->detail & ST_TURN_WHOLE || !(turn->detail & ST_TURN_WITH))
+			continue;
+		turn->times = times;
+		turns->bursts++;
+	}
+	turns->recorded_ratio += with + whole; /* made a share when all processes are in it */
+	turns->count_error += all + whole;
+}
+
+static uint64_t pace_of(const struct st_turn *turn, bool by_steps)
+{
+	return by_steps ? turn->steps : turn->progress;
+}
+
+/* What an operator of the turn, or of those beside it, took longer than none; false: cannot be told. */
+static bool compare(const struct st_turn *turn, struct comparison *out)
+{
+	const struct st_turn *before = turn - 1, *after = turn + 1;
+	bool with = turn->detail & ST_TURN_WITH;
+	bool by_steps =
+		turn->detail & before->detail & after->detail & after[1].detail & ST_TURN_AT_STEP;
+	double beside_ns = (double)(before->end_ns - before->begin_ns) +
+			   (double)(after->end_ns - after->begin_ns);
+	double beside = (double)(pace_of(before, by_steps) + pace_of(after, by_steps));
+	double own_ns = (double)(turn->end_ns - turn->begin_ns);
+	double own = (double)pace_of(turn, by_steps);
+	uint64_t operators = with ? turn->operators : before->operators + after->operators;
+
+	if ((by_steps ? own < 1.0 || beside < 2.0 : own < PROGRESS_MIN || beside < PROGRESS_MIN) ||
+	    !operators)
+		return false;
+	out->operator_ns = with ? (own_ns - beside_ns / beside * own) / (double)operators
+				: (beside_ns - own_ns / own * beside) / (double)operators;
+	return true;
+}
+
+static bool can_compare(const struct st_operator_turns *turns, const struct st_result *result,
+			uint32_t at)
+{
+	const struct st_turn *turn = &turns->rows[at];
+
+	if (!(turn->detail & ST_TURN_COMPARED) || !at || at + 2 >= turns->count)
+		return false;
+	if (turn[-1].process != turn->process || turn[2].process != turn->process ||
+	    !(turn[-1].detail & turn[1].detail & ST_TURN_BESIDE))
+		return false;
+	return !was_paused(result, &turn[-1]) && !was_paused(result, turn) &&
+	       !was_paused(result, &turn[1]);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Mean without the outer fifths, with its error (Tukey and McLaughlin). */
+static struct st_estimate trimmed(double *values, uint32_t count)
+{
+	uint32_t cut = count / LEFT_OUT, kept = count - 2 * cut;
+	double sum = 0.0, mean, winsorized = 0.0, squares = 0.0;
+
+	qsort(values, count, sizeof(*values), by_value);
+	for (uint32_t i = cut; i < count - cut; i++)
+		sum += values[i];
+	mean = sum / kept;
+	for (uint32_t i = 0; i < cut; i++) {
+		values[i] = values[cut];
+		values[count - 1 - i] = values[count - 1 - cut];
+	}
+	for (uint32_t i = 0; i < count; i++)
+		winsorized += values[i] / count;
+	for (uint32_t i = 0; i < count; i++)
+		squares += (values[i] - winsorized) * (values[i] - winsorized);
+	return (struct st_estimate){mean, normal_95 * sqrt(squares / (count - 1)) /
+						  ((double)kept / count * sqrt(count))};
+}
+
+static bool measure(struct st_operator_turns *turns, const struct st_result *result)
+{
+	double *values = malloc(((size_t)turns->count + 1) * sizeof(*values));
+	struct comparison comparison;
+
+	if (!values)
+		return false;
+	for (uint32_t i = 0; i < turns->count; i++)
+		if (can_compare(turns, result, i) && compare(&turns->rows[i], &comparison))
+			values[turns->compared++] = comparison.operator_ns;
+	turns->is_measured = turns->compared >= COMPARED_MIN;
+	if (turns->is_measured)
+		turns->operator_ns = trimmed(values, turns->compared);
+	free(values);
+	return true;
+}
+
+/* How far the number of operators in a burst, for the work done in it, is from that in all of them. */
+static bool estimate_error(struct st_operator_turns *turns)
+{
+	double *values = malloc(((size_t)turns->count + 1) * sizeof(*values));
+	struct st_estimate rate;
+	uint32_t count = 0;
+
+	if (!values)
+		return false;
+	for (uint32_t i = 0; i < turns->count; i++) {
+		const struct st_turn *turn = &turns->rows[i];
+
+		if (turn->times > 1.0 && turn->progress && !turn->is_last)
+			values[count++] = (double)turn->operators / (double)turn->progress;
+	}
+	turns->count_error = NAN;
+	if (count >= 2) {
+		rate = trimmed(values, count);
+		turns->count_error = rate.value > 0.0 ? rate.error / rate.value : NAN;
+	}
+	free(values);
+	return true;
+}
+
+enum st_status st_operator_turns_make(struct st_operator_turns *out, const struct st_result *result,
+				      struct st_error *err)
+{
+	bool done;
+
+	*out = (struct st_operator_turns){0};
+	done = read_events(out, result);
+	if (done && out->count) {
+		close_turns(out, result);
+		count_operators(out, result);
+		for (uint32_t first = 0, i = 0; i < out->count; i++)
+			if (out->rows[i].is_last) {
+				set_times(out, first, i + 1);
+				first = i + 1;
+			}
+		out->recorded_ratio =
+			out->count_error > 0.0 ? out->recorded_ratio / out->count_error : 1.0;
+		done = measure(out, result) && estimate_error(out);
+	}
+	if (done)
+		return ST_OK;
+	st_operator_turns_fini(out);
+	return st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
+}
+
+void st_operator_turns_fini(struct st_operator_turns *turns)
+{
+	free(turns->rows);
+	*turns = (struct st_operator_turns){0};
+}
+
+/* Of each label: whether its slices are there only where operators were recorded. */
+static uint8_t *find_labels(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+	uint8_t *scaled = calloc((size_t)count + 1, 1);
+
+	for (uint32_t i = 0; scaled && i < count; i++)
+		scaled[i] = !labels[i].from_itt && labels[i].category == ST_CATEGORY_OPERATOR;
+	return scaled;
+}
+
+static void scale(struct st_scaled_rows *rows, const struct st_operator_turns *turns,
+		  const struct st_result *result, const uint8_t *is_scaled)
+{
+	const struct st_slices *slices = st_result_slices(result);
+	uint32_t track_count;
+	const struct st_track *tracks = st_result_tracks(result, &track_count);
+
+	for (uint32_t row = 0; row < rows->count; row++) {
+		uint32_t slice = rows->slice ? rows->slice[row] : row, up = rows->parent[row];
+		const struct st_turn *turn = NULL;
+
+		rows->times[row] = 1.0;
+		if (slice < slices->count && is_scaled[slices->label[slice]] &&
+		    slices->track[slice] < track_count)
+			turn = st_operator_turn_at(turns, tracks[slices->track[slice]].process,
+						   slices->begin_ns[slice]);
+		if (!turn || turn->times <= 1.0)
+			continue;
+		rows->times[row] = turn->times;
+		rows->more_self_ns[row] += (turn->times - 1.0) * (double)rows->self_ns[row];
+		if (up != ST_NO_ROW && rows->times[up] == 1.0)
+			rows->more_self_ns[up] -=
+				(turn->times - 1.0) * (double)st_result_wall_ns(result, slice);
+	}
+}
+
+bool st_scaled_rows_make(struct st_scaled_rows *rows, const struct st_result *result,
+			 struct st_arena *arena)
+{
+	size_t count = (size_t)rows->count + 1;
+	struct st_operator_turns turns;
+	uint8_t *is_scaled = NULL;
+	bool done = true;
+
+	rows->times = rows->more_self_ns = NULL;
+	if (st_operator_turns_make(&turns, result, NULL))
+		return false;
+	if (turns.is_partial) {
+		is_scaled = find_labels(result);
+		rows->times = st_arena_calloc(arena, count, sizeof(*rows->times));
+		rows->more_self_ns = st_arena_calloc(arena, count, sizeof(*rows->more_self_ns));
+		done = is_scaled && rows->times && rows->more_self_ns;
+		if (done)
+			scale(rows, &turns, result, is_scaled);
+	}
+	free(is_scaled);
+	st_operator_turns_fini(&turns);
+	return done;
+}
+
+void st_operator_turns_words(const struct st_operator_turns *turns, struct st_buf *out)
+{
+	if (!turns->is_partial)
+		return;
+	st_buf_printf(out, "in %u turns, %.1f %% of the work: counts and times are estimates",
+		      turns->bursts, 100.0 * turns->recorded_ratio);
+	if (!isnan(turns->count_error))
+		st_buf_printf(out, " \302\261 %.1f %%", 100.0 * turns->count_error);
+}

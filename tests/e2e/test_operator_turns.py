@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators in turns: hotspots records as many as cost little, says which, and its figures are still those of all."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.torch
+
+# A training loop for some seconds of CPU time; says how many steps it made and what CPU time they took.
+TRAINING = """
+import json, sys, time, torch
+torch.set_num_threads(1)
+width, seconds = 96, float(sys.argv[1])
+net = torch.nn.Sequential(*(torch.nn.Linear(width, width) for _ in range(30)))
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-6, momentum=0.9, foreach=False)
+x, y = torch.randn(64, width), torch.randn(64, width)
+begun = time.thread_time()
+steps = 0
+while time.thread_time() < begun + seconds:
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(net(x), y).backward()
+    optimizer.step()
+    steps += 1
+json.dump({"steps": steps, "cpu_ns": (time.thread_time() - begun) * 1e9}, open(sys.argv[2], "w"))
+"""
+
+
+class Trained:
+    def __init__(self, strata, python, folder, *options, seconds=3.0):
+        self.strata, self.result = strata, folder / "r"
+        done = strata(*options, "-r", self.result, "--", python, "-c", TRAINING, str(seconds), folder / "truth.json")
+        assert done.status == 0, done.err
+        self.shown = done.err
+        self.truth = json.loads((folder / "truth.json").read_text())
+
+    def report(self, name, *options):
+        done = self.strata("report", name, "-r", self.result, "-format", "json", *options)
+        assert done.status == 0, done.err
+        return json.loads(done.stdout)
+
+    def cost(self):
+        return {row["name"]: row["value"] for row in self.report("summary")["rows"] if row["section"] == "cost"}
+
+    def counts(self):
+        return {row["operator"]: row["count"] for row in self.report("operators")["rows"]}
+
+
+@pytest.fixture(scope="module")
+def trained(shared_strata, python, tmp_path_factory):
+    """Far more operators than may be recorded."""
+    return Trained(shared_strata, python, tmp_path_factory.mktemp("turns"), "-collect", "hotspots")
+
+
+def test_counts_are_estimates_of_all(trained):
+    steps, counts = trained.truth["steps"], trained.counts()
+    assert trained.cost()["operators_recorded_ratio"] < 0.8
+    assert "counts and times are estimates ±" in " ".join(trained.shown.split())
+    assert "counts and times are estimates" in trained.report("operators")["subject"]
+    assert counts["aten::mse_loss"] == pytest.approx(steps, rel=0.15)
+    assert counts["aten::addmm"] == pytest.approx(30 * steps, rel=0.15)
+    # Ranges are recorded all the time, whoever is in them.
+    assert counts["Optimizer.step#SGD.step"] == steps
+
+
+def test_parts_of_steps_are_those_of_recorded_ones(trained):
+    rows = trained.report("steps")["rows"]
+    known = [row for row in rows if row.get("forward_ns") is not None]
+    assert len(rows) in (trained.truth["steps"], trained.truth["steps"] - 1) and 0 < len(known) < 0.9 * len(rows)
+    assert all(row["forward_ns"] > 0 and row["backward_ns"] > 0 for row in known)
+    parts = {
+        row["name"]: row["share_ratio"] for row in trained.report("summary")["rows"] if row["section"] == "step_part"
+    }
+    assert parts["forward"] > 0.1 and parts["backward"] > 0.2
+    assert sum(parts.values()) == pytest.approx(1.0, abs=0.001)
+
+
+def test_samples_name_operators_between_turns(trained):
+    """What was not recorded is named by its stack; no time is counted twice."""
+    by_operator = trained.report("hotspots", "-group-by", "operator")
+    inside = sum(row["cpu_self_ns"] for row in by_operator["rows"] if row["operator"] != "[no operator]")
+    assert 0.6 * trained.truth["cpu_ns"] < inside < 1.05 * trained.truth["cpu_ns"]
+    total = by_operator["totals"]["cpu_self_ns"]
+    assert sum(row["cpu_self_ns"] for row in by_operator["rows"]) == total
+    for grouping in ("task-type", "function", "task-domain"):
+        rows = trained.report("hotspots", "-group-by", grouping)
+        assert rows["totals"]["cpu_self_ns"] == total == sum(row["cpu_self_ns"] for row in rows["rows"])
+    own = {row["operator"]: row["cpu_self_ns"] for row in by_operator["rows"]}
+    assert own["aten::mm"] + own["aten::addmm"] > 0.25 * trained.truth["cpu_ns"]
+
+
+def test_cost_is_measured_where_turns_can_be_compared(trained):
+    cost = trained.cost()
+    if cost.get("measured_turns", 0) >= 6:
+        assert cost["measured_error_ratio"] > 0 and "(measured)" in trained.shown
+    else:  # on a machine that gave the program little time
+        assert cost["not_measured"] and "at least +" in trained.shown
+
+
+def test_every_operator_where_that_is_asked_for(strata, python, tmp_path):
+    run = Trained(strata, python, tmp_path, "-collect", "hotspots", "-knob", "collect-operators=true", seconds=1.0)
+    counts, cost = run.counts(), run.cost()
+    assert counts["aten::addmm"] == 30 * run.truth["steps"] and "operators_recorded_ratio" not in cost
+    assert "every operator, with inputs" in run.shown and "at least +" in run.shown
+
+
+def test_every_operator_of_a_short_program(strata, python, tmp_path):
+    """Less than what a program is granted: nothing is missing."""
+    run = Trained(strata, python, tmp_path, "-collect", "hotspots", seconds=0.01)
+    assert run.counts()["aten::addmm"] == 30 * run.truth["steps"]
+    assert "every operator, with inputs" in run.shown
+
+
+def test_cost_of_an_exact_record(strata, python, tmp_path):
+    """With measure-cost, a few operators are missing, and the result says how many."""
+    run = Trained(strata, python, tmp_path, "-collect", "operators", "-knob", "measure-cost=true", seconds=4.0)
+    cost, steps = run.cost(), run.truth["steps"]
+    assert 0.85 < cost["operators_recorded_ratio"] < 1
+    assert run.counts()["aten::addmm"] == pytest.approx(30 * steps, rel=0.1)
+    assert run.counts()["Optimizer.step#SGD.step"] == steps
