@@ -171,13 +171,22 @@ static void count_python(struct job *job, const struct st_answer *answer)
 	job->python = st_share(sum, total(job, ST_CPU_SELF));
 }
 
-/* A function that mostly spins has a finding of its own. */
+static bool is_collection(struct st_text name)
+{
+	static const char collector[] = "gc_collect_main";
+
+	return name.size_bytes == sizeof(collector) - 1 &&
+	       memcmp(name.bytes, collector, name.size_bytes) == 0;
+}
+
+/* A function that mostly spins has a finding of its own, and so has garbage collection. */
 static void note_hottest(struct job *job, const struct st_answer_row *row)
 {
 	uint64_t self = st_answer_value(row, ST_CPU_SELF);
 	struct st_buf name;
 
-	if (job->hottest > 0 || row->is_others || st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
+	if (job->hottest > 0 || row->is_others || is_collection(row->text) ||
+	    st_answer_value(row, ST_CPU_EFFECTIVE) < self / 2)
 		return;
 	job->hottest = st_share(self, total(job, ST_CPU_SELF));
 	st_buf_init(&name, 1 << 16);
