@@ -13,7 +13,13 @@
 #include "base/search.h"
 #include "base/rt/clock.h"
 
-enum { FRAMES_MAX = 1024, KEPT_MAX = 4096, STACK_BYTES = 256 << 10 };
+enum {
+	FRAMES_MAX = 1024,
+	KEPT_MAX = 4096,
+	STACK_BYTES = 256 << 10,
+	/* The sampled thread waits meanwhile: very deep stacks, often sampled, are not read each time. */
+	PAUSE_TIMES = 10,
+};
 
 /* From the sample to the switch lie the kernel's copy of the stack and its way to the scheduler. In a system call
  * the program does not go on, however long it takes. */
@@ -92,7 +98,7 @@ static void *run(void *arg)
 	struct st_outside_watch *watch = watcher->watch;
 	struct pollfd polled[] = {{.fd = watcher->fd, .events = POLLIN},
 				  {.fd = watch->stop_fd, .events = POLLIN}};
-	uint64_t position = 0;
+	uint64_t position = 0, next_ns = 0, began_ns;
 
 	hurry(watcher->ring);
 	while (poll(polled, 2, -1) >= 0 && !polled[1].revents) {
@@ -101,13 +107,16 @@ static void *run(void *arg)
 
 		if (polled[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			polled[0].fd = -1; /* all its threads have ended */
-		if (!st_perf_rings_newest(watch->rings, watcher->ring, &position, &newest))
+		began_ns = st_clock_mono_raw_ns();
+		if (!st_perf_rings_newest(watch->rings, watcher->ring, &position, &newest) ||
+		    began_ns < next_ns)
 			continue;
 		seen.tid = newest.tid;
 		seen.time = newest.time;
 		seen.count = watch->walk(watch->arg, newest.tid, watcher->frames, FRAMES_MAX,
 					 &seen.flags);
 		seen.read_ns = st_clock_mono_raw_ns();
+		next_ns = seen.read_ns + (seen.read_ns - began_ns) * PAUSE_TIMES;
 		keep(watch, &seen);
 	}
 	return NULL;
