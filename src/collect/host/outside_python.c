@@ -22,6 +22,8 @@ enum {
 	PTHREAD_TID = 0x2d0,
 	DEBUG_WORDS = 48,
 	MISSES_PER_LIST = 64,
+	CODES_PER_WALK = 64,
+	FRAMES_BYTES = 2048, /* read at once */
 };
 
 static const struct st_outside_ways ways[] = {
@@ -49,6 +51,16 @@ struct st_outside_known_code {
 struct st_outside_state_of {
 	uint32_t tid;
 	uint64_t state;
+};
+
+/* What is remembered during one walk. */
+struct walk {
+	struct {
+		uint64_t address;
+		uint32_t id;
+	} codes[CODES_PER_WALK];
+	uint64_t low; /* of bytes; 0: none */
+	uint8_t bytes[FRAMES_BYTES];
 };
 
 struct symbol {
@@ -365,7 +377,7 @@ static void describe(struct st_outside_python *python, const struct st_outside_k
 		python->told->code(python->told->arg, &out);
 }
 
-/* The id of the code object at an address; 0: there is none, or no more room. */
+/* The id of the code object at an address, looked at once in a walk; 0: there is none, or no more room. */
 static uint32_t code_id(struct st_outside_python *python, uint64_t address)
 {
 	const struct st_python_layout *layout = &python->layout;
@@ -395,6 +407,38 @@ static uint32_t code_id(struct st_outside_python *python, uint64_t address)
 	return seen.id;
 }
 
+static uint32_t code_id_once(struct st_outside_python *python, struct walk *walk, uint64_t address)
+{
+	uint32_t at = (uint32_t)(address >> 4) % CODES_PER_WALK;
+
+	if (walk->codes[at].address != address) {
+		walk->codes[at].id = code_id(python, address);
+		walk->codes[at].address = address;
+	}
+	return walk->codes[at].id;
+}
+
+/* A frame, and what lies below it, where the callers' frames often are. */
+static bool read_frame(const struct st_outside_python *python, struct walk *walk, uint64_t frame,
+		       const uint8_t **bytes)
+{
+	uint64_t size = python->layout.frame_bytes, low = frame + size - FRAMES_BYTES;
+
+	if (frame >= walk->low && frame - walk->low <= FRAMES_BYTES - size && walk->low) {
+		*bytes = walk->bytes + (frame - walk->low);
+		return true;
+	}
+	walk->low = 0;
+	*bytes = walk->bytes;
+	if (frame <= FRAMES_BYTES)
+		return false;
+	if (!st_outside_read(python->pid, low, walk->bytes, FRAMES_BYTES))
+		return st_outside_read(python->pid, frame, walk->bytes, (size_t)size);
+	walk->low = low;
+	*bytes = walk->bytes + FRAMES_BYTES - size;
+	return true;
+}
+
 static uint64_t top_frame(const struct st_outside_python *python, const uint8_t *state)
 {
 	uint64_t frame = st_load64(state + python->layout.state_frame);
@@ -406,8 +450,8 @@ static uint64_t top_frame(const struct st_outside_python *python, const uint8_t 
 }
 
 /* One frame as a word; 0: it is not to be shown (*end: and ends its group) or, with *broken, no frame. */
-static uint64_t frame_word(struct st_outside_python *python, const uint8_t *bytes, bool *end,
-			   bool *broken)
+static uint64_t frame_word(struct st_outside_python *python, struct walk *walk,
+			   const uint8_t *bytes, bool *end, bool *broken)
 {
 	const struct st_python_layout *layout = &python->layout;
 	uint64_t code = st_load64(bytes + layout->frame_code) & ~(uint64_t)layout->code_tag;
@@ -430,7 +474,7 @@ static uint64_t frame_word(struct st_outside_python *python, const uint8_t *byte
 		if (layout->frame_entry != ST_PYTHON_ABSENT && bytes[layout->frame_entry])
 			flags = ST_PYTHON_FRAME_ENTRY;
 	}
-	id = code_id(python, code);
+	id = code_id_once(python, walk, code);
 	*broken = !id || position < -1 || position >= ST_PYTHON_POSITION_NONE;
 	return *broken ? 0
 		       : st_word_python_frame(
@@ -442,7 +486,9 @@ uint32_t st_outside_python_walk(struct st_outside_python *python, uint32_t tid, 
 				uint32_t frames_max, uint32_t *flags)
 {
 	const struct st_python_layout *layout = &python->layout;
-	uint8_t state[ST_OUTSIDE_STATE_BYTES], bytes[ST_PYTHON_FRAME_BYTES_MAX];
+	uint8_t state[ST_OUTSIDE_STATE_BYTES];
+	struct walk walk = {0};
+	const uint8_t *bytes;
 	bool broken = false;
 	uint32_t count = 0;
 	uint64_t frame;
@@ -454,10 +500,10 @@ uint32_t st_outside_python_walk(struct st_outside_python *python, uint32_t tid, 
 		bool end = false;
 		uint64_t word;
 
-		broken = !st_outside_read(python->pid, frame, bytes, layout->frame_bytes);
+		broken = !read_frame(python, &walk, frame, &bytes);
 		if (broken || count == frames_max)
 			break;
-		word = frame_word(python, bytes, &end, &broken);
+		word = frame_word(python, &walk, bytes, &end, &broken);
 		if (broken)
 			break;
 		if (end && count)
