@@ -62,6 +62,22 @@ def test_reads_of_the_program(strata, python):
 
 
 @pytest.mark.torch
+def test_reads_seen_in_bursts(strata, python):
+    """Operators may be recorded some of the time only: what was seen stands for all of it."""
+    result, took = record(strata, python, "reads")
+    by_clock, of_cpu = (1e9 * float(seconds) for seconds in took.split())
+    assert 0.4 * of_cpu < findings(strata, result)["scalar-reads"]["evidence_ns"] < 1.3 * by_clock
+
+
+@pytest.mark.torch
+def test_operators_that_were_not_recorded(strata, python):
+    """A range is full of them: that is not time outside of operators."""
+    result, _ = record(strata, python, "ranges")
+    assert "work-in-range" not in findings(strata, result)
+    assert strata.report(result, "steps")["subject"].startswith("300 steps, ")
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize("kind", ["turns", "lock", "ranks"])
 def test_threads_that_do_not_want_more(strata, python, kind):
     """However busy the machine is: they never want more CPUs at a time than there are."""

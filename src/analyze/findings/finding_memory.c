@@ -39,7 +39,7 @@ bool st_find_allocation_churn(struct st_finding_ground *ground, struct st_findin
 	}
 	st_memory_blocks_fini(&blocks);
 	out->evidence_ns = (uint64_t)((double)bytes / MIB * (double)fresh_ns * COLD);
-	if (count < ground->divisor || st_finding_share(ground, out->evidence_ns) < 0.1)
+	if ((double)count < ground->divisor || st_finding_share(ground, out->evidence_ns) < 0.1)
 		return false;
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;
 	if (largest != ST_NO_ROW && ground->rows->row_of_slice[largest] != ST_NO_ROW)
@@ -49,7 +49,7 @@ bool st_find_allocation_churn(struct st_finding_ground *ground, struct st_findin
 		"about %s for %s MB of new memory in %s blocks: the C library "
 		"returns blocks of that size to the kernel each time",
 		st_finding_time(ground, out->evidence_ns),
-		st_finding_figure(ground->arena, (double)bytes / (double)ground->divisor / 1e6, 3),
+		st_finding_figure(ground->arena, (double)bytes / ground->divisor / 1e6, 3),
 		st_finding_number(ground, count));
 	return true;
 }

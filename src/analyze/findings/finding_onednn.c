@@ -41,6 +41,8 @@ static bool is_primitive(const struct st_finding_ground *ground, uint32_t slice)
 	       slices->begin_ns[slice] >= ground->begin_ns &&
 	       slices->end_ns[slice] <= ground->end_ns &&
 	       ground->track_counts[slices->track[slice]] &&
+	       st_finding_is_recorded(ground, slices->track[slice], slices->begin_ns[slice],
+				      slices->end_ns[slice]) &&
 	       (row == ST_NO_ROW || rows->slice[row] != slice);
 }
 
@@ -213,7 +215,7 @@ bool st_find_shape_churn(struct st_finding_ground *ground, struct st_finding *ou
 	}
 	free(primitives);
 	free(is_seen);
-	if (largest == ST_NO_ROW || count * 2 < ground->divisor ||
+	if (largest == ST_NO_ROW || (double)count * 2 < ground->divisor ||
 	    st_finding_share(ground, out->evidence_ns) < 0.1)
 		return false;
 	out->saving_low_ns = out->saving_high_ns = out->evidence_ns;

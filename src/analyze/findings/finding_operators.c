@@ -309,7 +309,7 @@ bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding 
 	uint64_t cost_ns = is_part ? st_finding_cost_ns(ground, is_part) : 0;
 	const char *recording;
 	bool found = st_finding_share(ground, out->evidence_ns) >= 0.4 &&
-		     count / ground->divisor >= TINY_PER_STEP;
+		     (double)count / ground->divisor >= TINY_PER_STEP;
 
 	if (is_part && found)
 		tell_place(ground, out, is_part);

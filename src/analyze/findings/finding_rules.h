@@ -5,6 +5,7 @@
 #ifndef ST_ANALYZE_FINDINGS_FINDING_RULES_H
 #define ST_ANALYZE_FINDINGS_FINDING_RULES_H
 
+#include "analyze/datasets/operator_turns.h"
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/findings/findings.h"
 #include "analyze/samples/sample_set.h"
@@ -19,7 +20,11 @@ struct st_finding_ground {
 	struct st_step_figures figures;
 	/* What figures are of: the steps that are no warm-up, or everything. */
 	int64_t begin_ns, end_ns;
-	uint32_t divisor; /* steps, or 1 */
+	/* Steps, or 1: what sums are divided by. Where operators were not recorded all the time, rules about them have rows
+	 * of a part of the steps only: this is as much smaller then. */
+	double divisor;
+	struct st_operator_turns turns;
+	double recorded; /* part of the time of the steps in which operators were recorded */
 	uint64_t step_ns;
 	uint8_t *track_counts; /* by track: its operators are part of a step */
 	uint8_t *claimed;      /* by row of operators: another rule has its time */
@@ -34,6 +39,10 @@ struct st_finding_ground {
 	struct st_arena *arena;
 };
 
+/* Whether operators were recorded on a track from a moment to another: else nobody knows what was in a range, or around a
+ * primitive. */
+bool st_finding_is_recorded(const struct st_finding_ground *ground, uint32_t track,
+			    int64_t begin_ns, int64_t end_ns);
 /* A row that figures are about. */
 bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
 /* What a row of operators is called, in the arena. */

@@ -71,8 +71,8 @@ bool st_find_oversubscription(struct st_finding_ground *ground, struct st_findin
 	double share = part(use->oversubscribed_ns, use->watched_ns);
 
 	out->evidence_ns = out->saving_high_ns =
-		(uint64_t)(part(use->queued_ns, use->watched_ns) * (double)ground->step_ns) *
-		ground->divisor;
+		(uint64_t)(part(use->queued_ns, use->watched_ns) * (double)ground->step_ns *
+			   ground->divisor);
 	if (!ground->has_samples || share < 0.1 ||
 	    st_finding_share(ground, out->evidence_ns) < 0.02)
 		return false;

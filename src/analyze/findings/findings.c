@@ -11,6 +11,7 @@
 #include "analyze/findings/finding_rules.h"
 #include "analyze/findings/recording_cost.h"
 #include "base/quote.h"
+#include "format/event_kind.h"
 #include "store/samples.h"
 
 enum { COMMAND_MAX_BYTES = 1 << 16 };
@@ -20,51 +21,53 @@ static const struct rule {
 	const char *name;
 	st_finding_check *check;
 	const char *threshold, *remedy, *command;
+	bool is_of_run; /* not about single operators: steps and samples are known all the time */
 } rules[] = {
 	{"double-precision", st_find_double_precision, "float64 operators take 10 % of the time",
 	 "use float32: call .float() on the model and its inputs, or torch.set_default_dtype",
-	 "operators -group-by operator,input-types"},
+	 "operators -group-by operator,input-types", false},
 	{"scalar-reads", st_find_scalar_reads,
 	 "reading single values with .item() takes 10 % of the time",
 	 "keep values in tensors; read them together and rarely (.tolist(), every n steps)",
-	 "operators -filter operator=aten::item -group-by operator,nn-module"},
+	 "operators -filter operator=aten::item -group-by operator,nn-module", false},
 	{"data-wait", st_find_data_wait, "waiting for data takes 10 % of a step",
-	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps"},
+	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps", true},
 	{"work-in-range", st_find_work_in_range,
 	 "a range of the program spends 20 % of the time outside operators",
 	 "do it in torch, where it is multithreaded and stays in tensors (torch.nonzero instead of "
 	 "numpy.argwhere)",
-	 "hotspots -group-by task-type,python-line"},
+	 "hotspots -group-by task-type,python-line", false},
 	{"shape-churn", st_find_shape_churn,
 	 "oneDNN compiles kernels for new shapes in every second step, which takes 10 % of the "
 	 "time",
 	 "pad inputs to one size or to a few (buckets): a kernel is compiled once for each",
-	 "operators -group-by operator,input-shapes -sort-desc wall-avg"},
+	 "operators -group-by operator,input-shapes -sort-desc wall-avg", false},
 	{"allocation-churn", st_find_allocation_churn,
 	 "page faults on new blocks of 32 MiB and more take 10 % of the time",
 	 "reuse memory: out=, in-place operators (relu_, add_), or an allocator that keeps it "
 	 "(LD_PRELOAD jemalloc or tcmalloc)",
-	 "operators -sort-desc self-allocated"},
+	 "operators -sort-desc self-allocated", false},
 	{"tiny-operators", st_find_tiny_operators,
 	 "operators shorter than 10 us or smaller than 32 KiB, and the gaps between them, take 40 "
 	 "% of the time",
 	 "do more work in each: larger batches, torch.stack and one operator, foreach optimizers, "
 	 "torch.compile",
-	 "operators -sort-desc count"},
+	 "operators -sort-desc count", false},
 	{"layout", st_find_layout, "convolutions spend 15 % of the time reordering data",
 	 "convert the model and its inputs with .to(memory_format=torch.channels_last)",
-	 "tasks -filter task-type=*reorder* -group-by task-type"},
+	 "tasks -filter task-type=*reorder* -group-by task-type", false},
 	{"reorders", st_find_reorders, "oneDNN reorders outside convolutions take 5 % of the time",
 	 "keep one layout from primitive to primitive; prepack weights (torch.jit.freeze, "
 	 "torch.compile)",
-	 "tasks -filter task-type=*reorder* -group-by task-type"},
+	 "tasks -filter task-type=*reorder* -group-by task-type", false},
 	{"spin", st_find_spin,
 	 "spinning takes 10 % of the CPU time of the steps, and 2 % of a step on its own thread",
 	 "use fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or give each more work",
-	 "hotspots -group-by cpu-class,function"},
+	 "hotspots -group-by cpu-class,function", true},
 	{"oversubscription", st_find_oversubscription,
 	 "more threads than CPUs are ready to run for 10 % of the time, by the kernel's count",
-	 "use fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers", "utilization"},
+	 "use fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers", "utilization",
+	 false},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) <= ST_FINDINGS_MAX, "there is room for all");
 
@@ -73,7 +76,59 @@ bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row)
 	const struct st_operator_rows *rows = ground->rows;
 
 	return rows->begin_ns[row] >= ground->begin_ns && rows->end_ns[row] <= ground->end_ns &&
-	       ground->track_counts[rows->track[row]] && st_row_is_counted(ground->operators, row);
+	       ground->track_counts[rows->track[row]] &&
+	       st_row_is_counted(ground->operators, row) &&
+	       st_finding_is_recorded(ground, rows->track[row], rows->begin_ns[row],
+				      rows->end_ns[row]);
+}
+
+/* How much of the time from a moment to another operators were recorded. */
+static int64_t recorded_ns(const struct st_finding_ground *ground, uint32_t track, int64_t begin_ns,
+			   int64_t end_ns)
+{
+	uint32_t count;
+	uint32_t process = st_result_tracks(ground->result, &count)[track].process;
+	const struct st_turn *turn = st_operator_turn_at(&ground->turns, process, begin_ns);
+	int64_t sum_ns = 0;
+
+	for (; turn; turn++) {
+		int64_t from = turn->begin_ns > begin_ns ? turn->begin_ns : begin_ns;
+		int64_t to = turn->is_last || turn->end_ns > end_ns ? end_ns : turn->end_ns;
+
+		if (turn->detail & ST_TURN_WITH && to > from)
+			sum_ns += to - from;
+		if (turn->is_last || turn->end_ns >= end_ns)
+			break;
+	}
+	return sum_ns;
+}
+
+bool st_finding_is_recorded(const struct st_finding_ground *ground, uint32_t track,
+			    int64_t begin_ns, int64_t end_ns)
+{
+	return !ground->turns.is_partial ||
+	       recorded_ns(ground, track, begin_ns, end_ns) == end_ns - begin_ns;
+}
+
+/* Of the steps, or of the whole where there are none. */
+static double recorded_part(const struct st_finding_ground *ground)
+{
+	const struct st_step_list *steps = ground->steps;
+	double sum_ns = 0.0, all_ns = 0.0;
+
+	if (!ground->turns.is_partial)
+		return 1.0;
+	if (!ground->figures.count)
+		return ground->turns.recorded_ratio;
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const struct st_one_step *step = &steps->steps[i];
+
+		if (step->is_warm_up)
+			continue;
+		sum_ns += (double)recorded_ns(ground, step->track, step->begin_ns, step->end_ns);
+		all_ns += (double)(step->end_ns - step->begin_ns);
+	}
+	return all_ns > 0 ? sum_ns / all_ns : 0.0;
 }
 
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row)
@@ -83,7 +138,7 @@ const char *st_finding_where(const struct st_finding_ground *ground, uint32_t ro
 
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
 {
-	return (double)all_ns / (double)ground->divisor / (double)ground->step_ns;
+	return (double)all_ns / ground->divisor / (double)ground->step_ns;
 }
 
 const char *st_finding_figure(struct st_arena *arena, double value, int digits)
@@ -107,12 +162,12 @@ const char *st_finding_duration(struct st_arena *arena, double ns, int digits)
 
 const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns)
 {
-	return st_finding_duration(ground->arena, (double)all_ns / (double)ground->divisor, 3);
+	return st_finding_duration(ground->arena, (double)all_ns / ground->divisor, 3);
 }
 
 const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all)
 {
-	double number = (double)all / (double)ground->divisor;
+	double number = (double)all / ground->divisor;
 
 	if (number < 999.5)
 		return number == floor(number) ? st_arena_printf(ground->arena, "%.0f", number)
@@ -161,7 +216,7 @@ static void find_scope(struct st_finding_ground *ground, uint32_t track_count)
 	}
 	if (any && ground->figures.count) {
 		ground->divisor = ground->figures.count;
-		ground->step_ns = ground->figures.wall_ns / ground->divisor;
+		ground->step_ns = ground->figures.wall_ns / ground->figures.count;
 		return;
 	}
 	memset(ground->track_counts, 1, track_count);
@@ -215,8 +270,16 @@ static const char *whole_command(const struct st_finding_ground *ground, const c
 	return st_text_take(ground->arena, &out).bytes;
 }
 
+static uint64_t per_step(const struct st_finding_ground *ground, uint64_t all_ns)
+{
+	return (uint64_t)((double)all_ns / ground->divisor);
+}
+
 static void apply_rules(struct st_findings *out, struct st_finding_ground *ground)
 {
+	double steps = ground->divisor;
+
+	ground->recorded = recorded_part(ground);
 	out->step_count = ground->figures.count;
 	out->is_guess = st_step_list_is_guess(ground->steps);
 	out->step_ns = ground->step_ns;
@@ -227,12 +290,13 @@ static void apply_rules(struct st_findings *out, struct st_finding_ground *groun
 					   .remedy = rules[i].remedy,
 					   .command = rules[i].command};
 
-		if (!rules[i].check(ground, &found))
+		ground->divisor = steps * (rules[i].is_of_run ? 1.0 : ground->recorded);
+		if (ground->divisor <= 0 || !rules[i].check(ground, &found))
 			continue;
 		found.command = whole_command(ground, found.command);
-		found.evidence_ns /= ground->divisor;
-		found.saving_low_ns /= ground->divisor;
-		found.saving_high_ns /= ground->divisor;
+		found.evidence_ns = per_step(ground, found.evidence_ns);
+		found.saving_low_ns = per_step(ground, found.saving_low_ns);
+		found.saving_high_ns = per_step(ground, found.saving_high_ns);
 		out->items[out->count++] = found;
 	}
 	qsort(out->items, out->count, sizeof(out->items[0]), by_saving);
@@ -320,6 +384,8 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	ground->track_counts = calloc(track_count + 1, 1);
 	ground->claimed = calloc(ground->rows->count + 1, 1);
 	status = st_step_figures_make(ground->steps, &ground->figures, err);
+	if (!status)
+		status = st_operator_turns_make(&ground->turns, ground->result, err);
 	if (!status && (!ground->track_counts || !ground->claimed))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for findings");
 	else if (!status)
@@ -332,6 +398,7 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	st_utilization_fini(&ground->run);
 	if (ground->has_samples)
 		st_sample_set_close(&ground->samples);
+	st_operator_turns_fini(&ground->turns);
 	free(ground->track_counts);
 	free(ground->claimed);
 	return status;

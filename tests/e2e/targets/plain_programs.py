@@ -4,7 +4,8 @@
 usage: plain_programs.py KIND
 
 Training: adam (Adam, nothing else), reads (the same, and a loop that reads single values; prints the seconds of a step
-that it took, by the clock and of the CPU), closure (PyTorch Lightning, whose optimizer calls the model).
+that it took, by the clock and of the CPU), ranges (with a mark around
+the model), closure (PyTorch Lightning, whose optimizer calls the model).
 Threads: turns (six that take turns), lock (six that want the interpreter's lock), crowd (parallel regions of sixteen
 threads for each CPU), ranks (two processes of DDP over gloo).
 Inference: vit, vit_few, resnet, tokens (a GPT that generates), eager (operators alone), parameters (a model is made
@@ -54,6 +55,18 @@ def reads():
 
     adam(evaluate)
     print(sum(took) / len(took), sum(used) / len(used))
+
+
+def ranges():
+    model, batch = nn.Sequential(*[nn.Linear(256, 256) for _ in range(8)]), torch.randn(64, 256)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for _ in range(300):
+        optimizer.zero_grad()
+        with torch.profiler.record_function("compute"):
+            for _ in range(3):
+                loss = model(batch).sum()
+        loss.backward()
+        optimizer.step()
 
 
 class Slow(torch.autograd.Function):
