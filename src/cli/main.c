@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/join.h"
+#include "collect/launch/run/creation.h"
 #include "request/options.h"
 
 /* Usage errors, and the one other thing that can go wrong before a command runs: no memory. */
@@ -52,6 +53,8 @@ int main(int argc, char **argv)
 
 	if (st_join_is_asked(argc, argv))
 		return st_join_run(argv);
+	if (st_creation_is_asked(argc, argv))
+		return st_creation_run(argv);
 	st_console_init();
 	code = run(argc, argv);
 	/* Help, lists and the version go through stdio; a full disk must not look like success. */

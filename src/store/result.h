@@ -160,7 +160,9 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint64_t event_cost_ns_x1000; /* measured cost of one begin+end pair, in ps */
 	uint64_t fresh_mib_ns;	      /* measured cost of a MiB of memory fresh from the kernel */
 	uint64_t strata_cpu_ns;
-	uint64_t target_cpu_ns;	 /* of the program and the children it waited for; 0: not known */
+	uint64_t target_cpu_ns; /* of the program and the children it waited for; 0: not known */
+	uint64_t
+		creation_ns; /* of it: what our presence cost when processes and threads were created */
 	uint64_t peak_rss_bytes; /* of strata */
 	struct st_machine_info machine;
 	const char *stop_reason; /* "", "duration", "data-limit", "interrupt" … */

@@ -61,3 +61,20 @@ def test_processes_shorter_than_the_interval(strata, programs):
     assert by_name["heavy_part"] + by_name["light_part"] > 0.5 * total_s
     if total_s < used_s:
         adds_up(strata, done, used_s)
+
+
+@pytest.mark.parametrize("mode, count", [("commands", 100), ("threads", 2000)])
+def test_cost_of_creation(strata, programs, mode, count):
+    """What processes and threads cost more under strata is in the stated cost."""
+    command = [programs / "short_lives", mode, str(count)]
+    plain_s, with_s, stated = 0.0, 0.0, []
+    for turn in range(3):
+        result = strata.folder / f"turn{turn}"
+        plain_s += float(strata.run(command).out)
+        with_s += float(strata("-collect", "hotspots", "-r", result, "--", *command).out)
+        rows = strata.report(result, "summary")["rows"]
+        stated += [row["value"] for row in rows if (row["section"], row["name"]) == ("cost", "estimate_ratio")]
+        created = strata.result_json(result)["creation"]
+        assert created["threads" if mode == "threads" else "processes"] >= count
+    true_ratio = with_s / plain_s - 1
+    assert 0.5 * true_ratio < sum(stated) / 3 < 1.7 * true_ratio, (stated, true_ratio)

@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,16 @@ static void run_thread(void *(*function)(void *))
 	pthread_join(thread, NULL);
 }
 
+static void run_command(void)
+{
+	char *const argv[] = {"/bin/true", NULL};
+	pid_t pid;
+
+	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
+		_exit(99);
+	waitpid(pid, NULL, 0);
+}
+
 /* All on one CPU: the kernel goes from the creator straight to what it has created. */
 static void stay_on_one_cpu(void)
 {
@@ -99,6 +110,8 @@ int main(int argc, char **argv)
 			run_thread(request);
 		} else if (!strcmp(mode, "threads")) {
 			run_thread(nothing);
+		} else if (!strcmp(mode, "commands")) {
+			run_command();
 		} else if (!strcmp(mode, "processes")) {
 			if (!fork()) {
 				request(NULL);

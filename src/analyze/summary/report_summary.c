@@ -149,6 +149,14 @@ static uint64_t count_operators(const struct st_result *result)
 	return found;
 }
 
+/* Of the CPU time that the program would have used without. */
+static double creation_ratio(const struct st_result_info *info)
+{
+	return info->creation_ns < info->target_cpu_ns
+		       ? st_share(info->creation_ns, info->target_cpu_ns - info->creation_ns)
+		       : 0.0;
+}
+
 static const char *why_not_measured(const struct st_operator_turns *turns, uint64_t operators)
 {
 	if (!operators)
@@ -178,15 +186,20 @@ static enum st_status add_overhead(const struct st_summary *summary, uint64_t op
 	pairs += turns.is_measured ? 0 : st_operator_extra_pairs(result);
 	pairs -= turns.is_measured ? operators : 0;
 	cost_ns = pairs * info->event_cost_ns_x1000 / 1000 + (uint64_t)measured_ns;
-	/* The handler's time is CPU time, so it is set against that. */
+	/* The handler's time is CPU time, so it is set against that; so is what creating costs. */
 	if ((info->event_cost_ns_x1000 || handled_ns) && all_ns) {
 		uint64_t bare_ns = all_ns > cost_ns ? all_ns - cost_ns : all_ns;
 
-		st_report_fact_number(summary->report, "cost", "estimate_ns", cost_ns + handled_ns);
+		st_report_fact_number(summary->report, "cost", "estimate_ns",
+				      cost_ns + handled_ns + info->creation_ns);
+		if (info->creation_ns)
+			st_report_fact_number(summary->report, "cost", "creation_ns",
+					      info->creation_ns);
 		st_report_fact(summary->report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
 			st_cell_double(
 				st_share(cost_ns, turns.is_measured ? bare_ns : all_ns) +
-				st_share(handled_ns, st_result_sample_quality(result)->cpu_ns));
+				st_share(handled_ns, st_result_sample_quality(result)->cpu_ns) +
+				creation_ratio(info));
 		if (turns.is_measured)
 			st_report_fact(summary->report, "cost",
 				       "measured_error_ratio")[ST_SUMMARY_VALUE] =

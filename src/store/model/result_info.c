@@ -244,6 +244,11 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 	info->peak_rss_bytes = get_number(root, "peak_rss_bytes");
 	read_machine(&info->machine, root);
 	more->chunks_not_written = get_number(root, "chunks_not_written");
+	if (json_object_object_get_ex(root, "creation", &value) &&
+	    json_object_is_type(value, json_type_object))
+		info->creation_ns =
+			get_number(value, "processes") * get_number(value, "process_cost_ns") +
+			get_number(value, "threads") * get_number(value, "thread_cost_ns");
 	if (json_object_object_get_ex(root, "ring_buffer", &value) &&
 	    json_object_is_type(value, json_type_object)) {
 		more->records_dropped = get_number(value, "records_dropped");

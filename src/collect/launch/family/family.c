@@ -134,8 +134,10 @@ void st_member_mapped(struct st_family *family, pid_t pid, const char *path)
 	if (member->executed && !member->now.executable)
 		member->now.executable = strdup(path);
 	if (strcmp(path, family->options.collector) == 0 ||
-	    strcmp(base_name(path), library_name) == 0)
+	    strcmp(base_name(path), library_name) == 0) {
+		family->entered_count += !member->mapped;
 		member->mapped = true;
+	}
 }
 
 void st_member_exited(struct st_family *family, pid_t pid)
@@ -389,6 +391,12 @@ const char *st_family_source(const struct st_family *family)
 	if (family->options.unwatched)
 		return "none";
 	return family->perf ? "perf events" : "/proc";
+}
+
+void st_family_created(const struct st_family *family, uint64_t *processes, uint64_t *threads)
+{
+	*processes = family->entered_count;
+	*threads = family->thread_count;
 }
 
 uint64_t st_family_lost(const struct st_family *family)

@@ -74,6 +74,8 @@ uint32_t st_family_alive(const struct st_family *family, uint64_t *cpu_ticks);
 /* Calls each for every one of these. */
 void st_family_each_alive(const struct st_family *family, void (*each)(void *arg, pid_t pid),
 			  void *arg);
+/* Programs that were executed with our library, and threads. */
+void st_family_created(const struct st_family *family, uint64_t *processes, uint64_t *threads);
 const char *st_family_source(const struct st_family *family); /* "perf events" or "/proc" */
 uint64_t st_family_lost(const struct st_family *family);      /* events the kernel dropped */
 

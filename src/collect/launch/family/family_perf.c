@@ -83,6 +83,7 @@ static void tell_created(struct st_family *family, const struct record_ids *ids,
 					  .creator = (pid_t)ids->parent_tid,
 					  .mono_raw_ns = time};
 
+	family->thread_count++;
 	if (family->options.created)
 		family->options.created(family->options.arg, &thread);
 }

@@ -47,6 +47,7 @@ struct st_family {
 	struct st_perf_rings *perf; /* NULL: /proc is polled */
 	uint64_t polled_ns;
 	uint64_t lost;
+	uint64_t entered_count, thread_count;
 	unsigned int uid, gid;
 	uint32_t reported;
 	struct st_judged judged[ST_JUDGED_MAX]; /* the latest, by number */

@@ -528,6 +528,20 @@ static void name_silent(void *arg, pid_t pid)
 	st_followed_add_silent(&run->followed, pid, st_clock_mono_raw_ns());
 }
 
+/* The socket is still there: helpers are to find what the program has found. */
+static void measure_creation(struct st_run *run)
+{
+	char **environment;
+
+	if (run->attach || run->joined || !run->family || !run->child_gone)
+		return;
+	st_family_created(run->family, &run->creation.processes, &run->creation.threads);
+	environment = make_environment(run);
+	if (environment)
+		st_creation_measure(&run->creation, environment, run->target_cpu_ns);
+	st_environment_destroy(environment);
+}
+
 void st_run_finish(struct st_run *run)
 {
 	struct st_clock_pair end;
@@ -561,6 +575,7 @@ void st_run_finish(struct st_run *run)
 		   (unsigned long long)totals.events, run->left_running);
 	st_store_writer_finish(run->writer);
 	run->finished = true;
+	measure_creation(run);
 	st_run_write_json(run);
 }
 

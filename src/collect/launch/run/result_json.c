@@ -304,6 +304,14 @@ static void put_loss_and_cost(struct st_json *json, const struct st_run *run)
 				(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
 					1000u);
 	st_json_put_u64(json, "target_cpu_ns", run->target_cpu_ns);
+	if (run->creation.process_ns || run->creation.thread_ns) {
+		st_json_put_object(json, "creation");
+		st_json_put_u64(json, "processes", run->creation.processes);
+		st_json_put_u64(json, "threads", run->creation.threads);
+		st_json_put_u64(json, "process_cost_ns", run->creation.process_ns);
+		st_json_put_u64(json, "thread_cost_ns", run->creation.thread_ns);
+		st_json_object_end(json);
+	}
 	st_json_put_u64(json, "peak_rss_bytes", st_proc_own_peak_bytes());
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collect/launch/drain/clock.h"
+#include "collect/launch/run/creation.h"
 #include "collect/launch/run/collect.h"
 #include "collect/launch/drain/drain.h"
 #include "collect/launch/family/followed.h"
@@ -66,6 +67,7 @@ struct st_run {
 	uint64_t ticks_per_second;
 	uint64_t start_wall_ns;
 	double pair_cost_ns, fresh_mib_ns;
+	struct st_creation creation;
 
 	/* CLOCK_MONOTONIC_RAW */
 	uint64_t program_began_ns, program_ended_ns, stopped_ns, second_ns;
