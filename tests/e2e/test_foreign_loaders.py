@@ -26,8 +26,10 @@ int main(void)
 	sigaction(SIGUSR1, &action, NULL);
 	if (pthread_create(&thread, NULL, other, NULL) || pthread_join(thread, NULL))
 		return 9;
-	while (!seen) /* in a call: there TSan hands signals on */
+#ifndef LOSES_SIGNALS /* TSan may keep one for a thread that has ended, also without strata */
+	while (!seen)
 		usleep(100);
+#endif
 	puts("from stdout");
 	fputs("from stderr\\n", stderr);
 	return 4;
@@ -53,7 +55,7 @@ CHILDREN = {
     "asan_gcc": (["gcc", "-fsanitize=address"], "its sanitizer allows no other library"),
     "asan_clang": (["clang-14", *SHARED_ASAN], "its sanitizer allows no other library"),
     "asan_clang_static": (["clang-14", "-fsanitize=address"], None),
-    "tsan": (["gcc", "-fsanitize=thread"], None),
+    "tsan": (["gcc", "-fsanitize=thread", "-DLOSES_SIGNALS"], None),
     "native": (["gcc"], None),
 }
 LAUNCHERS = ["raw", "raw_static", "busybox", "go"]

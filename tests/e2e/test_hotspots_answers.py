@@ -143,7 +143,8 @@ def test_no_samples_say_why(strata, options, says):
 
 def test_comparison_with_itself_is_zero(shared_strata, run):
     """By either spelling; every difference is nothing."""
-    for words in (["report", "hotspots", "-r", run.result, "-r", run.result], ["compare", "hotspots", run.result, run.result]):
+    both = [run.result, run.result]
+    for words in (["report", "hotspots", "-r", both[0], "-r", both[1]], ["compare", "hotspots", *both]):
         done = shared_strata(*words, "-format", "json")
         assert done.status == 0, done.err
         rows = strict_json(done.stdout)["rows"]

@@ -90,6 +90,7 @@ class Result:
         self.not_entered = []
         self.controls = []
         self.family_marks = []
+        self.demand = []  # of all threads: from, to, ran, waited for a CPU, threads
         self.pairs = []  # (ticks, MONOTONIC_RAW ns)
         self.open_records = []
         self.result_id = None
@@ -274,6 +275,8 @@ class Result:
             process.signatures[number] = body.data
         elif kind == 24:
             process.operator_source = (*body.unpack("II"), body.text(), body.text())
+        elif kind == 27:
+            self.demand.append(body.unpack("QQQQI"))
         else:
             raise Damage(f"definition type {kind}")
 

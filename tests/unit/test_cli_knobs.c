@@ -180,7 +180,8 @@ static void test_sampling(void **state)
 	expect_plan(1000000, 1000000, false, "no hardware cycles");
 	refuse_interval("between 0.1 and 1000 ms", KNOBS("sampling-interval=0.09"));
 	refuse_interval("between 0.1 and 1000 ms", KNOBS("sampling-interval=0"));
-	refuse_interval("between 0.01 and 1000 ms", KNOBS("sampling-mode=hw", "sampling-interval=1001"));
+	refuse_interval("between 0.01 and 1000 ms",
+			KNOBS("sampling-mode=hw", "sampling-interval=1001"));
 	refuse("expected sw or hw", KNOBS("sampling-mode=tw"));
 	refuse("invalid time", KNOBS("sampling-interval=1h"));
 	refuse("from 1 to 4095", KNOBS("stack-depth=0"));

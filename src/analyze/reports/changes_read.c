@@ -54,11 +54,14 @@ static bool grow(struct st_changes *c)
 	uint8_t *sections;
 	struct st_figure *figures;
 
-	c->shown = shown ? shown : c->shown;
+	if (shown)
+		c->shown = shown;
 	sections = realloc(c->section_of, capacity * sizeof(*sections));
-	c->section_of = sections ? sections : c->section_of;
+	if (sections)
+		c->section_of = sections;
 	figures = realloc(c->figures, capacity * runs * sizeof(*figures));
-	c->figures = figures ? figures : c->figures;
+	if (figures)
+		c->figures = figures;
 	if (!shown || !sections || !figures)
 		return false;
 	memset(figures + old * runs, 0, (capacity - old) * runs * sizeof(*figures));
