@@ -104,6 +104,8 @@ static bool write_library(const char *path, const void *bytes, size_t size_bytes
 
 	if (snprintf(fresh, sizeof(fresh), "%s.%d", path, (int)getpid()) >= (int)sizeof(fresh))
 		return false;
+	/* That of a run with the same number that was killed. */
+	(void)unlink(fresh);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return false;

@@ -41,6 +41,42 @@ static bool points_to(const char *link, const char *folder)
 	return strcmp(target, folder) == 0;
 }
 
+static bool is_roots(const char *path)
+{
+	struct stat about;
+
+	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == 0 &&
+	       (!(about.st_mode & (S_IWGRP | S_IWOTH)) || about.st_mode & S_ISVTX);
+}
+
+/* The folder in which links are made, with no link in its own name. What root's programs load must be for nobody else to
+ * replace: whoever may rename a folder on the way there could. */
+static bool make_place(char place[PATH_MAX])
+{
+	char above[PATH_MAX], part[PATH_MAX], *last;
+
+	if (geteuid() != 0)
+		return st_environment_can_preload(place) && make_folder(place);
+	for (size_t length = strlen(place); length > 1 && place[length - 1] == '/';)
+		place[--length] = '\0';
+	last = strrchr(place, '/');
+	if (!last || !last[1])
+		return false;
+	snprintf(part, sizeof(part), "%.*s", last == place ? 1 : (int)(last - place), place);
+	if (!realpath(part, above) || !is_roots("/"))
+		return false;
+	for (const char *slash = above; slash && slash[1]; slash = strchr(slash + 1, '/')) {
+		const char *end = strchrnul(slash + 1, '/');
+
+		snprintf(part, sizeof(part), "%.*s", (int)(end - above), above);
+		if (!is_roots(part))
+			return false;
+	}
+	snprintf(part, sizeof(part), "%s", last + 1);
+	return snprintf(place, PATH_MAX, "%s/%s", above[1] ? above : "", part) < PATH_MAX &&
+	       st_environment_can_preload(place) && make_folder(place);
+}
+
 /* Another run may do the same at the same time: the link appears whole or not at all. */
 static bool make_link(const char *link, const char *folder)
 {
@@ -48,19 +84,22 @@ static bool make_link(const char *link, const char *folder)
 
 	if (points_to(link, folder))
 		return true;
-	if (snprintf(fresh, sizeof(fresh), "%s.%d", link, (int)getpid()) >= (int)sizeof(fresh) ||
-	    symlink(folder, fresh) != 0)
+	if (snprintf(fresh, sizeof(fresh), "%s.%d", link, (int)getpid()) >= (int)sizeof(fresh))
+		return false;
+	/* That of a run with the same number that was killed. */
+	(void)unlink(fresh);
+	if (symlink(folder, fresh) != 0)
 		return false;
 	if (rename(fresh, link) != 0)
 		(void)unlink(fresh);
 	return points_to(link, folder);
 }
 
-static char *link_in(const char *place, const char *folder, const char *name)
+static char *link_in(char place[PATH_MAX], const char *folder, const char *name)
 {
 	char path[PATH_MAX], *out = NULL;
 
-	if (!st_environment_can_preload(place) || !make_folder(place) ||
+	if (!make_place(place) ||
 	    snprintf(path, sizeof(path), "%s/lib-%08x", place,
 		     st_crc32c(0, folder, strlen(folder))) >= (int)sizeof(path) ||
 	    !make_link(path, folder))
@@ -104,8 +143,7 @@ char *st_preload_folder(const char *collector)
 	const char *slash = strrchr(collector, '/');
 
 	if (!slash || !st_unwind_cache_place(place, sizeof(place)) || place[0] != '/' ||
-	    !st_environment_can_preload(place) || !make_folder(place) ||
-	    (geteuid() == 0 && !others_reach(place)) ||
+	    !make_place(place) || (geteuid() == 0 && !others_reach(place)) ||
 	    snprintf(folder, sizeof(folder), "%s/preload-%08x", place,
 		     st_crc32c(0, collector, strlen(collector))) >= (int)sizeof(folder) ||
 	    !make_folder(folder) ||
