@@ -37,7 +37,7 @@ ROUNDS = 30  # of the sampled program a second, with four threads each
 # for ever (the window turns twenty times in two minutes), not a few hundred KiB.
 SETTLED_SECONDS = 600
 EARLY_SLACK = 1 << 20
-EARLY_SAMPLE_SHARE = 0.25
+EARLY_SAMPLE_SHARE = 0.5  # the window of a short run holds few samples where neighbours take the CPUs
 ALL_DIFFERENT = 1 << 40
 HEADING = "## Soak"
 HEAD = f"""{HEADING}
