@@ -10,11 +10,11 @@ from harness import TARGETS, strict_csv, strict_json, walk
 STEPS = 12
 
 
-def record(strata, name, cpu_ms, sleep_ms=1):
+def record(strata, name, cpu_ms, sleep_ms=1, collect="hotspots"):
     """A run, and the CPU time it used by its own clock, in ns."""
     result = strata.folder / name
     command = [sys.executable, TARGETS / "steady_steps.py", STEPS, cpu_ms, sleep_ms]
-    done = strata("-collect", "hotspots", "-quiet", "-no-summary", "-r", result, "--", *map(str, command))
+    done = strata("-collect", collect, "-quiet", "-no-summary", "-r", result, "--", *map(str, command))
     assert done.status == 0, done.err
     return result, float(done.out) * 1e9
 
@@ -77,6 +77,20 @@ def test_one_run_is_not_certain(shared_strata, runs):
     assert {row["verdict"] for row in rows.values()} <= {"?", "unclear", "slower?", "faster?"}
     text = " ".join(shared_strata("compare", a, b).out.split())
     assert "strata compare A1,A2,A3 B1,B2,B3" in text
+
+
+def test_what_one_side_did_not_measure_is_left_out(shared_strata, runs):
+    """Without samples CPU time is not known, which is not zero."""
+    sampled = runs[0][0][0]
+    tasks, _ = record(shared_strata, "no-samples", 5, collect="tasks")
+    _, rows = changes(shared_strata, sampled, tasks)
+    assert ("Run", "elapsed time") in rows and ("Run", "CPU time") not in rows
+    assert not [name for section, name in rows if section.startswith("Functions")]
+    text = " ".join(shared_strata("compare", sampled, tasks).out.split())
+    assert "The types of collection differ (hotspots, tasks)" in text and "The commands differ" not in text
+    assert "did not record is left out" in text
+    text = " ".join(shared_strata("compare", sampled, runs[1][0][0]).out.split())
+    assert "The commands differ: " in text and "differ (" not in text and "left out" not in text
 
 
 def test_gate(strata):

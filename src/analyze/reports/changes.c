@@ -247,8 +247,51 @@ static void explain(struct st_changes *c, const struct st_side_names *names)
 
 	c->out->subject = names->explained;
 	c->out->result = names->joined;
-	c->out->notes = has_runs ? of_runs : of_one;
-	c->out->note_count = has_runs ? 1 : 2;
+	c->notes[0] = has_runs ? of_runs[0] : of_one[0];
+	c->notes[1] = has_runs ? NULL : of_one[1];
+	c->note_count = has_runs ? 1 : 2;
+}
+
+static void add_note(struct st_changes *c, const char *note)
+{
+	if (note && c->note_count < ST_CHANGES_NOTES)
+		c->notes[c->note_count++] = note;
+}
+
+/* What makes the sides hard to compare. Notes are copied: the report outlives the comparison. */
+static enum st_status explain_differences(struct st_changes *c, struct st_error *err)
+{
+	struct st_arena *arena = st_report_arena(c->out);
+	const struct st_result_info *first = st_result_info(c->of->runs[0]);
+	const struct st_result_info *type = first, *command = first;
+	const char **notes;
+
+	for (uint32_t run = 1; run < c->run_count; run++) {
+		const struct st_result_info *other = st_result_info(c->of->runs[run]);
+
+		if (strcmp(other->type, first->type) != 0)
+			type = other;
+		if (strcmp(other->command, first->command) != 0)
+			command = other;
+	}
+	if (type != first)
+		add_note(c, st_arena_printf(arena,
+					    "The types of collection differ (%s, %s): their cost "
+					    "to the program differs, too.",
+					    first->type, type->type));
+	if (command != first)
+		add_note(c, st_arena_printf(arena, "The commands differ: %s; %s", first->command,
+					    command->command));
+	if (c->has_unknown)
+		add_note(c, "What some run did not record is left out: its time there is not "
+			    "known.");
+	notes = st_arena_calloc(arena, ST_CHANGES_NOTES, sizeof(*notes));
+	if (!notes)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
+	memcpy(notes, c->notes, sizeof(c->notes));
+	c->out->notes = notes;
+	c->out->note_count = c->note_count;
+	return ST_OK;
 }
 
 static void take_headline(const struct st_changes *c, struct st_headline *out)
@@ -289,6 +332,8 @@ enum st_status st_changes_build(const struct st_changes_of *of, struct st_report
 	status = st_changes_read(&c, err);
 	if (!status && !add_rows(&c))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
+	if (!status)
+		status = explain_differences(&c, err);
 	if (!status)
 		take_headline(&c, headline);
 	st_changes_fini(&c);

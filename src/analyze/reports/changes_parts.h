@@ -16,6 +16,8 @@ enum st_changes_section {
 	ST_CHANGES_SECTIONS
 };
 
+enum { ST_CHANGES_NOTES = 5 };
+
 struct st_figure {
 	struct st_mean mean; /* of a run without several values of it, the spread is not known */
 	bool is_there;
@@ -30,9 +32,13 @@ struct st_changes {
 	double *one_sample_ns;	 /* by run: what a sample stands for, per step where these count */
 	struct st_key_texts names; /* section, name and module in one text */
 	struct st_text *shown;	   /* by key: the name alone */
-	uint8_t *section_of;	   /* by key: enum st_changes_section */
+	uint8_t *
+		section_of; /* by key: enum st_changes_section, or ST_CHANGES_SECTIONS: not shown */
 	struct st_figure *figures; /* by key: one for each run */
 	uint32_t key_capacity;
+	const char *notes[ST_CHANGES_NOTES];
+	uint32_t note_count;
+	bool has_unknown; /* rows are left out that some run cannot know */
 	bool failed;
 };
 

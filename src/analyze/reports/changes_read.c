@@ -316,6 +316,38 @@ static bool has_steady_steps(const struct st_report *steps)
 	return false;
 }
 
+/* The step as a whole, which is known without its parts. */
+static bool is_whole_step(const struct st_changes *c, uint32_t key)
+{
+	return c->section_of[key] == ST_CHANGES_STEP && c->shown[key].size_bytes == 4 &&
+	       !memcmp(c->shown[key].bytes, "step", 4);
+}
+
+/* A run in which there is nothing of a section did not measure it: that is not zero. Of the run as a whole each figure
+ * is known by itself. */
+static void leave_out_unknown(struct st_changes *c)
+{
+	for (uint32_t run = 0; run < c->run_count && !c->failed; run++) {
+		bool has[ST_CHANGES_SECTIONS + 1] = {false};
+
+		for (uint32_t key = 0; key < c->names.count; key++)
+			if (!is_whole_step(c, key) &&
+			    c->figures[(size_t)key * c->run_count + run].is_there)
+				has[c->section_of[key]] = true;
+		for (uint32_t key = 0; key < c->names.count; key++) {
+			bool is_there = c->figures[(size_t)key * c->run_count + run].is_there;
+			bool is_known = c->section_of[key] == ST_CHANGES_RUN
+						? is_there
+						: is_there || has[c->section_of[key]];
+
+			if (is_known || c->section_of[key] == ST_CHANGES_SECTIONS)
+				continue;
+			c->section_of[key] = ST_CHANGES_SECTIONS;
+			c->has_unknown = true;
+		}
+	}
+}
+
 enum st_status st_changes_read(struct st_changes *c, struct st_error *err)
 {
 	const struct st_report_options plain = {.bin_count = 0};
@@ -332,6 +364,8 @@ enum st_status st_changes_read(struct st_changes *c, struct st_error *err)
 	}
 	for (uint32_t run = 0; run < c->run_count && !status; run++)
 		status = read_one(c, run, err);
+	if (!status)
+		leave_out_unknown(c);
 	if (!status && c->failed)
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
 	return status;
