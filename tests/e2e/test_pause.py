@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pause, resume and detach asked for by the program: nothing recorded meanwhile, nesting kept."""
 
+import subprocess
+
 import pytest
 
 MS = 1_000_000
@@ -58,3 +60,34 @@ def test_start_paused_is_resumed_by_the_program(strata, programs):
     assert counts.get("after") == 10 and counts.get("top") == 10
     assert "before" not in counts and "paused" not in counts and "detached" not in counts
     strata.opens(done.result)
+
+
+BUSY = """
+import time
+def busy(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+busy(0.5)
+print("paused", flush=True)
+input()
+before = time.thread_time()
+busy(0.3)
+print(time.thread_time() - before)
+"""
+
+
+def test_no_sample_stands_for_a_pause(strata, python):
+    """A program that strata has heard nothing of before the resume: what it used until then is in no sample."""
+    result = strata.folder / "busy"
+    command = [strata.binary, "-collect", "hotspots", "-start-paused", "-no-summary", "-r", result]
+    run = strata.popen([*command, "--", python, "-S", "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert run.stdout.readline() == b"paused\n"
+    done = strata("-command", "resume", "-r", result)
+    assert done.status == 0, done.err
+    out, _ = run.communicate(b"\n", timeout=60)
+    assert run.returncode == 0
+    used_ms = float(out) * 1000
+    sampled_ms = sum(row["cpu_self_ns"] for row in strata.report(result, "hotspots")["rows"]) / MS
+    # An interval for the first sample, and what Python does at its end.
+    assert 0.8 * used_ms < sampled_ms < used_ms + 10 + 50

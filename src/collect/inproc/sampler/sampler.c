@@ -35,7 +35,7 @@ static bool is_nominal(const struct st_inproc_sampler *sampler)
 {
 	if (sampler->after_pause)
 		return true;
-	if (sampler->first && st_sampling->late)
+	if (sampler->first && (st_sampling->late || st_phase_began_paused()))
 		return true;
 	return resumed() > sampler->written_time;
 }

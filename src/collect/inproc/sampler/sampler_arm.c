@@ -269,6 +269,7 @@ void st_sampler_arm_thread(void)
 
 	if (st_passive() || !st_sampling->pid)
 		return;
+	st_phase_note_pause();
 	if (rung != ST_RUNG_SETSIG) {
 		st_phase_begin(rung);
 		return;
@@ -307,6 +308,7 @@ void st_sampler_arm(void)
 	if (st_sampler_settings.rung < ST_RUNG_SETSIG && is_traced())
 		arm.flags |= ST_ARM_TRACED;
 	st_phase_forget();
+	st_phase_note_pause();
 	created = 0;
 	st_sampling->tid = arm.tid;
 	st_sampling->arm_cpu_ns = st_sampler_cpu_ns();

@@ -51,6 +51,7 @@ static __thread struct {
 	uint8_t state;
 	uint8_t left;	 /* samples; 0: without end */
 	uint8_t threads; /* for which this one stands */
+	bool began_paused;
 } phase __attribute__((tls_model("initial-exec")));
 
 /* Phases of successive threads keep as far apart as they can: fewer samples do for a sum. */
@@ -139,10 +140,20 @@ static bool is_paused(void)
 		      : atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed) != 0;
 }
 
+void st_phase_note_pause(void)
+{
+	phase.began_paused = is_paused();
+}
+
+bool st_phase_began_paused(void)
+{
+	return phase.began_paused;
+}
+
 /* Timers are the process's: nobody but the thread's end takes them away. */
 static bool may_have_timer(void)
 {
-	return st_config.key_valid || st_sampling->tid == st_sampling->pid;
+	return st_config.key_valid || st_sampling->pid == (uint32_t)st_syscall(SYS_gettid, 0);
 }
 
 long st_phase_begin(uint32_t rung)

@@ -25,6 +25,9 @@ long st_timer_start_process(uint64_t period_ns);
 /* sampler_phase.c. The first interval of the calling thread; `rung` is the trigger it has besides, or
  * ST_RUNG_THREAD_TIMER: this is all it has. */
 long st_phase_begin(uint32_t rung);
+/* At the start of the calling thread: whether it is in a pause, in which triggers are off. */
+void st_phase_note_pause(void);
+bool st_phase_began_paused(void);
 /* Whether a sample is to be taken at this signal of the trigger. */
 bool st_phase_admits(const siginfo_t *info);
 /* The thread's CPU time that no sample of its own is to stand for. */
