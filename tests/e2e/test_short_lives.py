@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads and processes shorter than the sampling interval: their CPU time is in the samples, in the right places."""
 
+import signal
+import subprocess
+from pathlib import Path
+
 import pytest
+from harness import until
 
 
 def sampled(strata, programs, mode, count):
@@ -79,3 +84,17 @@ def test_cost_of_creation(strata, programs, mode, count):
     true_ratio = with_s / plain_s - 1
     # Caches shared with neighbours make single turns differ by half.
     assert 0.4 * true_ratio < sorted(stated)[1] < 2.5 * true_ratio, (stated, true_ratio)
+
+
+def test_interrupt_after_the_end(strata, programs):
+    """Ctrl-C while strata measures, after the program's end: the status is the program's all the same."""
+    result = strata.folder / "late"
+    program = ["sh", "-c", 'echo $$; exec "$0" threads 1000', programs / "short_lives"]
+    command = [strata.binary, "-collect", "hotspots", "-no-summary", "-r", result, "--", *program]
+    run = strata.popen(command, stdout=subprocess.PIPE)
+    pid = int(run.stdout.readline())
+    until(lambda: not Path(f"/proc/{pid}").exists(), what="the program's end")
+    run.send_signal(signal.SIGINT)
+    assert run.wait(60) == 0
+    run.stdout.close()
+    strata.opens(result)

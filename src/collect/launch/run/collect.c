@@ -538,7 +538,8 @@ static void measure_creation(struct st_run *run)
 	st_family_created(run->family, &run->creation.processes, &run->creation.threads);
 	environment = make_environment(run);
 	if (environment)
-		st_creation_measure(&run->creation, environment, run->target_cpu_ns);
+		st_creation_measure(&run->creation, environment, run->target_cpu_ns,
+				    run->signals.fd);
 	st_environment_destroy(environment);
 }
 

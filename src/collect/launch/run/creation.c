@@ -7,15 +7,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/rt/clock.h"
 #include "collect/host/perf_rings.h"
 #include "collect/launch/family/family_state.h"
 
@@ -29,6 +32,7 @@ enum {
 	MATTERS_SHARE = 100,
 	PROCESSES_MIN = 10,
 	THREADS_MIN = 200,
+	TIME_MAX_MS = 3000, /* for all rounds: the user waits */
 	FAILED = 127,
 };
 
@@ -59,7 +63,11 @@ static _Noreturn void help(enum work work, char *const *environment, int go_fd)
 {
 	char count[16], go;
 	char *const argv[] = {(char *)marker, count, NULL};
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (nothing < 0 || (nothing != fd && dup2(nothing, fd) < 0))
+			_exit(FAILED);
 	if (read(go_fd, &go, 1) != 1)
 		_exit(FAILED);
 	if (work == SOME_PROCESSES)
@@ -69,8 +77,29 @@ static _Noreturn void help(enum work work, char *const *environment, int go_fd)
 	_exit(FAILED);
 }
 
+struct waiting {
+	int signal_fd;
+	uint64_t until_ns;
+};
+
+/* Kills the helper when a signal came for strata, or when it is late. */
+static void await(pid_t pid, const struct waiting *waiting)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN},
+			       {.fd = waiting->signal_fd, .events = POLLIN}};
+	uint64_t now = st_clock_mono_raw_ns();
+	int left_ms = now < waiting->until_ns ? (int)((waiting->until_ns - now) / 1000000) : 0;
+
+	if (pidfd < 0 || poll(fds, 2, left_ms) <= 0 || fds[1].revents)
+		kill(pid, SIGKILL);
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
 /* CPU time of one helper with all it creates; 0 when it failed. */
-static uint64_t use_of(enum work work, char *const *environment, bool watched)
+static uint64_t use_of(enum work work, char *const *environment, bool watched,
+		       const struct waiting *waiting)
 {
 	struct st_perf_rings *events = NULL;
 	struct rusage usage = {0};
@@ -90,6 +119,8 @@ static uint64_t use_of(enum work work, char *const *environment, bool watched)
 	if (pid > 0 && write(go[1], "g", 1) != 1)
 		pid = kill(pid, SIGKILL) ? -1 : pid;
 	close(go[1]);
+	if (pid > 0)
+		await(pid, waiting);
 	while (pid > 0 && wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
 		;
 	st_perf_rings_destroy(events);
@@ -112,11 +143,22 @@ static uint64_t more(uint64_t with, uint64_t without)
 	return with > without ? with - without : 0;
 }
 
-void st_creation_measure(struct st_creation *creation, char *const *environment, uint64_t cpu_ns)
+/* The constructors of a library that the user has preloaded may do anything: once in each process of the program. */
+static bool user_preloads(void)
 {
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && preload[0];
+}
+
+void st_creation_measure(struct st_creation *creation, char *const *environment, uint64_t cpu_ns,
+			 int signal_fd)
+{
+	struct waiting waiting = {signal_fd,
+				  st_clock_mono_raw_ns() + (uint64_t)TIME_MAX_MS * 1000000u};
 	uint64_t sum[WORKS][2] = {{0}};
 
-	if (!cpu_ns || !matters(creation, cpu_ns))
+	if (!cpu_ns || user_preloads() || !matters(creation, cpu_ns))
 		return;
 	for (int round = 0; round < ROUNDS; round++)
 		for (unsigned int i = 0; i < 2u * WORKS; i++) {
@@ -127,7 +169,7 @@ void st_creation_measure(struct st_creation *creation, char *const *environment,
 			if (work == SOME_PROCESSES ? creation->processes < PROCESSES_MIN
 						   : creation->threads < THREADS_MIN)
 				continue;
-			used = use_of(work, with ? environment : environ, with);
+			used = use_of(work, with ? environment : environ, with, &waiting);
 			if (!used)
 				return;
 			sum[work][with] += used;

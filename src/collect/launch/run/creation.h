@@ -16,9 +16,9 @@ struct st_creation {
 };
 
 /* Measures when there were so many that it may matter to a program with that CPU time. `environment` is
- * what the program was given. */
+ * what the program was given. Ends early, and leaves the signal there, when one comes through `signal_fd`. */
 void st_creation_measure(struct st_creation *creation, char *const *environment,
-			 uint64_t target_cpu_ns);
+			 uint64_t target_cpu_ns, int signal_fd);
 
 /* This executable was started to create threads, and to do nothing else. */
 bool st_creation_is_asked(int argc, char *const *argv);

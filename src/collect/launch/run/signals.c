@@ -63,8 +63,14 @@ bool st_signals_next(struct st_signals *signals, int *number, bool *sent)
  * must not change how strata ends. */
 void st_signals_end(struct st_signals *signals)
 {
+	int number;
+	bool sent;
+
 	if (!signals->active)
 		return;
+	/* What came after the program's end was meant for the program, and would now end strata. */
+	while (st_signals_next(signals, &number, &sent))
+		;
 	close(signals->fd);
 	for (int i = 0; i < ST_SIGNALS_CHANGED; i++)
 		if (!changed[i].ignore)
