@@ -79,6 +79,13 @@ static bool is_shown(const struct dump *dump, const struct st_merged_frame *merg
 	return dump->target->all || (!(merged->kind & ST_FRAME_EVAL) && !frame->interpreter);
 }
 
+/* Names come from the program. */
+static void print_name(const char *bytes, size_t size_bytes)
+{
+	for (size_t i = 0; i < size_bytes; i++)
+		putchar(st_console_harmless(bytes[i]));
+}
+
 static void print_frame(const struct st_live_frame *frame)
 {
 	struct st_buf name;
@@ -86,21 +93,28 @@ static void print_frame(const struct st_live_frame *frame)
 
 	st_buf_init(&name, NAME_MAX_BYTES);
 	st_target_function(frame, &name);
-	printf("    %.*s", (int)name.size_bytes, (const char *)name.data);
+	fputs("    ", stdout);
+	print_name((const char *)name.data, name.size_bytes);
 	st_buf_fini(&name);
 	if (frame->python) {
-		printf(" (%.*s:%u)\n", (int)frame->source.size_bytes, frame->source.bytes,
-		       frame->line);
+		fputs(" (", stdout);
+		print_name(frame->source.bytes, frame->source.size_bytes);
+		printf(":%u)\n", frame->line);
 		return;
 	}
-	if (frame->kernel)
+	if (frame->kernel) {
 		printf(" [kernel]");
-	else if (frame->module.size_bytes)
-		printf(" (%.*s)", (int)frame->module.size_bytes, frame->module.bytes);
+	} else if (frame->module.size_bytes) {
+		fputs(" (", stdout);
+		print_name(frame->module.bytes, frame->module.size_bytes);
+		putchar(')');
+	}
 	if (frame->line) {
 		const char *source = last_part(frame->source, &size);
 
-		printf(" %.*s:%u", size, source, frame->line);
+		putchar(' ');
+		print_name(source, (size_t)size);
+		printf(":%u", frame->line);
 	}
 	putchar('\n');
 }
@@ -126,10 +140,13 @@ static void print_thread(const struct dump *dump, const struct st_live_thread *t
 
 	printf("\nThread %u (%s%s%s%s)", thread->tid, thread->state == 'R' ? "active" : "idle",
 	       call ? ", in " : "", call ? call : "", thread->holds_lock ? ", holds the GIL" : "");
-	if (thread->tid == (uint32_t)dump->process->pid && !thread->name[0])
+	if (thread->tid == (uint32_t)dump->process->pid && !thread->name[0]) {
 		printf(": main");
-	else if (thread->name[0])
-		printf(": \"%s\"", thread->name);
+	} else if (thread->name[0]) {
+		fputs(": \"", stdout);
+		print_name(thread->name, strlen(thread->name));
+		putchar('"');
+	}
 	putchar('\n');
 	for (uint32_t i = thread->frame_count; i > 0; i--) {
 		struct st_live_frame frame;
@@ -153,8 +170,10 @@ static void print_text(const struct dump *dump)
 
 	st_target_python(process->python_version, version, sizeof(version));
 	printf("Process %d:", (int)process->pid);
-	for (int i = 0; i < dump->target->argc; i++)
-		printf(" %s", dump->target->argv[i]);
+	for (int i = 0; i < dump->target->argc; i++) {
+		putchar(' ');
+		print_name(dump->target->argv[i], strlen(dump->target->argv[i]));
+	}
 	putchar('\n');
 	if (process->python_version)
 		printf("Python %s%s", version,

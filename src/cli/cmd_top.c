@@ -27,7 +27,7 @@ enum {
 	POLL_MS = 10,
 	PLAIN_WIDTH = 120,
 	PLAIN_ROWS = 20,
-	HEAD_LINES = 6,
+	HEAD_LINES = 7,
 	TEXT_MAX_BYTES = 4 << 20,
 	NAME_MAX_BYTES = 64 << 10
 };
@@ -126,8 +126,7 @@ static void put(struct view *view, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	for (char *at = text; *at; at++)
-		if ((unsigned char)*at < ' ')
-			*at = '?'; /* names come from the program: nothing of them reaches the terminal as a command */
+		*at = st_console_harmless(*at); /* names come from the program */
 	st_buf_init(&line, sizeof(text));
 	st_buf_append_text(&line, text);
 	put_line(view, &line);
@@ -166,6 +165,11 @@ static void put_head(struct view *view)
 	if (table->late || table->lost)
 		put(view, "note: %llu samples without Python frames (read too late), %llu lost",
 		    (unsigned long long)table->late, (unsigned long long)table->lost);
+	if (table->dropped)
+		put(view,
+		    "note: %llu samples are not in the functions below: too many between two "
+		    "tables",
+		    (unsigned long long)table->dropped);
 	if (table->note[0])
 		put(view, "note: %s", table->note);
 }

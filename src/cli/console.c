@@ -52,6 +52,16 @@ static void write_all(const char *text, size_t size)
 	}
 }
 
+static bool is_control(char byte)
+{
+	return (unsigned char)byte < 0x20 || byte == 0x7f;
+}
+
+char st_console_harmless(char byte)
+{
+	return is_control(byte) ? '?' : byte;
+}
+
 static void say(const char *prefix, const char *fmt, va_list values)
 {
 	char text[1024];
@@ -61,12 +71,11 @@ static void say(const char *prefix, const char *fmt, va_list values)
 	vsnprintf(text, sizeof(text), fmt, values);
 	used = (size_t)snprintf(line, sizeof(line), "strata: %s", prefix);
 	for (const char *at = text; *at && used + 6 < sizeof(line); at++) {
-		unsigned char byte = (unsigned char)*at;
-
-		if (byte < 0x20 || byte == 0x7f)
-			used += (size_t)snprintf(line + used, sizeof(line) - used, "\\x%02x", byte);
+		if (is_control(*at))
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "\\x%02x",
+						 (unsigned char)*at);
 		else
-			line[used++] = (char)byte;
+			line[used++] = *at;
 	}
 	line[used++] = '\n';
 	write_all(line, used);

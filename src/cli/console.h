@@ -23,6 +23,8 @@ void st_console_init(void);
 void st_console_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "strata: error: …" */
 void st_console_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A byte of a text that is not ours, for standard output: '?' for control characters, which would steer a terminal. */
+char st_console_harmless(char byte);
 /* The text of err, and the exit code that belongs to its status in report and export. */
 int st_console_fail(const struct st_error *err);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,7 +124,8 @@ static bool read_call(pid_t pid, uint32_t tid, int64_t *call, struct registers *
 	return out->pc != 0 && out->sp != 0;
 }
 
-/* System calls that end with EINTR when their thread is held, although nobody sent a signal (signal(7)). */
+/* System calls that end with EINTR when their thread is held, although nobody sent a signal (signal(7)). read and write do
+ * so on sockets with a timeout. */
 static bool ends_early(int64_t call)
 {
 	static const int calls[] = {
@@ -131,7 +133,8 @@ static bool ends_early(int64_t call)
 		SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents,
 		SYS_accept,	SYS_accept4,	     SYS_connect,      SYS_recvfrom,
 		SYS_recvmsg,	SYS_recvmmsg,	     SYS_sendto,       SYS_sendmsg,
-		SYS_sendmmsg,	SYS_io_uring_enter,  SYS_msgrcv,       SYS_msgsnd};
+		SYS_sendmmsg,	SYS_io_uring_enter,  SYS_msgrcv,       SYS_msgsnd,
+		SYS_read,	SYS_readv,	     SYS_write,	       SYS_writev};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (call == calls[i])
@@ -404,14 +407,28 @@ static void hurry(bool on)
 	(void)sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &priority);
 }
 
-static void take_all(struct taking *taking)
+static void *take_threads(void *arg)
 {
+	struct taking *taking = arg;
 	struct st_live_process *process = taking->process;
 
 	hurry(true);
 	for (uint32_t i = 0; i < process->thread_count; i++)
 		take_thread(taking, &process->threads[i]);
 	hurry(false);
+	return NULL;
+}
+
+static void take_all(struct taking *taking)
+{
+	struct st_live_process *process = taking->process;
+	pthread_t thread;
+
+	/* The end of that thread lets go of all that it held, also of those that had not stopped yet. */
+	if (pthread_create(&thread, NULL, take_threads, taking) == 0)
+		pthread_join(thread, NULL);
+	else
+		take_threads(taking);
 	name_by_kernel(process);
 	if (taking->python)
 		st_outside_python_names(taking->python, name_thread, process);

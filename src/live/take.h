@@ -2,7 +2,7 @@
  *
  * The stacks that all threads of a running program have now. A thread is held for the time it takes to copy its
  * registers, its stack and its Python frames (some 0.1 ms), one thread after the other. A thread that waits in a
- * system call which such a hold would end early (epoll_wait and the like) is not held: it does not move.
+ * system call which such a hold would end early (epoll_wait, read and the like) is not held: it does not move.
  */
 #ifndef ST_LIVE_TAKE_H
 #define ST_LIVE_TAKE_H

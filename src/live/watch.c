@@ -14,7 +14,14 @@
 #include "format/sample_record.h"
 #include "live/take.h"
 
-enum { PERIOD_NS = 10000000, STACKS_MAX = 64 << 10, FRAMES_MAX = 4096, ROWS_MAX = 64 << 10 };
+/* ENDED_MAX: with more threads than that, those that have ended are forgotten. */
+enum {
+	ENDED_MAX = 1000,
+	PERIOD_NS = 10000000,
+	STACKS_MAX = 64 << 10,
+	FRAMES_MAX = 4096,
+	ROWS_MAX = 64 << 10
+};
 /* How often the names of threads and the GIL are looked at. */
 static const uint64_t names_ns = 500000000u;
 
@@ -42,7 +49,8 @@ struct st_live_watch {
 	struct st_live_thread_row *threads;
 	uint32_t thread_count, thread_capacity;
 	struct st_live_table table;
-	uint64_t began_ns, table_ns, names_ns, looks, held, samples, lost_before, late_before;
+	uint64_t began_ns, table_ns, names_ns, looks, held, samples, lost_before, late_before,
+		dropped;
 	struct st_merged_frame merged[FRAMES_MAX];
 };
 
@@ -64,18 +72,20 @@ static struct st_live_thread_row *thread_of(struct st_live_watch *watch, uint32_
 	if (!ST_VEC_PUSH(watch->threads, watch->thread_count, watch->thread_capacity,
 			 (struct st_live_thread_row){.tid = tid, .alive = true}))
 		return NULL;
-	watch->names_ns = 0; /* a new one: its name is looked up soon */
+	watch->table.threads = watch->threads; /* they may have moved */
+	watch->names_ns = 0;		       /* a new one: its name is looked up soon */
 	return &watch->threads[watch->thread_count - 1];
 }
 
-static void add_stack(struct st_live_watch *watch, const struct st_outside_sample *sample,
+/* False: no room. */
+static bool add_stack(struct st_live_watch *watch, const struct st_outside_sample *sample,
 		      const struct st_merge_input *input)
 {
 	uint32_t flags, count, first = watch->frame_count;
 
 	if (watch->stack_count >= STACKS_MAX ||
 	    input->native_count + input->python_count + sample->kernel_count > FRAMES_MAX)
-		return;
+		return false;
 	count = st_merge_frames(input, watch->merged, &flags);
 	for (uint32_t i = sample->kernel_count; i > 0; i--)
 		watch->merged[count++] = (struct st_merged_frame){.value = sample->kernel[i - 1],
@@ -83,12 +93,12 @@ static void add_stack(struct st_live_watch *watch, const struct st_outside_sampl
 	for (uint32_t i = 0; i < count; i++)
 		if (!ST_VEC_PUSH(watch->frames, watch->frame_count, watch->frame_capacity,
 				 watch->merged[i]))
-			return;
-	(void)ST_VEC_PUSH(watch->stacks, watch->stack_count, watch->stack_capacity,
-			  (struct stack){.first = first,
-					 .count = count,
-					 .tid = sample->tid,
-					 .weight_ns = sample->weight_ns});
+			return false;
+	return ST_VEC_PUSH(watch->stacks, watch->stack_count, watch->stack_capacity,
+			   (struct stack){.first = first,
+					  .count = count,
+					  .tid = sample->tid,
+					  .weight_ns = sample->weight_ns});
 }
 
 static void on_sample(void *arg, const struct st_outside_sample *sample)
@@ -106,10 +116,13 @@ static void on_sample(void *arg, const struct st_outside_sample *sample)
 	watch->table.total_ns += sample->weight_ns;
 	watch->table.recent_ns += sample->weight_ns;
 	if (thread) {
+		if (!thread->alive)
+			watch->names_ns = 0; /* a late sample, or a new thread with its number */
+		thread->alive = true;
 		thread->cpu_ns += sample->weight_ns;
 		thread->recent_ns += sample->weight_ns;
 	}
-	add_stack(watch, sample, &input);
+	watch->dropped += !add_stack(watch, sample, &input);
 }
 
 static void look_for_python(struct st_live_watch *watch)
@@ -195,6 +208,8 @@ static void name_threads(struct st_live_watch *watch)
 	for (uint32_t i = 0; i < watch->thread_count; i++) {
 		struct st_live_thread_row *thread = &watch->threads[i];
 
+		if (!thread->alive)
+			continue;
 		thread->alive = st_live_comm(watch->pid, thread->tid, comm, sizeof(comm));
 		if (thread->alive && thread->tid != (uint32_t)watch->pid && strcmp(own, comm) != 0)
 			snprintf(thread->name, sizeof(thread->name), "%s", comm);
@@ -315,6 +330,7 @@ const struct st_live_table *st_live_watch_table(struct st_live_watch *watch)
 	table->samples = watch->samples;
 	table->late = state->python_late - watch->late_before;
 	table->lost = state->lost - watch->lost_before;
+	table->dropped = watch->dropped;
 	table->elapsed_ns = now - watch->began_ns;
 	table->recent_wall_ns = now - watch->table_ns;
 	table->lock_ratio = watch->looks ? (double)watch->held / (double)watch->looks : 0;
@@ -324,8 +340,21 @@ const struct st_live_table *st_live_watch_table(struct st_live_watch *watch)
 	return table;
 }
 
+static void forget_ended(struct st_live_watch *watch)
+{
+	uint32_t kept = 0;
+
+	if (watch->thread_count <= ENDED_MAX)
+		return;
+	for (uint32_t i = 0; i < watch->thread_count; i++)
+		if (watch->threads[i].alive || watch->threads[i].recent_ns)
+			watch->threads[kept++] = watch->threads[i];
+	watch->thread_count = watch->table.thread_count = kept;
+}
+
 void st_live_watch_next(struct st_live_watch *watch)
 {
+	forget_ended(watch);
 	watch->table.recent_ns = 0;
 	for (uint32_t i = 0; i < watch->thread_count; i++)
 		watch->threads[i].recent_ns = 0;
@@ -338,7 +367,7 @@ void st_live_watch_reset(struct st_live_watch *watch)
 	st_id_map_clear(&watch->row_of);
 	watch->row_count = watch->stack_count = watch->frame_count = 0;
 	watch->thread_count = 0;
-	watch->samples = watch->table.total_ns = watch->table.recent_ns = 0;
+	watch->samples = watch->dropped = watch->table.total_ns = watch->table.recent_ns = 0;
 	watch->late_before = state->python_late;
 	watch->lost_before = state->lost;
 	watch->began_ns = watch->table_ns = st_clock_mono_raw_ns();

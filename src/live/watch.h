@@ -37,6 +37,7 @@ struct st_live_table {
 	uint64_t elapsed_ns, recent_wall_ns; /* that was watched */
 	uint64_t samples, late,
 		lost;	      /* late: without Python frames (collect/host/outside_watch.h) */
+	uint64_t dropped;     /* of the samples, those that are in no row: there was no room */
 	double lock_ratio;    /* of the recent time, how much somebody held the GIL */
 	uint32_t lock_holder; /* now; 0: nobody */
 	uint32_t python_version;

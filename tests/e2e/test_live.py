@@ -150,6 +150,46 @@ def test_dump_and_top_disturb_no_system_call(strata, python):
         assert process.returncode == 0
 
 
+def test_nobody_stays_held_while_dump_prints(strata, tmp_path):
+    """A thread that could not be seen to stop is let go before anything is printed, which may take forever."""
+    source, library = tmp_path / "blind.c", tmp_path / "blind.so"
+    source.write_text("int waitpid(int pid, int *status, int options)\n{\n\treturn 0;\n}\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    process = strata.popen(["sleep", "600"])
+    until(lambda: Path(f"/proc/{process.pid}/syscall").read_text().startswith("230 "), what="the sleep")
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write_end, bytes(4096))
+    os.set_blocking(write_end, True)
+    looker = strata.popen(
+        [strata.binary, "dump", "-target-pid", str(process.pid)], env={"LD_PRELOAD": str(library)}, stdout=write_end
+    )
+    try:
+        until(lambda: Path(f"/proc/{looker.pid}/syscall").read_text().startswith("1 0x1 "), what="the full pipe")
+        assert "TracerPid:\t0\n" in Path(f"/proc/{process.pid}/status").read_text()
+        until(lambda: process_state(process.pid) == "S", what="the sleep to go on")
+    finally:
+        looker.kill()
+        looker.wait()
+        os.close(read_end)
+        os.close(write_end)
+
+
+def test_names_do_not_steer_the_terminal(strata, python):
+    program = (
+        "import threading, time\n"
+        "code = compile('import time; print(\"ready\", flush=True); time.sleep(600)', 'file\\033[31m', 'exec')\n"
+        "threading.Thread(target=exec, args=(code,), name='thread\\033[2J\\177', daemon=True).start()\n"
+        "time.sleep(600)\n"
+    )
+    with running(strata, python, "-c", program, "argument\033]0;x\007") as process:
+        text = strata("dump", "-target-pid", str(process.pid)).out
+    assert '"thread?[2J?"' in text and "(file?[31m:1)" in text and "argument?]0;x?" in text
+    assert not {char for char in text if (char < " " and char != "\n") or char == "\x7f"}
+
+
 def test_dump_of_a_native_program(strata):
     process = strata.popen(["sleep", "600"])
     until(lambda: process_state(process.pid) == "S", what="the sleep")
@@ -166,18 +206,20 @@ def test_dump_of_a_native_program(strata):
 def test_dump_beside_a_debugger(strata, python):
     """Somebody traces the program: it is read without being held, and that is said."""
     tracer = (
-        "import ctypes, sys\n"
+        "import ctypes, os, sys\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
-        "assert libc.ptrace(0x4206, int(sys.argv[1]), None, None) == 0\n"  # PTRACE_SEIZE
+        "for thread in os.listdir(f'/proc/{sys.argv[1]}/task'):\n"
+        "    assert libc.ptrace(0x4206, int(thread), None, None) == 0\n"  # PTRACE_SEIZE
         "print('ready', flush=True)\n"
         "sys.stdin.read()\n"
     )
     with running(strata, python, BLOCKED, "idle") as process:
         with running(strata, sys.executable, "-c", tracer, str(process.pid)):
             told = dump(strata, process)
-        main = next(thread for thread in told["threads"] if thread["tid"] == process.pid)
         assert told["not_held"] == "another tool traces the process"
-        assert not main["held"] and own_frames(main)[0][0] == "<module>"
+        assert not any(thread["held"] for thread in told["threads"])
+        waiting = next(thread for thread in told["threads"] if thread["name"] == "thread in_lock")
+        assert own_frames(waiting)[0] == ("in_lock", line_of("in_lock"))
         assert process.poll() is None
 
 
