@@ -11,6 +11,8 @@
  */
 #include "collect/inproc/torch/torch_enlist.h"
 
+#include <stdlib.h>
+
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/torch/torch.h"
 #include "collect/inproc/torch/torch_callbacks.h"
@@ -23,6 +25,7 @@ _Atomic uint32_t st_torch_calls;
 
 static uint64_t handles[ST_TORCH_CALLBACKS];
 static uint8_t enlisted; /* st_torch_config.operators as it was then */
+static _Atomic bool ended;
 
 /* In memory that a fork wipes: a child never waits for a thread of its parent. */
 static bool take_lock(uint32_t tries)
@@ -48,10 +51,35 @@ uint8_t st_torch_enlisted(void)
 	return enlisted;
 }
 
-void st_torch_enlist(void)
+/* The process exits. The framework's list of those to call is a static object, which is destroyed next: threads and
+ * handlers that still run must not have it changed. */
+static void end(void)
 {
 	bool locked = take_lock(LOCK_TRIES);
 
+	atomic_store_explicit(&ended, true, memory_order_relaxed);
+	atomic_store_explicit(&st_torch_calls, ST_TORCH_UNLISTED, memory_order_relaxed);
+	atomic_store_explicit(&st_torch_turns.until, UINT64_MAX, memory_order_relaxed);
+	if (locked)
+		release_lock();
+}
+
+/* What was registered last runs first: the list was made when we were put on it. */
+static void end_before_framework(void)
+{
+	static bool done;
+
+	if (!done)
+		done = atexit(end) == 0;
+}
+
+void st_torch_enlist(void)
+{
+	bool locked;
+
+	if (atomic_load_explicit(&ended, memory_order_relaxed))
+		return;
+	locked = take_lock(LOCK_TRIES);
 	for (size_t i = 0; i < ST_TORCH_CALLBACKS; i++) {
 		struct st_torch_callback callback = {
 			.begin = st_torch_scopes[i].begin,
@@ -63,6 +91,7 @@ void st_torch_enlist(void)
 		callback.scopes[st_torch_scopes[i].scope] = true;
 		handles[i] = st_torch_functions.add_global(callback);
 	}
+	end_before_framework();
 	enlisted = st_torch_config.operators;
 	atomic_store_explicit(&st_torch_calls, can_switch() ? ST_TORCH_CALLS : ST_TORCH_UNLISTED,
 			      memory_order_release);
@@ -75,7 +104,8 @@ void st_torch_strike(void)
 {
 	bool locked;
 
-	if (!enlisted || !st_torch_functions.remove)
+	if (!enlisted || !st_torch_functions.remove ||
+	    atomic_load_explicit(&ended, memory_order_relaxed))
 		return;
 	locked = take_lock(LOCK_TRIES);
 	atomic_store_explicit(&st_torch_calls, ST_TORCH_UNLISTED, memory_order_relaxed);
