@@ -42,19 +42,20 @@ static double part(uint64_t some, uint64_t all)
 	return all ? (double)some / (double)all : 0.0;
 }
 
-/* Only what the thread of the steps does itself is time of a step: others may spin beside it for nothing but power. */
+/* What the thread of the steps spins itself is time of a step. Others may spin beside it for nothing but power, or on
+ * CPUs that it needs: what that costs is not known. */
 bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
 {
 	double share = part(ground->spin_ns, ground->cpu_ns);
 
-	out->evidence_ns = out->saving_high_ns = ground->step_spin_ns;
+	out->evidence_ns = out->saving_low_ns = out->saving_high_ns = ground->step_spin_ns;
 	if (!ground->has_samples || share < 0.1 ||
 	    st_finding_share(ground, out->evidence_ns) < 0.02)
 		return false;
 	out->what = st_arena_printf(ground->arena,
 				    "%.0f %% of the CPU time of %s is spinning and waiting (of the "
 				    "run: %.0f %%); %s of it on "
-				    "the thread %s",
+				    "the thread %s, and fewer threads may save more than that",
 				    share * 100.0,
 				    ground->figures.count ? "the steps" : "the operators",
 				    part(ground->run_spin_ns, ground->run_cpu_ns) * 100.0,

@@ -34,6 +34,8 @@ static const struct rule {
 	{ANY, "std::call_once*"},
 	{ANY, "pybind11::*"},
 	{ANY, "nanobind::*"},
+	/* What records tasks and operators, between a caller and what it called. */
+	{"libstrata_collector*", ANY},
 	/* The interpreter: running, calling, importing. */
 	{CPYTHON, "pymain_*"},
 	{CPYTHON, "Py_RunMain"},

@@ -575,11 +575,15 @@ static void add_places(struct st_text_job *job, const char *section, const char 
 {
 	uint32_t count = st_summary_count(job, section);
 	uint32_t shown = count <= limit || !limit ? count : limit - 1;
+	bool has_copies = false;
 
 	if (!count || !limit)
 		return;
 	st_summary_margin(job, word);
-	st_buf_append_text(job->out, "by time in tasks\n");
+	for (uint32_t i = 0; i < count && !has_copies; i++)
+		has_copies = st_summary_row(job, section, i)[ST_SUMMARY_COPIES].kind == ST_CELL_U64;
+	st_buf_append_text(job->out, has_copies ? "by time in tasks and their worker copies\n"
+						: "by time in tasks\n");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct st_cell *place = st_summary_row(job, section, i);
 

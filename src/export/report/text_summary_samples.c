@@ -79,6 +79,8 @@ static void add_rest(struct st_text_job *job, struct st_flow *flow, double busy)
 {
 	double others = fact_number(job, "others_ratio"), stolen = fact_number(job, "stolen_ratio");
 	double machine = fact_number(job, "machine_cpus"), rest = 1.0 - busy;
+	bool has_others =
+		machine > 0 && (machine == fact_number(job, "cpus") || others < WORTH_SAYING);
 
 	if (machine > 0 && machine == fact_number(job, "cpus")) {
 		if (others >= WORTH_SAYING)
@@ -91,7 +93,7 @@ static void add_rest(struct st_text_job *job, struct st_flow *flow, double busy)
 			      others * 100.0, machine);
 		st_flow_piece(flow, "   ");
 	}
-	add_part(flow, "idle", rest > 0 ? rest : 0.0);
+	add_part(flow, has_others ? "idle" : "idle or other programs", rest > 0 ? rest : 0.0);
 	if (fact_number(job, "cpu_limit") <= 0)
 		return;
 	st_buf_printf(&flow->piece, "control group: at most %.3g CPUs, held back ",
