@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads and processes shorter than the sampling interval: their CPU time is in the samples, in the right places."""
 
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -98,3 +99,15 @@ def test_interrupt_after_the_end(strata, programs):
     assert run.wait(60) == 0
     run.stdout.close()
     strata.opens(result)
+
+
+def test_nothing_of_the_users_runs_after_the_end(strata, programs):
+    """A library that the user preloads is loaded for the program alone, never for the measuring of creation."""
+    told = strata.folder / "loader"
+    env = {"LD_PRELOAD": "libm.so.6", "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(told)}
+    command = ["-collect", "hotspots", "-no-summary", "-r", strata.folder / "preload", "--"]
+    done = strata(*command, programs / "short_lives", "commands", "30", env=env)
+    assert done.status == 0, done.err
+    # The loader tells of each process in which the library's constructors run: strata, the program, 30 commands.
+    text = "".join(path.read_text() for path in told.parent.glob("loader.*"))
+    assert len(re.findall(r"calling init: \S*/libm\.so\.6", text)) == 32

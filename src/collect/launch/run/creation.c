@@ -32,7 +32,7 @@ enum {
 	MATTERS_SHARE = 100,
 	PROCESSES_MIN = 10,
 	THREADS_MIN = 200,
-	TIME_MAX_MS = 3000, /* for all rounds: the user waits */
+	TIME_MAX_MS = 3000, /* no round goes on after it: the user waits */
 	FAILED = 127,
 };
 
@@ -151,34 +151,46 @@ static bool user_preloads(void)
 	return preload && preload[0];
 }
 
+/* False, and nothing added, when a helper failed or was killed. */
+static bool add_round(const struct st_creation *creation, char *const *environment,
+		      const struct waiting *waiting, uint64_t sum[WORKS][2])
+{
+	uint64_t used[WORKS][2] = {{0}};
+
+	for (unsigned int i = 0; i < 2u * WORKS; i++) {
+		enum work work = (enum work)(i / 2);
+		bool with = i & 1;
+
+		if (work == SOME_PROCESSES ? creation->processes < PROCESSES_MIN
+					   : creation->threads < THREADS_MIN)
+			continue;
+		used[work][with] = use_of(work, with ? environment : environ, with, waiting);
+		if (!used[work][with])
+			return false;
+	}
+	for (unsigned int i = 0; i < 2u * WORKS; i++)
+		sum[i / 2][i & 1] += used[i / 2][i & 1];
+	return true;
+}
+
 void st_creation_measure(struct st_creation *creation, char *const *environment, uint64_t cpu_ns,
 			 int signal_fd)
 {
 	struct waiting waiting = {signal_fd,
 				  st_clock_mono_raw_ns() + (uint64_t)TIME_MAX_MS * 1000000u};
-	uint64_t sum[WORKS][2] = {{0}};
+	uint64_t sum[WORKS][2] = {{0}}, rounds = 0;
 
 	if (!cpu_ns || user_preloads() || !matters(creation, cpu_ns))
 		return;
-	for (int round = 0; round < ROUNDS; round++)
-		for (unsigned int i = 0; i < 2u * WORKS; i++) {
-			enum work work = (enum work)(i / 2);
-			bool with = i & 1;
-			uint64_t used;
-
-			if (work == SOME_PROCESSES ? creation->processes < PROCESSES_MIN
-						   : creation->threads < THREADS_MIN)
-				continue;
-			used = use_of(work, with ? environment : environ, with, &waiting);
-			if (!used)
-				return;
-			sum[work][with] += used;
-		}
+	while (rounds < ROUNDS && add_round(creation, environment, &waiting, sum))
+		rounds++;
+	if (!rounds)
+		return;
 	creation->process_ns =
-		more(sum[SOME_PROCESSES][1], sum[SOME_PROCESSES][0]) / (ROUNDS * PROCESSES);
+		more(sum[SOME_PROCESSES][1], sum[SOME_PROCESSES][0]) / (rounds * PROCESSES);
 	creation->thread_ns = more(more(sum[SOME_THREADS][1], sum[NO_THREADS][1]),
 				   more(sum[SOME_THREADS][0], sum[NO_THREADS][0])) /
-			      (ROUNDS * THREADS);
+			      (rounds * THREADS);
 }
 
 bool st_creation_is_asked(int argc, char *const *argv)
