@@ -98,6 +98,7 @@ static const char *const allowed[] = {
 	"dl_iterate_phdr",
 	"dlopen",
 	"__register_atfork",
+	"__cxa_atexit",
 	/* the compiler's start files; all weak */
 	"__cxa_finalize",
 	"__gmon_start__",

@@ -60,7 +60,7 @@ static uint64_t read_bytes(const struct st_dataset *dataset, uint32_t row, unsig
 	return arg == ST_HEAP_FREED ? call->free_bytes : call->alloc_bytes;
 }
 
-#define SUM(how, what) .fold = ST_FOLD_SUM, .read = how, .arg = what
+#define SUM(how, what) .fold = ST_FOLD_SUM, .read = (how), .arg = (what)
 
 const struct st_measure st_sync_measures[ST_SYNC_MEASURES] = {
 	{ST_CANCELLED, "cancelled", "cancelled", "Cancelled", "", SUM(read_cancelled, 0)},
