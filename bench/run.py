@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from against import HEADING, Against, write_section
+from against import Against, write_section
 from exports import Exports
 from hotspots import Hotspots
 from operators import Operators
@@ -134,10 +134,10 @@ def write_markdown(path, rows, missing, machine, date):
     for item in missing:
         text += f"\nLeft out: {item}.\n"
     path = pathlib.Path(path)
-    # Sections of others stay: of `make soak`, and of a run with --against.
+    # Sections of others stay: those of `make soak`, of a run with --against and of operators_in_situ.py.
     kept = path.read_text() if path.exists() else ""
-    begins = [at for at in (kept.find(HEADING), kept.find("\n## Soak")) if at >= 0]
-    path.write_text(text + (kept[min(begins) :] if begins else ""))
+    begin = kept.find("\n## ")
+    path.write_text(text + (kept[begin:] if begin >= 0 else ""))
 
 
 class Bench(Hotspots, Tables, Exports, Operators, Against):
