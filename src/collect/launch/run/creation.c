@@ -23,7 +23,7 @@
 #include "collect/launch/family/family_state.h"
 
 enum {
-	ROUNDS = 3,
+	ROUNDS = 5,
 	PROCESSES = 16,
 	THREADS = 600, /* more than there are places for stacks, which have to be looked for then */
 	/* What may matter: a hundredth of the CPU time at a guess that is rather high. */
@@ -151,9 +151,28 @@ static bool user_preloads(void)
 	return preload && preload[0];
 }
 
+/* CPU time of the helpers of each round, in order of size: the middle one counts, because a neighbour on the same core
+ * can make a helper take three times as long. */
+struct spent {
+	uint64_t ns[WORKS][2][ROUNDS];
+	unsigned int rounds;
+};
+
+static void put(uint64_t *sorted, unsigned int count, uint64_t value)
+{
+	for (; count && sorted[count - 1] > value; count--)
+		sorted[count] = sorted[count - 1];
+	sorted[count] = value;
+}
+
+static uint64_t middle(const struct spent *spent, enum work work, bool with)
+{
+	return spent->ns[work][with][spent->rounds / 2];
+}
+
 /* False, and nothing added, when a helper failed or was killed. */
 static bool add_round(const struct st_creation *creation, char *const *environment,
-		      const struct waiting *waiting, uint64_t sum[WORKS][2])
+		      const struct waiting *waiting, struct spent *spent)
 {
 	uint64_t used[WORKS][2] = {{0}};
 
@@ -169,7 +188,8 @@ static bool add_round(const struct st_creation *creation, char *const *environme
 			return false;
 	}
 	for (unsigned int i = 0; i < 2u * WORKS; i++)
-		sum[i / 2][i & 1] += used[i / 2][i & 1];
+		put(spent->ns[i / 2][i & 1], spent->rounds, used[i / 2][i & 1]);
+	spent->rounds++;
 	return true;
 }
 
@@ -178,19 +198,21 @@ void st_creation_measure(struct st_creation *creation, char *const *environment,
 {
 	struct waiting waiting = {signal_fd,
 				  st_clock_mono_raw_ns() + (uint64_t)TIME_MAX_MS * 1000000u};
-	uint64_t sum[WORKS][2] = {{0}}, rounds = 0;
+	struct spent spent = {0};
 
 	if (!cpu_ns || user_preloads() || !matters(creation, cpu_ns))
 		return;
-	while (rounds < ROUNDS && add_round(creation, environment, &waiting, sum))
-		rounds++;
-	if (!rounds)
+	while (spent.rounds < ROUNDS && add_round(creation, environment, &waiting, &spent))
+		;
+	if (!spent.rounds)
 		return;
 	creation->process_ns =
-		more(sum[SOME_PROCESSES][1], sum[SOME_PROCESSES][0]) / (rounds * PROCESSES);
-	creation->thread_ns = more(more(sum[SOME_THREADS][1], sum[NO_THREADS][1]),
-				   more(sum[SOME_THREADS][0], sum[NO_THREADS][0])) /
-			      (rounds * THREADS);
+		more(middle(&spent, SOME_PROCESSES, true), middle(&spent, SOME_PROCESSES, false)) /
+		PROCESSES;
+	creation->thread_ns =
+		more(more(middle(&spent, SOME_THREADS, true), middle(&spent, NO_THREADS, true)),
+		     more(middle(&spent, SOME_THREADS, false), middle(&spent, NO_THREADS, false))) /
+		THREADS;
 }
 
 bool st_creation_is_asked(int argc, char *const *argv)
