@@ -20,10 +20,10 @@ enum {
 
 /* clang-format off */
 const struct st_analysis st_analyses[] = {
-	{"tasks", "ta", NULL, ST_RECORDS_TASKS, USUAL, COLLECTOR},
+	{"tasks", "ta", NULL, ST_RECORDS_TASKS, USUAL | ST_RECORDS_DEVICES, COLLECTOR},
 	{"hotspots", "hs", NULL, ST_RECORDS_SAMPLES, USUAL | ST_RECORDS_SAMPLES, COLLECTOR},
-	{"operators", "op", NULL, ST_RECORDS_OPERATORS, USUAL | ST_RECORDS_MEMORY | ST_RECORDS_MODULES, COLLECTOR},
-	{.name = "threading", .refusal = LATER},
+	{"operators", "op", NULL, ST_RECORDS_OPERATORS, USUAL | ST_RECORDS_MEMORY | ST_RECORDS_MODULES | ST_RECORDS_DEVICES, COLLECTOR},
+	{"threading", "tr", NULL, ST_RECORDS_WAITS, USUAL | ST_RECORDS_SAMPLES | ST_RECORDS_WAITS, COLLECTOR},
 	{.name = "uarch-exploration", .refusal = LATER},
 	{.name = "hpc-performance", .refusal = LATER},
 	{.name = "memory-access", .refusal = LATER},

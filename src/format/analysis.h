@@ -20,6 +20,8 @@ enum {
 	ST_RECORDS_MODULES = 1 << 5,   /* calls of nn.Module */
 	ST_RECORDS_STACKS = 1 << 6,    /* of Python, who calls each operator */
 	ST_RECORDS_CALLS = 1 << 7,     /* of Python functions, counted */
+	ST_RECORDS_DEVICES = 1 << 8,   /* what runs on devices, and the calls that drive them */
+	ST_RECORDS_WAITS = 1 << 9,     /* in functions of the C library */
 };
 
 enum { ST_ANALYSIS_NEEDS_MAX = 8 };

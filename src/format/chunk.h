@@ -18,8 +18,10 @@ struct st_buf;
 
 enum {
 	ST_FORMAT_MAJOR = 1,
-	/* 1: events, callers, open slices, objects; 2: samples; 3: operators; 4: calls; 5: ranges that cross */
-	ST_FORMAT_MINOR = 6,
+	/* 1: events, callers, open slices, objects; 2: samples; 3: operators; 4: calls; 5: ranges that cross;
+	 * 6: kinds of tracks; 7: devices; 8: waits for devices, their overhead and memory; 9: time on no CPU;
+	 * 10: what frameworks allocate on devices */
+	ST_FORMAT_MINOR = 10,
 	ST_CHUNK_RAW_MAX = 4 << 20, /* a reader refuses more: nothing we write comes near */
 	ST_CHUNK_RECORDS_MAX = 16 << 10,
 	ST_CHUNK_AGE_MAX_MS = 250,
@@ -40,6 +42,10 @@ enum st_chunk_type {
 	/* Calls of Python functions one by one: as ST_CHUNK_SLICES, without domains. A reader that does not know them
 	 * loses nothing else. */
 	ST_CHUNK_CALLS = 9,
+	/* What devices did and the calls that drive them, of one track: format/device.h. As calls, nothing else needs them. */
+	ST_CHUNK_DEVICE = 10,
+	/* When a thread was on no CPU: format/off_cpu.h. As calls, nothing else needs them. */
+	ST_CHUNK_OFF_CPU = 11,
 };
 
 enum { ST_CHUNK_PLAIN = 1 }; /* flags: payload is not compressed */

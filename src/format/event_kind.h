@@ -129,7 +129,33 @@ enum st_event_kind {
 	/* A turn in which operators are recorded, or not, begins in this process; detail ST_TURN_*, VALUE how often the
 	 * framework has allocated and freed up to now, EXTRA how often an optimizer has stepped. Without any, all were. */
 	ST_EVENT_OPERATOR_TURN = 70,
+	/* Waits in functions of the C library (format/wait_kind.h), each told when it has ended: detail kind and outcome, VALUE
+	 * object, EXTRA ticks that it took, [TIME of its end]. */
+	ST_EVENT_WAIT = 71,
+	/* The thread is about to let another one go on: detail kind, VALUE object. */
+	ST_EVENT_WAKE = 72,
+	/* Waits that were too short, or too many, to be told one by one: detail kind (0: several), outcome and how many, VALUE object (0:
+	 * several), EXTRA ticks. */
+	ST_EVENT_WAIT_SUM = 73,
+	/* The thread has given an object back, as yet only Python's interpreter lock: detail kind, VALUE object, EXTRA ticks that it had
+	 * it, NAMES d = 0 and the Python line at which it did. */
+	ST_EVENT_HOLD = 74,
+	/* Short holds: as ST_EVENT_WAIT_SUM. */
+	ST_EVENT_HOLD_SUM = 75,
+	/* What lies at an object's place from now on, or from TIME on: detail kind, VALUE object; EXTRA who made it (an address in
+	 * the program), NAMES the Python line that did, DATA its name: a descriptor's. */
+	ST_EVENT_WAIT_OBJECT = 76,
+	/* A parallel region of OpenMP is over, told by the thread that began it: detail its threads and how much of their time they
+	 * waited for its end (below), VALUE its function or its caller, EXTRA ticks that it took. */
+	ST_EVENT_PARALLEL = 77,
 	ST_EVENT_KINDS
+};
+
+/* Detail of ST_EVENT_PARALLEL: threads | part << ST_PARALLEL_SHIFT, where the part is of ST_PARALLEL_WHOLE. */
+enum {
+	ST_PARALLEL_SHIFT = 10,
+	ST_PARALLEL_THREADS = (1 << ST_PARALLEL_SHIFT) - 1, /* or more */
+	ST_PARALLEL_WHOLE = (1 << (32 - ST_PARALLEL_SHIFT)) - 1,
 };
 
 enum st_flow_kind {

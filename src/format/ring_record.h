@@ -57,7 +57,8 @@ enum st_ring_ext {
 	 * A second word, where there is one: flags, ST_BEGIN_CLIPPED or none. */
 	ST_EXT_OPERATOR = 14,
 	/* The framework's allocator gave out or took back a block, on this thread: u64 address, i64 bytes, below 0
-	 * when it took it back. It belongs to the innermost slice that is open. */
+	 * when it took it back. It belongs to the innermost slice that is open. A third word, where there is one: the
+	 * device that the block lies on, ST_MEMORY_PLACE. */
 	ST_EXT_MEMORY = 15,
 	/* What the calls of Python functions on a thread have come to since the previous record of this kind for that
 	 * thread: u64 tid, u64 calls that are in no row, then for each function 5 words: id
@@ -70,6 +71,9 @@ enum st_ring_ext {
 	ST_EXT_STACK = 17,
 	/* No payload: calls are not recorded any more. Those that are open end here, on all threads of the process. */
 	ST_EXT_CALLS_STOP = 18,
+	/* Something that a device did, or a call that drives one, whole: the words of format/device.h. It may be anything
+	 * but of this ring's thread and time. */
+	ST_EXT_DEVICE = 19,
 	/* Only in handler rings (ST_RING_HANDLER), see sample_record.h; ST_EXT_TIME, _THREAD, _THREAD_END and
 	 * _LOST (samples) are written there too. */
 	ST_EXT_SAMPLE = 32,
@@ -123,6 +127,8 @@ enum st_ring_definition {
 	 * Built-in functions have line 0, file "~" and their description as cProfile has it: "<built-in method
 	 * builtins.len>". */
 	ST_DEFINE_PYTHON_FUNCTION = 8,
+	/* A device's name, in front of the first record of it. id: device | ST_DEVICE_ZE or _OPENCL << 16 */
+	ST_DEFINE_DEVICE = 16,
 };
 
 static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t words, uint32_t id)
@@ -139,10 +145,18 @@ static inline uint64_t st_word_definition(enum st_ring_definition kind, uint32_t
  * of operators: operators=0|1|2 (no, names, with inputs), operator_memory=0|1, operator_modules=0|1|2 (2: outermost calls),
  * operator_stacks=0|1, for
  * tests operator_level=N (none above it is tried);
+ * device=0|1|2|3 (off, auto, api, graph: what CUDA did), device_chained=PATH (coded as domains are: what
+ * CUDA_INJECTION64_PATH named before), device_ze=PATH (the library for Level Zero);
+ * waits=TICKS (of a ms; 0: waits are not recorded), wait_stack=US (waits as long as that have their stack);
  * python_calls=TICKS (how often what was counted is told; 0: calls of Python functions are not counted);
  * of the sampler: sample_ns=PERIOD (0: no samples), sample_trigger=cpu_clock|cycles, sample_stacks=0|1,
  * sample_depth=FRAMES (native, and as many of Python), sample_rung=N (none above it is tried),
- * sample_processes=PATTERNS (as domains; of the executable's or script's last name); for tests: sample_empty=1 (the
+ * sample_processes=PATTERNS (as domains; of the executable's or script's last name), sample_defer=0|1 (armed at the first sample),
+ * sample_own=0|1 (threads inherit no event, strata opens theirs); for tests: sample_empty=1 (the
  * handler does nothing), sample_late=1 (even when the library was not preloaded). */
+
+/* Where a block lies, in the framework's numbers (1 is CUDA, 12 is XPU); 0 is the CPU's memory. */
+#define ST_MEMORY_PLACE(type, index) ((uint32_t)(uint8_t)(type) | (uint32_t)(uint8_t)(index) << 8)
+enum { ST_MEMORY_PLACE_MAX = 0xffff };
 
 #endif

@@ -35,7 +35,8 @@ enum st_sample_flag {
 	ST_SAMPLE_PYTHON_LATE = 16384,
 };
 
-/* ST_EXT_SAMPLE: word 0 = st_word_sample(); word 1 = CPU time in ns (u32) since the previous sample was begun
+/* With ST_SAMPLE_WAITING: the stack of a wait that has just ended, and word 1 = ticks that it took. Otherwise:
+ * ST_EXT_SAMPLE: word 0 = st_word_sample(); word 1 = CPU time in ns (u32) since the previous sample was begun
  * | ticks that the handler took in it << 32; then the new native frames (word: address; bit 63 = ST_FRAME_WORD_RECOVERED: found by a
  * scan), innermost first: the first is the interrupted pc, the others are return addresses, or, with
  * bit 62, an interrupted pc again (a signal frame); then the new Python frames, innermost first. */

@@ -75,12 +75,29 @@ struct st_shm_ring {
 	alignas(64) _Atomic uint64_t tail;
 };
 
+/* What the owner waits in, so that it is known of a process that is killed; and what of its short waits and holds is in no record
+ * yet. The owner writes, the drainer reads when nothing more is to come. Who ends a region of OpenMP says so to its workers
+ * here: since then they are idle, and before it they have waited for it. */
+struct st_shm_wait {
+	alignas(64) _Atomic uint64_t begin; /* ticks; 0: in none. Stored last */
+	_Atomic uint64_t object;
+	_Atomic uint32_t kind; /* enum st_wait_kind */
+	_Atomic uint32_t short_count;
+	_Atomic uint64_t short_ticks;
+	_Atomic uint64_t hold_ticks;
+	_Atomic uint64_t
+		region_begin; /* of kind ST_WAIT_REGION; another `begin`: when it was over */
+	uint64_t reserved_more;
+	_Atomic uint32_t hold_count;
+	uint32_t reserved;
+};
+
 struct st_shm_slot {
 	alignas(64) _Atomic uint32_t state; /* enum st_slot_state */
 	_Atomic uint32_t tid;		    /* of the owner, in the target's pid namespace */
 	_Atomic uint32_t generation;	    /* +1 at each adoption */
 	alignas(64) struct st_shm_ring ring[ST_RING_KINDS];
-	uint8_t reserved[64];
+	struct st_shm_wait wait;
 };
 
 struct st_shm_header {
@@ -103,7 +120,9 @@ struct st_shm_header {
 	_Atomic uint32_t
 		profiled; /* how often Python's calls were told to a tool of the program's instead */
 	_Atomic uint64_t resumed; /* strata: ticks at which it last ended a pause; 0: never */
-	uint8_t reserved_more[48];
+	_Atomic uint64_t
+		makers_forgotten; /* objects to wait for, of which nobody will know who made them */
+	uint8_t reserved_more[40];
 };
 
 /* Bits of st_shm_header.notices. */
@@ -120,6 +139,16 @@ enum {
 	ST_NOTICE_NO_PYTHON_CALLS = 64, /* a CPython that is not known, or its hooks are taken */
 	ST_NOTICE_NO_STACKS =
 		256, /* Python frames of operators are not told: a CPython that is not known */
+	/* What CUDA devices did is not recorded: */
+	ST_NOTICE_NO_CUPTI = 512,	/* no libcupti, or one without what is needed */
+	ST_NOTICE_CUPTI_TAKEN = 1024,	/* another tool has it */
+	ST_NOTICE_CUPTI_REFUSED = 2048, /* it is there and says no */
+	/* What devices of Level Zero did is not recorded: */
+	ST_NOTICE_ZE_OFF = 1 << 20,	   /* the user has its tracing layer off */
+	ST_NOTICE_ZE_REFUSED = 1 << 21,	   /* the loader refuses a tracer */
+	ST_NOTICE_OMPT_TAKEN = 1 << 22,	   /* another tool listens to LLVM's OpenMP */
+	ST_NOTICE_FREE_THREADED = 1 << 23, /* Python without an interpreter lock */
+	ST_NOTICE_NO_GIL = 4096, /* Python's interpreter lock is not where it is in this version */
 };
 
 _Static_assert(sizeof(struct st_shm_ring) == 128, "two lines a ring");
@@ -162,7 +191,7 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540010u
+#define ST_SHM_LAYOUT_HASH 0x53540014u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */
@@ -229,7 +258,8 @@ struct st_shm_arm {
 	uint32_t flags;	   /* ST_ARM_* */
 	uint64_t period_ns;
 	uint64_t ticks;
-	uint64_t reserved[2];
+	uint64_t mark;	      /* by which the target knows its triggers: sig_data of their events */
+	uint64_t mono_raw_ns; /* when; strata compares it with the times of execs */
 	int32_t errors
 		[6]; /* errno by which each rung was refused, by enum st_sampler_rung; 0: not tried */
 };
@@ -244,6 +274,8 @@ enum {
 	ST_ARM_GO = 16, /* Go's run time takes all signals for itself: no samples */
 	/* Not a trigger: an event that is only to be held as long as the thread lives (sampler_arm.c). */
 	ST_ARM_ANCHOR = 32,
+	/* Threads inherit nothing: strata opens the events of those that live on (own_events.h). */
+	ST_ARM_OWN_EVENTS = 64,
 };
 
 #endif

@@ -75,6 +75,7 @@ void st_slice_encoder_clear(struct st_slice_encoder *enc)
 	enc->last_sequence = 0;
 	enc->stack = 0;
 	enc->last_block = 0;
+	enc->place = 0;
 }
 
 /* Room for more records in all columns at once, so that a record has one thing to test: whatever still
@@ -240,15 +241,30 @@ void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const 
 			st_slice_encoder_mark(enc, time, marks[i], bytes[i]);
 }
 
-void st_slice_encoder_block(struct st_slice_encoder *enc, uint64_t time, uint64_t address,
-			    int64_t bytes)
+static void put_block(struct st_slice_encoder *enc, uint64_t time, enum st_slice_mark mark,
+		      uint64_t address, int64_t bytes)
 {
 	int64_t delta = (int64_t)(address - enc->last_block);
 
 	st_slice_encoder_mark(enc, time, ST_MARK_BLOCK, st_zigzag(delta));
-	st_slice_encoder_mark(enc, time, bytes < 0 ? ST_MARK_FREED : ST_MARK_ALLOCATED,
-			      bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+	st_slice_encoder_mark(enc, time, mark, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
 	enc->last_block = address;
+}
+
+void st_slice_encoder_block(struct st_slice_encoder *enc, uint64_t time, uint64_t address,
+			    int64_t bytes)
+{
+	put_block(enc, time, bytes < 0 ? ST_MARK_FREED : ST_MARK_ALLOCATED, address, bytes);
+}
+
+void st_slice_encoder_device_block(struct st_slice_encoder *enc, uint64_t time, uint32_t place,
+				   uint64_t address, int64_t bytes)
+{
+	if (enc->place != place)
+		st_slice_encoder_mark(enc, time, ST_MARK_DEVICE, place);
+	enc->place = place;
+	put_block(enc, time, bytes < 0 ? ST_MARK_DEVICE_FREED : ST_MARK_DEVICE_ALLOCATED, address,
+		  bytes);
 }
 
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
@@ -341,6 +357,31 @@ static bool take_operator_mark(struct st_slice_decoder *dec, uint32_t mark, uint
 	return true;
 }
 
+/* What tells of memory. */
+static bool take_memory_mark(struct st_slice_decoder *dec, uint32_t mark,
+			     struct st_slice_record *out)
+{
+	switch (mark) {
+	case ST_MARK_BLOCK:
+		dec->last_block += (uint64_t)st_unzigzag(out->value);
+		dec->has_next_block = true;
+		return true;
+	case ST_MARK_DEVICE:
+		dec->place = (uint32_t)out->value;
+		return out->value <= ST_MEMORY_PLACE_MAX;
+	case ST_MARK_ALLOCATED:
+	case ST_MARK_FREED:
+	case ST_MARK_DEVICE_ALLOCATED:
+	case ST_MARK_DEVICE_FREED:
+		out->address = dec->has_next_block ? dec->last_block : 0;
+		out->place = dec->place;
+		dec->has_next_block = false;
+		return true;
+	default:
+		return true;
+	}
+}
+
 static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *out)
 {
 	uint32_t mark;
@@ -359,13 +400,8 @@ static bool decode_mark(struct st_slice_decoder *dec, struct st_slice_record *ou
 	}
 	if (mark == ST_MARK_SIGNATURE || mark == ST_MARK_SEQUENCE)
 		return take_operator_mark(dec, mark, out->value);
-	if (mark == ST_MARK_BLOCK) {
-		dec->last_block += (uint64_t)st_unzigzag(out->value);
-		dec->has_next_block = true;
-	} else if (mark == ST_MARK_ALLOCATED || mark == ST_MARK_FREED) {
-		out->address = dec->has_next_block ? dec->last_block : 0;
-		dec->has_next_block = false;
-	}
+	if (!take_memory_mark(dec, mark, out))
+		return false;
 	if (mark != ST_MARK_EVENT)
 		return true;
 	if (out->value > (uint64_t)(dec->events_end - dec->events))

@@ -66,6 +66,11 @@ enum st_slice_mark {
 	ST_MARK_CALLS_STOP = 16,
 	/* value: how many open slices of its domain, the innermost ones, the next end leaves open */
 	ST_MARK_LEAVES_OPEN = 17,
+	/* value: ST_MEMORY_PLACE of the blocks that ON_DEVICE marks tell of from here on in this chunk */
+	ST_MARK_DEVICE = 18,
+	/* as ALLOCATED and FREED, of a device's memory; each has a BLOCK before it */
+	ST_MARK_DEVICE_ALLOCATED = 19,
+	ST_MARK_DEVICE_FREED = 20,
 };
 
 /* Flags of a begin are ST_BEGIN_CLIPPED of format/ring_record.h. */
@@ -78,6 +83,7 @@ struct st_slice_record {
 	enum st_slice_mark mark;
 	uint64_t value;	     /* mark */
 	uint64_t address;    /* ST_MARK_ALLOCATED, _FREED: the block's; 0: they are sums */
+	uint32_t place;	     /* ST_MARK_DEVICE_ALLOCATED, _FREED: ST_MEMORY_PLACE */
 	uint64_t caller;     /* begin; 0: not known */
 	uint32_t signature;  /* begin of an operator; 0: it is none */
 	int64_t sequence;    /* begin of an operator; -1: none */
@@ -94,6 +100,7 @@ struct st_slice_encoder {
 	int64_t last_sequence;
 	uint32_t stack;
 	uint64_t last_block;
+	uint32_t place;
 };
 
 void st_slice_encoder_init(struct st_slice_encoder *enc);
@@ -118,6 +125,9 @@ void st_slice_encoder_memory(struct st_slice_encoder *enc, uint64_t time, const 
 /* One block that it took, or gave back: bytes below 0. */
 void st_slice_encoder_block(struct st_slice_encoder *enc, uint64_t time, uint64_t address,
 			    int64_t bytes);
+/* The same of a device's memory. */
+void st_slice_encoder_device_block(struct st_slice_encoder *enc, uint64_t time, uint32_t place,
+				   uint64_t address, int64_t bytes);
 void st_slice_encoder_event(struct st_slice_encoder *enc, uint64_t time,
 			    const struct st_event *event);
 /* As many records or bytes as a chunk should have: finish it. */
@@ -138,6 +148,7 @@ struct st_slice_decoder {
 	uint32_t stack;
 	uint64_t last_block;
 	bool has_next_block;
+	uint32_t place;
 };
 
 enum st_status st_slice_decoder_init(struct st_slice_decoder *dec,
