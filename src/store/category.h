@@ -21,11 +21,14 @@ enum st_category {
 	ST_CATEGORY_PRIMITIVE_OLD,    /* the same by versions whose domains name no stage */
 	ST_CATEGORY_PRIMITIVE_CREATE, /* of oneDNN, made */
 	ST_CATEGORY_PRIMITIVE_STAGE,  /* anything else that oneDNN does with one */
-	/* Of devices and what drives them; no producer yet. */
+	/* Of devices and what drives them (format/device_record.h). */
 	ST_CATEGORY_RUNTIME_CALL,
+	ST_CATEGORY_DEVICE_WAIT, /* such a call that returns when the device is done */
 	ST_CATEGORY_KERNEL,
 	ST_CATEGORY_COPY,
 	ST_CATEGORY_COMMUNICATION,
+	ST_CATEGORY_DEVICE_OVERHEAD, /* of the driver, or of its profiling */
+	ST_CATEGORY_DEVICE_MEMORY,   /* allocated or released: a moment */
 	ST_CATEGORIES
 };
 
@@ -49,6 +52,18 @@ static inline bool st_category_is_torch(enum st_category category)
 static inline bool st_category_is_execution(enum st_category category)
 {
 	return category == ST_CATEGORY_PRIMITIVE || category == ST_CATEGORY_PRIMITIVE_OLD;
+}
+
+/* A call of the host that drives a device. */
+static inline bool st_category_is_call(enum st_category category)
+{
+	return category == ST_CATEGORY_RUNTIME_CALL || category == ST_CATEGORY_DEVICE_WAIT;
+}
+
+/* What runs on a device and takes its time. */
+static inline bool st_category_is_device(enum st_category category)
+{
+	return category >= ST_CATEGORY_KERNEL && category <= ST_CATEGORY_COMMUNICATION;
 }
 
 static inline bool st_category_is_primitive(enum st_category category)

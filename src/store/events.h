@@ -50,7 +50,7 @@ enum st_span_kind {
 	ST_SPAN_TIMED_TASK = 4, /* task with times of its own that do not fit the thread's order */
 	ST_SPAN_USER_EVENT = 5, /* __itt_event_start … end on one thread */
 	ST_SPAN_MARK = 6,	/* mark … mark_off, of the thread or (object's detail) global */
-	ST_SPAN_WAIT = 7,	/* sync_prepare … acquired or cancel */
+	ST_SPAN_WAIT = 7,	/* sync_prepare … acquired or cancel; a wait in the C library */
 	ST_SPAN_HOLD = 8,	/* sync_acquired … releasing */
 	ST_SPAN_KINDS
 };
@@ -61,30 +61,41 @@ enum {
 	ST_SPAN_ESTIMATED = 16, /* a time comes from a foreign clock domain */
 };
 
+#define ST_SPAN_TOLD 0x80000000u
+
 struct st_span { /* sorted by kind, then begin */
 	int64_t begin_ns,
 		end_ns; /* a user event or mark that never ends has end == begin and is no span */
 	uint32_t kind;
-	uint32_t process;		 /* index */
-	uint32_t begin_track, end_track; /* index, or ST_NO_ROW */
+	uint32_t process; /* index */
+	/* Index, or ST_NO_ROW. Of waits in the C library: who waits, and who let him go (himself: not known). */
+	uint32_t begin_track, end_track;
 	uint32_t slice; /* innermost open slice of begin_track at the begin, or ST_NO_ROW */
 	st_string_id domain, name;
 	uint32_t
 		object; /* of events and marks: index into objects; of waits and holds: into sync objects */
 	uint32_t id, parent; /* index into ids */
-	uint32_t event;	     /* of the begin, or of the end when there is no begin */
+	/* Of the begin, or of the end when there is no begin; of a wait in the C library ST_SPAN_TOLD | its detail
+	 * (format/wait_kind.h): it has no row. */
+	uint32_t event;
 	uint16_t flags;
 	uint16_t
 		lane; /* spans of one kind, process and domain that overlap lie in different lanes */
 };
 _Static_assert(sizeof(struct st_span) == 64, "span is a file format");
 
+/* In the attribute of a sync object that the C library has: enum st_wait_kind. */
+enum { ST_SYNC_KIND_SHIFT = 8, ST_SYNC_ATTRIBUTE_MASK = 0xff };
+
 struct st_sync_object {
 	uint32_t process;   /* index */
-	uint32_t attribute; /* 1 barrier, 2 mutex */
+	uint32_t attribute; /* 1 barrier, 2 mutex; and see above */
 	uint64_t address;
 	st_string_id type, name; /* 0: not told */
 	int64_t first_ns;
+	uint64_t maker;	      /* of the C library's: address in the program that made it, or 0 */
+	st_string_id made_at; /* the Python line, or from resolve/objects.h the function, or 0 */
+	uint32_t generation;  /* how many of its kind have been at the address before it */
 };
 
 /* A counter named by domain and string (inc_v3 …) is an object too: made up by the reader. */
@@ -135,6 +146,10 @@ struct st_text st_result_blob(const struct st_result *result, uint32_t blob);
 const struct st_span *st_result_spans(const struct st_result *result, uint32_t *count);
 const struct st_sync_object *st_result_sync_objects(const struct st_result *result,
 						    uint32_t *count);
+/* Gives one a name, until the result is closed; before anything was asked. False: no memory. */
+bool st_result_name_sync_object(struct st_result *result, uint32_t object, struct st_text name);
+/* The same of the place where it was made. */
+bool st_result_place_sync_object(struct st_result *result, uint32_t object, struct st_text made_at);
 const struct st_object *st_result_objects(const struct st_result *result, uint32_t *count);
 const struct st_object_fact *st_result_object_facts(const struct st_result *result,
 						    uint32_t *count);

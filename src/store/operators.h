@@ -42,6 +42,8 @@ struct st_memory_moment {
 	uint32_t row; /* slice that was open innermost, or ST_NO_ROW */
 	uint64_t allocated, freed, peak;
 	uint64_t address; /* of the one block that it was; 0: of several */
+	uint32_t place;	  /* ST_MEMORY_PLACE (format/ring_record.h); 0: memory of the CPU */
+	uint32_t reserved;
 };
 
 struct st_operator_source { /* of a process */
@@ -56,6 +58,9 @@ const struct st_operator *st_result_operators(const struct st_result *result, ui
 const struct st_operator *st_result_operator_of(const struct st_result *result, uint32_t row);
 const struct st_signature *st_result_signatures(const struct st_result *result, uint32_t *count);
 const struct st_memory_moment *st_result_memory(const struct st_result *result, uint32_t *count);
+/* The same of devices. */
+const struct st_memory_moment *st_result_device_memory(const struct st_result *result,
+						       uint32_t *count);
 const struct st_operator_source *st_result_operator_sources(const struct st_result *result,
 							    uint32_t *count);
 

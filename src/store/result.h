@@ -163,7 +163,9 @@ struct st_result_info {	     /* from result.json; texts are "" when unknown, num
 	uint64_t target_cpu_ns; /* of the program and the children it waited for; 0: not known */
 	uint64_t
 		creation_ns; /* of it: what our presence cost when processes and threads were created */
-	uint64_t peak_rss_bytes; /* of strata */
+	uint64_t switches_ns; /* of it, as an estimate: the kernel's records of context switches */
+	uint64_t unarmed_threads; /* that no sampler could see, though they used CPU time */
+	uint64_t peak_rss_bytes;  /* of strata */
 	struct st_machine_info machine;
 	const char *stop_reason; /* "", "duration", "data-limit", "interrupt" … */
 	const char *options; /* those of collect as given: "-ring-buffer 10 -knob itt-groups=all" */

@@ -82,6 +82,7 @@ static void rewind_tracks(struct st_index_builder *builder)
 		track->has_end = false;
 		track->last_ns = 0;
 		track->lost = track->unmatched_ends = 0;
+		track->device_hint = track->open_calls = 0;
 	}
 	for (uint32_t i = 0; i < builder->ref_count; i++) {
 		struct st_track_state *track = &builder->tracks[builder->refs[i].track];
@@ -94,7 +95,9 @@ static void rewind_tracks(struct st_index_builder *builder)
 			builder->sample_refs[i].count;
 	for (uint32_t i = 0; i < builder->open_count; i++)
 		builder->tracks[builder->opens[i].track].rows++;
+	st_index_rewind_devices(builder);
 	builder->tables.wide_count = 0;
+	builder->tables.wake_count = builder->tables.wait_count = 0;
 	builder->operators.count = builder->operators.moment_count = 0;
 	builder->operators.missing = 0;
 	builder->decoded_before = true;
@@ -175,6 +178,10 @@ static void fini(struct st_index_builder *builder)
 	free(builder->opens);
 	free(builder->operators.items);
 	free(builder->operators.moments);
+	free(builder->operators.device_moments);
+	free(builder->devices.slices);
+	free(builder->devices.waits);
+	free(builder->off_cpu.records);
 	st_event_tables_fini(&builder->tables);
 	free(builder->tracks);
 	free(builder->refs);
@@ -217,6 +224,8 @@ enum st_status st_index_build(struct st_index *index, struct st_index_meta *meta
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the operators");
 	if (!status) {
 		st_index_finish(&builder);
+		builder.no_memory |=
+			!st_index_devices_finish(&builder) || !st_index_off_cpu_finish(&builder);
 		st_index_finish_events(&builder);
 		if (builder.no_memory || !st_index_inherit(&builder) ||
 		    !st_index_operators_finish(&builder) || !st_index_calls(&builder))

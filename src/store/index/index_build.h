@@ -22,6 +22,9 @@
 #include "store/text_table.h"
 
 struct st_chunk_header;
+struct st_device_slice;
+struct st_device_wait_record;
+struct st_off_record;
 struct st_event;
 struct st_model;
 struct st_source;
@@ -68,6 +71,23 @@ struct st_wide_event {
 	uint32_t row, process_id;
 };
 
+/* A thread lets others go on: only needed until it is known whom, so it has no row. */
+struct st_wake_event {
+	int64_t ns;
+	uint64_t object;
+	uint32_t kind;	/* enum st_wait_kind */
+	uint32_t track; /* final */
+};
+
+/* A wait in the C library, which becomes a span and has no row either. */
+struct st_wait_event {
+	int64_t begin_ns;
+	uint64_t ns, object;
+	uint32_t track; /* final */
+	uint32_t slice; /* or ST_NO_ROW */
+	uint32_t detail;
+};
+
 struct st_caller_slot {
 	uint64_t address;
 	uint32_t caller; /* index; 0: nothing here yet */
@@ -77,6 +97,8 @@ struct st_open_slice {
 	uint32_t row, domain;
 	uint32_t line; /* object id of the ITT track it was begun on; 0: the thread's own */
 	uint32_t item; /* of builder->operators, or ST_NO_ROW */
+	uint64_t
+		call_end; /* of a call that was told whole: ticks at which it leaves; 0: it is none */
 };
 
 struct st_track_state {
@@ -98,7 +120,10 @@ struct st_track_state {
 	uint32_t next_sample;	      /* row for the next one to be decoded */
 	uint32_t join_at, sample_end; /* rows that are not yet joined with their slices */
 	uint32_t sample_hint;
-	int64_t sample_ns; /* of the last one joined */
+	int64_t sample_ns;		/* of the last one joined */
+	uint32_t device_at, device_end; /* of builder->devices: not yet rows */
+	uint32_t device_hint;
+	uint32_t open_calls; /* on the stack */
 	struct st_caller_slot
 		*callers; /* ST_CALLER_SLOTS of them, or NULL: the last one of each slot */
 };
@@ -122,6 +147,10 @@ struct st_event_tables {
 	uint32_t counter_capacity;
 	struct st_wide_event *wide;
 	uint32_t wide_count, wide_capacity;
+	struct st_wake_event *wakes;
+	uint32_t wake_count, wake_capacity;
+	struct st_wait_event *waits;
+	uint32_t wait_count, wait_capacity;
 	uint32_t sync_count;	     /* rows that tell of sync objects */
 	struct st_key_table callers; /* (process id, address); the first stands for none */
 	int64_t *caller_ns;	     /* when each was first seen */
@@ -129,11 +158,27 @@ struct st_event_tables {
 	bool no_callers; /* there was no room for their column */
 };
 
+/* What comes whole and late (index_devices.c); sorted by track and time. */
+struct st_device_tables {
+	struct st_device_slice *slices;
+	uint32_t count, capacity;
+	struct st_device_wait_record *waits; /* by process and correlation in the end */
+	uint32_t wait_count, wait_capacity, about_capacity;
+};
+
+/* When threads were on no CPU (index_off_cpu.c), as it came. */
+struct st_off_tables {
+	struct st_off_record *records;
+	uint32_t count, capacity;
+};
+
 struct st_operator_tables {
 	struct st_operator *items;
 	uint32_t count, capacity;
 	struct st_memory_moment *moments;
 	uint32_t moment_count, moment_capacity;
+	struct st_memory_moment *device_moments;
+	uint32_t device_moment_count, device_moment_capacity;
 	uint32_t last_mark; /* of the last moment */
 	uint64_t missing;   /* operators whose signature nobody defines */
 };
@@ -171,6 +216,8 @@ struct st_index_builder {
 	uint64_t window_ticks, event_count;
 	struct st_event_tables tables;
 	struct st_operator_tables operators;
+	struct st_device_tables devices;
+	struct st_off_tables off_cpu;
 	bool decoded_before; /* the second try after a chunk held less than it said */
 	bool no_memory;
 };
@@ -211,13 +258,31 @@ bool st_index_add_calls(struct st_index_builder *builder, const struct st_chunk_
 			uint32_t segment, size_t offset);
 /* All of them into their table, when the slices are decoded. */
 bool st_index_calls(struct st_index_builder *builder);
+/* index_devices.c: a chunk of what comes late, in builder->raw; false: it is not what it says, and why. */
+bool st_index_add_devices(struct st_index_builder *builder, const struct st_chunk_header *header,
+			  struct st_error *why);
+void st_index_sort_devices(struct st_index_builder *builder);
+/* Before a second try: their rows count again. */
+void st_index_rewind_devices(struct st_index_builder *builder);
+/* What ran on devices, into its rows; and calls of a thread that begin before that tick, among its own slices. */
+void st_index_take_streams(struct st_index_builder *builder);
+void st_index_take_calls_before(struct st_index_builder *builder, struct st_track_state *track,
+				uint64_t ticks);
+bool st_index_devices_finish(struct st_index_builder *builder);
+/* index_off_cpu.c: the same of the time on no CPU. */
+bool st_index_add_off_cpu(struct st_index_builder *builder, const struct st_chunk_header *header,
+			  struct st_error *why);
+bool st_index_off_cpu_finish(struct st_index_builder *builder);
 /* index_operators.c: a begin that has a signature; its item, or ST_NO_ROW. */
 uint32_t st_index_take_operator(struct st_index_builder *builder,
 				const struct st_track_state *track,
 				const struct st_slice_record *record, uint32_t row);
-/* A mark that tells of memory. */
+/* A mark that tells of memory, and one that tells of a device's. */
 void st_index_take_memory(struct st_index_builder *builder, struct st_track_state *track,
 			  const struct st_slice_record *record, int64_t ns);
+void st_index_take_device_memory(struct st_index_builder *builder,
+				 const struct st_track_state *track,
+				 const struct st_slice_record *record, int64_t ns);
 bool st_index_operators_finish(struct st_index_builder *builder);
 /* index_twins.c: flags ITT tasks that repeat an operator, and puts what lies in them into the operator. Before
  * st_index_finish. */

@@ -184,8 +184,11 @@ static void take_end(struct st_index_builder *builder, struct st_track_state *tr
 
 static void close_all(struct st_index_builder *builder, struct st_track_state *track, int64_t ns)
 {
+	/* A call that was told whole has its end. */
 	while (track->depth)
-		close_row(builder, track->stack[--track->depth].row, ns, ST_SLICE_UNFINISHED);
+		if (!track->stack[--track->depth].call_end)
+			close_row(builder, track->stack[track->depth].row, ns, ST_SLICE_UNFINISHED);
+	track->open_calls = 0;
 }
 
 static void take_pause(struct st_index_builder *builder, struct st_track_state *track,
@@ -225,6 +228,10 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 	case ST_MARK_PEAK:
 		st_index_take_memory(builder, track, record, ns);
 		break;
+	case ST_MARK_DEVICE_ALLOCATED:
+	case ST_MARK_DEVICE_FREED:
+		st_index_take_device_memory(builder, track, record, ns);
+		break;
 	case ST_MARK_LEAVES_OPEN:
 		track->left_open = record->value;
 		break;
@@ -234,6 +241,7 @@ static void take_mark(struct st_index_builder *builder, struct st_track_state *t
 	case ST_MARK_SEQUENCE:
 	case ST_MARK_STACK:
 	case ST_MARK_BLOCK:
+	case ST_MARK_DEVICE:
 	case ST_MARK_CALLS_STOP:
 		break;
 	}
@@ -302,6 +310,8 @@ static struct counts decode_records(struct st_index_builder *builder,
 		if (ns < track->last_ns)
 			ns = track->last_ns;
 		track->last_ns = ns;
+		if (track->device_at < track->device_end || track->open_calls)
+			st_index_take_calls_before(builder, track, record.time);
 		if (track->join_at < track->sample_end)
 			st_index_join_samples(builder, track, record.time);
 		if (record.op == ST_SLICE_BEGIN) {
@@ -375,6 +385,7 @@ static void end_tracks(struct st_index_builder *builder)
 		struct st_index_track *out = &builder->meta->tracks[track->final];
 		uint32_t hint = 0;
 
+		st_index_take_calls_before(builder, track, UINT64_MAX);
 		if (track->join_at < track->sample_end)
 			st_index_join_samples(builder, track, UINT64_MAX);
 		out->last_ns = end_of_track(builder, track);
@@ -415,6 +426,7 @@ enum st_status st_index_decode(struct st_index_builder *builder, bool *short_chu
 
 	st_index_decode_samples(builder, short_chunks);
 	take_opens(builder);
+	st_index_take_streams(builder);
 	for (uint32_t i = 0; i < builder->ref_count && !builder->no_memory; i++) {
 		if (!decode_chunk(builder, &builder->refs[i]))
 			*short_chunks = true;

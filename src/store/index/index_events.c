@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "format/event.h"
+#include "format/wait_kind.h"
 #include "store/model/model.h"
 
 enum { NS_PER_SECOND = 1000000000 };
@@ -23,6 +25,8 @@ void st_event_tables_fini(struct st_event_tables *tables)
 	st_key_table_fini(&tables->counters);
 	free(tables->counter_objects);
 	free(tables->wide);
+	free(tables->wakes);
+	free(tables->waits);
 	st_key_table_fini(&tables->callers);
 	free(tables->caller_ns);
 }
@@ -91,6 +95,19 @@ static void take_time(struct st_index_builder *builder, const struct st_track_st
 	row->flags |= ST_EVENT_TIME_GIVEN | ST_EVENT_TIME_ESTIMATED;
 }
 
+/* It was told at its end: from now on it is its begin, and how many ns it took. */
+static void take_wait(struct st_index_builder *builder, uint64_t ticks, struct st_event_row *row)
+{
+	uint64_t begin = row->extra < ticks ? ticks - row->extra : 0;
+	int64_t end_ns = row->time_ns;
+	uint32_t hint = 0;
+
+	row->time_ns = st_clock_map_ns(&builder->meta->clock, &hint, begin);
+	if (row->time_ns > end_ns)
+		row->time_ns = end_ns;
+	row->extra = (uint64_t)(end_ns - row->time_ns);
+}
+
 static bool data_is_cut(const struct st_event *event)
 {
 	static const uint8_t type_bytes[] = {0, 8, 8, 4, 4, 2, 2, 4, 8};
@@ -117,7 +134,8 @@ static bool is_wide(uint32_t kind)
 	return (kind >= ST_EVENT_TIMED_BEGIN && kind <= ST_EVENT_FRAME_SUBMIT &&
 		kind != ST_EVENT_TASK_GROUP) ||
 	       (kind >= ST_EVENT_USER_START && kind <= ST_EVENT_MARK_OFF) ||
-	       (kind >= ST_EVENT_SYNC_CREATE && kind <= ST_EVENT_SYNC_DESTROY);
+	       (kind >= ST_EVENT_SYNC_CREATE && kind <= ST_EVENT_SYNC_DESTROY) ||
+	       kind == ST_EVENT_WAIT_OBJECT;
 }
 
 static void add_wide(struct st_index_builder *builder, uint32_t process_id, uint32_t row,
@@ -130,13 +148,54 @@ static void add_wide(struct st_index_builder *builder, uint32_t process_id, uint
 		builder->no_memory = true;
 }
 
+static void add_wake(struct st_index_builder *builder, const struct st_track_state *track,
+		     const struct st_event *event, int64_t ns)
+{
+	struct st_event_tables *tables = &builder->tables;
+
+	if (!ST_VEC_PUSH(tables->wakes, tables->wake_count, tables->wake_capacity,
+			 ((struct st_wake_event){.ns = ns,
+						 .object = event->value,
+						 .kind = event->detail,
+						 .track = track->final})))
+		builder->no_memory = true;
+}
+
+static void add_wait(struct st_index_builder *builder, const struct st_track_state *track,
+		     const struct st_event *event, uint64_t ticks, int64_t ns)
+{
+	struct st_event_tables *tables = &builder->tables;
+	struct st_event_row row = {.time_ns = ns, .extra = event->extra};
+
+	take_time(builder, track, event, ticks, &row);
+	take_wait(builder, event->mask & ST_FIELD_TIME ? event->time : ticks, &row);
+	if (!ST_VEC_PUSH(tables->waits, tables->wait_count, tables->wait_capacity,
+			 ((struct st_wait_event){.begin_ns = row.time_ns,
+						 .ns = row.extra,
+						 .object = event->value,
+						 .track = track->final,
+						 .slice = st_index_innermost(track),
+						 .detail = event->detail & ST_WAIT_DETAIL_MASK})))
+		builder->no_memory = true;
+}
+
 void st_index_take_event(struct st_index_builder *builder, struct st_track_state *track,
 			 const struct st_event *event, uint64_t ticks, int64_t ns)
 {
-	uint32_t at = track->next_event++;
-	struct st_event_row *row = &builder->index->columns.events[at];
 	struct st_index_label names = {0};
+	struct st_event_row *row;
+	uint32_t at;
 
+	if (event->kind == ST_EVENT_WAKE) {
+		add_wake(builder, track, event, ns);
+		return;
+	}
+	if (event->kind == ST_EVENT_WAIT) {
+		add_wait(builder, track, event, ticks, ns);
+		return;
+	}
+	at = track->next_event++;
+	row = &builder->index->columns.events[at];
 	if (event->domain || event->name)
 		names = st_index_texts_of(builder, track->process_id, event->domain, event->name);
 	*row = (struct st_event_row){
@@ -159,8 +218,12 @@ void st_index_take_event(struct st_index_builder *builder, struct st_track_state
 		row->object = st_index_object_of(builder, track->process_id, event, names.domain,
 						 names.name);
 	take_time(builder, track, event, ticks, row);
+	if (event->kind == ST_EVENT_WAIT_SUM || event->kind == ST_EVENT_HOLD ||
+	    event->kind == ST_EVENT_HOLD_SUM || event->kind == ST_EVENT_PARALLEL)
+		take_wait(builder, event->mask & ST_FIELD_TIME ? event->time : ticks, row);
 	if (is_wide(event->kind))
-		add_wide(builder, track->process_id, at, ns);
+		add_wide(builder, track->process_id, at,
+			 event->kind == ST_EVENT_WAIT_OBJECT ? row->time_ns : ns);
 }
 
 static void add_family_marks(struct st_index_builder *builder)
@@ -267,11 +330,88 @@ static bool take_blobs(struct st_index_tables *tables, const struct st_text_tabl
 	return true;
 }
 
+/* Waits that strata saw from outside came later than what their thread told itself: what it had open then is looked up. */
+static void place_seen(struct st_index_builder *builder)
+{
+	const struct st_index_columns *columns = &builder->index->columns;
+
+	for (uint32_t i = 0; i < builder->tables.wait_count; i++) {
+		struct st_wait_event *wait = &builder->tables.waits[i];
+		const struct st_index_track *track = &builder->meta->tracks[wait->track];
+		uint32_t slice;
+
+		if (wait->detail >> ST_WAIT_SHIFT != ST_WAIT_SEEN)
+			continue;
+		slice = ST_SEARCH(j, track->row_begin, track->row_end,
+				  columns->begin_ns[j] <= wait->begin_ns);
+		slice = slice > track->row_begin ? slice - 1 : ST_NO_ROW;
+		while (slice != ST_NO_ROW && columns->end_ns[slice] <= wait->begin_ns)
+			slice = columns->parent[slice];
+		wait->slice = slice;
+	}
+}
+
+/* Of each track, by its final number: how many rows of the tracks before it stayed empty; then of all. */
+static uint32_t *find_shifts(const struct st_index_builder *builder)
+{
+	uint32_t count = builder->meta->track_count, shift = 0;
+	uint32_t *shifts = calloc((size_t)count + 1, sizeof(*shifts));
+
+	for (uint32_t i = 0; shifts && i < builder->track_count; i++) {
+		const struct st_track_state *track = &builder->tracks[i];
+
+		shifts[track->final] =
+			builder->meta->tracks[track->final].event_end - track->next_event;
+	}
+	for (uint32_t i = 0; shifts && i < count; i++) {
+		uint32_t empty = shifts[i];
+
+		shifts[i] = shift;
+		shift += empty;
+	}
+	if (shifts)
+		shifts[count] = shift;
+	return shifts;
+}
+
+/* Rows that waits and wakes were counted for are empty: those behind them close up, and the file is so much shorter. */
+static bool close_up(struct st_index_builder *builder)
+{
+	struct st_event_row *rows = builder->index->columns.events;
+	uint32_t tracks = builder->meta->track_count, *shifts, end = 0;
+
+	if (!builder->tables.wake_count && !builder->tables.wait_count)
+		return true;
+	shifts = find_shifts(builder);
+	if (!shifts)
+		return false;
+	for (uint32_t i = 0; i < builder->tables.wide_count; i++)
+		builder->tables.wide[i].row -= shifts[rows[builder->tables.wide[i].row].track];
+	for (uint32_t i = 0; i < tracks; i++) {
+		struct st_index_track *track = &builder->meta->tracks[i];
+		uint32_t count =
+			track->event_end - track->event_begin - (shifts[i + 1] - shifts[i]);
+
+		memmove(&rows[track->event_begin - shifts[i]], &rows[track->event_begin],
+			count * sizeof(*rows));
+		track->event_begin -= shifts[i];
+		track->event_end = end = track->event_begin + count;
+	}
+	free(shifts);
+	builder->event_count = end;
+	return st_index_cut_events(builder->index, end + builder->request->model->mark_count);
+}
+
 void st_index_finish_events(struct st_index_builder *builder)
 {
 	struct st_index_tables *out = &builder->meta->tables;
 
+	if (!close_up(builder)) {
+		builder->no_memory = true;
+		return;
+	}
 	add_family_marks(builder);
+	place_seen(builder);
 	if (!st_index_objects_finish(builder) || !find_task_events(builder) ||
 	    !st_index_copies_finish(builder) || !st_index_spans_finish(builder) ||
 	    !st_index_callers_finish(builder) || !st_index_flows_finish(builder) ||

@@ -8,6 +8,9 @@
 
 #include "base/vec.h"
 
+/* The clocks of devices are fitted to ours: what was launched may seem to begin before its launch. */
+enum { FIT_NS = 1000000 };
+
 struct end { /* one end of a flow */
 	uint64_t id;
 	int64_t ns;
@@ -64,6 +67,30 @@ static bool join_ends(struct st_index_tables *out, const struct end *ends, uint3
 	return true;
 }
 
+/* Records of devices name their flows by themselves. */
+static bool add_launches(const struct st_index_builder *builder, struct end **ends, uint32_t *count,
+			 uint32_t *capacity)
+{
+	const struct st_index_columns *columns = &builder->index->columns;
+	const struct st_index_tables *tables = &builder->meta->tables;
+
+	for (uint32_t i = 0; i < tables->device_count; i++) {
+		const struct st_device_item *item = &tables->devices[i];
+		const uint32_t track = columns->track[item->row];
+		const bool leaves = item->kind == ST_DEVICE_CALL;
+		const struct end end = {.id = item->correlation,
+					.ns = columns->begin_ns[item->row] + (leaves ? 0 : FIT_NS),
+					.process_id = builder->meta->tracks[track].process_id,
+					.kind = ST_FLOW_LAUNCH,
+					.slice = item->row,
+					.leaves = leaves};
+
+		if (item->correlation && !ST_VEC_PUSH(*ends, *count, *capacity, end))
+			return false;
+	}
+	return true;
+}
+
 bool st_index_flows_finish(struct st_index_builder *builder)
 {
 	const struct st_event_row *rows = builder->index->columns.events;
@@ -84,6 +111,7 @@ bool st_index_flows_finish(struct st_index_builder *builder)
 					.kind = rows[i].detail,
 					.slice = rows[i].slice,
 					.leaves = rows[i].kind == ST_EVENT_FLOW_OUT});
+	ok = ok && add_launches(builder, &ends, &count, &capacity);
 	if (ok && count) {
 		qsort(ends, count, sizeof(*ends), by_flow_and_time);
 		ok = join_ends(&builder->meta->tables, ends, count);

@@ -152,7 +152,9 @@ static uint32_t finish(struct st_span_builder *out)
 		if (!span->kind)
 			continue;
 		clip(builder, span);
-		builder->meta->spans_unfinished += span->flags & ST_SLICE_UNFINISHED ? 1 : 0;
+		/* A thread that still waits when all is over is nothing unusual. */
+		if (span->flags & ST_SLICE_UNFINISHED && !(span->event & ST_SPAN_TOLD))
+			builder->meta->spans_unfinished++;
 		out->spans[kept++] = *span;
 	}
 	return kept;

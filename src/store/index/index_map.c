@@ -234,6 +234,21 @@ fail:
 	return err ? err->status : ST_EIO;
 }
 
+bool st_index_cut_events(struct st_index *index, uint32_t event_count)
+{
+	struct st_index_shape shape = index->shape;
+	size_t bytes;
+
+	shape.event_count = event_count;
+	bytes = place_columns(NULL, NULL, &shape);
+	if (ftruncate(index->fd, (off_t)bytes) ||
+	    mremap(index->map, index->map_bytes, bytes, 0) == MAP_FAILED)
+		return false;
+	index->map_bytes = bytes;
+	index->shape = shape;
+	return true;
+}
+
 enum st_status st_index_add_callers(struct st_index *index, struct st_error *err)
 {
 	struct st_index_shape shape = index->shape;

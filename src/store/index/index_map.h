@@ -36,7 +36,7 @@ struct st_index_key {
 	uint32_t builder; /* ST_INDEX_BUILDER of the strata that built it */
 };
 
-enum { ST_INDEX_BUILDER = 14 }; /* +1 whenever the same trace would give another index */
+enum { ST_INDEX_BUILDER = 20 }; /* +1 whenever the same trace would give another index */
 
 /* Sections behind the columns: room in the head. What they are is in index_sections.c. */
 enum { ST_SECTIONS_MAX = 32 };
@@ -102,6 +102,8 @@ bool st_index_load(struct st_index *index, int dir_fd, const struct st_index_key
 /* Room for these rows, zeroed. dir_fd -1, or a folder that cannot be written: in memory. */
 enum st_status st_index_create(struct st_index *index, int dir_fd,
 			       const struct st_index_shape *shape, struct st_error *err);
+/* Only so many rows of events are needed, before anything lies behind them. */
+bool st_index_cut_events(struct st_index *index, uint32_t event_count);
 /* Adds the column of callers, zeroed; all columns may move. */
 enum st_status st_index_add_callers(struct st_index *index, struct st_error *err);
 /* Completes the file and gives it its name. What fails here costs only the file. */

@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 #include "store/model/clock_map.h"
+#include "store/devices.h"
 #include "store/events.h"
 #include "store/index/index_map.h"
 #include "store/model/notes.h"
 #include "store/model/pauses.h"
+#include "store/off_cpu.h"
 #include "store/operators.h"
 #include "store/result.h"
 #include "store/traced_calls.h"
@@ -53,12 +55,15 @@ struct st_index_tables { /* of operators, events and calls */
 	struct st_caller *callers;
 	uint32_t *task_events; /* rows of events that tell of a slice, by slice */
 	struct st_operator *operators;
-	struct st_memory_moment *moments;
+	struct st_memory_moment *moments, *device_moments;
 	struct st_traced_call *calls;
 	struct st_slice_flow *flows;
+	struct st_device_item *devices;
+	struct st_off_row *off_cpu;
+	struct st_device_about *abouts; /* of devices */
 	uint32_t id_count, blob_count, span_count, sync_object_count, object_count, fact_count,
-		caller_count, task_event_count, operator_count, moment_count, call_count,
-		flow_count;
+		caller_count, task_event_count, operator_count, moment_count, device_moment_count,
+		call_count, flow_count, device_count, off_cpu_count, about_count;
 	uint64_t blob_size_bytes;
 };
 

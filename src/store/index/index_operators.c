@@ -103,6 +103,26 @@ void st_index_take_memory(struct st_index_builder *builder, struct st_track_stat
 	}
 }
 
+void st_index_take_device_memory(struct st_index_builder *builder,
+				 const struct st_track_state *track,
+				 const struct st_slice_record *record, int64_t ns)
+{
+	struct st_operator_tables *tables = &builder->operators;
+	bool is_allocated = record->mark == ST_MARK_DEVICE_ALLOCATED;
+	const struct st_memory_moment moment = {.time_ns = ns,
+						.track = track->final,
+						.row = st_index_innermost(track),
+						.allocated = is_allocated ? record->value : 0,
+						.freed = is_allocated ? 0 : record->value,
+						.address = record->address,
+						.place = record->place};
+
+	if (tables->device_moment_count >= ST_NO_ROW - 1 ||
+	    !ST_VEC_PUSH(tables->device_moments, tables->device_moment_count,
+			 tables->device_moment_capacity, moment))
+		builder->no_memory = true;
+}
+
 /* There is one for each row at most, so that every one of them has a place to be put down. */
 static bool sort_by_row(struct st_index_builder *builder)
 {
@@ -144,14 +164,14 @@ static int by_time(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-static void sort_moments(struct st_operator_tables *tables)
+static void sort_moments(struct st_memory_moment *moments, uint32_t count)
 {
 	bool in_order = true;
 
-	for (uint32_t i = 1; i < tables->moment_count; i++)
-		in_order &= tables->moments[i - 1].time_ns <= tables->moments[i].time_ns;
+	for (uint32_t i = 1; i < count; i++)
+		in_order &= moments[i - 1].time_ns <= moments[i].time_ns;
 	if (!in_order)
-		qsort(tables->moments, tables->moment_count, sizeof(*tables->moments), by_time);
+		qsort(moments, count, sizeof(*moments), by_time);
 }
 
 bool st_index_operators_finish(struct st_index_builder *builder)
@@ -161,7 +181,8 @@ bool st_index_operators_finish(struct st_index_builder *builder)
 
 	if (!sort_by_row(builder))
 		return false;
-	sort_moments(tables);
+	sort_moments(tables->moments, tables->moment_count);
+	sort_moments(tables->device_moments, tables->device_moment_count);
 	if (tables->missing)
 		st_notes_add(&builder->meta->notes,
 			     "the inputs of %" PRIu64 " operator%s are not in the definitions",
@@ -170,6 +191,8 @@ bool st_index_operators_finish(struct st_index_builder *builder)
 	out->operator_count = tables->count;
 	out->moments = tables->moments;
 	out->moment_count = tables->moment_count;
+	out->device_moments = tables->device_moments;
+	out->device_moment_count = tables->device_moment_count;
 	memset(tables, 0, sizeof(*tables));
 	return true;
 }

@@ -223,7 +223,8 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_chunk_walk *w
 	}
 	if (type == ST_CHUNK_OPEN && !(builder->has_window && segment == builder->first_segment))
 		return true;
-	if (type != ST_CHUNK_FILE && type != ST_CHUNK_CALIBRATION && type != ST_CHUNK_OPEN)
+	if (type != ST_CHUNK_FILE && type != ST_CHUNK_CALIBRATION && type != ST_CHUNK_OPEN &&
+	    type != ST_CHUNK_DEVICE && type != ST_CHUNK_OFF_CPU)
 		return true;
 	if (st_unpacker_read(builder->unpacker, &view->header, view->packed, &builder->raw, &why)) {
 		/* Sound bytes that found no memory are not damaged. */
@@ -235,6 +236,13 @@ static bool scan_chunk(struct st_index_builder *builder, struct st_chunk_walk *w
 	}
 	if (type == ST_CHUNK_FILE)
 		return check_head(builder, &builder->request->source->segments[segment]);
+	if (type == ST_CHUNK_DEVICE || type == ST_CHUNK_OFF_CPU) {
+		saw_chunk(builder, view, segment);
+		if (!(type == ST_CHUNK_DEVICE ? st_index_add_devices
+					      : st_index_add_off_cpu)(builder, &view->header, &why))
+			st_walk_reject(walk, view, &why);
+		return true;
+	}
 	if (type == ST_CHUNK_OPEN) {
 		add_opens(builder, walk, view);
 		return true;
@@ -329,6 +337,7 @@ enum st_status st_index_scan(struct st_index_builder *builder, struct st_error *
 		builder->has_window = false;
 	make_up_head(builder);
 	add_defined_tracks(builder);
+	st_index_sort_devices(builder);
 	if (!builder->no_memory)
 		status = st_clock_map_build(&builder->meta->clock, &builder->request->model->head,
 					    builder->pairs, builder->pair_count,

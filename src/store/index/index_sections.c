@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/wait_kind.h"
 #include "store/model/model.h"
 
 struct view {
@@ -89,6 +90,13 @@ static bool blobs_are_sound(const struct view *view)
 	return begin == tables->blob_size_bytes;
 }
 
+static bool span_event_is_sound(const struct st_span *span, const struct view *view)
+{
+	if (span->kind == ST_SPAN_WAIT && span->event & ST_SPAN_TOLD)
+		return !(span->event & ~(ST_SPAN_TOLD | ST_WAIT_DETAIL_MASK));
+	return span->event < view->events;
+}
+
 static bool spans_are_sound(const struct view *view)
 {
 	const struct st_index_tables *tables = view->tables;
@@ -105,8 +113,8 @@ static bool spans_are_sound(const struct view *view)
 			 is_row(span->object,
 				is_sync ? tables->sync_object_count : tables->object_count) &&
 			 is_item(span->id, tables->id_count) &&
-			 is_item(span->parent, tables->id_count) && span->event < view->events &&
-			 span->begin_ns <= span->end_ns;
+			 is_item(span->parent, tables->id_count) &&
+			 span_event_is_sound(span, view) && span->begin_ns <= span->end_ns;
 	}
 	return sound;
 }
@@ -118,7 +126,7 @@ static bool sync_objects_are_sound(const struct view *view)
 
 	for (uint32_t i = 0; i < view->tables->sync_object_count; i++)
 		sound &= objects[i].process < view->processes && objects[i].type < view->texts &&
-			 objects[i].name < view->texts;
+			 objects[i].name < view->texts && objects[i].made_at < view->texts;
 	return sound;
 }
 
@@ -178,15 +186,26 @@ static bool operators_are_sound(const struct view *view)
 	return sound;
 }
 
-static bool memory_is_sound(const struct view *view)
+static bool moments_are_sound(const struct view *view, const struct st_memory_moment *items,
+			      uint32_t count)
 {
-	const struct st_memory_moment *items = view->tables->moments;
 	bool sound = true;
 
-	for (uint32_t i = 0; i < view->tables->moment_count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		sound &= items[i].track < view->tracks && is_row(items[i].row, view->rows) &&
 			 items[i].time_ns >= (i ? items[i - 1].time_ns : 0);
 	return sound;
+}
+
+static bool memory_is_sound(const struct view *view)
+{
+	return moments_are_sound(view, view->tables->moments, view->tables->moment_count);
+}
+
+static bool device_memory_is_sound(const struct view *view)
+{
+	return moments_are_sound(view, view->tables->device_moments,
+				 view->tables->device_moment_count);
 }
 
 static bool calls_are_sound(const struct view *view)
@@ -214,6 +233,40 @@ static bool flows_are_sound(const struct view *view)
 
 	for (uint32_t i = 0; i < view->tables->flow_count; i++)
 		sound &= flows[i].from < view->rows && flows[i].to < view->rows;
+	return sound;
+}
+
+static bool devices_are_sound(const struct view *view)
+{
+	const struct st_device_item *items = view->tables->devices;
+	bool sound = true;
+
+	for (uint32_t i = 0; i < view->tables->device_count; i++)
+		sound &= items[i].row < view->rows && (!i || items[i].row > items[i - 1].row) &&
+			 items[i].kind && items[i].kind < ST_DEVICE_KINDS;
+	return sound;
+}
+
+static bool off_cpu_is_sound(const struct view *view)
+{
+	const struct st_off_row *rows = view->tables->off_cpu;
+	bool sound = true;
+
+	for (uint32_t i = 0; i < view->tables->off_cpu_count; i++)
+		sound &= rows[i].track < view->tracks && rows[i].begin_ns >= 0 &&
+			 (!i || rows[i - 1].track < rows[i].track ||
+			  (rows[i - 1].track == rows[i].track &&
+			   rows[i - 1].begin_ns <= rows[i].begin_ns));
+	return sound;
+}
+
+static bool abouts_are_sound(const struct view *view)
+{
+	const struct st_device_about *abouts = view->tables->abouts;
+	bool sound = true;
+
+	for (uint32_t i = 0; i < view->tables->about_count; i++)
+		sound &= abouts[i].process < view->processes && abouts[i].name < view->texts;
 	return sound;
 }
 
@@ -323,6 +376,11 @@ static const struct section {
 	SECTION("memory", tables.moments, tables.moment_count, memory_is_sound),
 	SECTION("flows", tables.flows, tables.flow_count, flows_are_sound),
 	SECTION("calls", tables.calls, tables.call_count, calls_are_sound),
+	SECTION("devices", tables.devices, tables.device_count, devices_are_sound),
+	SECTION("off CPU", tables.off_cpu, tables.off_cpu_count, off_cpu_is_sound),
+	SECTION("about devices", tables.abouts, tables.about_count, abouts_are_sound),
+	SECTION("device memory", tables.device_moments, tables.device_moment_count,
+		device_memory_is_sound),
 };
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 _Static_assert(sizeof(sections) / sizeof(sections[0]) <= ST_SECTIONS_MAX,

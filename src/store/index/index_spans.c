@@ -437,7 +437,7 @@ bool st_index_spans_finish(struct st_index_builder *builder)
 	struct st_index_tables *tables = &builder->meta->tables;
 	bool ok;
 
-	if (!builder->event_count)
+	if (!builder->event_count && !builder->tables.wait_count)
 		return true;
 	ok = pair(&p) && st_spans_add_sync(&p.out) && st_spans_complete(&p.out);
 	tables->spans = p.out.spans;

@@ -7,6 +7,7 @@
 // used at an address, fsync is the repetition. Where only fsync is, "releasing" and "acquired" say that one
 // thread lets another go on; nobody holds anything.
 #include "store/index/index_spans.h"
+#include "store/index/index_waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct address {
 	uint32_t first;	  /* its lives, once sorted: first and how many */
 	uint32_t count;
 	uint32_t made_up; /* object + 1 for an address that nobody told of */
+	uint32_t made;	  /* how many objects of the C library have come to life there */
 	bool plain;	  /* used by other calls than fsync_* */
 };
 
@@ -47,18 +49,26 @@ struct sync {
 	struct st_key_table threads; /* (track, address) */
 	struct waiting *waiting;
 	uint32_t waiting_capacity;
+	struct st_wakes wakes;
 };
 
-static uint32_t address_of(struct sync *sync, uint32_t process_id, uint64_t address)
+/* `kind`: of an object of the C library (format/wait_kind.h), or 0. */
+static uint32_t address_of_kind(struct sync *sync, uint32_t process_id, uint64_t address,
+				uint32_t kind)
 {
 	uint32_t known = sync->addresses.count;
-	uint32_t at = st_key_table_add(&sync->addresses, process_id, address, 0);
+	uint32_t at = st_key_table_add(&sync->addresses, process_id, address, kind);
 
 	if (at == ST_ID_NONE || !ST_VEC_ROOM(sync->by_address, at, sync->address_capacity))
 		return ST_ID_NONE;
 	if (at >= known)
 		memset(&sync->by_address[at], 0, sizeof(sync->by_address[at]));
 	return at;
+}
+
+static uint32_t address_of(struct sync *sync, uint32_t process_id, uint64_t address)
+{
+	return address_of_kind(sync, process_id, address, 0);
 }
 
 static uint32_t add_object(struct sync *sync, uint32_t process_id, const struct st_event_row *row)
@@ -144,6 +154,28 @@ static bool take_rename(struct sync *sync, uint32_t process_id, uint32_t address
 	return text_of(sync, name.bytes, name.size_bytes, &sync->objects[current - 1].name);
 }
 
+/* What lies at an object's place from now on: something new, or the descriptor of another file. */
+static bool take_library_object(struct sync *sync, uint32_t process_id,
+				const struct st_event_row *row)
+{
+	uint32_t kind = st_wait_object_kind(row->detail & ST_WAIT_KIND_MASK), address, made;
+	struct st_text name = st_text_table_get(&sync->out->builder->tables.blobs, row->data);
+	struct st_sync_object *object;
+
+	address = address_of_kind(sync, process_id, row->value, kind ? kind : ST_WAIT_KINDS);
+	if (address == ST_ID_NONE)
+		return false;
+	made = add_object(sync, process_id, row);
+	if (!add_life(sync, address, made, row->time_ns))
+		return false;
+	object = &sync->objects[made];
+	object->generation = sync->by_address[address].made++;
+	object->maker = st_wait_has_address(kind) ? row->extra : 0;
+	object->made_at = row->name;
+	return st_wait_name_object(object, kind, &sync->out->builder->request->model->texts) &&
+	       (!name.size_bytes || text_of(sync, name.bytes, name.size_bytes, &object->name));
+}
+
 static bool find_lives(struct sync *sync)
 {
 	const struct st_event_tables *tables = &sync->out->builder->tables;
@@ -155,6 +187,8 @@ static bool find_lives(struct sync *sync)
 			&sync->out->builder->index->columns.events[event->row];
 		uint32_t address;
 
+		if (row->kind == ST_EVENT_WAIT_OBJECT)
+			ok = take_library_object(sync, event->process_id, row);
 		if (row->kind < ST_EVENT_SYNC_CREATE || row->kind > ST_EVENT_SYNC_DESTROY)
 			continue;
 		address = address_of(sync, event->process_id, row->value);
@@ -307,6 +341,106 @@ static bool find_interfaces(struct sync *sync)
 	return true;
 }
 
+/* An object of the C library's: that which the program has named at this address, or else one of its kind. */
+static uint32_t library_object(struct sync *sync, uint32_t process_id,
+			       const struct st_event_row *row)
+{
+	uint32_t kind = st_wait_object_kind(row->detail & ST_WAIT_KIND_MASK), at, object;
+	struct st_sync_object *made;
+
+	if (st_wait_has_address(kind)) {
+		at = address_of(sync, process_id, row->value);
+		if (at == ST_ID_NONE)
+			return ST_NO_ROW;
+		if (sync->by_address[at].count)
+			return object_at(sync, process_id, at, row);
+	}
+	at = address_of_kind(sync, process_id, row->value, kind ? kind : ST_WAIT_KINDS);
+	if (at == ST_ID_NONE)
+		return ST_NO_ROW;
+	if (sync->by_address[at].count)
+		return object_at(sync, process_id, at, row);
+	object = sync->by_address[at].made_up;
+	if (object) {
+		made = &sync->objects[object - 1];
+		if (row->time_ns < made->first_ns)
+			made->first_ns = row->time_ns;
+		return object - 1;
+	}
+	object = add_object(sync, process_id, row);
+	if (object == ST_NO_ROW || !st_wait_name_object(&sync->objects[object], kind,
+							&sync->out->builder->request->model->texts))
+		return ST_NO_ROW;
+	sync->by_address[at].made_up = object + 1;
+	return object;
+}
+
+/* Of Python's lock; and sums, which have an object, too. */
+static bool take_hold(struct sync *sync, uint32_t at)
+{
+	const struct st_index_builder *builder = sync->out->builder;
+	const struct st_event_row *row = &builder->index->columns.events[at];
+	uint32_t object = library_object(sync, builder->meta->tracks[row->track].process_id, row);
+	struct st_event_row dropped = {0};
+	uint32_t span;
+
+	if (object == ST_NO_ROW)
+		return false;
+	if (row->kind != ST_EVENT_HOLD)
+		return true;
+	if (!begin_span(sync, ST_SPAN_HOLD, at, object, &span))
+		return false;
+	st_span_close_at(&sync->out->spans[span - 1], row->time_ns + (int64_t)row->extra);
+	sync->out->spans[span - 1].end_track = row->track;
+	/* Who wants it looks at its clock now and then, and at such a moment there is nobody to be woken. */
+	dropped.time_ns = row->time_ns + (int64_t)row->extra;
+	dropped.track = row->track;
+	return st_wakes_add(&sync->wakes, object, &dropped);
+}
+
+static bool take_library_wait(struct sync *sync, const struct st_wait_event *wait)
+{
+	struct st_span_builder *out = sync->out;
+	const struct st_index_track *track = &out->builder->meta->tracks[wait->track];
+	uint32_t outcome = wait->detail >> ST_WAIT_SHIFT;
+	struct st_event_row row = {
+		.time_ns = wait->begin_ns, .value = wait->object, .detail = wait->detail};
+	uint32_t object = library_object(sync, track->process_id, &row);
+	struct st_span *made;
+
+	if (object == ST_NO_ROW || out->count >= ST_NO_ROW - 1 ||
+	    !ST_VEC_ROOM(out->spans, out->count, out->capacity))
+		return false;
+	made = &out->spans[out->count++];
+	*made = (struct st_span){
+		.begin_ns = wait->begin_ns,
+		.kind = ST_SPAN_WAIT,
+		.process = st_model_process(out->builder->request->model, track->process_id),
+		.begin_track = wait->track,
+		.end_track = wait->track,
+		.slice = wait->slice,
+		.domain = sync->objects[object].type,
+		.name = sync->objects[object].name,
+		.object = object,
+		.event = ST_SPAN_TOLD | wait->detail};
+	st_span_close_at(made, wait->begin_ns + (int64_t)wait->ns);
+	if (st_wait_is_given_up(wait->detail & ST_WAIT_KIND_MASK, outcome))
+		made->flags |= ST_SPAN_CANCELLED;
+	if (outcome == ST_WAIT_OPEN)
+		made->flags |= ST_SLICE_UNFINISHED;
+	return true;
+}
+
+/* A region whose threads never waited is one all the same. */
+static bool take_region(struct sync *sync, const struct st_event_row *region)
+{
+	struct st_event_row row = *region;
+
+	row.detail = ST_WAIT_REGION;
+	return library_object(sync, sync->out->builder->meta->tracks[row.track].process_id, &row) !=
+	       ST_NO_ROW;
+}
+
 static bool find_uses(struct sync *sync)
 {
 	const struct st_index_builder *builder = sync->out->builder;
@@ -316,6 +450,11 @@ static bool find_uses(struct sync *sync)
 		uint32_t process_id, address, object;
 		struct waiting *thread;
 
+		if (row->kind == ST_EVENT_PARALLEL && !take_region(sync, row))
+			return false;
+		if (row->kind >= ST_EVENT_WAIT_SUM && row->kind <= ST_EVENT_HOLD_SUM &&
+		    !take_hold(sync, i))
+			return false;
 		if (!is_use(row))
 			continue;
 		process_id = builder->meta->tracks[row->track].process_id;
@@ -334,6 +473,29 @@ static bool find_uses(struct sync *sync)
 	return true;
 }
 
+/* Waits in the C library, and who ended them. */
+static bool find_waits(struct sync *sync)
+{
+	const struct st_index_builder *builder = sync->out->builder;
+
+	for (uint32_t i = 0; i < builder->tables.wait_count; i++)
+		if (!take_library_wait(sync, &builder->tables.waits[i]))
+			return false;
+	for (uint32_t i = 0; i < builder->tables.wake_count; i++) {
+		const struct st_wake_event *wake = &builder->tables.wakes[i];
+		struct st_event_row row = {.time_ns = wake->ns,
+					   .value = wake->object,
+					   .track = wake->track,
+					   .detail = wake->kind};
+		uint32_t object =
+			library_object(sync, builder->meta->tracks[wake->track].process_id, &row);
+
+		if (object == ST_NO_ROW || !st_wakes_add(&sync->wakes, object, &row))
+			return false;
+	}
+	return true;
+}
+
 bool st_spans_add_sync(struct st_span_builder *spans)
 {
 	struct st_index_tables *tables = &spans->builder->meta->tables;
@@ -342,7 +504,8 @@ bool st_spans_add_sync(struct st_span_builder *spans)
 
 	if (ok) {
 		sort_lives(&sync);
-		ok = find_interfaces(&sync) && find_uses(&sync);
+		ok = find_interfaces(&sync) && find_uses(&sync) && find_waits(&sync);
+		ok = ok && st_wakes_match(&sync.wakes, spans, sync.objects);
 	}
 	tables->sync_objects = sync.objects;
 	tables->sync_object_count = sync.object_count;
@@ -351,5 +514,6 @@ bool st_spans_add_sync(struct st_span_builder *spans)
 	free(sync.by_address);
 	free(sync.lives);
 	free(sync.waiting);
+	free(sync.wakes.items);
 	return ok;
 }

@@ -145,6 +145,8 @@ static bool move_memory(const struct twins *t)
 	tables->count = kept;
 	for (uint32_t i = 0; i < tables->moment_count; i++)
 		tables->moments[i].row = original(t, tables->moments[i].row);
+	for (uint32_t i = 0; i < tables->device_moment_count; i++)
+		tables->device_moments[i].row = original(t, tables->device_moments[i].row);
 	free(item_of);
 	return true;
 }

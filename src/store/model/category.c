@@ -4,6 +4,7 @@
 // domain's text means.
 #include "store/category.h"
 
+#include "format/device.h"
 #include "format/operator.h"
 #include "store/result.h"
 
@@ -18,9 +19,12 @@ static const char *const names[ST_CATEGORIES] = {
 	[ST_CATEGORY_PRIMITIVE_CREATE] = "primitive",
 	[ST_CATEGORY_PRIMITIVE_STAGE] = "primitive",
 	[ST_CATEGORY_RUNTIME_CALL] = "runtime-call",
+	[ST_CATEGORY_DEVICE_WAIT] = "device-wait",
 	[ST_CATEGORY_KERNEL] = "kernel",
 	[ST_CATEGORY_COPY] = "copy",
 	[ST_CATEGORY_COMMUNICATION] = "communication",
+	[ST_CATEGORY_DEVICE_OVERHEAD] = "device-overhead",
+	[ST_CATEGORY_DEVICE_MEMORY] = "device-memory",
 };
 
 /* The first row that fits counts. */
@@ -38,7 +42,25 @@ static const struct {
 	{"dnnl::primitive::create", ST_CATEGORY_PRIMITIVE_CREATE, false, false},
 	{"dnnl::primitive", ST_CATEGORY_PRIMITIVE_OLD, false, false},
 	{"dnnl::primitive", ST_CATEGORY_PRIMITIVE_STAGE, true, false},
+	{ST_KERNEL_DOMAIN, ST_CATEGORY_KERNEL, false, false},
+	{ST_COPY_DOMAIN, ST_CATEGORY_COPY, false, false},
+	{ST_COMMUNICATION_DOMAIN, ST_CATEGORY_COMMUNICATION, false, false},
+	{ST_RUNTIME_DOMAIN, ST_CATEGORY_RUNTIME_CALL, false, false},
+	{ST_OVERHEAD_DOMAIN, ST_CATEGORY_DEVICE_OVERHEAD, false, false},
+	{ST_DEVICE_MEMORY_DOMAIN, ST_CATEGORY_DEVICE_MEMORY, false, false},
 };
+
+/* Calls that return when what was launched before is done. A copy that may or may not wait is none. */
+static bool waits_for_device(struct st_text name)
+{
+	static const char *const whole[] = {"clFinish", "clWaitForEvents", "cudaMemcpy"};
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		if (st_text_equals(name, whole[i]))
+			return true;
+	/* cudaStreamSynchronize, cuCtxSynchronize, zeEventHostSynchronize. */
+	return memmem(name.bytes, name.size_bytes, "Synchronize", 11) != NULL;
+}
 
 enum st_category st_category_of(struct st_text domain, struct st_text name, bool *from_itt)
 {
@@ -58,6 +80,8 @@ enum st_category st_category_of(struct st_text domain, struct st_text name, bool
 		category = ST_CATEGORY_RANGE;
 	if (category == ST_CATEGORY_RANGE && st_text_begins(name, "ProfilerStep#"))
 		category = ST_CATEGORY_STEP;
+	if (category == ST_CATEGORY_RUNTIME_CALL && waits_for_device(name))
+		category = ST_CATEGORY_DEVICE_WAIT;
 	return category;
 }
 

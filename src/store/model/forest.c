@@ -12,6 +12,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "store/model/model.h"
+#include "format/sample_record.h"
 #include "store/python_lines.h"
 
 enum { INHERIT_DEPTH_MAX = 4096 };
@@ -213,7 +214,9 @@ static uint32_t decode_line(const struct st_model *model, const struct st_code_d
 					     .first_line = code->first_line,
 					     .bytes = (const uint8_t *)bytes.bytes,
 					     .size_bytes = bytes.size_bytes};
-	uint32_t line = table.version ? st_python_line_of(&table, position) : 0;
+	/* The table's form is that of a version; the first line needs none. */
+	bool is_readable = table.version || position == ST_PYTHON_POSITION_NONE;
+	uint32_t line = is_readable ? st_python_line_of(&table, position) : 0;
 
 	return line == ST_ID_NONE ? 0 : line;
 }

@@ -249,6 +249,14 @@ static void read_numbers(struct st_result_info *info, struct st_info_more *more,
 		info->creation_ns =
 			get_number(value, "processes") * get_number(value, "process_cost_ns") +
 			get_number(value, "threads") * get_number(value, "thread_cost_ns");
+	if (json_object_object_get_ex(root, "sampling", &value) &&
+	    json_object_is_type(value, json_type_object)) {
+		info->unarmed_threads = get_number(value, "unarmed_threads");
+		if (json_object_object_get_ex(value, "threads", &value) &&
+		    json_object_is_type(value, json_type_object))
+			info->switches_ns =
+				get_number(value, "switches") * get_number(value, "switch_cost_ns");
+	}
 	if (json_object_object_get_ex(root, "ring_buffer", &value) &&
 	    json_object_is_type(value, json_type_object)) {
 		more->records_dropped = get_number(value, "records_dropped");

@@ -3,6 +3,9 @@
 // The accessors of store/events.h over an open result.
 #include "store/events.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/search.h"
 #include "store/read/result_state.h"
 
@@ -38,7 +41,40 @@ const struct st_span *st_result_spans(const struct st_result *result, uint32_t *
 const struct st_sync_object *st_result_sync_objects(const struct st_result *result, uint32_t *count)
 {
 	*count = result->meta.tables.sync_object_count;
-	return result->meta.tables.sync_objects;
+	return result->named_objects ? result->named_objects : result->meta.tables.sync_objects;
+}
+
+/* The one to be changed, in a copy: the index is mapped for reading. */
+static struct st_sync_object *own_sync_object(struct st_result *result, uint32_t object)
+{
+	const struct st_index_tables *tables = &result->meta.tables;
+	size_t bytes = tables->sync_object_count * sizeof(*tables->sync_objects);
+
+	if (object >= tables->sync_object_count)
+		return NULL;
+	if (!result->named_objects) {
+		result->named_objects = malloc(bytes);
+		if (!result->named_objects)
+			return NULL;
+		memcpy(result->named_objects, tables->sync_objects, bytes);
+	}
+	return &result->named_objects[object];
+}
+
+bool st_result_name_sync_object(struct st_result *result, uint32_t object, struct st_text name)
+{
+	struct st_sync_object *own = own_sync_object(result, object);
+
+	return own &&
+	       st_text_table_add(&result->model.texts, name.bytes, name.size_bytes, &own->name);
+}
+
+bool st_result_place_sync_object(struct st_result *result, uint32_t object, struct st_text made_at)
+{
+	struct st_sync_object *own = own_sync_object(result, object);
+
+	return own && st_text_table_add(&result->model.texts, made_at.bytes, made_at.size_bytes,
+					&own->made_at);
 }
 
 const struct st_object *st_result_objects(const struct st_result *result, uint32_t *count)

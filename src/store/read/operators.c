@@ -61,6 +61,13 @@ const struct st_memory_moment *st_result_memory(const struct st_result *result, 
 	return result->meta.tables.moments;
 }
 
+const struct st_memory_moment *st_result_device_memory(const struct st_result *result,
+						       uint32_t *count)
+{
+	*count = result->meta.tables.device_moment_count;
+	return result->meta.tables.device_moments;
+}
+
 const struct st_operator_source *st_result_operator_sources(const struct st_result *result,
 							    uint32_t *count)
 {

@@ -454,6 +454,7 @@ void st_result_close(struct st_result *result)
 	st_index_meta_fini(&result->meta);
 	st_model_fini(&result->model);
 	free(result->tracks);
+	free(result->named_objects);
 	free(result->labels);
 	free(result->windows);
 	free(result->first_of_track);

@@ -26,6 +26,7 @@ struct st_result {
 	struct st_events events;
 	uint32_t *first_of_track;
 	struct st_code_table code;
+	struct st_sync_object *named_objects; /* a copy, once one has got another name */
 	struct st_samples samples;
 	struct st_stack_nodes nodes;
 	struct st_sampler *samplers;

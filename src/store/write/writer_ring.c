@@ -37,7 +37,7 @@ void st_writer_set_ring(struct st_store_writer *writer, const struct st_store_op
 void st_writer_note_chunk(struct st_store_writer *writer, const struct st_chunk_header *header)
 {
 	if (header->type != ST_CHUNK_SLICES && header->type != ST_CHUNK_SAMPLES &&
-	    header->type != ST_CHUNK_CALLS)
+	    header->type != ST_CHUNK_CALLS && header->type != ST_CHUNK_OFF_CPU)
 		return;
 	writer->open_file.records += header->record_count;
 	if (header->last_time > writer->newest_time)
