@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GNU's OpenMP waits by system calls of its own, which no library sees. But every region goes by its interface: with a body of ours
+ * around the program's, each thread's end of work is known, and when all may go on. There may be several copies of libgomp in a
+ * process, in packages that nobody else sees: the real function is that which the caller's library would have had.
+ */
+#include <dlfcn.h>
+
+#include "collect/waits/waits.h"
+
+enum { CALLERS = 2048, WALK_MAX = 64, FILLING = 1 };
+
+/* By name and calling instruction: nothing is looked up twice, as long as no library goes. */
+static struct known {
+	uintptr_t caller;
+	const char *name;
+	void *real;
+	uint32_t closes;
+} known[CALLERS];
+static uint32_t closes; /* counted before and after each of them */
+
+ST_WRAPPER int dlclose(void *library)
+{
+	int result;
+
+	__atomic_fetch_add(&closes, 1, __ATOMIC_RELAXED);
+	result = ST_REAL(dlclose)(library);
+	__atomic_fetch_add(&closes, 1, __ATOMIC_RELAXED);
+	return result;
+}
+
+/* As the loader does: what everybody sees, then what the caller's library has brought along. Where only one library has it, there
+ * is nothing to choose, and the loader need not be asked: who holds its lock may wait for us. */
+static void *look_up(const char *name, const void *caller)
+{
+	void *found = st_find_only(name), *library;
+	Dl_info info;
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (found || !dladdr(caller, &info) || !info.dli_fname)
+		return found;
+	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	found = dlsym(library, name);
+	ST_REAL(dlclose)(library);
+	return found;
+}
+
+static bool take_place(struct known *place, uint32_t now)
+{
+	uintptr_t who = __atomic_load_n(&place->caller, __ATOMIC_RELAXED);
+
+	if (who == FILLING || (who && __atomic_load_n(&place->closes, __ATOMIC_RELAXED) == now))
+		return false;
+	return __atomic_compare_exchange_n(&place->caller, &who, FILLING, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+ST_SLOW void *find(const char *name, const void *caller, size_t at)
+{
+	uint32_t now = __atomic_load_n(&closes, __ATOMIC_RELAXED);
+	int saved = errno;
+	void *real = look_up(name, caller);
+
+	for (size_t i = 0; i < WALK_MAX; i++) {
+		struct known *place = &known[(at + i) % CALLERS];
+
+		if (!take_place(place, now))
+			continue;
+		__atomic_store_n(&place->name, name, __ATOMIC_RELAXED);
+		__atomic_store_n(&place->real, real, __ATOMIC_RELAXED);
+		__atomic_store_n(&place->closes, now, __ATOMIC_RELAXED);
+		/* Pairs with the load in real_of(). */
+		__atomic_store_n(&place->caller, (uintptr_t)caller, __ATOMIC_RELEASE);
+		break;
+	}
+	errno = saved;
+	return real;
+}
+
+static void *real_of(const char *name, const void *caller)
+{
+	size_t at = (uintptr_t)caller / 4 % CALLERS;
+
+	for (size_t i = 0; i < WALK_MAX; i++) {
+		const struct known *place = &known[(at + i) % CALLERS];
+		uintptr_t who = __atomic_load_n(&place->caller, __ATOMIC_ACQUIRE);
+
+		if (who == (uintptr_t)caller &&
+		    __atomic_load_n(&place->name, __ATOMIC_RELAXED) == name &&
+		    __atomic_load_n(&place->closes, __ATOMIC_RELAXED) ==
+			    __atomic_load_n(&closes, __ATOMIC_RELAXED)) {
+			void *real = __atomic_load_n(&place->real, __ATOMIC_RELAXED);
+
+			/* Unless it was given to another one meanwhile. */
+			__atomic_thread_fence(__ATOMIC_ACQUIRE);
+			if (__atomic_load_n(&place->caller, __ATOMIC_RELAXED) == who)
+				return real;
+		}
+		if (!who)
+			break;
+	}
+	return find(name, caller, at);
+}
+
+/* --- regions --- */
+
+typedef void body_function(void *);
+
+struct call {
+	body_function *body;
+	void *data;
+	struct st_region region;
+};
+
+static void body(void *data)
+{
+	struct call *call = data;
+
+	strata_region_work();
+	call->body(call->data);
+	strata_region_leave(&call->region);
+}
+
+/* A region, by the function of this name with these parameters behind the first two. Who has no such function has no
+ * threads, either. */
+#define REGION(function, types, ...)                                                               \
+	do {                                                                                       \
+		struct st_region_place places[ST_REGION_THREADS];                                  \
+		struct call call = {.body = program,                                               \
+				    .data = data,                                                  \
+				    .region = {.object = (uint64_t)(uintptr_t)program,             \
+					       .caller = __builtin_return_address(0),              \
+					       .places = places,                                   \
+					       .begin = strata_wait_ticks()}};                     \
+		void(*real) types =                                                                \
+			(void(*) types)real_of(#function, __builtin_return_address(0));            \
+                                                                                                   \
+		if (real)                                                                          \
+			real(body, &call, __VA_ARGS__);                                            \
+		else                                                                               \
+			program(data);                                                             \
+		strata_region_end(&call.region);                                                   \
+	} while (0)
+
+#define PLAIN (body_function *, void *, unsigned int, unsigned int)
+#define SECTIONS (body_function *, void *, unsigned int, unsigned int, unsigned int)
+#define CHUNKS (body_function *, void *, unsigned int, long, long, long, long, unsigned int)
+#define LOOP (body_function *, void *, unsigned int, long, long, long, unsigned int)
+
+/* libgomp.h is not installed. */
+#define DECLARE(name, ...) ST_DIRECT void name(body_function *program, void *data, __VA_ARGS__)
+
+#define CHUNKED(name)                                                                              \
+	DECLARE(name, unsigned int threads, long first, long end, long step, long chunk,           \
+		unsigned int flags);                                                               \
+	DECLARE(name, unsigned int threads, long first, long end, long step, long chunk,           \
+		unsigned int flags)                                                                \
+	{                                                                                          \
+		REGION(name, CHUNKS, threads, first, end, step, chunk, flags);                     \
+	}
+#define LOOPED(name)                                                                               \
+	DECLARE(name, unsigned int threads, long first, long end, long step, unsigned int flags);  \
+	DECLARE(name, unsigned int threads, long first, long end, long step, unsigned int flags)   \
+	{                                                                                          \
+		REGION(name, LOOP, threads, first, end, step, flags);                              \
+	}
+
+DECLARE(GOMP_parallel, unsigned int threads, unsigned int flags);
+DECLARE(GOMP_parallel, unsigned int threads, unsigned int flags)
+{
+	REGION(GOMP_parallel, PLAIN, threads, flags);
+}
+
+DECLARE(GOMP_parallel_sections, unsigned int threads, unsigned int count, unsigned int flags);
+DECLARE(GOMP_parallel_sections, unsigned int threads, unsigned int count, unsigned int flags)
+{
+	REGION(GOMP_parallel_sections, SECTIONS, threads, count, flags);
+}
+
+CHUNKED(GOMP_parallel_loop_static)
+CHUNKED(GOMP_parallel_loop_dynamic)
+CHUNKED(GOMP_parallel_loop_guided)
+CHUNKED(GOMP_parallel_loop_nonmonotonic_dynamic)
+CHUNKED(GOMP_parallel_loop_nonmonotonic_guided)
+LOOPED(GOMP_parallel_loop_runtime)
+LOOPED(GOMP_parallel_loop_nonmonotonic_runtime)
+LOOPED(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+/* --- within a region --- */
+
+#define WAITS(function, what, which)                                                               \
+	do {                                                                                       \
+		struct st_open_wait wait = {.object = (uint64_t)(uintptr_t)(which),                \
+					    .caller = __builtin_return_address(0),                 \
+					    .kind = (what)};                                       \
+		void (*real)(void) = (void (*)(void))real_of(#function, wait.caller);              \
+                                                                                                   \
+		if (!real)                                                                         \
+			return;                                                                    \
+		strata_wait_begin(&wait);                                                          \
+		real();                                                                            \
+		strata_wait_end(&wait, ST_WAIT_DONE);                                              \
+	} while (0)
+#define MEETS(name)                                                                                \
+	ST_DIRECT void name(void);                                                                 \
+	ST_DIRECT void name(void)                                                                  \
+	{                                                                                          \
+		WAITS(name, ST_WAIT_OMP_BARRIER, __builtin_return_address(0));                     \
+	}
+
+MEETS(GOMP_barrier)
+MEETS(GOMP_loop_end)
+MEETS(GOMP_sections_end)
+MEETS(GOMP_taskwait)
+MEETS(GOMP_taskgroup_end)
+
+/* Of all critical sections without a name there is one at a time. */
+ST_DIRECT void GOMP_critical_start(void);
+ST_DIRECT void GOMP_critical_start(void)
+{
+	WAITS(GOMP_critical_start, ST_WAIT_OMP_LOCK, 0);
+}
+
+ST_DIRECT void GOMP_ordered_start(void);
+ST_DIRECT void GOMP_ordered_start(void)
+{
+	WAITS(GOMP_ordered_start, ST_WAIT_OMP_LOCK, __builtin_return_address(0));
+}
+
+ST_DIRECT void GOMP_critical_name_start(void **name);
+ST_DIRECT void GOMP_critical_name_start(void **name)
+{
+	struct st_open_wait wait = {.object = (uint64_t)(uintptr_t)name,
+				    .caller = __builtin_return_address(0),
+				    .kind = ST_WAIT_OMP_LOCK};
+	void (*real)(void **) = (void (*)(void **))real_of("GOMP_critical_name_start", wait.caller);
+
+	if (!real)
+		return;
+	strata_wait_begin(&wait);
+	real(name);
+	strata_wait_end(&wait, ST_WAIT_DONE);
+}
