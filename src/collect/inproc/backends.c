@@ -7,11 +7,19 @@
 
 #include <stddef.h>
 
+#include "collect/inproc/device/device.h"
 #include "collect/inproc/itt/bind.h"
 #include "collect/inproc/python/python_itt.h"
 #include "collect/inproc/sampler/sampler.h"
 #include "collect/inproc/torch/torch.h"
+#include "collect/inproc/waits/waits.h"
 
 const struct st_inproc_backend *const st_inproc_backends[] = {
-	&st_backend_itt, &st_backend_torch, &st_backend_python, &st_backend_sampler, NULL,
+	&st_backend_itt,
+	&st_backend_torch,
+	&st_backend_python,
+	&st_backend_sampler,
+	&st_backend_device,
+	&st_backend_waits,
+	NULL,
 };

@@ -45,6 +45,11 @@ struct st_inproc_backend {
 	/* The calling thread ends; its slot goes to another (between enter and leave). */
 	void (*thread_end)(void);
 	void (*thread_retire)(struct st_thread *thread);
+	/* Around libc's fork, on the thread that forks: in front of it, behind it in the parent, behind it in the child. The
+	 * program's own handlers run before and after ours: no lock of anybody's may be kept between the calls. */
+	void (*before_fork)(void);
+	void (*after_fork)(void);
+	void (*forked)(void);
 	/* In front of an exec, and when it has come back; a vforked child may call them. */
 	bool (*before_exec)(void);
 	void (*exec_failed)(void);

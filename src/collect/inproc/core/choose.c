@@ -5,6 +5,7 @@
  */
 #include "collect/inproc/core/choose.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,11 +18,12 @@ static uint32_t wanted_groups = UINT32_MAX;
 /* Patterns one after another, each ended by NUL; decoded. A quoted byte stands for itself: it is kept
  * with QUOTE in front of it. */
 struct patterns {
-	char text[PATTERN_BYTES];
+	char *text; /* PATTERN_BYTES */
 	uint32_t used_bytes;
 	bool includes; /* one of them does not exclude */
 };
-static struct patterns domains, processes;
+static char domains_text[PATTERN_BYTES] ST_APART, processes_text[PATTERN_BYTES] ST_APART;
+static struct patterns domains = {.text = domains_text}, processes = {.text = processes_text};
 
 static int hex_value(char c)
 {
@@ -102,6 +104,22 @@ void st_choose_groups(const char *config_value, const char *environment)
 bool st_group_wanted(int groups)
 {
 	return ((uint32_t)groups & wanted_groups) != 0;
+}
+
+static const void *without_sync;
+
+void st_choose_no_sync(const void *image)
+{
+	__atomic_store_n(&without_sync, image, __ATOMIC_RELAXED);
+}
+
+bool st_sync_wanted(const void *inside)
+{
+	const void *image = __atomic_load_n(&without_sync, __ATOMIC_RELAXED);
+	void *map;
+	Dl_info info;
+
+	return !image || !dladdr1(inside, &info, &map, RTLD_DL_LINKMAP) || info.dli_fbase != image;
 }
 
 enum { QUOTE = 1 };
@@ -198,6 +216,11 @@ static bool wanted(const struct patterns *patterns, const char *name, bool other
 bool st_domain_wanted(const char *name)
 {
 	return wanted(&domains, name, !domains.includes);
+}
+
+bool st_processes_chosen(void)
+{
+	return processes.used_bytes > 0;
 }
 
 /* Some names are those of one process: one that is wanted is enough, but none may be excluded. */

@@ -20,7 +20,7 @@
 #include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/state.h"
 
-#define LIBRARY "libstrata_collector.so"
+static const char *const libraries[] = {"libstrata_collector.so", "libstrata_waits.so"};
 #define PRELOAD "LD_PRELOAD="
 #define LIBRARY_VARIABLE "INTEL_LIBITTNOTIFY64="
 #define ST_EXPORT __attribute__((visibility("default")))
@@ -64,12 +64,16 @@ struct environment {
 
 static bool entry_is_ours(const char *entry, size_t length, const char *own)
 {
-	const size_t name = sizeof(LIBRARY) - 1;
-
 	if (own && strlen(own) == length && !memcmp(entry, own, length))
 		return true;
-	return length >= name && !memcmp(entry + length - name, LIBRARY, name) &&
-	       (length == name || entry[length - name - 1] == '/');
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
+		const size_t name = strlen(libraries[i]);
+
+		if (length >= name && !memcmp(entry + length - name, libraries[i], name) &&
+		    (length == name || entry[length - name - 1] == '/'))
+			return true;
+	}
+	return false;
 }
 
 static size_t entry_length(const char *at)
@@ -212,7 +216,8 @@ static void give_back(const struct environment *copy)
 		st_syscall(SYS_munmap, copy->entries, copy->mapped_bytes);
 }
 
-/* The name in LD_PRELOAD holds a word for the loader to replace: what comes before it has to be there. */
+/* The name in LD_PRELOAD holds a word for the loader to replace: what comes before it has to be there. Else it is the name
+ * of the library. */
 static bool library_is_gone(const char *preload, const char *own)
 {
 	char path[FOLDER_BYTES];
@@ -224,8 +229,7 @@ static bool library_is_gone(const char *preload, const char *own)
 		if (word < length && entry_is_ours(at, length, own) && word < FOLDER_BYTES) {
 			memcpy(path, at, word);
 			path[word] = '\0';
-			if (path_is_gone(path))
-				return true;
+			return path_is_gone(path);
 		}
 		at += length + (at[length] != '\0');
 	}

@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@ enum {
 	HEADERS_MAX = 64,
 	PATH_BYTES = 1024,
 	LOADER_BYTES_MAX = 4 << 20,
+	VERDICTS = 64,
 };
 
 #if defined(__x86_64__)
@@ -125,7 +127,59 @@ static char *script_interpreter(char *line, long length)
 	return *at ? at : NULL;
 }
 
-bool st_exec_fd_refuses(int fd)
+/* Programs are started again and again: what was found in which file. The name belongs to it, because engines are
+ * known by theirs, and so does the root, in which another loader may be. A word holds all: hash and verdict. */
+static _Atomic uint64_t verdicts[VERDICTS];
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+/* 0: no name. */
+static uint64_t name_key(const char *path)
+{
+	uint64_t hash = path != NULL;
+
+	for (; path && *path; path++)
+		hash = mix(hash, (uint8_t)*path);
+	return hash;
+}
+
+/* 0: the file is not known well enough. */
+static uint64_t file_key(int fd, uint64_t name)
+{
+	struct stat file = {0}, root = {0};
+	uint64_t hash;
+
+	if (!name || st_passive() || st_syscall(SYS_fstat, fd, &file) ||
+	    st_syscall(SYS_newfstatat, AT_FDCWD, "/", &root, 0))
+		return 0;
+	hash = mix(mix(mix(name, file.st_dev), file.st_ino), (uint64_t)file.st_size);
+	hash = mix(mix(hash, (uint64_t)file.st_mtim.tv_sec), (uint64_t)file.st_mtim.tv_nsec);
+	hash = mix(mix(hash, (uint64_t)file.st_ctim.tv_sec), (uint64_t)file.st_ctim.tv_nsec);
+	hash = mix(mix(hash, root.st_dev), root.st_ino);
+	return hash | 1;
+}
+
+static bool elf_file_refuses(int fd, const Elf64_Ehdr *head, uint64_t name)
+{
+	uint64_t key = file_key(fd, name), found;
+	_Atomic uint64_t *verdict = &verdicts[key >> 1 & (VERDICTS - 1)];
+	bool refuses;
+
+	/* The lowest bit of the key is set: a word is even, and then refused, or odd. */
+	found = atomic_load_explicit(verdict, memory_order_relaxed);
+	if (key && (found | 1) == key)
+		return !(found & 1);
+	refuses = elf_refuses(fd, head);
+	if (key)
+		atomic_store_explicit(verdict, refuses ? key & ~1ull : key, memory_order_relaxed);
+	return refuses;
+}
+
+static bool named_refuses(int fd, uint64_t name)
 {
 	union {
 		Elf64_Ehdr elf;
@@ -138,7 +192,7 @@ bool st_exec_fd_refuses(int fd)
 		char *interpreter;
 
 		if (length >= (long)sizeof(head.elf) && !memcmp(head.line, ELFMAG, SELFMAG)) {
-			refuses = elf_refuses(fd, &head.elf);
+			refuses = elf_file_refuses(fd, &head.elf, name);
 			break;
 		}
 		if (length < 3 || head.line[0] != '#' || head.line[1] != '!')
@@ -153,10 +207,16 @@ bool st_exec_fd_refuses(int fd)
 		if (fd < 0)
 			break;
 		opened = true;
+		name = name_key(interpreter);
 	}
 	if (opened)
 		st_syscall(SYS_close, fd);
 	return refuses;
+}
+
+bool st_exec_fd_refuses(int fd)
+{
+	return named_refuses(fd, 0);
 }
 
 bool st_exec_refuses(int dirfd, const char *path)
@@ -166,7 +226,7 @@ bool st_exec_refuses(int dirfd, const char *path)
 
 	if (fd < 0)
 		return false; /* it cannot be read; the kernel decides what becomes of it */
-	refuses = st_exec_fd_refuses((int)fd);
+	refuses = named_refuses((int)fd, name_key(path));
 	st_syscall(SYS_close, fd);
 	return refuses;
 }

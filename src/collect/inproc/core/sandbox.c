@@ -4,7 +4,8 @@
  * ours are new to every program; strict mode, and PR_SET_TSC, make reading the cycle counter fatal. So
  * prctl is interposed: from the moment a filter is announced the collector makes no system call in this
  * process (threads that have their ring go on), and a thread that loses the counter records nothing.
- * Most filters are announced by PR_SET_NO_NEW_PRIVS, also those installed by the system call seccomp.
+ * Most filters are announced by PR_SET_NO_NEW_PRIVS, also those installed by the system call seccomp. Of those that are not,
+ * only analyses know that stand before libc's syscall, as that of waits.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,12 +56,15 @@ static void say_hello_now(void)
 	st_thread_leave(thread);
 }
 
-static void prepare(int option, unsigned long second)
+void st_sandbox_prepare(int option, unsigned long second)
 {
-	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
+	if (!st_config.active)
+		return;
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		say_hello_now();
+	/* Handlers of signals read the counter, too. */
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS || option == PR_SET_TSC)
 		ST_BACKENDS_CALL(lock_up);
-	}
 	if (option == PR_SET_TSC || (option == PR_SET_SECCOMP && second == SECCOMP_MODE_STRICT))
 		st_thread_ignore();
 	/* New threads inherit all of it: passive, they never get as far as reading the counter. */
@@ -78,8 +82,7 @@ ST_EXPORT int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		args[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (st_config.active)
-		prepare(option, args[0]);
+	st_sandbox_prepare(option, args[0]);
 	if (real_prctl)
 		return real_prctl(option, args[0], args[1], args[2], args[3]);
 	/* Called by a library that was initialised before us. */

@@ -205,19 +205,23 @@ static bool has_flag(char name)
 	return st_syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
-/* Starting paused ends for good at resume_at: a process that comes later must not wait for a resume
- * that has already been. */
-static uint32_t first_control(void)
+bool st_starts_paused(void)
 {
 	uint32_t paused = atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed);
 
-	if (paused == ST_SELF_PAUSED_AT_START &&
-	    ((st_config.resume_at_ns && st_clock_mono_raw_ns() >= st_config.resume_at_ns) ||
-	     has_flag(ST_FLAG_RESUMED))) {
-		atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING,
-				      memory_order_relaxed);
-		paused = ST_SELF_RUNNING;
-	}
+	if (paused != ST_SELF_PAUSED_AT_START)
+		return paused;
+	if ((!st_config.resume_at_ns || st_clock_mono_raw_ns() < st_config.resume_at_ns) &&
+	    !has_flag(ST_FLAG_RESUMED))
+		return true;
+	atomic_store_explicit(&st_shared.self_paused, ST_SELF_RUNNING, memory_order_relaxed);
+	return false;
+}
+
+static uint32_t first_control(void)
+{
+	bool paused = st_starts_paused();
+
 	/* Whatever is no longer true when the hello is taken in, strata clears. */
 	return (paused ? ST_CONTROL_PAUSED_SELF : 0) |
 	       (has_flag(ST_FLAG_PAUSED) ? ST_CONTROL_PAUSED_FAMILY : 0);

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 
 #include "base/rt/elf_engine.h"
 #include "base/rt/elf_first.h"
@@ -41,14 +43,28 @@ static bool is_in_valgrind(void)
 #endif
 }
 
+/* The kernel names a process after the file that it was told to execute. The name of a program inside an engine is the
+ * engine's; some others have another one as well (a file that is known by its descriptor only). */
+static bool has_own_name(void)
+{
+	enum { NAME_BYTES = 16 };
+	const char *file = (const char *)getauxval(AT_EXECFN);
+	char name[NAME_BYTES] = "";
+
+	return file && !st_syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0) &&
+	       !strncmp(name, st_engine_name(file), NAME_BYTES - 1);
+}
+
 /* Engines show the program inside to itself as what the process executes; by the longer name they show
- * themselves. */
+ * themselves. That one takes the kernel long. */
 static bool is_inside_engine(const char *exe)
 {
 	char other[ST_ENGINE_PATH_BYTES];
 
-	return is_in_valgrind() ||
-	       (read_link("/proc/thread-self/exe", other) > 0 && strcmp(exe, other) != 0);
+	if (is_in_valgrind())
+		return true;
+	return !has_own_name() && read_link("/proc/thread-self/exe", other) > 0 &&
+	       strcmp(exe, other) != 0;
 }
 
 static bool is_engine(const char *exe)
@@ -74,7 +90,8 @@ struct order {
 	bool behind, found;
 };
 
-/* Libraries come in the order in which symbols are looked for. */
+/* Libraries come in the order in which symbols are looked for. Those of ours have a folder in their names that is called like
+ * one (docs/internals/getting-in.md). */
 static int look_for_sanitizer(struct dl_phdr_info *library, size_t size_bytes, void *arg)
 {
 	struct order *order = arg;
@@ -82,7 +99,7 @@ static int look_for_sanitizer(struct dl_phdr_info *library, size_t size_bytes, v
 	(void)size_bytes;
 	if (library->dlpi_addr == order->own)
 		order->behind = true;
-	else if (library->dlpi_name &&
+	else if (library->dlpi_name && !strstr(library->dlpi_name, "/libstrata_") &&
 		 st_elf_name_is_first(library->dlpi_name, strlen(library->dlpi_name)))
 		order->found = true;
 	return order->found;

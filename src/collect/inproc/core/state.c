@@ -20,7 +20,7 @@
 #include "collect/inproc/core/thread.h"
 
 enum { LOCK_SPINS = 64, LOCK_YIELDS = 128, LOCK_SLEEPS = 20, LOCK_SLEEP_NS = 500000 };
-enum { ADDRESS_SHARE = 16 };
+enum { ADDRESS_SHARE = 16, WIPED_BYTES = 320 << 10 };
 
 struct st_config st_config;
 struct st_shared st_shared;
@@ -31,8 +31,7 @@ struct st_hot st_hot_busy;
 struct st_hot st_hot_ignored;
 __thread struct st_hot *st_tls __attribute__((tls_model("initial-exec")));
 
-/* Memory that a forked child finds zeroed. */
-void *st_map_wiped(size_t size_bytes)
+static void *map_wiped(size_t size_bytes)
 {
 	long at = st_syscall(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -45,6 +44,24 @@ void *st_map_wiped(size_t size_bytes)
 	}
 	st_syscall(SYS_madvise, at, size_bytes, MADV_DONTDUMP);
 	return (void *)at;
+}
+
+/* The constructor's pieces are one mapping: each takes three system calls, in every process there is. */
+static struct {
+	uint8_t *at;
+	size_t left_bytes;
+} wiped;
+
+/* Memory that a forked child finds zeroed. */
+void *st_map_wiped(size_t size_bytes)
+{
+	uint8_t *piece = wiped.at;
+
+	if (size_bytes > wiped.left_bytes)
+		return map_wiped(size_bytes);
+	wiped.at += size_bytes;
+	wiped.left_bytes -= size_bytes;
+	return piece;
 }
 
 /* After mlockall(MCL_FUTURE) the kernel fills a new mapping before mmap returns: 100 MiB that nobody asked
@@ -251,6 +268,7 @@ static void activate(const struct st_entered_program *program)
 	st_config.key_valid =
 		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
 	ST_BACKENDS_CALL(start, program);
+	st_fork_init();
 }
 
 bool st_state_join(const struct st_join *join)
@@ -279,9 +297,13 @@ __attribute__((constructor)) static void collector_init(int argc, char **argv)
 	st_exec_init();
 	st_sandbox_init();
 	ST_BACKENDS_CALL(probe);
+	wiped.at = map_wiped(WIPED_BYTES);
+	wiped.left_bytes = wiped.at ? WIPED_BYTES : 0;
 	st_process = st_map_wiped((sizeof(struct st_inproc_process) + 4095) & ~4095ul);
 	if (!st_process)
 		st_config.active = false;
 	if (st_config.active)
 		activate(&(struct st_entered_program){.argc = argc, .argv = argv});
+	/* Who comes later may give back what he maps. */
+	wiped.left_bytes = 0;
 }

@@ -26,6 +26,14 @@
 #define ST_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ST_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Large memory of the library that most processes never touch: apart from small variables, so that these share few pages. Each
+ * page that a process touches at its start costs it a microsecond or two. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define ST_APART __attribute__((section(".lbss.strata")))
+#else
+#define ST_APART
+#endif
+
 struct st_config {
 	bool active; /* a strata process is to be told; false: creators work, nothing is recorded */
 	bool paused;
@@ -141,6 +149,41 @@ struct st_ended {
 	uint64_t time;
 };
 
+/* Waits that are only added up, by object and outcome; and where the frame of an open one is. */
+enum { ST_WAIT_SUMS = 8 };
+struct st_wait_sum {
+	uint64_t object, ticks;
+	uint32_t count;
+	uint16_t kind, outcome; /* enum st_wait_kind, enum st_wait_outcome */
+};
+/* When the thread last told that it let others go on that wait for an object. */
+enum { ST_WOKEN = 4 };
+struct st_woken {
+	uint64_t object, ticks;
+};
+/* A wait in the run time of OpenMP; at the end of a region, and after it for work (regions.c). */
+struct st_region_wait {
+	uint64_t begin; /* ticks; 0: not open */
+	uint64_t object;
+	uint32_t kind;
+};
+struct st_wait_sums {
+	uintptr_t frame;
+	bool was_paused;
+	bool takes_gil; /* the open wait lasts until the thread has Python's lock */
+	uint32_t count;
+	uint32_t hold_count;
+	uint64_t since; /* ticks of the first of them */
+	uint64_t
+		told_window; /* of time: how many waits were told one by one in it that were not long */
+	uint64_t woke_window; /* and how many wakes */
+	uint32_t told, woke;
+	struct st_woken last_woken[ST_WOKEN];	      /* by object */
+	uint64_t held_since, hold_ticks, holds_since; /* Python's lock: gil.c */
+	struct st_region_wait region;
+	struct st_wait_sum sum[ST_WAIT_SUMS];
+};
+
 struct st_intern_node;
 struct st_inproc_sampler;
 struct st_torch_stack;
@@ -169,6 +212,7 @@ struct st_thread {
 	uint32_t
 		call_count; /* calls of Python functions that are open and written (python_trace.c) */
 	struct st_ended ended[ST_ENDED_MAX];
+	struct st_wait_sums waits; /* waits.c */
 	struct st_open open[ST_OPEN_MAX];
 	struct st_torch_stack *stack; /* torch_stack.c; stays with the slot */
 	uint32_t allocations,
@@ -220,7 +264,11 @@ size_t st_address_share(void);
 
 /* sandbox.c: whether the program, or an ancestor it was forked from, may have locked itself up. */
 void st_sandbox_init(void);
+/* fork.c: has the back-ends told of forks. */
+void st_fork_init(void);
 bool st_sandboxed(void);
+/* A prctl with these, or a system call that does the same, is about to be made. */
+void st_sandbox_prepare(int option, unsigned long second);
 
 static inline bool st_passive(void)
 {
@@ -229,6 +277,9 @@ static inline bool st_passive(void)
 
 /* segment.c: maps segment `index`, hands it to strata. Lock held. */
 bool st_segment_create(uint32_t index);
+/* Of a process that has no segment: whether it is paused, by itself or because everybody starts so. That ends for good when strata
+ * says so: a process that comes later must not wait for a resume that has already been. */
+bool st_starts_paused(void);
 /* One message to strata, with a descriptor (-1: none) that stays open here. Nothing is awaited. */
 bool st_rendezvous_send(const void *message, size_t size_bytes, int fd);
 /* A program that closed its standard descriptors must not find ours in their place. */

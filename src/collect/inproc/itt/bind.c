@@ -147,8 +147,9 @@ static void *find_recording(const struct itt_api_info *api)
 	return function;
 }
 
-static void *function_for(const struct itt_api_info *api)
+static void *function_for(const struct itt_api_info *api, bool wants_sync)
 {
+	bool is_sync = api->group & (ITT_GROUP_SYNC | ITT_GROUP_FSYNC | ITT_GROUP_STITCH);
 	void *function = NULL;
 
 	if (strncmp(api->name, "__itt_", 6))
@@ -156,7 +157,8 @@ static void *function_for(const struct itt_api_info *api)
 	function = find(&always_table, api);
 	if (!function)
 		function = find(&st_calls_counter_create, api);
-	if (!function && st_config.active && st_group_wanted(api->group))
+	if (!function && st_config.active && st_group_wanted(api->group) &&
+	    (wants_sync || !is_sync))
 		function = find_recording(api);
 	if (!function)
 		function = find(&idle_table, api);
@@ -218,6 +220,7 @@ static void bind_again(void)
 ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 {
 	static const unsigned char magic[8] = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30};
+	bool wants_sync;
 
 	(void)groups; /* the caller's wish; binding more is harmless */
 	if (!global || memcmp(global->magic, magic, sizeof(magic)) || !global->api_list_ptr)
@@ -233,10 +236,12 @@ ST_EXPORT void __itt_api_init(struct itt_global *global, int groups)
 	/* Only with that function has the global a list of them; its version does not tell. */
 	if (has_entry(global->api_list_ptr, "__itt_bind_context_metadata_to_counter"))
 		adopt_facts(global->counter_metadata_list);
+	wants_sync = st_sync_wanted(global);
 	for (struct itt_api_info *api = global->api_list_ptr; api->name; api++)
 		if (api->func_ptr)
 			/* Another thread may call through it at once: all of our state is ready. */
-			__atomic_store_n(api->func_ptr, function_for(api), __ATOMIC_RELEASE);
+			__atomic_store_n(api->func_ptr, function_for(api, wants_sync),
+					 __ATOMIC_RELEASE);
 	atomic_store_explicit(&bound_ticks, st_ticks(), memory_order_relaxed);
 	atomic_store_explicit(&bound_ns, st_clock_mono_raw_ns(), memory_order_relaxed);
 	/* Last of all: what is done above is not a call of the program. */

@@ -10,10 +10,11 @@
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/core/words.h"
 
-/* Sync, heap, suppression, stitching. */
+/* Sync, heap, suppression, stitching, waits. */
 static bool is_flood(uint32_t kind)
 {
-	return kind >= ST_EVENT_CALLER_CREATE && kind <= ST_EVENT_SUPPRESS_CLEAR;
+	return (kind >= ST_EVENT_CALLER_CREATE && kind <= ST_EVENT_SUPPRESS_CLEAR) ||
+	       (kind >= ST_EVENT_WAIT && kind <= ST_EVENT_PARALLEL);
 }
 
 /* Ends, so that a span which began before a pause is closed; and what is still true after a pause. */
@@ -37,6 +38,10 @@ static bool outlasts_pause(uint32_t kind)
 	case ST_EVENT_MODULE_LOAD_SECTIONS:
 	case ST_EVENT_MODULE_UNLOAD_SECTIONS:
 	case ST_EVENT_JIT:
+	case ST_EVENT_WAIT:
+	case ST_EVENT_WAIT_SUM:
+	case ST_EVENT_HOLD_SUM:
+	case ST_EVENT_WAIT_OBJECT:
 		return true;
 	default:
 		return false;

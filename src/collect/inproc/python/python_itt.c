@@ -22,6 +22,7 @@
 #include "collect/inproc/python/python_calls.h"
 #include "collect/inproc/python/python_codes.h"
 #include "collect/inproc/python/python_line.h"
+#include "collect/inproc/python/python_runtime.h"
 #include "collect/inproc/python/python_tensorflow.h"
 #include "collect/inproc/python/python_trace.h"
 #include "collect/inproc/core/thread.h"
@@ -31,7 +32,7 @@ void __itt_api_init(struct itt_global *global, int groups);
 enum { BUILTINS_MAX = 512 };
 
 static struct python_functions py;
-static struct py_builtin builtins[BUILTINS_MAX];
+static struct py_builtin builtins[BUILTINS_MAX] ST_APART;
 static struct py_object *(*their_init)(void);
 static py_function their_is_builtin;
 static struct py_object *latest_finder; /* of whichever interpreter; only compared */
@@ -535,7 +536,7 @@ static void start(const struct st_entered_program *program)
 		st_python_line_init();
 	for (const struct st_inproc_backend *const *each = st_inproc_backends; *each; each++)
 		awaited |= (*each)->awaits_imports && (*each)->awaits_imports();
-	if (awaited && !program->joined)
+	if (awaited && !program->joined && st_python_is_here())
 		watch_imports();
 }
 

@@ -22,11 +22,27 @@ static struct st_python_runtime python;
 static _Atomic uint32_t proven; /* look-ups that went well, up to TRIALS */
 static _Atomic uint32_t refused;
 
-/* Files that only pass a task on; their callers are meant. Ends of paths. */
+/* Files that only pass a task on, or make a lock for somebody; their callers are meant. Ends of paths. */
 static const char *const passers[] = {
-	"/ittapi/task.py",	  "/ittapi/region.py",	    "/ittapi/event.py",
-	"/ittapi/compat/task.py", "/torch/profiler/itt.py", "/torch/autograd/profiler.py",
-	"/torch/_ops.py",	  "/strata/itt.py",
+	"/ittapi/task.py",
+	"/ittapi/region.py",
+	"/ittapi/event.py",
+	"/ittapi/compat/task.py",
+	"/torch/profiler/itt.py",
+	"/torch/autograd/profiler.py",
+	"/torch/_ops.py",
+	"/strata/itt.py",
+	/* Of objects that threads wait for. */
+	"/threading.py",
+	"/queue.py",
+	"/multiprocessing/connection.py",
+	"/multiprocessing/context.py",
+	"/multiprocessing/pool.py",
+	"/multiprocessing/queues.py",
+	"/multiprocessing/synchronize.py",
+	"/concurrent/futures/_base.py",
+	"/concurrent/futures/process.py",
+	"/concurrent/futures/thread.py",
 };
 static const char context_manager[] = "/contextlib.py"; /* only between a passer and its caller */
 

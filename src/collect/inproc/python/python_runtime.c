@@ -9,6 +9,15 @@
 #include <link.h>
 #include <string.h>
 
+/* Found, or not, by the loader: to ask dlsym for what is not there costs more than all else that a short process needs of
+ * us, because it writes a message. */
+extern int Py_IsInitialized(void) __attribute__((weak));
+
+bool st_python_is_here(void)
+{
+	return Py_IsInitialized != NULL;
+}
+
 static void *symbol(const char *name)
 {
 	return dlsym(RTLD_DEFAULT, name);

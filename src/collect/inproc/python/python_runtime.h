@@ -29,6 +29,8 @@ struct st_python_runtime {
 	uint64_t eval_start, eval_end;
 };
 
+/* Whether there was a CPython when our library was loaded. */
+bool st_python_is_here(void);
 /* Looks for CPython in the process; not in a signal handler. False: there is none. */
 bool st_python_runtime_find(struct st_python_runtime *out);
 

@@ -104,7 +104,7 @@ static struct known {
 	const struct py_object *object;
 	const struct itt_string_handle *name;
 	struct itt_string_handle *shown; /* "name", "name (2)", … */
-} functions[FUNCTIONS_MAX];
+} functions[FUNCTIONS_MAX] ST_APART;
 static unsigned int function_count;
 
 /* NULL: nothing is known of it. */

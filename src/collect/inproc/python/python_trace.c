@@ -49,7 +49,7 @@ struct waiting {
 
 bool st_trace_on;
 static uint64_t clocks; /* a thread's begins where no other has been */
-static struct waiting waiting[WAITING_MAX];
+static struct waiting waiting[WAITING_MAX] ST_APART;
 static uint32_t waiting_count;
 static uint32_t session;
 static uint64_t start_ticks;

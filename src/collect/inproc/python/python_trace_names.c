@@ -44,7 +44,7 @@ static struct table {
 	struct name name[SLOTS];
 	struct class_count class[CLASSES];
 } * table;
-static char prefixes[PREFIX_BYTES];   /* one a line */
+static char prefixes[PREFIX_BYTES] ST_APART; /* one a line */
 static struct py_object *module_code; /* of nn.Module.__call__; ours while calls are recorded */
 
 /* Room for a text that is put together. */

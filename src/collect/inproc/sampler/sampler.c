@@ -7,10 +7,12 @@
 #include "collect/inproc/sampler/sampler_state.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/rt/syscall.h"
 #include "collect/inproc/python/python_frames.h"
+#include "collect/inproc/sampler/sampler_birth.h"
 #include "collect/inproc/sampler/sampler_modules.h"
 #include "collect/inproc/sampler/sampler_registers.h"
 #include "collect/inproc/sampler/sampler_stack.h"
@@ -165,7 +167,7 @@ static uint32_t walk_python(struct st_inproc_sampler *sampler, const struct st_r
 static void take(struct st_inproc_sampler *sampler, const void *context)
 {
 	struct st_registers at = st_registers_of(context);
-	uint64_t cpu_ns = clock_of(sampler);
+	uint64_t cpu_ns = clock_of(sampler), took;
 	uint32_t now = sampler->current, flags = 0, weight;
 
 	weight = weigh(sampler, cpu_ns, &flags);
@@ -178,7 +180,9 @@ static void take(struct st_inproc_sampler *sampler, const void *context)
 		sampler->python_count[now] = 0;
 		flags |= ST_SAMPLE_NO_STACK;
 	}
-	if (st_sampler_write(sampler, flags, weight)) {
+	took = sampler->handler_ticks < UINT32_MAX ? sampler->handler_ticks : UINT32_MAX;
+	if (st_sampler_write(sampler, flags, weight | took << 32)) {
+		sampler->written_time = sampler->out.time;
 		sampler->cpu_ns += weight;
 		sampler->handler_ticks = 0;
 		sampler->after_pause = false;
@@ -263,13 +267,73 @@ static void sample(const void *context, bool by_timer)
 	atomic_store_explicit(&sampler->busy, false, memory_order_release);
 }
 
+/* Where this very code is, as a signal would have found it. */
+static __attribute__((noinline)) void walk_here(struct st_inproc_sampler *sampler, uint32_t *flags)
+{
+	struct st_registers at = st_registers_here();
+
+	*flags |= walk_native(sampler, &at);
+	*flags |= walk_python(sampler, &at);
+}
+
+/* The frames inside of the function that waits are ours. */
+static void leave_out_ours(struct st_inproc_sampler *sampler, uint64_t caller, uint32_t *flags)
+{
+	uint64_t *frames = st_sampler_native(sampler, sampler->current);
+	uint32_t *count = &sampler->native_count[sampler->current], at = 0;
+
+	while (at < *count && (frames[at] & ST_FRAME_ADDRESS) != caller)
+		at++;
+	if (at == *count) { /* a walk that has not come so far: its caller is known all the same */
+		*flags |= ST_SAMPLE_TRUNCATED;
+		at = *count - 1;
+	}
+	*count -= at;
+	memmove(frames, frames + at, *count * sizeof(*frames));
+	/* The first one counts as an instruction that was being executed: the call. */
+	frames[0] = caller - 1;
+}
+
+void st_sampler_wait(uint64_t end, uint64_t took, const void *caller)
+{
+	uint64_t all = ~(uint64_t)0, mask = 0, start = st_ticks();
+	struct st_inproc_sampler *sampler;
+	uint32_t flags = ST_SAMPLE_WAITING;
+
+	if (!st_sampling || !st_sampler_settings.period_ns || !st_sampler_settings.stacks ||
+	    st_passive() || is_paused())
+		return;
+	sampler = st_sampler_mine();
+	/* As in the handler: no signal may come, lest it jumps out of here. */
+	if (!sampler || st_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask)))
+		return;
+	if (atomic_exchange_explicit(&sampler->busy, true, memory_order_acquire)) {
+		st_sampler_count_not_taken();
+	} else {
+		sampler->out.time = end;
+		walk_here(sampler, &flags);
+		leave_out_ours(sampler, (uint64_t)(uintptr_t)caller, &flags);
+		st_sampler_write(sampler, flags, took);
+		sampler->handler_ticks += st_ticks() - start;
+		atomic_store_explicit(&sampler->busy, false, memory_order_release);
+	}
+	st_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask));
+}
+
 void st_sampler_handler(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	if (!st_sampler_is_trigger(signal, info))
+	if (st_birth_handles(signal, info, context)) {
+		errno = saved;
+		return;
+	}
+	if (!st_sampler_is_trigger(signal, info)) {
 		st_sampler_pass_on(signal, info, context);
-	else if (!st_sampler_settings.empty && st_phase_admits(info))
-		sample(context, info->si_code == SI_TIMER);
+	} else {
+		if (!st_sampler_settings.empty && st_phase_admits(info))
+			sample(context, info->si_code == SI_TIMER);
+		st_sampler_restart(signal, context);
+	}
 	errno = saved;
 }

@@ -48,6 +48,10 @@ void st_phase_end(void);
 bool st_sampler_before_exec(void);
 void st_sampler_exec_failed(void);
 
+/* sampler.c. The calling thread's stack as a sample of a wait that has just ended (ticks) and took so long; from `caller` on,
+ * a return address in it. Not in handlers that interrupt the collector. */
+void st_sampler_wait(uint64_t end, uint64_t took, const void *caller);
+
 /* Bytes of sampling state for each slot. */
 size_t st_sampler_stride(void);
 

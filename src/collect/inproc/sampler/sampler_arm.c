@@ -6,11 +6,11 @@
  */
 #include "collect/inproc/sampler/sampler_state.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -19,11 +19,14 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "base/rt/clock.h"
 #include "base/rt/elf_text.h"
 #include "base/rt/syscall.h"
 #include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/choose.h"
 #include "collect/inproc/python/python_frames.h"
+#include "collect/inproc/python/python_runtime.h"
+#include "collect/inproc/sampler/sampler_birth.h"
 #include "collect/inproc/sampler/sampler_modules.h"
 #include "collect/inproc/sampler/sampler_stack.h"
 #include "collect/inproc/sampler/sampler_trigger.h"
@@ -35,14 +38,15 @@ enum {
 	PATH_BYTES = 1024,
 	CREATED_BEFORE_ANCHOR = 8,
 	ANCHORS_MAX = 64,
+	ANCHORED = UINT16_MAX,
 	SIGTRAP_MAJOR = 5,
 	SIGTRAP_MINOR = 18, /* before it, a blocked SIGTRAP of an event is fatal */
 };
 
 /* Why this program is not to be sampled: ST_ARM_* */
 static uint32_t obstacles;
-/* Threads that the calling one has created, as far as it matters. */
-static __thread uint8_t created __attribute__((tls_model("initial-exec")));
+/* Threads that the calling one has created; ANCHORED: it has an anchor. */
+static __thread uint16_t created __attribute__((tls_model("initial-exec")));
 
 static long read_file(const char *path, char *out, size_t size_bytes)
 {
@@ -114,8 +118,8 @@ static long open_event(const struct st_shm_arm *arm, long tid, uint32_t rung)
 	attr.remove_on_exec = 1;
 	if (rung != ST_RUNG_SETSIG) {
 		attr.sigtrap = 1;
-		attr.inherit = 1;
-		attr.inherit_thread = 1;
+		attr.inherit = !st_sampler_settings.own;
+		attr.inherit_thread = !st_sampler_settings.own;
 		attr.sig_data = (uint64_t)(uintptr_t)&st_sampler_settings;
 	}
 	return st_above_standard(
@@ -148,6 +152,10 @@ static void fill(struct st_shm_arm *arm)
 	arm->trigger = st_sampler_settings.cycles ? ST_TRIGGER_CYCLES : ST_TRIGGER_CPU_CLOCK;
 	arm->period_ns = st_sampler_settings.period_ns;
 	arm->ticks = st_ticks();
+	arm->mono_raw_ns = st_clock_mono_raw_ns();
+	arm->mark = (uint64_t)(uintptr_t)&st_sampler_settings;
+	if (st_sampler_settings.own)
+		arm->flags |= ST_ARM_OWN_EVENTS;
 }
 
 /* 0, or a negated errno. The event runs, and strata has it. */
@@ -206,7 +214,7 @@ static long try_timer(struct st_shm_arm *arm)
 	arm->trigger = ST_TRIGGER_CPU_TIME;
 	atomic_store_explicit(&st_sampling->armed, arm->rung, memory_order_relaxed);
 	st_sampling->nominal_ns = arm->period_ns;
-	result = arm->rung == ST_RUNG_THREAD_TIMER ? st_phase_begin(arm->rung)
+	result = arm->rung == ST_RUNG_THREAD_TIMER ? st_phase_begin(arm->rung, 0)
 						   : st_timer_start_process(arm->period_ns);
 	if (!result)
 		st_rendezvous_send(arm, sizeof(*arm), -1);
@@ -228,10 +236,34 @@ static long try_rung(struct st_shm_arm *arm)
 	}
 }
 
+/* Threads of the process, by the links of their folder. */
+static uint32_t threads_alive(void)
+{
+	enum { LINKS_OF_NONE = 2 };
+	struct stat about = {0};
+
+	if (st_syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &about, 0) ||
+	    about.st_nlink <= LINKS_OF_NONE)
+		return 0;
+	return (uint32_t)about.st_nlink - LINKS_OF_NONE;
+}
+
+/* Whether the threads that this one creates end: asked at the ninth, and whenever there are twice as many. Those of a pool live
+ * on, and an anchor would make each of their switches dear. */
+static bool creates_short_ones(void)
+{
+	uint32_t before = created;
+
+	if (before + 1 < ANCHORED)
+		created++;
+	return before >= CREATED_BEFORE_ANCHOR && !(before & (before - 1)) && !st_passive() &&
+	       threads_alive() <= created / 2;
+}
+
 /* When a thread gives way to one that has inherited its event, the kernel does not stop the one event and start the
  * other: it exchanges them. What the creator had left of its interval goes with a thread that ends at once, and the
  * creator begins a new one, again and again: it is never sampled. The kernel does so only if all events of the creator
- * are inherited; hence one that counts nothing and is not, once a thread has created a few others. */
+ * are inherited; hence one that counts nothing and is not, once a thread has created a few others that are gone. */
 void st_sampler_anchor(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
@@ -243,12 +275,14 @@ void st_sampler_anchor(void)
 	struct st_shm_arm arm;
 	long fd;
 
-	if ((rung != ST_RUNG_SIGTRAP && rung != ST_RUNG_SIGTRAP_USER) || !st_sampling->pid)
+	if ((rung != ST_RUNG_SIGTRAP && rung != ST_RUNG_SIGTRAP_USER) || !st_sampling->pid ||
+	    st_sampler_settings.own)
 		return;
-	if (created > CREATED_BEFORE_ANCHOR || created++ < CREATED_BEFORE_ANCHOR || st_passive() ||
+	if (created == ANCHORED || !creates_short_ones() ||
 	    atomic_fetch_add_explicit(&st_sampling->anchors, 1, memory_order_relaxed) >=
 		    ANCHORS_MAX)
 		return;
+	created = ANCHORED;
 	attr.remove_on_exec = 1;
 	fd = st_above_standard(
 		st_syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
@@ -271,7 +305,7 @@ void st_sampler_arm_thread(void)
 		return;
 	st_phase_note_pause();
 	if (rung != ST_RUNG_SETSIG) {
-		st_phase_begin(rung);
+		st_phase_begin(rung, 0);
 		return;
 	}
 	fill(&arm);
@@ -296,23 +330,66 @@ static void climb_down(struct st_shm_arm *arm)
 	st_rendezvous_send(arm, sizeof(*arm), -1);
 }
 
-void st_sampler_arm(void)
+static bool may_arm(void)
+{
+	return !st_sandboxed() && !atomic_load_explicit(&st_shared.detached, memory_order_relaxed);
+}
+
+static bool is_inherited(uint32_t rung)
+{
+	return rung == ST_RUNG_SIGTRAP || rung == ST_RUNG_SIGTRAP_USER;
+}
+
+/* Of threads made by a bare system call while the process waited to be armed, who inherited nothing. */
+static void arm_other(const struct st_shm_arm *own, uint32_t tid)
+{
+	struct st_shm_arm arm = *own;
+	long fd = open_event(&arm, tid, arm.rung);
+
+	if (fd < 0)
+		return;
+	arm.tid = tid;
+	arm.flags = ST_ARM_ANCHOR;
+	if (!st_syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0))
+		st_rendezvous_send(&arm, sizeof(arm), (int)fd);
+	st_syscall(SYS_close, fd);
+}
+
+static void arm_others(const struct st_shm_arm *own)
+{
+	enum { ENTRIES_BYTES = 2048 };
+	_Alignas(8) char entries[ENTRIES_BYTES];
+	long fd, got;
+
+	if (threads_alive() <= 1)
+		return;
+	fd = st_above_standard(st_syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+					  O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (fd < 0)
+		return;
+	while ((got = st_syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < got;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+			uint32_t tid = (uint32_t)st_config_number(entry->d_name);
+
+			if (tid && tid != own->tid)
+				arm_other(own, tid);
+			at += entry->d_reclen;
+		}
+	st_syscall(SYS_close, fd);
+}
+
+static void arm_with(uint64_t first_ns)
 {
 	struct st_shm_arm arm;
 
-	if (!st_sampling || st_sampling->pid || st_sandboxed() ||
-	    atomic_load_explicit(&st_shared.detached, memory_order_relaxed))
-		return;
-	st_sampling->pid = (uint32_t)st_syscall(SYS_getpid, 0);
 	fill(&arm);
 	if (st_sampler_settings.rung < ST_RUNG_SETSIG && is_traced())
 		arm.flags |= ST_ARM_TRACED;
-	st_phase_forget();
-	st_phase_note_pause();
-	created = 0;
-	st_sampling->tid = arm.tid;
-	st_sampling->arm_cpu_ns = st_sampler_cpu_ns();
-	st_sampling->nominal_ns = arm.period_ns;
+	if (arm.tid != st_sampling->tid) {
+		st_sampling->tid = arm.tid;
+		st_sampling->arm_cpu_ns = st_sampler_cpu_ns();
+	}
 	if (obstacles) {
 		arm.flags |= obstacles;
 		st_rendezvous_send(&arm, sizeof(arm), -1);
@@ -320,8 +397,45 @@ void st_sampler_arm(void)
 	}
 	climb_down(&arm);
 	st_sampling->nominal_ns = arm.period_ns;
-	if (arm.rung == ST_RUNG_SIGTRAP || arm.rung == ST_RUNG_SIGTRAP_USER)
-		st_phase_begin(arm.rung);
+	if (!is_inherited(arm.rung))
+		return;
+	if (first_ns)
+		arm_others(&arm);
+	st_phase_begin(arm.rung, first_ns);
+}
+
+void st_sampler_arm_now(uint64_t first_ns)
+{
+	if (may_arm())
+		arm_with(first_ns);
+}
+
+void st_sampler_arm(void)
+{
+	if (!st_sampling || st_sampling->pid || !may_arm())
+		return;
+	st_sampling->pid = (uint32_t)st_syscall(SYS_getpid, 0);
+	st_sampling->tid = (uint32_t)st_syscall(SYS_gettid, 0);
+	st_sampling->arm_cpu_ns = st_sampler_cpu_ns();
+	st_sampling->nominal_ns = st_sampler_settings.period_ns;
+	st_phase_forget();
+	st_phase_note_pause();
+	created = 0;
+	if (obstacles || !st_birth_begin())
+		arm_with(0);
+}
+
+/* Of a process that records: strata hears of its trigger now. */
+static void arm_at_hello(void)
+{
+	st_sampler_arm();
+	st_birth_end();
+}
+
+static void lock_up(void)
+{
+	st_birth_drop();
+	st_sampler_drop_signal();
 }
 
 bool st_sampler_is_trigger(int signal, const siginfo_t *info)
@@ -384,11 +498,13 @@ static const char *last_name(const char *path)
 static bool is_wanted(int argc, char **argv)
 {
 	char path[PATH_BYTES];
-	long length =
-		st_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
 	const char *names[3];
 	uint32_t count = 0;
+	long length;
 
+	if (!st_processes_chosen())
+		return true;
+	length = st_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
 	path[length > 0 ? length : 0] = '\0';
 	names[count++] = last_name(path);
 	if (argc > 0 && argv && argv[0])
@@ -419,13 +535,13 @@ static void start(const struct st_entered_program *program)
 	st_sampling = st_map_wiped(4096);
 	if (!st_sampling)
 		return;
-	st_stack_init();
+	st_stack_init(program->argv);
 	st_modules_init();
-	st_python_frames_init();
+	if (st_python_is_here())
+		st_python_frames_init();
 	st_handler_memory_bytes = st_sampler_stride();
 	obstacles = find_obstacles();
 	st_sampler_arm();
-	pthread_atfork(NULL, NULL, st_sampler_arm);
 }
 
 const struct st_inproc_backend st_backend_sampler = {
@@ -433,10 +549,11 @@ const struct st_inproc_backend st_backend_sampler = {
 	.configure = st_sampler_configure,
 	.probe = probe,
 	.start = start,
-	.hello = st_sampler_arm,
+	.hello = arm_at_hello,
+	.forked = st_sampler_arm,
 	.thread_end = st_phase_end,
 	.thread_retire = st_sampler_leave,
 	.before_exec = st_sampler_before_exec,
 	.exec_failed = st_sampler_exec_failed,
-	.lock_up = st_sampler_drop_signal,
+	.lock_up = lock_up,
 };

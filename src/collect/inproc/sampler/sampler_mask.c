@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <time.h>
 
+#include "collect/inproc/sampler/sampler_birth.h"
 #include "collect/inproc/sampler/sampler_state.h"
 
 static struct {
@@ -23,6 +24,9 @@ static struct {
 } real;
 
 static __thread bool hidden __attribute__((tls_model("initial-exec")));
+/* Of a process that is armed in a handler, which happens once: the mask of what it interrupted, where it will be read from
+ * when it returns. */
+static unsigned long *interrupted;
 
 static void resolve(void)
 {
@@ -44,14 +48,22 @@ bool st_signal_is_hidden(void)
 	return hidden;
 }
 
+void st_mask_interrupted(unsigned long *mask)
+{
+	interrupted = mask;
+}
+
 void st_mask_adopt(int signal)
 {
 	unsigned long bit = st_signal_bit(signal);
 
-	if (!(st_signal_block(0) & bit))
+	if (!((interrupted ? *interrupted : st_signal_block(0)) & bit))
 		return;
 	hidden = true;
-	st_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, 0, ST_SIGNAL_SET_BYTES);
+	if (interrupted)
+		*interrupted &= ~bit;
+	else
+		st_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, 0, ST_SIGNAL_SET_BYTES);
 }
 
 void st_mask_show(bool shown)
@@ -70,11 +82,15 @@ static bool has(const sigset_t *set, int signal)
 
 ST_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-	int ours = st_signal_shared(), result;
-	bool before = hidden;
+	int ours, result;
+	bool before;
 	sigset_t without;
 
 	resolve();
+	if (how != SIG_UNBLOCK && has(set, SIGPROF))
+		st_birth_end();
+	ours = st_signal_shared();
+	before = hidden;
 	if (!ours || (!set && !before))
 		return real.pthread_sigmask(how, set, old);
 	if (how != SIG_UNBLOCK && has(set, ours) && !st_signal_has_program()) {

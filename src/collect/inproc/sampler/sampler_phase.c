@@ -5,7 +5,7 @@
  * anywhere in the interval: each moment of each thread is as likely to be sampled as any other. What threads leave without
  * a sample at their end is carried to the next first sample of a thread, so that sums are right. A process can carry
  * nothing to others: its own first sample stands for a whole interval, though it may have run for less of it. The
- * thread's own event takes over when it has shown to live longer.
+ * thread's own event takes over when it has shown to live longer, and when there is one: it may come from strata, late.
  *
  * A timer of CPU time is looked at on the tick of the scheduler only, so the interval is a multiple of the tick; the tick
  * itself is the chance within it. Where threads are so short that a timer for each would cost more than they do,
@@ -51,7 +51,8 @@ static __thread struct {
 	uint8_t state;
 	uint8_t left;	 /* samples; 0: without end */
 	uint8_t threads; /* for which this one stands */
-	bool began_paused;
+	bool began_paused : 1;
+	bool has_event : 1; /* one of its signals has come */
 } phase __attribute__((tls_model("initial-exec")));
 
 /* Phases of successive threads keep as far apart as they can: fewer samples do for a sum. */
@@ -109,7 +110,7 @@ static struct timespec time_of(uint64_t ns)
 	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
-static long start_timer(int signal, uint64_t first_ns)
+static long create_timer(int signal, uint64_t first_ns, int *timer)
 {
 	struct event event = {.value.sival_ptr = &st_sampler_settings,
 			      .signal = signal,
@@ -122,13 +123,22 @@ static long start_timer(int signal, uint64_t first_ns)
 
 	if (result)
 		return result;
-	phase.timer = id;
-	phase.state = BY_TIMER;
+	*timer = id;
 	result = st_syscall(SYS_timer_settime, id, 0, &spec, 0);
-	if (result) {
-		phase.state = BY_EVENT;
+	if (result)
 		st_syscall(SYS_timer_delete, id);
-	}
+	return result;
+}
+
+static long start_timer(int signal, uint64_t first_ns)
+{
+	long result;
+
+	/* Before its first signal can come. */
+	phase.state = BY_TIMER;
+	result = create_timer(signal, first_ns, &phase.timer);
+	if (result)
+		phase.state = BY_EVENT;
 	return result;
 }
 
@@ -137,7 +147,7 @@ static bool is_paused(void)
 	const struct st_shm_header *header = st_header();
 
 	return header ? atomic_load_explicit(&header->control, memory_order_relaxed) != 0
-		      : atomic_load_explicit(&st_shared.self_paused, memory_order_relaxed) != 0;
+		      : st_starts_paused();
 }
 
 void st_phase_note_pause(void)
@@ -156,10 +166,33 @@ static bool may_have_timer(void)
 	return st_config.key_valid || st_sampling->pid == (uint32_t)st_syscall(SYS_gettid, 0);
 }
 
-long st_phase_begin(uint32_t rung)
+/* By turns, one of the ticks in the interval; the first tick after an expiry is the one that sees it. */
+static uint64_t first_by_chance(uint64_t at)
+{
+	uint64_t tick = tick_ns(), first = ((at >> 32) * (interval_ns() / tick) >> 32) * tick;
+
+	return first ? first : 1;
+}
+
+static uint64_t next_in_sequence(void)
+{
+	return atomic_fetch_add_explicit(&sequence, 0x9e3779b97f4a7c15u, memory_order_relaxed);
+}
+
+bool st_phase_can_wait(void)
+{
+	return !is_faster_than_tick() && !is_paused();
+}
+
+long st_phase_wait(int signal, int *timer)
+{
+	return create_timer(signal, first_by_chance(next_in_sequence()), timer);
+}
+
+long st_phase_begin(uint32_t rung, uint64_t first_ns)
 {
 	bool all = rung == ST_RUNG_THREAD_TIMER;
-	uint64_t interval, at, tick = tick_ns(), first;
+	uint64_t at;
 	uint32_t threads = all ? 1 : threads_for_timer();
 	long result;
 
@@ -167,17 +200,14 @@ long st_phase_begin(uint32_t rung)
 		return 0;
 	if (all ? !st_config.key_valid : !may_have_timer() || is_paused())
 		return -EAGAIN;
-	interval = interval_ns();
-	at = atomic_fetch_add_explicit(&sequence, 0x9e3779b97f4a7c15u, memory_order_relaxed);
+	at = next_in_sequence();
 	if (threads > 1 && scramble(at) % threads) {
 		phase.state = is_faster_than_tick() ? BY_EVENT : PASSED_OVER;
 		return 0;
 	}
-	/* Ticks in the interval; the first tick after an expiry is the one that sees it. */
-	first = ((at >> 32) * (interval / tick) >> 32) * tick;
 	phase.threads = (uint8_t)threads;
 	phase.left = all ? 0 : SAMPLES_BY_TIMER;
-	result = start_timer(all ? SIGPROF : SIGTRAP, first ? first : 1);
+	result = start_timer(all ? SIGPROF : SIGTRAP, first_ns ? first_ns : first_by_chance(at));
 	if (!result && st_config.key_valid)
 		pthread_setspecific(st_config.key, &phase);
 	return result;
@@ -188,6 +218,7 @@ void st_phase_forget(void)
 {
 	atomic_store_explicit(&sequence, st_ticks() * 0x9e3779b97f4a7c15u, memory_order_relaxed);
 	phase.state = BY_EVENT;
+	phase.has_event = false;
 }
 
 static void end_timer(void)
@@ -204,6 +235,7 @@ bool st_phase_admits(const siginfo_t *info)
 		end_timer();
 	if (info->si_code == SI_TIMER)
 		return phase.state == BY_TIMER;
+	phase.has_event = true;
 	if (phase.state == BY_TIMER)
 		return is_faster_than_tick();
 	if (phase.state != PASSED_OVER)
@@ -244,7 +276,9 @@ void st_phase_done(bool paused)
 {
 	if (phase.state != BY_TIMER || !phase.left)
 		return;
-	if (paused || !--phase.left)
+	if (!paused && phase.left > 1)
+		phase.left--;
+	else if (paused || phase.has_event || !st_sampler_settings.own)
 		end_timer();
 }
 

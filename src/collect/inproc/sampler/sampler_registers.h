@@ -37,4 +37,25 @@ static inline struct st_registers st_registers_of(const void *context)
 	return registers;
 }
 
+/* The caller's own. What its callers have left in the other registers is saved in its frame, which the walk passes. */
+static inline __attribute__((always_inline)) struct st_registers st_registers_here(void)
+{
+	struct st_registers registers = {0};
+
+#if defined(__x86_64__)
+	/* Into memory: a register for a result might be one that is still to be read. */
+	__asm__ volatile("leaq (%%rip), %%rax\n\tmovq %%rax, %0\n\tmovq %%rsp, %1\n\t"
+			 "movq %%rbp, %2\n\tmovq %%rbx, %3"
+			 : "=m"(registers.pc), "=m"(registers.sp), "=m"(registers.fp),
+			   "=m"(registers.bx)
+			 :
+			 : "rax");
+#elif defined(__aarch64__)
+	__asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29\n\tmov %3, x30"
+			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.fp),
+			   "=r"(registers.bx));
+#endif
+	return registers;
+}
+
 #endif

@@ -26,15 +26,15 @@ static uint32_t kept(const uint64_t *now, uint32_t now_count, const uint64_t *be
 	return count;
 }
 
-bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_t weight_ns)
+bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint64_t weight_word)
 {
 	uint32_t now = sampler->current, before = !now;
 	const uint64_t *native = st_sampler_native(sampler, now);
 	const uint64_t *python = st_sampler_python(sampler, now);
 	struct st_hot *ring = &sampler->out.hot;
 	struct st_sample_counts counts = {0};
-	uint64_t took = sampler->handler_ticks, dt;
 	uint32_t words;
+	uint64_t dt;
 
 	counts.native_kept =
 		kept(native, sampler->native_count[now], st_sampler_native(sampler, before),
@@ -57,13 +57,12 @@ bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_
 	dt = st_words_time(ring, sampler->out.time);
 	st_words_put(ring, st_word_ext(ST_EXT_SAMPLE, words, dt));
 	st_words_put(ring, st_word_sample(flags, &counts));
-	st_words_put(ring, weight_ns | (took < UINT32_MAX ? took : UINT32_MAX) << 32);
+	st_words_put(ring, weight_word);
 	for (uint32_t i = 0; i < counts.native_new; i++)
 		st_words_put(ring, native[i]);
 	for (uint32_t i = 0; i < counts.python_new; i++)
 		st_words_put(ring, python[i]);
 	st_words_publish(ring);
 	sampler->current = before;
-	sampler->written_time = sampler->out.time;
 	return true;
 }

@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "collect/inproc/sampler/sampler_birth.h"
 #include "collect/inproc/sampler/sampler_state.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -92,6 +93,16 @@ static int install(int signal, const struct sigaction *wanted)
 	if (!atomic_load_explicit(&alternate_small, memory_order_relaxed))
 		ours.sa_flags |= SA_ONSTACK;
 	return real.sigaction(signal, &ours, NULL);
+}
+
+bool st_signal_install(int signal, const struct sigaction *wanted)
+{
+	return !install(signal, wanted);
+}
+
+bool st_signal_action(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	return real.sigaction && !real.sigaction(signal, action, old);
 }
 
 /* The new one in place, the old one copied out, with all signals blocked: a handler may do the same. */
@@ -247,8 +258,12 @@ static int set_other(int signal, const struct sigaction *action, struct sigactio
 	struct sigaction copy;
 	bool before, now = false;
 
-	if (!ours || signal < 1 || signal >= SIGNALS)
-		return real.sigaction(signal, action, old);
+	if (!ours || signal < 1 || signal >= SIGNALS) {
+		result = real.sigaction(signal, action, old);
+		if (!result && old)
+			st_birth_hide(signal, old);
+		return result;
+	}
 	before = atomic_load_explicit(&kept_out[signal], memory_order_relaxed);
 	if (action && action->sa_flags & SA_ONSTACK &&
 	    !(*st_signal_words(&action->sa_mask) & st_signal_bit(ours))) {
@@ -270,6 +285,11 @@ static int set_other(int signal, const struct sigaction *action, struct sigactio
 ST_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	resolve();
+	/* A handler on an alternate stack is kept apart from ours, which has to be there for that. */
+	if (action && action->sa_flags & SA_ONSTACK)
+		st_birth_end();
+	else if (action)
+		st_birth_asked(signal);
 	if (signal && signal == st_signal_shared())
 		return exchange(signal, action, old);
 	return set_other(signal, action, old);
@@ -303,6 +323,7 @@ static handler_type set_handler(int signal, handler_type handler, int flags)
 ST_EXPORT handler_type signal(int number, handler_type handler)
 {
 	resolve();
+	st_birth_asked(number);
 	if (number && number == st_signal_shared())
 		return set_handler(number, handler, SA_RESTART);
 	return real.signal(number, handler);
@@ -322,6 +343,7 @@ ST_EXPORT handler_type ssignal(int number, handler_type handler)
 ST_EXPORT handler_type __sysv_signal(int number, handler_type handler)
 {
 	resolve();
+	st_birth_asked(number);
 	if (number && number == st_signal_shared())
 		return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER);
 	return real.sysv_signal(number, handler);
@@ -338,6 +360,7 @@ ST_EXPORT handler_type sigset(int number, handler_type handler)
 	sigset_t set, before;
 
 	resolve();
+	st_birth_asked(number);
 	if (!number || number != st_signal_shared())
 		return real.sigset(number, handler);
 	memset(&set, 0, sizeof(set));
@@ -361,6 +384,7 @@ ST_EXPORT int siginterrupt(int number, int interrupt)
 	struct sigaction action;
 
 	resolve();
+	st_birth_asked(number);
 	if (!number || number != st_signal_shared())
 		return real.siginterrupt(number, interrupt);
 	exchange(number, NULL, &action);
@@ -380,10 +404,13 @@ static bool too_small(const stack_t *stack)
 /* The program sees its own stack or none. When it takes its own away, ours is there again. */
 ST_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
-	int ours = st_signal_shared(), result;
+	int ours, result;
 	stack_t before;
 
 	resolve();
+	if (stack)
+		st_birth_end();
+	ours = st_signal_shared();
 	/* Before it can be used. Other threads may rely on theirs: they have to do with their own stacks. */
 	if (ours && stack && too_small(stack) &&
 	    !atomic_exchange_explicit(&alternate_small, true, memory_order_relaxed))

@@ -20,13 +20,20 @@ enum { ST_SIGNAL_SET_BYTES = 8 }; /* of the kernel's sets */
 int st_signal_shared(void);
 /* Whether the program has said what is to be done at it (a handler, or ignoring it). */
 bool st_signal_has_program(void);
+/* The kernel's word, past the program's: sets what a signal does, says what it did. */
+bool st_signal_action(int signal, const struct sigaction *action, struct sigaction *old);
+/* Our handler; calls are interrupted by it, or not, as `wanted` has it. */
+bool st_signal_install(int signal, const struct sigaction *wanted);
 /* sampler_mask.c: the program believes that it has blocked the signal in this thread. */
 bool st_signal_is_hidden(void);
 /* A mask that came with the exec: what is blocked in it is hidden, too. */
 void st_mask_adopt(int signal);
+/* That is done in a handler, which has a mask of its own; NULL: not any more. */
+void st_mask_interrupted(unsigned long *mask);
 void st_mask_init(void);
 /* sampler_altstack.c: a stack for the handler in this thread, unless it has one; and its end with the thread. */
 void st_altstack_give(void);
+void st_altstack_begin(void); /* of a new thread, which has none */
 void st_altstack_end(void);
 bool st_altstack_is_ours(const stack_t *stack);
 

@@ -8,7 +8,6 @@
  */
 #include "collect/inproc/sampler/sampler_stack.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -29,20 +28,19 @@ struct piece {
 
 static uint64_t main_high, main_limit;
 
-void st_stack_init(void)
+void st_stack_init(char *const *argv)
 {
-	/* Where the program was entered; libc keeps it for itself, and shows it. */
-	void *const *end = dlsym(RTLD_DEFAULT, "__libc_stack_end");
 	struct {
 		uint64_t soft, hard;
 	} limit = {0};
 	uint64_t size_bytes = MAIN_STACK_MAX;
 
-	if (!end || !*end)
+	if (!argv)
 		return;
 	if (!st_syscall(SYS_prlimit64, 0, RLIMIT_STACK, 0, &limit) && limit.soft < size_bytes)
 		size_bytes = limit.soft;
-	main_high = (uint64_t)*end + 8;
+	/* The program is entered with nothing but their number below the arguments. */
+	main_high = (uint64_t)argv;
 	main_limit = main_high > size_bytes ? main_high - size_bytes : 0;
 }
 

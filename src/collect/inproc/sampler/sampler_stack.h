@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 
 /* Not in a handler. */
-void st_stack_init(void);
+void st_stack_init(char *const *argv);
 
 struct st_stack {
 	uint64_t low, high; /* addresses */

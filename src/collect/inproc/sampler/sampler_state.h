@@ -23,7 +23,9 @@ struct st_sampler_settings {
 	uint32_t rung;	       /* none above it is tried */
 	bool cycles;
 	bool stacks;
+	bool defer; /* a process may be armed at its first sample (sampler_birth.c) */
 	bool late;  /* even in a program that does not call us about its signals (tests) */
+	bool own;   /* threads inherit no event: strata opens theirs if they live on */
 	bool empty; /* the handler returns at once: what a bare signal costs */
 };
 extern struct st_sampler_settings st_sampler_settings;
@@ -43,6 +45,8 @@ struct st_sampling {
 	_Atomic uint64_t carried_ns;  /* from threads that have ended to the next first sample */
 	_Atomic uint32_t thread_ns;   /* CPU time of a usual thread (sampler_phase.c) */
 	_Atomic uint32_t anchors;     /* of threads that create others */
+	_Atomic bool birth;	      /* not armed yet: a timer waits (sampler_birth.c) */
+	int birth_timer, birth_signal;
 };
 extern struct st_sampling *st_sampling; /* NULL: no sampler */
 
@@ -78,11 +82,13 @@ struct st_inproc_sampler *st_sampler_mine(void);
 void st_sampler_count_not_taken(void);
 bool st_sampler_has_samples(void); /* of the calling thread */
 
-/* sampler_ring.c: the sample whose stacks are in `current`; false: no room (counted). */
-bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint32_t weight_ns);
+/* sampler_ring.c: the sample whose stacks are in `current`, with word 1 of ST_EXT_SAMPLE; false: no room (counted). */
+bool st_sampler_write(struct st_inproc_sampler *sampler, uint32_t flags, uint64_t weight_word);
 
-/* sampler_arm.c. Opens the trigger, once in each process; not in a handler. */
+/* sampler_arm.c. Sees to the trigger, once in each process: now, or when the first sample is due. */
 void st_sampler_arm(void);
+/* Of a process that has waited; ns of CPU time to its first sample. */
+void st_sampler_arm_now(uint64_t first_ns);
 void st_sampler_arm_thread(void);
 bool st_sampler_is_trigger(int signal, const siginfo_t *info);
 
@@ -113,6 +119,9 @@ void st_mask_show(bool shown);
 bool st_sampler_stands_between(void);
 /* A signal that is not ours: what the program's own disposition says. */
 void st_sampler_pass_on(int signal, siginfo_t *info, void *context);
+/* sampler_restart.c: has an interrupted call that a signal of the program's is to end made again, which delivers it. At the end of the
+ * handler, with all signals blocked. */
+void st_sampler_restart(int trigger, void *context);
 
 #pragma GCC visibility pop
 

@@ -194,8 +194,12 @@ void st_sampler_configure(const char *text)
 		to->rung = (uint32_t)st_config_number(text + 5);
 	else if (starts(text, "processes="))
 		st_choose_processes(text + 10);
+	else if (starts(text, "defer="))
+		to->defer = text[6] == '1';
 	else if (starts(text, "late="))
 		to->late = text[5] == '1';
+	else if (starts(text, "own="))
+		to->own = text[4] == '1';
 	else if (starts(text, "empty="))
 		to->empty = text[6] == '1';
 	if (to->depth < 1)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/rt/syscall.h"
+#include "collect/inproc/sampler/sampler_birth.h"
 #include "collect/inproc/sampler/sampler_signal.h"
 #include "collect/inproc/sampler/sampler_state.h"
 
@@ -26,7 +27,7 @@ struct start {
 	void *arg;
 };
 
-static struct start starts[STARTS_MAX];
+static struct start starts[STARTS_MAX] ST_APART;
 static int (*real_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static int (*real_setitimer)(__itimer_which_t, const struct itimerval *, struct itimerval *);
 
@@ -95,7 +96,8 @@ bool st_sampler_before_exec(void)
 				? atomic_load_explicit(&st_sampling->armed, memory_order_relaxed)
 				: ST_RUNG_NONE;
 
-	if (!rung || st_passive() || st_sampling->pid != (uint32_t)st_syscall(SYS_getpid, 0))
+	if ((!rung && !(st_birth_waits() && st_signal_shared())) || st_passive() ||
+	    st_sampling->pid != (uint32_t)st_syscall(SYS_getpid, 0))
 		return false;
 	if (rung == ST_RUNG_PROCESS_TIMER)
 		set_process_timer(0);
@@ -152,7 +154,7 @@ static void *begin_thread(void *opaque)
 
 	/* Pairs with the acquire of the next taker. */
 	atomic_store_explicit(&start->used, 0, memory_order_release);
-	st_altstack_give();
+	st_altstack_begin();
 	st_sampler_arm_thread();
 	return function(arg);
 }
@@ -173,6 +175,8 @@ ST_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	int result;
 
 	resolve();
+	/* The new thread is to inherit the trigger. */
+	st_birth_end();
 	start = armed_rung() != ST_RUNG_NONE ? take_start() : NULL;
 	if (!start)
 		return real_pthread_create(thread, attr, function, arg);

@@ -24,7 +24,10 @@ long st_timer_start_process(uint64_t period_ns);
 
 /* sampler_phase.c. The first interval of the calling thread; `rung` is the trigger it has besides, or
  * ST_RUNG_THREAD_TIMER: this is all it has. */
-long st_phase_begin(uint32_t rung);
+long st_phase_begin(uint32_t rung, uint64_t first_ns); /* 0: by chance */
+/* Whether a first thread can do with a timer alone until its first sample; and that timer. */
+bool st_phase_can_wait(void);
+long st_phase_wait(int signal, int *timer);
 /* At the start of the calling thread: whether it is in a pause, in which triggers are off. */
 void st_phase_note_pause(void);
 bool st_phase_began_paused(void);

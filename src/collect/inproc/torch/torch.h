@@ -110,7 +110,7 @@ void st_operator_close_ended(struct st_thread *thread);
 void st_operator_come_by(void);
 
 /* The framework's allocator gave out a block, or (bytes below 0) took one back. As cheap as a begin. */
-void st_operator_block(const void *address, int64_t bytes);
+void st_operator_block(const void *address, int64_t bytes, uint32_t place);
 
 /* How operators are recorded, for strata; told again in a forked child. `why`: no better level. */
 void st_operator_source(enum st_operator_level level, uint32_t flags, const char *framework,

@@ -16,6 +16,7 @@
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/torch/torch.h"
 #include "collect/inproc/torch/torch_callbacks.h"
+#include "collect/inproc/torch/torch_fork.h"
 #include "collect/inproc/torch/torch_library.h"
 #include "collect/inproc/torch/torch_record.h"
 
@@ -41,9 +42,10 @@ static void release_lock(void)
 	atomic_store_explicit(&st_operator_front->enlist_lock, 0, memory_order_release);
 }
 
-static bool can_switch(void)
+/* A switch that might leave a forked child behind a closed door is none. */
+bool st_torch_can_switch(void)
 {
-	return st_torch_functions.disable && st_torch_functions.enable;
+	return st_torch_functions.disable && st_torch_functions.enable && st_torch_lock_known();
 }
 
 uint8_t st_torch_enlisted(void)
@@ -80,6 +82,8 @@ void st_torch_enlist(void)
 	if (atomic_load_explicit(&ended, memory_order_relaxed))
 		return;
 	locked = take_lock(LOCK_TRIES);
+	st_torch_change_begin();
+	st_torch_lock_watch();
 	for (size_t i = 0; i < ST_TORCH_CALLBACKS; i++) {
 		struct st_torch_callback callback = {
 			.begin = st_torch_scopes[i].begin,
@@ -91,9 +95,12 @@ void st_torch_enlist(void)
 		callback.scopes[st_torch_scopes[i].scope] = true;
 		handles[i] = st_torch_functions.add_global(callback);
 	}
+	st_torch_lock_watched();
+	st_torch_change_end();
 	end_before_framework();
 	enlisted = st_torch_config.operators;
-	atomic_store_explicit(&st_torch_calls, can_switch() ? ST_TORCH_CALLS : ST_TORCH_UNLISTED,
+	atomic_store_explicit(&st_torch_calls,
+			      st_torch_can_switch() ? ST_TORCH_CALLS : ST_TORCH_UNLISTED,
 			      memory_order_release);
 	if (locked)
 		release_lock();
@@ -110,8 +117,10 @@ void st_torch_strike(void)
 	locked = take_lock(LOCK_TRIES);
 	atomic_store_explicit(&st_torch_calls, ST_TORCH_UNLISTED, memory_order_relaxed);
 	enlisted = 0;
+	st_torch_change_begin();
 	for (size_t i = 0; i < ST_TORCH_CALLBACKS; i++)
 		st_torch_functions.remove(handles[i]);
+	st_torch_change_end();
 	if (locked)
 		release_lock();
 }

@@ -29,6 +29,8 @@ void st_torch_strike(void);
 /* What the framework was told of st_torch_config.operators; 0: nothing. */
 uint8_t st_torch_enlisted(void);
 
+/* Whether it can be told to stop calling, once it knows us. */
+bool st_torch_can_switch(void);
 /* Has the framework call us while operators are recorded, and only then. Takes a lock of the framework's: not in a
  * handler. */
 void st_torch_follow(void);

@@ -31,6 +31,9 @@ struct tables {
 	const char *names;
 	const ElfW(Rela) * lazy, *others;
 	size_t lazy_bytes, others_bytes;
+	size_t relative; /* at the beginning of the others: they name no symbol */
+	const uint32_t *hashes;
+	uint32_t imported; /* the symbol's place among those of other libraries; 0: it is its own */
 	uintptr_t base, relro_start, relro_end;
 };
 
@@ -52,7 +55,24 @@ static void read_dynamic(struct tables *tables, const ElfW(Dyn) * at)
 			tables->others = (const ElfW(Rela) *)value;
 		else if (at->d_tag == DT_RELASZ)
 			tables->others_bytes = value;
+		else if (at->d_tag == DT_RELACOUNT)
+			tables->relative = value;
+		else if (at->d_tag == DT_GNU_HASH)
+			tables->hashes = (const uint32_t *)value;
 	}
+}
+
+/* Names of a large library lie on tens of thousands of pages. The table of hashes has only what the library defines, and
+ * begins behind all that it does not. */
+static void find_imported(struct tables *tables, const char *name)
+{
+	uint32_t defined = tables->hashes ? tables->hashes[1] : 0;
+
+	for (uint32_t i = 1; i < defined; i++)
+		if (!strcmp(tables->names + tables->symbols[i].st_name, name)) {
+			tables->imported = i;
+			return;
+		}
 }
 
 static bool set_slot(const struct tables *tables, void **slot, void *to)
@@ -75,12 +95,12 @@ static void look_through(struct search *search, const struct tables *tables,
 
 	for (size_t i = 0; relocations && i < bytes / sizeof(*relocations); i++) {
 		const ElfW(Rela) *one = &relocations[i];
-		uint64_t type = ELF64_R_TYPE(one->r_info);
-		const ElfW(Sym) *symbol = &tables->symbols[ELF64_R_SYM(one->r_info)];
+		uint64_t type = ELF64_R_TYPE(one->r_info), index = ELF64_R_SYM(one->r_info);
 		void **slot = (void **)(tables->base + one->r_offset), *now;
 
 		if ((type != SLOT_RELOCATION && type != DATA_RELOCATION) ||
-		    strcmp(tables->names + symbol->st_name, change->symbol) != 0)
+		    (tables->imported && index != tables->imported) ||
+		    strcmp(tables->names + tables->symbols[index].st_name, change->symbol) != 0)
 			continue;
 		now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 		if (now == change->to ||
@@ -94,6 +114,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *closure)
 	struct search *search = closure;
 	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 	struct tables tables = {.base = info->dlpi_addr};
+	size_t relative_bytes;
 
 	(void)size;
 	if (!name || strncmp(name + 1, search->change->prefix, strlen(search->change->prefix)) != 0)
@@ -110,8 +131,12 @@ static int visit(struct dl_phdr_info *info, size_t size, void *closure)
 	}
 	if (!tables.symbols || !tables.names)
 		return 0;
+	find_imported(&tables, search->change->symbol);
+	relative_bytes = tables.relative * sizeof(*tables.others);
 	look_through(search, &tables, tables.lazy, tables.lazy_bytes);
-	look_through(search, &tables, tables.others, tables.others_bytes);
+	if (relative_bytes < tables.others_bytes)
+		look_through(search, &tables, tables.others + tables.relative,
+			     tables.others_bytes - relative_bytes);
 	return 0;
 }
 

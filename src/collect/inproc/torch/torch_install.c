@@ -9,9 +9,11 @@
 #include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/python/python_itt.h"
+#include "collect/inproc/python/python_runtime.h"
 #include "collect/inproc/torch/torch.h"
 #include "collect/inproc/torch/torch_callbacks.h"
 #include "collect/inproc/torch/torch_enlist.h"
+#include "collect/inproc/torch/torch_fork.h"
 #include "collect/inproc/torch/torch_library.h"
 #include "collect/inproc/torch/torch_module.h"
 #include "collect/inproc/torch/torch_stack.h"
@@ -55,9 +57,11 @@ void st_torch_configure(const char *text)
 
 static void start(const struct st_entered_program *program)
 {
-	(void)program;
+	/* Without Python there is time until PyTorch shows itself, if it ever does. */
+	bool later = !program->joined && !st_python_is_here();
+
 	st_torch_stacks_used = st_torch_config.stacks;
-	if (st_torch_config.operators && st_operator_init())
+	if (st_torch_config.operators && (later || st_operator_init()))
 		return;
 	/* A process that joins another strata, or a child that does, stays registered with the framework. */
 	if (!st_torch_installed())
@@ -137,6 +141,8 @@ static bool install(void)
 		st_torch_prove_layout();
 	find_level();
 	st_torch_enlist();
+	if (!st_torch_can_switch())
+		st_torch_turns.kind = ST_TURNS_NONE;
 	st_torch_turns_begin();
 	return true;
 }
@@ -176,7 +182,10 @@ void st_torch_trigger(void)
 #endif
 	if (!atomic_compare_exchange_strong(&state, &expected, INSTALLING))
 		return;
-	expected = install() ? INSTALLED : IDLE;
+	if (!st_operator_init())
+		expected = GIVEN_UP;
+	else
+		expected = install() ? INSTALLED : IDLE;
 	atomic_store_explicit(&state, expected, memory_order_release);
 }
 
@@ -225,5 +234,8 @@ const struct st_inproc_backend st_backend_torch = {
 	.pause = pause_turns,
 	.resume = resume_turns,
 	.thread_retire = retire,
+	.before_fork = st_torch_before_fork,
+	.after_fork = st_torch_after_fork,
+	.forked = st_torch_forked,
 	.forget = st_operator_undefine,
 };

@@ -19,6 +19,7 @@
 #include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_library.h"
 #include "collect/inproc/torch/torch_got.h"
+#include "format/ring_record.h"
 
 /* c10::Device, passed in one register. */
 struct device {
@@ -85,6 +86,12 @@ static bool counting(void)
 	return st_config.active && st_torch_config.operators && st_torch_config.memory;
 }
 
+/* The number of a CPU means nothing. */
+static uint32_t place_of(struct device device)
+{
+	return device.type ? ST_MEMORY_PLACE(device.type, device.index) : 0;
+}
+
 static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
 		   struct device device)
 {
@@ -93,8 +100,8 @@ static void report(void *block, int64_t bytes, uint64_t allocated, uint64_t rese
 	ready();
 	if (device.type != 0)
 		st_torch_come_by();
-	if (bytes && device.type == 0 && counting() && st_torch_installed())
-		st_operator_block(block, bytes);
+	if (bytes && counting() && st_torch_installed())
+		st_operator_block(block, bytes, place_of(device));
 	if (!program_wants())
 		return;
 	if (bytes && device.type == 0 && !atomic_load_explicit(&came_late, memory_order_relaxed) &&

@@ -19,6 +19,7 @@
 #include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_module_names.h"
 #include "collect/inproc/torch/torch_record.h"
+#include "collect/inproc/torch/torch_turns.h"
 
 enum { CLASS_DEPTH_MAX = 64, CLASS_VISITS_MAX = 1 << 16 };
 
@@ -211,7 +212,11 @@ static struct py_object *call_by_mono_raw(struct py_object *self, struct py_obje
 static struct py_object *call_outermost(struct py_object *self, struct py_object *args,
 					struct py_object *keywords)
 {
-	return innermost ? their_call(self, args, keywords) : call_recorded(self, args, keywords);
+	if (innermost)
+		return their_call(self, args, keywords);
+	if (st_torch_turns.kind)
+		st_torch_turn_module(self);
+	return call_recorded(self, args, keywords);
 }
 
 /* The __init_subclass__ that would be called if there were none of ours. */

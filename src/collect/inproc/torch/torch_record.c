@@ -20,8 +20,8 @@
 enum {
 	SLOTS = 1 << 16,
 	SIGNATURES_MAX = SLOTS / 2,
-	MEMORY_BYTES = 24, /* of ST_EXT_MEMORY */
-	HEAD_BYTES = 12,   /* of a signature, before its inputs */
+	MEMORY_WORDS_MAX = 3, /* of ST_EXT_MEMORY, behind its head */
+	HEAD_BYTES = 12,      /* of a signature, before its inputs */
 	SOURCE_TEXT_MAX = 160,
 };
 
@@ -415,14 +415,15 @@ void st_operator_end_slowly(uintptr_t key)
 }
 
 /* Paused slices must be told before what lies in them, and those that others have ended must be closed. */
-static bool put_block(struct st_thread *thread, const uint64_t payload[2])
+static bool put_block(struct st_thread *thread, const uint64_t *payload, uint32_t words)
 {
 	st_operator_close_ended(thread);
-	return st_thread_tell(thread) && st_ring_room(thread) >= 16 + MEMORY_BYTES &&
-	       st_ring_put(thread, ST_EXT_MEMORY, 0, payload, 2);
+	return st_thread_tell(thread) &&
+	       st_ring_room(thread) >= 16 + 8 * (int64_t)(1 + MEMORY_WORDS_MAX) &&
+	       st_ring_put(thread, ST_EXT_MEMORY, 0, payload, words);
 }
 
-static __attribute__((noinline)) void block_slow(const uint64_t payload[2])
+static __attribute__((noinline)) void block_slow(const uint64_t *payload, uint32_t words)
 {
 	struct st_thread *thread = st_thread_enter(ST_LOSS_EVENT);
 
@@ -430,7 +431,7 @@ static __attribute__((noinline)) void block_slow(const uint64_t payload[2])
 		return;
 	if (!atomic_load_explicit(thread->hot.control, memory_order_relaxed)) {
 		tell_source();
-		if (!put_block(thread, payload))
+		if (!put_block(thread, payload, words))
 			atomic_fetch_add_explicit(&thread->ring->events_dropped, 1,
 						  memory_order_relaxed);
 	}
@@ -438,9 +439,10 @@ static __attribute__((noinline)) void block_slow(const uint64_t payload[2])
 	st_thread_leave(thread);
 }
 
-void st_operator_block(const void *address, int64_t bytes)
+void st_operator_block(const void *address, int64_t bytes, uint32_t place)
 {
-	const uint64_t payload[2] = {(uintptr_t)address, (uint64_t)bytes};
+	const uint64_t payload[MEMORY_WORDS_MAX] = {(uintptr_t)address, (uint64_t)bytes, place};
+	const uint32_t words = place ? 3 : 2;
 	struct st_hot *hot = st_tls;
 	uint64_t limit = st_words_take_limit(hot), now, dt;
 
@@ -448,20 +450,20 @@ void st_operator_block(const void *address, int64_t bytes)
 		goto slow;
 	now = st_ticks();
 	dt = now - hot->last;
-	if (ST_UNLIKELY(hot->head + MEMORY_BYTES > limit || dt > ST_WORD_DT_MAX ||
+	if (ST_UNLIKELY(hot->head + 8 * (1 + MEMORY_WORDS_MAX) > limit || dt > ST_WORD_DT_MAX ||
 			atomic_load_explicit(&hot->ended_count, memory_order_relaxed) ||
 			atomic_load_explicit(hot->control, memory_order_relaxed))) {
 		hot->limit = limit;
 		goto slow;
 	}
-	st_words_put(hot, st_word_ext(ST_EXT_MEMORY, MEMORY_BYTES / 8, dt));
-	st_words_put(hot, payload[0]);
-	st_words_put(hot, payload[1]);
+	st_words_put(hot, st_word_ext(ST_EXT_MEMORY, 1 + words, dt));
+	for (uint32_t i = 0; i < words; i++)
+		st_words_put(hot, payload[i]);
 	hot->last = now;
 	st_words_publish(hot);
 	atomic_signal_fence(memory_order_seq_cst);
 	hot->limit = limit;
 	return;
 slow:
-	block_slow(payload);
+	block_slow(payload, words);
 }

@@ -45,6 +45,8 @@ void st_torch_turn_allocated(uint32_t count);
 void st_torch_turn_operated(uint32_t count);
 /* A range of the program's begins. */
 void st_torch_turn_range(const char *name);
+/* A module is called, in no other. */
+void st_torch_turn_module(const void *module);
 
 /* The calling thread's, or NULL: it has none yet. */
 static inline struct st_thread *st_torch_turn_thread(void)
