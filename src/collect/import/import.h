@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads recordings of other profilers and writes them as a result that works with every report: perf.data
- * files, and the output of `perf script`. Files are not trusted: invalid data is rejected with its record and
- * offset.
+ * files, the output of `perf script`, and the traces of torch.profiler (Kineto's JSON, also as .gz). Files are not
+ * trusted: invalid data is rejected with its record and offset.
  */
 #ifndef ST_COLLECT_IMPORT_IMPORT_H
 #define ST_COLLECT_IMPORT_IMPORT_H
@@ -14,7 +14,7 @@
 
 struct st_import_options {
 	const char *path;	/* the file */
-	const char *result_dir; /* pattern with @@@, or NULL for r@@@hs */
+	const char *result_dir; /* pattern with @@@, or NULL for r@@@hs or r@@@op */
 	const char *command;	/* command line of strata, for result.json; may be NULL */
 	const char *version;	/* of strata */
 	uint64_t captured_ns;	/* CLOCK_REALTIME of the last record; 0: not known */
@@ -25,10 +25,14 @@ struct st_import_options {
 
 struct st_import_counts {
 	uint64_t samples, cpu_ns, processes, threads;
+	uint64_t slices;  /* operators, tasks, kernels, calls of Python functions */
 	uint64_t idle;	  /* samples of no thread: left out */
 	uint64_t other;	  /* samples of another event than the one taken: left out */
 	uint64_t lost;	  /* records that the recorder lost */
 	uint64_t skipped; /* lines or records that mean nothing to us */
+	uint64_t
+		clipped; /* calls of Python functions that end after the call around them: cut there */
+	uint64_t torn; /* 1: the file ends inside of its list of events */
 };
 
 /* *result: folder that was written; malloc'd. */

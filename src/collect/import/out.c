@@ -13,6 +13,7 @@ enum {
 	PROCESSES_MAX = 1 << 22,
 	THREADS_MAX = 1 << 22,
 	SAMPLES_MAX = 1 << 30,
+	OPS_MAX = 1 << 30,
 	NODES_MAX = 4 << 20, /* of one process */
 	LIST_MAX = 1 << 20,  /* of mappings and of names, as many as a reader takes */
 	SYMBOL_BYTES = 16,
@@ -22,7 +23,15 @@ static const uint64_t symbols_begin = 1ull << 44;
 bool st_import_out_init(struct st_import_out *out)
 {
 	memset(out, 0, sizeof(*out));
+	out->type = "hotspots";
+	out->clock = "perf";
 	return st_text_table_init(&out->texts);
+}
+
+static void ids_fini(struct st_import_ids *ids)
+{
+	st_id_map_fini(&ids->of);
+	free(ids->texts);
 }
 
 void st_import_out_fini(struct st_import_out *out)
@@ -36,9 +45,15 @@ void st_import_out_fini(struct st_import_out *out)
 		free(process->history);
 		free(process->symbols);
 		free(process->creators);
+		ids_fini(&process->slices.names);
+		ids_fini(&process->slices.domains);
+		ids_fini(&process->slices.signatures);
+		ids_fini(&process->slices.codes);
 	}
-	for (uint32_t i = 0; i < out->thread_count; i++)
+	for (uint32_t i = 0; i < out->thread_count; i++) {
 		free(out->threads[i].samples);
+		free(out->threads[i].ops);
+	}
 	free(out->processes);
 	free(out->threads);
 	st_id_map_fini(&out->process_of);
@@ -147,18 +162,60 @@ uint32_t st_import_thread_of(struct st_import_out *out, uint32_t pid, uint32_t t
 	at = st_id_map_get(&out->thread_of, st_id_pair(process, tid));
 	if (at != ST_ID_NONE)
 		return at;
-	at = out->thread_count;
-	if (at >= THREADS_MAX || !ST_VEC_ROOM(out->threads, at, out->thread_capacity) ||
-	    !st_id_map_put(&out->thread_of, st_id_pair(process, tid), at)) {
+	at = st_import_track(out, process, ST_TRACK_THREAD, tid);
+	if (at == ST_IMPORT_NONE || !st_id_map_put(&out->thread_of, st_id_pair(process, tid), at)) {
 		out->no_memory = true;
 		return ST_IMPORT_NONE;
 	}
-	memset(&out->threads[at], 0, sizeof(out->threads[at]));
-	out->threads[at].process = process;
-	out->threads[at].tid = tid;
-	out->threads[at].track = ++out->processes[process].thread_count;
 	out->threads[at].first = out->threads[at].last = time;
+	return at;
+}
+
+uint32_t st_import_track(struct st_import_out *out, uint32_t process, enum st_track_kind kind,
+			 uint32_t tid)
+{
+	uint32_t at = out->thread_count;
+
+	if (at >= THREADS_MAX || !ST_VEC_ROOM(out->threads, at, out->thread_capacity)) {
+		out->no_memory = true;
+		return ST_IMPORT_NONE;
+	}
+	out->threads[at] =
+		(struct st_import_thread){.process = process,
+					  .tid = tid,
+					  .kind = kind,
+					  .track = ++out->processes[process].thread_count};
 	return out->thread_count++;
+}
+
+uint32_t st_import_id(struct st_import_out *out, struct st_import_ids *ids, st_string_id text)
+{
+	uint32_t at = st_id_map_get(&ids->of, text);
+
+	if (at != ST_ID_NONE)
+		return at;
+	if (!st_id_map_put(&ids->of, text, ids->count + 1) ||
+	    !ST_VEC_PUSH(ids->texts, ids->count, ids->capacity, text)) {
+		out->no_memory = true;
+		return 0;
+	}
+	return ids->count;
+}
+
+void st_import_op(struct st_import_out *out, uint32_t thread_index, const struct st_import_op *op)
+{
+	struct st_import_thread *thread = &out->threads[thread_index];
+
+	if (thread->op_count >= OPS_MAX ||
+	    !ST_VEC_PUSH(thread->ops, thread->op_count, thread->op_capacity, *op)) {
+		out->no_memory = true;
+		return;
+	}
+	if (thread->op_count == 1)
+		thread->first = op->time;
+	thread->last = op->time;
+	out->processes[thread->process].slice_count +=
+		op->kind == ST_IMPORT_BEGIN || op->kind == ST_IMPORT_CALL;
 }
 
 void st_import_creator(struct st_import_out *out, uint32_t pid, const struct st_import_creator *by)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An import as a result folder (collect/import/out.h): times are nanoseconds of the recorder's clock, and time 0 is
-// the first sample.
+// the first sample or slice.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +26,6 @@ enum {
 	DELTAS_MAX = 1 << 20, /* as many are looked at for the usual one */
 };
 static const uint64_t symbols_begin = 1ull << 44;
-
-struct writing {
-	struct st_import_out *out;
-	struct st_store_writer *writer;
-	struct st_buf records;
-	uint32_t record_count, process_id;
-	uint64_t first, last;
-};
 
 static int by_value(const void *a, const void *b)
 {
@@ -100,7 +92,7 @@ void st_import_weigh(struct st_import_out *out)
 		weigh_thread(&out->threads[i], nominal_ns);
 }
 
-static void flush(struct writing *w)
+static void flush(struct st_import_sink *w)
 {
 	if (w->record_count)
 		st_store_writer_definitions(w->writer, w->process_id, w->first, w->record_count,
@@ -110,7 +102,7 @@ static void flush(struct writing *w)
 	w->record_count = 0;
 }
 
-static size_t begin(struct writing *w, enum st_definition_type type)
+size_t st_import_define(struct st_import_sink *w, enum st_definition_type type)
 {
 	if (w->records.size_bytes >= RECORDS_FLUSH_BYTES)
 		flush(w);
@@ -118,7 +110,7 @@ static size_t begin(struct writing *w, enum st_definition_type type)
 	return st_definition_begin(&w->records, type);
 }
 
-static void put_text(struct writing *w, st_string_id id)
+void st_import_put_text(struct st_import_sink *w, st_string_id id)
 {
 	struct st_text text = st_text_table_get(&w->out->texts, id);
 
@@ -155,11 +147,11 @@ static st_string_id executable_of(const struct st_import_out *out,
 	return process->history_count ? process->history[0].path : 0;
 }
 
-static void write_process(struct writing *w, uint32_t index)
+static void write_process(struct st_import_sink *w, uint32_t index)
 {
 	const struct st_import_process *process = &w->out->processes[index];
 	uint32_t parent = parent_id(w->out, index);
-	size_t at = begin(w, ST_DEF_PROCESS);
+	size_t at = st_import_define(w, ST_DEF_PROCESS);
 
 	st_buf_append_u32(&w->records, process->pid);
 	st_buf_append_u32(&w->records, parent);
@@ -168,43 +160,45 @@ static void write_process(struct writing *w, uint32_t index)
 	st_buf_append_u32(&w->records, (parent ? 0u : (uint32_t)ST_PROCESS_DIRECT) |
 					       (process->was_forked ? ST_PROCESS_FORKED : 0));
 	st_buf_append_u64(&w->records, process->first > w->first ? process->first : w->first);
-	put_text(w, process->name);
-	put_text(w, executable_of(w->out, process));
+	st_import_put_text(w, process->name);
+	st_import_put_text(w, executable_of(w->out, process));
 	st_definition_end(&w->records, at);
-	at = begin(w, ST_DEF_PROCESS_END);
+	at = st_import_define(w, ST_DEF_PROCESS_END);
 	st_buf_append_u64(&w->records, process->has_end ? process->end : w->last);
 	st_buf_append_u32(&w->records, !process->has_end       ? ST_END_LEFT_RUNNING
 				       : process->ends_by_exec ? ST_END_EXEC
 							       : ST_END_GONE);
 	st_buf_append_u32(&w->records, 0);
 	st_definition_end(&w->records, at);
-	at = begin(w, ST_DEF_SAMPLER);
+	if (!process->sample_count)
+		return;
+	at = st_import_define(w, ST_DEF_SAMPLER);
 	st_buf_append_u32(&w->records, ST_RUNG_IMPORTED);
 	st_buf_append_u32(&w->records, w->out->trigger);
 	st_buf_append_u32(&w->records, 0);
 	st_buf_append_u32(&w->records, 0);
 	st_buf_append_u64(&w->records, w->out->nominal_ns);
 	st_buf_append_u64(&w->records, w->first);
-	put_text(w, w->out->event);
+	st_import_put_text(w, w->out->event);
 	st_definition_end(&w->records, at);
 }
 
-static void write_maps(struct writing *w, const struct st_import_process *process)
+static void write_maps(struct st_import_sink *w, const struct st_import_process *process)
 {
 	for (uint32_t i = 0; i < process->history_count; i++) {
 		const struct st_import_map *map = &process->history[i];
-		size_t at = begin(w, ST_DEF_CODE_MAP);
+		size_t at = st_import_define(w, ST_DEF_CODE_MAP);
 
 		st_buf_append_u64(&w->records, map->start);
 		st_buf_append_u64(&w->records, map->end);
 		st_buf_append_u64(&w->records, map->offset);
 		st_buf_append_u64(&w->records, map->time > w->first ? map->time : w->first);
-		put_text(w, map->path);
-		put_text(w, map->build_id);
+		st_import_put_text(w, map->path);
+		st_import_put_text(w, map->build_id);
 		st_definition_end(&w->records, at);
 	}
 	for (uint32_t i = 0; i < process->creator_count; i++) {
-		size_t at = begin(w, ST_DEF_THREAD_CREATOR);
+		size_t at = st_import_define(w, ST_DEF_THREAD_CREATOR);
 
 		st_buf_append_u32(&w->records, process->creators[i].tid);
 		st_buf_append_u32(&w->records, process->creators[i].creator_tid);
@@ -216,7 +210,7 @@ static void write_maps(struct writing *w, const struct st_import_process *proces
 }
 
 /* Names that came without code stand at made-up addresses, as methods of the JIT interface do. */
-static void write_symbols(struct writing *w, const struct st_import_process *process)
+static void write_symbols(struct st_import_sink *w, const struct st_import_process *process)
 {
 	struct st_buf data, body;
 
@@ -245,7 +239,7 @@ static void write_symbols(struct writing *w, const struct st_import_process *pro
 		event.data = data.data;
 		event.data_bytes = (uint32_t)data.size_bytes;
 		st_event_encode(&event, &body);
-		at = begin(w, ST_DEF_CODE_EVENT);
+		at = st_import_define(w, ST_DEF_CODE_EVENT);
 		st_buf_append_u64(&w->records, w->first);
 		st_buf_append_u32(&w->records, process->pid);
 		st_definition_text(&w->records, body.data, body.size_bytes);
@@ -256,12 +250,12 @@ static void write_symbols(struct writing *w, const struct st_import_process *pro
 	st_buf_fini(&body);
 }
 
-static void write_nodes(struct writing *w, const struct st_import_process *process)
+static void write_nodes(struct st_import_sink *w, const struct st_import_process *process)
 {
 	uint32_t node = 0;
 
 	while (node < process->nodes.count) {
-		size_t at = begin(w, ST_DEF_STACK_NODES);
+		size_t at = st_import_define(w, ST_DEF_STACK_NODES);
 		struct st_node_encoder encoder;
 
 		st_stack_nodes_begin(&encoder, &w->records, node + 1);
@@ -280,23 +274,25 @@ static void write_nodes(struct writing *w, const struct st_import_process *proce
 	}
 }
 
-static void write_thread_definition(struct writing *w, const struct st_import_thread *thread)
+static void write_thread_definition(struct st_import_sink *w, const struct st_import_thread *thread)
 {
-	size_t at = begin(w, ST_DEF_THREAD);
+	size_t at = st_import_define(w, ST_DEF_THREAD);
 
 	st_buf_append_u32(&w->records, thread->track);
 	st_buf_append_u32(&w->records, thread->tid);
 	st_buf_append_u64(&w->records, thread->first > w->first ? thread->first : w->first);
+	st_buf_append_u32(&w->records, (uint32_t)thread->kind);
+	st_import_put_text(w, thread->kind == ST_TRACK_THREAD ? 0 : thread->name);
 	st_definition_end(&w->records, at);
-	if (!thread->name)
+	if (!thread->name || thread->kind != ST_TRACK_THREAD)
 		return;
-	at = begin(w, ST_DEF_THREAD_NAME);
+	at = st_import_define(w, ST_DEF_THREAD_NAME);
 	st_buf_append_u32(&w->records, thread->tid);
-	put_text(w, thread->name);
+	st_import_put_text(w, thread->name);
 	st_definition_end(&w->records, at);
 }
 
-static void write_samples(struct writing *w, const struct st_import_thread *thread)
+static void write_samples(struct st_import_sink *w, const struct st_import_thread *thread)
 {
 	struct st_sample_encoder encoder;
 	struct st_buf payload;
@@ -323,10 +319,10 @@ static void write_samples(struct writing *w, const struct st_import_thread *thre
 	st_buf_fini(&payload);
 }
 
-static void write_loss(struct writing *w)
+static void write_loss(struct st_import_sink *w)
 {
 	const uint64_t lost = w->out->counts.lost;
-	size_t at = begin(w, ST_DEF_SAMPLER_LOSS);
+	size_t at = st_import_define(w, ST_DEF_SAMPLER_LOSS);
 
 	st_buf_append_u64(&w->records, lost);
 	for (unsigned int i = 0; i < 7; i++)
@@ -334,7 +330,7 @@ static void write_loss(struct writing *w)
 	st_definition_end(&w->records, at);
 }
 
-static void write_note(struct writing *w, const char *what, uint64_t count)
+static void write_note(struct st_import_sink *w, const char *what, uint64_t count)
 {
 	char text[160];
 	size_t at;
@@ -342,20 +338,20 @@ static void write_note(struct writing *w, const char *what, uint64_t count)
 	if (!count)
 		return;
 	snprintf(text, sizeof(text), "%" PRIu64 " %s", count, what);
-	at = begin(w, ST_DEF_NOTE);
+	at = st_import_define(w, ST_DEF_NOTE);
 	st_buf_append_u32(&w->records, 1);
 	st_buf_append_u64(&w->records, w->first);
 	st_definition_text(&w->records, text, strlen(text));
 	st_definition_end(&w->records, at);
 }
 
-static void write_all(struct writing *w)
+static void write_all(struct st_import_sink *w)
 {
 	struct st_import_out *out = w->out;
 	uint32_t ids = 0;
 
 	for (uint32_t i = 0; i < out->process_count; i++)
-		if (out->processes[i].sample_count)
+		if (out->processes[i].sample_count || out->processes[i].slice_count)
 			out->processes[i].id = ++ids;
 	for (uint32_t i = 0; i < out->process_count && !out->no_memory; i++) {
 		if (!out->processes[i].id)
@@ -364,7 +360,8 @@ static void write_all(struct writing *w)
 		write_process(w, i);
 		if (w->process_id == 1) {
 			/* The recorder does not say whose records it lost. */
-			write_loss(w);
+			if (out->counts.samples)
+				write_loss(w);
 			write_note(w, "samples of idle CPUs were skipped", out->counts.idle);
 			write_note(w, "samples of other events were skipped", out->counts.other);
 			write_note(w, "records were lost by perf while recording",
@@ -373,18 +370,28 @@ static void write_all(struct writing *w)
 				w,
 				"lines or records of the file were not recognized and were skipped",
 				out->counts.skipped);
+			write_note(w,
+				   "calls of Python functions end after the call around them and "
+				   "were cut",
+				   out->counts.clipped);
+			write_note(w, "list of events ends inside of an event: the file is cut off",
+				   out->counts.torn);
 		}
 		write_maps(w, &out->processes[i]);
 		write_symbols(w, &out->processes[i]);
+		st_import_write_names(w, &out->processes[i]);
 		write_nodes(w, &out->processes[i]);
 		for (uint32_t t = 0; t < out->thread_count; t++)
 			if (out->threads[t].process == i)
 				write_thread_definition(w, &out->threads[t]);
 		flush(w);
 	}
-	for (uint32_t t = 0; t < out->thread_count && !out->no_memory; t++)
+	for (uint32_t t = 0; t < out->thread_count && !out->no_memory; t++) {
 		if (out->threads[t].sample_count)
 			write_samples(w, &out->threads[t]);
+		if (out->threads[t].op_count)
+			st_import_write_ops(w, &out->threads[t]);
+	}
 }
 
 static void json_id(struct st_json *json, const char *key, const struct st_import_out *out,
@@ -408,7 +415,8 @@ static void json_started(struct st_json *json, uint64_t wall_ns)
 	st_json_put_text(json, "started_at", text);
 }
 
-static void write_json(struct writing *w, const struct st_import_options *options, uint64_t wall_ns)
+static void write_json(struct st_import_sink *w, const struct st_import_options *options,
+		       uint64_t wall_ns)
 {
 	const struct st_import_out *out = w->out;
 	struct st_text format = st_text_table_get(&out->texts, out->format);
@@ -422,14 +430,17 @@ static void write_json(struct writing *w, const struct st_import_options *option
 	st_json_object_begin(&json);
 	st_json_put_text(&json, "schema", "strata.result/1");
 	st_json_put_text(&json, "state", "finished");
-	st_json_put_text(&json, "type", "hotspots");
+	st_json_put_text(&json, "type", out->type);
 	json_id(&json, "command", out, out->command);
 	st_json_put_text(&json, "collect_command", options->command);
 	json_started(&json, wall_ns);
 	st_json_put_u64(&json, "elapsed_ns", w->last - w->first);
 	st_json_put_u64(&json, "collected_ns", w->last - w->first);
-	snprintf(source, sizeof(source), "%.100s, event %.100s", format.bytes,
-		 event.size_bytes ? event.bytes : "unknown");
+	if (out->counts.samples)
+		snprintf(source, sizeof(source), "%.100s, event %.100s", format.bytes,
+			 event.size_bytes ? event.bytes : "unknown");
+	else
+		snprintf(source, sizeof(source), "%.100s", format.bytes);
 	st_json_put_text(&json, "source", source);
 	st_json_put_text(&json, "imported_from", options->path);
 	json_id(&json, "host", out, out->host);
@@ -437,7 +448,7 @@ static void write_json(struct writing *w, const struct st_import_options *option
 	json_id(&json, "cpu", out, out->cpu);
 	if (out->cpu_count)
 		st_json_put_u64(&json, "cpu_count", out->cpu_count);
-	st_json_put_text(&json, "clock", "perf");
+	st_json_put_text(&json, "clock", out->clock);
 	st_json_put_text(&json, "strata_version", options->version);
 	st_json_put_u64(&json, "size_bytes", st_store_writer_bytes(w->writer));
 	st_json_object_end(&json);
@@ -446,30 +457,42 @@ static void write_json(struct writing *w, const struct st_import_options *option
 	st_buf_fini(&text);
 }
 
-/* First and last time of any sample; false: there is none. */
-static bool find_times(struct writing *w)
+static void widen(struct st_import_sink *w, uint64_t first, uint64_t last)
+{
+	if (first < w->first)
+		w->first = first;
+	if (last > w->last)
+		w->last = last;
+}
+
+/* First and last time of any sample or slice; false: there is none. */
+static bool find_times(struct st_import_sink *w)
 {
 	w->first = UINT64_MAX;
 	for (uint32_t i = 0; i < w->out->thread_count; i++) {
 		const struct st_import_thread *thread = &w->out->threads[i];
 
-		if (!thread->sample_count)
-			continue;
-		if (thread->samples[0].time < w->first)
-			w->first = thread->samples[0].time;
-		if (thread->samples[thread->sample_count - 1].time > w->last)
-			w->last = thread->samples[thread->sample_count - 1].time;
-		w->out->counts.threads++;
+		if (thread->sample_count)
+			widen(w, thread->samples[0].time,
+			      thread->samples[thread->sample_count - 1].time);
+		if (thread->op_count)
+			widen(w, thread->ops[0].time, thread->ops[thread->op_count - 1].time);
+		if (thread->sample_count || thread->op_count)
+			w->out->counts.threads++;
 	}
-	for (uint32_t i = 0; i < w->out->process_count; i++)
-		w->out->counts.processes += w->out->processes[i].sample_count ? 1 : 0;
+	for (uint32_t i = 0; i < w->out->process_count; i++) {
+		const struct st_import_process *process = &w->out->processes[i];
+
+		w->out->counts.processes += process->sample_count || process->slice_count;
+		w->out->counts.slices += process->slice_count;
+	}
 	return w->first != UINT64_MAX;
 }
 
 /* What stands for the first sample began before it. */
-static void move_start(struct writing *w)
+static void move_start(struct st_import_sink *w)
 {
-	uint64_t before = w->out->nominal_ns;
+	uint64_t before = w->out->counts.samples ? w->out->nominal_ns : 0;
 
 	w->first = w->first > before ? w->first - before : 0;
 }
@@ -492,17 +515,19 @@ enum st_status st_import_write(struct st_import_out *out, const struct st_import
 			       const char *folder, struct st_error *err)
 {
 	struct st_store_options store = {.path = folder};
-	struct writing w = {.out = out};
+	struct st_import_sink w = {.out = out};
 	enum st_status status;
 	uint64_t wall_ns;
 
 	if (!find_times(&w))
 		return st_error_set(err, ST_ENOTFOUND, 0, "%s contains no samples", options->path);
-	move_start(&w);
 	count_samples(out);
+	move_start(&w);
 	if (!folder)
 		return ST_OK;
 	wall_ns = out->captured_ns > w.last - w.first ? out->captured_ns - (w.last - w.first) : 0;
+	if (out->wall_base_ns)
+		wall_ns = out->wall_base_ns + w.first;
 	store.head = (struct st_file_head){.clock = ST_CLOCK_MONO_RAW,
 					   .start_ticks = w.first,
 					   .start_mono_raw_ns = w.first,

@@ -41,6 +41,7 @@ const struct st_doctor_check st_doctor_checks[] = {
 	{"seccomp", "seccomp", st_doctor_seccomp},
 	{"perf-family", "child processes", st_doctor_perf_family},
 	{"perf-sampling", "sampling", st_doctor_perf_sampling},
+	{"waits", "waits", st_doctor_waits},
 	{"unwind-tables", "unwind tables", st_doctor_tables},
 	{"perf-counters", "hardware counters", st_doctor_perf_counters},
 	{"tracepoints", "tracepoints", st_doctor_tracepoints},
@@ -57,6 +58,8 @@ const struct st_doctor_check st_doctor_checks[] = {
 	{"tensorflow", "TensorFlow", st_doctor_tensorflow},
 	{"ittapi", "ittapi", st_doctor_ittapi},
 	{"onednn", "oneDNN", st_doctor_onednn},
+	{"level-zero", "Level Zero", st_doctor_level_zero},
+	{"opencl", "OpenCL", st_doctor_opencl},
 	{NULL, NULL, NULL},
 };
 /* clang-format on */

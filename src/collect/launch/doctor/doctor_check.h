@@ -60,10 +60,12 @@ st_doctor_run st_doctor_machine, st_doctor_kernel, st_doctor_container, st_docto
 st_doctor_run st_doctor_libc, st_doctor_collector, st_doctor_environment, st_doctor_memfd,
 	st_doctor_sockets, st_doctor_shm, st_doctor_disk;
 st_doctor_run st_doctor_rights, st_doctor_seccomp, st_doctor_ptrace, st_doctor_kernel_symbols;
+st_doctor_run st_doctor_waits;
 st_doctor_run st_doctor_perf_family, st_doctor_perf_sampling, st_doctor_perf_counters,
 	st_doctor_tracepoints, st_doctor_uprobes;
 st_doctor_run st_doctor_python_frames, st_doctor_tables;
 st_doctor_run st_doctor_python, st_doctor_pytorch, st_doctor_tensorflow, st_doctor_ittapi,
 	st_doctor_onednn;
+st_doctor_run st_doctor_level_zero, st_doctor_opencl;
 
 #endif

@@ -37,7 +37,13 @@ uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, 
 		st_drain_refuse(drain, "too many threads");
 		return 0;
 	}
-	*known = (struct st_owner){.key = owner, .track = ++drain->counts.tracks};
+	*known = (struct st_owner){.key = owner,
+				   .track = st_drain_device_thread(drain, (uint32_t)owner)};
+	if (!known->track)
+		known->track = st_drain_off_thread(drain, (uint32_t)owner);
+	if (known->track)
+		return known->track;
+	known->track = ++drain->counts.tracks;
 	st_drain_define_thread(drain, known->track, (uint32_t)owner, first_time);
 	return known->track;
 }
@@ -165,6 +171,8 @@ static uint32_t payload_needed(unsigned int subkind)
 		return 2;
 	case ST_EXT_PYTHON_RUNTIME:
 		return 5;
+	case ST_EXT_DEVICE:
+		return ST_DEVICE_WORDS_SHORT;
 	default:
 		return 0;
 	}
@@ -241,7 +249,7 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 		st_drain_take_operator(drain, slot, payload, word_count - 1);
 		return true;
 	case ST_EXT_MEMORY:
-		st_drain_take_memory(drain, slot, payload);
+		st_drain_take_memory(drain, slot, payload, word_count - 1);
 		return true;
 	case ST_EXT_STACK:
 		st_drain_take_stack(drain, slot, payload, word_count - 1);
@@ -251,6 +259,8 @@ static bool take_extended(struct st_drain *drain, struct st_shm_segment *segment
 	case ST_EXT_PYTHON_RUNTIME:
 		st_drain_take_runtime(drain, payload);
 		return true;
+	case ST_EXT_DEVICE:
+		return st_drain_take_device(drain, payload, word_count - 1);
 	case ST_EXT_PYTHON_CALLS:
 		st_drain_take_python_calls(drain, slot, payload, word_count - 1);
 		return true;
@@ -392,6 +402,11 @@ static void define(struct st_drain *drain, unsigned int kind, uint32_t id, const
 	if (kind == ST_DEFINE_THREAD_NAME) {
 		batch = st_drain_passing(drain);
 		st_drain_keep_name(drain, id, text + 1, size_bytes);
+	}
+	if (kind == ST_DEFINE_DEVICE) {
+		if (!st_drain_name_device(drain, id, text + 1, size_bytes))
+			st_drain_refuse(drain, "a device's name, id %" PRIu32, id);
+		return;
 	}
 	if (batch == &drain->passing || drain->definitions_seen < ST_DEFINITIONS_MAX)
 		type = stored_type(drain, kind, id, text + 1, size_bytes);

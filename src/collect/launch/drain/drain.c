@@ -12,6 +12,7 @@
 #include "collect/launch/drain/clock.h"
 #include "collect/launch/drain/drain_state.h"
 #include "format/chunk.h"
+#include "format/wait_kind.h"
 
 enum {
 	DEFINITIONS_FLUSH_BYTES = 1 << 20,
@@ -72,6 +73,8 @@ void st_drain_destroy(struct st_drain *drain)
 	st_thread_names_fini(&drain->names);
 	st_known_codes_fini(&drain->codes);
 	free(drain->signatures.entries);
+	st_device_tracks_fini(&drain->devices);
+	st_off_tracks_fini(&drain->off_cpu);
 	free(drain->jitdump);
 	st_code_maps_fini(&drain->maps);
 	free(drain->jit.codes);
@@ -395,6 +398,8 @@ static void flush_old(struct st_drain *drain, bool all)
 				st_drain_flush_samples(drain, slot);
 		}
 	}
+	st_drain_flush_devices(drain, all);
+	st_drain_flush_off_cpu(drain, all);
 	if (all || is_old(drain, &drain->definitions) || is_old(drain, &drain->passing))
 		st_drain_flush_definitions(drain);
 }
@@ -431,6 +436,89 @@ void st_drain_definitions(struct st_drain *drain)
 	st_drain_flush_definitions(drain);
 }
 
+/* A worker of OpenMP whose region is over. */
+static bool is_idle(struct st_shm_wait *wait)
+{
+	uint64_t begin = atomic_load_explicit(&wait->begin, memory_order_relaxed);
+
+	return begin && atomic_load_explicit(&wait->kind, memory_order_relaxed) == ST_WAIT_REGION &&
+	       atomic_load_explicit(&wait->region_begin, memory_order_relaxed) != begin;
+}
+
+/* Of a worker that is idle: the wait for the end of the last region, of which it has not told. */
+static void take_last_region(struct st_slot_reader *slot, struct st_shm_wait *wait)
+{
+	uint64_t end = atomic_load_explicit(&wait->begin, memory_order_relaxed);
+	uint64_t begin = atomic_load_explicit(&wait->region_begin, memory_order_relaxed);
+	struct st_event event = {.kind = ST_EVENT_WAIT,
+				 .mask = ST_FIELD_VALUE | ST_FIELD_EXTRA | ST_FIELD_TIME,
+				 .detail = ST_WAIT_REGION,
+				 .time = end};
+
+	if (!is_idle(wait) || begin > end)
+		return;
+	if (slot->time < end)
+		slot->time = end;
+	event.value = atomic_load_explicit(&wait->object, memory_order_relaxed);
+	event.extra = end - begin;
+	st_slice_encoder_event(&slot->encoder, slot->time, &event);
+}
+
+static void take_holds(struct st_drain *drain, struct st_slot_reader *slot,
+		       struct st_shm_wait *wait)
+{
+	uint32_t count = atomic_load_explicit(&wait->hold_count, memory_order_relaxed);
+	struct st_event sum = {.kind = ST_EVENT_HOLD_SUM, .mask = ST_FIELD_EXTRA};
+
+	if (!count)
+		return;
+	if (slot->time < drain->now)
+		slot->time = drain->now;
+	sum.detail = st_wait_sum_detail(ST_WAIT_GIL, ST_WAIT_DONE, count);
+	sum.extra = atomic_load_explicit(&wait->hold_ticks, memory_order_relaxed);
+	st_slice_encoder_event(&slot->encoder, slot->time, &sum);
+	if (!slot->oldest_ns)
+		slot->oldest_ns = drain->now_ns ? drain->now_ns : 1;
+}
+
+/* What a thread still waits in, and the short waits that it has not told, when nothing more is to come of it. */
+static void take_open_wait(struct st_drain *drain, struct st_shm_segment *segment,
+			   uint32_t slot_index)
+{
+	struct st_shm_wait *wait = &st_shm_segment_slot(segment, slot_index)->wait;
+	struct st_slot_reader *slot = &segment->slots[slot_index];
+	uint64_t begin = atomic_load_explicit(&wait->begin, memory_order_acquire);
+	struct st_event open = {.kind = ST_EVENT_WAIT, .mask = ST_FIELD_VALUE | ST_FIELD_EXTRA};
+	struct st_event sum = {.kind = ST_EVENT_WAIT_SUM, .mask = ST_FIELD_EXTRA};
+	uint32_t count = atomic_load_explicit(&wait->short_count, memory_order_relaxed);
+
+	if (!slot->track || slot->ended)
+		return;
+	take_last_region(slot, wait);
+	take_holds(drain, slot, wait);
+	if (!begin && !count)
+		return;
+	if (slot->time < drain->now)
+		slot->time = drain->now;
+	open.detail =
+		(atomic_load_explicit(&wait->kind, memory_order_relaxed) & ST_WAIT_KIND_MASK) |
+		ST_WAIT_OPEN << ST_WAIT_SHIFT;
+	open.value = atomic_load_explicit(&wait->object, memory_order_relaxed);
+	if (is_idle(wait)) {
+		open.detail = ST_WAIT_IDLE | ST_WAIT_OPEN << ST_WAIT_SHIFT;
+		open.value = 0;
+	}
+	open.extra = slot->time - begin;
+	sum.detail = st_wait_sum_detail(0, ST_WAIT_DONE, count);
+	sum.extra = atomic_load_explicit(&wait->short_ticks, memory_order_relaxed);
+	if (count)
+		st_slice_encoder_event(&slot->encoder, slot->time, &sum);
+	if (begin && begin < slot->time && begin >= drain->shared->start_ticks)
+		st_slice_encoder_event(&slot->encoder, slot->time, &open);
+	if (!slot->oldest_ns)
+		slot->oldest_ns = drain->now_ns ? drain->now_ns : 1;
+}
+
 void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
 {
 	/* Bounded: a hostile process could go on writing for ever. */
@@ -445,6 +533,14 @@ void st_drain_rest(struct st_drain *drain, uint64_t now_ns)
 	st_drain_flush_outside(drain);
 	st_drain_last_loss(drain);
 	st_drain_flush_definitions(drain);
+}
+
+void st_drain_end_waits(struct st_drain *drain)
+{
+	for (uint32_t i = 0; i < drain->segment_count; i++)
+		for (uint32_t j = 0; j < slots_used(&drain->segments[i]); j++)
+			take_open_wait(drain, &drain->segments[i], j);
+	flush_old(drain, true);
 }
 
 static bool records(const struct st_slot_reader *slot, uint32_t tid)

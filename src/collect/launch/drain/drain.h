@@ -46,10 +46,25 @@ struct st_drain_wait {
 	bool preempted;
 };
 
+/* The same, as it is told of every thread (format/off_cpu.h). */
+struct st_drain_off {
+	uint32_t tid, flags, count;
+	uint64_t begin; /* ticks */
+	uint64_t off_ns;
+};
+
+/* A wait that strata has seen from outside. */
+struct st_drain_seen {
+	uint32_t tid, kind; /* enum st_wait_kind */
+	uint64_t object;
+	uint64_t begin, end; /* ticks */
+};
+
 /* A sample from outside; frames as words of format/sample_record.h. */
 struct st_drain_outside {
 	uint32_t tid, flags;
-	uint64_t ticks, weight_ns;
+	uint64_t ticks,
+		weight_ns; /* with ST_SAMPLE_WAITING: when the wait ended, and ticks that it took */
 	const uint64_t *native, *python;
 	uint32_t native_count, python_count;
 	uint32_t python_version;
@@ -77,7 +92,8 @@ struct st_drain_shared {
 	size_t words_bytes;
 	uint64_t handler_runs[ST_HANDLER_BUCKETS]; /* by time, four to the octave */
 	uint64_t handler_run_count, handler_limit;
-	uint64_t ticks_per_second;	/* 0: not known */
+	uint64_t handler_whole_ticks, handler_whole_count; /* of runs within the limit */
+	uint64_t ticks_per_second;			   /* 0: not known */
 	struct st_merged_frame *merged; /* room for the longest stack; NULL: no sample yet */
 	struct st_buf payload;
 	/* The kernel's frames that belong on a sample, innermost first; NULL: nobody watches the kernel. */
@@ -113,6 +129,7 @@ struct st_drain_counts {
 	uint32_t tracks;
 	uint32_t notices;	    /* ST_NOTICE_* */
 	uint64_t profiled;	    /* of the program's own profile functions */
+	uint64_t makers_forgotten;  /* of objects to wait for */
 	uint32_t resumes;	    /* __itt_resume seen */
 	uint64_t first_resume_time; /* ticks */
 	uint64_t samples, sample_cpu_ns, handler_ticks;
@@ -136,6 +153,8 @@ void st_drain_cycle(struct st_drain *drain, uint64_t now_ns, struct st_drain_act
 void st_drain_definitions(struct st_drain *drain);
 /* Until nothing moves any more; then everything is handed on. */
 void st_drain_rest(struct st_drain *drain, uint64_t now_ns);
+/* The process has ended, or is left: waits that are open become records, up to now. After st_drain_rest. */
+void st_drain_end_waits(struct st_drain *drain);
 /* Of a ring buffer, before and after a new trace file is begun: hands everything on; then writes what
  * the new file needs to be understood by itself. */
 void st_drain_before_file(struct st_drain *drain);
@@ -202,6 +221,13 @@ void st_drain_define_code(struct st_drain *drain, const struct st_drain_code *co
 
 /* The scheduler told of a wait; not taken while the process is paused, nor of a thread without samples. */
 void st_drain_take_wait(struct st_drain *drain, const struct st_drain_wait *wait);
+
+/* drain_off_cpu.c: the same of every thread, in a pause too. */
+void st_drain_take_off(struct st_drain *drain, const struct st_drain_off *off);
+/* A wait of a thread that is watched so; its stack is told beside it (st_drain_take_outside). */
+void st_drain_take_seen(struct st_drain *drain, const struct st_drain_seen *seen);
+/* When the wait began, in ticks, that a thread is in by its own word; 0: it is in none. */
+uint64_t st_drain_open_wait(const struct st_drain *drain, uint32_t tid);
 
 /* drain_operators.c: what the ids of signatures of a process stand for. */
 struct st_known_signature {

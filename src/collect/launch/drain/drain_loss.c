@@ -128,6 +128,7 @@ static void sum_segment(struct st_drain_counts *counts, struct st_shm_segment *s
 	counts->labels_unknown += load(&head->labels_unknown);
 	counts->notices |= atomic_load_explicit(&head->notices, memory_order_relaxed);
 	counts->profiled += atomic_load_explicit(&head->profiled, memory_order_relaxed);
+	counts->makers_forgotten += load(&head->makers_forgotten);
 	for (uint32_t i = 0; i < segment->slot_count; i++) {
 		struct st_shm_ring *ring = &st_shm_segment_slot(segment, i)->ring[ST_RING_SLICE];
 
@@ -152,6 +153,7 @@ static void take_away(struct st_drain_counts *counts, const struct st_drain_coun
 	counts->events_cut -= before->events_cut;
 	counts->samples_dropped -= before->samples_dropped;
 	counts->profiled -= before->profiled;
+	counts->makers_forgotten -= before->makers_forgotten;
 }
 
 static bool same_loss(const struct st_drain_counts *a, const struct st_drain_counts *b)
@@ -192,7 +194,7 @@ static void sum_loss(struct st_drain *drain)
 	counts->labels_cut = counts->labels_unknown = 0;
 	counts->events_dropped = drain->code_dropped;
 	counts->events_cut = 0;
-	counts->samples_dropped = counts->profiled = 0;
+	counts->samples_dropped = counts->profiled = counts->makers_forgotten = 0;
 	counts->samples_not_taken = st_drain_not_taken(drain);
 	counts->nodes_refused = drain->tree.refused;
 	for (uint32_t i = 0; i < drain->segment_count; i++)
@@ -230,6 +232,8 @@ void st_drain_renew(struct st_drain *drain)
 	for (uint32_t i = 0; i < drain->segment_count; i++)
 		for (uint32_t j = 0; j < drain->segments[i].slot_count; j++)
 			renew_slot(drain, &drain->segments[i], j);
+	st_drain_renew_devices(drain);
+	st_drain_renew_off_cpu(drain);
 	st_drain_flush_definitions(drain);
 }
 

@@ -184,6 +184,8 @@ void st_drain_after_file(struct st_drain *drain)
 			add_slot(drain, &segment->slots[j], &count);
 		}
 	}
+	st_drain_renew_devices(drain);
+	st_drain_renew_off_cpu(drain);
 	for (uint32_t i = 0; i < drain->outside.count; i++)
 		renew_sampled(drain, drain->outside.slots[i]);
 	st_drain_renew_loss(drain);

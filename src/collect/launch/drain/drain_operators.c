@@ -97,12 +97,17 @@ void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
 }
 
 void st_drain_take_memory(struct st_drain *drain, struct st_slot_reader *slot,
-			  const uint64_t *payload)
+			  const uint64_t *payload, uint32_t payload_words)
 {
 	int64_t bytes = (int64_t)payload[1];
+	uint64_t place = payload_words > 2 ? payload[2] : 0;
 
-	if (!bytes || bytes > memory_max_bytes || bytes < -memory_max_bytes)
+	if (!bytes || bytes > memory_max_bytes || bytes < -memory_max_bytes ||
+	    place > ST_MEMORY_PLACE_MAX)
 		st_drain_refuse(drain, "a block of %" PRId64 " bytes", bytes);
+	else if (place)
+		st_slice_encoder_device_block(&slot->encoder, slot->time, (uint32_t)place,
+					      payload[0], bytes);
 	else
 		st_slice_encoder_block(&slot->encoder, slot->time, payload[0], bytes);
 }

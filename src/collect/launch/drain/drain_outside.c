@@ -60,7 +60,9 @@ static uint64_t *put_sample(uint64_t *at, const struct st_drain_outside *sample)
 
 	*at++ = st_word_ext(ST_EXT_SAMPLE, words + 1, 0);
 	*at++ = st_word_sample(sample->flags, &counts);
-	*at++ = sample->weight_ns < UINT32_MAX ? sample->weight_ns : UINT32_MAX;
+	*at++ = sample->weight_ns < UINT32_MAX || sample->flags & ST_SAMPLE_WAITING
+			? sample->weight_ns
+			: UINT32_MAX;
 	if (sample->native_count)
 		memcpy(at, sample->native, sample->native_count * sizeof(*at));
 	at += sample->native_count;
@@ -93,13 +95,25 @@ void st_drain_take_outside(struct st_drain *drain, const struct st_drain_outside
 	at = put(slots->words, ST_EXT_TIME, &sample->ticks, 1);
 	if (fresh)
 		at = put(at, ST_EXT_THREAD, &(uint64_t){sample->tid}, 1);
-	if (sample->python_count)
+	if (sample->python_count && !(drain->segment_count && drain->python_runtime))
 		at = put(at, ST_EXT_PYTHON_RUNTIME, runtime, RUNTIME_WORDS - 1);
 	at = put_sample(at, sample);
 	st_drain_decode_samples(drain, slot, slots->words, (size_t)(at - slots->words));
 	if (slot->samples && slot->samples->oldest_ns &&
 	    drain->now_ns - slot->samples->oldest_ns > (uint64_t)ST_CHUNK_AGE_MAX_MS * 1000000u)
 		st_drain_flush_samples(drain, slot);
+}
+
+void st_drain_end_outside(struct st_drain *drain, uint32_t tid)
+{
+	struct st_outside_slots *slots = &drain->outside;
+
+	for (uint32_t i = 0; i < slots->count; i++) {
+		if (slots->slots[i]->tid != tid)
+			continue;
+		st_drain_end_samples(drain, slots->slots[i]);
+		memset(slots->slots[i], 0, sizeof(*slots->slots[i]));
+	}
 }
 
 void st_drain_flush_outside(struct st_drain *drain)

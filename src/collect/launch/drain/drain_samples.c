@@ -121,7 +121,7 @@ uint64_t st_drain_usual_handler(const struct st_drain_shared *shared)
 	for (unsigned int i = 0; i < ST_HANDLER_BUCKETS; i++) {
 		uint64_t here = shared->handler_runs[i], start = bucket_value(i);
 
-		if ((below + here) * 2 > shared->handler_run_count)
+		if (here && (below + here) * 2 >= shared->handler_run_count)
 			return start + (bucket_value(i + 1) - start) *
 					       (shared->handler_run_count / 2 - below) / here;
 		below += here;
@@ -129,7 +129,8 @@ uint64_t st_drain_usual_handler(const struct st_drain_shared *shared)
 	return 0;
 }
 
-/* A run that took many times the usual was put off the processor in between: that is not its cost. */
+/* A run that took many times the usual was put off the processor in between: that is not its cost, which is taken to be what
+ * the others take on average. */
 static uint64_t handler_cost(struct st_drain_shared *shared, uint32_t ticks)
 {
 	if (!ticks)
@@ -141,7 +142,13 @@ static uint64_t handler_cost(struct st_drain_shared *shared, uint32_t ticks)
 		shared->handler_limit = st_drain_usual_handler(shared) * HANDLER_TIMES_MAX;
 	if (shared->ticks_per_second && shared->handler_limit > shared->ticks_per_second / 1000)
 		shared->handler_limit = shared->ticks_per_second / 1000;
-	return ticks < shared->handler_limit ? ticks : shared->handler_limit;
+	if (ticks > shared->handler_limit)
+		return shared->handler_whole_count
+			       ? shared->handler_whole_ticks / shared->handler_whole_count
+			       : shared->handler_limit;
+	shared->handler_whole_ticks += ticks;
+	shared->handler_whole_count++;
+	return ticks;
 }
 
 /* Puts the kernel's frames inside the interrupted one; how many there are then. */
@@ -176,6 +183,31 @@ static uint32_t weight_of(const struct st_drain_shared *shared, uint32_t flags, 
 	return own_ns < clock_ns ? clock_ns - (uint32_t)own_ns : 0;
 }
 
+static void keep_sample(struct st_drain *drain, struct st_sample_reader *reader,
+			const struct st_sample_record *record, uint64_t handler_ticks)
+{
+	st_sample_encoder_add(&reader->encoder, record);
+	drain->counts.samples++;
+	drain->counts.sample_cpu_ns += record->weight_ns;
+	drain->counts.handler_ticks += handler_ticks;
+	if ((record->flags & ST_SAMPLE_NO_TABLE) && !drain->tables_ready)
+		drain->counts.before_tables++;
+}
+
+/* The stack of a wait is read when it has ended; it is a sample of the time since it began. */
+static void keep_wait(struct st_drain *drain, struct st_sample_reader *reader,
+		      struct st_sample_record *record, uint64_t ticks)
+{
+	uint64_t per_second = drain->shared->ticks_per_second;
+
+	record->time -= ticks < record->time ? ticks : record->time;
+	record->weight_ns =
+		per_second ? (uint64_t)((double)ticks * 1e9 / (double)per_second) : ticks;
+	st_sample_encoder_add(&reader->waits, record);
+	if (!reader->oldest_ns)
+		reader->oldest_ns = drain->now_ns;
+}
+
 static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, uint32_t flags,
 		       uint64_t weight_word)
 {
@@ -185,7 +217,9 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 				       .python_count = reader->python.count,
 				       .flags = flags};
 	struct st_merged_frame *merged = merge_room(drain->shared);
-	uint64_t handler_ticks = handler_cost(drain->shared, (uint32_t)(weight_word >> 32));
+	bool is_wait = flags & ST_SAMPLE_WAITING;
+	uint64_t handler_ticks =
+		is_wait ? 0 : handler_cost(drain->shared, (uint32_t)(weight_word >> 32));
 	struct st_sample_record record = {
 		.time = reader->time,
 		.weight_ns = weight_of(drain->shared, flags, (uint32_t)weight_word, handler_ticks)};
@@ -195,7 +229,7 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 	if (merged) {
 		uint32_t user = st_merge_frames(&input, merged, &merge_flags);
 
-		count = add_kernel(drain, reader, merged, user);
+		count = is_wait ? user : add_kernel(drain, reader, merged, user);
 		if (count > user)
 			merge_flags |= ST_SAMPLE_KERNEL;
 		record.node = node_of(drain, reader, merged, count);
@@ -203,12 +237,10 @@ static void add_sample(struct st_drain *drain, struct st_sample_reader *reader, 
 			merge_flags |= ST_SAMPLE_TRUNCATED;
 	}
 	record.flags = flags | merge_flags;
-	st_sample_encoder_add(&reader->encoder, &record);
-	drain->counts.samples++;
-	drain->counts.sample_cpu_ns += record.weight_ns;
-	drain->counts.handler_ticks += handler_ticks;
-	if ((flags & ST_SAMPLE_NO_TABLE) && !drain->tables_ready)
-		drain->counts.before_tables++;
+	if (is_wait)
+		keep_wait(drain, reader, &record, weight_word);
+	else
+		keep_sample(drain, reader, &record, handler_ticks);
 }
 
 /* What the stack begins in tells what the thread is for. */
@@ -364,7 +396,8 @@ void st_drain_decode_samples(struct st_drain *drain, struct st_slot_reader *slot
 			break;
 		}
 		drain->counts.records++;
-		if (st_sample_encoder_is_full(&reader->encoder))
+		if (st_sample_encoder_is_full(&reader->encoder) ||
+		    st_sample_encoder_is_full(&reader->waits))
 			st_drain_flush_samples(drain, slot);
 		else if (!reader->oldest_ns && reader->encoder.record_count)
 			reader->oldest_ns = drain->now_ns;

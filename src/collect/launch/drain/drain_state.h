@@ -13,6 +13,7 @@
 #include "collect/launch/drain/drain_maps.h"
 #include "collect/launch/drain/stack_tree.h"
 #include "format/definitions.h"
+#include "format/device.h"
 #include "format/event.h"
 #include "format/samples.h"
 #include "format/shm.h"
@@ -160,6 +161,29 @@ struct st_outside_slots {
 	uint64_t *words; /* of one sample */
 };
 
+/* Whose records come late: a stream of a device, or a thread by the calls it makes (drain_devices.c). */
+struct st_device_key {
+	enum st_track_kind kind;
+	uint32_t maker;			 /* ST_DEVICE_MAKERS, of a stream or queue */
+	uint32_t device, context, where; /* where: stream, tid */
+};
+
+struct st_device_name;
+
+struct st_device_tracks {
+	struct st_device_track **entries;
+	uint32_t count, capacity;
+	struct st_device_name *names;
+	uint32_t name_count, name_capacity;
+};
+
+/* Threads whose switches are watched from outside (drain_off_cpu.c). */
+struct st_off_tracks {
+	struct st_off_track **entries;
+	uint32_t count, capacity, free_count;
+	struct st_id_map entry_of; /* tid */
+};
+
 struct st_publisher {
 	struct st_module_entry *entries; /* ST_SHM_MODULES_MAX, or NULL */
 	uint32_t count, paths_used;
@@ -245,6 +269,8 @@ struct st_drain {
 	struct st_creators creators;
 	struct st_thread_names names;
 	struct st_known_signatures signatures;
+	struct st_device_tracks devices;
+	struct st_off_tracks off_cpu;
 	/* Samples. */
 	struct st_outside_slots outside;
 	struct st_stack_tree tree;
@@ -304,6 +330,8 @@ uint64_t st_drain_bounded_time(struct st_drain *drain, uint64_t previous, uint64
 uint32_t st_drain_track_of(struct st_drain *drain, struct st_slot_reader *slot, uint64_t owner,
 			   uint64_t first_time);
 
+/* drain_outside.c: the thread is gone, its number may come again. */
+void st_drain_end_outside(struct st_drain *drain, uint32_t tid);
 void st_outside_slots_fini(struct st_outside_slots *slots);
 
 /* drain_samples.c */
@@ -351,6 +379,26 @@ void st_drain_want_vdso(struct st_drain *drain, const struct st_code_range *rang
 void st_drain_modules_gone(struct st_drain *drain);
 void st_drain_look_at_wanted(struct st_drain *drain);
 uint64_t st_drain_not_taken(const struct st_drain *drain);
+
+/* drain_devices.c. False: it cannot be one. */
+bool st_drain_take_device(struct st_drain *drain, const uint64_t *payload, uint32_t payload_words);
+/* ST_DEFINE_DEVICE: false when it cannot be. */
+bool st_drain_name_device(struct st_drain *drain, uint32_t id, const void *text, size_t size_bytes);
+void st_drain_flush_devices(struct st_drain *drain, bool all);
+/* In a new file, or result. */
+void st_drain_renew_devices(struct st_drain *drain);
+/* The track that was made for a thread before it recorded anything itself; 0: none. */
+uint32_t st_drain_device_thread(struct st_drain *drain, uint32_t tid);
+/* The track of a thread that has one; 0: it has none. */
+uint32_t st_drain_thread_track(const struct st_drain *drain, uint32_t tid);
+void st_device_tracks_fini(struct st_device_tracks *tracks);
+
+/* drain_off_cpu.c: the track that a thread has there; the thread begins to record, and defines it from now on; 0: none. */
+uint32_t st_drain_off_track(const struct st_drain *drain, uint32_t tid);
+uint32_t st_drain_off_thread(struct st_drain *drain, uint32_t tid);
+void st_drain_renew_off_cpu(struct st_drain *drain);
+void st_drain_flush_off_cpu(struct st_drain *drain, bool all);
+void st_off_tracks_fini(struct st_off_tracks *tracks);
 
 /* drain_jit.c */
 void st_drain_jit_event(struct st_drain *drain, const struct st_event *event);
@@ -403,7 +451,7 @@ bool st_drain_object_metadata_ok(uint32_t id, const void *body, size_t size_byte
 void st_drain_take_operator(struct st_drain *drain, struct st_slot_reader *slot,
 			    const uint64_t *payload, uint32_t payload_words);
 void st_drain_take_memory(struct st_drain *drain, struct st_slot_reader *slot,
-			  const uint64_t *payload);
+			  const uint64_t *payload, uint32_t payload_words);
 /* Whether a definition's text can be a signature; then it is known from here on. */
 bool st_drain_signature_ok(struct st_drain *drain, uint32_t id, const void *body,
 			   size_t size_bytes);

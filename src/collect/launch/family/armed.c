@@ -69,10 +69,10 @@ static void close_events(struct st_armed *armed)
 }
 
 /* Threads of other namespaces are taken for living. */
-static bool has_thread(const struct st_armed *armed, uint32_t tid)
+static bool has_thread(const struct st_armed *armed, const struct st_armed_event *event)
 {
-	return armed->pid <= 0 || armed->arm.pid != (uint32_t)armed->pid ||
-	       !syscall(SYS_tgkill, armed->pid, tid, 0) || errno != ESRCH;
+	return armed->pid <= 0 || (armed->arm.pid != (uint32_t)armed->pid && !event->is_own) ||
+	       !syscall(SYS_tgkill, armed->pid, event->tid, 0) || errno != ESRCH;
 }
 
 /* Threads may live on that have inherited the event of one that is gone. */
@@ -86,7 +86,7 @@ static void purge(struct st_armed *armed)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < armed->event_count; i++) {
-		if (!is_of_one_thread(armed, i) || has_thread(armed, armed->events[i].tid))
+		if (!is_of_one_thread(armed, i) || has_thread(armed, &armed->events[i]))
 			armed->events[kept++] = armed->events[i];
 		else
 			close(armed->events[i].fd);
@@ -94,18 +94,38 @@ static void purge(struct st_armed *armed)
 	armed->event_count = kept;
 }
 
-void st_armed_hold(struct st_armed *armed, uint32_t tid, int event)
+static void hold(struct st_armed *armed, struct st_armed_event event)
 {
-	if (event < 0)
+	if (event.fd < 0)
 		return;
 	if (armed->event_count == armed->event_capacity)
 		purge(armed);
 	if (armed->event_count >= ST_ARMED_EVENTS_MAX ||
-	    !ST_VEC_PUSH(armed->events, armed->event_count, armed->event_capacity,
-			 (struct st_armed_event){.fd = event, .tid = tid})) {
+	    !ST_VEC_PUSH(armed->events, armed->event_count, armed->event_capacity, event)) {
 		armed->refused++; /* that thread is not sampled */
-		close(event);
+		close(event.fd);
 	}
+}
+
+void st_armed_hold(struct st_armed *armed, uint32_t tid, int event)
+{
+	hold(armed, (struct st_armed_event){.fd = event, .tid = tid});
+}
+
+void st_armed_hold_own(struct st_armed *armed, uint32_t tid, int event)
+{
+	hold(armed, (struct st_armed_event){.fd = event, .tid = tid, .is_own = true});
+}
+
+bool st_armed_has(const struct st_armed *armed, pid_t tid)
+{
+	bool same_namespace = armed->arm.pid == (uint32_t)armed->pid;
+
+	for (uint32_t i = 0; i < armed->event_count; i++)
+		if (armed->events[i].tid == (uint32_t)tid &&
+		    (armed->events[i].is_own || same_namespace))
+			return true;
+	return false;
 }
 
 struct st_armed *st_armed_create(const struct st_shm_arm *arm, pid_t pid, int event, int pidfd)

@@ -24,7 +24,8 @@ struct st_armed {
 	int pidfd;	       /* while it waits for the hello; else -1 */
 	struct st_armed_event {
 		int fd;
-		uint32_t tid; /* in the target's namespace */
+		uint32_t tid; /* in the target's namespace; our own event's: in ours */
+		bool is_own;  /* opened by strata (own_events.c) */
 	} * events;
 	uint32_t event_count, event_capacity;
 	uint32_t arms;	       /* messages so far */
@@ -42,6 +43,10 @@ void st_armed_destroy(struct st_armed *armed);
 void st_armed_again(struct st_armed *armed, const struct st_shm_arm *arm, int event);
 /* An event of one of its threads that is no trigger. Takes it over. */
 void st_armed_hold(struct st_armed *armed, uint32_t tid, int event);
+/* One that strata has opened for one of its threads. Takes it over. */
+void st_armed_hold_own(struct st_armed *armed, uint32_t tid, int event);
+/* Whether it has an event of this thread. */
+bool st_armed_has(const struct st_armed *armed, pid_t tid);
 void st_armed_enable(struct st_armed *armed, bool on);
 /* False when its process is known to be gone. The events cannot be asked: those without a ring always say
  * that they have hung up. */

@@ -65,7 +65,17 @@ struct st_member *st_member_find(const struct st_family *family, pid_t pid)
 {
 	uint32_t at = st_id_map_get(&family->member_of, (uint64_t)pid);
 
-	return at == ST_ID_NONE ? NULL : &family->members[at];
+	return at == ST_ID_NONE || family->members[at].forgotten ? NULL : &family->members[at];
+}
+
+void st_member_forget(struct st_family *family, pid_t pid)
+{
+	struct st_member *member = st_member_find(family, pid);
+
+	if (!member)
+		return;
+	st_member_exited(family, pid);
+	member->forgotten = true;
 }
 
 struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t parent)
@@ -214,6 +224,13 @@ static bool stands_back(enum st_not_entered reason)
 	       reason == ST_NOT_ENTERED_OTHER_LIBC;
 }
 
+bool st_family_takes_part(struct st_family *family, pid_t pid)
+{
+	const struct st_member *member = st_member_find(family, pid);
+
+	return member && member->mapped && !stands_back(reason_once(family, member));
+}
+
 void st_member_judge(struct st_family *family, struct st_member *member)
 {
 	struct st_family_program program = {0};
@@ -259,7 +276,7 @@ enum st_status st_family_create(struct st_family **out, const struct st_family_o
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	}
 	if (!options->unwatched)
-		family->perf = st_family_perf_create(options->pid);
+		family->perf = st_family_perf_create(options->pid, &family->perf_of_all);
 	*out = family;
 	return ST_OK;
 }
@@ -290,16 +307,19 @@ void st_family_poll(struct st_family *family, uint64_t now_ns)
 	}
 	if (family->options.unwatched || now_ns - family->polled_ns < proc_period_ns)
 		return;
+	family->seen_ns = family->polled_ns ? family->polled_ns : now_ns - proc_period_ns;
 	family->polled_ns = now_ns;
 	st_family_proc_poll(family, now_ns);
 }
 
 void st_family_finish(struct st_family *family, uint64_t now_ns)
 {
-	if (family->perf)
+	if (family->perf) {
 		st_family_perf_poll(family, true);
-	else if (!family->options.unwatched)
+	} else if (!family->options.unwatched) {
+		family->seen_ns = family->polled_ns;
 		st_family_proc_poll(family, now_ns);
+	}
 	for (uint32_t i = 0; i < family->count; i++)
 		st_member_judge(family, &family->members[i]);
 }

@@ -62,6 +62,8 @@ void st_family_finish(struct st_family *family, uint64_t now_ns);
 /* The process said hello: it is entered, whatever else was seen. */
 void st_family_entered(struct st_family *family, pid_t pid, uint64_t mono_raw_ns);
 pid_t st_family_parent(const struct st_family *family, pid_t pid); /* 0: not known */
+/* Whether our library is in the program that it runs, and does not stand back there. */
+bool st_family_takes_part(struct st_family *family, pid_t pid);
 /* Whether it has executed another program since that time. */
 bool st_family_replaced(const struct st_family *family, pid_t pid, uint64_t mono_raw_ns);
 /* Of the program it ran at that time. Arguments joined by NUL as seen when it was executed, or its short

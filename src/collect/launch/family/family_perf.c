@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's own news of the family: one inherited software event per processor that counts nothing
-// and reports forks, execs, exits and mapped files (collect/host/perf_rings.h). It needs no rights over one's
-// own processes unless perf_event_paranoid is above 2.
+// The kernel's own news of the family: a software event per processor that counts nothing and reports forks, execs,
+// exits and mapped files (collect/host/perf_rings.h). Events that the family inherits need no rights over one's own
+// processes unless perf_event_paranoid is above 2, but each thread inherits all of them, for 1 to 4 us each. So whoever may
+// watch whole processors does, and passes over everybody else's processes.
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 #include "collect/host/perf_rings.h"
 #include "collect/launch/family/family_state.h"
 
-enum { RING_PAGES = 32 };
+enum { RING_PAGES = 32, RING_PAGES_OF_ALL = 128 };
 
 struct record_ids { /* PERF_RECORD_FORK and _EXIT */
 	struct perf_event_header header;
@@ -38,7 +39,8 @@ struct record_mmap2 {
 
 bool st_family_perf_possible(void)
 {
-	struct st_perf_rings *perf = st_family_perf_create(getpid());
+	bool of_all;
+	struct st_perf_rings *perf = st_family_perf_create(getpid(), &of_all);
 	bool possible = perf != NULL;
 	int code = errno;
 
@@ -47,13 +49,13 @@ bool st_family_perf_possible(void)
 	return possible;
 }
 
-struct st_perf_rings *st_family_perf_create(pid_t pid)
+static struct st_perf_rings *create(pid_t pid, bool inherit)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.inherit = 1,
+		.inherit = inherit,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.mmap = 1,
@@ -68,12 +70,20 @@ struct st_perf_rings *st_family_perf_create(pid_t pid)
 	struct st_perf_rings *perf;
 	struct st_error err = {0};
 
-	if (!st_perf_rings_create(&perf, &attr, RING_PAGES, &err) &&
+	if (!st_perf_rings_create(&perf, &attr, inherit ? RING_PAGES : RING_PAGES_OF_ALL, &err) &&
 	    !st_perf_rings_add(perf, pid, &err))
 		return perf;
 	st_perf_rings_destroy(perf);
 	errno = err.code;
 	return NULL;
+}
+
+struct st_perf_rings *st_family_perf_create(pid_t pid, bool *of_all)
+{
+	struct st_perf_rings *perf = create(-1, false);
+
+	*of_all = perf != NULL;
+	return perf ? perf : create(pid, true);
 }
 
 static void tell_created(struct st_family *family, const struct record_ids *ids, uint64_t time)
@@ -102,6 +112,22 @@ static void tell_mapped(struct st_family *family, const struct record_mmap2 *map
 		family->options.mapped(family->options.arg, &mapping);
 }
 
+/* Whether the record is about the family, where the events are about everybody. */
+static bool is_ours(struct st_family *family, const struct record_ids *ids)
+{
+	const struct perf_event_header *header = &ids->header;
+
+	if (!family->perf_of_all)
+		return true;
+	if (header->type != PERF_RECORD_FORK || ids->pid == ids->parent_pid)
+		return st_member_find(family, (pid_t)ids->pid);
+	if (st_member_find(family, (pid_t)ids->parent_pid))
+		return true;
+	/* The number of a member that is gone has a new owner. */
+	st_member_forget(family, (pid_t)ids->pid);
+	return false;
+}
+
 static void believe(void *arg, const struct st_perf_record *record)
 {
 	struct st_family *family = arg;
@@ -112,6 +138,9 @@ static void believe(void *arg, const struct st_perf_record *record)
 	const struct record_comm *comm = (const void *)bytes;
 	const struct record_mmap2 *map = (const void *)bytes;
 
+	/* All of them begin with a process. */
+	if (!is_ours(family, ids))
+		return;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
 		if (ids->pid != ids->parent_pid)

@@ -60,8 +60,9 @@ static void look_at(struct st_family *family, struct st_member *member, uint64_t
 
 		st_proc_read(member->pid, "comm", name, sizeof(name));
 		name[strcspn(name, "\n")] = '\0';
+		/* It was after the look before; its hello may have come since then. */
 		if (executed)
-			st_member_executed(family, member->pid, name, now_ns);
+			st_member_executed(family, member->pid, name, family->seen_ns);
 		free(member->now.executable);
 		member->now.executable = executable;
 		executable = NULL;

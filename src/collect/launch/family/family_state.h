@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared by the files of the family: family.c (members and decisions), family_perf.c and family_proc.c
- * (the two event sources). No other file includes this.
+ * (the two event sources). Besides, whoever opens the same events or asks for them includes this.
  */
 #ifndef ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
 #define ST_COLLECT_LAUNCH_FAMILY_FAMILY_STATE_H
@@ -21,9 +21,10 @@ struct st_program {
 struct st_member {
 	pid_t pid, parent;
 	bool alive, executed, judged;
-	bool mapped; /* our library, which may have to stand back there */
-	bool seen;   /* by the present look at /proc */
-	bool looked; /* /proc: its mapped files were searched when it had settled */
+	bool mapped;	/* our library, which may have to stand back there */
+	bool seen;	/* by the present look at /proc */
+	bool forgotten; /* the number is another's, who is not of the family */
+	bool looked;	/* /proc: its mapped files were searched when it had settled */
 	uint64_t executed_ns, start_time;
 	uint64_t
 		entered_ns; /* when it last said hello, or armed itself; the program before may have */
@@ -45,7 +46,9 @@ struct st_family {
 	uint32_t count, capacity;
 	struct st_id_map member_of; /* pid */
 	struct st_perf_rings *perf; /* NULL: /proc is polled */
+	bool perf_of_all;	    /* its events tell of everybody's processes */
 	uint64_t polled_ns;
+	uint64_t seen_ns; /* the look at /proc before this one */
 	uint64_t lost;
 	uint64_t entered_count, thread_count;
 	unsigned int uid, gid;
@@ -63,6 +66,8 @@ struct st_member *st_member_add(struct st_family *family, pid_t pid, pid_t paren
 void st_member_executed(struct st_family *family, pid_t pid, const char *name, uint64_t time_ns);
 void st_member_mapped(struct st_family *family, pid_t pid, const char *path);
 void st_member_exited(struct st_family *family, pid_t pid);
+/* Its number is another's now. */
+void st_member_forget(struct st_family *family, pid_t pid);
 void st_member_judge(struct st_family *family, struct st_member *member);
 
 bool st_member_is_entered(const struct st_family *family, const struct st_member *member);
@@ -72,8 +77,9 @@ void st_family_cpu_watch(struct st_family *family, struct st_member *member, boo
 void st_family_cpu_look(struct st_member *member);
 void st_family_cpu_poll(struct st_family *family, uint64_t now_ns);
 
-/* family_perf.c; NULL when the kernel does not let us */
-struct st_perf_rings *st_family_perf_create(pid_t pid);
+/* family_perf.c; NULL when the kernel does not let us. of_all: everybody's processes are told of, not only this one's
+ * family. */
+struct st_perf_rings *st_family_perf_create(pid_t pid, bool *of_all);
 /* Whether a family would get its news from the kernel; errno says why not. */
 bool st_family_perf_possible(void);
 /* News up to the moment of the call; with `all` everything there is. */

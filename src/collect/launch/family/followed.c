@@ -26,6 +26,7 @@ enum { LIVE_MAX = 4096, ALL_MAX = 256 << 10, PARENT_STEPS_MAX = 64, RECORD_MAX_B
 void st_followed_fini(struct st_followed_table *table)
 {
 	st_followed_forget_waiting(table);
+	st_young_fini(&table->young);
 	for (uint32_t i = 0; i < table->count; i++) {
 		st_drain_destroy(table->all[i]->drain);
 		st_armed_destroy(table->all[i]->armed);
@@ -439,6 +440,7 @@ void st_followed_end(struct st_followed_table *table, struct st_followed *proces
 		st_drain_control(process->drain, ST_CONTROL_STOPPED, 0);
 	if (process->drain) {
 		st_drain_rest(process->drain, now_ns);
+		st_drain_end_waits(process->drain);
 		process->counts = *st_drain_counts(process->drain);
 	}
 	if (table->ending)
@@ -588,6 +590,7 @@ void st_followed_totals(const struct st_followed_table *table, struct st_drain_c
 		totals->tracks += counts->tracks;
 		totals->notices |= counts->notices;
 		totals->profiled += counts->profiled;
+		totals->makers_forgotten += counts->makers_forgotten;
 		add_samples(totals, counts);
 		totals->resumes += counts->resumes;
 		if (counts->resumes && (!totals->first_resume_time ||

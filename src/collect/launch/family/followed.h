@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "collect/launch/drain/drain.h"
+#include "collect/launch/family/own_events.h"
 #include "format/definitions.h"
 
 struct st_armed;
@@ -54,11 +55,14 @@ struct st_followed_table {
 	uint32_t control;    /* what new ones are told at once */
 	uint64_t resumed_ns; /* start-paused ended at this time; 0: it did not */
 	bool start_paused;
+	bool own_events;	  /* threads inherit no trigger (ST_ARM_OWN_EVENTS) */
+	bool samples_all;	  /* no process is left out by the user's choice */
 	bool no_maps;		  /* until an address asks for them */
 	bool has_switched_off;	  /* a trigger event is off that its process may switch on */
 	struct st_armed *waiting; /* samplers of processes that have not said hello yet */
 	uint32_t waiting_count;
 	uint64_t waiting_looked_ns;
+	struct st_young_threads young; /* own_events.c */
 	struct st_rung_seen
 		rungs[ST_FOLLOWED_RUNGS]; /* all there were; more are summed in the last */
 	uint32_t rung_count;
@@ -113,6 +117,8 @@ void st_followed_arm(struct st_followed_table *table, const struct st_arrival *a
 /* A process has said hello: the sampler that waited for it is its own. own_pid: in its namespace. */
 void st_followed_adopt_armed(struct st_followed_table *table, struct st_followed *process,
 			     uint32_t own_pid);
+/* Of the program that the process runs now; NULL: none. */
+struct st_armed *st_followed_armed(struct st_followed_table *table, pid_t pid);
 void st_followed_disarm(struct st_followed *process);
 /* Trigger events are switched as the control words say; each round. */
 void st_followed_set_events(struct st_followed_table *table);

@@ -170,6 +170,17 @@ void st_followed_adopt_armed(struct st_followed_table *table, struct st_followed
 	define(table, process);
 }
 
+struct st_armed *st_followed_armed(struct st_followed_table *table, pid_t pid)
+{
+	struct st_followed *process = st_followed_live(table, pid);
+	struct st_armed *armed = process && !process->gone ? process->armed : NULL;
+
+	if (!armed || st_family_replaced(table->family, pid, armed->arm.mono_raw_ns))
+		armed = *find_waiting(table, pid, 0);
+	return armed && !st_family_replaced(table->family, pid, armed->arm.mono_raw_ns) ? armed
+											: NULL;
+}
+
 void st_followed_disarm(struct st_followed *process)
 {
 	st_armed_destroy(process->armed);
@@ -215,6 +226,7 @@ void st_followed_set_events(struct st_followed_table *table)
 void st_followed_look_at_armed(struct st_followed_table *table, uint64_t now_ns)
 {
 	st_followed_set_events(table);
+	st_followed_arm_young(table, now_ns);
 	if (!table->waiting || now_ns - table->waiting_looked_ns < look_period_ns)
 		return;
 	table->waiting_looked_ns = now_ns;

@@ -307,6 +307,17 @@ static enum st_status create_result(struct st_run *run, struct st_error *err)
 	return ST_OK;
 }
 
+/* What the user has CUDA's driver load; ours, left by a strata around this one, is none. */
+static const char *cuda_chained(const char *collector)
+{
+	const char *theirs = getenv("CUDA_INJECTION64_PATH");
+	char *ours = st_environment_cuda_library(collector);
+	bool is_theirs = theirs && theirs[0] && !(ours && strcmp(theirs, ours) == 0);
+
+	free(ours);
+	return is_theirs ? theirs : NULL;
+}
+
 static char **make_environment(struct st_run *run)
 {
 	const struct st_collect_config *config = run->config;
@@ -319,19 +330,34 @@ static char **make_environment(struct st_run *run)
 		.abstract_name = st_rendezvous_abstract(run->rendezvous),
 		.token_hex = st_rendezvous_token(run->rendezvous),
 		.preload = !refused && st_environment_can_preload(run->collector),
+		.devices = st_target_config_devices(config) != 0,
+		.waits = config->analysis->records & ST_RECORDS_WAITS,
 	};
 	struct st_target_config target = {.config = config,
 					  .clock = st_launch_clock_name(run->clock),
 					  .ticks_per_second = run->ticks_per_second,
-					  .paused = run->paused};
+					  .paused = run->paused,
+					  .cuda_chained = cuda_chained(run->collector)};
 	struct st_buf text;
-	char **environment, *folder;
+	char **environment, *folder, *ze = NULL;
+
+	if (options.devices)
+		target.ze_library = ze = st_environment_ze_library(run->collector);
+	options.has_ze = ze != NULL;
 
 	if (config->resume_after_s >= 0)
 		target.resume_at_ns =
 			st_clock_mono_raw_ns() + (uint64_t)(config->resume_after_s * 1e9);
-	if (config->analysis->records & ST_RECORDS_SAMPLES)
+	if (config->analysis->records & ST_RECORDS_SAMPLES) {
 		target.sampling = &run->sampling;
+		run->followed.samples_all = !config->sampling.processes;
+		/* Threads that wait often are not to pay for an event of their own, which the kernel stops and starts each
+		 * time: inherited ones it exchanges. The events of their switches are inherited anyway. */
+		target.own_events = run->followed.own_events =
+			run->sampling.trigger == ST_TRIGGER_CPU_CLOCK &&
+			!(config->analysis->records & ST_RECORDS_WAITS) &&
+			st_own_events_possible(run->sampling.period_ns);
+	}
 	target.result = folder = realpath(run->out->result_path, NULL);
 	st_buf_init(&text, RECORD_MAX_BYTES);
 	st_target_config_text(&text, &target);
@@ -339,6 +365,7 @@ static char **make_environment(struct st_run *run)
 	environment = text.failed ? NULL : st_environment_create(&options);
 	st_buf_fini(&text);
 	free(folder);
+	free(ze);
 	return environment;
 }
 
@@ -396,6 +423,7 @@ static enum st_status spawn_program(struct st_run *run, struct st_error *err)
 	run->followed.family = run->family;
 	run->followed.direct_pid = run->spawn.pid;
 	st_run_open_kernel(run);
+	st_run_open_switches(run);
 	st_machine_begin(&run->machine);
 	run->program_began_ns = st_clock_mono_raw_ns();
 	status = st_spawn_go(&run->spawn, run->config->argv[0], err);
@@ -479,39 +507,76 @@ static void tell_not_followed(struct st_run *run)
 	st_run_note(run, text);
 }
 
-/* What collectors found out inside the programs. */
+/* What collectors found out inside the programs, in the order in which it is told. */
+static const struct {
+	uint32_t notice;
+	const char *text;
+} notices[] = {
+	{ST_NOTICE_NO_ITT,
+	 "a Python program run with -I or -E imported itt, which strata cannot provide "
+	 "there"},
+	{ST_NOTICE_NO_LINES,
+	 "tasks have no Python lines: cannot read the frames of this CPython (3.8 to 3.14 "
+	 "are supported, unless process_vm_readv is forbidden)"},
+	{ST_NOTICE_PYTHON_UNKNOWN,
+	 "samples have no Python functions and lines: this CPython version is not "
+	 "supported (3.8 to 3.14 are)"},
+	{ST_NOTICE_PYTHON_FREE_THREADED,
+	 "samples have no Python functions and lines: free-threaded CPython is not "
+	 "supported"},
+	{ST_NOTICE_PYTHON_UNREADABLE,
+	 "samples have no Python functions and lines: a sandbox forbids process_vm_readv, "
+	 "which is required to read frames"},
+	{ST_NOTICE_NO_MODULES,
+	 "nn.Module calls are not recorded: this CPython is not supported (3.8 to 3.14 "
+	 "with the GIL are)"},
+	{ST_NOTICE_NO_PYTHON_CALLS,
+	 "Python function calls are not counted: this CPython is not supported (3.8 to "
+	 "3.14 with the GIL are), or another tool uses its profiling hooks"},
+	{ST_NOTICE_NO_STACKS,
+	 "operators have no Python stacks: this CPython is not supported (3.8 to 3.14 "
+	 "with the GIL are)"},
+	{ST_NOTICE_NO_CUPTI,
+	 "a program used CUDA, but what its devices did is not recorded: it has no "
+	 "libcupti of CUDA 11.6 or newer"},
+	{ST_NOTICE_CUPTI_TAKEN,
+	 "a program used CUDA, but what its devices did is not recorded: another tool "
+	 "(ncu, nsys, a debugger) has CUPTI"},
+	{ST_NOTICE_CUPTI_REFUSED,
+	 "a program used CUDA, but what its devices did is not recorded, or not all of "
+	 "it: CUPTI refused"},
+	{ST_NOTICE_ZE_OFF,
+	 "a program used Level Zero, but what its devices did is not recorded: its "
+	 "tracing layer is off (unset IPEX_ZE_TRACING=0, or set "
+	 "ZE_ENABLE_TRACING_LAYER=1)"},
+	{ST_NOTICE_ZE_REFUSED,
+	 "a program used Level Zero, but what its devices did is not recorded: its loader "
+	 "refused a tracer (is libze_tracing_layer.so.1 there?)"},
+	{ST_NOTICE_OMPT_TAKEN,
+	 "OpenMP regions of a program are not recorded: it has an OMPT tool of its own, and "
+	 "there can be only one"},
+	{ST_NOTICE_FREE_THREADED,
+	 "a free-threaded CPython has no GIL to wait for; where it is turned on "
+	 "(PYTHON_GIL=1), waits for it are told as waits for a condition variable"},
+	{ST_NOTICE_NO_GIL,
+	 "waits for Python's GIL are told as waits for a condition variable: this CPython "
+	 "is not supported (3.8 to 3.13 are)"},
+};
+
 void st_run_tell_notices(struct st_run *run, const struct st_drain_counts *totals)
 {
-	uint32_t notices = totals->notices;
 	char text[256];
 
-	if (notices & ST_NOTICE_NO_ITT)
-		st_run_note(run, "a Python program run with -I or -E imported itt, which strata "
-				 "cannot provide there");
-	if (notices & ST_NOTICE_NO_LINES)
-		st_run_note(run,
-			    "tasks have no Python lines: cannot read the frames of this CPython "
-			    "(3.8 to 3.14 are supported, unless process_vm_readv is forbidden)");
-	if (notices & ST_NOTICE_PYTHON_UNKNOWN)
-		st_run_note(run, "samples have no Python functions and lines: this CPython version "
-				 "is not supported (3.8 to 3.14 are)");
-	if (notices & ST_NOTICE_PYTHON_FREE_THREADED)
-		st_run_note(run, "samples have no Python functions and lines: free-threaded "
-				 "CPython is not supported");
-	if (notices & ST_NOTICE_PYTHON_UNREADABLE)
-		st_run_note(run, "samples have no Python functions and lines: a sandbox forbids "
-				 "process_vm_readv, which is required to read frames");
-	if (notices & ST_NOTICE_NO_MODULES)
-		st_run_note(run, "nn.Module calls are not recorded: this CPython is not supported "
-				 "(3.8 to 3.14 with the GIL are)");
-	if (notices & ST_NOTICE_NO_PYTHON_CALLS)
-		st_run_note(
-			run,
-			"Python function calls are not counted: this CPython is not supported (3.8 "
-			"to 3.14 with the GIL are), or another tool uses its profiling hooks");
-	if (notices & ST_NOTICE_NO_STACKS)
-		st_run_note(run, "operators have no Python stacks: this CPython is not supported "
-				 "(3.8 to 3.14 with the GIL are)");
+	for (size_t i = 0; i < sizeof(notices) / sizeof(notices[0]); i++)
+		if (totals->notices & notices[i].notice)
+			st_run_note(run, notices[i].text);
+	if (totals->makers_forgotten) {
+		snprintf(text, sizeof(text),
+			 "programs created more mutexes, condition variables and the like than "
+			 "strata keeps in mind: for %llu of them it is not known where",
+			 (unsigned long long)totals->makers_forgotten);
+		st_run_note(run, text);
+	}
 	if (totals->profiled) {
 		snprintf(text, sizeof(text),
 			 "the program set its own profile function %llu time%s: while it was set, "
@@ -555,7 +620,9 @@ void st_run_finish(struct st_run *run)
 		st_family_each_alive(run->family, name_silent, run);
 	tell_not_followed(run);
 	st_run_poll_kernel(run, true);
+	st_run_poll_switches(run, true);
 	st_run_poll_attached(run, true);
+	st_followed_end_young(&run->followed);
 	run->left_running = st_followed_end_all(&run->followed, st_clock_mono_raw_ns());
 	st_followed_totals(&run->followed, &totals);
 	st_run_tell_notices(run, &totals);
@@ -589,6 +656,7 @@ void st_run_tear_down(struct st_run *run)
 	st_family_destroy(run->family);
 	st_kernel_side_destroy(run->kernel);
 	st_run_close_demand(run);
+	st_run_close_switches(run);
 	st_rendezvous_destroy(run->rendezvous);
 	if (run->spawn.pidfd >= 0)
 		close(run->spawn.pidfd);

@@ -49,6 +49,24 @@ struct st_operators_config {
 	enum st_choice measured; /* measure-cost */
 };
 
+/* What is recorded of devices. */
+enum st_device_choice {
+	ST_DEVICES_DEFAULT = 0, /* as the analysis says */
+	ST_DEVICES_OFF,
+	ST_DEVICES_ON,
+	ST_DEVICES_LIGHT,  /* what runs on devices, and calls that wait for them */
+	ST_DEVICES_CALLS,  /* every call of the host */
+	ST_DEVICES_GRAPHS, /* graphs as a whole */
+	ST_DEVICES_BYTES,  /* and memory of devices */
+};
+
+/* How waits are recorded. */
+struct st_waits_config {
+	bool has_stack_us;
+	uint64_t stack_us; /* the shortest wait that has its stack */
+	bool wakes;	   /* sampling-and-waits=hw: who wakes whom, by the kernel */
+};
+
 struct st_collect_config {
 	const struct st_analysis *analysis; /* what is switched on */
 	const char *result_dir; /* pattern with @@@, or NULL for "r@@@" + the analysis's suffix */
@@ -67,7 +85,9 @@ struct st_collect_config {
 	enum st_choice task_lines, offer_itt;
 	struct st_sampling_config sampling;
 	struct st_operators_config operators;
+	struct st_waits_config waits;
 	enum st_choice python_calls; /* default: as the analysis says */
+	enum st_device_choice devices;
 	int target_pid;		/* -target-pid: a program that runs already; 0: argv is started */
 	int joined_pid;		/* of st_collect_join: the program that started us */
 	int ready_fd;		/* where it waits for our word */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pairs of helpers, one as the program was started and watched, one plain. Each creates the same number of
-// processes or threads and ends; the kernel tells what it used. A few rounds by turns are summed up: what neighbours
-// cost the one they cost the other, and the program as well.
+// Pairs of helpers, one as the program was started and watched, one plain. Each executes strata again, so that the
+// collector is in it like in any program, creates some processes, some threads or nothing, and ends; the kernel tells
+// what it used. The two of a pair run one after the other: what neighbours cost the one they cost the other. The pair in the
+// middle of a few counts.
 #include "collect/launch/run/creation.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,8 +23,8 @@
 #include "collect/launch/family/family_state.h"
 
 enum {
-	ROUNDS = 5,
-	PROCESSES = 16,
+	ROUNDS = 7,
+	PROCESSES = 24,
 	THREADS = 600, /* more than there are places for stacks, which have to be looked for then */
 	/* What may matter: a hundredth of the CPU time at a guess that is rather high. */
 	PROCESS_GUESS_NS = 500000,
@@ -39,30 +39,16 @@ enum {
 static const char marker[] = "strata-creation";
 static const char small_program[] = "/bin/true";
 
-enum work { NO_THREADS, SOME_THREADS, SOME_PROCESSES, WORKS };
+enum work { NOTHING, SOME_THREADS, SOME_PROCESSES, WORKS };
+
+static const char *const work_words[WORKS] = {"nothing", "threads", "processes"};
 
 extern char **environ;
 
-static void create_processes(char *const *environment)
-{
-	char *const argv[] = {(char *)small_program, NULL};
-
-	for (int i = 0; i < PROCESSES; i++) {
-		pid_t pid;
-		int status;
-
-		if (posix_spawn(&pid, small_program, NULL, NULL, argv, environment) != 0)
-			_exit(FAILED);
-		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
-			_exit(FAILED);
-	}
-	_exit(0);
-}
-
 static _Noreturn void help(enum work work, char *const *environment, int go_fd)
 {
-	char count[16], go;
-	char *const argv[] = {(char *)marker, count, NULL};
+	char go;
+	char *const argv[] = {(char *)marker, (char *)work_words[work], NULL};
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -70,9 +56,6 @@ static _Noreturn void help(enum work work, char *const *environment, int go_fd)
 			_exit(FAILED);
 	if (read(go_fd, &go, 1) != 1)
 		_exit(FAILED);
-	if (work == SOME_PROCESSES)
-		create_processes(environment);
-	snprintf(count, sizeof(count), "%d", work == SOME_THREADS ? THREADS : 0);
 	execve("/proc/self/exe", argv, environment);
 	_exit(FAILED);
 }
@@ -104,6 +87,7 @@ static uint64_t use_of(enum work work, char *const *environment, bool watched,
 	struct st_perf_rings *events = NULL;
 	struct rusage usage = {0};
 	int go[2], status = -1;
+	bool of_all;
 	pid_t pid;
 
 	if (pipe2(go, O_CLOEXEC) != 0)
@@ -115,7 +99,7 @@ static uint64_t use_of(enum work work, char *const *environment, bool watched,
 	}
 	close(go[0]);
 	if (pid > 0 && watched)
-		events = st_family_perf_create(pid);
+		events = st_family_perf_create(pid, &of_all);
 	if (pid > 0 && write(go[1], "g", 1) != 1)
 		pid = kill(pid, SIGKILL) ? -1 : pid;
 	close(go[1]);
@@ -138,11 +122,6 @@ static bool matters(const struct st_creation *creation, uint64_t cpu_ns)
 	       cpu_ns / MATTERS_SHARE;
 }
 
-static uint64_t more(uint64_t with, uint64_t without)
-{
-	return with > without ? with - without : 0;
-}
-
 /* The constructors of a library that the user has preloaded may do anything: once in each process of the program. */
 static bool user_preloads(void)
 {
@@ -151,23 +130,39 @@ static bool user_preloads(void)
 	return preload && preload[0];
 }
 
-/* CPU time of the helpers of each round, in order of size: the middle one counts, because a neighbour on the same core
- * can make a helper take three times as long. */
+/* By how much the watched helper of a pair used more, in order of size: the middle one counts, because a neighbour on the
+ * same core can make a helper take three times as long. */
 struct spent {
-	uint64_t ns[WORKS][2][ROUNDS];
+	int64_t more_ns[WORKS][ROUNDS];
 	unsigned int rounds;
 };
 
-static void put(uint64_t *sorted, unsigned int count, uint64_t value)
+static void put(int64_t *sorted, unsigned int count, int64_t value)
 {
 	for (; count && sorted[count - 1] > value; count--)
 		sorted[count] = sorted[count - 1];
 	sorted[count] = value;
 }
 
-static uint64_t middle(const struct spent *spent, enum work work, bool with)
+/* For each of `count`, without what the helper itself has cost more. */
+static uint64_t each(const struct spent *spent, enum work work, int count)
 {
-	return spent->ns[work][with][spent->rounds / 2];
+	int64_t more = spent->more_ns[work][spent->rounds / 2] -
+		       spent->more_ns[NOTHING][spent->rounds / 2];
+
+	return more > 0 ? (uint64_t)(more / count) : 0;
+}
+
+static bool is_needed(const struct st_creation *creation, enum work work)
+{
+	switch (work) {
+	case SOME_THREADS:
+		return creation->threads >= THREADS_MIN;
+	case SOME_PROCESSES:
+		return creation->processes >= PROCESSES_MIN;
+	default:
+		return true;
+	}
 }
 
 /* False, and nothing added, when a helper failed or was killed. */
@@ -178,17 +173,17 @@ static bool add_round(const struct st_creation *creation, char *const *environme
 
 	for (unsigned int i = 0; i < 2u * WORKS; i++) {
 		enum work work = (enum work)(i / 2);
-		bool with = i & 1;
+		/* By turns: who comes second finds a warmer cache. */
+		bool with = (i + spent->rounds) & 1;
 
-		if (work == SOME_PROCESSES ? creation->processes < PROCESSES_MIN
-					   : creation->threads < THREADS_MIN)
+		if (!is_needed(creation, work))
 			continue;
 		used[work][with] = use_of(work, with ? environment : environ, with, waiting);
 		if (!used[work][with])
 			return false;
 	}
-	for (unsigned int i = 0; i < 2u * WORKS; i++)
-		put(spent->ns[i / 2][i & 1], spent->rounds, used[i / 2][i & 1]);
+	for (unsigned int i = 0; i < WORKS; i++)
+		put(spent->more_ns[i], spent->rounds, (int64_t)(used[i][1] - used[i][0]));
 	spent->rounds++;
 	return true;
 }
@@ -206,13 +201,10 @@ void st_creation_measure(struct st_creation *creation, char *const *environment,
 		;
 	if (!spent.rounds)
 		return;
-	creation->process_ns =
-		more(middle(&spent, SOME_PROCESSES, true), middle(&spent, SOME_PROCESSES, false)) /
-		PROCESSES;
-	creation->thread_ns =
-		more(more(middle(&spent, SOME_THREADS, true), middle(&spent, NO_THREADS, true)),
-		     more(middle(&spent, SOME_THREADS, false), middle(&spent, NO_THREADS, false))) /
-		THREADS;
+	if (is_needed(creation, SOME_PROCESSES))
+		creation->process_ns = each(&spent, SOME_PROCESSES, PROCESSES);
+	if (is_needed(creation, SOME_THREADS))
+		creation->thread_ns = each(&spent, SOME_THREADS, THREADS);
 }
 
 bool st_creation_is_asked(int argc, char *const *argv)
@@ -225,14 +217,33 @@ static void *do_nothing(void *arg)
 	return arg;
 }
 
+static bool create_thread(void)
+{
+	pthread_t thread;
+
+	return !pthread_create(&thread, NULL, do_nothing, NULL) && !pthread_join(thread, NULL);
+}
+
+static bool create_process(void)
+{
+	char *const argv[] = {(char *)small_program, NULL};
+	int status;
+	pid_t pid;
+
+	return !posix_spawn(&pid, small_program, NULL, NULL, argv, environ) &&
+	       waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
 int st_creation_run(char *const *argv)
 {
-	for (long i = strtol(argv[1], NULL, 10); i > 0; i--) {
-		pthread_t thread;
+	bool threads = strcmp(argv[1], work_words[SOME_THREADS]) == 0;
+	bool processes = strcmp(argv[1], work_words[SOME_PROCESSES]) == 0;
 
-		if (pthread_create(&thread, NULL, do_nothing, NULL))
+	for (int i = 0; threads && i < THREADS; i++)
+		if (!create_thread())
 			return FAILED;
-		pthread_join(thread, NULL);
-	}
+	for (int i = 0; processes && i < PROCESSES; i++)
+		if (!create_process())
+			return FAILED;
 	return 0;
 }

@@ -23,10 +23,10 @@ enum {
 		1000, /* then windows grow with the run, so that there are never many of them */
 };
 
-static const uint64_t window_min_ns = 100000000u;
+static const uint64_t window_min_ns = 100000000u, polled_ns = 50000000u;
 
 struct thread_time {
-	uint32_t tid;
+	uint32_t tid, pid;
 	uint64_t cpu_ns, delay_ns;
 };
 
@@ -57,8 +57,7 @@ void st_run_close_demand(struct st_run *run)
 	run->demand = NULL;
 }
 
-/* Not the time that went by: whoever wants a CPU in vain is no expense. */
-static uint64_t own_cpu_ns(void)
+uint64_t st_run_cpu_ns(void)
 {
 	struct timespec now;
 
@@ -74,9 +73,9 @@ static int by_tid(const void *a, const void *b)
 }
 
 /* False: the kernel does not tell, or there are too many. A thread that has just ended is no matter. */
-static bool add_thread(struct thread_list *list, int tasks, const char *name)
+static bool add_thread(struct thread_list *list, int tasks, const char *name, pid_t pid)
 {
-	struct thread_time time = {.tid = (uint32_t)strtoul(name, NULL, 10)};
+	struct thread_time time = {.tid = (uint32_t)strtoul(name, NULL, 10), .pid = (uint32_t)pid};
 	char path[64], text[96], *end;
 	ssize_t length;
 	int fd;
@@ -111,7 +110,7 @@ static bool add_process(struct thread_list *list, pid_t pid)
 		return true;
 	while (good && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.')
-			good = add_thread(list, dirfd(folder), entry->d_name);
+			good = add_thread(list, dirfd(folder), entry->d_name, pid);
 	closedir(folder);
 	return good;
 }
@@ -129,32 +128,53 @@ static bool look(const struct st_run *run, struct thread_list *list)
 	return true;
 }
 
-/* What all threads did since the look before; one that was not there then has done all of it since. */
-static struct thread_time since(const struct st_demand_watch *watch)
+/* What a thread did since the look before; one that was not there then has done all of it since. A number that another
+ * thread had before begins anew. */
+static struct thread_time since(const struct st_demand_watch *watch, const struct thread_time *now,
+				bool *is_new)
 {
+	const struct thread_time *before =
+		watch->before.count ? bsearch(now, watch->before.items, watch->before.count,
+					      sizeof(*now), by_tid)
+				    : NULL;
+	struct thread_time did = *now;
+
+	*is_new = !before || before->cpu_ns > now->cpu_ns || before->delay_ns > now->delay_ns ||
+		  before->pid != now->pid;
+	if (!*is_new) {
+		did.cpu_ns -= before->cpu_ns;
+		did.delay_ns -= before->delay_ns;
+	}
+	return did;
+}
+
+/* Of all of them; and of each, where nobody else tells what it did. */
+static struct thread_time since_all(struct st_run *run, uint64_t now_ns)
+{
+	const struct st_demand_watch *watch = run->demand;
 	struct thread_time sum = {0};
+	bool is_new;
 
 	for (uint32_t i = 0; i < watch->now.count; i++) {
-		const struct thread_time *now = &watch->now.items[i];
-		const struct thread_time *before =
-			watch->before.count ? bsearch(now, watch->before.items, watch->before.count,
-						      sizeof(*now), by_tid)
-					    : NULL;
-		struct thread_time base = {0};
+		struct thread_time did = since(watch, &watch->now.items[i], &is_new);
 
-		/* A number that another thread had before begins anew. */
-		if (before && before->cpu_ns <= now->cpu_ns && before->delay_ns <= now->delay_ns)
-			base = *before;
-		sum.cpu_ns += now->cpu_ns - base.cpu_ns;
-		sum.delay_ns += now->delay_ns - base.delay_ns;
+		sum.cpu_ns += did.cpu_ns;
+		sum.delay_ns += did.delay_ns;
+		st_run_take_polled(run, &(struct st_polled){.pid = did.pid,
+							    .tid = did.tid,
+							    .begin_ns = watch->looked_ns,
+							    .end_ns = now_ns,
+							    .ran_ns = did.cpu_ns,
+							    .delay_ns = did.delay_ns,
+							    .is_new = is_new});
 	}
 	return sum;
 }
 
-static void write_window(struct st_run *run, uint64_t ticks)
+static void write_window(struct st_run *run, uint64_t ticks, uint64_t now_ns)
 {
 	const struct st_demand_watch *watch = run->demand;
-	struct thread_time sum = since(watch);
+	struct thread_time sum = since_all(run, now_ns);
 	struct st_buf record;
 	size_t begin;
 
@@ -184,14 +204,14 @@ void st_run_watch_demand(struct st_run *run, uint64_t now_ns)
 	}
 	if (watch->looked_ns && now_ns - watch->looked_ns < watch->window_ns)
 		return;
-	cost_ns = own_cpu_ns();
+	cost_ns = st_run_cpu_ns();
 	ticks = st_launch_clock_now(run->clock);
 	if (!look(run, &watch->now)) {
 		st_run_close_demand(run); /* and no claim is made of what it would have told */
 		return;
 	}
 	if (watch->looked_ns)
-		write_window(run, ticks);
+		write_window(run, ticks, now_ns);
 	else
 		watch->began_ns = now_ns;
 	list = watch->before;
@@ -199,10 +219,14 @@ void st_run_watch_demand(struct st_run *run, uint64_t now_ns)
 	watch->now = list;
 	watch->looked_ns = now_ns;
 	watch->looked_ticks = ticks;
-	cost_ns = own_cpu_ns() - cost_ns;
+	cost_ns = st_run_cpu_ns() - cost_ns;
 	watch->window_ns = (now_ns - watch->began_ns) / WINDOWS_ALIKE;
 	if (watch->window_ns < cost_ns * COST_FACTOR)
 		watch->window_ns = cost_ns * COST_FACTOR;
 	if (watch->window_ns < window_min_ns)
 		watch->window_ns = window_min_ns;
+	/* Waits are looked for in it. */
+	if (st_run_is_polled(run) && watch->window_ns > polled_ns &&
+	    polled_ns > cost_ns * COST_FACTOR)
+		watch->window_ns = polled_ns;
 }

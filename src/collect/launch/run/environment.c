@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the program's environment. Variables of others stay as they are, but for the two through which
-// ITT and the JIT interface find a collector: there is room for one name only, ours for this run.
+// Builds the program's environment. Variables of others stay as they are, but for those through which
+// ITT, the JIT interface and CUDA find a collector: there is room for one name only, ours for this run.
 #include "collect/launch/run/environment.h"
 
 #include <dlfcn.h>
@@ -14,12 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/launch/run/device_loaders.h"
 #include "collect/launch/run/preload_link.h"
 
 extern char **environ;
 
 static const char library_name[] = "libstrata_collector.so";
 static const char jit_library_name[] = "libstrata_jit.so";
+static const char cuda_library_name[] = "libstrata_cuda.so";
+static const char opencl_library_name[] = "libstrata_opencl.so";
+static const char waits_library_name[] = "libstrata_waits.so";
+static const char ze_library_name[] = "libstrata_ze.so";
 /* From the collector's folder; the loader puts its word for the processor in the place of $PLATFORM. */
 static const char platform_folder[] = "not-libasan.so/../platform/$PLATFORM";
 static const char probe_name[] = "libstrata_probe.so";
@@ -29,10 +34,11 @@ static const char *const library_places[] = {
 	"../lib/strata", "../lib64/strata", ".", "../collect/inproc", "../../src/collect/inproc",
 };
 
-/* The JIT library's comes last: it is left as it is when there is no such library. */
+/* Those that have no value here are left as they are: there may be no such library. */
 static const char *const our_names[] = {
-	"LD_PRELOAD",	"INTEL_LIBITTNOTIFY64", "STRATA_SOCK",		"STRATA_ABS",
-	"STRATA_TOKEN", "STRATA_CONFIG",	"INTEL_JIT_PROFILER64",
+	"LD_PRELOAD",	 "INTEL_LIBITTNOTIFY64",    "STRATA_SOCK",	    "STRATA_ABS",
+	"STRATA_TOKEN",	 "STRATA_CONFIG",	    "INTEL_JIT_PROFILER64", "CUDA_INJECTION64_PATH",
+	"OPENCL_LAYERS", "ZE_ENABLE_TRACING_LAYER",
 };
 
 enum { OUR_COUNT = sizeof(our_names) / sizeof(our_names[0]) };
@@ -221,6 +227,18 @@ static char *accepted_name(const char *collector)
 	return name ? name : strdup(collector);
 }
 
+/* The library of waits beside the collector, by a name of the same kind. */
+static char *with_waits(const char *collector)
+{
+	const char *slash = strrchr(collector, '/');
+	char *both = NULL;
+
+	if (!slash || asprintf(&both, "%s:%.*s/%s", collector, (int)(slash - collector), collector,
+			       waits_library_name) < 0)
+		return NULL;
+	return both;
+}
+
 /* "LD_PRELOAD=theirs:ours". Theirs in front: what they replace must stay replaced by them. */
 static char *preload_variable(const char *collector, bool preload)
 {
@@ -237,13 +255,12 @@ static char *preload_variable(const char *collector, bool preload)
 	return n < 0 ? NULL : out;
 }
 
-char *st_environment_jit_library(const char *collector)
+static char *library_beside(const char *collector, const char *name)
 {
 	const char *slash = strrchr(collector, '/');
 	char *out = NULL;
 
-	if (!slash ||
-	    asprintf(&out, "%.*s/%s", (int)(slash - collector), collector, jit_library_name) < 0)
+	if (!slash || asprintf(&out, "%.*s/%s", (int)(slash - collector), collector, name) < 0)
 		return NULL;
 	if (access(out, R_OK) == 0)
 		return out;
@@ -251,11 +268,53 @@ char *st_environment_jit_library(const char *collector)
 	return NULL;
 }
 
-static bool is_ours(const char *variable, int count)
+char *st_environment_jit_library(const char *collector)
 {
-	for (int i = 0; i < count; i++) {
+	return library_beside(collector, jit_library_name);
+}
+
+char *st_environment_cuda_library(const char *collector)
+{
+	return library_beside(collector, cuda_library_name);
+}
+
+/* What OpenCL's loader is to put in front of drivers: "theirs:ours". NULL: there is no such library, or no way to name it. */
+static char *opencl_layers(const char *collector)
+{
+	const char *theirs = getenv("OPENCL_LAYERS");
+	char *ours = library_beside(collector, opencl_library_name), *both = NULL;
+
+	if (!ours || strchr(ours, ':')) {
+		free(ours);
+		return NULL;
+	}
+	if (!theirs || !theirs[0])
+		return ours;
+	if (asprintf(&both, "%s%s%s", theirs, strstr(theirs, ours) ? "" : ":",
+		     strstr(theirs, ours) ? "" : ours) < 0)
+		both = NULL;
+	free(ours);
+	return both;
+}
+
+/* Its tracing layer costs every call a little: only where programs may use Level Zero at all. */
+char *st_environment_ze_library(const char *collector)
+{
+	char path[PATH_MAX];
+
+	if (!st_device_loader_find(ST_ZE_LOADER, path, sizeof(path)))
+		return NULL;
+	return library_beside(collector, ze_library_name);
+}
+
+static bool is_ours(const char *variable, const char *const values[OUR_COUNT])
+{
+	for (int i = 0; i < OUR_COUNT; i++) {
 		size_t length = strlen(our_names[i]);
 
+		/* The preload is made of both. */
+		if (i && !values[i])
+			continue;
 		if (strncmp(variable, our_names[i], length) == 0 && variable[length] == '=')
 			return true;
 	}
@@ -265,14 +324,18 @@ static bool is_ours(const char *variable, int count)
 char **st_environment_create(const struct st_environment_options *options)
 {
 	char *jit = st_environment_jit_library(options->collector), *name, **out;
+	char *cuda = options->devices ? st_environment_cuda_library(options->collector) : NULL;
+	char *opencl = options->devices ? opencl_layers(options->collector) : NULL;
 	const char *values[OUR_COUNT] = {NULL,
 					 options->collector,
 					 options->socket_path,
 					 options->abstract_name,
 					 options->token_hex,
 					 options->config,
-					 jit};
-	int our_count = jit ? OUR_COUNT : OUR_COUNT - 1;
+					 jit,
+					 cuda,
+					 opencl,
+					 options->has_ze && st_ze_tracing_wanted() ? "1" : NULL};
 	size_t count = 0, at = 0;
 
 	while (environ[count])
@@ -281,13 +344,19 @@ char **st_environment_create(const struct st_environment_options *options)
 	if (!out)
 		goto fail;
 	for (size_t i = 0; i < count; i++) {
-		if (is_ours(environ[i], our_count))
+		if (is_ours(environ[i], values))
 			continue;
 		out[at] = strdup(environ[i]);
 		if (!out[at++])
 			goto fail;
 	}
 	name = options->preload ? accepted_name(options->collector) : strdup("");
+	if (name && options->preload && options->waits) {
+		char *both = with_waits(name);
+
+		free(name);
+		name = both;
+	}
 	out[at] = name ? preload_variable(name, options->preload) : NULL;
 	free(name);
 	if (!out[at])
@@ -298,15 +367,19 @@ char **st_environment_create(const struct st_environment_options *options)
 		free(out[at]);
 		out[at] = NULL;
 	}
-	for (int i = 1; i < our_count; i++)
-		if (asprintf(&out[at++], "%s=%s", our_names[i], values[i]) < 0) {
+	for (int i = 1; i < OUR_COUNT; i++)
+		if (values[i] && asprintf(&out[at++], "%s=%s", our_names[i], values[i]) < 0) {
 			out[at - 1] = NULL;
 			goto fail;
 		}
 	free(jit);
+	free(cuda);
+	free(opencl);
 	return out;
 fail:
 	free(jit);
+	free(cuda);
+	free(opencl);
 	st_environment_destroy(out);
 	return NULL;
 }

@@ -43,12 +43,13 @@ static void on_wait(void *arg, const struct st_kernel_wait *wait)
 
 void st_run_open_kernel(struct st_run *run)
 {
-	struct st_kernel_options options = {.pid = run->spawn.pid,
-					    .period_ns = run->sampling.period_ns,
-					    .stacks = true,
-					    .switches = true,
-					    .waited = on_wait,
-					    .arg = run};
+	struct st_kernel_options options = {
+		.pid = run->spawn.pid,
+		.period_ns = run->sampling.period_ns,
+		.stacks = true,
+		.switches = !(run->config->analysis->records & ST_RECORDS_WAITS),
+		.waited = on_wait,
+		.arg = run};
 	const struct st_kernel_state *state;
 
 	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES) ||

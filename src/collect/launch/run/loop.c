@@ -346,6 +346,7 @@ static void one_round(struct st_run *run, const struct epoll_event *events, int 
 	st_run_take_arrivals(run, now_ns);
 	st_run_take_tables(run);
 	st_run_poll_kernel(run, false);
+	st_run_poll_switches(run, false);
 	st_run_poll_attached(run, false);
 	st_followed_cycle(&run->followed, now_ns, activity);
 	st_run_apply_execs(run);

@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char collector[] = "libstrata_collector.so", probe[] = "libstrata_probe.so";
+static const char *const libraries[] = {"libstrata_collector.so", "libstrata_waits.so"};
+static const char probe[] = "libstrata_probe.so";
+enum { LIBRARIES = sizeof(libraries) / sizeof(*libraries) };
 
 #if defined(__x86_64__)
 /* What glibc calls a processor: the kernel's word, or its own for a few. */
@@ -124,10 +126,12 @@ static bool make_ours(const char *folder, const char *platform)
 	snprintf(path, sizeof(path), "%s/platform/%s", folder, platform);
 	if (!make_folder(path))
 		return false;
-	snprintf(path, sizeof(path), "%s/platform/%s/%s", folder, platform, collector);
-	snprintf(target, sizeof(target), "../../%s", collector);
-	if (symlink(target, path) != 0 && errno != EEXIST)
-		return false;
+	for (size_t i = 0; i < LIBRARIES; i++) {
+		snprintf(path, sizeof(path), "%s/platform/%s/%s", folder, platform, libraries[i]);
+		snprintf(target, sizeof(target), "../../%s", libraries[i]);
+		if (symlink(target, path) != 0 && errno != EEXIST)
+			return false;
+	}
 	snprintf(path, sizeof(path), "%s/platform/%s/%s", folder, platform, probe);
 	return write_library(path, &library, sizeof(library));
 }
@@ -140,8 +144,12 @@ static bool make_narrow(const char *folder, const char *platform)
 	snprintf(path, sizeof(path), "%s/platform/%s", folder, platform);
 	if (!make_folder(path))
 		return false;
-	snprintf(path, sizeof(path), "%s/platform/%s/%s", folder, platform, collector);
-	return write_library(path, &library, sizeof(library));
+	for (size_t i = 0; i < LIBRARIES; i++) {
+		snprintf(path, sizeof(path), "%s/platform/%s/%s", folder, platform, libraries[i]);
+		if (!write_library(path, &library, sizeof(library)))
+			return false;
+	}
+	return true;
 }
 
 bool st_platforms_make(const char *folder)

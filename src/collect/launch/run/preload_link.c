@@ -137,6 +137,20 @@ static bool others_reach(const char *path)
 	return stat(path, &about) == 0 && about.st_mode & S_IXOTH;
 }
 
+/* The library of waits lies beside the collector, where there is one. */
+static bool link_waits(const char *folder, const char *collector)
+{
+	static const char name[] = "libstrata_waits.so";
+	char link[PATH_MAX], target[PATH_MAX];
+	const char *slash = strrchr(collector, '/');
+
+	return slash &&
+	       snprintf(target, sizeof(target), "%.*s/%s", (int)(slash - collector), collector,
+			name) < (int)sizeof(target) &&
+	       snprintf(link, sizeof(link), "%s/%s", folder, name) < (int)sizeof(link) &&
+	       make_link(link, target);
+}
+
 char *st_preload_folder(const char *collector)
 {
 	char place[PATH_MAX], folder[PATH_MAX], link[PATH_MAX];
@@ -148,7 +162,8 @@ char *st_preload_folder(const char *collector)
 		     st_crc32c(0, collector, strlen(collector))) >= (int)sizeof(folder) ||
 	    !make_folder(folder) ||
 	    snprintf(link, sizeof(link), "%s%s", folder, slash) >= (int)sizeof(link) ||
-	    !make_link(link, collector) || !st_platforms_make(folder))
+	    !make_link(link, collector) || !link_waits(folder, collector) ||
+	    !st_platforms_make(folder))
 		return NULL;
 	return strdup(folder);
 }

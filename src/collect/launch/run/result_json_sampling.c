@@ -59,7 +59,8 @@ static void put_operator_source(const struct st_run *run, char *out, size_t out_
 void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 {
 	const struct st_followed *process = lowest(&run->followed);
-	char asked[48] = "", operators[160];
+	size_t used;
+	char asked[48] = "", operators[160], waits[256];
 
 	put_operator_source(run, operators, sizeof(operators));
 	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES)) {
@@ -80,6 +81,10 @@ void st_run_source_text(const struct st_run *run, char *out, size_t out_size)
 		 process ? ", " : "",
 		 process ? st_rung_name((enum st_sampler_rung)process->rung) : "",
 		 run->sampling.note[0] ? "; no cycles" : "", *operators ? ", " : "", operators);
+	st_run_waits_text(run, waits, sizeof(waits));
+	used = strlen(out);
+	if (*waits && used + 2 < out_size)
+		snprintf(out + used, out_size - used, ", %s", waits);
 }
 
 static void put_rungs(struct st_json *json, const struct st_followed_table *table)
@@ -111,6 +116,8 @@ static void put_counts(struct st_json *json, const struct st_run *run)
 	st_json_put_u64(json, "cpu_ns", totals.sample_cpu_ns);
 	st_json_put_u64(json, "dropped", totals.samples_dropped);
 	st_json_put_u64(json, "not_taken", totals.samples_not_taken);
+	st_json_put_u64(json, "unarmed_threads", run->followed.young.unarmed_count);
+	st_json_put_u64(json, "unarmed_cpu_ns", run->followed.young.unarmed_cpu_ns);
 	st_json_put_u64(json, "nodes_refused", totals.nodes_refused);
 	st_json_put_u64(json, "handler_ns", (uint64_t)handler_ns);
 	st_json_put_u64(json, "handler_usual_ns",
@@ -145,6 +152,7 @@ void st_run_put_sampling(const struct st_run *run, struct st_json *json)
 	put_rungs(json, &run->followed);
 	put_counts(json, run);
 	st_run_put_kernel(run, json);
+	st_run_put_switches(run, json);
 	st_run_put_attached(run, json);
 	st_json_object_end(json);
 }

@@ -32,6 +32,7 @@ struct st_joined;
 struct st_named_process;
 struct st_rendezvous;
 struct st_store_writer;
+struct st_switch_watch;
 
 enum {
 	ST_RUN_ERRORS_MAX = 8,
@@ -47,11 +48,12 @@ struct st_run {
 	struct st_rendezvous *rendezvous;
 	struct st_control *control; /* NULL: -command cannot reach this run */
 	struct st_family *family;
-	struct st_kernel_side *kernel;	/* NULL: not watched */
-	struct st_demand_watch *demand; /* NULL: not watched */
-	struct st_attach *attach;	/* -target-pid; else NULL */
-	struct st_joined *joined;	/* strata.profile(); else NULL */
-	struct st_named_process *named; /* processes whose threads are named */
+	struct st_kernel_side *kernel;	  /* NULL: not watched */
+	struct st_demand_watch *demand;	  /* NULL: not watched */
+	struct st_switch_watch *switches; /* the same */
+	struct st_attach *attach;	  /* -target-pid; else NULL */
+	struct st_joined *joined;	  /* strata.profile(); else NULL */
+	struct st_named_process *named;	  /* processes whose threads are named */
 	uint32_t named_count, named_capacity;
 	struct st_signals signals;
 	struct st_inherited inherited;
@@ -155,6 +157,9 @@ void st_run_tell_mappings(struct st_run *run);
 void st_run_take_tables(struct st_run *run);
 uint64_t st_run_ticks_at(const struct st_run *run, uint64_t mono_raw_ns);
 
+/* demand.c: CPU time of this thread. Not the time that went by: whoever wants a CPU in vain is no expense. */
+uint64_t st_run_cpu_ns(void);
+
 /* thread_names.c: what threads are called, looked up when they have begun to record, and from time to time. */
 void st_run_name_threads(struct st_run *run, uint64_t now_ns);
 void st_run_renamed(void *arg, pid_t pid, pid_t tid, const char *name);
@@ -177,6 +182,41 @@ void st_run_watch_demand(struct st_run *run, uint64_t now_ns);
 void st_run_open_kernel(struct st_run *run);
 void st_run_poll_kernel(struct st_run *run, bool all);
 void st_run_put_kernel(const struct st_run *run, struct st_json *json);
+
+/* switches.c: when threads are on no CPU, of a run that records waits. */
+void st_run_open_switches(struct st_run *run);
+void st_run_close_switches(struct st_run *run);
+void st_run_poll_switches(struct st_run *run, bool all);
+void st_run_put_switches(const struct st_run *run, struct st_json *json);
+/* "waits by calls, context switches and looks from outside", and what is missing. */
+void st_run_waits_text(const struct st_run *run, char *out, size_t out_size);
+/* Whether nobody tells of switches, so that the kernel's counts are all there is; and what they say of a thread. */
+struct st_polled {
+	uint32_t pid, tid;
+	uint64_t begin_ns, end_ns; /* of the two readings */
+	uint64_t ran_ns, delay_ns; /* between them; of a new one since it was born */
+	bool is_new;
+};
+bool st_run_is_polled(const struct st_run *run);
+void st_run_take_polled(struct st_run *run, const struct st_polled *polled);
+/* The process ends: nobody will see its threads move. */
+void st_run_polled_ends(struct st_run *run, const struct st_followed *process);
+
+/* looks.c: at threads that wait and do not tell for what. */
+struct st_looks;
+struct st_off_cpu;
+struct st_switches;
+struct st_looks *st_looks_create(void); /* NULL: there is no memory, then nobody looks */
+void st_looks_destroy(struct st_looks *looks);
+/* Each round: takes what was seen, and looks at what has waited for long. */
+void st_looks_poll(struct st_run *run, struct st_looks *looks, const struct st_switches *switches);
+/* The same of a thread that has been still between two readings of the kernel's counts; told when it has moved. */
+void st_looks_still(struct st_run *run, struct st_looks *looks, const struct st_polled *polled,
+		    bool is_still);
+void st_looks_end(struct st_run *run, struct st_looks *looks, pid_t pid, uint64_t now_ns);
+/* A thread has come back, or has ended: what was seen of it meanwhile is told. */
+void st_looks_tell(struct st_run *run, struct st_looks *looks, const struct st_off_cpu *off);
+void st_looks_put(struct st_looks *looks, struct st_json *json);
 
 /* attach.c: a program that runs already. */
 enum st_status st_run_attach(struct st_run *run, struct st_error *err);

@@ -118,6 +118,7 @@ void st_run_created(void *arg, const struct st_family_thread *thread)
 
 	if (!(run->config->analysis->records & ST_RECORDS_SAMPLES))
 		return;
+	st_followed_thread_created(&run->followed, thread);
 	if (process) {
 		tell_created(run, process, &news);
 		return;

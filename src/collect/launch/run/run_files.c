@@ -94,6 +94,7 @@ void st_run_keep_files(void *arg, const struct st_followed *process)
 	char name[64];
 	int fd;
 
+	st_run_polled_ends(run, process);
 	if (!process->rung || process->pid <= 0 || !run->out->result_path)
 		return;
 	keep_map(run, process);

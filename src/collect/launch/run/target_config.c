@@ -25,17 +25,21 @@ static void append_patterns(struct st_buf *out, const char *patterns)
 	}
 }
 
-static void append_sampling(struct st_buf *out, const struct st_sampling_config *asked,
-			    const struct st_sampling_plan *plan, uint64_t ticks_per_second)
+static void append_sampling(struct st_buf *out, const struct st_target_config *target)
 {
-	st_buf_printf(out, ";sample_ns=%llu;sample_trigger=%s;sample_stacks=%d",
+	const struct st_sampling_config *asked = &target->config->sampling;
+	const struct st_sampling_plan *plan = target->sampling;
+
+	st_buf_printf(out, ";sample_ns=%llu;sample_trigger=%s;sample_stacks=%d;sample_defer=1",
 		      (unsigned long long)plan->period_ns,
 		      plan->trigger == ST_TRIGGER_CYCLES ? "cycles" : "cpu_clock",
 		      asked->stacks != ST_CHOICE_OFF);
-	if (plan->trigger == ST_TRIGGER_CPU_CLOCK && ticks_per_second)
+	if (target->own_events)
+		st_buf_append_text(out, ";sample_own=1");
+	if (plan->trigger == ST_TRIGGER_CPU_CLOCK && target->ticks_per_second)
 		st_buf_printf(out, ";sample_ticks=%llu",
 			      (unsigned long long)((double)plan->period_ns *
-						   (double)ticks_per_second / 1e9));
+						   (double)target->ticks_per_second / 1e9));
 	if (asked->depth)
 		st_buf_printf(out, ";sample_depth=%u", asked->depth);
 	if (asked->processes) {
@@ -64,7 +68,7 @@ static void append_turns(struct st_buf *out, const struct st_target_config *targ
 {
 	const struct st_collect_config *config = target->config;
 	uint64_t ticks = target->ticks_per_second ? target->ticks_per_second : 1000000000u;
-	bool in_bursts = config->analysis->purpose & ST_RECORDS_SAMPLES &&
+	bool in_bursts = config->analysis->purpose & (ST_RECORDS_SAMPLES | ST_RECORDS_WAITS) &&
 			 config->operators.on == ST_CHOICE_DEFAULT;
 
 	if (in_bursts || config->operators.measured == ST_CHOICE_ON)
@@ -100,6 +104,56 @@ static void append_python_calls(struct st_buf *out, uint64_t ticks_per_second)
 					   A_SECOND));
 }
 
+unsigned int st_target_config_devices(const struct st_collect_config *config)
+{
+	enum { OFF, AUTO, CALLS, GRAPHS, LIGHT, BYTES };
+
+	switch (config->devices) {
+	case ST_DEVICES_OFF:
+		return OFF;
+	case ST_DEVICES_CALLS:
+		return CALLS;
+	case ST_DEVICES_GRAPHS:
+		return GRAPHS;
+	case ST_DEVICES_BYTES:
+		return BYTES;
+	case ST_DEVICES_ON:
+		return AUTO;
+	case ST_DEVICES_LIGHT:
+		return LIGHT;
+	default:
+		return config->analysis->records & ST_RECORDS_DEVICES ? AUTO : OFF;
+	}
+}
+
+static void append_devices(struct st_buf *out, const struct st_target_config *target)
+{
+	unsigned int devices = st_target_config_devices(target->config);
+
+	if (!devices)
+		return;
+	st_buf_printf(out, ";device=%u", devices);
+	if (target->cuda_chained) {
+		st_buf_append_text(out, ";device_chained=");
+		append_patterns(out, target->cuda_chained);
+	}
+	if (target->ze_library) {
+		st_buf_append_text(out, ";device_ze=");
+		append_patterns(out, target->ze_library);
+	}
+}
+
+/* Stacks of shorter waits would change how often threads meet at a lock. */
+static void append_waits(struct st_buf *out, const struct st_target_config *target)
+{
+	enum { STACK_US = 100 };
+	uint64_t per_second = target->ticks_per_second ? target->ticks_per_second : 1000000000u;
+	const struct st_waits_config *asked = &target->config->waits;
+
+	st_buf_printf(out, ";waits=%llu;wait_stack=%llu", (unsigned long long)(per_second / 1000),
+		      (unsigned long long)(asked->has_stack_us ? asked->stack_us : STACK_US));
+}
+
 void st_target_config_text(struct st_buf *out, const struct st_target_config *target)
 {
 	const struct st_collect_config *config = target->config;
@@ -123,8 +177,11 @@ void st_target_config_text(struct st_buf *out, const struct st_target_config *ta
 	append_operators(out, target);
 	if (is_on(config->python_calls, config->analysis->records & ST_RECORDS_CALLS))
 		append_python_calls(out, target->ticks_per_second);
+	append_devices(out, target);
+	if (config->analysis->records & ST_RECORDS_WAITS)
+		append_waits(out, target);
 	if (target->sampling)
-		append_sampling(out, &config->sampling, target->sampling, target->ticks_per_second);
+		append_sampling(out, target);
 	if (target->result) {
 		st_buf_append_text(out, ";result=");
 		append_patterns(out, target->result);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "base/rt/clock.h"
 #include "collect/host/outside.h"
 #include "collect/host/outside_python.h"
 #include "collect/launch/run/run.h"
@@ -80,7 +79,9 @@ static void look_at_python(const struct st_run *run, struct st_named_process *na
 	char name[NAME_BYTES];
 	uint32_t version, size;
 
-	if (!named->python && named->looks <= LOOKS_FOR_PYTHON)
+	/* An interpreter that is slow to start is looked for again, now and then. */
+	if (!named->python &&
+	    (named->looks <= LOOKS_FOR_PYTHON || named->looks % LOOKS_FOR_PYTHON == 0))
 		named->python = st_outside_python_create(process->pid,
 							 run->attach ? &outer : &inner, &version);
 	if (!named->python)
@@ -144,7 +145,7 @@ void st_run_name_threads(struct st_run *run, uint64_t now_ns)
 		struct st_followed *process = run->followed.all[run->followed.live[i] - 1];
 		struct st_named_process *named;
 		uint32_t tracks = process->drain ? st_drain_tracks(process->drain) : 0;
-		uint64_t began = st_clock_mono_raw_ns(), took;
+		uint64_t began = st_run_cpu_ns(), took;
 
 		if (!tracks || process->gone)
 			continue;
@@ -154,7 +155,8 @@ void st_run_name_threads(struct st_run *run, uint64_t now_ns)
 			continue;
 		named->tracks = tracks;
 		look(run, named, process);
-		took = (st_clock_mono_raw_ns() - began) * SHARE_OF_TIME;
+		/* On a busy machine a look may last long that costs little; names change meanwhile. */
+		took = (st_run_cpu_ns() - began) * SHARE_OF_TIME;
 		named->next_ns = now_ns + (took > soon_ns ? took : soon_ns);
 		named->late_ns = now_ns + (took > late_ns ? took : late_ns);
 	}
