@@ -53,10 +53,7 @@ static uint32_t source_of(const struct st_binary *binary, const char *path, cons
 
 	if (!path)
 		return 0;
-	if (path[0] == '/' || !folder || folder[0] != '/' ||
-	    snprintf(whole, sizeof(whole), "%s/%s", folder, path) >= PATH_MAX)
-		snprintf(whole, sizeof(whole), "%s", path);
-	st_path_straighten(whole);
+	st_path_of_unit(whole, path, folder);
 	return st_names_source(binary->work->names, whole, strlen(whole));
 }
 

@@ -221,10 +221,7 @@ static void set_line(struct work *work, uint32_t at, const struct st_dwarf_place
 
 	if (!place->file || !place->line)
 		return;
-	if (place->file[0] == '/' || !place->folder ||
-	    snprintf(whole, sizeof(whole), "%s/%s", place->folder, place->file) >= PATH_MAX)
-		snprintf(whole, sizeof(whole), "%s", place->file);
-	st_path_straighten(whole);
+	st_path_of_unit(whole, place->file, place->folder);
 	item->line = place->line;
 	if (at && strcmp(item[-1].source, whole) == 0)
 		item->source = item[-1].source;

@@ -63,8 +63,20 @@ static void offer(const struct st_elf_file *file, size_t names, const GElf_Sym *
 	}
 }
 
-static void walk_table(const struct st_elf_file *file, uint32_t type, struct st_bounds *bounds,
-		       size_t count)
+static bool is_function(const GElf_Sym *symbol)
+{
+	unsigned int kind = GELF_ST_TYPE(symbol->st_info);
+
+	return kind == STT_FUNC || kind == STT_GNU_IFUNC || (kind == STT_NOTYPE && symbol->st_size);
+}
+
+static bool is_variable(const GElf_Sym *symbol)
+{
+	return GELF_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size;
+}
+
+static void walk_table(const struct st_elf_file *file, uint32_t type,
+		       bool (*is_wanted)(const GElf_Sym *), struct st_bounds *bounds, size_t count)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = st_elf_section_of_type(file, type, &header);
@@ -78,14 +90,11 @@ static void walk_table(const struct st_elf_file *file, uint32_t type, struct st_
 		return;
 	for (size_t i = 1; i < symbols; i++) {
 		GElf_Sym symbol;
-		unsigned int kind;
 
 		if (!gelf_getsym(data, (int)i, &symbol))
 			break;
-		kind = GELF_ST_TYPE(symbol.st_info);
 		if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
-		    (kind != STT_FUNC && kind != STT_GNU_IFUNC &&
-		     !(kind == STT_NOTYPE && symbol.st_size)))
+		    !is_wanted(&symbol))
 			continue;
 		offer(file, header.sh_link, &symbol, bounds, count);
 	}
@@ -93,6 +102,12 @@ static void walk_table(const struct st_elf_file *file, uint32_t type, struct st_
 
 void st_elf_find_symbols(const struct st_elf_file *file, struct st_bounds *bounds, size_t count)
 {
-	walk_table(file, SHT_SYMTAB, bounds, count);
-	walk_table(file, SHT_DYNSYM, bounds, count);
+	walk_table(file, SHT_SYMTAB, is_function, bounds, count);
+	walk_table(file, SHT_DYNSYM, is_function, bounds, count);
+}
+
+void st_elf_find_variables(const struct st_elf_file *file, struct st_bounds *bounds, size_t count)
+{
+	walk_table(file, SHT_SYMTAB, is_variable, bounds, count);
+	walk_table(file, SHT_DYNSYM, is_variable, bounds, count);
 }

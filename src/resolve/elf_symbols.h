@@ -27,6 +27,8 @@ struct st_bounds {
 /* Both tables of a file that has them; those that are found keep what an earlier call found unless the new symbol
  * is the better one. A symbol without a size reaches no further than its first byte. */
 void st_elf_find_symbols(const struct st_elf_file *file, struct st_bounds *bounds, size_t count);
+/* The same of variables. */
+void st_elf_find_variables(const struct st_elf_file *file, struct st_bounds *bounds, size_t count);
 /* What has no symbol: stubs of the procedure linkage table. */
 void st_elf_find_stubs(const struct st_elf_file *file, struct st_bounds *bounds, size_t count);
 /* What still has none: bounds from .eh_frame_hdr and .eh_frame. */

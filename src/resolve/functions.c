@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// Names of labels that only their address or their compiler tells.
+//
 // __itt_task_begin_fn: the collector names the task by the address as text and says the address in an
 // event. Here the address becomes a place in a file, by what was mapped in that process, and the place a
 // symbol. Done on opening rather than stored: the debug file may be installed after the run.
@@ -8,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "resolve/demangle.h"
+#include "resolve/objects.h"
 #include "resolve/symbols.h"
 #include "store/events.h"
 #include "store/result.h"
@@ -74,12 +78,47 @@ static void name_label(struct work *work, const struct st_event_row *row)
 		st_result_name_label(work->result, label, name);
 }
 
+/* SYCL calls a kernel by the type of the function object that it is: "_ZTS…" */
+static const char *without_type_word(const char *name)
+{
+	static const char word[] = "typeinfo name for ";
+
+	return strncmp(name, word, sizeof(word) - 1) == 0 ? name + sizeof(word) - 1 : name;
+}
+
+/* Kernels are recorded under the names that their compiler gave them. */
+static void name_kernels(struct st_result *result)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(result, &count);
+	struct st_names *names = NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_text name = st_result_text(result, labels[i].name);
+		struct st_demangled demangled;
+
+		if ((labels[i].category != ST_CATEGORY_KERNEL &&
+		     labels[i].category != ST_CATEGORY_COMMUNICATION) ||
+		    !st_text_begins(name, "_Z") || memchr(name.bytes, '\0', name.size_bytes))
+			continue;
+		if (!names)
+			names = st_names_create(0);
+		if (!names)
+			return;
+		demangled = st_demangle(names, name.bytes);
+		if (!names->failed)
+			st_result_name_label(result, i, without_type_word(demangled.full.bytes));
+	}
+	st_names_destroy(names);
+}
+
 void st_resolve_functions(struct st_result *result)
 {
 	const struct st_events *events = st_result_events(result);
 	struct work work = {.result = result};
 	uint32_t label_count;
 
+	name_kernels(result);
 	st_result_labels(result, &label_count);
 	for (uint32_t i = 0; i < events->count; i++) {
 		if (events->rows[i].kind != ST_EVENT_TASK_FN)
@@ -92,4 +131,5 @@ void st_resolve_functions(struct st_result *result)
 	}
 	free(work.tried);
 	st_symbols_destroy(work.symbols);
+	st_resolve_objects(result);
 }

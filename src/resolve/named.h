@@ -89,6 +89,9 @@ struct st_named_options {
 	size_t search_count;
 	const char *const *source_search; /* -source-search-dir */
 	size_t source_search_count;
+	size_t source_search_given; /* the first ones, which were given now (resolve/search.h) */
+	/* Source files only where they belong to the result or lie in folders given now (resolve/source_rule.h). */
+	bool own_sources_only;
 	bool redo;    /* strata finalize: not from what is kept */
 	bool keep;    /* write names.strata into the folder (where that can be) */
 	bool inlines; /* -inline-mode on */
@@ -101,9 +104,11 @@ enum st_status st_named_open(struct st_named **out, const struct st_result *resu
 			     const struct st_named_options *options, struct st_error *err);
 void st_named_close(struct st_named *named);
 
-/* The lines of a source file, found at its own place or in the source search folders; NULL: not found. */
+/* The lines of a source file, found at its own place or in the source search folders. named says whose file it is; NULL:
+ * path was just read from the line table of a module. NULL: not found, or there and not to be shown (ST_EUNSUPPORTED). */
 struct st_source_text;
-struct st_source_text *st_source_text_open(const struct st_named_options *options, const char *path,
+struct st_source_text *st_source_text_open(const struct st_named_options *options,
+					   const struct st_named *named, const char *path,
 					   struct st_error *err);
 void st_source_text_close(struct st_source_text *text);
 uint32_t st_source_text_count(const struct st_source_text *text);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_part(const char *part, size_t length, const char *word)
@@ -39,4 +40,12 @@ void st_path_straighten(char *path)
 		in += length;
 	}
 	*out = '\0';
+}
+
+void st_path_of_unit(char out[PATH_MAX], const char *name, const char *folder)
+{
+	if (name[0] == '/' || !folder || folder[0] != '/' ||
+	    snprintf(out, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
+		snprintf(out, PATH_MAX, "%s", name);
+	st_path_straighten(out);
 }

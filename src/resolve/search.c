@@ -90,6 +90,7 @@ bool st_search_init(struct st_search *out, const struct st_result *result,
 	add_kept(out, info, "-source-search-dir", &sources);
 	out->options.search = binaries.items;
 	out->options.search_count = binaries.count;
+	out->options.source_search_given = out->options.source_search_count;
 	out->options.source_search = sources.items;
 	out->options.source_search_count = sources.count;
 	return !out->arena.failed;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "resolve/named.h"
+#include "resolve/source_rule.h"
 
 enum { SOURCE_MAX_BYTES = 64 << 20 };
 
@@ -20,10 +21,18 @@ struct st_source_text {
 	uint32_t count;
 };
 
-static int open_regular(const char *path, size_t *size_bytes)
+struct lookup {
+	const struct st_named_options *options; /* may be NULL */
+	const struct st_named *named;
+	const char *path; /* as it was recorded */
+	size_t size_bytes;
+	bool is_refused; /* it is there, but it is not to be shown */
+};
+
+static int open_regular(struct lookup *lookup, const char *place)
 {
 	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return -1;
@@ -32,22 +41,28 @@ static int open_regular(const char *path, size_t *size_bytes)
 		close(fd);
 		return -1;
 	}
-	*size_bytes = (size_t)status.st_size;
+	if (lookup->options && lookup->options->own_sources_only &&
+	    !st_source_may_be_shown(fd, lookup->options, lookup->named, lookup->path)) {
+		lookup->is_refused = true;
+		close(fd);
+		return -1;
+	}
+	lookup->size_bytes = (size_t)status.st_size;
 	return fd;
 }
 
 /* folder/a/b/c.c, then folder/b/c.c, then folder/c.c. */
-static int open_below(const char *folder, const char *path, size_t *size_bytes)
+static int open_below(struct lookup *lookup, const char *folder)
 {
 	char place[PATH_MAX];
 
-	for (const char *rest = path; rest; rest = strchr(rest, '/')) {
+	for (const char *rest = lookup->path; rest; rest = strchr(rest, '/')) {
 		int fd;
 
 		rest += strspn(rest, "/");
 		if (snprintf(place, sizeof(place), "%s/%s", folder, rest) >= (int)sizeof(place))
 			continue;
-		fd = open_regular(place, size_bytes);
+		fd = open_regular(lookup, place);
 		if (fd >= 0)
 			return fd;
 	}
@@ -55,8 +70,10 @@ static int open_below(const char *folder, const char *path, size_t *size_bytes)
 }
 
 /* A search folder may also name the file itself. */
-static int open_source(const struct st_named_options *options, const char *path, size_t *size_bytes)
+static int open_source(struct lookup *lookup)
 {
+	const struct st_named_options *options = lookup->options;
+	const char *path = lookup->path;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	int fd;
 
@@ -64,13 +81,13 @@ static int open_source(const struct st_named_options *options, const char *path,
 		const char *place = options->source_search[i];
 		const char *last = strrchr(place, '/');
 
-		fd = open_below(place, path, size_bytes);
+		fd = open_below(lookup, place);
 		if (fd < 0 && strcmp(last ? last + 1 : place, name) == 0)
-			fd = open_regular(place, size_bytes);
+			fd = open_regular(lookup, place);
 		if (fd >= 0)
 			return fd;
 	}
-	return open_regular(path, size_bytes);
+	return open_regular(lookup, path);
 }
 
 static bool read_all(int fd, char *bytes, size_t *size_bytes)
@@ -108,14 +125,23 @@ static bool split(struct st_source_text *text, size_t size_bytes)
 	return true;
 }
 
-struct st_source_text *st_source_text_open(const struct st_named_options *options, const char *path,
+struct st_source_text *st_source_text_open(const struct st_named_options *options,
+					   const struct st_named *named, const char *path,
 					   struct st_error *err)
 {
+	struct lookup lookup = {.options = options, .named = named, .path = path};
 	struct st_source_text *text;
-	size_t size_bytes = 0;
-	int fd = open_source(options, path, &size_bytes);
+	int fd = open_source(&lookup);
+	size_t size_bytes = lookup.size_bytes;
 	bool ok;
 
+	if (fd < 0 && lookup.is_refused) {
+		st_error_set(err, ST_EUNSUPPORTED, 0,
+			     "source file %s is not shown: it is no Python file, and no module of "
+			     "the result on this machine names it in its debug information",
+			     path);
+		return NULL;
+	}
 	if (fd < 0) {
 		st_error_set(err, ST_ENOTFOUND, 0,
 			     "source file %s not found; use -source-search-dir to locate it", path);
