@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/datasets/row_sets.h"
+#include "base/search.h"
 
 static bool grow_column(void **column, size_t capacity, size_t size_bytes)
 {
@@ -171,16 +172,27 @@ static bool set_measures(struct st_dataset *dataset, const struct st_row_set_inf
 	return true;
 }
 
-enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_result *result,
-				    enum st_row_set set, struct st_error *err)
+/* What a set is made from, beside the result. */
+struct given {
+	const struct st_named *named;
+	const struct st_path_range *ranges;
+	uint32_t range_count;
+};
+
+static enum st_status open_set(struct st_dataset *out, const struct st_result *result,
+			       enum st_row_set set, const struct given *given, struct st_error *err)
 {
 	const struct st_row_set_info *info = &st_row_sets[set];
 	struct st_rows *rows = calloc(1, sizeof(*rows));
+	enum st_status status;
 
 	memset(out, 0, sizeof(*out));
 	if (!rows)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %s", info->noun);
 	rows->result = result;
+	rows->named = given->named;
+	rows->ranges = given->ranges;
+	rows->range_count = given->range_count;
 	rows->answers = st_dataset_rows_answers(set);
 	st_set_remove(&rows->answers, info->instance);
 	st_arena_init(&rows->arena, SIZE_MAX / 2);
@@ -200,6 +212,13 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 		.text = row_text,
 		.alias = row_alias,
 	};
+	status = set == ST_ROWS_SYNC || set == ST_ROWS_THREAD_TIME || set == ST_ROWS_PATH
+			 ? st_wait_sites_init(&rows->sites, result, given->named, err)
+			 : ST_OK;
+	if (status) {
+		st_dataset_rows_fini(out);
+		return status;
+	}
 	if (!set_measures(out, info) || !grow(rows) ||
 	    !st_pause_list_make(&rows->pauses, result, &rows->arena) || !info->fill(rows) ||
 	    !finish(out, rows)) {
@@ -207,6 +226,27 @@ enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_resu
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for %s", info->noun);
 	}
 	return ST_OK;
+}
+
+enum st_status st_dataset_rows_init(struct st_dataset *out, const struct st_result *result,
+				    enum st_row_set set, struct st_error *err)
+{
+	return open_set(out, result, set, &(struct given){0}, err);
+}
+
+enum st_status st_dataset_waits_open(struct st_dataset *out, const struct st_result *result,
+				     const struct st_named *named, struct st_error *err)
+{
+	return open_set(out, result, ST_ROWS_SYNC, &(struct given){.named = named}, err);
+}
+
+enum st_status st_dataset_path_open(struct st_dataset *out, const struct st_result *result,
+				    const struct st_path_range *ranges, uint32_t count,
+				    struct st_error *err)
+{
+	const struct given given = {.ranges = ranges, .range_count = count};
+
+	return open_set(out, result, ST_ROWS_PATH, &given, err);
 }
 
 void st_dataset_rows_fini(struct st_dataset *dataset)
@@ -223,6 +263,9 @@ void st_dataset_rows_fini(struct st_dataset *dataset)
 	free(rows->begin_ns);
 	free(rows->end_ns);
 	free(rows->flags);
+	free(rows->samples);
+	st_thread_times_fini(&rows->times);
+	st_wait_sites_fini(&rows->sites);
 	st_counters_fini(&rows->counters);
 	st_arena_fini(&rows->arena);
 	free(rows);
@@ -239,6 +282,31 @@ const struct st_counters *st_dataset_rows_counters(const struct st_dataset *data
 	const struct st_rows *rows = dataset->private_data;
 
 	return rows->counters.memory ? &rows->counters : NULL;
+}
+
+uint32_t st_dataset_waits_sample(const struct st_dataset *dataset, uint32_t row)
+{
+	const struct st_rows *rows = dataset->private_data;
+
+	return rows->samples && row < rows->count ? rows->samples[row] : ST_NO_ROW;
+}
+
+const struct st_thread_times *st_dataset_waits_times(const struct st_dataset *dataset)
+{
+	return &((const struct st_rows *)dataset->private_data)->times;
+}
+
+uint32_t st_dataset_waits_row(const struct st_dataset *dataset, uint32_t span)
+{
+	const struct st_rows *rows = dataset->private_data;
+	uint32_t at = ST_SEARCH(i, 0, rows->span_rows, rows->source[i].span < span);
+
+	return at < rows->span_rows && rows->source[at].span == span ? at : ST_NO_ROW;
+}
+
+const struct st_wait_sites *st_dataset_waits_sites(const struct st_dataset *dataset)
+{
+	return &((const struct st_rows *)dataset->private_data)->sites;
 }
 
 struct st_set st_dataset_rows_answers(enum st_row_set set)

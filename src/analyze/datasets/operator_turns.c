@@ -20,7 +20,7 @@
 #include "store/operators.h"
 #include "store/result.h"
 
-enum { COMPARED_MIN = 6, PROGRESS_MIN = 64, LEFT_OUT = 5 };
+enum { COMPARED_MIN = 6, PROGRESS_MIN = 64, LEFT_OUT = 5, WORK_TOGETHER = 256, OTHER_KIND = 4 };
 static const double normal_95 = 1.96;
 
 struct comparison {
@@ -149,42 +149,129 @@ static double work_of(const struct st_turn *turn, double pace)
 			     : (double)turn->progress;
 }
 
+static bool is_burst(const struct st_turn *turn)
+{
+	return turn->detail & ST_TURN_WITH && !(turn->detail & ST_TURN_WHOLE);
+}
+
+static double ns_of(const struct st_turn *turn)
+{
+	return (double)(turn->end_ns - turn->begin_ns);
+}
+
+/* Bursts that follow each other, and stand for what was done around them. */
+struct bursts {
+	uint32_t first, end; /* turns, from a burst to a burst */
+	double with, with_ns;
+	double without; /* of the turns in which no operators were recorded */
+};
+
+/* As many as did some work, which is counted coarsely; false: there are none. */
+static bool next_bursts(const struct st_operator_turns *turns, uint32_t at, uint32_t end,
+			double pace, struct bursts *out)
+{
+	double without = 0.0;
+
+	while (at < end && !is_burst(&turns->rows[at]))
+		at++;
+	*out = (struct bursts){.first = at, .end = at};
+	for (; at < end && out->with < WORK_TOGETHER; at++) {
+		const struct st_turn *turn = &turns->rows[at];
+
+		if (!is_burst(turn)) {
+			without += work_of(turn, pace);
+			continue;
+		}
+		out->with += work_of(turn, pace);
+		out->with_ns += ns_of(turn);
+		out->without = without;
+		out->end = at + 1;
+	}
+	return out->with > 0.0 && out->with_ns > 0.0;
+}
+
+/* Of the time between two bursts, how much of the work is like the first: as if the program had gone on at its pace until it
+ * went over to the other's (it trains, and then it evaluates). Half, where they are alike. */
+static double share_of_first(const struct bursts *before, const struct bursts *after, double work,
+			     double ns)
+{
+	double first = before->with / before->with_ns, second = after->with / after->with_ns, until;
+
+	if (first > second * 0.8 && first < second * 1.25)
+		return 0.5;
+	until = (second * ns - work) / (second - first);
+	if (until <= 0.0)
+		return 0.0;
+	return until >= ns ? 1.0 : first * until / work;
+}
+
+/* Turns without operators, between two bursts or at an end. What was done far faster is of another kind (a program reads its
+ * data, and then it trains): it is no more of what bursts saw. */
+static void share_out(const struct st_operator_turns *turns, uint32_t first, uint32_t end,
+		      double pace, struct bursts *before, struct bursts *after)
+{
+	double work = 0.0, ns = 0.0, most = 0.0, share;
+
+	if (before && before->with > most * before->with_ns)
+		most = before->with / before->with_ns;
+	if (after && after->with > most * after->with_ns)
+		most = after->with / after->with_ns;
+	for (uint32_t i = first; i < end; i++) {
+		double usual = most * ns_of(&turns->rows[i]), own = work_of(&turns->rows[i], pace);
+
+		if (turns->rows[i].detail & ST_TURN_WITH)
+			continue;
+		work += own > OTHER_KIND * usual ? usual : own;
+		ns += ns_of(&turns->rows[i]);
+	}
+	if (work <= 0.0)
+		return;
+	share = !before ? 0.0 : !after ? 1.0 : share_of_first(before, after, work, ns);
+	if (before)
+		before->without += share * work;
+	if (after)
+		after->without += (1.0 - share) * work;
+}
+
+static void give_times(struct st_operator_turns *turns, const struct bursts *bursts)
+{
+	for (uint32_t i = bursts->first; i < bursts->end; i++) {
+		if (!is_burst(&turns->rows[i]))
+			continue;
+		turns->rows[i].times = (bursts->with + bursts->without) / bursts->with;
+		turns->bursts++;
+	}
+}
+
 /* Of one process: how many an operator of a burst stands for. */
 static void set_times(struct st_operator_turns *turns, uint32_t first, uint32_t end)
 {
-	double with = 0.0, all = 0.0, whole = 0.0, closed_ns = 0.0, closed = 0.0, pace, times;
+	double closed_ns = 0.0, closed = 0.0, pace;
+	struct bursts before = {0}, now;
 
 	for (uint32_t i = first; i < end; i++) {
 		if (turns->rows[i].is_last)
 			continue;
 		closed += (double)turns->rows[i].progress;
-		closed_ns += (double)(turns->rows[i].end_ns - turns->rows[i].begin_ns);
+		closed_ns += ns_of(&turns->rows[i]);
 	}
 	pace = closed_ns > 0.0 ? closed / closed_ns : 1.0;
 	for (uint32_t i = first; i < end; i++) {
-		const struct st_turn *turn = &turns->rows[i];
-		double work = work_of(turn, pace);
+		bool with = turns->rows[i].detail & ST_TURN_WITH;
 
-		turns->is_partial = turns->is_partial || !(turn->detail & ST_TURN_WITH);
-		if (turn->detail & ST_TURN_WHOLE) {
-			whole += work;
-			continue;
-		}
-		all += work;
-		if (turn->detail & ST_TURN_WITH)
-			with += work;
+		/* Made a share when all processes are in it. */
+		turns->recorded_ratio += with ? work_of(&turns->rows[i], pace) : 0.0;
+		turns->count_error += work_of(&turns->rows[i], pace);
+		turns->is_partial = turns->is_partial || !with;
 	}
-	times = with > 0.0 ? all / with : 1.0;
-	for (uint32_t i = first; i < end; i++) {
-		struct st_turn *turn = &turns->rows[i];
-
-		if (turn->detail & ST_TURN_WHOLE || !(turn->detail & ST_TURN_WITH))
-			continue;
-		turn->times = times;
-		turns->bursts++;
+	while (next_bursts(turns, first, end, pace, &now)) {
+		share_out(turns, first, now.first, pace, before.with > 0.0 ? &before : NULL, &now);
+		give_times(turns, &before);
+		before = now;
+		first = now.end;
 	}
-	turns->recorded_ratio += with + whole; /* made a share when all processes are in it */
-	turns->count_error += all + whole;
+	share_out(turns, first, end, pace, before.with > 0.0 ? &before : NULL, NULL);
+	give_times(turns, &before);
 }
 
 static uint64_t pace_of(const struct st_turn *turn, bool by_steps)
@@ -398,5 +485,7 @@ void st_operator_turns_words(const struct st_operator_turns *turns, struct st_bu
 	st_buf_printf(out, "in %u turns, %.1f %% of the work: counts and times are estimates",
 		      turns->bursts, 100.0 * turns->recorded_ratio);
 	if (!isnan(turns->count_error))
-		st_buf_printf(out, " \302\261 %.1f %%", 100.0 * turns->count_error);
+		st_buf_printf(out, " \302\261 %.1f %% in all", 100.0 * turns->count_error);
+	else
+		st_buf_append_text(out, " whose error is not known: too few turns");
 }

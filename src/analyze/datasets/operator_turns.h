@@ -62,7 +62,7 @@ struct st_scaled_rows {
 bool st_scaled_rows_make(struct st_scaled_rows *rows, const struct st_result *result,
 			 struct st_arena *arena);
 
-/* "in 61 bursts, 10.3 % of the work; counts and times are estimates, ± 1.4 %", or nothing. */
+/* "in 61 turns, 10.3 % of the work: counts and times are estimates ± 1.4 % in all", or nothing. */
 void st_operator_turns_words(const struct st_operator_turns *turns, struct st_buf *out);
 
 #endif

@@ -3,6 +3,7 @@
 // The quality of a result in words.
 #include "analyze/datasets/quality.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -13,6 +14,7 @@
 
 /* CPU time in no sample is worth a word when it is a tenth of all, and more than a moment. */
 enum { UNSEEN_PERIODS = 5, UNSEEN_SHARE = 20, PERIOD_USUAL_NS = 10000000 };
+enum { MACHINE_TIME_MIN_NS = 200000000 };
 
 /* Shares of samples from which something is a flaw: samples that are not there at all, a stack that ends too early or
  * in doubt, and callers that a scan found, which are mostly right. What any recording has is none. */
@@ -246,18 +248,24 @@ bool st_quality_cpu_seen(const struct st_result *result, struct st_cpu_seen *out
 
 static void add_unseen(const struct st_result *result, struct st_buf *out)
 {
+	uint64_t unarmed = st_result_info(result)->unarmed_threads;
 	struct st_cpu_seen cpu;
 	uint32_t not_entered;
+	char bare[96] = "";
 
 	if (!st_quality_cpu_seen(result, &cpu) || !cpu.unseen_ns)
 		return;
 	st_result_not_entered(result, &not_entered);
+	if (unarmed)
+		snprintf(bare, sizeof(bare), "%llu thread%s created by a direct system call, ",
+			 (unsigned long long)unarmed, unarmed == 1 ? "" : "s");
 	st_buf_printf(
 		out,
-		"%.1f %% of the program's CPU time was not sampled (%.3f of %.3f s): %sends of "
+		"%.1f %% of the program's CPU time was not sampled (%.3f of %.3f s): %s%sends of "
 		"threads and processes, and those shorter than the interval%s\n",
 		100.0 * (double)cpu.unseen_ns / (double)cpu.used_ns, (double)cpu.unseen_ns / 1e9,
-		(double)cpu.used_ns / 1e9, not_entered ? "programs that cannot be recorded, " : "",
+		(double)cpu.used_ns / 1e9, bare,
+		not_entered ? "programs that cannot be recorded, " : "",
 		cpu.seen_ns ? "; CPU use is scaled to all of it" : "");
 }
 
@@ -315,6 +323,40 @@ void st_quality_item_text(const struct st_quality_item *item, struct st_buf *out
 	add_words(out, item->words, item->value == 1);
 	if (item->of)
 		st_buf_printf(out, " (%.1f %%)", 100.0 * (double)item->value / (double)item->of);
+}
+
+/* /proc/stat counts in units of 10 ms: in a short run that says nothing. */
+bool st_quality_machine(const struct st_result *result, struct st_machine_shares *out)
+{
+	const struct st_machine_info *machine = &st_result_info(result)->machine;
+	uint64_t own_ns =
+		machine->own_ns + (machine->has_own ? 0 : st_result_sample_quality(result)->cpu_ns);
+
+	memset(out, 0, sizeof(*out));
+	out->whole_ns = machine->busy_ns + machine->idle_ns + machine->stolen_ns;
+	if (!machine->cpu_count ||
+	    out->whole_ns < (uint64_t)machine->cpu_count * MACHINE_TIME_MIN_NS)
+		return false;
+	out->cpu_count = machine->cpu_count;
+	out->others = machine->busy_ns > own_ns
+			      ? (double)(machine->busy_ns - own_ns) / (double)out->whole_ns
+			      : 0.0;
+	out->stolen = (double)machine->stolen_ns / (double)out->whole_ns;
+	return true;
+}
+
+bool st_quality_shared(const struct st_result *result, double from, struct st_buf *out)
+{
+	struct st_machine_shares use;
+
+	if (!st_quality_machine(result, &use) || use.others + use.stolen < from)
+		return false;
+	st_buf_printf(out, "other %s took %.0f %% of the %s",
+		      use.stolen > use.others ? "virtual machines" : "programs",
+		      100.0 * (use.others + use.stolen),
+		      use.cpu_count > st_result_info(result)->cpu_count ? "machine's CPUs"
+									: "CPUs");
+	return true;
 }
 
 bool st_quality_sentences(const struct st_result *result, struct st_buf *out)

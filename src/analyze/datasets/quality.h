@@ -30,6 +30,19 @@ struct st_cpu_seen {
 };
 /* False: not known, of a part of the run only, or nothing was to be sampled. */
 bool st_quality_cpu_seen(const struct st_result *result, struct st_cpu_seen *out);
+/* Shares of the CPUs that were not the program's: of other programs, and of other virtual machines. */
+struct st_machine_shares {
+	uint32_t cpu_count;
+	uint64_t whole_ns; /* of all these CPUs */
+	double others, stolen;
+};
+/* From here on a reader should know that the machine was shared; and that a step's time may be that of others. */
+#define ST_MACHINE_SHARED 0.25
+#define ST_MACHINE_DISTURBS 0.1
+/* Of the whole run. False: not known, or the run was too short for the kernel's count. */
+bool st_quality_machine(const struct st_result *result, struct st_machine_shares *out);
+/* "other programs took 45 % of the CPUs", where that share and the stolen one are at least this. False: they are not. */
+bool st_quality_shared(const struct st_result *result, double from, struct st_buf *out);
 /* All of them, zeros too, in the order of importance. */
 void st_quality_items(const struct st_result *result, struct st_quality_item out[ST_QUALITY_ITEMS]);
 /* Records that are gone: dropped, refused or without a place. */

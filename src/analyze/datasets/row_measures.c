@@ -15,9 +15,10 @@ static const struct st_rows *rows_of(const struct st_dataset *dataset)
 
 static uint16_t event_kind(const struct st_rows *rows, uint32_t row)
 {
+	const struct st_events *events = st_result_events(rows->result);
 	uint32_t event = rows->source[row].event;
 
-	return event == ST_NO_ROW ? 0 : st_result_events(rows->result)->rows[event].kind;
+	return event < events->count ? events->rows[event].kind : 0;
 }
 
 static const struct st_span *span_of(const struct st_rows *rows, uint32_t row)
@@ -38,19 +39,57 @@ static uint64_t read_kind(const struct st_dataset *dataset, uint32_t row, unsign
 
 static uint64_t read_cancelled(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
-	const struct st_span *span = span_of(rows_of(dataset), row);
+	const struct st_rows *rows = rows_of(dataset);
+	const struct st_span *span = span_of(rows, row);
+	uint32_t detail;
 
 	(void)arg;
-	return span && span->kind != ST_SPAN_HOLD && span->flags & ST_SPAN_CANCELLED;
+	if (span)
+		return span->kind != ST_SPAN_HOLD && span->flags & ST_SPAN_CANCELLED;
+	if (event_kind(rows, row) != ST_EVENT_WAIT_SUM)
+		return 0;
+	detail = st_result_events(rows->result)->rows[rows->source[row].event].detail;
+	return st_wait_is_given_up(detail & ST_WAIT_KIND_MASK, detail >> ST_WAIT_OUTCOME_SHIFT)
+		       ? st_wait_sum_count(detail)
+		       : 0;
 }
 
 static uint64_t read_hold(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
-	const struct st_span *span = span_of(rows_of(dataset), row);
+	const struct st_rows *rows = rows_of(dataset);
+	const struct st_span *span = span_of(rows, row);
+	const struct st_event_row *event;
 
-	if (!span || span->kind != ST_SPAN_HOLD)
+	if (span)
+		return span->kind != ST_SPAN_HOLD ? 0 : arg == ST_HOLDS ? 1 : dataset->self_ns[row];
+	if (event_kind(rows, row) != ST_EVENT_HOLD_SUM)
 		return 0;
-	return arg == ST_HOLDS ? 1 : dataset->self_ns[row];
+	event = &st_result_events(rows->result)->rows[rows->source[row].event];
+	return arg == ST_HOLDS ? st_wait_sum_count(event->detail) : event->extra;
+}
+
+/* Waits that were only added up. */
+static uint64_t read_short(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	const struct st_rows *rows = rows_of(dataset);
+	const struct st_event_row *event;
+
+	if (span_of(rows, row) || event_kind(rows, row) != ST_EVENT_WAIT_SUM)
+		return 0;
+	event = &st_result_events(rows->result)->rows[rows->source[row].event];
+	return arg == ST_SHORT_WAITS ? st_wait_sum_count(event->detail) : event->extra;
+}
+
+/* Of a wait: ready to go on, or spinning, and others had the CPU. */
+static uint64_t read_preempted(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	const struct st_rows *rows = rows_of(dataset);
+	const struct st_span *span = span_of(rows, row);
+
+	(void)arg;
+	return span && span->kind == ST_SPAN_WAIT
+		       ? rows->times.waits[rows->source[row].span].preempted_ns
+		       : 0;
 }
 
 static uint64_t read_bytes(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
@@ -73,6 +112,19 @@ const struct st_measure st_sync_measures[ST_SYNC_MEASURES] = {
 	{ST_HOLD_AVG, "hold-avg", "hold_avg_ns", "Average Hold Time", "ns", ST_FOLD_AVERAGE,
 	 .part = ST_HOLD_TOTAL, .whole = ST_HOLDS},
 	{ST_HOLDS, SUM(read_hold, ST_HOLDS)},
+	{ST_SHORT_WAITS, "short-waits", "short_waits", "Short Waits", "",
+	 SUM(read_short, ST_SHORT_WAITS)},
+	{ST_SHORT_WAIT_TOTAL, "short-wait-total", "short_wait_ns", "Short Wait Time", "ns",
+	 SUM(read_short, ST_SHORT_WAIT_TOTAL)},
+	/* Those with a row of their own and those without. */
+	{ST_WAIT, "wait", "wait_ns", "Wait Time", "ns", ST_FOLD_BOTH, .part = ST_WALL_TOTAL,
+	 .whole = ST_SHORT_WAIT_TOTAL},
+	{ST_PREEMPTED, "preempted", "preempted_ns", "Preemption Wait Time", "ns",
+	 SUM(read_preempted, 0)},
+	{ST_WAIT_COUNT, "wait-count", "wait_count", "Wait Count", "", ST_FOLD_BOTH,
+	 .part = ST_COUNT, .whole = ST_SHORT_WAITS},
+	{ST_WAIT_AVG, "wait-avg", "wait_avg_ns", "Average Wait Time", "ns", ST_FOLD_AVERAGE,
+	 .part = ST_WAIT, .whole = ST_WAIT_COUNT},
 };
 
 const struct st_measure st_heap_measures[ST_HEAP_MEASURES] = {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
 #include "analyze/datasets/itt_values.h"
 #include "store/family.h"
 
@@ -21,7 +20,7 @@ static struct st_text text_of(const struct st_rows *rows, st_string_id id)
 	return st_result_text(rows->result, id);
 }
 
-static uint32_t process_of(const struct st_rows *rows, uint32_t track)
+uint32_t st_rows_process_of(const struct st_rows *rows, uint32_t track)
 {
 	uint32_t count;
 	const struct st_track *tracks = st_result_tracks(rows->result, &count);
@@ -29,7 +28,7 @@ static uint32_t process_of(const struct st_rows *rows, uint32_t track)
 	return track < count ? tracks[track].process : ST_NO_ROW;
 }
 
-static void add_span(struct st_rows *rows, uint32_t index, uint32_t number)
+void st_rows_add_span(struct st_rows *rows, uint32_t index, uint32_t number)
 {
 	uint32_t count;
 	const struct st_span *span = &st_result_spans(rows->result, &count)[index];
@@ -45,7 +44,7 @@ static void add_span(struct st_rows *rows, uint32_t index, uint32_t number)
 			  });
 }
 
-static void add_event(struct st_rows *rows, uint32_t index, uint32_t number, uint16_t flags)
+void st_rows_add_event(struct st_rows *rows, uint32_t index, uint32_t number, uint16_t flags)
 {
 	const struct st_event_row *row = &st_result_events(rows->result)->rows[index];
 
@@ -53,7 +52,7 @@ static void add_event(struct st_rows *rows, uint32_t index, uint32_t number, uin
 				  .source = {ST_NO_ROW, index, number, ST_NO_ROW},
 				  .begin_ns = row->time_ns,
 				  .end_ns = row->time_ns,
-				  .process = process_of(rows, row->track),
+				  .process = st_rows_process_of(rows, row->track),
 				  .track = row->track,
 				  .flags = flags,
 			  });
@@ -69,7 +68,7 @@ static bool fill_frames(struct st_rows *rows)
 
 		if (spans[i].kind != ST_SPAN_FRAME)
 			continue;
-		add_span(rows, i, 0);
+		st_rows_add_span(rows, i, 0);
 		st_rows_key(rows, ST_BY_FRAME_DOMAIN, text_of(rows, spans[i].domain));
 		st_rows_key(rows, ST_BY_CATEGORY, plain("frame"));
 		if (rows->failed)
@@ -100,7 +99,7 @@ static bool fill_regions(struct st_rows *rows)
 	for (uint32_t i = 0; i < count; i++) {
 		if (spans[i].kind != ST_SPAN_REGION)
 			continue;
-		add_span(rows, i, 0);
+		st_rows_add_span(rows, i, 0);
 		st_rows_key(rows, ST_BY_DOMAIN, text_of(rows, spans[i].domain));
 		st_rows_key(rows, ST_BY_REGION, text_of(rows, spans[i].name));
 		st_rows_key(rows, ST_BY_CATEGORY, plain("region"));
@@ -124,7 +123,7 @@ static bool fill_overlapped(struct st_rows *rows)
 	for (uint32_t i = 0; i < count; i++) {
 		if (spans[i].kind != ST_SPAN_OVERLAPPED && spans[i].kind != ST_SPAN_TIMED_TASK)
 			continue;
-		add_span(rows, i, 0);
+		st_rows_add_span(rows, i, 0);
 		st_rows_key(rows, ST_BY_TASK_DOMAIN, text_of(rows, spans[i].domain));
 		st_rows_key(rows, ST_BY_TASK_TYPE, text_of(rows, spans[i].name));
 		st_rows_key(rows, ST_BY_TASK_FAMILY, family_of(rows, spans[i].name));
@@ -159,7 +158,7 @@ static void add_marker(struct st_rows *rows, uint32_t index)
 {
 	const struct st_event_row *row = &st_result_events(rows->result)->rows[index];
 
-	add_event(rows, index, 0, 0);
+	st_rows_add_event(rows, index, 0, 0);
 	if (row->kind == ST_EVENT_MARKER) {
 		marker_keys(rows, text_of(rows, row->name), row->domain,
 			    st_scope_name(row->detail));
@@ -196,7 +195,7 @@ static bool fill_markers(struct st_rows *rows)
 			if (is_mark)
 				scope = mark_scope(&events->rows[spans[i].event]);
 		}
-		add_span(rows, i, 0);
+		st_rows_add_span(rows, i, 0);
 		marker_keys(rows, object_name(rows, spans[i].object), spans[i].domain, scope);
 		st_rows_key(rows, ST_BY_CATEGORY, plain(is_mark ? "mark" : "event"));
 	}
@@ -212,123 +211,6 @@ static bool fill_markers(struct st_rows *rows)
 	return true;
 }
 
-struct st_text st_sync_object_text(const struct st_result *result, uint32_t object,
-				   struct st_arena *arena)
-{
-	uint32_t count;
-	const struct st_sync_object *objects = st_result_sync_objects(result, &count);
-	struct st_text name, type;
-	char *shown;
-
-	if (object >= count)
-		return plain("[unknown]");
-	name = st_result_text(result, objects[object].name);
-	type = st_result_text(result, objects[object].type);
-	if (name.size_bytes)
-		return name;
-	shown = st_arena_printf(arena, "%.*s%s0x%llx",
-				type.size_bytes < 1000 ? (int)type.size_bytes : 1000, type.bytes,
-				type.size_bytes ? " " : "",
-				(unsigned long long)objects[object].address);
-	return plain(shown ? shown : "");
-}
-
-/* Sync objects by process, address and time of their begin: which one an address means at a time. */
-struct sync_place {
-	uint32_t process, object;
-	uint64_t address;
-	int64_t first_ns;
-};
-
-static int by_place(const void *a, const void *b)
-{
-	const struct sync_place *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
-}
-
-static uint32_t find_object(const struct sync_place *places, uint32_t count,
-			    const struct sync_place *wanted)
-{
-	uint32_t low = ST_SEARCH(i, 0, count, by_place(&places[i], wanted) <= 0);
-
-	/* The last one not after it; or the first one, when it is used before it is created. */
-	if (low && places[low - 1].process == wanted->process &&
-	    places[low - 1].address == wanted->address)
-		return places[low - 1].object;
-	if (low < count && places[low].process == wanted->process &&
-	    places[low].address == wanted->address)
-		return places[low].object;
-	return ST_NO_ROW;
-}
-
-static void sync_keys(struct st_rows *rows, uint32_t object, const struct st_text *texts)
-{
-	uint32_t count;
-	const struct st_sync_object *objects = st_result_sync_objects(rows->result, &count);
-
-	st_rows_key(rows, ST_BY_SYNC_OBJECT, texts[object < count ? object : count]);
-	st_rows_key(rows, ST_BY_SYNC_TYPE,
-		    object < count ? text_of(rows, objects[object].type) : plain(""));
-	st_rows_key(rows, ST_BY_CATEGORY, plain("wait"));
-}
-
-static void fill_sync_events(struct st_rows *rows, const struct st_text *texts,
-			     const struct sync_place *places, uint32_t place_count)
-{
-	const struct st_events *events = st_result_events(rows->result);
-
-	for (uint32_t i = 0; i < events->count && !rows->failed; i++) {
-		const struct st_event_row *row = &events->rows[i];
-		struct sync_place wanted = {.address = row->value, .first_ns = row->time_ns};
-		uint32_t object;
-
-		if ((row->kind != ST_EVENT_SYNC_ACQUIRED && row->kind != ST_EVENT_SYNC_RELEASING) ||
-		    row->flags & ST_EVENT_REPEATED)
-			continue;
-		wanted.process = process_of(rows, row->track);
-		object = find_object(places, place_count, &wanted);
-		add_event(rows, i, object, ST_ROW_UNCOUNTED);
-		sync_keys(rows, object, texts);
-	}
-}
-
-static bool fill_sync(struct st_rows *rows)
-{
-	uint32_t span_count, object_count;
-	const struct st_span *spans = st_result_spans(rows->result, &span_count);
-	const struct st_sync_object *objects = st_result_sync_objects(rows->result, &object_count);
-	struct st_text *texts =
-		st_arena_calloc(&rows->arena, (size_t)object_count + 1, sizeof(*texts));
-	struct sync_place *places =
-		st_arena_calloc(&rows->arena, (size_t)object_count + 1, sizeof(*places));
-
-	if (!texts || !places)
-		return false;
-	for (uint32_t i = 0; i <= object_count; i++)
-		texts[i] = st_sync_object_text(rows->result, i, &rows->arena);
-	for (uint32_t i = 0; i < object_count; i++)
-		places[i] = (struct sync_place){objects[i].process, i, objects[i].address,
-						objects[i].first_ns};
-	qsort(places, object_count, sizeof(*places), by_place);
-	for (uint32_t i = 0; i < span_count; i++) {
-		if (spans[i].kind != ST_SPAN_WAIT && spans[i].kind != ST_SPAN_HOLD)
-			continue;
-		add_span(rows, i, spans[i].object);
-		if (rows->failed)
-			return false;
-		if (spans[i].kind == ST_SPAN_HOLD)
-			rows->flags[rows->count - 1] |= ST_ROW_UNCOUNTED;
-		sync_keys(rows, spans[i].object, texts);
-	}
-	fill_sync_events(rows, texts, places, object_count);
-	return !rows->arena.failed;
-}
-
 static bool fill_samples(struct st_rows *rows)
 {
 	if (st_counters_make(&rows->counters, rows->result, NULL))
@@ -341,7 +223,7 @@ static bool fill_samples(struct st_rows *rows)
 		if (rows->texts[ST_BY_COUNTER].failed)
 			return false;
 		for (uint32_t j = 0; j < counter->sample_count; j++) {
-			add_event(rows, counter->samples[j].event, i, 0);
+			st_rows_add_event(rows, counter->samples[j].event, i, 0);
 			if (rows->failed)
 				return false;
 			rows->source[rows->count - 1].sample = j;
@@ -364,7 +246,7 @@ static bool fill_relations(struct st_rows *rows)
 
 		if (row->kind != ST_EVENT_RELATION)
 			continue;
-		add_event(rows, i, 0, 0);
+		st_rows_add_event(rows, i, 0, 0);
 		st_rows_key(rows, ST_BY_HEAD,
 			    row->id ? st_id_names_text(names, row->id, &rows->arena)
 				    : st_slice_name(rows->result, row->slice));
@@ -393,7 +275,7 @@ static bool fill_metadata(struct st_rows *rows)
 
 		if (!is_metadata(row->kind))
 			continue;
-		add_event(rows, i, 0, 0);
+		st_rows_add_event(rows, i, 0, 0);
 		st_rows_key(rows, ST_BY_TASK_TYPE,
 			    st_metadata_owner(rows->result, names, row, &rows->arena));
 		st_rows_key(rows, ST_BY_METADATA_KEY, text_of(rows, row->name));
@@ -414,7 +296,7 @@ static bool fill_histograms(struct st_rows *rows)
 
 		if (row->kind != ST_EVENT_HISTOGRAM)
 			continue;
-		add_event(rows, i, 0, 0);
+		st_rows_add_event(rows, i, 0, 0);
 		st_rows_key(rows, ST_BY_HISTOGRAM, object_name(rows, row->object));
 		st_rows_key(rows, ST_BY_DOMAIN,
 			    row->object < count ? text_of(rows, objects[row->object].domain)
@@ -454,7 +336,7 @@ static bool fill_heap(struct st_rows *rows)
 	for (uint32_t i = 0; i < count && !rows->failed; i++) {
 		uint32_t object = events->rows[order[i]].object;
 
-		add_event(rows, order[i], 0, 0);
+		st_rows_add_event(rows, order[i], 0, 0);
 		st_rows_key(rows, ST_BY_HEAP_FUNCTION, object_name(rows, object));
 		st_rows_key(rows, ST_BY_DOMAIN,
 			    object < object_count ? text_of(rows, objects[object].domain)
@@ -477,8 +359,10 @@ const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 	[ST_ROWS_MARKERS] = {"markers",
 			     ST_LIST(ST_BY_CATEGORY, ST_BY_DOMAIN, ST_BY_MARKER, ST_BY_SCOPE),
 			     ST_BY_INSTANCE, ST_BY_MARKER, fill_markers},
-	[ST_ROWS_SYNC] = {"waits", ST_LIST(ST_BY_CATEGORY, ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE),
-			  ST_BY_INSTANCE, ST_BY_SYNC_OBJECT, fill_sync, st_sync_measures,
+	[ST_ROWS_SYNC] = {"waits",
+			  ST_LIST(ST_BY_CATEGORY, ST_BY_TASK_TYPE, ST_BY_SYNC_OBJECT,
+				  ST_BY_SYNC_TYPE, ST_BY_CREATED_AT, ST_BY_WAIT_CLASS, ST_BY_WAKER),
+			  ST_BY_INSTANCE, ST_BY_SYNC_OBJECT, st_rows_fill_waits, st_sync_measures,
 			  ST_SYNC_MEASURES},
 	[ST_ROWS_SAMPLES] = {"counters", ST_LIST(ST_BY_DOMAIN, ST_BY_COUNTER), ST_BY_SAMPLE,
 			     ST_BY_COUNTER, fill_samples},
@@ -493,4 +377,23 @@ const struct st_row_set_info st_row_sets[ST_ROW_SETS] = {
 	[ST_ROWS_HEAP] = {"heap calls", ST_LIST(ST_BY_CATEGORY, ST_BY_DOMAIN, ST_BY_HEAP_FUNCTION),
 			  ST_BY_INSTANCE, ST_BY_HEAP_FUNCTION, fill_heap, st_heap_measures,
 			  ST_HEAP_MEASURES},
+	[ST_ROWS_PATH] = {"pieces",
+			  ST_LIST(ST_BY_STEP, ST_BY_WAIT_CLASS, ST_BY_SYNC_OBJECT, ST_BY_FUNCTION,
+				  ST_BY_PYTHON_LINE),
+			  ST_BY_INSTANCE, ST_BY_WAIT_CLASS, st_rows_fill_path},
+	[ST_ROWS_THREAD_TIME] = {"thread time", ST_LIST(ST_BY_WAIT_CLASS), ST_BY_INSTANCE,
+				 ST_BY_WAIT_CLASS, st_rows_fill_thread_time},
+	[ST_ROWS_KERNELS] = {"what ran on devices",
+			     ST_LIST(ST_BY_CATEGORY, ST_BY_TASK_TYPE, ST_BY_DEVICE, ST_BY_LAUNCH,
+				     ST_BY_OPERATOR),
+			     ST_BY_INSTANCE, ST_BY_TASK_TYPE, st_rows_fill_kernels,
+			     st_kernel_measures, ST_KERNEL_MEASURES},
+	[ST_ROWS_OPENMP] = {"OpenMP regions",
+			    ST_LIST(ST_BY_CATEGORY, ST_BY_TASK_TYPE, ST_BY_REGION, ST_BY_FUNCTION,
+				    ST_BY_SOURCE_LINE),
+			    ST_BY_INSTANCE, ST_BY_REGION, st_rows_fill_openmp, st_openmp_measures,
+			    ST_OPENMP_MEASURES},
+	[ST_ROWS_GAPS] = {"gaps of devices",
+			  ST_LIST(ST_BY_TASK_TYPE, ST_BY_DEVICE, ST_BY_GAP_REASON, ST_BY_OPERATOR),
+			  ST_BY_INSTANCE, ST_BY_GAP_REASON, st_rows_fill_gaps},
 };

@@ -8,6 +8,8 @@
 #include "analyze/datasets/counters.h"
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/datasets/dataset_rows.h"
+#include "analyze/datasets/thread_time.h"
+#include "analyze/datasets/wait_sites.h"
 
 /* What a heap call took and gave back. */
 struct st_heap_call {
@@ -28,6 +30,17 @@ struct st_rows {
 	struct st_pause_list pauses;
 	struct st_counters counters;
 	struct st_heap_call *heap_calls; /* by row, of ST_ROWS_HEAP */
+	/* Of ST_ROWS_SYNC. */
+	const struct st_named *named; /* given, or NULL */
+	struct st_wait_sites sites;
+	/* Of ST_ROWS_PATH, while it is filled. */
+	const struct st_path_range *ranges;
+	uint32_t range_count;
+	uint32_t *samples; /* by row: that with the stack of the wait, or ST_NO_ROW */
+	uint32_t sample_capacity;
+	uint32_t span_rows; /* of ST_ROWS_SYNC: the first rows are spans, in their order */
+	struct st_thread_times times;
+	void *more; /* what further columns are made from (analyze/samples/wait_keys.c), or NULL */
 	bool failed;
 };
 
@@ -51,6 +64,22 @@ struct st_row_set_info {
 	uint32_t measure_count;
 };
 extern const struct st_row_set_info st_row_sets[ST_ROW_SETS];
+
+/* Rows out of spans and of events, as they are. */
+void st_rows_add_span(struct st_rows *rows, uint32_t index, uint32_t number);
+void st_rows_add_event(struct st_rows *rows, uint32_t index, uint32_t number, uint16_t flags);
+uint32_t st_rows_process_of(const struct st_rows *rows, uint32_t track);
+/* row_waits.c, row_devices.c */
+bool st_rows_fill_waits(struct st_rows *rows);
+/* row_thread_time.c */
+bool st_rows_fill_thread_time(struct st_rows *rows);
+bool st_rows_fill_kernels(struct st_rows *rows);
+bool st_rows_fill_gaps(struct st_rows *rows);
+/* row_openmp.c */
+bool st_rows_fill_openmp(struct st_rows *rows);
+
+/* row_path.c */
+bool st_rows_fill_path(struct st_rows *rows);
 
 /* Follows the blocks of the heap calls, whose rows are in order of time. False when memory is out. */
 bool st_heap_calls_make(struct st_rows *rows);

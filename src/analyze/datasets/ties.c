@@ -135,11 +135,13 @@ static void add(struct maker *maker, struct st_tie tie)
 
 /* Arrows go forward in time: that is the only way readers draw them. */
 static void add_pair(struct maker *maker, const struct named *head, const struct named *tail,
-		     uint32_t event)
+		     const struct st_tie *like)
 {
-	struct st_tie first = {.thing = head->thing, .event = event, .is_head = true};
-	struct st_tie second = {.thing = tail->thing, .event = event};
+	struct st_tie first = *like, second = *like;
 
+	first.thing = head->thing;
+	first.is_head = true;
+	second.thing = tail->thing;
 	if (head->thing != tail->thing) {
 		first.flow = second.flow = ++maker->out->flow_count;
 		first.end = second.end = ST_TIE_EITHER;
@@ -169,7 +171,7 @@ static void tie_relation(struct maker *maker, uint32_t event)
 		head = &current;
 	}
 	if (head && tail)
-		add_pair(maker, head, tail, event);
+		add_pair(maker, head, tail, &(struct st_tie){.event = event});
 	else if (head || tail)
 		add(maker, (struct st_tie){.thing = head ? head->thing : tail->thing,
 					   .event = event,
@@ -211,7 +213,7 @@ static void tie_event(struct maker *maker, uint32_t event)
 	if (!found || found->thing == child.thing ||
 	    (row->kind == ST_EVENT_TASK_ID && is_around(maker, found->thing, row->slice)))
 		return;
-	add_pair(maker, found, &child, ST_NO_ROW);
+	add_pair(maker, found, &child, &(struct st_tie){.event = ST_NO_ROW});
 }
 
 static void tie_span(struct maker *maker, uint32_t index)
@@ -222,7 +224,26 @@ static void tie_span(struct maker *maker, uint32_t index)
 	const struct named *found = find(maker, span->process, span->parent, span->begin_ns);
 
 	if (found && found->thing != child.thing)
-		add_pair(maker, found, &child, ST_NO_ROW);
+		add_pair(maker, found, &child, &(struct st_tie){.event = ST_NO_ROW});
+}
+
+/* From each call to what it launched. */
+static void tie_launches(struct maker *maker)
+{
+	uint32_t count;
+	const struct st_slice_flow *flows = st_result_flows(maker->result, &count);
+
+	for (uint32_t i = 0; i < count && !maker->failed; i++) {
+		const struct named call = {.begin_ns = maker->slices->begin_ns[flows[i].from],
+					   .thing = st_thing_make(ST_THING_SLICE, flows[i].from)};
+		const struct named ran = {.begin_ns = maker->slices->begin_ns[flows[i].to],
+					  .thing = st_thing_make(ST_THING_SLICE, flows[i].to)};
+
+		if (flows[i].kind != ST_FLOW_LAUNCH)
+			continue;
+		add_pair(maker, &call, &ran,
+			 &(struct st_tie){.event = ST_NO_ROW, .is_launch = true});
+	}
 }
 
 static int compare_ties(const void *a, const void *b)
@@ -249,9 +270,8 @@ static bool make(struct maker *maker)
 		named += maker->spans[i].id != 0;
 		names += maker->spans[i].parent != 0;
 	}
-	if (!names)
-		return true;
-	if (!make_table(maker, named))
+	tie_launches(maker);
+	if (names && !make_table(maker, named))
 		return false;
 	for (uint32_t i = 0; i < maker->span_count && !maker->failed; i++) {
 		if (maker->spans[i].parent)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Links between things through ITT IDs. A program gives IDs to tasks, spans and markers, and refers to
+ * Links between things: from calls to what they launched on devices, and through ITT IDs. A program gives IDs to tasks, spans and markers, and refers to
  * them later: as a parent, in a relation, or to attach metadata. A tie belongs to one thing in a trace:
  * there is metadata for it, or a flow begins or ends at it. A reused ID refers to the thing that had it
  * last at that time.
  *
  * Memory use grows with the number of IDs in use and of ties; there is none if no ID is ever
- * referred to.
+ * referred to and nothing was launched.
  */
 #ifndef ST_ANALYZE_DATASETS_TIES_H
 #define ST_ANALYZE_DATASETS_TIES_H
@@ -37,6 +37,7 @@ struct st_tie {
 	uint32_t flow;	/* number from 1; 0: none */
 	enum st_tie_end end;
 	bool is_head; /* of the relation */
+	bool is_launch;
 };
 
 struct st_ties {

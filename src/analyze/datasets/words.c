@@ -170,6 +170,11 @@ static const char *const event_words[ST_EVENT_KINDS] = {
 	[ST_EVENT_FLOW_OUT] = "flow_out",
 	[ST_EVENT_FLOW_IN] = "flow_in",
 	[ST_EVENT_OPERATOR_TURN] = "operator_turn",
+	[ST_EVENT_WAIT_SUM] = "wait_sum",
+	[ST_EVENT_HOLD] = "hold",
+	[ST_EVENT_HOLD_SUM] = "hold_sum",
+	[ST_EVENT_WAIT_OBJECT] = "wait_object",
+	[ST_EVENT_PARALLEL] = "parallel_region",
 };
 
 const char *st_words_event_kind(uint32_t kind)

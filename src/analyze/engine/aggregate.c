@@ -127,11 +127,12 @@ static uint32_t row_node(struct st_aggregate *aggregate, uint32_t row)
 
 static bool count_row(struct st_aggregate *aggregate, uint32_t track, uint32_t row)
 {
+	const struct st_dataset *dataset = aggregate->dataset;
 	struct st_row_time time;
 	uint32_t node;
 
 	aggregate->node_of[row] = ST_NO_NODE;
-	if (aggregate->dataset->flags[row] & aggregate->dataset->hidden_flags)
+	if (dataset->flags[row] & (dataset->hidden_flags | dataset->unlisted_flags))
 		return true;
 	if (!st_selection_has(&aggregate->selection, row) || !st_row_time(aggregate, row, &time))
 		return true;
@@ -341,7 +342,7 @@ static void set_levels(struct st_aggregate *out)
 static uint32_t set_reads(struct st_aggregate *out)
 {
 	const struct st_dataset *dataset = out->dataset;
-	uint32_t count = 0;
+	uint32_t count = st_set_is_empty(dataset->absent) ? 0 : 1; /* the first one stays 0 */
 
 	for (uint32_t i = 0; i < dataset->measure_count; i++) {
 		const struct st_measure *measure = &dataset->measures[i];
@@ -349,7 +350,7 @@ static uint32_t set_reads(struct st_aggregate *out)
 					 : measure->reach == ST_REACH_AROUND ? &out->around
 									     : &out->outermost;
 
-		if (!measure->read)
+		if (!measure->read || st_set_has(dataset->absent, measure->metric))
 			continue;
 		reads->measures[reads->count] = measure;
 		out->sum_of[i] = reads->sums[reads->count++] = (uint8_t)count++;

@@ -32,6 +32,7 @@ enum st_axis_id {
 	ST_AXIS_PYTHON,
 	ST_AXIS_PLACE,
 	ST_AXIS_CLASS,
+	ST_AXIS_WAIT, /* what a wait was for */
 	ST_AXES
 };
 
@@ -79,6 +80,7 @@ enum st_fold {
 	ST_FOLD_DERIVED,
 	ST_FOLD_AVERAGE,    /* part / whole, rounded */
 	ST_FOLD_DIFFERENCE, /* part - whole, which may be negative */
+	ST_FOLD_BOTH,	    /* part + whole */
 };
 
 /* The groups that a row adds its value to. */
@@ -90,7 +92,7 @@ enum st_reach {
 };
 
 /* What is counted. A value is read of each row and summed up (or the largest is kept), or derived: of the durations
- * of the rows of a group, or as a quotient or the difference of two others. */
+ * of the rows of a group, or as a quotient, the difference or the sum of two others. */
 struct st_measure {
 	enum st_metric metric;
 	const char *
@@ -103,7 +105,7 @@ struct st_measure {
 	uint64_t (*read)(const struct st_dataset *dataset, uint32_t row, unsigned int arg);
 	unsigned int arg;
 	uint64_t (*derive)(const struct st_spread *spread);
-	enum st_metric part, whole; /* of a quotient or a difference */
+	enum st_metric part, whole; /* of a quotient, a difference or a sum */
 	bool of_total;		    /* the whole is that of everything */
 	enum st_metric known_by; /* where that is 0, there is no value; ST_COUNT: there always is */
 };
@@ -129,6 +131,7 @@ struct st_dataset {
 	struct st_set filters;
 	const struct st_measure *measures;
 	uint32_t measure_count;
+	struct st_set absent;	  /* of them those that are 0 in every row: not added up */
 	enum st_metric sorted_by; /* unless asked otherwise */
 	enum st_metric total; /* what holds more where others are equal; sorts a tree of calls */
 	enum st_metric outermost; /* a row with 0 of it adds nothing that is ST_REACH_OUTERMOST */
@@ -146,7 +149,9 @@ struct st_dataset {
 	uint16_t slow_flags; /* rows with one of these do not simply last from begin to end */
 	/* Rows with one of these are in their groups, but counted in ST_COPIES only. */
 	uint16_t uncounted_flags;
-	uint16_t hidden_flags;	  /* rows with one of these are nowhere */
+	uint16_t hidden_flags; /* rows with one of these are nowhere */
+	/* Rows with one of these are in no group, but their time is not their parent's. */
+	uint16_t unlisted_flags;
 	uint16_t loose_flags;	  /* what began in one of these and ends behind it is not inside */
 	bool uncounted_take_time; /* their time is in ST_WALL_TOTAL all the same: who was busy? */
 	enum st_grouping

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { WEIGHTS = 2 }; /* measures that reach around, at most */
+enum { WEIGHTS = 3 }; /* measures that reach around, at most */
 
 struct weights {
 	uint64_t values[WEIGHTS];
@@ -23,7 +23,7 @@ struct walk {
 
 static bool is_none(const struct weights *weights)
 {
-	return !weights->values[0] && !weights->values[1];
+	return !weights->values[0] && !weights->values[1] && !weights->values[2];
 }
 
 static void add_rows(struct st_aggregate *aggregate, struct weights *below)

@@ -55,6 +55,12 @@ static const struct st_grouping_info table[ST_GROUPINGS] = {
 	[ST_BY_INPUT_TYPES] = {"input-types", "input_types", "Input Types"},
 	[ST_BY_NN_MODULE] = {"nn-module", "nn_module", "nn.Module"},
 	[ST_BY_OPERATOR_SCOPE] = {"operator-scope", "operator_scope", "Operator Scope"},
+	[ST_BY_WAIT_CLASS] = {"wait-class", "wait_class", "Wait Class"},
+	[ST_BY_WAKER] = {"waker", "waker", "Waker"},
+	[ST_BY_CREATED_AT] = {"created-at", "created_at", "Created At"},
+	[ST_BY_DEVICE] = {"device", "device", "Device"},
+	[ST_BY_LAUNCH] = {"launch", "launch", "Grid and Block"},
+	[ST_BY_GAP_REASON] = {"reason", "reason", "Reason"},
 };
 
 const struct st_grouping_info *st_grouping_info(enum st_grouping grouping)
@@ -114,6 +120,13 @@ enum st_status st_grouping_refuse(enum st_grouping grouping, struct st_set offer
 		return st_error_set(
 			err, ST_EUSAGE, 0,
 			"this result has no operator inputs; record them with -collect operators");
+	/* Only waits have this; they lack functions where the program told of them. */
+	if ((grouping == ST_BY_FUNCTION || grouping == ST_BY_PYTHON_LINE) &&
+	    st_set_has(offered, ST_BY_WAKER))
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "the waits of this result have no call stacks, so they have no "
+				    "%s; record them with -collect threading",
+				    table[grouping].name);
 	return st_error_set(err, ST_EUSAGE, 0, "no grouping %s here; available: %s",
 			    table[grouping].name, list);
 }

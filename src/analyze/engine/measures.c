@@ -133,7 +133,20 @@ bool st_answer_quotient(const struct st_measure *measure, const struct st_answer
 			st_answer_value(measure->of_total ? total : row, measure->whole), out);
 }
 
-/* Where the measure of a metric is summed up, and what it is. */
+/* Derived of the durations, or where it is summed up. */
+static uint64_t own_value(const struct st_aggregate *aggregate, uint32_t node,
+			  const struct st_measure *measure)
+{
+	uint32_t at = (uint32_t)(measure - aggregate->dataset->measures);
+
+	if (measure->derive)
+		return measure->derive(&aggregate->tree.spreads[node]);
+	if (!measure->read)
+		return 0;
+	return aggregate->tree
+		.sums[(size_t)node * aggregate->tree.sum_count + aggregate->sum_of[at]];
+}
+
 static uint64_t value_of(const struct st_aggregate *aggregate, uint32_t node, enum st_metric metric)
 {
 	const struct st_measure *measure = st_dataset_measure(aggregate->dataset, metric);
@@ -144,14 +157,10 @@ static uint64_t value_of(const struct st_aggregate *aggregate, uint32_t node, en
 uint64_t st_node_value(const struct st_aggregate *aggregate, uint32_t node,
 		       const struct st_measure *measure)
 {
-	uint32_t at = (uint32_t)(measure - aggregate->dataset->measures);
-
-	if (measure->derive)
-		return measure->derive(&aggregate->tree.spreads[node]);
-	if (!measure->read)
-		return 0;
-	return aggregate->tree
-		.sums[(size_t)node * aggregate->tree.sum_count + aggregate->sum_of[at]];
+	if (measure->fold == ST_FOLD_BOTH)
+		return value_of(aggregate, node, measure->part) +
+		       value_of(aggregate, node, measure->whole);
+	return own_value(aggregate, node, measure);
 }
 
 int st_node_compare(const struct st_aggregate *aggregate, uint32_t a, uint32_t b,
@@ -165,7 +174,7 @@ int st_node_compare(const struct st_aggregate *aggregate, uint32_t a, uint32_t b
 		return 0;
 	if (measure->of_total)
 		return st_node_compare(aggregate, a, b, measure->part);
-	if (measure->derive || measure->read) {
+	if (measure->derive || measure->read || measure->fold == ST_FOLD_BOTH) {
 		left = st_node_value(aggregate, a, measure);
 		right = st_node_value(aggregate, b, measure);
 		return (left > right) - (left < right);

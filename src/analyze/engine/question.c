@@ -28,6 +28,7 @@ static bool set_slots(struct st_answer_maker *maker)
 		const struct st_measure *measure = &aggregate->dataset->measures[i];
 
 		if (measure->derive ||
+		    (measure->fold == ST_FOLD_BOTH && !aggregate->has_instances) ||
 		    (measure->read && (!aggregate->has_instances ||
 				       st_set_has(aggregate->question->metrics, measure->metric))))
 			maker->slots[measure->metric] = (uint8_t)maker->value_count++;

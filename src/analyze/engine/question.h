@@ -68,6 +68,14 @@ enum st_grouping {
 	ST_BY_INPUT_TYPES,
 	ST_BY_NN_MODULE,
 	ST_BY_OPERATOR_SCOPE,
+	/* Of waits. */
+	ST_BY_WAIT_CLASS, /* synchronization, I/O, sleep … */
+	ST_BY_WAKER,	  /* the thread that ended the wait */
+	ST_BY_CREATED_AT, /* the line that made what is waited for */
+	/* Of what ran on devices, or did not. */
+	ST_BY_DEVICE,
+	ST_BY_LAUNCH,	  /* grid and block of a kernel */
+	ST_BY_GAP_REASON, /* why nothing ran */
 	ST_GROUPINGS
 };
 
@@ -101,7 +109,12 @@ enum st_metric {
 	ST_CPU_TOTAL, /* self and all that it called, or that was nested in it */
 	ST_CPU_INHERITED, /* part of self: of threads that work for the task of the thread that created them */
 	ST_SAMPLES,
-	ST_WAIT, /* not on a CPU */
+	ST_WAIT,     /* not on a CPU */
+	ST_WAIT_ALL, /* the same and that of all that it called, or that was nested in it */
+	ST_WAIT_COUNT,
+	ST_SYNC_WAIT, /* of it: for another thread, or for Python's lock */
+	ST_IDLE_WAIT, /* of it: of workers without work */
+	ST_PREEMPTED, /* ready to run, without a CPU: in a wait or not */
 	/* Of operators and of blocks of memory. */
 	ST_ALLOCATED,
 	ST_SELF_ALLOCATED,
@@ -112,6 +125,9 @@ enum st_metric {
 	ST_GFLOPS,
 	ST_GBYTES,
 	ST_INTENSITY,
+	ST_DEVICE_SELF, /* of what they launched on devices */
+	ST_DEVICE_TOTAL,
+	ST_DEVICE_AVG,
 	ST_HELD,
 	/* Of waits, holds, acquisitions and releases. */
 	ST_CANCELLED,
@@ -119,6 +135,9 @@ enum st_metric {
 	ST_RELEASES,
 	ST_HOLD_TOTAL,
 	ST_HOLD_AVG,
+	ST_SHORT_WAITS, /* not recorded one by one */
+	ST_SHORT_WAIT_TOTAL,
+	ST_WAIT_AVG, /* of all of them */
 	/* Of heap calls. */
 	ST_HEAP_ALLOCATIONS,
 	ST_HEAP_REALLOCATIONS,
@@ -126,11 +145,20 @@ enum st_metric {
 	ST_HEAP_ALLOCATED,
 	ST_HEAP_FREED,
 	ST_HEAP_KEPT,
+	/* Of what ran on devices. */
+	ST_KERNEL_BYTES,
+	ST_LAUNCH_DELAY,
+	ST_OCCUPANCY,
+	/* Of parallel regions of OpenMP. */
+	ST_IMBALANCE,	/* wall time that evenly spread work would save */
+	ST_REGION_WAIT, /* of all of its threads, for its end */
+	ST_REGION_THREADS,
 	ST_METRICS,
 	/* Without a name to sort by: shares, and what others are derived from. */
 	ST_CPU_TOTAL_EFFECTIVE = ST_METRICS,
 	ST_SELF_SHARE,
 	ST_TOTAL_SHARE,
+	ST_DEVICE_SHARE,
 	ST_WORK_KNOWN, /* operations, bytes or both */
 	ST_FLOPS_KNOWN,
 	ST_FLOPS_NS,
@@ -138,9 +166,16 @@ enum st_metric {
 	ST_MOVED_NS,
 	ST_BOTH_FLOPS,
 	ST_BOTH_BYTES,
+	ST_RATED_FLOPS, /* of rows whose time is that of the work */
+	ST_RATED_MOVED,
 	ST_KEPT,
 	ST_LARGEST,
 	ST_HOLDS,
+	ST_LAUNCH_DELAY_NS,
+	ST_LAUNCHES,
+	ST_OCCUPANCY_SUM,
+	ST_OCCUPANCY_NS,
+	ST_REGION_THREAD_SUM,
 	ST_MEASURES,
 	ST_WALL_METRICS = ST_CPU_SELF, /* those of rows that last */
 	ST_FIGURES = ST_ALLOCATED,     /* those behind those of samples */

@@ -136,8 +136,7 @@ static bool elect(const struct st_finding_ground *ground, const uint8_t *is_part
 	return poll->voters >= VOTES_MIN && poll->leader.line && 2 * poll->for_leader > poll->all;
 }
 
-/* The report that shows the line: words behind "strata report". */
-static const char *report_of(const struct st_finding_ground *ground, struct st_text file)
+const char *st_finding_source_command(const struct st_finding_ground *ground, struct st_text file)
 {
 	struct st_buf out;
 
@@ -155,7 +154,7 @@ const char *st_finding_line(const struct st_finding_ground *ground, const uint8_
 	const char *name;
 
 	if (ground->has_samples && elect(ground, is_part, &poll, ask_samples))
-		*command = report_of(ground, poll.leader.file);
+		*command = st_finding_source_command(ground, poll.leader.file);
 	else if (elect(ground, is_part, &poll, ask_stacks))
 		*command = "operators -group-by python-line";
 	else

@@ -188,9 +188,8 @@ static bool tell_reads(struct st_finding_ground *ground, struct st_finding *out,
 	recording = set_saving(ground, out, st_finding_cost_ns(ground, reads->is_part), 1.0);
 	if (reads->optimizer != ST_NO_ROW) {
 		who = st_finding_where(ground, reads->optimizer);
-		out->remedy = "the optimizer reads them itself: Adam(…, fused=True) does not, "
-			      "foreach=True "
-			      "reads fewer";
+		out->remedy = "use Adam(…, fused=True), which reads none, or foreach=True, which "
+			      "reads fewer: the optimizer itself reads them";
 		out->where = line ? line : who;
 		who = st_arena_printf(ground->arena, "by the optimizer (%s)", who);
 	} else {
@@ -292,9 +291,8 @@ static void tell_place(const struct st_finding_ground *ground, struct st_finding
 	}
 	if (optimizer != ST_NO_ROW && optimizer_ns > all_ns / 2) {
 		out->where = st_finding_where(ground, optimizer);
-		out->remedy = "most are the optimizer's own: Adam(…, foreach=True) or fused=True "
-			      "does all "
-			      "parameters at once";
+		out->remedy = "use Adam(…, foreach=True) or fused=True, which do all parameters "
+			      "at once: most are the optimizer's own";
 		return;
 	}
 	line = st_finding_line(ground, is_part, &ignored);
@@ -320,5 +318,6 @@ bool st_find_tiny_operators(struct st_finding_ground *ground, struct st_finding 
 	out->what = st_arena_printf(ground->arena, "%s in %s operators that do almost no work%s",
 				    st_finding_time(ground, out->evidence_ns),
 				    st_finding_number(ground, count), recording);
+	ground->has_tiny_operators = true;
 	return true;
 }

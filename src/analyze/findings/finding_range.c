@@ -77,8 +77,8 @@ static bool is_numpy(struct st_text path)
 }
 
 /* The C library works for whoever called it. */
-static bool is_interpreter(const struct st_named_function *function,
-			   const struct st_named_module *module)
+bool st_finding_is_interpreter(const struct st_named_function *function,
+			       const struct st_named_module *module)
 {
 	return function->flags & ST_FUNCTION_SYSTEM || st_text_begins(module->name, "libpython") ||
 	       st_text_begins(module->name, "python") ||
@@ -102,7 +102,7 @@ static enum worker who(const struct st_named *named, uint32_t frame, uint32_t *l
 			worker = BY_NUMPY;
 		} else if (is_numpy(module->path)) {
 			worker = BY_NUMPY;
-		} else if (worker == BY_PYTHON && !is_interpreter(function, module)) {
+		} else if (worker == BY_PYTHON && !st_finding_is_interpreter(function, module)) {
 			worker = BY_OTHERS;
 		}
 	}
@@ -110,7 +110,7 @@ static enum worker who(const struct st_named *named, uint32_t frame, uint32_t *l
 	return worker;
 }
 
-static bool is_of_range(const struct st_finding_ground *ground, uint32_t sample, uint32_t name)
+bool st_finding_is_of_range(const struct st_finding_ground *ground, uint32_t sample, uint32_t name)
 {
 	const struct st_samples *samples = ground->samples.samples;
 	const struct st_operator_rows *rows = ground->rows;
@@ -138,7 +138,8 @@ static void count_range(const struct st_finding_ground *ground, uint32_t name,
 			uint32_t frame;
 			bool same;
 
-			if (!is_of_range(ground, i, name) || samples->node[i] >= named->node_count)
+			if (!st_finding_is_of_range(ground, i, name) ||
+			    samples->node[i] >= named->node_count)
 				continue;
 			worker = who(named, named->frame_of_node[samples->node[i]], &frame);
 			place = &named->frames[frame];
@@ -212,6 +213,8 @@ bool st_find_work_in_range(struct st_finding_ground *ground, struct st_finding *
 
 	if (!out->evidence_ns || st_finding_share(ground, out->evidence_ns) < 0.2)
 		return false;
+	ground->has_claimed_range = true;
+	ground->claimed_range = range;
 	out->saving_low_ns = 0;
 	out->saving_high_ns = out->evidence_ns;
 	workers = tell_workers(ground, out, range);

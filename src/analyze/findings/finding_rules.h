@@ -30,12 +30,22 @@ struct st_finding_ground {
 	uint8_t *claimed;      /* by row of operators: another rule has its time */
 	/* Samples of that time. */
 	bool has_samples;
+	bool has_waits; /* they were recorded */
+	bool has_set;	/* `samples` is open */
+	bool is_plain; /* a program without steps and operators: only waits and samples are known */
 	struct st_sample_set samples;
-	struct st_utilization use, run; /* of the steps, and of the whole run */
+	struct st_utilization use; /* of the steps */
 	uint64_t spin_ns, cpu_ns;
 	uint64_t
 		step_spin_ns; /* of the threads that steps are on; without steps: of the one that spins most */
-	uint64_t run_spin_ns, run_cpu_ns;
+	uint64_t step_cpu_ns; /* of the same threads, all CPU time */
+	uint64_t work_ns;     /* effective CPU time of all threads of their processes */
+	uint32_t step_tracks; /* threads with steps */
+	bool waits_for_cpus; /* steps take longer because others, or other threads, have the CPUs */
+	/* Time that rules before have found a reason for. */
+	bool has_tiny_operators, has_claimed_range, has_claimed_threads;
+	uint32_t claimed_range; /* key of its name */
+	const char *disturbed;	/* by whom, as a sentence; "": by nobody that is known of */
 	struct st_arena *arena;
 };
 
@@ -52,12 +62,21 @@ double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
  * NULL: not known. */
 const char *st_finding_line(const struct st_finding_ground *ground, const uint8_t *is_part,
 			    const char **command);
+/* The report that shows a file: words behind "strata report". */
+const char *st_finding_source_command(const struct st_finding_ground *ground, struct st_text file);
+/* Whether a sample is CPU time in a range of that name, outside operators. */
+bool st_finding_is_of_range(const struct st_finding_ground *ground, uint32_t sample, uint32_t name);
+/* A function of the interpreter, or of a library that works for whoever called it. */
+bool st_finding_is_interpreter(const struct st_named_function *function,
+			       const struct st_named_module *module);
 /* Per step, in the unit and with the digits that people read: "5.3 s", "3.0 M". */
 const char *st_finding_time(const struct st_finding_ground *ground, uint64_t all_ns);
 const char *st_finding_number(const struct st_finding_ground *ground, uint64_t all);
 const char *st_finding_duration(struct st_arena *arena, double ns, int digits);
 /* So many digits, never an exponent: "1.50", "563". */
 const char *st_finding_figure(struct st_arena *arena, double value, int digits);
+/* How much longer than its CPU time work takes because other programs want the CPUs too: that stays. */
+double st_finding_stretch(const struct st_finding_ground *ground);
 /* What recording took of rows that a remedy does away with. */
 uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_t *is_part);
 
@@ -66,6 +85,8 @@ uint64_t st_finding_cost_ns(const struct st_finding_ground *ground, const uint8_
 typedef bool st_finding_check(struct st_finding_ground *ground, struct st_finding *out);
 st_finding_check st_find_double_precision, st_find_scalar_reads, st_find_tiny_operators,
 	st_find_work_in_range, st_find_data_wait, st_find_spin, st_find_oversubscription,
-	st_find_reorders, st_find_layout, st_find_shape_churn, st_find_allocation_churn;
+	st_find_python, st_find_reorders, st_find_layout, st_find_shape_churn,
+	st_find_allocation_churn, st_find_lock_contention, st_find_lock_across_io, st_find_gil,
+	st_find_barrier, st_find_io_wait, st_find_openmp_imbalance, st_find_input;
 
 #endif

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules over steps as a whole and CPU time.
+// The rule about waiting for data.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/dataset_parts.h"
+#include "analyze/datasets/dataset_rows.h"
+#include "analyze/findings/finding_places.h"
 #include "analyze/findings/finding_rules.h"
 
 static bool has_label(const struct st_result *result, const char *part)
@@ -12,6 +18,103 @@ static bool has_label(const struct st_result *result, const char *part)
 		if (st_text_holds(st_result_text(result, labels[i].name), part))
 			return true;
 	return false;
+}
+
+/* What the workers of DataLoaders did in the time of the steps. */
+struct workers {
+	uint32_t count; /* by their numbers: each epoch may have new ones */
+	uint64_t life_ns, idle_ns, cpu_ns;
+	struct st_finding_votes votes;
+};
+
+static bool is_worker(const struct st_finding_ground *ground, uint32_t track, uint32_t *number)
+{
+	static const char prefix[] = "DataLoader worker ";
+	struct st_text name = st_place_thread(ground->result, track, ground->arena);
+
+	if (name.size_bytes < sizeof(prefix) || memcmp(name.bytes, prefix, sizeof(prefix) - 1) != 0)
+		return false;
+	*number = 0;
+	for (const char *at = name.bytes + sizeof(prefix) - 1; *at >= '0' && *at <= '9'; at++)
+		*number = *number * 10 + (uint32_t)(*at - '0');
+	return true;
+}
+
+static uint64_t overlap(const struct st_finding_ground *ground, int64_t begin_ns, int64_t end_ns)
+{
+	begin_ns = begin_ns > ground->begin_ns ? begin_ns : ground->begin_ns;
+	end_ns = end_ns < ground->end_ns ? end_ns : ground->end_ns;
+	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
+}
+
+static void add_worker(struct workers *workers, const struct st_finding_ground *ground,
+		       uint32_t track)
+{
+	const struct st_samples *samples = ground->samples.samples;
+	uint32_t count;
+	const struct st_track *tracks = st_result_tracks(ground->result, &count);
+
+	workers->life_ns += overlap(ground, tracks[track].first_ns, tracks[track].last_ns);
+	for (uint32_t i = samples->first_of_track[track]; i < samples->first_of_track[track + 1];
+	     i++) {
+		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE) ||
+		    !overlap(ground, samples->time_ns[i], samples->time_ns[i] + 1))
+			continue;
+		workers->cpu_ns += samples->weight_ns[i];
+		st_finding_vote(&workers->votes, ground, i, samples->weight_ns[i]);
+	}
+}
+
+static uint64_t idle_of(const struct st_finding_ground *ground, const uint8_t *is_one)
+{
+	const struct st_dataset *waits = &ground->samples.waits;
+	const char *idle = st_wait_class_word(ST_WAITS_IDLE);
+	uint64_t sum_ns = 0;
+
+	for (uint32_t i = 0; ground->has_waits && i < waits->row_count; i++) {
+		struct st_text class =
+			waits->text(waits, ST_BY_WAIT_CLASS,
+				    st_key_of(&waits->keys[ST_BY_WAIT_CLASS], i), ground->arena);
+
+		if (is_one[st_key_of(&waits->keys[ST_BY_THREAD], i)] &&
+		    st_row_is_counted(waits, i) && class.size_bytes == strlen(idle) &&
+		    !memcmp(class.bytes, idle, class.size_bytes))
+			sum_ns += overlap(ground, waits->begin_ns[i], waits->end_ns[i]);
+	}
+	return sum_ns;
+}
+
+/* ": 2 workers, 97 % busy, in augment, data.py:41" */
+static const char *worker_words(const struct st_finding_ground *ground)
+{
+	struct workers workers = {0};
+	uint32_t track_count, number;
+	const char *place, *words = "";
+	double busy;
+	uint8_t *is_one;
+
+	st_result_tracks(ground->result, &track_count);
+	is_one = calloc((size_t)track_count + 2, 1);
+	for (uint32_t i = 0; is_one && ground->has_set && i < track_count; i++) {
+		if (!is_worker(ground, i, &number))
+			continue;
+		is_one[i] = 1;
+		workers.count = number + 1 > workers.count ? number + 1 : workers.count;
+		add_worker(&workers, ground, i);
+	}
+	if (workers.count && workers.life_ns) {
+		workers.idle_ns = idle_of(ground, is_one);
+		busy = ground->has_waits ? 1.0 - (double)workers.idle_ns / (double)workers.life_ns
+					 : (double)workers.cpu_ns / (double)workers.life_ns;
+		place = st_finding_elected_function(&workers.votes, ground);
+		words = st_arena_printf(ground->arena, ": %u worker%s, %.0f %% %s%s%s",
+					workers.count, workers.count == 1 ? "" : "s", busy * 100.0,
+					ground->has_waits ? "busy" : "of their time on a CPU",
+					*place ? ", most in " : "", place);
+	}
+	st_finding_votes_fini(&workers.votes);
+	free(is_one);
+	return words;
 }
 
 /* Batches that are made in the loop itself can be made beside it: by one worker, then a step takes as long as the longer
@@ -29,62 +132,11 @@ bool st_find_data_wait(struct st_finding_ground *ground, struct st_finding *out)
 	out->saving_high_ns = data_ns;
 	out->saving_low_ns = beside ? 0 : data_ns < rest_ns ? data_ns : rest_ns;
 	out->where = "DataLoader";
-	out->what = st_arena_printf(ground->arena, "%s of a step (%.0f %%) %s",
+	out->what = st_arena_printf(ground->arena, "%s of a step (%.0f %%) %s%s",
 				    st_finding_time(ground, data_ns),
 				    st_finding_share(ground, data_ns) * 100.0,
 				    beside ? "waits for DataLoader workers"
-					   : "prepares the next batch in the training loop");
-	return true;
-}
-
-static double part(uint64_t some, uint64_t all)
-{
-	return all ? (double)some / (double)all : 0.0;
-}
-
-/* What the thread of the steps spins itself is time of a step. Others may spin beside it for nothing but power, or on
- * CPUs that it needs: what that costs is not known. */
-bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
-{
-	double share = part(ground->spin_ns, ground->cpu_ns);
-
-	out->evidence_ns = out->saving_low_ns = out->saving_high_ns = ground->step_spin_ns;
-	if (!ground->has_samples || share < 0.1 ||
-	    st_finding_share(ground, out->evidence_ns) < 0.02)
-		return false;
-	out->what = st_arena_printf(ground->arena,
-				    "%.0f %% of the CPU time of %s is spinning and waiting (of the "
-				    "run: %.0f %%); %s of it on "
-				    "the thread %s, and fewer threads may save more than that",
-				    share * 100.0,
-				    ground->figures.count ? "the steps" : "the operators",
-				    part(ground->run_spin_ns, ground->run_cpu_ns) * 100.0,
-				    st_finding_time(ground, out->evidence_ns),
-				    ground->figures.count ? "of the steps" : "that spins most");
-	return true;
-}
-
-/* Threads that were ready to run, by the kernel's own count. What a step may gain is what its thread waited for a CPU,
- * when all that are ready wait alike; how much of that, only a try tells: the CPUs were at work meanwhile. */
-bool st_find_oversubscription(struct st_finding_ground *ground, struct st_finding *out)
-{
-	const struct st_utilization *use = &ground->use;
-	double share = part(use->oversubscribed_ns, use->watched_ns);
-
-	out->evidence_ns = out->saving_high_ns =
-		(uint64_t)(part(use->queued_ns, use->watched_ns) * (double)ground->step_ns *
-			   ground->divisor);
-	if (!ground->has_samples || share < 0.1 ||
-	    st_finding_share(ground, out->evidence_ns) < 0.02)
-		return false;
-	out->what =
-		st_arena_printf(ground->arena,
-				"more threads than CPUs (%u) are ready to run for %.0f %% of the "
-				"time of %s (of the run: "
-				"%.0f %%): a thread waits %s for a CPU",
-				use->cpu_count, share * 100.0,
-				ground->figures.count ? "the steps" : "the operators",
-				part(ground->run.oversubscribed_ns, ground->run.watched_ns) * 100.0,
-				st_finding_time(ground, out->evidence_ns));
+					   : "prepares the next batch in the training loop",
+				    beside ? worker_words(ground) : "");
 	return true;
 }

@@ -10,64 +10,114 @@
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/findings/finding_rules.h"
 #include "analyze/findings/recording_cost.h"
+#include "analyze/datasets/quality.h"
+#include "analyze/samples/sample_waits.h"
 #include "base/quote.h"
 #include "format/event_kind.h"
 #include "store/samples.h"
 
 enum { COMMAND_MAX_BYTES = 1 << 16 };
 
+#define SURE_ENOUGH 0.9
+#define NEARLY 0.03
+
+/* What a rule is about. */
+enum about {
+	OPERATORS,
+	STEPS,	   /* of PyTorch: steps and samples are known all the time, operators perhaps not */
+	ANY_STEPS, /* whatever framework makes them; pools of others have as many threads as CPUs */
+	ANY_PROGRAM, /* and programs that have neither */
+};
+
 /* A rule that comes first may claim rows for itself. Commands are words behind "strata report". */
 static const struct rule {
 	const char *name;
 	st_finding_check *check;
 	const char *threshold, *remedy, *command;
-	bool is_of_run; /* not about single operators: steps and samples are known all the time */
+	enum about about;
 } rules[] = {
 	{"double-precision", st_find_double_precision, "float64 operators take 10 % of the time",
 	 "use float32: call .float() on the model and its inputs, or torch.set_default_dtype",
-	 "operators -group-by operator,input-types", false},
+	 "operators -group-by operator,input-types", OPERATORS},
 	{"scalar-reads", st_find_scalar_reads,
 	 "reading single values with .item() takes 10 % of the time",
 	 "keep values in tensors; read them together and rarely (.tolist(), every n steps)",
-	 "operators -filter operator=aten::item -group-by operator,nn-module", false},
+	 "operators -filter operator=aten::item -group-by operator,nn-module", OPERATORS},
 	{"data-wait", st_find_data_wait, "waiting for data takes 10 % of a step",
-	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps", true},
+	 "DataLoader(num_workers=…, persistent_workers=True, prefetch_factor=…)", "steps", STEPS},
 	{"work-in-range", st_find_work_in_range,
 	 "a range of the program spends 20 % of the time outside operators",
 	 "do it in torch, where it is multithreaded and stays in tensors (torch.nonzero instead of "
 	 "numpy.argwhere)",
-	 "hotspots -group-by task-type,python-line", false},
+	 "hotspots -group-by task-type,python-line", OPERATORS},
 	{"shape-churn", st_find_shape_churn,
 	 "oneDNN compiles kernels for new shapes in every second step, which takes 10 % of the "
 	 "time",
 	 "pad inputs to one size or to a few (buckets): a kernel is compiled once for each",
-	 "operators -group-by operator,input-shapes -sort-desc wall-avg", false},
+	 "operators -group-by operator,input-shapes -sort-desc wall-avg", OPERATORS},
 	{"allocation-churn", st_find_allocation_churn,
 	 "page faults on new blocks of 32 MiB and more take 10 % of the time",
 	 "reuse memory: out=, in-place operators (relu_, add_), or an allocator that keeps it "
 	 "(LD_PRELOAD jemalloc or tcmalloc)",
-	 "operators -sort-desc self-allocated", false},
+	 "operators -sort-desc self-allocated", OPERATORS},
 	{"tiny-operators", st_find_tiny_operators,
 	 "operators shorter than 10 us or smaller than 32 KiB, and the gaps between them, take 40 "
 	 "% of the time",
 	 "do more work in each: larger batches, torch.stack and one operator, foreach optimizers, "
 	 "torch.compile",
-	 "operators -sort-desc count", false},
+	 "operators -sort-desc count", OPERATORS},
+	{"python", st_find_python,
+	 "Python code of the program, beside PyTorch, takes 20 % of a step",
+	 "do it for whole arrays at once (in torch, or NumPy and torch.from_numpy), or beside the "
+	 "loop in DataLoader workers",
+	 "hotspots -group-by python-line", STEPS},
+	{"input", st_find_input, "tf.data takes 20 % of the CPU time of the steps",
+	 "use cache(), or do less in map(): what is the same in every epoch need not be done "
+	 "again, "
+	 "batch() before map() does more at a time; num_parallel_calls and prefetch() help where "
+	 "CPUs are idle",
+	 "hotspots -group-by module,function", ANY_STEPS},
 	{"layout", st_find_layout, "convolutions spend 15 % of the time reordering data",
 	 "convert the model and its inputs with .to(memory_format=torch.channels_last)",
-	 "tasks -filter task-type=*reorder* -group-by task-type", false},
+	 "tasks -filter task-type=*reorder* -group-by task-type", OPERATORS},
 	{"reorders", st_find_reorders, "oneDNN reorders outside convolutions take 5 % of the time",
 	 "keep one layout from primitive to primitive; prepack weights (torch.jit.freeze, "
 	 "torch.compile)",
-	 "tasks -filter task-type=*reorder* -group-by task-type", false},
-	{"spin", st_find_spin,
-	 "spinning takes 10 % of the CPU time of the steps, and 2 % of a step on its own thread",
-	 "use fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or give each more work",
-	 "hotspots -group-by cpu-class,function", true},
+	 "tasks -filter task-type=*reorder* -group-by task-type", OPERATORS},
 	{"oversubscription", st_find_oversubscription,
 	 "more threads than CPUs are ready to run for 10 % of the time, by the kernel's count",
 	 "use fewer threads: torch.set_num_threads, OMP_NUM_THREADS, num_workers", "utilization",
-	 false},
+	 STEPS},
+	{"spin", st_find_spin,
+	 "spinning takes 10 % of the CPU time of the steps, and 2 % of a step on its own thread",
+	 "use fewer threads (torch.set_num_threads, OMP_NUM_THREADS), or give each more work",
+	 "hotspots -group-by cpu-class,function", ANY_STEPS},
+	{"lock-across-io", st_find_lock_across_io,
+	 "a thread waits 5 % of the time for a lock whose holders wait for I/O or sleep",
+	 "take the I/O out of the lock (write afterwards what was taken under it, or let one "
+	 "thread "
+	 "write for all)",
+	 "waits -group-by sync-object,python-line", ANY_PROGRAM},
+	{"lock-contention", st_find_lock_contention,
+	 "a thread waits 5 % of the time for a lock that others hold at work",
+	 "hold the lock for less of the work, or use several (one per part of the data)",
+	 "waits -group-by sync-object,python-line", ANY_PROGRAM},
+	{"gil", st_find_gil, "a thread waits 10 % of the time for Python's GIL",
+	 "use processes instead of threads (multiprocessing, ProcessPoolExecutor), or do the work "
+	 "where the GIL is released (NumPy, PyTorch)",
+	 "waits -group-by wait-class,thread", ANY_PROGRAM},
+	{"barrier", st_find_barrier,
+	 "a thread waits 5 % of the time at a barrier, most of it for one that comes last",
+	 "give all threads as much to do (smaller pieces that they fetch one by one)",
+	 "waits -group-by sync-object,waker", ANY_PROGRAM},
+	{"openmp-imbalance", st_find_openmp_imbalance,
+	 "threads wait 5 % of the time for the end of an OpenMP region that others still work on",
+	 "give all threads as much to do: schedule(dynamic) or smaller chunks, or fewer threads",
+	 "openmp", ANY_PROGRAM},
+	{"io-wait", st_find_io_wait,
+	 "the thread of the steps waits 5 % of a step for I/O, or sleeps",
+	 "do it beside the loop (a thread, a DataLoader worker), less often, or in larger pieces",
+	 "waits -group-by python-line,sync-object", ANY_PROGRAM},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) <= ST_FINDINGS_MAX, "there is room for all");
 
@@ -169,6 +219,9 @@ const char *st_finding_number(const struct st_finding_ground *ground, uint64_t a
 {
 	double number = (double)all / ground->divisor;
 
+	/* Where operators were recorded in turns a number is an estimate: two operators are no 2.01. */
+	if (ground->recorded < 1.0 && fabs(number - round(number)) < NEARLY * number)
+		number = round(number);
 	if (number < 999.5)
 		return number == floor(number) ? st_arena_printf(ground->arena, "%.0f", number)
 					       : st_finding_figure(ground->arena, number, 3);
@@ -227,6 +280,11 @@ static void find_scope(struct st_finding_ground *ground, uint32_t track_count)
 			ground->end_ns = rows->end_ns[row];
 	}
 	ground->divisor = 1;
+	if (ground->end_ns <= ground->begin_ns && ground->has_waits) {
+		ground->is_plain = true;
+		ground->begin_ns = 0;
+		ground->end_ns = (int64_t)st_result_info(ground->result)->collected_ns;
+	}
 	if (ground->end_ns > ground->begin_ns)
 		ground->step_ns = (uint64_t)(ground->end_ns - ground->begin_ns);
 }
@@ -234,14 +292,18 @@ static void find_scope(struct st_finding_ground *ground, uint32_t track_count)
 static int by_saving(const void *left, const void *right)
 {
 	const struct st_finding *a = left, *b = right;
+	/* In the middle of what may be saved: nothing speaks for one end. */
+	uint64_t of_a = a->saving_low_ns + a->saving_high_ns;
+	uint64_t of_b = b->saving_low_ns + b->saving_high_ns;
 
-	if (a->saving_high_ns != b->saving_high_ns)
-		return a->saving_high_ns < b->saving_high_ns ? 1 : -1;
+	if (of_a != of_b)
+		return of_a < of_b ? 1 : -1;
 	return strcmp(a->rule, b->rule);
 }
 
-/* Two rules may be about the same time. All remedies together save no more than there is. */
-static void keep_within_step(struct st_findings *out)
+/* Two rules may be about the same time. All remedies together save no more than there is, and what is cut is said: else it
+ * would not fit to what was found. */
+static void keep_within_step(struct st_findings *out, struct st_arena *arena)
 {
 	uint64_t left_ns = out->step_ns;
 	uint32_t kept = 0;
@@ -249,8 +311,11 @@ static void keep_within_step(struct st_findings *out)
 	for (uint32_t i = 0; i < out->count && left_ns; i++) {
 		struct st_finding *found = &out->items[i];
 
-		if (found->saving_high_ns > left_ns)
+		if (found->saving_high_ns > left_ns) {
 			found->saving_high_ns = left_ns;
+			found->what = st_arena_printf(
+				arena, "%s; the rest of that is in the savings above", found->what);
+		}
 		if (found->saving_low_ns > found->saving_high_ns)
 			found->saving_low_ns = found->saving_high_ns;
 		left_ns -= found->saving_high_ns;
@@ -275,11 +340,62 @@ static uint64_t per_step(const struct st_finding_ground *ground, uint64_t all_ns
 	return (uint64_t)((double)all_ns / ground->divisor);
 }
 
+/* Of the thread of the steps: the part of their time in which it was at work. What a step waits for others is in the time
+ * of its operators too, and it is not known how much of that goes with them. */
+static double at_work(const struct st_finding_ground *ground)
+{
+	double wall_ns = (double)ground->step_ns * ground->divisor;
+	double work_ns = (double)ground->step_cpu_ns - (double)ground->step_spin_ns;
+
+	if (!ground->has_samples || !ground->figures.count)
+		return *ground->disturbed ? 0.0 : 1.0;
+	wall_ns -= (double)ground->figures.part_ns[ST_STEP_DATA];
+	return work_ns < wall_ns && wall_ns > 0 ? work_ns / wall_ns : 1.0;
+}
+
+/* What was measured while threads waited for CPUs is no more than that long, and may be less. */
+static void doubt(const struct st_finding_ground *ground, struct st_finding *found)
+{
+	double sure = ground->waits_for_cpus ? at_work(ground) : 1.0;
+
+	if (sure < SURE_ENOUGH)
+		found->saving_low_ns = (uint64_t)((double)found->saving_low_ns * sure);
+	if (*ground->disturbed)
+		found->what = st_arena_printf(ground->arena, "%s; meanwhile %s", found->what,
+					      ground->disturbed);
+}
+
+/* Whether steps take longer because there are not CPUs enough: others have them, or threads of the program wait for them. */
+static void look_at_machine(struct st_finding_ground *ground)
+{
+	const struct st_utilization *use = &ground->use;
+	struct st_buf words;
+
+	st_buf_init(&words, 256);
+	ground->disturbed = "";
+	if (st_quality_shared(ground->result, ST_MACHINE_DISTURBS, &words))
+		ground->disturbed = st_text_take(ground->arena, &words).bytes;
+	else
+		st_buf_fini(&words);
+	ground->waits_for_cpus = *ground->disturbed || use->delay_ns > use->watched_ns / 10;
+}
+
+static bool is_about(const struct st_finding_ground *ground, enum about about)
+{
+	uint32_t sources;
+
+	if (ground->is_plain || about == ANY_PROGRAM)
+		return about == ANY_PROGRAM;
+	st_result_operator_sources(ground->result, &sources);
+	return about != STEPS || sources;
+}
+
 static void apply_rules(struct st_findings *out, struct st_finding_ground *ground)
 {
 	double steps = ground->divisor;
 
 	ground->recorded = recorded_part(ground);
+	look_at_machine(ground);
 	out->step_count = ground->figures.count;
 	out->is_guess = st_step_list_is_guess(ground->steps);
 	out->step_ns = ground->step_ns;
@@ -290,44 +406,89 @@ static void apply_rules(struct st_findings *out, struct st_finding_ground *groun
 					   .remedy = rules[i].remedy,
 					   .command = rules[i].command};
 
-		ground->divisor = steps * (rules[i].is_of_run ? 1.0 : ground->recorded);
-		if (ground->divisor <= 0 || !rules[i].check(ground, &found))
+		ground->divisor = steps * (rules[i].about == OPERATORS ? ground->recorded : 1.0);
+		if (ground->divisor <= 0 || !is_about(ground, rules[i].about) ||
+		    !rules[i].check(ground, &found))
 			continue;
 		found.command = whole_command(ground, found.command);
 		found.evidence_ns = per_step(ground, found.evidence_ns);
 		found.saving_low_ns = per_step(ground, found.saving_low_ns);
 		found.saving_high_ns = per_step(ground, found.saving_high_ns);
+		doubt(ground, &found);
 		out->items[out->count++] = found;
 	}
 	qsort(out->items, out->count, sizeof(out->items[0]), by_saving);
-	keep_within_step(out);
+	keep_within_step(out, ground->arena);
 }
 
-/* Spinning on the threads that steps are on; where there are none, on the one that has most of it. */
-static uint64_t own_spin_ns(const struct st_finding_ground *ground)
+/* A part of the time of the steps that lies between two of them is no time of a step. */
+static uint64_t of_steps(const struct st_finding_ground *ground, uint64_t ns)
+{
+	double span_ns = (double)(ground->end_ns - ground->begin_ns) * ground->step_tracks;
+
+	return ground->figures.count && (double)ground->figures.wall_ns < span_ns
+		       ? (uint64_t)((double)ns * (double)ground->figures.wall_ns / span_ns)
+		       : ns;
+}
+
+/* CPU time of the threads that steps are on, where there are none of the one that spins most; and the work of all
+ * threads of their processes. Samples are in the order of tracks. */
+static void count_cpu(struct st_finding_ground *ground, const uint8_t *process_counts)
 {
 	const struct st_samples *samples = ground->samples.samples;
 	const struct st_named *named = ground->samples.named;
-	uint64_t sum_ns = 0, most_ns = 0, track_ns = 0;
+	uint32_t count;
+	const struct st_track *tracks = st_result_tracks(ground->result, &count);
+	uint64_t spin_ns = 0, cpu_ns = 0;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
-		uint32_t node = samples->node[i];
+		uint32_t node = samples->node[i], track = samples->track[i];
 		uint32_t frame = node < named->node_count ? named->frame_of_node[node] : 0;
 		enum st_cpu_class class = ground->samples.classes[frame];
 
-		if (!i || samples->track[i] != samples->track[i - 1])
-			track_ns = 0;
+		if (!ground->figures.count && i && track != samples->track[i - 1])
+			spin_ns = cpu_ns = 0;
 		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE) ||
 		    samples->time_ns[i] < ground->begin_ns ||
-		    samples->time_ns[i] > ground->end_ns ||
-		    !ground->track_counts[samples->track[i]] ||
-		    st_cpu_class_kind(class) != ST_CPU_SPIN)
+		    samples->time_ns[i] > ground->end_ns || !process_counts[tracks[track].process])
 			continue;
-		track_ns += samples->weight_ns[i];
-		sum_ns += samples->weight_ns[i];
-		most_ns = track_ns > most_ns ? track_ns : most_ns;
+		if (class == ST_CLASS_EFFECTIVE)
+			ground->work_ns += samples->weight_ns[i];
+		if (!ground->track_counts[track])
+			continue;
+		cpu_ns += samples->weight_ns[i];
+		spin_ns += st_cpu_class_kind(class) == ST_CPU_SPIN ? samples->weight_ns[i] : 0;
+		if (spin_ns >= ground->step_spin_ns) {
+			ground->step_spin_ns = spin_ns;
+			ground->step_cpu_ns = cpu_ns;
+		}
 	}
-	return ground->figures.count ? sum_ns : most_ns;
+	if (ground->figures.count)
+		ground->step_cpu_ns = cpu_ns;
+	ground->work_ns = of_steps(ground, ground->work_ns);
+	ground->step_cpu_ns = of_steps(ground, ground->step_cpu_ns);
+	ground->step_spin_ns = of_steps(ground, ground->step_spin_ns);
+}
+
+static enum st_status add_cpu(struct st_finding_ground *ground, struct st_error *err)
+{
+	uint32_t count, processes;
+	const struct st_track *tracks = st_result_tracks(ground->result, &count);
+	uint8_t *process_counts;
+
+	st_result_processes(ground->result, &processes);
+	process_counts = calloc((size_t)processes + 1, 1);
+	if (!process_counts)
+		return st_error_set(err, ST_ENOMEM, 0, "out of memory for findings");
+	for (uint32_t i = 0; i < count; i++) {
+		if (!ground->track_counts[i] || tracks[i].process >= processes)
+			continue;
+		ground->step_tracks++;
+		process_counts[tracks[i].process] = 1;
+	}
+	count_cpu(ground, process_counts);
+	free(process_counts);
+	return ST_OK;
 }
 
 static enum st_status ask_spin(struct st_finding_ground *ground, const struct st_question *question,
@@ -355,22 +516,19 @@ static enum st_status add_samples(struct st_finding_ground *ground,
 				       .time_end_ns = ground->end_ns};
 	enum st_status status;
 
-	if (!st_result_sample_quality(ground->result)->samples || !ground->step_ns)
+	if ((!st_result_sample_quality(ground->result)->samples && !ground->has_waits) ||
+	    !ground->step_ns)
 		return ST_OK;
 	status = st_sample_set_open(&ground->samples, ground->result, &options->view, err);
 	if (status)
 		return status;
-	ground->has_samples = true;
-	ground->step_spin_ns = own_spin_ns(ground);
-	status = st_utilization_make(&ground->use, &ground->samples, &question, err);
+	ground->has_set = true;
+	ground->has_samples = st_result_sample_quality(ground->result)->samples;
+	status = add_cpu(ground, err);
+	if (!status)
+		status = st_utilization_make(&ground->use, &ground->samples, &question, err);
 	if (!status)
 		status = ask_spin(ground, &question, &ground->spin_ns, &ground->cpu_ns, err);
-	question.has_time_range = false;
-	if (!status)
-		status = st_utilization_make(&ground->run, &ground->samples, &question, err);
-	if (!status)
-		status =
-			ask_spin(ground, &question, &ground->run_spin_ns, &ground->run_cpu_ns, err);
 	return status;
 }
 
@@ -383,6 +541,7 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	st_result_tracks(ground->result, &track_count);
 	ground->track_counts = calloc(track_count + 1, 1);
 	ground->claimed = calloc(ground->rows->count + 1, 1);
+	ground->has_waits = st_sample_has_waits(ground->result);
 	status = st_step_figures_make(ground->steps, &ground->figures, err);
 	if (!status)
 		status = st_operator_turns_make(&ground->turns, ground->result, err);
@@ -395,8 +554,7 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	if (!status)
 		apply_rules(out, ground);
 	st_utilization_fini(&ground->use);
-	st_utilization_fini(&ground->run);
-	if (ground->has_samples)
+	if (ground->has_set)
 		st_sample_set_close(&ground->samples);
 	st_operator_turns_fini(&ground->turns);
 	free(ground->track_counts);

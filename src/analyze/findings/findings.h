@@ -23,7 +23,7 @@ struct st_finding {
 	uint64_t saving_low_ns, saving_high_ns;
 };
 
-enum { ST_FINDINGS_MAX = 16 };
+enum { ST_FINDINGS_MAX = 24 };
 struct st_findings {
 	struct st_finding items[ST_FINDINGS_MAX]; /* the largest saving first */
 	uint32_t count;

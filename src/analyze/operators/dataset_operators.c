@@ -27,6 +27,10 @@ static enum st_operator_label kind_of(const struct st_label *label, struct st_te
 		return as_torch && is_helper(name) ? ST_LABEL_HELPER : ST_LABEL_OPERATOR;
 	if (label->category == ST_CATEGORY_MODULE)
 		return ST_LABEL_MODULE;
+	if (as_torch && st_category_is_call(label->category))
+		return ST_LABEL_RUNTIME;
+	if (as_torch && st_category_is_device(label->category))
+		return ST_LABEL_DEVICE;
 	if (st_category_is_execution(label->category) && !as_torch)
 		return ST_LABEL_PRIMITIVE;
 	return ST_LABEL_OTHER;
@@ -302,6 +306,12 @@ struct st_set st_dataset_operators_answers(void)
 		      ST_BY_PYTHON_LINE, ST_BY_PYTHON_FUNCTION, ST_BY_CALLSTACK);
 }
 
+struct st_set st_dataset_operators_filters(void)
+{
+	return ST_SET(ST_BY_TASK, ST_BY_CATEGORY, ST_BY_TASK_DOMAIN, ST_BY_TASK_TYPE,
+		      ST_BY_TASK_FAMILY);
+}
+
 static struct st_set groupings_of(const struct st_operator_rows *rows)
 {
 	struct st_set set = st_dataset_operators_answers();
@@ -355,8 +365,7 @@ static bool make(struct st_dataset *out, struct st_operator_rows *rows,
 	out->flags = rows->flags;
 	out->numbers = rows->slice;
 	out->answers = groupings_of(rows);
-	out->filters = ST_SET(ST_BY_TASK, ST_BY_CATEGORY, ST_BY_TASK_DOMAIN, ST_BY_TASK_TYPE,
-			      ST_BY_TASK_FAMILY);
+	out->filters = st_dataset_operators_filters();
 	out->keys[ST_BY_OPERATOR] =
 		st_keys(rows->label, rows->name_of, rows->texts[ST_BY_OPERATOR].count);
 	out->keys[ST_BY_INSTANCE] = st_keys(NULL, NULL, rows->count);

@@ -23,6 +23,8 @@ enum st_operator_label {
 	ST_LABEL_PRIMITIVE, /* the same, where there are no tasks of PyTorch's either */
 	ST_LABEL_HELPER,    /* of torch's profiler itself */
 	ST_LABEL_CALL,	    /* of a Python function or built-in: a row where it was asked for */
+	ST_LABEL_RUNTIME,   /* a call that drives a device, and … */
+	ST_LABEL_DEVICE,    /* … what ran on one: rows as torch shows them */
 };
 
 /* Columns that the rows have for themselves. */
@@ -61,7 +63,11 @@ struct st_operator_rows {
 	struct st_operator_work *work; /* by signature; the last is none; made with the measures */
 	uint64_t *allocated, *freed;   /* by row: bytes; NULL: not recorded */
 	uint64_t outside_bytes;	       /* given out where no operator was open */
-	bool is_itt;		       /* some rows are ITT tasks that stand in */
+	/* By row: what ran on a device that it launched, without and with the rows inside of it; NULL: nothing did. */
+	uint64_t *device_ns, *device_all_ns;
+	uint64_t device_outside_ns; /* launched where no operator was open, or nobody knows where */
+	uint8_t *launches; /* by label: some row of it launched something; NULL: nothing did */
+	bool is_itt;	   /* some rows are ITT tasks that stand in */
 	bool is_primitive;
 	bool has_inputs, has_modules, has_stacks, has_calls;
 	bool as_torch;
@@ -97,12 +103,24 @@ extern const struct st_measure st_operator_measures[];
 /* Four of all that last, and all of the operators' own. */
 enum { ST_OPERATOR_MEASURES = 4 + (ST_HELD - ST_ALLOCATED) + (ST_KEPT - ST_SELF_SHARE) };
 
+/* What rows launched on devices. False when memory is out. */
+bool st_operators_add_devices(struct st_operator_rows *rows);
+/* Whether a slice ran on a device and counts as its time; ranges that are repeated there do not. */
+bool st_slice_is_device_time(const struct st_result *result, uint32_t slice);
+
 /* Groupings, whether a result has such rows or not. */
 struct st_set st_dataset_operators_answers(void);
+/* Filters can be about these too. */
+struct st_set st_dataset_operators_filters(void);
 
 static inline bool st_row_is_call(const struct st_operator_rows *rows, uint32_t row)
 {
 	return rows->kind_of[rows->label[row]] == ST_LABEL_CALL;
+}
+
+static inline bool st_row_is_device(const struct st_operator_rows *rows, uint32_t row)
+{
+	return rows->kind_of[rows->label[row]] == ST_LABEL_DEVICE;
 }
 
 static inline struct st_text st_row_name(const struct st_operator_rows *rows, uint32_t row)

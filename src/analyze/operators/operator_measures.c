@@ -56,13 +56,36 @@ static uint64_t read_both(const struct st_dataset *dataset, uint32_t row, unsign
 	return work->has_flops && work->has_bytes ? read_work(dataset, row, arg) : 0;
 }
 
-/* The time of the rows that did it. */
+/* Whether its time is that of its work: not where others of the same name launched theirs on a device, and it launched
+ * none, as while a graph is captured. */
+static bool is_rated(const struct st_operator_rows *rows, uint32_t row)
+{
+	return !rows->device_ns || rows->device_all_ns[row] || !rows->launches[rows->label[row]];
+}
+
+static uint64_t read_rated(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	return is_rated(st_dataset_operators(dataset), row) ? read_work(dataset, row, arg) : 0;
+}
+
+/* The time of the rows that did it: where they only launched it, the device's. */
 static uint64_t read_ns(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
 	const struct st_operator_rows *rows = st_dataset_operators(dataset);
 
-	return read_known(dataset, row, arg) ? st_result_wall_ns(rows->result, rows->slice[row])
-					     : 0;
+	if (!read_known(dataset, row, arg) || !is_rated(rows, row))
+		return 0;
+	if (rows->device_ns && rows->device_all_ns[row])
+		return rows->device_all_ns[row];
+	return st_result_wall_ns(rows->result, rows->slice[row]);
+}
+
+static uint64_t read_device(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	const struct st_operator_rows *rows = st_dataset_operators(dataset);
+
+	(void)arg;
+	return rows->device_ns ? rows->device_ns[row] : 0;
 }
 
 #define SUM(how_far, how) .fold = ST_FOLD_SUM, .reach = ST_REACH_##how_far, .read = how
@@ -80,6 +103,13 @@ const struct st_measure st_operator_measures[ST_OPERATOR_MEASURES] = {
 	 .part = ST_WALL_TOTAL, .whole = ST_WALL_TOTAL, .of_total = true},
 	{ST_WALL_AVG, "wall-avg", "wall_avg_ns", "Average", "ns", ST_FOLD_DERIVED,
 	 .derive = st_derive_average},
+	{ST_DEVICE_SELF, "device-self", "device_self_ns", "Self CUDA", "ns", SUM(OWN, read_device)},
+	{ST_DEVICE_SHARE, NULL, "device_self_ratio", "Self CUDA %", "ratio", ST_FOLD_DERIVED,
+	 .part = ST_DEVICE_SELF, .whole = ST_DEVICE_SELF, .of_total = true},
+	{ST_DEVICE_TOTAL, "device-total", "device_total_ns", "CUDA Total", "ns",
+	 SUM(AROUND, read_device)},
+	{ST_DEVICE_AVG, "device-avg", "device_avg_ns", "CUDA Average", "ns", ST_FOLD_AVERAGE,
+	 .part = ST_DEVICE_TOTAL, .whole = ST_COUNT},
 	{ST_ALLOCATED, "allocated", "allocated_bytes", "Allocated", "bytes",
 	 SUM(AROUND, read_memory), .arg = ALLOCATED},
 	{ST_SELF_ALLOCATED, "self-allocated", "self_allocated_bytes", "Allocated:Self", "bytes",
@@ -92,9 +122,9 @@ const struct st_measure st_operator_measures[ST_OPERATOR_MEASURES] = {
 	 .known_by = ST_FLOPS_KNOWN},
 	{ST_MOVED, "moved", "moved_bytes", "Bytes Moved", "bytes", SUM(OUTERMOST, read_work),
 	 .arg = BYTES, .known_by = ST_MOVED_KNOWN},
-	{ST_GFLOPS, "gflops", "gflops_per_s", "GFLOP/s", "", ST_FOLD_DERIVED, .part = ST_FLOPS,
-	 .whole = ST_FLOPS_NS},
-	{ST_GBYTES, "gbytes", "gbytes_per_s", "GB/s", "", ST_FOLD_DERIVED, .part = ST_MOVED,
+	{ST_GFLOPS, "gflops", "gflops_per_s", "GFLOP/s", "", ST_FOLD_DERIVED,
+	 .part = ST_RATED_FLOPS, .whole = ST_FLOPS_NS},
+	{ST_GBYTES, "gbytes", "gbytes_per_s", "GB/s", "", ST_FOLD_DERIVED, .part = ST_RATED_MOVED,
 	 .whole = ST_MOVED_NS},
 	{ST_INTENSITY, "intensity", "flops_per_byte", "FLOPs/Byte", "", ST_FOLD_DERIVED,
 	 .part = ST_BOTH_FLOPS, .whole = ST_BOTH_BYTES},
@@ -105,6 +135,8 @@ const struct st_measure st_operator_measures[ST_OPERATOR_MEASURES] = {
 	{ST_MOVED_NS, SUM(OUTERMOST, read_ns), .arg = BYTES},
 	{ST_BOTH_FLOPS, SUM(OUTERMOST, read_both), .arg = FLOPS},
 	{ST_BOTH_BYTES, SUM(OUTERMOST, read_both), .arg = BYTES},
+	{ST_RATED_FLOPS, SUM(OUTERMOST, read_rated), .arg = FLOPS},
+	{ST_RATED_MOVED, SUM(OUTERMOST, read_rated), .arg = BYTES},
 };
 
 static bool add_memory(struct st_operator_rows *rows)
@@ -145,5 +177,5 @@ bool st_operators_add_measures(struct st_dataset *dataset)
 	dataset->measures = st_operator_measures;
 	dataset->measure_count = ST_OPERATOR_MEASURES;
 	dataset->outermost = ST_WORK_KNOWN;
-	return rows->work && add_memory(rows);
+	return rows->work && add_memory(rows) && st_operators_add_devices(rows);
 }

@@ -5,7 +5,8 @@
 
 /* How much a kind of label tells; 0: it is no row. */
 static const uint8_t rank_of[] = {
-	[ST_LABEL_OPERATOR] = 3, [ST_LABEL_ITT] = 2, [ST_LABEL_PRIMITIVE] = 1, [ST_LABEL_CALL] = 0};
+	[ST_LABEL_OPERATOR] = 3, [ST_LABEL_ITT] = 2,	 [ST_LABEL_PRIMITIVE] = 1,
+	[ST_LABEL_CALL] = 0,	 [ST_LABEL_RUNTIME] = 3, [ST_LABEL_DEVICE] = 3};
 
 /* What the choice of rows is made by. */
 struct picking {
@@ -41,7 +42,7 @@ static bool is_row(const struct picking *picking, uint32_t slice)
 	uint8_t kind = kind_of(picking, slice), rank = rank_of[kind];
 
 	return rank && rank == picking->wanted[slices->track[slice]] && is_inside(picking, slice) &&
-	       (kind == ST_LABEL_OPERATOR || !(slices->flags[slice] & ST_SLICE_COPY));
+	       (rank == rank_of[ST_LABEL_OPERATOR] || !(slices->flags[slice] & ST_SLICE_COPY));
 }
 
 /* What each process recorded at best: tasks of a worse kind do not stand in. */

@@ -10,10 +10,12 @@
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/reports/changes_parts.h"
 #include "analyze/tables/report_make.h"
+#include "base/buf.h"
+#include "resolve/short_name.h"
 #include "store/result.h"
 #include "store/samples.h"
 
-enum { ROWS_SHOWN = 10, SMALL = 100 };
+enum { ROWS_SHOWN = 10, SMALL = 100, NAME_BYTES_MAX = 1 << 20 };
 enum {
 	SECTION,
 	NAME,
@@ -44,10 +46,14 @@ static const char *title_of(const struct st_changes *c, enum st_changes_section 
 	case ST_CHANGES_RUN:
 		return "Run";
 	case ST_CHANGES_STEP:
-		return "Step, on average";
+		return c->is_of_all ? "Steps, all together" : "Step, on average";
 	case ST_CHANGES_OPERATOR:
+		if (c->is_of_all)
+			return "Operators, self time in all steps";
 		return c->is_per_step ? "Operators, self time per step" : "Operators, self time";
 	default:
+		if (c->is_of_all)
+			return "Functions, CPU time in all steps";
 		return c->is_per_step ? "Functions, CPU time per step" : "Functions, CPU time";
 	}
 }
@@ -105,12 +111,24 @@ static struct st_cell rounded(double ns)
 	return st_cell_u64(ns > 0.0 ? (uint64_t)(ns + 0.5) : 0);
 }
 
+/* Functions by a name that can be read, as the summary has them. */
+static struct st_cell name_of(struct st_changes *c, uint32_t key)
+{
+	struct st_buf name;
+
+	if (c->section_of[key] != ST_CHANGES_FUNCTION)
+		return st_cell_bytes(c->shown[key]);
+	st_buf_init(&name, NAME_BYTES_MAX);
+	st_short_name(c->shown[key], &name);
+	return st_report_buf(c->out, &name);
+}
+
 static void add_change(struct st_changes *c, const struct change *change, const char *word)
 {
 	struct st_cell *cells = st_report_add(c->out, 1);
 	const struct st_difference *between = &change->between;
 
-	cells[NAME] = st_cell_bytes(c->shown[change->key]);
+	cells[NAME] = name_of(c, change->key);
 	cells[FIRST] = rounded(change->sides[0].value);
 	cells[SECOND] = rounded(change->sides[1].value);
 	cells[DIFFERENCE] =
@@ -230,16 +248,25 @@ static void add_columns(struct st_changes *c, const struct st_side_names *names)
 	c->out->kept_columns = CHANGE + 1;
 }
 
+static void add_note(struct st_changes *c, const char *note)
+{
+	if (note && c->note_count < ST_CHANGES_NOTES)
+		c->notes[c->note_count++] = note;
+}
+
 static void explain(struct st_changes *c, const struct st_side_names *names)
 {
 	static const char *const of_runs[] = {
-		"Difference is the second minus the first: + means that the second takes longer; "
-		"slower and faster are beyond chance; unclear may be chance.",
+		"Difference is the second minus the first: + means that the second takes longer. "
+		"Verdict: slower or faster if fewer than 1 of 20 comparisons show so much by "
+		"chance "
+		"(Welch's t-test, p < 0.05, stricter the more rows a section has), else unclear.",
 	};
 	static const char *const of_one[] = {
-		"Difference is the second minus the first: + means that the second takes longer; "
-		"slower? and faster? are beyond what steps and samples of one run vary; "
-		"unclear may be chance.",
+		"Difference is the second minus the first: + means that the second takes longer. "
+		"Verdict: slower? or faster? if steps and samples within one run vary so much in "
+		"fewer than 1 of 20 comparisons (Welch's t-test, p < 0.05, stricter the more rows "
+		"a section has), else unclear; ? with one figure only.",
 		"Runs of the same program can differ by more than that, and one run each cannot "
 		"tell: give several, as in strata compare A1,A2,A3 B1,B2,B3",
 	};
@@ -247,15 +274,9 @@ static void explain(struct st_changes *c, const struct st_side_names *names)
 
 	c->out->subject = names->explained;
 	c->out->result = names->joined;
-	c->notes[0] = has_runs ? of_runs[0] : of_one[0];
-	c->notes[1] = has_runs ? NULL : of_one[1];
-	c->note_count = has_runs ? 1 : 2;
-}
-
-static void add_note(struct st_changes *c, const char *note)
-{
-	if (note && c->note_count < ST_CHANGES_NOTES)
-		c->notes[c->note_count++] = note;
+	add_note(c, c->size_note);
+	add_note(c, has_runs ? of_runs[0] : of_one[0]);
+	add_note(c, has_runs ? NULL : of_one[1]);
 }
 
 /* What makes the sides hard to compare. Notes are copied: the report outlives the comparison. */
@@ -307,7 +328,9 @@ static void take_headline(const struct st_changes *c, struct st_headline *out)
 			sides[side] = side_of(c, section, key, side);
 			out->counts[side] = sides[side].count;
 		}
-		out->what = c->is_per_step ? "the time of a step" : "the elapsed time";
+		out->what = c->is_of_all     ? "the time of all steps"
+			    : c->is_per_step ? "the time of a step"
+					     : "the elapsed time";
 		out->first_ns = sides[0].value;
 		out->difference = st_welch(sides[0], sides[1]);
 		out->is_of_runs = c->of->counts[0] > 1 && c->of->counts[1] > 1;
@@ -327,9 +350,9 @@ enum st_status st_changes_build(const struct st_changes_of *of, struct st_report
 		return status;
 	names = st_side_names_make(of->paths, of->counts, st_report_arena(out));
 	add_columns(&c, &names);
-	explain(&c, &names);
 	st_key_texts_init(&c.names);
 	status = st_changes_read(&c, err);
+	explain(&c, &names);
 	if (!status && !add_rows(&c))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
 	if (!status)

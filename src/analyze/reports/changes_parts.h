@@ -16,7 +16,7 @@ enum st_changes_section {
 	ST_CHANGES_SECTIONS
 };
 
-enum { ST_CHANGES_NOTES = 5 };
+enum { ST_CHANGES_NOTES = 6 };
 
 struct st_figure {
 	struct st_mean mean; /* of a run without several values of it, the spread is not known */
@@ -27,7 +27,9 @@ struct st_changes {
 	const struct st_changes_of *of;
 	uint32_t run_count;
 	struct st_report *out;
-	bool is_per_step;	 /* every run has steps */
+	bool is_per_step; /* every run has steps */
+	bool is_of_all;	  /* these differ in size, so that figures are of all of them, not of one */
+	const char *size_note;	 /* NULL: they do not */
 	struct st_report *steps; /* by run */
 	double *one_sample_ns;	 /* by run: what a sample stands for, per step where these count */
 	struct st_key_texts names; /* section, name and module in one text */
@@ -42,6 +44,8 @@ struct st_changes {
 	bool failed;
 };
 
+/* Once the steps are there: whether those of the sides are of one size. */
+enum st_status st_changes_look_at_size(struct st_changes *c, struct st_error *err);
 enum st_status st_changes_read(struct st_changes *c, struct st_error *err);
 void st_changes_fini(struct st_changes *c);
 

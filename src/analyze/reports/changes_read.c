@@ -128,7 +128,24 @@ static bool is_warm_up(const struct st_report *steps, uint32_t row)
 	       steps->rows[row].cells[column].as.truth;
 }
 
-static bool steady_init(struct steady *steady, const struct st_report *steps)
+/* Of all steps together none is left out. */
+static bool is_counted(const struct st_changes *c, const struct st_report *steps, uint32_t row)
+{
+	return c->is_of_all || !is_warm_up(steps, row);
+}
+
+/* Of one step, or of all. */
+static struct st_mean of_steps(const struct st_changes *c, struct st_mean mean, double steps)
+{
+	if (c->is_of_all) {
+		mean.value *= steps;
+		mean.variance *= steps * steps;
+	}
+	return mean;
+}
+
+static bool steady_init(struct steady *steady, const struct st_changes *c,
+			const struct st_report *steps)
 {
 	uint32_t column = column_of(steps, "step");
 
@@ -141,7 +158,7 @@ static bool steady_init(struct steady *steady, const struct st_report *steps)
 	for (uint32_t i = 0; i < steps->row_count; i++) {
 		uint32_t known = steady->texts.count;
 		uint32_t key = st_key_texts_add(&steady->texts, text_at(steps, i, column));
-		bool counts = !is_warm_up(steps, i);
+		bool counts = is_counted(c, steps, i);
 
 		if (key >= known)
 			steady->place_of[key] = NONE;
@@ -160,6 +177,41 @@ static void steady_fini(struct steady *steady)
 	free(steady->series);
 }
 
+static bool is_told(const struct st_report *report, uint32_t row, uint32_t column)
+{
+	return column != NONE && report->rows[row].cells[column].kind != ST_CELL_NONE;
+}
+
+/* What makes the mean of the steps with a figure that of all steps, as the report of steps has it: it knows what steps are like
+ * whose operators were not recorded. Where warm-up counts, which is not in its totals: in the same shares. */
+static double length_beside(const struct st_changes *c, const struct st_report *steps,
+			    uint32_t column)
+{
+	uint32_t wall = column_of(steps, "wall_total_ns");
+	double all_ns = 0.0, told_ns = 0.0, part_ns = 0.0, all = 0.0, told = 0.0, total_ns = 0.0;
+
+	for (uint32_t row = 0; row < steps->row_count; row++) {
+		double ns = number_at(steps, row, wall);
+
+		if (!is_counted(c, steps, row))
+			continue;
+		all_ns += ns;
+		all++;
+		if (!is_told(steps, row, column))
+			continue;
+		told_ns += ns;
+		part_ns += number_at(steps, row, column);
+		told++;
+	}
+	if (told >= all || told_ns <= 0.0)
+		return 1.0;
+	if (!c->is_of_all && steps->totals.cells[column].kind == ST_CELL_U64)
+		total_ns = (double)steps->totals.cells[column].as.u64;
+	if (total_ns > 0.0 && part_ns > 0.0)
+		return total_ns / all / (part_ns / told);
+	return all_ns / all / (told_ns / told);
+}
+
 /* A step and its parts: values of each step in turn. */
 static void read_steps(struct st_changes *c, uint32_t run, struct steady *steady)
 {
@@ -168,23 +220,26 @@ static void read_steps(struct st_changes *c, uint32_t run, struct steady *steady
 	} parts[] = {
 		{"wall_total_ns", "step"},     {"data_wait_ns", "data wait"},
 		{"forward_ns", "forward"},     {"backward_ns", "backward"},
-		{"optimizer_ns", "optimizer"}, {"other_ns", "Python, other"},
+		{"optimizer_ns", "optimizer"}, {"device_wait_ns", "waits for the device"},
+		{"other_ns", "Python, other"},
 	};
 	const struct st_report *steps = &c->steps[run];
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		uint32_t column = column_of(steps, parts[i].key), count = 0;
-		double sum = 0.0;
+		double sum = 0.0, factor = length_beside(c, steps, column);
 
 		for (uint32_t row = 0; row < steps->row_count; row++) {
-			if (is_warm_up(steps, row))
+			if (!is_counted(c, steps, row) || !is_told(steps, row, column))
 				continue;
-			steady->series[count] = number_at(steps, row, column);
+			steady->series[count] = number_at(steps, row, column) * factor;
 			sum += steady->series[count++];
 		}
 		if (sum > 0.0)
-			put_named(c, ST_CHANGES_STEP, run, parts[i].name,
-				  st_mean_of_series(steady->series, count));
+			put_named(c, ST_CHANGES_STEP, run,
+				  i || !c->is_of_all ? parts[i].name : "all steps",
+				  of_steps(c, st_mean_of_series(steady->series, count),
+					   steady->count));
 	}
 }
 
@@ -220,6 +275,13 @@ static struct st_report_options options_of(const struct st_changes *c, enum st_g
 	return options;
 }
 
+/* A range that is a step has its row in the steps, and what it does itself is part of it: as operators they would be one row for
+ * each step. */
+static bool is_step(struct steady *steady, struct st_text name)
+{
+	return st_key_texts_add(&steady->texts, name) < steady->text_count;
+}
+
 static enum st_status read_operators(struct st_changes *c, uint32_t run, struct steady *steady,
 				     struct st_error *err)
 {
@@ -238,10 +300,12 @@ static enum st_status read_operators(struct st_changes *c, uint32_t run, struct 
 		const struct st_text parts[2] = {text_at(&report, row, name), {"", 0}};
 		struct st_mean mean = {.value = number_at(&report, row, self), .count = 1};
 
-		if (c->is_per_step && sum_steady(&report, row, self, steady) <= 0.0)
+		if (c->is_per_step &&
+		    (is_step(steady, parts[0]) || sum_steady(&report, row, self, steady) <= 0.0))
 			continue;
 		if (c->is_per_step)
-			mean = st_mean_of_series(steady->series, steady->count);
+			mean = of_steps(c, st_mean_of_series(steady->series, steady->count),
+					steady->count);
 		put(c, ST_CHANGES_OPERATOR, run, parts, mean);
 	}
 	st_report_fini(&report);
@@ -257,7 +321,7 @@ static void put_function(struct st_changes *c, uint32_t run, const struct st_rep
 	double value = number_at(report, row, cpu), count = number_at(report, row, samples);
 
 	if (c->is_per_step) {
-		value = sum_steady(report, row, cpu, steady) / steady->count;
+		value = sum_steady(report, row, cpu, steady) / (c->is_of_all ? 1 : steady->count);
 		count = sum_steady(report, row, samples, steady);
 	}
 	if (count > 0.0)
@@ -281,7 +345,7 @@ static enum st_status read_functions(struct st_changes *c, uint32_t run, struct 
 		return status;
 	if (quality->samples)
 		c->one_sample_ns[run] = (double)quality->cpu_ns / (double)quality->samples;
-	if (c->is_per_step)
+	if (c->is_per_step && !c->is_of_all)
 		c->one_sample_ns[run] /= steady->count;
 	for (uint32_t i = 0; i < report.root_count; i++)
 		put_function(c, run, &report, report.root_first + i, steady);
@@ -294,7 +358,7 @@ static enum st_status read_one(struct st_changes *c, uint32_t run, struct st_err
 	struct steady steady;
 	enum st_status status = ST_OK;
 
-	if (!steady_init(&steady, &c->steps[run]))
+	if (!steady_init(&steady, c, &c->steps[run]))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
 	if (!status)
 		read_run(c, run);
@@ -319,8 +383,10 @@ static bool has_steady_steps(const struct st_report *steps)
 /* The step as a whole, which is known without its parts. */
 static bool is_whole_step(const struct st_changes *c, uint32_t key)
 {
-	return c->section_of[key] == ST_CHANGES_STEP && c->shown[key].size_bytes == 4 &&
-	       !memcmp(c->shown[key].bytes, "step", 4);
+	const char *name = c->is_of_all ? "all steps" : "step";
+
+	return c->section_of[key] == ST_CHANGES_STEP && c->shown[key].size_bytes == strlen(name) &&
+	       !memcmp(c->shown[key].bytes, name, strlen(name));
 }
 
 /* A run in which there is nothing of a section did not measure it: that is not zero. Of the run as a whole each figure
@@ -362,6 +428,8 @@ enum st_status st_changes_read(struct st_changes *c, struct st_error *err)
 		status = st_report_build(c->of->runs[run], "steps", &plain, &c->steps[run], err);
 		c->is_per_step = c->is_per_step && !status && has_steady_steps(&c->steps[run]);
 	}
+	if (!status)
+		status = st_changes_look_at_size(c, err);
 	for (uint32_t run = 0; run < c->run_count && !status; run++)
 		status = read_one(c, run, err);
 	if (!status)

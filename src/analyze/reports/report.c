@@ -188,8 +188,29 @@ uint32_t st_report_behind_index(const struct st_report_layout *layout)
 	       metric_count(layout->question);
 }
 
+/* The metrics that are shown, in order; how many. */
+static unsigned int order_metrics(const struct st_report_layout *layout,
+				  enum st_metric out[ST_METRICS])
+{
+	struct st_set left = layout->question->metrics;
+	unsigned int count = 0;
+
+	for (const uint8_t *at = layout->first; at && *at != ST_LIST_END; at++) {
+		if (!st_set_has(left, *at))
+			continue;
+		out[count++] = (enum st_metric) * at;
+		st_set_remove(&left, *at);
+	}
+	for (unsigned int i = 0; i < ST_METRICS; i++)
+		if (st_set_has(left, i))
+			out[count++] = (enum st_metric)i;
+	return count;
+}
+
 static void answer_columns(struct st_report *report, const struct st_report_layout *layout)
 {
+	enum st_metric metrics[ST_METRICS];
+	unsigned int metric_count = order_metrics(layout, metrics);
 	struct st_column columns[ST_REPORT_COLUMNS_MAX];
 	const struct st_question *question = layout->question;
 	uint32_t count = 0;
@@ -202,14 +223,12 @@ static void answer_columns(struct st_report *report, const struct st_report_layo
 	}
 	for (uint32_t i = 0; i < layout->front_count; i++)
 		columns[count++] = layout->extra[i];
-	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		const struct st_measure *info = st_metric_info((enum st_metric)i);
+	for (unsigned int i = 0; i < metric_count; i++) {
+		const struct st_measure *info = st_metric_info(metrics[i]);
+		const char *title = layout->titles ? layout->titles[metrics[i]] : NULL;
 
-		const char *title = layout->titles ? layout->titles[i] : NULL;
-
-		if (st_set_has(question->metrics, i))
-			columns[count++] = (struct st_column){
-				info->key, title ? title : info->title, info->unit, false};
+		columns[count++] = (struct st_column){info->key, title ? title : info->title,
+						      info->unit, false};
 	}
 	for (uint32_t i = layout->front_count; i < layout->extra_count; i++)
 		columns[count++] = layout->extra[i];
@@ -222,6 +241,8 @@ static struct st_cell metric_cell(const struct st_answer_row *row, enum st_metri
 	uint64_t part = st_answer_value(row, measure->part),
 		 whole = st_answer_value(row, measure->whole);
 
+	if (measure->known_by && !st_answer_value(row, measure->known_by))
+		return (struct st_cell){.kind = ST_CELL_NONE};
 	if (measure->fold == ST_FOLD_DIFFERENCE)
 		return st_cell_i64((int64_t)(part - whole));
 	if (measure->fold == ST_FOLD_AVERAGE)
@@ -233,11 +254,11 @@ static void metric_cells(struct st_cell *cells, const struct st_answer_row *row,
 			 const struct st_report_layout *layout)
 {
 	uint32_t at = layout->question->grouping_count + layout->front_count;
+	enum st_metric metrics[ST_METRICS];
+	unsigned int count = order_metrics(layout, metrics);
 
-	for (unsigned int i = 0; i < ST_METRICS; i++) {
-		if (st_set_has(layout->question->metrics, i))
-			cells[at++] = metric_cell(row, (enum st_metric)i);
-	}
+	for (unsigned int i = 0; i < count; i++)
+		cells[at++] = metric_cell(row, metrics[i]);
 }
 
 const struct st_answer *st_report_answer(const struct st_report *report)

@@ -112,7 +112,7 @@ static const char *line_text(struct job *job, const struct st_instruction *item)
 	if (!job->text_path || strcmp(job->text_path, item->source) != 0) {
 		st_source_text_close(job->text);
 		job->text_path = item->source;
-		job->text = st_source_text_open(&job->search.options, item->source, &ignored);
+		job->text = st_source_text_open(&job->search.options, NULL, item->source, &ignored);
 	}
 	if (!job->text)
 		return NULL;

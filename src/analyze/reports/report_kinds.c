@@ -11,6 +11,8 @@
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/reports/report_rows.h"
 #include "analyze/samples/sample_set.h"
+#include "analyze/samples/sample_waits.h"
+#include "analyze/samples/wait_keys.h"
 #include "analyze/tables/report_make.h"
 #include "format/analysis.h"
 
@@ -24,10 +26,14 @@ enum {
 	.accepts = ACCEPTS_QUESTION, .build = st_report_rows_build, .facts = ST_FACTS_ROWS,        \
 	.filled_by = ST_RECORDS_TASKS
 
+#define OF_WAITS                                                                                   \
+	.accepts = ACCEPTS_QUESTION, .build = st_report_rows_build, .facts = ST_FACTS_ROWS,        \
+	.filled_by = ST_RECORDS_TASKS | ST_RECORDS_WAITS
+
 const struct st_report_kind st_report_kinds[] = {
 	{"summary", "where the time went, on one screen",
 	 .accepts = ST_ACCEPTS_FILTER | ST_ACCEPTS_LIMIT | ST_ACCEPTS_VIEW,
-	 .build = st_report_summary_build, .facts = ST_FACTS_BOTH, .layout = ST_LAYOUT_SUMMARY,
+	 .build = st_report_summary_build, .facts = ST_FACTS_SLICES, .layout = ST_LAYOUT_SUMMARY,
 	 .filled_by = EVERYTHING, .is_comparable = true, .is_in_order = true},
 	{"tasks", "tasks by type, domain, family or instance, with durations",
 	 .accepts = ACCEPTS_QUESTION, .build = st_report_rows_build, .rows = &st_tasks_report,
@@ -107,6 +113,23 @@ const struct st_report_kind st_report_kinds[] = {
 	 .rows = &st_counters_report},
 	{"sync", "waits on sync objects, and how long they were held", OF_ROWS,
 	 .rows = &st_sync_report},
+	{"waits", "what threads waited for, by kind: how often and how long", OF_WAITS,
+	 .rows = &st_waits_report},
+	{"thread-time", "what each thread did: running, waiting by class, preempted", OF_WAITS,
+	 .rows = &st_thread_time_report},
+	{"sync-objects", "locks, semaphores, descriptors … by how long threads waited for them",
+	 OF_WAITS, .rows = &st_sync_objects_report},
+	{"openmp", "parallel regions of OpenMP: elapsed and imbalance time, time outside regions",
+	 OF_WAITS, .rows = &st_openmp_report},
+	{"critical-path", "what a step is made of, through waits: who ran, or waited for no thread",
+	 OF_WAITS, .rows = &st_critical_path_report},
+	{"threading", "overview of threads and waits; grouped: functions, lines … by Wait Time",
+	 .accepts = ACCEPTS_QUESTION | ST_ACCEPTS_VIEW, .build = st_report_threading_build,
+	 .facts = ST_FACTS_SAMPLES, .defaults = ST_LIST(ST_BY_FUNCTION), .is_about_waits = true,
+	 .filled_by = ST_RECORDS_WAITS, .is_comparable = true},
+	{"kernels", "what ran on devices: kernels, copies and fills, by name, launch or operator",
+	 OF_ROWS, .rows = &st_kernels_report},
+	{"device-gaps", "when devices computed nothing, and why", OF_ROWS, .rows = &st_gaps_report},
 	{"relations", "relations between tasks, as reported by the program", OF_ROWS,
 	 .rows = &st_relations_report},
 	{"metadata", "metadata that the program attached to its tasks", OF_ROWS,
@@ -119,6 +142,8 @@ const struct st_report_kind st_report_kinds[] = {
 	 .build = st_report_info_build, .layout = ST_LAYOUT_INFO, .filled_by = EVERYTHING},
 	{"quality", "how good the data is: what was lost, cut or estimated, and how much of it",
 	 .accepts = ST_ACCEPTS_VIEW, .build = st_report_quality_build, .filled_by = EVERYTHING},
+	{"recorded", "which data the result has, which not, and the options that record it",
+	 .build = st_report_recorded_build, .filled_by = EVERYTHING},
 	{NULL},
 };
 
@@ -231,6 +256,8 @@ static enum st_status operator_groupings(const struct st_result *result, enum st
 	enum st_status status;
 
 	*out = st_dataset_operators_answers();
+	if (asked == ST_ASKED_FILTERS)
+		*out = st_set_join(*out, st_dataset_operators_filters());
 	if (!result)
 		return ST_OK;
 	status = st_dataset_operators_init(&dataset, result, false, err);
@@ -245,18 +272,24 @@ static enum st_status slice_groupings(const struct st_result *result, enum st_as
 				      struct st_set *out, struct st_error *err)
 {
 	const struct st_question lines = {.groupings = {ST_BY_PYTHON_LINE}, .grouping_count = 1};
+	bool has_lines = st_set_has(*out, ST_BY_PYTHON_LINE);
 	struct st_dataset dataset;
 	enum st_status status;
 
 	if (!result) {
 		*out = st_set_join(*out, st_set_range(0, ST_BY_PYTHON_LINE + 1));
+		if (asked == ST_ASKED_GROUPS)
+			return ST_OK;
+		*out = st_set_join(*out, ST_SET(ST_BY_OPERATOR, ST_BY_NN_MODULE));
+		if (!has_lines)
+			st_set_remove(out, ST_BY_PYTHON_LINE);
 		return ST_OK;
 	}
 	status = st_dataset_slices_init(&dataset, result, err);
 	if (status)
 		return status;
 	*out = st_set_join(*out, offered_by(&dataset, asked));
-	if (st_dataset_prepare(&dataset, &lines, NULL))
+	if (st_dataset_prepare(&dataset, &lines, NULL) && !has_lines)
 		st_set_remove(out, ST_BY_PYTHON_LINE);
 	st_dataset_slices_fini(&dataset);
 	return ST_OK;
@@ -265,14 +298,19 @@ static enum st_status slice_groupings(const struct st_result *result, enum st_as
 static enum st_status answered(const struct st_report_kind *kind, const struct st_result *result,
 			       enum st_asked asked, struct st_set *out, struct st_error *err)
 {
-	*out = st_set_of(kind->groupings);
-	if (kind->groupings || !(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
+	/* What a report lays out in a way of its own is filtered by what it is about all the same. */
+	const uint8_t *own = asked == ST_ASKED_GROUPS ? kind->groupings : NULL;
+
+	*out = st_set_of(own);
+	if (own || !(kind->accepts & (ST_ACCEPTS_GROUP_BY | ST_ACCEPTS_FILTER)))
 		return ST_OK;
 	switch (kind->facts) {
 	case ST_FACTS_NONE:
 		break;
 	case ST_FACTS_ROWS:
 		*out = st_dataset_rows_answers(kind->rows->set);
+		if (kind->rows->set == ST_ROWS_SYNC)
+			*out = st_set_join(*out, st_wait_keys(result));
 		break;
 	case ST_FACTS_OPERATORS:
 	case ST_FACTS_MEMORY:
@@ -282,6 +320,8 @@ static enum st_status answered(const struct st_report_kind *kind, const struct s
 		*out = st_sample_answers_of(result);
 		if (kind->facts == ST_FACTS_SAMPLES && !st_set_is_empty(*out))
 			break;
+		if (result && !st_result_samples(result)->count)
+			*out = st_set_of(NULL);
 		/* fall through */
 	case ST_FACTS_SLICES:
 		return slice_groupings(result, asked, out, err);

@@ -8,11 +8,11 @@
 #include "analyze/tables/report.h"
 
 st_report_build_fn st_report_summary_build, st_report_top_down_build, st_report_timeline_build,
-	st_report_info_build, st_report_quality_build, st_report_steps_build,
-	st_report_findings_build;
+	st_report_info_build, st_report_quality_build, st_report_recorded_build,
+	st_report_steps_build, st_report_findings_build;
 /* Of samples, and about code. */
-st_report_build_fn st_report_samples_build, st_report_utilization_build, st_report_gprof_build,
-	st_report_source_build, st_report_disassembly_build;
+st_report_build_fn st_report_samples_build, st_report_threading_build, st_report_utilization_build,
+	st_report_gprof_build, st_report_source_build, st_report_disassembly_build;
 /* Of operators and of what Python called. */
 st_report_build_fn st_report_operators_build, st_report_torch_averages_build,
 	st_report_torch_events_build, st_report_memory_build, st_report_memory_timeline_build,

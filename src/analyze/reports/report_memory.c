@@ -280,8 +280,10 @@ static enum st_status fill(struct st_report *out, const struct st_dataset *datas
 {
 	static const char *const titles[ST_METRICS] = {[ST_COUNT] = "Blocks"};
 	bool single = question->groupings[question->grouping_count - 1] == ST_BY_INSTANCE;
-	struct st_report_layout layout = {question, single ? instance_columns : group_columns,
-					  single ? INSTANCE_COLUMNS : GROUP_COLUMNS, 0, titles};
+	struct st_report_layout layout = {.question = question,
+					  .extra = single ? instance_columns : group_columns,
+					  .extra_count = single ? INSTANCE_COLUMNS : GROUP_COLUMNS,
+					  .titles = titles};
 	const struct st_answer *shown;
 	struct st_answer answer;
 	enum st_status status;

@@ -12,7 +12,7 @@
 
 /* Measures that have a name, in the order in which they are listed. Those of operators repeat some of rows that last,
  * with titles of their own. */
-enum { WALL, SAMPLES, OPERATORS, MEMORY, SYNC, HEAP };
+enum { WALL, SAMPLES, OPERATORS, MEMORY, SYNC, HEAP, KERNELS, OPENMP };
 static const struct {
 	const struct st_measure *measures;
 	uint32_t count;
@@ -23,6 +23,8 @@ static const struct {
 	[MEMORY] = {st_memory_measures, ST_MEMORY_MEASURES},
 	[SYNC] = {st_sync_measures, ST_SYNC_MEASURES},
 	[HEAP] = {st_heap_measures, ST_HEAP_MEASURES},
+	[KERNELS] = {st_kernel_measures, ST_KERNEL_MEASURES},
+	[OPENMP] = {st_openmp_measures, ST_OPENMP_MEASURES},
 };
 
 static struct st_set named(unsigned int table)

@@ -8,6 +8,7 @@
 
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/reports/report_kinds.h"
+#include "analyze/tables/device_titles.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/tables/table.h"
 #include "store/result.h"
@@ -21,8 +22,18 @@ struct job {
 	const struct st_operator_rows *rows;
 	struct st_report *report;
 	const struct st_answer *answer;
+	double device_part; /* of all that ran on devices: what rows launched */
 	bool has_memory;
 };
+
+static struct st_cell average_cell(const struct st_answer_row *row,
+				   const struct st_measure *measure)
+{
+	uint64_t part = st_answer_value(row, measure->part);
+	uint64_t whole = st_answer_value(row, measure->whole);
+
+	return st_cell_u64(whole ? (part + whole / 2) / whole : 0);
+}
 
 /* Memory that was not recorded is not shown as none. */
 static struct st_cell measure_cell(const struct job *job, const struct st_measure *measure,
@@ -34,11 +45,25 @@ static struct st_cell measure_cell(const struct job *job, const struct st_measur
 	if ((is_memory && !job->has_memory) ||
 	    (measure->known_by && !st_answer_value(row, measure->known_by)))
 		return (struct st_cell){.kind = ST_CELL_NONE};
+	if (measure->fold == ST_FOLD_AVERAGE)
+		return average_cell(row, measure);
 	if (measure->derive || measure->read)
 		return st_cell_u64(st_answer_value(row, measure->metric));
 	if (!st_answer_quotient(measure, row, &job->answer->total, &ratio) && !measure->of_total)
 		return (struct st_cell){.kind = ST_CELL_NONE};
+	if (measure->metric == ST_DEVICE_SHARE)
+		ratio *= job->device_part;
 	return st_cell_double(ratio);
+}
+
+/* Shares are of all that ran on devices, as torch's are, unless only some rows were asked for. */
+static double device_part(const struct job *job, const struct st_question *question)
+{
+	uint64_t in_rows_ns = st_answer_value(&job->answer->total, ST_DEVICE_SELF);
+
+	if (question->filter_count || question->has_time_range || !in_rows_ns)
+		return 1;
+	return (double)in_rows_ns / (double)(in_rows_ns + job->rows->device_outside_ns);
 }
 
 /* Whether the first thing to sort by is one that single rows do not have. */
@@ -47,26 +72,41 @@ static bool is_ranked(const struct st_question *question)
 	return question->sort_count && question->sort[0] >= ST_FIGURES;
 }
 
+/* Columns that only programs with a device have. */
+static bool is_of_device(const struct st_measure *measure)
+{
+	return measure->metric == ST_DEVICE_SHARE ||
+	       (measure->metric >= ST_DEVICE_SELF && measure->metric <= ST_DEVICE_AVG);
+}
+
 static enum st_status build_groups(struct job *job, struct st_question *question,
 				   struct st_error *err)
 {
 	struct st_question shown = *question;
 	struct st_column columns[ST_OPERATOR_MEASURES];
-	struct st_report_layout layout = {&shown, columns, 0, 0, NULL};
+	const struct st_measure *measures[ST_OPERATOR_MEASURES];
+	struct st_report_layout layout = {.question = &shown, .extra = columns};
 	uint32_t first, totals;
 	struct st_answer answer;
 	enum st_status status;
 
-	for (uint32_t i = 0; i < ST_OPERATOR_MEASURES && st_operator_measures[i].key; i++)
-		columns[layout.extra_count++] = (struct st_column){
-			st_operator_measures[i].key, st_operator_measures[i].title,
-			st_operator_measures[i].unit, false};
+	for (uint32_t i = 0; i < ST_OPERATOR_MEASURES && st_operator_measures[i].key; i++) {
+		const struct st_measure *measure = &st_operator_measures[i];
+
+		if (is_of_device(measure) && !job->rows->device_ns)
+			continue;
+		measures[layout.extra_count] = measure;
+		columns[layout.extra_count++] =
+			(struct st_column){measure->key, measure->title, measure->unit, false};
+	}
 	status = st_dataset_ask(job->dataset, question, &answer, err);
 	if (status)
 		return status;
 	shown.metrics = (struct st_set){{0}}; /* all measures are, in torch's order */
 	st_report_from_answer(job->report, &answer, &layout);
 	job->answer = st_report_answer(job->report);
+	job->device_part = device_part(job, question);
+	st_device_titles(job->report, job->result);
 	first = st_report_behind_index(&layout);
 	totals = job->report->row_count;
 	/* When there is no memory st_report_end says it. */
@@ -76,7 +116,7 @@ static enum st_status build_groups(struct job *job, struct st_question *question
 			i < totals ? job->report->rows[i].cells : job->report->totals.cells;
 
 		for (uint32_t j = 0; j < layout.extra_count; j++)
-			cells[first + j] = measure_cell(job, &st_operator_measures[j],
+			cells[first + j] = measure_cell(job, measures[j],
 							i < totals ? &job->answer->rows[i]
 								   : &job->answer->total);
 	}
@@ -196,7 +236,7 @@ static uint32_t count_unknown(const struct st_operator_rows *rows)
 static void add_notes(struct job *job)
 {
 	struct st_arena *arena = st_report_arena(job->report);
-	const char **notes = st_arena_calloc(arena, 2, sizeof(*notes));
+	const char **notes = st_arena_calloc(arena, 3, sizeof(*notes));
 	uint32_t unknown = count_unknown(job->rows), count = 0;
 
 	if (!notes)
@@ -206,6 +246,12 @@ static void add_notes(struct job *job)
 			arena,
 			"%llu bytes were allocated outside operators; not counted in any row",
 			(unsigned long long)job->rows->outside_bytes);
+	if (job->rows->device_outside_ns)
+		notes[count++] = st_arena_printf(arena,
+						 "%.3f ms of device time were launched outside "
+						 "operators: in no row, but the percentages "
+						 "count it",
+						 (double)job->rows->device_outside_ns / 1e6);
 	if (unknown)
 		notes[count++] =
 			st_arena_printf(arena,

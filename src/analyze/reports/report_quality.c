@@ -36,8 +36,14 @@ static void add_sizes(struct st_report *report, const struct st_result *result)
 {
 	const struct st_sample_quality *samples = st_result_sample_quality(result);
 	uint64_t lost = st_quality_lost(result);
+	struct st_machine_shares machine;
 	struct st_cpu_seen cpu;
 
+	if (st_quality_machine(result, &machine))
+		add(report, "CPUs that other programs had",
+		    machine.others + machine.stolen < ST_MACHINE_SHARED ? "good"
+									: "shared")[SHARE] =
+			st_cell_double(machine.others + machine.stolen);
 	add(report, "records lost", lost ? "flaw" : "good")[COUNT] = st_cell_u64(lost);
 	if (!samples->samples)
 		return;

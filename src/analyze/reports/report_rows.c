@@ -8,6 +8,9 @@
 
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/reports/report_kinds.h"
+#include "analyze/samples/sample_waits.h"
+#include "analyze/samples/wait_keys.h"
+#include "analyze/steps/critical_path.h"
 #include "analyze/tables/table.h"
 #include "base/buf.h"
 #include "store/events.h"
@@ -128,8 +131,10 @@ static enum st_status build_groups(const struct st_rows_report *kind, struct st_
 {
 	struct st_question shown = *question;
 	struct st_column columns[ST_REPORT_COLUMNS_MAX];
-	struct st_report_layout layout = {
-		.question = &shown, .extra = columns, .titles = kind->titles};
+	struct st_report_layout layout = {.question = &shown,
+					  .extra = columns,
+					  .titles = kind->titles,
+					  .first = kind->metrics};
 	struct st_report *out = job->report;
 	struct st_answer answer;
 	enum st_status status;
@@ -210,7 +215,41 @@ static enum st_status build(const struct st_rows_report *kind, struct st_rows_jo
 	status = check_sort(&question, st_set_of(kind->metrics), err);
 	if (status)
 		return status;
+	if (kind->sorted_by && !question.sort_count)
+		question.sort[question.sort_count++] = kind->sorted_by;
 	return build_groups(kind, job, &question, by_default && kind->joins_second, err);
+}
+
+static enum st_status fill(const struct st_report_kind *kind, struct st_rows_job *job,
+			   struct st_dataset *dataset, const struct st_report_options *options,
+			   struct st_error *err)
+{
+	enum st_status status = st_dataset_prepare(dataset, &options->question, err);
+
+	job->dataset = dataset;
+	if (!status)
+		status = build(kind->rows, job, &options->question, err);
+	if (!status) {
+		job->report->empty = empty_words(kind, dataset, job->arena);
+		st_dataset_hand_over(dataset, job->arena);
+	}
+	job->dataset = NULL; /* the caller's, and soon gone */
+	return status;
+}
+
+/* Waits that were recorded have stacks. */
+static enum st_status fill_waits(const struct st_report_kind *kind, struct st_rows_job *job,
+				 const struct st_report_options *options, struct st_error *err)
+{
+	struct st_sample_set set;
+	enum st_status status = st_sample_set_open(&set, job->result, &options->view, err);
+
+	if (status)
+		return status;
+	st_wait_keys_offer(&set);
+	status = fill(kind, job, &set.waits, options, err);
+	st_sample_set_close(&set);
+	return status;
 }
 
 enum st_status st_report_rows_build(const struct st_report_kind *kind,
@@ -219,24 +258,23 @@ enum st_status st_report_rows_build(const struct st_report_kind *kind,
 				    struct st_error *err)
 {
 	struct st_dataset dataset;
-	struct st_rows_job job = {.result = result,
-				  .dataset = &dataset,
-				  .report = out,
-				  .arena = st_report_arena(out)};
-	enum st_status status =
-		kind->rows->of_slices
-			? st_dataset_slices_init(&dataset, result, err)
-			: st_dataset_rows_init(&dataset, result, kind->rows->set, err);
+	struct st_rows_job job = {.result = result, .report = out, .arena = st_report_arena(out)};
+	enum st_status status;
 
+	if (!kind->rows->of_slices && kind->rows->set == ST_ROWS_SYNC &&
+	    st_sample_has_waits(result))
+		return fill_waits(kind, &job, options, err);
+	if (kind->rows->of_slices)
+		status = st_dataset_slices_init(&dataset, result, err);
+	else if (kind->rows->set == ST_ROWS_PATH)
+		status = st_dataset_path_init(&dataset, result, err);
+	else
+		status = st_dataset_rows_init(&dataset, result, kind->rows->set, err);
 	if (status)
 		return status;
-	status = st_dataset_prepare(&dataset, &options->question, err);
-	if (!status)
-		status = build(kind->rows, &job, &options->question, err);
-	if (!status) {
-		out->empty = empty_words(kind, &dataset, job.arena);
-		st_dataset_hand_over(&dataset, job.arena);
-	}
+	if (!kind->rows->of_slices && kind->rows->set == ST_ROWS_SYNC && !dataset.row_count)
+		dataset.answers = st_set_join(dataset.answers, st_wait_keys(result));
+	status = fill(kind, &job, &dataset, options, err);
 	if (kind->rows->of_slices)
 		st_dataset_slices_fini(&dataset);
 	else
@@ -253,9 +291,9 @@ const struct st_rows_report st_tasks_report = {
 	.defaults = {ST_BY_TASK_TYPE, ST_BY_TASK_DOMAIN},
 	.default_count = 2,
 	.joins_second = true,
-	.metrics = ST_LIST(ST_COUNT, ST_COPIES, ST_THREADS, ST_WALL_TOTAL, ST_WALL_SELF,
-			   ST_WALL_MIN, ST_WALL_AVG, ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99,
-			   ST_WALL_MAX, ST_WALL_STDDEV),
+	.metrics = ST_LIST(ST_COUNT, ST_THREADS, ST_WALL_TOTAL, ST_WALL_SELF, ST_WALL_MIN,
+			   ST_WALL_AVG, ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_P99, ST_WALL_MAX,
+			   ST_WALL_STDDEV, ST_COPIES),
 	.instance_metrics = ST_LIST(ST_WALL_TOTAL, ST_WALL_SELF),
 	.keys = task_keys,
 };

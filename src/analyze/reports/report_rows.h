@@ -27,7 +27,9 @@ struct st_rows_report {
 	unsigned int default_count;
 	/* By default the second grouping is a column of the first: a name nearly always has one domain. */
 	bool joins_second;
-	const uint8_t *metrics, *instance_metrics; /* lists of enum st_metric */
+	const uint8_t *metrics, /* lists of enum st_metric, in the order in which they are shown */
+		*instance_metrics;
+	enum st_metric sorted_by; /* groups, unless asked otherwise; 0: by their time */
 	const char *titles[ST_METRICS];
 	const char *const
 		*keys; /* columns of a single row, up to a NULL; NULL: those with a title */
@@ -45,7 +47,9 @@ struct st_rows_report {
 };
 extern const struct st_rows_report st_tasks_report, st_frames_report, st_regions_report,
 	st_overlapped_report, st_markers_report, st_metadata_report, st_relations_report,
-	st_sync_report, st_counters_report, st_histograms_report, st_heap_report;
+	st_sync_report, st_waits_report, st_thread_time_report, st_sync_objects_report,
+	st_critical_path_report, st_counters_report, st_histograms_report, st_heap_report,
+	st_kernels_report, st_gaps_report, st_openmp_report;
 
 struct st_cell st_rows_text(struct st_rows_job *job, st_string_id text);
 

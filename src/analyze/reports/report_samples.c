@@ -9,6 +9,8 @@
 #include "analyze/tables/report_make.h"
 #include "analyze/reports/report_samples.h"
 #include "analyze/reports/sample_tasks.h"
+#include "analyze/samples/sample_waits.h"
+#include "analyze/steps/step_list.h"
 #include "store/result.h"
 
 enum { EXTRA_MAX = 16 };
@@ -205,16 +207,24 @@ static void fill_extras(struct job *job)
 	}
 }
 
+/* The column of a metric, or the number of columns. */
+static uint32_t column_of(const struct st_report *report, enum st_metric metric)
+{
+	uint32_t at = 0;
+
+	while (at < report->column_count &&
+	       strcmp(report->columns[at].key, st_metric_info(metric)->key) != 0)
+		at++;
+	return at;
+}
+
 /* Totals of callers would count what was counted below: their figure is the self time that came through them. */
 static void clear_callers(struct job *job)
 {
-	uint32_t at = job->question.grouping_count + job->layout.front_count;
-	struct st_set before = st_set_range(0, ST_CPU_TOTAL);
+	uint32_t at = column_of(job->report, ST_CPU_TOTAL);
 
-	if (!st_set_has(job->question.metrics, ST_CPU_TOTAL) ||
-	    st_report_arena(job->report)->failed)
+	if (at == job->report->column_count || st_report_arena(job->report)->failed)
 		return;
-	at += st_set_count(st_set_common(job->question.metrics, before));
 	for (uint32_t i = 0; i < job->report->row_count; i++)
 		if (job->answer->rows[i].grouping == ST_BY_CALLSTACK)
 			job->report->rows[i].cells[at] = (struct st_cell){.kind = ST_CELL_NONE};
@@ -232,12 +242,10 @@ static void move_cell(struct st_cell *cells, uint32_t from, uint32_t to)
 static void put_total_first(struct job *job)
 {
 	struct st_report *report = job->report;
-	uint32_t to = job->question.grouping_count + job->layout.front_count, from = to;
+	uint32_t to = job->question.grouping_count + job->layout.front_count;
+	uint32_t from = column_of(report, ST_CPU_TOTAL);
 	struct st_column held;
 
-	while (from < report->column_count &&
-	       strcmp(report->columns[from].key, st_metric_info(ST_CPU_TOTAL)->key) != 0)
-		from++;
 	if (from >= report->column_count || st_report_arena(report)->failed)
 		return;
 	held = report->columns[from];
@@ -252,10 +260,12 @@ struct st_set st_sample_metrics(const struct st_result *result)
 {
 	struct st_set all = st_set_range(ST_WALL_METRICS, ST_FIGURES);
 	const struct st_samples *samples = st_result_samples(result);
-	bool waits = false, inherits = false;
+	bool waits = st_sample_has_waits(result), inherits = false;
+	bool ready = st_sample_has_preempted(result);
 
-	for (uint32_t i = 0; i < samples->count && !(waits && inherits); i++) {
+	for (uint32_t i = 0; i < samples->count && !(waits && inherits && ready); i++) {
 		waits = waits || samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE);
+		ready = ready || samples->flags[i] & ST_SAMPLE_RUNNABLE;
 		inherits = inherits ||
 			   (samples->slice[i] == ST_NO_ROW && samples->inherited[i] != ST_NO_ROW);
 	}
@@ -264,6 +274,11 @@ struct st_set st_sample_metrics(const struct st_result *result)
 		st_set_remove(&all, ST_WAIT);
 	if (!inherits)
 		st_set_remove(&all, ST_CPU_INHERITED);
+	if (!ready)
+		st_set_remove(&all, ST_PREEMPTED);
+	if (!st_sample_has_waits(result))
+		for (enum st_metric i = ST_WAIT_ALL; i <= ST_IDLE_WAIT; i++)
+			st_set_remove(&all, i);
 	return all;
 }
 
@@ -281,8 +296,73 @@ static enum st_status check_sort(struct st_question *question, struct st_error *
 	return ST_OK;
 }
 
+/* What comes first where waits are what it is about. */
+static const uint8_t wait_metrics[] = {ST_WAIT,	     ST_WAIT_COUNT, ST_SYNC_WAIT,
+				       ST_IDLE_WAIT, ST_PREEMPTED,  ST_LIST_END};
+
 /* Titles of a tree of calls, where self and total stand side by side. */
 static const char *const tree_titles[ST_METRICS] = {[ST_CPU_SELF] = "CPU Time:Self"};
+
+/* From the first step that is no warm-up to the end of the last; of a program without, all of it. */
+static void range_of_steps(const struct st_step_list *list, int64_t *begin_ns, int64_t *end_ns)
+{
+	bool any = false;
+
+	*begin_ns = INT64_MIN;
+	*end_ns = INT64_MAX;
+	for (uint32_t i = 0; i < list->count && list->source != ST_STEPS_PATTERN; i++) {
+		const struct st_one_step *step = &list->steps[i];
+
+		if (step->is_warm_up)
+			continue;
+		*begin_ns = !any || step->begin_ns < *begin_ns ? step->begin_ns : *begin_ns;
+		*end_ns = !any || step->end_ns > *end_ns ? step->end_ns : *end_ns;
+		any = true;
+	}
+}
+
+static uint64_t cpu_outside(const struct st_samples *samples, int64_t begin_ns, int64_t end_ns,
+			    uint64_t *all_ns)
+{
+	uint64_t outside_ns = 0;
+
+	*all_ns = 0;
+	for (uint32_t i = 0; i < samples->count; i++) {
+		if (samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE))
+			continue;
+		*all_ns += samples->weight_ns[i];
+		if (samples->time_ns[i] <= begin_ns || samples->time_ns[i] > end_ns)
+			outside_ns += samples->weight_ns[i];
+	}
+	return outside_ns;
+}
+
+/* In a tree of the whole run what it does once, as importing, may stand before what every step does. */
+static enum st_status tell_start_up(struct job *job, struct st_error *err)
+{
+	struct st_step_list list;
+	uint64_t outside_ns, all_ns;
+	int64_t begin_ns, end_ns;
+	enum st_status status;
+
+	if (job->report->is_about_waits || job->question.filter_count ||
+	    job->question.has_time_range || !job->set.slices.row_count)
+		return ST_OK;
+	status = st_step_list_make(&list, &job->set.slices, job->set.result, err);
+	if (status)
+		return status;
+	range_of_steps(&list, &begin_ns, &end_ns);
+	outside_ns = cpu_outside(job->set.samples, begin_ns, end_ns, &all_ns);
+	if (outside_ns > all_ns / 10)
+		job->report->subject = st_arena_printf(
+			st_report_arena(job->report),
+			"%.0f %% of it is before the steps, in warm-up or after the last step; the "
+			"steps alone: -time-filter %.3f:%.3f",
+			100.0 * (double)outside_ns / (double)all_ns, (double)begin_ns / 1e9,
+			(double)end_ns / 1e9);
+	st_step_list_fini(&list);
+	return ST_OK;
+}
 
 static enum st_status build(struct job *job, struct st_error *err)
 {
@@ -312,6 +392,7 @@ static enum st_status build(struct job *job, struct st_error *err)
 	    groups_by(&job->question, ST_BY_CALLSTACK)) {
 		job->report->layout = ST_LAYOUT_TREE;
 		job->report->folds_glue = job->set.view.folds_glue;
+		return tell_start_up(job, err);
 	}
 	return ST_OK;
 }
@@ -352,6 +433,12 @@ enum st_status st_report_samples_build(const struct st_report_kind *kind,
 		return status;
 	if (st_set_is_empty(job.question.metrics))
 		job.question.metrics = st_sample_metrics(result);
+	if (kind->is_about_waits && !job.question.sort_count)
+		job.question.sort[job.question.sort_count++] = ST_WAIT;
+	if (kind->is_about_waits) {
+		job.layout.first = wait_metrics;
+		out->is_about_waits = true;
+	}
 	view = view_of(&options->view, &job.question);
 	status = st_sample_set_open(&job.set, result, &view, err);
 	if (!status) {

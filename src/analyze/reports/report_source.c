@@ -34,6 +34,7 @@ struct job {
 	uint32_t last_line;
 	uint64_t all; /* CPU time of all that is looked at, in this file or not */
 	struct st_source_text *text;
+	bool is_refused; /* the text is there, but not to be shown */
 };
 
 static uint32_t line_bucket(const void *arg, const struct st_named *named, uint32_t frame)
@@ -65,8 +66,9 @@ static enum st_status two_files(const struct st_named *named, uint32_t a, uint32
 static bool can_be_read(const struct job *job, uint32_t source)
 {
 	struct st_error ignored;
-	struct st_source_text *text = st_source_text_open(
-		&job->search.options, job->set.named->sources[source].bytes, &ignored);
+	struct st_source_text *text =
+		st_source_text_open(&job->search.options, job->set.named,
+				    job->set.named->sources[source].bytes, &ignored);
 
 	st_source_text_close(text);
 	return text != NULL;
@@ -223,7 +225,7 @@ static struct st_cell text_cell(struct job *job, uint32_t line)
 	char *copy;
 
 	if (!job->text)
-		return st_cell_text("[source not found]");
+		return st_cell_text(job->is_refused ? "[source not shown]" : "[source not found]");
 	text = st_source_text_line(job->text, line);
 	for (size_t i = 0; i < text.size_bytes; i++)
 		tabs += text.bytes[i] == '\t';
@@ -252,13 +254,19 @@ static void add_figures(struct st_cell *cells, const struct st_code_figures *fig
 /* "train.py", "matrix.c, function multiply", "matrix.c: not found, -source-search-dir tells where it is" */
 static const char *subject(struct job *job)
 {
+	static const char refused[] =
+		": not shown, because it is no Python file and no module of the result on this "
+		"machine names it in its debug information; to show it, give its folder to strata "
+		"serve by -source-search-dir";
 	const struct st_named *named = job->set.named;
 
-	return st_arena_printf(st_report_arena(job->report), "%s%s%s%s",
-			       named->sources[job->source].bytes,
-			       job->function ? ", function " : "",
-			       job->function ? named->functions[job->function].name.bytes : "",
-			       job->text ? "" : ": not found; use -source-search-dir to locate it");
+	return st_arena_printf(
+		st_report_arena(job->report), "%s%s%s%s", named->sources[job->source].bytes,
+		job->function ? ", function " : "",
+		job->function ? named->functions[job->function].name.bytes : "",
+		job->text	  ? ""
+		: job->is_refused ? refused
+				  : ": not found; use -source-search-dir to locate it");
 }
 
 static enum st_status add_lines(struct job *job, struct st_error *err)
@@ -297,7 +305,7 @@ static enum st_status add_lines(struct job *job, struct st_error *err)
 
 static enum st_status build(struct job *job, struct st_error *err)
 {
-	struct st_error ignored;
+	struct st_error trouble;
 	enum st_status status =
 		st_sample_rows_make(&job->rows, &job->set, &job->options->question, err);
 
@@ -306,8 +314,10 @@ static enum st_status build(struct job *job, struct st_error *err)
 	st_report_columns(job->report, columns, COLUMNS);
 	status = job->set.samples->count ? find_object(job, err) : ST_OK;
 	if (!status && job->source) {
-		job->text = st_source_text_open(
-			&job->search.options, job->set.named->sources[job->source].bytes, &ignored);
+		job->text =
+			st_source_text_open(&job->search.options, job->set.named,
+					    job->set.named->sources[job->source].bytes, &trouble);
+		job->is_refused = !job->text && trouble.status == ST_EUNSUPPORTED;
 		status = add_lines(job, err);
 		st_source_text_close(job->text);
 	}

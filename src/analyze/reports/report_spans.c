@@ -66,6 +66,108 @@ const struct st_rows_report st_overlapped_report = {
 		 "__itt_task_begin_overlapped and __itt_task_end_overlapped.",
 };
 
+#define WAITS_METRICS                                                                              \
+	ST_LIST(ST_WAIT, ST_WAIT_COUNT, ST_PREEMPTED, ST_WAIT_AVG, ST_WALL_MEDIAN, ST_WALL_P95,    \
+		ST_WALL_MAX, ST_CANCELLED, ST_SHORT_WAITS, ST_SHORT_WAIT_TOTAL)
+#define WAITS_TITLES                                                                               \
+	{                                                                                          \
+		[ST_WALL_TOTAL] = "Wait Time", [ST_WALL_MAX] = "Longest Wait"                      \
+	}
+#define NO_WAITS                                                                                   \
+	"This result has no waits; record them with -collect threading. Programs and runtimes "    \
+	"report their own with __itt_sync_prepare and __itt_sync_acquired."
+
+const struct st_rows_report st_waits_report = {
+	.rows_name = "waits",
+	.set = ST_ROWS_SYNC,
+	.defaults = {ST_BY_SYNC_TYPE, ST_BY_WAIT_CLASS},
+	.default_count = 2,
+	.joins_second = true,
+	.metrics = WAITS_METRICS,
+	.sorted_by = ST_WAIT,
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
+	.titles = WAITS_TITLES,
+	.instance_time = "Duration",
+	.empty = NO_WAITS,
+};
+
+const struct st_rows_report st_thread_time_report = {
+	.rows_name = "thread time",
+	.set = ST_ROWS_THREAD_TIME,
+	.defaults = {ST_BY_THREAD, ST_BY_WAIT_CLASS},
+	.default_count = 2,
+	.metrics = ST_LIST(ST_WALL_TOTAL, ST_WALL_MAX),
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
+	.titles = {[ST_WALL_TOTAL] = "Time", [ST_WALL_MAX] = "Largest Part"},
+	.instance_time = "Time",
+	.empty = NO_WAITS,
+};
+
+const struct st_rows_report st_sync_objects_report = {
+	.rows_name = "waits",
+	.set = ST_ROWS_SYNC,
+	.defaults = {ST_BY_SYNC_OBJECT, ST_BY_SYNC_TYPE},
+	.default_count = 2,
+	.joins_second = true,
+	.metrics = WAITS_METRICS,
+	.sorted_by = ST_WAIT,
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
+	.titles = WAITS_TITLES,
+	.instance_time = "Duration",
+	.empty = NO_WAITS,
+};
+
+static const struct st_column openmp_group_columns[] = {
+	{"imbalance_ratio", "Imbalance (% of Time)", "", false},
+};
+
+static void openmp_cells(struct st_rows_job *job, struct st_cell *cells, const void *figures,
+			 const struct st_answer_row *row)
+{
+	uint64_t wall_ns = st_answer_value(row, ST_WALL_TOTAL);
+
+	(void)job;
+	(void)figures;
+	if (wall_ns)
+		cells[0] = st_cell_double((double)st_answer_value(row, ST_IMBALANCE) /
+					  (double)wall_ns);
+}
+
+const struct st_rows_report st_openmp_report = {
+	.rows_name = "OpenMP regions",
+	.set = ST_ROWS_OPENMP,
+	.defaults = {ST_BY_REGION},
+	.default_count = 1,
+	.metrics = ST_LIST(ST_WALL_TOTAL, ST_IMBALANCE, ST_COUNT, ST_REGION_THREADS, ST_REGION_WAIT,
+			   ST_WALL_AVG, ST_WALL_MEDIAN, ST_WALL_P95, ST_WALL_MAX),
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
+	.titles = {[ST_COUNT] = "Instance Count",
+		   [ST_WALL_TOTAL] = "Elapsed Time",
+		   [ST_WALL_AVG] = "Average Time",
+		   [ST_WALL_MAX] = "Longest",
+		   [ST_REGION_THREADS] = "Threads"},
+	.instance_time = "Elapsed Time",
+	.group_columns = openmp_group_columns,
+	.group_column_count = 1,
+	.cells = openmp_cells,
+	.has_totals = true,
+	.empty = "This result has no OpenMP regions; -collect threading records those of libgomp, "
+		 "libomp and libiomp5.",
+};
+
+/* As many pieces as there are samples and waits on the way: their number means nothing. */
+const struct st_rows_report st_critical_path_report = {
+	.rows_name = "pieces of a path",
+	.set = ST_ROWS_PATH,
+	.defaults = {ST_BY_THREAD, ST_BY_WAIT_CLASS, ST_BY_PYTHON_LINE},
+	.default_count = 3,
+	.metrics = ST_LIST(ST_WALL_TOTAL, ST_WALL_MAX),
+	.instance_metrics = ST_LIST(ST_WALL_TOTAL),
+	.titles = {[ST_WALL_TOTAL] = "Time", [ST_WALL_MAX] = "Longest Piece"},
+	.instance_time = "Duration",
+	.empty = "This result has no waits; record them with -collect threading.",
+};
+
 const struct st_rows_report st_sync_report = {
 	.rows_name = "waits",
 	.set = ST_ROWS_SYNC,

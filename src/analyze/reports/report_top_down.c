@@ -14,7 +14,8 @@ enum st_status st_report_top_down_build(const struct st_report_kind *kind,
 {
 	static const struct st_column depth[] = {{"depth", "Depth", "", false}};
 	struct st_question question = options->question;
-	struct st_report_layout layout = {&question, depth, 1, 1, NULL};
+	struct st_report_layout layout = {
+		.question = &question, .extra = depth, .extra_count = 1, .front_count = 1};
 	unsigned int last = question.grouping_count;
 	struct st_answer answer;
 	enum st_status status;

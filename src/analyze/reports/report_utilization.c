@@ -36,12 +36,13 @@ static void fill(struct st_report *out, const struct st_utilization *use)
 	if (use->watched_ns)
 		out->subject = st_arena_printf(
 			arena,
-			"more threads than CPUs (%u) were ready to run for %.1f %% of the time; a "
-			"thread "
-			"waited %.1f %% of the time for a CPU because of that",
+			"more threads of the program than CPUs (%u) were ready to run for %.1f %% "
+			"of the time; threads that were ready waited %.2f s in all for a CPU: "
+			"%.2f s behind the program's own threads, %.2f s behind other programs",
 			use->cpu_count,
 			100.0 * (double)use->oversubscribed_ns / (double)use->watched_ns,
-			100.0 * (double)use->queued_ns / (double)use->watched_ns);
+			(double)use->delay_ns / 1e9, (double)use->own_delay_ns / 1e9,
+			(double)(use->delay_ns - use->own_delay_ns) / 1e9);
 	out->totals.cells = st_report_new_cells(out);
 	out->totals.cells[ELAPSED] = st_cell_u64(use->recorded_ns);
 	out->totals.cells[EFFECTIVE] = st_cell_u64(use->effective_ns);

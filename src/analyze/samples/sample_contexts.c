@@ -16,8 +16,7 @@ enum {
 	CALLS_MAX = 64
 };
 
-/* The innermost slice that a track had open at a time, or ST_NO_ROW. */
-static uint32_t open_slice(const struct st_sample_set *set, uint32_t track, int64_t time_ns)
+uint32_t st_context_slice(const struct st_sample_set *set, uint32_t track, int64_t time_ns)
 {
 	const struct st_slices *slices = st_result_slices(set->result);
 	const struct st_track *tracks;
@@ -58,7 +57,7 @@ static uint32_t outer_slice(const struct st_sample_set *set, uint32_t slice)
 		track = st_result_track_creator(set->result, track);
 		if (track == ST_NO_ROW)
 			return ST_NO_ROW;
-		outer = open_slice(set, track, slices->begin_ns[slice]);
+		outer = st_context_slice(set, track, slices->begin_ns[slice]);
 		if (outer != ST_NO_ROW && slices->label[outer] == slices->label[slice])
 			outer = slices->parent[outer];
 	}
@@ -100,7 +99,8 @@ static uint32_t add_context(struct st_sample_contexts *contexts, const uint32_t 
 				       keys[i]);
 	known = contexts->ids.count;
 	context = st_pair_map_add(&contexts->ids, link, 0) + 1;
-	if (contexts->ids.count > known && !set_context(contexts, context, keys, outer))
+	if (contexts->chain.failed || contexts->ids.failed ||
+	    (contexts->ids.count > known && !set_context(contexts, context, keys, outer)))
 		contexts->failed = true;
 	return contexts->failed ? 0 : context;
 }

@@ -4,6 +4,7 @@
 // functions of one name, module and source file are one key: results are compared by name, not by address.
 #include "analyze/datasets/dataset_parts.h"
 #include "analyze/samples/sample_set.h"
+#include "analyze/samples/sample_waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static const struct st_text unknown = {"[Unknown]", 9}, no_stack = {"[No stack]"
 			    no_python = {"[No Python frame]", 17}, no_class = {"[No class]", 10},
 			    outside = {"[Outside any task]", 18},
 			    no_operator = {"[no operator]", 13}, no_step = {"[no step]", 9},
-			    no_module = {"[no module]", 11};
+			    no_wait = {"[not waiting]", 13}, no_module = {"[no module]", 11};
 
 static struct st_text last_part(struct st_text path)
 {
@@ -252,6 +253,10 @@ struct st_text st_sample_text(const struct st_sample_set *set, enum st_grouping 
 		return st_place_process(set->result, key, arena);
 	if (grouping == ST_BY_THREAD)
 		return st_place_thread(set->result, key, arena);
+	if (st_set_has(st_wait_groupings(), grouping))
+		return key ? st_text_copy(arena,
+					  set->waits.text(&set->waits, grouping, key - 1, arena))
+			   : no_wait;
 	if (!key && grouping == ST_BY_OPERATOR)
 		return no_operator;
 	if (!key && grouping == ST_BY_STEP)

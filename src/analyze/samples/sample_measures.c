@@ -53,7 +53,21 @@ static uint64_t read_samples(const struct st_dataset *dataset, uint32_t row, uns
 static uint64_t read_wait(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
 	(void)arg;
-	return is_off_cpu(dataset, row) ? weight(dataset, row) : 0;
+	return is_off_cpu(dataset, row) && !(row_at(dataset, row)->flags & ST_SAMPLE_PREEMPTED)
+		       ? weight(dataset, row)
+		       : 0;
+}
+
+/* arg: the flags of what counts. */
+static uint64_t read_wait_part(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	return row_at(dataset, row)->flags & arg ? weight(dataset, row) : 0;
+}
+
+static uint64_t read_wait_count(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
+{
+	(void)arg;
+	return row_at(dataset, row)->waits;
 }
 
 #define SUM(how) .fold = ST_FOLD_SUM, .read = how
@@ -90,6 +104,15 @@ const struct st_measure st_sample_measures[ST_SAMPLE_MEASURES] = {
 	 SUM(read_inherited)},
 	{ST_SAMPLES, "samples", "samples", "Samples", "", SUM(read_samples)},
 	{ST_WAIT, "wait", "wait_ns", "Wait Time", "ns", SUM(read_wait)},
+	{ST_WAIT_ALL, "wait-total", "wait_total_ns", "Wait Time:Total", "ns", SUM(read_wait),
+	 .reach = ST_REACH_AROUND},
+	{ST_WAIT_COUNT, "wait-count", "wait_count", "Wait Count", "", SUM(read_wait_count)},
+	{ST_SYNC_WAIT, "sync-wait", "sync_wait_ns", "Sync Wait Time", "ns", SUM(read_wait_part),
+	 .arg = ST_SAMPLE_FOR_THREAD},
+	{ST_IDLE_WAIT, "idle-wait", "idle_wait_ns", "Idle Worker Time", "ns", SUM(read_wait_part),
+	 .arg = ST_SAMPLE_IDLE},
+	{ST_PREEMPTED, "preempted", "preempted_ns", "Preemption Wait Time", "ns",
+	 SUM(read_wait_part), .arg = ST_SAMPLE_READY | ST_SAMPLE_PREEMPTED},
 	/* The part of the total that was effective, for whoever shows how well CPUs were used. */
 	{ST_CPU_TOTAL_EFFECTIVE, NULL, NULL, NULL, "ns", CLASS(ST_CPU_EFFECTIVE),
 	 .reach = ST_REACH_AROUND},

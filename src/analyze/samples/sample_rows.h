@@ -7,6 +7,7 @@
 #define ST_ANALYZE_SAMPLES_SAMPLE_ROWS_H
 
 #include "analyze/samples/sample_set.h"
+#include "analyze/samples/sample_waits.h"
 
 enum { ST_SAMPLE_INHERITED = 1, ST_SAMPLE_OFF_CPU = 2 };
 
@@ -16,8 +17,10 @@ struct st_sample_row {
 	uint32_t context; /* of tasks; 0: outside any */
 	uint32_t track;	  /* of any of its samples, when no question is about threads */
 	uint32_t cpu_class;
+	uint32_t wait; /* context of a wait; 0: none, or no question is about it */
 	uint8_t flags; /* ST_SAMPLE_INHERITED … */
 	uint64_t weight, samples;
+	uint64_t waits;
 };
 
 /* A context is what a question sees of a slice and those around it: one key for each grouping by task that it
@@ -42,6 +45,7 @@ struct st_sample_rows {
 	struct st_sample_row *rows;
 	uint32_t count, capacity;
 	struct st_sample_contexts contexts;
+	struct st_wait_contexts waits;
 	bool by_track, by_python;
 };
 
@@ -56,6 +60,8 @@ enum st_status st_sample_rows_make(struct st_sample_rows *out, struct st_sample_
 enum st_status st_sample_rows_begin(struct st_sample_rows *out, struct st_sample_set *set,
 				    const struct st_question *question, struct st_error *err);
 bool st_sample_rows_look(struct st_sample_rows *rows, uint32_t sample);
+/* The same with a row of the waits. */
+bool st_sample_rows_look_at_wait(struct st_sample_rows *rows, const struct st_sample_wait *wait);
 void st_sample_rows_fini(struct st_sample_rows *rows);
 
 bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set *set,
@@ -63,6 +69,8 @@ bool st_contexts_init(struct st_sample_contexts *contexts, struct st_sample_set 
 void st_contexts_fini(struct st_sample_contexts *contexts);
 uint32_t st_context_of(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 		       uint32_t slice);
+/* The innermost slice that a track had open at a time, or ST_NO_ROW. */
+uint32_t st_context_slice(const struct st_sample_set *set, uint32_t track, int64_t time_ns);
 /* Of a sample in operators that were not recorded, but are known by a frame; `around`: of the slices around them. */
 uint32_t st_context_called(struct st_sample_contexts *contexts, const struct st_sample_set *set,
 			   uint32_t frame, uint32_t around);

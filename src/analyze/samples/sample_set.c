@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/datasets/dataset_rows.h"
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/operators/dataset_operators.h"
 #include "analyze/samples/frame_class.h"
 #include "analyze/samples/sample_operators.h"
+#include "analyze/samples/sample_waits.h"
 #include "store/result.h"
 #include "format/analysis.h"
 
@@ -31,7 +33,7 @@ struct st_set st_sample_answers(void)
 
 	for (size_t i = 0; i < sizeof(frame_groupings) / sizeof(frame_groupings[0]); i++)
 		st_set_add(&set, frame_groupings[i]);
-	return set;
+	return st_set_join(set, st_wait_groupings());
 }
 
 struct st_set st_sample_answers_of(const struct st_result *result)
@@ -40,6 +42,9 @@ struct st_set st_sample_answers_of(const struct st_result *result)
 
 	if (result && !st_result_has_modules(result))
 		st_set_remove(&set, ST_BY_NN_MODULE);
+	for (unsigned int i = 0; result && i < ST_GROUPINGS; i++)
+		if (st_set_has(st_wait_groupings(), i) && !st_sample_has_waits(result))
+			st_set_remove(&set, i);
 	return set;
 }
 
@@ -212,24 +217,9 @@ static bool fold_glue(struct st_sample_set *set)
 	return true;
 }
 
-uint64_t st_sample_collecting_ns(const struct st_sample_set *set,
-				 const struct st_question *question)
+bool st_sample_is_collecting(const struct st_sample_set *set, uint32_t frame)
 {
-	const struct st_samples *samples = set->samples;
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < samples->count; i++) {
-		uint32_t node = samples->node[i];
-		uint32_t frame =
-			node < set->named->node_count ? set->named->frame_of_node[node] : 0;
-
-		if (has_bit(set->is_gc, frame) &&
-		    !(samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE)) &&
-		    (!question->has_time_range || (samples->time_ns[i] >= question->time_begin_ns &&
-						   samples->time_ns[i] < question->time_end_ns)))
-			sum += samples->weight_ns[i];
-	}
-	return sum;
+	return has_bit(set->is_gc, frame);
 }
 
 uint32_t st_sample_leaf(const struct st_sample_set *set, uint32_t node)
@@ -295,6 +285,26 @@ static uint64_t row_weight(const struct st_dataset *dataset, uint32_t row)
 	return set->rows->rows[row].weight;
 }
 
+/* Most results have no waits, and few kinds of spinning: their figures would take half of the memory of a tree. */
+static struct st_set absent_measures(const struct st_sample_set *set)
+{
+	const struct st_samples *samples = set->samples;
+	bool waits = st_sample_has_waits(set->result) || st_sample_has_preempted(set->result);
+	struct st_set absent = st_set_range(ST_CPU_SPIN, ST_OVERHEAD_OTHER + 1);
+
+	for (uint32_t i = 0; i < samples->count && !waits; i++)
+		waits = samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE);
+	for (uint32_t i = 0; i < set->named->frame_count; i++) {
+		enum st_cpu_class of = (enum st_cpu_class)set->classes[i];
+
+		st_set_remove(&absent, st_cpu_class_metric(of));
+		st_set_remove(&absent, st_cpu_class_kind(of));
+	}
+	return waits ? absent
+		     : st_set_join(absent, ST_SET(ST_WAIT, ST_WAIT_ALL, ST_WAIT_COUNT, ST_SYNC_WAIT,
+						  ST_IDLE_WAIT, ST_PREEMPTED));
+}
+
 enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,
 				  const struct st_sample_view *view, struct st_error *err)
 {
@@ -333,7 +343,11 @@ enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_res
 	if (!status)
 		status = classify(out, err);
 	if (!status)
+		out->dataset.absent = absent_measures(out);
+	if (!status)
 		status = st_sample_operators_make(out, err);
+	if (!status)
+		status = st_sample_waits_open(out, err);
 	if (status)
 		st_sample_set_close(out);
 	return status;
@@ -344,6 +358,7 @@ void st_sample_set_close(struct st_sample_set *set)
 	if (!set)
 		return;
 	st_sample_operators_fini(set);
+	st_dataset_rows_fini(&set->waits);
 	st_named_close(set->named);
 	st_dataset_slices_fini(&set->slices);
 	st_arena_fini(&set->arena);

@@ -35,6 +35,9 @@ struct st_sample_set {
 	struct st_named *named; /* owned */
 	struct st_sample_view view;
 	struct st_dataset slices;
+	struct st_dataset waits; /* where they were recorded, else empty */
+	uint32_t *wait_of;	 /* by sample: the one that it is the stack of, from 1; 0: none */
+	uint8_t *class_flags;	 /* by key of their class (sample_waits.h) */
 	struct st_arena arena;
 	struct st_dataset dataset; /* of the rows at hand (sample_rows.h) */
 	const struct st_sample_rows *rows;
@@ -88,9 +91,8 @@ static inline uint32_t st_sample_tree_caller(const struct st_sample_set *set, ui
 	return set->tree_caller[frame];
 }
 
-/* CPU time of Python's garbage collection in the time range of the question; its filters are not looked at. */
-uint64_t st_sample_collecting_ns(const struct st_sample_set *set,
-				 const struct st_question *question);
+/* Whether a frame is in Python's garbage collection, and not in Python that it calls. */
+bool st_sample_is_collecting(const struct st_sample_set *set, uint32_t frame);
 
 /* Makes the keys of a frame grouping; false when memory is out. */
 bool st_frame_keys_make(struct st_sample_set *set, enum st_grouping grouping);

@@ -196,12 +196,18 @@ static void count_slots(const struct slots *slots, struct st_utilization *out,
 
 /* How many threads were ready to run, on average. Of the time that they waited for a CPU only that part counts in which
  * the program itself had the CPUs: behind other programs on the machine a thread may wait that has next to nothing to do. */
+static double own_part(const struct st_cpu_demand *demand, uint32_t cpu_count)
+{
+	double own =
+		(double)demand->cpu_ns / (double)(demand->end_ns - demand->begin_ns) / cpu_count;
+
+	return own < 1.0 ? own : 1.0;
+}
+
 static double ready_threads(const struct st_cpu_demand *demand, uint32_t cpu_count)
 {
-	double all_ns = (double)(demand->end_ns - demand->begin_ns);
-	double running = (double)demand->cpu_ns / all_ns, own = running / cpu_count;
-
-	return running + (double)demand->delay_ns / all_ns * (own < 1.0 ? own : 1.0);
+	return ((double)demand->cpu_ns + (double)demand->delay_ns * own_part(demand, cpu_count)) /
+	       (double)(demand->end_ns - demand->begin_ns);
 }
 
 static void count_demand(const struct slots *slots, struct st_utilization *out,
@@ -213,7 +219,7 @@ static void count_demand(const struct slots *slots, struct st_utilization *out,
 	for (uint32_t i = 0; i < count; i++) {
 		const struct st_cpu_demand *demand = &demands[i];
 		int64_t begin = demand->begin_ns, end = demand->end_ns;
-		double threads;
+		double threads, delay_ns;
 		uint64_t time;
 
 		begin = begin > slots->begin_ns ? begin : slots->begin_ns;
@@ -223,6 +229,12 @@ static void count_demand(const struct slots *slots, struct st_utilization *out,
 		time = st_pause_list_recorded(pauses, 0, begin, end);
 		threads = ready_threads(demand, out->cpu_count);
 		out->watched_ns += time;
+		delay_ns = (double)demand->delay_ns * (double)time /
+			   (double)(demand->end_ns - demand->begin_ns);
+		out->delay_ns += (uint64_t)delay_ns;
+		out->ran_ns += (uint64_t)((double)demand->cpu_ns * (double)time /
+					  (double)(demand->end_ns - demand->begin_ns));
+		out->own_delay_ns += (uint64_t)(delay_ns * own_part(demand, out->cpu_count));
 		if (threads < out->cpu_count + CROWD_MARGIN)
 			continue;
 		out->oversubscribed_ns += time;

@@ -25,7 +25,11 @@ struct st_utilization {
 		oversubscribed_ns; /* of that: more threads were ready to run than there are CPUs */
 	uint64_t
 		queued_ns; /* for which a thread that was always ready waited for a CPU meanwhile */
-	uint32_t threads;  /* that ran at all */
+	/* By the kernel's count, all threads together: ready to run, and another thread had the CPU; of that, behind the
+	 * program's own threads. */
+	uint64_t delay_ns, own_delay_ns;
+	uint64_t ran_ns;  /* meanwhile, on CPUs */
+	uint32_t threads; /* that ran at all */
 };
 
 /* Of a number of CPUs at work. */

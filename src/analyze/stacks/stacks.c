@@ -23,10 +23,20 @@ static bool is_wanted(const struct st_stacks *stacks, const struct st_question *
 {
 	const struct st_samples *samples = stacks->samples;
 
-	if (samples->flags[row] & NOT_RUNNING)
+	if (stacks->is_of_waits ? !stacks->set.wait_of[row]
+				: (samples->flags[row] & NOT_RUNNING) != 0)
 		return false;
 	return !question->has_time_range || (samples->time_ns[row] >= question->time_begin_ns &&
 					     samples->time_ns[row] < question->time_end_ns);
+}
+
+/* Who asks for some waits wants waits, and no CPU time. */
+static bool is_about_waits(const struct st_stacks *stacks, const struct st_question *question)
+{
+	for (size_t i = 0; i < question->filter_count; i++)
+		if (st_set_has(st_wait_groupings(), question->filters[i].grouping))
+			return stacks->set.wait_of;
+	return false;
 }
 
 static bool choose_samples(struct st_stacks *stacks, const struct st_question *question,
@@ -69,7 +79,8 @@ static void choose_groups(struct st_stacks *stacks, const struct st_question *qu
 
 struct st_set st_stacks_groupings(void)
 {
-	struct st_set groupings = ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_CPU_CLASS);
+	struct st_set groupings = st_set_join(ST_SET(ST_BY_PROCESS, ST_BY_THREAD, ST_BY_CPU_CLASS),
+					      st_wait_groupings());
 
 	for (unsigned int i = 0; i < ST_GROUPINGS; i++)
 		if (st_grouping_is_task((enum st_grouping)i))
@@ -96,6 +107,7 @@ static enum st_status prepare(struct st_stacks *stacks, const struct st_question
 		status = st_selection_init(&selection, &stacks->set.dataset, &filters, err);
 	if (status)
 		return status;
+	stacks->is_of_waits = is_about_waits(stacks, question);
 	if (!choose_samples(stacks, question, &selection))
 		status = out_of_memory(err);
 	st_selection_fini(&selection);

@@ -25,6 +25,7 @@ struct st_stacks {
 	uint32_t process_count, track_count;
 	uint32_t *rows; /* the samples that are wanted, in their order */
 	uint32_t row_count;
+	bool is_of_waits; /* time in waits rather than on a CPU: a filter is about them */
 	uint64_t total_ns;
 	uint64_t truncated, recovered; /* of the samples that are wanted */
 	/* Levels above the stacks. */

@@ -15,11 +15,14 @@
 #include "store/result.h"
 
 /* Steps at the beginning that take half again as long as the one in the middle are warm-up; at most one in four. */
-enum { WARM_UP_STEPS_MIN = 4, WARM_UP_SHARE = 4 };
+enum { WARM_UP_STEPS_MIN = 4, WARM_UP_SHARE = 4, WARM_UP_MAX = 20 };
 
 const char *const st_step_part_names[ST_STEP_PART_KINDS] = {
-	[ST_STEP_DATA] = "data wait",	   [ST_STEP_FORWARD] = "forward",
-	[ST_STEP_BACKWARD] = "backward",   [ST_STEP_OPTIMIZER] = "optimizer",
+	[ST_STEP_DATA] = "data wait",
+	[ST_STEP_FORWARD] = "forward",
+	[ST_STEP_BACKWARD] = "backward",
+	[ST_STEP_OPTIMIZER] = "optimizer",
+	[ST_STEP_DEVICE] = "waits for the device",
 	[ST_STEP_OTHER] = "Python, other",
 };
 
@@ -202,6 +205,25 @@ static void drop_last(struct st_step_list *list)
 	list->count = kept;
 }
 
+/* How many of a thread's first steps are longer than usual; scratch has room for them. None, if that is how a program
+ * begins that does two things in turns (train, evaluate): there are more than warm up, or as long ones come again. */
+static uint32_t count_warm_up(const struct st_one_step *steps, uint32_t count, uint64_t median_ns,
+			      uint64_t *scratch)
+{
+	uint32_t most = count >= WARM_UP_STEPS_MIN ? count / WARM_UP_SHARE : 0, first = 0,
+		 again = 0;
+	uint64_t usual_ns;
+
+	for (; first < count && steps[first].wall_ns > median_ns / 2 * 3; first++)
+		scratch[first] = steps[first].wall_ns;
+	if (!first || first > most || first > WARM_UP_MAX)
+		return 0;
+	usual_ns = st_percentiles_take(scratch, first).median;
+	for (uint32_t i = first; i < count; i++)
+		again += steps[i].wall_ns > usual_ns / 5 * 4;
+	return again > 1 && again > (count - first) / 10 ? 0 : first;
+}
+
 /* By thread, from its first step on. */
 static bool mark_warm_up(struct st_step_list *list)
 {
@@ -211,16 +233,24 @@ static bool mark_warm_up(struct st_step_list *list)
 		return false;
 	for (uint32_t i = 0, end; i < list->count; i = end) {
 		uint64_t median_ns;
-		uint32_t most;
+		uint32_t first;
 
 		for (end = i; end < list->count && list->steps[end].track == list->steps[i].track;
 		     end++)
 			ns[end - i] = list->steps[end].wall_ns;
 		median_ns = st_percentiles_take(ns, end - i).median;
-		most = end - i >= WARM_UP_STEPS_MIN ? (end - i) / WARM_UP_SHARE : 0;
-		for (uint32_t at = i; at < i + most && list->steps[at].wall_ns > median_ns / 2 * 3;
-		     at++) {
+		first = count_warm_up(list->steps + i, end - i, median_ns, ns);
+		for (uint32_t at = i; at < i + first; at++)
 			list->steps[at].is_warm_up = true;
+		list->warm_up_count += first;
+		/* Another function is compiled at its first call. */
+		for (uint32_t at = i; at < end; at++) {
+			struct st_one_step *step = &list->steps[at];
+
+			if (step->is_warm_up || !step->begins_loop ||
+			    step->wall_ns <= median_ns / 2 * 3)
+				continue;
+			step->is_warm_up = true;
 			list->warm_up_count++;
 		}
 	}
@@ -228,7 +258,10 @@ static bool mark_warm_up(struct st_step_list *list)
 	return true;
 }
 
-/* A turn with operators ends where an optimizer steps: its part is known by its own range. */
+/* Between the end of a turn at a call of the model and that call there is nothing but our own code. */
+enum { AT_CALL_NS = 20000 };
+
+/* A turn with operators ends where an optimizer steps: its part is known by its own range. Or where the model is called. */
 static bool is_whole(const struct st_operator_turns *turns, uint32_t process,
 		     const struct st_one_step *step)
 {
@@ -236,7 +269,7 @@ static bool is_whole(const struct st_operator_turns *turns, uint32_t process,
 	int64_t end_ns = step->end_ns - (int64_t)step->part_ns[ST_STEP_OPTIMIZER];
 
 	for (; turn && turn->detail & ST_TURN_WITH; turn++) {
-		if (turn->is_last || end_ns <= turn->end_ns)
+		if (turn->is_last || end_ns <= turn->end_ns + AT_CALL_NS)
 			return true;
 	}
 	return !turn;
@@ -258,6 +291,70 @@ static bool mark_whole(struct st_step_list *list, const struct st_result *result
 			!turns.is_partial ||
 			is_whole(&turns, tracks[list->steps[i].track].process, &list->steps[i]);
 	st_operator_turns_fini(&turns);
+	return true;
+}
+
+/* Steps that are no warm-up and whose parts are known, by their length. */
+struct whole_steps {
+	const struct st_one_step **of;
+	uint32_t count;
+};
+
+static int by_length(const void *a, const void *b)
+{
+	const struct st_one_step *x = *(const struct st_one_step *const *)a;
+	const struct st_one_step *y = *(const struct st_one_step *const *)b;
+
+	return (x->wall_ns > y->wall_ns) - (x->wall_ns < y->wall_ns);
+}
+
+static bool whole_steps_make(struct whole_steps *whole, const struct st_step_list *list)
+{
+	whole->count = 0;
+	whole->of = calloc((size_t)list->count + 1, sizeof(*whole->of));
+	if (!whole->of)
+		return false;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->steps[i].is_whole && !list->steps[i].is_warm_up && list->steps[i].wall_ns)
+			whole->of[whole->count++] = &list->steps[i];
+	qsort(whole->of, whole->count, sizeof(*whole->of), by_length);
+	return true;
+}
+
+static const struct st_one_step *most_like(const struct whole_steps *whole, uint64_t wall_ns)
+{
+	uint32_t at = ST_SEARCH(i, 0, whole->count, whole->of[i]->wall_ns < wall_ns);
+
+	if (!whole->count)
+		return NULL;
+	if (!at || (at < whole->count &&
+		    whole->of[at]->wall_ns - wall_ns < wall_ns - whole->of[at - 1]->wall_ns))
+		return whole->of[at];
+	return whole->of[at - 1];
+}
+
+/* Parts are told of all steps, if most of their time is that of steps as long, or as short, as those that were recorded. */
+static bool mark_parts(struct st_step_list *list)
+{
+	struct whole_steps whole;
+	uint64_t all_ns = 0, unlike_ns = 0;
+
+	if (!whole_steps_make(&whole, list))
+		return false;
+	list->whole_count = whole.count;
+	for (uint32_t i = 0; i < list->count; i++) {
+		uint64_t wall_ns = list->steps[i].wall_ns;
+		const struct st_one_step *like = most_like(&whole, wall_ns);
+
+		if (list->steps[i].is_warm_up)
+			continue;
+		all_ns += wall_ns;
+		if (!like || like->wall_ns > 2 * wall_ns || wall_ns > 2 * like->wall_ns)
+			unlike_ns += wall_ns;
+	}
+	free(whole.of);
+	list->is_unlike = list->has_parts && whole.count && unlike_ns > all_ns / 4;
+	list->has_parts = list->has_parts && whole.count && !list->is_unlike;
 	return true;
 }
 
@@ -286,12 +383,9 @@ enum st_status st_step_list_make_of(struct st_step_list *out, const struct st_da
 	out->has_parts = rows.has_operators && out->source != ST_STEPS_FUNCTION;
 	st_arena_fini(&rows.arena);
 	drop_last(out);
-	done = done && mark_whole(out, result) && mark_warm_up(out);
+	done = done && mark_whole(out, result) && mark_warm_up(out) && mark_parts(out);
 	if (!out->count)
 		out->source = ST_STEPS_NONE;
-	for (uint32_t i = 0; done && i < out->count; i++)
-		out->whole_count += out->steps[i].is_whole && !out->steps[i].is_warm_up;
-	out->has_parts = out->has_parts && out->whole_count;
 	if (done)
 		return ST_OK;
 	st_step_list_fini(out);
@@ -355,6 +449,13 @@ const char *st_step_source_text(const struct st_step_list *list, struct st_arena
 	if (list->has_parts && list->whole_count + list->warm_up_count < list->count)
 		parts = st_arena_printf(arena, "; parts from the %u whose operators were recorded",
 					list->whole_count);
+	else if (list->is_unlike)
+		parts = st_arena_printf(
+			arena,
+			"; parts are not shown: the %u whose operators were recorded "
+			"are much shorter or longer than most "
+			"(-knob collect-operators=true records all)",
+			list->whole_count);
 	if (list->overlapping)
 		more = st_arena_printf(arena, "; %u more that overlap these are not counted",
 				       list->overlapping);
@@ -412,42 +513,49 @@ uint32_t st_step_at(const struct st_step_list *list, const struct st_result *res
 	return low < range[1] && list->steps[low].begin_ns <= time_ns ? low : ST_NO_ROW;
 }
 
-/* Of the steps whose parts are known, as if they were all. */
-static void spread_parts(struct st_step_figures *figures, uint64_t whole_ns)
+/* Of a step whose operators were not recorded: as those of the one whose length is nearest. Long steps and short ones may do
+ * different things (train, evaluate), and of short ones more are recorded whole. */
+static void borrow_parts(struct st_step_figures *figures, const struct st_one_step *step,
+			 const struct st_one_step *like)
 {
 	uint64_t known_ns = 0;
 
-	if (!whole_ns || whole_ns == figures->wall_ns)
-		return;
 	for (unsigned int i = 0; i < ST_STEP_OTHER; i++) {
-		figures->part_ns[i] = (uint64_t)((double)figures->part_ns[i] / (double)whole_ns *
-						 (double)figures->wall_ns);
-		known_ns += figures->part_ns[i];
+		uint64_t part_ns = (uint64_t)((double)like->part_ns[i] / (double)like->wall_ns *
+					      (double)step->wall_ns);
+
+		figures->part_ns[i] += part_ns;
+		known_ns += part_ns;
 	}
-	figures->part_ns[ST_STEP_OTHER] =
-		known_ns < figures->wall_ns ? figures->wall_ns - known_ns : 0;
+	figures->part_ns[ST_STEP_OTHER] += known_ns < step->wall_ns ? step->wall_ns - known_ns : 0;
 }
 
 enum st_status st_step_figures_make(const struct st_step_list *list, struct st_step_figures *out,
 				    struct st_error *err)
 {
-	uint64_t *ns = calloc((size_t)list->count + 1, sizeof(*ns)), whole_ns = 0;
+	uint64_t *ns = calloc((size_t)list->count + 1, sizeof(*ns));
+	struct whole_steps whole;
 
 	memset(out, 0, sizeof(*out));
-	if (!ns)
+	if (!whole_steps_make(&whole, list) || !ns) {
+		free(whole.of);
+		free(ns);
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for steps");
+	}
 	for (uint32_t i = 0; i < list->count; i++) {
-		const struct st_one_step *step = &list->steps[i];
+		const struct st_one_step *step = &list->steps[i], *like;
 
 		if (step->is_warm_up)
 			continue;
 		ns[out->count++] = step->wall_ns;
 		out->wall_ns += step->wall_ns;
-		whole_ns += step->is_whole ? step->wall_ns : 0;
 		for (unsigned int part = 0; step->is_whole && part < ST_STEP_PART_KINDS; part++)
 			out->part_ns[part] += step->part_ns[part];
+		like = step->is_whole ? NULL : most_like(&whole, step->wall_ns);
+		if (like)
+			borrow_parts(out, step, like);
 	}
-	spread_parts(out, whole_ns);
+	free(whole.of);
 	out->took = st_percentiles_take(ns, out->count);
 	free(ns);
 	return ST_OK;

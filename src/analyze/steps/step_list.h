@@ -30,6 +30,7 @@ enum st_step_part_kind {
 	ST_STEP_FORWARD,   /* calls of modules, and operators before the backward pass */
 	ST_STEP_BACKWARD,  /* what autograd's engine evaluates */
 	ST_STEP_OPTIMIZER, /* its step, and zeroing gradients */
+	ST_STEP_DEVICE,	   /* calls that return when a device is done, wherever they are made */
 	ST_STEP_OTHER,	   /* Python between operators, and operators behind the backward pass */
 	ST_STEP_PART_KINDS
 };
@@ -37,10 +38,11 @@ enum st_step_part_kind {
 struct st_one_step {
 	int64_t begin_ns, end_ns;
 	uint32_t track;
-	uint32_t slice;	 /* that it is, or ST_NO_ROW */
-	uint32_t number; /* within its thread */
-	bool is_warm_up; /* not counted in figures of steps */
-	bool is_whole;	 /* all of its operators were recorded, so that its parts are known */
+	uint32_t slice;	  /* that it is, or ST_NO_ROW */
+	uint32_t number;  /* within its thread */
+	bool is_warm_up;  /* not counted in figures of steps */
+	bool begins_loop; /* the first of another function than the one before */
+	bool is_whole;	  /* all of its operators were recorded, so that its parts are known */
 	uint64_t wall_ns;
 	uint64_t part_ns[ST_STEP_PART_KINDS];
 };
@@ -54,6 +56,7 @@ struct st_step_list {
 	struct st_one_step *steps; /* by track and begin */
 	uint32_t count, capacity, warm_up_count;
 	uint32_t whole_count; /* of those that are no warm-up */
+	bool is_unlike; /* operators were recorded only of steps that are not like most: no parts */
 	uint32_t overlapping; /* that began in a step and ended behind it: left out */
 };
 

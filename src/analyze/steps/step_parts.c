@@ -5,8 +5,10 @@
 #include "analyze/steps/step_rows.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "analyze/datasets/dataset_parts.h"
+#include "base/search.h"
 
 /* Between two nodes of one backward pass autograd's engine itself is at work, for a few µs; two calls of backward()
  * have Python between them. */
@@ -16,6 +18,12 @@ struct open_slice {
 	int64_t end_ns;
 	int64_t closure_ns; /* of an optimizer: until then it evaluates the model, and its own time is Python's */
 	unsigned int part; /* ST_STEP_LOOSE is decided */
+};
+
+/* The backward pass on a thread of autograd's own, as it has one for each device: meanwhile the thread that called
+ * backward() waits, and nothing is open there. */
+struct away {
+	int64_t begin_ns, end_ns;
 };
 
 struct sweep {
@@ -28,6 +36,8 @@ struct sweep {
 	uint32_t step, step_end; /* of the thread: the first that is not over */
 	uint32_t process;
 	int64_t now_ns, backward_end_ns; /* where the newest outermost backward node ended */
+	struct away *off_times;		 /* of the process, by time, disjoint; in the arena */
+	uint32_t away_count, away;	 /* the first that is not over */
 };
 
 static uint64_t recorded(const struct sweep *sweep, int64_t begin_ns, int64_t end_ns)
@@ -38,7 +48,7 @@ static uint64_t recorded(const struct sweep *sweep, int64_t begin_ns, int64_t en
 }
 
 /* The time up to then belongs to a part. */
-static void pass(struct sweep *sweep, int64_t until_ns, unsigned int part)
+static void pass_as(struct sweep *sweep, int64_t until_ns, unsigned int part)
 {
 	while (sweep->now_ns < until_ns && sweep->step < sweep->step_end) {
 		struct st_one_step *step = &sweep->list->steps[sweep->step];
@@ -54,6 +64,23 @@ static void pass(struct sweep *sweep, int64_t until_ns, unsigned int part)
 	}
 	if (until_ns > sweep->now_ns)
 		sweep->now_ns = until_ns;
+}
+
+/* What is nothing else here is the backward pass as long as that runs elsewhere. */
+static void pass(struct sweep *sweep, int64_t until_ns, unsigned int part)
+{
+	while (part == ST_STEP_OTHER && sweep->away < sweep->away_count) {
+		const struct away *away = &sweep->off_times[sweep->away];
+
+		if (away->begin_ns >= until_ns)
+			break;
+		pass_as(sweep, away->begin_ns, ST_STEP_OTHER);
+		pass_as(sweep, away->end_ns < until_ns ? away->end_ns : until_ns, ST_STEP_BACKWARD);
+		if (away->end_ns > until_ns)
+			break;
+		sweep->away++;
+	}
+	pass_as(sweep, until_ns, part);
 }
 
 /* The time up to then lies in a slice, and in nothing inside it. */
@@ -160,6 +187,77 @@ static void find_backward(struct sweep *sweep, const struct st_track *track)
 	}
 }
 
+static void heard_of_backward(struct sweep *sweep, int64_t begin_ns)
+{
+	const struct st_one_step *steps = sweep->list->steps;
+	uint32_t at = ST_SEARCH(i, sweep->step, sweep->step_end, steps[i].end_ns <= begin_ns);
+
+	if (at < sweep->step_end && steps[at].begin_ns <= begin_ns &&
+	    sweep->last_backward[at] < begin_ns)
+		sweep->last_backward[at] = begin_ns;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct away *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* Joins what overlaps, and nodes between which only the engine works. */
+static void merge(struct sweep *sweep)
+{
+	uint32_t kept = 0;
+
+	if (sweep->away_count)
+		qsort(sweep->off_times, sweep->away_count, sizeof(*sweep->off_times), by_begin);
+	for (uint32_t i = 0; i < sweep->away_count; i++) {
+		struct away *last = kept ? &sweep->off_times[kept - 1] : NULL;
+
+		if (last && sweep->off_times[i].begin_ns - last->end_ns < ENGINE_GAP_NS) {
+			if (sweep->off_times[i].end_ns > last->end_ns)
+				last->end_ns = sweep->off_times[i].end_ns;
+			continue;
+		}
+		sweep->off_times[kept++] = sweep->off_times[i];
+	}
+	sweep->away_count = kept;
+}
+
+static bool has_steps(const struct st_step_list *list, uint32_t track)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->steps[i].track == track)
+			return true;
+	return false;
+}
+
+/* Outermost backward nodes of the process's threads that have no steps themselves. */
+static void find_off_times(struct sweep *sweep)
+{
+	const struct st_slices *slices = sweep->rows->slices;
+	uint32_t count;
+	const struct st_track *tracks = st_result_tracks(sweep->rows->result, &count);
+
+	sweep->away_count = sweep->away = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (tracks[i].process != sweep->process || tracks[i].kind != ST_TRACK_THREAD ||
+		    has_steps(sweep->list, i))
+			continue;
+		for (uint32_t row = tracks[i].row_begin; row < tracks[i].row_end; row++) {
+			uint32_t up = slices->parent[row];
+
+			if (sweep->rows->part[row] != ST_STEP_BACKWARD ||
+			    (up != ST_NO_ROW && sweep->rows->part[up] == ST_STEP_BACKWARD))
+				continue;
+			heard_of_backward(sweep, slices->begin_ns[row]);
+			sweep->off_times[sweep->away_count++] =
+				(struct away){slices->begin_ns[row], slices->end_ns[row]};
+		}
+	}
+	merge(sweep);
+}
+
 static void fill(struct sweep *sweep)
 {
 	struct st_step_list *list = sweep->list;
@@ -176,6 +274,7 @@ static void fill(struct sweep *sweep)
 			sweep->step_end++;
 		i = sweep->step_end;
 		find_backward(sweep, track);
+		find_off_times(sweep);
 		sweep_track(sweep, track);
 	}
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -191,6 +290,15 @@ static void fill(struct sweep *sweep)
 	}
 }
 
+static uint32_t count_backward(const struct st_step_rows *rows)
+{
+	uint32_t count = 0;
+
+	for (uint32_t row = 0; rows->part && row < rows->slices->count; row++)
+		count += rows->part[row] == ST_STEP_BACKWARD;
+	return count;
+}
+
 bool st_step_parts_fill(struct st_step_list *list, struct st_step_rows *rows)
 {
 	struct sweep sweep = {.rows = rows, .list = list};
@@ -199,6 +307,8 @@ bool st_step_parts_fill(struct st_step_list *list, struct st_step_rows *rows)
 	sweep.open = st_arena_alloc(arena, ((size_t)UINT16_MAX + 1) * sizeof(*sweep.open));
 	sweep.last_backward =
 		st_arena_alloc(arena, ((size_t)list->count + 1) * sizeof(*sweep.last_backward));
+	sweep.off_times = st_arena_alloc(arena, ((size_t)count_backward(rows) + 1) *
+							sizeof(*sweep.off_times));
 	if (!st_pause_list_make(&sweep.pauses, rows->result, arena) || arena->failed)
 		return false;
 	for (uint32_t i = 0; i < list->count; i++)

@@ -22,6 +22,7 @@ enum {
 	ANCHOR_MAX = 8,	      /* operators in a row that tell where a step begins */
 	COUNTS_TRIED = 32,    /* rows of a step, where most have fewer */
 	OPERATORS_MIN = 2,    /* in a step; one alone is a step to nobody */
+	KIN_PART = 3,	      /* of the heaviest function's time, at least: 1 / 3 */
 };
 
 struct piece {
@@ -257,6 +258,16 @@ static int64_t end_of(const struct finder *finder, uint32_t at)
 	return finder->rows->slices->end_ns[finder->tokens.row[at]];
 }
 
+/* Two loops of one sort, by functions of their own: what lies between them is no part of a step. */
+static bool is_other_loop(const struct finder *finder, uint32_t at, uint32_t next)
+{
+	const struct st_slices *slices = finder->rows->slices;
+	const uint32_t *row = finder->tokens.row;
+
+	return st_step_row_is(finder->rows, row[at], ST_STEP_LABEL_FUNCTION) &&
+	       slices->label[row[at]] != slices->label[row[next]];
+}
+
 /* A step from each anchor to the next one; the last, which nothing ends, has as many operators as a round (length; 0:
  * all that are left). An anchor may be a step alone only in rounds of one: else it is a DataLoader that says so that it
  * has no more. */
@@ -264,7 +275,7 @@ static bool cut(const struct finder *finder, struct st_step_list *list, const ui
 		uint32_t length)
 {
 	const struct st_step_tokens *tokens = &finder->tokens;
-	uint32_t count, number = 0;
+	uint32_t count, number = 0, last = UINT32_MAX;
 	const struct st_slices *slices = finder->rows->slices;
 
 	for (uint32_t at = 0; at < tokens->count; at += count) {
@@ -279,7 +290,9 @@ static bool cut(const struct finder *finder, struct st_step_list *list, const ui
 			continue;
 		step.track = slices->track[tokens->row[at]];
 		step.number = number++;
-		if (at + count < tokens->count)
+		step.begins_loop = last != UINT32_MAX && is_other_loop(finder, last, at);
+		last = at;
+		if (at + count < tokens->count && !is_other_loop(finder, at, at + count))
 			step.end_ns = begin_of(finder, at + count);
 		else if (length > 1 && count > length)
 			step.end_ns = end_of(finder, at + length - 1);
@@ -385,15 +398,72 @@ static uint32_t usual_count(const struct finder *finder, uint32_t kind)
 	return best ? best : 1;
 }
 
+/* Without the number that tells functions of one name apart: "train (2)". */
+static struct st_text plain_name(const struct finder *finder, uint32_t label)
+{
+	uint32_t count;
+	const struct st_label *labels = st_result_labels(finder->rows->result, &count);
+	struct st_text text = {"", 0};
+	size_t size;
+
+	if (label < count)
+		text = st_result_text(finder->rows->result, labels[label].name);
+	size = text.size_bytes;
+	if (!size || text.bytes[size - 1] != ')')
+		return text;
+	for (size--; size && text.bytes[size - 1] >= '0' && text.bytes[size - 1] <= '9';)
+		size--;
+	if (size > 2 && text.bytes[size - 1] == '(' && text.bytes[size - 2] == ' ')
+		text.size_bytes = size - 2;
+	return text;
+}
+
+/* A program may train several models, one after the other, each by a function of its own with the same name. Those with as
+ * much as a third of the time of the heaviest are steps as well; what has less evaluates. How many there are. */
+static uint32_t join_kin(struct finder *finder, uint32_t kind, uint64_t *ns)
+{
+	const struct st_slices *slices = finder->rows->slices;
+	struct st_text wanted = plain_name(finder, kind);
+	uint64_t *of_label = zeros(finder, finder->kinds, sizeof(*of_label));
+	uint64_t least = *ns / KIN_PART;
+	uint32_t joined = 0;
+
+	for (uint32_t i = 0; of_label && i < finder->tokens.count; i++) {
+		uint32_t row = finder->tokens.row[i];
+
+		if (st_step_row_is(finder->rows, row, ST_STEP_LABEL_FUNCTION))
+			of_label[slices->label[row]] +=
+				(uint64_t)(slices->end_ns[row] - slices->begin_ns[row]);
+	}
+	for (uint32_t label = 0; of_label && label < finder->kinds; label++) {
+		struct st_text text = plain_name(finder, label);
+
+		if (label == kind || of_label[label] < least || !of_label[label] ||
+		    text.size_bytes != wanted.size_bytes ||
+		    memcmp(text.bytes, wanted.bytes, wanted.size_bytes) != 0)
+			continue;
+		*ns += of_label[label];
+		joined++;
+		for (uint32_t i = 0; i < finder->tokens.count; i++)
+			if (slices->label[finder->tokens.row[i]] == label)
+				finder->tokens.token[i] = kind;
+	}
+	return joined;
+}
+
 static bool find_in(struct finder *finder, struct st_step_list *list)
 {
 	uint64_t ns, all_ns = operators_ns(finder);
-	uint32_t kind = heaviest(finder, ST_STEP_LABEL_FUNCTION, &ns);
+	uint32_t kind = heaviest(finder, ST_STEP_LABEL_FUNCTION, &ns), kin = 0;
 
+	if (kind != UINT32_MAX)
+		kin = join_kin(finder, kind, &ns);
 	if (kind != UINT32_MAX && ns >= all_ns / 2) {
 		uint32_t first = list->count, length = usual_count(finder, kind);
 
 		name(list, finder, kind, ST_STEPS_FUNCTION);
+		if (kin)
+			list->what = plain_name(finder, kind);
 		if (!cut_at(finder, list, &kind, 1, 1))
 			return false;
 		/* Other functions behind it, as those that evaluate after an epoch, are no part of the last one. */

@@ -42,6 +42,8 @@ static enum st_step_label label_of(const struct st_result *result, const struct 
 
 	if (st_text_equals(st_result_text(result, label->domain), ST_TF_FUNCTION_DOMAIN))
 		return ST_STEP_LABEL_FUNCTION;
+	if (category == ST_CATEGORY_DEVICE_WAIT)
+		return ST_STEP_LABEL_WAIT;
 	if (category == ST_CATEGORY_MODULE)
 		return ST_STEP_LABEL_MODULE;
 	/* oneDNN's, in programs of which no operators are known. */
@@ -66,7 +68,9 @@ static bool read_labels(struct st_step_rows *rows)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		rows->of_label[i] = (uint8_t)label_of(rows->result, &labels[i]);
-		rows->has_operators = rows->has_operators || rows->of_label[i];
+		rows->has_operators =
+			rows->has_operators || (rows->of_label[i] != ST_STEP_LABEL_NONE &&
+						rows->of_label[i] != ST_STEP_LABEL_WAIT);
 	}
 	return true;
 }
@@ -85,6 +89,8 @@ static unsigned int part_in(enum st_step_label label, unsigned int up)
 	case ST_STEP_LABEL_MODULE:
 		/* An optimizer may call the model (a closure); recomputed activations are the backward pass's. */
 		return up == ST_STEP_DATA || up == ST_STEP_BACKWARD ? up : ST_STEP_FORWARD;
+	case ST_STEP_LABEL_WAIT:
+		return up == ST_STEP_DATA ? up : ST_STEP_DEVICE;
 	case ST_STEP_LABEL_FUNCTION:
 	case ST_STEP_LABEL_OPERATOR:
 		return up == ST_STEP_NOWHERE ? ST_STEP_LOOSE : up;
@@ -178,7 +184,7 @@ bool st_step_row_is_outermost(const struct st_step_rows *rows, uint32_t row)
 {
 	uint32_t parent = rows->slices->parent[row];
 
-	if (rows->part[row] == ST_STEP_NOWHERE ||
+	if (rows->part[row] == ST_STEP_NOWHERE || rows->part[row] == ST_STEP_DEVICE ||
 	    rows->slices->flags[row] & (ST_SLICE_TWIN | ST_SLICE_COPY))
 		return false;
 	/* A twin may be what lies around the operator. */

@@ -18,6 +18,7 @@ enum st_step_label {
 	ST_STEP_LABEL_OPTIMIZER,
 	ST_STEP_LABEL_ZERO_GRAD,
 	ST_STEP_LABEL_FUNCTION, /* of TensorFlow, with all that it computes */
+	ST_STEP_LABEL_WAIT,	/* for a device */
 };
 
 /* Beside enum st_step_part_kind. */

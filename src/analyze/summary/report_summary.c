@@ -29,6 +29,7 @@ enum {
 	TASKS_SHOWN = 8,
 	PLACES_SHOWN = 16,
 	TYPES_UNFOLDED = 20,
+	STEADY_SAMPLES = 20,
 };
 
 static const struct st_column columns[ST_SUMMARY_COLUMNS] = {
@@ -149,12 +150,13 @@ static uint64_t count_operators(const struct st_result *result)
 	return found;
 }
 
-/* Of the CPU time that the program would have used without. */
-static double creation_ratio(const struct st_result_info *info)
+/* What creating and switching cost, of the CPU time that the program would have used without. */
+static double kernel_ratio(const struct st_result_info *info)
 {
-	return info->creation_ns < info->target_cpu_ns
-		       ? st_share(info->creation_ns, info->target_cpu_ns - info->creation_ns)
-		       : 0.0;
+	uint64_t cost_ns = info->creation_ns + info->switches_ns;
+
+	return cost_ns < info->target_cpu_ns ? st_share(cost_ns, info->target_cpu_ns - cost_ns)
+					     : 0.0;
 }
 
 static const char *why_not_measured(const struct st_operator_turns *turns, uint64_t operators)
@@ -186,20 +188,23 @@ static enum st_status add_overhead(const struct st_summary *summary, uint64_t op
 	pairs += turns.is_measured ? 0 : st_operator_extra_pairs(result);
 	pairs -= turns.is_measured ? operators : 0;
 	cost_ns = pairs * info->event_cost_ns_x1000 / 1000 + (uint64_t)measured_ns;
-	/* The handler's time is CPU time, so it is set against that; so is what creating costs. */
+	/* The handler's time is CPU time, so it is set against that; so is what creating and switching cost. */
 	if ((info->event_cost_ns_x1000 || handled_ns) && all_ns) {
 		uint64_t bare_ns = all_ns > cost_ns ? all_ns - cost_ns : all_ns;
 
 		st_report_fact_number(summary->report, "cost", "estimate_ns",
-				      cost_ns + handled_ns + info->creation_ns);
+				      cost_ns + handled_ns + info->creation_ns + info->switches_ns);
 		if (info->creation_ns)
 			st_report_fact_number(summary->report, "cost", "creation_ns",
 					      info->creation_ns);
+		if (info->switches_ns)
+			st_report_fact_number(summary->report, "cost", "switches_ns",
+					      info->switches_ns);
 		st_report_fact(summary->report, "cost", "estimate_ratio")[ST_SUMMARY_VALUE] =
 			st_cell_double(
 				st_share(cost_ns, turns.is_measured ? bare_ns : all_ns) +
 				st_share(handled_ns, st_result_sample_quality(result)->cpu_ns) +
-				creation_ratio(info));
+				kernel_ratio(info));
 		if (turns.is_measured)
 			st_report_fact(summary->report, "cost",
 				       "measured_error_ratio")[ST_SUMMARY_VALUE] =
@@ -228,6 +233,7 @@ static enum st_status add_cost(const struct st_summary *summary)
 	const struct st_result_info *info = st_result_info(result);
 	const struct st_quality *quality = st_result_quality(result);
 	uint64_t operators = count_operators(result);
+	struct st_buf shared;
 	enum st_status status;
 
 	st_report_fact_number(summary->report, "cost", "tasks",
@@ -241,6 +247,12 @@ static enum st_status add_cost(const struct st_summary *summary)
 	st_report_fact_number(summary->report, "cost", "strata_peak_rss_bytes",
 			      info->peak_rss_bytes);
 	st_report_fact_number(summary->report, "cost", "lost", st_quality_lost(result));
+	st_buf_init(&shared, 256);
+	if (st_quality_shared(result, ST_MACHINE_SHARED, &shared))
+		st_report_fact(summary->report, "cost", "machine_shared")[ST_SUMMARY_VALUE] =
+			st_report_buf(summary->report, &shared);
+	else
+		st_buf_fini(&shared);
 	/* What was in them is not known. */
 	if (quality->chunks_not_written)
 		st_report_fact_number(summary->report, "cost", "chunks_not_written",
@@ -298,6 +310,7 @@ static enum st_status add_listed_steps(const struct st_summary *summary,
 	struct st_step_figures figures;
 	struct st_cell *cells;
 	enum st_status status = st_step_figures_make(list, &figures, summary->err);
+	uint64_t warm_up_ns = 0;
 
 	if (status)
 		return status;
@@ -308,11 +321,66 @@ static enum st_status add_listed_steps(const struct st_summary *summary,
 	cells[ST_SUMMARY_COUNT] = st_cell_u64(figures.count);
 	cells[ST_SUMMARY_TOTAL] = st_cell_u64(figures.wall_ns);
 	set_spread(cells, &figures.took);
-	st_report_fact(summary->report, "step_warm_up", "left out")[ST_SUMMARY_COUNT] =
-		st_cell_u64(list->warm_up_count);
+	for (uint32_t i = 0; i < list->count; i++)
+		warm_up_ns += list->steps[i].is_warm_up ? list->steps[i].wall_ns : 0;
+	cells = st_report_fact(summary->report, "step_warm_up", "left out");
+	cells[ST_SUMMARY_COUNT] = st_cell_u64(list->warm_up_count);
+	cells[ST_SUMMARY_TOTAL] = st_cell_u64(warm_up_ns);
 	for (unsigned int i = 0; i < ST_STEP_PART_KINDS && list->has_parts; i++)
-		add_part(summary, st_step_part_names[i], figures.part_ns[i], figures.wall_ns);
+		if (i != ST_STEP_DEVICE || figures.part_ns[i])
+			add_part(summary, st_step_part_names[i], figures.part_ns[i],
+				 figures.wall_ns);
 	return ST_OK;
+}
+
+static uint32_t samples_in(const struct st_result *result, int64_t begin_ns, int64_t end_ns)
+{
+	const struct st_samples *samples = st_result_samples(result);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++)
+		count += samples->time_ns[i] >= begin_ns && samples->time_ns[i] < end_ns &&
+			 !(samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE));
+	return count;
+}
+
+/* What only looks like steps may be any part of the program, and a few samples tell nothing of a loop. */
+static void set_loop(struct st_summary_loop *loop, const struct st_step_list *list,
+		     const struct st_result *result)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct st_one_step *step = &list->steps[i];
+
+		if (!i || step->begin_ns < loop->begin_ns)
+			loop->begin_ns = step->begin_ns;
+		if (!i || step->end_ns > loop->end_ns)
+			loop->end_ns = step->end_ns;
+		if (step->is_warm_up)
+			continue;
+		if (!any || step->begin_ns < loop->steady_ns)
+			loop->steady_ns = step->begin_ns;
+		if (!any)
+			loop->track = step->track;
+		loop->step_count += step->track == loop->track;
+		loop->step_wall_ns += step->track == loop->track ? step->wall_ns : 0;
+		any = true;
+	}
+	loop->is_steady = any && list->source != ST_STEPS_PATTERN &&
+			  samples_in(result, loop->steady_ns, loop->end_ns) >= STEADY_SAMPLES;
+}
+
+struct st_question st_summary_steady(const struct st_summary *summary)
+{
+	struct st_question question = *summary->scope;
+
+	if (summary->loop->is_steady) {
+		question.has_time_range = true;
+		question.time_begin_ns = summary->loop->steady_ns;
+		question.time_end_ns = summary->loop->end_ns;
+	}
+	return question;
 }
 
 static enum st_status add_steps(const struct st_summary *summary, const struct st_dataset *dataset)
@@ -330,8 +398,11 @@ static enum st_status add_steps(const struct st_summary *summary, const struct s
 		status = add_listed_steps(summary, &list);
 	else
 		add_named_steps(summary, &named);
-	if (!status)
+	if (!status) {
 		st_summary_add_start_up(summary, &list);
+		set_loop(summary->loop, &list, summary->result);
+		status = st_summary_add_batch(summary, &list);
+	}
 	st_step_list_fini(&list);
 	return status;
 }
@@ -395,8 +466,10 @@ static enum st_grouping task_grouping(const struct st_dataset *dataset)
 							       : ST_BY_TASK_TYPE;
 }
 
-/* Operators have a section of their own, where no filter leaves it out: their rows are hidden. Malloc'd; NULL: out of
- * memory. */
+enum { BESIDES = 1 << 15 }; /* of no flag of slices */
+
+/* Operators have a section of their own, where no filter leaves it out: their rows are not listed. Malloc'd; NULL: out
+ * of memory. */
 static uint16_t *flags_besides(const struct st_result *result, const struct st_dataset *dataset)
 {
 	uint16_t *flags = malloc(((size_t)dataset->row_count + 1) * sizeof(*flags));
@@ -408,7 +481,7 @@ static uint16_t *flags_besides(const struct st_result *result, const struct st_d
 	memcpy(flags, dataset->flags, dataset->row_count * sizeof(*flags));
 	for (uint32_t i = 0; i < count; i++)
 		if (is_operator(result, &operators[i]) && operators[i].row < dataset->row_count)
-			flags[operators[i].row] |= dataset->hidden_flags;
+			flags[operators[i].row] |= BESIDES;
 	return flags;
 }
 
@@ -465,6 +538,7 @@ static enum st_status add_tasks(const struct st_summary *summary, const struct s
 	if (!flags)
 		return st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the summary");
 	besides.flags = flags;
+	besides.unlisted_flags = BESIDES;
 	status = add_listed_tasks(summary, &besides, true);
 	free(flags);
 	return status;
@@ -605,12 +679,15 @@ static const char *why_empty(const struct st_result *result)
 
 static void add_advice(const struct st_summary *summary)
 {
+	enum { TASKS, OPERATORS, SAMPLES, WAITS };
 	static const char *const next[][3] = {
 		{"report top-down", "report timeline", "export chrome"},
 		{"report operators", "report top-down", "export chrome"},
 		{"report hotspots", "report callstacks", "export flamegraph"},
+		{"report threading", "report sync-objects", "export chrome"},
 	};
-	static const char *const files[] = {" -o trace.json", " -o trace.json", " -o flame.html"};
+	static const char *const files[] = {" -o trace.json", " -o trace.json", " -o flame.html",
+					    " -o trace.json"};
 	const struct st_result *result = summary->result;
 	bool has_samples = st_result_samples(result)->count;
 	struct st_buf command;
@@ -624,7 +701,9 @@ static void add_advice(const struct st_summary *summary)
 		return;
 	}
 	st_result_operators(result, &operators);
-	of = has_samples ? 2 : operators != 0;
+	of = has_samples ? SAMPLES : operators ? OPERATORS : TASKS;
+	if (st_analysis_is_for(st_result_info(result)->type, ST_RECORDS_WAITS))
+		of = WAITS;
 	for (size_t i = 0; i < 3; i++) {
 		st_buf_init(&command, 1 << 16);
 		st_buf_printf(&command, "strata %s -r ", next[of][i]);
@@ -652,10 +731,18 @@ static enum st_status fill(const struct st_summary *summary, const struct st_dat
 	/* Filters of a summary are about tasks. */
 	if (!status && !summary->scope->filter_count)
 		status = st_summary_add_operators(summary);
+	if (!status && !is_narrowed(summary->scope))
+		st_summary_add_devices(summary);
 	if (!status && !summary->scope->filter_count)
 		status = st_summary_add_memory(summary);
 	if (!status && !summary->scope->filter_count)
 		status = st_summary_add_rows(summary);
+	if (!status)
+		status = st_summary_add_thread_time(summary);
+	if (!status)
+		status = st_summary_add_wait_places(summary);
+	if (!status)
+		status = st_summary_add_openmp(summary);
 	if (!status && st_result_samples(summary->result)->count)
 		status = st_summary_add_samples(summary);
 	if (!status && !summary->scope->filter_count)
@@ -671,7 +758,8 @@ enum st_status st_report_summary_build(const struct st_report_kind *kind,
 				       const struct st_report_options *options,
 				       struct st_report *out, struct st_error *err)
 {
-	struct st_summary summary = {out, result, options, &options->question, err};
+	struct st_summary_loop loop = {0};
+	struct st_summary summary = {out, result, options, &options->question, err, &loop};
 	struct st_dataset dataset;
 	enum st_status status;
 

@@ -9,21 +9,26 @@
 #include <string.h>
 
 #include "analyze/samples/frame_class.h"
+#include "analyze/samples/input_cpu.h"
 #include "analyze/samples/sample_rows.h"
 #include "resolve/search.h"
 
 enum { LINES_SHOWN = 5 };
 
+/* From here on one line is what the start-up is about. */
+#define MOSTLY 0.3
+
 struct line {
 	uint64_t weight;
 	uint32_t source, number;
+	bool is_input; /* a call of map(): time in threads of tf.data */
 };
 
 struct lines {
 	struct st_sample_set *set;
 	struct st_sample_rows rows;
 	struct st_pair_map keys; /* (source, line) */
-	struct line *items;	 /* by key, one for each row at most */
+	struct line *items;	 /* by key, one for each row at most, and one more */
 	uint8_t *is_library;	 /* by source */
 };
 
@@ -70,11 +75,12 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* The text of the line without what stands around it; NULL: not to be had. */
-static const char *text_of(struct st_arena *arena, const struct st_search *search, const char *path,
-			   uint32_t number)
+static const char *text_of(struct st_arena *arena, const struct st_search *search,
+			   const struct st_named *named, const char *path, uint32_t number)
 {
 	struct st_error ignored;
-	struct st_source_text *source = st_source_text_open(&search->options, path, &ignored);
+	struct st_source_text *source =
+		st_source_text_open(&search->options, named, path, &ignored);
 	struct st_text text = {"", 0};
 	const char *copy = NULL;
 
@@ -98,16 +104,17 @@ static void add(const struct st_summary *summary, const struct lines *lines,
 	const char *name =
 		st_arena_printf(arena, "%.*s:%u", (int)path.size_bytes, path.bytes, line->number);
 	struct st_cell *cells = st_report_fact(summary->report, "own_line", name);
+	const char *text = text_of(arena, search, lines->set->named, path.bytes, line->number);
 
-	cells[ST_SUMMARY_VALUE] = st_cell_text(text_of(arena, search, path.bytes, line->number));
+	if (line->is_input)
+		text = st_arena_printf(arena, "[tf.data map] %s", text ? text : "");
+	cells[ST_SUMMARY_VALUE] = st_cell_text(text);
 	cells[ST_SUMMARY_CPU_TOTAL] = st_cell_u64(line->weight);
 	cells[ST_SUMMARY_RATIO] = st_cell_double((double)line->weight / (double)total);
 }
 
-static enum st_status make(struct lines *lines, const struct st_question *scope,
-			   struct st_error *err)
+static enum st_status make(struct lines *lines, struct st_question question, struct st_error *err)
 {
-	struct st_question question = *scope;
 	enum st_status status;
 
 	question.grouping_count = 0;
@@ -123,31 +130,99 @@ static enum st_status make(struct lines *lines, const struct st_question *scope,
 	return status;
 }
 
-enum st_status st_summary_add_own_lines(const struct st_summary *summary, struct st_sample_set *set)
+/* What the function of map() does lies in threads of pools, whose stacks have no line: it is for the one that calls map(),
+ * where that is only one. */
+static bool add_input(struct lines *lines, const struct st_question *question,
+		      struct st_arena *arena)
+{
+	struct st_input_cpu input;
+	struct line *item;
+
+	if (!st_input_cpu_make(&input, lines->set,
+			       question->has_time_range ? question->time_begin_ns : INT64_MIN,
+			       question->has_time_range ? question->time_end_ns : INT64_MAX, arena))
+		return false;
+	if (!input.ns || input.line_count != 1)
+		return true;
+	item = &lines->items[st_pair_map_add(&lines->keys, input.lines[0].source,
+					     input.lines[0].number)];
+	item->weight += input.ns;
+	item->source = input.lines[0].source;
+	item->number = input.lines[0].number;
+	item->is_input = true;
+	return !lines->keys.failed;
+}
+
+/* "92.1 % of it is train.py:3, import torch" */
+static void add_start_line(const struct st_summary *summary, const struct lines *lines,
+			   const struct line *line, const struct st_search *search, uint64_t total)
+{
+	struct st_text path = lines->set->named->sources[line->source];
+	struct st_arena *arena = st_report_arena(summary->report);
+	const char *text = text_of(arena, search, lines->set->named, path.bytes, line->number);
+	const char *slash = memrchr(path.bytes, '/', path.size_bytes);
+	const char *name = slash ? slash + 1 : path.bytes;
+	size_t size = path.size_bytes - (size_t)(name - path.bytes);
+	double share = (double)line->weight / (double)total;
+	struct st_cell *cells;
+
+	if (share < MOSTLY)
+		return;
+	cells = st_report_fact(summary->report, "start_up", "line");
+	cells[ST_SUMMARY_VALUE] =
+		st_cell_text(st_arena_printf(arena, "%.*s:%u%s%s", (int)size, name, line->number,
+					     text ? " " : "", text ? text : ""));
+	cells[ST_SUMMARY_RATIO] = st_cell_double(share);
+}
+
+/* Of a part of the run: at start-up just the line with most time. */
+static enum st_status add_lines_of(const struct st_summary *summary, struct st_sample_set *set,
+				   const struct st_search *search,
+				   const struct st_question *question, bool is_start_up)
 {
 	struct lines lines = {.set = set};
-	struct st_search search;
 	uint64_t total = 0;
+	enum st_status status;
+
+	st_pair_map_init(&lines.keys);
+	status = make(&lines, *question, summary->err);
+	for (uint32_t i = 0; !status && i < lines.rows.count; i++)
+		total += lines.rows.rows[i].flags & ST_SAMPLE_OFF_CPU ? 0
+								      : lines.rows.rows[i].weight;
+	if (!status && !is_start_up &&
+	    !add_input(&lines, question, st_report_arena(summary->report)))
+		status = st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the lines");
+	if (!status)
+		qsort(lines.items, lines.keys.count, sizeof(*lines.items), by_weight);
+	if (!status && is_start_up && lines.keys.count)
+		add_start_line(summary, &lines, &lines.items[0], search, total);
+	for (uint32_t i = 0; !status && !is_start_up && i < lines.keys.count && i < LINES_SHOWN;
+	     i++)
+		if (lines.items[i].weight > total / 100)
+			add(summary, &lines, &lines.items[i], search, total);
+	st_sample_rows_fini(&lines.rows);
+	st_pair_map_fini(&lines.keys);
+	free(lines.items);
+	free(lines.is_library);
+	return status;
+}
+
+enum st_status st_summary_add_own_lines(const struct st_summary *summary, struct st_sample_set *set)
+{
+	struct st_question question = st_summary_steady(summary);
+	struct st_search search;
 	enum st_status status;
 
 	if (!st_search_init(&search, set->result, summary->options->view.naming)) {
 		st_search_fini(&search);
 		return st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the lines");
 	}
-	st_pair_map_init(&lines.keys);
-	status = make(&lines, summary->scope, summary->err);
-	for (uint32_t i = 0; !status && i < lines.rows.count; i++)
-		total += lines.rows.rows[i].flags & ST_SAMPLE_OFF_CPU ? 0
-								      : lines.rows.rows[i].weight;
-	if (!status)
-		qsort(lines.items, lines.keys.count, sizeof(*lines.items), by_weight);
-	for (uint32_t i = 0; !status && i < lines.keys.count && i < LINES_SHOWN; i++)
-		if (lines.items[i].weight > total / 100)
-			add(summary, &lines, &lines.items[i], &search, total);
-	st_sample_rows_fini(&lines.rows);
-	st_pair_map_fini(&lines.keys);
-	free(lines.items);
-	free(lines.is_library);
+	status = add_lines_of(summary, set, &search, &question, false);
+	if (!status && summary->loop->is_steady) {
+		question.time_begin_ns = 0;
+		question.time_end_ns = summary->loop->begin_ns;
+		status = add_lines_of(summary, set, &search, &question, true);
+	}
 	st_search_fini(&search);
 	return status;
 }

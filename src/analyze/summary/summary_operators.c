@@ -2,9 +2,11 @@
 //
 // The part of the summary about operators of a framework: how they were recorded, those that took most time, the memory
 // of the framework's allocator with the operators that held most of it, and what is worth changing first.
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/findings/findings.h"
+#include "analyze/samples/sample_waits.h"
 #include "analyze/reports/report_kinds.h"
 #include "analyze/reports/report_operators.h"
 #include "analyze/summary/report_summary.h"
@@ -55,14 +57,36 @@ static enum st_status fill(const struct st_summary *summary, const struct st_dat
 	return ST_OK;
 }
 
+/* Ranges that the program names, steps of a profiler among them, are tasks: they are no operators, whatever they hold.
+ * Malloc'd; NULL: out of memory. */
+static uint16_t *flags_without_ranges(const struct st_dataset *dataset)
+{
+	const struct st_operator_rows *rows = st_dataset_operators(dataset);
+	uint16_t *flags = malloc(((size_t)rows->count + 1) * sizeof(*flags));
+
+	for (uint32_t row = 0; flags && row < rows->count; row++)
+		flags[row] = (uint16_t)(rows->flags[row] & ~ST_SLICE_TWIN) |
+			     (rows->is_range[rows->label[row]] ? ST_SLICE_TWIN : 0);
+	return flags;
+}
+
 enum st_status st_summary_add_operators(const struct st_summary *summary)
 {
-	struct st_dataset dataset;
+	struct st_dataset dataset, operators;
 	enum st_status status =
 		st_dataset_operators_init(&dataset, summary->result, false, summary->err);
+	uint16_t *flags = NULL;
 
-	if (!status)
-		status = fill(summary, &dataset);
+	if (!status) {
+		flags = flags_without_ranges(&dataset);
+		operators = dataset;
+		operators.flags = flags;
+		operators.hidden_flags = ST_SLICE_TWIN;
+		status = flags ? fill(summary, &operators)
+			       : st_error_set(summary->err, ST_ENOMEM, 0,
+					      "out of memory for the summary");
+	}
+	free(flags);
 	st_dataset_operators_fini(&dataset);
 	return status;
 }
@@ -118,15 +142,26 @@ enum st_status st_summary_add_memory(const struct st_summary *summary)
 	return ST_OK;
 }
 
-/* Rules look at whole steps. Without operators there is nothing to look at. */
+/* What to do, then why: "use fewer threads (…): 78 % of …". Behind a colon a remedy explains itself; the report has all. */
+static const char *advice_of(const struct st_summary *summary, const struct st_finding *finding)
+{
+	const char *end = strstr(finding->remedy, ": ");
+	size_t size = end ? (size_t)(end - finding->remedy) : strlen(finding->remedy);
+
+	return st_arena_printf(st_report_arena(summary->report), "%.*s: %s", (int)size,
+			       finding->remedy, finding->what);
+}
+
+/* Rules look at operators, at waits, and at samples of whole steps. Without any there is nothing to look at. */
 enum st_status st_summary_add_fixes(const struct st_summary *summary)
 {
 	struct st_findings findings;
 	enum st_status status;
 	uint32_t sources;
+	bool has_sampled_steps = summary->loop->end_ns && st_result_samples(summary->result)->count;
 
 	st_result_operator_sources(summary->result, &sources);
-	if (!sources)
+	if (!sources && !has_sampled_steps && !st_sample_has_waits(summary->result))
 		return ST_OK;
 	status = st_findings_make(&findings, summary->result, summary->options,
 				  st_report_arena(summary->report), summary->err);
@@ -136,7 +171,7 @@ enum st_status st_summary_add_fixes(const struct st_summary *summary)
 		const struct st_finding *finding = &findings.items[i];
 		struct st_cell *cells = st_report_fact(summary->report, "fix", finding->rule);
 
-		cells[ST_SUMMARY_VALUE] = st_cell_text(finding->what);
+		cells[ST_SUMMARY_VALUE] = st_cell_text(advice_of(summary, finding));
 		cells[ST_SUMMARY_COUNT] = st_cell_u64(findings.step_count);
 		cells[ST_SUMMARY_TOTAL] = st_cell_u64(finding->saving_high_ns);
 		cells[ST_SUMMARY_SELF] = st_cell_u64(finding->saving_low_ns);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/datasets/dataset_rows.h"
+#include "analyze/samples/sample_waits.h"
 #include "base/buf.h"
 
 enum { NAMES_SHOWN = 4 };
@@ -124,6 +125,9 @@ enum st_status st_summary_add_rows(const struct st_summary *summary)
 		question.metrics = ST_SET(ST_COUNT);
 		if (!is_momentary(kinds[i].set))
 			st_set_add(&question.metrics, ST_WALL_MEDIAN);
+		/* Recorded ones have sections of their own. */
+		if (kinds[i].set == ST_ROWS_SYNC && st_sample_has_waits(summary->result))
+			continue;
 		question.limit = 0;
 		status =
 			st_dataset_rows_init(&dataset, summary->result, kinds[i].set, summary->err);

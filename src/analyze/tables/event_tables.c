@@ -295,7 +295,7 @@ const struct st_table st_object_facts_table = {
 
 static struct st_cell sync_attribute(const struct st_table_at *at)
 {
-	uint64_t attribute = st_table_value(at);
+	uint64_t attribute = st_table_value(at) & ST_SYNC_ATTRIBUTE_MASK;
 
 	if (attribute != 1 && attribute != 2)
 		return st_no_cell();
@@ -311,13 +311,15 @@ static const struct st_table_column sync_objects_columns[] = {
 	{"address", "address, hexadecimal", ST_HEX(struct st_sync_object, address)},
 	{"process_id", "row in processes", ST_REFERENCE(struct st_sync_object, process)},
 	{"start_ns", "first seen", ST_NUMBER(struct st_sync_object, first_ns)},
+	{"created_at", "Python line, or function and source line, that made it, or NULL",
+	 ST_SOME_NAME(struct st_sync_object, made_at)},
 };
 
 ST_ROWS_FROM(sync_objects_rows, st_result_sync_objects)
 
 const struct st_table st_sync_objects_table = {
 	.name = "sync_objects",
-	.help = "locks, barriers and so on that were waited for or created",
+	.help = "locks, barriers and so on that were waited for, or reported by the program",
 	ST_COLUMNS(sync_objects_columns),
 	.has_row_number = true,
 	.rows = sync_objects_rows,

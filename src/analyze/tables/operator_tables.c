@@ -196,6 +196,52 @@ const struct st_table st_memory_table = {
 	.item_bytes = sizeof(struct st_memory_moment),
 };
 
+static struct st_cell place_type(const struct st_table_at *at)
+{
+	static const char *const words[] = {
+		[1] = "CUDA", [6] = "HIP",   [12] = "XPU",	  [13] = "MPS",
+		[18] = "HPU", [19] = "MTIA", [20] = "PrivateUse1"};
+	const struct st_memory_moment *moment = at->item;
+	uint32_t type = moment->place & 0xff;
+
+	if (type < sizeof(words) / sizeof(words[0]) && words[type])
+		return st_cell_text(words[type]);
+	return st_cell_text("other");
+}
+
+static struct st_cell place_index(const struct st_table_at *at)
+{
+	const struct st_memory_moment *moment = at->item;
+
+	return st_cell_u64(moment->place >> 8);
+}
+
+static const struct st_table_column device_memory_columns[] = {
+	{"time_ns", "time since the start of collection; rows are in time order", ST_INTEGER,
+	 .cell = st_read_number, MOMENT(time_ns)},
+	{"allocated", "bytes allocated", ST_INTEGER, .cell = st_read_number, MOMENT(allocated)},
+	{"freed", "bytes freed", ST_INTEGER, .cell = st_read_number, MOMENT(freed)},
+	{"device_type", "'CUDA', 'XPU' …, as the framework calls it", ST_TEXT, .cell = place_type},
+	{"device", "number of the device", ST_INTEGER, .cell = place_index},
+	{"slice", "innermost open slice of the thread, or NULL", ST_INTEGER,
+	 .cell = st_read_reference, MOMENT(row)},
+	{"track", "row in threads", ST_INTEGER, .cell = st_read_number, MOMENT(track)},
+	{"tid", "thread ID (tid)", ST_INTEGER, .cell = st_read_track_tid, MOMENT(track)},
+	{"process_id", "row in processes", ST_INTEGER, .cell = st_read_track_process_id,
+	 MOMENT(track)},
+	{"address", "address of the block", ST_INTEGER, .cell = st_read_some, MOMENT(address)},
+};
+
+ST_ROWS_FROM(device_memory_rows, st_result_device_memory)
+
+const struct st_table st_device_memory_table = {
+	.name = "device_memory",
+	.help = "memory of devices that frameworks allocated and freed",
+	ST_COLUMNS(device_memory_columns),
+	.rows = device_memory_rows,
+	.item_bytes = sizeof(struct st_memory_moment),
+};
+
 static struct st_cell source_level(const struct st_table_at *at)
 {
 	static const char *const words[] = {
@@ -269,6 +315,8 @@ static const struct st_table_column steps_columns[] = {
 	 .title = "Backward", .unit = "ns"},
 	{"optimizer_ns", "optimizer steps and zeroing of gradients", STEP_PART(ST_STEP_OPTIMIZER),
 	 .title = "Optimizer", .unit = "ns"},
+	{"device_wait_ns", "calls that return when a device is done, wherever they are made",
+	 STEP_PART(ST_STEP_DEVICE), .title = "Device Wait", .unit = "ns"},
 	{"other_ns", "the rest: Python, operators after the backward pass",
 	 STEP_PART(ST_STEP_OTHER), .title = "Python, Other", .unit = "ns"},
 	{"warm_up", "1: slow step at the beginning; not counted in step statistics", ST_INTEGER,

@@ -56,6 +56,7 @@ enum st_text_layout {
 	ST_LAYOUT_INFO,
 	ST_LAYOUT_TORCH,
 	ST_LAYOUT_FINDINGS,
+	ST_LAYOUT_THREADING,
 };
 
 struct st_report {
@@ -77,6 +78,7 @@ struct st_report {
 	uint32_t
 		name_width; /* what a text leaves the names before it leaves out columns; 0: as usual */
 	bool folds_glue;	  /* frames between functions are left out of its tree */
+	bool is_about_waits;	  /* its tree shows wait time rather than CPU time */
 	bool hides_zeros;	  /* a text leaves out columns in which every number is zero */
 	const char *subject;	  /* the file or function that all rows are about; NULL: none */
 	const char *empty;	  /* what to say when there are no rows; NULL: "No tasks match." */
@@ -146,11 +148,12 @@ struct st_report_kind {
 		*metrics; /* list of enum st_metric to sort by, instead of those of its facts */
 	bool (*metric_word)(struct st_text text, enum st_metric *out); /* further words for them */
 	enum st_text_layout layout;
-	bool is_comparable; /* two results can be laid side by side */
-	bool is_in_order;   /* its rows have an order of their own, also in a comparison */
-	bool is_about_file; /* a word behind it names a source file rather than a function */
-	int filled_by;	    /* ST_RECORDS_* of collections without which it is empty */
-	const char *empty;  /* what it says then; NULL: "No tasks match." */
+	bool is_comparable;  /* two results can be laid side by side */
+	bool is_in_order;    /* its rows have an order of their own, also in a comparison */
+	bool is_about_waits; /* their figures come first, and sort unless asked otherwise */
+	bool is_about_file;  /* a word behind it names a source file rather than a function */
+	int filled_by;	     /* ST_RECORDS_* of collections without which it is empty */
+	const char *empty;   /* what it says then; NULL: "No tasks match." */
 };
 /* Ends with a NULL name. */
 extern const struct st_report_kind st_report_kinds[];

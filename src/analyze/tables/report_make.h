@@ -64,6 +64,7 @@ struct st_report_layout {
 	uint32_t extra_count;
 	uint32_t front_count;	   /* of the further ones: how many come before the metrics */
 	const char *const *titles; /* by metric: another title, where not NULL; may be NULL */
+	const uint8_t *first;	   /* list of metrics that come before the others; may be NULL */
 };
 void st_report_from_answer(struct st_report *report, struct st_answer *answer,
 			   const struct st_report_layout *layout);

@@ -2,30 +2,34 @@
 //
 // Tables over the sets of dataset_rows.h, and of counters. Reports show those columns of single rows that have a title.
 #include "analyze/tables/report_make.h"
+#include "analyze/tables/row_cells.h"
 #include "analyze/tables/table.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analyze/datasets/itt_values.h"
+#include "analyze/datasets/wait_sites.h"
 #include "analyze/datasets/words.h"
+#include "analyze/steps/critical_path.h"
 #include "base/buf.h"
+#include "resolve/named.h"
 #include "store/events.h"
 
-static const struct st_dataset *dataset_of(const struct st_table_at *at)
+const struct st_dataset *st_row_dataset(const struct st_table_at *at)
 {
 	return at->item;
 }
 
-static struct st_row_source source_of(const struct st_table_at *at)
+struct st_row_source st_row_source(const struct st_table_at *at)
 {
-	return st_dataset_rows_source(dataset_of(at), at->row);
+	return st_dataset_rows_source(st_row_dataset(at), at->row);
 }
 
 /* The span that a row is, or NULL. */
 static const struct st_span *span_of(const struct st_table_at *at)
 {
-	uint32_t count, span = source_of(at).span;
+	uint32_t count, span = st_row_source(at).span;
 	const struct st_span *spans = st_result_spans(at->tables->result, &count);
 
 	return span < count ? &spans[span] : NULL;
@@ -35,32 +39,32 @@ static const struct st_span *span_of(const struct st_table_at *at)
 static const struct st_event_row *event_of(const struct st_table_at *at)
 {
 	const struct st_events *events = st_result_events(at->tables->result);
-	uint32_t event = source_of(at).event;
+	uint32_t event = st_row_source(at).event;
 
 	return event < events->count ? &events->rows[event] : NULL;
 }
 
-static struct st_cell name_cell(const struct st_table_at *at)
+struct st_cell st_row_name_cell(const struct st_table_at *at)
 {
-	const struct st_dataset *dataset = dataset_of(at);
+	const struct st_dataset *dataset = st_row_dataset(at);
 
 	return st_cell_bytes(dataset->text(dataset, dataset->instance, at->row, at->arena));
 }
 
-static struct st_cell wall_cell(const struct st_table_at *at)
+struct st_cell st_row_wall_cell(const struct st_table_at *at)
 {
-	return st_cell_i64((int64_t)dataset_of(at)->self_ns[at->row]);
+	return st_cell_i64((int64_t)st_row_dataset(at)->self_ns[at->row]);
 }
 
-static struct st_cell start_cell(const struct st_table_at *at)
+struct st_cell st_row_start_cell(const struct st_table_at *at)
 {
-	return st_cell_i64(dataset_of(at)->begin_ns[at->row]);
+	return st_cell_i64(st_row_dataset(at)->begin_ns[at->row]);
 }
 
 /* Text of a grouping (arg). */
-static struct st_cell key_cell(const struct st_table_at *at)
+struct st_cell st_row_key_cell(const struct st_table_at *at)
 {
-	const struct st_dataset *dataset = dataset_of(at);
+	const struct st_dataset *dataset = st_row_dataset(at);
 	enum st_grouping grouping = (enum st_grouping)at->column->arg;
 
 	return st_cell_bytes(dataset->text(
@@ -69,7 +73,7 @@ static struct st_cell key_cell(const struct st_table_at *at)
 
 static struct st_cell some_key_cell(const struct st_table_at *at)
 {
-	struct st_cell cell = key_cell(at);
+	struct st_cell cell = st_row_key_cell(at);
 
 	return cell.as.text.size_bytes ? cell : st_no_cell();
 }
@@ -103,13 +107,13 @@ static struct st_cell end_thread_cell(const struct st_table_at *at)
 
 	if (span->end_track == ST_NO_ROW || span->end_track == span->begin_track)
 		return st_no_cell();
-	return st_cell_bytes(
-		dataset_of(at)->text(dataset_of(at), ST_BY_THREAD, span->end_track, at->arena));
+	return st_cell_bytes(st_row_dataset(at)->text(st_row_dataset(at), ST_BY_THREAD,
+						      span->end_track, at->arena));
 }
 
 static struct st_cell flags_cell(const struct st_table_at *at)
 {
-	return st_cell_text(st_words_span_flags(dataset_of(at)->flags[at->row]));
+	return st_cell_text(st_words_span_flags(st_row_dataset(at)->flags[at->row]));
 }
 
 /* Acquisitions and releases have none. */
@@ -151,23 +155,23 @@ static struct st_cell event_task_cell(const struct st_table_at *at)
 		       : st_no_cell();
 }
 
-static struct st_cell track_cell(const struct st_table_at *at)
+struct st_cell st_row_track_cell(const struct st_table_at *at)
 {
-	uint32_t track = st_key_of(&dataset_of(at)->keys[ST_BY_THREAD], at->row);
+	uint32_t track = st_key_of(&st_row_dataset(at)->keys[ST_BY_THREAD], at->row);
 
 	return st_reference_cell(track < at->tables->thread_count ? track : ST_NO_ROW);
 }
 
-static struct st_cell process_id_cell(const struct st_table_at *at)
+struct st_cell st_row_process_id_cell(const struct st_table_at *at)
 {
-	uint32_t process = st_key_of(&dataset_of(at)->keys[ST_BY_PROCESS], at->row);
+	uint32_t process = st_key_of(&st_row_dataset(at)->keys[ST_BY_PROCESS], at->row);
 
 	return st_reference_cell(process < at->tables->process_count ? process : ST_NO_ROW);
 }
 
-static struct st_cell number_cell(const struct st_table_at *at)
+struct st_cell st_row_number_cell(const struct st_table_at *at)
 {
-	return st_reference_cell(source_of(at).number);
+	return st_reference_cell(st_row_source(at).number);
 }
 
 static struct st_cell overlapped_kind(const struct st_table_at *at)
@@ -189,13 +193,101 @@ static struct st_cell wait_kind(const struct st_table_at *at)
 
 	if (span)
 		return st_cell_text(span->kind == ST_SPAN_HOLD ? "hold" : "wait");
+	if (event_of(at)->kind == ST_EVENT_HOLD_SUM)
+		return st_cell_text("short hold");
+	if (event_of(at)->kind == ST_EVENT_WAIT_SUM)
+		return st_cell_text("short");
 	return st_cell_text(event_of(at)->kind == ST_EVENT_SYNC_ACQUIRED ? "acquired"
 									 : "releasing");
 }
 
+/* Of those in functions of the C library, which tell. */
+static struct st_cell wait_outcome(const struct st_table_at *at)
+{
+	static const char *const words[ST_WAIT_OUTCOMES] = {[ST_WAIT_DONE] = "done",
+							    [ST_WAIT_TIMED_OUT] = "timed out",
+							    [ST_WAIT_INTERRUPTED] = "interrupted",
+							    [ST_WAIT_CANCELLED] =
+								    "thread cancelled",
+							    [ST_WAIT_FAILED] = "failed",
+							    [ST_WAIT_ABANDONED] = "abandoned",
+							    [ST_WAIT_OPEN] = "still waiting",
+							    [ST_WAIT_SEEN] = "seen from outside"};
+	const struct st_span *span = span_of(at);
+	uint32_t detail = span ? st_library_wait(span) : 0, outcome = detail >> ST_WAIT_SHIFT;
+
+	/* Earlier versions did not keep time-outs apart: 0 need not be "done". */
+	if (!span && event_of(at)->kind == ST_EVENT_WAIT_SUM)
+		detail = outcome = event_of(at)->detail >> ST_WAIT_OUTCOME_SHIFT;
+	if (!detail || outcome >= ST_WAIT_OUTCOMES)
+		return st_no_cell();
+	return st_cell_text(words[outcome]);
+}
+
+static struct st_cell wait_sample(const struct st_table_at *at)
+{
+	return st_reference_cell(st_dataset_waits_sample(st_row_dataset(at), at->row));
+}
+
+static uint32_t wait_frame(const struct st_table_at *at)
+{
+	return st_wait_frame(st_dataset_waits_sites(st_row_dataset(at)),
+			     st_dataset_waits_sample(st_row_dataset(at), at->row));
+}
+
+static struct st_cell wait_python_line(const struct st_table_at *at)
+{
+	const struct st_wait_sites *sites = st_dataset_waits_sites(st_row_dataset(at));
+	uint32_t python = st_wait_python(sites, wait_frame(at));
+	const struct st_named_frame *frame = python ? &sites->named->frames[python] : NULL;
+	struct st_text file;
+
+	if (!frame)
+		return st_no_cell();
+	file = sites->named->sources[frame->source];
+	return st_cell_text(st_arena_printf(at->arena, "%.*s:%u", (int)file.size_bytes, file.bytes,
+					    frame->line));
+}
+
+static struct st_cell wait_function(const struct st_table_at *at)
+{
+	const struct st_wait_sites *sites = st_dataset_waits_sites(st_row_dataset(at));
+	uint32_t frame = wait_frame(at);
+	struct st_text name;
+
+	if (!frame)
+		return st_no_cell();
+	/* A report lasts longer than the names of functions. */
+	name = sites->named->functions[sites->named->frames[frame].function].name;
+	return st_cell_text(st_arena_printf(at->arena, "%.*s", (int)name.size_bytes, name.bytes));
+}
+
+static struct st_cell hold_line(const struct st_table_at *at)
+{
+	const struct st_event_row *event = event_of(at);
+
+	return event && event->kind == ST_EVENT_HOLD && event->name
+		       ? st_cell_bytes(st_result_text(at->tables->result, event->name))
+		       : st_no_cell();
+}
+
+static struct st_cell wait_preempted(const struct st_table_at *at)
+{
+	const struct st_dataset *waits = st_row_dataset(at);
+	const struct st_measure *measure = st_dataset_measure(waits, ST_PREEMPTED);
+
+	return span_of(at) ? st_cell_u64(measure->read(waits, at->row, measure->arg))
+			   : st_no_cell();
+}
+
+static struct st_cell waker_cell(const struct st_table_at *at)
+{
+	return span_of(at) ? end_thread_cell(at) : st_no_cell();
+}
+
 static const struct st_counter *counter_of(const struct st_table_at *at)
 {
-	return &st_dataset_rows_counters(dataset_of(at))->counters[source_of(at).number];
+	return &st_dataset_rows_counters(st_row_dataset(at))->counters[st_row_source(at).number];
 }
 
 struct st_cell st_counter_value_cell(const struct st_counter *counter,
@@ -219,14 +311,14 @@ static struct st_cell value_cell(const struct st_table_at *at)
 {
 	const struct st_counter *counter = counter_of(at);
 
-	return st_counter_value_cell(counter, &counter->samples[source_of(at).sample]);
+	return st_counter_value_cell(counter, &counter->samples[st_row_source(at).sample]);
 }
 
 static struct st_cell delta_cell(const struct st_table_at *at)
 {
 	const struct st_counter *counter = counter_of(at);
 
-	return st_counter_sum_cell(counter, counter->samples[source_of(at).sample].delta);
+	return st_counter_sum_cell(counter, counter->samples[st_row_source(at).sample].delta);
 }
 
 static struct st_cell counter_name(const struct st_table_at *at)
@@ -333,21 +425,6 @@ static struct st_cell heap_size(const struct st_table_at *at)
 	return event->kind == ST_EVENT_HEAP_FREE_END ? st_no_cell() : st_cell_u64(event->extra);
 }
 
-#define ROW_AND_NAME(name, words)                                                                  \
-	{"row", "row number", ST_ROW_NUMBER}, {name, words, ST_TEXT, .cell = name_cell},           \
-	{                                                                                          \
-		"wall_ns", "duration, without paused time if clipped", ST_INTEGER,                 \
-			.cell = wall_cell                                                          \
-	}
-#define START(heading)                                                                             \
-	{                                                                                          \
-		"start_ns", "time since the start of collection", ST_INTEGER,                      \
-			.cell = start_cell, .title = (heading), .unit = "ns"                       \
-	}
-#define KEY(name, words, heading, grouping)                                                        \
-	{                                                                                          \
-		name, words, ST_TEXT, .cell = key_cell, .arg = (grouping), .title = (heading)      \
-	}
 #define SOME_KEY(name, words, heading, grouping)                                                   \
 	{                                                                                          \
 		name, words, ST_TEXT, .cell = some_key_cell, .arg = (grouping), .title = (heading) \
@@ -356,15 +433,14 @@ static struct st_cell heap_size(const struct st_table_at *at)
 	{                                                                                          \
 		name, words, ST_TEXT, .cell = (function), .title = (heading)                       \
 	}
-#define PROCESS KEY("process", "process as shown in reports", "Process", ST_BY_PROCESS)
-#define THREAD KEY("thread", "thread as shown in reports", "Thread", ST_BY_THREAD)
 #define BEGIN_AND_END_THREAD                                                                       \
 	KEY("thread", "thread that started it", "Thread", ST_BY_THREAD),                           \
 		TEXT("end_thread", "thread that ended it, if different", "Ended By",               \
 		     end_thread_cell)
 #define PLACES                                                                                     \
-	{"track", "row in threads, or NULL", ST_INTEGER, .cell = track_cell},                      \
-		{"process_id", "row in processes, or NULL", ST_INTEGER, .cell = process_id_cell},  \
+	{"track", "row in threads, or NULL", ST_INTEGER, .cell = st_row_track_cell},               \
+		{"process_id", "row in processes, or NULL", ST_INTEGER,                            \
+		 .cell = st_row_process_id_cell},                                                  \
 	{                                                                                          \
 		"slice", "row of the innermost enclosing slice, or NULL", ST_INTEGER,              \
 			.cell = slice_cell                                                         \
@@ -433,20 +509,33 @@ static const struct st_table_column counter_values_columns[] = {
 	PROCESS,
 	THREAD,
 	PLACES,
-	{"counter_row", "row in counters", ST_INTEGER, .cell = number_cell},
+	{"counter_row", "row in counters", ST_INTEGER, .cell = st_row_number_cell},
 };
 
 static const struct st_table_column waits_columns[] = {
 	ROW_AND_NAME("sync_object", "the object as shown in report sync"),
 	START("Start Time"),
 	KEY("sync_type", "type of the object", "Sync Object Type", ST_BY_SYNC_TYPE),
-	TEXT("kind", "'wait', 'hold', 'acquired' or 'releasing'", "Kind", wait_kind),
+	TEXT("kind", "'wait', 'hold', 'acquired', 'releasing', 'short' or 'short hold' (several)",
+	     "Kind", wait_kind),
+	SOME_KEY("wait_class", "'Synchronization', 'I/O', 'Sleep' …", "Class", ST_BY_WAIT_CLASS),
+	TEXT("outcome", "'done', 'timed out', 'interrupted' …; NULL: short and done, or not known",
+	     "Outcome", wait_outcome),
+	TEXT("line", "Python line at which a hold of the GIL ended, or NULL", "Line", hold_line),
+	TEXT("waker", "thread that ended the wait, or NULL", "Waker", waker_cell),
+	{"preempted_ns", "of it ready to run, or spinning, without a CPU, or NULL", ST_INTEGER,
+	 .cell = wait_preempted, .title = "Preemption Wait Time", .unit = "ns"},
 	TEXT("task", "innermost enclosing task, or NULL", "In Task", task_cell),
+	TEXT("python_line",
+	     "line of Python that waited, outside threading.py and the like, or NULL",
+	     "Python Line", wait_python_line),
+	TEXT("function", "innermost function of its stack, or NULL", "Function", wait_function),
 	PROCESS,
 	THREAD,
 	TEXT("flags", "'cancelled', 'unfinished' …", "Flags", span_flags_cell),
 	PLACES,
-	{"object", "its row of sync_objects, or NULL", ST_INTEGER, .cell = number_cell},
+	{"sample", "row in samples that has its stack, or NULL", ST_INTEGER, .cell = wait_sample},
+	{"object", "its row of sync_objects, or NULL", ST_INTEGER, .cell = st_row_number_cell},
 };
 
 static const struct st_table_column relations_columns[] = {
@@ -503,6 +592,35 @@ static const struct st_table_column heap_columns[] = {
 	PLACES,
 };
 
+static const struct st_table_column thread_time_columns[] = {
+	ROW_AND_NAME("wait_class", "'Running', 'Synchronization', 'Preempted' …"),
+	START("Start Time"),
+	PROCESS,
+	THREAD,
+	PLACES,
+};
+
+static const struct st_table_column path_columns[] = {
+	ROW_AND_NAME("wait_class", "'Running', or the class of the wait"),
+	START("Start Time"),
+	KEY("step", "step that it is of", "Step", ST_BY_STEP),
+	KEY("sync_object", "what is waited for", "Sync Object", ST_BY_SYNC_OBJECT),
+	KEY("python_line", "line of Python", "Python Line", ST_BY_PYTHON_LINE),
+	KEY("function", "innermost function of the stack", "Function", ST_BY_FUNCTION),
+	PROCESS,
+	KEY("thread", "thread that runs, or waits", "Thread", ST_BY_THREAD),
+	PLACES,
+};
+
+/* Steps have to be found first. */
+static bool path_open(struct st_tables *tables)
+{
+	if (!tables->sets[ST_ROWS_PATH].is_open)
+		tables->sets[ST_ROWS_PATH].is_open = !st_dataset_path_init(
+			&tables->sets[ST_ROWS_PATH].dataset, tables->result, NULL);
+	return tables->sets[ST_ROWS_PATH].is_open;
+}
+
 const struct st_table st_row_tables[ST_ROW_SETS] = {
 	[ST_ROWS_FRAMES] = {"frames", "one row per frame", ST_COLUMNS(frames_columns),
 			    .has_row_number = true, .set = ST_ROWS_FRAMES},
@@ -529,8 +647,24 @@ const struct st_table st_row_tables[ST_ROW_SETS] = {
 	[ST_ROWS_HISTOGRAMS] = {"histograms", "submitted histograms",
 				ST_COLUMNS(histograms_columns), .has_row_number = true,
 				.set = ST_ROWS_HISTOGRAMS},
+	[ST_ROWS_PATH] = {"critical_path",
+			  "steps as pieces in which one thread runs, or waits for no thread",
+			  ST_COLUMNS(path_columns), .has_row_number = true, .set = ST_ROWS_PATH,
+			  .open = path_open},
+	[ST_ROWS_THREAD_TIME] = {"thread_time", "what each thread did, in sums over its life",
+				 ST_COLUMNS(thread_time_columns), .has_row_number = true,
+				 .set = ST_ROWS_THREAD_TIME},
 	[ST_ROWS_HEAP] = {"heap", "ends of heap calls, in time order", ST_COLUMNS(heap_columns),
 			  .has_row_number = true, .set = ST_ROWS_HEAP},
+	[ST_ROWS_KERNELS] = {"kernels", "what ran on devices: kernels, copies and fills",
+			     .columns = st_kernels_columns, .column_count = ST_KERNELS_COLUMNS,
+			     .has_row_number = true, .set = ST_ROWS_KERNELS},
+	[ST_ROWS_OPENMP] = {"openmp", "parallel regions of OpenMP, and time outside of them",
+			    .columns = st_openmp_columns, .column_count = ST_OPENMP_COLUMNS,
+			    .has_row_number = true, .set = ST_ROWS_OPENMP},
+	[ST_ROWS_GAPS] = {"device_gaps", "when no kernel ran on a device, and why",
+			  .columns = st_gaps_columns, .column_count = ST_GAPS_COLUMNS,
+			  .has_row_number = true, .set = ST_ROWS_GAPS},
 };
 
 /* What the program said when it created the counter. */

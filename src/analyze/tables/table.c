@@ -28,6 +28,7 @@ const struct st_table *const st_all_tables[ST_TABLES] = {
 	&st_samplers_table,
 	&st_operators_table,
 	&st_memory_table,
+	&st_device_memory_table,
 	&st_operator_sources_table,
 	&st_steps_table,
 	&st_python_calls_table,
@@ -43,6 +44,11 @@ const struct st_table *const st_all_tables[ST_TABLES] = {
 	&st_row_tables[ST_ROWS_METADATA],
 	&st_row_tables[ST_ROWS_HISTOGRAMS],
 	&st_row_tables[ST_ROWS_HEAP],
+	&st_row_tables[ST_ROWS_THREAD_TIME],
+	&st_row_tables[ST_ROWS_PATH],
+	&st_row_tables[ST_ROWS_OPENMP],
+	&st_row_tables[ST_ROWS_KERNELS],
+	&st_row_tables[ST_ROWS_GAPS],
 	&st_spans_table,
 	&st_events_table,
 	&st_objects_table,
@@ -95,7 +101,7 @@ void st_tables_fini(struct st_tables *tables)
 
 bool st_table_open(const struct st_table *table, struct st_tables *tables)
 {
-	if (table->rows)
+	if (table->rows || table->open)
 		return !table->open || table->open(tables);
 	if (!tables->sets[table->set].is_open)
 		tables->sets[table->set].is_open = !st_dataset_rows_init(

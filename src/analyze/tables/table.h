@@ -234,8 +234,8 @@ extern const struct st_table st_threads_table, st_processes_table, st_labels_tab
 extern const struct st_table st_samples_table, st_samplers_table, st_python_codes_table,
 	st_stack_nodes_table, st_stack_frames_table, st_functions_table;
 /* operator_tables.c */
-extern const struct st_table st_operators_table, st_memory_table, st_operator_sources_table,
-	st_python_calls_table, st_steps_table;
+extern const struct st_table st_operators_table, st_memory_table, st_device_memory_table,
+	st_operator_sources_table, st_python_calls_table, st_steps_table;
 /* row_tables.c: by set */
 extern const struct st_table st_row_tables[ST_ROW_SETS];
 extern const struct st_table st_counters_table;
@@ -248,7 +248,7 @@ extern const struct st_table st_callers_table, st_code_table, st_code_maps_table
 extern const struct st_table st_quality_table, st_notes_table, st_info_table;
 
 /* All that SQL has, in the order in which they are listed. */
-enum { ST_TABLES = 39 };
+enum { ST_TABLES = 45 };
 extern const struct st_table *const st_all_tables[ST_TABLES];
 
 #endif

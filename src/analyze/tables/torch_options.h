@@ -12,7 +12,8 @@
 struct st_torch_options {
 	bool given; /* anything at all */
 	/* Of the profile: what it was told not to record, or to show. */
-	bool hides_shapes; /* record_shapes=False */
+	bool hides_shapes;  /* record_shapes=False */
+	bool hides_devices; /* use_device=None: activities have none */
 	bool profile_memory, with_flops, with_stack;
 	/* Of key_averages. */
 	bool group_by_input_shape, group_by_overload_name;
@@ -40,12 +41,15 @@ struct st_torch_layout {
 	uint32_t name_width, overload_width, shapes_width, source_width;
 	uint32_t name_max; /* 0: any length */
 	bool has_overloads, has_shapes, has_stacks, has_memory;
+	bool has_device_memory;
 	const char *flops_title; /* "Total KFLOPs", or NULL: no such column */
 	double flops_scale;
 	const char *header, *time_unit;
 	bool top_level_events_only;
 	uint64_t row_limit; /* of the text; UINT64_MAX: all */
 	double self_us;	    /* of all rows */
+	bool has_device;
+	double self_device_us; /* of what ran on devices */
 };
 
 /* Columns of the reports torch-averages and torch-events; the latter has those behind ST_TORCH_AVERAGE_COLUMNS too. */
@@ -56,8 +60,14 @@ enum st_torch_column {
 	ST_TORCH_SELF_CPU,
 	ST_TORCH_CPU_TOTAL,
 	ST_TORCH_CPU_TIME,
+	ST_TORCH_SELF_DEVICE,
+	ST_TORCH_DEVICE_TOTAL,
+	ST_TORCH_DEVICE_TIME,
+	ST_TORCH_ON_DEVICE, /* it ran there; others only launched */
 	ST_TORCH_MEMORY,
 	ST_TORCH_SELF_MEMORY,
+	ST_TORCH_DEVICE_MEMORY,
+	ST_TORCH_SELF_DEVICE_MEMORY,
 	ST_TORCH_SHAPES,
 	ST_TORCH_STACK, /* frames with '\n' between them */
 	ST_TORCH_FLOPS,

@@ -8,6 +8,7 @@
 
 #include "analyze/operators/operator_texts.h"
 #include "analyze/reports/report_kinds.h"
+#include "analyze/tables/device_titles.h"
 #include "analyze/tables/report_make.h"
 #include "analyze/reports/report_operators.h"
 #include "store/traced_calls.h"
@@ -20,8 +21,14 @@ static const struct st_column columns[ST_TORCH_COLUMNS] = {
 	[ST_TORCH_SELF_CPU] = {"self_cpu_time_total", "Self CPU", "", false},
 	[ST_TORCH_CPU_TOTAL] = {"cpu_time_total", "CPU total", "", false},
 	[ST_TORCH_CPU_TIME] = {"cpu_time", "CPU time avg", "", false},
+	[ST_TORCH_SELF_DEVICE] = {"self_device_time_total", "Self CUDA", "", false},
+	[ST_TORCH_DEVICE_TOTAL] = {"device_time_total", "CUDA total", "", false},
+	[ST_TORCH_DEVICE_TIME] = {"device_time", "CUDA time avg", "", false},
+	[ST_TORCH_ON_DEVICE] = {"is_on_device", "On Device", "", false},
 	[ST_TORCH_MEMORY] = {"cpu_memory_usage", "CPU Mem", "", false},
 	[ST_TORCH_SELF_MEMORY] = {"self_cpu_memory_usage", "Self CPU Mem", "", false},
+	[ST_TORCH_DEVICE_MEMORY] = {"device_memory_usage", "CUDA Mem", "", false},
+	[ST_TORCH_SELF_DEVICE_MEMORY] = {"self_device_memory_usage", "Self CUDA Mem", "", false},
 	[ST_TORCH_SHAPES] = {"input_shapes", "Input Shapes", "", true},
 	[ST_TORCH_STACK] = {"stack", "Source Location", "", true},
 	[ST_TORCH_FLOPS] = {"flops", "Total FLOPs", "", false},
@@ -68,8 +75,6 @@ static int by_time(const void *a, const void *b)
 static struct place *places_of(const struct st_torch_events *events, uint32_t *count)
 {
 	const struct st_operator_rows *rows = events->rows;
-	uint32_t moment_count;
-	const struct st_memory_moment *moments = st_result_memory(events->result, &moment_count);
 	struct place *places =
 		calloc((size_t)rows->count + events->moment_count + 1, sizeof(*places));
 
@@ -79,7 +84,7 @@ static struct place *places_of(const struct st_torch_events *events, uint32_t *c
 			places[(*count)++] =
 				(struct place){rows->begin_ns[row], rows->end_ns[row], row};
 	for (uint32_t i = 0; places && i < events->moment_count; i++) {
-		int64_t ns = moments[events->moments[i]].time_ns;
+		int64_t ns = events->moments[i]->time_ns;
 
 		places[(*count)++] = (struct place){ns, ns, rows->count + i};
 	}
@@ -131,6 +136,7 @@ void st_torch_row_cells(struct st_cell *cells, const struct st_torch_events *eve
 	cells[ST_TORCH_SCOPE] = st_cell_u64(st_torch_event_scope(events, row));
 	cells[ST_TORCH_USER] = st_cell_bool(st_torch_event_is_user(events, row));
 	cells[ST_TORCH_PYTHON] = st_cell_bool(st_row_is_call(rows, row));
+	cells[ST_TORCH_ON_DEVICE] = st_cell_bool(st_row_is_device(rows, row));
 	cells[ST_TORCH_ID] = st_cell_u64(rows->slice[row]);
 	if (rows->parent[row] != ST_NO_ROW)
 		cells[ST_TORCH_PARENT] = st_cell_u64(rows->slice[rows->parent[row]]);
@@ -151,8 +157,19 @@ static void row_cells(struct st_cell *cells, const struct st_torch_events *event
 		cells[ST_TORCH_TRACE_NAME] = st_cell_bytes(real);
 	cells[ST_TORCH_SELF_CPU] = st_cell_double((double)(int64_t)rows->self_ns[row] / 1000);
 	cells[ST_TORCH_CPU_TOTAL] = cells[ST_TORCH_CPU_TIME] = st_cell_double(total_us);
+	if (st_row_is_device(rows, row))
+		cells[ST_TORCH_SELF_CPU] = cells[ST_TORCH_CPU_TOTAL] = cells[ST_TORCH_CPU_TIME] =
+			st_cell_double(0);
+	cells[ST_TORCH_SELF_DEVICE] =
+		st_cell_double(rows->device_ns ? (double)rows->device_ns[row] / 1000 : 0);
+	cells[ST_TORCH_DEVICE_TOTAL] = cells[ST_TORCH_DEVICE_TIME] =
+		st_cell_double(rows->device_ns ? (double)rows->device_all_ns[row] / 1000 : 0);
 	cells[ST_TORCH_MEMORY] = st_cell_i64(events->memory ? events->memory[row] : 0);
 	cells[ST_TORCH_SELF_MEMORY] = st_cell_i64(events->memory ? events->self_memory[row] : 0);
+	cells[ST_TORCH_DEVICE_MEMORY] =
+		st_cell_i64(events->memory ? events->device_memory[row] : 0);
+	cells[ST_TORCH_SELF_DEVICE_MEMORY] =
+		st_cell_i64(events->memory ? events->self_device_memory[row] : 0);
 	cells[ST_TORCH_SHAPES] =
 		st_cell_bytes(events->shapes.texts[events->shapes_of[rows->signature[row]]]);
 	cells[ST_TORCH_FLOPS] =
@@ -172,23 +189,39 @@ static void row_cells(struct st_cell *cells, const struct st_torch_events *event
 	}
 }
 
+/* Behind slices and calls of Python functions. */
+static uint64_t moment_id(const struct st_torch_events *events,
+			  const struct st_memory_moment *moment)
+{
+	uint32_t calls, count, device_count;
+	const struct st_memory_moment *moments = st_result_memory(events->result, &count);
+	const struct st_memory_moment *of_devices =
+		st_result_device_memory(events->result, &device_count);
+	uint64_t first = st_result_slices(events->result)->count;
+
+	st_result_traced_calls(events->result, &calls);
+	first += calls;
+	return moment->place ? first + count + (uint64_t)(moment - of_devices)
+			     : first + (uint64_t)(moment - moments);
+}
+
 static void moment_cells(struct st_cell *cells, const struct st_torch_events *events, uint32_t at)
 {
-	uint32_t count, index = events->moments[at];
-	const struct st_memory_moment *moment = &st_result_memory(events->result, &count)[index];
+	const struct st_memory_moment *moment = events->moments[at];
 
 	cells[ST_TORCH_KEY] = st_cell_text("[memory]");
-	for (unsigned int i = ST_TORCH_SELF_CPU; i <= ST_TORCH_CPU_TIME; i++)
+	for (unsigned int i = ST_TORCH_SELF_CPU; i <= ST_TORCH_DEVICE_TIME; i++)
 		cells[i] = st_cell_double(0);
 	cells[ST_TORCH_MEMORY] = cells[ST_TORCH_SELF_MEMORY] =
-		st_cell_i64((int64_t)moment->allocated - (int64_t)moment->freed);
+		st_cell_i64(st_torch_cpu_bytes(moment));
+	cells[ST_TORCH_DEVICE_MEMORY] = cells[ST_TORCH_SELF_DEVICE_MEMORY] =
+		st_cell_i64(st_torch_device_bytes(moment));
 	cells[ST_TORCH_SHAPES] = st_cell_text("[]");
 	cells[ST_TORCH_SCOPE] = st_cell_u64(ST_SCOPE_FUNCTION);
-	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = st_cell_bool(false);
+	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = cells[ST_TORCH_ON_DEVICE] =
+		st_cell_bool(false);
 	cells[ST_TORCH_FLOPS] = st_cell_u64(0);
-	st_result_traced_calls(events->result, &count);
-	cells[ST_TORCH_ID] =
-		st_cell_u64((uint64_t)st_result_slices(events->result)->count + count + index);
+	cells[ST_TORCH_ID] = st_cell_u64(moment_id(events, moment));
 	cells[ST_TORCH_START] = cells[ST_TORCH_END] = st_cell_double(us(events, moment->time_ns));
 	place_cells(cells, events, moment->track);
 	cells[ST_TORCH_FORWARD_THREAD] = cells[ST_TORCH_THREAD];
@@ -264,6 +297,7 @@ enum st_status st_report_torch_averages_build(const struct st_report_kind *kind,
 {
 	(void)kind;
 	st_report_columns(out, columns, ST_TORCH_AVERAGE_COLUMNS);
+	st_device_titles(out, result);
 	return build(result, options, st_torch_add_averages, out, err);
 }
 
@@ -274,5 +308,6 @@ enum st_status st_report_torch_events_build(const struct st_report_kind *kind,
 {
 	(void)kind;
 	st_report_columns(out, columns, ST_TORCH_COLUMNS);
+	st_device_titles(out, result);
 	return build(result, options, st_torch_add_events, out, err);
 }

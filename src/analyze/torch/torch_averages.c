@@ -14,7 +14,8 @@ struct group {
 	uint32_t first; /* row, or ST_NO_ROW: records of memory */
 	int64_t begin_ns, end_ns;
 	uint64_t count, total_ns, self_ns, flops;
-	int64_t memory, self_memory;
+	uint64_t device_ns, self_device_ns;
+	int64_t memory, self_memory, device_memory, self_device_memory;
 };
 
 struct groups {
@@ -42,13 +43,21 @@ static void add_event(struct group *group, const struct st_torch_events *events,
 		group->end_ns = rows->end_ns[row];
 	}
 	group->count++;
-	group->total_ns += st_row_wall_ns(&events->dataset, row);
-	group->self_ns += rows->self_ns[row];
+	if (!st_row_is_device(rows, row)) {
+		group->total_ns += st_row_wall_ns(&events->dataset, row);
+		group->self_ns += rows->self_ns[row];
+	}
+	if (rows->device_ns) {
+		group->device_ns += rows->device_all_ns[row];
+		group->self_device_ns += rows->device_ns[row];
+	}
 	if (events->flops)
 		group->flops += events->flops[rows->signature[row]];
 	if (events->memory) {
 		group->memory += events->memory[row];
 		group->self_memory += events->self_memory[row];
+		group->device_memory += events->device_memory[row];
+		group->self_device_memory += events->self_device_memory[row];
 	}
 }
 
@@ -76,19 +85,18 @@ static bool add_rows(struct groups *groups)
 
 static void add_moments(struct group *out, const struct st_torch_events *events)
 {
-	uint32_t count;
-	const struct st_memory_moment *moments = st_result_memory(events->result, &count);
-
 	*out = (struct group){.first = ST_NO_ROW};
 	for (uint32_t i = 0; i < events->moment_count; i++) {
-		const struct st_memory_moment *moment = &moments[events->moments[i]];
+		const struct st_memory_moment *moment = events->moments[i];
 
-		if (!out->count)
+		if (!out->count || moment->time_ns < out->begin_ns)
 			out->begin_ns = out->end_ns = moment->time_ns;
 		out->count++;
-		out->memory += (int64_t)moment->allocated - (int64_t)moment->freed;
+		out->memory += st_torch_cpu_bytes(moment);
+		out->device_memory += st_torch_device_bytes(moment);
 	}
 	out->self_memory = out->memory;
+	out->self_device_memory = out->device_memory;
 }
 
 static int by_first(const void *a, const void *b)
@@ -113,13 +121,20 @@ static void group_cells(struct st_cell *cells, const struct group *group,
 	cells[ST_TORCH_CPU_TOTAL] = st_cell_double((double)group->total_ns / 1000);
 	cells[ST_TORCH_CPU_TIME] =
 		st_cell_double((double)group->total_ns / 1000 / (double)group->count);
+	cells[ST_TORCH_SELF_DEVICE] = st_cell_double((double)group->self_device_ns / 1000);
+	cells[ST_TORCH_DEVICE_TOTAL] = st_cell_double((double)group->device_ns / 1000);
+	cells[ST_TORCH_DEVICE_TIME] =
+		st_cell_double((double)group->device_ns / 1000 / (double)group->count);
 	cells[ST_TORCH_MEMORY] = st_cell_i64(group->memory);
 	cells[ST_TORCH_SELF_MEMORY] = st_cell_i64(group->self_memory);
+	cells[ST_TORCH_DEVICE_MEMORY] = st_cell_i64(group->device_memory);
+	cells[ST_TORCH_SELF_DEVICE_MEMORY] = st_cell_i64(group->self_device_memory);
 	cells[ST_TORCH_FLOPS] = st_cell_u64(group->flops);
 	cells[ST_TORCH_OVERLOAD] = st_cell_text("");
 	cells[ST_TORCH_SHAPES] = st_cell_text(events->options->group_by_input_shape ? "[]" : "");
 	cells[ST_TORCH_STACK] = st_cell_text("");
-	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = st_cell_bool(false);
+	cells[ST_TORCH_USER] = cells[ST_TORCH_PYTHON] = cells[ST_TORCH_ON_DEVICE] =
+		st_cell_bool(false);
 	cells[ST_TORCH_SCOPE] = st_cell_u64(ST_SCOPE_FUNCTION);
 	cells[ST_TORCH_KEY] = st_cell_text("[memory]");
 	if (first == ST_NO_ROW)

@@ -64,6 +64,10 @@ static bool add_memory(struct st_torch_events *events)
 
 	events->memory = st_torch_column(events, rows->count, sizeof(*events->memory));
 	events->self_memory = st_torch_column(events, rows->count, sizeof(*events->self_memory));
+	events->device_memory =
+		st_torch_column(events, rows->count, sizeof(*events->device_memory));
+	events->self_device_memory =
+		st_torch_column(events, rows->count, sizeof(*events->self_device_memory));
 	if (events->dataset.arena->failed)
 		return false;
 	for (uint32_t i = 0; i < count && !rows->has_calls; i++) {
@@ -82,9 +86,14 @@ static void sum_memory(struct st_torch_events *events)
 	const struct st_operator_rows *rows = events->rows;
 
 	for (uint32_t row = rows->count; row-- > 0;) {
+		uint32_t up = rows->parent[row];
+
 		events->memory[row] += events->self_memory[row];
-		if (rows->parent[row] != ST_NO_ROW)
-			events->memory[rows->parent[row]] += events->memory[row];
+		events->device_memory[row] += events->self_device_memory[row];
+		if (up == ST_NO_ROW)
+			continue;
+		events->memory[up] += events->memory[row];
+		events->device_memory[up] += events->device_memory[row];
 	}
 }
 
@@ -101,35 +110,63 @@ static uint32_t row_at(const struct st_torch_events *events, uint32_t track, int
 	return row;
 }
 
+int64_t st_torch_device_bytes(const struct st_memory_moment *moment)
+{
+	enum { CUDA = 1, HIP = 6, XPU = 12, PRIVATE_USE = 20 };
+	uint32_t type = moment->place & 0xff;
+
+	if (type != CUDA && type != HIP && type != XPU && type != PRIVATE_USE)
+		return 0;
+	return (int64_t)moment->allocated - (int64_t)moment->freed;
+}
+
+int64_t st_torch_cpu_bytes(const struct st_memory_moment *moment)
+{
+	return moment->place ? 0 : (int64_t)moment->allocated - (int64_t)moment->freed;
+}
+
 /* With calls among the rows what lies in which is a question of time. */
 static bool is_in_row(struct st_torch_events *events, const struct st_memory_moment *moment)
 {
-	uint32_t row;
+	const struct st_operator_rows *rows = events->rows;
+	uint32_t row = ST_NO_ROW;
 
-	if (!events->rows->has_calls)
-		return moment->row != ST_NO_ROW &&
-		       events->rows->row_of_slice[moment->row] != ST_NO_ROW;
-	row = row_at(events, moment->track, moment->time_ns);
+	if (rows->has_calls)
+		row = row_at(events, moment->track, moment->time_ns);
+	else if (moment->row != ST_NO_ROW)
+		row = rows->row_of_slice[moment->row];
 	if (row == ST_NO_ROW)
 		return false;
-	events->self_memory[row] += (int64_t)moment->allocated - (int64_t)moment->freed;
+	events->self_device_memory[row] += st_torch_device_bytes(moment);
+	if (rows->has_calls) /* else they came with the operators */
+		events->self_memory[row] += st_torch_cpu_bytes(moment);
 	return true;
 }
 
-static bool add_moments(struct st_torch_events *events, const struct st_operator_choice *choice)
+static void add_some_moments(struct st_torch_events *events,
+			     const struct st_operator_choice *choice,
+			     const struct st_memory_moment *moments, uint32_t count)
 {
-	uint32_t count;
-	const struct st_memory_moment *moments = st_result_memory(events->result, &count);
-
-	events->moments = st_torch_column(events, count, sizeof(*events->moments));
-	if (!events->moments)
-		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (moments[i].time_ns < choice->begin_ns || moments[i].time_ns > choice->end_ns ||
 		    is_in_row(events, &moments[i]) || !moment_is_selected(events, moments[i].track))
 			continue;
-		events->moments[events->moment_count++] = i;
+		events->moments[events->moment_count++] = &moments[i];
 	}
+}
+
+static bool add_moments(struct st_torch_events *events, const struct st_operator_choice *choice)
+{
+	uint32_t count, device_count;
+	const struct st_memory_moment *moments = st_result_memory(events->result, &count);
+	const struct st_memory_moment *of_devices =
+		st_result_device_memory(events->result, &device_count);
+
+	events->moments = st_torch_column(events, count + device_count, sizeof(*events->moments));
+	if (!events->moments)
+		return false;
+	add_some_moments(events, choice, moments, count);
+	add_some_moments(events, choice, of_devices, device_count);
 	return true;
 }
 
@@ -207,7 +244,7 @@ enum st_status st_torch_events_init(struct st_torch_events *out, const struct st
 		status = st_selection_init(&out->selection, &out->dataset, question, err);
 	if (!status) {
 		mark_selected(out);
-		if (!add_signatures(out) ||
+		if (!add_signatures(out) || !st_operators_add_devices(out->dataset.private_data) ||
 		    (options->profile_memory && (!add_memory(out) || !add_moments(out, &choice))))
 			status = st_error_set(err, ST_ENOMEM, 0, "out of memory for operators");
 		else if (options->profile_memory)

@@ -19,7 +19,8 @@ struct st_torch_events {
 	struct st_selection selection;
 	int64_t begin_ns;	       /* that times count from */
 	int64_t *memory, *self_memory; /* bytes, by row; NULL: not asked for */
-	uint32_t *moments;	       /* those outside of rows: indexes of st_result_memory */
+	int64_t *device_memory, *self_device_memory;
+	const struct st_memory_moment **moments; /* those outside of rows, of the CPU first */
 	uint32_t moment_count;
 	uint64_t *flops; /* by signature, and one for none; NULL: not asked for */
 	struct st_key_texts shapes;
@@ -44,6 +45,10 @@ void st_torch_events_fini(struct st_torch_events *events);
 void *st_torch_column(struct st_torch_events *events, uint32_t count, size_t size_bytes);
 /* enum st_operator_scope. */
 uint32_t st_torch_event_scope(const struct st_torch_events *events, uint32_t row);
+/* Bytes of a device, as torch counts them: of those that it knows. */
+int64_t st_torch_device_bytes(const struct st_memory_moment *moment);
+/* Of the CPU. */
+int64_t st_torch_cpu_bytes(const struct st_memory_moment *moment);
 /* A range of the program, not an operator. */
 bool st_torch_event_is_user(const struct st_torch_events *events, uint32_t row);
 /* Gives nodes of the backward pass the thread of their forward operator, and what autograd's engine wraps around a node

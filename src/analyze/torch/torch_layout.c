@@ -10,18 +10,8 @@
 #include "analyze/engine/names.h"
 #include "analyze/tables/report_make.h"
 
-/* Attributes that are the same in all rows: a machine without a device, a program without further nodes. */
-static const char *const constant[] = {
-	"device_time",
-	"device_time_total",
-	"self_device_time_total",
-	"device_memory_usage",
-	"self_device_memory_usage",
-	"node_id",
-	"is_async",
-	"is_remote",
-	"is_legacy",
-};
+/* Attributes that are the same in all rows: a program without further nodes. */
+static const char *const constant[] = {"node_id", "is_async", "is_remote", "is_legacy"};
 
 /* Rows to sort, with their place before. */
 struct sorted {
@@ -252,9 +242,19 @@ static void measure(const struct st_report *report, const struct st_torch_option
 		layout->has_overloads =
 			layout->has_overloads || cells[ST_TORCH_OVERLOAD].as.text.size_bytes;
 		layout->self_us += cells[ST_TORCH_SELF_CPU].as.number;
+		layout->has_device =
+			layout->has_device || cells[ST_TORCH_SELF_DEVICE].as.number > 0;
+		layout->has_device_memory =
+			layout->has_device_memory || cells[ST_TORCH_SELF_DEVICE_MEMORY].as.i64 > 0;
+		if (cells[ST_TORCH_ON_DEVICE].as.truth)
+			layout->self_device_us += cells[ST_TORCH_SELF_DEVICE].as.number;
 		if (flops && flops < least)
 			least = flops;
 	}
+	/* Of a profile that was not to look at devices torch shows nothing of them; else memory also where nothing ran. */
+	layout->has_device = layout->has_device && !options->hides_devices;
+	layout->has_device_memory =
+		layout->has_device_memory && layout->has_memory && !options->hides_devices;
 	layout->has_stacks = source > 0;
 	layout->name_max = limit_of(options->name_width, ST_TORCH_NAME_WIDTH);
 	/* 0: without any rows there is no table. */
@@ -274,7 +274,9 @@ static void add_up(struct st_report *report)
 
 	totals[ST_TORCH_COUNT] = totals[ST_TORCH_FLOPS] = st_cell_u64(0);
 	totals[ST_TORCH_SELF_CPU] = totals[ST_TORCH_CPU_TOTAL] = st_cell_double(0);
-	totals[ST_TORCH_MEMORY] = totals[ST_TORCH_SELF_MEMORY] = st_cell_i64(0);
+	totals[ST_TORCH_SELF_DEVICE] = totals[ST_TORCH_DEVICE_TOTAL] = st_cell_double(0);
+	for (unsigned int i = ST_TORCH_MEMORY; i <= ST_TORCH_SELF_DEVICE_MEMORY; i++)
+		totals[i] = st_cell_i64(0);
 	for (uint32_t i = 0; i < report->row_count; i++) {
 		const struct st_cell *cells = report->rows[i].cells;
 
@@ -282,8 +284,10 @@ static void add_up(struct st_report *report)
 		totals[ST_TORCH_FLOPS].as.u64 += cells[ST_TORCH_FLOPS].as.u64;
 		totals[ST_TORCH_SELF_CPU].as.number += cells[ST_TORCH_SELF_CPU].as.number;
 		totals[ST_TORCH_CPU_TOTAL].as.number += cells[ST_TORCH_CPU_TOTAL].as.number;
-		totals[ST_TORCH_MEMORY].as.i64 += cells[ST_TORCH_MEMORY].as.i64;
-		totals[ST_TORCH_SELF_MEMORY].as.i64 += cells[ST_TORCH_SELF_MEMORY].as.i64;
+		totals[ST_TORCH_SELF_DEVICE].as.number += cells[ST_TORCH_SELF_DEVICE].as.number;
+		totals[ST_TORCH_DEVICE_TOTAL].as.number += cells[ST_TORCH_DEVICE_TOTAL].as.number;
+		for (unsigned int j = ST_TORCH_MEMORY; j <= ST_TORCH_SELF_DEVICE_MEMORY; j++)
+			totals[j].as.i64 += cells[j].as.i64;
 	}
 }
 

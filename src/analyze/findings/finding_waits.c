@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules about waits, where they were recorded: locks that threads queue for, and what their holders do meanwhile; Python's
+// interpreter lock; barriers at which one thread arrives last; input and output in the loop. A worker of a pool that waits
+// for work is none of these. What a remedy saves is no more than the thread that waits most waits, and no step or run is
+// shorter than its work on all CPUs.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/datasets/dataset_rows.h"
+#include "analyze/datasets/wait_links.h"
+#include "analyze/findings/finding_places.h"
+#include "analyze/findings/finding_rules.h"
+#include "base/map.h"
+#include "base/search.h"
+#include "base/vec.h"
+#include "store/off_cpu.h"
+
+/* What waits at one object, or of one class, come to. */
+struct sum {
+	uint32_t key; /* of the object */
+	uint64_t ns, count;
+	uint64_t
+		most_ns; /* of the thread that waits most; of those of the steps, where there are steps */
+	uint32_t threads;
+};
+
+struct study {
+	struct st_finding_ground *ground;
+	const struct st_dataset *waits;
+	struct st_pair_map of_thread; /* (key, thread) → time */
+	uint64_t *thread_ns;
+	uint32_t thread_capacity;
+	struct sum *sums; /* by key */
+	uint32_t sum_capacity;
+	bool failed;
+};
+
+typedef bool wanted_row(const struct study *study, uint32_t row);
+
+static bool is_text(struct st_text text, const char *word)
+{
+	return text.size_bytes == strlen(word) && !memcmp(text.bytes, word, text.size_bytes);
+}
+
+static struct st_text text_of(const struct study *study, enum st_grouping grouping, uint32_t row)
+{
+	const struct st_dataset *waits = study->waits;
+
+	return waits->text(waits, grouping, st_key_of(&waits->keys[grouping], row),
+			   study->ground->arena);
+}
+
+static bool is_class(const struct study *study, uint32_t row, enum st_wait_class class)
+{
+	return is_text(text_of(study, ST_BY_WAIT_CLASS, row), st_wait_class_word(class));
+}
+
+/* How long a row waits in the time that counts. */
+static uint64_t part_of(const struct study *study, uint32_t row)
+{
+	const struct st_dataset *waits = study->waits;
+	int64_t begin_ns = waits->begin_ns[row], end_ns = waits->end_ns[row];
+
+	if (!st_row_is_counted(waits, row))
+		return 0;
+	begin_ns = begin_ns > study->ground->begin_ns ? begin_ns : study->ground->begin_ns;
+	end_ns = end_ns < study->ground->end_ns ? end_ns : study->ground->end_ns;
+	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
+}
+
+static uint32_t track_of(const struct study *study, uint32_t row)
+{
+	return st_key_of(&study->waits->keys[ST_BY_THREAD], row);
+}
+
+/* Whether the wait of this thread makes a step longer; without steps of any. */
+static bool counts(const struct study *study, uint32_t track)
+{
+	uint32_t count;
+
+	st_result_tracks(study->ground->result, &count);
+	return track < count && study->ground->track_counts[track];
+}
+
+static void add(struct study *study, uint32_t row, uint64_t ns)
+{
+	uint32_t key = st_key_of(&study->waits->keys[ST_BY_SYNC_OBJECT], row);
+	uint32_t track = track_of(study, row), known = study->of_thread.count;
+	uint32_t at = st_pair_map_add(&study->of_thread, key, track);
+	struct sum *sum;
+
+	if (study->of_thread.failed ||
+	    !ST_VEC_ROOM_ZERO(study->thread_ns, at, study->thread_capacity) ||
+	    !ST_VEC_ROOM_ZERO(study->sums, key, study->sum_capacity)) {
+		study->failed = true;
+		return;
+	}
+	sum = &study->sums[key];
+	sum->key = key;
+	sum->threads += study->of_thread.count > known;
+	sum->ns += ns;
+	sum->count++;
+	study->thread_ns[at] += ns;
+	if (counts(study, track) && study->thread_ns[at] > sum->most_ns)
+		sum->most_ns = study->thread_ns[at];
+}
+
+static bool begin(struct study *study, struct st_finding_ground *ground, wanted_row *wanted)
+{
+	*study = (struct study){.ground = ground, .waits = &ground->samples.waits};
+	st_pair_map_init(&study->of_thread);
+	for (uint32_t i = 0; i < study->waits->row_count && !study->failed; i++) {
+		uint64_t ns = part_of(study, i);
+
+		if (ns && wanted(study, i))
+			add(study, i, ns);
+	}
+	return !study->failed;
+}
+
+static void end(struct study *study)
+{
+	st_pair_map_fini(&study->of_thread);
+	free(study->thread_ns);
+	free(study->sums);
+}
+
+/* The one that most of the time is waited for by a thread that counts; NULL: none. */
+static const struct sum *largest(const struct study *study)
+{
+	const struct sum *found = NULL;
+
+	for (uint32_t i = 0; i < study->sum_capacity; i++)
+		if (study->sums[i].most_ns && (!found || study->sums[i].most_ns > found->most_ns))
+			found = &study->sums[i];
+	return found;
+}
+
+static bool is_of(const struct study *study, const struct sum *sum, uint32_t row)
+{
+	return part_of(study, row) &&
+	       st_key_of(&study->waits->keys[ST_BY_SYNC_OBJECT], row) == sum->key;
+}
+
+/* No more than is left when the CPUs do nothing but the work. */
+static void set_saving(const struct st_finding_ground *ground, uint64_t most_ns,
+		       struct st_finding *out)
+{
+	uint64_t wall_ns = (uint64_t)((double)ground->step_ns * ground->divisor);
+	uint64_t work_ns = ground->work_ns / (ground->use.cpu_count ? ground->use.cpu_count : 1);
+	uint64_t left_ns = wall_ns > work_ns ? wall_ns - work_ns : 0;
+
+	out->saving_low_ns = 0;
+	out->saving_high_ns = most_ns < left_ns ? most_ns : left_ns;
+}
+
+static const char *span_words(const struct st_finding_ground *ground)
+{
+	return ground->figures.count ? "a step" : "the run";
+}
+
+static struct st_text object_name(const struct study *study, const struct sum *sum)
+{
+	const struct st_dataset *waits = study->waits;
+
+	return waits->text(waits, ST_BY_SYNC_OBJECT, sum->key, study->ground->arena);
+}
+
+/* Where most of these waits are. */
+static const char *place_of(const struct study *study, const struct sum *sum)
+{
+	struct st_finding_votes votes = {0};
+	const char *place;
+
+	for (uint32_t i = 0; i < study->waits->row_count; i++)
+		if (is_of(study, sum, i))
+			st_finding_vote(&votes, study->ground,
+					st_dataset_waits_sample(study->waits, i),
+					part_of(study, i));
+	place = st_finding_elected(&votes, study->ground);
+	st_finding_votes_fini(&votes);
+	return place;
+}
+
+/* Locks ------------------------------------------------------------------------------------------------ */
+
+/* Mutexes, reader/writer locks, and locks of Python that live on: whoever waits for such a one waits for its holder. */
+static bool is_lock(const struct study *study, uint32_t row)
+{
+	static const char *const types[] = {"Mutex", "Reader/Writer Lock"};
+	struct st_text type = text_of(study, ST_BY_SYNC_TYPE, row);
+	struct st_text name = text_of(study, ST_BY_SYNC_OBJECT, row);
+
+	if (!is_class(study, row, ST_WAITS_SYNC))
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (is_text(type, types[i]))
+			return true;
+	return is_text(type, "Python Lock") && name.size_bytes > 7 &&
+	       !memcmp(name.bytes, "Lock 0x", 7);
+}
+
+/* What holders do while others wait. */
+struct holders {
+	const struct study *study;
+	uint64_t run_ns, io_ns, sleep_ns, other_ns;
+	uint64_t ready_ns;	       /* of run_ns: without a CPU, as far as the kernel told */
+	struct st_finding_votes votes; /* where they wait for input and output, or sleep */
+};
+
+static uint64_t preempted_in(const struct st_result *result, const struct st_wait_piece *piece)
+{
+	uint32_t count, at;
+	const struct st_off_row *rows = st_result_off_cpu(result, &count);
+	uint64_t sum_ns = 0;
+
+	at = ST_SEARCH(i, 0, count,
+		       rows[i].track < piece->track ||
+			       (rows[i].track == piece->track &&
+				rows[i].begin_ns + (int64_t)rows[i].off_ns <= piece->begin_ns));
+	for (; at < count && rows[at].track == piece->track && rows[at].begin_ns < piece->end_ns;
+	     at++) {
+		int64_t begin_ns = rows[at].begin_ns;
+		int64_t end_ns = begin_ns + (int64_t)rows[at].off_ns;
+
+		if (!(rows[at].flags & ST_OFF_PREEMPTED) || rows[at].flags & ST_OFF_WOKEN)
+			continue;
+		begin_ns = begin_ns > piece->begin_ns ? begin_ns : piece->begin_ns;
+		end_ns = end_ns < piece->end_ns ? end_ns : piece->end_ns;
+		sum_ns += end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
+	}
+	return sum_ns;
+}
+
+static bool take_piece(void *arg, const struct st_wait_piece *piece)
+{
+	struct holders *holders = arg;
+	uint64_t ns = (uint64_t)(piece->end_ns - piece->begin_ns);
+	bool io, sleep;
+
+	if (piece->wait == ST_NO_ROW) {
+		*(piece->depth ? &holders->run_ns : &holders->other_ns) += ns;
+		if (piece->depth)
+			holders->ready_ns += preempted_in(holders->study->ground->result, piece);
+		return true;
+	}
+	io = is_class(holders->study, piece->wait, ST_WAITS_IO);
+	sleep = is_class(holders->study, piece->wait, ST_WAITS_SLEEP);
+	*(io ? &holders->io_ns : sleep ? &holders->sleep_ns : &holders->other_ns) += ns;
+	if (io || sleep)
+		st_finding_vote(&holders->votes, holders->study->ground,
+				st_dataset_waits_sample(holders->study->waits, piece->wait), ns);
+	return true;
+}
+
+static bool watch_holders(struct holders *holders, const struct study *study, const struct sum *sum)
+{
+	struct st_wait_links links;
+
+	*holders = (struct holders){.study = study};
+	if (!st_wait_links_init(&links, study->waits, study->ground->result))
+		return false;
+	for (uint32_t i = 0; i < study->waits->row_count; i++)
+		if (is_of(study, sum, i))
+			st_wait_follow_one(&links, i, take_piece, holders);
+	st_wait_links_fini(&links);
+	return true;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void tell_lock(const struct study *study, const struct sum *sum, struct holders *holders,
+		      struct st_finding *out)
+{
+	const struct st_finding_ground *ground = study->ground;
+	uint64_t all_ns = holders->run_ns + holders->io_ns + holders->sleep_ns + holders->other_ns;
+	struct st_text name = object_name(study, sum);
+	uint64_t blocked_ns = holders->io_ns + holders->sleep_ns;
+	const char *place = st_finding_elected(&holders->votes, ground);
+	const char *blocked =
+		blocked_ns > all_ns / 20
+			? st_arena_printf(ground->arena,
+					  " and waits for I/O or sleeps %.0f %%%s%s%s",
+					  share(blocked_ns, all_ns), *place ? " (" : "", place,
+					  *place ? ")" : "")
+			: "";
+	const char *ready = holders->ready_ns > all_ns / 20
+				    ? st_arena_printf(ground->arena, ", has no CPU %.0f %%",
+						      share(holders->ready_ns, all_ns))
+				    : "";
+	bool has_place;
+
+	out->where = place_of(study, sum);
+	has_place = !*out->where || memchr(name.bytes, '(', name.size_bytes);
+	out->evidence_ns = sum->ns;
+	set_saving(ground, sum->most_ns, out);
+	out->what = st_arena_printf(
+		ground->arena,
+		"%u %s for %.*s%s%s, %s%.0f %% of %s; its holder runs %.0f %% of that time%s%s",
+		sum->threads, sum->threads == 1 ? "thread waits" : "threads wait",
+		(int)name.size_bytes, name.bytes, has_place ? "" : " at ",
+		has_place ? "" : out->where, sum->threads == 1 ? "" : "one of them ",
+		st_finding_share(ground, sum->most_ns) * 100.0, span_words(ground),
+		share(holders->run_ns - holders->ready_ns, all_ns), ready, blocked);
+}
+
+/* at_io: whether it is about a lock whose holders wait for input and output. */
+static bool find_lock(struct st_finding_ground *ground, bool at_io, struct st_finding *out)
+{
+	struct holders holders;
+	struct study study;
+	const struct sum *sum;
+	bool found = false;
+
+	if (!ground->has_waits)
+		return false;
+	sum = begin(&study, ground, is_lock) ? largest(&study) : NULL;
+	if (sum && st_finding_share(ground, sum->most_ns) >= 0.05 &&
+	    (sum->threads > 1 || ground->figures.count) && watch_holders(&holders, &study, sum)) {
+		uint64_t blocked_ns = holders.io_ns + holders.sleep_ns;
+
+		found = (blocked_ns > holders.run_ns) == at_io;
+		if (found)
+			tell_lock(&study, sum, &holders, out);
+		st_finding_votes_fini(&holders.votes);
+	}
+	end(&study);
+	return found && out->saving_high_ns > 0;
+}
+
+bool st_find_lock_contention(struct st_finding_ground *ground, struct st_finding *out)
+{
+	return find_lock(ground, false, out);
+}
+
+bool st_find_lock_across_io(struct st_finding_ground *ground, struct st_finding *out)
+{
+	return find_lock(ground, true, out);
+}
+
+/* The interpreter lock --------------------------------------------------------------------------------- */
+
+static bool is_gil(const struct study *study, uint32_t row)
+{
+	return is_class(study, row, ST_WAITS_GIL);
+}
+
+/* Threads that wait a tenth of the time for it. */
+static uint32_t bound_threads(const struct study *study)
+{
+	uint64_t wall_ns = (uint64_t)((double)study->ground->step_ns * study->ground->divisor);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < study->of_thread.count; i++)
+		count += study->thread_ns[i] >= wall_ns / 10;
+	return count;
+}
+
+bool st_find_gil(struct st_finding_ground *ground, struct st_finding *out)
+{
+	struct study study;
+	const struct sum *sum;
+	bool found = false;
+
+	if (!ground->has_waits)
+		return false;
+	sum = begin(&study, ground, is_gil) ? largest(&study) : NULL;
+	if (sum && st_finding_share(ground, sum->most_ns) >= 0.1) {
+		uint32_t threads = bound_threads(&study);
+
+		found = true;
+		out->where = place_of(&study, sum);
+		out->evidence_ns = sum->ns;
+		set_saving(ground, sum->most_ns, out);
+		out->what = st_arena_printf(
+			ground->arena,
+			"%u %s for Python's GIL%s%s, %s%.0f %% of %s: only one thread of a process "
+			"runs Python at a time",
+			threads, threads == 1 ? "thread waits" : "threads wait",
+			*out->where ? " at " : "", out->where, threads == 1 ? "" : "one of them ",
+			st_finding_share(ground, sum->most_ns) * 100.0, span_words(ground));
+	}
+	end(&study);
+	return found && out->saving_high_ns > 0;
+}
+
+/* Barriers --------------------------------------------------------------------------------------------- */
+
+static bool is_barrier(const struct study *study, uint32_t row)
+{
+	return is_class(study, row, ST_WAITS_SYNC) &&
+	       is_text(text_of(study, ST_BY_SYNC_TYPE, row), "Barrier");
+}
+
+/* The thread that others wait for most, and how much of their time. */
+static uint64_t last_to_come(const struct study *study, const struct sum *sum, uint32_t *out)
+{
+	const struct st_dataset *waits = study->waits;
+	uint32_t count = waits->keys[ST_BY_WAKER].key_count, best = 0;
+	uint64_t *ns = calloc((size_t)count + 1, sizeof(*ns)), most;
+
+	for (uint32_t i = 0; ns && i < waits->row_count; i++)
+		if (is_of(study, sum, i))
+			ns[st_key_of(&waits->keys[ST_BY_WAKER], i)] += part_of(study, i);
+	for (uint32_t i = 0; ns && i < count; i++)
+		best = ns[i] > ns[best] ? i : best;
+	most = ns ? ns[best] : 0;
+	free(ns);
+	*out = best;
+	return most;
+}
+
+/* With as much to do for each, all would come when they come now on average. */
+bool st_find_barrier(struct st_finding_ground *ground, struct st_finding *out)
+{
+	struct study study;
+	const struct sum *sum;
+	bool found = false;
+	uint32_t last;
+
+	if (!ground->has_waits)
+		return false;
+	sum = begin(&study, ground, is_barrier) ? largest(&study) : NULL;
+	if (sum && sum->threads > 1 && st_finding_share(ground, sum->most_ns) >= 0.05 &&
+	    5 * last_to_come(&study, sum, &last) >= 3 * sum->ns) {
+		struct st_text name = object_name(&study, sum);
+		struct st_text waker =
+			study.waits->text(study.waits, ST_BY_WAKER, last, ground->arena);
+
+		found = waker.size_bytes && waker.bytes[0] != '[';
+		out->where = place_of(&study, sum);
+		out->evidence_ns = sum->ns;
+		set_saving(ground, sum->ns / sum->threads, out);
+		out->what = st_arena_printf(
+			ground->arena,
+			"%u threads wait at %.*s%s%s%s, one of them %.0f %% of %s, %.0f %% of that "
+			"for %.*s, which comes last",
+			sum->threads, (int)name.size_bytes, name.bytes, *out->where ? " (" : "",
+			out->where, *out->where ? ")" : "",
+			st_finding_share(ground, sum->most_ns) * 100.0, span_words(ground),
+			share(last_to_come(&study, sum, &last), sum->ns), (int)waker.size_bytes,
+			waker.bytes);
+	}
+	end(&study);
+	return found && out->saving_high_ns > 0;
+}
+
+/* Input and output ------------------------------------------------------------------------------------- */
+
+/* Of the thread of the steps, and not for its DataLoader, which has a rule of its own. */
+static bool is_io(const struct study *study, uint32_t row)
+{
+	if (!study->ground->figures.count || !counts(study, track_of(study, row)) ||
+	    !(is_class(study, row, ST_WAITS_IO) || is_class(study, row, ST_WAITS_SLEEP)))
+		return false;
+	return !st_finding_is_in(study->ground, st_dataset_waits_sample(study->waits, row),
+				 "*/torch/utils/data/*");
+}
+
+bool st_find_io_wait(struct st_finding_ground *ground, struct st_finding *out)
+{
+	struct study study;
+	const struct sum *sum;
+	bool found = false;
+
+	if (!ground->has_waits)
+		return false;
+	sum = begin(&study, ground, is_io) ? largest(&study) : NULL;
+	if (sum && st_finding_share(ground, sum->most_ns) >= 0.05) {
+		struct st_text name = object_name(&study, sum);
+
+		found = true;
+		out->where = place_of(&study, sum);
+		out->evidence_ns = sum->most_ns;
+		out->saving_high_ns = sum->most_ns;
+		out->saving_low_ns = 0;
+		out->what = st_arena_printf(ground->arena,
+					    "%s of a step (%.0f %%) the loop itself waits: %.*s",
+					    st_finding_time(ground, sum->most_ns),
+					    st_finding_share(ground, sum->most_ns) * 100.0,
+					    (int)name.size_bytes, name.bytes);
+	}
+	end(&study);
+	return found;
+}
