@@ -62,6 +62,23 @@ enum st_status st_report_write_csv(const struct st_report *report, const struct 
 enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
 				    struct st_sink *sink, struct st_error *err);
 
+/* A part of a report's rows, for who shows a screenful: the rows offset … offset + limit of one level. */
+enum { ST_REPORT_PAGE_DEPTH = 16, ST_REPORT_PATH_MAX = 4096 };
+struct st_report_page {
+	const uint32_t
+		*path; /* the row whose children are wanted, level by level; none: the outermost */
+	uint32_t path_count;
+	uint64_t offset, limit;
+	uint32_t
+		depth; /* levels, 1 … ST_REPORT_PAGE_DEPTH; of further ones the limit's first rows each */
+};
+/* Each row has a member child_count, and children only above the last of the levels; the document has row_count, the
+ * rows of the level. ST_ENOTFOUND: there is no row at the path. */
+enum st_status st_report_write_json_page(const struct st_report *report,
+					 const struct st_result *result,
+					 const struct st_report_page *page, struct st_sink *sink,
+					 struct st_error *err);
+
 /* Something that the file says of itself, given by the user. */
 struct st_export_fact {
 	struct st_text key, value;
@@ -85,7 +102,10 @@ struct st_export_options {
 	bool reverse;		    /* from where the time went to the callers */
 	bool is_page;		    /* HTML rather than the format's usual form */
 	bool is_raw;		    /* memory: each event rather than sums */
-	unsigned int parts;	    /* ST_PART_*; 0: whatever was recorded */
+	bool by_device;		    /* stacks of operators: time on devices, not on the CPU */
+	uint32_t place;	    /* memory: ST_MEMORY_PLACE (format/ring_record.h); 0: of the CPU */
+	const char *device; /* that as it was typed; NULL: it was not */
+	unsigned int parts; /* ST_PART_*; 0: whatever was recorded */
 	const struct st_export_fact *facts;
 	size_t fact_count;
 	const char *trace_name; /* the file's own name; NULL: not known */
@@ -98,6 +118,8 @@ enum {
 	ST_EXPORT_SHOWS_STACKS = 8, /* samples are part of it at least: modes go for their stacks */
 	ST_EXPORT_HAS_WINDOW = 16,  /* a time range; filters by process and thread */
 	ST_EXPORT_HAS_PARTS = 32,   /* parts can be left out, and facts given */
+	ST_EXPORT_HAS_METRIC = 64,
+	ST_EXPORT_HAS_DEVICE = 128, /* memory of one can be chosen */
 };
 typedef enum st_status st_export_write_fn(const struct st_result *result,
 					  const struct st_export_options *options,

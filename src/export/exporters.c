@@ -14,7 +14,7 @@ const struct st_exporter st_exporters[] = {
 	 st_export_kineto, ST_EXPORT_HAS_WINDOW | ST_EXPORT_HAS_PARTS},
 	{"memory-timeline",
 	 "PyTorch allocator memory over time: JSON, .raw.json, or an HTML page (.html)",
-	 st_export_memory_timeline, ST_EXPORT_HAS_WINDOW},
+	 st_export_memory_timeline, ST_EXPORT_HAS_WINDOW | ST_EXPORT_HAS_DEVICE},
 	{"perfetto", "Perfetto's own format (.pftrace): ui.perfetto.dev, trace_processor",
 	 st_export_perfetto, ST_EXPORT_SHOWS_STACKS},
 	{"csv", "one row per task: spreadsheets, pandas.read_csv", st_export_csv, 0},
@@ -22,6 +22,9 @@ const struct st_exporter st_exporters[] = {
 	{"flamegraph", "flame graph of the samples: one SVG or HTML file for any browser",
 	 st_export_flamegraph,
 	 ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_SHOWS_STACKS | ST_EXPORT_REVERSES | ST_EXPORT_GROUPS},
+	{"html",
+	 "one page for any browser: summary, findings, timeline, operators, functions, flame graph",
+	 st_export_html, ST_EXPORT_SHOWS_STACKS},
 	{"folded", "one line per stack with its CPU time in ns: flamegraph.pl, inferno",
 	 st_export_folded,
 	 ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_SHOWS_STACKS | ST_EXPORT_REVERSES | ST_EXPORT_GROUPS},
@@ -31,7 +34,7 @@ const struct st_exporter st_exporters[] = {
 	 st_export_pprof, ST_EXPORT_TAKES_SAMPLES | ST_EXPORT_SHOWS_STACKS},
 	{"torch-stacks",
 	 "Python stacks of operators with their time in us, as torch.profiler's export_stacks",
-	 st_export_torch_stacks, ST_EXPORT_HAS_WINDOW},
+	 st_export_torch_stacks, ST_EXPORT_HAS_WINDOW | ST_EXPORT_HAS_METRIC},
 	{NULL, NULL, NULL, 0},
 };
 

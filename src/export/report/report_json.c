@@ -117,6 +117,78 @@ static enum st_status add_rows(struct st_stream *to, const struct st_report *rep
 	return status;
 }
 
+/* The rows that path leads to: its first entry counts rows of the outermost level, the next their children. */
+static enum st_status find_level(const struct st_report *report, const struct st_report_page *page,
+				 struct frame *out, struct st_error *err)
+{
+	*out = (struct frame){report->root_first, report->root_first + report->root_count};
+	for (uint32_t i = 0; i < page->path_count; i++) {
+		const struct st_report_row *row;
+
+		if (page->path[i] >= out->end - out->next)
+			return st_error_set(err, ST_ENOTFOUND, 0,
+					    "page: the path names row %u of level %u, which has %u",
+					    page->path[i], i, out->end - out->next);
+		row = &report->rows[out->next + page->path[i]];
+		*out = (struct frame){row->first_child, row->first_child + row->child_count};
+	}
+	return ST_OK;
+}
+
+static struct frame cut(struct frame level, uint64_t offset, uint64_t limit)
+{
+	uint32_t count = level.end - level.next;
+
+	level.next += offset < count ? (uint32_t)offset : count;
+	if (limit < level.end - level.next)
+		level.end = level.next + (uint32_t)limit;
+	return level;
+}
+
+/* Rows of a page: like all rows, but that each says how many children it has, and lists the first of them only as deep
+ * as was asked. */
+static enum st_status add_page_rows(struct st_stream *to, const struct st_report *report,
+				    const struct st_report_page *page, struct frame level,
+				    struct st_error *err)
+{
+	struct frame stack[ST_REPORT_PAGE_DEPTH] = {cut(level, page->offset, page->limit)};
+	enum st_status status = ST_OK;
+	uint32_t depth = 1;
+
+	while (depth && !status) {
+		struct frame *top = &stack[depth - 1];
+		const struct st_report_row *row;
+		struct st_json json;
+
+		if (top->next == top->end) {
+			depth--;
+			if (depth)
+				st_buf_append(&to->out, "]}", 2);
+			if (depth && stack[depth - 1].next < stack[depth - 1].end)
+				st_buf_append_u8(&to->out, ',');
+			continue;
+		}
+		row = &report->rows[top->next++];
+		st_json_init(&json, &to->out);
+		st_json_object_begin(&json);
+		add_cells(&json, report, row);
+		st_json_put_u64(&json, "child_count", row->child_count);
+		if (depth < page->depth) {
+			st_json_key(&json, "children");
+			st_buf_append_u8(&to->out, '[');
+			stack[depth++] = cut((struct frame){row->first_child,
+							    row->first_child + row->child_count},
+					     0, page->limit);
+		} else {
+			st_json_object_end(&json);
+			if (top->next < top->end)
+				st_buf_append_u8(&to->out, ',');
+		}
+		status = st_stream_spill(to, err);
+	}
+	return status;
+}
+
 /* In words, for who shows them to a person. */
 static void add_losses(struct st_json *json, const struct st_result *result)
 {
@@ -160,13 +232,18 @@ static void add_quality(struct st_json *json, const struct st_report *report,
 	st_json_object_end(json);
 }
 
-enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
-				    struct st_sink *sink, struct st_error *err)
+/* page NULL: all rows. */
+static enum st_status write_document(const struct st_report *report, const struct st_result *result,
+				     const struct st_report_page *page, struct st_sink *sink,
+				     struct st_error *err)
 {
+	struct frame level = {0};
 	struct st_stream to;
 	struct st_json json;
-	enum st_status status;
+	enum st_status status = page ? find_level(report, page, &level, err) : ST_OK;
 
+	if (status)
+		return status;
 	st_stream_init(&to, sink, "the report");
 	st_json_init(&json, &to.out);
 	st_json_object_begin(&json);
@@ -177,10 +254,14 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 	if (report->subject) {
 		st_json_put_text(&json, "subject", report->subject);
 	}
+	if (!report->row_count && report->empty)
+		st_json_put_text(&json, "empty", report->empty);
 	add_columns(&json, report);
 	st_json_put_array(&json, "rows");
-	status = add_rows(&to, report, err);
+	status = page ? add_page_rows(&to, report, page, level, err) : add_rows(&to, report, err);
 	st_json_array_end(&json);
+	if (page)
+		st_json_put_u64(&json, "row_count", level.end - level.next);
 	st_json_put_object(&json, "totals");
 	add_cells(&json, report, &report->totals);
 	st_json_object_end(&json);
@@ -188,4 +269,18 @@ enum st_status st_report_write_json(const struct st_report *report, const struct
 	st_json_object_end(&json);
 	st_buf_append_u8(&to.out, '\n');
 	return st_stream_end(&to, status, err);
+}
+
+enum st_status st_report_write_json(const struct st_report *report, const struct st_result *result,
+				    struct st_sink *sink, struct st_error *err)
+{
+	return write_document(report, result, NULL, sink, err);
+}
+
+enum st_status st_report_write_json_page(const struct st_report *report,
+					 const struct st_result *result,
+					 const struct st_report_page *page, struct st_sink *sink,
+					 struct st_error *err)
+{
+	return write_document(report, result, page, sink, err);
 }

@@ -24,6 +24,7 @@ static const struct {
 	[ST_LAYOUT_INFO] = {st_text_info, true},
 	[ST_LAYOUT_TORCH] = {st_text_torch, true},
 	[ST_LAYOUT_FINDINGS] = {st_text_findings, false},
+	[ST_LAYOUT_THREADING] = {st_text_threading, false},
 };
 
 enum st_status st_text_spill(struct st_text_job *job, struct st_error *err)
@@ -69,18 +70,25 @@ uint32_t *st_report_preorder(const struct st_report *report)
 static void add_quality(struct st_text_job *job)
 {
 	static const char hint[] = "strata report quality";
-	struct st_buf lines;
+	struct st_buf lines, shared;
 	struct st_flow flow;
 	const char *at, *end;
 
 	st_buf_init(&lines, 1 << 20);
+	st_buf_init(&shared, 256);
 	if (!st_quality_flaws(job->result, &lines))
 		job->out->failed = true;
 	st_buf_append_u8(job->out, '\n');
-	if (!lines.size_bytes)
-		st_buf_printf(job->out, "data quality: good (%s)\n", hint);
-	else
+	if (!lines.size_bytes) {
+		bool is_shared = st_quality_shared(job->result, ST_MACHINE_SHARED, &shared);
+
+		st_buf_printf(job->out, "data quality: good%s%.*s (%s)\n", is_shared ? "; " : "",
+			      (int)shared.size_bytes, (const char *)shared.data, hint);
+	} else {
+		if (st_quality_shared(job->result, ST_MACHINE_SHARED, &lines))
+			st_buf_append_u8(&lines, '\n');
 		st_buf_printf(&lines, "all about the quality of the data: %s\n", hint);
+	}
 	for (uint32_t i = 0; i < job->report->note_count; i++)
 		st_buf_printf(&lines, "%s\n", job->report->notes[i]);
 	at = (const char *)lines.data;
@@ -95,6 +103,7 @@ static void add_quality(struct st_text_job *job)
 		st_flow_end(&flow);
 		at += length + 1;
 	}
+	st_buf_fini(&shared);
 	st_buf_fini(&lines);
 }
 

@@ -29,6 +29,7 @@ enum st_status st_text_summary(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_timeline(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_findings(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_info(struct st_text_job *job, struct st_error *err);
+enum st_status st_text_threading(struct st_text_job *job, struct st_error *err);
 enum st_status st_text_torch(struct st_text_job *job, struct st_error *err);
 
 /* Rows in the order in which a reader meets them, parents before children; malloc'd, report->row_count

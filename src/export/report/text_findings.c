@@ -44,9 +44,9 @@ enum st_status st_text_findings(struct st_text_job *job, struct st_error *err)
 
 	(void)err;
 	if (report->subject)
-		st_buf_printf(job->out, "%s\n", report->subject);
+		st_flow_lines(job->out, job->style->width, report->subject);
 	if (!report->row_count)
-		st_buf_printf(job->out, "%s\n", report->empty);
+		st_flow_lines(job->out, job->style->width, report->empty);
 	for (uint32_t i = 0; i < report->row_count; i++) {
 		const struct st_cell *cells = report->rows[i].cells;
 

@@ -106,6 +106,19 @@ void st_flow_text(struct st_flow *flow, const char *text)
 	st_flow_words(flow, (struct st_text){text, strlen(text)}, 0);
 }
 
+void st_flow_lines(struct st_buf *out, unsigned int width, const char *text)
+{
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		struct st_flow flow;
+
+		st_flow_init(&flow, out, width, 0);
+		st_flow_words(&flow, (struct st_text){text, size}, 0);
+		st_flow_end(&flow);
+		text += size + (text[size] == '\n');
+	}
+}
+
 void st_flow_mark(struct st_flow *flow, const char *mark)
 {
 	st_buf_append_text(flow->out, mark);

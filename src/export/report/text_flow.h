@@ -32,6 +32,8 @@ void st_flow_cell(struct st_flow *flow, const char *gap, const char *word,
  * not there. */
 bool st_flow_words(struct st_flow *flow, struct st_text text, unsigned int lines_max);
 void st_flow_text(struct st_flow *flow, const char *text); /* the same, of ours */
+/* Whole lines of ours, each broken where it is wider than that (0: nowhere). */
+void st_flow_lines(struct st_buf *out, unsigned int width, const char *text);
 /* A mark directly behind the last piece. */
 void st_flow_mark(struct st_flow *flow, const char *mark);
 /* Ends the line; a piece that was not taken goes. */

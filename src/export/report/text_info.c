@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "export/report/show.h"
+#include "export/report/text_flow.h"
 
 enum {
 	SECTION,
@@ -14,6 +15,8 @@ enum {
 	VALUE,
 	FIRST_EXTRA
 }; /* columns, as analyze/reports/report_info.c lays them out */
+
+enum { NAME_WIDTH_MAX = 60, VALUE_INDENT = 24 };
 
 static bool same_text(const struct st_cell *a, const struct st_cell *b)
 {
@@ -42,26 +45,52 @@ static const char *unit_of(const struct st_report_row *row)
 }
 
 /* The short name of an extra column in front of its value; texts need none. */
-static void add_extra(struct st_text_job *job, const struct st_report_row *row, uint32_t column)
+static void add_extra(struct st_flow *flow, const struct st_report_row *row,
+		      const struct st_column *info, uint32_t column)
 {
-	const struct st_column *info = &job->report->columns[column];
 	bool is_id = strcmp(info->key, "pid") == 0 || strcmp(info->key, "tid") == 0;
 
 	if (row->cells[column].kind == ST_CELL_NONE)
 		return;
-	st_buf_append_text(job->out, "  ");
 	if (strcmp(info->key, "count") == 0)
-		st_buf_append_text(job->out, "count ");
+		st_buf_append_text(&flow->piece, "count ");
 	else if (strcmp(info->key, "start_ns") == 0)
-		st_buf_append_text(job->out, "from ");
+		st_buf_append_text(&flow->piece, "from ");
 	else if (strcmp(info->key, "end_ns") == 0)
-		st_buf_append_text(job->out, "to ");
+		st_buf_append_text(&flow->piece, "to ");
 	else if (is_id)
-		st_buf_printf(job->out, "%s ", info->key);
+		st_buf_printf(&flow->piece, "%s ", info->key);
 	if (is_id)
-		st_buf_printf(job->out, "%llu", (unsigned long long)row->cells[column].as.u64);
+		st_buf_printf(&flow->piece, "%llu", (unsigned long long)row->cells[column].as.u64);
 	else
-		st_show_cell(job->out, &row->cells[column], info->unit, 0);
+		st_show_cell(&flow->piece, &row->cells[column], info->unit, 0);
+	st_flow_piece(flow, "  ");
+}
+
+/* What does not fit beside its name goes on below it. */
+static void add_fact(struct st_text_job *job, const struct st_report_row *row)
+{
+	const struct st_cell *value = &row->cells[VALUE];
+	struct st_flow flow;
+	unsigned int width;
+
+	st_buf_append_text(job->out, "  ");
+	width = 2 + st_show_cell(job->out, &row->cells[NAME], "", NAME_WIDTH_MAX);
+	st_flow_init(&flow, job->out, job->style->width, width > 2 ? VALUE_INDENT : 2);
+	if (width > 2 && value->kind != ST_CELL_NONE) {
+		st_show_pad(job->out, width, VALUE_INDENT);
+		width = width < VALUE_INDENT ? VALUE_INDENT : width;
+	}
+	flow.at = width;
+	if (width > VALUE_INDENT && value->kind != ST_CELL_NONE)
+		st_flow_mark(&flow, " ");
+	if (value->kind == ST_CELL_TEXT)
+		st_flow_words(&flow, value->as.text, 0);
+	else if (value->kind != ST_CELL_NONE)
+		st_flow_cell(&flow, " ", "", value, unit_of(row));
+	for (uint32_t i = FIRST_EXTRA; i < job->report->column_count; i++)
+		add_extra(&flow, row, &job->report->columns[i], i);
+	st_flow_end(&flow);
 }
 
 enum st_status st_text_info(struct st_text_job *job, struct st_error *err)
@@ -72,7 +101,6 @@ enum st_status st_text_info(struct st_text_job *job, struct st_error *err)
 	for (uint32_t i = 0; i < report->row_count; i++) {
 		const struct st_report_row *row = &report->rows[i];
 		enum st_status status;
-		unsigned int width;
 
 		if (!previous || !same_text(&previous->cells[SECTION], &row->cells[SECTION])) {
 			if (previous)
@@ -80,17 +108,7 @@ enum st_status st_text_info(struct st_text_job *job, struct st_error *err)
 			st_show_cell(job->out, &row->cells[SECTION], "", 0);
 			st_buf_append_u8(job->out, '\n');
 		}
-		st_buf_append_text(job->out, "  ");
-		width = st_show_cell(job->out, &row->cells[NAME], "", 60);
-		if (row->cells[VALUE].kind != ST_CELL_NONE) {
-			st_show_pad(job->out, width, width ? 20 : 0);
-			if (width)
-				st_buf_append_text(job->out, "  ");
-			st_show_cell(job->out, &row->cells[VALUE], unit_of(row), 0);
-		}
-		for (uint32_t j = FIRST_EXTRA; j < report->column_count; j++)
-			add_extra(job, row, j);
-		st_buf_append_u8(job->out, '\n');
+		add_fact(job, row);
 		status = st_text_spill(job, err);
 		if (status)
 			return status;

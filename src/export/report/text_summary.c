@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Report "summary" as text: at most 40 lines of 100 columns, or of fewer when the reader has fewer. Each
-// block has a word in front, and is not there when it has nothing to say. What does not fit is counted
-// ("and 12 more").
+// Report "summary" as text: at most 40 lines of 100 columns, or of fewer when the reader has fewer. Each block has a word in front, and
+// is not there when it has nothing to say. What does not fit is counted ("and 12 more").
 #include "export/report/text.h"
 
 #include <string.h>
@@ -227,6 +226,10 @@ static void add_cost(struct st_text_job *job)
 	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
 	struct st_flow flow;
 
+	/* What another profiler recorded cost nothing that is known here. */
+	if (ratio->kind != ST_CELL_DOUBLE && why->kind == ST_CELL_NONE &&
+	    (cpu->kind != ST_CELL_U64 || !cpu->as.u64))
+		return;
 	st_summary_begin(job, &flow, "cost");
 	if (ratio->kind == ST_CELL_DOUBLE) {
 		double percent = ratio->as.number * 100.0;
@@ -275,8 +278,9 @@ static bool add_flaws(struct st_text_job *job, struct st_flow *flow)
 /* "data quality: good   lost 0   stacks complete 99.9 %   strata report quality"; what is not good is said in full. */
 void st_summary_add_quality(struct st_text_job *job)
 {
-	static const char words[] = "data quality:";
+	static const char words[] = "data quality:", but[] = "but times are disturbed:";
 	const struct st_cell *unwritten = st_summary_fact(job, "cost", "chunks_not_written");
+	const struct st_cell *shared = st_summary_fact(job, "cost", "machine_shared");
 	struct st_flow flow;
 
 	st_flow_init(&flow, job->out, st_summary_width(job), MARGIN);
@@ -285,7 +289,15 @@ void st_summary_add_quality(struct st_text_job *job)
 	if (!add_flaws(job, &flow)) {
 		st_buf_append_text(&flow.piece, "good");
 		st_flow_piece(&flow, " ");
+		if (shared->kind == ST_CELL_TEXT) {
+			st_flow_mark(&flow, ",");
+			st_flow_words(&flow, (struct st_text){but, sizeof(but) - 1}, 0);
+		}
+	} else if (shared->kind == ST_CELL_TEXT) {
+		st_flow_mark(&flow, ";");
 	}
+	if (shared->kind == ST_CELL_TEXT)
+		st_flow_words(&flow, shared->as.text, 0);
 	st_buf_append_text(&flow.piece, "lost ");
 	st_show_cell(&flow.piece, st_summary_fact(job, "cost", "lost"), "", 0);
 	if (unwritten->kind == ST_CELL_U64) {
@@ -358,14 +370,27 @@ static void add_more(struct st_text_job *job, uint32_t count, const char *where)
 	st_buf_printf(job->out, "  and %u more: %s\n", count, where);
 }
 
+static struct st_cell mean_of(const struct st_cell *total, const struct st_cell *step)
+{
+	uint64_t count = step[ST_SUMMARY_COUNT].as.u64;
+
+	return (struct st_cell){ST_CELL_U64, {.u64 = count ? total->as.u64 / count : 0}};
+}
+
+static void add_warm_up(struct st_buf *out, const struct st_cell *warm_up)
+{
+	st_buf_printf(out, " (%llu warm-up of ",
+		      (unsigned long long)warm_up[ST_SUMMARY_COUNT].as.u64);
+	st_show_duration(out, warm_up[ST_SUMMARY_TOTAL].as.u64);
+	st_buf_append_text(out, " excluded)");
+}
+
 static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 {
-	static const struct {
-		const char *word;
-		unsigned int column;
-	} figures[] = {
-		{"p50 ", ST_SUMMARY_MEDIAN}, {"p95 ", ST_SUMMARY_P95}, {"p99 ", ST_SUMMARY_P99}};
+	static const char *const words[] = {"p50 ", "p95 ", "p99 "};
+	static const unsigned int columns[] = {ST_SUMMARY_MEDIAN, ST_SUMMARY_P95, ST_SUMMARY_P99};
 	const struct st_cell *warm_up = st_summary_row(job, "step_warm_up", 0);
+	const struct st_cell mean = mean_of(&step[ST_SUMMARY_TOTAL], step);
 	struct st_flow flow;
 
 	st_summary_begin(job, &flow, "STEP");
@@ -374,15 +399,15 @@ static void add_step_head(struct st_text_job *job, const struct st_cell *step)
 		st_buf_append_text(&flow.piece,
 				   step[ST_SUMMARY_COUNT].as.u64 == 1 ? " step" : " steps");
 		if (warm_up[ST_SUMMARY_COUNT].as.u64)
-			st_buf_printf(&flow.piece, " (%llu warm-up excluded)",
-				      (unsigned long long)warm_up[ST_SUMMARY_COUNT].as.u64);
+			add_warm_up(&flow.piece, warm_up);
 	} else {
 		st_buf_append_text(&flow.piece, " x ");
 		st_show_cell(&flow.piece, &step[ST_SUMMARY_NAME], "", name_width(job));
 	}
 	st_flow_piece(&flow, "");
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		st_flow_cell(&flow, "   ", figures[i].word, &step[figures[i].column], "ns");
+	st_flow_cell(&flow, "   ", "mean ", &mean, "ns");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		st_flow_cell(&flow, "   ", words[i], &step[columns[i]], "ns");
 	st_flow_end(&flow);
 	if (warm_up)
 		st_summary_sentence(job, "", step[ST_SUMMARY_VALUE].as.text);
@@ -408,13 +433,11 @@ static void add_scope(struct st_text_job *job)
 /* The average step, part by part. All are shown that are not nothing, so that they add up. */
 static void add_training_parts(struct st_text_job *job, const struct st_cell *step)
 {
-	uint64_t count = step[ST_SUMMARY_COUNT].as.u64;
-	const char *words = "  average per step";
+	const char *words = "  mean of a step";
 	const struct st_cell *part;
 
-	for (uint32_t i = 0; count && (part = st_summary_row(job, "step_part", i)); i++) {
-		struct st_cell average = {.kind = ST_CELL_U64,
-					  .as.u64 = part[ST_SUMMARY_TOTAL].as.u64 / count};
+	for (uint32_t i = 0; (part = st_summary_row(job, "step_part", i)); i++) {
+		struct st_cell average = mean_of(&part[ST_SUMMARY_TOTAL], step);
 
 		if (!part[ST_SUMMARY_TOTAL].as.u64)
 			continue;
@@ -481,19 +504,8 @@ static void add_rows(struct st_text_job *job, const char *section, uint32_t show
 	}
 }
 
-static void add_self_rows(struct st_text_job *job, const char *section, uint32_t shown)
-{
-	static const enum st_summary_column figures[] = {ST_SUMMARY_SELF, ST_SUMMARY_TOTAL};
-
-	add_rows(job, section, shown, figures);
-}
-
-static void add_total_rows(struct st_text_job *job, const char *section, uint32_t shown)
-{
-	static const enum st_summary_column figures[] = {ST_SUMMARY_TOTAL, ST_SUMMARY_MEDIAN};
-
-	add_rows(job, section, shown, figures);
-}
+static const enum st_summary_column of_self[] = {ST_SUMMARY_SELF, ST_SUMMARY_TOTAL};
+static const enum st_summary_column of_total[] = {ST_SUMMARY_TOTAL, ST_SUMMARY_MEDIAN};
 
 /* How they were recorded, then those with most time. */
 static void add_operators(struct st_text_job *job, const struct room *room)
@@ -513,9 +525,19 @@ static void add_operators(struct st_text_job *job, const struct room *room)
 		add_head(job, word, fits ? how.bytes : "", self_figures);
 	if (how.size_bytes && (!fits || !count))
 		st_summary_sentence(job, count ? "" : word, how);
-	add_self_rows(job, "operator", count < room->samples ? count : room->samples);
+	add_rows(job, "operator", count < room->samples ? count : room->samples, of_self);
 	if (count)
 		st_buf_append_text(job->out, "  and more: strata report operators\n");
+}
+
+static void add_kernels(struct st_text_job *job, const struct room *room)
+{
+	uint32_t count = st_summary_count(job, "kernel");
+
+	if (!count)
+		return;
+	add_head(job, "KERNELS", " on devices, by time", self_figures);
+	add_rows(job, "kernel", count < room->samples ? count : room->samples, of_self);
 }
 
 /* "MEMORY  peak 45.3 MB at 1.234 s, in 17 blocks; held by aten::addmm 60.1 %": one line, with as many as fit. */
@@ -561,10 +583,10 @@ static void add_tasks(struct st_text_job *job, const struct room *room)
 	shown = count <= most ? count : most - 1;
 	if (has_operators) {
 		add_head(job, "TASKS", "other than operators, by time", total_figures);
-		add_total_rows(job, "task", shown);
+		add_rows(job, "task", shown, of_total);
 	} else {
 		add_head(job, "TASKS", "by self time", self_figures);
-		add_self_rows(job, "task", shown);
+		add_rows(job, "task", shown, of_self);
 	}
 	if (shown < count)
 		st_buf_append_text(job->out, "  and more: strata report tasks\n");
@@ -735,7 +757,10 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	st_summary_add_lines(job, room->samples);
 	add_operators(job, room);
 	st_summary_add_hotspots(job, room->samples);
+	st_summary_show_devices(job);
+	add_kernels(job, room);
 	st_summary_add_cpu(job);
+	st_summary_show_thread_time(job, room->samples);
 	st_summary_show_processes(job, room->samples);
 	add_memory(job);
 	add_tasks(job, room);

@@ -28,9 +28,11 @@ void st_summary_sentence(struct st_text_job *job, const char *word, struct st_te
 void st_summary_add_head(struct st_text_job *job);
 void st_summary_add_steps(struct st_text_job *job);
 void st_summary_add_quality(struct st_text_job *job);
+void st_summary_show_thread_time(struct st_text_job *job, uint32_t rows);
 /* How many samples, and a comma when more follows; true: there are some, and nothing follows. */
 bool st_summary_add_sample_count(struct st_text_job *job, struct st_buf *piece, bool more);
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow);
+void st_summary_show_devices(struct st_text_job *job);
 void st_summary_add_cpu(struct st_text_job *job);
 void st_summary_show_processes(struct st_text_job *job, uint32_t rows);
 void st_summary_show_start_up(struct st_text_job *job);

@@ -12,8 +12,11 @@
 
 #define WORTH_SAYING 0.005
 
+static const char of_steps[] = "LINES, HOT and LOOK AT are of the steps alone";
+
 enum {
 	LOOKS_MAX = 3,
+	START_LINE_ROOM = 48,
 	FIX_INDENT = 23, /* "  1 about 241.8 ms" */
 	NAME_ROOM = 47,
 };
@@ -102,6 +105,18 @@ static void add_rest(struct st_text_job *job, struct st_flow *flow, double busy)
 	st_flow_piece(flow, "   ");
 }
 
+/* Of a part of the tasks: "CPU     CPU time 2.31 s   effective 98.2 %   spin 1.8 %", which are shares of that time. */
+static void add_filtered_cpu(struct st_text_job *job, struct st_flow *flow, double total)
+{
+	st_flow_cell(flow, "", "CPU time ", st_summary_fact(job, "cpu", "cpu_ns"), "ns");
+	if (total > 0) {
+		add_part(flow, "effective", fact_number(job, "effective_ns") / total);
+		add_part(flow, "spin", fact_number(job, "spin_ns") / total);
+		add_part(flow, "overhead", fact_number(job, "overhead_ns") / total);
+	}
+	st_flow_end(flow);
+}
+
 /* "CPU     2 CPUs   effective 61.2 %   spin 17.0 %   overhead 3.0 %   idle 18.8 %" */
 void st_summary_add_cpu(struct st_text_job *job)
 {
@@ -112,7 +127,13 @@ void st_summary_add_cpu(struct st_text_job *job)
 	if (cpu->kind != ST_CELL_U64)
 		return;
 	st_summary_begin(job, &flow, "CPU");
-	st_buf_printf(&flow.piece, "%.0f allowed", fact_number(job, "cpus"));
+	if (st_summary_fact(job, "cpu", "cpus")->kind == ST_CELL_NONE) {
+		add_filtered_cpu(job, &flow, total);
+		return;
+	}
+	/* Lines above are shares of the CPU time that was used, in the steps. */
+	st_buf_printf(&flow.piece, "%.0f allowed; of their time%s:", fact_number(job, "cpus"),
+		      st_summary_count(job, "steady") ? " in the whole run" : "");
 	st_flow_piece(&flow, "");
 	if (total > 0) {
 		add_part(&flow, "effective", busy * fact_number(job, "effective_ns") / total);
@@ -129,7 +150,7 @@ void st_summary_add_cpu(struct st_text_job *job)
 		const struct st_cell *level = st_summary_row(job, "utilization", i);
 
 		if (i == 0)
-			st_buf_append_text(&flow.piece, "time ");
+			st_buf_append_text(&flow.piece, "utilization by time: ");
 		st_show_cell(&flow.piece, &level[ST_SUMMARY_NAME], "", 0);
 		st_buf_printf(&flow.piece, " %.0f %%", number(&level[ST_SUMMARY_RATIO]) * 100.0);
 		st_flow_piece(&flow, i ? " " : "   ");
@@ -137,8 +158,13 @@ void st_summary_add_cpu(struct st_text_job *job)
 	if (fact_number(job, "oversubscribed_ratio") > 0.005)
 		add_part(&flow, "oversubscribed", fact_number(job, "oversubscribed_ratio"));
 	if (total > 0 && fact_number(job, "gc_ns") / total > 0.005) {
+		const struct st_cell *steps = st_summary_fact(job, "cpu", "gc_of_steps_ratio");
+
 		st_buf_printf(&flow.piece, "garbage collection %.1f %% of CPU time",
 			      fact_number(job, "gc_ns") / total * 100.0);
+		if (steps->kind == ST_CELL_DOUBLE)
+			st_buf_printf(&flow.piece, " (of that of the steps %.1f %%)",
+				      number(steps) * 100.0);
 		st_flow_piece(&flow, "   ");
 	}
 	st_flow_end(&flow);
@@ -177,6 +203,31 @@ void st_summary_show_processes(struct st_text_job *job, uint32_t rows)
 				   "        and more: strata report hotspots -group-by process\n");
 }
 
+/* What a start-up is mostly about: "; most of that is train.py:3 import torch (92 %)". */
+static void add_start_line(struct st_text_job *job, struct st_flow *flow)
+{
+	const struct st_cell *line = st_summary_row(job, "start_up", 2);
+	const struct st_cell *cpu = st_summary_fact(job, "start_up", "cpu_ns");
+	const struct st_cell *gc = st_summary_fact(job, "start_up", "gc_ns");
+	struct st_buf words;
+
+	st_buf_init(&words, 1 << 16);
+	if (line && line[ST_SUMMARY_RATIO].kind == ST_CELL_DOUBLE) {
+		st_flow_mark(flow, ";");
+		st_buf_printf(&words, "%.0f %% of that is ",
+			      number(&line[ST_SUMMARY_RATIO]) * 100.0);
+		st_show_cell(&words, &line[ST_SUMMARY_VALUE], "", START_LINE_ROOM);
+	}
+	if (number(gc) > number(cpu) / 10) {
+		st_flow_mark(flow, words.size_bytes ? "" : ";");
+		st_buf_printf(&words, "%s%.0f %% is garbage collection",
+			      words.size_bytes ? ", " : "", number(gc) / number(cpu) * 100.0);
+	}
+	st_flow_words(flow, (struct st_text){(char *)words.data, words.size_bytes}, 0);
+	job->out->failed |= words.failed;
+	st_buf_fini(&words);
+}
+
 /* "start-up 4.70 s before the first step: 83.4 % of the run, 97.5 % of its CPU time" */
 void st_summary_show_start_up(struct st_text_job *job)
 {
@@ -198,8 +249,11 @@ void st_summary_show_start_up(struct st_text_job *job)
 		st_buf_printf(&flow.piece, "%.1f %% of its CPU time",
 			      number(&cpu[ST_SUMMARY_RATIO]) * 100.0);
 		st_flow_piece(&flow, " ");
+		add_start_line(job, &flow);
 	}
 	st_flow_end(&flow);
+	if (st_summary_count(job, "steady"))
+		st_summary_sentence(job, "", (struct st_text){of_steps, strlen(of_steps)});
 }
 
 static void add_row(struct st_text_job *job, const struct st_cell *row, struct st_text name,
@@ -322,7 +376,7 @@ void st_summary_add_lines(struct st_text_job *job, uint32_t rows)
 	}
 }
 
-/* "  1 about 55.6 ms      72 ms in operators on float64": the report has the remedy. */
+/* "  1 about 55.6 ms      use float32: 72 ms in operators on float64" */
 static void add_fixes(struct st_text_job *job)
 {
 	uint32_t count = st_summary_count(job, "fix");
@@ -330,7 +384,7 @@ static void add_fixes(struct st_text_job *job)
 	struct st_flow flow;
 
 	st_buf_append_text(job->out, cells[ST_SUMMARY_COUNT].as.u64
-					     ? "FIX FIRST, by what a step would save"
+					     ? "FIX FIRST, by what the mean step would save"
 					     : "FIX FIRST, by what it would save");
 	st_buf_append_text(job->out, "; details: strata report findings\n");
 	for (uint32_t i = 0; i < count; i++) {
@@ -350,20 +404,128 @@ static void add_fixes(struct st_text_job *job)
 	}
 }
 
+/* Garbage collection that no step pays for: the line about the start-up has it. */
+static bool is_before_steps(struct st_text_job *job, const struct st_cell *row)
+{
+	static const char name[] = "garbage_collection";
+	const struct st_cell *steps = st_summary_fact(job, "cpu", "gc_of_steps_ratio");
+	struct st_text text = row[ST_SUMMARY_NAME].as.text;
+
+	return st_summary_count(job, "steady") && steps->kind == ST_CELL_DOUBLE &&
+	       number(steps) < ST_GC_MATTERS && text.size_bytes == sizeof(name) - 1 &&
+	       !memcmp(text.bytes, name, text.size_bytes);
+}
+
 static void add_looks(struct st_text_job *job)
 {
-	uint32_t count = st_summary_count(job, "finding");
+	uint32_t count = st_summary_count(job, "finding"), shown = 0;
 
-	for (uint32_t i = 0; i < count && i < LOOKS_MAX; i++)
-		st_summary_sentence(job, i ? "" : "LOOK AT",
-				    st_summary_row(job, "finding", i)[ST_SUMMARY_VALUE].as.text);
+	for (uint32_t i = 0; i < count && shown < LOOKS_MAX; i++) {
+		const struct st_cell *row = st_summary_row(job, "finding", i);
+
+		if (is_before_steps(job, row))
+			continue;
+		st_summary_sentence(job, shown++ ? "" : "LOOK AT", row[ST_SUMMARY_VALUE].as.text);
+	}
 }
 
 void st_summary_add_findings(struct st_text_job *job)
 {
-	/* What can be fixed says more than what is remarkable. */
-	if (st_summary_count(job, "fix"))
-		add_fixes(job);
-	else
+	const struct st_cell *batch = st_summary_fact(job, "finding", "batch");
+
+	/* What can be fixed says more than what is remarkable; but how much work a step is, no figure of it tells. */
+	if (!st_summary_count(job, "fix")) {
 		add_looks(job);
+		return;
+	}
+	add_fixes(job);
+	if (batch->kind == ST_CELL_TEXT)
+		st_summary_sentence(job, "LOOK AT", batch->as.text);
+}
+
+/* "WAITS   Queue.get (train.py:88)      8.39 s      218 waits"; of steps "… 40.7 ms  81.1 %  of a step" */
+static void add_wait(struct st_text_job *job, const struct st_cell *row, const char *word)
+{
+	unsigned int names = name_room(job) - 1, width;
+	bool of_step = row[ST_SUMMARY_RATIO].kind == ST_CELL_DOUBLE;
+
+	st_summary_margin(job, word);
+	width = st_show_cell(job->out, &row[ST_SUMMARY_NAME], "", names);
+	if (row[ST_SUMMARY_VALUE].kind == ST_CELL_TEXT && names > width + 8) {
+		st_buf_append_text(job->out, ", ");
+		width += 2;
+		width += st_show_cell(job->out, &row[ST_SUMMARY_VALUE], "", names - width);
+	}
+	st_show_pad(job->out, width, names);
+	st_buf_append_text(job->out, "  wait");
+	st_show_right(job->out, &row[ST_SUMMARY_TOTAL], "ns", 9);
+	if (of_step) {
+		st_show_right(job->out, &row[ST_SUMMARY_RATIO], "ratio", 8);
+		st_buf_append_text(job->out, "  of a step");
+	} else {
+		st_show_right(job->out, &row[ST_SUMMARY_COUNT], "", 8);
+		st_buf_append_text(job->out,
+				   number(&row[ST_SUMMARY_COUNT]) > 1 ? " waits" : " wait");
+	}
+	st_show_end_line(job->out);
+}
+
+static void add_waits(struct st_text_job *job, uint32_t rows)
+{
+	for (uint32_t i = 0; i < rows && i < st_summary_count(job, "waits_for"); i++)
+		add_wait(job, st_summary_row(job, "waits_for", i), i ? "" : "WAITS");
+}
+
+/* "OPENMP  30 regions, 212 ms   imbalance 45.2 ms (21.3 %), most in solve (grid.c:41)   outside regions 80.1 ms" */
+static void add_openmp(struct st_text_job *job)
+{
+	const struct st_cell *regions = st_summary_row(job, "openmp", 0);
+	struct st_flow flow;
+
+	if (!regions)
+		return;
+	st_summary_begin(job, &flow, "OPENMP");
+	st_show_cell(&flow.piece, &regions[ST_SUMMARY_COUNT], "", 0);
+	st_buf_append_text(&flow.piece, " regions, ");
+	st_show_cell(&flow.piece, &regions[ST_SUMMARY_TOTAL], "ns", 0);
+	st_flow_piece(&flow, "");
+	st_buf_append_text(&flow.piece, "imbalance ");
+	st_show_cell(&flow.piece, &st_summary_row(job, "openmp", 1)[ST_SUMMARY_TOTAL], "ns", 0);
+	st_buf_printf(&flow.piece, " (%.1f %%)",
+		      number(&st_summary_row(job, "openmp", 1)[ST_SUMMARY_RATIO]) * 100.0);
+	if (number(&st_summary_row(job, "openmp", 3)[ST_SUMMARY_TOTAL]) > 0) {
+		st_buf_append_text(&flow.piece, ", most in ");
+		st_show_cell(&flow.piece, &st_summary_row(job, "openmp", 3)[ST_SUMMARY_VALUE], "",
+			     60);
+	}
+	st_flow_piece(&flow, "   ");
+	st_buf_append_text(&flow.piece, "outside regions ");
+	st_show_cell(&flow.piece, &st_summary_row(job, "openmp", 2)[ST_SUMMARY_TOTAL], "ns", 0);
+	st_flow_piece(&flow, "   ");
+	st_flow_end(&flow);
+}
+
+/* "THREADS 12 for 1.90 s   running 3.0 %   Synchronization 48.2 %   I/O 8.1 %   not classified 5.0 %" */
+void st_summary_show_thread_time(struct st_text_job *job, uint32_t rows)
+{
+	const struct st_cell *all = st_summary_row(job, "thread_time", 0);
+	struct st_flow flow;
+
+	add_waits(job, rows);
+	add_openmp(job);
+	if (!all)
+		return;
+	st_summary_begin(job, &flow, "WAITING");
+	st_buf_printf(&flow.piece, "%.0f thread%s for ", number(&all[ST_SUMMARY_COUNT]),
+		      number(&all[ST_SUMMARY_COUNT]) > 1 ? "s" : "");
+	st_show_cell(&flow.piece, &all[ST_SUMMARY_TOTAL], "ns", 0);
+	st_flow_piece(&flow, "");
+	for (uint32_t i = 1; i < st_summary_count(job, "thread_time"); i++) {
+		const struct st_cell *part = st_summary_row(job, "thread_time", i);
+
+		st_show_cell(&flow.piece, &part[ST_SUMMARY_NAME], "", 0);
+		st_buf_printf(&flow.piece, " %.1f %%", number(&part[ST_SUMMARY_RATIO]) * 100.0);
+		st_flow_piece(&flow, "   ");
+	}
+	st_flow_end(&flow);
 }

@@ -39,6 +39,7 @@ struct table {
 	uint32_t column_count;
 	uint32_t left_out; /* columns behind these that found no room */
 	uint32_t *order;
+	struct st_buf scratch; /* for cells that are only measured */
 };
 
 static const struct st_cell *cell_of(const struct st_report_row *row,
@@ -167,14 +168,29 @@ static bool shows_plus(const struct table_column *column, const struct st_cell *
 				     (cell->kind == ST_CELL_DOUBLE && cell->as.number > 0.0));
 }
 
-/* Widths from all rows; empty columns go. */
+/* Makes a column as wide as a row needs it; what that is. */
+static unsigned int widen(struct table *table, uint32_t index, const struct st_report_row *row)
+{
+	struct table_column *column = &table->columns[index];
+	const struct st_cell *cell = cell_of(row, column);
+	unsigned int width;
+
+	st_buf_clear(&table->scratch);
+	width = st_show_cell(&table->scratch, cell, column->unit, column->max_width) +
+		(shows_plus(column, cell) ? 1 : 0) + indent_of(row, index);
+	table->job->out->failed |= table->scratch.failed;
+	if (width > column->width)
+		column->width = width;
+	return width;
+}
+
+/* Widths from all rows and their total; columns in which no row has anything go. */
 static void measure(struct table *table)
 {
 	const struct st_report *report = table->job->report;
-	struct st_buf scratch;
 	uint32_t kept = 0;
 
-	st_buf_init(&scratch, 1 << 20);
+	st_buf_init(&table->scratch, 1 << 20);
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		struct table_column *column = &table->columns[i];
 		bool used = i == 0 || report->as_asked || report->as_table;
@@ -183,30 +199,22 @@ static void measure(struct table *table)
 		if (i == 0 && column->is_text && column->width < TEXT_MIN)
 			column->width = TEXT_MIN;
 		for (uint32_t row = 0; row < report->row_count; row++) {
-			const struct st_cell *cell = cell_of(&report->rows[row], column);
-			unsigned int width;
+			const struct st_report_row *its = &report->rows[row];
 
-			if (is_heading(report, &report->rows[row]))
+			if (is_heading(report, its))
 				continue;
-			if (scratch.failed)
-				table->job->out->failed = true;
-			st_buf_clear(&scratch);
-			width = st_show_cell(&scratch, cell, column->unit, column->max_width) +
-				(shows_plus(column, cell) ? 1 : 0) +
-				indent_of(&report->rows[row], i);
-			used = used || (width && !is_hidden_zero(report, cell));
-			if (width > column->width)
-				column->width = width;
+			if (widen(table, i, its) && !is_hidden_zero(report, cell_of(its, column)))
+				used = true;
 		}
+		if (i && report->totals.cells)
+			widen(table, i, &report->totals);
 		if (column->width > column->max_width)
 			column->width = column->max_width;
 		if (used)
 			table->columns[kept++] = *column;
 	}
 	table->column_count = kept;
-	if (scratch.failed)
-		table->job->out->failed = true;
-	st_buf_fini(&scratch);
+	st_buf_fini(&table->scratch);
 }
 
 static unsigned int line_width(const struct table *table)
@@ -421,25 +429,41 @@ static void add_left_out(struct table *table)
 	st_flow_end(&flow);
 }
 
+/* A path is known by its end. A sentence that is too long for a line takes several. */
+static void add_subject(struct st_text_job *job, struct st_text subject)
+{
+	unsigned int width = job->style->width;
+	struct st_flow flow;
+
+	if (subject.size_bytes && subject.bytes[0] == '/' && width) {
+		st_show_path(job->out, subject, width);
+		st_show_end_line(job->out);
+		return;
+	}
+	/* Bytes are at least as many as columns. */
+	if (!width || subject.size_bytes <= width) {
+		st_show_text(job->out, subject, 0);
+		st_show_end_line(job->out);
+		return;
+	}
+	st_flow_init(&flow, job->out, width, 0);
+	st_flow_words(&flow, subject, 0);
+	st_flow_end(&flow);
+}
+
 enum st_status st_text_table(struct st_text_job *job, struct st_error *err)
 {
 	struct table table = {.job = job};
 	enum st_status status = ST_OK;
 
-	if (job->report->subject) {
-		struct st_text subject = {job->report->subject, strlen(job->report->subject)};
-
-		if (subject.size_bytes && subject.bytes[0] == '/' && job->style->width)
-			st_show_path(job->out, subject, job->style->width);
-		else
-			st_show_text(job->out, subject, job->style->width);
-		st_show_end_line(job->out);
-	}
+	if (job->report->subject)
+		add_subject(job,
+			    (struct st_text){job->report->subject, strlen(job->report->subject)});
 	if (!job->report->row_count) {
 		const char *words = job->report->as_asked ? "No rows." : "No tasks match.";
 
-		st_buf_append_text(job->out, job->report->empty ? job->report->empty : words);
-		st_buf_append_u8(job->out, '\n');
+		st_flow_lines(job->out, job->style->width,
+			      job->report->empty ? job->report->empty : words);
 		return ST_OK;
 	}
 	table.order = st_report_preorder(job->report);

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-enum { COLUMNS_MAX = 16, USUAL_WIDTH = 12, GAP = 2, CELL_MAX = 64 };
+enum { COLUMNS_MAX = 24, USUAL_WIDTH = 12, GAP = 2, CELL_MAX = 64 };
 
 struct torch_table {
 	struct st_text_job *job;
@@ -27,10 +27,19 @@ static void add_column(struct torch_table *table, const char *title, uint32_t wi
 	table->widths[table->count++] = width;
 }
 
+/* The report's own titles say whose devices they are. */
+static bool is_xpu(const struct torch_table *table)
+{
+	return strstr(table->job->report->columns[ST_TORCH_SELF_DEVICE].title, "XPU") != NULL;
+}
+
 static void choose_columns(struct torch_table *table)
 {
 	static const char *const times[] = {"Self CPU %", "Self CPU", "CPU total %", "CPU total",
 					    "CPU time avg"};
+	static const char *const device[] = {"Self CUDA", "Self CUDA %", "CUDA total",
+					     "CUDA time avg"};
+	static const char *const xpu[] = {"Self XPU", "Self XPU %", "XPU total", "XPU time avg"};
 	const struct st_torch_layout *layout = table->layout;
 
 	add_column(table, "Name", layout->name_width);
@@ -38,9 +47,15 @@ static void choose_columns(struct torch_table *table)
 		add_column(table, "Overload Name", layout->name_width);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		add_column(table, times[i], USUAL_WIDTH);
+	for (size_t i = 0; layout->has_device && i < sizeof(device) / sizeof(device[0]); i++)
+		add_column(table, is_xpu(table) ? xpu[i] : device[i], USUAL_WIDTH);
 	if (layout->has_memory) {
 		add_column(table, "CPU Mem", USUAL_WIDTH);
 		add_column(table, "Self CPU Mem", USUAL_WIDTH);
+	}
+	if (layout->has_device_memory) {
+		add_column(table, is_xpu(table) ? "XPU Mem" : "CUDA Mem", USUAL_WIDTH);
+		add_column(table, is_xpu(table) ? "Self XPU Mem" : "Self CUDA Mem", USUAL_WIDTH);
 	}
 	add_column(table, "# of Calls", USUAL_WIDTH);
 	if (layout->has_shapes)
@@ -227,6 +242,35 @@ static void put_stack(struct torch_table *table, struct st_text stack)
 	put_empty(table, table->count);
 }
 
+static uint32_t put_device(struct torch_table *table, const struct st_cell *cells, uint32_t column)
+{
+	const struct st_torch_layout *layout = table->layout;
+	char text[CELL_MAX];
+
+	time_text(text, cells[ST_TORCH_SELF_DEVICE].as.number, layout->time_unit);
+	put_text(table, column++, text);
+	share_text(text, cells[ST_TORCH_SELF_DEVICE].as.number, layout->self_device_us);
+	put_text(table, column++, text);
+	time_text(text, cells[ST_TORCH_DEVICE_TOTAL].as.number, layout->time_unit);
+	put_text(table, column++, text);
+	time_text(text, cells[ST_TORCH_DEVICE_TIME].as.number, layout->time_unit);
+	put_text(table, column++, text);
+	return column;
+}
+
+static uint32_t put_memory(struct torch_table *table, const struct st_cell *cells, uint32_t column)
+{
+	unsigned int last = table->layout->has_device_memory ? ST_TORCH_SELF_DEVICE_MEMORY
+							     : ST_TORCH_SELF_MEMORY;
+	char text[CELL_MAX];
+
+	for (unsigned int i = ST_TORCH_MEMORY; i <= last; i++) {
+		memory_text(text, cells[i].as.i64);
+		put_text(table, column++, text);
+	}
+	return column;
+}
+
 static void put_row(struct torch_table *table, const struct st_cell *cells)
 {
 	const struct st_torch_layout *layout = table->layout;
@@ -248,12 +292,10 @@ static void put_row(struct torch_table *table, const struct st_cell *cells)
 	put_text(table, column++, text);
 	time_text(text, cells[ST_TORCH_CPU_TIME].as.number, layout->time_unit);
 	put_text(table, column++, text);
-	if (layout->has_memory) {
-		memory_text(text, cells[ST_TORCH_MEMORY].as.i64);
-		put_text(table, column++, text);
-		memory_text(text, cells[ST_TORCH_SELF_MEMORY].as.i64);
-		put_text(table, column++, text);
-	}
+	if (layout->has_device)
+		column = put_device(table, cells, column);
+	if (layout->has_memory)
+		column = put_memory(table, cells, column);
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)cells[ST_TORCH_COUNT].as.u64);
 	put_text(table, column++, text);
 	if (layout->has_shapes)
@@ -301,5 +343,10 @@ enum st_status st_text_torch(struct st_text_job *job, struct st_error *err)
 	put_rule(&table);
 	time_text(text, table.layout->self_us, table.layout->time_unit);
 	st_buf_printf(job->out, "Self CPU time total: %s\n", text);
+	if (table.layout->has_device) {
+		time_text(text, table.layout->self_device_us, table.layout->time_unit);
+		st_buf_printf(job->out, "Self %s time total: %s\n", is_xpu(&table) ? "XPU" : "CUDA",
+			      text);
+	}
 	return ST_OK;
 }

@@ -47,7 +47,7 @@ struct tree {
 	uint32_t weight; /* column that decides what is worth a line */
 	double whole;
 	bool is_of_callers;
-	uint32_t module, source; /* columns, or UINT32_MAX */
+	uint32_t module, source, self, spin; /* columns, or UINT32_MAX */
 	struct level *levels;
 	uint32_t level_count, level_capacity;
 	uint64_t folded, too_deep;
@@ -96,20 +96,27 @@ static bool choose(struct tree *tree)
 	bool callers = strcmp(report->group_by[report->group_by_count - 1], "callstack") == 0;
 	bool tasks = column_of(report, "wall_total") != UINT32_MAX &&
 		     column_of(report, "cpu_self") == UINT32_MAX;
-	uint32_t self = column_of(report, tasks ? "wall_self" : "cpu_self");
+	bool waits = report->is_about_waits && column_of(report, "wait") != UINT32_MAX;
+	const char *self_key = waits ? "wait" : tasks ? "wall_self" : "cpu_self";
+	const char *total_key = waits ? "wait_total" : tasks ? "wall_total" : "cpu_total";
+	uint32_t self = column_of(report, self_key);
 
 	tree->is_of_callers = callers;
-	tree->weight = callers ? self : column_of(report, tasks ? "wall_total" : "cpu_total");
+	tree->weight = callers ? self : column_of(report, total_key);
 	tree->module = column_of(report, "module");
 	tree->source = column_of(report, "source_file");
+	tree->self = self;
+	tree->spin = column_of(report, "spin");
 	if (tree->weight == UINT32_MAX || self == UINT32_MAX || !report->totals.cells)
 		return false;
 	tree->whole = number(&report->totals.cells[self]);
 	if (!callers)
-		add_figure(tree, tasks ? "wall_total" : "cpu_total", "Total");
-	add_figure(tree, tasks ? "wall_self" : "cpu_self", callers ? "CPU Time" : "Self");
-	if (tasks)
+		add_figure(tree, total_key, "Total");
+	add_figure(tree, self_key, !callers ? "Self" : waits ? "Wait Time" : "CPU Time");
+	if (tasks && !waits)
 		add_figure(tree, "count", "Count");
+	if (waits)
+		add_figure(tree, "wait_count", "Waits");
 	return true;
 }
 
@@ -220,9 +227,21 @@ static struct st_text place_of(const struct tree *tree, const struct st_report_r
 	return (struct st_text){at + 1, (size_t)(path.bytes + path.size_bytes - at - 1)};
 }
 
-/* The name, in full if it fits, and where it is from if that does too. */
-static void add_name(struct tree *tree, const struct st_report_row *row, unsigned int used)
+/* A function that only waits for others, as the summary says it too: its name seldom tells. Of callers it is not true. */
+static bool is_waiting(const struct tree *tree, const struct level *level,
+		       const struct st_report_row *row)
 {
+	double self = number(&row->cells[tree->self]);
+
+	return tree->spin != UINT32_MAX && self > 0 && !(tree->is_of_callers && level->depth) &&
+	       number(&row->cells[tree->spin]) > self / 2;
+}
+
+/* The name, in full if it fits, and where it is from if that does too. */
+static void add_name(struct tree *tree, const struct level *level, const struct st_report_row *row,
+		     unsigned int used)
+{
+	static const char waiting[] = " (busy waiting)";
 	struct st_buf *out = tree->job->out, name;
 	unsigned int limit = tree->job->style->width, width;
 	unsigned int room = limit > used + NAME_WIDTH_MIN ? limit - used : NAME_WIDTH_MIN;
@@ -241,6 +260,10 @@ static void add_name(struct tree *tree, const struct st_report_row *row, unsigne
 	}
 	out->failed |= name.failed;
 	st_buf_fini(&name);
+	if (is_waiting(tree, level, row) && (!limit || width + strlen(waiting) <= room)) {
+		st_buf_append_text(out, waiting);
+		width += (unsigned int)strlen(waiting);
+	}
 	if (place.size_bytes && (!limit || width + 4 + place.size_bytes <= room)) {
 		st_buf_append_text(out, "  [");
 		st_show_text(out, place, 0);
@@ -263,7 +286,7 @@ static void add_row(struct tree *tree, const struct level *level, uint32_t index
 	const struct st_report_row *row = &tree->job->report->rows[index];
 
 	add_figures(tree, row);
-	add_name(tree, row, begin_line(tree, level));
+	add_name(tree, level, row, begin_line(tree, level));
 	st_show_end_line(tree->job->out);
 }
 
@@ -331,9 +354,14 @@ static void add_head(struct tree *tree)
 	if (tree->whole > 0 && tree->figures[0].whole > 0) {
 		st_buf_append_text(out, "100 % = ");
 		st_show_duration(out, (uint64_t)tree->whole);
-		st_buf_append_text(out, tree->weight == column_of(report, "wall_total")
-						? " in tasks\n"
-						: " of CPU time\n");
+		if (report->is_about_waits)
+			st_buf_append_text(out, " of wait time\n");
+		else
+			st_buf_append_text(out, tree->weight == column_of(report, "wall_total")
+							? " in tasks\n"
+							: " of CPU time\n");
+		if (report->subject)
+			st_flow_lines(out, tree->job->style->width, report->subject);
 	}
 	if (colour)
 		st_buf_append_text(out, "\033[1m");

@@ -12,6 +12,7 @@
 #include "analyze/stacks/flame_tree.h"
 #include "base/json_out.h"
 #include "export/exporters.h"
+#include "export/markup.h"
 #include "export/report/show.h"
 #include "export/stream.h"
 
@@ -58,29 +59,6 @@ struct box {
 	size_t name_bytes;
 };
 
-/* XML cannot hold control characters at all, not even escaped; and U+FFFE and U+FFFF neither. */
-static void add_escaped(struct st_buf *out, const void *bytes, size_t size_bytes)
-{
-	const uint8_t *p = bytes, *end = p + size_bytes;
-
-	while (p < end) {
-		size_t length = st_utf8_length(p, end);
-
-		if (!length || (length == 3 && p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe) ||
-		    (*p < ' ' && *p != '\n') || *p == 0x7f)
-			st_buf_append_text(out, "\xef\xbf\xbd");
-		else if (*p == '&')
-			st_buf_append_text(out, "&amp;");
-		else if (*p == '<')
-			st_buf_append_text(out, "&lt;");
-		else if (*p == '>')
-			st_buf_append_text(out, "&gt;");
-		else
-			st_buf_append(out, p, length);
-		p += length ? length : 1;
-	}
-}
-
 static unsigned int row_top(const struct flames *flames, uint32_t depth)
 {
 	uint32_t row = flames->downwards ? depth : flames->depth_max - depth;
@@ -104,7 +82,8 @@ static void add_short_name(struct flames *flames, const struct box *box, double 
 	}
 	if (room < 3)
 		return;
-	add_escaped(flames->out, name, (size_t)((length > room && cut < end ? cut : end) - name));
+	st_markup_escape(flames->out, name,
+			 (size_t)((length > room && cut < end ? cut : end) - name));
 	if (length > room)
 		st_buf_append_text(flames->out, "..");
 }
@@ -120,7 +99,7 @@ static void add_box(struct flames *flames, const struct box *box)
 		      "<g class=\"f %s\" data-b=\"%llu\" data-w=\"%llu\" data-d=\"%u\"><title>",
 		      box->class, (unsigned long long)box->begin_ns,
 		      (unsigned long long)box->width_ns, box->depth);
-	add_escaped(out, flames->scratch->data, flames->scratch->size_bytes);
+	st_markup_escape(out, flames->scratch->data, flames->scratch->size_bytes);
 	st_buf_printf(out,
 		      "</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>"
 		      "<text x=\"%.4f%%\" dx=\"3\" y=\"%u\">",
@@ -166,7 +145,8 @@ static void add_node_box(struct flames *flames, uint32_t node, uint64_t begin_ns
 		if (flames->scratch->data[i] == '\n')
 			flames->scratch->data[i] = ' ';
 	box.name_bytes = flames->scratch->size_bytes;
-	add_share(flames, "\nCPU time ", at->total_ns);
+	add_share(flames, flames->tree->stacks->is_of_waits ? "\nWait time " : "\nCPU time ",
+		  at->total_ns);
 	/* In a reversed graph only the first box of a path is where the time went. */
 	if (!flames->downwards)
 		add_share(flames, ", self ", at->self_ns);
@@ -188,7 +168,8 @@ static void add_merged_box(struct flames *flames, const struct merged *merged, u
 	flames->scratch->size_bytes = 0;
 	st_buf_printf(flames->scratch, "[%u small]", merged->branches);
 	box.name_bytes = flames->scratch->size_bytes;
-	add_share(flames, "\nCPU time ", merged->width_ns);
+	add_share(flames, flames->tree->stacks->is_of_waits ? "\nWait time " : "\nCPU time ",
+		  merged->width_ns);
 	st_buf_printf(flames->scratch,
 		      ", %u samples\n%u branches too narrow to draw, %u frames in total",
 		      merged->samples, merged->branches, merged->frames);
@@ -305,7 +286,7 @@ static void add_legend(struct flames *flames)
 			      "<rect class=\"%s\" x=\"%u\" y=\"51\" width=\"12\" height=\"12\"/>"
 			      "<text class=\"key\" x=\"%u\" y=\"61\">",
 			      styles[i].class, x, x + 16);
-		add_escaped(flames->out, flames->scratch->data, flames->scratch->size_bytes);
+		st_markup_escape(flames->out, flames->scratch->data, flames->scratch->size_bytes);
 		st_buf_append_text(flames->out, "</text>\n");
 		x += 30 + 6 * (unsigned int)flames->scratch->size_bytes;
 	}
@@ -321,14 +302,18 @@ static void add_title(struct flames *flames)
 	struct st_buf *text = flames->scratch;
 
 	text->size_bytes = 0;
-	st_buf_append_text(text, flames->downwards ? "Callers of the functions that used CPU time: "
-						   : "CPU time: ");
+	if (flames->downwards)
+		st_buf_append_text(text, stacks->is_of_waits
+						 ? "Callers of the functions that waited: "
+						 : "Callers of the functions that used CPU time: ");
+	else
+		st_buf_append_text(text, stacks->is_of_waits ? "Wait time: " : "CPU time: ");
 	st_buf_append_text(text, info->command[0] ? info->command : info->name);
 	st_buf_append_text(flames->out, "<text class=\"title\" x=\"10\" y=\"22\">");
-	add_escaped(flames->out, text->data, text->size_bytes);
+	st_markup_escape(flames->out, text->data, text->size_bytes);
 	text->size_bytes = 0;
 	st_show_duration(text, stacks->total_ns);
-	st_buf_append_text(text, " of CPU time in ");
+	st_buf_append_text(text, stacks->is_of_waits ? " of wait time in " : " of CPU time in ");
 	st_buf_append_count(text, stacks->row_count);
 	st_buf_append_text(text, " samples");
 	if (stacks->row_count != stacks->samples->count)
@@ -342,7 +327,7 @@ static void add_title(struct flames *flames)
 	if (stacks->set.view.folds_glue)
 		st_buf_append_text(text, "; without interpreter, dispatcher and import frames");
 	st_buf_append_text(flames->out, "</text>\n<text class=\"note\" x=\"10\" y=\"42\">");
-	add_escaped(flames->out, text->data, text->size_bytes);
+	st_markup_escape(flames->out, text->data, text->size_bytes);
 	st_buf_append_text(flames->out, "</text>\n");
 }
 
@@ -354,10 +339,10 @@ static void add_head(struct flames *flames)
 		st_buf_append_text(
 			out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 			     "<title>");
-		add_escaped(out, st_result_info(flames->tree->stacks->result)->name,
-			    strlen(st_result_info(flames->tree->stacks->result)->name));
-		st_buf_append_text(out,
-				   " - flame graph</title></head>\n<body style=\"margin:0\">\n");
+		st_markup_escape(out, st_result_info(flames->tree->stacks->result)->name,
+				 strlen(st_result_info(flames->tree->stacks->result)->name));
+		st_buf_append_text(out, " - flame graph</title></head>\n"
+					"<body style=\"margin:0;color-scheme:light dark\">\n");
 	} else {
 		st_buf_append_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	}

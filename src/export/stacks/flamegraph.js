@@ -123,7 +123,12 @@
 	window.addEventListener("scroll", function () {
 		panel.setAttribute("transform", "translate(0 " + window.scrollY + ")");
 	});
+	function showRoot() {
+		if (frames.length > 1 && all.rect.getBoundingClientRect().top > frames[1].rect.getBoundingClientRect().top)
+			window.scrollTo(0, svg.getBoundingClientRect().height);
+	}
 	draw();
-	if (frames.length > 1 && all.rect.getBoundingClientRect().top > frames[1].rect.getBoundingClientRect().top)
-		window.scrollTo(0, svg.getBoundingClientRect().height);
+	showRoot();
+	// In a frame of another page there is nothing to scroll before it is loaded.
+	window.addEventListener("load", showRoot);
 })();

@@ -90,6 +90,11 @@ static uint64_t scratch_string(struct pprof *to)
 	return string_of(to, st_stream_text(&to->stream));
 }
 
+static const char *kind_of(const struct pprof *to)
+{
+	return to->stacks.is_of_waits ? "wait" : "cpu";
+}
+
 static void add_type(struct pprof *to, uint32_t field, const char *name, const char *unit)
 {
 	size_t type = st_pb_begin(to->out, field);
@@ -339,14 +344,14 @@ static void add_facts(struct pprof *to)
 	if (strptime(info->started_at, "%Y-%m-%dT%H:%M:%S", &when))
 		st_pb_i64(to->out, PROFILE_TIME_NS, (int64_t)timegm(&when) * 1000000000);
 	st_pb_i64(to->out, PROFILE_DURATION_NS, info->elapsed_ns);
-	add_type(to, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+	add_type(to, PROFILE_PERIOD_TYPE, kind_of(to), "nanoseconds");
 	st_pb_u64(to->out, PROFILE_PERIOD, count ? samplers[0].period_ns : 0);
 	st_pb_u64(to->out, PROFILE_COMMENT, word_of(to, info->command));
 	add_comment(to, "stacks truncated: ", to->stacks.truncated);
 	add_comment(to,
 		    "stacks with recovered frames (likely, not certain): ", to->stacks.recovered);
 	add_comment(to, "samples lost: ", st_result_sample_quality(to->stacks.result)->dropped);
-	st_pb_u64(to->out, PROFILE_DEFAULT_TYPE, word_of(to, "cpu"));
+	st_pb_u64(to->out, PROFILE_DEFAULT_TYPE, word_of(to, kind_of(to)));
 }
 
 static enum st_status write_strings(struct pprof *to, struct st_error *err)
@@ -369,7 +374,7 @@ static enum st_status write_all(struct pprof *to, struct st_error *err)
 
 	st_buf_init(&stack, SIZE_MAX / 4);
 	add_type(to, PROFILE_SAMPLE_TYPE, "samples", "count");
-	add_type(to, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+	add_type(to, PROFILE_SAMPLE_TYPE, kind_of(to), "nanoseconds");
 	to->stream.total = to->samples.count;
 	for (uint32_t i = 0; i < to->samples.count && !status; i++) {
 		add_sample(to, i, &stack);

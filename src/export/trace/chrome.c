@@ -258,7 +258,8 @@ enum st_status st_export_chrome(const struct st_result *result,
 	st_buf_init(&chrome.heads, SIZE_MAX / 4);
 	chrome.walk.args.write = st_chrome_arg;
 	chrome.walk.args.to = &chrome;
-	chrome.has_more_args = chrome.walk.events->count || chrome.walk.args.slice_callers;
+	chrome.has_more_args = chrome.walk.events->count || chrome.walk.args.slice_callers ||
+			       chrome.walk.args.has_devices;
 	if (!status)
 		status = st_trace_run(&chrome.walk, &format, &chrome, err);
 	st_buf_fini(&chrome.heads);

@@ -2,6 +2,7 @@
 //
 // What lies beside tasks in the Trace Event Format: spans as async events ("b", "e") that share an id with
 // others on their lane, instants ("i"), counters ("C"), flows ("s", "f"); and the arguments of them all.
+#include "analyze/datasets/dataset_rows.h"
 #include "export/trace/chrome_parts.h"
 
 #include <inttypes.h>
@@ -203,7 +204,7 @@ static void add_flows(struct st_chrome *chrome, st_thing thing, struct event eve
 	ties = st_ties_of(&chrome->walk.ties, thing, &count);
 	event.category = "flow";
 	for (size_t i = 0; i < count; i++) {
-		const char *name = "parent";
+		const char *name = ties[i].is_launch ? "launch" : "parent";
 		bool starts = ties[i].end == ST_TIE_SOURCE ||
 			      (ties[i].end == ST_TIE_EITHER && ties[i].is_head);
 
@@ -240,19 +241,54 @@ static void add_lane_id(struct st_chrome *chrome, uint64_t lane)
 	st_json_object_end(json);
 }
 
-/* From the thread that began it to the one that ended it. */
+/* From the thread that began it to the one that ended it; of a wait from the one that ended it to the one that goes on. */
 static void add_crossing(struct st_chrome *chrome, uint32_t index, struct event event)
 {
 	const struct st_span *span = &chrome->walk.spans[index];
 	uint64_t flow = st_trace_crossing(&chrome->walk, index);
+	bool is_wait = span->kind == ST_SPAN_WAIT;
 
 	event.category = "flow";
 	event.phase = 's';
+	if (is_wait) {
+		event.track = span->end_track;
+		event.time_ns = span->end_ns;
+	}
 	add_flow(chrome, &event, flow);
 	event.phase = 'f';
-	event.track = span->end_track;
+	event.track = is_wait ? span->begin_track : span->end_track;
 	event.time_ns = span->end_ns;
 	add_flow(chrome, &event, flow);
+}
+
+/* A wait in a function of the C library lies in what its thread does: it is drawn there, in the innermost task, unless
+ * that ends before it. */
+static bool is_on_thread(const struct st_chrome *chrome, const struct st_span *span)
+{
+	const struct st_trace_walk *walk = &chrome->walk;
+
+	return st_library_wait(span) && span->begin_track < walk->track_count &&
+	       span->end_ns >= span->begin_ns &&
+	       (span->slice == ST_NO_ROW ||
+		(span->begin_ns >= walk->slices->begin_ns[span->slice] &&
+		 span->end_ns <= walk->slices->end_ns[span->slice]));
+}
+
+static void add_wait(struct st_chrome *chrome, uint32_t index, struct event event)
+{
+	const struct st_span *span = &chrome->walk.spans[index];
+	char time[32];
+
+	event.phase = 'X';
+	begin_event(chrome, &event);
+	st_json_key(&chrome->json, "dur");
+	chrome->json.after_key = false;
+	st_buf_append(chrome->out, time, st_chrome_format_us(time, span->end_ns - span->begin_ns));
+	begin_args(chrome, event.name);
+	st_thing_args_span(&chrome->walk.args, index);
+	end_args(chrome);
+	if (st_trace_crosses(&chrome->walk, index))
+		add_crossing(chrome, index, event);
 }
 
 void st_chrome_span(void *to, uint32_t index, struct st_span_group *group, uint32_t lane)
@@ -266,6 +302,10 @@ void st_chrome_span(void *to, uint32_t index, struct st_span_group *group, uint3
 			      .track = span->begin_track,
 			      .time_ns = span->begin_ns};
 
+	if (is_on_thread(chrome, span)) {
+		add_wait(chrome, index, event);
+		return;
+	}
 	if (!group->lanes[lane].number)
 		group->lanes[lane].number = ++chrome->last_lane;
 	begin_event(chrome, &event);

@@ -20,7 +20,7 @@ struct st_chrome {
 	struct st_thread_ids ids;
 	struct st_buf heads; /* the beginning of an event, once per label: name, category, domain */
 	size_t *head_ends;
-	bool has_more_args;  /* of tasks: there are events or callers */
+	bool has_more_args;  /* of tasks: there are events, callers or devices */
 	struct st_json json; /* of the arguments at hand */
 	uint8_t lists[8];    /* whether the levels of arguments that are open are lists */
 	uint32_t level;

@@ -97,7 +97,7 @@ static size_t put_operator_args(struct st_kineto *kineto, const struct line *at,
 {
 	uint32_t node = node_of(kineto, at->row);
 	int64_t sequence = st_operator_sequence(kineto->rows, node);
-	size_t n = put_number(to, "\"External id\":", ++kineto->external);
+	size_t n = put_number(to, "\"External id\":", kineto->externals[at->row]);
 
 	n += put(to + n, ",\"Record function id\":0");
 	if (sequence >= 0) {
@@ -266,6 +266,10 @@ static enum st_status write_track(struct st_kineto *kineto, uint32_t track, uint
 
 		drawn[slice] = up == ST_NO_ROW ? ST_NO_ROW : drawn[up];
 		kineto->stream.done++;
+		if (kind == ST_PYTHON_NOTHING && st_kineto_is_call(kineto, slice)) {
+			st_kineto_write_call(kineto, slice, (uint32_t[]){line.pid, line.tid});
+			status = st_stream_spill(&kineto->stream, err);
+		}
 		if (kind == ST_PYTHON_NOTHING)
 			continue;
 		if (kind == ST_PYTHON_OPERATOR)
@@ -298,7 +302,9 @@ static enum st_status write_trace(struct st_kineto *kineto, struct st_error *err
 		return st_stream_no_memory(&kineto->stream, err);
 	st_kineto_begin(kineto);
 	for (uint32_t i = 0; i < kineto->track_count && !status; i++) {
-		if (kineto->wanted[i])
+		if (kineto->wanted[i] && st_kineto_is_stream(kineto, i))
+			status = st_kineto_write_stream(kineto, i, err);
+		else if (kineto->wanted[i])
 			status = write_track(kineto, i, drawn, err);
 		else if (st_kineto_has_calls(kineto, i))
 			status = write_calls(kineto, i, err);
@@ -353,6 +359,14 @@ static bool is_written(const struct st_kineto *kineto, uint32_t row)
 	       st_kineto_has_slice(kineto, kineto->rows->slice[row]);
 }
 
+/* In the order in which they are written; what they launched names them wherever it stands. */
+static void number_operators(struct st_kineto *kineto)
+{
+	for (uint32_t row = 0; row < kineto->rows->count; row++)
+		if (is_written(kineto, row))
+			kineto->externals[row] = ++kineto->external;
+}
+
 /* A forward operator is the source of one flow: that of the first node that it has. */
 static void number_flows(struct st_kineto *kineto)
 {
@@ -372,7 +386,7 @@ static void number_flows(struct st_kineto *kineto)
 static void choose_parts(struct st_kineto *kineto)
 {
 	const struct st_question *question = kineto->options->question;
-	uint32_t moments, calls;
+	uint32_t moments, on_devices, calls;
 
 	kineto->parts = kineto->options->parts;
 	if (!kineto->parts)
@@ -385,7 +399,8 @@ static void choose_parts(struct st_kineto *kineto)
 	if (!kineto->rows->has_modules)
 		kineto->parts &= ~(unsigned int)ST_PART_MODULES;
 	st_result_memory(kineto->result, &moments);
-	if (!moments)
+	st_result_device_memory(kineto->result, &on_devices);
+	if (!moments && !on_devices)
 		kineto->parts &= ~(unsigned int)ST_PART_MEMORY;
 	kineto->begin_ns = 0;
 	kineto->end_ns = st_result_info(kineto->result)->collected_ns;
@@ -418,12 +433,13 @@ static enum st_status prepare(struct st_kineto *kineto, struct st_error *err)
 	kineto->wanted = calloc((size_t)kineto->track_count + 1, sizeof(*kineto->wanted));
 	kineto->numbers = calloc((size_t)kineto->track_count + 1, sizeof(*kineto->numbers));
 	kineto->flows = calloc((size_t)kineto->rows->count + 1, sizeof(*kineto->flows));
+	kineto->externals = calloc((size_t)kineto->rows->count + 1, sizeof(*kineto->externals));
 	kineto->forwards = st_operators_forwards(&kineto->dataset, kineto->rows);
 	if (!kineto->wanted || !kineto->numbers || !kineto->flows || !kineto->forwards ||
-	    !st_thread_ids_init(&kineto->ids, kineto->result) || !st_kineto_make_heads(kineto) ||
-	    !st_kineto_make_inputs(kineto) ||
+	    !kineto->externals || !st_thread_ids_init(&kineto->ids, kineto->result) ||
+	    !st_kineto_make_heads(kineto) || !st_kineto_make_inputs(kineto) ||
 	    !st_python_functions_init(&kineto->python, kineto->result, kineto->rows) ||
-	    !st_kineto_calls_create(kineto))
+	    !st_kineto_calls_create(kineto) || !st_kineto_devices_create(kineto))
 		return st_stream_no_memory(&kineto->stream, err);
 	kineto->python.has_stacks = kineto->parts & ST_PART_STACKS;
 	kineto->python.kind = st_kineto_kind;
@@ -431,6 +447,7 @@ static enum st_status prepare(struct st_kineto *kineto, struct st_error *err)
 	status = choose_tracks(kineto, err);
 	if (!status) {
 		number_threads(kineto);
+		number_operators(kineto);
 		number_flows(kineto);
 	}
 	return status;
@@ -459,6 +476,7 @@ enum st_status st_export_kineto(const struct st_result *result,
 	st_lanes_fini(&kineto.lanes);
 	st_python_functions_fini(&kineto.python);
 	st_kineto_calls_destroy(&kineto);
+	st_kineto_devices_destroy(&kineto);
 	st_dataset_operators_fini(&kineto.dataset);
 	st_thread_ids_fini(&kineto.ids);
 	st_buf_fini(&kineto.heads);
@@ -469,6 +487,7 @@ enum st_status st_export_kineto(const struct st_result *result,
 	free(kineto.numbers);
 	free(kineto.flows);
 	free(kineto.forwards);
+	free(kineto.externals);
 	free(kineto.lane_tids);
 	return st_stream_end(&kineto.stream, status, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json_out.h"
+#include "base/vec.h"
 #include "export/trace/chrome_parts.h"
 #include "export/trace/kineto_parts.h"
 #include "analyze/operators/memory_steps.h"
@@ -86,15 +87,7 @@ static void add_facts(struct st_kineto *kineto, struct st_json *json)
 	}
 }
 
-struct row_name {
-	const char *kind; /* "process_name" */
-	uint32_t pid, tid;
-	const char *key;
-	struct st_text text; /* none: the number */
-	uint64_t number;
-};
-
-static void add_name(struct st_kineto *kineto, const struct row_name *name)
+static void add_name(struct st_kineto *kineto, const struct st_kineto_row_name *name)
 {
 	struct st_json json;
 
@@ -125,9 +118,11 @@ static void add_process(struct st_kineto *kineto, uint32_t process)
 
 	if (!name.size_bytes)
 		name = otherwise;
-	add_name(kineto, &(struct row_name){"process_name", pid, 0, "name", name, 0});
-	add_name(kineto, &(struct row_name){"process_labels", pid, 0, "labels", label, 0});
-	add_name(kineto, &(struct row_name){"process_sort_index", pid, 0, "sort_index", {0}, pid});
+	add_name(kineto, &(struct st_kineto_row_name){"process_name", pid, 0, "name", name, 0});
+	add_name(kineto,
+		 &(struct st_kineto_row_name){"process_labels", pid, 0, "labels", label, 0});
+	add_name(kineto, &(struct st_kineto_row_name){
+				 "process_sort_index", pid, 0, "sort_index", {0}, pid});
 }
 
 static void add_thread(struct st_kineto *kineto, uint32_t track)
@@ -142,9 +137,10 @@ static void add_thread(struct st_kineto *kineto, uint32_t track)
 	st_buf_printf(text, "thread %u (", about->tid);
 	st_buf_append(text, name.bytes, name.size_bytes);
 	st_buf_append_u8(text, ')');
-	add_name(kineto, &(struct row_name){"thread_name", pid, tid, "name",
-					    st_stream_text(&kineto->stream), 0});
-	add_name(kineto, &(struct row_name){"thread_sort_index", pid, tid, "sort_index", {0}, tid});
+	add_name(kineto, &(struct st_kineto_row_name){"thread_name", pid, tid, "name",
+						      st_stream_text(&kineto->stream), 0});
+	add_name(kineto, &(struct st_kineto_row_name){
+				 "thread_sort_index", pid, tid, "sort_index", {0}, tid});
 }
 
 /* Threads that have something, each behind its process. */
@@ -162,6 +158,7 @@ static void add_names(struct st_kineto *kineto)
 			add_thread(kineto, i);
 		}
 	}
+	st_kineto_name_streams(kineto, add_name);
 }
 
 static void add_text(struct st_kineto *kineto, const char *text)
@@ -184,8 +181,7 @@ void st_kineto_begin(struct st_kineto *kineto)
 	st_json_init(&json, kineto->out);
 	st_json_object_begin(&json);
 	st_json_put_u64(&json, "schemaVersion", 1);
-	st_json_put_array(&json, "deviceProperties");
-	st_json_array_end(&json);
+	st_kineto_add_devices(kineto, &json);
 	add_facts(kineto, &json);
 	st_json_put_text(&json, "displayTimeUnit", "ms");
 	st_json_put_u64(&json, "baseTimeNanoseconds", kineto->base_ns);
@@ -217,8 +213,8 @@ static void add_memory(struct st_kineto *kineto, const struct st_memory_moment *
 	st_json_put_u64(&json, "Total Reserved", 0);
 	st_json_put_i64(&json, "Total Allocated", total);
 	st_json_put_i64(&json, "Bytes", bytes);
-	st_json_put_i64(&json, "Device Id", -1);
-	st_json_put_u64(&json, "Device Type", 0);
+	st_json_put_i64(&json, "Device Id", moment->place ? (int64_t)(moment->place >> 8) : -1);
+	st_json_put_u64(&json, "Device Type", moment->place & 0xff);
 	st_json_put_u64(&json, "Addr", moment->address);
 	st_json_put_bool(&json, "finished", false);
 	st_json_put_u64(&json, "Ev Idx", kineto->index++);
@@ -241,6 +237,44 @@ static void add_moment(struct st_kineto *kineto, const struct st_memory_moment *
 	}
 }
 
+/* What each process holds on each device, as far as it was seen. */
+struct held {
+	uint32_t process, place;
+	int64_t bytes;
+};
+
+static int64_t *held_on(struct held **all, uint32_t *count, uint32_t *capacity,
+			const struct held *key)
+{
+	for (uint32_t i = 0; i < *count; i++)
+		if ((*all)[i].process == key->process && (*all)[i].place == key->place)
+			return &(*all)[i].bytes;
+	if (!ST_VEC_PUSH(*all, *count, *capacity, *key))
+		return NULL;
+	return &(*all)[*count - 1].bytes;
+}
+
+static enum st_status write_device_memory(struct st_kineto *kineto, struct st_error *err)
+{
+	uint32_t count, held_count = 0, held_capacity = 0;
+	const struct st_memory_moment *moments = st_result_device_memory(kineto->result, &count);
+	struct held *held = NULL;
+	enum st_status status = ST_OK;
+
+	for (uint32_t i = 0; i < count && !status; i++) {
+		const struct held key = {.process = kineto->tracks[moments[i].track].process,
+					 .place = moments[i].place};
+		int64_t *total = held_on(&held, &held_count, &held_capacity, &key);
+
+		if (total)
+			add_moment(kineto, &moments[i], total);
+		status = total ? st_stream_spill(&kineto->stream, err)
+			       : st_stream_no_memory(&kineto->stream, err);
+	}
+	free(held);
+	return status;
+}
+
 enum st_status st_kineto_write_memory(struct st_kineto *kineto, struct st_error *err)
 {
 	uint32_t count;
@@ -258,7 +292,7 @@ enum st_status st_kineto_write_memory(struct st_kineto *kineto, struct st_error 
 		status = st_stream_spill(&kineto->stream, err);
 	}
 	free(totals);
-	return status;
+	return status ? status : write_device_memory(kineto, err);
 }
 
 void st_kineto_end(struct st_kineto *kineto)

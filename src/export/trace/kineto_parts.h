@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the parts of the Kineto form share: the walk over threads (kineto.c), what is written once for many operators
- * (kineto_texts.c), Python functions as recorded (kineto_calls.c), and what stands around the slices (kineto_frame.c).
+ * (kineto_texts.c), Python functions as recorded (kineto_calls.c), devices (kineto_devices.c), and what stands around
+ * the slices (kineto_frame.c).
  */
 #ifndef ST_EXPORT_TRACE_KINETO_PARTS_H
 #define ST_EXPORT_TRACE_KINETO_PARTS_H
@@ -55,8 +56,11 @@ struct st_kineto {
 	struct st_lanes lanes;
 	uint32_t *lane_tids; /* of the thread at hand, beyond lane 0 */
 	uint32_t lane_count, lane_capacity;
-	uint64_t external; /* ids given so far */
-	uint64_t index;	   /* events so far */
+	struct st_slice_flow *launches; /* by what was launched */
+	uint32_t launch_count;
+	uint32_t *externals; /* by row: its number in the file; 0: it is not there */
+	uint32_t external;   /* the last of them */
+	uint64_t index;	     /* events so far */
 };
 
 /* As a profiler that ran over the window has it: what began and ended inside (analyze/operators/dataset_operators.h). */
@@ -89,6 +93,34 @@ static inline int64_t st_kineto_slice_end(const struct st_kineto *kineto, uint32
 	return kineto->slice_ends && kineto->slice_ends[slice] ? kineto->slice_ends[slice]
 							       : kineto->slices->end_ns[slice];
 }
+
+/* kineto_devices.c */
+struct st_kineto_row_name { /* of a row */
+	const char *kind;   /* "process_name" */
+	uint32_t pid, tid;
+	const char *key;
+	struct st_text text; /* none: the number */
+	uint64_t number;
+};
+typedef void st_kineto_namer(struct st_kineto *kineto, const struct st_kineto_row_name *name);
+bool st_kineto_devices_create(struct st_kineto *kineto);
+void st_kineto_devices_destroy(struct st_kineto *kineto);
+bool st_kineto_is_stream(const struct st_kineto *kineto, uint32_t track);
+bool st_kineto_is_call(const struct st_kineto *kineto, uint32_t slice);
+void st_kineto_write_call(struct st_kineto *kineto, uint32_t slice, const uint32_t pid_tid[2]);
+enum st_status st_kineto_write_stream(struct st_kineto *kineto, uint32_t track,
+				      struct st_error *err);
+/* The call that launched a slice, or ST_NO_ROW. */
+uint32_t st_kineto_launch_of(const struct st_kineto *kineto, uint32_t slice);
+void st_kineto_name_streams(struct st_kineto *kineto, st_kineto_namer *add);
+
+/* kineto_device_more.c */
+void st_kineto_add_devices(struct st_kineto *kineto, struct st_json *json);
+/* What a call waited for, where that is known. */
+void st_kineto_write_wait(struct st_kineto *kineto, uint32_t slice);
+void st_kineto_write_overhead(struct st_kineto *kineto, uint32_t slice, struct st_text name);
+/* Ranges of the program, over what of a stream was launched in them; false when memory is out. */
+bool st_kineto_write_ranges(struct st_kineto *kineto, uint32_t track, const uint32_t pid_tid[2]);
 
 void st_kineto_add_us(struct st_json *json, int64_t ns);
 /* The event of a call of a Python function, up to what only some have in their arguments. Numbers from 1; 0: none. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that the framework's CPU allocator held, over time, in the three forms of torch's export_memory_timeline: points
+// Memory that the framework's allocator of the CPU, or of a device, held, over time, in the three forms of torch's export_memory_timeline: points
 // of a plot ([times, sizes by category], JSON), every event ((time, action, bytes, category), JSON), and a page with the
 // plot. Times are microseconds (of events: nanoseconds) since 1970, as torch's.
 //
@@ -32,6 +32,8 @@ struct point {
 
 struct timeline {
 	const struct st_result *result;
+	uint32_t place;	    /* whose memory: ST_MEMORY_PLACE; 0: the CPU's */
+	const char *device; /* the same in words */
 	struct st_stream stream;
 	struct st_buf *out;   /* the stream's */
 	struct point *points; /* every step, by time */
@@ -67,14 +69,21 @@ static enum st_status choose_tracks(const struct st_result *result,
 	return status;
 }
 
+static const struct st_memory_moment *moments_of(const struct timeline *timeline, uint32_t *count)
+{
+	return timeline->place ? st_result_device_memory(timeline->result, count)
+			       : st_result_memory(timeline->result, count);
+}
+
 static void add_points(struct timeline *timeline, const uint8_t *wanted)
 {
 	uint32_t count;
-	const struct st_memory_moment *moments = st_result_memory(timeline->result, &count);
+	const struct st_memory_moment *moments = moments_of(timeline, &count);
 	int64_t steps[ST_MEMORY_STEPS_MAX], held = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		unsigned int n = wanted[moments[i].track] ? st_memory_steps(&moments[i], steps) : 0;
+		bool is_wanted = wanted[moments[i].track] && moments[i].place == timeline->place;
+		unsigned int n = is_wanted ? st_memory_steps(&moments[i], steps) : 0;
 
 		for (unsigned int step = 0; step < n; step++) {
 			held = st_memory_sum(held, steps[step]);
@@ -95,7 +104,7 @@ static enum st_status make_points(struct timeline *timeline,
 	uint8_t *wanted;
 	enum st_status status;
 
-	st_result_memory(timeline->result, &count);
+	moments_of(timeline, &count);
 	st_result_tracks(timeline->result, &track_count);
 	timeline->begin_ns = INT64_MIN;
 	timeline->end_ns = INT64_MAX;
@@ -280,7 +289,8 @@ static void write_page(struct timeline *timeline)
 
 	st_buf_append_text(out, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"/>"
 				"<title>Memory Timeline</title></head>\n<body style=\"font-family:"
-				"sans-serif\">\n<h3>Memory of the CPU allocator: peak ");
+				"sans-serif\">\n<h3>Memory of ");
+	st_buf_printf(out, "%s: peak ", timeline->place ? timeline->device : "the CPU allocator");
 	st_show_bytes(out, (uint64_t)(extent.peak > 0 ? extent.peak : 0));
 	if (timeline->count) {
 		st_buf_append_text(out, " after ");
@@ -300,7 +310,10 @@ enum st_status st_export_memory_timeline(const struct st_result *result,
 					 const struct st_export_options *options,
 					 struct st_sink *sink, struct st_error *err)
 {
-	struct timeline timeline = {.result = result, .out = &timeline.stream.out};
+	struct timeline timeline = {.result = result,
+				    .place = options->place,
+				    .device = options->device,
+				    .out = &timeline.stream.out};
 	enum st_status status;
 
 	timeline.start_ns = (int64_t)st_result_info(result)->start_wall_ns;
@@ -313,7 +326,11 @@ enum st_status st_export_memory_timeline(const struct st_result *result,
 	else if (!status)
 		status = write_points(&timeline, err);
 	if (!timeline.count)
-		st_sink_set_empty(sink, "the result has no memory of PyTorch in that part of it; "
+		st_sink_set_empty(
+			sink, timeline.place
+				      ? "the result has no memory of that device in that "
+					"part of it"
+				      : "the result has no memory of PyTorch in that part of it; "
 					"record it with strata -collect operators, or -knob "
 					"operator-memory=true");
 	free(timeline.points);

@@ -71,11 +71,16 @@ static void write_thread(void *to, uint32_t index)
 	message = st_pb_begin(out, ST_PF_PACKET_TRACK_DESCRIPTOR);
 	st_pb_u64(out, ST_PF_TRACK_UUID, st_pf_thread_uuid(pf, index));
 	st_pb_u64(out, ST_PF_TRACK_PARENT_UUID, st_pf_process_uuid(track->process));
-	inner = st_pb_begin(out, ST_PF_TRACK_THREAD);
-	st_pb_u64(out, ST_PF_THREAD_PID, process->pid);
-	st_pb_u64(out, ST_PF_THREAD_TID, track->tid);
-	add_text(pf, ST_PF_THREAD_NAME, track->name, st_track_word(track, process));
-	st_pb_end(out, inner);
+	if (track->kind == ST_TRACK_THREAD) {
+		inner = st_pb_begin(out, ST_PF_TRACK_THREAD);
+		st_pb_u64(out, ST_PF_THREAD_PID, process->pid);
+		st_pb_u64(out, ST_PF_THREAD_TID, track->tid);
+		add_text(pf, ST_PF_THREAD_NAME, track->name, st_track_word(track, process));
+		st_pb_end(out, inner);
+	} else {
+		/* A stream is no thread: its number may be a thread's, or another device's stream's. */
+		add_text(pf, ST_PF_TRACK_NAME, track->name, st_track_word(track, process));
+	}
 	st_pb_end(out, message);
 	st_pf_packet_end(pf);
 	st_lanes_clear(&pf->lanes);

@@ -56,17 +56,20 @@ static uint64_t lane_uuid(struct st_pf *pf, struct st_span_group *group, uint32_
 	return group->lanes[lane].number;
 }
 
-/* An end of a span on the thread that called it, with the flow that leads from one to the other. */
+/* An end of a span on the thread that called it, with the flow that leads from one to the other; of a wait from the one that
+ * ended it to the one that goes on. */
 static void add_edge(struct st_pf *pf, uint32_t index, bool is_end)
 {
 	const struct st_span *span = &pf->walk.spans[index];
 	const char *edge = is_end ? "end" : "begin";
+	bool is_wait = span->kind == ST_SPAN_WAIT;
 	struct st_pf_event event = {.type = ST_PF_INSTANT,
-				    .time_ns = is_end ? span->end_ns : span->begin_ns,
+				    .time_ns = is_end || is_wait ? span->end_ns : span->begin_ns,
 				    .title = st_places_span_title(&pf->walk.places, index),
 				    .category = span->domain};
 
-	event.track = st_pf_thread_uuid(pf, is_end ? span->end_track : span->begin_track);
+	event.track =
+		st_pf_thread_uuid(pf, is_end != is_wait ? span->end_track : span->begin_track);
 	st_pf_event_begin(pf, &event);
 	st_pf_check_name(pf, event.title.text);
 	st_pf_arg(pf, &(struct st_arg){.form = ST_ARG_IS_TEXT,

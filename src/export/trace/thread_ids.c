@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pids and tids of a result, each once.
+// Pids and tids of a result, each once. Tracks that are no threads have numbers beyond all of theirs.
 #include "export/trace/thread_ids.h"
 
 #include <stdlib.h>
@@ -55,7 +55,8 @@ bool st_thread_ids_init(struct st_thread_ids *ids, const struct st_result *resul
 	for (uint32_t i = 0; i < process_count; i++)
 		ids->pids[i] = processes[i].pid;
 	for (uint32_t i = 0; i < track_count; i++)
-		ids->tids[i] = tracks[i].tid;
+		ids->tids[i] =
+			tracks[i].kind == ST_TRACK_THREAD ? tracks[i].tid : ID_FIRST_FREE + i;
 	return make_unique(ids->pids, process_count) && make_unique(ids->tids, track_count);
 }
 

@@ -13,8 +13,8 @@
 #include "analyze/datasets/ties.h"
 #include "analyze/stacks/stacks.h"
 #include "export/stream.h"
-#include "export/trace/places.h"
-#include "export/trace/thing_args.h"
+#include "analyze/datasets/places.h"
+#include "analyze/datasets/thing_args.h"
 
 struct st_trace_walk;
 
