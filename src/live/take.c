@@ -25,7 +25,10 @@
 #include "format/sample_record.h"
 #include "unwind/rt/walk.h"
 
-enum { FRAMES_MAX = 2048, STACK_MAX_BYTES = 256 << 10, STOP_TRIES = 2000 };
+enum { FRAMES_MAX = 2048, STACK_MAX_BYTES = 256 << 10 };
+
+/* How often one looks whether a thread stands: for 0.2 s, and for 2 s where it only lacks a CPU to stop on. */
+enum { STOP_TRIES = 2000, STOP_TRIES_RUNNABLE = 20000 };
 
 struct taking {
 	struct st_live_process *process;
@@ -144,13 +147,13 @@ static bool ends_early(int64_t call)
 
 /* Waits until the thread stands; false: it does not, or has ended. *signal_number: to be given back to it. *ran_ns: when
  * it was last seen running. */
-static bool wait_stop(uint32_t tid, int *signal_number, uint64_t *ran_ns)
+static bool wait_stop(pid_t pid, uint32_t tid, int *signal_number, uint64_t *ran_ns)
 {
 	struct timespec pause = {.tv_nsec = 50000};
 	int status;
 
 	*signal_number = 0;
-	for (int i = 0; i < STOP_TRIES; i++) {
+	for (int i = 0; i < STOP_TRIES_RUNNABLE; i++) {
 		uint64_t looked_ns = st_clock_mono_raw_ns();
 		pid_t got = waitpid((pid_t)tid, &status, __WALL | WNOHANG);
 
@@ -162,6 +165,8 @@ static bool wait_stop(uint32_t tid, int *signal_number, uint64_t *ran_ns)
 				*signal_number = WSTOPSIG(status);
 			return true;
 		}
+		if (i >= STOP_TRIES && state_of(pid, tid) != 'R')
+			return false;
 		*ran_ns = looked_ns;
 		nanosleep(&pause, NULL);
 	}
@@ -220,7 +225,7 @@ static bool hold(struct taking *taking, struct st_live_thread *thread, struct re
 	}
 	began = st_clock_mono_raw_ns();
 	if (ptrace(PTRACE_INTERRUPT, (pid_t)thread->tid, NULL, NULL) != 0 ||
-	    !wait_stop(thread->tid, &signal_number, &began))
+	    !wait_stop(taking->process->pid, thread->tid, &signal_number, &began))
 		return false; /* it is let go when this thread of ours ends */
 	ok = read_registers(thread->tid, registers);
 	if (ok)

@@ -323,6 +323,7 @@ const struct st_live_table *st_live_watch_table(struct st_live_watch *watch)
 	for (uint32_t i = 0; i < watch->stack_count; i++)
 		count_stack(watch, &watch->stacks[i]);
 	watch->stack_count = watch->frame_count = 0;
+	name_threads(watch); /* which of them are still there */
 	table->rows = watch->rows;
 	table->row_count = watch->row_count;
 	table->threads = watch->threads;

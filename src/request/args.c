@@ -226,9 +226,14 @@ static enum st_status resolve(const char *typed, unsigned int command, struct ma
 			      struct st_error *err)
 {
 	struct candidates list;
+	char dashed[NAME_MAX_BYTES * 2];
 	enum st_status status;
 
-	if (find_exact(typed, out)) {
+	/* "--bind_all": some tools write underscores. */
+	snprintf(dashed, sizeof(dashed), "%s", typed);
+	for (char *at = dashed; (at = strchr(at, '_'));)
+		*at = '-';
+	if (find_exact(typed, out) || find_exact(dashed, out)) {
 		const struct st_option *option = st_option_at(out->id);
 
 		if ((option->commands & command) || (option->flags & ST_OPT_IS_COMMAND))

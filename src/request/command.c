@@ -16,7 +16,7 @@
 const struct st_command st_commands[] = {
 	{"collect", ST_IN_COLLECT, "collect TYPE [options] [--] program [arguments]",
 	 "Run a program and record it.",
-	 "TYPE is what to record. 'tasks': everything that the program, or a library such as oneDNN, reports through the ITT API (tasks, frames, counters, markers and so on), and PyTorch operators. 'hotspots': the same plus where the CPU time goes: samples of every thread with call stacks, from Python lines to native code. 'operators': tasks plus every PyTorch operator of an unmodified program, with inputs, memory and nn.Module. The program keeps its own output, signals and exit status; strata prints its messages to standard error."},
+	 "TYPE is what to record. 'tasks': everything that the program, or a library such as oneDNN, reports through the ITT API (tasks, frames, counters, markers and so on), and PyTorch operators. 'hotspots': the same plus where the CPU time goes: samples of every thread with call stacks, from Python lines to native code. 'operators': tasks plus every PyTorch operator of an unmodified program, with inputs, memory, nn.Module and what it ran on devices. 'threading': hotspots plus what threads wait for: locks, conditions, the Python GIL, input and output, sleeps. The program keeps its own output, signals and exit status; strata prints its messages to standard error."},
 	{"bottleneck", ST_IN_BOTTLENECK, "bottleneck [options] script.py [arguments]",
 	 "Run a Python script and show on one page what slows it down.",
 	 "Runs the unmodified script once, records its operators, memory and samples, and counts every call of a Python function. When the script ends, the page is printed to standard output: environment, Python functions in the columns of cProfile, operators by self CPU time, memory, steps and findings. The exit status is the script's. The result is kept for all other reports."},
@@ -49,7 +49,10 @@ const struct st_command st_commands[] = {
 	 "Prints one line for each capability and, for each one missing, the one change that enables it. Nothing on the machine is changed; calls that a security filter might punish are tried in a child process."},
 	{"import", ST_IN_IMPORT, "import FILE [-r DIR]",
 	 "Create a result from another profiler's recording.",
-	 "FILE is a perf.data file (perf record, with frame pointers or --call-graph dwarf) or the output of perf script; '-' is standard input. All reports work on the result."},
+	 "FILE is a perf.data file (perf record, with frame pointers or --call-graph dwarf), the output of perf script, or a trace of torch.profiler (*.pt.trace.json, also as .gz); '-' is standard input. All reports work on the result."},
+	{"serve", ST_IN_SERVE, "serve [options]",
+	 "Show results in a browser.",
+	 "Serves the results of a folder as a web page, which is part of strata and works offline. Prints the address to open, with a token that opens it once; only this machine can connect unless -allow-remote-access is given. Results appear as they are collected, new collections can be started from the page, and PyTorch traces (*.pt.trace.json) are listed and opened like results. Ctrl-C ends it. Also installed as strata-backend."},
 	{"help", ST_IN_HELP, "help [COMMAND]", "Explain a command and its options.", NULL},
 	{"version", ST_IN_VERSION, "version", "Print the version.", NULL},
 	{NULL, 0, NULL, NULL, NULL},
@@ -59,7 +62,6 @@ const struct st_command st_commands[] = {
 static const char *const later_commands[] = {
 	"archive",
 	"collect-with",
-	"serve",
 };
 
 enum { LATER_COUNT = sizeof(later_commands) / sizeof(later_commands[0]) };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json_check.h"
+#include "format/ring_record.h"
 #include "request/options.h"
 #include "request/parts.h"
 
@@ -42,6 +43,8 @@ static enum st_status refuse_options(const struct st_args *args, const struct st
 		{ST_OPT_REVERSE, ST_EXPORT_REVERSES},
 		{ST_OPT_PARTS, ST_EXPORT_HAS_PARTS},
 		{ST_OPT_METADATA, ST_EXPORT_HAS_PARTS},
+		{ST_OPT_METRIC, ST_EXPORT_HAS_METRIC},
+		{ST_OPT_DEVICE, ST_EXPORT_HAS_DEVICE},
 	};
 
 	for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++) {
@@ -137,6 +140,50 @@ static enum st_status parse_facts(const struct st_args *args, struct st_request 
 	return ST_OK;
 }
 
+/* Torch's names; it has one for each maker of devices, which mean the same. */
+static enum st_status parse_metric(const char *name, bool *by_device, struct st_error *err)
+{
+	static const char *const of_devices[] = {"self_device_time_total", "self_cuda_time_total",
+						 "self_xpu_time_total",
+						 "self_privateuse1_time_total"};
+
+	*by_device = false;
+	for (size_t i = 0; name && i < sizeof(of_devices) / sizeof(of_devices[0]); i++)
+		*by_device = *by_device || strcmp(name, of_devices[i]) == 0;
+	if (!name || *by_device || strcmp(name, "self_cpu_time_total") == 0)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-metric: invalid value '%.60s'; expected self_cpu_time_total, "
+			    "self_cuda_time_total or self_xpu_time_total",
+			    name);
+}
+
+/* "cuda:1", as torch writes it. */
+static enum st_status parse_device(const char *name, struct st_export_options *file,
+				   struct st_error *err)
+{
+	enum { DIGITS_MAX = 3, DEVICES_MAX = 256, CUDA = 1, XPU = 12 };
+	const char *colon = name ? strchr(name, ':') : NULL;
+	size_t size = colon ? (size_t)(colon - name) : name ? strlen(name) : 0;
+	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+	unsigned long index = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	bool is_good = !colon || (digits && digits <= DIGITS_MAX && !colon[1 + digits] &&
+				  index < DEVICES_MAX);
+
+	file->device = name;
+	if (!name || strcmp(name, "cpu") == 0)
+		return ST_OK;
+	if (is_good && size == 4 && memcmp(name, "cuda", size) == 0)
+		file->place = ST_MEMORY_PLACE(CUDA, index);
+	else if (is_good && size == 3 && memcmp(name, "xpu", size) == 0)
+		file->place = ST_MEMORY_PLACE(XPU, index);
+	else
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "-device: invalid value '%.60s'; expected cpu, cuda:N or xpu:N",
+				    name);
+	return ST_OK;
+}
+
 static enum st_status parse_options(const struct st_args *args, struct st_request *request,
 				    struct st_error *err)
 {
@@ -152,6 +199,10 @@ static enum st_status parse_options(const struct st_args *args, struct st_reques
 		status = parse_parts(st_args_value(args, ST_OPT_PARTS), &file->parts, err);
 	if (!status)
 		status = parse_facts(args, request, err);
+	if (!status)
+		status = parse_metric(st_args_value(args, ST_OPT_METRIC), &file->by_device, err);
+	if (!status)
+		status = parse_device(st_args_value(args, ST_OPT_DEVICE), file, err);
 	request->output.path = strdup(path);
 	if (!status && !request->output.path)
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory");

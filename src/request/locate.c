@@ -5,6 +5,7 @@
 #include "request/locate.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "request/options.h"
@@ -17,6 +18,27 @@ bool st_locate_is_folder(const char *word)
 	struct stat about;
 
 	return stat(word, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* What can be done about it: the newest result in the folder, or in the one that it would be in, or how to record one. */
+static void add_way_out(const char *path, struct st_error *err)
+{
+	char *dir = strdup(path), *newest = NULL;
+	struct st_error ignored = {0}, said = *err;
+	bool is_there = st_locate_is_folder(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+
+	if (dir && !is_there && slash && slash != dir)
+		*slash = '\0';
+	if (dir && !st_result_newest(is_there || slash ? dir : ".", &newest, &ignored))
+		st_error_set(err, said.status, 0, "%s; the newest one %s is %s", said.text,
+			     is_there ? "in it" : "there", newest);
+	else if (dir && !is_there)
+		st_error_set(err, said.status, 0,
+			     "%s; to record one: strata -collect hotspots -r %s -- program",
+			     said.text, path);
+	free(newest);
+	free(dir);
 }
 
 enum st_status st_locate_open_path(struct st_result **out, const char *path,
@@ -33,6 +55,8 @@ enum st_status st_locate_open_path(struct st_result **out, const char *path,
 		status = st_result_open(out, path ? path : newest, &options, err);
 	if (!status)
 		st_resolve_functions(*out);
+	else if (path && status == ST_ENOTFOUND)
+		add_way_out(path, err);
 	free(newest);
 	return status;
 }

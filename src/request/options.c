@@ -15,11 +15,12 @@
 #define IMPORT ST_IN_IMPORT
 #define BOTTLENECK ST_IN_BOTTLENECK
 #define LIVE (ST_IN_TOP | ST_IN_DUMP)
+#define SERVE ST_IN_SERVE
 
 /* clang-format off */
 static const struct st_option options[ST_OPTIONS] = {
 	[ST_OPT_COLLECT] = {"collect", 'c', "TYPE", COLLECT, ST_OPT_IS_COMMAND, NULL,
-		"Run a program and record it; TYPE is what to record: tasks, hotspots or operators."},
+		"Run a program and record it; TYPE is what to record: tasks, hotspots, operators or threading."},
 	[ST_OPT_REPORT] = {"report", 'R', "NAME", ST_IN_REPORT, ST_OPT_IS_COMMAND, NULL,
 		"Print a report of a result."},
 	[ST_OPT_EXPORT] = {"export", 0, "FORMAT", EXPORT, ST_OPT_IS_COMMAND, NULL,
@@ -37,7 +38,7 @@ static const struct st_option options[ST_OPTIONS] = {
 
 	[ST_OPT_RESULT_DIR] = {"result-dir", 'r', "DIR",
 		COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
-		"r@@@ta, r@@@hs or r@@@op for collect, r@@@hs for bottleneck and import; otherwise the newest result in the working folder",
+		"r@@@ta, r@@@hs, r@@@op or r@@@tr for collect, r@@@hs for bottleneck and import; otherwise the newest result in the working folder",
 		"The result folder. Given twice for a report or compare: compare the two results. For collect, bottleneck and import: where to write the result; '@@@' becomes the first free number; an existing folder is an error."},
 	[ST_OPT_QUIET] = {"quiet", 'q', NULL, COLLECT | BOTTLENECK | FINALIZE | REPORT | EXPORT | QUERY | COMMAND | IMPORT, 0,
 		NULL, "Print only warnings, errors and the requested output (including the summary)."},
@@ -45,9 +46,9 @@ static const struct st_option options[ST_OPTIONS] = {
 		"Accepted for compatibility; no effect."},
 	[ST_OPT_SEARCH_DIR] = {"search-dir", 0, "PATH", COLLECT | FINALIZE | REPORT | EXPORT, ST_OPT_REPEATABLE, NULL,
 		"Folders or files to search for binaries and symbols. Stored in the result."},
-	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | FINALIZE | REPORT | EXPORT,
+	[ST_OPT_SOURCE_SEARCH_DIR] = {"source-search-dir", 0, "PATH", COLLECT | FINALIZE | REPORT | EXPORT | SERVE,
 		ST_OPT_REPEATABLE, NULL,
-		"Folders to search for source files. Stored in the result."},
+		"Folders to search for source files. Stored in the result; by serve they are only searched."},
 
 	[ST_OPT_KNOB] = {"knob", 'k', "NAME=VALUE", COLLECT, ST_OPT_REPEATABLE, NULL,
 		"Set a collection parameter; see Knobs."},
@@ -144,6 +145,33 @@ static const struct st_option options[ST_OPTIONS] = {
 		"For kineto: what the trace contains in addition to operators: shapes, memory, stacks, modules, or none."},
 	[ST_OPT_METADATA] = {"metadata", 0, "KEY=VALUE", EXPORT, ST_OPT_REPEATABLE, NULL,
 		"For kineto: an additional key of the file; the value is JSON, otherwise a string."},
+	[ST_OPT_METRIC] = {"metric", 0, "NAME", EXPORT, 0, "self_cpu_time_total",
+		"For torch-stacks: the time to write, by torch's names: self_cpu_time_total, or self_cuda_time_total or self_xpu_time_total for the time on devices of what each operator launched."},
+	[ST_OPT_DEVICE] = {"device", 0, "cpu|cuda:N|xpu:N", EXPORT, 0, "cpu",
+		"For memory-timeline: whose memory; without a number, that of the first device."},
+
+	[ST_OPT_DATA_DIRECTORY] = {"data-directory", 0, "DIR", SERVE, 0, "the working folder",
+		"The folder with the results; those in its sub-folders (projects) are listed too, up to two levels deep."},
+	[ST_OPT_WEB_PORT] = {"web-port", 0, "N", SERVE, 0, "0, any free port", "The port to listen on."},
+	[ST_OPT_ALLOW_REMOTE_ACCESS] = {"allow-remote-access", 0, NULL, SERVE, 0, NULL,
+		"Also listen to other machines, by HTTPS and with a passphrase that is chosen on the first visit. Without it only this machine can connect."},
+	[ST_OPT_ALLOW_REMOTE_COLLECT] = {"allow-remote-collect", 0, NULL, SERVE, 0, NULL,
+		"Let users on other machines start collections, which run programs as you."},
+	[ST_OPT_OPEN] = {"open", 0, NULL, SERVE, 0, NULL, "Open the page in a browser (xdg-open)."},
+	[ST_OPT_BASE_URL] = {"base-url", 0, "URL", SERVE, 0, NULL,
+		"The address by which the server is reached through a proxy or by another name of this machine. A tunnel such as ssh -L needs none."},
+	[ST_OPT_RESET_PASSPHRASE] = {"reset-passphrase", 0, NULL, SERVE, 0, NULL,
+		"Forget the passphrase; a new one is chosen on the next visit."},
+	[ST_OPT_CERTIFICATE] = {"certificate", 0, "FILE", SERVE, 0, "a self-signed one, created on first use",
+		"Certificate (PEM) for HTTPS; requires -key."},
+	[ST_OPT_KEY] = {"key", 0, "FILE", SERVE, 0, NULL, "Key (PEM) of the certificate."},
+	[ST_OPT_WORKERS] = {"workers", 0, "N", SERVE, 0, "8",
+		"Processes that hold results open, at most; each result takes one or two. The one unused longest makes place."},
+	[ST_OPT_TOKEN_LIFETIME] = {"token-lifetime", 0, "SECONDS", SERVE, 0, "3600",
+		"How long the printed address can be used to log in. Enter prints a new one."},
+	[ST_OPT_LOGDIR] = {"logdir", 0, "DIR", SERVE, 0, NULL, "Same as -data-directory, as TensorBoard calls it."},
+	[ST_OPT_PORT] = {"port", 0, "N", SERVE, 0, NULL, "Same as -web-port."},
+	[ST_OPT_BIND_ALL] = {"bind-all", 0, NULL, SERVE, 0, NULL, "Same as -allow-remote-access; also --bind_all."},
 
 	[ST_OPT_MAN] = {"man", 0, NULL, ST_IN_HELP, 0, NULL, "Print the manual page (roff)."},
 	[ST_OPT_COMPLETION] = {"completion", 0, "bash|zsh", ST_IN_HELP, 0, NULL,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/reports/compare.h"
+#include "analyze/reports/report_kinds.h"
 #include "request/options.h"
 #include "request/parts.h"
 #include "store/samples.h"
@@ -91,8 +92,10 @@ static enum st_status compare_named(const struct st_request *request,
 	out->runs = calloc(count, sizeof(*out->runs));
 	if (!out->runs)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the comparison");
-	/* What a limit cuts off of one has to be there for the other. */
+	/* What a limit cuts off of one has to be there for the other. An overview has nothing to be compared by. */
 	options.question.limit = 0;
+	if (st_report_kind_of(name)->is_about_waits)
+		status = st_report_default(st_report_kind_of(name), &options.question, err);
 	while (out->run_count < count && !status) {
 		status = st_report_build(results[out->run_count], name, &options,
 					 &out->runs[out->run_count], err);

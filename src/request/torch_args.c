@@ -14,7 +14,8 @@
 
 const char st_torch_knob_names[] =
 	"sort-by= row-limit= group-by-input-shape= group-by-stack-n= group-by-overload-name= "
-	"record-shapes= profile-memory= with-flops= with-stack= rows= header= time-unit= "
+	"record-shapes= use-device= profile-memory= with-flops= with-stack= rows= header= "
+	"time-unit= "
 	"top-level-events-only= "
 	"max-name-column-width= max-shapes-column-width= max-src-column-width=";
 
@@ -35,6 +36,7 @@ static const struct knob {
 	{"with-stack", TRUTH, AT(with_stack)},
 	{"top-level-events-only", TRUTH, AT(top_level_events_only)},
 	{"record-shapes", RECORDED, AT(hides_shapes)},
+	{"use-device", RECORDED, AT(hides_devices)},
 	{"sort-by", TEXT, AT(sort_by)},
 	{"time-unit", UNIT, AT(time_unit)},
 	{"row-limit", LIMIT, AT(row_limit)},
