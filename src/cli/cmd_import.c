@@ -17,9 +17,15 @@ enum { COMMAND_MAX_BYTES = 1 << 16 };
 
 static void say(const char *result, const struct st_import_counts *counts)
 {
-	st_console_say("imported %" PRIu64 " samples from %" PRIu64
-		       " threads (%.3f s of CPU time) into %s",
-		       counts->samples, counts->threads, (double)counts->cpu_ns / 1e9, result);
+	if (counts->slices)
+		st_console_say("imported %" PRIu64 " events of %" PRIu64
+			       " threads and device streams into %s",
+			       counts->slices, counts->threads, result);
+	else
+		st_console_say("imported %" PRIu64 " samples from %" PRIu64
+			       " threads (%.3f s of CPU time) into %s",
+			       counts->samples, counts->threads, (double)counts->cpu_ns / 1e9,
+			       result);
 	if (counts->idle)
 		st_console_say("note: %" PRIu64 " samples of idle CPUs were skipped", counts->idle);
 	if (counts->other)
@@ -27,6 +33,13 @@ static void say(const char *result, const struct st_import_counts *counts)
 			       counts->other);
 	if (counts->lost)
 		st_console_say("note: perf lost %" PRIu64 " records while recording", counts->lost);
+	if (counts->torn)
+		st_console_say("note: the file is cut off inside of its list of events");
+	if (counts->clipped)
+		st_console_say(
+			"note: %" PRIu64
+			" calls of Python functions end after the call around them; they were cut",
+			counts->clipped);
 	if (counts->skipped)
 		st_console_say("note: %" PRIu64
 			       " lines or records were not recognized and were skipped",

@@ -136,22 +136,29 @@ static void put(struct view *view, const char *format, ...)
 static void put_head(struct view *view)
 {
 	const struct st_live_table *table = view->table;
-	uint32_t alive = 0, active = 0;
-	char command[160] = "";
+	uint32_t alive = 0, active = 0, left = 0;
+	char command[160] = "", gone[32] = "";
 	size_t used = 0;
 
 	for (int i = 0; i < view->target->argc && used < sizeof(command); i++)
 		used += (size_t)snprintf(command + used, sizeof(command) - used, "%s%s",
 					 i ? " " : "", view->target->argv[i]);
 	for (uint32_t i = 0; i < table->thread_count; i++) {
-		alive += table->threads[i].alive;
-		active += table->threads[i].recent_ns > 0;
+		bool is_alive = table->threads[i].alive,
+		     is_active = table->threads[i].recent_ns > 0;
+
+		alive += is_alive;
+		active += is_alive && is_active;
+		left += !is_alive && is_active;
 	}
+	if (left)
+		snprintf(gone, sizeof(gone), ", %u more ended", left);
 	put(view, "strata top  %s (%d)   %.1f s%s", command, view->target->pid,
 	    seconds(table->elapsed_ns), view->halted ? "   HALTED" : "");
-	put(view, "CPU %.2f of the last %.1f s   %u of %u sampled threads active   %llu samples",
+	put(view, "CPU %.2f of the last %.1f s   %u of %u sampled threads active%s   %llu samples",
 	    table->recent_wall_ns ? (double)table->recent_ns / (double)table->recent_wall_ns : 0,
-	    seconds(table->recent_wall_ns), active, alive, (unsigned long long)table->samples);
+	    seconds(table->recent_wall_ns), active, alive, gone,
+	    (unsigned long long)table->samples);
 	if (table->has_python) {
 		char holder[64] = "free now", version[32];
 

@@ -21,6 +21,7 @@ int st_command_run(unsigned int bit, const struct st_args *args)
 		{ST_IN_IMPORT, st_cmd_import},	   {ST_IN_HELP, st_cmd_help},
 		{ST_IN_VERSION, st_cmd_version},   {ST_IN_BOTTLENECK, st_cmd_bottleneck},
 		{ST_IN_TOP, st_cmd_top},	   {ST_IN_DUMP, st_cmd_dump},
+		{ST_IN_SERVE, st_cmd_serve},
 	};
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)

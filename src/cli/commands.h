@@ -30,6 +30,7 @@ int st_cmd_doctor(const struct st_args *args);
 int st_cmd_import(const struct st_args *args);
 int st_cmd_top(const struct st_args *args);
 int st_cmd_dump(const struct st_args *args);
+int st_cmd_serve(const struct st_args *args);
 int st_cmd_help(const struct st_args *args);
 int st_cmd_version(const struct st_args *args);
 

@@ -19,7 +19,8 @@ enum {
 	WORD_BYTES = 64,
 	DOMAINS_MAX_BYTES = 4096,
 	NAMES_MAX = 32,
-	STACK_MAX_BYTES = 1 << 20
+	STACK_MAX_BYTES = 1 << 20,
+	WAIT_STACK_MAX_US = 1000000,
 };
 
 static enum st_status apply_ring_size(const char *option, const char *value,
@@ -224,9 +225,48 @@ static enum st_status apply_sample_processes(const char *option, const char *val
 	return read_patterns(option, value, &config->sampling.processes, err);
 }
 
+static enum st_status apply_device(const char *option, const char *value,
+				   struct st_collect_config *config, struct st_error *err)
+{
+	static const struct {
+		const char *word;
+		enum st_device_choice choice;
+	} words[] = {{"auto", ST_DEVICES_DEFAULT}, {"on", ST_DEVICES_ON},
+		     {"off", ST_DEVICES_OFF},	   {"light", ST_DEVICES_LIGHT},
+		     {"api", ST_DEVICES_CALLS},	   {"memory", ST_DEVICES_BYTES},
+		     {"graph", ST_DEVICES_GRAPHS}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(value, words[i].word) == 0) {
+			config->devices = words[i].choice;
+			return ST_OK;
+		}
+	return st_error_set(err, ST_EUSAGE, 0,
+			    "-%s: expected auto, on, off, light, api, memory or graph, not '%.60s'",
+			    option, value);
+}
+
+static enum st_status apply_waits(const char *option, const char *value,
+				  struct st_collect_config *config, struct st_error *err)
+{
+	config->waits.wakes = strcmp(value, "hw") == 0;
+	if (config->waits.wakes || strcmp(value, "sw") == 0)
+		return ST_OK;
+	return st_error_set(err, ST_EUSAGE, 0, "-%s: expected sw or hw, not '%.60s'", option,
+			    value);
+}
+
+static enum st_status apply_wait_stack(const char *option, const char *value,
+				       struct st_collect_config *config, struct st_error *err)
+{
+	config->waits.has_stack_us = true;
+	return st_value_count(option, value, 0, WAIT_STACK_MAX_US, &config->waits.stack_us, err);
+}
+
 #define CHOICE(field) .choice = offsetof(struct st_collect_config, field)
 #define SAMPLES .about = ST_RECORDS_SAMPLES
 #define OPERATORS .about = ST_RECORDS_OPERATORS
+#define WAITS .about = ST_RECORDS_WAITS
 /* clang-format off */
 const struct st_knob st_knobs[] = {
 	{"ring-size", "KIB", "1024",
@@ -243,7 +283,7 @@ const struct st_knob st_knobs[] = {
 	 "Provide the Python module 'itt' to scripts that import it when it is not installed.",
 	 CHOICE(offer_itt)},
 	{"collect-operators", "true|false|auto", "auto",
-	 "Record PyTorch operators: name, time, inputs and the operators they run in. true: every one. auto: in 'hotspots' as many as cost less than 1 % of the time: every one, or those of short turns spread over the run; in other types every one.", .apply = apply_collect_operators, OPERATORS},
+	 "Record PyTorch operators: name, time, inputs and the operators they run in. true: every one. auto: in 'hotspots' and 'threading' as many as cost less than 1 % of the time: every one, or those of short turns spread over the run; in other types every one.", .apply = apply_collect_operators, OPERATORS},
 	{"measure-cost", "true|false", "false",
 	 "Measure what recording operators costs: switch it off for short turns, about 3 % of the time, and compare. These operators are missing. 'hotspots' compares the turns it has anyway.",
 	 CHOICE(operators.measured), OPERATORS},
@@ -260,6 +300,8 @@ const struct st_knob st_knobs[] = {
 	 CHOICE(operators.stacks), OPERATORS},
 	{"python-calls", "true|false", "false",
 	 "Count every call of a Python or built-in function, for the report python-calls: the numbers of cProfile, for all threads and processes.", CHOICE(python_calls)},
+	{"device", "auto|on|off|light|api|memory|graph", "auto",
+	 "Record what devices do (CUDA, Level Zero, OpenCL): kernels, copies and fills, and the calls that launch, copy, allocate or wait. auto: on in 'operators' and 'tasks'; off in 'hotspots' and 'threading', which it would slow down. light: only what runs on devices and the calls that wait for them. memory: also what is allocated on devices. api: every call of the runtime and the driver. graph: each launch of a CUDA graph as a whole, not its kernels; the last three are for CUDA.", .apply = apply_device},
 	{"sampling-mode", "sw|hw", "sw",
 	 "hotspots: sw samples by the CPU time of each thread; hw by CPU cycles where they can be counted, otherwise by the CPU clock; the summary shows which.", .apply = apply_sampling_mode, SAMPLES},
 	{"sampling-interval", "MS", "10 in sw mode, 1 in hw mode",
@@ -274,6 +316,10 @@ const struct st_knob st_knobs[] = {
 	 "hotspots: maximum number of native frames, and of Python frames, in a stack, 1 to 4095; deeper stacks lose their outermost frames and are marked as truncated.", .apply = apply_stack_depth, SAMPLES},
 	{"sample-processes", "PATTERNS", "all",
 	 "hotspots: sample only processes whose program or script matches one of these names; patterns as for itt-domains.", .apply = apply_sample_processes, SAMPLES},
+	{"sampling-and-waits", "sw|hw", "sw",
+	 "threading: how waits are recorded: sw, by the functions of the C library in which threads wait and by context switches; hw, also by the kernel's wake-ups, which tell who let a thread go on, from other processes too, and how long it then waited for a CPU (root, or CAP_PERFMON and tracefs).", .apply = apply_waits, WAITS},
+	{"wait-stack-threshold", "US", "100",
+	 "threading: record the call stack of waits that take at least so many microseconds, 0 to 1000000.", .apply = apply_wait_stack, WAITS},
 	{"enable-characterization-insights", "true|false", "true",
 	 "hotspots: accepted for compatibility; no effect.", SAMPLES},
 	{.name = NULL},
@@ -289,8 +335,6 @@ void st_knob_head(const struct st_knob *knob, char *out, size_t out_size)
 static const struct {
 	const char *name, *analysis, *instead;
 } foreign_knobs[] = {
-	{"sampling-and-waits", "threading",
-	 "for where threads wait use -collect hotspots -knob sampling-mode=hw"},
 	{"analyze-openmp", "hpc-performance",
 	 "time that OpenMP threads wait or work is in every -collect hotspots: strata report "
 	 "hotspots -group-by cpu-class"},
@@ -347,6 +391,7 @@ static enum st_status not_of(const struct st_knob *knob, const struct st_analysi
 	return st_error_set(err, ST_EUSAGE, 0, "-knob %s requires '%s': '%s' %s", knob->name,
 			    other->name, asked->name,
 			    knob->about & ST_RECORDS_SAMPLES ? "takes no samples"
+			    : knob->about & ST_RECORDS_WAITS ? "records no waits"
 							     : "records no operators");
 }
 

@@ -4,7 +4,9 @@
  * that output which could not be written makes it a failure.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -12,6 +14,7 @@
 #include "cli/join.h"
 #include "collect/launch/run/creation.h"
 #include "request/options.h"
+#include "serve/worker.h"
 
 /* Usage errors, and the one other thing that can go wrong before a command runs: no memory. */
 static int fail(unsigned int command, const struct st_error *err)
@@ -47,6 +50,25 @@ static int run(int argc, char **argv)
 	return code;
 }
 
+/* Installed as strata-backend too, which is strata serve. False: no memory. */
+static bool take_name(int *argc, char ***argv)
+{
+	const char *slash = *argc > 0 ? strrchr((*argv)[0], '/') : NULL;
+	char **longer;
+
+	if (*argc < 1 || strcmp(slash ? slash + 1 : (*argv)[0], "strata-backend") != 0)
+		return true;
+	longer = calloc((size_t)*argc + 2, sizeof(*longer));
+	if (!longer)
+		return false;
+	longer[0] = (*argv)[0];
+	longer[1] = "serve";
+	memcpy(longer + 2, *argv + 1, (size_t)*argc * sizeof(*longer));
+	*argv = longer;
+	++*argc;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	int code;
@@ -55,7 +77,11 @@ int main(int argc, char **argv)
 		return st_join_run(argv);
 	if (st_creation_is_asked(argc, argv))
 		return st_creation_run(argv);
+	if (st_worker_is_asked(argc, argv))
+		return st_worker_run(argc, argv);
 	st_console_init();
+	if (!take_name(&argc, &argv))
+		return ST_EXIT_FAILED;
 	code = run(argc, argv);
 	/* Help, lists and the version go through stdio; a full disk must not look like success. */
 	if ((fflush(stdout) || ferror(stdout)) && code == ST_EXIT_OK) {

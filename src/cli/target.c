@@ -131,7 +131,8 @@ enum st_status st_target_read(const struct st_args *args, struct st_collect_conf
 		return st_error_set(
 			err, ST_EUSAGE, 0,
 			"-target-pid, -target-process and a program to run cannot be combined");
-	if (!(config->analysis->records & ST_RECORDS_SAMPLES))
+	if (!(config->analysis->records & ST_RECORDS_SAMPLES) ||
+	    config->analysis->records & ST_RECORDS_WAITS)
 		return st_error_set(err, ST_EUSAGE, 0,
 				    "a running program can only be sampled: strata -collect "
 				    "hotspots -target-pid PID");
