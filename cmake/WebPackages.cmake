@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DNPM=npm -DWEB=folder [-DSTAMP=file] [-DMUST=ON] -P WebPackages.cmake: what the page is built with. A folder
+# that has the packages of this very lock file is left as it is: times say nothing, a checkout changes them. New packages
+# are installed beside it and put in its place when they are whole, since tests of the same tree may run meanwhile.
+# Without network the page is left out, and strata says so; with MUST that is an error.
+set(scratch "${WEB}/.packages")
+set(kept "${WEB}/node_modules/.strata-lock")
+file(MAKE_DIRECTORY "${scratch}")
+file(LOCK "${scratch}/lock" GUARD PROCESS)
+file(SHA256 "${WEB}/package-lock.json" wanted)
+set(have "")
+if(EXISTS "${kept}")
+  file(READ "${kept}" have)
+endif()
+if(NOT have STREQUAL wanted)
+  file(REMOVE_RECURSE "${scratch}/fresh" "${scratch}/old")
+  file(COPY "${WEB}/package.json" "${WEB}/package-lock.json" DESTINATION "${scratch}/fresh")
+  execute_process(COMMAND "${NPM}" ci --ignore-scripts --no-audit --no-fund --silent
+    WORKING_DIRECTORY "${scratch}/fresh" RESULT_VARIABLE failed)
+  if(NOT failed)
+    file(WRITE "${scratch}/fresh/node_modules/.strata-lock" "${wanted}")
+    if(EXISTS "${WEB}/node_modules" OR IS_SYMLINK "${WEB}/node_modules")
+      file(RENAME "${WEB}/node_modules" "${scratch}/old")
+    endif()
+    file(RENAME "${scratch}/fresh/node_modules" "${WEB}/node_modules")
+  elseif(EXISTS "${WEB}/node_modules")
+    message(WARNING "npm ci failed for ${WEB}: the page is built with the packages that are there")
+  else()
+    message(WARNING "npm ci failed for ${WEB}: strata is built without the web page")
+  endif()
+  file(REMOVE_RECURSE "${scratch}/fresh" "${scratch}/old")
+  if(failed AND MUST)
+    message(FATAL_ERROR "npm ci failed for ${WEB}")
+  endif()
+endif()
+if(STAMP)
+  file(TOUCH "${STAMP}")
+endif()
