@@ -9,8 +9,12 @@ import contextlib
 import sys
 
 import torch
-from strata import ProfilerActivity, profile, record_function
 from torch import nn
+
+if "--plain" in sys.argv:
+    from torch.profiler import ProfilerActivity, profile, record_function
+else:
+    from strata import ProfilerActivity, profile, record_function
 
 
 class SmallNet(nn.Module):

@@ -14,8 +14,12 @@ import sys
 
 import numpy as np
 import torch
-from strata import profile, record_function
 from torch import nn
+
+if "--plain" in sys.argv:
+    from torch.profiler import profile, record_function
+else:
+    from strata import profile, record_function
 
 SIDE = 160
 

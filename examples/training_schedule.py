@@ -11,8 +11,12 @@ import sys
 from pathlib import Path
 
 import torch
-from strata import profile, schedule
 from torch import nn
+
+if "--plain" in sys.argv:
+    from torch.profiler import profile, schedule
+else:
+    from strata import profile, schedule
 
 
 def handler(folder):

@@ -11,13 +11,16 @@
 `strata.profile` is torch.profiler.profile of another make: it records the operators of PyTorch in this process.
 
 `strata.itt` marks tasks, counters and so on while `strata -collect` records, and does nothing otherwise. Importing
-this package loads no library and starts nothing.
+this package starts nothing. Where the machine has a loader of Level Zero, it prepares for what a profile may ask of it
+(strata._level_zero).
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING
+
+from strata import _level_zero
 
 if TYPE_CHECKING:
     import os
@@ -75,6 +78,9 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'strata' has no attribute {name!r}")
+
+
+_level_zero.offer()
 
 
 def __dir__() -> list[str]:

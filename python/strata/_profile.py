@@ -47,6 +47,8 @@ class ProfilerActivity(enum.Enum):
     PrivateUse1 = 5
 
 
+_RECORDED = {ProfilerActivity.CPU, ProfilerActivity.CUDA, ProfilerActivity.XPU}
+
 _told: set[str] = set()
 
 
@@ -96,8 +98,14 @@ def _always(_: int) -> ProfilerAction:
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What this version records."""
-    return {ProfilerActivity.CPU}
+    """What can be recorded in this process."""
+    version = getattr(sys.modules.get("torch"), "version", None)
+    found = {ProfilerActivity.CPU}
+    if getattr(version, "cuda", None) is not None:
+        found.add(ProfilerActivity.CUDA)
+    if getattr(version, "xpu", None) is not None:
+        found.add(ProfilerActivity.XPU)
+    return found
 
 
 def _torch() -> Any:
@@ -290,9 +298,7 @@ class profile:
         else:
             chosen, self._filtered = _parse_activities(activities)
         if use_cuda is not None:
-            warnings.warn(
-                "`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=4
-            )
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=4)
             (chosen.add if use_cuda else chosen.discard)(ProfilerActivity.CUDA)
         if not chosen:
             raise AssertionError("No valid profiler activities found")
@@ -303,12 +309,14 @@ class profile:
         _warn_once(f"strata.profile: {text}")
 
     def _list_without_effect(self, activities: Iterable[Any] | None) -> None:
-        for activity in sorted(self.activities - supported_activities(), key=lambda one: one.value):
+        asked = self.activities if activities is not None else set()
+        for activity in sorted(asked - {ProfilerActivity.CPU}, key=lambda one: one.value):
             name = activity.name
             if not _device_is_there(activity):
                 self._no_effect(f"{name} is not available, disabling {name} profiling")
-            else:
-                self._no_effect(f"activity of {name} devices is not recorded yet; operators are recorded on the CPU")
+                self.activities = self.activities - {activity}
+            elif activity not in _RECORDED:
+                self._no_effect(f"what {name} devices do is not recorded")
         if self._filtered:
             self._no_effect("activities: parts of an activity cannot be selected; all of it is recorded")
         self._experimental = _settings(self.experimental_config)
@@ -408,6 +416,8 @@ class profile:
             modules=self.with_modules,
             stacks=self.with_stack,
             flops=self.with_flops,
+            cuda=ProfilerActivity.CUDA in self.activities,
+            xpu=ProfilerActivity.XPU in self.activities,
         )
         torch = _torch()
         session = Session(options)
@@ -426,10 +436,13 @@ class profile:
         for name in ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops"):
             if getattr(self, name):
                 self.metadata[name] = "1"
-        for note in session.notes[len(self._without_effect) :] if torch else ():
+        self._say_notes(session)
+        session.trace()
+
+    def _say_notes(self, session: Session) -> None:
+        for note in session.notes[len(self._without_effect) :] if _torch() else ():
             if not note.startswith("oneDNN"):  # no operator is missing
                 _warn_once(f"strata.profile: {note}", RuntimeWarning)
-        session.trace()
 
     def _stop(self) -> None:
         session = self._session
@@ -440,11 +453,20 @@ class profile:
             return
         try:
             session.hush()
+            self._wait_for_devices()
         finally:
             window = session.stop()
+        self._say_notes(session)
         self._session = None
         self._opened = None  # lists of events that somebody kept go on asking it
         self.windows = [*self.windows, window] if self.acc_events else [window]
+
+    def _wait_for_devices(self) -> None:
+        """What was launched in the profile belongs to it, as with torch's."""
+        for activity in self.activities & {ProfilerActivity.CUDA, ProfilerActivity.XPU}:
+            module = getattr(_torch(), activity.name.lower(), None)
+            if module is not None and module.is_initialized():
+                module.synchronize()
 
     def _ready(self) -> None:
         if self.on_trace_ready:

@@ -28,6 +28,7 @@ import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from strata import _level_zero
 from strata._library import Error
 
 __all__ = ["Options", "Session", "Window"]
@@ -49,6 +50,12 @@ class Options(NamedTuple):
     modules: bool = False
     stacks: bool = False
     flops: bool = False
+    cuda: bool = False
+    xpu: bool = False
+
+    @property
+    def devices(self) -> bool:
+        return self.cuda or self.xpu
 
     def __or__(self, other: Options) -> Options:  # type: ignore[override]
         return Options(*(mine or theirs for mine, theirs in zip(self, other)))
@@ -122,16 +129,15 @@ def _collector_path() -> str:
     named = os.environ.get("INTEL_LIBITTNOTIFY64", "")
     if "STRATA_SOCK" in os.environ and Path(named).name == "libstrata_collector.so":
         return named  # of the strata that records us: one library, one state
-    from strata._command import find
+    from strata._command import find, find_library
 
     try:
         command = find()
     except FileNotFoundError as why:
         raise Error(str(why)) from None
-    for place in ("../lib/strata", "../lib64/strata"):
-        path = command.resolve().parent / place / "libstrata_collector.so"
-        if path.is_file():
-            return os.fspath(path.resolve())
+    path = find_library("libstrata_collector.so")
+    if path is not None:
+        return path
     named = os.environ.get("STRATA_COLLECTOR", "")
     if Path(named).is_file():
         return named
@@ -167,6 +173,27 @@ class _Collector:
         self.spawn.restype, self.spawn.argtypes = ctypes.c_int, [text, texts, texts, ctypes.c_int]
 
 
+class _Devices:
+    """The library that records CUDA devices, beside the collector. CUDA's driver loads it where strata started the
+    program; here it is loaded when a profile first asks for devices."""
+
+    def __init__(self, collector: str) -> None:
+        path = Path(collector).with_name("libstrata_cuda.so")
+        try:
+            library = ctypes.CDLL(os.fspath(path))
+            self._enter, self.look = library.InitializeInjection, library.strata_cuda_look
+        except (OSError, AttributeError) as why:
+            raise Error(f"cannot load {path}: {why}") from None
+        self._enter.restype, self._enter.argtypes = ctypes.c_int, []
+        self.look.restype, self.look.argtypes = None, []
+
+    def start(self) -> None:
+        """Once the collector records."""
+        self._enter()
+        self.look()
+
+
+_devices: _Devices | None = None
 _collector: _Collector | None = None
 collector_path: str | None = None  # once it is loaded; strata.itt looks here
 
@@ -177,6 +204,13 @@ def _load() -> _Collector:
         _collector = _Collector()
         collector_path = _collector.path
     return _collector
+
+
+def _start_devices(collector: _Collector) -> None:
+    global _devices  # noqa: PLW0603
+    if _devices is None:
+        _devices = _Devices(collector.path)
+    _devices.start()
 
 
 def offer() -> None:
@@ -283,8 +317,11 @@ class _Host:
 
     own = True
     is_gone = False
+    _made = 0
 
     def __init__(self, collector: _Collector) -> None:
+        _Host._made += 1
+        self.number = _Host._made
         self.base = Path(tempfile.mkdtemp(prefix="strata-profile-"))
         self.pid = os.getpid()
         self.start_ns = 0
@@ -426,11 +463,23 @@ class _Engine:
             try:
                 self.sessions[id(session)] = session.options
                 session.got = collector.switch(self._wanted())
+                if session.options.cuda:
+                    _start_devices(collector)
+                self._follow_level_zero(session, collector)
                 if self.writer.own:
                     _wrap_ranges(True)
             except BaseException:  # Ctrl-C
                 self.stop(session)
                 raise
+
+    def _follow_level_zero(self, session: Session, collector: _Collector) -> None:
+        """It is recorded for as long as a session asks for it. Where a strata is around, that does it."""
+        if not session.options.xpu or self.writer is None or not self.writer.own:
+            return
+        is_wanted = any(options.xpu for options in self.sessions.values())
+        note = _level_zero.follow(collector.path, self.writer.number if is_wanted else 0)
+        if note is not None and note not in session.notes:
+            session.notes.append(note)
 
     def _wanted(self) -> bytes:
         wanted = Options()
@@ -480,9 +529,11 @@ class _Engine:
             writer, collector = session.writer, _load()
             try:
                 session.hush()
+                self._look_at_devices(session, collector)
                 if self.sessions.pop(id(session), None) is None:
                     return
                 if self.sessions:
+                    self._follow_level_zero(session, collector)
                     session.end_ns = _now_ns() - writer.start_ns
                     collector.switch(self._wanted())
                     self._say(writer, session.notes)
@@ -490,6 +541,8 @@ class _Engine:
                     return
                 collector.switch(None)
                 session.end_ns = _now_ns() - writer.start_ns
+                self._look_at_devices(session, collector)
+                self._follow_level_zero(session, collector)
                 _wrap_ranges(False)
                 self._say(writer, session.notes)
                 self._close(writer)
@@ -502,6 +555,15 @@ class _Engine:
                 collector.switch(self._wanted() if self.sessions else None)
                 _wrap_ranges(bool(self.sessions) and writer.own)
                 raise
+
+    def _look_at_devices(self, session: Session, collector: _Collector) -> None:
+        """What they have done is handed over now."""
+        if _devices is not None:
+            _devices.look()
+        if session.options.xpu:
+            if id(session) in self.sessions:
+                self._follow_level_zero(session, collector)  # it may have begun, and too early, since
+            _level_zero.look(collector.path)
 
     def _close(self, writer: _Host | _Outer) -> None:
         if self.held:

@@ -57,9 +57,17 @@ class _Cpu:
 _CPU = _Cpu()
 
 
-def _device_type() -> Any:
+def _device_type(device: str | None) -> Any:
     torch = sys.modules.get("torch")
-    return torch.autograd.DeviceType.CPU if torch is not None else _CPU
+    if torch is None:
+        return _CPU
+    return getattr(torch.autograd.DeviceType, device.upper() if device else "CPU")
+
+
+def _device_word(columns: Sequence[Mapping[str, Any]]) -> str:
+    """What the devices of a result are called: its titles say it."""
+    title = next((one["title"] for one in columns if one["key"] == "self_device_time_total"), "Self CUDA")
+    return title.split()[-1].lower()
 
 
 def _time_text(time_us: float) -> str:
@@ -100,9 +108,12 @@ class _Figures:
     node_id = -1
     is_async = is_remote = is_legacy = False
     use_device: str | None = None
-    device_time_total = self_device_time_total = 0
-    device_memory_usage = self_device_memory_usage = 0
-    device_type = property(lambda self: _device_type())
+    device_time_total: float = 0
+    self_device_time_total: float = 0
+    device_memory_usage: int = 0
+    self_device_memory_usage: int = 0
+    is_on_device = False  # a kernel, copy or fill; what others have of a device is what they launched there
+    device_type = property(lambda self: _device_type(self.use_device if self.is_on_device else None))
 
     cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0)
     device_time = property(lambda self: self.device_time_total / self.count if self.count else 0.0)
@@ -118,6 +129,15 @@ class _Figures:
     self_cuda_time_total = _renamed("self_cuda_time_total", "self_device_time_total")
     self_cuda_memory_usage = _renamed("self_cuda_memory_usage", "self_device_memory_usage")
 
+    def _take_device(self, row: Mapping[str, Any], device: str) -> None:
+        self.device_memory_usage = row.get("device_memory_usage", 0)
+        self.self_device_memory_usage = row.get("self_device_memory_usage", 0)
+        if row.get("device_time_total") or row.get("is_on_device"):
+            self.device_time_total = row["device_time_total"]
+            self.self_device_time_total = row["self_device_time_total"]
+            self.is_on_device = row["is_on_device"]
+            self.use_device = device
+
 
 class FunctionEvent(_Figures):
     """One operator or range, once. `thread` is the system's number of it, `id` the row of the result's slices."""
@@ -129,7 +149,7 @@ class FunctionEvent(_Figures):
     linked_correlation_id = 0
     self_cpu_percent = total_cpu_percent = total_device_percent = -1
 
-    def __init__(self, row: Mapping[str, Any], lists: _Lists) -> None:
+    def __init__(self, row: Mapping[str, Any], lists: _Lists, device: str = "cuda") -> None:
         name = row["key"]
         self.id: int = row["id"]
         self.name: str = name
@@ -142,6 +162,7 @@ class FunctionEvent(_Figures):
         self.device_resource_id: int = row["thread"]
         self.cpu_time_total: float = row["cpu_time_total"]
         self.self_cpu_time_total: float = row["self_cpu_time_total"]
+        self._take_device(row, device)
         self.cpu_memory_usage: int = row["cpu_memory_usage"]
         self.self_cpu_memory_usage: int = row["self_cpu_memory_usage"]
         self.input_shapes: list[Any] = lists[row["input_shapes"]]
@@ -189,13 +210,14 @@ class FunctionEvent(_Figures):
 class FunctionEventAvg(_Figures):
     """Events of one name, or of one name and shapes, added up."""
 
-    def __init__(self, row: Mapping[str, Any] | None = None, lists: _Lists | None = None) -> None:
+    def __init__(self, row: Mapping[str, Any] | None = None, lists: _Lists | None = None, device: str = "cuda") -> None:
         row = row or {}
         shapes = row.get("input_shapes")
         self.key: str | None = row.get("key")
         self.count: int = row.get("count", 0)
         self.cpu_time_total: float = row.get("cpu_time_total", 0)
         self.self_cpu_time_total: float = row.get("self_cpu_time_total", 0)
+        self._take_device(row, device)
         self.cpu_memory_usage: int = row.get("cpu_memory_usage", 0)
         self.self_cpu_memory_usage: int = row.get("self_cpu_memory_usage", 0)
         self.input_shapes: Any = lists[shapes] if shapes and lists is not None else shapes
@@ -227,12 +249,16 @@ class FunctionEventAvg(_Figures):
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         if self.key is None:
-            for name in ("key", "overload_name", "input_shapes", "stack", "scope", "is_user_annotation"):
+            for name in (
+                "key", "overload_name", "input_shapes", "stack", "scope", "is_user_annotation", "is_on_device",
+                "use_device",
+            ):  # fmt: skip
                 setattr(self, name, getattr(other, name))
         elif self.key != other.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
         for name in (
             "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage", "count", "flops",
+            "device_time_total", "self_device_time_total", "device_memory_usage", "self_device_memory_usage",
         ):  # fmt: skip
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
@@ -282,12 +308,16 @@ class _View:
         knobs["profile-memory"] = self.asked("profile_memory")
         knobs["with-flops"] = self.asked("with_flops")
         knobs["with-stack"] = self.asked("with_stack")
+        if hasattr(window.options, "devices"):
+            knobs["use-device"] = window.options.devices
         words = [f"-report-knob={name}={_word(value)}" for name, value in knobs.items()]
         if window.begin_ns is not None or window.end_ns is not None:
             words.append(f"-time-filter={_seconds(window.begin_ns)}:{_seconds(window.end_ns)}")
         if window.pid is not None:
             words.append(f"-filter=process={window.pid}")
         words += [f"-filter=thread={tid}" for tid in window.threads]
+        if window.threads and getattr(window.options, "devices", False):
+            words += ["-filter=thread=device *"]
         return words
 
     def say_if_elsewhere(self) -> None:
@@ -329,8 +359,9 @@ class _View:
             warnings.warn(f"this profile is incomplete: {'; '.join(lost)}", RuntimeWarning, stacklevel=level)
 
     def events(self) -> list[FunctionEvent]:
-        rows = self.document("torch-events", **{"row-limit": -1})["rows"]
-        events = [FunctionEvent(row, self.lists) for row in rows]
+        document = self.document("torch-events", **{"row-limit": -1})
+        rows, device = document["rows"], _device_word(document["columns"])
+        events = [FunctionEvent(row, self.lists, device) for row in rows]
         by_id = {event.id: event for event in events}
         for row, event in zip(rows, events):
             parent = by_id.get(row.get("cpu_parent"))
@@ -347,8 +378,10 @@ class _View:
 
     def averages(self, grouping: dict[str, Any]) -> list[FunctionEventAvg]:
         averages = []
-        for row in self.document("torch-averages", **{"row-limit": -1}, **grouping)["rows"]:
-            average = FunctionEventAvg(row, self.lists)
+        document = self.document("torch-averages", **{"row-limit": -1}, **grouping)
+        device = _device_word(document["columns"])
+        for row in document["rows"]:
+            average = FunctionEventAvg(row, self.lists, device)
             average._view = self
             averages.append(average)
         return averages

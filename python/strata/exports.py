@@ -8,6 +8,7 @@ from the beginning, to the end), `options` (by torch's names or those of a sessi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -59,6 +60,8 @@ def _place(window: Any) -> list[str]:
     if getattr(window, "pid", 0):
         words.append(f"-filter=process={window.pid}")
     words += [f"-filter=thread={tid}" for tid in getattr(window, "threads", ())]
+    if getattr(window, "threads", ()) and getattr(getattr(window, "options", None), "devices", False):
+        words += ["-filter=thread=device *"]
     return words
 
 
@@ -107,26 +110,48 @@ def export_chrome_trace(
 def export_stacks(
     what: Any, path: str | os.PathLike[str], metric: str = "self_cpu_time_total", *, result: Result | None = None
 ) -> None:
-    """A line for each operator: its Python stack, outermost first, and the microseconds that it took by itself."""
+    """A line for each operator: its Python stack, outermost first, and the microseconds that it took by itself, or that
+    devices worked for it.
+    """
     if metric not in _METRICS:
         raise ValueError(f"metric should be one of: {_METRICS}")
-    if metric != "self_cpu_time_total":
-        warnings.warn(f"{metric}: no such device was recorded; the file is empty", stacklevel=3)
-        with open(path, "w", encoding="utf-8"):
-            return
-    _write(what, "torch-stacks", path, _place(_window_of(what)), result)
+    _write(what, "torch-stacks", path, [f"-metric={metric}", *_place(_window_of(what))], result)
+    if metric != "self_cpu_time_total" and os.path.getsize(path) == 0:
+        warnings.warn(
+            f"{metric}: no operator with a Python stack launched work on a device; the file is empty", stacklevel=3
+        )
+
+
+def _has_memory(result: Result, device: str) -> bool:
+    kind, _, index = device.partition(":")
+    if kind == "cpu":
+        return True  # that of a profile without any operators is nobody's mistake
+    found = result.query(
+        f"SELECT count(*) AS n FROM device_memory WHERE device_type = '{kind.upper()}' AND device = {int(index or 0)}"
+    )
+    return next(iter(found))["n"] > 0
 
 
 def export_memory_timeline(
     what: Any, path: str | os.PathLike[str], device: str | None = None, *, result: Result | None = None
 ) -> None:
-    """Memory of the CPU allocator over time: .html a page, .raw.json.gz every event, else points (.json, .json.gz)."""
+    """Memory of an allocator over time: .html a page, .raw.json.gz every event, else points (.json, .json.gz). device:
+    "cpu", "cuda:0" …; as with torch the first one that the profile was to look at, else the CPU.
+    """
     window = _window_of(what)
-    if device is not None and device.split(":")[0] != "cpu":
-        warnings.warn(f"memory of {device} is not recorded: the timeline shows the CPU", stacklevel=3)
+    if device is None:
+        device = next((f"{name}:0" for name in ("cuda", "xpu") if _asked(window, name)), "cpu")
     if not _asked(window, "profile_memory", "memory"):
         raise ValueError("profile_memory=True required for memory profiling.")
-    _write(what, "memory-timeline", path, _place(window), result)
+    words = [f"-device={device}", *_place(window)]
+    if result is None and hasattr(what, "windows"):
+        result = what.result
+    with contextlib.ExitStack() as stack:
+        if result is None:
+            result = stack.enter_context(Result(window.folder))
+        result.export("memory-timeline", path, *words)
+        if not _has_memory(result, device):
+            warnings.warn(f"no memory of {device} was recorded: the timeline is empty", stacklevel=3)
 
 
 def tensorboard_trace_handler(
