@@ -15,6 +15,7 @@ import shlex
 import signal
 import struct
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = Path(__file__).resolve().parent / "targets"
 # Variables of ours and of pytest's caller that must not reach a program under test.
-FOREIGN = ("LD_PRELOAD", "INTEL_LIBITTNOTIFY64", "INTEL_LIBITTNOTIFY32", "INTEL_JIT_PROFILER64")
+FOREIGN = (
+    "LD_PRELOAD", "INTEL_LIBITTNOTIFY64", "INTEL_LIBITTNOTIFY32", "INTEL_JIT_PROFILER64", "CUDA_INJECTION64_PATH",
+    "OPENCL_LAYERS", "ZE_ENABLE_TRACING_LAYER",
+)  # fmt: skip
 
 REPORTS = ("summary", "tasks", "top-down", "timeline", "info")
 FORMATS = ("text", "csv", "json")
@@ -279,6 +283,14 @@ class Strata:
 # The C target ------------------------------------------------------------------------------------
 
 
+def preloadable(library, folder):
+    """The library by a name that LD_PRELOAD can hold, wherever the build lies: without spaces."""
+    link = folder / library.name
+    if not link.is_symlink():
+        link.symlink_to(library)
+    return link
+
+
 def emit_words(target, count, prefix="t"):
     """Command that records `count` tasks named prefix + "0" in its main thread and prints nothing."""
     words = ["--threads", "0", "--pairs", str(count), "--labels", "1", "--label-prefix", prefix, "--quiet"]
@@ -369,3 +381,19 @@ def until(condition, timeout=30, what="the condition"):
 def died_by(status):
     """Name of the signal of a negative subprocess status, else the number itself."""
     return signal.Signals(-status).name if status < 0 else status
+
+
+def cost(strata, words, output):
+    """CPU seconds and peak memory in bytes; asked by a small process, whose own size is what a child begins with."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "with open(sys.argv[1], 'wb') as file:\n"
+        "    subprocess.run(sys.argv[2:], stdout=file, check=True)\n"
+        "usage = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, output, strata.binary, *words], capture_output=True, text=True, check=True
+    )
+    cpu, memory = done.stdout.split()
+    return float(cpu), int(memory)

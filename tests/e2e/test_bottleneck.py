@@ -19,7 +19,7 @@ def fib(n):
 with open("runs", "a") as file:
     file.write("run\\n")
 if "--quiet" not in sys.argv:
-    print("arguments", sys.argv[1:], sys.argv[0], fib(18))
+    print("arguments", sys.argv[1:], sys.argv[0], fib(23))
 if "--die" in sys.argv:
     os.kill(os.getpid(), signal.SIGTERM)
 sys.exit(7 if "--fail" in sys.argv else 0)
@@ -83,7 +83,7 @@ def test_page(strata, script):
     done = bottleneck(strata, script, "one", "--two", "-r", "x")
     assert done.status == 0, done.err
     own, page = done.out.split("\n", 1)
-    assert own == f"arguments ['one', '--two', '-r', 'x'] {script} 2584"
+    assert own == f"arguments ['one', '--two', '-r', 'x'] {script} 28657"
     assert (strata.folder / "runs").read_text() == "run\n"
     assert len(page.splitlines()) <= 60
     assert max(map(len, page.splitlines())) <= 100
@@ -91,9 +91,9 @@ def test_page(strata, script):
     assert f"WITH    Python {version}   PyTorch not loaded" in page
     part = lines_of(page, "PYTHON")
     assert part[1].split() == ["ncalls", "tottime", "percall", "cumtime", "percall", "filename:lineno(function)"]
-    # One call from outside, and 2 * 4181 - 2 from itself: the number of leaves is that of the sequence.
+    # One call from outside, and 2 * 46368 - 2 from itself: the number of leaves is that of the sequence.
     (row,) = [line.split() for line in part if line.endswith("script.py:4(fib)")]
-    assert row[0] == "8361/1"
+    assert row[0] == "92735/1"
     assert all(float(figure) >= 0 for figure in row[1:5])
     assert "OPERATORS  None: the program did not load PyTorch" in page
     assert "resident" in page
@@ -112,7 +112,7 @@ def test_options_and_result(strata, script):
     assert "the result is in mine" in done.err
     asked = strata("report", "python-calls", "-r", "mine", "-format", "json")
     calls = {row["python_function"].split("(")[-1]: row["ncalls"] for row in json.loads(asked.stdout)["rows"]}
-    assert calls["fib)"] == "8361/1"
+    assert calls["fib)"] == "92735/1"
     kept = json.loads((strata.folder / "mine" / "result.json").read_text())
     assert "python-calls=true" in kept["options"]["knob"]
     quiet = bottleneck(strata, "-q", script)
@@ -183,7 +183,8 @@ def test_workers(strata, python):
     done = bottleneck(strata, "-r", "loads", script, python=python)
     assert done.status == 0, done.err
     page = done.out
-    assert len(page.splitlines()) <= 60
+    # Longer than other pages: who the workers are, and each time what other programs took, may need a line or two.
+    assert len(page.splitlines()) <= 70
     part = lines_of(page, "PYTHON")
     found = re.search(
         r"in ([\d.]+) seconds of 3 threads, in a run of ([\d.]+) seconds; without (\d+) threads",

@@ -18,13 +18,13 @@ MS = 1_000_000
 class Run:
     """An obedient program under strata."""
 
-    def __init__(self, strata, program, options=(), result="r"):
+    def __init__(self, strata, program, options=(), result="r", env=None):
         self.strata = strata
         self.result = strata.folder / result
         command = [strata.binary, "-collect", "tasks", "-r", self.result, "-no-summary", *options, "--", *program]
         self.error = strata.folder / "strata.err"
         with self.error.open("wb") as err:
-            self.process = strata.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err)
+            self.process = strata.popen(command, env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err)
         until((self.result / "control").exists, what="the socket for commands, which comes after the result")
 
     def tell(self, *lines):

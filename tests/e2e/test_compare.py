@@ -77,6 +77,11 @@ def test_one_run_is_not_certain(shared_strata, runs):
     assert {row["verdict"] for row in rows.values()} <= {"?", "unclear", "slower?", "faster?"}
     text = " ".join(shared_strata("compare", a, b).out.split())
     assert "strata compare A1,A2,A3 B1,B2,B3" in text
+    # The rule behind the verdicts is said, and holds for every row.
+    assert "p < 0.05" in text and "else unclear" in text
+    for row in rows.values():
+        if row["verdict"] != "?":
+            assert (row["verdict"] == "unclear") or row["p_value"] < 0.05, row
 
 
 def test_what_one_side_did_not_measure_is_left_out(shared_strata, runs):
@@ -192,6 +197,29 @@ def test_steps_and_operators_of_pytorch(strata, python, tmp_path):
     assert all(row["difference_wall_self_ns"] == 0 for row in walk(document["rows"]))
 
 
+def test_ranges_that_are_steps_are_no_operators(strata, python, tmp_path):
+    """One row for each step of the program would leave no room for what the steps do."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch\n"
+        "layer, x = torch.nn.Linear(8, 8), torch.ones(4, 8)\n"
+        "best = torch.optim.SGD(layer.parameters(), lr=0.1)\n"
+        "for i in range(15):\n"
+        "    with torch.profiler.record_function(f'iteration_{i}'):\n"
+        "        with torch.profiler.record_function('forward'):\n"
+        "            loss = layer(x).sum()\n"
+        "        best.zero_grad(); loss.backward(); best.step()\n"
+    )
+    result = tmp_path / "op"
+    done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", result, "--", python, script)
+    assert done.status == 0, done.err
+    steps = {row["step"] for row in strata.report(result, "steps")["rows"]}
+    assert "iteration_3" in steps
+    _, rows = changes(strata, result, result)
+    names = {name for section, name in rows if section == "Operators"}
+    assert {"forward", "aten::addmm"} <= names and not names & steps
+
+
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
@@ -213,3 +241,34 @@ def test_what_cannot_be_compared(shared_strata, runs, words, status, says):
     a = str(runs[0][0][0])
     done = shared_strata("compare", *(word.format(a=a) for word in words))
     assert done.status == status and says in done.err and not done.out, done
+
+
+def test_steps_of_different_size(strata, python, tmp_path):
+    """128 requests one by one, and 16 at a time: eight longer steps are not slower than 128 short ones."""
+    results = {}
+    for batch in (1, 16):
+        results[batch] = tmp_path / f"b{batch}"
+        program = [python, TARGETS / "batched_requests.py", "128", str(batch)]
+        done = strata("-collect", "operators", "-quiet", "-no-summary", "-r", results[batch], "--", *program)
+        assert done.status == 0, done.err
+    document, rows = changes(strata, results[1], results[16])
+    assert ("Step", "step") not in rows
+    whole = rows["Steps", "all steps"]
+    assert (whole["first_n"], whole["second_n"]) == (128, 8)
+    for side, batch in (("first_ns", 1), ("second_ns", 16)):
+        steps = strata.report(results[batch], "steps")["rows"]
+        assert whole[side] == pytest.approx(sum(row["wall_total_ns"] for row in steps), rel=1e-6)
+        operators = strata.report(results[batch], "operators", "-group-by", "operator,step")["rows"]
+        (addmm,) = [row for row in operators if row["operator"] == "aten::addmm"]
+        inside = sum(row["wall_self_ns"] for row in addmm["children"] if row["step"] != "[no step]")
+        assert rows["Operators", "aten::addmm"][side] == pytest.approx(inside, rel=1e-6)
+    assert whole["verdict"] not in ("slower", "slower?"), whole
+    # By the shapes of two layers, 256 × 512 and 512 × 10, with their biases.
+    note = "the first side has 128, which compute 273 k FLOP each, the second 8 with 4.37 M each"
+    assert (
+        note in strict_json(strata("compare", results[1], results[16], "-format", "json").stdout)["quality"]["notes"][0]
+    )
+    gate = strata("compare", results[1], results[16], "-fail-above", "500%")
+    assert gate.status == 0 and "the time of all steps" in gate.err + gate.out, gate
+    # The same in both: figures are of a step, as ever.
+    assert ("Step", "step") in changes(strata, results[1], results[1])[1]

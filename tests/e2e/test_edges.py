@@ -106,21 +106,27 @@ def test_installed(strata, build_dir, target):
     assert strata.counts(done.result) == {"t0": 10}
     done = strata.collect("sh", "-c", "echo $INTEL_JIT_PROFILER64")
     assert done.out.strip() == str(moved / "lib" / "strata" / "libstrata_jit.so")
+    done = strata("-collect", "threading", "-r", strata.folder / "tr", "--", "sleep", "0.01")
+    assert done.status == 0, done.err
+    assert [row["sync_type"] for row in strata.report(strata.folder / "tr", "waits")["rows"]] == ["Sleep"]
 
 
 def test_exports_of_the_collector(build_dir):
-    """What enters foreign programs exports ITT's entry points, what it must see on the way, and one name of ours."""
+    """What enters foreign programs exports ITT's entry points, what it must see on the way, and names of ours."""
     library = next(build_dir.rglob("libstrata_collector.so"))
     lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     names = {line.split()[-1].split("@")[0] for line in lines.splitlines()}
     assert {"__itt_api_init"} <= names
-    assert not names & {"Initialize", "NotifyEvent", "malloc", "free", "dlopen"}
-    allowed = ("__itt_", "exec", "posix_spawn", "fexecve", "prctl", "strata_jit_notify", "strata_profile_")
+    assert not names & {"Initialize", "InitializeInjection", "NotifyEvent", "malloc", "free", "dlopen"}
+    allowed = ("__itt_", "exec", "posix_spawn", "fexecve", "prctl")
+    allowed += ("strata_device_", "strata_jit_notify", "strata_profile_", "strata_wait_", "strata_region_")
     # A program that handles, blocks or awaits the sampler's signals, or uses its timer, must not notice it; a new
     # thread gets a stack for the handler, and a trigger of its own where that is not inherited.
     guarded = {"signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigaction", "sigset", "sigignore"}
     guarded |= {"siginterrupt", "sigaltstack", "sigprocmask", "pthread_sigmask", "signalfd"}
     guarded |= {"sigwait", "sigwaitinfo", "sigtimedwait", "setitimer", "pthread_create"}
+    # By which programs begin to use Level Zero.
+    guarded |= {"zeInit", "zeInitDrivers"}
     # What PyTorch's allocator asks and tells, passed on.
     guarded |= {"_ZN3c1022memoryProfilingEnabledEv"}
     guarded |= {f"_ZN3c1027reportMemoryUsageToProfilerEPvl{kinds}NS_6DeviceE" for kinds in ("ll", "mm")}

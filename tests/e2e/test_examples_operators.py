@@ -42,9 +42,10 @@ def profiled(shared_strata, python, env):
 
 
 @pytest.fixture(scope="module")
-def plain(shared_strata, python, env):
+def plain(shared_strata, python):
+    """Without the package strata, too."""
     cases = [f"{case} --plain" for case in CASES]
-    return run(shared_strata, python, env, [*cases, SLOW])
+    return run(shared_strata, python, {"OMP_NUM_THREADS": "1"}, [*cases, SLOW])
 
 
 def tables(text):
@@ -87,11 +88,13 @@ def test_they_compute_the_same(profiled, plain, case):
     assert computed(profiled[case], words) == alone
 
 
-def test_they_compute_the_same_under_the_command(shared_strata, python, env, plain):
+def test_they_compute_the_same_under_the_command(shared_strata, python, plain):
     """The scripts as they are, with everything recorded of them that can be."""
     words = (python, TARGETS / "run_examples.py", *plain)
     more = ("-knob", "operator-stacks=true")
-    done = shared_strata("-collect", "operators", *more, "-quiet", "-r", "all", "--", *words, env=env)
+    done = shared_strata(
+        "-collect", "operators", *more, "-quiet", "-r", "all", "--", *words, env={"OMP_NUM_THREADS": "1"}
+    )
     assert done.status == 0, done.err
     assert json.loads(done.out) == plain
     rows = shared_strata.report(shared_strata.folder / "all", "operators")["rows"]
@@ -201,6 +204,7 @@ def test_training_schedule(profiled, shared_strata):
         assert len(forward) == 4
 
 
+@pytest.mark.alone
 def test_bottleneck(strata, python, env, plain):
     """One page about the slow loop, and what slows it; the loss is that of the script alone."""
     done = strata("bottleneck", "-q", "-interpreter", python, ROOT / "examples" / SLOW, env=env)

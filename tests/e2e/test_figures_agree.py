@@ -151,6 +151,21 @@ def test_operators_fit_into_the_run(shared_strata, result):
         assert row["wall_self_ns"] <= row["wall_total_ns"], row
 
 
+@pytest.mark.parametrize("part", ["all", "half"])
+def test_the_summary_lists_tasks_with_their_own_times(shared_strata, result, part):
+    """Also in a range of time: what operators inside of a task take is not the task's own."""
+    end_ns = facts(shared_strata, result)["run", "elapsed_ns"]["value"]
+    words = [] if part == "all" else ["-time-filter", f"{end_ns / 2e9:.9f}:"]
+    types = shared_strata.report(result, "tasks", "-group-by", "task-type,task-domain", *words)["rows"]
+    known = {row["task_type"]: row for row in types}
+    listed = [row for row in shared_strata.report(result, "summary", *words)["rows"] if row["section"] == "task"]
+    both = [(row, known[row["name"]]) for row in listed if row["name"] in known]
+    assert both
+    for row, same in both:
+        for key in ("count", "wall_total_ns", "wall_self_ns"):
+            assert row[key] == same[key], (row["name"], key)
+
+
 def test_no_task_has_more_threads_than_there_are(shared_strata, result):
     """Threads that repeat a task with its caller are counted as threads, not by what they repeat."""
     (row,) = query(shared_strata, result, "SELECT COUNT(*) AS n FROM threads")

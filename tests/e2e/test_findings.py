@@ -5,6 +5,7 @@ held against the program itself, with and without the remedy in turns."""
 import json
 import os
 import shlex
+import statistics
 
 import pytest
 from harness import TARGETS
@@ -35,7 +36,7 @@ NUMBERS = [
 ]  # fmt: skip
 THREADS = ["spin", "oversubscription"]
 # What one worker saves and what many do; what torch takes for NumPy's work is not known before it was tried.
-RANGES = ["oversubscription", "data-wait", "work-in-range"]
+RANGES = ["oversubscription", "data-wait", "work-in-range", "spin"]
 
 
 def rule_of(program):
@@ -43,12 +44,13 @@ def rule_of(program):
 
 
 def find(strata, python, program, way, steps=20):
+    # A step of threads that wait for each other takes many seconds where others want the CPUs.
     result = strata.folder / f"{program}-{way}"
     options = []
     if PROGRAMS[program] == "hotspots":
         options = ["-knob", "collect-operators=true", "-knob", "sampling-interval=2"]
     done = strata("-collect", PROGRAMS[program], *options, "-quiet", "-no-summary", "-r", result, "--",
-                  python, PROGRAM, program, way, str(steps))  # fmt: skip
+                  python, PROGRAM, program, way, str(steps), timeout=600)  # fmt: skip
     assert done.status == 0, done.err
     report = strata.report(result, "findings")
     return result, report, {row["rule"]: row for row in report["rows"]}
@@ -60,10 +62,16 @@ def test_rule(strata, python, scale, program):
         pytest.skip("at full scale")
     rule = rule_of(program)
     result, report, found = find(strata, python, program, "bad")
+    if program in THREADS and rule not in found:
+        # The two are one problem. Behind other programs nobody knows whether threads wait for each other.
+        rule = next(other for other in THREADS if other in found)
+        assert "; meanwhile other" in found[rule]["what"], report
     assert rule in found, report
     row = found[rule]
     assert 0 <= row["saving_low_ns"] <= row["saving_ns"] and row["saving_ns"] > 0
-    assert (row["saving_low_ns"] == row["saving_ns"]) == (program not in RANGES), row
+    # Beside other programs nothing is certain, and every finding says so.
+    if "; meanwhile other" not in row["what"]:
+        assert (row["saving_low_ns"] == row["saving_ns"]) == (program not in RANGES), row
     assert row["remedy"] and row["threshold"]
     if program == "work-in-range":
         assert "NumPy" in row["what"] and "findings.py:" in row["what"], row
@@ -90,7 +98,7 @@ def test_range_without_samples(strata, python, scale):
 
 def check(strata, python, build_dir, program, rounds):
     env = {"PYTHONPATH": os.fspath(build_dir / "python"), "PATH": f"{build_dir / 'bin'}:{os.environ['PATH']}"}
-    done = strata.run([python, PROGRAM, program, "check", str(rounds)], env=env)
+    done = strata.run([python, PROGRAM, program, "check", str(rounds)], env=env, timeout=600)
     assert done.status == 0, done.err
     return json.loads(done.out)
 
@@ -113,17 +121,35 @@ def test_saving_of_one_worker(strata, python, build_dir, scale):
 
 
 @pytest.mark.parametrize("program", THREADS)
-def test_remedy_of_a_range_saves_something(strata, python, build_dir, scale, program):
+def test_remedy_of_a_range_saves_what_it_says(strata, python, build_dir, scale, program):
+    """As parts of a step: the machine is not as busy while the result is made as while the two take turns."""
     if scale != "full":
         pytest.skip("at full scale")
+    _, report, found = find(strata, python, program, "bad", 12)
+    # Findings are about the steps that are no warm-up.
+    steps = strata.report(strata.folder / f"{program}-bad", "steps")["rows"]
+    step_ns = statistics.fmean(row["wall_total_ns"] for row in steps if not row["warm_up"])
+    # One problem has one finding. Behind other programs nobody knows whether threads wait for each other.
+    (row,) = [found[rule] for rule in THREADS if rule in found]
+    disturbed = "; meanwhile other" in row["what"]
+    assert row["rule"] == program or disturbed, report
+    low, high = (row[key] / step_ns for key in ("saving_low_ns", "saving_ns"))
     took = check(strata, python, build_dir, program, 4)
+    saved = 1 - took["good"] / took["bad"]
+    # Where others want the CPUs, more threads also get more of them: nothing is promised then but that it is no more.
+    if disturbed:
+        assert low == 0 and saved <= high + 0.15, (low, saved, high, took)
+        return
     assert took["bad"] > took["good"], took
+    assert low - 0.15 <= saved <= high + 0.15, (low, saved, high, took)
 
 
 def test_what_a_person_reads(strata, python, build_dir):
     result, _, found = find(strata, python, "double-precision", "bad", 12)
-    text = strata("report", "findings", "-r", result).out
-    assert "1  double-precision  saves about" in text and "per step" in text
+    text = strata("report", "findings", "-r", result, "-report-width", "120").out
+    # Beside other programs a saving is a range, and the finding says why.
+    disturbed = "; meanwhile other" in found["double-precision"]["what"]
+    assert ("1  double-precision  saves about" in text) != disturbed and "per step" in text, text
     assert max(len(line) for line in text.splitlines() if os.fspath(result) not in line) <= 120
     summary = strata("report", "summary", "-r", result).out
     assert "FIX" in summary and found["double-precision"]["what"].split(",")[0] in " ".join(summary.split())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a newcomer types that is not quite a command: the error, or the note, names what to type instead."""
 
+import shlex
 import sys
 
 import pytest
@@ -17,7 +18,7 @@ from harness import emit_words, strict_json
         (["-compare", "a", "b"], "strata compare"),
         (["-doctor"], "strata doctor"),
         (["repot"], "did you mean 'report'"),
-        (["-collect", "hotspots", "-knob", "sampling-and-waits=hw", "--", "true"], "-knob sampling-mode=hw"),
+        (["-collect", "hotspots", "-knob", "sampling-and-waits=hw", "--", "true"], "requires 'threading'"),
         (["-collect", "hotspots", "-knob", "analyze-openmp=true", "--", "true"], "hpc-performance"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
@@ -32,8 +33,21 @@ def test_suggestion_works_when_pasted(strata):
     """The line in the error is a command."""
     said = strata("sh", "-c", "exit 7").err
     line = said[said.index("strata -collect") :].strip()
-    done = strata.run(["sh", "-c", line.replace("strata", strata.binary, 1)])
+    done = strata.run(["sh", "-c", line.replace("strata", shlex.quote(strata.binary), 1)])
     assert done.status == 7, done
+
+
+def test_a_result_that_is_not_there(strata):
+    """The error offers the newest one beside it, or in it, or says how to record one."""
+    words = strata("report", "summary", "-r", "nope").err
+    assert words.endswith("nope: no such result folder; to record one: strata -collect hotspots -r nope -- program\n")
+    line = words[words.index("strata -collect") :].strip().replace("-- program", "-- true")
+    assert strata.run(["sh", "-c", line.replace("strata", shlex.quote(strata.binary), 1)]).status == 0
+    path = strata.folder / "nope"
+    assert strata("report", "summary", "-r", strata.folder / "other").err.endswith(f"the newest one there is {path}\n")
+    assert strata("report", "summary", "-r", strata.folder).err.endswith(f"the newest one in it is {path}\n")
+    assert strata("report", "summary", "-r", "other").err.endswith("the newest one there is nope\n")
+    assert strata("compare", "nope", "other").err.endswith("the newest one there is nope\n")
 
 
 @pytest.fixture

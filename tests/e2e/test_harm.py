@@ -243,7 +243,10 @@ def test_script_without_interpreter_line(strata):
 
 def test_environment_is_kept(strata):
     """Only our own names are added; the user's preload is kept behind ours."""
-    ours = {"LD_PRELOAD", "INTEL_LIBITTNOTIFY64", "INTEL_JIT_PROFILER64"}
+    ours = {
+        "LD_PRELOAD", "INTEL_LIBITTNOTIFY64", "INTEL_JIT_PROFILER64", "CUDA_INJECTION64_PATH", "OPENCL_LAYERS",
+        "ZE_ENABLE_TRACING_LAYER",
+    }  # fmt: skip
     env = {"ONEDNN_JIT_PROFILE": "6", "ODD": "a\nb", "EMPTY": ""}
     plain, profiled = both(strata, ["env", "-0"], env=env)
     before = dict(item.split(b"=", 1) for item in plain.stdout.split(b"\0") if item)

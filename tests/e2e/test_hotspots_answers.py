@@ -170,6 +170,11 @@ def assert_spins(strata, done, kind):
     assert abs(totals["spin_ns"] - waited) < slack, (totals, spent)
     assert abs(totals["effective_ns"] - worked) < slack, (totals, spent)
     assert totals[kind] > 0.8 * totals["spin_ns"], totals
+    # Names of functions that wait seldom say so: trees do.
+    for tree in ("callstacks", "top-down"):
+        lines = strata("report", tree, "-r", done.result, "-report-width", "120").out.splitlines()
+        assert any("(busy waiting)" in line for line in lines), (tree, lines)
+        assert not any("(busy waiting)" in line and " work " in line for line in lines), (tree, lines)
 
 
 @pytest.mark.alone  # who yields gives his processor to another test

@@ -126,7 +126,7 @@ def test_exec_is_a_process_of_its_own(strata, hot):
 
 
 def test_no_follow_child(strata, hot):
-    done = collect(strata, "/bin/sh", "-c", f"{hot} 0.2; true", options=[*FINE, "-no-follow-child"])
+    done = collect(strata, "/bin/sh", "-c", f"'{hot}' 0.2; true", options=[*FINE, "-no-follow-child"])
     assert "hot_ten" in done.out and not by_function(strata, done.result)
 
 
@@ -176,6 +176,7 @@ def test_data_limit(strata, hot):
     assert by_function(strata, done.result)
 
 
+@pytest.mark.alone  # as many samples as a processor of its own gives
 def test_ring_buffer(strata, hot):
     done = collect(strata, hot, "3", options=[*FINE, "-ring-buffer", "0.5"])
     span = query(strata, done.result, "SELECT MIN(time_ns) AS a, MAX(time_ns) AS b, COUNT(*) AS n FROM samples")[0]

@@ -178,8 +178,8 @@ def test_what_is_wrong_is_said(strata, perf, programs, tmp_path):
     begin = int.from_bytes(whole[40:48], "little")
     refused(whole[: begin + 200], "truncated")
     refused(b"2ELIFREP" + whole[8:], "byte order")
-    refused(b"\x00\x01" * 100, "neither a perf.data file nor the output")
-    refused(b"hello\nworld\n", "neither a perf.data file nor the output")
+    refused(b"\x00\x01" * 100, "neither a perf.data file")
+    refused(b"hello\nworld\n", "neither a perf.data file")
     refused(b"", "empty")
     # A record that says it has 3 bytes; the records begin where the header says.
     refused(whole[: begin + 6] + b"\x03\x00" + whole[begin + 8 :], f"record 0 at byte {begin}", "3 bytes")

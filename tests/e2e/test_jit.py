@@ -108,7 +108,7 @@ def test_preloaded_collector_is_the_same_one(strata, programs):
     """The library links the collector that is loaded already, also when another path comes first."""
     other = strata.folder / "other"
     other.mkdir()
-    program = ["sh", "-c", f"LD_LIBRARY_PATH={other} exec {programs / 'jit_target'}"]
+    program = ["sh", "-c", f"LD_LIBRARY_PATH='{other}' exec '{programs / 'jit_target'}'"]
     (other / "libstrata_collector.so").write_bytes(b"not a library")
     done = strata.collect(*program)
     reader = Result(done.result)

@@ -429,8 +429,9 @@ def test_memory_timeline(case, package):
     assert "<svg" in page and "peak" in page
     with pytest.raises(ValueError, match="profile_memory=True required"):
         export_memory_timeline(SimpleNamespace(**{**vars(part), "options": {}}), path)
-    with pytest.warns(UserWarning, match="memory of cuda:0 is not recorded"):
+    with pytest.warns(UserWarning, match="no memory of cuda:0 was recorded"):
         export_memory_timeline(part, f"{path}.json", "cuda:0")
+    assert strict_json((path.parent / "memory.json").read_bytes()) == [[], []]
 
 
 def test_memory_timeline_of_a_window(case):

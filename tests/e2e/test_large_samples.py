@@ -4,9 +4,9 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
+from harness import cost
 
 SAMPLES, STACKS = (1_000_000, 50_000) if os.environ.get("STRATA_TEST_SCALE") == "full" else (200_000, 10_000)
 GROUPING = "task-domain,task-type,function,callstack"
@@ -19,22 +19,6 @@ def large(shared_strata, programs):
     result.mkdir()
     shared_strata.run([programs / "make_samples", result, str(SAMPLES), str(STACKS), "20"])
     return result
-
-
-def cost(strata, words, output):
-    """CPU seconds and peak memory in bytes; asked by a small process, whose own size is what a child begins with."""
-    code = (
-        "import resource, subprocess, sys\n"
-        "with open(sys.argv[1], 'wb') as file:\n"
-        "    subprocess.run(sys.argv[2:], stdout=file, check=True)\n"
-        "usage = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, output, strata.binary, *words], capture_output=True, text=True, check=True
-    )
-    cpu, memory = done.stdout.split()
-    return float(cpu), int(memory)
 
 
 @pytest.mark.parametrize("words", [["summary"], ["hotspots", "-group-by", GROUPING]], ids=["summary", "callers"])

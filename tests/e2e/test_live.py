@@ -284,6 +284,30 @@ def test_top_names_threads_and_native_functions(strata, python):
     assert native, done.out
 
 
+# A thread after the other, each of which ends after a few samples.
+SHORT_THREADS = """
+import threading, time
+def burn():
+    end = time.thread_time() + 0.03
+    while time.thread_time() < end:
+        pass
+print("ready", flush=True)
+while True:
+    thread = threading.Thread(target=burn)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_top_counts_threads_that_are_there(strata, python):
+    with running(strata, python, "-c", SHORT_THREADS) as process:
+        done = strata("top", "-target-pid", str(process.pid), "-count", "2", "-interval", "1")
+    assert done.status == 0, done.err
+    heads = re.findall(r"(\d+) of (\d+) sampled threads active(?:, \d+ more ended)?  ", done.out)
+    assert len(heads) == 2, done.out
+    assert all(int(active) <= int(alive) <= 2 for active, alive in heads), done.out
+
+
 def test_top_on_a_terminal(strata, python):
     with running(strata, python, BLOCKED) as process:
         ours, theirs = pty.openpty()

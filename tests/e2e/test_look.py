@@ -67,7 +67,9 @@ def test_quality_in_one_line(shared_strata, trained):
     if flaws:
         assert "\nnote  " in text and "data quality: good" not in text
     else:
-        assert text.endswith("\ndata quality: good (strata report quality)\n") and "note" not in text
+        # On a machine that others use too it says how much they took.
+        last = re.sub(r"; other programs took \d+ % of the CPUs", "", text.splitlines()[-1])
+        assert last == "data quality: good (strata report quality)" and "note" not in text
     assert {"records lost", "samples", "stacks complete"} <= {row["fact"] for row in quality}
 
 
@@ -82,7 +84,8 @@ def tree_rows(text):
             break
         if line.strip():
             name = line[width:].strip().removeprefix("+ ")
-            rows.append((line[:width].replace(",", "").split(), name.split("  [")[0]))
+            name = name.split("  [")[0].removesuffix(" (busy waiting)")
+            rows.append((line[:width].replace(",", "").split(), name))
     return rows
 
 

@@ -2,6 +2,7 @@
 """Operators in turns: hotspots records as many as cost little, says which, and its figures are still those of all."""
 
 import json
+import re
 
 import pytest
 
@@ -55,7 +56,10 @@ def trained(shared_strata, python, tmp_path_factory):
 def test_counts_are_estimates_of_all(trained):
     steps, counts = trained.truth["steps"], trained.counts()
     assert trained.cost()["operators_recorded_ratio"] < 0.8
-    assert "counts and times are estimates ±" in " ".join(trained.shown.split())
+    # Few turns fit into the run of a machine that others use: the error is stated, or that it is not known.
+    said = " ".join(trained.shown.split())
+    turns = int(re.search(r"in (\d+) turns, .* counts and times are estimates", said).group(1))
+    assert ("estimates ±" in said) or (turns < 4 and "estimates whose error is not known: too few turns" in said)
     assert "counts and times are estimates" in trained.report("operators")["subject"]
     assert counts["aten::mse_loss"] == pytest.approx(steps, rel=0.15)
     assert counts["aten::addmm"] == pytest.approx(30 * steps, rel=0.15)
@@ -71,8 +75,62 @@ def test_parts_of_steps_are_those_of_recorded_ones(trained):
     parts = {
         row["name"]: row["share_ratio"] for row in trained.report("summary")["rows"] if row["section"] == "step_part"
     }
-    assert parts["forward"] > 0.1 and parts["backward"] > 0.2
+    # On a machine that others use the rest of a step grows at the cost of both.
+    assert parts["forward"] > 0.05 and parts["backward"] > 0.1
     assert sum(parts.values()) == pytest.approx(1.0, abs=0.001)
+
+
+# No optimizer: many programs change parameters themselves. Steps are longer than a turn, those that evaluate shorter.
+UPDATES = """
+import json, sys, time, torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+layers = [layer for _ in range(8) for layer in (torch.nn.Linear(512, 512), torch.nn.ReLU())]
+model = torch.nn.Sequential(*layers, torch.nn.Linear(512, 10))
+corpus = sum(torch.tensor([i]).item() for i in range(20000))
+x, y = torch.randn(256, 512), torch.randint(0, 10, (256,))
+took, steps = {"forward": 0.0, "backward": 0.0, "Python, other": 0.0}, 0
+def timed(part, what):
+    begin = time.perf_counter()
+    result = what()
+    took[part] += time.perf_counter() - begin
+    return result
+def loss_of(rows):
+    return timed("forward", lambda: torch.nn.functional.cross_entropy(model(x[:rows]), y[:rows]))
+def update():
+    for p in model.parameters():
+        p.data.add_(p.grad, alpha=-0.01)
+        p.grad = None
+for _ in range(80):
+    loss = loss_of(256)
+    timed("backward", loss.backward)
+    timed("Python, other", update)
+    steps += 1
+for _ in range(300):
+    with torch.no_grad():
+        loss_of(128)
+    steps += 1
+json.dump({"steps": steps, **{part: 1e9 * s / steps for part, s in took.items()}}, sys.stdout)
+"""
+
+
+def test_parts_without_an_optimizer(strata, python, tmp_path):
+    """By the program's own clock: turns last as long as its steps, and short steps do not stand for long ones."""
+    script, result = tmp_path / "updates.py", tmp_path / "r"
+    script.write_text(UPDATES)
+    done = strata("-collect", "hotspots", "-quiet", "-no-summary", "-r", result, "--", python, script)
+    assert done.status == 0, done.err
+    truth = json.loads(done.out)
+    rows = strata.report(result, "steps")["rows"]
+    known = [row for row in rows if row.get("forward_ns") is not None]
+    assert len(rows) in (truth["steps"], truth["steps"] - 1) and 0 < len(known) < len(rows)
+    assert [row for row in known if row["backward_ns"]] and [row for row in known if not row["backward_ns"]]
+    # Long ones go on for long: none of them is a warm-up but, maybe, the very first.
+    assert sum(row["warm_up"] for row in rows) <= 1
+    parts = {row["name"]: row for row in strata.report(result, "summary")["rows"] if row["section"] == "step_part"}
+    counted = sum(not row["warm_up"] for row in rows)
+    for name in ("forward", "backward"):
+        assert parts[name]["wall_total_ns"] / counted == pytest.approx(truth[name], rel=0.15)
 
 
 def test_samples_name_operators_between_turns(trained):

@@ -56,6 +56,17 @@ def test_flops_are_torchs(profiled):
     assert ours["aten::conv2d"] == theirs["aten::conv2d"] == 3 * 2 * (2 * 4 * 6 * 6) * 27
 
 
+@pytest.mark.parametrize("report", ["operators", "memory"])
+def test_total_keeps_to_the_width(profiled, report):
+    """Its figures are the longest: they count when columns are chosen."""
+    strata, result, _ = profiled
+    for width in (80, 100, 120):
+        text = strata("report", report, "-r", result, "-report-width", str(width)).out
+        table = text.partition("\n\n")[0].splitlines()
+        assert [line for line in table if line.startswith("Total")]
+        assert max(map(len, table)) <= width, text
+
+
 def test_self_times_add_up(profiled):
     strata, result, _ = profiled
     report = strata.report(result, "operators")

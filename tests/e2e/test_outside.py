@@ -154,6 +154,7 @@ def test_attaching_to_nobody_is_refused(strata):
     assert not list(strata.folder.glob("r0*"))
 
 
+@pytest.mark.alone  # interrupts for other programs fall into its system calls
 @pytest.mark.skipif(os.geteuid() != 0, reason="kernel frames need rights")
 def test_kernel_frames_and_waits(strata, programs, tmp_path):
     result = tmp_path / "kernel"

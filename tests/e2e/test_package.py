@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -109,7 +110,7 @@ def test_reports(here, marked, shared_strata, kind, options, words):
         assert {key: as_csv(value) for key, value in ours.items()} == theirs
     shown = shared_strata("report", kind, "-r", marked, "-report-width", "0", *words).out.rstrip("\n")
     # Commands to be pasted begin with how the program was called; the package has no such path.
-    assert text == shown.replace(f"  {shared_strata.binary} ", "  strata ")
+    assert text == shown.replace(f"  {shlex.quote(shared_strata.binary)} ", "  strata ")
 
 
 def as_csv(value):
@@ -367,7 +368,23 @@ def test_wheel_holds(wheel, strata, build_dir):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(strata.folder / "held")
     files = {path.name: path for path in (strata.folder / "held").rglob("*") if path.is_file()}
-    for name in ("strata", "libstrata.so", "libstrata_collector.so", "libstrata_jit.so"):
+    more = {
+        "libstrata_cuda.so": {"libstrata_collector.so"},
+        "libstrata_jit.so": {"libstrata_collector.so"},
+        "libstrata_opencl.so": {"libstrata_collector.so"},
+        "libstrata_waits.so": {"libstrata_collector.so"},
+        "libstrata_ze.so": {"libstrata_collector.so"},
+        "libstrata_ze_entry.so": set(),
+        "libstrata_serve.so": {"libgnutls.so.30", "libmicrohttpd.so.12"},
+    }
+    libraries = (
+        "libstrata.so",
+        *(
+            f"libstrata_{part}.so"
+            for part in ("collector", "cuda", "jit", "opencl", "serve", "waits", "ze", "ze_entry")
+        ),
+    )
+    for name in ("strata", *libraries):
         found = [path for path in (strata.folder / "held").rglob(name) if path.is_file()]
         (path,) = [path for path in found if path.read_bytes()[:4] == b"\x7fELF"]
         data = path.read_bytes()
@@ -375,7 +392,7 @@ def test_wheel_holds(wheel, strata, build_dir):
             assert f"{place}/".encode() not in data, name
         listed = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", listed))
-        assert needed <= SYSTEMS | ({"libstrata_collector.so"} if name == "libstrata_jit.so" else set()), name
+        assert needed <= SYSTEMS | more.get(name, set()), name
         assert set(re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", listed)) <= {"$ORIGIN"}, name
     assert {"LICENSE", "capstone", "iberty", "json-c", "sqlite3", "z", "zstd"} <= files.keys()
 

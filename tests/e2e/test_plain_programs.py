@@ -2,6 +2,7 @@
 """Steps and advice in programs that mark nothing: what is guessed is right or not there, and is called a guess."""
 
 import json
+import re
 import shlex
 import statistics
 
@@ -27,7 +28,12 @@ def findings(strata, result):
     report = strata.report(result, "findings")
     rows = {row["rule"]: row for row in report["rows"]}
     (step,) = [row for row in strata.report(result, "summary")["rows"] if row["section"] == "step"]
-    assert sum(row["saving_ns"] for row in rows.values()) <= step["wall_total_ns"] / step["count"] + 1, rows
+    step_ns = step["wall_total_ns"] / step["count"]
+    assert sum(row["saving_ns"] for row in rows.values()) <= step_ns + 1, rows
+    # What others have found already is taken away from the last one, which says so.
+    cut = [row for row in report["rows"] if "the rest of that is in the savings above" in row["what"]]
+    assert cut in ([], report["rows"][-1:]), rows
+    assert not cut or sum(row["saving_ns"] for row in rows.values()) == pytest.approx(step_ns, abs=2), rows
     for row in rows.values():
         words = [*shlex.split(row["command"])[1:], "-format", "json"]
         assert json.loads(strata(*words).out)["rows"], words
@@ -44,7 +50,7 @@ def test_adam_reads_its_own_steps(strata, python):
     """The optimizer reads a number for each parameter: some microseconds, and no advice to the program."""
     result, _ = record(strata, python, "adam", collect="operators")
     assert "scalar-reads" not in findings(strata, result)
-    assert strata.report(result, "steps")["subject"].startswith("60 steps, ")
+    assert re.match("60 steps[,;] ", strata.report(result, "steps")["subject"])
 
 
 @pytest.mark.torch
@@ -74,7 +80,7 @@ def test_operators_that_were_not_recorded(strata, python):
     """A range is full of them: that is not time outside of operators."""
     result, _ = record(strata, python, "ranges")
     assert "work-in-range" not in findings(strata, result)
-    assert strata.report(result, "steps")["subject"].startswith("300 steps, ")
+    assert re.match("300 steps[,;] ", strata.report(result, "steps")["subject"])
 
 
 @pytest.mark.torch
@@ -101,7 +107,9 @@ def test_more_threads_than_cpus(strata, python):
     row = findings(strata, result)["oversubscription"]
     assert row["saving_low_ns"] == 0 < row["saving_ns"]
     share = cpu_facts(strata, result)["oversubscribed_ratio"]
-    assert f"of the run: {100 * share:.0f} %" in row["what"], (row, share)
+    # One problem, one finding, with figures of the steps alone; those of the run stand in the line that says so.
+    assert "of the run" not in row["what"] and "spin" not in findings(strata, result), row
+    assert f"oversubscribed {100 * share:.1f} %" in " ".join(strata("report", "summary", "-r", result).out.split())
     subject = strata.report(result, "utilization")["subject"]
     assert f"ready to run for {100 * share:.1f} % of the time" in subject
 
@@ -113,7 +121,7 @@ def test_an_optimizer_that_calls_the_model(strata, python, collect):
     options = ("-knob", "collect-operators=true") if collect == "hotspots" else ()
     result, _ = record(strata, python, "closure", *options, collect=collect)
     report = strata.report(result, "steps")
-    assert report["subject"].startswith(f"{COUNT} steps, ") and "Optimizer.step#Adam.step" in report["subject"]
+    assert re.match(f"{COUNT} steps[,;] ", report["subject"]) and "Optimizer.step#Adam.step" in report["subject"]
     rows = report["rows"][1:]
     by_part = {part: statistics.median(row[f"{part}_ns"] for row in rows) for part in PARTS}
     assert by_part["backward"] >= 12e6, by_part
@@ -153,16 +161,18 @@ def test_parameters_are_no_steps(strata, python, collect):
     assert 'Mark steps with record_function("step")' in strata("report", "steps", "-r", result).out
 
 
-@pytest.mark.parametrize("kind", ["fit", "custom"])
+@pytest.mark.parametrize("kind", ["fit", "fit_two", "custom"])
 def test_batches_of_tensorflow(strata, tensorflow, kind):
     """Each is a step; those that validate after an epoch are none of them."""
-    result, count = record(strata, tensorflow, kind, program=TARGETS / "tf_loops.py")
+    result, out = record(strata, tensorflow, kind, program=TARGETS / "tf_loops.py")
+    limits_ns, count = (json.loads(line) for line in out.splitlines()[-2:])
     report = strata.report(result, "steps")
-    assert len(report["rows"]) == int(count.splitlines()[-1]), report["subject"]
+    assert len(report["rows"]) == count, report["subject"]
     assert "guessed (likely): a step is a call of tf.function" in report["subject"]
     assert "record_function" not in report["subject"]
-    usual = statistics.median(row["wall_total_ns"] for row in report["rows"])
-    assert sum(row["wall_total_ns"] > 20 * usual for row in report["rows"][1:]) <= 2
+    # In the order of time; a thousandth more for two clocks.
+    taken_ns = [row["wall_total_ns"] for row in report["rows"]]
+    assert all(taken <= 1.001 * limit for taken, limit in zip(taken_ns, limits_ns, strict=True)), (taken_ns, limits_ns)
 
 
 def test_tensorflow_without_functions(strata, tensorflow):

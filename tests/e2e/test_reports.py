@@ -365,7 +365,8 @@ def test_filters_are_those_that_are_listed(shared_strata, tmp_path, kind):
     result = shutil.copytree(TARGETS.parents[1] / "data" / "result_v1_5" / kind, tmp_path / kind)
     every = shared_strata("report", "-group-by=?").out.splitlines()
     # Without samples there is nothing that a filter could leave out.
-    for report in {"operators", "memory", "tasks", "hotspots", "sync"} - ({"hotspots"} if kind == "tasks" else set()):
+    reports = {"operators", "memory", "tasks", "hotspots", "sync", "summary", "top-down", "memory-timeline"}
+    for report in reports - ({"hotspots"} if kind == "tasks" else set()):
         listed = shared_strata("report", report, "-r", result, "-filter", "?")
         assert listed.status == 0, listed.err
         names = {line.split()[0] for line in listed.out.splitlines()}

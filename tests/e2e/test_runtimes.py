@@ -86,6 +86,7 @@ def check_openmp(result, process, regions, function):
     return types, metadata
 
 
+@pytest.mark.alone
 def test_openmp(strata, openmp):
     regions = 20
     done, result = run_both(strata, openmp, str(regions))

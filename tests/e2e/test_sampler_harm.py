@@ -21,6 +21,9 @@ CASES = {
     "descriptor": 0,
     "interrupted": 0,
     "suspending": 0,
+    "suspending_often": 0,
+    "suspending_woken": 0,
+    "first_code": 0,
     "forks": 0,
     "execs": 0,
     "chain": 0,
@@ -36,8 +39,8 @@ CASES = {
 }
 # What each rung of the ladder must not disturb either; sigtrap is the first.
 LOWER = {
-    "3": ["own_prof", "own_trap", "interrupted", "churn", "forks", "execs"],
-    "4": ["own_prof", "own_trap", "interrupted", "churn", "forks", "chain"],
+    "3": ["own_prof", "own_trap", "interrupted", "suspending_woken", "churn", "forks", "execs"],
+    "4": ["own_prof", "own_trap", "interrupted", "suspending_woken", "churn", "forks", "chain"],
     "5": ["own_prof", "own_trap", "interrupted", "churn", "forks", "chain"],
 }
 NAMES = {"3": "signal per thread, user mode only", "4": "timer per thread", "5": "timer per process"}
@@ -66,6 +69,20 @@ def test_case(strata, programs, case):
     assert_same(plain, sampled)
     # It really was sampled: each case burns 60 ms and more.
     assert strata.result_json(sampled.result)["sampling"]["samples"] > 50
+
+
+# What a process does before its first sample is due, which is when it is armed.
+EARLY = {**CASES, "prof_early": 0, "prof_kills": -signal.SIGPROF}
+
+
+@pytest.mark.parametrize("case", EARLY)
+def test_case_before_it_is_armed(strata, programs, case):
+    command = [programs / "signal_cases", case]
+    result = strata.folder / "early"
+    plain = strata.run(command)
+    sampled = strata("-collect", "hotspots", "-quiet", "-r", result, "--", *command)
+    assert plain.status == EARLY[case]
+    assert_same(plain, sampled)
 
 
 @pytest.mark.parametrize("rung, case", [(rung, case) for rung, cases in LOWER.items() for case in cases])
@@ -104,7 +121,7 @@ def test_threads_one_after_the_other(strata, programs):
 def test_samples_tell_how_long_a_killed_run_was(strata, programs):
     """strata is killed by the program it samples: the time is that of the samples, not of result.json's beginning."""
     result, flag = strata.folder / "torn", strata.folder / "flag"
-    script = f"{programs / 'signal_cases'} burn; until [ -e {flag} ]; do sleep 0.05; done; kill -9 $PPID"
+    script = f"'{programs / 'signal_cases'}' burn; until [ -e '{flag}' ]; do sleep 0.05; done; kill -9 $PPID"
     words = ["-collect", "hotspots", *INTERVAL, "-r", result, "--", "/bin/sh", "-c", script]
     process = strata.popen([strata.binary, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -146,7 +163,7 @@ def test_process_case(strata, programs, case):
 
 def test_limited_address_space(strata, programs):
     """The stacks of the handler take their share of what is left, not 32 MiB of 200."""
-    limited = f"ulimit -v 200000; exec {programs / 'process_cases'} limited"
+    limited = f"ulimit -v 200000; exec '{programs / 'process_cases'}' limited"
     plain, sampled = both(strata, ["/bin/sh", "-c", limited])
     assert plain.stdout == b"most of it: 1\n"
     assert_same(plain, sampled)

@@ -134,7 +134,8 @@ def test_tables(both):
         ours, theirs = (re.split(r"\s{2,}", said[key].splitlines()[1].strip()) for said in (both.strata, both.torch))
         assert ours == theirs and ours[:6] == TITLES, key
     assert "Source Location" in both.strata["table 5"]
-    assert "traced_calls.py" in both.strata["plain"].splitlines()[3]
+    # Which of them began first is not the same in every run.
+    assert any("traced_calls.py" in line for line in both.strata["plain"].splitlines()[3:9])
 
 
 @pytest.mark.torch

@@ -238,7 +238,11 @@ def test_advice_leads_somewhere(strata, python):
     commands += [row["value"] for row in section(strata, result, "next") if " report " in row["value"]]
     findings = strata.report(result, "findings")["rows"]
     commands += [row["command"] for row in findings]
-    assert commands and len(section(strata, result, "fix")) == min(len(findings), 3)
+    fixes = section(strata, result, "fix")
+    assert commands and len(fixes) == min(len(findings), 3)
+    # What to do comes first, then why.
+    for fix, finding in zip(fixes, findings, strict=False):
+        assert fix["value"] == f"{finding['remedy'].split(': ')[0]}: {finding['what']}"
     for command in commands:
         words = shlex.split(command)[1:]
         done = strata(*words, *([] if "-r" in words else ["-r", result]), "-format", "csv")

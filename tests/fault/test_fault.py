@@ -2,18 +2,18 @@
 """The N-th allocation, open, write, mapping or socket of strata fails: no crash, no harm, an error text."""
 
 import pytest
-from harness import emit_words, strict_json
+from harness import emit_words, preloadable, strict_json
 
 KINDS = ("alloc", "open", "write", "map", "socket")
 PAIRS = 3000
 
 
 @pytest.fixture(scope="session")
-def fail_nth(build_dir):
+def fail_nth(build_dir, tmp_path_factory):
     path = build_dir / "tests" / "fault" / "fail_nth.so"
     if not path.is_file():
         pytest.fail(f"no {path}")
-    return path
+    return preloadable(path, tmp_path_factory.mktemp("fault"))
 
 
 def plan(fail_nth, kind, number, ever):

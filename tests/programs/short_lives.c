@@ -3,14 +3,17 @@
  * CPU time in threads and processes that end before a sampling interval of 10 ms is over, and in a thread that
  * creates them. Says how much there was, by the kernel's count.
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,6 +64,13 @@ static void run_thread(void *(*function)(void *))
 	pthread_join(thread, NULL);
 }
 
+/* The first thread sleeps until it has ended: nobody else can do anything for it. */
+static void *last_for_long(void *arg)
+{
+	heavy_part(400000);
+	return arg;
+}
+
 static void run_command(void)
 {
 	char *const argv[] = {"/bin/true", NULL};
@@ -69,6 +79,32 @@ static void run_command(void)
 	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
 		_exit(99);
 	waitpid(pid, NULL, 0);
+}
+
+static _Atomic int bare_tid;
+
+/* It has the thread-local storage of the first thread, and uses nothing of it. */
+static int work_bare(void *arg)
+{
+	(void)arg;
+	heavy_part(400000);
+	return 0;
+}
+
+/* A thread that libc knows nothing of. The first one sleeps, and has used next to nothing until then. */
+static void run_bare(void)
+{
+	static char stack[256 << 10] __attribute__((aligned(16)));
+	int tid;
+
+	atomic_store(&bare_tid, -1);
+	if (clone(work_bare, stack + sizeof(stack),
+		  CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+			  CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
+		  NULL, &bare_tid, NULL, &bare_tid) < 0)
+		_exit(99);
+	while ((tid = atomic_load(&bare_tid)))
+		syscall(SYS_futex, &bare_tid, FUTEX_WAIT, tid, NULL, NULL, 0);
 }
 
 /* All on one CPU: the kernel goes from the creator straight to what it has created. */
@@ -108,8 +144,10 @@ int main(int argc, char **argv)
 			run_thread(nothing);
 		} else if (!strcmp(mode, "requests")) {
 			run_thread(request);
-		} else if (!strcmp(mode, "threads")) {
+		} else if (!strcmp(mode, "threads") || !strcmp(mode, "veteran")) {
 			run_thread(nothing);
+		} else if (!strcmp(mode, "bare")) {
+			run_bare();
 		} else if (!strcmp(mode, "commands")) {
 			run_command();
 		} else if (!strcmp(mode, "processes")) {
@@ -122,6 +160,9 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	/* After so many short ones, one that nobody expects to last. */
+	if (!strcmp(mode, "veteran"))
+		run_thread(last_for_long);
 	printf("%.6f\n", used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN));
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -29,7 +30,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { BURN_MS = 60, ROUNDS = 20 };
+enum { BURN_MS = 60, ROUNDS = 20, OFTEN = 100000 };
 
 extern char **environ;
 
@@ -116,7 +117,9 @@ static void own_prof(void)
 
 	signal(SIGPROF, count);
 	setitimer(ITIMER_PROF, &value, NULL);
-	burn(3 * BURN_MS);
+	/* The kernel looks at this timer with its tick, which meets a thread of a busy machine only now and then. */
+	for (int i = 0; i < 3 || (seen <= 3 && i < 100); i++)
+		burn(BURN_MS);
 	getitimer(ITIMER_PROF, &back);
 	printf("some came %d, timer is ours %d\n", seen > 3, back.it_interval.tv_usec > 0);
 }
@@ -269,6 +272,114 @@ static void suspending(void)
 		wakes += seen == i + 1;
 	}
 	printf("woken %d by %d\n", wakes, seen);
+}
+
+/* Each signal is there before the call that waits for it. */
+static void suspending_often(void)
+{
+	struct sigaction action = {.sa_handler = on_user};
+	sigset_t user, none;
+	int missed[3] = {0};
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&none);
+	sigemptyset(&user);
+	sigaddset(&user, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &user, NULL);
+	for (int i = 0; i < OFTEN; i++) {
+		int before = seen;
+
+		kill(getpid(), SIGUSR1);
+		if (i % 3 == 0)
+			sigsuspend(&none);
+		else if (i % 3 == 1)
+			ppoll(NULL, 0, NULL, &none);
+		else
+			pselect(0, NULL, NULL, NULL, NULL, &none);
+		missed[i % 3] += seen == before;
+		while (seen == before)
+			sigsuspend(&none);
+	}
+	printf("missed %d %d %d\n", missed[0], missed[1], missed[2]);
+}
+
+static _Atomic int asked;
+static pthread_t asker;
+
+/* A signal to the thread that has asked, each time after another while. */
+static void *send_signals(void *arg)
+{
+	uint32_t random = 1;
+
+	for (int sent = 0; sent < OFTEN / 5;) {
+		if (atomic_load(&asked) == sent)
+			continue;
+		random = random * 1103515245u + 12345u;
+		for (uint32_t i = 0; i < random >> 20; i++)
+			sum += i;
+		pthread_kill(asker, SIGUSR1);
+		sent++;
+	}
+	return arg;
+}
+
+/* Signals come while the call waits, just before it, and just behind it. */
+static void suspending_woken(void)
+{
+	struct sigaction action = {.sa_handler = on_user};
+	int missed[4] = {0}, set = epoll_create1(0);
+	struct epoll_event event;
+	sigset_t user, none;
+	pthread_t sender;
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&none);
+	sigemptyset(&user);
+	sigaddset(&user, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &user, NULL);
+	asker = pthread_self();
+	pthread_create(&sender, NULL, send_signals, NULL);
+	for (int i = 0; i < OFTEN / 5; i++) {
+		int before = seen;
+
+		atomic_fetch_add(&asked, 1);
+		if (i % 4 == 0)
+			sigsuspend(&none);
+		else if (i % 4 == 1)
+			ppoll(NULL, 0, NULL, &none);
+		else if (i % 4 == 2)
+			pselect(0, NULL, NULL, NULL, NULL, &none);
+		else
+			epoll_pwait(set, &event, 1, -1, &none);
+		missed[i % 4] += seen == before;
+		while (seen == before)
+			sigsuspend(&none);
+	}
+	pthread_join(sender, NULL);
+	printf("missed %d %d %d %d\n", missed[0], missed[1], missed[2], missed[3]);
+}
+
+/* Code at the very beginning of what can be read, with what looks like the result of an interrupted call. */
+static void first_code(void)
+{
+#if defined(__x86_64__)
+	/* again: dec %rdi; je out; mfence, behind which most signals come; jmp again; out: ret */
+	static const uint8_t code[] = {0x48, 0xff, 0xcf, 0x74, 0x05, 0x0f,
+				       0xae, 0xf0, 0xeb, 0xf6, 0xc3};
+	long page = sysconf(_SC_PAGESIZE), times = 1 << 23, result = -EINTR;
+	uint8_t *memory =
+		mmap(NULL, 2 * (size_t)page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED ||
+	    mprotect(memory + page, (size_t)page, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return;
+	memcpy(memory + page, code, sizeof(code));
+	__asm__ volatile("call *%2"
+			 : "+a"(result), "+D"(times)
+			 : "r"(memory + page)
+			 : "memory", "cc");
+#endif
+	puts("through");
 }
 
 static void forks(void)
@@ -527,6 +638,59 @@ static void sandbox(void)
 }
 
 /* A debugger that takes SIGTRAP for its own and passes everything else. */
+static void show_prof(const char *when)
+{
+	struct sigaction now;
+
+	sigaction(SIGPROF, NULL, &now);
+	printf("SIGPROF %s: %s\n", when, now.sa_handler == SIG_DFL ? "default" : "handled");
+	fflush(stdout);
+}
+
+/* SIGPROF from the first instant on: in the process, in children of all kinds, and with a handler of its own. */
+static void prof_early(void)
+{
+	struct sigaction own = {.sa_handler = count}, before;
+	int status = 0;
+	pid_t pid;
+
+	show_prof("at first");
+	pid = vfork();
+	if (!pid) {
+		sigaction(SIGPROF, NULL, &before);
+		_exit(before.sa_handler != SIG_DFL);
+	}
+	waitpid(pid, &status, 0);
+	printf("vforked: %d\n", status);
+	fflush(stdout);
+	pid = (pid_t)syscall(SYS_fork);
+	if (!pid) {
+		raise(SIGPROF);
+		_exit(1);
+	}
+	waitpid(pid, &status, 0);
+	printf("forked by system call, dies of %d\n", WTERMSIG(status));
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		raise(SIGPROF);
+		_exit(1);
+	}
+	waitpid(pid, &status, 0);
+	printf("forked, dies of %d\n", WTERMSIG(status));
+	sigaction(SIGPROF, &own, &before);
+	printf("before: %s\n", before.sa_handler == SIG_DFL ? "default" : "handled");
+	raise(SIGPROF);
+	printf("seen %d\n", atomic_load(&seen));
+	burn(BURN_MS);
+	show_prof("at last");
+}
+
+static void prof_kills(void)
+{
+	raise(SIGPROF);
+}
+
 static void traced(void)
 {
 	pid_t pid = fork();
@@ -574,6 +738,9 @@ static const struct {
 	{"descriptor", descriptor},
 	{"interrupted", interrupted},
 	{"suspending", suspending},
+	{"suspending_often", suspending_often},
+	{"suspending_woken", suspending_woken},
+	{"first_code", first_code},
 	{"forks", forks},
 	{"execs", execs},
 	{"chain", chain},
@@ -586,6 +753,8 @@ static const struct {
 	{"recursion", recursion},
 	{"sandbox", sandbox},
 	{"traced", traced},
+	{"prof_early", prof_early},
+	{"prof_kills", prof_kills},
 	{"burn", just_burn},
 	{"quick", quick},
 };

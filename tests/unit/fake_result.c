@@ -87,6 +87,7 @@ struct st_result *fake_create(void)
 					     .name = "r000ta",
 					     .state = "finished",
 					     .type = "tasks",
+					     .options = "",
 					     .command = "python3 train.py",
 					     .working_dir = "/home/user",
 					     .source = "ITT tasks",
@@ -592,6 +593,24 @@ const struct st_python_code *st_result_python_codes(const struct st_result *resu
 	return result->python_codes;
 }
 
+void fake_off(struct st_result *fake, uint32_t track, int64_t begin_ns, uint64_t off_ns,
+	      uint32_t flags)
+{
+	assert(fake->off_cpu_count < FAKE_SMALL);
+	fake->off_cpu[fake->off_cpu_count++] =
+		(struct st_off_row){.begin_ns = begin_ns,
+				    .off_ns = off_ns,
+				    .track = track,
+				    .flags = flags & ST_OFF_FLAGS_ALL,
+				    .count = 1};
+}
+
+const struct st_off_row *st_result_off_cpu(const struct st_result *result, uint32_t *count)
+{
+	*count = result->off_cpu_count;
+	return result->off_cpu;
+}
+
 const struct st_cpu_demand *st_result_cpu_demand(const struct st_result *result, uint32_t *count)
 {
 	*count = result->demand_count;
@@ -640,6 +659,13 @@ const struct st_memory_moment *st_result_memory(const struct st_result *result, 
 	return result->moments;
 }
 
+const struct st_memory_moment *st_result_device_memory(const struct st_result *result,
+						       uint32_t *count)
+{
+	*count = result->device_moment_count;
+	return result->device_moments;
+}
+
 const struct st_operator_source *st_result_operator_sources(const struct st_result *result,
 							    uint32_t *count)
 {
@@ -649,9 +675,14 @@ const struct st_operator_source *st_result_operator_sources(const struct st_resu
 
 const struct st_traced_call *st_result_traced_calls(const struct st_result *result, uint32_t *count)
 {
-	(void)result;
-	*count = 0;
-	return NULL;
+	*count = result->traced_call_count;
+	return result->traced_calls;
+}
+
+const struct st_slice_flow *st_result_flows(const struct st_result *result, uint32_t *count)
+{
+	*count = result->flow_count;
+	return result->flows;
 }
 
 const struct st_python_function *st_result_python_functions(const struct st_result *result,

@@ -7,10 +7,12 @@
 #define ST_TESTS_UNIT_FAKE_RESULT_H
 
 #include "store/events.h"
+#include "store/off_cpu.h"
 #include "store/operators.h"
 #include "store/python_calls.h"
 #include "store/result.h"
 #include "store/samples.h"
+#include "store/traced_calls.h"
 
 enum { FAKE_MAX = 300000, FAKE_SMALL = 64, FAKE_EVENTS = 4096 };
 
@@ -67,16 +69,22 @@ struct st_result {
 	struct st_sampler samplers[FAKE_SMALL];
 	struct st_cpu_demand demands[FAKE_SMALL];
 	uint32_t demand_count;
+	struct st_off_row off_cpu[FAKE_SMALL]; /* by track and time */
+	uint32_t off_cpu_count;
 	struct st_sample_quality sample_quality;
 	struct st_operator operators[FAKE_SMALL]; /* by row */
 	struct st_signature signatures[FAKE_SMALL];
-	struct st_memory_moment moments[FAKE_SMALL];
+	struct st_memory_moment moments[FAKE_SMALL], device_moments[FAKE_SMALL];
 	struct st_operator_source operator_sources[FAKE_SMALL];
-	uint32_t operator_count, signature_count, moment_count, operator_source_count;
+	uint32_t operator_count, signature_count, moment_count, device_moment_count,
+		operator_source_count;
 	struct st_python_function python_functions[FAKE_SMALL];
 	struct st_python_calls python_calls[FAKE_SMALL];
 	uint32_t python_function_count, python_calls_count;
 	uint64_t python_calls_lost;
+	struct st_traced_call traced_calls[FAKE_SMALL];
+	struct st_slice_flow flows[FAKE_SMALL]; /* by from, then to */
+	uint32_t traced_call_count, flow_count;
 	uint32_t creators[FAKE_SMALL]; /* by track; ST_NO_ROW until a test sets it */
 	uint32_t python_code_count, sampler_count;
 	uint32_t span_count, id_count, blob_count, sync_object_count, object_count, fact_count,
@@ -111,6 +119,9 @@ uint32_t fake_python_node(struct st_result *fake, uint32_t parent, uint32_t code
 /* Appends to the newest track. Slice, inherited and the quality counts are filled in by fake_finish. */
 uint32_t fake_sample(struct st_result *fake, int64_t time_ns, uint64_t weight_ns, uint32_t node,
 		     uint16_t flags);
+/* When a thread was on no CPU; tracks and times ascending. */
+void fake_off(struct st_result *fake, uint32_t track, int64_t begin_ns, uint64_t off_ns,
+	      uint32_t flags);
 uint32_t fake_sampler(struct st_result *fake, uint32_t process, uint64_t period_ns);
 void fake_code_map(struct st_result *fake, uint32_t process, uint64_t start, uint64_t end,
 		   const char *path);

@@ -103,6 +103,10 @@ void nasty_events(struct st_result *fake)
 		.time_ns = 5001, .row = 0, .allocated = 1, .address = 0x1000};
 	fake->moment_count = 2;
 	nasty_event_rows(fake, &common, id, text, data);
+	fake_off(fake, 0, 0, 0, ST_OFF_BORN);
+	fake_off(fake, 0, 10, UINT64_MAX / 4, ST_OFF_SEVERAL);
+	fake_off(fake, 0, 20, 30, ST_OFF_PREEMPTED);
+	fake_off(fake, 0, 60, 0, ST_OFF_ENDED);
 	fake_object(fake, ST_OBJECT_COUNTER, 8, "dom\"ain", "coun\nter");
 	fake_object(fake, ST_OBJECT_HISTOGRAM, 8, "dom\"ain", "histo\ngram");
 	fake->objects[1].type_y = 8;
@@ -111,7 +115,7 @@ void nasty_events(struct st_result *fake)
 	fake_object(fake, ST_OBJECT_OTHERS, 0, NULL, "");
 	fake->facts[fake->fact_count++] = (struct st_object_fact){0, 5, 0, name};
 	fake->sync_objects[fake->sync_object_count++] =
-		(struct st_sync_object){0, 2, 0x1000, domain, name, 0};
+		(struct st_sync_object){0, 2, 0x1000, domain, name, 0, 0, 0, 0};
 	fake->code[fake->code_count++] = (struct st_code){.kind = ST_EVENT_JIT,
 							  .address = 0x4000,
 							  .size_bytes = 16,

@@ -69,11 +69,11 @@ static void add_row(struct st_result *fake, const struct made *made)
 struct st_result *operators_create(void)
 {
 	static const struct st_memory_moment moments[] = {
-		{1400, 0, OPERATORS_FORWARD, 500, 0, 0, 0},
-		{2000, 0, OPERATORS_FORWARD, 300, 200, 300, 0}, /* up, then down */
-		{4300, 0, OPERATORS_INSIDE, 100, 400, 0, 0},	/* down first */
-		{5000, 0, OPERATORS_INSIDE, 90, 50, 60, 0},	/* up to the peak, down, up */
-		{6600, 0, OPERATORS_CAT, 0, 10, 0, 0},
+		{1400, 0, OPERATORS_FORWARD, 500, 0, 0, 0, 0, 0},
+		{2000, 0, OPERATORS_FORWARD, 300, 200, 300, 0, 0, 0}, /* up, then down */
+		{4300, 0, OPERATORS_INSIDE, 100, 400, 0, 0, 0, 0},    /* down first */
+		{5000, 0, OPERATORS_INSIDE, 90, 50, 60, 0, 0, 0},     /* up to the peak, down, up */
+		{6600, 0, OPERATORS_CAT, 0, 10, 0, 0, 0, 0},
 	};
 	struct st_result *fake = fake_create();
 

@@ -261,10 +261,10 @@ static void test_sync(void **state)
 	st_string_id mutex = fake_text(fake, "Mutex"), queue = fake_text(fake, "queue lock");
 
 	(void)state;
-	fake->sync_objects[0] = (struct st_sync_object){0, 2, 0x10, mutex, queue, 0};
-	fake->sync_objects[1] = (struct st_sync_object){0, 1, 0x20, mutex, 0, 0};
+	fake->sync_objects[0] = (struct st_sync_object){0, 2, 0x10, mutex, queue, 0, 0, 0, 0};
+	fake->sync_objects[1] = (struct st_sync_object){0, 1, 0x20, mutex, 0, 0, 0, 0, 0};
 	/* The same address again, as another object. */
-	fake->sync_objects[2] = (struct st_sync_object){0, 2, 0x10, mutex, mutex, 500};
+	fake->sync_objects[2] = (struct st_sync_object){0, 2, 0x10, mutex, mutex, 500, 0, 0, 0};
 	fake->sync_object_count = 3;
 	event(fake, ST_EVENT_SYNC_ACQUIRED, 110, 0, (struct st_event_row){.value = 0x10});
 	event(fake, ST_EVENT_SYNC_RELEASING, 150, 0, (struct st_event_row){.value = 0x10});

@@ -14,6 +14,7 @@
 #include "analyze/operators/dataset_tasks.h"
 #include "analyze/steps/step_list.h"
 #include "fake_result.h"
+#include "format/device_record.h"
 #include "format/operator.h"
 
 static struct st_result *fake;
@@ -39,7 +40,7 @@ static int teardown(void **state)
 }
 
 /* A slice by the first letter of what it is: o an operator, r a range, m a module, i an ITT task of PyTorch's, p a
- * primitive, u a task of the user's. */
+ * primitive, d a call that drives a device, u a task of the user's. */
 static uint32_t put(const char *what, int64_t begin_ns, int64_t end_ns, uint32_t parent)
 {
 	const char *domain = what[0] == 'o'   ? ST_OPERATOR_DOMAIN
@@ -47,6 +48,7 @@ static uint32_t put(const char *what, int64_t begin_ns, int64_t end_ns, uint32_t
 			     : what[0] == 'm' ? ST_MODULE_DOMAIN
 			     : what[0] == 'i' ? "PyTorch"
 			     : what[0] == 'p' ? "dnnl::primitive"
+			     : what[0] == 'd' ? ST_RUNTIME_DOMAIN
 					      : "app";
 	uint32_t label = ST_NO_ROW;
 
@@ -88,7 +90,8 @@ static void check(uint32_t step, const int64_t times[2], const uint64_t parts[ST
 }
 
 #define AT(begin, end) ((const int64_t[2]){begin, end})
-#define PARTS(...) ((const uint64_t[ST_STEP_PART_KINDS]){__VA_ARGS__})
+#define PARTS(data, forward, backward, optimizer, other)                                           \
+	((const uint64_t[ST_STEP_PART_KINDS]){data, forward, backward, optimizer, 0, other})
 
 /* 1 ms: 100 µs of data, 50 + 200 + 100 forward, 300 backward, 50 + 100 of the optimizer, 100 the rest. */
 static void put_training(int64_t at, uint32_t parent)
@@ -114,7 +117,7 @@ static void put_training(int64_t at, uint32_t parent)
 	put("o aten::_foreach_add_", at + 910000, at + 950000, row);
 }
 
-static const uint64_t training[ST_STEP_PART_KINDS] = {100000, 350000, 300000, 150000, 100000};
+static const uint64_t training[ST_STEP_PART_KINDS] = {100000, 350000, 300000, 150000, 0, 100000};
 
 static void test_steps_end_with_the_optimizer(void **state)
 {
@@ -312,6 +315,24 @@ static void test_pauses_in_steps(void **state)
 	check(1, AT(1000, 2000), PARTS(0, 400, 0, 300, 0));
 }
 
+/* Waits for a device are a part of their own, in an operator and between two, and tell no steps. */
+static void test_waits_for_a_device(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		put("o aten::item", 1000 * i, 1000 * i + 300, ST_NO_ROW);
+		put("d cudaLaunchKernel", 1000 * i + 10, 1000 * i + 60, fake->slices.count - 1);
+		put("d cudaStreamSynchronize", 1000 * i + 100, 1000 * i + 250,
+		    fake->slices.count - 2);
+		put("d cudaDeviceSynchronize", 1000 * i + 350, 1000 * i + 420, ST_NO_ROW);
+		put("r Optimizer.step#SGD.step", 1000 * i + 500, 1000 * i + 900, ST_NO_ROW);
+	}
+	find();
+	assert_int_equal(list.count, 4);
+	check(1, AT(900, 1900),
+	      ((const uint64_t[ST_STEP_PART_KINDS]){0, 150, 0, 400, 150 + 70, 230}));
+}
+
 /* A twin around an operator does not make it two. */
 static void test_twins_change_nothing(void **state)
 {
@@ -362,12 +383,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_steps_end_with_the_optimizer),  TEST(test_itt_tasks_tell_parts_too),
-		TEST(test_torchs_own_steps_come_first),	  TEST(test_a_loader_begins_steps),
-		TEST(test_a_model_begins_steps),	  TEST(test_operators_that_repeat),
-		TEST(test_rounds_begin_where_they_begin), TEST(test_what_is_no_loop),
-		TEST(test_warm_up_is_left_out),		  TEST(test_pauses_in_steps),
-		TEST(test_twins_change_nothing),	  TEST(test_steps_of_other_threads),
+		TEST(test_steps_end_with_the_optimizer),
+		TEST(test_itt_tasks_tell_parts_too),
+		TEST(test_torchs_own_steps_come_first),
+		TEST(test_a_loader_begins_steps),
+		TEST(test_a_model_begins_steps),
+		TEST(test_operators_that_repeat),
+		TEST(test_rounds_begin_where_they_begin),
+		TEST(test_what_is_no_loop),
+		TEST(test_warm_up_is_left_out),
+		TEST(test_pauses_in_steps),
+		TEST(test_waits_for_a_device),
+		TEST(test_twins_change_nothing),
+		TEST(test_steps_of_other_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,8 +65,9 @@ static void expect_text(const char *expected, bool paused, uint64_t resume_at_ns
 	st_buf_fini(&text);
 }
 
-/* Of operators, whatever is collected. */
-#define UNASKED ";operators=2;operator_memory=0;operator_modules=2"
+/* Of operators, whatever is collected; and of devices, where they are not left out. */
+#define OPERATORS_UNASKED ";operators=2;operator_memory=0;operator_modules=2"
+#define UNASKED OPERATORS_UNASKED ";device=1"
 
 static void test_nothing_given(void **state)
 {
@@ -193,10 +194,11 @@ static void test_sampling(void **state)
 	st_sampling_plan(&plan, &config.sampling, false);
 	st_buf_init(&text, 1 << 16);
 	st_target_config_text(&text, &target);
-	assert_string_equal((const char *)text.data,
-			    "clock=tsc;slots=64;paused=0" UNASKED ";operator_turns=1,1000000"
-			    ";sample_ns=500000;sample_trigger=cpu_clock;"
-			    "sample_stacks=0;sample_depth=100;sample_processes=py*,!a%3Bb");
+	assert_string_equal(
+		(const char *)text.data,
+		"clock=tsc;slots=64;paused=0" OPERATORS_UNASKED ";operator_turns=1,1000000"
+		";sample_ns=500000;sample_trigger=cpu_clock;"
+		"sample_stacks=0;sample_defer=1;sample_depth=100;sample_processes=py*,!a%3Bb");
 	st_buf_fini(&text);
 	type = "tasks";
 }
@@ -207,32 +209,36 @@ static void test_operators(void **state)
 	/* Of their own type everything is on; of others what costs little. */
 	assert_int_equal(read_knobs(KNOBS("task-lines=false")), ST_OK);
 	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=0;"
-		    "operator_modules=2",
+		    "operator_modules=2;device=1",
 		    false, 0);
 	config.analysis = st_analysis_find("operators");
 	expect_text("clock=tsc;slots=64;paused=0;task_lines=0;operators=2;operator_memory=1;"
-		    "operator_modules=1",
+		    "operator_modules=1;device=1",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("collect-operators=auto")), ST_OK);
-	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=2",
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=2;"
+		    "device=1",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("operator-shapes=false", "collect-operators=true",
 					  "operator-memory=true", "operator-modules=true")),
 			 ST_OK);
-	expect_text("clock=tsc;slots=64;paused=0;operators=1;operator_memory=1;operator_modules=1",
+	expect_text("clock=tsc;slots=64;paused=0;operators=1;operator_memory=1;operator_modules=1;"
+		    "device=1",
 		    false, 0);
 	assert_int_equal(read_knobs(KNOBS("operator-memory=false", "operator-modules=false")),
 			 ST_OK);
 	config.analysis = st_analysis_find("operators");
-	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0",
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=0;operator_modules=0;"
+		    "device=1",
 		    false, 0);
 	refuse("true, false or auto", KNOBS("collect-operators=yes"));
 	assert_int_equal(read_knobs(KNOBS("collect-operators=false")), ST_OK);
-	expect_text("clock=tsc;slots=64;paused=0", false, 0);
+	expect_text("clock=tsc;slots=64;paused=0;device=1", false, 0);
 	refuse("operator-memory has no effect with -knob collect-operators=false",
 	       KNOBS("collect-operators=false", "operator-memory=true"));
 	assert_int_equal(read_knobs(KNOBS("operator-memory=true")), ST_OK);
-	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=1;operator_modules=2",
+	expect_text("clock=tsc;slots=64;paused=0;operators=2;operator_memory=1;operator_modules=2;"
+		    "device=1",
 		    false, 0);
 	type = "operators";
 	refuse("leaves 'operators' nothing to record", KNOBS("collect-operators=false"));
@@ -270,6 +276,42 @@ static void test_table_is_sound(void **state)
 	assert_false(st_analysis_is_for("nothing", ST_RECORDS_SAMPLES));
 }
 
+static void expect_device(const char *knob, const char *analysis, const char *ending)
+{
+	struct st_target_config target = {.config = &config, .clock = "tsc"};
+	struct st_buf text;
+	size_t length;
+
+	assert_int_equal(read_knobs(KNOBS(knob, "collect-operators=false")), ST_OK);
+	config.analysis = st_analysis_find(analysis);
+	target.cuda_chained = "/a b;c";
+	st_buf_init(&text, 1 << 16);
+	st_target_config_text(&text, &target);
+	assert_false(text.failed);
+	length = strlen((const char *)text.data);
+	assert_true(length >= strlen(ending));
+	assert_string_equal((const char *)text.data + length - strlen(ending), ending);
+	st_buf_fini(&text);
+}
+
+/* What somebody else has CUDA load goes along, where devices are recorded. */
+static void test_devices(void **state)
+{
+	(void)state;
+	expect_device("device=auto", "tasks", ";device=1;device_chained=%2Fa%20b%3Bc");
+	expect_device("device=auto", "hotspots", "paused=0");
+	expect_device("device=light", "hotspots", ";device=4;device_chained=%2Fa%20b%3Bc");
+	expect_device("device=light", "threading",
+		      ";device=4;device_chained=%2Fa%20b%3Bc;waits=1000000;wait_stack=100");
+	expect_device("device=off", "hotspots", "paused=0");
+	expect_device("device=memory", "tasks", ";device=5;device_chained=%2Fa%20b%3Bc");
+	expect_device("device=on", "hotspots", ";device=1;device_chained=%2Fa%20b%3Bc");
+	expect_device("device=off", "operators", "paused=0");
+	expect_device("device=api", "tasks", ";device=2;device_chained=%2Fa%20b%3Bc");
+	expect_device("device=graph", "tasks", ";device=3;device_chained=%2Fa%20b%3Bc");
+	refuse("expected auto, on, off, light, api, memory or graph", KNOBS("device=yes"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_groups),	       cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_operators),      cmocka_unit_test(test_long_domains),
 		cmocka_unit_test(test_table_is_sound), cmocka_unit_test(test_sampling),
+		cmocka_unit_test(test_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

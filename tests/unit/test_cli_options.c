@@ -240,7 +240,7 @@ static void test_errors_offer_near_names(void **state)
 	expect_error("'-group-by' is an option of 'report', not of 'collect'",
 		     WORDS("collect", "tasks", "-group-by", "x", "p"));
 	expect_error("not available in this version", WORDS("collect", "tasks", "-cpu-mask", "1"));
-	expect_error("not available in this version", WORDS("serve"));
+	expect_error("not available in this version", WORDS("archive"));
 	expect_error("two commands given", WORDS("-collect", "tasks", "-report", "summary"));
 	expect_error("no command given", WORDS("-quiet"));
 	expect_error("no command given", (const char *const[]){"strata", NULL});

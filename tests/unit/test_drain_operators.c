@@ -168,6 +168,31 @@ static void test_memory_keeps_its_place(void **state)
 	assert_int_equal(suspects(f), 0);
 }
 
+/* A third word says which device a block lies on; one that cannot be is counted. */
+static void test_device_memory(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t on_device[] = {st_word_ext(ST_EXT_MEMORY, 4, 1), 0x1000, 512,
+				      ST_MEMORY_PLACE(1, 2)};
+	const uint64_t nowhere[] = {st_word_ext(ST_EXT_MEMORY, 4, 1), 0x1000, 512,
+				    ST_MEMORY_PLACE_MAX + 1};
+	const struct st_slice_record *record;
+
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	fake_segment_push(&f->segment, 0, on_device, 4);
+	fake_segment_push(&f->segment, 0, nowhere, 4);
+	drain_all(f);
+	assert_int_equal(suspects(f), 1);
+	assert_int_equal(f->record_count, 3);
+	assert_int_equal(f->records[0].record.mark, ST_MARK_DEVICE);
+	assert_int_equal(f->records[1].record.mark, ST_MARK_BLOCK);
+	record = &f->records[2].record;
+	assert_int_equal(record->mark, ST_MARK_DEVICE_ALLOCATED);
+	assert_int_equal(record->value, 512);
+	assert_int_equal(record->address, 0x1000);
+	assert_int_equal(record->place, ST_MEMORY_PLACE(1, 2));
+}
+
 /* Each is counted and left out; what follows is taken. */
 static void test_operators_that_cannot_be(void **state)
 {
@@ -452,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_short_operators, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_memory_keeps_its_place, drain_setup,
 						drain_teardown),
+		cmocka_unit_test_setup_teardown(test_device_memory, drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_operators_that_cannot_be, drain_setup,
 						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_short_records, drain_setup, drain_teardown),

@@ -38,6 +38,7 @@ struct stack {
 	uint32_t flags;
 	uint64_t native[8], python[8]; /* new ones, ending with 0 */
 	uint32_t native_kept, python_kept;
+	uint32_t took; /* ticks in the handler; 0: the usual 77 */
 };
 
 static void sample(struct fixture *f, uint32_t slot, const struct stack *stack)
@@ -53,7 +54,7 @@ static void sample(struct fixture *f, uint32_t slot, const struct stack *stack)
 		words[at++] = stack->python[counts.python_new++];
 	words[0] = st_word_ext(ST_EXT_SAMPLE, at, 10);
 	words[1] = st_word_sample(stack->flags, &counts);
-	words[2] = 1000000 | (uint64_t)77 << 32;
+	words[2] = 1000000 | (uint64_t)(stack->took ? stack->took : 77) << 32;
 	push(f, slot, words, at);
 }
 
@@ -110,6 +111,22 @@ static void test_stacks_are_restored(void **state)
 	assert_int_equal(counts->samples, 4);
 	assert_int_equal(counts->handler_ticks, 4 * 77);
 	assert_int_equal(counts->suspect, 0);
+}
+
+/* On a busy machine every third handler loses its processor for milliseconds: it costs what the others do. */
+static void test_time_off_the_processor_is_no_cost(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_drain_counts *counts;
+
+	own(f, 0, TID);
+	for (uint32_t i = 0; i < 90; i++)
+		sample(f, 0,
+		       &(struct stack){.native = {0x11, 0x22}, .took = i % 3 == 1 ? 9000000 : 0});
+	drain_all(f);
+	counts = st_drain_counts(f->drain);
+	assert_int_equal(counts->samples, 90);
+	assert_int_equal(counts->handler_ticks, 90 * 77);
 }
 
 /* The thread tells both rings who it is; all it records lies on one track. */
@@ -529,6 +546,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, drain_setup, drain_teardown)
 		TEST(test_stacks_are_restored),
+		TEST(test_time_off_the_processor_is_no_cost),
 		TEST(test_one_track_for_both_rings),
 		TEST(test_python_frames_are_merged),
 		TEST(test_garbage),

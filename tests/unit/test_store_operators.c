@@ -188,6 +188,38 @@ static void test_blocks(void **state)
 	assert_true(items[0].allocated == 108 && items[0].freed == 100);
 }
 
+/* Blocks on devices are told apart, from each other and from those of the CPU. */
+static void test_device_blocks(void **state)
+{
+	struct fixture *f = *state;
+	const struct st_memory_moment *moments;
+	const struct st_operator *items;
+	const uint32_t cuda = ST_MEMORY_PLACE(1, 0), other = ST_MEMORY_PLACE(12, 3);
+	uint32_t count;
+
+	begin(f, 10, 1, -1);
+	st_slice_encoder_device_block(&f->m.slices, 15, cuda, 0x1000, 512);
+	st_slice_encoder_block(&f->m.slices, 15, 0x1000, 8);
+	st_slice_encoder_device_block(&f->m.slices, 16, other, 0x2000, 1024);
+	end(f, 20);
+	st_slice_encoder_device_block(&f->m.slices, 25, cuda, 0x1000, -512);
+	maker_chunk(&f->m, 1, 1);
+	fixture_open(f);
+	moments = st_result_device_memory(f->result, &count);
+	assert_int_equal(count, 3);
+	assert_true(moments[0].place == cuda && moments[0].allocated == 512);
+	assert_true(moments[0].address == 0x1000 && moments[0].row == 0);
+	assert_true(moments[1].place == other && moments[1].allocated == 1024);
+	assert_true(moments[2].place == cuda && moments[2].freed == 512);
+	assert_true(moments[2].address == 0x1000 && moments[2].row == ST_NO_ROW);
+	moments = st_result_memory(f->result, &count);
+	assert_int_equal(count, 1);
+	assert_true(moments[0].place == 0 && moments[0].allocated == 8);
+	items = st_result_operators(f->result, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(items[0].allocated, 8);
+}
+
 /* Memory belongs to what is open; slices that are no operators are there for their memory only. */
 static void test_memory(void **state)
 {
@@ -561,6 +593,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operators, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_inputs, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_device_blocks, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_blocks, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_two_threads, setup, fixture_teardown),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "format/wait_kind.h"
 #include "open_fixture.h"
 
 enum { PROCESS_END = 10000 };
@@ -373,6 +374,38 @@ static void test_waits_and_holds(void **state)
 	need_span(f, 4, ST_SPAN_HOLD, 95, 3000, ST_SLICE_UNFINISHED);
 }
 
+static void library_call(struct fixture *f, uint64_t end, uint32_t kind, uint64_t took)
+{
+	struct st_event event = {.kind = kind,
+				 .mask = ST_FIELD_VALUE | ST_FIELD_EXTRA,
+				 .detail = ST_WAIT_GIL,
+				 .value = 0x100,
+				 .extra = took};
+
+	st_slice_encoder_event(&f->m.slices, end, &event);
+}
+
+/* Between two looks at its clock nobody waits for the condition, and nobody is woken when the lock is dropped. */
+static void test_who_drops_the_gil_lets_others_go_on(void **state)
+{
+	struct fixture *f = *state;
+
+	library_call(f, 50, ST_EVENT_HOLD, 40);
+	library_call(f, 90, ST_EVENT_HOLD, 20);
+	maker_chunk(&f->m, 1, 1);
+	library_call(f, 52, ST_EVENT_WAIT, 22);
+	library_call(f, 99, ST_EVENT_WAIT, 5); /* too late for the second */
+	maker_chunk(&f->m, 1, 2);
+	fixture_open_whole(f);
+	assert_int_equal(f->span_count, 4);
+	need_span(f, 0, ST_SPAN_WAIT, 30, 52, 0);
+	need_span(f, 1, ST_SPAN_WAIT, 94, 99, 0);
+	need_span(f, 2, ST_SPAN_HOLD, 10, 50, 0);
+	assert_int_equal(f->spans[0].end_track, f->spans[2].begin_track);
+	assert_int_equal(f->spans[1].end_track, f->spans[1].begin_track);
+	assert_int_not_equal(f->spans[0].begin_track, f->spans[2].begin_track);
+}
+
 static void fsync_call(struct fixture *f, uint64_t time, uint32_t kind, uint64_t address)
 {
 	struct st_event event = {
@@ -628,6 +661,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_sync_interfaces, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_sync_objects, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_many_lanes, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_who_drops_the_gil_lets_others_go_on, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_copies_by_id, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_callers_are_no_copies_of_each_other, setup,
 						fixture_teardown),

@@ -7,16 +7,19 @@ FILE is JSON: [{"rows": rows of torch-averages, "profile": {...}, "table": {...}
 import json
 import sys
 
+from torch.autograd import DeviceType
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
 
 
-def average(row):
+def average(row, device):
     avg = FunctionEventAvg()
     for name, value in row.items():
-        if name in ("cpu_time", "id", "children", "cpu_parent", "stack", "input_shapes"):
+        if name in ("cpu_time", "device_time", "id", "children", "cpu_parent", "stack", "input_shapes", "is_on_device"):
             continue
         setattr(avg, name, value)
     avg.node_id = -1
+    avg.use_device = device
+    avg.device_type = DeviceType.CUDA if row["is_on_device"] else DeviceType.CPU
     avg.cpu_parent = row.get("cpu_parent")
     avg.stack = row["stack"].split("\n") if row["stack"] else []
     avg.input_shapes = json.loads(row["input_shapes"]) if row["input_shapes"] else ""
@@ -27,6 +30,7 @@ with open(sys.argv[1]) as asked:
     cases = json.load(asked)
 texts = []
 for case in cases:
-    rows = EventList([average(row) for row in case["rows"]], **case["profile"])
+    device = case["profile"].get("use_device", "cuda")
+    rows = EventList([average(row, device) for row in case["rows"]], **case["profile"])
     texts.append(rows.table(**case["table"]))
 json.dump(texts, sys.stdout)

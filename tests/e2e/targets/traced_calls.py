@@ -15,6 +15,10 @@ import warnings
 
 import torch
 
+sys.setswitchinterval(
+    10
+)  # a thread that was started runs when this one waits for it: both profilers see the same calls
+
 module = importlib.import_module(sys.argv[1])
 folder = sys.argv[2]
 VERBOSE = torch._C._profiler._ExperimentalConfig(verbose=True)
