@@ -24,10 +24,14 @@ import tempfile
 import time
 
 from against import Against, write_section
+from births import Births
 from exports import Exports
 from hotspots import Hotspots
 from operators import Operators
+from page_paint import PagePaint
+from serve_load import Served
 from tables import Tables
+from waits import Waits
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -140,7 +144,7 @@ def write_markdown(path, rows, missing, machine, date):
     path.write_text(text + (kept[begin:] if begin >= 0 else ""))
 
 
-class Bench(Hotspots, Tables, Exports, Operators, Against):
+class Bench(Hotspots, Tables, Exports, Operators, Against, Births, Served, PagePaint, Waits):
     def __init__(self, build, python, rounds):
         self.build = pathlib.Path(build).resolve()
         self.strata = self.build / "bin/strata"
@@ -424,7 +428,21 @@ class Bench(Hotspots, Tables, Exports, Operators, Against):
         self.rows.append(Row("summary of 10 M pairs, after indexing", "s", seconds, 2.0, "budget", 1.0))
         columns = pairs * 40
         self.rows.append(Row("its peak memory", "MB", [m / 1e6 for m in memory], columns / 1e6, "raw columns", 2.0))
+        self.timeline(result)
         shutil.rmtree(result)
+
+    def timeline(self, result):
+        """CPU time of a timeline of 10 M slices: laid out once, then drawn as a whole and at other zooms."""
+        runs = [self.micro("timeline_tiles", result) for _ in range(min(self.rounds, 3))]
+        self.raw["timeline"] = runs
+        build = [r["open_ms"] + r["build_ms"] for r in runs]
+        self.rows.append(Row("timeline of 10 M slices: lay out", "ms CPU", build, 1000.0, "budget", 1.0))
+        first = [r["first_view_ms"] for r in runs]
+        self.rows.append(Row("first tiles of a view of all", "ms CPU", first, 200.0, "budget", 1.0))
+        views = [r["view_p99_ms"] for r in runs]
+        self.rows.append(Row("tiles of a view at any zoom, 99 of 100", "ms CPU", views, 200.0, "budget", 1.0))
+        held = [r["memory_mb"] for r in runs]
+        self.rows.append(Row("its memory beside the mapped columns", "MB", held, 256.0, "limit", 1.0))
 
     def launch_cost(self):
         with_us, without = [], []
@@ -485,13 +503,20 @@ def main():
     steps = [
         "pair_cost",
         "lookup_cost",
+        "wait_costs",
+        "wait_turns",
+        "wait_flood",
+        "wait_training",
+        "wait_gil",
         "event_costs",
         "reference_collector",
         "torch_bytes",
         "torch_table",
         "flood",
         "indexing",
+        "page_paint",
         "launch_cost",
+        "births",
         "sampler_cost",
         "sampler_size",
         "unwind_tables",
@@ -505,6 +530,7 @@ def main():
         "printed_table",
         "operator_exports",
         "profile_cycle",
+        "serve_load",
     ]
     if args.against:
         steps = ["against"]

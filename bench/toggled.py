@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pieces of identical work, one for each line on standard input; tells what each took, as JSON.
 
-usage: toggled.py py|torch [events | LIBRARY PERIOD_NS]
+usage: toggled.py py|torch [pause | events | LIBRARY PERIOD_NS]
 A line that begins with "on" has its piece done with sampling: by the empty handler of LIBRARY, or by the perf events
-that were opened for this thread before it began (events). Both are switched by a system call right before and after
-the piece: a profiler that is told from outside runs beside it, and leaves cold caches behind.
+that were opened for this thread before it began (events); pause: with recording, which is paused otherwise. All are
+switched by a call right before and after the piece: a profiler that is told from outside runs beside it, and leaves
+cold caches behind.
 """
 
 import ctypes
@@ -76,6 +77,12 @@ def main():
 
         def switch(on):
             libc.prctl(PR_TASK_PERF_EVENTS_ENABLE if on else PR_TASK_PERF_EVENTS_DISABLE, 0, 0, 0, 0)
+
+    elif sys.argv[2:] == ["pause"]:
+        from strata import itt
+
+        def switch(on):
+            (itt.resume if on else itt.pause)()
 
     elif len(sys.argv) > 2:
         library = ctypes.CDLL(sys.argv[2])
