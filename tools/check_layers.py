@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails on an include that points against the flow of the data.
 
-The tree is the flow: base, format, store, then collect on one side and resolve, analyze, export and
-serve on the other, then request, then cli and library. What is loaded into a foreign program (collect/inproc) may
+The tree is the flow: base, format, store, then collect on one side and resolve, analyze and export on the
+other, then request, then serve, cli and library. What is loaded into a foreign program (collect/inproc) may
 reach only base/rt and format, also through the headers it includes. The sub-folders of a layer have an order too.
 """
 
@@ -33,10 +33,12 @@ ALLOWED = {
         "format",
         "unwind/rt",
         "collect/inproc/core",
+        "collect/inproc/device",
         "collect/inproc/itt",
         "collect/inproc/python",
         "collect/inproc/sampler",
         "collect/inproc/torch",
+        "collect/inproc/waits",
     },
     "collect/inproc/core": {"base/rt", "format"},
     "collect/inproc/python": {"base/rt", "format", "unwind/rt", "collect/inproc/core"},
@@ -49,7 +51,22 @@ ALLOWED = {
         "collect/inproc/python",
     },
     "collect/inproc/torch": {"base/rt", "format", "collect/inproc/core", "collect/inproc/python"},
+    "collect/inproc/device": {"base/rt", "format", "collect/inproc/core"},
+    "collect/cuda": {"format", "collect/inproc/device", "collect/inproc/torch"},
+    "collect/devices": {"format", "collect/inproc/device"},
+    "collect/opencl": {"format", "collect/inproc/device", "collect/devices"},
+    "collect/ze": {"format", "collect/inproc/device", "collect/devices"},
+    "collect/inproc/waits": {
+        "base/rt",
+        "format",
+        "unwind/rt",
+        "collect/inproc/core",
+        "collect/inproc/itt",
+        "collect/inproc/python",
+        "collect/inproc/sampler",
+    },
     "collect/jit": {"collect/inproc/itt"},
+    "collect/waits": {"format", "collect/inproc/waits"},
     "collect/host": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
     "collect/launch/drain": {
         "base",
@@ -97,7 +114,7 @@ ALLOWED = {
     "resolve": {"base", "base/rt", "format", "store", "unwind", "unwind/rt"},
     "analyze": {"base", "base/rt", "format", "store", "resolve"},
     "export": {"base", "base/rt", "format", "store", "resolve", "analyze"},
-    "serve": {"base", "base/rt", "format", "store", "resolve", "analyze"},
+    "serve": {"base", "base/rt", "format", "store", "resolve", "analyze", "export", "request"},
     "request": {"base", "base/rt", "format", "store", "resolve", "analyze", "export"},
     "live": {
         "base",
@@ -133,6 +150,7 @@ ALLOWED = {
 INPROC = {layer for layer in ALLOWED if layer.startswith("collect/inproc")}
 CLOSED = {
     "collect/jit": {"collect/jit", "collect/inproc/itt"},
+    "collect/waits": {"collect/waits", "collect/inproc/waits", "format"},
     **{layer: INPROC | {"base/rt", "format", "unwind/rt"} for layer in INPROC},
 }
 
@@ -151,10 +169,11 @@ ORDER = {
         "samples",
         "stacks",
         "reports",
-        "findings torch sql",
+        "findings torch sql timeline",
         "summary",
     ],
-    "export": [".", "report", "stacks trace"],
+    "export": [".", "report", "stacks trace", "page"],
+    "serve": [".", "http"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -19,7 +19,7 @@ FUNCTION_LINES_MAX = 70
 README_LINES_MAX = 20
 # Files that are what they are: inputs of tests.
 DATA = ("tests/fuzz/corpus/", "tests/data/", "tests/golden/")
-CODE = {".c", ".h", ".py", ".sh", ".cmake"}
+CODE = {".c", ".h", ".py", ".sh", ".cmake", ".ts", ".tsx", ".mjs"}
 # Home and work folders of a machine; written in pieces so that this file passes its own check.
 MACHINE_PATH = re.compile("(?<![\\w.])/(" + "|".join(["ro" + "ot", "wo" + "rk", "ho" + "me/[a-z]+"]) + ")/")
 TAG = re.compile(r"^[ \t]*(?:typedef )?((?:struct|enum|union) st_\w+)\s*\{", re.MULTILINE)

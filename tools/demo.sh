@@ -15,7 +15,9 @@ printf '$ strata -collect hotspots -r .cache/demo/r@@@hs -- bash examples/launch
 result=$(find .cache/demo -maxdepth 1 -name 'r*hs' -type d | sort | tail -n 1)
 cat >&2 <<END
 
-Next, for example:
+Look at it in a browser: this prints the address with the key to it, http://127.0.0.1:8123/#token=…, and opens it
+  $strata serve -data-directory .cache/demo -web-port 8123 -open
+Or on the command line, for example:
   $strata report source recipe.py -r $result                  (the script, with the CPU time of each line)
   $strata report hotspots -r $result -group-by task-type,function -limit 10
   $strata export flamegraph -r $result -o .cache/demo/cpu.html      (open it in any browser)

@@ -3,7 +3,7 @@
 #
 # Every static check, each one named with its verdict; the findings of the failed ones are shown.
 #
-# usage: tools/lint.sh [--fix]     --fix lets clang-format and ruff rewrite files, and checks nothing
+# usage: tools/lint.sh [--fix]     --fix lets clang-format, ruff and biome rewrite files, and checks nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,7 @@ mapfile -t python_files < <(git ls-files --cached --others --exclude-standard '*
 if [ "${1:-}" = --fix ]; then
 	clang-format-14 -i "${c_files[@]}"
 	.venv/bin/ruff check --quiet --fix "${python_files[@]}"
+	node web/check.mjs --fix
 	exit 0
 fi
 
@@ -58,8 +59,9 @@ check style python3 tools/check_style.py
 check docs python3 tools/check_docs.py
 check shellcheck shellcheck "${shell_files[@]}"
 check ruff .venv/bin/ruff check --quiet "${python_files[@]}"
+check web node web/check.mjs
 check codespell codespell --quiet-level 2 --skip '*/node_modules/*,*/corpus/*,*/data/*,*/golden/*' README.md CONTRIBUTING.md \
-	docs src tests tools bench examples
+	docs src tests tools bench examples web/src
 check cppcheck cppcheck_sources
 check clang-tidy tidy
 

@@ -14,14 +14,14 @@ torch_requirement='torch==2.13.0'
 ruff_requirement='ruff>=0.6'
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libzstd-dev zlib1g-dev libjson-c-dev
-	libsqlite3-dev libdw-dev libiberty-dev libcapstone-dev libc++abi1-14)
+	libsqlite3-dev libdw-dev libiberty-dev libcapstone-dev libc++abi1-14 libmicrohttpd-dev libgnutls28-dev)
 python_packages=(python3 python3-venv)
 test_packages=(libcmocka-dev clang-14 libclang-rt-14-dev musl-tools util-linux gfortran libomp-14-dev g++
 	libtbb-dev libunwind-dev chromium linux-perf valgrind qemu-user qemu-user-static busybox-static golang-go
-	gcc-multilib file)
-# Whoever has Node.js from elsewhere keeps it: Debian's npm would fight with it.
-command -v npm >/dev/null || test_packages+=(nodejs npm)
+	gcc-multilib file libjemalloc2 ocl-icd-libopencl1 pocl-opencl-icd libze1 libze-dev)
 lint_packages=(clang-format-14 clang-tidy-14 cppcheck shellcheck codespell)
+# The page is bundled by it. Whoever has Node.js from elsewhere keeps it: Debian's npm would fight with it.
+command -v npm >/dev/null || build_packages+=(nodejs npm)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -147,21 +147,32 @@ make_tensorflow_venv() {
 
 # What drives the browser in the tests of pages: only they need it. The browser itself is Debian's.
 make_web_modules() {
+	# npm ci empties the folder first, also one that several working trees share.
+	if npm ls --prefix tests/web --all </dev/null >/dev/null 2>&1; then
+		return
+	fi
 	say "npm ci in tests/web"
 	npm ci --prefix tests/web --no-audit --no-fund --silent </dev/null >&2
+}
+
+# What bundles, checks and tests the page (web/).
+make_page_modules() {
+	say "npm ci for web"
+	cmake -DNPM=npm -DWEB="$PWD/web" -DMUST=ON -P cmake/WebPackages.cmake </dev/null >&2
 }
 
 install_packages
 [ "$profile" != build ] || exit 0
 mkdir -p .cache
 stamp=.cache/setup-$profile
-wanted_state=$(cat tools/setup.sh tests/e2e/requirements*.txt tests/web/package-lock.json | sha256sum | cut -d' ' -f1)
+wanted_state=$(cat tools/setup.sh tests/e2e/requirements*.txt tests/web/package-lock.json web/package-lock.json | sha256sum | cut -d' ' -f1)
 if [ -x .venv/bin/python ] && { [ "$profile" != test ] || [ -x .venv-tf/bin/python ]; } &&
 	[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted_state $(readlink -f .venv/bin/python)" ]; then
 	exit 0
 fi
 make_venv
 [ "$profile" != test ] || make_web_modules
+[ "$profile" = demo ] || make_page_modules
 if [ "$profile" = test ] && ! make_tensorflow_venv; then
 	say "TensorFlow cannot be installed: its tests will fail; the next run tries again"
 	exit 0
