@@ -90,6 +90,23 @@ def test_time_outside_of_regions(shared_strata, regions):
     assert rows[SERIAL]["imbalance_ns"] == 0
 
 
+def test_a_part_of_a_region(shared_strata, regions):
+    """Its last tenth has a tenth of its imbalance, in the report, of the single region and in the summary."""
+    result, own = regions
+    name, first = f"uneven (openmp_balance.c:{own['uneven'][0].line})", instances(shared_strata, result, "uneven")[0]
+    end = first["start_ns"] + first["wall_ns"]
+    chosen = ("-time-filter", f"{(end - first['wall_ns'] // 10) / 1e9:.9f}:{end / 1e9:.9f}")
+    row = rows_of(shared_strata, result, *chosen)[name]
+    assert row["wall_total_ns"] == pytest.approx(first["wall_ns"] / 10, abs=10)
+    assert row["imbalance_ns"] == pytest.approx(first["imbalance_ns"] / 10, abs=10)
+    assert row["region_wait_ns"] == pytest.approx(first["wait_ns"] / 10, abs=10)
+    single = shared_strata.report(result, "openmp", "-group-by", "instance", "-filter", f"region={name}", *chosen)
+    assert [one["imbalance_ns"] for one in single["rows"]] == [row["imbalance_ns"]]
+    facts = shared_strata.report(result, "summary", *chosen)["rows"]
+    (told,) = [fact for fact in facts if fact["section"] == "openmp" and fact["name"] == "imbalance"]
+    assert told["share_ratio"] == pytest.approx(first["imbalance_ns"] / first["wall_ns"], abs=0.001)
+
+
 def test_regions_agree_with_waits(shared_strata, regions):
     """What threads wait for the end of a region is told twice: with the region, and by each of them."""
     result, _ = regions

@@ -237,6 +237,6 @@ const struct st_measure st_kernel_measures[ST_KERNEL_MEASURES] = {
 	 .known_by = ST_OCCUPANCY_NS},
 	{ST_LAUNCH_DELAY_NS, SUM(read_delay, 0)},
 	{ST_LAUNCHES, SUM(read_delay, ST_LAUNCHES)},
-	{ST_OCCUPANCY_SUM, SUM(read_occupancy, 0)},
-	{ST_OCCUPANCY_NS, SUM(read_occupancy, ST_OCCUPANCY_NS)},
+	{ST_OCCUPANCY_SUM, SUM(read_occupancy, 0), .is_time = true},
+	{ST_OCCUPANCY_NS, SUM(read_occupancy, ST_OCCUPANCY_NS), .is_time = true},
 };

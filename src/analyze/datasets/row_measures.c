@@ -6,6 +6,7 @@
 
 #include "analyze/datasets/row_sets.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 static const struct st_rows *rows_of(const struct st_dataset *dataset)
@@ -92,6 +93,30 @@ static uint64_t read_preempted(const struct st_dataset *dataset, uint32_t row, u
 		       : 0;
 }
 
+/* The same from a moment to another. Pieces are in the order of threads. */
+static uint64_t preempted_in(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
+			     int64_t end_ns)
+{
+	const struct st_rows *rows = rows_of(dataset);
+	const struct st_preempted *pieces = rows->times.preempted;
+	uint32_t span = rows->source[row].span, track = rows->columns[ST_BY_THREAD][row];
+	uint32_t at = ST_SEARCH(i, 0, rows->times.preempted_count, pieces[i].track < track);
+	uint64_t sum_ns = 0;
+
+	if (!read_preempted(dataset, row, 0))
+		return 0;
+	for (; at < rows->times.preempted_count && pieces[at].track == track; at++) {
+		int64_t from_ns = pieces[at].begin_ns, to_ns = from_ns + (int64_t)pieces[at].ns;
+
+		if (pieces[at].span != span)
+			continue;
+		from_ns = from_ns > begin_ns ? from_ns : begin_ns;
+		to_ns = to_ns < end_ns ? to_ns : end_ns;
+		sum_ns += to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
+	}
+	return sum_ns;
+}
+
 static uint64_t read_bytes(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
 	const struct st_heap_call *call = &rows_of(dataset)->heap_calls[row];
@@ -108,7 +133,7 @@ const struct st_measure st_sync_measures[ST_SYNC_MEASURES] = {
 	{ST_RELEASES, "releases", "releases", "Releases", "",
 	 SUM(read_kind, ST_EVENT_SYNC_RELEASING)},
 	{ST_HOLD_TOTAL, "hold-total", "hold_total_ns", "Hold Time", "ns",
-	 SUM(read_hold, ST_HOLD_TOTAL)},
+	 SUM(read_hold, ST_HOLD_TOTAL), .is_time = true},
 	{ST_HOLD_AVG, "hold-avg", "hold_avg_ns", "Average Hold Time", "ns", ST_FOLD_AVERAGE,
 	 .part = ST_HOLD_TOTAL, .whole = ST_HOLDS},
 	{ST_HOLDS, SUM(read_hold, ST_HOLDS)},
@@ -120,7 +145,7 @@ const struct st_measure st_sync_measures[ST_SYNC_MEASURES] = {
 	{ST_WAIT, "wait", "wait_ns", "Wait Time", "ns", ST_FOLD_BOTH, .part = ST_WALL_TOTAL,
 	 .whole = ST_SHORT_WAIT_TOTAL},
 	{ST_PREEMPTED, "preempted", "preempted_ns", "Preemption Wait Time", "ns",
-	 SUM(read_preempted, 0)},
+	 SUM(read_preempted, 0), .is_time = true, .read_part = preempted_in},
 	{ST_WAIT_COUNT, "wait-count", "wait_count", "Wait Count", "", ST_FOLD_BOTH,
 	 .part = ST_COUNT, .whole = ST_SHORT_WAITS},
 	{ST_WAIT_AVG, "wait-avg", "wait_avg_ns", "Average Wait Time", "ns", ST_FOLD_AVERAGE,

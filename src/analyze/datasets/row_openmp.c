@@ -189,9 +189,9 @@ static uint64_t read_region(const struct st_dataset *dataset, uint32_t row, unsi
 
 const struct st_measure st_openmp_measures[ST_OPENMP_MEASURES] = {
 	{ST_IMBALANCE, "imbalance", "imbalance_ns", "Imbalance Time", "ns",
-	 SUM(read_region, ST_IMBALANCE)},
+	 SUM(read_region, ST_IMBALANCE), .is_time = true},
 	{ST_REGION_WAIT, "region-wait", "region_wait_ns", "Wait Time at End", "ns",
-	 SUM(read_region, ST_REGION_WAIT)},
+	 SUM(read_region, ST_REGION_WAIT), .is_time = true},
 	{ST_REGION_THREADS, "region-threads", "region_threads", "Region Threads", "",
 	 ST_FOLD_AVERAGE, .part = ST_REGION_THREAD_SUM, .whole = ST_COUNT},
 	{ST_REGION_THREAD_SUM, SUM(read_region, ST_REGION_THREAD_SUM)},

@@ -69,7 +69,7 @@ void st_reads_take(const struct st_aggregate *aggregate, struct st_reads *reads,
 	for (unsigned int i = 0; i < reads->count; i++) {
 		const struct st_measure *measure = reads->measures[i];
 
-		reads->values[i] = measure->read(aggregate->dataset, row, measure->arg);
+		reads->values[i] = st_row_value(aggregate, measure, row);
 		if (aggregate->dataset->times && measure->fold == ST_FOLD_SUM)
 			reads->values[i] = (uint64_t)((double)reads->values[i] *
 							      aggregate->dataset->times[row] +

@@ -52,6 +52,16 @@ uint64_t st_node_value(const struct st_aggregate *aggregate, uint32_t node,
 int st_node_compare(const struct st_aggregate *aggregate, uint32_t a, uint32_t b,
 		    enum st_metric metric);
 
+/* The value of a row, as far as it lies in the time range. */
+static inline uint64_t st_row_value(const struct st_aggregate *aggregate,
+				    const struct st_measure *measure, uint32_t row)
+{
+	const struct st_selection *selection = &aggregate->selection;
+	const int64_t range_ns[2] = {selection->begin_ns, selection->end_ns};
+
+	return st_measure_read(measure, aggregate->dataset, row,
+			       selection->has_time_range ? range_ns : NULL);
+}
 /* Reads the values of a row; and adds them to a node. */
 void st_reads_take(const struct st_aggregate *aggregate, struct st_reads *reads, uint32_t row);
 static inline void st_reads_add(struct st_aggregate *aggregate, const struct st_reads *reads,

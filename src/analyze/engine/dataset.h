@@ -104,6 +104,11 @@ struct st_measure {
 	enum st_reach reach;
 	uint64_t (*read)(const struct st_dataset *dataset, uint32_t row, unsigned int arg);
 	unsigned int arg;
+	/* A part of the time of the row: where a question is about a part of that, what of it lies inside is told by
+	 * read_part; where that is NULL, it counts as evenly spread. */
+	bool is_time;
+	uint64_t (*read_part)(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
+			      int64_t end_ns);
 	uint64_t (*derive)(const struct st_spread *spread);
 	enum st_metric part, whole; /* of a quotient, a difference or a sum */
 	bool of_total;		    /* the whole is that of everything */
@@ -194,6 +199,9 @@ enum st_status st_dataset_ask(const struct st_dataset *dataset, const struct st_
 /* The measure of a metric, or NULL. */
 const struct st_measure *st_dataset_measure(const struct st_dataset *dataset,
 					    enum st_metric metric);
+/* The value of a row; of one that crosses an edge of a time range (NULL: there is none) what of it lies inside. */
+uint64_t st_measure_read(const struct st_measure *measure, const struct st_dataset *dataset,
+			 uint32_t row, const int64_t *range_ns);
 /* Of a quotient, which is no whole number; total: the answer's. False: there is none. */
 bool st_answer_quotient(const struct st_measure *measure, const struct st_answer_row *row,
 			const struct st_answer_row *total, double *out);

@@ -51,9 +51,7 @@ static uint64_t instance_value(const struct st_aggregate *aggregate, uint32_t ro
 
 	if (metric >= ST_WALL_METRICS) {
 		measure = st_dataset_measure(aggregate->dataset, metric);
-		return measure && measure->read
-			       ? measure->read(aggregate->dataset, row, measure->arg)
-			       : 0;
+		return measure && measure->read ? st_row_value(aggregate, measure, row) : 0;
 	}
 	if (metric == ST_COUNT || metric == ST_COPIES)
 		return st_row_is_counted(aggregate->dataset, row) == (metric == ST_COUNT);

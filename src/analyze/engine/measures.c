@@ -109,6 +109,29 @@ const struct st_measure *st_dataset_measure(const struct st_dataset *dataset, en
 	return NULL;
 }
 
+uint64_t st_measure_read(const struct st_measure *measure, const struct st_dataset *dataset,
+			 uint32_t row, const int64_t *range_ns)
+{
+	uint64_t value = measure->read(dataset, row, measure->arg), whole_ns, part_ns;
+	int64_t begin_ns, end_ns;
+
+	if (!range_ns || !measure->is_time || !dataset->begin_ns)
+		return value;
+	begin_ns = dataset->begin_ns[row] > range_ns[0] ? dataset->begin_ns[row] : range_ns[0];
+	end_ns = dataset->end_ns[row] < range_ns[1] ? dataset->end_ns[row] : range_ns[1];
+	if (begin_ns == dataset->begin_ns[row] && end_ns == dataset->end_ns[row])
+		return value;
+	if (end_ns <= begin_ns)
+		return 0;
+	if (measure->read_part)
+		return measure->read_part(dataset, row, begin_ns, end_ns);
+	whole_ns = st_row_wall_ns(dataset, row);
+	part_ns = dataset->flags[row] & dataset->slow_flags
+			  ? dataset->part_ns(dataset, row, begin_ns, end_ns)
+			  : (uint64_t)(end_ns - begin_ns);
+	return whole_ns ? rounded((double)value * (double)part_ns / (double)whole_ns) : 0;
+}
+
 static bool quotient(uint64_t part, uint64_t whole, double *out)
 {
 	*out = whole ? (double)part / (double)whole : 0.0;

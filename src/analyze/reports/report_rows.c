@@ -51,6 +51,7 @@ static enum st_status build_instances(const struct st_rows_report *kind, struct 
 {
 	struct st_tables tables;
 	const char *titles[ST_METRICS];
+	const int64_t range_ns[2] = {question->time_begin_ns, question->time_end_ns};
 	struct st_report_instances instances = {
 		.question = question,
 		.table = kind->of_slices ? &st_slices_table : &st_row_tables[kind->set],
@@ -64,6 +65,7 @@ static enum st_status build_instances(const struct st_rows_report *kind, struct 
 
 	if (!st_tables_init(&tables, job->result, job->arena))
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory for the report");
+	tables.range_ns = question->has_time_range ? range_ns : NULL;
 	if (kind->of_slices)
 		instances.rows = st_result_slices(job->result);
 	memcpy(titles, kind->titles, sizeof(titles));

@@ -276,8 +276,9 @@ static struct st_cell wait_preempted(const struct st_table_at *at)
 	const struct st_dataset *waits = st_row_dataset(at);
 	const struct st_measure *measure = st_dataset_measure(waits, ST_PREEMPTED);
 
-	return span_of(at) ? st_cell_u64(measure->read(waits, at->row, measure->arg))
-			   : st_no_cell();
+	return span_of(at)
+		       ? st_cell_u64(st_measure_read(measure, waits, at->row, at->tables->range_ns))
+		       : st_no_cell();
 }
 
 static struct st_cell waker_cell(const struct st_table_at *at)

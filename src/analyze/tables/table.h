@@ -93,6 +93,8 @@ struct st_tables {
 	struct st_step_list *steps;
 	const struct st_named *named; /* may be given */
 	struct st_named *own_named;
+	const int64_t
+		*range_ns; /* of a report about a part of the time: begin and end, else NULL */
 	struct st_report info;
 	const struct st_report_row **facts; /* its rows that are about the run */
 	uint32_t fact_count;
