@@ -745,7 +745,7 @@ static enum st_status fill(const struct st_summary *summary, const struct st_dat
 		status = st_summary_add_openmp(summary);
 	if (!status && st_result_samples(summary->result)->count)
 		status = st_summary_add_samples(summary);
-	if (!status && !summary->scope->filter_count)
+	if (!status && !is_narrowed(summary->scope))
 		status = st_summary_add_fixes(summary);
 	add_programs(summary);
 	add_quality(summary);

@@ -91,8 +91,8 @@ enum st_status st_summary_add_own_lines(const struct st_summary *summary,
 /* The section process_cpu: programs by CPU time, and what no sample has. */
 enum st_status st_summary_add_processes(const struct st_summary *summary,
 					struct st_sample_set *set);
-/* Of the time from its first sample to its last, the share in which a thread was not on a CPU; of threads with a part in the
- * CPU time that matters. */
+/* Of the time from its first sample to its last, as far as it lies in the scope, the share in which a thread was not on a CPU;
+ * of threads with a part in the CPU time that matters. */
 double st_summary_off_cpu(const struct st_summary *summary);
 /* CPU time, and that of garbage collection, by when it was. */
 enum st_phase { ST_PHASE_START, ST_PHASE_LOOP, ST_PHASE_END, ST_PHASES };

@@ -156,34 +156,61 @@ static bool is_running(const struct st_samples *samples, uint32_t at)
 	return !(samples->flags[at] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE));
 }
 
+static bool is_in(const struct st_question *scope, int64_t time_ns)
+{
+	return !scope->has_time_range ||
+	       (time_ns >= scope->time_begin_ns && time_ns < scope->time_end_ns);
+}
+
+/* How long a thread was on a CPU in the time of the scope, and how much of that time lies between its first sample and its
+ * last. */
+struct presence {
+	uint64_t cpu_ns;
+	int64_t begin_ns, end_ns;
+};
+
+static struct presence presence_of(const struct st_summary *summary, uint32_t track)
+{
+	const struct st_samples *samples = st_result_samples(summary->result);
+	const struct st_question *scope = summary->scope;
+	struct presence out = {0, INT64_MAX, INT64_MIN};
+
+	for (uint32_t i = samples->first_of_track[track]; i < samples->first_of_track[track + 1];
+	     i++) {
+		int64_t from_ns = samples->time_ns[i] - (int64_t)samples->weight_ns[i];
+
+		if (!is_running(samples, i))
+			continue;
+		out.cpu_ns += is_in(scope, samples->time_ns[i]) ? samples->weight_ns[i] : 0;
+		out.begin_ns = from_ns < out.begin_ns ? from_ns : out.begin_ns;
+		out.end_ns = samples->time_ns[i] > out.end_ns ? samples->time_ns[i] : out.end_ns;
+	}
+	if (scope->has_time_range && out.begin_ns < scope->time_begin_ns)
+		out.begin_ns = scope->time_begin_ns;
+	if (scope->has_time_range && out.end_ns > scope->time_end_ns)
+		out.end_ns = scope->time_end_ns;
+	return out;
+}
+
 double st_summary_off_cpu(const struct st_summary *summary)
 {
 	const struct st_samples *samples = st_result_samples(summary->result);
-	uint64_t all_ns = st_result_sample_quality(summary->result)->cpu_ns, on_ns = 0,
-		 there_ns = 0;
+	uint64_t all_ns = 0, on_ns = 0, there_ns = 0;
 	uint32_t tracks, pauses;
 
 	st_result_tracks(summary->result, &tracks);
 	st_result_pauses(summary->result, &pauses);
+	for (uint32_t i = 0; i < samples->count; i++)
+		if (is_running(samples, i) && is_in(summary->scope, samples->time_ns[i]))
+			all_ns += samples->weight_ns[i];
 	for (uint32_t track = 0; samples->count && !pauses && track < tracks; track++) {
-		int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
-		uint64_t cpu_ns = 0;
+		struct presence its = presence_of(summary, track);
 
-		for (uint32_t i = samples->first_of_track[track];
-		     i < samples->first_of_track[track + 1]; i++) {
-			int64_t from_ns = samples->time_ns[i] - (int64_t)samples->weight_ns[i];
-
-			if (!is_running(samples, i))
-				continue;
-			cpu_ns += samples->weight_ns[i];
-			begin_ns = from_ns < begin_ns ? from_ns : begin_ns;
-			end_ns = samples->time_ns[i] > end_ns ? samples->time_ns[i] : end_ns;
-		}
 		/* Threads that only wait would be most of it. */
-		if (cpu_ns < all_ns / SMALL_SHARE || end_ns <= begin_ns)
+		if (its.cpu_ns < all_ns / SMALL_SHARE || its.end_ns <= its.begin_ns)
 			continue;
-		on_ns += cpu_ns;
-		there_ns += (uint64_t)(end_ns - begin_ns);
+		on_ns += its.cpu_ns;
+		there_ns += (uint64_t)(its.end_ns - its.begin_ns);
 	}
 	return there_ns > on_ns ? 1.0 - st_share(on_ns, there_ns) : 0.0;
 }
