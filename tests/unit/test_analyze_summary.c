@@ -134,11 +134,71 @@ static void test_no_fixes_of_a_part(void **state)
 	assert_null(row_of("fix", NULL));
 }
 
+/* tf.data works for 60 ms in a thread of a pool, and for 40 ms in the loop of the program, in task "loop" and at a line of
+ * its own; the call of map() takes 1 ms. */
+static void add_input(struct st_result *fake)
+{
+	uint32_t tf = fake_module("libtensorflow_framework.so.2"), script = fake_module("train.py");
+	uint32_t own = fake_function("train", script, ST_FUNCTION_PYTHON, 0);
+	uint32_t map = fake_function("DatasetV2.map", script, ST_FUNCTION_PYTHON, 0);
+	uint32_t next = fake_function("tensorflow::data::GetNext", tf, ST_FUNCTION_NATIVE, 0);
+	uint32_t work = fake_function("tensorflow::data::MapDataset", tf, ST_FUNCTION_NATIVE, 0);
+	uint32_t label = fake_label(fake, "d", "loop");
+
+	fake_function_at(own, fake_source("/srv/job/train.py"), 1);
+	fake_function_at(map,
+			 fake_source("/usr/lib/python3/dist-packages/tensorflow/python/data/ops/"
+				     "dataset_ops.py"),
+			 1);
+	fake->info.elapsed_ns = 1000 * MS;
+	fake_slice(fake, label, 100 * MS, 200 * MS, ST_NO_ROW);
+	fake_slice(fake, fake_label(fake, "d", "end"), 300 * MS, 400 * MS, ST_NO_ROW);
+	fake_sample(fake, 50 * MS, (uint64_t)MS, fake_frame(fake_frame(0, own, 5, 0), map, 7, 0),
+		    0);
+	fake_sample(fake, 150 * MS, (uint64_t)(40 * MS),
+		    fake_frame(fake_frame(0, own, 10, 0), next, 0, 0), 0);
+	fake_track(fake, 0, "pool", 101);
+	fake_sample(fake, 150 * MS, (uint64_t)(60 * MS), fake_frame(0, work, 0, 0), 0);
+}
+
+static void check_line(const char *name, int64_t ms, int64_t of_ms)
+{
+	const struct st_cell *cells = row_of("own_line", name);
+
+	assert_non_null(cells);
+	assert_int_equal(cells[ST_SUMMARY_CPU_TOTAL].as.u64, ms * MS);
+	assert_true(cells[ST_SUMMARY_RATIO].as.number == (double)ms / (double)of_ms);
+}
+
+/* Each sample counts for one line. */
+static void test_lines_of_input(void **state)
+{
+	add_input(*state);
+	build(*state, (struct st_question){0});
+	check_line("/srv/job/train.py:5", 61, 101);
+	check_line("/srv/job/train.py:10", 40, 101);
+}
+
+static void test_lines_of_a_task(void **state)
+{
+	struct st_filter filter = {ST_BY_TASK_TYPE, false, "loop"};
+
+	add_input(*state);
+	build(*state, (struct st_question){.filters = &filter, .filter_count = 1});
+	check_line("/srv/job/train.py:10", 40, 40);
+	assert_null(row_of("own_line", "/srv/job/train.py:5"));
+	filter.pattern = "end";
+	build(*state, (struct st_question){.filters = &filter, .filter_count = 1});
+	assert_null(row_of("own_line", NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_off_cpu_of_a_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_fixes_of_a_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines_of_input, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines_of_a_task, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,8 @@ struct work {
 	uint64_t *self_ns;	    /* by frame */
 	uint64_t *all_ns;	    /* by frame: with what it called */
 	uint32_t *kernel;	    /* by frame: function of the kernel that it is part of, or 0 */
+	uint8_t *has_line;	    /* by frame: a line of the program's own is around it */
+	uint8_t *is_own;	    /* by source: of the program, and no library's */
 	uint8_t *is_of;		    /* by function: enum side that it tells */
 	uint8_t *is_kernel;	    /* by function */
 	struct st_key_texts names;  /* of functions; a lambda goes by the function that it is in */
@@ -107,11 +109,28 @@ static void look_at_samples(struct work *work, const struct st_samples *samples,
 	}
 }
 
+static void look_at_lines(struct work *work)
+{
+	const struct st_named *named = work->named;
+
+	for (uint32_t i = 0; i < named->source_count; i++)
+		work->is_own[i] = !st_path_is_library(named->sources[i]);
+	for (uint32_t i = 1; i < named->frame_count; i++) {
+		const struct st_named_frame *frame = &named->frames[i];
+
+		work->has_line[i] = named->functions[frame->function].kind == ST_FUNCTION_PYTHON &&
+						    work->is_own[frame->source]
+					    ? frame->line != 0
+					    : work->has_line[frame->parent];
+	}
+}
+
 /* Callers come before what they call. */
 static void look_at_frames(struct work *work)
 {
 	const struct st_named *named = work->named;
 
+	look_at_lines(work);
 	for (uint32_t i = 1; i < named->frame_count; i++) {
 		uint32_t function = named->frames[i].function, parent = named->frames[i].parent;
 		uint8_t own = work->is_of[function], above = work->sides[parent];
@@ -299,6 +318,8 @@ bool st_input_cpu_make(struct st_input_cpu *out, const struct st_sample_set *set
 	work.kernel_ns = st_arena_calloc(&own, functions, sizeof(*work.kernel_ns));
 	work.name_of = st_arena_calloc(&own, functions, sizeof(*work.name_of));
 	work.sides = st_arena_calloc(&own, frames, sizeof(*work.sides));
+	work.has_line = st_arena_calloc(&own, frames, sizeof(*work.has_line));
+	work.is_own = st_arena_calloc(&own, (size_t)set->named->source_count + 1, 1);
 	work.self_ns = st_arena_calloc(&own, frames, sizeof(*work.self_ns));
 	work.all_ns = st_arena_calloc(&own, frames, sizeof(*work.all_ns));
 	work.kernel = st_arena_calloc(&own, frames, sizeof(*work.kernel));
@@ -307,8 +328,12 @@ bool st_input_cpu_make(struct st_input_cpu *out, const struct st_sample_set *set
 		name_functions(&work, &own);
 		look_at_samples(&work, set->samples, begin_ns, end_ns);
 		look_at_frames(&work);
-		for (uint32_t i = 1; i < set->named->frame_count; i++)
-			out->ns += work.self_ns[i] ? input_of(&work, i) : 0;
+		for (uint32_t i = 1; i < set->named->frame_count; i++) {
+			uint64_t ns = work.self_ns[i] ? input_of(&work, i) : 0;
+
+			out->ns += ns;
+			out->unlined_ns += work.has_line[i] ? 0 : ns;
+		}
 		out->kernels = largest_kernels(&work, out->ns, arena);
 		find_lines(out, set->named, set->samples, maker);
 	}

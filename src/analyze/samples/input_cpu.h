@@ -19,6 +19,7 @@ struct st_input_line {
 
 struct st_input_cpu {
 	uint64_t ns;
+	uint64_t unlined_ns; /* of it, in stacks without a line of the program's own Python code */
 	const char *
 		kernels; /* "AdjustSaturation and Cast": those with most of it, in the arena; "": not known */
 	/* Which of several calls the time is for, nobody knows. A call that took no time has no sample. */

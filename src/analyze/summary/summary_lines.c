@@ -131,22 +131,25 @@ static enum st_status make(struct lines *lines, struct st_question question, str
 }
 
 /* What the function of map() does lies in threads of pools, whose stacks have no line: it is for the one that calls map(),
- * where that is only one. */
+ * where that is only one. Input with a line of its own (a loop that fetches from the dataset itself) is counted there. Which
+ * of it passes a filter is not known. */
 static bool add_input(struct lines *lines, const struct st_question *question,
 		      struct st_arena *arena)
 {
 	struct st_input_cpu input;
 	struct line *item;
 
+	if (question->filter_count)
+		return true;
 	if (!st_input_cpu_make(&input, lines->set,
 			       question->has_time_range ? question->time_begin_ns : INT64_MIN,
 			       question->has_time_range ? question->time_end_ns : INT64_MAX, arena))
 		return false;
-	if (!input.ns || input.line_count != 1)
+	if (!input.unlined_ns || input.line_count != 1)
 		return true;
 	item = &lines->items[st_pair_map_add(&lines->keys, input.lines[0].source,
 					     input.lines[0].number)];
-	item->weight += input.ns;
+	item->weight += input.unlined_ns;
 	item->source = input.lines[0].source;
 	item->number = input.lines[0].number;
 	item->is_input = true;
@@ -194,10 +197,10 @@ static enum st_status add_lines_of(const struct st_summary *summary, struct st_s
 		status = st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the lines");
 	if (!status)
 		qsort(lines.items, lines.keys.count, sizeof(*lines.items), by_weight);
-	if (!status && is_start_up && lines.keys.count)
+	if (!status && total && is_start_up && lines.keys.count)
 		add_start_line(summary, &lines, &lines.items[0], search, total);
-	for (uint32_t i = 0; !status && !is_start_up && i < lines.keys.count && i < LINES_SHOWN;
-	     i++)
+	for (uint32_t i = 0;
+	     !status && total && !is_start_up && i < lines.keys.count && i < LINES_SHOWN; i++)
 		if (lines.items[i].weight > total / 100)
 			add(summary, &lines, &lines.items[i], search, total);
 	st_sample_rows_fini(&lines.rows);
