@@ -18,7 +18,7 @@
 
 /* What waits at one object, or of one class, come to. */
 struct sum {
-	uint32_t key; /* of the object */
+	uint32_t process, key; /* of the object: those of two processes may have one name */
 	uint64_t ns, count;
 	uint64_t
 		most_ns; /* of the thread that waits most; of those of the steps, where there are steps */
@@ -28,10 +28,11 @@ struct sum {
 struct study {
 	struct st_finding_ground *ground;
 	const struct st_dataset *waits;
-	struct st_pair_map of_thread; /* (key, thread) → time */
+	struct st_pair_map objects;   /* (process, key) */
+	struct st_pair_map of_thread; /* (object, thread) → time */
 	uint64_t *thread_ns;
 	uint32_t thread_capacity;
-	struct sum *sums; /* by key */
+	struct sum *sums; /* by object */
 	uint32_t sum_capacity;
 	bool failed;
 };
@@ -74,6 +75,16 @@ static uint32_t track_of(const struct study *study, uint32_t row)
 	return st_key_of(&study->waits->keys[ST_BY_THREAD], row);
 }
 
+static uint32_t key_of(const struct study *study, uint32_t row)
+{
+	return st_key_of(&study->waits->keys[ST_BY_SYNC_OBJECT], row);
+}
+
+static uint32_t process_of(const struct study *study, uint32_t row)
+{
+	return st_key_of(&study->waits->keys[ST_BY_PROCESS], row);
+}
+
 /* Whether the wait of this thread makes a step longer; without steps of any. */
 static bool counts(const struct study *study, uint32_t track)
 {
@@ -85,18 +96,20 @@ static bool counts(const struct study *study, uint32_t track)
 
 static void add(struct study *study, uint32_t row, uint64_t ns)
 {
-	uint32_t key = st_key_of(&study->waits->keys[ST_BY_SYNC_OBJECT], row);
+	uint32_t key = key_of(study, row), process = process_of(study, row);
+	uint32_t object = st_pair_map_add(&study->objects, process, key);
 	uint32_t track = track_of(study, row), known = study->of_thread.count;
-	uint32_t at = st_pair_map_add(&study->of_thread, key, track);
+	uint32_t at = st_pair_map_add(&study->of_thread, object, track);
 	struct sum *sum;
 
-	if (study->of_thread.failed ||
+	if (study->objects.failed || study->of_thread.failed ||
 	    !ST_VEC_ROOM_ZERO(study->thread_ns, at, study->thread_capacity) ||
-	    !ST_VEC_ROOM_ZERO(study->sums, key, study->sum_capacity)) {
+	    !ST_VEC_ROOM_ZERO(study->sums, object, study->sum_capacity)) {
 		study->failed = true;
 		return;
 	}
-	sum = &study->sums[key];
+	sum = &study->sums[object];
+	sum->process = process;
 	sum->key = key;
 	sum->threads += study->of_thread.count > known;
 	sum->ns += ns;
@@ -109,6 +122,7 @@ static void add(struct study *study, uint32_t row, uint64_t ns)
 static bool begin(struct study *study, struct st_finding_ground *ground, wanted_row *wanted)
 {
 	*study = (struct study){.ground = ground, .waits = &ground->samples.waits};
+	st_pair_map_init(&study->objects);
 	st_pair_map_init(&study->of_thread);
 	for (uint32_t i = 0; i < study->waits->row_count && !study->failed; i++) {
 		uint64_t ns = part_of(study, i);
@@ -121,6 +135,7 @@ static bool begin(struct study *study, struct st_finding_ground *ground, wanted_
 
 static void end(struct study *study)
 {
+	st_pair_map_fini(&study->objects);
 	st_pair_map_fini(&study->of_thread);
 	free(study->thread_ns);
 	free(study->sums);
@@ -131,7 +146,7 @@ static const struct sum *largest(const struct study *study)
 {
 	const struct sum *found = NULL;
 
-	for (uint32_t i = 0; i < study->sum_capacity; i++)
+	for (uint32_t i = 0; i < study->objects.count; i++)
 		if (study->sums[i].most_ns && (!found || study->sums[i].most_ns > found->most_ns))
 			found = &study->sums[i];
 	return found;
@@ -139,8 +154,8 @@ static const struct sum *largest(const struct study *study)
 
 static bool is_of(const struct study *study, const struct sum *sum, uint32_t row)
 {
-	return part_of(study, row) &&
-	       st_key_of(&study->waits->keys[ST_BY_SYNC_OBJECT], row) == sum->key;
+	return key_of(study, row) == sum->key && process_of(study, row) == sum->process &&
+	       part_of(study, row);
 }
 
 /* No more than is left when the CPUs do nothing but the work. */
@@ -350,13 +365,14 @@ static bool is_gil(const struct study *study, uint32_t row)
 }
 
 /* Threads that wait a tenth of the time for it. */
-static uint32_t bound_threads(const struct study *study)
+static uint32_t bound_threads(const struct study *study, const struct sum *sum)
 {
 	uint64_t wall_ns = (uint64_t)((double)study->ground->step_ns * study->ground->divisor);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < study->of_thread.count; i++)
-		count += study->thread_ns[i] >= wall_ns / 10;
+		count += study->of_thread.pairs[i].a == (uint64_t)(sum - study->sums) &&
+			 study->thread_ns[i] >= wall_ns / 10;
 	return count;
 }
 
@@ -370,7 +386,7 @@ bool st_find_gil(struct st_finding_ground *ground, struct st_finding *out)
 		return false;
 	sum = begin(&study, ground, is_gil) ? largest(&study) : NULL;
 	if (sum && st_finding_share(ground, sum->most_ns) >= 0.1) {
-		uint32_t threads = bound_threads(&study);
+		uint32_t threads = bound_threads(&study, sum);
 
 		found = true;
 		out->where = place_of(&study, sum);
