@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -114,6 +115,15 @@ static void add_wait(struct st_result *fake, uint32_t track, int64_t begin_ms, i
 					 .event = ST_SPAN_TOLD | ST_WAIT_MUTEX});
 }
 
+static void add_read(struct st_result *fake, int64_t begin_ms, int64_t end_ms)
+{
+	fake_span(fake, (struct st_span){.kind = ST_SPAN_WAIT,
+					 .begin_ns = begin_ms * MS,
+					 .end_ns = end_ms * MS,
+					 .slice = ST_NO_ROW,
+					 .event = ST_SPAN_TOLD | ST_WAIT_READ});
+}
+
 /* Findings are of the whole run: beside figures of a part of it they would be of another thing. */
 static void test_no_fixes_of_a_part(void **state)
 {
@@ -132,6 +142,35 @@ static void test_no_fixes_of_a_part(void **state)
 	assert_non_null(row_of("fix", "lock-contention"));
 	build(fake, range(850, 1000));
 	assert_null(row_of("fix", NULL));
+}
+
+/* Ten steps of 20 ms. A read begins 2 ms before the end of each and ends with the gap of 70 ms behind it; another one is all in
+ * the gap. */
+static void test_waits_between_steps(void **state)
+{
+	struct st_result *fake = *state;
+	const struct st_cell *cells;
+	char name[32];
+
+	fake->info.type = "threading";
+	fake->info.collected_ns = fake->info.elapsed_ns = 1000 * MS;
+	fake->sync_objects[fake->sync_object_count++] =
+		(struct st_sync_object){.attribute = ST_WAIT_READ << ST_SYNC_KIND_SHIFT,
+					.address = 5,
+					.type = fake_text(fake, "File")};
+	for (int64_t i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "iteration %d", (int)i);
+		fake_slice(fake, fake_label(fake, "d", name), i * 90 * MS, (i * 90 + 20) * MS,
+			   ST_NO_ROW);
+		add_read(fake, i * 90 + 18, i * 90 + 80);
+		add_read(fake, i * 90 + 81, i * 90 + 90);
+	}
+	build(fake, (struct st_question){0});
+	cells = row_of("waits_for", NULL);
+	assert_non_null(cells);
+	assert_int_equal(cells[ST_SUMMARY_COUNT].as.u64, 10);
+	assert_int_equal(cells[ST_SUMMARY_TOTAL].as.u64, 2 * MS);
+	assert_true(cells[ST_SUMMARY_RATIO].as.number == 0.1);
 }
 
 /* tf.data works for 60 ms in a thread of a pool, and for 40 ms in the loop of the program, in task "loop" and at a line of
@@ -197,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_off_cpu_of_a_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_fixes_of_a_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waits_between_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_input, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_of_a_task, setup, teardown),
 	};

@@ -150,11 +150,3 @@ bool st_wait_follow(const struct st_wait_links *links, uint32_t track, const int
 
 	return track >= links->track_count || follow(&way, track, range_ns, 0);
 }
-
-bool st_wait_follow_one(const struct st_wait_links *links, uint32_t row, st_wait_take *taker,
-			void *arg)
-{
-	const int64_t range_ns[2] = {links->waits->begin_ns[row], links->waits->end_ns[row]};
-
-	return st_wait_follow(links, track_of(links->waits, row), range_ns, taker, arg);
-}

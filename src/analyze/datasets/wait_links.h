@@ -38,8 +38,5 @@ typedef bool st_wait_take(void *arg, const struct st_wait_piece *piece);
 /* Hands over the pieces of a stretch of a thread; false: `take` said so. */
 bool st_wait_follow(const struct st_wait_links *links, uint32_t track, const int64_t range_ns[2],
 		    st_wait_take *take, void *arg);
-/* Of one wait of the rows. */
-bool st_wait_follow_one(const struct st_wait_links *links, uint32_t row, st_wait_take *take,
-			void *arg);
 
 #endif

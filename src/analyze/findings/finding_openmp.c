@@ -17,17 +17,21 @@ struct study {
 	uint32_t key_count;
 };
 
-/* As far as it lies in the time that figures are of, and makes a step longer. */
+/* Whether it lies in a step, or in the time that figures are of, and makes that longer. */
 static bool counts(const struct study *study, uint32_t row)
 {
+	const struct st_finding_ground *ground = study->ground;
 	const struct st_dataset *regions = study->regions;
+	const int64_t whole_ns[2] = {regions->begin_ns[row], regions->end_ns[row]};
 	uint32_t track = st_key_of(&regions->keys[ST_BY_THREAD], row), count;
+	uint32_t at = st_finding_steps_of(ground, track)->range[0];
+	int64_t piece_ns[2];
 
-	st_result_tracks(study->ground->result, &count);
+	st_result_tracks(ground->result, &count);
 	return st_openmp_region(regions, row).is_parallel && track < count &&
-	       study->ground->track_counts[track] &&
-	       regions->begin_ns[row] >= study->ground->begin_ns &&
-	       regions->end_ns[row] <= study->ground->end_ns;
+	       ground->track_counts[track] &&
+	       st_finding_piece(ground, track, whole_ns, &at, piece_ns) &&
+	       piece_ns[0] == whole_ns[0] && piece_ns[1] == whole_ns[1];
 }
 
 static uint32_t key_of(const struct study *study, uint32_t row)

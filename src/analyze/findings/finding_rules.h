@@ -12,6 +12,14 @@
 #include "analyze/steps/step_list.h"
 #include "analyze/samples/utilization.h"
 
+/* The steps that a thread takes part in (st_step_range), without warm-up. Where there are none: all of the time that figures
+ * are of, once. */
+struct st_finding_steps {
+	uint32_t range[2]; /* of the list */
+	uint32_t count;
+	uint64_t wall_ns;
+};
+
 struct st_finding_ground {
 	const struct st_result *result;
 	const struct st_dataset *operators;
@@ -26,8 +34,9 @@ struct st_finding_ground {
 	struct st_operator_turns turns;
 	double recorded; /* part of the time of the steps in which operators were recorded */
 	uint64_t step_ns;
-	uint8_t *track_counts; /* by track: its operators are part of a step */
-	uint8_t *claimed;      /* by row of operators: another rule has its time */
+	uint8_t *track_counts;		   /* by track: its operators are part of a step */
+	struct st_finding_steps *steps_of; /* by track, and one more for what is on none */
+	uint8_t *claimed;		   /* by row of operators: another rule has its time */
 	/* Samples of that time. */
 	bool has_samples;
 	bool has_waits; /* they were recorded */
@@ -55,6 +64,12 @@ bool st_finding_is_recorded(const struct st_finding_ground *ground, uint32_t tra
 			    int64_t begin_ns, int64_t end_ns);
 /* A row that figures are about. */
 bool st_finding_counts(const struct st_finding_ground *ground, uint32_t row);
+const struct st_finding_steps *st_finding_steps_of(const struct st_finding_ground *ground,
+						   uint32_t track);
+/* The pieces of an interval of a thread that are time of these steps, one by one; *at is their range[0] before the first one.
+ * False: there are no more. */
+bool st_finding_piece(const struct st_finding_ground *ground, uint32_t track,
+		      const int64_t whole_ns[2], uint32_t *at, int64_t piece_ns[2]);
 /* What a row of operators is called, in the arena. */
 const char *st_finding_where(const struct st_finding_ground *ground, uint32_t row);
 double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns);

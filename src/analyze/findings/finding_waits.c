@@ -20,8 +20,9 @@
 struct sum {
 	uint32_t process, key; /* of the object: those of two processes may have one name */
 	uint64_t ns, count;
-	uint64_t
-		most_ns; /* of the thread that waits most; of those of the steps, where there are steps */
+	uint32_t
+		most_track; /* that waits most of its time; of those of the steps, where there are steps */
+	uint64_t most_ns; /* which that one waits */
 	uint32_t threads;
 };
 
@@ -57,22 +58,58 @@ static bool is_class(const struct study *study, uint32_t row, enum st_wait_class
 	return is_text(text_of(study, ST_BY_WAIT_CLASS, row), st_wait_class_word(class));
 }
 
+static uint32_t track_of(const struct study *study, uint32_t row)
+{
+	return st_key_of(&study->waits->keys[ST_BY_THREAD], row);
+}
+
+/* The pieces of a row in the time that counts, one by one; *at is that of first_piece before the first one. */
+static bool next_piece(const struct study *study, uint32_t row, uint32_t *at, int64_t piece_ns[2])
+{
+	const int64_t whole_ns[2] = {study->waits->begin_ns[row], study->waits->end_ns[row]};
+
+	return st_row_is_counted(study->waits, row) &&
+	       st_finding_piece(study->ground, track_of(study, row), whole_ns, at, piece_ns);
+}
+
+static uint32_t first_piece(const struct study *study, uint32_t row)
+{
+	return st_finding_steps_of(study->ground, track_of(study, row))->range[0];
+}
+
 /* How long a row waits in the time that counts. */
 static uint64_t part_of(const struct study *study, uint32_t row)
 {
 	const struct st_dataset *waits = study->waits;
-	int64_t begin_ns = waits->begin_ns[row], end_ns = waits->end_ns[row];
+	uint32_t at = first_piece(study, row);
+	uint64_t sum_ns = 0;
+	int64_t piece_ns[2];
 
-	if (!st_row_is_counted(waits, row))
-		return 0;
-	begin_ns = begin_ns > study->ground->begin_ns ? begin_ns : study->ground->begin_ns;
-	end_ns = end_ns < study->ground->end_ns ? end_ns : study->ground->end_ns;
-	return end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
+	while (next_piece(study, row, &at, piece_ns))
+		sum_ns += waits->flags[row] & waits->slow_flags
+				  ? waits->part_ns(waits, row, piece_ns[0], piece_ns[1])
+				  : (uint64_t)(piece_ns[1] - piece_ns[0]);
+	return sum_ns;
 }
 
-static uint32_t track_of(const struct study *study, uint32_t row)
+/* Of the time of the steps that a thread takes part in, or of all of it, the part that it waits. */
+static double part_of_steps(const struct study *study, uint32_t track, uint64_t ns)
 {
-	return st_key_of(&study->waits->keys[ST_BY_THREAD], row);
+	return (double)ns / (double)st_finding_steps_of(study->ground, track)->wall_ns;
+}
+
+static double most_of(const struct study *study, const struct sum *sum)
+{
+	return part_of_steps(study, sum->most_track, sum->most_ns);
+}
+
+/* Sums are divided by the number of all steps later, also where several threads have steps. What comes out of that has to be
+ * of a step of the thread that waits most. */
+static uint64_t of_all_steps(const struct study *study, const struct sum *sum, uint64_t ns)
+{
+	uint32_t count = st_finding_steps_of(study->ground, sum->most_track)->count;
+
+	return (uint64_t)((double)ns * (study->ground->divisor / count));
 }
 
 static uint32_t key_of(const struct study *study, uint32_t row)
@@ -115,8 +152,11 @@ static void add(struct study *study, uint32_t row, uint64_t ns)
 	sum->ns += ns;
 	sum->count++;
 	study->thread_ns[at] += ns;
-	if (counts(study, track) && study->thread_ns[at] > sum->most_ns)
+	if (counts(study, track) &&
+	    part_of_steps(study, track, study->thread_ns[at]) > most_of(study, sum)) {
+		sum->most_track = track;
 		sum->most_ns = study->thread_ns[at];
+	}
 }
 
 static bool begin(struct study *study, struct st_finding_ground *ground, wanted_row *wanted)
@@ -146,9 +186,12 @@ static const struct sum *largest(const struct study *study)
 {
 	const struct sum *found = NULL;
 
-	for (uint32_t i = 0; i < study->objects.count; i++)
-		if (study->sums[i].most_ns && (!found || study->sums[i].most_ns > found->most_ns))
-			found = &study->sums[i];
+	for (uint32_t i = 0; i < study->objects.count; i++) {
+		const struct sum *sum = &study->sums[i];
+
+		if (sum->most_ns && (!found || most_of(study, sum) > most_of(study, found)))
+			found = sum;
+	}
 	return found;
 }
 
@@ -158,16 +201,21 @@ static bool is_of(const struct study *study, const struct sum *sum, uint32_t row
 	       part_of(study, row);
 }
 
-/* No more than is left when the CPUs do nothing but the work. */
-static void set_saving(const struct st_finding_ground *ground, uint64_t most_ns,
+/* No more than is left when the CPUs do nothing but the work: that of all threads, in the time of the steps of the one that
+ * waits most. */
+static void set_saving(const struct study *study, const struct sum *sum, uint64_t ns,
 		       struct st_finding *out)
 {
-	uint64_t wall_ns = (uint64_t)((double)ground->step_ns * ground->divisor);
-	uint64_t work_ns = ground->work_ns / (ground->use.cpu_count ? ground->use.cpu_count : 1);
-	uint64_t left_ns = wall_ns > work_ns ? wall_ns - work_ns : 0;
+	const struct st_finding_ground *ground = study->ground;
+	uint64_t wall_ns = st_finding_steps_of(ground, sum->most_track)->wall_ns, left_ns;
+	double work_ns =
+		(double)ground->work_ns / (ground->use.cpu_count ? ground->use.cpu_count : 1);
 
+	if (ground->figures.count)
+		work_ns *= (double)wall_ns * ground->step_tracks / (double)ground->figures.wall_ns;
+	left_ns = (double)wall_ns > work_ns ? wall_ns - (uint64_t)work_ns : 0;
 	out->saving_low_ns = 0;
-	out->saving_high_ns = most_ns < left_ns ? most_ns : left_ns;
+	out->saving_high_ns = of_all_steps(study, sum, ns < left_ns ? ns : left_ns);
 }
 
 static const char *span_words(const struct st_finding_ground *ground)
@@ -276,9 +324,15 @@ static bool watch_holders(struct holders *holders, const struct study *study, co
 	*holders = (struct holders){.study = study};
 	if (!st_wait_links_init(&links, study->waits, study->ground->result))
 		return false;
-	for (uint32_t i = 0; i < study->waits->row_count; i++)
-		if (is_of(study, sum, i))
-			st_wait_follow_one(&links, i, take_piece, holders);
+	for (uint32_t i = 0; i < study->waits->row_count; i++) {
+		uint32_t at = first_piece(study, i);
+		int64_t piece_ns[2];
+
+		if (!is_of(study, sum, i))
+			continue;
+		while (next_piece(study, i, &at, piece_ns))
+			st_wait_follow(&links, track_of(study, i), piece_ns, take_piece, holders);
+	}
 	st_wait_links_fini(&links);
 	return true;
 }
@@ -311,15 +365,15 @@ static void tell_lock(const struct study *study, const struct sum *sum, struct h
 
 	out->where = place_of(study, sum);
 	has_place = !*out->where || memchr(name.bytes, '(', name.size_bytes);
-	out->evidence_ns = sum->ns;
-	set_saving(ground, sum->most_ns, out);
+	out->evidence_ns = of_all_steps(study, sum, sum->ns);
+	set_saving(study, sum, sum->most_ns, out);
 	out->what = st_arena_printf(
 		ground->arena,
 		"%u %s for %.*s%s%s, %s%.0f %% of %s; its holder runs %.0f %% of that time%s%s",
 		sum->threads, sum->threads == 1 ? "thread waits" : "threads wait",
 		(int)name.size_bytes, name.bytes, has_place ? "" : " at ",
 		has_place ? "" : out->where, sum->threads == 1 ? "" : "one of them ",
-		st_finding_share(ground, sum->most_ns) * 100.0, span_words(ground),
+		most_of(study, sum) * 100.0, span_words(ground),
 		share(holders->run_ns - holders->ready_ns, all_ns), ready, blocked);
 }
 
@@ -334,8 +388,8 @@ static bool find_lock(struct st_finding_ground *ground, bool at_io, struct st_fi
 	if (!ground->has_waits)
 		return false;
 	sum = begin(&study, ground, is_lock) ? largest(&study) : NULL;
-	if (sum && st_finding_share(ground, sum->most_ns) >= 0.05 &&
-	    (sum->threads > 1 || ground->figures.count) && watch_holders(&holders, &study, sum)) {
+	if (sum && most_of(&study, sum) >= 0.05 && (sum->threads > 1 || ground->figures.count) &&
+	    watch_holders(&holders, &study, sum)) {
 		uint64_t blocked_ns = holders.io_ns + holders.sleep_ns;
 
 		found = (blocked_ns > holders.run_ns) == at_io;
@@ -367,12 +421,14 @@ static bool is_gil(const struct study *study, uint32_t row)
 /* Threads that wait a tenth of the time for it. */
 static uint32_t bound_threads(const struct study *study, const struct sum *sum)
 {
-	uint64_t wall_ns = (uint64_t)((double)study->ground->step_ns * study->ground->divisor);
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < study->of_thread.count; i++)
-		count += study->of_thread.pairs[i].a == (uint64_t)(sum - study->sums) &&
-			 study->thread_ns[i] >= wall_ns / 10;
+	for (uint32_t i = 0; i < study->of_thread.count; i++) {
+		const struct st_pair *pair = &study->of_thread.pairs[i];
+
+		count += pair->a == (uint64_t)(sum - study->sums) &&
+			 part_of_steps(study, (uint32_t)pair->b, study->thread_ns[i]) >= 0.1;
+	}
 	return count;
 }
 
@@ -385,20 +441,20 @@ bool st_find_gil(struct st_finding_ground *ground, struct st_finding *out)
 	if (!ground->has_waits)
 		return false;
 	sum = begin(&study, ground, is_gil) ? largest(&study) : NULL;
-	if (sum && st_finding_share(ground, sum->most_ns) >= 0.1) {
+	if (sum && most_of(&study, sum) >= 0.1) {
 		uint32_t threads = bound_threads(&study, sum);
 
 		found = true;
 		out->where = place_of(&study, sum);
-		out->evidence_ns = sum->ns;
-		set_saving(ground, sum->most_ns, out);
+		out->evidence_ns = of_all_steps(&study, sum, sum->ns);
+		set_saving(&study, sum, sum->most_ns, out);
 		out->what = st_arena_printf(
 			ground->arena,
 			"%u %s for Python's GIL%s%s, %s%.0f %% of %s: only one thread of a process "
 			"runs Python at a time",
 			threads, threads == 1 ? "thread waits" : "threads wait",
 			*out->where ? " at " : "", out->where, threads == 1 ? "" : "one of them ",
-			st_finding_share(ground, sum->most_ns) * 100.0, span_words(ground));
+			most_of(&study, sum) * 100.0, span_words(ground));
 	}
 	end(&study);
 	return found && out->saving_high_ns > 0;
@@ -441,7 +497,7 @@ bool st_find_barrier(struct st_finding_ground *ground, struct st_finding *out)
 	if (!ground->has_waits)
 		return false;
 	sum = begin(&study, ground, is_barrier) ? largest(&study) : NULL;
-	if (sum && sum->threads > 1 && st_finding_share(ground, sum->most_ns) >= 0.05 &&
+	if (sum && sum->threads > 1 && most_of(&study, sum) >= 0.05 &&
 	    5 * last_to_come(&study, sum, &last) >= 3 * sum->ns) {
 		struct st_text name = object_name(&study, sum);
 		struct st_text waker =
@@ -449,17 +505,16 @@ bool st_find_barrier(struct st_finding_ground *ground, struct st_finding *out)
 
 		found = waker.size_bytes && waker.bytes[0] != '[';
 		out->where = place_of(&study, sum);
-		out->evidence_ns = sum->ns;
-		set_saving(ground, sum->ns / sum->threads, out);
+		out->evidence_ns = of_all_steps(&study, sum, sum->ns);
+		set_saving(&study, sum, sum->ns / sum->threads, out);
 		out->what = st_arena_printf(
 			ground->arena,
 			"%u threads wait at %.*s%s%s%s, one of them %.0f %% of %s, %.0f %% of that "
 			"for %.*s, which comes last",
 			sum->threads, (int)name.size_bytes, name.bytes, *out->where ? " (" : "",
-			out->where, *out->where ? ")" : "",
-			st_finding_share(ground, sum->most_ns) * 100.0, span_words(ground),
-			share(last_to_come(&study, sum, &last), sum->ns), (int)waker.size_bytes,
-			waker.bytes);
+			out->where, *out->where ? ")" : "", most_of(&study, sum) * 100.0,
+			span_words(ground), share(last_to_come(&study, sum, &last), sum->ns),
+			(int)waker.size_bytes, waker.bytes);
 	}
 	end(&study);
 	return found && out->saving_high_ns > 0;
@@ -486,19 +541,19 @@ bool st_find_io_wait(struct st_finding_ground *ground, struct st_finding *out)
 	if (!ground->has_waits)
 		return false;
 	sum = begin(&study, ground, is_io) ? largest(&study) : NULL;
-	if (sum && st_finding_share(ground, sum->most_ns) >= 0.05) {
+	if (sum && most_of(&study, sum) >= 0.05) {
 		struct st_text name = object_name(&study, sum);
+		uint32_t steps = st_finding_steps_of(ground, sum->most_track)->count;
 
 		found = true;
 		out->where = place_of(&study, sum);
-		out->evidence_ns = sum->most_ns;
-		out->saving_high_ns = sum->most_ns;
+		out->evidence_ns = of_all_steps(&study, sum, sum->most_ns);
+		out->saving_high_ns = out->evidence_ns;
 		out->saving_low_ns = 0;
-		out->what = st_arena_printf(ground->arena,
-					    "%s of a step (%.0f %%) the loop itself waits: %.*s",
-					    st_finding_time(ground, sum->most_ns),
-					    st_finding_share(ground, sum->most_ns) * 100.0,
-					    (int)name.size_bytes, name.bytes);
+		out->what = st_arena_printf(
+			ground->arena, "%s of a step (%.0f %%) the loop itself waits: %.*s",
+			st_finding_duration(ground->arena, (double)sum->most_ns / steps, 3),
+			most_of(&study, sum) * 100.0, (int)name.size_bytes, name.bytes);
 	}
 	end(&study);
 	return found;

@@ -191,6 +191,30 @@ double st_finding_share(const struct st_finding_ground *ground, uint64_t all_ns)
 	return (double)all_ns / ground->divisor / (double)ground->step_ns;
 }
 
+const struct st_finding_steps *st_finding_steps_of(const struct st_finding_ground *ground,
+						   uint32_t track)
+{
+	uint32_t count;
+
+	st_result_tracks(ground->result, &count);
+	return &ground->steps_of[track < count ? track : count];
+}
+
+bool st_finding_piece(const struct st_finding_ground *ground, uint32_t track,
+		      const int64_t whole_ns[2], uint32_t *at, int64_t piece_ns[2])
+{
+	const uint32_t *range = st_finding_steps_of(ground, track)->range;
+
+	if (range[0] != range[1])
+		return st_step_piece(ground->steps, range, whole_ns, at, piece_ns);
+	if (*at != range[0])
+		return false;
+	++*at;
+	piece_ns[0] = whole_ns[0] > ground->begin_ns ? whole_ns[0] : ground->begin_ns;
+	piece_ns[1] = whole_ns[1] < ground->end_ns ? whole_ns[1] : ground->end_ns;
+	return piece_ns[1] > piece_ns[0];
+}
+
 const char *st_finding_figure(struct st_arena *arena, double value, int digits)
 {
 	double limit = 10;
@@ -287,6 +311,27 @@ static void find_scope(struct st_finding_ground *ground, uint32_t track_count)
 	}
 	if (ground->end_ns > ground->begin_ns)
 		ground->step_ns = (uint64_t)(ground->end_ns - ground->begin_ns);
+}
+
+static void find_steps_of(struct st_finding_ground *ground, uint32_t track_count)
+{
+	for (uint32_t track = 0; track <= track_count; track++) {
+		struct st_finding_steps *its = &ground->steps_of[track];
+
+		if (track < track_count && ground->figures.count)
+			st_step_range(ground->steps, ground->result, track, its->range);
+		for (uint32_t i = its->range[0]; i < its->range[1]; i++) {
+			const struct st_one_step *step = &ground->steps->steps[i];
+
+			its->count += !step->is_warm_up;
+			its->wall_ns += step->is_warm_up ? 0 : step->wall_ns;
+		}
+		if (its->wall_ns)
+			continue;
+		*its = (struct st_finding_steps){.count = 1};
+		if (ground->end_ns > ground->begin_ns)
+			its->wall_ns = (uint64_t)(ground->end_ns - ground->begin_ns);
+	}
 }
 
 static int by_saving(const void *left, const void *right)
@@ -540,15 +585,18 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 
 	st_result_tracks(ground->result, &track_count);
 	ground->track_counts = calloc(track_count + 1, 1);
+	ground->steps_of = calloc((size_t)track_count + 1, sizeof(*ground->steps_of));
 	ground->claimed = calloc(ground->rows->count + 1, 1);
 	ground->has_waits = st_sample_has_waits(ground->result);
 	status = st_step_figures_make(ground->steps, &ground->figures, err);
 	if (!status)
 		status = st_operator_turns_make(&ground->turns, ground->result, err);
-	if (!status && (!ground->track_counts || !ground->claimed))
+	if (!status && (!ground->track_counts || !ground->steps_of || !ground->claimed))
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for findings");
-	else if (!status)
+	if (!status) {
 		find_scope(ground, track_count);
+		find_steps_of(ground, track_count);
+	}
 	if (!status)
 		status = add_samples(ground, options, err);
 	if (!status)
@@ -558,6 +606,7 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 		st_sample_set_close(&ground->samples);
 	st_operator_turns_fini(&ground->turns);
 	free(ground->track_counts);
+	free(ground->steps_of);
 	free(ground->claimed);
 	return status;
 }

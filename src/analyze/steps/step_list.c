@@ -513,6 +513,22 @@ uint32_t st_step_at(const struct st_step_list *list, const struct st_result *res
 	return low < range[1] && list->steps[low].begin_ns <= time_ns ? low : ST_NO_ROW;
 }
 
+bool st_step_piece(const struct st_step_list *list, const uint32_t range[2],
+		   const int64_t whole_ns[2], uint32_t *at, int64_t piece_ns[2])
+{
+	if (*at == range[0])
+		*at = ST_SEARCH(i, range[0], range[1], list->steps[i].end_ns <= whole_ns[0]);
+	while (*at < range[1] && list->steps[*at].begin_ns < whole_ns[1]) {
+		const struct st_one_step *step = &list->steps[(*at)++];
+
+		piece_ns[0] = step->begin_ns > whole_ns[0] ? step->begin_ns : whole_ns[0];
+		piece_ns[1] = step->end_ns < whole_ns[1] ? step->end_ns : whole_ns[1];
+		if (!step->is_warm_up && piece_ns[1] > piece_ns[0])
+			return true;
+	}
+	return false;
+}
+
 /* Of a step whose operators were not recorded: as those of the one whose length is nearest. Long steps and short ones may do
  * different things (train, evaluate), and of short ones more are recorded whole. */
 static void borrow_parts(struct st_step_figures *figures, const struct st_one_step *step,

@@ -80,11 +80,16 @@ bool st_step_list_is_guess(const struct st_step_list *list);
 /* Steps are spans of time rather than slices: whatever the process does meanwhile lies in them. */
 bool st_step_list_is_timed(const struct st_step_list *list);
 /* The steps that a thread takes part in: its own or, when only one thread of its process has steps, that one's; the
- * first, and one behind the last. Only of timed lists, as is the one at a time, or ST_NO_ROW. */
+ * first, and one behind the last. Where lists are not timed only steps of its own hold what a thread does: the others are the
+ * time that it may make longer. The one at a time, or ST_NO_ROW, is only of timed lists. */
 void st_step_range(const struct st_step_list *list, const struct st_result *result, uint32_t track,
 		   uint32_t range[2]);
 uint32_t st_step_at(const struct st_step_list *list, const struct st_result *result, uint32_t track,
 		    int64_t time_ns);
+/* The pieces of an interval that are time of the steps of a range, warm-up left out, one by one; *at is the first of the range
+ * before the first one. False: there are no more. */
+bool st_step_piece(const struct st_step_list *list, const uint32_t range[2],
+		   const int64_t whole_ns[2], uint32_t *at, int64_t piece_ns[2]);
 extern const char *const st_step_part_names[ST_STEP_PART_KINDS];
 
 struct st_step_figures { /* of the steps that are no warm-up */

@@ -385,26 +385,23 @@ struct st_question st_summary_steady(const struct st_summary *summary)
 
 static enum st_status add_steps(const struct st_summary *summary, const struct st_dataset *dataset)
 {
-	struct st_step_list list = {0};
+	struct st_step_list *list = summary->steps;
 	struct st_steps named;
 	enum st_status status = st_steps_find(&named, dataset, summary->result, summary->err);
 
 	if (!status)
-		status =
-			st_step_list_make_of(&list, dataset, summary->result, &named, summary->err);
+		status = st_step_list_make_of(list, dataset, summary->result, &named, summary->err);
 	if (status)
 		return status;
-	if (list.count && (list.has_parts || st_step_list_is_timed(&list)))
-		status = add_listed_steps(summary, &list);
+	if (list->count && (list->has_parts || st_step_list_is_timed(list)))
+		status = add_listed_steps(summary, list);
 	else
 		add_named_steps(summary, &named);
-	if (!status) {
-		st_summary_add_start_up(summary, &list);
-		set_loop(summary->loop, &list, summary->result);
-		status = st_summary_add_batch(summary, &list);
-	}
-	st_step_list_fini(&list);
-	return status;
+	if (status)
+		return status;
+	st_summary_add_start_up(summary, list);
+	set_loop(summary->loop, list, summary->result);
+	return st_summary_add_batch(summary, list);
 }
 
 static bool is_narrowed(const struct st_question *scope)
@@ -759,7 +756,8 @@ enum st_status st_report_summary_build(const struct st_report_kind *kind,
 				       struct st_report *out, struct st_error *err)
 {
 	struct st_summary_loop loop = {0};
-	struct st_summary summary = {out, result, options, &options->question, err, &loop};
+	struct st_step_list steps = {0};
+	struct st_summary summary = {out, result, options, &options->question, err, &loop, &steps};
 	struct st_dataset dataset;
 	enum st_status status;
 
@@ -771,6 +769,7 @@ enum st_status st_report_summary_build(const struct st_report_kind *kind,
 		status = st_dataset_prepare(&dataset, &options->question, err);
 		if (!status)
 			status = fill(&summary, &dataset);
+		st_step_list_fini(&steps);
 		st_dataset_slices_fini(&dataset);
 	}
 	return status;

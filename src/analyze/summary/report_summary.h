@@ -45,6 +45,8 @@ struct st_summary_loop {
 	bool is_steady; /* the program is that loop: lines and functions are of it, without what comes before and behind */
 };
 
+struct st_step_list;
+
 /* What every part of it needs. */
 struct st_summary {
 	struct st_report *report;
@@ -53,6 +55,7 @@ struct st_summary {
 	const struct st_question *scope; /* the question of the options */
 	struct st_error *err;
 	struct st_summary_loop *loop; /* known once the steps are there */
+	struct st_step_list *steps;   /* the same; empty where the scope is a part of the run */
 };
 
 /* Columns from ST_SUMMARY_COUNT to ST_SUMMARY_P99 out of a row of an answer. */
@@ -106,7 +109,6 @@ void st_summary_phases(const struct st_summary *summary, const struct st_sample_
 double st_phases_loop_share(const struct st_phases *phases);
 /* A sentence with what to do. */
 const char *st_phases_words(const struct st_summary *summary, const struct st_phases *phases);
-struct st_step_list;
 /* Section finding: that each step is a batch of one, where that is so. */
 enum st_status st_summary_add_batch(const struct st_summary *summary,
 				    const struct st_step_list *list);

@@ -2,15 +2,19 @@
 //
 // What is waited for most, and where: of the thread of the steps, per step, where a program has steps; else of all threads.
 // Workers of pools without work are left out.
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyze/datasets/dataset_parts.h"
 #include "analyze/datasets/dataset_rows.h"
 #include "analyze/samples/sample_waits.h"
 #include "analyze/samples/wait_keys.h"
+#include "analyze/steps/step_list.h"
 #include "analyze/summary/report_summary.h"
 
-enum { WAITS_SHOWN = 5, FILTERS = 2 };
+enum { WAITS_SHOWN = 5 };
+
+/* Flags of rows, of no span and of no row of waits. */
+enum { IN_STEPS = 1 << 13, OUTSIDE = 1 << 14 };
 
 static struct st_text child_text(const struct st_answer *answer, const struct st_answer_row *row)
 {
@@ -66,48 +70,106 @@ static void add_rows(const struct st_summary *summary, const struct st_answer *a
 	}
 }
 
+/* The waits of the thread of the steps, as long as they are time of a step: what lies between two of them is none. */
+struct step_waits {
+	struct st_dataset dataset; /* the first: it is what the engine hands back */
+	const struct st_dataset *waits;
+	const struct st_step_list *steps;
+	uint32_t range[2];
+	uint16_t *flags;
+};
+
+static uint64_t part_in_steps(const struct st_dataset *dataset, uint32_t row, int64_t begin_ns,
+			      int64_t end_ns)
+{
+	const struct step_waits *its = (const struct step_waits *)dataset;
+	const struct st_dataset *waits = its->waits;
+	const int64_t whole_ns[2] = {begin_ns, end_ns};
+	uint32_t at = its->range[0];
+	int64_t piece_ns[2];
+	uint64_t sum_ns = 0;
+
+	while (st_step_piece(its->steps, its->range, whole_ns, &at, piece_ns))
+		sum_ns += waits->flags[row] & waits->slow_flags
+				  ? waits->part_ns(waits, row, piece_ns[0], piece_ns[1])
+				  : (uint64_t)(piece_ns[1] - piece_ns[0]);
+	return sum_ns;
+}
+
+/* Sums of short waits have a moment instead of a time. */
+static bool is_in_steps(const struct step_waits *its, uint32_t row)
+{
+	int64_t begin_ns = its->waits->begin_ns[row], end_ns = its->waits->end_ns[row];
+
+	return part_in_steps(&its->dataset, row, begin_ns, end_ns + (end_ns == begin_ns)) > 0;
+}
+
+static bool step_waits_make(struct step_waits *out, const struct st_summary *summary,
+			    const struct st_dataset *waits)
+{
+	uint32_t track = summary->loop->track;
+
+	*out = (struct step_waits){.dataset = *waits, .waits = waits, .steps = summary->steps};
+	out->flags = malloc(((size_t)waits->row_count + 1) * sizeof(*out->flags));
+	if (!out->flags)
+		return false;
+	st_step_range(out->steps, summary->result, track, out->range);
+	for (uint32_t i = 0; i < waits->row_count; i++) {
+		bool counts =
+			st_key_of(&waits->keys[ST_BY_THREAD], i) == track && is_in_steps(out, i);
+
+		out->flags[i] = (uint16_t)(waits->flags[i] | (counts ? IN_STEPS : OUTSIDE));
+	}
+	out->dataset.flags = out->flags;
+	out->dataset.slow_flags |= IN_STEPS;
+	out->dataset.hidden_flags |= OUTSIDE;
+	out->dataset.part_ns = part_in_steps;
+	return true;
+}
+
+static enum st_status ask(const struct st_summary *summary, const struct st_dataset *waits,
+			  const struct st_question *question)
+{
+	struct step_waits of_steps = {.dataset = *waits};
+	struct st_answer answer;
+	enum st_status status;
+
+	if (summary->loop->step_count && !step_waits_make(&of_steps, summary, waits))
+		return st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the summary");
+	status = st_dataset_ask(&of_steps.dataset, question, &answer, summary->err);
+	if (!status) {
+		add_rows(summary, &answer);
+		st_answer_fini(&answer);
+	}
+	free(of_steps.flags);
+	return status;
+}
+
 enum st_status st_summary_add_wait_places(const struct st_summary *summary)
 {
-	const struct st_summary_loop *loop = summary->loop;
-	struct st_filter filters[FILTERS] = {
-		{ST_BY_WAIT_CLASS, true, st_wait_class_word(ST_WAITS_IDLE)}};
+	struct st_filter not_idle = {ST_BY_WAIT_CLASS, true, st_wait_class_word(ST_WAITS_IDLE)};
 	struct st_question question = {
 		.groupings = {ST_BY_SYNC_OBJECT, ST_BY_PYTHON_LINE, ST_BY_FUNCTION},
 		.grouping_count = 3,
-		.filters = filters,
+		.filters = &not_idle,
 		.filter_count = 1,
 		.metrics = ST_SET(ST_WAIT, ST_WAIT_COUNT),
 		.sort = {ST_WAIT},
 		.sort_count = 1,
 		.limit = WAITS_SHOWN};
 	struct st_sample_set set;
-	struct st_answer answer;
 	enum st_status status;
 
 	if (summary->scope->has_time_range || summary->scope->filter_count ||
 	    !st_sample_has_waits(summary->result))
 		return ST_OK;
-	if (loop->step_count) {
-		filters[1] = (struct st_filter){ST_BY_THREAD, false,
-						st_place_thread(summary->result, loop->track,
-								st_report_arena(summary->report))
-							.bytes};
-		question.filter_count = 2;
-		question.has_time_range = true;
-		question.time_begin_ns = loop->steady_ns;
-		question.time_end_ns = loop->end_ns;
-	}
 	status = st_sample_set_open(&set, summary->result, &summary->options->view, summary->err);
 	if (status)
 		return status;
 	st_wait_keys_offer(&set);
 	status = st_dataset_prepare(&set.waits, &question, summary->err);
 	if (!status)
-		status = st_dataset_ask(&set.waits, &question, &answer, summary->err);
-	if (!status) {
-		add_rows(summary, &answer);
-		st_answer_fini(&answer);
-	}
+		status = ask(summary, &set.waits, &question);
 	st_sample_set_close(&set);
 	return status;
 }
