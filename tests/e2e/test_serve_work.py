@@ -228,6 +228,18 @@ def test_collections_that_fail(strata, data):
         assert client.get("/collections/0123456789abcdef").status == 404
 
 
+@pytest.mark.parametrize("key", ["environment", "knobs"])
+def test_values_that_are_too_long(strata, data, key):
+    with Server(strata, data) as server:
+        client = server.client()
+        answer = client.post("/collections", {"program": "/bin/true", key: {"a": "x" * 70_000}})
+        assert (answer.status, answer.json["code"]) == (400, "usage")
+        assert f"'{key}'" in answer.json["detail"] and "64 KiB" in answer.json["detail"]
+        ask = {"type": "tasks", "program": "/bin/true", "environment": {"a": "x" * 60_000}}
+        begun = client.post("/collections", ask)
+        assert finish(client, begun.json["id"])["state"] == "finished"
+
+
 def test_collections_started_at_once_have_names_of_their_own(strata, data):
     with Server(strata, data) as server:
         client = server.client()

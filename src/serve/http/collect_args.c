@@ -23,8 +23,8 @@ void st_argv_add(struct st_argv *argv, const char *word)
 {
 	char *copy = word ? strdup(word) : NULL;
 
-	/* Room for the NULL at the end too. */
-	if ((word && !copy) || argv->count >= WORDS_MAX ||
+	/* Room for the NULL at the end too. What could not be made is no word: the list has none that is NULL. */
+	if (!copy || argv->count >= WORDS_MAX ||
 	    !ST_VEC_ROOM(argv->words, argv->count + 1, argv->capacity)) {
 		argv->failed = true;
 		free(copy);
@@ -122,10 +122,13 @@ static enum st_status add_pairs(struct st_argv *argv, const json_object *ask, co
 		st_buf_init(&pair, PAIR_MAX);
 		st_buf_printf(&pair, "%s=%s", name, json_object_get_string(value));
 		st_buf_append_u8(&pair, '\0');
+		if (pair.failed) {
+			st_buf_fini(&pair);
+			return wrong(key, "values of at most 64 KiB", err);
+		}
 		if (before)
 			st_argv_add(argv, before);
-		st_argv_add(argv, pair.failed ? NULL : (const char *)pair.data);
-		argv->failed = argv->failed || pair.failed;
+		st_argv_add(argv, (const char *)pair.data);
 		st_buf_fini(&pair);
 	}
 	return ST_OK;
@@ -143,6 +146,9 @@ static enum st_status check_options(const struct st_argv *argv, uint32_t begin,
 	int count = 3;
 	enum st_status status;
 
+	/* What is missing would be taken for a mistake of who asks; that it is too long is said in the end. */
+	if (argv->failed)
+		return ST_OK;
 	for (uint32_t i = begin; i < argv->count; i++)
 		words[count++] = argv->words[i];
 	status = st_args_parse(&args, ST_IN_COLLECT, count, words, err);

@@ -69,13 +69,13 @@ void st_collection_refresh(struct st_collection *collection);
 char **st_collection_command(const struct st_collection *collection, const char *verb,
 			     const char *text, struct st_error *err);
 
-/* Lists of arguments that grow; NULL once memory is out. */
+/* Lists of arguments that grow. Failed: some are missing, because there is no memory or there are too many. */
 struct st_argv {
 	char **words;
 	uint32_t count, capacity;
 	bool failed;
 };
-void st_argv_add(struct st_argv *argv, const char *word);
+void st_argv_add(struct st_argv *argv, const char *word); /* NULL: it failed before */
 void st_argv_free(char **words);
 /* The words of strata collect for what is asked: collect_args.c. */
 enum st_status st_collect_words(struct st_argv *argv, const struct json_object *ask,
