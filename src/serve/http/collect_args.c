@@ -99,7 +99,21 @@ static enum st_status add_list(struct st_argv *argv, const json_object *ask, con
 	return ST_OK;
 }
 
-/* Members of an object as NAME=VALUE, each behind before if there is one. */
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+static const char digits[] = "0123456789";
+
+/* Of a knob, or of a variable, which has no dash: env on another host would take one that begins with it for an option. */
+static bool is_name(const char *name, bool is_variable)
+{
+	if (!name[0] || (is_variable && strspn(name, digits)))
+		return false;
+	while (*name &&
+	       (strchr(letters, *name) || strchr(digits, *name) || (!is_variable && *name == '-')))
+		name++;
+	return !*name;
+}
+
+/* Members of an object as NAME=VALUE: knobs, each behind before, or variables. */
 static enum st_status add_pairs(struct st_argv *argv, const json_object *ask, const char *key,
 				const char *before, struct st_error *err)
 {
@@ -114,10 +128,8 @@ static enum st_status add_pairs(struct st_argv *argv, const json_object *ask, co
 		struct st_buf pair;
 
 		if (json_object_is_type(value, json_type_object) ||
-		    json_object_is_type(value, json_type_array) || !value || !name[0] ||
-		    strspn(name,
-			   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
-			    strlen(name))
+		    json_object_is_type(value, json_type_array) || !value ||
+		    !is_name(name, !before))
 			return wrong(key, "an object of plain names and texts", err);
 		st_buf_init(&pair, PAIR_MAX);
 		st_buf_printf(&pair, "%s=%s", name, json_object_get_string(value));
