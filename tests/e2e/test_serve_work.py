@@ -245,6 +245,16 @@ def test_values_that_are_too_long(strata, data, key):
         assert finish(client, begun.json["id"])["state"] == "finished"
 
 
+def test_command_line_that_is_too_long(strata, data):
+    """It fits into a request and into a process, but not when it is quoted."""
+    with Server(strata, data) as server:
+        client = server.client()
+        ask = {"type": "tasks", "program": "/bin/true", "arguments": 8 * ["'" * 100_000]}
+        answer = client.post("/collections", ask)
+        assert (answer.status, answer.json["detail"]) == (507, "the command line is too long")
+        assert client.get("/collections").json == {"collections": []}
+
+
 def test_collections_started_at_once_have_names_of_their_own(strata, data):
     with Server(strata, data) as server:
         client = server.client()

@@ -327,7 +327,9 @@ static enum st_status find_words(struct st_collection *collection, const json_ob
 	if (!status)
 		st_quote_command(&line, (int)argv->count, argv->words);
 	st_buf_append_u8(&line, '\0');
-	collection->command = (char *)line.data;
+	if (line.failed)
+		status = st_error_set(err, ST_ENOMEM, 0, "the command line is too long");
+	collection->command = (char *)line.data; /* to be freed, also when it has no end */
 	st_argv_free(far.words);
 	return status;
 }
