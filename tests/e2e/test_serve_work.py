@@ -341,12 +341,18 @@ def fake_ssh(strata, tmp_path, run='exec /bin/sh -c "$last"'):
     return {"PATH": f"{fake}:{os.environ['PATH']}", "SSH_LOG": str(tmp_path / "ssh.log")}
 
 
+def far_folder(command):
+    """The folder on the other host, of the command line that is shown."""
+    return re.search(r"/tmp/strata-[0-9a-f]{32}", command)[0]
+
+
 def incoming(data):
     return [name for name in os.listdir(data) if name.startswith(".strata-incoming")]
 
 
 def test_collection_on_another_host(strata, data, programs, tmp_path):
-    env = fake_ssh(strata, tmp_path)
+    look = 'case "$last" in tar*) set -- $last; stat -c "mode %a" "$3" >>"$SSH_LOG"; esac; exec /bin/sh -c "$last"'
+    env = fake_ssh(strata, tmp_path, look)
     with Server(strata, data, env=env) as server:
         client = server.client()
         begun = client.post(
@@ -362,9 +368,22 @@ def test_collection_on_another_host(strata, data, programs, tmp_path):
         assert done["state"] == "finished", done
         assert client.ask(done["result"], ["info"]).status == 200
         assert client.results()[done["result_path"]]["id"] == done["result"]
+        place = far_folder(done["command"])
+        until(lambda: not os.path.exists(place), what="the end of what was fetched")
     log = (tmp_path / "ssh.log").read_text()
-    assert "me@far.example\n--\nenv strata collect tasks" in log and "tar -C /tmp -cf -" in log
+    assert f"me@far.example\n--\nmkdir -m 700 {place} && env strata collect tasks" in log
+    assert f"tar -C {place} -cf - r\n" in log and "mode 700" in log
     assert not incoming(data)
+
+
+def test_nothing_collected_on_another_host(strata, data, tmp_path):
+    with Server(strata, data, env=fake_ssh(strata, tmp_path)) as server:
+        client = server.client()
+        ask = {"type": "tasks", "host": "me@far.example", "program": "/no/such/program"}
+        done = finish(client, client.post("/collections", ask).json["id"])
+        assert done["state"] == "failed"
+        until(lambda: not os.path.exists(far_folder(done["command"])), what="the end of the folder")
+    assert "mkdir -m 700" in (tmp_path / "ssh.log").read_text()
 
 
 @pytest.mark.parametrize("cut_at", [512, 3000])
@@ -381,7 +400,8 @@ def test_fetch_that_breaks_off(strata, data, programs, tmp_path, cut_at):
         why = re.fullmatch(said, done["why"])
         assert why, done["why"]
         assert strata("report", "info", "-r", why[1]).status == 0
-        shutil.rmtree(why[1])
+        assert why[1] == far_folder(done["command"]) + "/r"
+        shutil.rmtree(far_folder(done["command"]))
     assert set(os.listdir(data)) == before
 
 

@@ -53,11 +53,16 @@ bool st_host_is_fine(const char *host)
 	return true;
 }
 
-void st_ssh_words(struct st_argv *argv, const char *host, const struct st_argv *command)
+void st_ssh_words(struct st_argv *argv, const char *host, const struct st_argv *first,
+		  const struct st_argv *command)
 {
 	struct st_buf line;
 
 	st_buf_init(&line, 1 << 20);
+	if (first) {
+		st_quote_command(&line, (int)first->count, first->words);
+		st_buf_append_text(&line, " && ");
+	}
 	st_quote_command(&line, (int)command->count, command->words);
 	st_buf_append_u8(&line, '\0');
 	st_argv_add(argv, "ssh");
@@ -68,7 +73,7 @@ void st_ssh_words(struct st_argv *argv, const char *host, const struct st_argv *
 	st_argv_add(argv, host);
 	st_argv_add(argv, "--");
 	st_argv_add(argv, line.failed ? NULL : (const char *)line.data);
-	argv->failed = argv->failed || line.failed || command->failed;
+	argv->failed = argv->failed || line.failed || command->failed || (first && first->failed);
 	st_buf_fini(&line);
 }
 

@@ -30,6 +30,7 @@
 enum { LOG_BYTES = 32 << 10 };
 
 static const char incoming_prefix[] = ".strata-incoming-";
+static const char far_name[] = "r"; /* of a result on another host, in its folder */
 
 struct st_collections {
 	struct st_server *server;
@@ -163,6 +164,44 @@ static void explain_fetch(struct st_collection *collection)
 		 collection->host, why[0] ? ": " : "", why, collection->far_path);
 }
 
+/* Runs a command on the other host. words ends with NULL. */
+static enum st_status start_far(struct st_collection *collection, struct st_child *child,
+				const char *const *words, int out_fd, struct st_error *err)
+{
+	struct st_argv command = {0}, ssh = {0};
+	enum st_status status;
+
+	for (; *words; words++)
+		st_argv_add(&command, *words);
+	st_ssh_words(&ssh, collection->host, NULL, &command);
+	status = ssh.failed ? st_error_set(err, ST_ENOMEM, 0, "out of memory")
+			    : st_loop_spawn(collection->server->loop, child,
+					    &(struct st_child_start){.argv = ssh.words,
+								     .folder_fd = -1,
+								     .in_fd = -1,
+								     .out_fd = out_fd,
+								     .err_fd = collection->log_fd,
+								     .extra_fd = -1,
+								     .own_group = true},
+					    err);
+	st_argv_free(command.words);
+	st_argv_free(ssh.words);
+	return status;
+}
+
+/* Nothing of what was fetched stays there, and no folder without a result. Nobody waits for it. */
+static void remove_far(struct st_collection *collection, bool is_fetched)
+{
+	const char *const whole[] = {"rm", "-rf", "--", collection->far_folder, NULL};
+	const char *const empty[] = {"rmdir", "--ignore-fail-on-non-empty", "--",
+				     collection->far_folder, NULL};
+	struct st_child child = {0};
+	struct st_error ignored = {0};
+
+	start_far(collection, &child, is_fetched ? whole : empty, -1, &ignored);
+	st_loop_abandon(collection->server->loop, &child);
+}
+
 /* One of the two that fetch has ended. Both must end well: a tar that is cut off where a file ends looks whole to the one
  * that unpacks it. */
 static void fetched(void *arg, int status)
@@ -175,13 +214,13 @@ static void fetched(void *arg, int status)
 	collection->is_fetch_ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	if (--collection->fetching)
 		return;
-	snprintf(from, sizeof(from), "%s/%s", collection->incoming,
-		 collection->far_path + strlen("/tmp/"));
+	snprintf(from, sizeof(from), "%s/%s", collection->incoming, far_name);
 	is_ok = collection->is_fetch_ok &&
 		renameat2(root, from, root, collection->path, RENAME_NOREPLACE) == 0;
 	remove_incoming(collection);
 	if (!is_ok)
 		explain_fetch(collection);
+	remove_far(collection, is_ok);
 	finish(collection, is_ok);
 }
 
@@ -219,28 +258,11 @@ static enum st_status start_unpack(struct st_collection *collection, int in_fd,
 /* The tar that packs, on the other host. */
 static enum st_status start_pack(struct st_collection *collection, int out_fd, struct st_error *err)
 {
-	const char *const words[] = {"tar", "-C", "/tmp",
-				     "-cf", "-",  collection->far_path + strlen("/tmp/")};
-	struct st_argv pack = {0}, ssh = {0};
-	enum st_status status;
+	const char *const words[] = {"tar",    "-C", collection->far_folder, "-cf", "-",
+				     far_name, NULL};
 
 	collection->packing = (struct st_child){.ended = fetched, .arg = collection};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		st_argv_add(&pack, words[i]);
-	st_ssh_words(&ssh, collection->host, &pack);
-	status = ssh.failed ? st_error_set(err, ST_ENOMEM, 0, "out of memory")
-			    : st_loop_spawn(collection->server->loop, &collection->packing,
-					    &(struct st_child_start){.argv = ssh.words,
-								     .folder_fd = -1,
-								     .in_fd = -1,
-								     .out_fd = out_fd,
-								     .err_fd = collection->log_fd,
-								     .extra_fd = -1,
-								     .own_group = true},
-					    err);
-	st_argv_free(pack.words);
-	st_argv_free(ssh.words);
-	return status;
+	return start_far(collection, &collection->packing, words, out_fd, err);
 }
 
 static void fetch(struct st_collection *collection)
@@ -301,12 +323,17 @@ static enum st_status find_words(struct st_collection *collection, const json_ob
 	struct st_server *server = collection->server;
 	bool is_far = collection->host[0] != '\0';
 	char place[ST_ENTRY_PATH + 4200];
-	struct st_argv far = {0};
+	struct st_argv far = {0}, folder = {0};
 	struct st_buf line;
 	enum st_status status;
 
 	snprintf(place, sizeof(place), "%s/%s", server->catalog.root, collection->path);
 	if (is_far) {
+		/* Other users of that host have no business in a result, which they could read in /tmp. */
+		st_argv_add(&folder, "mkdir");
+		st_argv_add(&folder, "-m");
+		st_argv_add(&folder, "700");
+		st_argv_add(&folder, collection->far_folder);
 		/* What is set there is set by env: ssh passes nothing on. */
 		st_argv_add(&far, "env");
 		status = st_collect_environment(&far, ask, false, err);
@@ -314,7 +341,7 @@ static enum st_status find_words(struct st_collection *collection, const json_ob
 		if (!status)
 			status = st_collect_words(&far, ask, collection->far_path, err);
 		if (!status)
-			st_ssh_words(argv, collection->host, &far);
+			st_ssh_words(argv, collection->host, &folder, &far);
 	} else {
 		st_argv_add(argv, server->config.program);
 		status = st_collect_words(argv, ask, place, err);
@@ -330,6 +357,7 @@ static enum st_status find_words(struct st_collection *collection, const json_ob
 	if (line.failed)
 		status = st_error_set(err, ST_ENOMEM, 0, "the command line is too long");
 	collection->command = (char *)line.data; /* to be freed, also when it has no end */
+	st_argv_free(folder.words);
 	st_argv_free(far.words);
 	return status;
 }
@@ -348,7 +376,9 @@ static enum st_status prepare(struct st_collection *collection, const json_objec
 		return st_error_set(err, ST_EIO, 0, "the system gives no random numbers");
 	snprintf(collection->id, sizeof(collection->id), "%.16s", secret);
 	snprintf(collection->host, sizeof(collection->host), "%s", host);
-	snprintf(collection->far_path, sizeof(collection->far_path), "/tmp/strata-%s", secret);
+	snprintf(collection->far_folder, sizeof(collection->far_folder), "/tmp/strata-%s", secret);
+	snprintf(collection->far_path, sizeof(collection->far_path), "%s/%s",
+		 collection->far_folder, far_name);
 	collection->log_fd = st_log_file();
 	if (collection->log_fd < 0)
 		return st_error_set(err, ST_EIO, errno, "no temporary file for the log");
@@ -534,7 +564,7 @@ char **st_collection_command(const struct st_collection *collection, const char 
 		st_argv_add(&words, "json");
 	}
 	if (is_far && !words.failed) {
-		st_ssh_words(&ssh, collection->host, &words);
+		st_ssh_words(&ssh, collection->host, NULL, &words);
 		st_argv_free(words.words);
 		words = ssh;
 	}

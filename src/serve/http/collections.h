@@ -35,7 +35,8 @@ struct st_collection {
 	enum st_collection_state state;
 	char host[ST_HOST_MAX];	  /* "": this one */
 	char path[ST_ENTRY_PATH]; /* of the result, below the data directory */
-	char far_path[128];	  /* on the other host */
+	char far_folder[64];	  /* on the other host, for nobody else to read */
+	char far_path[72];	  /* of the result, in it */
 	char *command;		  /* the equal command line */
 	struct st_child child;
 	struct st_child packing; /* on the other host, while it is fetched */
@@ -84,7 +85,8 @@ enum st_status st_collect_words(struct st_argv *argv, const struct json_object *
 enum st_status st_collect_environment(struct st_argv *argv, const struct json_object *ask,
 				      bool with_ours, struct st_error *err);
 bool st_host_is_fine(const char *host);
-/* ssh HOST COMMAND, where the words are quoted for the shell there. */
-void st_ssh_words(struct st_argv *argv, const char *host, const struct st_argv *command);
+/* ssh HOST COMMAND, where the words are quoted for the shell there. first: what must succeed before; NULL: nothing. */
+void st_ssh_words(struct st_argv *argv, const char *host, const struct st_argv *first,
+		  const struct st_argv *command);
 
 #endif
