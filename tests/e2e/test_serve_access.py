@@ -402,6 +402,33 @@ def test_events_end_with_the_session(strata, data):
         events.close()
 
 
+@pytest.mark.parametrize(
+    "method, path, body",
+    [
+        ("POST", "/collections", b'{"type": "tasks", "program": "/bin/true"}'),
+        ("GET", "/events", b"x"),
+        ("DELETE", "/session", b"x"),
+    ],
+)
+def test_session_ends_before_the_body_is_there(strata, data, method, path, body):
+    """Nothing is done for it, and who has its place by then is not taken for it."""
+    with Server(strata, data) as server:
+        client = server.client()
+        head = f"{method} {API}{path} HTTP/1.1\r\nHost: localhost\r\nCookie: {client.headers['Cookie']}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+            connection.sendall(head.encode() + body[:-1])
+            assert client.get("/session").status == 200  # it has read that by now
+            assert client("DELETE", API + "/session").status == 200
+            server.process.send_signal(signal.SIGUSR1)
+            other = server.client(log_in=False)
+            other.log_in(token=server.process.stdout.readline().decode().strip().split("=")[1])
+            connection.sendall(body[-1:])
+            assert connection.recv(12) == b"HTTP/1.1 401"
+        assert other.get("/collections").json == {"collections": []}
+        assert set(other.results()) == {"r000hs"}
+
+
 def test_session_that_makes_place_stops_listening(strata, data):
     """There are 64: the next one takes the place of the one that was quiet longest, but not its stream."""
     with Server(strata, data) as server:

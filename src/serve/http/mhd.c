@@ -434,9 +434,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		return take_body(connected, data, size) ? MHD_YES : MHD_NO;
 	if (!connected->is_handled && !connected->exchange.is_ready) {
 		connected->is_handled = true;
-		tell_peer(connected, ST_PEER_WAITS);
 		st_buf_append_u8(&connected->exchange.request.body, '\0');
 		st_routes_answer(&connected->exchange);
+		/* Now that it is known whose request it is. */
+		tell_peer(connected, ST_PEER_WAITS);
 	}
 	if (connected->exchange.is_ready)
 		return queue(connected);

@@ -87,28 +87,43 @@ bool st_may_collect(const struct st_exchange *exchange)
 		!exchange->session->is_remote);
 }
 
+/* Whether who asks is logged in and may do that; if not, that is said. It is asked when the headers are there and again
+ * when the body is: meanwhile the session may have ended, and its place be another's. */
+static bool check_access(struct st_exchange *exchange, const struct st_route *route)
+{
+	const struct st_web_request *request = &exchange->request;
+	unsigned int flags = route ? route->flags : 0;
+
+	exchange->session = st_sessions_find(&exchange->server->sessions, request->cookie,
+					     request->authorization, st_loop_now_ms());
+	if (!exchange->session && !(flags & ST_ROUTE_OPEN)) {
+		st_exchange_fail(exchange, 401, "session", "You are not logged in.",
+				 "Open the address that strata serve has printed.");
+		return false;
+	}
+	if ((flags & ST_ROUTE_COLLECTS) && !st_may_collect(exchange)) {
+		st_exchange_fail(exchange, 403, "collect",
+				 "Programs cannot be started from another machine.",
+				 "Start strata serve with --allow-remote-collect to allow it.");
+		return false;
+	}
+	return true;
+}
+
 static void begin_route(struct st_exchange *exchange)
 {
-	struct st_server *server = exchange->server;
 	const struct st_web_request *request = &exchange->request;
 	struct st_route_parts parts;
 	const struct st_route *route;
 	bool known;
 
 	route = st_route_find(st_routes, request->method, request->path, &parts, &known);
-	exchange->session = st_sessions_find(&server->sessions, request->cookie,
-					     request->authorization, st_loop_now_ms());
-	if (!exchange->session && !(route && (route->flags & ST_ROUTE_OPEN)))
-		st_exchange_fail(exchange, 401, "session", "You are not logged in.",
-				 "Open the address that strata serve has printed.");
-	else if (!route && known)
+	if (!check_access(exchange, route))
+		return;
+	if (!route && known)
 		st_exchange_fail(exchange, 405, "method", "The path takes other methods.", NULL);
 	else if (!route)
 		st_exchange_fail(exchange, 404, "path", "There is no such path.", NULL);
-	else if ((route->flags & ST_ROUTE_COLLECTS) && !st_may_collect(exchange))
-		st_exchange_fail(exchange, 403, "collect",
-				 "Programs cannot be started from another machine.",
-				 "Start strata serve with --allow-remote-collect to allow it.");
 	else if (request->content_length > ST_HTTP_BODY_MAX)
 		st_exchange_fail(exchange, 413, "size", "The body is larger than 1 MiB.", NULL);
 }
@@ -151,6 +166,8 @@ void st_routes_answer(struct st_exchange *exchange)
 		st_exchange_fail(exchange, 503, "ending", "The server is being ended.", NULL);
 		return;
 	}
+	if (!check_access(exchange, route))
+		return;
 	if (request->body.failed) {
 		st_exchange_fail(exchange, 413, "size", "The body is larger than 1 MiB.", NULL);
 		return;
