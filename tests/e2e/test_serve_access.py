@@ -262,6 +262,24 @@ def test_hostile_requests_do_no_harm(server, client):
     assert client.ask(result, ["info"]).status == 200
 
 
+@pytest.mark.parametrize("chunked", [False, True], ids=["size told", "in chunks"])
+def test_strangers_cannot_send_much(strata, data, chunked):
+    """It would be kept until it is whole, for each of many connections."""
+    with Server(strata, data) as server:
+        body = json.dumps({"token": server.token, "more": "x" * 5000}).encode()
+        head = f"POST {API}/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head += "Connection: close\r\n"
+        if chunked:
+            head += "Transfer-Encoding: chunked\r\n\r\n"
+            body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:100], body[100:])) + b"0\r\n\r\n"
+        else:
+            head += f"Content-Length: {len(body)}\r\n\r\n"
+        answer = raw_request(server, head.encode() + body)
+        assert answer.startswith(b"HTTP/1.1 413") and b"larger than 4 KiB" in answer
+        client = server.client()
+        assert client.ask(client.id("r000hs"), ["info"], more="x" * 5000).status == 200
+
+
 @pytest.mark.parametrize(
     "part",
     [

@@ -209,7 +209,6 @@ static struct connected *begin(struct st_mhd *mhd, struct MHD_Connection *connec
 	connected->exchange.connection = connected;
 	st_reply_init(&connected->exchange.reply);
 	request = &connected->exchange.request;
-	st_buf_init(&request->body, ST_HTTP_BODY_MAX + 1);
 	wait_ms = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "wait_ms");
 	request->wait_ms = wait_ms ? wait_ms : "";
 	request->method = method;
@@ -372,7 +371,7 @@ static bool take_body(struct connected *connected, const char *data, size_t *siz
 	connected->discarded += *size;
 	if (connected->exchange.is_ready)
 		body->failed = true; /* it was refused already */
-	if (body->size_bytes + *size > ST_HTTP_BODY_MAX)
+	if (body->size_bytes + *size >= body->max_bytes)
 		body->failed = true;
 	st_buf_append(body, data, *size);
 	*size = 0;

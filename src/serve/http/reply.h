@@ -15,6 +15,7 @@
 
 enum {
 	ST_HTTP_BODY_MAX = 1 << 20,
+	ST_HTTP_LOGIN_MAX = 4 << 10, /* of who is not logged in, of whom there may be many */
 	ST_HTTP_HEADERS_MAX = 64,
 	ST_HTTP_PATH_MAX = 512,
 };

@@ -6,6 +6,7 @@
 #include "serve/http/route.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "serve/http/answers.h"
@@ -110,9 +111,18 @@ static bool check_access(struct st_exchange *exchange, const struct st_route *ro
 	return true;
 }
 
+static void refuse_size(struct st_exchange *exchange)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "The body is larger than %zu KiB.",
+		 (exchange->request.body.max_bytes - 1) >> 10);
+	st_exchange_fail(exchange, 413, "size", text, NULL);
+}
+
 static void begin_route(struct st_exchange *exchange)
 {
-	const struct st_web_request *request = &exchange->request;
+	struct st_web_request *request = &exchange->request;
 	struct st_route_parts parts;
 	const struct st_route *route;
 	bool known;
@@ -120,12 +130,14 @@ static void begin_route(struct st_exchange *exchange)
 	route = st_route_find(st_routes, request->method, request->path, &parts, &known);
 	if (!check_access(exchange, route))
 		return;
+	/* And the NUL at its end. */
+	st_buf_init(&request->body, (exchange->session ? ST_HTTP_BODY_MAX : ST_HTTP_LOGIN_MAX) + 1);
 	if (!route && known)
 		st_exchange_fail(exchange, 405, "method", "The path takes other methods.", NULL);
 	else if (!route)
 		st_exchange_fail(exchange, 404, "path", "There is no such path.", NULL);
-	else if (request->content_length > ST_HTTP_BODY_MAX)
-		st_exchange_fail(exchange, 413, "size", "The body is larger than 1 MiB.", NULL);
+	else if (request->content_length >= request->body.max_bytes)
+		refuse_size(exchange);
 }
 
 void st_routes_begin(struct st_exchange *exchange)
@@ -169,7 +181,7 @@ void st_routes_answer(struct st_exchange *exchange)
 	if (!check_access(exchange, route))
 		return;
 	if (request->body.failed) {
-		st_exchange_fail(exchange, 413, "size", "The body is larger than 1 MiB.", NULL);
+		refuse_size(exchange);
 		return;
 	}
 	if (route->flags & ST_ROUTE_HAS_BODY) {
