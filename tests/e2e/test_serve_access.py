@@ -7,8 +7,10 @@ import os
 import shutil
 import signal
 import socket
+from pathlib import Path
 
 import pytest
+from harness import until
 from served import (
     API,
     Client,
@@ -75,6 +77,32 @@ def test_token_opens_once(strata, data):
         client.log_in(token=url.split("=")[1])
         assert client.get("/results").status == 200
     assert server.token not in server.errors.read_text()
+
+
+def test_open_tells_the_token_to_nobody_else(strata, data, tmp_path):
+    """Every user of the machine can read the words that a program was started with."""
+    (tmp_path / "bin").mkdir()
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >"$OPENED.part" && mv "$OPENED.part" "$OPENED"\n')
+    opener.chmod(0o755)
+    opened = tmp_path / "opened"
+    env = {"PATH": f"{opener.parent}:{os.environ['PATH']}", "OPENED": str(opened), "TMPDIR": str(tmp_path)}
+    with Server(strata, data, "--open", env=env) as server:
+        until(opened.exists, what="xdg-open")
+        (word,) = opened.read_text().splitlines()
+        assert server.token not in word
+        page = Path(word)
+        assert (page.stat().st_mode & 0o777, page.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        assert f'<meta http-equiv="refresh" content="0; url={server.url}">' in page.read_text()
+        assert page.exists()
+        server.client()
+        until(lambda: not page.exists(), what="the end of what is of no use any more")
+
+
+def test_open_without_a_desktop(strata, data, tmp_path):
+    with Server(strata, data, "--open", env={"PATH": str(tmp_path)}) as server:
+        assert server.client().get("/results").status == 200
+    assert "no browser was opened" in server.errors.read_text()
 
 
 def test_cookie_and_bearer(strata, data):

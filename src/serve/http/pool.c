@@ -63,6 +63,11 @@ void st_pool_destroy(struct st_pool *pool)
 	free(pool);
 }
 
+const char *st_pool_folder(const struct st_pool *pool)
+{
+	return pool->temporary;
+}
+
 static void free_worker(struct st_worker *worker)
 {
 	struct st_pool *pool = worker->pool;

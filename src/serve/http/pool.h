@@ -52,6 +52,8 @@ enum st_status st_pool_create(struct st_pool **out, const struct st_pool_config 
 			      struct st_error *err);
 /* Ends all workers; who still waits is called. */
 void st_pool_destroy(struct st_pool *pool);
+/* A folder that only we can read, which goes with the pool. Workers have numbers in it. */
+const char *st_pool_folder(const struct st_pool *pool);
 
 /* A job for the verb; json is its object. NULL: there are too many already, or no memory. */
 struct st_job *st_pool_ask(struct st_pool *pool, const struct st_subject *subject, const char *verb,

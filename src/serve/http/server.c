@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "serve/http/browser.h"
 #include "serve/http/collections.h"
 #include "serve/http/events.h"
 #include "serve/http/imports.h"
@@ -40,6 +41,8 @@ struct run {
 	struct st_timer look, keep_alive;
 	struct st_watch keys;
 	char address[ST_GUARD_NAME_MAX + 64]; /* of the page, without token */
+	char opened[300];		      /* what led a browser to it; "": nothing */
+	char opened_token[ST_SECRET_HEX];     /* that is in there */
 };
 
 static void look(void *arg)
@@ -84,6 +87,31 @@ static void job_changed(void *arg, const struct st_job *job)
 	st_buf_fini(&text);
 }
 
+/* Opens what was printed in a browser. */
+static void open_browser(struct run *run, const char *address)
+{
+	struct st_server *server = &run->server;
+	struct st_error err = {0};
+	char line[LINE_MAX_BYTES];
+
+	snprintf(run->opened, sizeof(run->opened), "%s/open.html", st_pool_folder(server->pool));
+	memcpy(run->opened_token, server->sessions.token, sizeof(run->opened_token));
+	if (!st_browser_open(server->loop, run->opened, address, &err))
+		return;
+	snprintf(line, sizeof(line), "no browser was opened: %s; open the address yourself",
+		 err.text);
+	server->config.say(line);
+}
+
+/* What led the browser here is of no use once its token was used or replaced. */
+static void forget_opened(struct run *run)
+{
+	if (!run->opened[0] || strcmp(run->opened_token, run->server.sessions.token) == 0)
+		return;
+	unlink(run->opened);
+	run->opened[0] = '\0';
+}
+
 /* The address, and the secret that opens it once. */
 static void print_address(struct run *run, bool opens)
 {
@@ -94,25 +122,8 @@ static void print_address(struct run *run, bool opens)
 	snprintf(line, sizeof(line), "%s/%s%s", run->address, has_token ? "#token=" : "",
 		 has_token ? sessions->token : "");
 	run->server.config.print(line);
-	if (opens) {
-		const char *const argv[] = {"xdg-open", line, NULL};
-		struct st_child child = {0};
-		struct st_error err = {0};
-
-		if (st_loop_spawn(run->server.loop, &child,
-				  &(struct st_child_start){.argv = (char *const *)(uintptr_t)argv,
-							   .folder_fd = -1,
-							   .in_fd = -1,
-							   .out_fd = -1,
-							   .err_fd = -1,
-							   .extra_fd = -1,
-							   .own_group = true},
-				  &err))
-			run->server.config.say(
-				"no browser was opened: xdg-open is missing; open the address "
-				"yourself");
-		st_loop_abandon(run->server.loop, &child);
-	}
+	if (opens)
+		open_browser(run, line);
 }
 
 static void renew(struct run *run)
@@ -282,6 +293,7 @@ static void serve(struct run *run)
 		if (st_loop_take_nudge(server->loop))
 			renew(run);
 		wait_ms = st_mhd_run(run->mhd);
+		forget_opened(run);
 	}
 }
 
