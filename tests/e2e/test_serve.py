@@ -284,6 +284,56 @@ def test_trace(strata, data, tmp_path):
         assert (both.status, both.json["code"]) == (409, "trace")
 
 
+def write_trace(data):
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 0.5}]
+    (data / "run.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+
+
+def ask_about_trace(server):
+    client = server.client()
+    answer = client.ask(client.id("run.pt.trace.json"), ["operators"])
+    assert answer.status == 200, answer.body
+
+
+def imported(temporary):
+    return list(temporary.glob("strata-serving-*/imports/*/run"))
+
+
+def test_cache_without_a_home(strata, data, tmp_path):
+    """A folder that is known to all, in /tmp, could be somebody else's."""
+    write_trace(data)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    with Server(strata, data, env={"HOME": "", "XDG_CACHE_HOME": "", "TMPDIR": str(temporary)}) as server:
+        ask_about_trace(server)
+        assert imported(temporary)
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["a link", "open to all", "another user's"])
+def test_cache_that_is_not_ours(strata, data, tmp_path, kind):
+    """What lies in there may have been put there to be taken for a result of ours."""
+    write_trace(data)
+    temporary, elsewhere, cache = tmp_path / "tmp", tmp_path / "elsewhere", tmp_path / "cache"
+    for one in (temporary, elsewhere, cache):
+        one.mkdir()
+    if kind == "a link":
+        (cache / "imports").symlink_to(elsewhere)
+    else:
+        (cache / "imports").mkdir(mode=0o700)
+    if kind == "open to all":
+        (cache / "imports").chmod(0o777)
+    if kind == "another user's":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(cache / "imports", 65534, 65534)
+    with Server(strata, data, env={"STRATA_CACHE_DIR": str(cache), "TMPDIR": str(temporary)}) as server:
+        ask_about_trace(server)
+        assert imported(temporary)
+        assert not list((cache / "imports").iterdir())
+    assert f"{cache}/imports cannot be used, or others can write to it" in server.errors.read_text()
+
+
 # The command --------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,8 @@
 #include "serve/http/secret.h"
 #include "serve/http/server.h"
 
+enum { LINE_MAX_BYTES = 1024 };
+
 /* A question that waits for an import. */
 struct waiting {
 	struct st_import *import;
@@ -46,48 +48,72 @@ struct st_imports {
 	struct st_import *running;
 };
 
-static enum st_status make_cache(struct st_imports *imports, struct st_error *err)
+/* Where what is imported stays for the next server; false: nowhere, or the name is too long. */
+static bool find_cache(char *path, size_t path_size)
 {
 	const char *own = getenv("STRATA_CACHE_DIR"), *cache = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
-	char *path = imports->root;
-	int size;
+	int size = -1;
 
 	if (own && own[0])
-		size = snprintf(path, sizeof(imports->root), "%s/imports", own);
+		size = snprintf(path, path_size, "%s/imports", own);
 	else if (cache && cache[0] == '/')
-		size = snprintf(path, sizeof(imports->root), "%s/strata/imports", cache);
-	else
-		size = snprintf(path, sizeof(imports->root), "%s/.cache/strata/imports",
-				home && home[0] == '/' ? home : "/tmp");
-	if (size < 0 || (size_t)size >= sizeof(imports->root))
-		return st_error_set(err, ST_EUSAGE, 0, "the name of the cache folder is too long");
+		size = snprintf(path, path_size, "%s/strata/imports", cache);
+	else if (home && home[0] == '/')
+		size = snprintf(path, path_size, "%s/.cache/strata/imports", home);
+	return size >= 0 && (size_t)size < path_size;
+}
+
+/* The folder, made if need be; -1: it cannot be used, or others could have put something into it. */
+static int open_ours(char *path)
+{
+	struct stat about;
+	int fd;
+
 	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
 		mkdir(path, 0777);
 		*at = '/';
 	}
 	mkdir(path, 0700);
-	imports->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return ST_OK;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+	    !(about.st_mode & (S_IWGRP | S_IWOTH)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void make_cache(struct st_imports *imports)
+{
+	const struct st_server *server = imports->server;
+	char line[LINE_MAX_BYTES];
+
+	if (find_cache(imports->root, sizeof(imports->root))) {
+		imports->root_fd = open_ours(imports->root);
+		if (imports->root_fd >= 0)
+			return;
+		snprintf(line, sizeof(line),
+			 "%.800s cannot be used, or others can write to it: imported traces are "
+			 "kept until the server ends",
+			 imports->root);
+		server->config.say(line);
+	}
+	snprintf(imports->root, sizeof(imports->root), "%s/imports", st_pool_folder(server->pool));
+	imports->root_fd = open_ours(imports->root);
 }
 
 enum st_status st_imports_create(struct st_imports **out, struct st_server *server,
 				 struct st_error *err)
 {
 	struct st_imports *imports = calloc(1, sizeof(*imports));
-	enum st_status status;
 
 	*out = NULL;
 	if (!imports)
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	imports->server = server;
-	imports->root_fd = -1;
-	status = make_cache(imports, err);
-	if (status) {
-		free(imports);
-		return status;
-	}
+	make_cache(imports);
 	*out = imports;
 	return ST_OK;
 }
