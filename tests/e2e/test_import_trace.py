@@ -3,6 +3,8 @@
 
 import gzip
 import json
+import resource
+import signal
 from collections import Counter, defaultdict
 
 import pytest
@@ -174,6 +176,26 @@ def test_hostile(strata, name):
     assert done.status == status, done.err
     assert said in done.err
     assert not (strata.folder / "out").exists()
+
+
+def test_last_write_that_fails_leaves_nothing(strata):
+    """The end of the largest file (64 bytes), which is written behind all else, has no room."""
+    one = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1}
+    events = [{**one, "ts": i * 37 % 99_991 * 10, "dur": 1 + i % 7} for i in range(20_000)]
+    path = strata.folder / "many.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert strata("import", path, "-r", strata.folder / "whole").status == 0
+    sizes = {file.name: file.stat().st_size for file in (strata.folder / "whole").iterdir()}
+    largest = max(sizes, key=sizes.get)
+    assert largest == "trace.000.strata", sizes
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (sizes[largest] - 32,))
+
+    done = strata("import", path, "-r", strata.folder / "part", preexec_fn=limit)
+    assert done.status == 1 and "trace" in done.err, done.err
+    assert not (strata.folder / "part").exists()
 
 
 def test_overlapping_kernels_are_all_there(strata):

@@ -549,6 +549,9 @@ enum st_status st_import_write(struct st_import_out *out, const struct st_import
 	write_json(&w, options, wall_ns);
 	st_store_writer_finish(w.writer);
 	status = st_store_writer_health(w.writer, err);
-	st_store_writer_close(w.writer);
+	if (status)
+		st_store_writer_discard(w.writer);
+	else
+		st_store_writer_close(w.writer);
 	return status;
 }
