@@ -154,13 +154,18 @@ struct st_capture *st_capture_start(struct st_loop *loop, const char *const *arg
 	return NULL;
 }
 
+void st_capture_cancel(struct st_capture *capture)
+{
+	/* Its whole group: a tar that ssh feeds ends with it. */
+	if (capture->child.pid)
+		kill(-capture->child.pid, SIGTERM);
+}
+
 void st_capture_end(struct st_capture *capture)
 {
 	if (!capture)
 		return;
-	/* Its whole group: a tar that ssh feeds ends with it. */
-	if (capture->child.pid)
-		kill(-capture->child.pid, SIGTERM);
+	st_capture_cancel(capture);
 	st_loop_abandon(capture->loop, &capture->child);
 	close_files(capture);
 	free(capture);

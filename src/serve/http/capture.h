@@ -24,7 +24,9 @@ struct st_captured {
 struct st_capture *st_capture_start(struct st_loop *loop, const char *const *argv,
 				    void (*done)(void *arg, const struct st_captured *captured),
 				    void *arg, struct st_error *err);
-/* Ends the process; done is not called any more. */
+/* Ends the process; done is called when it has ended. */
+void st_capture_cancel(struct st_capture *capture);
+/* The same; done is not called any more. */
 void st_capture_end(struct st_capture *capture);
 
 /* The last bytes of a file from its last line breaks on, at most max; for logs. */

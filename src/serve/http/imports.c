@@ -16,8 +16,11 @@
 #include "serve/http/capture.h"
 #include "serve/http/secret.h"
 #include "serve/http/server.h"
+#include "serve/http/temporary.h"
 
 enum { LINE_MAX_BYTES = 1024 };
+
+static const char partial_prefix[] = ".partial-";
 
 /* A question that waits for an import. */
 struct waiting {
@@ -33,10 +36,11 @@ struct st_import {
 	struct st_imports *imports;
 	char folder[64];		 /* below the cache */
 	char path[192];			 /* the result, below the cache */
-	char partial[4500];		 /* where it is written first */
+	char partial[4200];		 /* where it is written first */
 	char file[ST_ENTRY_PATH + 4200]; /* what is imported */
 	struct st_turn_place turn;
 	struct st_capture *capture;
+	bool is_given_up; /* nobody waits for it, and it is being ended */
 	struct waiting *waiting;
 	struct st_import *next;
 };
@@ -45,6 +49,9 @@ struct st_imports {
 	struct st_server *server;
 	char root[4096];
 	int root_fd;
+	char partial[4150]; /* folder in there of what is not whole yet; "": none */
+	int lock_fd;	    /* of it: no other server takes it for one that was left */
+	uint64_t number;    /* of the next import in it */
 	struct st_import *running;
 };
 
@@ -114,6 +121,11 @@ enum st_status st_imports_create(struct st_imports **out, struct st_server *serv
 		return st_error_set(err, ST_ENOMEM, 0, "out of memory");
 	imports->server = server;
 	make_cache(imports);
+	st_temporary_remove_left(imports->root_fd, partial_prefix);
+	snprintf(imports->partial, sizeof(imports->partial), "%s/%sXXXXXX", imports->root,
+		 partial_prefix);
+	if (!st_temporary_hold(imports->partial, &imports->lock_fd))
+		imports->partial[0] = '\0';
 	*out = imports;
 	return ST_OK;
 }
@@ -163,6 +175,10 @@ void st_imports_destroy(struct st_imports *imports)
 		return;
 	while (imports->running)
 		free_import(imports->running);
+	/* What one that is just being ended still writes, the next server removes. */
+	st_temporary_remove(imports->partial);
+	if (imports->lock_fd >= 0)
+		close(imports->lock_fd);
 	if (imports->root_fd >= 0)
 		close(imports->root_fd);
 	free(imports);
@@ -177,29 +193,40 @@ static void hand_over(struct st_imports *imports, const struct st_import *import
 	st_job_hand_over(job, &waiting->subject, waiting->verb, waiting->json);
 }
 
-static void fail(struct st_job *job, const struct st_captured *captured)
+static void fail(struct st_job *job, const char *why)
 {
 	struct st_web_reply reply;
-	char text[400];
 
-	st_last_line(&captured->err, text, sizeof(text));
 	st_reply_init(&reply);
-	st_reply_problem(&reply, 422, "import",
-			 text[0] ? text : "strata import has ended without a word", NULL);
+	st_reply_problem(&reply, 422, "import", why, NULL);
 	st_job_finish(job, &reply);
+}
+
+/* Moves what is whole to its place; another server may have been first. */
+static bool keep(const struct st_import *import, struct st_error *err)
+{
+	const struct st_imports *imports = import->imports;
+
+	if ((mkdirat(imports->root_fd, import->folder, 0700) && errno != EEXIST) ||
+	    (renameat(AT_FDCWD, import->partial, imports->root_fd, import->path) &&
+	     errno != EEXIST && errno != ENOTEMPTY)) {
+		st_error_set(err, ST_EIO, errno, "%.200s: cannot keep what is imported",
+			     imports->root);
+		return false;
+	}
+	return true;
 }
 
 static void imported(void *arg, const struct st_captured *captured)
 {
 	struct st_import *import = arg;
 	struct st_imports *imports = import->imports;
-	char path[4600];
-	bool is_ok = captured->is_ok;
+	struct st_error err = {0};
+	bool is_ok = captured->is_ok && keep(import, &err);
 
 	import->capture = NULL;
-	snprintf(path, sizeof(path), "%s/%s", imports->root, import->path);
-	if (is_ok && rename(import->partial, path) && errno != EEXIST && errno != ENOTEMPTY)
-		is_ok = false;
+	if (!captured->is_ok)
+		st_last_line(&captured->err, err.text, sizeof(err.text));
 	while (import->waiting) {
 		struct waiting *waiting = import->waiting;
 		struct st_job *job = st_pool_find(imports->server->pool, waiting->job_id);
@@ -208,9 +235,11 @@ static void imported(void *arg, const struct st_captured *captured)
 		if (job && is_ok)
 			hand_over(imports, import, waiting, job);
 		else if (job)
-			fail(job, captured);
+			fail(job,
+			     err.text[0] ? err.text : "strata import has ended without a word");
 		free_waiting(waiting);
 	}
+	st_temporary_remove(import->partial);
 	free_import(import);
 }
 
@@ -249,8 +278,16 @@ static void give_up(void *arg)
 		}
 	}
 	free_waiting(waiting);
-	if (!import->waiting)
+	if (import->waiting)
+		return;
+	if (!import->capture) {
 		free_import(import);
+		return;
+	}
+	/* What it has written is removed when it writes no more; the next one need not wait for that. */
+	import->is_given_up = true;
+	st_capture_cancel(import->capture);
+	st_turns_give_back(&import->imports->server->import_turns, &import->turn);
 }
 
 /* The folder of an import: a hash of what is imported, and in it the result under the trace's own name. */
@@ -266,8 +303,6 @@ static void name_import(const struct st_imports *imports, const struct st_entry 
 	snprintf(import->folder, sizeof(import->folder), "%s", digest);
 	snprintf(import->path, sizeof(import->path), "%s/%.*s", digest,
 		 (int)(end - name > 100 ? 100 : end - name), name);
-	snprintf(import->partial, sizeof(import->partial), "%s/%s/.partial-%d", imports->root,
-		 digest, (int)getpid());
 }
 
 /* Its turn has come. */
@@ -284,8 +319,8 @@ static void begin(void *arg)
 			      NULL};
 	struct st_error err = {0};
 
-	if (mkdirat(imports->root_fd, import->folder, 0700) && errno != EEXIST)
-		st_error_set(&err, ST_EIO, errno, "%.200s: cannot keep what is imported",
+	if (!imports->partial[0])
+		st_error_set(&err, ST_EIO, 0, "%.200s: cannot keep what is imported",
 			     imports->root);
 	else
 		import->capture =
@@ -310,6 +345,8 @@ static struct st_import *make(struct st_imports *imports, const struct st_entry 
 	*import = *named;
 	import->imports = imports;
 	import->turn = (struct st_turn_place){.begin = begin, .arg = import};
+	snprintf(import->partial, sizeof(import->partial), "%s/%llu", imports->partial,
+		 (unsigned long long)imports->number++);
 	snprintf(import->file, sizeof(import->file), "%s/%s", imports->server->catalog.root,
 		 entry->path);
 	import->next = imports->running;
@@ -324,7 +361,7 @@ static void queue(struct st_imports *imports, const struct st_entry *entry,
 	struct st_import *import = imports->running;
 	bool is_new;
 
-	while (import && strcmp(import->path, named->path) != 0)
+	while (import && (import->is_given_up || strcmp(import->path, named->path) != 0))
 		import = import->next;
 	is_new = !import;
 	if (is_new)

@@ -107,25 +107,36 @@ static bool hold(const char *path, int *lock_fd)
 	return true;
 }
 
+bool st_temporary_hold(char *path, int *lock_fd)
+{
+	static const char places[] = "XXXXXX";
+	size_t at = strlen(path) - strlen(places);
+
+	*lock_fd = -1;
+	for (unsigned int i = 0; i < TRIES; i++) {
+		memcpy(path + at, places, strlen(places));
+		if (!mkdtemp(path))
+			return false;
+		if (hold(path, lock_fd))
+			return true;
+	}
+	return false;
+}
+
 enum st_status st_temporary_make(char *path, size_t path_size, int *lock_fd, struct st_error *err)
 {
 	const char *base = getenv("TMPDIR");
 	int base_fd;
 
-	*lock_fd = -1;
 	if (!base || base[0] != '/' || strlen(base) > BASE_MAX)
 		base = "/tmp";
 	base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	st_temporary_remove_left(base_fd, prefix);
 	if (base_fd >= 0)
 		close(base_fd);
-	for (unsigned int i = 0; i < TRIES; i++) {
-		snprintf(path, path_size, "%s/%sXXXXXX", base, prefix);
-		if (!mkdtemp(path))
-			break;
-		if (hold(path, lock_fd))
-			return ST_OK;
-	}
+	snprintf(path, path_size, "%s/%sXXXXXX", base, prefix);
+	if (st_temporary_hold(path, lock_fd))
+		return ST_OK;
 	path[0] = '\0';
 	return st_error_set(err, ST_EIO, errno, "%s: cannot create a temporary folder", base);
 }

@@ -6,6 +6,7 @@
 #ifndef ST_SERVE_HTTP_TEMPORARY_H
 #define ST_SERVE_HTTP_TEMPORARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -13,6 +14,8 @@
 /* Makes a folder in $TMPDIR or /tmp, and removes those of ours that no server holds any more. lock_fd stays open as long
  * as the folder is in use. */
 enum st_status st_temporary_make(char *path, size_t path_size, int *lock_fd, struct st_error *err);
+/* Makes a folder by that path, whose six X at the end it replaces, and locks it as above. */
+bool st_temporary_hold(char *path, int *lock_fd);
 /* Removes a folder and what is in it; "": none. */
 void st_temporary_remove(const char *path);
 /* The same below an open folder, however deep it is (up to 64 levels). */
