@@ -178,6 +178,38 @@ def test_hostile(strata, name):
     assert not (strata.folder / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "category, name",
+    [
+        ("python_function", "a" * 1_048_570 + "(1): " + "b" * 100),
+        ("gpu_user_annotation", "a" * (1 << 21)),
+        ("cpu_op", "a" * ((1 << 20) + 1)),
+    ],
+    ids=["call", "range of a device", "operator"],
+)
+def test_names_that_are_too_long(strata, category, name):
+    """They are skipped, and that is said; what else there is stays."""
+    one = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 5}
+    long = {**one, "cat": category, "name": name, "ts": 1, "dur": 1}
+    path = strata.folder / "long.json"
+    path.write_text(json.dumps({"traceEvents": [one, long]}))
+    done = strata("import", path, "-r", strata.folder / "out")
+    assert done.status == 0, done.err
+    assert "note: 1 lines or records were not recognized and were skipped" in done.err
+    assert strata.counts(strata.folder / "out") == {"aten::mm": 1}
+
+
+def test_name_that_is_just_short_enough(strata):
+    """There is room for what is made of it: the file, the function and the line of a call, or a range's other name."""
+    name = "a" * ((1 << 20) - 5 - 100) + "(1): " + "b" * 100
+    one = {"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": 0, "dur": 5}
+    path = strata.folder / "long.json"
+    path.write_text(json.dumps([{**one, "cat": "python_function"}, {**one, "cat": "gpu_user_annotation"}]))
+    done = strata("import", path, "-r", strata.folder / "out")
+    assert done.status == 0 and "imported 2 events" in done.err and "skipped" not in done.err, done.err
+    assert strata.counts(strata.folder / "out") == {name + " (on device)": 1}
+
+
 def test_last_write_that_fails_leaves_nothing(strata):
     """The end of the largest file (64 bytes), which is written behind all else, has no room."""
     one = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1}

@@ -12,7 +12,6 @@
 enum {
 	DEPTH_MAX = 64,
 	DIGITS_MAX = 19,
-	SCRATCH_MAX_BYTES = 1 << 20,
 	EVENT_MAX_BYTES = 64 << 20,
 	PROGRESS_EACH = 4096,
 };
@@ -106,7 +105,7 @@ enum st_status st_import_kineto(struct st_import_out *out, const struct st_impor
 	out->clock = "torch.profiler";
 	out->format = st_import_text(out, format, sizeof(format) - 1);
 	job.kineto.framework = st_import_text(out, "PyTorch", 7);
-	st_buf_init(&job.kineto.scratch, SCRATCH_MAX_BYTES);
+	st_buf_init(&job.kineto.scratch, ST_KINETO_SCRATCH_MAX);
 	job.kineto.tokener = json_tokener_new_ex(DEPTH_MAX);
 	if (job.kineto.tokener)
 		status = read_all(&job, (struct st_text){bytes, size_bytes}, err);

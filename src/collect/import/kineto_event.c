@@ -149,6 +149,7 @@ static st_string_id name_of(struct st_kineto_job *kineto, struct st_text categor
 	st_buf_clear(&kineto->scratch);
 	st_buf_append(&kineto->scratch, name.bytes, name.size_bytes);
 	st_buf_append_text(&kineto->scratch, " (on device)");
+	kineto->out->no_memory |= kineto->scratch.failed;
 	return st_import_text(kineto->out, kineto->scratch.data, kineto->scratch.size_bytes);
 }
 
@@ -160,7 +161,7 @@ static void take_slice(struct st_kineto_job *kineto, struct json_object *json,
 	const char *domain = domain_of(category, name, &event->kind);
 	uint64_t duration;
 
-	if (!read_time(json, "dur", &duration)) {
+	if (!read_time(json, "dur", &duration) || name.size_bytes > ST_KINETO_NAME_MAX) {
 		kineto->out->counts.skipped++;
 		return;
 	}

@@ -10,6 +10,9 @@
 
 #include "collect/import/out.h"
 
+/* Of the name of an event; one with a longer name is skipped. What is made of a name fits into the scratch buffer. */
+enum { ST_KINETO_NAME_MAX = 1 << 20, ST_KINETO_SCRATCH_MAX = ST_KINETO_NAME_MAX + 64 };
+
 enum st_kineto_kind {
 	ST_KINETO_OPERATOR,
 	ST_KINETO_TASK,	  /* a range, a call of a runtime, whatever else the host does */

@@ -103,6 +103,11 @@ static uint32_t code_of(struct row *row, struct st_text name)
 	st_buf_append_u8(key, 0);
 	st_buf_append(key, open + 1, (size_t)(colon - open - 1));
 	st_buf_append_u8(key, 0);
+	/* Whoever takes it apart looks for all three texts. */
+	if (key->failed) {
+		out->no_memory = true;
+		return 0;
+	}
 	return st_import_id(out, &out->processes[row->process].slices.codes,
 			    st_import_text(out, key->data, key->size_bytes));
 }
