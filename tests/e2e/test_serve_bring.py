@@ -116,7 +116,7 @@ def test_imports_take_turns(shared_strata, data, tmp_path):  # noqa: F811
         # One that gives up makes place, also while it waits.
         for job in (jobs[3], jobs[0]):
             assert asker("DELETE", f"/api/v1/jobs/{job['job']}").status == 200
-        let_go([process for process in stopped if f"{data}/long0\0" in command_of(process)])
+        let_go([process for process in stopped if f"{data}/.strata-incoming-" in command_of(process)])
         until(lambda: imports_of(running) != stopped and len(imports_of(running)) == 2, what="the next import")
         for job in jobs[1:3] + jobs[4:]:
             while (answer := asker.get(f"/jobs/{job['job']}?wait_ms=100")).status == 202:

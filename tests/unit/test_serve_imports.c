@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "serve/http/answers.h"
 #include "serve/http/imports.h"
 #include "serve/http/server.h"
 #include "serve/http/temporary.h"
@@ -45,6 +46,11 @@ static void make_folder(const char *folder, const char *name)
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	assert_int_equal(mkdir(path, 0777), 0);
 }
+
+/* Its words are: import FILE -r FOLDER. */
+static const char writes_until_it_is_ended[] =
+	"#!/bin/sh\n"
+	"mkdir \"$4\" && echo part >\"$4/trace\" && echo \"$4\" >\"$BEGAN\" && exec sleep 600\n";
 
 static void say_nothing(const char *line)
 {
@@ -153,9 +159,7 @@ static void test_cancelled_import(void **state)
 	struct st_job *job;
 
 	(void)state;
-	begin_importing(&importing,
-			"#!/bin/sh\nmkdir \"$4\" && echo part >\"$4/trace\" && echo \"$4\" "
-			">\"$BEGAN\" && exec sleep 600\n");
+	begin_importing(&importing, writes_until_it_is_ended);
 	assert_int_equal(count_in(&importing, "cache/imports"), 1);
 	assert_int_equal(count_in(&importing, "cache/imports/.partial-left"), 0);
 	for (int i = 0; i < 2; i++) {
@@ -172,6 +176,31 @@ static void test_cancelled_import(void **state)
 	while (access(paths[0], F_OK) == 0 || access(paths[1], F_OK) == 0)
 		st_loop_round(importing.server.loop, 1);
 	assert_int_equal(importing.server.import_turns.running, 0);
+	end_importing(&importing);
+}
+
+/* Nor does half a result stay beside the trace. */
+static void test_cancelled_result(void **state)
+{
+	static struct importing importing;
+	static struct st_exchange exchange;
+	struct st_route_parts parts = {0};
+	char job_id[ST_JOB_ID], path[128];
+
+	(void)state;
+	begin_importing(&importing, writes_until_it_is_ended);
+	exchange.server = &importing.server;
+	st_reply_init(&exchange.reply);
+	snprintf(parts.texts[0], sizeof(parts.texts[0]), "%s", importing.trace->id);
+	st_post_import(&exchange, &parts, NULL);
+	memcpy(job_id, exchange.job_id, sizeof(job_id));
+	assert_non_null(st_pool_find(importing.server.pool, job_id));
+	while (!take_began(&importing, path, sizeof(path)))
+		st_loop_round(importing.server.loop, 1);
+	st_job_cancel(st_pool_find(importing.server.pool, job_id));
+	assert_int_equal(count_in(&importing, "data"), 1);
+	assert_int_equal(importing.server.import_turns.running, 0);
+	st_reply_fini(&exchange.reply);
 	end_importing(&importing);
 }
 
@@ -205,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cancelled_import),
+		cmocka_unit_test(test_cancelled_result),
 		cmocka_unit_test(test_failed_import),
 	};
 

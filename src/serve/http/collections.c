@@ -29,7 +29,6 @@
 
 enum { LOG_BYTES = 32 << 10 };
 
-static const char incoming_prefix[] = ".strata-incoming-";
 static const char far_name[] = "r"; /* of a result on another host, in its folder */
 
 struct st_collections {
@@ -58,8 +57,8 @@ struct st_collections *st_collections_create(struct st_server *server)
 	collections->server = server;
 	server->catalog.is_promised = is_promised;
 	server->catalog.promised_arg = collections;
-	/* Of servers that ended while they fetched; the other hosts still have what was not fetched. */
-	st_temporary_remove_left(server->catalog.root_fd, incoming_prefix);
+	/* Of servers that ended while they fetched or imported; the other hosts still have what was not fetched. */
+	st_temporary_remove_left(server->catalog.root_fd, ST_INCOMING_PREFIX);
 	return collections;
 }
 
@@ -232,7 +231,7 @@ static enum st_status start_unpack(struct st_collection *collection, int in_fd,
 	char place[4300];
 	const char *const argv[] = {"tar", "-C", place, "--no-same-owner", "-xf", "-", NULL};
 
-	snprintf(collection->incoming, sizeof(collection->incoming), "%s%s", incoming_prefix,
+	snprintf(collection->incoming, sizeof(collection->incoming), ST_INCOMING_PREFIX "%s",
 		 collection->id);
 	snprintf(place, sizeof(place), "%s/%s", server->catalog.root, collection->incoming);
 	if (mkdirat(server->catalog.root_fd, collection->incoming, 0700))

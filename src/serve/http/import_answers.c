@@ -22,6 +22,7 @@
 #include "serve/http/sample_traces.h"
 #include "serve/http/secret.h"
 #include "serve/http/server.h"
+#include "serve/http/temporary.h"
 
 static const char samples_folder[] = "samples";
 
@@ -33,6 +34,8 @@ struct bringing {
 	char job_id[ST_JOB_ID];
 	char trace[ST_ENTRY_ID];
 	char path[ST_ENTRY_PATH]; /* of the result, below the data directory */
+	char incoming[4200];	  /* folder that it is written in first; "": none */
+	int lock_fd;		  /* of it */
 };
 
 static void announce(struct st_server *server)
@@ -57,8 +60,30 @@ static void reply_id(struct st_web_reply *reply, const char *path)
 static void free_bringing(struct bringing *bringing)
 {
 	st_capture_end(bringing->capture);
+	/* What its process writes until it has ended, the next server removes. */
+	st_temporary_remove(bringing->incoming);
+	if (bringing->lock_fd >= 0)
+		close(bringing->lock_fd);
 	st_turns_give_back(&bringing->server->import_turns, &bringing->turn);
 	free(bringing);
+}
+
+/* Moves what is whole to its place, beside the trace. */
+static enum st_status settle(struct bringing *bringing, struct st_error *err)
+{
+	struct st_catalog *catalog = &bringing->server->catalog;
+	const struct st_entry *entry = st_catalog_find(catalog, bringing->trace);
+	char from[sizeof(bringing->incoming) + 4];
+
+	if (!entry)
+		return st_error_set(err, ST_ENOTFOUND, 0, "the trace is gone");
+	if (st_catalog_free_place(catalog, entry, bringing->path, err))
+		return err->status;
+	snprintf(from, sizeof(from), "%s/r", bringing->incoming);
+	/* No folder with something in it is replaced by another. */
+	if (renameat(AT_FDCWD, from, catalog->root_fd, bringing->path))
+		return st_error_set(err, ST_EIO, errno, "%.200s cannot be created", bringing->path);
+	return ST_OK;
 }
 
 static void brought(void *arg, const struct st_captured *captured)
@@ -66,10 +91,13 @@ static void brought(void *arg, const struct st_captured *captured)
 	struct bringing *bringing = arg;
 	struct st_job *job = st_pool_find(bringing->server->pool, bringing->job_id);
 	struct st_web_reply reply;
+	struct st_error err = {0};
 	char text[400];
 
 	st_reply_init(&reply);
-	if (captured->is_ok) {
+	if (captured->is_ok && settle(bringing, &err)) {
+		st_reply_error(&reply, &err);
+	} else if (captured->is_ok) {
 		reply_id(&reply, bringing->path);
 		announce(bringing->server);
 	} else {
@@ -93,15 +121,23 @@ static bool start(struct bringing *bringing, struct st_error *err)
 {
 	struct st_server *server = bringing->server;
 	const struct st_entry *entry = st_catalog_find(&server->catalog, bringing->trace);
-	char file[ST_ENTRY_PATH + 4200], place[ST_ENTRY_PATH + 4200];
+	char file[ST_ENTRY_PATH + 4200], place[sizeof(bringing->incoming) + 4];
 	const char *argv[] = {server->config.program, "import", file, "-r", place, "-quiet", NULL};
 
-	if (!entry)
+	if (!entry) {
 		st_error_set(err, ST_ENOTFOUND, 0, "the trace is gone");
-	if (!entry || st_catalog_free_place(&server->catalog, entry, bringing->path, err))
 		return false;
+	}
+	snprintf(bringing->incoming, sizeof(bringing->incoming), "%s/" ST_INCOMING_PREFIX "XXXXXX",
+		 server->catalog.root);
+	if (!st_temporary_hold(bringing->incoming, &bringing->lock_fd)) {
+		st_error_set(err, ST_EIO, errno, "%.200s: no folder can be created",
+			     server->catalog.root);
+		bringing->incoming[0] = '\0';
+		return false;
+	}
 	snprintf(file, sizeof(file), "%s/%s", server->catalog.root, entry->path);
-	snprintf(place, sizeof(place), "%s/%s", server->catalog.root, bringing->path);
+	snprintf(place, sizeof(place), "%s/r", bringing->incoming);
 	bringing->capture = st_capture_start(server->loop, argv, brought, bringing, err);
 	return bringing->capture != NULL;
 }
@@ -147,6 +183,7 @@ void st_post_import(struct st_exchange *exchange, const struct st_route_parts *p
 		return;
 	}
 	bringing->server = server;
+	bringing->lock_fd = -1;
 	bringing->turn = (struct st_turn_place){.begin = begin, .arg = bringing};
 	snprintf(bringing->trace, sizeof(bringing->trace), "%s", entry->id);
 	memcpy(bringing->job_id, st_job_id(job), sizeof(bringing->job_id));

@@ -11,6 +11,9 @@
 
 #include "base/error.h"
 
+/* Of folders in the data directory for results that are not whole yet. */
+#define ST_INCOMING_PREFIX ".strata-incoming-"
+
 /* Makes a folder in $TMPDIR or /tmp, and removes those of ours that no server holds any more. lock_fd stays open as long
  * as the folder is in use. */
 enum st_status st_temporary_make(char *path, size_t path_size, int *lock_fd, struct st_error *err);
