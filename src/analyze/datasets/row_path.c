@@ -125,7 +125,8 @@ static void take_running(struct path *path, const struct st_wait_piece *piece)
 		int64_t end_ns = rows[at].begin_ns + (int64_t)rows[at].off_ns;
 		int64_t off_ns[2] = {rows[at].begin_ns, end_ns};
 
-		if (rows[at].flags & (ST_OFF_SEVERAL | ST_OFF_LOST | ST_OFF_WOKEN))
+		/* Of sums and of the kernel's counts nobody knows when they were. */
+		if (rows[at].flags & (ST_OFF_SEVERAL | ST_OFF_LOST | ST_OFF_WOKEN | ST_OFF_RAN))
 			continue;
 		off_ns[0] = off_ns[0] > left.begin_ns ? off_ns[0] : left.begin_ns;
 		off_ns[1] = end_ns < piece->end_ns ? end_ns : piece->end_ns;

@@ -125,8 +125,9 @@ static bool find_waits(const struct st_result *result, struct stretches *out)
 	return out->items;
 }
 
-/* How long threads had work to do in the region, were ready, and had no CPU. */
-static uint64_t preempted_in(const struct study *study, uint32_t key)
+/* How long threads had work to do in the region, were ready, and had no CPU. Where the kernel told nothing but totals, nobody
+ * knows when that was. */
+static uint64_t preempted_in(const struct study *study, uint32_t key, bool *only_totals)
 {
 	const struct st_result *result = study->ground->result;
 	struct stretches instances = {0}, waits = {0};
@@ -136,14 +137,17 @@ static uint64_t preempted_in(const struct study *study, uint32_t key)
 	bool is_known = find_instances(study, key, &instances) && find_waits(result, &waits);
 	uint64_t sum_ns = 0, done_ns = 0;
 
-	for (uint32_t i = 0; is_known && i < count; i++)
-		if (rows[i].flags & ST_OFF_PREEMPTED && !(rows[i].flags & ST_OFF_WOKEN) &&
-		    rows[i].track < track_count) {
+	*only_totals = false;
+	for (uint32_t i = 0; is_known && i < count; i++) {
+		*only_totals = *only_totals || rows[i].flags & ST_OFF_RAN;
+		if (rows[i].flags & ST_OFF_PREEMPTED &&
+		    !(rows[i].flags & (ST_OFF_WOKEN | ST_OFF_RAN)) && rows[i].track < track_count) {
 			uint64_t ns = overlap(&instances, tracks[rows[i].track].process, &rows[i]);
 
 			sum_ns += ns;
 			done_ns += ns ? overlap(&waits, rows[i].track, &rows[i]) : 0;
 		}
+	}
 	free(instances.items);
 	free(waits.items);
 	return !is_known ? UINT64_MAX : sum_ns > done_ns ? sum_ns - done_ns : 0;
@@ -155,10 +159,11 @@ static bool look(const struct study *study, struct st_finding *out)
 	uint32_t key = worst(study), count = 0, threads = 0;
 	uint64_t imbalance_ns = study->imbalance_ns[key], lost_ns, total_ns = 0;
 	struct st_text name;
+	bool only_totals;
 
 	if (st_finding_share(ground, imbalance_ns) < 0.05)
 		return false;
-	lost_ns = preempted_in(study, key);
+	lost_ns = preempted_in(study, key, &only_totals);
 	if (lost_ns >= imbalance_ns)
 		return false;
 	for (uint32_t i = 0; i < study->regions->row_count; i++)
@@ -170,7 +175,7 @@ static bool look(const struct study *study, struct st_finding *out)
 	name = study->regions->text(study->regions, ST_BY_REGION, key, ground->arena);
 	out->where = st_arena_copy(ground->arena, name.bytes, name.size_bytes);
 	out->evidence_ns = imbalance_ns;
-	out->saving_low_ns = imbalance_ns - lost_ns;
+	out->saving_low_ns = only_totals ? 0 : imbalance_ns - lost_ns;
 	out->saving_high_ns = imbalance_ns;
 	out->what = st_arena_printf(
 		ground->arena,

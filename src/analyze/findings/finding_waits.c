@@ -276,7 +276,7 @@ static uint64_t preempted_in(const struct st_result *result, const struct st_wai
 {
 	uint32_t count, at;
 	const struct st_off_row *rows = st_result_off_cpu(result, &count);
-	uint64_t sum_ns = 0;
+	uint64_t sum_ns = 0, piece_ns = (uint64_t)(piece->end_ns - piece->begin_ns);
 
 	at = ST_SEARCH(i, 0, count,
 		       rows[i].track < piece->track ||
@@ -287,13 +287,15 @@ static uint64_t preempted_in(const struct st_result *result, const struct st_wai
 		int64_t begin_ns = rows[at].begin_ns;
 		int64_t end_ns = begin_ns + (int64_t)rows[at].off_ns;
 
-		if (!(rows[at].flags & ST_OFF_PREEMPTED) || rows[at].flags & ST_OFF_WOKEN)
+		if (!(rows[at].flags & ST_OFF_PREEMPTED) ||
+		    rows[at].flags & (ST_OFF_WOKEN | ST_OFF_RAN))
 			continue;
 		begin_ns = begin_ns > piece->begin_ns ? begin_ns : piece->begin_ns;
 		end_ns = end_ns < piece->end_ns ? end_ns : piece->end_ns;
 		sum_ns += end_ns > begin_ns ? (uint64_t)(end_ns - begin_ns) : 0;
 	}
-	return sum_ns;
+	/* Sums of short absences may lie over others. */
+	return sum_ns < piece_ns ? sum_ns : piece_ns;
 }
 
 static bool take_piece(void *arg, const struct st_wait_piece *piece)
