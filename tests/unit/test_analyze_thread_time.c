@@ -130,6 +130,65 @@ static void test_pauses(void **state)
 	fake_destroy(fake);
 }
 
+/* Of sums only the share of the time that was recorded: the pause is in their last 2 of 10 ms, or all around them. */
+static void test_sums_around_pauses(void **state)
+{
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	fake->pauses[0] = (struct st_pause_window){ST_NO_ROW, 18 * MS, 60 * MS};
+	fake->pause_count = 1;
+	add_wait(fake, ST_WAIT_MUTEX, 12 * MS, 20 * MS);
+	fake_off(fake, 0, 0, 0, ST_OFF_BORN);
+	fake_off(fake, 0, 10 * MS, 10 * MS, ST_OFF_SEVERAL);
+	fake_off(fake, 0, 20 * MS, 9 * MS, ST_OFF_SEVERAL);
+	fake_off(fake, 0, 30 * MS, 9 * MS, ST_OFF_SEVERAL);
+	fake_off(fake, 0, 40 * MS, 9 * MS, ST_OFF_SEVERAL | ST_OFF_PREEMPTED);
+	fake_off(fake, 0, 65 * MS, 0, ST_OFF_ENDED);
+	fake_finish(fake);
+	assert_true(make(&times, fake));
+	time = &times.threads[0];
+	assert_int_equal(time->life_ns, 23 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_SYNC], 6 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_PREEMPTED], 0);
+	assert_int_equal(time->class_ns[ST_WAITS_UNEXPLAINED], 2 * MS);
+	assert_int_equal(sum_of(time), time->life_ns);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
+/* Counts are of the time since they were read before. */
+static void test_counts_around_pauses(void **state)
+{
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	fake->pauses[0] = (struct st_pause_window){ST_NO_ROW, 60 * MS, 180 * MS};
+	fake->pause_count = 1;
+	fake_off(fake, 0, 0, 0, ST_OFF_BORN | ST_OFF_RAN);
+	fake_off(fake, 0, 50 * MS, 30 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 50 * MS, 10 * MS, ST_OFF_RAN | ST_OFF_PREEMPTED);
+	fake_off(fake, 0, 100 * MS, 45 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 100 * MS, 5 * MS, ST_OFF_RAN | ST_OFF_PREEMPTED);
+	fake_off(fake, 0, 150 * MS, 50 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 200 * MS, 50 * MS, ST_OFF_RAN);
+	fake_finish(fake);
+	assert_true(make(&times, fake));
+	time = &times.threads[0];
+	assert_false(time->is_exact);
+	assert_int_equal(time->life_ns, 80 * MS);
+	assert_int_equal(time->running_ns, (30 + 9 + 0 + 20) * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_PREEMPTED], 11 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_UNEXPLAINED], 10 * MS);
+	assert_int_equal(sum_of(time), time->life_ns);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
 /* Without the kernel's word waits count as long as they took, and the rest is not explained. */
 static void test_without_switches(void **state)
 {
@@ -154,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_pauses),
+		cmocka_unit_test(test_sums_around_pauses),
+		cmocka_unit_test(test_counts_around_pauses),
 		cmocka_unit_test(test_without_switches),
 	};
 

@@ -85,6 +85,23 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t share_of(uint64_t ns, uint64_t part_ns, uint64_t whole_ns)
+{
+	if (part_ns >= whole_ns)
+		return ns;
+	return smaller(ns, (uint64_t)((double)ns * (double)part_ns / (double)whole_ns));
+}
+
+/* Of a sum over a stretch of time, of which no more is known: as much as the stretch is recorded. */
+static uint64_t recorded_of(const struct work *work, uint32_t track, uint64_t ns,
+			    const int64_t stretch_ns[2])
+{
+	if (stretch_ns[1] <= stretch_ns[0])
+		return ns;
+	return share_of(ns, recorded(work, track, stretch_ns[0], stretch_ns[1]),
+			(uint64_t)(stretch_ns[1] - stretch_ns[0]));
+}
+
 static void add_preempted(struct work *work, uint32_t track, uint32_t span, int64_t begin_ns,
 			  uint64_t ns)
 {
@@ -153,8 +170,9 @@ static void take_woken(struct work *work, uint32_t track, const struct st_off_ro
 static void take_sum(struct work *work, uint32_t track, const struct st_off_row *row, uint32_t *at)
 {
 	struct st_thread_time *time = &work->out->threads[track];
-	int64_t begin_ns = row->begin_ns, end_ns = begin_ns + sum_ns;
-	uint64_t left_ns = row->off_ns;
+	int64_t begin_ns = row->begin_ns, end_ns = earlier(begin_ns + sum_ns, time->end_ns);
+	uint64_t left_ns =
+		recorded_of(work, track, row->off_ns, (const int64_t[2]){begin_ns, end_ns});
 
 	while (*at < work->first[track + 1] && span_of(work, *at)->end_ns <= begin_ns)
 		++*at;
@@ -170,7 +188,7 @@ static void take_sum(struct work *work, uint32_t track, const struct st_off_row 
 
 		if (span->begin_ns >= end_ns)
 			break;
-		room_ns = (uint64_t)(span->end_ns - span->begin_ns);
+		room_ns = recorded(work, track, span->begin_ns, span->end_ns);
 		room_ns -= smaller(room_ns, parts->inactive_ns + parts->preempted_ns);
 		room_ns = smaller(room_ns, left_ns);
 		parts->inactive_ns += room_ns;
@@ -227,6 +245,7 @@ static void take_counts(struct work *work, uint32_t track, const struct st_off_r
 			uint32_t count)
 {
 	struct st_thread_time *time = &work->out->threads[track];
+	int64_t read_ns[2] = {rows[0].begin_ns, rows[0].begin_ns}; /* the last two times */
 	uint64_t known_ns = 0, waited_ns = 0;
 	uint32_t tracks;
 	const struct st_track *info = &st_result_tracks(work->result, &tracks)[track];
@@ -238,11 +257,18 @@ static void take_counts(struct work *work, uint32_t track, const struct st_off_r
 	}
 	time->life_ns = recorded(work, track, time->begin_ns, time->end_ns);
 	for (uint32_t i = 0; i < count; i++) {
+		uint64_t ns;
+
 		if (!(rows[i].flags & ST_OFF_RAN))
 			continue;
+		if (rows[i].begin_ns > read_ns[1]) {
+			read_ns[0] = read_ns[1];
+			read_ns[1] = rows[i].begin_ns;
+		}
+		ns = recorded_of(work, track, rows[i].off_ns, read_ns);
 		*(rows[i].flags & ST_OFF_PREEMPTED ? &time->class_ns[ST_WAITS_PREEMPTED]
-						   : &time->running_ns) += rows[i].off_ns;
-		known_ns += rows[i].off_ns;
+						   : &time->running_ns) += ns;
+		known_ns += ns;
 	}
 	for (uint32_t i = work->first[track]; i < work->first[track + 1]; i++) {
 		const struct st_span *span = span_of(work, i);
