@@ -207,6 +207,101 @@ static void test_without_switches(void **state)
 	fake_destroy(fake);
 }
 
+/* Of a thread that waits at once, nothing is told before that wait is over. */
+static void test_a_wait_is_the_first_record(void **state)
+{
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_SLEEP, 10 * MS, 90 * MS);
+	fake->tracks[0].first_ns = 90 * MS;
+	fake->tracks[0].last_ns = 100 * MS;
+	fake_finish(fake);
+	assert_true(make(&times, fake));
+	assert_int_equal(times.threads[0].life_ns, 90 * MS);
+	assert_int_equal(times.threads[0].class_ns[ST_WAITS_SLEEP], 80 * MS);
+	assert_int_equal(times.threads[0].class_ns[ST_WAITS_UNEXPLAINED], 10 * MS);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
+/* It spins in its waits: the kernel counts that as running, and a moment is in one class only. */
+static void test_counts_of_spinning_waits(void **state)
+{
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_MUTEX, 10 * MS, 40 * MS);
+	add_wait(fake, ST_WAIT_SLEEP, 50 * MS, 60 * MS);
+	fake_off(fake, 0, 0, 0, ST_OFF_BORN | ST_OFF_RAN);
+	fake_off(fake, 0, 50 * MS, 50 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 100 * MS, 30 * MS + 1, ST_OFF_RAN);
+	fake_off(fake, 0, 100 * MS, 20 * MS, ST_OFF_RAN | ST_OFF_PREEMPTED);
+	fake_finish(fake);
+	assert_true(make(&times, fake));
+	time = &times.threads[0];
+	assert_int_equal(time->life_ns, 100 * MS);
+	assert_int_equal(time->running_ns, 80 * MS + 1);
+	assert_int_equal(time->class_ns[ST_WAITS_SYNC], 15 * MS - 1);
+	assert_int_equal(time->class_ns[ST_WAITS_SLEEP], 5 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_PREEMPTED], 0);
+	assert_int_equal(time->class_ns[ST_WAITS_UNEXPLAINED], 0);
+	assert_int_equal(times.preempted_count, 0);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
+/* Ready time that does not fit beside the waits lies in them. */
+static void test_counts_of_ready_time(void **state)
+{
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_MUTEX, 10 * MS, 40 * MS);
+	fake_off(fake, 0, 0, 0, ST_OFF_BORN | ST_OFF_RAN);
+	fake_off(fake, 0, 100 * MS, 55 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 100 * MS, 20 * MS, ST_OFF_RAN | ST_OFF_PREEMPTED);
+	fake_finish(fake);
+	assert_true(make(&times, fake));
+	time = &times.threads[0];
+	assert_int_equal(time->running_ns, 55 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_SYNC], 30 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_PREEMPTED], 15 * MS);
+	assert_int_equal(sum_of(time), 100 * MS);
+	assert_int_equal(times.preempted_count, 1);
+	assert_int_equal(times.preempted[0].ns, 15 * MS);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
+/* By samples it is the same. */
+static void test_samples_of_spinning_waits(void **state)
+{
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_MUTEX, 10 * MS, 100 * MS);
+	fake->tracks[0].last_ns = 100 * MS;
+	for (int64_t at = 10; at <= 70; at += 10)
+		fake_sample(fake, at * MS, 10 * MS, 0, 0);
+	fake_finish(fake);
+	assert_true(make(&times, fake));
+	time = &times.threads[0];
+	assert_int_equal(time->life_ns, 100 * MS);
+	assert_int_equal(time->running_ns, 70 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_SYNC], 30 * MS);
+	assert_int_equal(sum_of(time), time->life_ns);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +311,10 @@ int main(void)
 		cmocka_unit_test(test_sums_around_pauses),
 		cmocka_unit_test(test_counts_around_pauses),
 		cmocka_unit_test(test_without_switches),
+		cmocka_unit_test(test_a_wait_is_the_first_record),
+		cmocka_unit_test(test_counts_of_spinning_waits),
+		cmocka_unit_test(test_counts_of_ready_time),
+		cmocka_unit_test(test_samples_of_spinning_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

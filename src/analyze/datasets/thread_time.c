@@ -240,13 +240,53 @@ static void find_life(struct st_thread_time *time, const struct st_off_row *rows
 	}
 }
 
-/* Of the kernel's counts alone: waits count as long as they took, ready time that lies in them is not known. */
+/* Where nobody told when a thread was on no CPU waits count as long as they took, but no longer than it did not run: what it
+ * spun in them is in its CPU time. Of its ready time it is not known how much lies in waits: at least what does not fit beside
+ * them. */
+static void take_waits(struct work *work, uint32_t track)
+{
+	struct st_thread_time *time = &work->out->threads[track];
+	uint64_t *class_ns = time->class_ns, waited_ns = 0, room_ns, left_ns;
+	unsigned int last = ST_WAITS_UNEXPLAINED;
+
+	/* The first record of one that waits at once is of the end of that wait. */
+	if (work->first[track] < work->first[track + 1])
+		time->begin_ns =
+			earlier(time->begin_ns, span_of(work, work->first[track])->begin_ns);
+	time->life_ns = recorded(work, track, time->begin_ns, time->end_ns);
+	for (uint32_t i = work->first[track]; i < work->first[track + 1]; i++) {
+		const struct st_span *span = span_of(work, i);
+		uint64_t ns =
+			recorded(work, track, span->begin_ns, earlier(span->end_ns, time->end_ns));
+
+		class_ns[work->classes.of_span[work->waits[i]]] += ns;
+		waited_ns += ns;
+	}
+	/* Counts and samples are of the time before them: it may have run before anything else is known of it. */
+	if (time->running_ns > time->life_ns)
+		time->life_ns = time->running_ns;
+	room_ns = time->life_ns - time->running_ns;
+	class_ns[ST_WAITS_PREEMPTED] =
+		smaller(class_ns[ST_WAITS_PREEMPTED], room_ns - smaller(room_ns, waited_ns));
+	room_ns -= class_ns[ST_WAITS_PREEMPTED];
+	left_ns = room_ns;
+	for (unsigned int i = 0; i < ST_WAIT_CLASSES; i++) {
+		if (i == ST_WAITS_PREEMPTED)
+			continue;
+		class_ns[i] = smaller(share_of(class_ns[i], room_ns, waited_ns), left_ns);
+		left_ns -= class_ns[i];
+		last = class_ns[i] ? i : last;
+	}
+	/* Of shares only what rounding left. */
+	class_ns[waited_ns > room_ns ? last : ST_WAITS_UNEXPLAINED] += left_ns;
+}
+
+/* Of the kernel's counts alone. */
 static void take_counts(struct work *work, uint32_t track, const struct st_off_row *rows,
 			uint32_t count)
 {
 	struct st_thread_time *time = &work->out->threads[track];
 	int64_t read_ns[2] = {rows[0].begin_ns, rows[0].begin_ns}; /* the last two times */
-	uint64_t known_ns = 0, waited_ns = 0;
 	uint32_t tracks;
 	const struct st_track *info = &st_result_tracks(work->result, &tracks)[track];
 
@@ -255,7 +295,6 @@ static void take_counts(struct work *work, uint32_t track, const struct st_off_r
 		time->begin_ns = earlier(time->begin_ns, info->first_ns);
 		time->end_ns = later(time->end_ns, info->last_ns);
 	}
-	time->life_ns = recorded(work, track, time->begin_ns, time->end_ns);
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t ns;
 
@@ -268,27 +307,9 @@ static void take_counts(struct work *work, uint32_t track, const struct st_off_r
 		ns = recorded_of(work, track, rows[i].off_ns, read_ns);
 		*(rows[i].flags & ST_OFF_PREEMPTED ? &time->class_ns[ST_WAITS_PREEMPTED]
 						   : &time->running_ns) += ns;
-		known_ns += ns;
 	}
-	for (uint32_t i = work->first[track]; i < work->first[track + 1]; i++) {
-		const struct st_span *span = span_of(work, i);
-		uint64_t ns = recorded(work, track, later(span->begin_ns, time->begin_ns),
-				       earlier(span->end_ns, time->end_ns));
-
-		time->class_ns[work->classes.of_span[work->waits[i]]] += ns;
-		waited_ns += ns;
-	}
-	if (known_ns + waited_ns > time->life_ns) {
-		uint64_t twice_ns = smaller(known_ns + waited_ns - time->life_ns,
-					    time->class_ns[ST_WAITS_PREEMPTED]);
-
-		time->class_ns[ST_WAITS_PREEMPTED] -= twice_ns;
-		known_ns -= twice_ns;
-	}
+	take_waits(work, track);
 	add_preempted(work, track, ST_NO_ROW, time->begin_ns, time->class_ns[ST_WAITS_PREEMPTED]);
-	if (known_ns + waited_ns > time->life_ns)
-		time->life_ns = known_ns + waited_ns;
-	time->class_ns[ST_WAITS_UNEXPLAINED] += time->life_ns - known_ns - waited_ns;
 	explain_by_sums(work, track);
 }
 
@@ -342,27 +363,14 @@ static void estimate(struct work *work, uint32_t track, const struct st_track *i
 {
 	const struct st_samples *samples = st_result_samples(work->result);
 	struct st_thread_time *time = &work->out->threads[track];
-	uint64_t known_ns = 0;
 
 	*time = (struct st_thread_time){
 		.is_known = true, .begin_ns = info->first_ns, .end_ns = info->last_ns};
-	time->life_ns = recorded(work, track, info->first_ns, info->last_ns);
 	for (uint32_t i = samples->count ? samples->first_of_track[track] : 0;
 	     samples->count && i < samples->first_of_track[track + 1]; i++)
 		if (!(samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE)))
 			time->running_ns += samples->weight_ns[i];
-	for (uint32_t i = work->first[track]; i < work->first[track + 1]; i++) {
-		const struct st_span *span = span_of(work, i);
-		uint64_t ns = (uint64_t)(span->end_ns - span->begin_ns);
-
-		time->class_ns[work->classes.of_span[work->waits[i]]] += ns;
-		known_ns += ns;
-	}
-	/* Samples are of the time before them: a thread may have run before anything is known of it. */
-	known_ns += time->running_ns;
-	if (known_ns > time->life_ns)
-		time->life_ns = known_ns;
-	time->class_ns[ST_WAITS_UNEXPLAINED] = time->life_ns - known_ns;
+	take_waits(work, track);
 	explain_by_sums(work, track);
 }
 

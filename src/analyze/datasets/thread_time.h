@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What each thread did with its life: every microsecond on a CPU, or in exactly one class of waiting. Where the kernel told of
- * context switches that is exact; elsewhere waits count as long as they took, and the rest is not explained.
+ * context switches that is exact; elsewhere waits count as long as they took, as far as it did not run meanwhile, and the rest is
+ * not explained.
  */
 #ifndef ST_ANALYZE_DATASETS_THREAD_TIME_H
 #define ST_ANALYZE_DATASETS_THREAD_TIME_H
