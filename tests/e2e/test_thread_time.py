@@ -200,6 +200,25 @@ def test_classes_of_training_with_workers(strata, python):
     assert {row["wait_class"] for row in orders} == {"Idle Worker"}
 
 
+def test_a_part_of_the_time(strata):
+    """A range has what threads did in it: in the middle of a sleep nothing else, in two halves of a life all of it."""
+    done = threading(strata, sys.executable, "-c", "import time; time.sleep(0.4); sum(range(3000000))")
+    query = "SELECT start_ns, wall_ns FROM waits WHERE sync_type = 'Sleep' ORDER BY wall_ns DESC LIMIT 1"
+    (sleep,) = strict_json(strata("query", query, "-r", done.result, "-format", "json").stdout)["rows"]
+
+    def classes(*chosen):
+        rows = strata.report(done.result, "thread-time", "-group-by", "wait-class", *chosen)["rows"]
+        return {row["wait_class"]: row["wall_total_ns"] for row in rows}
+
+    begin, middle = sleep["start_ns"] + sleep["wall_ns"] // 4, sleep["start_ns"] + sleep["wall_ns"] // 2
+    assert classes("-time-filter", f"{begin / 1e9:.9f}:{middle / 1e9:.9f}") == {"Sleep": middle - begin}
+    whole = classes()
+    halves = [classes("-time-filter", part) for part in (f":{middle / 1e9:.9f}", f"{middle / 1e9:.9f}:")]
+    assert sum(sum(half.values()) for half in halves) == sum(whole.values())
+    assert sum(half["Sleep"] for half in halves) == pytest.approx(whole["Sleep"], rel=0.01)
+    assert halves[1]["Running"] > 0
+
+
 def test_the_summary_prints_all_shares(strata):
     done = threading(strata, sys.executable, "-c", "import time; time.sleep(0.2)")
     facts = [row for row in strata.report(done.result, "summary")["rows"] if row["section"] == "thread_time"]

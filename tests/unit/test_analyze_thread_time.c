@@ -33,11 +33,17 @@ static void add_wait(struct st_result *fake, uint32_t kind, int64_t begin_ns, in
 					 .event = ST_SPAN_TOLD | kind});
 }
 
-static bool make(struct st_thread_times *times, const struct st_result *fake)
+static bool make_between(struct st_thread_times *times, const struct st_result *fake,
+			 const int64_t *range_ns)
 {
 	struct st_wait_sites sites = {.result = fake}; /* no stacks */
 
-	return st_thread_times_make(times, &sites);
+	return st_thread_times_make(times, &sites, range_ns);
+}
+
+static bool make(struct st_thread_times *times, const struct st_result *fake)
+{
+	return make_between(times, fake, NULL);
 }
 
 static uint64_t sum_of(const struct st_thread_time *time)
@@ -302,6 +308,91 @@ static void test_samples_of_spinning_waits(void **state)
 	fake_destroy(fake);
 }
 
+/* Of a part of the run: absences as far as they lie in it, and of sums their share. */
+static void test_range(void **state)
+{
+	const int64_t range_ns[2] = {20 * MS, 65 * MS}, before_ns[2] = {0, 5 * MS};
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_MUTEX, 10 * MS, 30 * MS);
+	add_wait(fake, ST_WAIT_READ, 40 * MS, 50 * MS);
+	fake_off(fake, 0, 5 * MS, 0, ST_OFF_BORN);
+	fake_off(fake, 0, 12 * MS, 15 * MS, 0); /* in the mutex, 7 in the range */
+	fake_off(fake, 0, 27 * MS, 2 * MS, ST_OFF_PREEMPTED);
+	fake_off(fake, 0, 40 * MS, 10 * MS, 0); /* in the read */
+	fake_off(fake, 0, 60 * MS, 8 * MS,
+		 ST_OFF_SEVERAL); /* half of the stretch is in the range */
+	fake_off(fake, 0, 80 * MS, 10 * MS, 0);
+	fake_off(fake, 0, 105 * MS, 0, ST_OFF_ENDED);
+	fake_finish(fake);
+	assert_true(make_between(&times, fake, range_ns));
+	time = &times.threads[0];
+	assert_true(time->is_known);
+	assert_int_equal(time->begin_ns, 20 * MS);
+	assert_int_equal(time->end_ns, 65 * MS);
+	assert_int_equal(time->life_ns, 45 * MS);
+	assert_int_equal(sum_of(time), time->life_ns);
+	assert_int_equal(time->class_ns[ST_WAITS_SYNC], 7 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_IO], 10 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_PREEMPTED], 2 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_UNEXPLAINED], 4 * MS);
+	st_thread_times_fini(&times);
+	assert_true(make_between(&times, fake, before_ns));
+	assert_int_equal(sum_of(&times.threads[0]), 0);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
+static void test_range_of_counts(void **state)
+{
+	const int64_t range_ns[2] = {25 * MS, 75 * MS};
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_SLEEP, 70 * MS, 90 * MS);
+	fake_off(fake, 0, 0, 0, ST_OFF_BORN | ST_OFF_RAN);
+	fake_off(fake, 0, 50 * MS, 40 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 100 * MS, 10 * MS, ST_OFF_RAN);
+	fake_off(fake, 0, 150 * MS, 50 * MS, ST_OFF_RAN);
+	fake_finish(fake);
+	assert_true(make_between(&times, fake, range_ns));
+	time = &times.threads[0];
+	assert_int_equal(time->life_ns, 50 * MS);
+	assert_int_equal(time->running_ns, (20 + 5) * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_SLEEP], 5 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_UNEXPLAINED], 20 * MS);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
+static void test_range_of_samples(void **state)
+{
+	const int64_t range_ns[2] = {25 * MS, 75 * MS};
+	struct st_result *fake = one_thread();
+	struct st_thread_times times;
+	const struct st_thread_time *time;
+
+	(void)state;
+	add_wait(fake, ST_WAIT_SLEEP, 60 * MS, 90 * MS);
+	fake->tracks[0].last_ns = 100 * MS;
+	for (int64_t at = 10; at <= 50; at += 10)
+		fake_sample(fake, at * MS, 10 * MS, 0, 0);
+	fake_finish(fake);
+	assert_true(make_between(&times, fake, range_ns));
+	time = &times.threads[0];
+	assert_int_equal(time->life_ns, 50 * MS);
+	assert_int_equal(time->running_ns, 30 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_SLEEP], 15 * MS);
+	assert_int_equal(time->class_ns[ST_WAITS_UNEXPLAINED], 5 * MS);
+	st_thread_times_fini(&times);
+	fake_destroy(fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +406,9 @@ int main(void)
 		cmocka_unit_test(test_counts_of_spinning_waits),
 		cmocka_unit_test(test_counts_of_ready_time),
 		cmocka_unit_test(test_samples_of_spinning_waits),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_range_of_counts),
+		cmocka_unit_test(test_range_of_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

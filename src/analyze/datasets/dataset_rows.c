@@ -177,6 +177,7 @@ struct given {
 	const struct st_named *named;
 	const struct st_path_range *ranges;
 	uint32_t range_count;
+	const int64_t *within_ns;
 };
 
 static enum st_status open_set(struct st_dataset *out, const struct st_result *result,
@@ -193,6 +194,7 @@ static enum st_status open_set(struct st_dataset *out, const struct st_result *r
 	rows->named = given->named;
 	rows->ranges = given->ranges;
 	rows->range_count = given->range_count;
+	rows->within_ns = given->within_ns;
 	rows->answers = st_dataset_rows_answers(set);
 	st_set_remove(&rows->answers, info->instance);
 	st_arena_init(&rows->arena, SIZE_MAX / 2);
@@ -247,6 +249,13 @@ enum st_status st_dataset_path_open(struct st_dataset *out, const struct st_resu
 	const struct given given = {.ranges = ranges, .range_count = count};
 
 	return open_set(out, result, ST_ROWS_PATH, &given, err);
+}
+
+enum st_status st_dataset_thread_time_open(struct st_dataset *out, const struct st_result *result,
+					   const int64_t *range_ns, struct st_error *err)
+{
+	return open_set(out, result, ST_ROWS_THREAD_TIME, &(struct given){.within_ns = range_ns},
+			err);
 }
 
 void st_dataset_rows_fini(struct st_dataset *dataset)

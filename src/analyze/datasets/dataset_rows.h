@@ -61,6 +61,9 @@ struct st_path_range {
 enum st_status st_dataset_path_open(struct st_dataset *out, const struct st_result *result,
 				    const struct st_path_range *ranges, uint32_t count,
 				    struct st_error *err);
+/* What threads did (ST_ROWS_THREAD_TIME) between two times. */
+enum st_status st_dataset_thread_time_open(struct st_dataset *out, const struct st_result *result,
+					   const int64_t *range_ns, struct st_error *err);
 void st_dataset_rows_fini(struct st_dataset *dataset);
 
 struct st_row_source st_dataset_rows_source(const struct st_dataset *dataset, uint32_t row);

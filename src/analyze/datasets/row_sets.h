@@ -36,7 +36,9 @@ struct st_rows {
 	/* Of ST_ROWS_PATH, while it is filled. */
 	const struct st_path_range *ranges;
 	uint32_t range_count;
-	uint32_t *samples; /* by row: that with the stack of the wait, or ST_NO_ROW */
+	const int64_t
+		*within_ns; /* of ST_ROWS_THREAD_TIME, while it is filled: of this part, or NULL */
+	uint32_t *samples;  /* by row: that with the stack of the wait, or ST_NO_ROW */
 	uint32_t sample_capacity;
 	uint32_t span_rows; /* of ST_ROWS_SYNC: the first rows are spans, in their order */
 	struct st_thread_times times;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of what threads did: one for each thread and class. They are sums, so where a row lies in time means nothing.
+// The rows of what threads did: one for each thread and class. They are sums, so where a row lies in time means nothing; but
+// those of a part of the run lie in it.
 #include <string.h>
 
 #include "analyze/datasets/row_sets.h"
@@ -25,7 +26,7 @@ bool st_rows_fill_thread_time(struct st_rows *rows)
 {
 	struct st_thread_times times;
 
-	if (!st_thread_times_make(&times, &rows->sites))
+	if (!st_thread_times_make(&times, &rows->sites, rows->within_ns))
 		return false;
 	for (uint32_t i = 0; i < times.count; i++) {
 		const struct st_thread_time *time = &times.threads[i];

@@ -347,7 +347,7 @@ bool st_rows_fill_waits(struct st_rows *rows)
 		return false;
 	for (uint32_t i = 0; i <= fill.object_count; i++)
 		fill.texts[i] = st_sync_object_text(rows->result, i, &rows->arena);
-	if (!st_thread_times_make(&rows->times, &rows->sites) ||
+	if (!st_thread_times_make(&rows->times, &rows->sites, NULL) ||
 	    !st_wait_classes_make(&fill.classes, &rows->sites))
 		return false;
 	is_filled = fill_all(&fill, places);

@@ -25,6 +25,7 @@ struct work {
 	struct st_wait_classes classes;
 	struct st_arena arena;
 	struct st_pause_list pauses;
+	int64_t range_ns[2];
 	uint32_t *waits; /* spans, by track and begin */
 	uint32_t *first; /* [track count + 1] into waits */
 };
@@ -60,16 +61,6 @@ static bool sort_waits(struct work *work)
 	return work->first && work->waits && next;
 }
 
-static uint64_t recorded(const struct work *work, uint32_t track, int64_t begin_ns, int64_t end_ns)
-{
-	uint32_t count;
-	const struct st_track *tracks = st_result_tracks(work->result, &count);
-
-	if (end_ns <= begin_ns)
-		return 0;
-	return st_pause_list_recorded(&work->pauses, tracks[track].process, begin_ns, end_ns);
-}
-
 static int64_t later(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -78,6 +69,19 @@ static int64_t later(int64_t a, int64_t b)
 static int64_t earlier(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Of the time between the two that is asked for. */
+static uint64_t recorded(const struct work *work, uint32_t track, int64_t begin_ns, int64_t end_ns)
+{
+	uint32_t count;
+	const struct st_track *tracks = st_result_tracks(work->result, &count);
+
+	begin_ns = later(begin_ns, work->range_ns[0]);
+	end_ns = earlier(end_ns, work->range_ns[1]);
+	if (end_ns <= begin_ns)
+		return 0;
+	return st_pause_list_recorded(&work->pauses, tracks[track].process, begin_ns, end_ns);
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -96,10 +100,10 @@ static uint64_t share_of(uint64_t ns, uint64_t part_ns, uint64_t whole_ns)
 static uint64_t recorded_of(const struct work *work, uint32_t track, uint64_t ns,
 			    const int64_t stretch_ns[2])
 {
-	if (stretch_ns[1] <= stretch_ns[0])
-		return ns;
-	return share_of(ns, recorded(work, track, stretch_ns[0], stretch_ns[1]),
-			(uint64_t)(stretch_ns[1] - stretch_ns[0]));
+	int64_t begin_ns = earlier(stretch_ns[0], stretch_ns[1] - 1);
+
+	return share_of(ns, recorded(work, track, begin_ns, stretch_ns[1]),
+			(uint64_t)(stretch_ns[1] - begin_ns));
 }
 
 static void add_preempted(struct work *work, uint32_t track, uint32_t span, int64_t begin_ns,
@@ -216,7 +220,9 @@ static void explain_by_sums(struct work *work, uint32_t track)
 		if (row->kind != ST_EVENT_WAIT_SUM || !kind || !many ||
 		    row->extra / many < short_ns)
 			continue;
-		part_ns = smaller(row->extra, class_ns[ST_WAITS_UNEXPLAINED]);
+		part_ns = recorded_of(work, track, row->extra,
+				      (const int64_t[2]){row->time_ns - sum_ns, row->time_ns});
+		part_ns = smaller(part_ns, class_ns[ST_WAITS_UNEXPLAINED]);
 		class_ns[st_wait_class_of(kind)] += part_ns;
 		class_ns[ST_WAITS_UNEXPLAINED] -= part_ns;
 	}
@@ -368,7 +374,9 @@ static void estimate(struct work *work, uint32_t track, const struct st_track *i
 		.is_known = true, .begin_ns = info->first_ns, .end_ns = info->last_ns};
 	for (uint32_t i = samples->count ? samples->first_of_track[track] : 0;
 	     samples->count && i < samples->first_of_track[track + 1]; i++)
-		if (!(samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE)))
+		if (!(samples->flags[i] & (ST_SAMPLE_WAITING | ST_SAMPLE_RUNNABLE)) &&
+		    samples->time_ns[i] >= work->range_ns[0] &&
+		    samples->time_ns[i] < work->range_ns[1])
 			time->running_ns += samples->weight_ns[i];
 	take_waits(work, track);
 	explain_by_sums(work, track);
@@ -384,12 +392,23 @@ static void make(struct work *work)
 		if (tracks[i].kind == ST_TRACK_THREAD && !work->out->threads[i].is_known &&
 		    tracks[i].last_ns > tracks[i].first_ns)
 			estimate(work, i, &tracks[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		struct st_thread_time *time = &work->out->threads[i];
+
+		time->begin_ns = later(time->begin_ns, work->range_ns[0]);
+		time->end_ns = earlier(time->end_ns, work->range_ns[1]);
+		time->is_known = time->is_known && time->begin_ns <= time->end_ns;
+	}
 }
 
-bool st_thread_times_make(struct st_thread_times *out, const struct st_wait_sites *sites)
+bool st_thread_times_make(struct st_thread_times *out, const struct st_wait_sites *sites,
+			  const int64_t *range_ns)
 {
 	const struct st_result *result = sites->result;
-	struct work work = {.result = result, .out = out};
+	struct work work = {.result = result,
+			    .out = out,
+			    .range_ns = {range_ns ? range_ns[0] : INT64_MIN,
+					 range_ns ? range_ns[1] : INT64_MAX}};
 	uint32_t spans;
 	bool done;
 

@@ -47,8 +47,10 @@ struct st_thread_times {
 	bool failed;
 };
 
-/* False: no memory. */
-bool st_thread_times_make(struct st_thread_times *out, const struct st_wait_sites *sites);
+/* range_ns: between these two times, where sums that lie across one count by their share; NULL: of all the time. False: no
+ * memory. */
+bool st_thread_times_make(struct st_thread_times *out, const struct st_wait_sites *sites,
+			  const int64_t *range_ns);
 void st_thread_times_fini(struct st_thread_times *times);
 
 #endif

@@ -254,6 +254,22 @@ static enum st_status fill_waits(const struct st_report_kind *kind, struct st_ro
 	return status;
 }
 
+/* Where rows of sums lie in time means nothing: a part of the time has others. */
+static enum st_status open_dataset(struct st_dataset *out, const struct st_rows_report *rows,
+				   const struct st_result *result,
+				   const struct st_question *question, struct st_error *err)
+{
+	const int64_t range_ns[2] = {question->time_begin_ns, question->time_end_ns};
+
+	if (rows->of_slices)
+		return st_dataset_slices_init(out, result, err);
+	if (rows->set == ST_ROWS_PATH)
+		return st_dataset_path_init(out, result, err);
+	if (rows->set == ST_ROWS_THREAD_TIME && question->has_time_range)
+		return st_dataset_thread_time_open(out, result, range_ns, err);
+	return st_dataset_rows_init(out, result, rows->set, err);
+}
+
 enum st_status st_report_rows_build(const struct st_report_kind *kind,
 				    const struct st_result *result,
 				    const struct st_report_options *options, struct st_report *out,
@@ -266,12 +282,7 @@ enum st_status st_report_rows_build(const struct st_report_kind *kind,
 	if (!kind->rows->of_slices && kind->rows->set == ST_ROWS_SYNC &&
 	    st_sample_has_waits(result))
 		return fill_waits(kind, &job, options, err);
-	if (kind->rows->of_slices)
-		status = st_dataset_slices_init(&dataset, result, err);
-	else if (kind->rows->set == ST_ROWS_PATH)
-		status = st_dataset_path_init(&dataset, result, err);
-	else
-		status = st_dataset_rows_init(&dataset, result, kind->rows->set, err);
+	status = open_dataset(&dataset, kind->rows, result, &options->question, err);
 	if (status)
 		return status;
 	if (!kind->rows->of_slices && kind->rows->set == ST_ROWS_SYNC && !dataset.row_count)

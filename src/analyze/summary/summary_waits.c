@@ -54,7 +54,7 @@ enum st_status st_summary_add_thread_time(const struct st_summary *summary)
 	status = st_wait_sites_init(&sites, summary->result, NULL, summary->err);
 	if (status)
 		return status;
-	is_made = st_thread_times_make(&times, &sites);
+	is_made = st_thread_times_make(&times, &sites, NULL);
 	st_wait_sites_fini(&sites);
 	if (!is_made)
 		return st_error_set(summary->err, ST_ENOMEM, 0, "out of memory for the threads");
