@@ -290,6 +290,45 @@ def test_a_path_is_a_table_too(shared_strata, run):
     assert {row["thread"]: row["ns"] for row in strict_json(done.stdout)["rows"]} == told
 
 
+# Who ends the wait of the first thread begins to live long after it began.
+LATE = """
+import queue, threading, time
+items = queue.Queue()
+
+def answer():
+    global lives
+    lives = time.perf_counter_ns()
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end:
+        sum(range(1000))
+    items.put(1)
+
+def start():
+    time.sleep(0.3)
+    threading.Thread(target=answer, name="answerer").start()
+
+threading.Thread(target=start, name="starter").start()
+began = time.perf_counter_ns()
+items.get()
+print(lives - began)
+"""
+
+
+def test_nobody_is_on_a_path_before_he_lives(strata):
+    result, script = strata.folder / "late", strata.folder / "late.py"
+    script.write_text(LATE)
+    done = strata("-collect", "threading", "-quiet", "-r", result, "--", sys.executable, script)
+    assert done.status == 0, done.err
+    query = "SELECT name, end_ns - start_ns AS ns FROM threads"
+    threads = strict_json(strata("query", query, "-r", result, "-format", "json").stdout)["rows"]
+    (life_ns,) = [row["ns"] for row in threads if row["name"] == "answerer"]
+    rows = strata.report(result, "critical-path", "-group-by", "thread,wait-class")["rows"]
+    found = {row["thread"].split(" ")[0]: row for row in rows}
+    assert 0 < found["answerer"]["wall_total_ns"] <= life_ns
+    waited = {child["wait_class"]: child["wall_total_ns"] for child in found["main"]["children"]}
+    assert waited["Synchronization"] > 0.9 * int(done.out)
+
+
 def test_a_path_goes_on_behind_an_exec(shared_strata):
     """As that of a launcher written in shell, which executes the program it is called for."""
     result = shared_strata.folder / "launched"

@@ -119,6 +119,42 @@ static void test_a_path_without_context_switches(void **state)
 			    "first Running 0-20, second Running 20-80, first Running 80-100");
 }
 
+/* Whoever ends a wait may have begun to live in it, or have ended when the other one gets a CPU. */
+static void test_a_path_leads_to_the_living(void **state)
+{
+	(void)state;
+	fake->tracks[1].first_ns = 60 * MS;
+	fake->tracks[1].last_ns = 75 * MS;
+	add_wait(0, 1, 20 * MS, 80 * MS);
+	add_wait(1, 2, 65 * MS, 70 * MS);
+	assert_string_equal(path(), "first Running 0-20, first Synchronization 20-60, "
+				    "second Running 60-65, third Running 65-70, "
+				    "second Running 70-75, first Synchronization 75-80, "
+				    "first Running 80-100");
+}
+
+/* Of a thread that waits at once, nothing is told before that wait is over. */
+static void test_a_path_leads_to_a_wait_that_is_the_first_record(void **state)
+{
+	(void)state;
+	fake->tracks[1].first_ns = 70 * MS;
+	add_wait(0, 1, 20 * MS, 80 * MS);
+	add_wait(1, 2, 30 * MS, 70 * MS);
+	assert_string_equal(path(), "first Running 0-20, first Synchronization 20-30, "
+				    "third Running 30-70, second Running 70-80, "
+				    "first Running 80-100");
+}
+
+/* A waker of which nothing is known in the whole wait is none. */
+static void test_a_path_without_a_living_waker(void **state)
+{
+	(void)state;
+	fake->tracks[1].first_ns = 90 * MS;
+	add_wait(0, 1, 20 * MS, 80 * MS);
+	assert_string_equal(path(), "first Running 0-20, first Synchronization 20-80, "
+				    "first Running 80-100");
+}
+
 /* Its texts live as long as the arena. */
 static struct st_finding find(const char *rule, struct st_arena *arena)
 {
@@ -226,6 +262,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_path_follows_who_ends_the_wait, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_path_without_context_switches, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_path_leads_to_the_living, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_path_leads_to_a_wait_that_is_the_first_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_path_without_a_living_waker, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_holders_without_context_switches, setup,
 						teardown),

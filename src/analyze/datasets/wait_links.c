@@ -97,6 +97,41 @@ static bool take(const struct way *way, struct st_wait_piece piece)
 	return piece.end_ns <= piece.begin_ns || way->take(way->arg, &piece);
 }
 
+/* As far as anything is known of a thread. The first record of one that waits at once is of the end of that wait. */
+static void clip_to_life(const struct st_wait_links *links, uint32_t track, int64_t range_ns[2])
+{
+	uint32_t count, first = links->first_of_track[track];
+	const struct st_track *info = &st_result_tracks(links->result, &count)[track];
+	int64_t born_ns = info->first_ns;
+
+	if (first < links->first_of_track[track + 1] &&
+	    links->waits->begin_ns[links->rows[first]] < born_ns)
+		born_ns = links->waits->begin_ns[links->rows[first]];
+	if (range_ns[0] < born_ns)
+		range_ns[0] = born_ns < range_ns[1] ? born_ns : range_ns[1];
+	if (range_ns[1] > info->last_ns)
+		range_ns[1] = info->last_ns > range_ns[0] ? info->last_ns : range_ns[0];
+}
+
+static bool follow(struct way *way, uint32_t track, const int64_t range_ns[2], unsigned int depth);
+
+/* A wait is what the thread did that ended it; while that one did not live, it is a wait. */
+// NOLINTNEXTLINE(misc-no-recursion)
+static bool follow_wait(struct way *way, const struct st_wait_piece *piece)
+{
+	uint32_t waker = waker_of(way->links, piece->wait);
+	int64_t life_ns[2] = {piece->begin_ns, piece->end_ns};
+	struct st_wait_piece before = *piece, behind = *piece;
+
+	if (waker == ST_NO_ROW || piece->depth >= DEPTH_MAX)
+		return take(way, *piece);
+	clip_to_life(way->links, waker, life_ns);
+	before.end_ns = life_ns[0];
+	behind.begin_ns = life_ns[1];
+	return take(way, before) && follow(way, waker, life_ns, piece->depth + 1) &&
+	       take(way, behind);
+}
+
 /* A thread that waits is what it waits for: this calls itself at most DEPTH_MAX times, once for each thread on the way. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static bool follow(struct way *way, uint32_t track, const int64_t range_ns[2], unsigned int depth)
@@ -108,10 +143,9 @@ static bool follow(struct way *way, uint32_t track, const int64_t range_ns[2], u
 	int64_t now_ns = range_ns[0];
 
 	for (; at < end && waits->begin_ns[links->rows[at]] < range_ns[1]; at++) {
-		uint32_t row = links->rows[at], waker = waker_of(links, row);
+		uint32_t row = links->rows[at];
 		int64_t part_ns[2] = {waits->begin_ns[row], waits->end_ns[row]};
 		struct st_wait_piece piece = {.track = track, .wait = ST_NO_ROW, .depth = depth};
-		bool done;
 
 		part_ns[0] = part_ns[0] > now_ns ? part_ns[0] : now_ns;
 		part_ns[1] = part_ns[1] < range_ns[1] ? part_ns[1] : range_ns[1];
@@ -128,10 +162,7 @@ static bool follow(struct way *way, uint32_t track, const int64_t range_ns[2], u
 		piece.wait = row;
 		piece.begin_ns = part_ns[0];
 		piece.end_ns = now_ns = part_ns[1];
-		done = waker != ST_NO_ROW && depth < DEPTH_MAX
-			       ? follow(way, waker, part_ns, depth + 1)
-			       : take(way, piece);
-		if (!done)
+		if (!follow_wait(way, &piece))
 			return false;
 	}
 	if (!depth)

@@ -2,8 +2,8 @@
  *
  * Waits as links between threads. What a thread waits for is what the thread did meanwhile that let it go on: time spent
  * waiting is charged to that one, and where that one waited itself, to who let it go on. So a stretch of a thread becomes
- * pieces in which some thread runs, or waits for what no thread brings: a disk, a timer, or somebody who is not known. The
- * pieces lie one behind the other and add up to the stretch.
+ * pieces in which some thread runs, or waits for what no thread brings: a disk, a timer, or somebody who is not known, or is
+ * not there yet. The pieces lie one behind the other and add up to the stretch.
  */
 #ifndef ST_ANALYZE_DATASETS_WAIT_LINKS_H
 #define ST_ANALYZE_DATASETS_WAIT_LINKS_H
