@@ -53,6 +53,49 @@ def test_openmp_that_is_unloaded(strata):
     assert (done.status, done.out) == (0, "round 0: 1\nround 1: 1\nround 2: 1\n")
 
 
+def test_a_library_that_stands_before_openmp(strata):
+    """It sees every region that it would see."""
+    before = library_of(strata, "openmp_before.c")
+    program = compiled(strata, "gcc", "openmp_forms.c", "-fopenmp")
+    done = check_same(strata, program, env=os.environ | {"LD_PRELOAD": str(before)})
+    assert done.out.splitlines()[-1].endswith(" regions")
+
+
+def library_with_its_openmp(strata, source, *flags):
+    """A shared library of tests/programs, with a copy of libgomp under a name of its own, as packages have it."""
+    found = strata.run(["gcc", "-print-file-name=libgomp.so.1"]).out.strip()
+    copy = strata.folder / "libgomq.so.1"
+    copy.write_bytes(Path(found).read_bytes().replace(b"libgomp.so.1\0", b"libgomq.so.1\0"))
+    part = strata.folder / f"{Path(source).stem}.o"
+    done = strata.run(["gcc", "-O1", "-g", "-fPIC", "-fopenmp", "-c", PROGRAMS / source, *flags, "-o", part])
+    assert done.status == 0, done.err
+    made = part.with_suffix(".so")
+    done = strata.run(["gcc", "-shared", "-Wl,-z,lazy", part, copy, f"-Wl,-rpath,{strata.folder}", "-o", made])
+    assert done.status == 0, done.err
+    return made
+
+
+@pytest.mark.parametrize("flags", [[], ["-fno-plt"], ["-DFEW"]], ids=["all", "no-plt", "few"])
+@pytest.mark.parametrize(("how", "when"), [("now", "early"), ("now", "late"), ("lazy", "late")])
+def test_a_second_openmp_that_everybody_sees(strata, how, when, flags):
+    """What belongs together comes from one copy, whatever has been loaded since.
+
+    Where functions are bound when they are first called, "early" mixes two copies without strata, too.
+    """
+    library = library_with_its_openmp(strata, "openmp_copy.c", *flags)
+    done = check_same(strata, compiled(strata, "gcc", "openmp_copies.c"), library, how, when)
+    assert done.status == 0
+    assert f"after: 3 {9 if '-DFEW' in flags else 300300009 + 6}\n" * 2 in done.out
+
+
+def test_a_second_openmp_in_a_constructor(strata):
+    """Which copy it is must be found without the loader's lock."""
+    plug = library_with_its_openmp(strata, "openmp_plug.c", "-DIN_CONSTRUCTOR")
+    script = f"import ctypes; ctypes.CDLL('libgomp.so.1'); ctypes.CDLL({str(plug)!r})"
+    done = check_same(strata, interpreter("3.11"), "-c", script)
+    assert done.out == "constructor: 3, thread: 3\n"
+
+
 def test_mutexes_of_a_library(strata):
     """What stands before libc's mutexes sees all that it would see."""
     counts = library_of(strata, "locks_counted.c", "-DLIBRARY")

@@ -12,6 +12,7 @@
 #undef __USE_EXTERN_INLINES
 
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -191,8 +192,38 @@ extern struct st_real_functions st_real;
 /* Before our constructor has run, of whatever called then. */
 void st_real_find(void);
 
-/* The function of this name that is in one library only, besides ours; NULL: in none or several. */
-void *st_find_only(const char *name);
+/* A loaded library; what it lacks is NULL. */
+enum { ST_SLOT_TABLES = 2 };
+struct st_image {
+	uintptr_t base, low, high;
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const uint32_t *hashes;
+	/* The loader sets the pointers when it loads the library; lazily, when each function is called for the first time. */
+	struct {
+		const ElfW(Rela) * first;
+		size_t count;
+	} slots[ST_SLOT_TABLES];
+};
+
+/* The libraries that define a function, ours left out, in the order in which they were loaded; and that of the caller. */
+enum { ST_COPIES_MAX = 16 };
+struct st_copies {
+	struct st_copy {
+		uintptr_t low, high;
+		void *function;
+		bool is_whole; /* it defines `beside`, too */
+	} copy[ST_COPIES_MAX];
+	uint32_t count; /* may be more than have a place */
+	struct st_image caller;
+};
+void st_find_copies(struct st_copies *copies, const char *name, const char *beside,
+		    const void *caller);
+const struct st_copy *st_copy_at(const struct st_copies *copies, uintptr_t address);
+/* The one whose functions of such names the caller's library calls already; NULL: none. Lazy: some of them will be looked for when
+ * they are called. */
+const struct st_copy *st_copy_bound(const struct st_copies *copies, bool (*is_wanted)(const char *),
+				    bool *is_lazy);
 
 /* Of a thread that has not been joined; 0: not known. */
 uint64_t st_wait_tid_of(pthread_t thread);

@@ -5,6 +5,7 @@
  * process, in packages that nobody else sees: the real function is that which the caller's library would have had.
  */
 #include <dlfcn.h>
+#include <string.h>
 
 #include "collect/waits/waits.h"
 
@@ -15,6 +16,7 @@ static struct known {
 	uintptr_t caller;
 	const char *name;
 	void *real;
+	bool is_of_all; /* the caller's library was bound, as a whole, to where this comes from */
 	uint32_t closes;
 } known[CALLERS];
 static uint32_t closes; /* counted before and after each of them */
@@ -29,15 +31,12 @@ ST_WRAPPER int dlclose(void *library)
 	return result;
 }
 
-/* As the loader does: what everybody sees, then what the caller's library has brought along. Where only one library has it, there
- * is nothing to choose, and the loader need not be asked: who holds its lock may wait for us. */
-static void *look_up(const char *name, const void *caller)
+/* As the loader does: what everybody sees, then what the caller's library has brought along. */
+static void *ask_loader(const char *name, const void *caller)
 {
-	void *found = st_find_only(name), *library;
+	void *found = dlsym(RTLD_NEXT, name), *library;
 	Dl_info info;
 
-	if (!found)
-		found = dlsym(RTLD_NEXT, name);
 	if (found || !dladdr(caller, &info) || !info.dli_fname)
 		return found;
 	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -46,6 +45,69 @@ static void *look_up(const char *name, const void *caller)
 	found = dlsym(library, name);
 	ST_REAL(dlclose)(library);
 	return found;
+}
+
+/* What was found for another call of the caller's library: by `now` and for all of its calls; without that, for a call of this name,
+ * or of any if that is NULL, as long as the copy is still there. */
+static void *remembered(const struct st_copies *copies, const char *name, const uint32_t *now)
+{
+	for (size_t i = 0; i < CALLERS; i++) {
+		const struct known *place = &known[i];
+		uintptr_t who = __atomic_load_n(&place->caller, __ATOMIC_ACQUIRE);
+		uintptr_t real = (uintptr_t)__atomic_load_n(&place->real, __ATOMIC_RELAXED);
+		const char *whose = __atomic_load_n(&place->name, __ATOMIC_RELAXED);
+		const struct st_copy *copy;
+
+		if (who < copies->caller.low || who >= copies->caller.high ||
+		    (name && name != whose) ||
+		    (now && (__atomic_load_n(&place->closes, __ATOMIC_RELAXED) != *now ||
+			     !__atomic_load_n(&place->is_of_all, __ATOMIC_RELAXED))))
+			continue;
+		copy = st_copy_at(copies, real);
+		/* Unless it was given to another one meanwhile. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (copy && __atomic_load_n(&place->caller, __ATOMIC_RELAXED) == who)
+			return copy->function;
+	}
+	return NULL;
+}
+
+static bool is_openmp(const char *name)
+{
+	return !strncmp(name, "GOMP_", 5) || !strncmp(name, "omp_", 4);
+}
+
+/* One copy among several. The functions that we do not stand for were bound when the caller's library was loaded, and must find the
+ * team and the locks that this one makes; what everybody sees may be another copy by now. Only where functions are bound when they
+ * are first called is it what everybody sees. The loader is asked as little as possible: who holds its lock may wait for us. */
+static void *choose(const struct st_copies *copies, const char *name, const void *caller,
+		    struct known *found)
+{
+	const struct st_copy *bound;
+	bool is_lazy;
+	void *real;
+
+	for (uint32_t i = 0; i < copies->count && i < ST_COPIES_MAX; i++) {
+		if (copies->copy[i].is_whole)
+			continue;
+		/* Somebody stands before OpenMP, as we do. */
+		real = dlsym(RTLD_NEXT, name);
+		bound = st_copy_at(copies, (uintptr_t)real);
+		if (real && !(bound && bound->is_whole))
+			return real;
+		break;
+	}
+	real = remembered(copies, NULL, &found->closes);
+	if (real) {
+		found->is_of_all = true;
+		return real;
+	}
+	bound = st_copy_bound(copies, is_openmp, &is_lazy);
+	found->is_of_all = !is_lazy;
+	if (!is_lazy && bound)
+		return bound->function;
+	real = remembered(copies, is_lazy ? name : NULL, NULL);
+	return real ? real : ask_loader(name, caller);
 }
 
 static bool take_place(struct known *place, uint32_t now)
@@ -60,24 +122,29 @@ static bool take_place(struct known *place, uint32_t now)
 
 ST_SLOW void *find(const char *name, const void *caller, size_t at)
 {
-	uint32_t now = __atomic_load_n(&closes, __ATOMIC_RELAXED);
+	struct known found = {.closes = __atomic_load_n(&closes, __ATOMIC_RELAXED)};
+	struct st_copies copies;
 	int saved = errno;
-	void *real = look_up(name, caller);
 
+	st_find_copies(&copies, name, "omp_get_thread_num", caller);
+	found.real = copies.count == 1	? copies.copy[0].function
+		     : copies.count > 1 ? choose(&copies, name, caller, &found)
+					: ask_loader(name, caller);
 	for (size_t i = 0; i < WALK_MAX; i++) {
 		struct known *place = &known[(at + i) % CALLERS];
 
-		if (!take_place(place, now))
+		if (!take_place(place, found.closes))
 			continue;
 		__atomic_store_n(&place->name, name, __ATOMIC_RELAXED);
-		__atomic_store_n(&place->real, real, __ATOMIC_RELAXED);
-		__atomic_store_n(&place->closes, now, __ATOMIC_RELAXED);
+		__atomic_store_n(&place->real, found.real, __ATOMIC_RELAXED);
+		__atomic_store_n(&place->is_of_all, found.is_of_all, __ATOMIC_RELAXED);
+		__atomic_store_n(&place->closes, found.closes, __ATOMIC_RELAXED);
 		/* Pairs with the load in real_of(). */
 		__atomic_store_n(&place->caller, (uintptr_t)caller, __ATOMIC_RELEASE);
 		break;
 	}
 	errno = saved;
-	return real;
+	return found.real;
 }
 
 static void *real_of(const char *name, const void *caller)
