@@ -53,6 +53,23 @@ def test_openmp_that_is_unloaded(strata):
     assert (done.status, done.out) == (0, "round 0: 1\nround 1: 1\nround 2: 1\n")
 
 
+def test_openmp_on_a_stack_that_just_suffices(strata):
+    """Regions within each other, as many as the stack has room for."""
+    program, depth = compiled(strata, "gcc", "openmp_deep.c", "-fopenmp"), 5000
+    taken = int(strata.run([program, str(depth), str(256 << 20)]).err)
+    page, spare = 4096, 32768  # for what every thread needs
+    done = check_same(strata, program, str(depth), str((taken + spare) // page * page))
+    assert (done.status, done.out) == (0, f"{depth}\n")
+    report = strata.report(done.result, "openmp")
+    (row,) = [row for row in report["rows"] if "descend" in row["region"]]
+    assert 10 < row["count"] == depth - report["quality"]["events_dropped"]
+
+
+def test_openmp_on_small_stacks(strata):
+    program = compiled(strata, "gcc", "openmp_nested.c", "-fopenmp")
+    assert check_same(strata, program, env=os.environ | {"OMP_STACKSIZE": "16k"}).out == "4\n"
+
+
 def test_a_library_that_stands_before_openmp(strata):
     """It sees every region that it would see."""
     before = library_of(strata, "openmp_before.c")

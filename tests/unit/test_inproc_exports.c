@@ -56,6 +56,7 @@ static const char *const exported[] = {
 	"strata_region_end",
 	"strata_region_go_on",
 	"strata_region_leave",
+	"strata_region_missed",
 	"strata_region_taken",
 	"strata_region_told_by",
 	"strata_region_wait",

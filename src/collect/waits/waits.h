@@ -225,6 +225,19 @@ const struct st_copy *st_copy_at(const struct st_copies *copies, uintptr_t addre
 const struct st_copy *st_copy_bound(const struct st_copies *copies, bool (*is_wanted)(const char *),
 				    bool *is_lazy);
 
+/* A region while it lasts. NULL: it is not recorded. */
+struct st_region_store {
+	struct st_region region;
+	struct st_region_body {
+		void (*body)(void *);
+		void *data;
+		struct st_region *region; /* NULL: not recorded */
+	} program;			  /* GNU's: what the threads shall do */
+	struct st_region_place threads[ST_REGION_THREADS];
+};
+struct st_region_store *st_region_take(uint64_t object, const void *caller);
+void st_region_give_back(const struct st_region_store *store);
+
 /* Of a thread that has not been joined; 0: not known. */
 uint64_t st_wait_tid_of(pthread_t thread);
 long st_wait_futex(long number, uint32_t *word, long operation, long value, long timeout,

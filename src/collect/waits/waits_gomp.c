@@ -176,40 +176,72 @@ static void *real_of(const char *name, const void *caller)
 
 typedef void body_function(void *);
 
-struct call {
-	body_function *body;
-	void *data;
-	struct st_region region;
-};
+/* A stack may be just large enough for as many regions as are within each other. So a thread has only so many of ours; the call of
+ * one further inside is passed on as it came, by a jump. */
+enum { LEVELS_MAX = 16 };
+#define OF_THREAD static __thread __attribute__((tls_model("initial-exec")))
+OF_THREAD uint32_t levels;
+/* That which the thread has begun outside of all others, if that has no place: its threads must be known to work all the same. Those
+ * of further ones, nobody has known to be idle before. */
+OF_THREAD struct st_region_body unrecorded;
 
 static void body(void *data)
 {
-	struct call *call = data;
+	const struct st_region_body *program = data;
 
 	strata_region_work();
-	call->body(call->data);
-	strata_region_leave(&call->region);
+	levels++;
+	program->body(program->data);
+	levels--;
+	if (program->region)
+		strata_region_leave(program->region);
+}
+
+/* NULL: the program's call is to be passed on. */
+static struct st_region_body *begin_region(body_function *work, void *data, const void *caller)
+{
+	struct st_region_store *store = NULL;
+	struct st_region_body *program;
+
+	if (levels < LEVELS_MAX)
+		store = st_region_take((uint64_t)(uintptr_t)work, caller);
+	else
+		strata_region_missed();
+	program = store ? &store->program : levels ? NULL : &unrecorded;
+	if (program)
+		*program = (struct st_region_body){
+			.body = work, .data = data, .region = store ? &store->region : NULL};
+	return program;
+}
+
+static void end_region(struct st_region_body *program)
+{
+	if (!program->region)
+		return;
+	strata_region_end(program->region);
+	st_region_give_back((struct st_region_store *)((char *)program -
+						       offsetof(struct st_region_store, program)));
 }
 
 /* A region, by the function of this name with these parameters behind the first two. Who has no such function has no
  * threads, either. */
 #define REGION(function, types, ...)                                                               \
 	do {                                                                                       \
-		struct st_region_place places[ST_REGION_THREADS];                                  \
-		struct call call = {.body = program,                                               \
-				    .data = data,                                                  \
-				    .region = {.object = (uint64_t)(uintptr_t)program,             \
-					       .caller = __builtin_return_address(0),              \
-					       .places = places,                                   \
-					       .begin = strata_wait_ticks()}};                     \
-		void(*real) types =                                                                \
-			(void(*) types)real_of(#function, __builtin_return_address(0));            \
+		const void *caller = __builtin_return_address(0);                                  \
+		void(*real) types = (void(*) types)real_of(#function, caller);                     \
+		struct st_region_body *ours;                                                       \
                                                                                                    \
-		if (real)                                                                          \
-			real(body, &call, __VA_ARGS__);                                            \
-		else                                                                               \
+		if (!real) {                                                                       \
 			program(data);                                                             \
-		strata_region_end(&call.region);                                                   \
+			return;                                                                    \
+		}                                                                                  \
+		ours = begin_region(program, data, caller);                                        \
+		if (!ours) {                                                                       \
+			real(program, data, __VA_ARGS__);                                          \
+			return;                                                                    \
+		}                                                                                  \
+		real(body, ours, __VA_ARGS__);                                                     \
+		end_region(ours);                                                                  \
 	} while (0)
 
 #define PLAIN (body_function *, void *, unsigned int, unsigned int)

@@ -37,87 +37,51 @@ enum {
 enum { SCOPE_BEGIN = 1 };
 enum { BARRIER_IMPLICIT = 2, REDUCTION = 7, BARRIER_OF_PARALLEL = 9 };
 enum { TASK_INITIAL = 1 };
-enum { REGIONS = 64 }; /* at the same time: nested ones, and those of several threads */
-
-/* Nothing here may allocate. What finds no place is not recorded. */
-static struct place {
-	struct st_region region;
-	struct st_region_place threads[ST_REGION_THREADS];
-} places[REGIONS];
-static uint64_t used; /* bits */
-
-static struct place *take_place(void)
-{
-	uint64_t now = __atomic_load_n(&used, __ATOMIC_RELAXED);
-
-	while (~now) {
-		unsigned int at = (unsigned int)__builtin_ctzll(~now);
-
-		/* Pairs with give_back(). */
-		if (__atomic_compare_exchange_n(&used, &now, now | 1ull << at, true,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return &places[at];
-	}
-	return NULL;
-}
-
-static void give_back(const struct place *place)
-{
-	/* Pairs with take_place(). */
-	__atomic_fetch_and(&used, ~(1ull << (place - places)), __ATOMIC_RELEASE);
-}
 
 static void parallel_begin(union data *task, const void *frame, union data *parallel,
 			   unsigned int wanted, int flags, const void *caller)
 {
-	struct place *place = take_place();
-
 	(void)task, (void)frame, (void)wanted, (void)flags;
-	parallel->ptr = place;
-	if (place)
-		place->region = (struct st_region){.object = (uint64_t)(uintptr_t)caller,
-						   .caller = caller,
-						   .places = place->threads,
-						   .begin = strata_wait_ticks()};
+	parallel->ptr = st_region_take((uint64_t)(uintptr_t)caller, caller);
 }
 
 static void parallel_end(union data *parallel, union data *task, int flags, const void *caller)
 {
-	struct place *place = parallel->ptr;
+	struct st_region_store *store = parallel->ptr;
 
 	(void)task, (void)flags, (void)caller;
-	if (!place)
+	if (!store)
 		return;
-	strata_region_end(&place->region);
+	strata_region_end(&store->region);
 	parallel->ptr = NULL;
-	give_back(place);
+	st_region_give_back(store);
 }
 
 static void implicit_task(int scope, union data *parallel, union data *task, unsigned int threads,
 			  unsigned int index, int flags)
 {
-	struct place *place;
+	struct st_region_store *store;
 
 	(void)task;
 	if (scope != SCOPE_BEGIN || flags & TASK_INITIAL)
 		return;
 	strata_region_work();
-	place = parallel ? parallel->ptr : NULL;
-	if (place && !index)
-		place->region.threads = threads;
+	store = parallel ? parallel->ptr : NULL;
+	if (store && !index)
+		store->region.threads = threads;
 }
 
 static void sync_region_wait(int kind, int scope, union data *parallel, union data *task,
 			     const void *caller)
 {
-	struct place *place = parallel ? parallel->ptr : NULL;
+	struct st_region_store *store = parallel ? parallel->ptr : NULL;
 	bool ends_region = kind == BARRIER_OF_PARALLEL || kind == BARRIER_IMPLICIT;
 
 	(void)task;
-	if (kind == REDUCTION || (ends_region && (scope != SCOPE_BEGIN || !place)))
+	if (kind == REDUCTION || (ends_region && (scope != SCOPE_BEGIN || !store)))
 		return;
 	if (ends_region)
-		strata_region_leave(&place->region);
+		strata_region_leave(&store->region);
 	else if (scope == SCOPE_BEGIN)
 		strata_region_wait(ST_WAIT_OMP_BARRIER, (uint64_t)(uintptr_t)caller);
 	else

@@ -200,6 +200,19 @@ ST_EXPORT void strata_region_end(struct st_region *region)
 	errno = saved;
 }
 
+ST_EXPORT void strata_region_missed(void)
+{
+	struct st_waits_entered in;
+	int saved = errno;
+
+	if (!st_waits_settings.per_ms || !st_waits_enter(&in, false))
+		return;
+	atomic_fetch_add_explicit(&in.thread->ring->events_dropped, !st_waits_paused(in.thread),
+				  memory_order_relaxed);
+	st_waits_leave(&in);
+	errno = saved;
+}
+
 ST_EXPORT void strata_region_wait(uint32_t kind, uint64_t object)
 {
 	struct st_waits_entered in;

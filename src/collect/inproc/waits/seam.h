@@ -60,6 +60,8 @@ void strata_wait_locked_up(int option, unsigned long second);
 void strata_region_work(void);
 void strata_region_leave(struct st_region *region);
 void strata_region_end(struct st_region *region);
+/* One has begun that is not recorded, for want of a place. */
+void strata_region_missed(void);
 /* For who is told of the begin and of the end of a wait in calls of their own: it has no frame. One within another is part of that
  * one. */
 void strata_region_wait(uint32_t kind, uint64_t object);
