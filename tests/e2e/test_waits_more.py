@@ -95,6 +95,14 @@ def test_openmp(shared_strata, openmp, kind, request):
     check(shared_strata, openmp, kind)
 
 
+def test_openmp_barriers_within_a_region_are_not_its_end(shared_strata, openmp):
+    """libomp begins those of loops and single sections like that of the end."""
+    result, calls = openmp
+    (row,) = [row for row in shared_strata.report(result, "waits")["rows"] if row["sync_type"] == "OpenMP Region End"]
+    own = [call for call in calls if call.kind == "OpenMP Region End"]
+    assert row["wait_ns"] <= sum(call.ns for call in own) * (1 + TOLERANCE)
+
+
 def test_openmp_tells_each_wait_once(shared_strata, openmp):
     """libomp tells ITT of the same waits, by other names."""
     result, _ = openmp

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Regions of OpenMP with one slow thread, a barrier and a critical section, measured by the program itself (wait_told.h): how long
- * each thread waits at the end of each region, at the barrier, for the section.
+ * Regions of OpenMP with one slow thread, barriers, loops, a single and a critical section, measured by the program itself
+ * (wait_told.h): how long each thread waits at the end of each region, at the barriers, for the section.
  */
 #include <omp.h>
 #include <stdbool.h>
@@ -66,11 +66,66 @@ static void meet(void)
 	tell_ends();
 }
 
+/* The program does not see the barriers of these, so it counts from the end of its part. */
+static void share(void)
+{
+#pragma omp parallel num_threads(THREADS)
+	{
+		long long begin = 0;
+
+#pragma omp for schedule(static, 1)
+		for (int i = 0; i < THREADS; i++) {
+			rest(3);
+			begin = begin_ns();
+		}
+		tell("OpenMP Barrier", begin, 0);
+#pragma omp for schedule(static, 1)
+		for (int i = 0; i < THREADS; i++) {
+			rest(i == 2 ? 4 : 1);
+			begin = begin_ns();
+		}
+		tell("OpenMP Barrier", begin, 0);
+#pragma omp for schedule(static, 1)
+		for (int i = 0; i < THREADS; i++) {
+			rest(3);
+			begin = begin_ns();
+		}
+		tell("OpenMP Barrier", begin, 0);
+		done(omp_get_thread_num());
+	}
+	tell_ends();
+}
+
+static void once(void)
+{
+#pragma omp parallel num_threads(THREADS)
+	{
+		long long begin = begin_ns();
+
+#pragma omp single
+		{
+			rest(3);
+			begin = begin_ns();
+		}
+		tell("OpenMP Barrier", begin, 0);
+		begin = begin_ns();
+#pragma omp critical
+		{
+			tell("OpenMP Lock", begin, 0);
+			rest(1);
+		}
+		done(omp_get_thread_num());
+	}
+	tell_ends();
+}
+
 int main(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		unequal();
 		meet();
+		share();
+		once();
 		rest(2);
 	}
 	tell_all();

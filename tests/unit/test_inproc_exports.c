@@ -57,6 +57,7 @@ static const char *const exported[] = {
 	"strata_region_go_on",
 	"strata_region_leave",
 	"strata_region_missed",
+	"strata_region_stay",
 	"strata_region_taken",
 	"strata_region_told_by",
 	"strata_region_wait",

@@ -5,6 +5,7 @@
  * process, in packages that nobody else sees: the real function is that which the caller's library would have had.
  */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "collect/waits/waits.h"
@@ -188,13 +189,18 @@ OF_THREAD struct st_region_body unrecorded;
 static void body(void *data)
 {
 	const struct st_region_body *program = data;
+	struct st_region *region = program->region;
+	uint32_t at;
 
 	strata_region_work();
 	levels++;
 	program->body(program->data);
 	levels--;
-	if (program->region)
-		strata_region_leave(program->region);
+	if (!region)
+		return;
+	at = atomic_fetch_add_explicit(&region->threads, 1, memory_order_relaxed);
+	if (at < ST_REGION_THREADS)
+		strata_region_leave(region, &region->places[at]);
 }
 
 /* NULL: the program's call is to be passed on. */

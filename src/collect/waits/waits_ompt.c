@@ -7,6 +7,7 @@
  * (waits_gomp.c).
  */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "collect/waits/waits.h"
@@ -57,31 +58,55 @@ static void parallel_end(union data *parallel, union data *task, int flags, cons
 	st_region_give_back(store);
 }
 
+/* Each thread has the place of its number, which its implicit task carries along. */
+static struct st_region_place *place_of(const union data *parallel, const union data *task)
+{
+	struct st_region_store *store = parallel ? parallel->ptr : NULL;
+
+	return store && task && task->value && task->value <= ST_REGION_THREADS
+		       ? &store->threads[task->value - 1]
+		       : NULL;
+}
+
 static void implicit_task(int scope, union data *parallel, union data *task, unsigned int threads,
 			  unsigned int index, int flags)
 {
 	struct st_region_store *store;
+	struct st_region_place *place;
 
-	(void)task;
 	if (scope != SCOPE_BEGIN || flags & TASK_INITIAL)
 		return;
 	strata_region_work();
 	store = parallel ? parallel->ptr : NULL;
+	task->value = index + 1ull;
+	place = place_of(parallel, task);
+	if (place)
+		*place = (struct st_region_place){0};
 	if (store && !index)
-		store->region.threads = threads;
+		atomic_store_explicit(&store->region.threads, threads, memory_order_relaxed);
+}
+
+/* Up to LLVM 14 at least, the barrier of a loop or of a single section begins like that of the region's end. Which of them it was is known
+ * when a thread goes on: at the region's end, the region is over, and it is told of none. */
+static void implicit_barrier(int kind, int scope, const union data *parallel,
+			     const union data *task, const void *caller)
+{
+	struct st_region_place *place = place_of(parallel, task);
+
+	if (place && scope == SCOPE_BEGIN)
+		strata_region_leave(&((const struct st_region_store *)parallel->ptr)->region,
+				    place);
+	else if (place && kind == BARRIER_IMPLICIT)
+		strata_region_stay(place, caller);
 }
 
 static void sync_region_wait(int kind, int scope, union data *parallel, union data *task,
 			     const void *caller)
 {
-	struct st_region_store *store = parallel ? parallel->ptr : NULL;
-	bool ends_region = kind == BARRIER_OF_PARALLEL || kind == BARRIER_IMPLICIT;
-
-	(void)task;
-	if (kind == REDUCTION || (ends_region && (scope != SCOPE_BEGIN || !store)))
+	if (kind == REDUCTION)
 		return;
-	if (ends_region)
-		strata_region_leave(&store->region);
+	if (kind == BARRIER_OF_PARALLEL || kind == BARRIER_IMPLICIT)
+		implicit_barrier(kind, scope, parallel, task, caller);
 	else if (scope == SCOPE_BEGIN)
 		strata_region_wait(ST_WAIT_OMP_BARRIER, (uint64_t)(uintptr_t)caller);
 	else

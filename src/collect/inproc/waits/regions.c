@@ -107,32 +107,29 @@ static bool open_wait(struct st_thread *thread, uint32_t kind, uint64_t object)
 	return true;
 }
 
-ST_EXPORT void strata_region_leave(struct st_region *region)
+ST_EXPORT void strata_region_leave(const struct st_region *region, struct st_region_place *place)
 {
 	struct st_waits_entered in;
 	int saved = errno;
-	uint32_t at;
 
-	if (!region->begin || !st_waits_enter(&in, false))
+	*place = (struct st_region_place){0};
+	if (!st_waits_enter(&in, false))
 		return;
-	at = atomic_fetch_add_explicit(&region->count, 1, memory_order_relaxed);
-	if (at < ST_REGION_THREADS && open_wait(in.thread, ST_WAIT_REGION, region->object))
+	if (open_wait(in.thread, ST_WAIT_REGION, region->object))
 		/* OpenMP's own barrier is between this and whoever reads it. */
-		region->places[at] = (struct st_region_place){
-			.wait = &in.thread->slot->wait, .begin = in.thread->waits.region.begin};
-	else if (at < ST_REGION_THREADS)
-		region->places[at] = (struct st_region_place){0};
+		*place = (struct st_region_place){.wait = &in.thread->slot->wait,
+						  .begin = in.thread->waits.region.begin};
 	st_waits_leave(&in);
 	errno = saved;
 }
 
 /* Who still waits there is idle from now on; who does not has gone, or has other work. Together they have waited as long as that. */
-static uint64_t let_go(const struct st_region *region, uint32_t count,
+static uint64_t let_go(const struct st_region *region, uint32_t threads,
 		       const struct st_shm_wait *own, uint64_t now)
 {
 	uint64_t waited = 0;
 
-	for (uint32_t i = 0; i < count && i < ST_REGION_THREADS; i++) {
+	for (uint32_t i = 0; i < threads && i < ST_REGION_THREADS; i++) {
 		const struct st_region_place *place = &region->places[i];
 		uint64_t begin = place->begin;
 
@@ -157,8 +154,8 @@ static uint32_t share_of(uint64_t part, uint64_t whole)
 static void tell_region(struct st_thread *thread, const struct st_region *region, uint64_t now,
 			uint64_t waited)
 {
-	uint32_t count = atomic_load_explicit(&region->count, memory_order_relaxed);
-	uint32_t threads = region->threads ? region->threads : count ? count : 1;
+	uint32_t known = atomic_load_explicit(&region->threads, memory_order_relaxed);
+	uint32_t threads = known ? known : 1;
 	uint64_t took = now - region->begin;
 
 	if (st_waits_paused(thread))
@@ -176,9 +173,9 @@ static void tell_region(struct st_thread *thread, const struct st_region *region
 ST_EXPORT void strata_region_end(struct st_region *region)
 {
 	/* Pairs with OpenMP's barrier. */
-	uint32_t count = atomic_load_explicit(&region->count, memory_order_acquire);
+	uint32_t threads = atomic_load_explicit(&region->threads, memory_order_acquire);
 	const struct st_shm_wait *own = NULL;
-	uint64_t now = region->begin ? strata_wait_ticks() : 0, waited, took = 0;
+	uint64_t now = strata_wait_ticks(), waited, took = 0;
 	struct st_waits_entered in;
 	int saved = errno;
 
@@ -188,7 +185,7 @@ ST_EXPORT void strata_region_end(struct st_region *region)
 		own = &((struct st_thread *)st_tls)->slot->wait;
 		took = now - ((struct st_thread *)st_tls)->waits.region.begin;
 	}
-	waited = let_go(region, count, own, now);
+	waited = let_go(region, threads, own, now);
 	if (st_waits_enter_to_write(&in)) {
 		if (own)
 			finish(in.thread, now);
@@ -243,6 +240,19 @@ ST_EXPORT void strata_region_go_on(uint32_t kind, const void *caller)
 	if (took >= st_waits_settings.stack && caller)
 		st_sampler_wait(now, took, caller);
 	errno = saved;
+}
+
+ST_EXPORT void strata_region_stay(struct st_region_place *place, const void *caller)
+{
+	struct st_region_wait *wait;
+
+	if (!place->wait || !waits_here())
+		return;
+	*place = (struct st_region_place){0};
+	wait = &((struct st_thread *)st_tls)->waits.region;
+	wait->kind = ST_WAIT_OMP_BARRIER;
+	wait->object = (uint64_t)(uintptr_t)caller;
+	strata_region_go_on(ST_WAIT_OMP_BARRIER, caller);
 }
 
 ST_EXPORT void strata_region_told_by(const void *image)

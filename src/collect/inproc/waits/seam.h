@@ -32,10 +32,9 @@ struct st_region_place {
 struct st_region {
 	uint64_t object; /* its function, or who calls it */
 	const void *caller;
-	struct st_region_place *places; /* ST_REGION_THREADS */
-	uint64_t begin;			/* strata_wait_ticks(); 0: not recorded */
-	uint32_t threads;		/* 0: as many as have left it */
-	_Atomic uint32_t count;
+	struct st_region_place *places; /* ST_REGION_THREADS; of as many as there are threads */
+	uint64_t begin;			/* strata_wait_ticks() */
+	_Atomic uint32_t threads;
 };
 
 /* Where Python's interpreter lock is; 0: nowhere; ST_GIL_NOT_YET: look again. Its condition variables lie in the 256 bytes from
@@ -55,10 +54,11 @@ void strata_wait_gil_signal(uint64_t condition, bool is_awaited, const void *cal
 void strata_wait_made(uint32_t kind, uint64_t object, const void *caller);
 /* As a call of prctl with these is about to do, by whatever way: see core/sandbox.c. */
 void strata_wait_locked_up(int option, unsigned long second);
-/* The thread has work to do: it is not idle any more. Then: its part of the region is done; and of the thread that began it: all of
- * them are. */
+/* The thread has work to do: it is not idle any more. Then: its part of the region is done, so that it waits, which is noted in its
+ * place; it is not yet, that was a barrier within the region; and of the thread that began it: all of them are. */
 void strata_region_work(void);
-void strata_region_leave(struct st_region *region);
+void strata_region_leave(const struct st_region *region, struct st_region_place *place);
+void strata_region_stay(struct st_region_place *place, const void *caller);
 void strata_region_end(struct st_region *region);
 /* One has begun that is not recorded, for want of a place. */
 void strata_region_missed(void);
