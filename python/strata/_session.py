@@ -181,11 +181,11 @@ class _Devices:
         path = Path(collector).with_name("libstrata_cuda.so")
         try:
             library = ctypes.CDLL(os.fspath(path))
-            self._enter, self.look = library.InitializeInjection, library.strata_cuda_look
+            self._enter, self.look = library.strata_cuda_enter, library.strata_cuda_look
         except (OSError, AttributeError) as why:
             raise Error(f"cannot load {path}: {why}") from None
-        self._enter.restype, self._enter.argtypes = ctypes.c_int, []
-        self.look.restype, self.look.argtypes = None, []
+        for function in (self._enter, self.look):
+            function.restype, function.argtypes = None, []
 
     def start(self) -> None:
         """Once the collector records."""

@@ -143,6 +143,8 @@ enum {
 	ST_NOTICE_NO_CUPTI = 512,	/* no libcupti, or one without what is needed */
 	ST_NOTICE_CUPTI_TAKEN = 1024,	/* another tool has it */
 	ST_NOTICE_CUPTI_REFUSED = 2048, /* it is there and says no */
+	ST_NOTICE_GRAPHS_LATE =
+		1 << 24, /* kernels of CUDA graphs are recorded one by one: CUDA may be in use */
 	/* What devices of Level Zero did is not recorded: */
 	ST_NOTICE_ZE_OFF = 1 << 20,	   /* the user has its tracing layer off */
 	ST_NOTICE_ZE_REFUSED = 1 << 21,	   /* the loader refuses a tracer */
@@ -191,7 +193,7 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540014u
+#define ST_SHM_LAYOUT_HASH 0x53540015u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

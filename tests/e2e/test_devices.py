@@ -230,6 +230,37 @@ def test_pause(strata, device):
     assert {"before", "after"} < set(strata.types(done.result))
 
 
+def check_graphs(rows, steps):
+    """One row for each launch, and none for its kernels."""
+    assert "graph_node" not in rows
+    assert rows["CUDA graph 3"]["count"] == steps
+    assert rows["CUDA graph 3"]["wall_total_ns"] == pytest.approx(steps * 60_000, abs=50 * steps)
+    assert rows["gemm_kernel"]["count"] == steps
+
+
+def test_graphs_as_a_whole(strata, device):
+    done = strata.collect(device, "plain", options=["-knob", "device=graph"])
+    check_graphs(strata.types(done.result), 5)
+
+
+def test_graphs_in_a_pause(strata, device):
+    """Their kind is on before the first is made and stays on: to switch it on later would bring the program down."""
+    graphs = ["-knob", "device=graph"]
+    done = strata.collect(device, "paused", options=graphs)
+    check_graphs(strata.types(done.result), 2)
+    done = strata.collect(device, "resumed", options=[*graphs, "-start-paused"])
+    check_graphs(strata.types(done.result), 2)
+
+
+def test_graphs_of_a_late_start(strata, python, programs, build_dir):
+    """Where CUDA may have been in use before, they are recorded by their kernels, and a note says so."""
+    env = {"PYTHONPATH": str(build_dir / "python")}
+    script = [python, TARGETS / "late_graphs.py", programs / "cuda" / "libcupti.so.13"]
+    done, result = collect(strata, "operators", *script, options=["-knob", "device=graph"], env=env)
+    assert strata.types(result)["graph_node"]["count"] == 2 * 3
+    assert "CUDA graphs are recorded kernel by kernel in spite of -knob device=graph" in " ".join(done.err.split())
+
+
 @pytest.mark.parametrize(
     ("how", "words"), [("taken", b"another tool"), ("refuse", b"CUPTI refused"), ("nodriver", b"CUPTI refused")]
 )

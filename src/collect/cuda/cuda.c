@@ -43,6 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool is_on;      /* our kinds */
 static uint64_t their_kinds;   /* of the program's profiler */
 static uint64_t enabled_kinds; /* what CUPTI was told */
+static uint64_t lasting_kinds; /* on from the start to the end, in pauses too */
 static bool calls_chosen;      /* only calls that are wanted are told */
 
 /* Held by the watcher while it asks CUPTI, which must not be asked while the program's end takes it down. */
@@ -53,8 +54,10 @@ static uint8_t *free_buffers[BUFFERS_MAX];
 static unsigned int free_count, buffer_count;
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
-/* For who records the process from inside (strata.profile): what is done is handed over now, and CUPTI switched as the
- * collector is. Else that takes until the next round. */
+/* The same for who records the process from inside (strata.profile): CUDA may have been in use for long. */
+__attribute__((visibility("default"))) void strata_cuda_enter(void);
+/* Also for them: what is done is handed over now, and CUPTI switched as the collector is. Else that takes until the next
+ * round. */
 __attribute__((visibility("default"))) void strata_cuda_look(void);
 
 static bool can_choose_calls(void)
@@ -73,7 +76,7 @@ static uint64_t our_kinds(void)
 	kinds |= 1ull << CUPTI_RUNTIME | 1ull << CUPTI_DRIVER | 1ull << CUPTI_OVERHEAD;
 	if (mode == ST_DEVICE_BYTES)
 		kinds |= 1ull << CUPTI_MEMORY | 1ull << CUPTI_MEMORY_POOL;
-	return mode == ST_DEVICE_GRAPH ? kinds | 1ull << CUPTI_GRAPH : kinds;
+	return kinds;
 }
 
 static struct cupti_reader our_reader(void)
@@ -160,7 +163,7 @@ static void choose_calls(bool chosen)
 static int apply(void)
 {
 	const uint64_t calls = 1ull << CUPTI_RUNTIME | 1ull << CUPTI_DRIVER;
-	uint64_t wanted = their_kinds | (is_on ? our_kinds() : 0);
+	uint64_t wanted = their_kinds | lasting_kinds | (is_on ? our_kinds() : 0);
 	int error = CUPTI_SUCCESS;
 
 	for (int kind = 0; kind < CUPTI_KINDS; kind++) {
@@ -217,10 +220,14 @@ static void paused(void)
 	set_on(false);
 }
 
+/* What came in the pause is judged by the pause that it came in, before there is another. */
 static void resumed(void)
 {
-	if (owner == getpid())
-		set_on(true);
+	if (owner != getpid())
+		return;
+	if (lasting_kinds)
+		cupti.flush(0);
+	set_on(true);
 }
 
 /* CUDA does not live on in a child, and CUPTI may hang there. */
@@ -281,7 +288,7 @@ static void follow(void)
 
 static void look(void)
 {
-	if (is_on) {
+	if (is_on || lasting_kinds) {
 		cupti.flush(0);
 		tell_about_devices();
 	}
@@ -380,7 +387,19 @@ static void tell_trouble(int error)
 						   : ST_NOTICE_CUPTI_REFUSED);
 }
 
-static void start(void)
+/* Graphs as a whole: their kind must be on before the first is made, and crashes the program if it is switched on later. So
+ * it is on from the start, in pauses too. The driver calls us before there can be a graph; of others that is not known. */
+static void choose_graphs(bool by_driver)
+{
+	if (mode != ST_DEVICE_GRAPH)
+		return;
+	if (by_driver)
+		lasting_kinds = 1ull << CUPTI_GRAPH;
+	else
+		strata_device_trouble(ST_NOTICE_GRAPHS_LATE);
+}
+
+static void start(bool by_driver)
 {
 	static const struct st_device_hooks hooks = {
 		.paused = paused, .resumed = resumed, .forked = forked};
@@ -404,7 +423,9 @@ static void start(void)
 	cupti.thread_ids(BY_SYSTEM);
 	owner = getpid();
 	look_for_sharers();
-	error = strata_device_state() == ST_DEVICE_RECORDING ? set_on(true) : 0;
+	choose_graphs(by_driver);
+	error = set_on(strata_device_state() == ST_DEVICE_RECORDING);
+	lasting_kinds &= enabled_kinds; /* now or never */
 	if (error)
 		tell_trouble(error);
 	start_watching();
@@ -423,7 +444,7 @@ static int start_chained(void)
 	return entry ? entry() : 1;
 }
 
-int InitializeInjection(void)
+static int enter(bool by_driver)
 {
 	static atomic_bool started;
 	int answer;
@@ -431,6 +452,16 @@ int InitializeInjection(void)
 	if (atomic_exchange(&started, true))
 		return 1;
 	answer = start_chained();
-	start();
+	start(by_driver);
 	return answer;
+}
+
+int InitializeInjection(void)
+{
+	return enter(true);
+}
+
+void strata_cuda_enter(void)
+{
+	enter(false);
 }

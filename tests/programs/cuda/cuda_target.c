@@ -9,6 +9,7 @@
  *   cuda_target unfinished        ends while a kernel runs
  *   cuda_target killed            kills itself when what it has done was handed over
  *   cuda_target paused            pauses in the middle
+ *   cuda_target resumed           resumes after a step, for a recording that begins paused
  *   cuda_target gaps              a device that has nothing to do, for one reason after the other
  *   cuda_target devices           three devices, memory of two, a function that is loaded, waits for a stream and a device
  */
@@ -136,6 +137,13 @@ static void pauses(void)
 	in_task("after", 1);
 }
 
+static void resumes(void)
+{
+	in_task("paused", 1);
+	itt_resume();
+	in_task("after", 2);
+}
+
 static void compute_ms(const char *name, uint64_t ms)
 {
 	struct timespec now;
@@ -203,6 +211,8 @@ int main(int argc, char **argv)
 		killed();
 	else if (strcmp(what, "paused") == 0)
 		pauses();
+	else if (strcmp(what, "resumed") == 0)
+		resumes();
 	else if (strcmp(what, "gaps") == 0)
 		gaps();
 	else if (strcmp(what, "devices") == 0)

@@ -3,7 +3,8 @@
  * libcupti.so.13 for machines without a device: the functions of CUPTI's activity interface that strata and torch's
  * profiler use, and a made-up device (cupti_double.h) whose records they get. Sizes and places in records are those of CUDA
  * 13.0. It has the ways of the real one: switching single calls on brings nothing as long as their kind is off, records of
- * what still runs come with a forced flush only and have no end then, and one set of callbacks is all there is.
+ * what still runs come with a forced flush only and have no end then, one set of callbacks is all there is, and a graph that
+ * was made before graphs are told as a whole brings the program down at its next launch.
  *
  * CUPTI_DOUBLE is a list of faults, separated by commas. taken: another tool has it. refuse: kinds cannot be switched on.
  * nodriver: nothing works for want of a driver. late: a flush hands over what
@@ -30,6 +31,7 @@ enum {
 	KIND_OVERHEAD = 17,
 	KIND_WAIT = 38,
 	KIND_MEMORY = 49,
+	KIND_GRAPH = 51,
 	KINDS = 64,
 	CALLS = 1024,
 	PENDING_MAX = 4096,
@@ -85,6 +87,7 @@ static uint8_t call_off[2][CALLS];
 static uint32_t correlation;
 static unsigned int subscriptions, thread_ids_by_system;
 static atomic_uint flushes;
+static int graph_is_made, graph_is_broken;
 
 /* What has been launched and not been told. */
 struct pending {
@@ -133,6 +136,7 @@ static uint32_t size_of(uint32_t kind)
 		return 88;
 	case KIND_WAIT:
 	case KIND_OVERHEAD:
+	case KIND_GRAPH:
 		return 56;
 	case KIND_MEMORY:
 		return 128;
@@ -336,6 +340,8 @@ int cuptiActivityEnable(int kind)
 	if (has_fault("refuse") || (kind == KIND_WAIT && has_fault("nokind")))
 		return UNKNOWN;
 	pthread_mutex_lock(&lock);
+	if (kind == KIND_GRAPH)
+		graph_is_broken |= graph_is_made;
 	kinds |= 1ull << kind;
 	if (kind == KIND_RUNTIME || kind == KIND_DRIVER)
 		memset(call_off[kind == KIND_DRIVER], 0, CALLS);
@@ -557,6 +563,21 @@ uint32_t double_fill(uint32_t device, uint32_t stream, uint64_t bytes, uint32_t 
 	return transfer(KIND_FILL, FILL_CALL, device, stream, (uint64_t[]){bytes, run_us});
 }
 
+/* Lock held: in place of its kernels. */
+static void add_graph(uint32_t device, uint32_t stream, uint32_t run_us, uint32_t id)
+{
+	struct pending *one = add_pending(KIND_GRAPH);
+
+	one->start_at = 8;
+	one->end_at = 16;
+	PUT(one->bytes, 4, uint32_t, id);
+	PUT(one->bytes, 24, uint32_t, device);
+	PUT(one->bytes, 28, uint32_t, 3);
+	PUT(one->bytes, 32, uint32_t, device + 1);
+	PUT(one->bytes, 36, uint32_t, stream);
+	run(one, device, stream, run_us);
+}
+
 uint32_t double_graph(uint32_t device, uint32_t stream, uint32_t nodes, uint32_t run_us)
 {
 	uint64_t begin;
@@ -566,7 +587,12 @@ uint32_t double_graph(uint32_t device, uint32_t stream, uint32_t nodes, uint32_t
 	pthread_mutex_lock(&lock);
 	begin = stamp();
 	id = ++correlation;
-	for (uint32_t i = 0; i < nodes; i++)
+	if (graph_is_broken)
+		abort();
+	graph_is_made = 1;
+	if (is_told(KIND_GRAPH, 0))
+		add_graph(device, stream, nodes * run_us, id);
+	for (uint32_t i = 0; i < nodes && !is_told(KIND_GRAPH, 0); i++)
 		add_kernel("graph_node", device, stream, run_us, id, i + 1);
 	tell_call(KIND_RUNTIME, GRAPH_CALL, begin, stamp(), id);
 	pthread_mutex_unlock(&lock);

@@ -17,7 +17,7 @@ uint32_t double_launch(const char *kernel, uint32_t device, uint32_t stream, uin
 		       int by_driver);
 uint32_t double_copy(uint32_t device, uint32_t stream, uint64_t bytes, uint32_t run_us);
 uint32_t double_fill(uint32_t device, uint32_t stream, uint64_t bytes, uint32_t run_us);
-/* So many kernels of one graph: all have the correlation id of the launch. */
+/* So many kernels of one graph, which the first call makes: all have the correlation id of the launch. */
 uint32_t double_graph(uint32_t device, uint32_t stream, uint32_t nodes, uint32_t run_us);
 /* Returns when all that was launched has run. */
 uint32_t double_wait(void);

@@ -93,10 +93,28 @@ static void forked(void)
 	}
 }
 
+static uint32_t control_word(void)
+{
+	const struct st_shm_header *header = st_process ? st_header() : NULL;
+
+	if (header)
+		return atomic_load_explicit(&header->control, memory_order_relaxed);
+	return st_process && st_starts_paused() ? ST_CONTROL_PAUSED_SELF : 0;
+}
+
+/* Recording may begin paused, and some devices cannot be kept from telling. */
+static void note_first_pause(void)
+{
+	if (control_word() && (!atomic_load_explicit(&pause_begin, memory_order_relaxed) ||
+			       atomic_load_explicit(&pause_end, memory_order_relaxed)))
+		note_pause();
+}
+
 ST_EXPORT unsigned int strata_device_start(const struct st_device_hooks *wanted)
 {
 	if (!st_config.active || mode == ST_DEVICE_OFF || st_passive())
 		return ST_DEVICE_OFF;
+	note_first_pause();
 	for (unsigned int i = 0; i < LIBRARIES_MAX; i++) {
 		const struct st_device_hooks *none = NULL;
 
@@ -107,15 +125,6 @@ ST_EXPORT unsigned int strata_device_start(const struct st_device_hooks *wanted)
 			return ST_DEVICE_OFF;
 	}
 	return ST_DEVICE_OFF;
-}
-
-static uint32_t control_word(void)
-{
-	const struct st_shm_header *header = st_process ? st_header() : NULL;
-
-	if (header)
-		return atomic_load_explicit(&header->control, memory_order_relaxed);
-	return st_process && st_starts_paused() ? ST_CONTROL_PAUSED_SELF : 0;
 }
 
 /* Strata resumes without a word to us, too. Who asks first says when that was, where strata does not: what asked before

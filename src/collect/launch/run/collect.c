@@ -545,6 +545,9 @@ static const struct {
 	{ST_NOTICE_CUPTI_REFUSED,
 	 "a program used CUDA, but what its devices did is not recorded, or not all of "
 	 "it: CUPTI refused"},
+	{ST_NOTICE_GRAPHS_LATE,
+	 "CUDA graphs are recorded kernel by kernel in spite of -knob device=graph: "
+	 "recording of devices began when the program may already have been using CUDA"},
 	{ST_NOTICE_ZE_OFF,
 	 "a program used Level Zero, but what its devices did is not recorded: its "
 	 "tracing layer is off (unset IPEX_ZE_TRACING=0, or set "
