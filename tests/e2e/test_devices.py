@@ -191,6 +191,13 @@ def test_a_profiler_of_the_programs(strata, device):
     assert "cudaGetDevice" not in strata.types(done.result)
 
 
+def test_ends_while_the_profiler_runs(strata, device):
+    """At the program's end it is destroyed before the last records come: its buffers are no longer touched."""
+    done = strata.collect(device, "profiled_end")
+    assert done.status == 0
+    check_steps(strata.types(done.result), 2)
+
+
 def test_threads_that_record_nothing_else(strata, device):
     done = strata.collect(device, "threads")
     check_steps(strata.types(done.result), 4)

@@ -6,6 +6,7 @@
  * kinds it has asked for. Its clock is the processor's, like ours.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collect/cuda/cupti.h"
@@ -83,10 +84,21 @@ void cupti_share_buffer(uint8_t *buffer, size_t valid_bytes)
 	pthread_mutex_unlock(&lock);
 }
 
+/* At the program's end, before theirs: then their buffers are gone, and so is whoever would take one. */
+static void end_sharing(void)
+{
+	pthread_mutex_lock(&lock);
+	memset(&theirs, 0, sizeof(theirs));
+	pthread_mutex_unlock(&lock);
+}
+
+/* Whoever has callbacks has been made by now: what destroys it at the program's end is registered, and runs behind ours. */
 static int their_callbacks(cupti_request request, cupti_done done)
 {
 	sharer->cupti->flush(0);
 	pthread_mutex_lock(&lock);
+	if (request != theirs.request)
+		atexit(end_sharing);
 	theirs.request = request;
 	theirs.done = done;
 	if (!theirs.buffer)

@@ -4,6 +4,7 @@
  *
  *   cuda_target plain             kernels, copies, fills and a graph on two streams of two devices, in tasks
  *   cuda_target profiled          the same with a profiler of its own for a while, before and behind it without
+ *   cuda_target profiled_end      ends while its profiler runs
  *   cuda_target threads           two threads, which record nothing else
  *   cuda_target fork              a child that does nothing with the device, and ends in order
  *   cuda_target unfinished        ends while a kernel runs
@@ -80,6 +81,12 @@ static void profiled(void)
 	       "unknown\n",
 	       kineto_count(10), kineto_count(1), kineto_count(2), kineto_count(5), kineto_count(4),
 	       kineto_count(-1));
+}
+
+static void ends_profiled(void)
+{
+	kineto_start();
+	in_task("profiled", 2);
 }
 
 static void *work(void *arg)
@@ -201,6 +208,8 @@ int main(int argc, char **argv)
 		in_task("step", 5);
 	else if (strcmp(what, "profiled") == 0)
 		profiled();
+	else if (strcmp(what, "profiled_end") == 0)
+		ends_profiled();
 	else if (strcmp(what, "threads") == 0)
 		threads();
 	else if (strcmp(what, "fork") == 0)
