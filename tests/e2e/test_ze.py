@@ -140,6 +140,12 @@ def test_two_devices(strata, run):
     assert b"device 0 (Double GPU 0) busy" in words and b"device 1 (Double GPU 1) busy" in words
 
 
+def test_a_context_that_ends(strata, run):
+    """All that has run in it is read before, also what nobody has looked at yet."""
+    done = run("context", "16")
+    check_times(strata, done)
+
+
 def test_every_answer_is_the_same(strata, run):
     """Also of an event that cannot tell times: what it belongs to is counted as lost."""
     done = run("answers")

@@ -216,23 +216,32 @@ uint32_t ze_pending_count(void)
 	return pending_count;
 }
 
+/* What it has under way: read now, or not at all. */
+static void read_context(uint32_t number)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < pending_count;) {
+		if (pending[i].event.context != number) {
+			i++;
+			continue;
+		}
+		lost += !read_one(&pending[i], NULL);
+		pending[i] = pending[--pending_count];
+	}
+	if (lost)
+		strata_device_lost(lost);
+}
+
 /* Its pools go with it. */
 void ze_context_gone(ze_any *handle)
 {
 	for (uint32_t i = 0; i < context_count; i++) {
 		struct context *context = &contexts[i];
-		uint32_t left = 0;
 
 		if (context->handle != handle)
 			continue;
-		for (uint32_t j = 0; j < pending_count; j++)
-			if (pending[j].event.context == i + 1)
-				ze_pending_read(pending[j].event.handle, 0, false);
-		for (uint32_t j = 0; j < pending_count; j++)
-			if (pending[j].event.context != i + 1)
-				pending[left++] = pending[j];
-		strata_device_lost(pending_count - left);
-		pending_count = left;
+		read_context(i + 1);
 		for (uint32_t j = 0; j < context->free_count; j++)
 			ze.event_destroy(context->events[j]);
 		for (uint32_t j = 0; j < context->pool_count; j++)

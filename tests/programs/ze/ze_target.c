@@ -7,6 +7,7 @@
  *   ze_target regular N        a list with a kernel, a copy and a kernel with an event, executed N times, waited for each time
  *   ze_target hasty            the same list executed twice without a wait between
  *   ze_target devices          a kernel on each device
+ *   ze_target context N        N kernels without an event, and when they have run the end of their context
  *   ze_target answers          wrong calls and events, by their answers
  *   ze_target fork             a step, and a child that does nothing with it
  *   ze_target unfinished       ends while a kernel runs
@@ -167,6 +168,21 @@ static void each_device(void)
 	}
 }
 
+static void ends_context(long kernels)
+{
+	ze_command_list_handle_t list = make_list(0, 1);
+	ze_event_handle_t event = make_event(ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+
+	for (long i = 0; i < kernels; i++)
+		check(zeCommandListAppendLaunchKernel(list, first_kernel, &groups, NULL, 0, NULL),
+		      "launch");
+	check(zeCommandListAppendLaunchKernel(list, second_kernel, &groups, event, 0, NULL),
+	      "launch");
+	check(zeEventHostSynchronize(event, UINT64_MAX), "wait");
+	check(zeCommandListDestroy(list), "destroy");
+	check(zeContextDestroy(context), "destroy");
+}
+
 static void answers(void)
 {
 	static const ze_group_count_t none = {0, 0, 0};
@@ -250,6 +266,8 @@ int main(int argc, char **argv)
 		regular(2, 1);
 	else if (!strcmp(how, "devices"))
 		each_device();
+	else if (!strcmp(how, "context"))
+		ends_context(count);
 	else if (!strcmp(how, "answers"))
 		answers();
 	else if (!strcmp(how, "fork"))
