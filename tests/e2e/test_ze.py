@@ -116,6 +116,33 @@ def test_a_list_that_runs_again_too_soon(strata, run):
     assert rows[-1]["start_ns"] - rows[-3]["start_ns"] == pytest.approx(last[2][0] - last[0][0], rel=0.01)
 
 
+def test_a_list_that_is_overtaken(strata, run):
+    """An execution that is asked for while the list still runs: none has the times of one before."""
+    done = run("overtaken", double="long")
+    out = strata.folder / "trace.json"
+    assert strata("export", "kineto", "-r", done.result, "-o", out).status == 0
+    events = json.loads(out.read_bytes())["traceEvents"]
+    calls = {e["args"]["correlation"]: e["ts"] for e in events if "ExecuteCommandLists" in e.get("name", "")}
+    kernels = [e for e in events if e.get("cat") == "kernel"]
+    assert len(calls) == 4
+    # The first is over already if this machine is busy.
+    lost = 4 - len(kernels)
+    assert lost in (0, 1)
+    assert f"lost {lost}".encode() in done.stderr
+    for kernel in kernels:
+        assert kernel["ts"] >= calls[kernel["args"]["correlation"]] - CLOCK_NS / 1000
+
+
+def test_a_list_that_ran_in_a_pause(strata, run):
+    """What its event shows of that is not taken for the next time."""
+    done = run("paused", double="long")
+    before, _, after = told(done.out)["first_kernel", 0]
+    rows = [row for row in slices(strata, done.result) if row["task_type"] == "first_kernel"]
+    assert [row["wall_ns"] for row in rows] == pytest.approx([100_000_000] * 2, rel=0.01)
+    assert rows[1]["start_ns"] - rows[0]["start_ns"] == pytest.approx(after[0] - before[0], rel=0.001)
+    assert b"lost 0" in done.stderr
+
+
 def test_events_that_are_signalled_late(strata, run):
     """Long after the program has waited for the queue; times are those of the device."""
     done = run("immediate", "2", double="late")

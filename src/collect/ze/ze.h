@@ -133,6 +133,8 @@ uint32_t ze_device_number(ze_any *device);
 /* In front of a round: the clocks of devices that are used. */
 void ze_devices_read_clocks(void);
 void ze_device_ticks(uint32_t device, const struct ze_times *times, struct st_device_record *out);
+/* How far these may be off, in ticks. */
+uint64_t ze_device_slack(uint32_t device);
 /* Before, clocks are not read. Devices that are used are told anew. */
 void ze_devices_start(void);
 void ze_devices_forget(void);
@@ -146,7 +148,7 @@ struct ze_pending {
 	struct ze_event event;
 	struct st_device_record record;
 	uint32_t list; /* regular, that keeps the event: its number from 1; 0: none */
-	uint64_t call_end;
+	uint64_t call_begin, call_end;
 	struct ze_times last; /* of the execution before, which the event may still show */
 };
 /* One of ours, for a command of this context; false: there is none. */

@@ -285,7 +285,8 @@ static void append(const struct function *function, void *const *arguments, uint
 		   uint64_t end)
 {
 	ze_any *handle = handle_at(arguments, 0);
-	struct ze_pending pending = {.event = call.event, .call_end = end};
+	struct ze_pending pending = {
+		.event = call.event, .call_begin = call.begin, .call_end = end};
 	struct st_device_record *record = &pending.record;
 	const struct ze_list *list;
 
@@ -318,7 +319,8 @@ static void will_execute(void *const *arguments)
 
 static void executed(void *const *arguments, uint32_t number, uint64_t end)
 {
-	const struct ze_pending like = {.call_end = end, .record = {.correlation = number}};
+	const struct ze_pending like = {
+		.call_begin = call.begin, .call_end = end, .record = {.correlation = number}};
 
 	ze_lock();
 	ze_lists_run(handle_at(arguments, 0), *(ze_any *const *const *)arguments[2],

@@ -15,6 +15,8 @@ enum { READINGS = 3, DRIVERS_MAX = 16 };
 static const uint64_t read_round_ns = 1000000000;
 static const uint64_t slope_ns = 50000000; /* long enough for the measured one */
 static const uint64_t rate_ns = 10000000;  /* the same, for that of the host's two clocks */
+static const double fit_ns = 50e3,
+		    nominal_fit_ns = 1e6; /* of times by the measured rate, and by the driver's */
 static const double ns_per_second = 1e9;
 static const uint64_t slowest = 100000; /* ticks a second; below it is nanoseconds a tick */
 
@@ -196,6 +198,13 @@ void ze_device_ticks(uint32_t number, const struct ze_times *times, struct st_de
 	out->begin =
 		device->ticks + (uint64_t)(int64_t)((double)distance(device, times->begin) * rate);
 	out->end = out->begin + (uint64_t)((double)lasted * rate);
+}
+
+uint64_t ze_device_slack(uint32_t number)
+{
+	double ns = devices[number].measured > 0 ? fit_ns : nominal_fit_ns;
+
+	return (uint64_t)(ns * host.ticks_per_ns);
 }
 
 void ze_devices_forget(void)

@@ -132,6 +132,21 @@ static bool is_same(const struct ze_times *a, const struct ze_times *b)
 	return a->begin == b->begin && a->end == b->end;
 }
 
+/* The event of a list's command shows what ran last until it is signalled again: times that are known, or that lie before this
+ * execution was asked for, are of one before. */
+static bool is_of_before(struct ze_pending *one, const struct ze_times *times)
+{
+	if (!one->list)
+		return false;
+	if (is_same(times, &one->last))
+		return true;
+	ze_device_ticks(one->record.device, times, &one->record);
+	if (one->record.begin + ze_device_slack(one->record.device) >= one->call_begin)
+		return false;
+	one->last = *times;
+	return true;
+}
+
 /* False: it is not over. */
 static bool read_one(struct ze_pending *one, struct ze_batch *batch)
 {
@@ -141,8 +156,8 @@ static bool read_one(struct ze_pending *one, struct ze_batch *batch)
 		return false;
 	if (ze.event_times(one->event.handle, &times) != ZE_SUCCESS) {
 		strata_device_lost(1);
-	} else if (one->list && is_same(&times, &one->last)) {
-		return false; /* the execution before still stands there */
+	} else if (is_of_before(one, &times)) {
+		return false;
 	} else {
 		ze_device_ticks(one->record.device, &times, &one->record);
 		one->record.name = ze_name_id(one->record.name);

@@ -23,6 +23,7 @@ enum {
 	DEVICES = 2,
 	LOG_MAX = 65536,
 	COMMANDS_MAX = 64,
+	NEXT_MAX = 16,
 	TICK_RATE = 19200000, /* 52.08 ns */
 	KERNEL_NS = 300000,
 	COPY_NS = 100000,
@@ -40,7 +41,8 @@ struct state {
 	uint64_t set_ns;     /* 0: never */
 };
 struct event {
-	struct state shown, next;
+	struct state shown, next[NEXT_MAX];
+	uint32_t next_count;
 };
 struct kernel {
 	char name[64];
@@ -202,6 +204,16 @@ static ze_result_t queue_destroy(ze_command_queue_handle_t queue)
 	return ZE_RESULT_SUCCESS;
 }
 
+/* Lock held: what is to come takes the place of what is shown when its time has come. */
+static struct event *look_at(struct event *event)
+{
+	while (event->next_count && now_ns() >= event->next[0].set_ns) {
+		event->shown = event->next[0];
+		memmove(event->next, event->next + 1, --event->next_count * sizeof(struct state));
+	}
+	return event;
+}
+
 /* Lock held. */
 static void run(const struct command *command, int device, uint64_t *until_ns)
 {
@@ -221,7 +233,9 @@ static void run(const struct command *command, int device, uint64_t *until_ns)
 	if (command->event) {
 		const uint64_t mask = (UINT64_C(1) << KERNEL_BITS) - 1;
 
-		command->event->next =
+		if (look_at(command->event)->next_count == NEXT_MAX)
+			abort();
+		command->event->next[command->event->next_count++] =
 			(struct state){.begin = ticks_at(device, begin_ns) & mask,
 				       .end = ticks_at(device, end_ns) & mask,
 				       .set_ns = end_ns + (is_asked("late") ? LATE_NS : 0)};
@@ -396,22 +410,10 @@ static ze_result_t event_destroy(ze_event_handle_t event)
 	return ZE_RESULT_SUCCESS;
 }
 
-/* What is to come takes the place of what is shown when its time has come. */
-static struct event *look_at(ze_event_handle_t handle)
-{
-	struct event *event = (void *)handle;
-
-	if (event->next.set_ns && now_ns() >= event->next.set_ns) {
-		event->shown = event->next;
-		event->next.set_ns = 0;
-	}
-	return event;
-}
-
 static ze_result_t event_reset(ze_event_handle_t event)
 {
 	pthread_mutex_lock(&lock);
-	look_at(event)->shown.set_ns = 0;
+	look_at((void *)event)->shown.set_ns = 0;
 	pthread_mutex_unlock(&lock);
 	return ZE_RESULT_SUCCESS;
 }
@@ -421,7 +423,7 @@ static ze_result_t event_status(ze_event_handle_t event)
 	bool is_set;
 
 	pthread_mutex_lock(&lock);
-	is_set = look_at(event)->shown.set_ns != 0;
+	is_set = look_at((void *)event)->shown.set_ns != 0;
 	pthread_mutex_unlock(&lock);
 	return is_set ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }
@@ -429,10 +431,13 @@ static ze_result_t event_status(ze_event_handle_t event)
 static ze_result_t event_wait(ze_event_handle_t handle, uint64_t timeout)
 {
 	struct event *event = (void *)handle;
+	uint64_t last_ns;
 
 	(void)timeout;
-	if (event->next.set_ns)
-		sleep_until(event->next.set_ns);
+	pthread_mutex_lock(&lock);
+	last_ns = event->next_count ? event->next[event->next_count - 1].set_ns : 0;
+	pthread_mutex_unlock(&lock);
+	sleep_until(last_ns);
 	return event_status(handle);
 }
 
@@ -441,7 +446,7 @@ static ze_result_t event_times(ze_event_handle_t handle, ze_kernel_timestamp_res
 	struct event *event;
 
 	pthread_mutex_lock(&lock);
-	event = look_at(handle);
+	event = look_at((void *)handle);
 	reads++;
 	out->global.kernelStart = out->context.kernelStart = event->shown.begin;
 	out->global.kernelEnd = out->context.kernelEnd = event->shown.end;

@@ -6,6 +6,8 @@
  *   ze_target immediate N      N steps on an immediate list: kernels with and without an event of its own, a copy, a fill
  *   ze_target regular N        a list with a kernel, a copy and a kernel with an event, executed N times, waited for each time
  *   ze_target hasty            the same list executed twice without a wait between
+ *   ze_target overtaken        a list of one kernel, executed again while it runs, and twice more when it has run
+ *   ze_target paused           the same list, executed before, in and after a pause
  *   ze_target devices          a kernel on each device
  *   ze_target context N        N kernels without an event, and when they have run the end of their context
  *   ze_target answers          wrong calls and events, by their answers
@@ -25,6 +27,7 @@
 #include <level_zero/ze_api.h>
 
 #include "ze_double.h"
+#include "../itt_static_part.h"
 
 enum { DEVICES_MAX = 4, BYTES = 4096 };
 
@@ -156,6 +159,62 @@ static void regular(long times, int is_hasty)
 	check(zeEventDestroy(event), "destroy");
 }
 
+static ze_command_list_handle_t make_kernel_list(void)
+{
+	ze_command_list_handle_t list = make_list(0, 0);
+
+	check(zeCommandListAppendLaunchKernel(list, first_kernel, &groups, NULL, 0, NULL),
+	      "launch");
+	check(zeCommandListClose(list), "close");
+	return list;
+}
+
+static void execute(ze_command_queue_handle_t queue, ze_command_list_handle_t list, int wait)
+{
+	check(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL), "execute");
+	if (wait)
+		check(zeCommandQueueSynchronize(queue, UINT64_MAX), "wait");
+}
+
+static void pass_ms(uint64_t ms)
+{
+	struct timespec now;
+	uint64_t begin_ns = 0, now_ns;
+
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		begin_ns = begin_ns ? begin_ns : now_ns;
+	} while (now_ns - begin_ns < ms * 1000000);
+}
+
+/* The second time is asked for while the kernel runs for the first. */
+static void overtaken(void)
+{
+	ze_command_queue_handle_t queue = make_queue();
+	ze_command_list_handle_t list = make_kernel_list();
+
+	execute(queue, list, 0);
+	pass_ms(20);
+	for (int i = 0; i < 3; i++)
+		execute(queue, list, 1);
+	check(zeCommandListDestroy(list), "destroy");
+}
+
+static void paused(void)
+{
+	ze_command_queue_handle_t queue = make_queue();
+	ze_command_list_handle_t list = make_kernel_list();
+
+	itt_part_load();
+	execute(queue, list, 1);
+	itt_pause();
+	execute(queue, list, 1);
+	itt_resume();
+	execute(queue, list, 1);
+	check(zeCommandListDestroy(list), "destroy");
+}
+
 static void each_device(void)
 {
 	for (uint32_t i = 0; i < device_count; i++) {
@@ -264,6 +323,10 @@ int main(int argc, char **argv)
 		regular(count, 0);
 	else if (!strcmp(how, "hasty"))
 		regular(2, 1);
+	else if (!strcmp(how, "overtaken"))
+		overtaken();
+	else if (!strcmp(how, "paused"))
+		paused();
 	else if (!strcmp(how, "devices"))
 		each_device();
 	else if (!strcmp(how, "context"))
