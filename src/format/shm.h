@@ -122,7 +122,9 @@ struct st_shm_header {
 	_Atomic uint64_t resumed; /* strata: ticks at which it last ended a pause; 0: never */
 	_Atomic uint64_t
 		makers_forgotten; /* objects to wait for, of which nobody will know who made them */
-	uint8_t reserved_more[40];
+	_Atomic uint64_t
+		stopped; /* ticks; stored before control says stopped or detached. 0: nobody says when */
+	uint8_t reserved_more[32];
 };
 
 /* Bits of st_shm_header.notices. */
@@ -193,7 +195,7 @@ struct st_shm_unwind {
 _Static_assert(sizeof(struct st_shm_unwind) == ST_SHM_UNWIND_BYTES, "unwind area size");
 
 /* Changed by hand with any change of this file, ring_record.h or sample_record.h. */
-#define ST_SHM_LAYOUT_HASH 0x53540015u
+#define ST_SHM_LAYOUT_HASH 0x53540016u
 
 /* Files beside the socket of STRATA_SOCK (its last byte replaced), for processes that have not said hello
  * yet and must know at once: the family is paused now; start-paused is over. */

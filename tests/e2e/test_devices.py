@@ -8,11 +8,12 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from harness import ROOT, TARGETS, preloadable, strict_json
+from harness import ROOT, TARGETS, preloadable, strict_json, until
 from test_chrome import hta_frame
 
 # What one step of the program makes: counts, and nanoseconds that each lasts.
@@ -235,6 +236,58 @@ def test_pause(strata, device):
     done = strata.collect(device, "paused")
     check_steps(strata.types(done.result), 2)
     assert {"before", "after"} < set(strata.types(done.result))
+
+
+def test_detach(strata, device):
+    """All that was before it, however late the device tells of it, and nothing else."""
+    done = strata.collect(device, "detached")
+    check_steps(strata.types(done.result), 2)
+
+
+def check_stop(strata, device, options, stop):
+    """A program that works until it is told: of all steps that it made before the stop the device's part is there too."""
+    result = strata.folder / "stopped"
+    command = [strata.binary, "-collect", "tasks", "-r", result, *options, "--", device, "stopped"]
+    process = strata.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    stop(process, result)
+    process.stdin.close()
+    assert process.wait(60) == 0
+    all_rows = slices(strata, result)
+    done = strata("query", "-r", result, "-format", "json", "SELECT start_ns FROM pauses")
+    (end,) = [row["start_ns"] for row in strict_json(done.stdout)["rows"]]
+    steps = [row for row in all_rows if row["task_type"] == "step"]
+    ended = sum(row["start_ns"] + row["wall_ns"] < end for row in steps)
+    assert ended > 10
+    rows = strata.types(result)
+    for name, (count, _) in STEP.items():
+        assert rows[name]["count"] >= ended * count, name
+    # And nothing that began behind it.
+    for row in all_rows:
+        assert row["start_ns"] < end, row
+
+
+def test_stop_by_time(strata, device):
+    def stop(process, _):
+        for line in process.stderr:
+            if b"collection stopped" in line:
+                return
+
+    check_stop(strata, device, ["-duration", "0.7"], stop)
+
+
+@pytest.mark.alone
+def test_stop_by_command(strata, device):
+    """The result is complete at once, and has what the device told since."""
+
+    def stop(_, result):
+        def steps():
+            done = strata("-command", "status", "-format=json", "-r", result)
+            return strict_json(done.stdout)["tasks"] > 1000 if done.status == 0 else 0
+
+        until(steps)
+        assert strata("-command", "stop", "-r", result).status == 0
+
+    check_stop(strata, device, [], stop)
 
 
 def check_graphs(rows, steps):

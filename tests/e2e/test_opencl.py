@@ -191,6 +191,16 @@ def test_pause(strata, run):
     check_steps(strata, done.result, 2)
 
 
+def test_detach(strata, run):
+    """All that was before it is told, what is not over then as unfinished, and nothing of the program's is kept."""
+    references = run("detached", "0", plain=True).out.split()[0]
+    done = run("detached", references)
+    assert done.out == f"{references} references\n"
+    counts = {name: row["count"] for name, row in strata.types(done.result).items()}
+    assert counts == STEP | CALLS | SET_UP | {"grind": 2, "clEnqueueNDRangeKernel": 4}
+    assert b"1 task never ended" in done.stderr
+
+
 def test_many(strata, run):
     """Faster than they are looked at: nothing is lost, or it is counted."""
     done = run("many", "40000")

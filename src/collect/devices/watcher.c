@@ -20,6 +20,7 @@ enum {
 	AWAITING_NS = 10000000,
 	IDLE_NS = 50000000,
 	STACK_BYTES = 256 << 10,
+	REST_ROUNDS_MAX = 100, /* of AWAITING_NS, after the end of a recording */
 	ROUND_WAITS_MAX = 200, /* for room in the ring, each of ROOM_WAIT_NS */
 	ROOM_WAIT_NS = 500000,
 	END_WAIT_MS = 500, /* for the watcher's round to end */
@@ -80,12 +81,33 @@ static void watch_recording(void)
 	}
 }
 
+static void make_last_round(void)
+{
+	pthread_mutex_lock(&round_lock);
+	waits = 0;
+	if (!st_watcher_is_over())
+		options.finish();
+	pthread_mutex_unlock(&round_lock);
+}
+
+/* What was under way at the end of a recording: it is waited for a while, told as it is then, and let go. */
+static void watch_rest(void)
+{
+	const struct timespec a_while = {.tv_nsec = AWAITING_NS};
+
+	for (unsigned int i = 0; make_round() && i < REST_ROUNDS_MAX && !is_needed(); i++)
+		nanosleep(&a_while, NULL);
+	if (!is_needed())
+		make_last_round();
+}
+
 /* Until a recording is over, and on when another one has begun meanwhile. */
 static void *watch(void *arg)
 {
 	(void)arg;
 	do {
 		watch_recording();
+		watch_rest();
 		atomic_store(&is_watched, false);
 	} while (is_needed() && !atomic_exchange(&is_watched, true));
 	return NULL;

@@ -19,7 +19,7 @@ typedef bool st_watcher_round(void);
 struct st_watcher_options {
 	const char *name; /* of the thread */
 	st_watcher_round *round;
-	/* At the program's end, instead of a round: the last one. */
+	/* At the end of the recording or of the program, instead of a round: the last one, which lets go of everything. */
 	void (*finish)(void);
 };
 

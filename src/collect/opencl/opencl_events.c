@@ -254,6 +254,7 @@ void opencl_events_finish(void)
 		awaited[i].record.begin = awaited[i].record.end = awaited[i].call_end;
 		awaited[i].record.flags |= ST_DEVICE_UNFINISHED;
 		st_watcher_put(&awaited[i].record, false);
+		release(awaited[i].event);
 	}
 	awaited_count = 0;
 }

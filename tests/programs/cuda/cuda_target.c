@@ -11,9 +11,12 @@
  *   cuda_target killed            kills itself when what it has done was handed over
  *   cuda_target paused            pauses in the middle
  *   cuda_target resumed           resumes after a step, for a recording that begins paused
+ *   cuda_target detached          detaches itself in the middle
+ *   cuda_target stopped           makes steps until its input ends
  *   cuda_target gaps              a device that has nothing to do, for one reason after the other
  *   cuda_target devices           three devices, memory of two, a function that is loaded, waits for a stream and a device
  */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -151,6 +154,21 @@ static void resumes(void)
 	in_task("after", 2);
 }
 
+static void stopped(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	while (poll(&input, 1, 0) == 0)
+		in_task("step", 1);
+}
+
+static void detaches(void)
+{
+	in_task("before", 2);
+	itt_detach();
+	in_task("after", 2);
+}
+
 static void compute_ms(const char *name, uint64_t ms)
 {
 	struct timespec now;
@@ -220,8 +238,12 @@ int main(int argc, char **argv)
 		killed();
 	else if (strcmp(what, "paused") == 0)
 		pauses();
+	else if (strcmp(what, "stopped") == 0)
+		stopped();
 	else if (strcmp(what, "resumed") == 0)
 		resumes();
+	else if (strcmp(what, "detached") == 0)
+		detaches();
 	else if (strcmp(what, "gaps") == 0)
 		gaps();
 	else if (strcmp(what, "devices") == 0)

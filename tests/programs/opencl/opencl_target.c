@@ -13,6 +13,7 @@
  *   opencl_target unfinished     ends while a command waits for what never comes
  *   opencl_target killed         kills itself when what it has done was handed over
  *   opencl_target paused         pauses in the middle
+ *   opencl_target detached N     detaches behind a step, while a command waits for what never comes, until its event has N references
  *   opencl_target many N         N tiny kernels as fast as it can
  *   opencl_target more           commands that the steps do not have, one each
  */
@@ -451,6 +452,32 @@ static void run_paused(void)
 	step(&place, 0);
 }
 
+/* N of 0: says how many there are. */
+static void run_detached(long wanted)
+{
+	struct place place = set_up(devices[0], 0);
+	const size_t global = 64;
+	handle never = clCreateUserEvent(place.context, NULL), event;
+	uint32_t references = 0;
+
+	itt_part_load();
+	check(clEnqueueNDRangeKernel(place.queue, place.grind, 1, NULL, &global, NULL, 1, &never,
+				     &event),
+	      "kernel");
+	place.queue = clCreateCommandQueue(place.context, place.device, 0, NULL);
+	step(&place, 0);
+	itt_detach();
+	for (int tries = 0; tries < 30000 && (!tries || references != (uint32_t)wanted); tries++) {
+		check(clGetEventInfo(event, EVENT_REFERENCES, 4, &references, NULL), "references");
+		if (!wanted)
+			break;
+		rest_ms(1);
+	}
+	printf("%u references\n", references);
+	fflush(stdout);
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -482,6 +509,8 @@ int main(int argc, char **argv)
 		run_killed();
 	} else if (!strcmp(how, "paused")) {
 		run_paused();
+	} else if (!strcmp(how, "detached")) {
+		run_detached(count);
 	} else if (!strcmp(how, "many")) {
 		run_many(count);
 	} else if (!strcmp(how, "more")) {

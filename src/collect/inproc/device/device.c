@@ -252,9 +252,17 @@ static bool put(struct st_thread *thread, const struct st_device_record *record)
 	return st_ring_put(thread, ST_EXT_DEVICE, 0, words, count);
 }
 
+/* What was before the end of the recording, and could not be told in time. What a device is belongs to all of it. */
+static bool was_in_time(const struct st_device_record *record)
+{
+	return record->kind == ST_DEVICE_ABOUT ||
+	       record->begin < atomic_load_explicit(&st_header()->stopped, memory_order_relaxed);
+}
+
 ST_EXPORT unsigned int strata_device_put(struct st_device_record *record,
 					 unsigned int is_communication)
 {
+	const uint32_t ends = ST_CONTROL_STOPPED | ST_CONTROL_DETACHED;
 	const struct itt_domain *domain = domain_of(record->kind, is_communication);
 	struct st_thread *thread = st_thread_enter(ST_LOSS_NONE);
 	unsigned int done = ST_DEVICE_UNWANTED;
@@ -262,13 +270,20 @@ ST_EXPORT unsigned int strata_device_put(struct st_device_record *record,
 
 	if (!thread)
 		return ST_DEVICE_UNWANTED;
-	control = atomic_load_explicit(thread->hot.control, memory_order_relaxed);
-	if (!(control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED)) &&
-	    is_wanted(record->begin, control)) {
+	/* Pairs with who has ended it. */
+	control = atomic_load_explicit(thread->hot.control, memory_order_acquire);
+	if ((!(control & ends) || was_in_time(record)) &&
+	    is_wanted(record->begin, control & ~ends)) {
 		record->domain = st_domain_of(domain);
 		if (record->kind == ST_DEVICE_CALL && !record->where)
 			record->where = thread->tid;
 		done = record->domain && put(thread, record) ? ST_DEVICE_PUT : ST_DEVICE_FULL;
+		/* Nobody may be there any more to make room. */
+		if (done == ST_DEVICE_FULL && control & ends) {
+			atomic_fetch_add_explicit(&thread->ring->events_dropped, 1,
+						  memory_order_relaxed);
+			done = ST_DEVICE_UNWANTED;
+		}
 	}
 	st_thread_set_limit(thread);
 	st_thread_leave(thread);

@@ -52,7 +52,8 @@ unsigned int strata_device_about(uint16_t device, unsigned int maker, const char
 uint32_t strata_device_name(const char *text, size_t length);
 enum st_device_put { ST_DEVICE_PUT = 0, ST_DEVICE_FULL = 1, ST_DEVICE_UNWANTED = 2 };
 /* Into the ring of the calling thread; its domain is set here, and the thread of a call that names none. FULL: try again,
- * strata empties it. Of a record in a pause: UNWANTED. */
+ * strata empties it. Of a record in a pause, or after the end of the recording: UNWANTED; its own time counts, however late it
+ * comes. */
 unsigned int strata_device_put(struct st_device_record *record, unsigned int is_communication);
 /* So many records found no room in the end. */
 void strata_device_lost(uint64_t count);

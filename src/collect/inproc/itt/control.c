@@ -27,7 +27,11 @@ static void control(enum st_ring_ext subkind, uint32_t what, bool set)
 	word = &st_header()->control;
 	if (!set)
 		atomic_store_explicit(&st_process->resume_ticks, st_ticks(), memory_order_relaxed);
-	before = set ? atomic_fetch_or_explicit(word, what, memory_order_relaxed)
+	else if (what == ST_CONTROL_DETACHED && !(atomic_load_explicit(word, memory_order_relaxed) &
+						  (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED)))
+		atomic_store_explicit(&st_header()->stopped, st_ticks(), memory_order_relaxed);
+	/* The release pairs with strata_device_put. */
+	before = set ? atomic_fetch_or_explicit(word, what, memory_order_release)
 		     : atomic_fetch_and_explicit(word, ~what, memory_order_relaxed);
 	if (!(before & what) == set && !(before & ST_CONTROL_STOPPED) && st_thread_identify(thread))
 		st_ring_put(thread, subkind, 0, NULL, 0);

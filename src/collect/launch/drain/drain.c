@@ -612,6 +612,12 @@ void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear)
 	for (uint32_t i = 0; i < drain->segment_count; i++) {
 		struct st_shm_header *head = st_shm_segment_header(&drain->segments[i]);
 
+		/* Pairs with strata_device_put: what comes late is judged by it. */
+		if (set & ST_CONTROL_STOPPED &
+		    ~atomic_load_explicit(&head->control, memory_order_relaxed))
+			atomic_store_explicit(&head->stopped,
+					      st_launch_clock_now(drain->shared->clock),
+					      memory_order_relaxed);
 		if (set)
 			atomic_fetch_or_explicit(&head->control, set, memory_order_release);
 		if (clear & atomic_load_explicit(&head->control, memory_order_relaxed)) {

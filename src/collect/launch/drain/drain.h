@@ -245,6 +245,8 @@ void st_drain_give_signatures(struct st_drain *drain, struct st_known_signatures
 
 void st_drain_control(struct st_drain *drain, uint32_t set, uint32_t clear);
 uint32_t st_drain_control_word(const struct st_drain *drain); /* of the process, now */
+/* Whether it has had records of devices. */
+bool st_drain_has_devices(const struct st_drain *drain);
 const struct st_drain_counts *st_drain_counts(const struct st_drain *drain);
 
 #endif

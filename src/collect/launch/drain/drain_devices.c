@@ -51,6 +51,11 @@ void st_device_tracks_fini(struct st_device_tracks *tracks)
 	free(tracks->names);
 }
 
+bool st_drain_has_devices(const struct st_drain *drain)
+{
+	return drain->devices.count > 0;
+}
+
 bool st_drain_name_device(struct st_drain *drain, uint32_t id, const void *text, size_t size_bytes)
 {
 	struct st_device_tracks *tracks = &drain->devices;

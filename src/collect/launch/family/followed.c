@@ -562,6 +562,17 @@ static void add_samples(struct st_drain_counts *totals, const struct st_drain_co
 	totals->tables_cached += counts->tables_cached;
 }
 
+bool st_followed_uses_devices(const struct st_followed_table *table)
+{
+	for (uint32_t i = 0; i < table->live_count; i++) {
+		const struct st_followed *process = get(table, table->live[i]);
+
+		if (process->drain && st_drain_has_devices(process->drain))
+			return true;
+	}
+	return false;
+}
+
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals)
 {
 	memset(totals, 0, sizeof(*totals));

@@ -111,6 +111,8 @@ void st_followed_add_silent(struct st_followed_table *table, pid_t pid, uint64_t
 uint32_t st_followed_end_all(struct st_followed_table *table, uint64_t now_ns);
 /* Of these, how many are still there now. */
 uint32_t st_followed_left(const struct st_followed_table *table);
+/* Whether any that is there has recorded what devices do. */
+bool st_followed_uses_devices(const struct st_followed_table *table);
 void st_followed_totals(const struct st_followed_table *table, struct st_drain_counts *totals);
 /* followed_armed.c: samplers. Takes over the arrival's descriptors. */
 void st_followed_arm(struct st_followed_table *table, const struct st_arrival *arrival);

@@ -121,8 +121,7 @@ static void end_collecting(struct st_run *run, const char *verb, struct st_buf *
 	bool detach = strcmp(verb, "detach") == 0;
 	bool was_stopped = run->stopped;
 
-	st_run_stop(run, detach ? "detach" : "stop");
-	st_run_finish(run);
+	st_run_end(run, detach ? "detach" : "stop");
 	st_buf_printf(answer, "the collection %s and the result is complete%s",
 		      was_stopped ? "had already stopped" : "ended",
 		      run->child_gone ? "" : "; the program keeps running");

@@ -43,15 +43,33 @@ static const uint64_t second_ns = 1000000000u;
 static const uint64_t silence_max_ns = 1000000000u;
 static const uint64_t stay_max_ns = 5000000000u;
 static const uint64_t look_period_ns = 100000000u;
+static const uint64_t devices_late_ns = 200000000u;
 /* In which a process that has just come finds out which code it has. */
 static const uint64_t fresh_ns = 300000000u;
+
+/* Devices tell what they did a tenth of a second late, which is waited for here; the program goes on. */
+void st_run_end(struct st_run *run, const char *reason)
+{
+	const struct timespec a_while = {.tv_nsec = POLL_MS * 1000000};
+	uint64_t now_ns = st_clock_mono_raw_ns(), until_ns = now_ns + devices_late_ns;
+	bool was_stopped = run->stopped;
+
+	st_run_stop(run, reason);
+	while (!was_stopped && now_ns < until_ns && st_followed_uses_devices(&run->followed)) {
+		struct st_drain_activity activity = {0};
+
+		nanosleep(&a_while, NULL);
+		now_ns = st_clock_mono_raw_ns();
+		st_followed_cycle(&run->followed, now_ns, &activity);
+	}
+	st_run_finish(run);
+}
 
 static void on_interrupt(struct st_run *run)
 {
 	run->interrupts++;
 	if (run->interrupts == INTERRUPTS_TO_STOP) {
-		st_run_stop(run, "interrupt");
-		st_run_finish(run);
+		st_run_end(run, "interrupt");
 		st_run_say(run, "second Ctrl-C: collection ended and the result is complete; "
 				"waiting for the program (a third one stops waiting)");
 	} else if (run->interrupts >= INTERRUPTS_TO_LEAVE) {

@@ -129,6 +129,8 @@ void st_run_tear_down(struct st_run *run);
 void st_run_error(struct st_run *run, const char *text);
 /* Ends collecting, not the program. */
 void st_run_stop(struct st_run *run, const char *reason);
+/* The same, and everything to disk at once. */
+void st_run_end(struct st_run *run, const char *reason);
 /* Everything to disk; after it only result.json is still written. */
 void st_run_finish(struct st_run *run);
 /* Ends what recorded before the execs of this round. */
