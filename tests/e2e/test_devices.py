@@ -192,6 +192,14 @@ def test_a_profiler_of_the_programs(strata, device):
     assert "cudaGetDevice" not in strata.types(done.result)
 
 
+def test_a_profiler_that_stops_meanwhile(strata, device):
+    """While strata's thread is busy with a buffer: what is in it is the profiler's as well."""
+    done = strata.collect(device, "profiled_held")
+    steps, missing = done.out.splitlines()[0].split(" steps, missing: ")
+    assert missing == "0 kernels, 0 copies, 0 calls"
+    check_steps(strata.types(done.result), int(steps))
+
+
 def test_ends_while_the_profiler_runs(strata, device):
     """At the program's end it is destroyed before the last records come: its buffers are no longer touched."""
     done = strata.collect(device, "profiled_end")

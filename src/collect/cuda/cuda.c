@@ -134,12 +134,13 @@ static void done(void *context, uint32_t stream, uint8_t *buffer, size_t size_by
 	(void)size_bytes;
 	if (!buffer)
 		return;
+	/* First: the program's profiler may be about to stop, and to read may take a while. */
+	cupti_share_buffer(buffer, valid_bytes);
 	if (!atomic_load_explicit(&is_over, memory_order_relaxed)) {
 		cupti_read(&reader, buffer, valid_bytes);
 		if (!cupti.dropped(context, stream, &dropped) && dropped)
 			strata_device_lost(dropped);
 	}
-	cupti_share_buffer(buffer, valid_bytes);
 	give_back(buffer);
 }
 

@@ -6,14 +6,19 @@
  * kinds it has asked for. Its clock is the processor's, like ours.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collect/cuda/cupti.h"
 #include "collect/inproc/device/device.h"
 #include "collect/inproc/torch/torch_got.h"
 
+enum { WAITS_MAX = 500, WAIT_NS = 100000 };
+
 static const struct cupti_sharer *sharer;
+static atomic_uint shared_now; /* buffers that are being shared */
 
 /* Held while their two functions are called, never while CUPTI's are. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,6 +77,7 @@ void cupti_share_buffer(uint8_t *buffer, size_t valid_bytes)
 {
 	uint8_t *at = NULL, *before = NULL;
 
+	atomic_fetch_add(&shared_now, 1);
 	pthread_mutex_lock(&lock);
 	while (theirs.kinds && valid_bytes && !sharer->cupti->next(buffer, valid_bytes, &at)) {
 		if (before)
@@ -82,6 +88,16 @@ void cupti_share_buffer(uint8_t *buffer, size_t valid_bytes)
 		give_if_wanted(before, buffer + valid_bytes);
 	hand_over();
 	pthread_mutex_unlock(&lock);
+	atomic_fetch_sub(&shared_now, 1);
+}
+
+/* A buffer that another thread was handed over before our flush is theirs too. */
+static void await_shared(void)
+{
+	const struct timespec a_while = {.tv_nsec = WAIT_NS};
+
+	for (unsigned int i = 0; i < WAITS_MAX && atomic_load(&shared_now); i++)
+		nanosleep(&a_while, NULL);
 }
 
 /* At the program's end, before theirs: then their buffers are gone, and so is whoever would take one. */
@@ -147,8 +163,10 @@ static int their_disable(int kind)
 	flush = theirs.may_have_new;
 	theirs.may_have_new = false;
 	pthread_mutex_unlock(&lock);
-	if (flush)
+	if (flush) {
 		sharer->cupti->flush(0);
+		await_shared();
+	}
 	return sharer->wants(change_kinds(0, 1ull << kind));
 }
 
@@ -179,6 +197,7 @@ void cupti_share(const struct cupti_sharer *by)
 void cupti_share_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	atomic_store(&shared_now, 0);
 	theirs.kinds = 0;
 	theirs.buffer = NULL;
 }

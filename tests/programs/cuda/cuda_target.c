@@ -4,6 +4,7 @@
  *
  *   cuda_target plain             kernels, copies, fills and a graph on two streams of two devices, in tasks
  *   cuda_target profiled          the same with a profiler of its own for a while, before and behind it without
+ *   cuda_target profiled_held     its profiler stops while strata's thread is busy with a buffer
  *   cuda_target profiled_end      ends while its profiler runs
  *   cuda_target threads           two threads, which record nothing else
  *   cuda_target fork              a child that does nothing with the device, and ends in order
@@ -84,6 +85,23 @@ static void profiled(void)
 	       "unknown\n",
 	       kineto_count(10), kineto_count(1), kineto_count(2), kineto_count(5), kineto_count(4),
 	       kineto_count(-1));
+}
+
+/* Without strata nobody is held. */
+static void profiled_held(void)
+{
+	unsigned int count = 0;
+
+	kineto_start();
+	double_hold(1);
+	do
+		steps(1);
+	while (++count < 10 || (getenv("STRATA_CONFIG") && !double_is_held()));
+	kineto_stop();
+	double_hold(0);
+	printf("%u steps, missing: %d kernels, %d copies, %d calls\n", count,
+	       (int)(6 * count - kineto_count(10)), (int)(count - kineto_count(1)),
+	       (int)(8 * count - kineto_count(5) - kineto_count(4)));
 }
 
 static void ends_profiled(void)
@@ -226,6 +244,8 @@ int main(int argc, char **argv)
 		in_task("step", 5);
 	else if (strcmp(what, "profiled") == 0)
 		profiled();
+	else if (strcmp(what, "profiled_held") == 0)
+		profiled_held();
 	else if (strcmp(what, "profiled_end") == 0)
 		ends_profiled();
 	else if (strcmp(what, "threads") == 0)

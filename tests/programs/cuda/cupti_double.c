@@ -426,8 +426,47 @@ int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, uint8_t **record)
 	return SUCCESS;
 }
 
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
+static int hold, is_held;
+
+void double_hold(int on)
+{
+	pthread_mutex_lock(&hold_lock);
+	hold = on;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&hold_lock);
+}
+
+int double_is_held(void)
+{
+	int now;
+
+	pthread_mutex_lock(&hold_lock);
+	now = is_held;
+	pthread_mutex_unlock(&hold_lock);
+	return now;
+}
+
+/* What strata asks behind each buffer. */
+static void wait_while_held(void)
+{
+	char name[16] = "";
+
+	if (pthread_getname_np(pthread_self(), name, sizeof(name)) ||
+	    strcmp(name, "strata-cuda") != 0)
+		return;
+	pthread_mutex_lock(&hold_lock);
+	is_held = hold;
+	while (hold)
+		pthread_cond_wait(&changed, &hold_lock);
+	is_held = 0;
+	pthread_mutex_unlock(&hold_lock);
+}
+
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count)
 {
+	wait_while_held();
 	(void)context;
 	(void)stream;
 	*count = 0;

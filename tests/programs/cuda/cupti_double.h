@@ -29,6 +29,9 @@ uint32_t double_memory(uint32_t device, uint64_t address, uint64_t bytes, int is
 void double_overhead(uint32_t run_us);
 /* A call that tells nothing. */
 void double_ask(void);
+/* From now on strata's thread is kept waiting when it has read a buffer, until it is let go; and whether it is. */
+void double_hold(int on);
+int double_is_held(void);
 /* How often all that is done was handed over. */
 unsigned int double_flushes(void);
 /* How often somebody subscribed: whoever does takes torch's profiler its place. */
