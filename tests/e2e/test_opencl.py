@@ -211,6 +211,16 @@ def test_many(strata, run):
     assert b"lost 0" in done.stderr
 
 
+def test_a_part_of_a_device(strata, run, programs):
+    """The program releases it: its clock is asked for later, and events of its commands are let go of."""
+    done = run("parts", env={"OPENCL_LAYERS": str(programs / "opencl" / "libtimer_layer.so")})
+    if done.out == "no parts\n":
+        pytest.skip("PoCL's device has no parts: a machine of one processor")
+    check_steps(strata, done.result, int(done.out.split()[0]) + 1, set_ups=2)
+    threads = {row["thread"] for row in slices(strata, done.result) if row["task_type"] == "grind"}
+    assert {name.split(",")[0] for name in threads} == {"device 1 queue 1", "device 0 queue 2"}
+
+
 def test_another_layer_is_kept(strata, run):
     """One that cannot be loaded is the loader's to complain about; ours is there beside it."""
     done = run("silent", "1", env={"OPENCL_LAYERS": "/nonexistent/liblayer.so"})

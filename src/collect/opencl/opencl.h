@@ -100,6 +100,7 @@ enum {
 	CL_EVENT_INFO = 42,
 	CL_RETAIN_EVENT = 43,
 	CL_RELEASE_EVENT = 44,
+	CL_RETAIN_DEVICE = 94,
 	CL_TIMERS = 140,
 	CL_PLACES = 256, /* as many as a loader may have */
 };
@@ -150,7 +151,7 @@ bool opencl_events_round(void);
 void opencl_events_finish(void);
 void opencl_events_forget(void);
 void opencl_events_start(void);
-/* The device's clock can be read: by numbers of opencl_queues.c. */
+/* The device's clock can be read: by numbers of opencl_queues.c, which keeps it. */
 void opencl_events_device(uint16_t number, cl_any *device);
 
 /* opencl.c: whether calls are recorded now. */

@@ -79,6 +79,17 @@ static void add_device(cl_any *device)
 		devices[device_count++].handle = device;
 }
 
+/* A part of a device is the program's to release. Its clock is read later than that, and drivers read it when they let go of
+ * events of its commands, so it stays. */
+static void add_part(cl_any *device)
+{
+	int32_t (*retain)(cl_any *);
+
+	*(void **)&retain = opencl_target[CL_RETAIN_DEVICE];
+	if (device_count < DEVICES_MAX && retain && retain(device) == CL_SUCCESS)
+		add_device(device);
+}
+
 /* Lock held. Devices are numbered as their platform lists them, platforms as the program comes to use them: others are
  * not asked, because that would start their drivers. */
 static uint32_t device_number(cl_any *device)
@@ -96,7 +107,8 @@ static uint32_t device_number(cl_any *device)
 		for (uint32_t i = 0; i < count && i < DEVICES_MAX; i++)
 			add_device(all[i]);
 	/* A part of one has its number behind them. */
-	add_device(device);
+	if (place_of(device) == DEVICES_MAX)
+		add_part(device);
 	return place_of(device);
 }
 

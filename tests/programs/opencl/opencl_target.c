@@ -15,6 +15,7 @@
  *   opencl_target paused         pauses in the middle
  *   opencl_target detached N     detaches behind a step, while a command waits for what never comes, until its event has N references
  *   opencl_target many N         N tiny kernels as fast as it can
+ *   opencl_target parts          a step on a part of a device, which is released then, and steps on the whole for a while
  *   opencl_target more           commands that the steps do not have, one each
  */
 #include <dlfcn.h>
@@ -55,6 +56,9 @@ typedef void *handle;
 	X(handle, clCreateCommandQueueWithProperties, (handle, handle, const uint64_t *, int *))   \
 	X(int, clGetCommandQueueInfo, (handle, uint32_t, size_t, void *, size_t *))                \
 	X(int, clReleaseCommandQueue, (handle))                                                    \
+	X(int, clReleaseContext, (handle))                                                         \
+	X(int, clCreateSubDevices, (handle, const intptr_t *, uint32_t, handle *, uint32_t *))     \
+	X(int, clReleaseDevice, (handle))                                                          \
 	X(handle, clCreateBuffer, (handle, uint64_t, size_t, void *, int *))                       \
 	X(handle, clCreateProgramWithSource,                                                       \
 	  (handle, uint32_t, const char **, const size_t *, int *))                                \
@@ -452,6 +456,37 @@ static void run_paused(void)
 	step(&place, 0);
 }
 
+/* The clocks of devices are read once a second. */
+static void run_parts(void)
+{
+	enum { EQUALLY = 0x1086, WHILE_NS = 1300000000 };
+	static const intptr_t how[] = {EQUALLY, 1, 0};
+	struct timespec begin, now;
+	struct place place;
+	handle parts[DEVICES_MAX];
+	uint32_t count = 0;
+	int steps = 0;
+
+	if (clCreateSubDevices(devices[0], how, DEVICES_MAX, parts, &count)) {
+		printf("no parts\n");
+		return;
+	}
+	place = set_up(parts[0], 0);
+	step(&place, 0);
+	check(clReleaseCommandQueue(place.queue), "queue");
+	check(clReleaseContext(place.context), "context");
+	for (uint32_t i = 0; i < count; i++)
+		check(clReleaseDevice(parts[i]), "part");
+	place = set_up(devices[0], 0);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		step(&place, 0);
+		steps++;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < WHILE_NS);
+	printf("%d steps\n", steps);
+}
+
 /* N of 0: says how many there are. */
 static void run_detached(long wanted)
 {
@@ -513,6 +548,8 @@ int main(int argc, char **argv)
 		run_detached(count);
 	} else if (!strcmp(how, "many")) {
 		run_many(count);
+	} else if (!strcmp(how, "parts")) {
+		run_parts();
 	} else if (!strcmp(how, "more")) {
 		run_more();
 	} else {
