@@ -184,13 +184,33 @@ class _Devices:
             self._enter, self.look = library.strata_cuda_enter, library.strata_cuda_look
         except (OSError, AttributeError) as why:
             raise Error(f"cannot load {path}: {why}") from None
-        for function in (self._enter, self.look):
-            function.restype, function.argtypes = None, []
+        self._enter.restype, self._enter.argtypes = ctypes.c_uint, [ctypes.c_uint]
+        self.look.restype, self.look.argtypes = None, []
 
-    def start(self) -> None:
-        """Once the collector records."""
-        self._enter()
+    def start(self) -> str | None:
+        """Once the collector records. What will be missing, in words."""
+        if not self._enter(not _torch_profiles()):
+            return _TORCH_CAME_FIRST
         self.look()
+        return None
+
+
+_TORCH_CAME_FIRST = (
+    "what CUDA devices do is not recorded: torch.profiler was running when strata was first asked for it, and CUPTI is "
+    "its until it stops"
+)
+
+
+def _torch_profiles() -> bool:
+    """CUPTI has room for one, who shares it with those that come later, and takes it from those that came before."""
+    if "torch" not in sys.modules:
+        return False
+    import torch
+
+    with contextlib.suppress(AttributeError):  # of some versions
+        if torch.autograd._profiler_enabled():
+            return True
+    return bool(getattr(torch.autograd.profiler, "_is_profiler_enabled", False))  # by any thread
 
 
 _devices: _Devices | None = None
@@ -206,11 +226,11 @@ def _load() -> _Collector:
     return _collector
 
 
-def _start_devices(collector: _Collector) -> None:
+def _start_devices(collector: _Collector) -> str | None:
     global _devices  # noqa: PLW0603
     if _devices is None:
         _devices = _Devices(collector.path)
-    _devices.start()
+    return _devices.start()
 
 
 def offer() -> None:
@@ -464,7 +484,8 @@ class _Engine:
                 self.sessions[id(session)] = session.options
                 session.got = collector.switch(self._wanted())
                 if session.options.cuda:
-                    _start_devices(collector)
+                    note = _start_devices(collector)
+                    session.notes += [note] if note else []
                 self._follow_level_zero(session, collector)
                 if self.writer.own:
                     _wrap_ranges(True)

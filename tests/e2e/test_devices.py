@@ -602,6 +602,29 @@ def test_strata_profile_again(strata, python, programs, build_dir):
     assert (done.status, done.out) == (0, "5 3 5 5\n"), done.err
 
 
+def test_strata_profile_beside_torchs(strata, python, programs, build_dir):
+    """torch's profiler has CUPTI when strata is first asked for devices: it keeps it, and strata says so. The next profile
+    has them."""
+    libraries = [programs / "cuda" / name for name in ("libcupti.so.13", "libkineto_double.so")]
+    done = strata.run(
+        [python, TARGETS / "profiled_beside.py", *libraries], env={"PYTHONPATH": str(build_dir / "python")}
+    )
+    assert done.status == 0, done.err
+    said = json.loads(done.out.splitlines()[-1])
+    assert (said["theirs"], said["unknown"], said["found"]) == (4, 0, [0, 4])
+    (warning,) = [text for text in said["warned"] if "CUDA" in text]
+    assert "torch.profiler was running when strata was first asked for it" in warning
+
+
+def test_a_buffer_of_somebody_else(strata, python, programs, build_dir):
+    """Where nobody says that CUPTI is in use, it hands us a buffer of who had it before: it is not ours to fill."""
+    libraries = [programs / "cuda" / name for name in ("libcupti.so.13", "libkineto_double.so")]
+    env = {"PYTHONPATH": str(build_dir / "python"), "CUPTI_DOUBLE": "keep"}
+    done = strata.run([python, TARGETS / "profiled_beside.py", *libraries, "silent"], env=env)
+    assert done.status == 0, done.err
+    assert json.loads(done.out.splitlines()[-1])["found"][1] == 1000
+
+
 def events_of(path):
     return json.loads(path.read_bytes())["traceEvents"]
 

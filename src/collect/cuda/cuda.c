@@ -22,6 +22,7 @@
 enum {
 	BUFFER_BYTES = 1 << 20,
 	BUFFERS_MAX = 64,
+	BUFFERS_OUT_MAX = 1024,
 	ROUND_NS = 100000000,
 	PAUSED_ROUND_NS = 10000000,
 	STACK_BYTES = 256 << 10,
@@ -37,6 +38,7 @@ static pid_t owner;				    /* the process that this was started in */
 static _Atomic uint64_t devices_used, devices_told; /* a bit each */
 static atomic_bool is_over;    /* the program ends: what comes now is nobody's */
 static atomic_bool is_watched; /* there is a watcher */
+static atomic_bool was_entered;
 
 /* Held while CUPTI is switched, never in its callbacks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,12 +52,13 @@ static bool calls_chosen;      /* only calls that are wanted are told */
 static pthread_mutex_t round_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t *free_buffers[BUFFERS_MAX];
-static unsigned int free_count, buffer_count;
+static uint8_t *free_buffers[BUFFERS_MAX], *buffers_out[BUFFERS_OUT_MAX];
+static unsigned int free_count, out_count;
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
-/* The same for who records the process from inside (strata.profile): CUDA may have been in use for long. */
-__attribute__((visibility("default"))) void strata_cuda_enter(void);
+/* The same for who records the process from inside (strata.profile): CUDA may have been in use for long. False: it has not
+ * begun, nor may it now. */
+__attribute__((visibility("default"))) unsigned int strata_cuda_enter(unsigned int may_begin);
 /* Also for them: what is done is handed over now, and CUPTI switched as the collector is. Else that takes until the next
  * round. */
 __attribute__((visibility("default"))) void strata_cuda_look(void);
@@ -91,26 +94,47 @@ static struct cupti_reader our_reader(void)
 	return reader;
 }
 
-/* Never without one: versions before 12.9 may crash then. */
+/* Lock of the buffers held. */
+static uint8_t *fresh_buffer(void)
+{
+	void *fresh;
+
+	if (free_count)
+		return free_buffers[--free_count];
+	fresh = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	return fresh == MAP_FAILED ? NULL : fresh;
+}
+
+/* Never without one, as long as there is memory: versions before 12.9 may crash then. */
 static void request(uint8_t **buffer, size_t *size_bytes, size_t *records_max)
 {
-	void *fresh = NULL;
-
 	*records_max = 0;
 	pthread_mutex_lock(&buffer_lock);
-	if (free_count)
-		fresh = free_buffers[--free_count];
-	else
-		buffer_count++;
+	*buffer = out_count < BUFFERS_OUT_MAX ? fresh_buffer() : NULL;
+	if (*buffer)
+		buffers_out[out_count++] = *buffer;
 	pthread_mutex_unlock(&buffer_lock);
-	if (!fresh)
-		fresh = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	*buffer = fresh == MAP_FAILED ? NULL : fresh;
 	*size_bytes = *buffer ? BUFFER_BYTES : 0;
 }
 
-static void give_back(uint8_t *buffer)
+/* False: it is not one of ours, but of whoever had CUPTI before. */
+static bool take_back(const uint8_t *buffer)
+{
+	unsigned int at = 0;
+	bool is_ours;
+
+	pthread_mutex_lock(&buffer_lock);
+	while (at < out_count && buffers_out[at] != buffer)
+		at++;
+	is_ours = at < out_count;
+	if (is_ours)
+		buffers_out[at] = buffers_out[--out_count];
+	pthread_mutex_unlock(&buffer_lock);
+	return is_ours;
+}
+
+static void keep(uint8_t *buffer)
 {
 	bool kept;
 
@@ -118,8 +142,6 @@ static void give_back(uint8_t *buffer)
 	kept = free_count < BUFFERS_MAX;
 	if (kept)
 		free_buffers[free_count++] = buffer;
-	else
-		buffer_count--;
 	pthread_mutex_unlock(&buffer_lock);
 	if (!kept)
 		munmap(buffer, BUFFER_BYTES);
@@ -132,7 +154,7 @@ static void done(void *context, uint32_t stream, uint8_t *buffer, size_t size_by
 	size_t dropped = 0;
 
 	(void)size_bytes;
-	if (!buffer)
+	if (!buffer || !take_back(buffer))
 		return;
 	/* First: the program's profiler may be about to stop, and to read may take a while. */
 	cupti_share_buffer(buffer, valid_bytes);
@@ -141,7 +163,7 @@ static void done(void *context, uint32_t stream, uint8_t *buffer, size_t size_by
 		if (!cupti.dropped(context, stream, &dropped) && dropped)
 			strata_device_lost(dropped);
 	}
-	give_back(buffer);
+	keep(buffer);
 }
 
 /* With the kind on, each call that nobody wants is switched off; to switch single ones on brings nothing. */
@@ -413,6 +435,9 @@ static void start(bool by_driver)
 		strata_device_trouble(ST_NOTICE_NO_CUPTI);
 		return;
 	}
+	/* What somebody else has had recorded by now is theirs. */
+	if (!by_driver)
+		cupti.flush(0);
 	/* The clock first: later it would mix two units in one result. */
 	error = cupti.register_clock(strata_device_ticks);
 	if (!error)
@@ -447,10 +472,9 @@ static int start_chained(void)
 
 static int enter(bool by_driver)
 {
-	static atomic_bool started;
 	int answer;
 
-	if (atomic_exchange(&started, true))
+	if (atomic_exchange(&was_entered, true))
 		return 1;
 	answer = start_chained();
 	start(by_driver);
@@ -462,7 +486,9 @@ int InitializeInjection(void)
 	return enter(true);
 }
 
-void strata_cuda_enter(void)
+unsigned int strata_cuda_enter(unsigned int may_begin)
 {
-	enter(false);
+	if (may_begin)
+		enter(false);
+	return atomic_load(&was_entered);
 }

@@ -8,7 +8,7 @@
  *
  * CUPTI_DOUBLE is a list of faults, separated by commas. taken: another tool has it. refuse: kinds cannot be switched on.
  * nodriver: nothing works for want of a driver. late: a flush hands over what
- * the one before would have. nokind: synchronisation is a kind it does not know. slowend: the program's end takes as long as that of
+ * the one before would have. keep: a buffer is not handed over while something runs. nokind: synchronisation is a kind it does not know. slowend: the program's end takes as long as that of
  * large ones, and whoever asks CUPTI meanwhile brings the program down.
  */
 #include "cupti_double.h"
@@ -400,6 +400,10 @@ int cuptiActivityFlushAll(uint32_t forced)
 		return SUCCESS;
 	}
 	tell_pending((int)forced);
+	if (has_fault("keep") && pending_count) {
+		pthread_mutex_unlock(&lock);
+		return SUCCESS;
+	}
 	full = buffer;
 	size = buffer_size;
 	used = buffer_used;
