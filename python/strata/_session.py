@@ -182,10 +182,12 @@ class _Devices:
         try:
             library = ctypes.CDLL(os.fspath(path))
             self._enter, self.look = library.strata_cuda_enter, library.strata_cuda_look
+            self.want = library.strata_cuda_profile
         except (OSError, AttributeError) as why:
             raise Error(f"cannot load {path}: {why}") from None
         self._enter.restype, self._enter.argtypes = ctypes.c_uint, [ctypes.c_uint]
         self.look.restype, self.look.argtypes = None, []
+        self.want.restype, self.want.argtypes = None, [ctypes.c_uint]
 
     def start(self) -> str | None:
         """Once the collector records. What will be missing, in words."""
@@ -484,6 +486,7 @@ class _Engine:
                 self.sessions[id(session)] = session.options
                 session.got = collector.switch(self._wanted())
                 if session.options.cuda:
+                    self._follow_cuda()
                     note = _start_devices(collector)
                     session.notes += [note] if note else []
                 self._follow_level_zero(session, collector)
@@ -492,6 +495,11 @@ class _Engine:
             except BaseException:  # Ctrl-C
                 self.stop(session)
                 raise
+
+    def _follow_cuda(self) -> None:
+        """It is recorded for as long as a session asks for it. Where a strata is around, that does it."""
+        if _devices is not None and self.writer is not None and self.writer.own:
+            _devices.want(any(options.cuda for options in self.sessions.values()))
 
     def _follow_level_zero(self, session: Session, collector: _Collector) -> None:
         """It is recorded for as long as a session asks for it. Where a strata is around, that does it."""
@@ -554,6 +562,7 @@ class _Engine:
                 if self.sessions.pop(id(session), None) is None:
                     return
                 if self.sessions:
+                    self._follow_cuda()
                     self._follow_level_zero(session, collector)
                     session.end_ns = _now_ns() - writer.start_ns
                     collector.switch(self._wanted())
@@ -563,6 +572,7 @@ class _Engine:
                 collector.switch(None)
                 session.end_ns = _now_ns() - writer.start_ns
                 self._look_at_devices(session, collector)
+                self._follow_cuda()
                 self._follow_level_zero(session, collector)
                 _wrap_ranges(False)
                 self._say(writer, session.notes)
@@ -573,6 +583,7 @@ class _Engine:
             except BaseException:  # Ctrl-C: nothing may go on that nobody asked for
                 session.hush()
                 self.sessions.pop(id(session), None)
+                self._follow_cuda()
                 collector.switch(self._wanted() if self.sessions else None)
                 _wrap_ranges(bool(self.sessions) and writer.own)
                 raise

@@ -602,6 +602,14 @@ def test_strata_profile_again(strata, python, programs, build_dir):
     assert (done.status, done.out) == (0, "5 3 5 5\n"), done.err
 
 
+def test_strata_profile_without_the_device(strata, python, programs, build_dir):
+    """Once a profile has had it, those that do not ask for it cost nothing of it."""
+    libraries = [programs / "cuda" / name for name in ("libcupti.so.13", "libheld_watcher.so")]
+    env = {"PYTHONPATH": str(build_dir / "python"), "LD_PRELOAD": str(preloadable(libraries[1], strata.folder))}
+    done = strata.run([python, TARGETS / "profiled_cpu.py", *libraries], env=env)
+    assert (done.status, done.out) == (0, "5 5 5 0\n"), done.err
+
+
 def test_strata_profile_beside_torchs(strata, python, programs, build_dir):
     """torch's profiler has CUPTI when strata is first asked for devices: it keeps it, and strata says so. The next profile
     has them."""

@@ -39,6 +39,7 @@ static _Atomic uint64_t devices_used, devices_told; /* a bit each */
 static atomic_bool is_over;    /* the program ends: what comes now is nobody's */
 static atomic_bool is_watched; /* there is a watcher */
 static atomic_bool was_entered;
+static atomic_bool is_wanted = true; /* strata.profile may record nothing but the CPU */
 
 /* Held while CUPTI is switched, never in its callbacks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +63,8 @@ __attribute__((visibility("default"))) unsigned int strata_cuda_enter(unsigned i
 /* Also for them: what is done is handed over now, and CUPTI switched as the collector is. Else that takes until the next
  * round. */
 __attribute__((visibility("default"))) void strata_cuda_look(void);
+/* Whether any of what they record is to have devices. */
+__attribute__((visibility("default"))) void strata_cuda_profile(unsigned int wanted);
 
 static bool can_choose_calls(void)
 {
@@ -250,7 +253,7 @@ static void resumed(void)
 		return;
 	if (lasting_kinds)
 		cupti.flush(0);
-	set_on(true);
+	set_on(is_wanted);
 }
 
 /* CUDA does not live on in a child, and CUPTI may hang there. */
@@ -301,7 +304,7 @@ static void follow(void)
 	bool on;
 
 	pthread_mutex_lock(&lock);
-	on = strata_device_state() == ST_DEVICE_RECORDING;
+	on = is_wanted && strata_device_state() == ST_DEVICE_RECORDING;
 	if (is_on != on) {
 		is_on = on;
 		apply();
@@ -323,8 +326,8 @@ static void watch_recording(void)
 	unsigned int state = strata_device_state();
 
 	while (state != ST_DEVICE_SILENT && !atomic_load_explicit(&is_over, memory_order_relaxed)) {
-		const struct timespec round = {
-			.tv_nsec = state == ST_DEVICE_PAUSED ? PAUSED_ROUND_NS : ROUND_NS};
+		bool is_awaited = state == ST_DEVICE_PAUSED && is_wanted;
+		const struct timespec round = {.tv_nsec = is_awaited ? PAUSED_ROUND_NS : ROUND_NS};
 
 		nanosleep(&round, NULL);
 		pthread_mutex_lock(&round_lock);
@@ -382,6 +385,14 @@ void strata_cuda_look(void)
 	look();
 	if (is_on)
 		start_watching();
+}
+
+/* Who wants it again comes to look. */
+void strata_cuda_profile(unsigned int wanted)
+{
+	is_wanted = wanted;
+	if (!wanted && owner == getpid() && !atomic_load_explicit(&is_over, memory_order_relaxed))
+		follow();
 }
 
 /* What is not over by now has no end and says so. A watcher that does not come back may wait for this very thread. */

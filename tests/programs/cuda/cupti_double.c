@@ -519,6 +519,16 @@ int cuptiSubscribe(void *subscriber, void *function, void *data)
 	return SUCCESS;
 }
 
+uint64_t double_kinds(void)
+{
+	uint64_t now;
+
+	pthread_mutex_lock(&lock);
+	now = kinds;
+	pthread_mutex_unlock(&lock);
+	return now;
+}
+
 unsigned int double_flushes(void)
 {
 	return atomic_load(&flushes);

@@ -32,6 +32,8 @@ void double_ask(void);
 /* From now on strata's thread is kept waiting when it has read a buffer, until it is let go; and whether it is. */
 void double_hold(int on);
 int double_is_held(void);
+/* The kinds that are on, a bit each. */
+uint64_t double_kinds(void);
 /* How often all that is done was handed over. */
 unsigned int double_flushes(void);
 /* How often somebody subscribed: whoever does takes torch's profiler its place. */
