@@ -184,6 +184,7 @@ struct ze_list {
 	uint16_t device, queue; /* queue: of an immediate one */
 	bool is_immediate;
 	uint32_t first, last; /* commands, from 1 */
+	uint32_t under_way;   /* of all executions */
 };
 void ze_list_made(ze_any *handle, ze_any *context, ze_any *device, bool is_immediate);
 void ze_queue_made(ze_any *handle, ze_any *context, ze_any *device);
@@ -199,6 +200,8 @@ void ze_lists_run(const ze_any *queue, ze_any *const *handles, uint32_t count,
 		  const struct ze_pending *like);
 /* The commands of a list are gone. */
 void ze_list_emptied(ze_any *handle);
+/* So many more of its commands are under way; how many there are then. By its number. */
+uint32_t ze_list_count(uint32_t list, int32_t change);
 void ze_command_times(uint32_t list, const ze_any *event, const struct ze_times *times);
 bool ze_lists_start(void);
 void ze_lists_forget(void);

@@ -35,6 +35,10 @@ static uint32_t pending_count;
 /* Events of the program's that are in no timed pool. */
 static struct st_handles known_events;
 
+/* How many of those under way signal each event of the program's: most calls that name one have nothing to look for. */
+static struct st_handles signalled;
+static uint32_t uncounted; /* signal events that found no place there */
+
 static struct context *context_of(ze_any *handle)
 {
 	for (uint32_t i = 0; i < context_count; i++)
@@ -114,10 +118,39 @@ bool ze_event_has_times(const ze_any *event)
 	return st_handles_get(&known_events, event) != IS_UNTIMED;
 }
 
+static void count(const struct ze_pending *one, int32_t change)
+{
+	uint32_t now = st_handles_get(&signalled, one->event.handle);
+	bool is_counted = now || change > 0;
+
+	if (one->list)
+		ze_list_count(one->list, change);
+	if (one->event.context)
+		return;
+	if (!is_counted || !st_handles_set(&signalled, one->event.handle, now + (uint32_t)change))
+		uncounted += (uint32_t)change;
+}
+
+/* The last one takes its place. */
+static void drop(uint32_t at)
+{
+	count(&pending[at], -1);
+	pending[at] = pending[--pending_count];
+}
+
+/* How many there are at most of one event or of one list. */
+static uint32_t count_of(const ze_any *event, uint32_t list)
+{
+	if (list)
+		return ze_list_count(list, 0);
+	return uncounted ? UINT32_MAX : st_handles_get(&signalled, event);
+}
+
 void ze_pending_add(const struct ze_pending *one)
 {
 	if (pending_count < PENDING_MAX) {
 		pending[pending_count++] = *one;
+		count(one, 1);
 		if (pending_count % (PENDING_MAX / 16) == 0)
 			st_watcher_hurry();
 		return;
@@ -178,20 +211,21 @@ static bool read_one(struct ze_pending *one, struct ze_batch *batch)
 
 void ze_pending_read(const ze_any *event, uint32_t list, bool last)
 {
-	for (uint32_t i = 0; i < pending_count;) {
-		struct ze_pending *one = &pending[i];
+	uint32_t left = count_of(event, list);
 
-		bool is_meant =
-			(!event || one->event.handle == event) && (!list || one->list == list);
+	for (uint32_t i = 0; left && i < pending_count;) {
+		struct ze_pending *one = &pending[i];
+		bool is_meant = list ? one->list == list : one->event.handle == event;
 		bool is_over = is_meant && read_one(one, NULL);
 
+		left -= is_meant;
 		if (!is_over && !(is_meant && last)) {
 			i++;
 			continue;
 		}
 		if (!is_over)
 			strata_device_lost(1);
-		pending[i] = pending[--pending_count];
+		drop(i);
 	}
 }
 
@@ -205,7 +239,7 @@ void ze_pending_look(struct ze_batch *batch)
 		if (batch->is_all)
 			break;
 		if (read_one(&pending[at], batch))
-			pending[at] = pending[--pending_count];
+			drop(at);
 		else
 			at++;
 	}
@@ -216,12 +250,13 @@ void ze_pending_look(struct ze_batch *batch)
 void ze_pending_take(struct ze_batch *batch)
 {
 	for (batch->count = 0; batch->count < ZE_BATCH && pending_count; batch->count++) {
-		struct ze_pending *one = &pending[--pending_count];
+		struct ze_pending *one = &pending[pending_count - 1];
 
 		one->record.begin = one->record.end = one->call_end;
 		one->record.flags |= ST_DEVICE_UNFINISHED;
 		one->record.name = ze_name_id(one->record.name);
 		batch->records[batch->count] = one->record;
+		drop(pending_count - 1);
 	}
 	batch->is_all = !pending_count;
 }
@@ -242,7 +277,7 @@ static void read_context(uint32_t number)
 			continue;
 		}
 		lost += !read_one(&pending[i], NULL);
-		pending[i] = pending[--pending_count];
+		drop(i);
 	}
 	if (lost)
 		strata_device_lost(lost);
@@ -279,5 +314,6 @@ void ze_events_forget(void)
 	ze_unmap(pending, PENDING_MAX * sizeof(*pending));
 	contexts = NULL;
 	pending = NULL;
-	context_count = pending_count = 0;
+	context_count = pending_count = uncounted = 0;
+	st_handles_clear(&signalled);
 }

@@ -140,6 +140,11 @@ void ze_lists_run(const ze_any *queue, ze_any *const *handles, uint32_t count,
 	}
 }
 
+uint32_t ze_list_count(uint32_t list, int32_t change)
+{
+	return lists[list - 1].under_way += (uint32_t)change;
+}
+
 void ze_command_times(uint32_t list, const ze_any *event, const struct ze_times *times)
 {
 	for (uint32_t at = lists[list - 1].first; at; at = commands[at - 1].next)
