@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""strata.profile() with CUDA, without, and with it again (tests/programs/cuda): prints how many kernels those with CUDA saw,
-and the kinds of records that CUPTI was asked for while there was the one without, and after all.
+"""strata.profile() with CUDA, without, and with it again (tests/programs/cuda): prints how many kernels those with CUDA
+saw, and the kinds of records that CUPTI was asked for while there was the one without, and after all.
 
 usage: profiled_cpu.py LIBRARY HOLDER
 """
