@@ -113,6 +113,16 @@ def test_a_second_openmp_in_a_constructor(strata):
     assert done.out == "constructor: 3, thread: 3\n"
 
 
+def test_threads_that_are_there_first(strata):
+    """They wait while the collector is being initialised; once it is, they and all others are recorded."""
+    library = library_of(strata, "early_threads.c", "-DLIBRARY", "-pthread")
+    program = compiled(strata, "gcc", "early_threads.c", library, f"-Wl,-rpath,{strata.folder}")
+    done = check_same(strata, program)
+    assert (done.status, done.out) == (0, "3 threads were there first\n")
+    assert strata.result_json(done.result)["sampling"]["samples"] > 0
+    assert {row["sync_type"] for row in strata.report(done.result, "waits")["rows"]} >= {"Read"}
+
+
 def test_mutexes_of_a_library(strata):
     """What stands before libc's mutexes sees all that it would see."""
     counts = library_of(strata, "locks_counted.c", "-DLIBRARY")

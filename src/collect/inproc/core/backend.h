@@ -30,7 +30,7 @@ struct st_inproc_backend {
 	void (*configure)(const char *text);
 	/* In the constructor, whether anything is recorded or not: looks for what cannot be looked for later. */
 	void (*probe)(void);
-	/* Of an active collector, once everything is configured. */
+	/* Once everything is configured, of a collector that is to record; until all have started nobody can record anything. */
 	void (*start)(const struct st_entered_program *program);
 	/* The process has joined a strata, after the ones before it. */
 	void (*joined)(void);

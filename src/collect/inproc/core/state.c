@@ -242,7 +242,8 @@ static uint32_t copy_name(char *to, const char *from, size_t size_bytes)
 	return (uint32_t)length;
 }
 
-static void read_environment(void)
+/* Whether this process is to be recorded. */
+static bool read_environment(void)
 {
 	st_config.clock = ST_CLOCK_MONO_RAW;
 	st_config.ring_bytes = ST_SHM_RING_BYTES;
@@ -255,13 +256,15 @@ static void read_environment(void)
 	/* One byte of the address is the leading zero of abstract names. */
 	st_config.abs_bytes =
 		copy_name(st_config.abs, getenv("STRATA_ABS"), sizeof(st_config.abs) - 1);
-	st_config.active = !getenv("STRATA_DISABLE") &&
-			   (st_config.sock_bytes || st_config.abs_bytes) && !st_must_stand_back();
 	if (st_config.paused)
 		atomic_init(&st_shared.self_paused, ST_SELF_PAUSED_AT_START);
+	return !getenv("STRATA_DISABLE") && (st_config.sock_bytes || st_config.abs_bytes) &&
+	       !st_must_stand_back();
 }
 
-static void activate(const struct st_entered_program *program)
+/* Everything but the word that lets records in. Threads may be there before us, and may record at once: constructors of
+ * libraries that are initialised earlier start them. */
+static void prepare(const struct st_entered_program *program)
 {
 	/* Values of later keys live in memory that libc allocates at the first use in each thread: not
 	 * for us. strata then notices the end of a thread by itself. */
@@ -269,6 +272,12 @@ static void activate(const struct st_entered_program *program)
 		!pthread_key_create(&st_config.key, st_thread_destructor) && st_config.key < 32;
 	ST_BACKENDS_CALL(start, program);
 	st_fork_init();
+}
+
+static void activate(void)
+{
+	/* Whoever sees it sees all that was made ready. */
+	__atomic_store_n(&st_config.active, true, __ATOMIC_RELEASE);
 }
 
 bool st_state_join(const struct st_join *join)
@@ -283,27 +292,29 @@ bool st_state_join(const struct st_join *join)
 	if (!st_config.sock_bytes && !st_config.abs_bytes)
 		return false;
 	st_config.only_pid = (uint32_t)st_syscall(SYS_getpid, 0);
-	activate(&(struct st_entered_program){.joined = true});
+	prepare(&(struct st_entered_program){.joined = true});
 	/* The program decides when it is recorded. */
 	atomic_store_explicit(&st_shared.self_paused, ST_SELF_PAUSED_BY_CALL, memory_order_relaxed);
-	__atomic_store_n(&st_config.active, true, __ATOMIC_RELEASE);
+	activate();
 	return true;
 }
 
 /* glibc gives constructors the arguments of main. */
 __attribute__((constructor)) static void collector_init(int argc, char **argv)
 {
-	read_environment();
+	bool wanted = read_environment();
+
 	st_exec_init();
 	st_sandbox_init();
 	ST_BACKENDS_CALL(probe);
 	wiped.at = map_wiped(WIPED_BYTES);
 	wiped.left_bytes = wiped.at ? WIPED_BYTES : 0;
 	st_process = st_map_wiped((sizeof(struct st_inproc_process) + 4095) & ~4095ul);
-	if (!st_process)
-		st_config.active = false;
-	if (st_config.active)
-		activate(&(struct st_entered_program){.argc = argc, .argv = argv});
+	wanted = wanted && st_process;
+	if (wanted)
+		prepare(&(struct st_entered_program){.argc = argc, .argv = argv});
 	/* Who comes later may give back what he maps. */
 	wiped.left_bytes = 0;
+	if (wanted)
+		activate();
 }

@@ -69,9 +69,14 @@ static void start(const struct st_entered_program *program)
 	st_torch_config.modules = st_torch_config.stacks = false;
 }
 
+static bool is_idle(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) == IDLE;
+}
+
 bool st_torch_awaited(void)
 {
-	return st_config.active && atomic_load_explicit(&state, memory_order_relaxed) == IDLE;
+	return st_config.active && is_idle();
 }
 
 bool st_torch_installed(void)
@@ -230,7 +235,7 @@ const struct st_inproc_backend st_backend_torch = {
 	.configure = st_torch_configure,
 	.start = start,
 	.imported = imported,
-	.awaits_imports = st_torch_awaited,
+	.awaits_imports = is_idle,
 	.pause = pause_turns,
 	.resume = resume_turns,
 	.thread_retire = retire,

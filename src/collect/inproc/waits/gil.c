@@ -31,6 +31,7 @@ ST_EXPORT uint64_t strata_wait_gil;
 
 static const uint8_t *runtime;
 static const struct st_gil_layout *layout; /* NULL: not known */
+static uint32_t refusal;		   /* what the user is to be told then */
 
 static void set_lock(uint64_t at)
 {
@@ -58,7 +59,7 @@ static void look(void)
 void st_gil_find(void)
 {
 	struct st_python_runtime python = {0};
-	uint32_t notice;
+	uint32_t notice = 0;
 
 	if (!st_python_is_here() || !st_python_runtime_find(&python))
 		return;
@@ -66,8 +67,14 @@ void st_gil_find(void)
 	layout = st_gil_layout(python.version, python.free_threaded, &notice);
 	if (layout && runtime)
 		set_lock(ST_GIL_NOT_YET);
-	else if (notice)
-		st_notice(notice);
+	else
+		refusal = notice;
+}
+
+void st_gil_hello(void)
+{
+	if (refusal)
+		atomic_fetch_or_explicit(&st_header()->notices, refusal, memory_order_relaxed);
 }
 
 static uint64_t lock_of(void)

@@ -18,6 +18,8 @@ enum { ST_GIL_TAKES = 1 };
 
 /* Looks for CPython, where the loader already has it; in the constructor. */
 void st_gil_find(void);
+/* At the hello: tells the user why the lock is not looked at, where it is not. */
+void st_gil_hello(void);
 /* A wait for a condition variable of the lock, with its mutex, becomes one for the lock. */
 void st_gil_recognize(struct st_open_wait *wait);
 /* The thread ends. */

@@ -509,5 +509,8 @@ static void retire(struct st_thread *thread)
 	atomic_store_explicit(&thread->slot->wait.short_ticks, 0, memory_order_relaxed);
 }
 
-const struct st_inproc_backend st_backend_waits = {
-	.name = "waits", .configure = configure, .start = start, .thread_retire = retire};
+const struct st_inproc_backend st_backend_waits = {.name = "waits",
+						   .configure = configure,
+						   .start = start,
+						   .hello = st_gil_hello,
+						   .thread_retire = retire};
