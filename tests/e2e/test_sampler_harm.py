@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from harness import TARGETS, until
+from waiting import PROGRAMS
 
 CASES = {
     "own_trap": 0,
@@ -69,6 +70,30 @@ def test_case(strata, programs, case):
     assert_same(plain, sampled)
     # It really was sampled: each case burns 60 ms and more.
     assert strata.result_json(sampled.result)["sampling"]["samples"] > 50
+
+
+@pytest.fixture(scope="module")
+def stack_choice(shared_strata):
+    """The program that says on which stack its handlers run, and its library, which sets one before we are there."""
+    source, folder = PROGRAMS / "stack_choice.c", shared_strata.folder
+    flags = ["-O1", "-g", "-D_GNU_SOURCE", "-pthread", "-Wno-infinite-recursion", source]
+    library, program = folder / "libstack_choice.so", folder / "stack_choice"
+    for words in (["-DLIBRARY", "-shared", "-fPIC", "-o", library], [library, f"-Wl,-rpath,{folder}", "-o", program]):
+        done = shared_strata.run(["gcc", *flags, *words])
+        assert done.status == 0, done.err
+    return program
+
+
+@pytest.mark.parametrize("case", ["choices", "overflow", "overflow_again"])
+@pytest.mark.parametrize("rung", [None, "4"])
+def test_handlers_run_on_the_stack_that_they_would(strata, stack_choice, case, rung):
+    """On an alternate one if the thread has one of the program's, never on ours, which is for the sampler alone."""
+    plain, sampled = both(strata, [stack_choice, case], rung)
+    assert plain.status == (0 if case == "choices" else -signal.SIGSEGV)
+    assert_same(plain, sampled)
+    if case == "choices":
+        assert plain.out.count("own stack") > 20 and plain.out.count("other stack") > 20
+        assert strata.result_json(sampled.result)["sampling"]["samples"] > (50 if rung is None else 3)
 
 
 # What a process does before its first sample is due, which is when it is armed.

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "collect/inproc/sampler/sampler_onstack.h"
 #include "collect/inproc/sampler/sampler_state.h"
 
 enum { STACKS_MAX = 512, STACK_BYTES = 64 << 10 };
@@ -125,6 +126,7 @@ static void set(uint32_t tid, int number)
 	}
 	if (number < 0)
 		return;
+	st_onstack_begin();
 	stack = (stack_t){.ss_sp = stack_at(number), .ss_size = STACK_BYTES};
 	if (st_syscall(SYS_sigaltstack, &stack, 0))
 		atomic_store_explicit(&owners[number], 0, memory_order_relaxed);

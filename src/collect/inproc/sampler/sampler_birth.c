@@ -36,7 +36,7 @@ static bool is_ours(const struct sigaction *action)
 }
 
 /* A vforked child has the memory of its parent, but neither its signals nor its timer. */
-static bool is_borrowed(void)
+bool st_birth_is_borrowed(void)
 {
 	return st_sampling && st_sampling->pid &&
 	       st_sampling->pid != (uint32_t)st_syscall(SYS_getpid, 0);
@@ -123,7 +123,7 @@ void st_birth_end(void)
 {
 	uint64_t left_ns;
 
-	if (!st_birth_waits() || st_sandboxed() || is_borrowed() || !end_wait(&left_ns))
+	if (!st_birth_waits() || st_sandboxed() || st_birth_is_borrowed() || !end_wait(&left_ns))
 		return;
 	st_sampler_arm_now(left_ns ? left_ns : 1);
 }
@@ -132,7 +132,7 @@ void st_birth_drop(void)
 {
 	uint64_t left_ns;
 
-	if (st_birth_waits() && !is_borrowed())
+	if (st_birth_waits() && !st_birth_is_borrowed())
 		end_wait(&left_ns);
 }
 
@@ -142,7 +142,7 @@ void st_birth_asked(int signal)
 		return;
 	if (st_birth_waits())
 		st_birth_end();
-	else if (atomic_load_explicit(&taken, memory_order_relaxed) && !is_borrowed())
+	else if (atomic_load_explicit(&taken, memory_order_relaxed) && !st_birth_is_borrowed())
 		give_signal_back(); /* forked behind our back: there is no timer */
 }
 
@@ -178,7 +178,7 @@ bool st_birth_handles(int signal, const siginfo_t *info, void *context)
 	/* Another's: it does what it would do without us, as soon as the handler returns. */
 	if (st_birth_waits())
 		end_in_handler(context);
-	if (is_borrowed())
+	if (st_birth_is_borrowed())
 		st_signal_action(SIGPROF, &usual, NULL);
 	else
 		give_signal_back();

@@ -15,6 +15,8 @@ bool st_birth_begin(void);
 bool st_birth_waits(void);
 /* Arms the process if it waits to be. Also in a handler. */
 void st_birth_end(void);
+/* The caller is a vforked child, in the memory of its parent. */
+bool st_birth_is_borrowed(void);
 /* The process is never to be armed. */
 void st_birth_drop(void);
 

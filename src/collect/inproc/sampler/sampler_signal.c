@@ -14,6 +14,7 @@
 #include <ucontext.h>
 
 #include "collect/inproc/sampler/sampler_birth.h"
+#include "collect/inproc/sampler/sampler_onstack.h"
 #include "collect/inproc/sampler/sampler_state.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -227,7 +228,7 @@ static void call(const struct sigaction *action, int signal, siginfo_t *info, uc
 		action->sa_handler(signal);
 }
 
-void st_sampler_pass_on(int signal, siginfo_t *info, void *context)
+static void deliver(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
 	struct sigaction action = *program_action();
@@ -251,35 +252,64 @@ void st_sampler_pass_on(int signal, siginfo_t *info, void *context)
 	call(&action, signal, info, interrupted);
 }
 
+void st_sampler_pass_on(int signal, siginfo_t *info, void *context)
+{
+	const struct sigaction *action = program_action();
+	ucontext_t *interrupted = context;
+
+	/* A handler is on an alternate stack only if it has asked for that and there is one of the program's. */
+	if (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN &&
+	    (!(action->sa_flags & SA_ONSTACK) || st_altstack_is_ours(&interrupted->uc_stack)))
+		st_onstack_leave(signal, info, interrupted, deliver);
+	deliver(signal, info, context);
+}
+
 /* Handlers on an alternate stack have no room for a frame of ours on top of theirs. */
+static bool keep_out(int ours, struct sigaction *action)
+{
+	if (!ours || *st_signal_words(&action->sa_mask) & st_signal_bit(ours))
+		return false;
+	*st_signal_words(&action->sa_mask) |= st_signal_bit(ours);
+	return true;
+}
+
 static int set_other(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	int ours = st_signal_shared(), result;
+	st_handler handler = st_onstack_kept(signal);
 	struct sigaction copy;
 	bool before, now = false;
 
-	if (!ours || signal < 1 || signal >= SIGNALS) {
-		result = real.sigaction(signal, action, old);
-		if (!result && old)
-			st_birth_hide(signal, old);
-		return result;
-	}
+	if (signal < 1 || signal >= SIGNALS)
+		return real.sigaction(signal, action, old);
 	before = atomic_load_explicit(&kept_out[signal], memory_order_relaxed);
-	if (action && action->sa_flags & SA_ONSTACK &&
-	    !(*st_signal_words(&action->sa_mask) & st_signal_bit(ours))) {
+	if (action && action->sa_flags & SA_ONSTACK) {
 		copy = *action;
-		*st_signal_words(&copy.sa_mask) |= st_signal_bit(ours);
 		action = &copy;
-		now = true;
+		now = keep_out(ours, &copy);
+		st_onstack_keep(signal, &copy);
 	}
 	result = real.sigaction(signal, action, old);
 	if (result)
 		return result;
-	if (old && before)
-		*st_signal_words(&old->sa_mask) &= ~st_signal_bit(ours);
+	if (old) {
+		st_birth_hide(signal, old);
+		st_onstack_show(old, handler);
+		if (before)
+			*st_signal_words(&old->sa_mask) &= ~st_signal_bit(ours);
+	}
 	if (action)
 		atomic_store_explicit(&kept_out[signal], now, memory_order_relaxed);
 	return 0;
+}
+
+/* What libc's own functions for handlers give back: its word is the kernel's. */
+static handler_type shown(handler_type found, st_handler kept_before)
+{
+	struct sigaction action = {.sa_handler = found};
+
+	st_onstack_show(&action, kept_before);
+	return action.sa_handler;
 }
 
 ST_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
@@ -322,11 +352,14 @@ static handler_type set_handler(int signal, handler_type handler, int flags)
 
 ST_EXPORT handler_type signal(int number, handler_type handler)
 {
+	st_handler kept;
+
 	resolve();
 	st_birth_asked(number);
 	if (number && number == st_signal_shared())
 		return set_handler(number, handler, SA_RESTART);
-	return real.signal(number, handler);
+	kept = st_onstack_kept(number);
+	return shown(real.signal(number, handler), kept);
 }
 
 handler_type bsd_signal(int number, handler_type handler); /* not in every header */
@@ -342,11 +375,14 @@ ST_EXPORT handler_type ssignal(int number, handler_type handler)
 
 ST_EXPORT handler_type __sysv_signal(int number, handler_type handler)
 {
+	st_handler kept;
+
 	resolve();
 	st_birth_asked(number);
 	if (number && number == st_signal_shared())
 		return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER);
-	return real.sysv_signal(number, handler);
+	kept = st_onstack_kept(number);
+	return shown(real.sysv_signal(number, handler), kept);
 }
 
 ST_EXPORT handler_type sysv_signal(int number, handler_type handler)
@@ -357,12 +393,14 @@ ST_EXPORT handler_type sysv_signal(int number, handler_type handler)
 ST_EXPORT handler_type sigset(int number, handler_type handler)
 {
 	struct sigaction old;
+	st_handler kept;
 	sigset_t set, before;
 
 	resolve();
 	st_birth_asked(number);
+	kept = st_onstack_kept(number);
 	if (!number || number != st_signal_shared())
-		return real.sigset(number, handler);
+		return shown(real.sigset(number, handler), kept);
 	memset(&set, 0, sizeof(set));
 	*st_signal_words(&set) = st_signal_bit(number);
 	exchange(number, NULL, &old);
