@@ -367,3 +367,23 @@ def test_locks_have_the_line_that_created_them(strata, flags):
     if "-s" not in flags:
         names = [row["sync_object"] for row in strata.report(done.result, "sync-objects")["rows"]]
         assert f"Mutex {addresses['last']:#x} (main, wait_objects.c:{lines['last']})" in names
+
+
+@pytest.fixture(scope="module")
+def left(shared_strata):
+    """A run of the program whose handlers leave one wait and interrupt another: (result, its own clocks)."""
+    program = compiled(shared_strata, "gcc", "wait_left.c", "-pthread")
+    done = threading(shared_strata, program, options=["-quiet"])
+    assert done.status == 0, done.err
+    return done.result, {name: int(ns) for name, ns in (line.split() for line in done.out.splitlines())}
+
+
+def test_waits_after_one_that_was_left(shared_strata, left):
+    """Those deeper in the stack are no part of it: it is over, however far up it was."""
+    result, clocks = left
+    rows = waits_of(shared_strata, result)
+    assert [row["outcome"] for row in rows if row["sync_type"] == "Signal"] == ["abandoned"]
+    sleeps = [row for row in rows if row["sync_type"] == "Sleep"][:50]
+    assert len(sleeps) == 50
+    assert 50 * 2_000_000 <= sum(row["wall_ns"] for row in sleeps) <= clocks["slept"]
+    assert not [row for row in rows if row.get("outcome") == "still waiting"]

@@ -9,6 +9,8 @@
 #include "collect/inproc/waits/waits.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/rt/syscall.h"
@@ -238,12 +240,29 @@ static void give_up(struct st_thread *thread, enum st_wait_outcome outcome, uint
 		st_waits_add_up(thread, &left, outcome, now);
 }
 
+/* Whether the frame of the open wait, further up than the caller's, is still that of a wait. On the same stack there may be anything
+ * else by now; on another one, of a fibre, there may be no memory any more. So the kernel is asked to compare: to requeue nobody at a
+ * futex says no more than whether its word is the expected one, and does not wait. */
+static bool frame_is_there(const struct st_thread *thread)
+{
+	uintptr_t frame = thread->waits.frame;
+	uint64_t begin = atomic_load_explicit(&thread->slot->wait.begin, memory_order_relaxed);
+
+	/* Without a frame: waits of OpenMP's, and one for Python's lock, which goes on between the calls. */
+	if (frame == UINTPTR_MAX || thread->waits.takes_gil || st_passive())
+		return true;
+	return !st_syscall(SYS_futex, frame + offsetof(struct st_open_wait, begin),
+			   FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 0, frame, (uint32_t)begin);
+}
+
 /* A wait whose frame has gone was left by longjmp, an exception or cancellation; one further out goes on below this one. */
 static bool begin_inside(struct st_thread *thread, const struct st_open_wait *wait)
 {
+	uintptr_t frame = thread->waits.frame;
+
 	if (!atomic_load_explicit(&thread->slot->wait.begin, memory_order_relaxed))
 		return false;
-	if ((uintptr_t)wait < thread->waits.frame)
+	if ((uintptr_t)wait < frame && frame_is_there(thread))
 		return true;
 	give_up(thread, ST_WAIT_ABANDONED, st_ticks());
 	return false;
