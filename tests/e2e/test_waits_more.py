@@ -387,3 +387,11 @@ def test_waits_after_one_that_was_left(shared_strata, left):
     assert len(sleeps) == 50
     assert 50 * 2_000_000 <= sum(row["wall_ns"] for row in sleeps) <= clocks["slept"]
     assert not [row for row in rows if row.get("outcome") == "still waiting"]
+
+
+def test_a_wait_goes_on_under_a_handler(shared_strata, left):
+    """One on a stack of its own, wherever that is: what it does is part of the wait that it interrupts."""
+    result, clocks = left
+    (row,) = [row for row in waits_of(shared_strata, result) if row["sync_type"] == "Condition Variable"]
+    assert row.get("outcome", "") not in ("abandoned", "cancelled")
+    assert 100_000_000 <= row["wall_ns"] <= clocks["waited"]

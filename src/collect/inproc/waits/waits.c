@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -255,6 +256,15 @@ static bool frame_is_there(const struct st_thread *thread)
 			   FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 0, frame, (uint32_t)begin);
 }
 
+/* A handler on an alternate stack, which may lie above that of the wait that it interrupts. */
+static bool is_on_another_stack(uintptr_t frame)
+{
+	stack_t now = {0};
+
+	return !st_passive() && !st_syscall(SYS_sigaltstack, 0, &now) &&
+	       now.ss_flags & SS_ONSTACK && frame - (uintptr_t)now.ss_sp >= now.ss_size;
+}
+
 /* A wait whose frame has gone was left by longjmp, an exception or cancellation; one further out goes on below this one. */
 static bool begin_inside(struct st_thread *thread, const struct st_open_wait *wait)
 {
@@ -262,7 +272,7 @@ static bool begin_inside(struct st_thread *thread, const struct st_open_wait *wa
 
 	if (!atomic_load_explicit(&thread->slot->wait.begin, memory_order_relaxed))
 		return false;
-	if ((uintptr_t)wait < frame && frame_is_there(thread))
+	if ((uintptr_t)wait < frame ? frame_is_there(thread) : is_on_another_stack(frame))
 		return true;
 	give_up(thread, ST_WAIT_ABANDONED, st_ticks());
 	return false;
