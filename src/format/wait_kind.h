@@ -103,11 +103,15 @@ enum {
 	ST_WAIT_OUTCOME_SHIFT = 29
 };
 
+/* How many of them one sum can count: more are several sums, with the time in the first. */
+static inline uint32_t st_wait_sum_part(uint64_t count)
+{
+	return (uint32_t)(count < ST_WAIT_COUNT_MAX ? count : ST_WAIT_COUNT_MAX);
+}
+
 static inline uint32_t st_wait_sum_detail(uint32_t kind, uint32_t outcome, uint64_t count)
 {
-	return kind |
-	       (uint32_t)(count < ST_WAIT_COUNT_MAX ? count : ST_WAIT_COUNT_MAX) << ST_WAIT_SHIFT |
-	       outcome << ST_WAIT_OUTCOME_SHIFT;
+	return kind | st_wait_sum_part(count) << ST_WAIT_SHIFT | outcome << ST_WAIT_OUTCOME_SHIFT;
 }
 
 static inline uint32_t st_wait_sum_count(uint32_t detail)

@@ -16,6 +16,7 @@
 #include "format/chunk.h"
 #include "format/event.h"
 #include "format/ring_record.h"
+#include "format/wait_kind.h"
 
 static uint64_t suspects(const struct fixture *f)
 {
@@ -318,9 +319,42 @@ static void test_dropped_events(void **state)
 	assert_int_equal(find_definition(f, ST_DEF_LOSS, 0)->fields[7], 1);
 }
 
+/* What a killed thread had only added up: more than one sum can count. */
+static void test_sums_that_were_not_told(void **state)
+{
+	struct fixture *f = *state;
+	struct st_shm_wait *wait = &fake_segment_slot(&f->segment, 0)->wait;
+	uint64_t count[2] = {0}, ticks[2] = {0};
+	struct st_error err = {0};
+	struct st_event event;
+
+	fake_segment_own(&f->segment, 0, 1, f->start);
+	atomic_store(&wait->short_count, 5000000);
+	atomic_store(&wait->short_ticks, 70);
+	atomic_store(&wait->hold_count, 2 * ST_WAIT_COUNT_MAX);
+	atomic_store(&wait->hold_ticks, 80);
+	drain_all(f);
+	st_drain_end_waits(f->drain);
+	for (size_t i = 0; i < f->record_count; i++) {
+		const struct st_slice_record *record = &f->records[i].record;
+
+		if (record->mark != ST_MARK_EVENT)
+			continue;
+		assert_int_equal(st_event_decode(&event, record->body, record->value, &err), ST_OK);
+		count[event.kind == ST_EVENT_HOLD_SUM] += st_wait_sum_count(event.detail);
+		ticks[event.kind == ST_EVENT_HOLD_SUM] += event.extra;
+	}
+	assert_int_equal(count[0], 5000000);
+	assert_int_equal(ticks[0], 70);
+	assert_int_equal(count[1], 2 * ST_WAIT_COUNT_MAX);
+	assert_int_equal(ticks[1], 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sums_that_were_not_told, drain_setup,
+						drain_teardown),
 		cmocka_unit_test_setup_teardown(test_events_keep_their_place_and_fields,
 						drain_setup, drain_teardown),
 		cmocka_unit_test_setup_teardown(test_events_that_cannot_be, drain_setup,

@@ -157,16 +157,19 @@ static void taken(uint64_t at, uint64_t now, const void *caller)
 static void tell_holds(struct st_thread *thread, uint64_t at)
 {
 	struct st_wait_sums *sums = &thread->waits;
+	struct st_wait_sum sum = {.object = at,
+				  .ticks = sums->hold_ticks,
+				  .count = sums->hold_count,
+				  .kind = ST_WAIT_GIL,
+				  .outcome = ST_WAIT_DONE};
 
-	if (!sums->hold_count || !st_waits_room(thread, 1) ||
-	    !st_waits_put(thread, ST_EVENT_HOLD_SUM,
-			  st_wait_sum_detail(ST_WAIT_GIL, ST_WAIT_DONE, sums->hold_count), at,
-			  sums->hold_ticks, 0))
+	if (!sum.count || !st_waits_room(thread, st_waits_sum_records(&sum)))
 		return;
-	sums->hold_count = 0;
-	sums->hold_ticks = 0;
-	atomic_store_explicit(&thread->slot->wait.hold_count, 0, memory_order_relaxed);
-	atomic_store_explicit(&thread->slot->wait.hold_ticks, 0, memory_order_relaxed);
+	st_waits_put_sum(thread, ST_EVENT_HOLD_SUM, &sum);
+	sums->hold_count = sum.count;
+	sums->hold_ticks = sum.ticks;
+	atomic_store_explicit(&thread->slot->wait.hold_count, sum.count, memory_order_relaxed);
+	atomic_store_explicit(&thread->slot->wait.hold_ticks, sum.ticks, memory_order_relaxed);
 }
 
 static void add_hold(struct st_thread *thread, uint64_t now, uint64_t took)

@@ -103,20 +103,33 @@ bool st_waits_put(struct st_thread *thread, enum st_event_kind kind, uint32_t de
 							.ticks = ticks});
 }
 
+uint64_t st_waits_sum_records(const struct st_wait_sum *sum)
+{
+	return 1 + sum->count / ST_WAIT_COUNT_MAX;
+}
+
+void st_waits_put_sum(struct st_thread *thread, enum st_event_kind kind, struct st_wait_sum *sum)
+{
+	while (sum->count &&
+	       st_waits_put(thread, kind, st_wait_sum_detail(sum->kind, sum->outcome, sum->count),
+			    sum->object, sum->ticks, 0)) {
+		sum->count -= st_wait_sum_part(sum->count);
+		sum->ticks = 0;
+	}
+}
+
 /* Tells what was added up; nothing, as long as there is no room. */
 static void tell_sums(struct st_thread *thread)
 {
 	struct st_wait_sums *sums = &thread->waits;
+	uint64_t records = 0;
 
-	if (!sums->count || !st_waits_room(thread, sums->count))
+	for (uint32_t i = 0; i < sums->count; i++)
+		records += st_waits_sum_records(&sums->sum[i]);
+	if (!records || !st_waits_room(thread, records))
 		return;
-	for (uint32_t i = 0; i < sums->count; i++) {
-		const struct st_wait_sum *sum = &sums->sum[i];
-
-		st_waits_put(thread, ST_EVENT_WAIT_SUM,
-			     st_wait_sum_detail(sum->kind, sum->outcome, sum->count), sum->object,
-			     sum->ticks, 0);
-	}
+	for (uint32_t i = 0; i < sums->count; i++)
+		st_waits_put_sum(thread, ST_EVENT_WAIT_SUM, &sums->sum[i]);
 	sums->count = 0;
 	atomic_store_explicit(&thread->slot->wait.short_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&thread->slot->wait.short_ticks, 0, memory_order_relaxed);
@@ -127,7 +140,7 @@ static struct st_wait_sum *find_sum(struct st_wait_sums *sums, const struct st_o
 {
 	for (uint32_t i = 0; i < sums->count; i++)
 		if (sums->sum[i].object == wait->object && sums->sum[i].kind == wait->kind &&
-		    sums->sum[i].outcome == outcome && sums->sum[i].count < ST_WAIT_COUNT_MAX)
+		    sums->sum[i].outcome == outcome)
 			return &sums->sum[i];
 	return NULL;
 }

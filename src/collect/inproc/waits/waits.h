@@ -15,6 +15,7 @@
 
 struct st_open_wait;
 struct st_thread;
+struct st_wait_sum;
 
 #pragma GCC visibility push(hidden)
 
@@ -51,6 +52,9 @@ bool st_waits_stranger(const struct st_thread *thread);
 bool st_waits_room(const struct st_thread *thread, uint64_t records);
 bool st_waits_put(struct st_thread *thread, enum st_event_kind kind, uint32_t detail,
 		  uint64_t object, uint64_t extra, uint64_t ticks);
+/* What was added up, in as many records as its number takes; and what of it has found no room is left in it. */
+void st_waits_put_sum(struct st_thread *thread, enum st_event_kind kind, struct st_wait_sum *sum);
+uint64_t st_waits_sum_records(const struct st_wait_sum *sum);
 /* The wait, over at `end`, as a record; without room added up, false. */
 bool st_waits_record(struct st_thread *thread, const struct st_open_wait *wait,
 		     enum st_wait_outcome outcome, uint64_t end);

@@ -464,6 +464,17 @@ static void take_last_region(struct st_slot_reader *slot, struct st_shm_wait *wa
 	st_slice_encoder_event(&slot->encoder, slot->time, &event);
 }
 
+/* As the thread would have told it: in as many sums as the number takes. */
+static void put_sums(struct st_slot_reader *slot, struct st_event *sum, uint32_t wait_kind,
+		     uint32_t count)
+{
+	for (; count; count -= st_wait_sum_part(count)) {
+		sum->detail = st_wait_sum_detail(wait_kind, ST_WAIT_DONE, count);
+		st_slice_encoder_event(&slot->encoder, slot->time, sum);
+		sum->extra = 0;
+	}
+}
+
 static void take_holds(struct st_drain *drain, struct st_slot_reader *slot,
 		       struct st_shm_wait *wait)
 {
@@ -474,9 +485,8 @@ static void take_holds(struct st_drain *drain, struct st_slot_reader *slot,
 		return;
 	if (slot->time < drain->now)
 		slot->time = drain->now;
-	sum.detail = st_wait_sum_detail(ST_WAIT_GIL, ST_WAIT_DONE, count);
 	sum.extra = atomic_load_explicit(&wait->hold_ticks, memory_order_relaxed);
-	st_slice_encoder_event(&slot->encoder, slot->time, &sum);
+	put_sums(slot, &sum, ST_WAIT_GIL, count);
 	if (!slot->oldest_ns)
 		slot->oldest_ns = drain->now_ns ? drain->now_ns : 1;
 }
@@ -509,10 +519,8 @@ static void take_open_wait(struct st_drain *drain, struct st_shm_segment *segmen
 		open.value = 0;
 	}
 	open.extra = slot->time - begin;
-	sum.detail = st_wait_sum_detail(0, ST_WAIT_DONE, count);
 	sum.extra = atomic_load_explicit(&wait->short_ticks, memory_order_relaxed);
-	if (count)
-		st_slice_encoder_event(&slot->encoder, slot->time, &sum);
+	put_sums(slot, &sum, 0, count);
 	if (begin && begin < slot->time && begin >= drain->shared->start_ticks)
 		st_slice_encoder_event(&slot->encoder, slot->time, &open);
 	if (!slot->oldest_ns)
