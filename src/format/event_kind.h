@@ -143,7 +143,7 @@ enum st_event_kind {
 	/* Short holds: as ST_EVENT_WAIT_SUM. */
 	ST_EVENT_HOLD_SUM = 75,
 	/* What lies at an object's place from now on, or from TIME on: detail kind, VALUE object; EXTRA who made it (an address in
-	 * the program), NAMES the Python line that did, DATA its name: a descriptor's. */
+	 * the program; 0: nobody had to, it lies where something was destroyed), NAMES the Python line that did, DATA its name: a descriptor's. */
 	ST_EVENT_WAIT_OBJECT = 76,
 	/* A parallel region of OpenMP is over, told by the thread that began it: detail its threads and how much of their time they
 	 * waited for its end (below), VALUE its function or its caller, EXTRA ticks that it took. */

@@ -369,6 +369,30 @@ def test_locks_have_the_line_that_created_them(strata, flags):
         assert f"Mutex {addresses['last']:#x} (main, wait_objects.c:{lines['last']})" in names
 
 
+def test_locks_at_the_place_of_one_that_was_destroyed(strata):
+    """They are not taken for what that call made; one that is made there by another call is that one's."""
+    done = threading(strata, compiled(strata, "gcc", "wait_reused.c", "-pthread"), options=["-quiet"])
+    assert done.status == 0, done.err
+    source = (PROGRAMS / "wait_reused.c").read_text().splitlines()
+    lines = {
+        what: 1 + next(i for i, line in enumerate(source) if f"pthread_mutex_init(&{what}, NULL); /*" in line)
+        for what in ("known", "again")
+    }
+    rows = waits_of(strata, done.result)
+    query = "SELECT object, address, created_at FROM sync_objects"
+    objects = strict_json(strata("query", query, "-r", done.result, "-format", "json").stdout)["rows"]
+    created = {row["object"]: (int(row["address"], 16), row.get("created_at")) for row in objects}
+    found = [created[row["object"]] for row in rows if row["sync_type"] == "Mutex" and row["wall_ns"] > 10_000_000]
+    own = json.loads(done.out)
+    assert found == [
+        (own["known"], f"main, wait_reused.c:{lines['known']}"),
+        (own["known"], None),
+        (own["unknown"], None),
+        (own["other"], None),
+        (own["again"], f"main, wait_reused.c:{lines['again']}"),
+    ]
+
+
 @pytest.fixture(scope="module")
 def left(shared_strata):
     """A run of the program whose handlers leave one wait and interrupt another: (result, its own clocks)."""

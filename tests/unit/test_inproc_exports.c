@@ -66,6 +66,7 @@ static const char *const exported[] = {
 	"strata_wait_end",
 	"strata_wait_gil",
 	"strata_wait_gil_signal",
+	"strata_wait_gone",
 	"strata_wait_locked_up",
 	"strata_wait_made",
 	"strata_wait_ticks",

@@ -58,6 +58,14 @@
 	F(pthread_cond_init, int, (pthread_cond_t *, const pthread_condattr_t *))                  \
 	F(sem_init, int, (sem_t *, int, unsigned int))                                             \
 	F(pthread_spin_init, int, (pthread_spinlock_t *, int))                                     \
+	F(pthread_mutex_destroy, int, (pthread_mutex_t *))                                         \
+	F(pthread_rwlock_destroy, int, (pthread_rwlock_t *))                                       \
+	F(pthread_barrier_destroy, int, (pthread_barrier_t *))                                     \
+	F(pthread_cond_destroy, int, (pthread_cond_t *))                                           \
+	F(sem_destroy, int, (sem_t *))                                                             \
+	F(pthread_spin_destroy, int, (pthread_spinlock_t *))                                       \
+	F(mtx_destroy, void, (mtx_t *))                                                            \
+	F(cnd_destroy, void, (cnd_t *))                                                            \
 	F(pthread_spin_lock, int, (pthread_spinlock_t *))                                          \
 	F(pthread_once, int, (pthread_once_t *, void (*)(void)))                                   \
 	F(call_once, void, (once_flag *, void (*)(void)))                                          \
@@ -288,6 +296,15 @@ static inline enum st_wait_outcome st_outcome_of_errno(long result)
 /* In a wrapper of what makes objects. */
 #define ST_MADE(what, object)                                                                      \
 	strata_wait_made((what), (uint64_t)(uintptr_t)(object), __builtin_return_address(0))
+/* The same of what destroys them, whose result is given back. */
+#define ST_DESTROYED(what, object, call)                                                           \
+	({                                                                                         \
+		int given_back = (call);                                                           \
+                                                                                                   \
+		if (!given_back)                                                                   \
+			strata_wait_gone((what), (uint64_t)(uintptr_t)(object));                   \
+		given_back;                                                                        \
+	})
 #define ST_SLOW static __attribute__((noinline, cold))
 
 #endif

@@ -40,6 +40,12 @@ ST_WRAPPER int mtx_init(mtx_t *mutex, int type)
 	return result;
 }
 
+ST_WRAPPER void mtx_destroy(mtx_t *mutex)
+{
+	ST_REAL(mtx_destroy)(mutex);
+	strata_wait_gone(ST_WAIT_MUTEX, (uint64_t)(uintptr_t)mutex);
+}
+
 ST_WRAPPER int mtx_lock(mtx_t *mutex)
 {
 	int result = ST_REAL(mtx_trylock)(mutex);
@@ -67,6 +73,12 @@ ST_WRAPPER int cnd_init(cnd_t *condition)
 	if (result == thrd_success)
 		ST_MADE(ST_WAIT_CONDITION, condition);
 	return result;
+}
+
+ST_WRAPPER void cnd_destroy(cnd_t *condition)
+{
+	ST_REAL(cnd_destroy)(condition);
+	strata_wait_gone(ST_WAIT_CONDITION, (uint64_t)(uintptr_t)condition);
 }
 
 ST_WRAPPER int cnd_wait(cnd_t *condition, mtx_t *mutex)

@@ -85,6 +85,11 @@ ST_WRAPPER int pthread_cond_init(pthread_cond_t *condition, const pthread_condat
 	return result;
 }
 
+ST_WRAPPER int pthread_cond_destroy(pthread_cond_t *condition)
+{
+	return ST_DESTROYED(ST_WAIT_CONDITION, condition, ST_REAL(pthread_cond_destroy)(condition));
+}
+
 ST_WRAPPER int pthread_cond_broadcast(pthread_cond_t *condition)
 {
 	wake(condition);

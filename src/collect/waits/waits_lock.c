@@ -83,6 +83,11 @@ ST_WRAPPER int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexatt
 	return result;
 }
 
+ST_WRAPPER int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	return ST_DESTROYED(ST_WAIT_MUTEX, mutex, ST_REAL(pthread_mutex_destroy)(mutex));
+}
+
 /* --- spin locks --- */
 
 ST_WRAPPER int pthread_spin_init(pthread_spinlock_t *lock, int shared)
@@ -92,6 +97,11 @@ ST_WRAPPER int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 	if (!result)
 		ST_MADE(ST_WAIT_SPIN_LOCK, lock);
 	return result;
+}
+
+ST_WRAPPER int pthread_spin_destroy(pthread_spinlock_t *lock)
+{
+	return ST_DESTROYED(ST_WAIT_SPIN_LOCK, lock, ST_REAL(pthread_spin_destroy)(lock));
 }
 
 ST_SLOW int await_spin_lock(pthread_spinlock_t *lock, const void *caller)
@@ -152,6 +162,11 @@ ST_WRAPPER int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlocka
 	if (!result)
 		ST_MADE(ST_WAIT_WRITE_LOCK, lock);
 	return result;
+}
+
+ST_WRAPPER int pthread_rwlock_destroy(pthread_rwlock_t *lock)
+{
+	return ST_DESTROYED(ST_WAIT_WRITE_LOCK, lock, ST_REAL(pthread_rwlock_destroy)(lock));
 }
 
 ST_SLOW int await_read_lock(pthread_rwlock_t *lock, const void *caller)
@@ -228,6 +243,11 @@ ST_WRAPPER int pthread_barrier_init(pthread_barrier_t *barrier,
 	return result;
 }
 
+ST_WRAPPER int pthread_barrier_destroy(pthread_barrier_t *barrier)
+{
+	return ST_DESTROYED(ST_WAIT_BARRIER, barrier, ST_REAL(pthread_barrier_destroy)(barrier));
+}
+
 ST_WRAPPER int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	struct st_open_wait wait = {.object = (uint64_t)(uintptr_t)barrier,
@@ -253,6 +273,11 @@ ST_WRAPPER int sem_init(sem_t *semaphore, int shared, unsigned int value)
 	if (!result)
 		ST_MADE(ST_WAIT_SEMAPHORE, semaphore);
 	return result;
+}
+
+ST_WRAPPER int sem_destroy(sem_t *semaphore)
+{
+	return ST_DESTROYED(ST_WAIT_SEMAPHORE, semaphore, ST_REAL(sem_destroy)(semaphore));
 }
 
 static bool take_semaphore(sem_t *semaphore)

@@ -30,11 +30,13 @@ enum {
 	SET_BITS = 14,
 	WAYS = 4,
 	TAKEN = 1,
+	GONE = 2, /* with an address, which is a multiple of four */
 	LET_GO_MAX = 32768
 };
 
 /* Objects that nobody has waited for yet, by address: 0: free, TAKEN: somebody writes or reads the rest. Where all places are taken
- * by others the oldest one has to go. */
+ * by others the oldest one has to go. An address whose object was destroyed is kept as well, as one that nobody has made: whoever
+ * waits there next waits for something that did not need to be made. Such a place is given away first. */
 static struct makers {
 	_Alignas(64) _Atomic uint64_t object[WAYS];
 	struct maker {
@@ -62,13 +64,26 @@ static struct makers *makers_of(uint64_t object)
 	return &makers[object * 0x9e3779b97f4a7c15u >> (64 - SET_BITS)];
 }
 
-/* The place of the object; WAYS: none. */
-static uint32_t find_maker(struct makers *set, uint64_t object)
+static uint64_t object_at(const struct makers *set, uint32_t way)
+{
+	return atomic_load_explicit(&set->object[way], memory_order_relaxed);
+}
+
+/* The place of the object, be it there or gone; WAYS: none. */
+static uint32_t find_maker(const struct makers *set, uint64_t object)
 {
 	uint32_t way = 0;
 
-	while (way < WAYS &&
-	       atomic_load_explicit(&set->object[way], memory_order_relaxed) != object)
+	while (way < WAYS && (object_at(set, way) & ~(uint64_t)GONE) != object)
+		way++;
+	return way;
+}
+
+static uint32_t find_gone(const struct makers *set)
+{
+	uint32_t way = 0;
+
+	while (way < WAYS && !(object_at(set, way) & GONE))
 		way++;
 	return way;
 }
@@ -80,7 +95,7 @@ static bool take_place(struct makers *set, uint32_t way, uint64_t object)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* That of the object itself, a free one, or the oldest one's. */
+/* That of the object itself, a free one, one of what is gone, or the oldest one's. */
 static uint32_t place_for(struct makers *set, uint64_t object)
 {
 	uint32_t way = find_maker(set, object);
@@ -88,6 +103,8 @@ static uint32_t place_for(struct makers *set, uint64_t object)
 
 	if (way == WAYS)
 		way = find_maker(set, 0);
+	if (way == WAYS)
+		way = find_gone(set);
 	for (uint32_t i = 0; way == WAYS && i < WAYS; i++) {
 		ticks = atomic_load_explicit(&set->of[i].ticks, memory_order_relaxed);
 		oldest = ticks < oldest ? ticks : oldest;
@@ -98,23 +115,25 @@ static uint32_t place_for(struct makers *set, uint64_t object)
 	return way;
 }
 
-/* What found no place, or lost it: an object, 0: none, and who made it. */
-static uint64_t remember(uint64_t object, struct maker *maker)
+/* What found no place, or lost it: an object, 0: none, and who made it. `gone`: 0 or GONE. */
+static uint64_t remember(uint64_t object, struct maker *maker, uint64_t gone)
 {
 	struct makers *set = makers_of(object);
 	uint32_t way = place_for(set, object);
-	uint64_t before =
-		way < WAYS ? atomic_load_explicit(&set->object[way], memory_order_relaxed) : TAKEN;
+	uint64_t before = way < WAYS ? object_at(set, way) : TAKEN;
 	struct maker older;
 
+	/* What is gone takes no place from what is there. */
+	if (gone && before != object && before && !(before & GONE))
+		return 0;
 	if (before == TAKEN || !take_place(set, way, before))
 		return object;
 	older = set->of[way];
 	set->of[way] = *maker;
 	/* Pairs with take_place(). */
-	atomic_store_explicit(&set->object[way], object, memory_order_release);
+	atomic_store_explicit(&set->object[way], object | gone, memory_order_release);
 	*maker = older;
-	return before == object ? 0 : before;
+	return before == object || before & GONE ? 0 : before;
 }
 
 static void tell(struct st_thread *thread, uint64_t object, const struct maker *maker)
@@ -165,35 +184,47 @@ ST_EXPORT void strata_wait_made(uint32_t kind, uint64_t object, const void *call
 	struct st_waits_entered in;
 	int saved = errno;
 
-	if (!st_waits_settings.per_ms || !st_waits_enter(&in, false))
+	if (!st_waits_settings.per_ms || object & (TAKEN | GONE) || !st_waits_enter(&in, false))
 		return;
 	maker.ticks = st_ticks();
 	maker.line = st_wait_line(in.thread);
 	st_waits_leave(&in);
-	object = remember(object, &maker);
+	object = remember(object, &maker, 0);
 	if (object)
 		let_go(object, &maker);
 	errno = saved;
 }
 
+ST_EXPORT void strata_wait_gone(uint32_t kind, uint64_t object)
+{
+	/* When that was does not matter: until the next wait there is nothing to be told of. */
+	struct maker nobody = {.kind = kind};
+
+	if (st_waits_settings.per_ms && object && !(object & (TAKEN | GONE)))
+		remember(object, &nobody, GONE);
+}
+
 bool st_wait_maker_is_untold(uint64_t object)
 {
-	return object > TAKEN && find_maker(makers_of(object), object) < WAYS;
+	return object && !(object & (TAKEN | GONE)) && find_maker(makers_of(object), object) < WAYS;
 }
 
 void st_wait_tell_maker(uint64_t object)
 {
 	struct makers *set = makers_of(object);
 	uint32_t way = find_maker(set, object);
+	uint64_t there = way < WAYS ? object_at(set, way) : TAKEN;
 	struct st_waits_entered in;
 	struct maker maker;
 	int saved = errno;
 
-	if (way == WAYS || !st_waits_enter_to_write(&in))
+	if ((there & ~(uint64_t)GONE) != object || !st_waits_enter_to_write(&in))
 		return;
-	if (can_tell(in.thread) && take_place(set, way, object)) {
+	if (can_tell(in.thread) && take_place(set, way, there)) {
 		maker = set->of[way];
 		atomic_store_explicit(&set->object[way], 0, memory_order_release);
+		if (there & GONE)
+			maker.ticks = st_ticks();
 		tell(in.thread, object, &maker);
 	}
 	st_waits_leave(&in);

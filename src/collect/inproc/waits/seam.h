@@ -52,6 +52,8 @@ uint64_t strata_wait_ticks(void);
 void strata_wait_gil_signal(uint64_t condition, bool is_awaited, const void *caller);
 /* Something that can be waited for has been made at an address. */
 void strata_wait_made(uint32_t kind, uint64_t object, const void *caller);
+/* It has been destroyed: what is waited for at the address from now on is something else. */
+void strata_wait_gone(uint32_t kind, uint64_t object);
 /* As a call of prctl with these is about to do, by whatever way: see core/sandbox.c. */
 void strata_wait_locked_up(int option, unsigned long second);
 /* The thread has work to do: it is not idle any more. Then: its part of the region is done, so that it waits, which is noted in its
