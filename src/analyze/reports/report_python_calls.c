@@ -25,7 +25,10 @@ enum {
 	PRIMITIVE,
 	COLUMNS,
 	NAME_WIDTH = 40,
-	WAITS_FACTOR = 10, /* a thread with less than such a part of CPU time only waits */
+	/* A thread only waits that has less than such a part of its own time on a CPU, and such a part of all CPU time:
+	 * where other programs take the CPUs, the first is true of threads that do the work. */
+	WAITS_FACTOR = 10,
+	WAITS_OF_ALL = 50,
 };
 
 static const struct st_column columns[COLUMNS] = {
@@ -150,14 +153,19 @@ static void judge(struct threads *threads, const struct st_result *result)
 {
 	uint32_t count;
 	const struct st_process *processes = st_result_processes(result, &count);
+	uint64_t all_ns = 0;
 
 	if (!st_result_samples(result)->count)
 		return;
+	for (uint32_t i = 0; i < threads->counted; i++)
+		all_ns += threads->items[i].cpu_ns;
 	for (uint32_t i = 0; i < threads->counted; i++) {
 		struct thread *thread = &threads->items[i];
 		bool is_main = thread->process == 0 && count && thread->tid == processes[0].pid;
 
-		thread->only_waits = !is_main && thread->cpu_ns < thread->python_ns / WAITS_FACTOR;
+		thread->only_waits = !is_main &&
+				     thread->cpu_ns < thread->python_ns / WAITS_FACTOR &&
+				     thread->cpu_ns < all_ns / WAITS_OF_ALL;
 		threads->waiting += thread->only_waits;
 	}
 }
