@@ -55,6 +55,7 @@ void st_spread_add(const struct st_aggregate *aggregate, struct st_spread *sprea
 	spread->self_ns += st_row_self(aggregate, row);
 	if (dataset->times) {
 		spread->more_count += dataset->times[row] - 1.0;
+		spread->more_sum_ns += (double)wall_ns * (dataset->times[row] - 1.0);
 		spread->more_self_ns += dataset->more_self_ns[row];
 	}
 	if (wall_ns < spread->min_ns)

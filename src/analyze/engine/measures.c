@@ -45,7 +45,11 @@ static uint64_t shortest(const struct st_spread *spread)
 
 uint64_t st_derive_average(const struct st_spread *spread)
 {
-	return spread->count ? (spread->sum_ns + spread->count / 2) / spread->count : 0;
+	uint64_t count = st_derive_count(spread), sum_ns = spread->sum_ns;
+
+	/* By the same weights as the count and the total that are shown beside it. */
+	sum_ns += rounded(spread->more_sum_ns);
+	return count ? (sum_ns + count / 2) / count : 0;
 }
 
 static uint64_t median(const struct st_spread *spread)

@@ -86,6 +86,7 @@ static void add_spread(struct st_spread *into, const struct st_spread *from)
 	into->sum_ns += from->sum_ns;
 	into->self_ns += from->self_ns;
 	into->more_count += from->more_count;
+	into->more_sum_ns += from->more_sum_ns;
 	into->more_self_ns += from->more_self_ns;
 	if (from->min_ns < into->min_ns)
 		into->min_ns = from->min_ns;

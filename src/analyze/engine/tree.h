@@ -39,8 +39,9 @@ struct st_spread {
 	uint32_t threads, last_track; /* rows come track by track */
 	uint64_t count, copies, total_ns, self_ns, sum_ns, min_ns, max_ns;
 	uint64_t median_ns, p95_ns, p99_ns;
-	double more_count, more_total_ns, more_self_ns; /* of rows that stand for others */
-	size_t range_begin, own_count, subtree_count;	/* where its rows lie in the sorted rows */
+	/* Of rows that stand for others. */
+	double more_count, more_total_ns, more_self_ns, more_sum_ns;
+	size_t range_begin, own_count, subtree_count; /* where its rows lie in the sorted rows */
 };
 
 struct st_tree {
