@@ -53,18 +53,64 @@ def trained(shared_strata, python, tmp_path_factory):
     return Trained(shared_strata, python, tmp_path_factory.mktemp("turns"), "-collect", "hotspots")
 
 
+def stated_error(said):
+    """Of counts, as a ratio; None where it is said that it is not known."""
+    found = re.search(r"counts ± ([\d.]+) %", said)
+    assert found or "error is not known: too few turns" in said or "too low by up to a factor" in said
+    return float(found.group(1)) / 100 if found else None
+
+
 def test_counts_are_estimates_of_all(trained):
     steps, counts = trained.truth["steps"], trained.counts()
     assert trained.cost()["operators_recorded_ratio"] < 0.8
     # Few turns fit into the run of a machine that others use: the error is stated, or that it is not known.
     said = " ".join(trained.shown.split())
-    turns = int(re.search(r"in (\d+) turns, .* counts and times are estimates", said).group(1))
-    assert ("estimates ±" in said) or (turns < 4 and "estimates whose error is not known: too few turns" in said)
+    turns = int(re.search(r"in (\d+) turns?, .* counts and times are estimates", said).group(1))
+    assert stated_error(said) is not None or turns < 4
     assert "counts and times are estimates" in trained.report("operators")["subject"]
     assert counts["aten::mse_loss"] == pytest.approx(steps, rel=0.15)
     assert counts["aten::addmm"] == pytest.approx(30 * steps, rel=0.15)
     # Ranges are recorded all the time, whoever is in them.
     assert counts["Optimizer.step#SGD.step"] == steps
+
+
+# A model that is only called, with texts that grow: a product is computed once per call, a sine once per word.
+ANSWERS = """
+import json, sys, torch
+torch.set_num_threads(1)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 64)
+    def forward(self, words):
+        places = torch.stack([torch.sin(torch.tensor(float(word))) for word in range(words)])
+        return self.layer(places[:, None].expand(words, 64))
+model, calls, sines = Model().eval(), 0, 0
+with torch.no_grad():
+    for answer in range(int(sys.argv[1])):
+        for words in range(100, 150):
+            model(words).argmax()
+            calls, sines = calls + 1, sines + words
+json.dump({"calls": calls, "sines": sines}, sys.stdout)
+"""
+
+
+def test_counts_are_those_of_the_calls(strata, python, tmp_path):
+    """Within what is stated; and an average is the total by the count."""
+    result = tmp_path / "r"
+    done = strata("-collect", "hotspots", "-no-summary", "-quiet", "-r", result, "--", python, "-c", ANSWERS, "40")
+    assert done.status == 0, done.err
+    truth = json.loads(done.out)
+    report = strata.report(result, "operators")
+    rows = {row["operator"]: row for row in report["rows"]}
+    error = stated_error(report["subject"])
+    print(report["subject"], {name: rows[name]["count"] for name in ("aten::argmax", "aten::sin")}, truth)
+    for name, row in rows.items():
+        if name.startswith("aten::") and row["count"] > 100:
+            assert abs(row["wall_avg_ns"] * row["count"] - row["wall_total_ns"]) <= row["count"], name
+    if error is not None:  # on a machine that gave the program little time
+        for name, wanted in (("argmax", "calls"), ("addmm", "calls"), ("sin", "sines")):
+            assert rows[f"aten::{name}"]["count"] == pytest.approx(truth[wanted], rel=error + 0.005), name
 
 
 def test_parts_of_steps_are_those_of_recorded_ones(trained):

@@ -271,6 +271,7 @@ static bool scale(struct st_dataset *out, const struct st_result *result)
 	if (!st_scaled_rows_make(&rows, result, out->arena))
 		return false;
 	out->times = rows.times;
+	out->times_ns = rows.times_ns;
 	out->more_self_ns = rows.more_self_ns;
 	return true;
 }

@@ -2,6 +2,9 @@
 //
 // Turns with and without operators, from the events that begin them.
 //
+// An operator of a burst stands for others by the work that was done around it, which allocations tell; where each step
+// computes it as often, by steps (turn_steps.c). Their times are never more than there was time for.
+//
 // A turn that is compared has one of the other kind on each side. How long the work of the one with operators would have
 // taken without them is told by the other's pace: steps where all of them begin and end with one, else how often the
 // framework allocated. Single comparisons are noisy, and some are far off (another program, a page fault), so that the
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/datasets/turn_steps.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
@@ -21,6 +25,10 @@
 #include "store/result.h"
 
 enum { COMPARED_MIN = 6, PROGRESS_MIN = 64, LEFT_OUT = 5, WORK_TOGETHER = 256, OTHER_KIND = 4 };
+/* Where more than this was not extrapolated to, no error of the rest says anything. */
+static const double unlike_max = 0.5;
+/* What was done this much faster than in bursts was not done by operators of the same speed. */
+static const double faster_min = 1.5;
 static const double normal_95 = 1.96;
 
 struct comparison {
@@ -48,7 +56,8 @@ static bool read_events(struct st_operator_turns *out, const struct st_result *r
 				       .begin_ns = row->time_ns,
 				       .progress = row->value,
 				       .steps = row->extra,
-				       .times = 1.0};
+				       .times = 1.0,
+				       .times_ns = 1.0};
 
 		if (row->kind != ST_EVENT_OPERATOR_TURN || row->track >= track_count)
 			continue;
@@ -149,7 +158,7 @@ static double work_of(const struct st_turn *turn, double pace)
 			     : (double)turn->progress;
 }
 
-static bool is_burst(const struct st_turn *turn)
+bool st_turn_is_burst(const struct st_turn *turn)
 {
 	return turn->detail & ST_TURN_WITH && !(turn->detail & ST_TURN_WHOLE);
 }
@@ -162,32 +171,57 @@ static double ns_of(const struct st_turn *turn)
 /* Bursts that follow each other, and stand for what was done around them. */
 struct bursts {
 	uint32_t first, end; /* turns, from a burst to a burst */
-	double with, with_ns;
-	double without; /* of the turns in which no operators were recorded */
+	double with, with_ns, made;
+	double without;	       /* of the turns in which no operators were recorded */
+	double without_slowly; /* what of it there was time for at the pace of these */
 };
 
 /* As many as did some work, which is counted coarsely; false: there are none. */
 static bool next_bursts(const struct st_operator_turns *turns, uint32_t at, uint32_t end,
 			double pace, struct bursts *out)
 {
-	double without = 0.0;
+	double without = 0.0, without_ns = 0.0, ns = 0.0;
 
-	while (at < end && !is_burst(&turns->rows[at]))
+	while (at < end && !st_turn_is_burst(&turns->rows[at]))
 		at++;
 	*out = (struct bursts){.first = at, .end = at};
 	for (; at < end && out->with < WORK_TOGETHER; at++) {
 		const struct st_turn *turn = &turns->rows[at];
 
-		if (!is_burst(turn)) {
+		if (!st_turn_is_burst(turn)) {
 			without += work_of(turn, pace);
+			without_ns += ns_of(turn);
 			continue;
 		}
 		out->with += work_of(turn, pace);
 		out->with_ns += ns_of(turn);
+		out->made += turn->made;
 		out->without = without;
+		ns = without_ns;
 		out->end = at + 1;
 	}
-	return out->with > 0.0 && out->with_ns > 0.0;
+	if (out->with <= 0.0 || out->with_ns <= 0.0)
+		return false;
+	out->without_slowly = fmin(out->without, out->with / out->with_ns * ns);
+	return true;
+}
+
+/* Whether a turn's steps took as much work as those of the bursts beside it: the program did what it does in them, if at
+ * another pace (others may have had the CPUs). */
+static bool is_same_loop(const struct bursts *beside, double work, double made)
+{
+	double own, usual;
+
+	if (!beside || beside->made < 1.0 || made < 1.0)
+		return false;
+	own = work / made;
+	usual = beside->with / beside->made;
+	return own < usual * OTHER_KIND && usual < own * OTHER_KIND;
+}
+
+static bool are_alike(double a, double b)
+{
+	return a > b * 0.8 && a < b * 1.25;
 }
 
 /* Of the time between two bursts, how much of the work is like the first: as if the program had gone on at its pace until it
@@ -197,7 +231,9 @@ static double share_of_first(const struct bursts *before, const struct bursts *a
 {
 	double first = before->with / before->with_ns, second = after->with / after->with_ns, until;
 
-	if (first > second * 0.8 && first < second * 1.25)
+	if (are_alike(first, second) ||
+	    (before->made >= 1.0 && after->made >= 1.0 &&
+	     are_alike(before->with / before->made, after->with / after->made)))
 		return 0.5;
 	until = (second * ns - work) / (second - first);
 	if (until <= 0.0)
@@ -205,10 +241,27 @@ static double share_of_first(const struct bursts *before, const struct bursts *a
 	return until >= ns ? 1.0 : first * until / work;
 }
 
-/* Turns without operators, between two bursts or at an end. What was done far faster is of another kind (a program reads its
- * data, and then it trains): it is no more of what bursts saw. */
-static void share_out(const struct st_operator_turns *turns, uint32_t first, uint32_t end,
-		      double pace, struct bursts *before, struct bursts *after)
+/* Operators took no longer than there was time: what was done faster than in bursts was done by faster operators. */
+static void give_work(struct bursts *before, struct bursts *after, const double work[2], double ns)
+{
+	double first_ns = before ? work[0] / before->with * before->with_ns : 0.0;
+	double second_ns = after ? work[1] / after->with * after->with_ns : 0.0;
+	double slowly = fmin(1.0, ns / (first_ns + second_ns));
+
+	if (before) {
+		before->without += work[0];
+		before->without_slowly += work[0] * slowly;
+	}
+	if (after) {
+		after->without += work[1];
+		after->without_slowly += work[1] * slowly;
+	}
+}
+
+/* Turns without operators, between two bursts or at an end. What was done far faster, and not in steps like theirs, is of
+ * another kind (a program reads its data, and then it trains): it is no more of what bursts saw. */
+static void share_out(struct st_operator_turns *turns, const uint32_t range[2], double pace,
+		      struct bursts *before, struct bursts *after)
 {
 	double work = 0.0, ns = 0.0, most = 0.0, share;
 
@@ -216,30 +269,59 @@ static void share_out(const struct st_operator_turns *turns, uint32_t first, uin
 		most = before->with / before->with_ns;
 	if (after && after->with > most * after->with_ns)
 		most = after->with / after->with_ns;
-	for (uint32_t i = first; i < end; i++) {
-		double usual = most * ns_of(&turns->rows[i]), own = work_of(&turns->rows[i], pace);
+	for (uint32_t i = range[0]; i < range[1]; i++) {
+		const struct st_turn *turn = &turns->rows[i];
+		double usual = most * ns_of(turn), own = work_of(turn, pace);
 
-		if (turns->rows[i].detail & ST_TURN_WITH)
+		if (turn->detail & ST_TURN_WITH)
 			continue;
-		work += own > OTHER_KIND * usual ? usual : own;
-		ns += ns_of(&turns->rows[i]);
+		if (own > OTHER_KIND * usual && !is_same_loop(before, own, turn->made) &&
+		    !is_same_loop(after, own, turn->made)) {
+			turns->sums.uncounted += own - usual;
+			own = usual;
+		}
+		work += own;
+		ns += ns_of(turn);
 	}
-	if (work <= 0.0)
+	if (work <= 0.0 || (!before && !after))
 		return;
 	share = !before ? 0.0 : !after ? 1.0 : share_of_first(before, after, work, ns);
-	if (before)
-		before->without += share * work;
-	if (after)
-		after->without += (1.0 - share) * work;
+	give_work(before, after, (const double[2]){share * work, (1.0 - share) * work}, ns);
 }
 
 static void give_times(struct st_operator_turns *turns, const struct bursts *bursts)
 {
 	for (uint32_t i = bursts->first; i < bursts->end; i++) {
-		if (!is_burst(&turns->rows[i]))
+		if (!st_turn_is_burst(&turns->rows[i]))
 			continue;
 		turns->rows[i].times = (bursts->with + bursts->without) / bursts->with;
+		turns->rows[i].times_ns = (bursts->with + bursts->without_slowly) / bursts->with;
 		turns->bursts++;
+	}
+	turns->sums.counted += bursts->with + bursts->without;
+	turns->sums.slowly += bursts->with + bursts->without_slowly;
+}
+
+/* What of the work was recorded, and how that in steps compares with the number of them. */
+static void add_up(struct st_operator_turns *turns, const struct st_turn *turn, double pace)
+{
+	struct st_turn_sums *sums = &turns->sums;
+	bool with = turn->detail & ST_TURN_WITH;
+	double work = work_of(turn, pace);
+
+	sums->all += work;
+	sums->with += with ? work : 0.0;
+	turns->is_partial = turns->is_partial || !with;
+	if (!with && turn->is_last)
+		sums->by_time += work;
+	if (turn->made <= 0.0)
+		return;
+	if (st_turn_is_burst(turn)) {
+		sums->in_bursts += work;
+		sums->made_in_bursts += turn->made;
+	} else if (!with) {
+		sums->out += work;
+		sums->made_out += turn->made;
 	}
 }
 
@@ -256,21 +338,17 @@ static void set_times(struct st_operator_turns *turns, uint32_t first, uint32_t 
 		closed_ns += ns_of(&turns->rows[i]);
 	}
 	pace = closed_ns > 0.0 ? closed / closed_ns : 1.0;
-	for (uint32_t i = first; i < end; i++) {
-		bool with = turns->rows[i].detail & ST_TURN_WITH;
-
-		/* Made a share when all processes are in it. */
-		turns->recorded_ratio += with ? work_of(&turns->rows[i], pace) : 0.0;
-		turns->count_error += work_of(&turns->rows[i], pace);
-		turns->is_partial = turns->is_partial || !with;
-	}
+	for (uint32_t i = first; i < end; i++)
+		add_up(turns, &turns->rows[i], pace);
 	while (next_bursts(turns, first, end, pace, &now)) {
-		share_out(turns, first, now.first, pace, before.with > 0.0 ? &before : NULL, &now);
+		share_out(turns, (const uint32_t[2]){first, now.first}, pace,
+			  before.with > 0.0 ? &before : NULL, &now);
 		give_times(turns, &before);
 		before = now;
 		first = now.end;
 	}
-	share_out(turns, first, end, pace, before.with > 0.0 ? &before : NULL, NULL);
+	share_out(turns, (const uint32_t[2]){first, end}, pace, before.with > 0.0 ? &before : NULL,
+		  NULL);
 	give_times(turns, &before);
 }
 
@@ -361,8 +439,17 @@ static bool measure(struct st_operator_turns *turns, const struct st_result *res
 	return true;
 }
 
-/* How far the number of operators in a burst, for the work done in it, is from that in all of them. */
-static bool estimate_error(struct st_operator_turns *turns)
+/* Student's factor for an interval that holds the true mean 19 times of 20, instead of that of many values. */
+static double of_few(uint32_t kept)
+{
+	static const double factors[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
+	enum { KNOWN = sizeof(factors) / sizeof(factors[0]) };
+
+	return (kept < 2 ? factors[0] : kept - 2 < KNOWN ? factors[kept - 2] : 2.1) / normal_95;
+}
+
+/* How far the number of operators in a burst, for the work done in it, is from that in all of them; NAN: not known. */
+static bool rate_error(const struct st_operator_turns *turns, double *out)
 {
 	double *values = malloc(((size_t)turns->count + 1) * sizeof(*values));
 	struct st_estimate rate;
@@ -376,12 +463,54 @@ static bool estimate_error(struct st_operator_turns *turns)
 		if (turn->times > 1.0 && turn->progress && !turn->is_last)
 			values[count++] = (double)turn->operators / (double)turn->progress;
 	}
-	turns->count_error = NAN;
+	*out = NAN;
 	if (count >= 2) {
 		rate = trimmed(values, count);
-		turns->count_error = rate.value > 0.0 ? rate.error / rate.value : NAN;
+		if (rate.value > 0.0)
+			*out = rate.error / rate.value * of_few(count - 2 * (count / LEFT_OUT));
 	}
 	free(values);
+	return true;
+}
+
+/* Besides: steps tell another number than the work does, where those of bursts were not like the others. An operator may
+ * follow either. What is known by its time only may not have been done at all. */
+static bool estimate_error(struct st_operator_turns *turns)
+{
+	const struct st_turn_sums *sums = &turns->sums;
+	double rate, by_work, by_steps;
+
+	if (!rate_error(turns, &rate))
+		return false;
+	turns->count_error = rate;
+	turns->has_steps = sums->made_in_bursts >= 1.0 && sums->made_out >= 1.0 &&
+			   sums->in_bursts > 0.0 && sums->out > 0.0;
+	if (turns->has_steps) {
+		by_work = sums->out / sums->in_bursts;
+		by_steps = sums->made_out / sums->made_in_bursts;
+		turns->count_error = hypot(isnan(rate) ? 0.0 : rate,
+					   fmax(by_work, by_steps) / fmin(by_work, by_steps) - 1.0);
+		/* The first and the last step may have been recorded in part. */
+		turns->count_error += 1.0 / (sums->made_in_bursts + sums->made_out);
+	}
+	if (sums->counted > 0.0)
+		turns->count_error += (sums->by_time + sums->uncounted) / sums->counted;
+	return true;
+}
+
+static bool count_steps(struct st_operator_turns *turns, const struct st_result *result)
+{
+	struct st_turn_steps steps;
+
+	if (!st_turn_steps_make(&steps, result))
+		return false;
+	for (uint32_t i = 0; i < turns->count; i++) {
+		struct st_turn *turn = &turns->rows[i];
+
+		turn->made = st_turn_steps_until(&steps, turn->process, turn->end_ns) -
+			     st_turn_steps_until(&steps, turn->process, turn->begin_ns);
+	}
+	st_turn_steps_fini(&steps);
 	return true;
 }
 
@@ -395,14 +524,14 @@ enum st_status st_operator_turns_make(struct st_operator_turns *out, const struc
 	if (done && out->count) {
 		close_turns(out, result);
 		count_operators(out, result);
+		done = count_steps(out, result);
 		for (uint32_t first = 0, i = 0; i < out->count; i++)
 			if (out->rows[i].is_last) {
 				set_times(out, first, i + 1);
 				first = i + 1;
 			}
-		out->recorded_ratio =
-			out->count_error > 0.0 ? out->recorded_ratio / out->count_error : 1.0;
-		done = measure(out, result) && estimate_error(out);
+		out->recorded_ratio = out->sums.all > 0.0 ? out->sums.with / out->sums.all : 1.0;
+		done = done && measure(out, result) && estimate_error(out);
 	}
 	if (done)
 		return ST_OK;
@@ -416,42 +545,61 @@ void st_operator_turns_fini(struct st_operator_turns *turns)
 	*turns = (struct st_operator_turns){0};
 }
 
-/* Of each label: whether its slices are there only where operators were recorded. */
-static uint8_t *find_labels(const struct st_result *result)
+bool st_turn_scales(const struct st_label *label)
 {
-	uint32_t count;
-	const struct st_label *labels = st_result_labels(result, &count);
-	uint8_t *scaled = calloc((size_t)count + 1, 1);
-
-	for (uint32_t i = 0; scaled && i < count; i++)
-		scaled[i] = !labels[i].from_itt && labels[i].category == ST_CATEGORY_OPERATOR;
-	return scaled;
+	return !label->from_itt && label->category == ST_CATEGORY_OPERATOR;
 }
 
+/* Times of labels are by process; 0: those of the turn. */
 static void scale(struct st_scaled_rows *rows, const struct st_operator_turns *turns,
-		  const struct st_result *result, const uint8_t *is_scaled)
+		  const struct st_result *result, const double *label_times)
 {
 	const struct st_slices *slices = st_result_slices(result);
-	uint32_t track_count;
+	uint32_t track_count, label_count;
 	const struct st_track *tracks = st_result_tracks(result, &track_count);
+	const struct st_label *labels = st_result_labels(result, &label_count);
 
 	for (uint32_t row = 0; row < rows->count; row++) {
 		uint32_t slice = rows->slice ? rows->slice[row] : row, up = rows->parent[row];
-		const struct st_turn *turn = NULL;
+		uint32_t process, label;
+		const struct st_turn *turn;
+		double by_steps;
 
-		rows->times[row] = 1.0;
-		if (slice < slices->count && is_scaled[slices->label[slice]] &&
-		    slices->track[slice] < track_count)
-			turn = st_operator_turn_at(turns, tracks[slices->track[slice]].process,
-						   slices->begin_ns[slice]);
-		if (!turn || turn->times <= 1.0)
+		rows->times[row] = rows->times_ns[row] = 1.0;
+		if (slice >= slices->count || !st_turn_scales(&labels[slices->label[slice]]) ||
+		    slices->track[slice] >= track_count)
 			continue;
-		rows->times[row] = turn->times;
-		rows->more_self_ns[row] += (turn->times - 1.0) * (double)rows->self_ns[row];
-		if (up != ST_NO_ROW && rows->times[up] == 1.0)
+		process = tracks[slices->track[slice]].process;
+		label = slices->label[slice];
+		turn = st_operator_turn_at(turns, process, slices->begin_ns[slice]);
+		if (!turn || !st_turn_is_burst(turn))
+			continue;
+		by_steps = label_times[(size_t)process * label_count + label];
+		rows->times[row] = by_steps > 0.0 ? by_steps : turn->times;
+		rows->times_ns[row] = turn->times_ns;
+		if (turn->times_ns <= 1.0)
+			continue;
+		rows->more_self_ns[row] += (turn->times_ns - 1.0) * (double)rows->self_ns[row];
+		if (up != ST_NO_ROW && rows->times_ns[up] == 1.0)
 			rows->more_self_ns[up] -=
-				(turn->times - 1.0) * (double)st_result_wall_ns(result, slice);
+				(turn->times_ns - 1.0) * (double)st_result_wall_ns(result, slice);
 	}
+}
+
+static bool scale_by_steps(struct st_scaled_rows *rows, const struct st_operator_turns *turns,
+			   const struct st_result *result)
+{
+	struct st_turn_steps steps;
+	double *label_times;
+
+	if (!st_turn_steps_make(&steps, result))
+		return false;
+	label_times = st_turn_steps_times(&steps, turns, result);
+	if (label_times)
+		scale(rows, turns, result, label_times);
+	free(label_times);
+	st_turn_steps_fini(&steps);
+	return label_times;
 }
 
 bool st_scaled_rows_make(struct st_scaled_rows *rows, const struct st_result *result,
@@ -459,33 +607,43 @@ bool st_scaled_rows_make(struct st_scaled_rows *rows, const struct st_result *re
 {
 	size_t count = (size_t)rows->count + 1;
 	struct st_operator_turns turns;
-	uint8_t *is_scaled = NULL;
 	bool done = true;
 
-	rows->times = rows->more_self_ns = NULL;
+	rows->times = rows->times_ns = rows->more_self_ns = NULL;
 	if (st_operator_turns_make(&turns, result, NULL))
 		return false;
 	if (turns.is_partial) {
-		is_scaled = find_labels(result);
 		rows->times = st_arena_calloc(arena, count, sizeof(*rows->times));
+		rows->times_ns = st_arena_calloc(arena, count, sizeof(*rows->times_ns));
 		rows->more_self_ns = st_arena_calloc(arena, count, sizeof(*rows->more_self_ns));
-		done = is_scaled && rows->times && rows->more_self_ns;
-		if (done)
-			scale(rows, &turns, result, is_scaled);
+		done = rows->times && rows->times_ns && rows->more_self_ns &&
+		       scale_by_steps(rows, &turns, result);
 	}
-	free(is_scaled);
 	st_operator_turns_fini(&turns);
 	return done;
 }
 
 void st_operator_turns_words(const struct st_operator_turns *turns, struct st_buf *out)
 {
+	const struct st_turn_sums *sums = &turns->sums;
+	double unlike = sums->counted > 0.0 ? sums->uncounted / sums->counted : 0.0;
+
 	if (!turns->is_partial)
 		return;
-	st_buf_printf(out, "in %u turns, %.1f %% of the work: counts and times are estimates",
-		      turns->bursts, 100.0 * turns->recorded_ratio);
-	if (!isnan(turns->count_error))
-		st_buf_printf(out, " \302\261 %.1f %% in all", 100.0 * turns->count_error);
+	st_buf_printf(out, "in %u turn%s, %.1f %% of the work: counts and times are estimates",
+		      turns->bursts, turns->bursts == 1 ? "" : "s", 100.0 * turns->recorded_ratio);
+	if (unlike > unlike_max)
+		st_buf_printf(
+			out,
+			", counts are too low by up to a factor of %.1f: the rest of the work was "
+			"done far faster than in these turns, and may be other work",
+			1.0 + unlike);
+	else if (!isnan(turns->count_error))
+		st_buf_printf(out, ", counts \302\261 %.1f %%%s", 100.0 * turns->count_error,
+			      turns->has_steps ? " of operators in every step" : " in all");
 	else
 		st_buf_append_text(out, " whose error is not known: too few turns");
+	if (sums->counted > faster_min * sums->slowly)
+		st_buf_printf(out, "; times are uncertain: the rest was done %.1f times as fast",
+			      sums->counted / sums->slowly);
 }

@@ -41,7 +41,7 @@ void st_spread_cover(const struct st_aggregate *aggregate, struct st_spread *spr
 	spread->covered_ns = time->end_ns;
 	spread->total_ns += wall_ns;
 	if (dataset->times)
-		spread->more_total_ns += (double)wall_ns * (dataset->times[row] - 1.0);
+		spread->more_total_ns += (double)wall_ns * (dataset->times_ns[row] - 1.0);
 }
 
 void st_spread_add(const struct st_aggregate *aggregate, struct st_spread *spread, uint32_t row,
@@ -55,7 +55,7 @@ void st_spread_add(const struct st_aggregate *aggregate, struct st_spread *sprea
 	spread->self_ns += st_row_self(aggregate, row);
 	if (dataset->times) {
 		spread->more_count += dataset->times[row] - 1.0;
-		spread->more_sum_ns += (double)wall_ns * (dataset->times[row] - 1.0);
+		spread->more_sum_ns += (double)wall_ns * (dataset->times_ns[row] - 1.0);
 		spread->more_self_ns += dataset->more_self_ns[row];
 	}
 	if (wall_ns < spread->min_ns)

@@ -148,9 +148,10 @@ struct st_dataset {
 	const uint32_t *parent;
 	const uint32_t *track; /* index into tracks */
 	const uint16_t *flags;
-	/* Where only some rows were recorded: how many rows each of these stands for, and what is to be added to its self
-	 * time for that (of a row around such rows something is to be taken away). NULL: each stands for itself. */
-	const double *times, *more_self_ns;
+	/* Where only some rows were recorded: how many rows each of these stands for, how often its time is to be counted
+	 * for that (the others may have been faster), and what is to be added to its self time (of a row around such rows
+	 * something is to be taken away). NULL: each stands for itself. */
+	const double *times, *times_ns, *more_self_ns;
 	uint16_t slow_flags; /* rows with one of these do not simply last from begin to end */
 	/* Rows with one of these are in their groups, but counted in ST_COPIES only. */
 	uint16_t uncounted_flags;

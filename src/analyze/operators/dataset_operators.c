@@ -340,6 +340,7 @@ static bool scale(struct st_dataset *out, const struct st_operator_rows *rows)
 	if (!st_scaled_rows_make(&scaled, rows->result, out->arena))
 		return false;
 	out->times = scaled.times;
+	out->times_ns = scaled.times_ns;
 	out->more_self_ns = scaled.more_self_ns;
 	return true;
 }

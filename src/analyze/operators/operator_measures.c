@@ -72,12 +72,19 @@ static uint64_t read_rated(const struct st_dataset *dataset, uint32_t row, unsig
 static uint64_t read_ns(const struct st_dataset *dataset, uint32_t row, unsigned int arg)
 {
 	const struct st_operator_rows *rows = st_dataset_operators(dataset);
+	uint64_t wall_ns;
 
 	if (!read_known(dataset, row, arg) || !is_rated(rows, row))
 		return 0;
 	if (rows->device_ns && rows->device_all_ns[row])
 		return rows->device_all_ns[row];
-	return st_result_wall_ns(rows->result, rows->slice[row]);
+	wall_ns = st_result_wall_ns(rows->result, rows->slice[row]);
+	/* Sums are scaled as counts are: this one is to be as much as the total time. */
+	if (dataset->times)
+		wall_ns =
+			(uint64_t)((double)wall_ns * dataset->times_ns[row] / dataset->times[row] +
+				   0.5);
+	return wall_ns;
 }
 
 static uint64_t read_device(const struct st_dataset *dataset, uint32_t row, unsigned int arg)

@@ -9,6 +9,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "analyze/datasets/operator_turns.h"
+#include "analyze/datasets/turn_steps.h"
 #include "analyze/steps/step_rows.h"
 #include "analyze/steps/steps.h"
 #include "format/event_kind.h"
@@ -258,9 +259,6 @@ static bool mark_warm_up(struct st_step_list *list)
 	return true;
 }
 
-/* Between the end of a turn at a call of the model and that call there is nothing but our own code. */
-enum { AT_CALL_NS = 20000 };
-
 /* A turn with operators ends where an optimizer steps: its part is known by its own range. Or where the model is called. */
 static bool is_whole(const struct st_operator_turns *turns, uint32_t process,
 		     const struct st_one_step *step)
@@ -269,7 +267,7 @@ static bool is_whole(const struct st_operator_turns *turns, uint32_t process,
 	int64_t end_ns = step->end_ns - (int64_t)step->part_ns[ST_STEP_OPTIMIZER];
 
 	for (; turn && turn->detail & ST_TURN_WITH; turn++) {
-		if (turn->is_last || end_ns <= turn->end_ns + AT_CALL_NS)
+		if (turn->is_last || end_ns <= turn->end_ns + ST_TURN_AT_CALL_NS)
 			return true;
 	}
 	return !turn;
