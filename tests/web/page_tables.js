@@ -250,6 +250,15 @@ const cases = {
 		same(await table_rows(page, "Operators", keys, 5), rows_of(context.reports.compare, "operator", keys, 5), "compare operators");
 		await go(`/compare?a=${context.hs}&b=${context.op}`);
 		await page.getByText("elapsed time", { exact: true }).waitFor();
+		await page.locator(".cell-value.more, .cell-value.less").first().waitFor();
+		const changes = await page.locator(".cell-value.more, .cell-value.less").allInnerTexts();
+		same(changes.filter((text) => !/^[+-].*[1-9]/.test(text)), [], "coloured although nothing changed");
+		const units = await page.locator(".grid-row[data-label]").evaluateAll((rows) => rows.map((row) =>
+			new Set([...row.querySelectorAll('[data-key$="_ns"] .cell-value')].map((cell) => cell.textContent.replace(/[^a-zµ]/g, ""))).size,
+		));
+		same(Math.max(...units), 1, "units in a row");
+		const heads = await page.locator(".grid-head .head.number .head-unit").allInnerTexts();
+		must(new Set(heads.map((unit) => unit.trim()).filter((unit) => unit !== "%")).size <= 1, `units of the columns: ${heads}`);
 	},
 
 	async keyboard_only_walk_through_a_tree({ page, go, context }) {

@@ -15,11 +15,12 @@ const TIME: Scale[] = [
 	{ size: 1e3, name: "µs" },
 	{ size: 1, name: "ns" },
 ];
+// As the command line prints them, and as the subjects of reports say them.
 const BYTES: Scale[] = [
-	{ size: 2 ** 40, name: "TiB" },
-	{ size: 2 ** 30, name: "GiB" },
-	{ size: 2 ** 20, name: "MiB" },
-	{ size: 2 ** 10, name: "KiB" },
+	{ size: 1e12, name: "TB" },
+	{ size: 1e9, name: "GB" },
+	{ size: 1e6, name: "MB" },
+	{ size: 1e3, name: "kB" },
 	{ size: 1, name: "B" },
 ];
 const COUNT: Scale[] = [{ size: 1, name: "" }];
@@ -50,17 +51,24 @@ function decimals(least: number, most: number): Intl.NumberFormat {
 	return format;
 }
 
+/** Decimals with which a number has so many significant digits. */
+function places_of(size: number, significant: number): number {
+	return size === 0 ? 0 : Math.min(6, Math.max(0, significant - 1 - Math.floor(Math.log10(size))));
+}
+
 /** Three significant digits, never an exponent: 12.3, 0.05, 1,230. */
 export function digits(value: number, significant = 3): string {
 	if (value === 0) return "0";
 	const size = Math.abs(value);
-	const places = Math.min(6, Math.max(0, significant - 1 - Math.floor(Math.log10(size))));
-	return decimals(places, places).format(value);
+	return fixed(value, places_of(size, significant));
 }
 
-/** Of a column: decimals are the same in all its rows, so that the points stand below one another. */
+/** Of a column: decimals are the same in all its rows, so that the points stand below one another. What is not 0 is never
+ * shown as 0, but as less than the last decimal: "<0.01". */
 export function fixed(value: number, places: number): string {
-	return decimals(places, places).format(value);
+	const format = decimals(places, places);
+	const is_lost = value !== 0 && Math.abs(value) < 0.5 * 10 ** -places;
+	return is_lost ? `<${format.format(10 ** -places)}` : format.format(value === 0 ? 0 : value);
 }
 
 /** One value with its unit: "12.3 ms". */
@@ -92,43 +100,60 @@ export function exact(value: number, unit: Unit): string {
 export const ns = (value: number): string => withUnit(value, "ns");
 export const bytes = (value: number): string => withUnit(value, "bytes");
 
-/** A column: its unit and the decimals of its rows. The unit is that of the largest value, or the next smaller one where a
- * quarter of its heaviest rows would be 0.00 and the largest has no more than five digits before its point in it. */
+/** A column: its unit and the decimals of its rows. */
 export interface ColumnFormat {
+	/** Of all rows; empty where every row carries its own. */
 	suffix: string;
 	text(value: number): string;
 }
 
 const ROOM = 1e5; // for the largest value
-const LOOKED_AT = 20; // of the largest: a long tail is 0.00 in any unit
+const LOOKED_AT = 20; // of the largest: a long tail is small in any unit
+const SMALLEST = 0.05; // of a unit that is worth reading with two decimals
 
-/** The unit of a column, and whether it is smaller than the largest value asks for. */
-function scaleOf(unit: Unit, values: number[], largest: number): [Scale, boolean] {
-	const scale = scaleFor(unit, largest);
+/** What three quarters of the heaviest rows reach. */
+function low_of(values: number[], looked_at = LOOKED_AT): number {
 	const sizes = values
 		.map(Math.abs)
 		.filter(Boolean)
 		.sort((a, b) => b - a)
-		.slice(0, LOOKED_AT);
-	const low = sizes[Math.floor(sizes.length * 0.75)] ?? 0;
-	if (low >= scale.size / 100) return [scale, false];
-	const smaller = scales(unit).find((one) => one.size < scale.size);
-	return smaller && largest / smaller.size < ROOM ? [smaller, true] : [scale, false];
+		.slice(0, looked_at);
+	return sizes[Math.floor(sizes.length * 0.75)] ?? 0;
 }
 
+const largest_of = (values: number[]): number => values.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+
+/** Whether the unit of the largest value suits most of the heavy ones, or of all. */
+export function hasOneUnit(unit: Unit, values: number[], looked_at = LOOKED_AT): boolean {
+	const { size } = scaleFor(unit, largest_of(values));
+	return size === 1 || low_of(values, looked_at) >= SMALLEST * size;
+}
+
+/** The unit is that of the largest value. Where a quarter of the heaviest rows would be next to nothing in it, times are in
+ * the next smaller one if the largest has no more than five digits before its point; else each row has its own. */
 export function columnFormat(unit: Unit, values: number[]): ColumnFormat {
-	let largest = 0;
-	let all_whole = true;
-	for (const value of values) {
-		largest = Math.max(largest, Math.abs(value));
-		if (!Number.isInteger(value)) all_whole = false;
-	}
 	if (unit === "ratio") return { suffix: "%", text: (value) => fixed(value * 100, 1) };
-	const [scale, is_smaller] = scaleOf(unit, values, largest);
-	if (scale.size === 1 && all_whole) return { suffix: scale.name, text: whole };
-	const top = largest / scale.size;
-	const places = is_smaller ? 2 : top === 0 ? 0 : Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(top))));
-	return { suffix: scale.name, text: (value) => fixed(value / scale.size, places) };
+	const largest = largest_of(values);
+	const low = low_of(values);
+	const scale = scaleFor(unit, largest);
+	if (scale.size === 1 && values.every(Number.isInteger)) return { suffix: scale.name, text: whole };
+	if (hasOneUnit(unit, values)) {
+		const places = Math.max(places_of(largest / scale.size, 3), Math.min(2, places_of(low / scale.size, 2)));
+		return { suffix: scale.name, text: (value) => fixed(value / scale.size, places) };
+	}
+	const smaller = unit === "ns" ? TIME.find((one) => one.size < scale.size) : undefined;
+	if (smaller && largest / smaller.size < ROOM && low >= SMALLEST * smaller.size)
+		return { suffix: smaller.name, text: (value) => fixed(value / smaller.size, 2) };
+	return { suffix: "", text: (value) => withUnit(value, unit) };
+}
+
+/** Of values that are read beside one another, such as before, after and their difference: the unit and the decimals of the
+ * largest for all of them. */
+export function rowFormat(unit: Unit, values: number[]): ColumnFormat {
+	const largest = largest_of(values);
+	const scale = scaleFor(unit, largest);
+	const places = scale.size === 1 ? 0 : Math.min(2, places_of(largest / scale.size, 4));
+	return { suffix: "", text: (value) => `${fixed(value / scale.size, places)} ${scale.name}`.trim() };
 }
 
 /** "2026-11-17 09:12" in the reader's own time zone. */

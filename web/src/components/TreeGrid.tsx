@@ -5,9 +5,18 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Cell, Column, Report, Row } from "../api/types";
-import { columnFormat, exact, percent } from "../format";
+import { columnFormat, exact, hasOneUnit, percent, rowFormat } from "../format";
 import { view } from "../state/view";
-import { adds_up, is_number, parse_show, share, shown_columns, tree_column_at, tree_columns } from "./columns";
+import {
+	adds_up,
+	is_number,
+	parse_show,
+	read_with,
+	share,
+	shown_columns,
+	tree_column_at,
+	tree_columns,
+} from "./columns";
 import { Failed } from "./Empty";
 import { Icon } from "./Icon";
 import { child_count, type Line, type Loader, TreeModel } from "./tree_model";
@@ -70,9 +79,14 @@ function useModel(id: string, load: Loader): TreeModel {
 	return model;
 }
 
+interface CellFormat {
+	suffix: string;
+	text(value: number, row: Row): string;
+}
+
 interface Layout {
 	columns: Column[];
-	formats: Map<string, ReturnType<typeof columnFormat>>;
+	formats: Map<string, CellFormat>;
 	numbers: Set<string>;
 	template: string;
 	/** The rows are grids of their own: the same width gives them the same columns. */
@@ -85,22 +99,24 @@ export interface DrawnColumn {
 	after: string;
 }
 
+const numbers_of = (row: Row | undefined, keys: string[]): number[] =>
+	keys.map((key) => row?.[key]).filter((value): value is number => typeof value === "number");
+
+/** One unit for what is read together; one for each row of a comparison whose rows are of very different size. */
+function format_of(report: Report, column: Column, lines: Line[]): CellFormat {
+	const keys = read_with(report, column);
+	const values = lines.slice(0, 2000).flatMap(({ row }) => numbers_of(row, keys));
+	if (keys.length === 1 || hasOneUnit(column.unit, values, values.length)) return columnFormat(column.unit, values);
+	return { suffix: "", text: (value, row) => rowFormat(column.unit, numbers_of(row, keys)).text(value) };
+}
+
 function layout_of(report: Report, lines: Line[], chosen: string[], drawn?: DrawnColumn | null): Layout {
 	const columns = shown_columns(report, chosen);
 	if (drawn) columns.splice(columns.findIndex((column) => column.key === drawn.after) + 1, 0, drawn.column);
-	const formats = new Map<string, ReturnType<typeof columnFormat>>();
+	const formats = new Map<string, CellFormat>();
 	const numbers = new Set(columns.filter((column) => is_number(report, column)).map((column) => column.key));
-	for (const column of columns) {
-		if (!numbers.has(column.key)) continue;
-		// A difference has the unit and the decimals of what it is the difference of.
-		const key = column.key.replace(/^(?:difference|interval)_/, "first_");
-		const values: number[] = [];
-		for (const { row } of lines.slice(0, 2000)) {
-			const value = row?.[key];
-			if (typeof value === "number") values.push(value);
-		}
-		formats.set(column.key, columnFormat(column.unit, values));
-	}
+	for (const column of columns)
+		if (numbers.has(column.key)) formats.set(column.key, format_of(report, column, lines));
 	const mins = columns.map((column) =>
 		numbers.has(column.key) ? Math.max(92, Math.min(150, title_letters(column.title) * 7.2 + 28)) : 130,
 	);
@@ -190,14 +206,15 @@ function CellView(props: {
 	// Of a comparison: what was added or taken away carries its sign, so that its colour is not needed.
 	const is_change = /^(difference|change)_/.test(column.key);
 	const part = is_change ? null : share(row.report, row.row, column.key);
-	const plain = layout.formats.get(column.key)?.text(value) ?? "";
+	const plain = layout.formats.get(column.key)?.text(value, row.row) ?? "";
+	const is_nothing = value === 0 || plain.startsWith("<");
 	const text =
 		props.as === "percent" && part !== null
 			? percent(part).replace(" %", "")
-			: is_change && value > 0
+			: is_change && value > 0 && !is_nothing
 				? `+${plain}`
 				: plain;
-	const kind = is_change && value !== 0 ? (value > 0 ? "more" : "less") : value === 0 ? "zero" : "";
+	const kind = is_change && !is_nothing ? (value > 0 ? "more" : "less") : value === 0 ? "zero" : "";
 	const tip =
 		part === null ? exact(value, column.unit) : `${exact(value, column.unit)}\n${percent(part)} of the total`;
 	return (

@@ -6,6 +6,7 @@ import {
 	adds_up,
 	other_columns,
 	parse_show,
+	read_with,
 	share,
 	show_text,
 	shown_columns,
@@ -62,4 +63,14 @@ test("shares are of the column's total", () => {
 	assert.ok(adds_up(report.columns[4]!));
 	assert.ok(!adds_up({ key: "wall_avg_ns", title: "", unit: "ns" }));
 	assert.equal(show_text(parse_show("a:percent,b:nonsense,c:bar")), "a:percent,c:bar");
+});
+
+test("both sides of a comparison are read together, with their difference", () => {
+	const columns = ["name", "first_ns", "second_ns", "difference_ns", "change_ratio", "interval_ns", "first_step"].map(
+		(key) => ({ key, title: key, unit: "" }),
+	);
+	const changes = { ...report, columns };
+	for (const at of [1, 2, 3, 5]) assert.deepEqual(read_with(changes, columns[at]!), ["first_ns", "second_ns"]);
+	assert.deepEqual(read_with(changes, columns[4]!), ["change_ratio"]);
+	assert.deepEqual(read_with(changes, columns[6]!), ["first_step"]);
 });

@@ -51,6 +51,13 @@ export function is_number(report: Report, column: Column): boolean {
 	return typeof cell === "number";
 }
 
+/** The columns that are read together: of a comparison both sides, their difference and its interval, else one alone. */
+export function read_with(report: Report, column: Column): string[] {
+	const of = /^(?:first|second|difference|interval)_(.+)$/.exec(column.key)?.[1];
+	const sides = [`first_${of}`, `second_${of}`];
+	return of && sides.every((key) => report.columns.some((one) => one.key === key)) ? sides : [column.key];
+}
+
 /** "cpu_self_ns:percent,count:bar" and back. */
 export function parse_show(text: string): Map<string, ShowAs> {
 	const show = new Map<string, ShowAs>();
