@@ -246,6 +246,12 @@ export function grid_row(report: Report, line: Line): GridRow | null {
 	return { row: line.row, report, path: line.path, column, label: cell_text(line.row[column.key]) };
 }
 
+/** What folded rows hold is not searched: they may not even be here. */
+function found_text(count: number, model: TreeModel, lines: Line[]): string {
+	const is_folded = lines.some((line) => child_count(line.row) > 0 && !model.is_open(line.path));
+	return is_folded ? `${count} in open rows` : `${count}`;
+}
+
 /** Which lines have the text, and where the cursor goes next. */
 function useSearch(model: TreeModel, lines: Line[], cursor: number, move: (to: number) => void) {
 	const wanted = view.value.search.trim().toLowerCase();
@@ -260,7 +266,7 @@ function useSearch(model: TreeModel, lines: Line[], cursor: number, move: (to: n
 	}, [lines, wanted, report]);
 	useEffect(() => {
 		const count = document.getElementById("search-count");
-		if (count) count.textContent = wanted ? `${hits.length}` : "";
+		if (count) count.textContent = wanted ? found_text(hits.length, model, lines) : "";
 		if (wanted) model.need_top(SEARCH_ROWS);
 	}, [hits, wanted, model]);
 	useEffect(() => {

@@ -56,7 +56,13 @@ export function StackPane({ func }: { func: string }) {
 	const total = Number(data.totals.cpu_self_ns ?? 0);
 	const stack = stacks[Math.min(at, stacks.length - 1)];
 	if (!stack)
-		return <p class="muted">{loading ? "…" : "No samples of this function in the range and filters of now."}</p>;
+		return (
+			<p class="muted">
+				{loading
+					? "…"
+					: "This function has no CPU time of its own in the range and filters of now. What it has in total was spent in functions that it called: open it in Top-down to see them."}
+			</p>
+		);
 	const open = (name: string) => go("source", { params: { function: name } });
 	return (
 		<>
