@@ -274,6 +274,9 @@ const cases = {
 			),
 		);
 		same(high.length, steps.length, "bars");
+		// At this width none is beyond the edge.
+		const [place, all] = await page.locator(".step-chart [role=slider]").evaluate((one) => [one.clientWidth, one.scrollWidth]);
+		must(all <= place, `${all} pixels of bars in ${place}`);
 		const longest = steps.indexOf(Math.max(...steps.filter((_, at) => high[at] < 119)));
 		must(longest >= 0, "all bars are cut");
 		high.forEach((height, at) => {
@@ -281,6 +284,41 @@ const cases = {
 			must(height > 119 || Math.abs(height - expected) < 0.05, `step ${at}: ${height} instead of ${expected}`);
 			must(height < 120.5, `step ${at} is ${height} high`);
 		});
+	},
+
+	async names_of_a_deep_tree_stay_in_their_column({ page, go, context }) {
+		await go(`/r/${context.py}/grid?mode=top-down`);
+		const rows = page.locator(".tree-grid .grid-row[data-label]");
+		await rows.first().waitFor();
+		// The root only calls: that is said, and not that it has no samples.
+		await rows.first().click();
+		await page.locator(".pane").getByText("no CPU time of its own").waitFor();
+		await page.locator(".tree-grid").focus();
+		const cursor = page.locator('.grid-row[data-cursor="true"]');
+		const level = async () => Number(await cursor.getAttribute("aria-level"));
+		while ((await cursor.getAttribute("aria-expanded")) !== null) {
+			const above = await level();
+			await page.keyboard.press("ArrowRight");
+			await until(page, () => document.querySelector('.grid-row[data-cursor="true"]').ariaExpanded === "true");
+			await page.keyboard.press("ArrowRight");
+			await until(page, (from) => Number(document.querySelector('.grid-row[data-cursor="true"]').ariaLevel) === from + 1 && document.querySelector('.grid-row[data-cursor="true"]').dataset.label, above);
+		}
+		must((await level()) > 10, `only ${await level()} levels`);
+		const outside = await rows.evaluateAll((all) => all.filter((row) => {
+			const [name, next] = [...row.children].map((cell) => cell.getBoundingClientRect());
+			const label = row.querySelector(".tree-label").getBoundingClientRect();
+			const all_of_it = row.querySelector(".tree-label").scrollWidth;
+			return name.right > next.left + 1 || label.right > name.right || label.width < Math.min(60, all_of_it - 1);
+		}).map((row) => row.dataset.label));
+		same(outside, [], "names without room");
+		// What is folded is not searched, and that is said.
+		const deepest = await cursor.getAttribute("data-label");
+		const count = page.locator("#search-count");
+		await page.locator("#search").fill(deepest);
+		await until(page, () => /^[1-9]/.test(document.getElementById("search-count").textContent));
+		await go(`/r/${context.py}/grid?mode=top-down&q=${encodeURIComponent(deepest)}`);
+		await until(page, () => document.getElementById("search-count").textContent !== "");
+		same(await count.textContent(), "0 in open rows", "found in a folded tree");
 	},
 
 	async lines_of_a_task({ page, go, context }) {

@@ -3,7 +3,7 @@
 // The one table of the page: flat or a tree, of any length. Only the rows in sight are in the document; they are fetched
 // as they come into sight. Keyboard as in the ARIA treegrid pattern.
 import { useComputed } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Cell, Column, Report, Row } from "../api/types";
 import { columnFormat, exact, hasOneUnit, percent, rowFormat } from "../format";
 import { view } from "../state/view";
@@ -19,6 +19,7 @@ import {
 } from "./columns";
 import { Failed } from "./Empty";
 import { Icon } from "./Icon";
+import { indent_of } from "./indent";
 import { child_count, type Line, type Loader, TreeModel } from "./tree_model";
 import { useInSight } from "./windowed";
 
@@ -284,6 +285,21 @@ function useSearch(model: TreeModel, lines: Line[], cursor: number, move: (to: n
 	return wanted;
 }
 
+/** The width of the first column as it is on the screen. */
+function useNameWidth(scroller: { current: HTMLElement | null }, of: unknown): number {
+	const [px, setPx] = useState(NAME_PX);
+	useLayoutEffect(() => {
+		const head = scroller.current?.querySelector<HTMLElement>(".grid-head .tree-cell");
+		if (!head) return;
+		const measure = () => setPx(head.offsetWidth);
+		measure();
+		const watch = new ResizeObserver(measure);
+		watch.observe(head);
+		return () => watch.disconnect();
+	}, [of]);
+	return px;
+}
+
 export function TreeGrid(props: TreeGridProps) {
 	const model = useModel(props.id, props.load);
 	const { report } = model;
@@ -300,6 +316,7 @@ export function TreeGrid(props: TreeGridProps) {
 	const row_height = () =>
 		Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) || 26;
 
+	const name_px = useNameWidth(scroller, report);
 	const in_sight = useInSight(scroller, row_height, OVERSCAN, report);
 	// A table of another question starts at its top.
 	useEffect(() => {
@@ -419,6 +436,7 @@ export function TreeGrid(props: TreeGridProps) {
 				const index = first + i;
 				const row = grid_row(report, line);
 				const depth = line.path.length - 1;
+				const indent = indent_of(depth, name_px);
 				const has_children = child_count(line.row) > 0;
 				const open = model.is_open(line.path);
 				const selected = row !== null && view.value.selection?.value === row.label && row.label !== "";
@@ -453,7 +471,7 @@ export function TreeGrid(props: TreeGridProps) {
 							role={flat ? "rowheader" : "gridcell"}
 							class="cell tree-cell"
 							data-key={row?.column.key}
-							style={{ paddingLeft: `${8 + depth * 15}px` }}
+							style={{ paddingLeft: `${indent.px}px` }}
 							data-tip={row?.label}
 						>
 							{!flat && (
@@ -469,6 +487,11 @@ export function TreeGrid(props: TreeGridProps) {
 								>
 									{has_children && <Icon name={open ? "down" : "right"} size={12} />}
 								</button>
+							)}
+							{indent.deep && (
+								<span class="tree-level" aria-hidden="true" data-tip={`Level ${depth + 1}`}>
+									{depth + 1}
+								</span>
 							)}
 							<span class="tree-label">
 								{row ? <Highlighted text={row.label || "[none]"} wanted={wanted} /> : "…"}
