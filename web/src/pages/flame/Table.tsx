@@ -23,17 +23,14 @@ export function FlameTable({ tree }: { tree: Tree }) {
 		.filter((one) => !search || one.name.toLowerCase().includes(search))
 		.sort((a, b) => b[sort.value] - a[sort.value])
 		.filter((one, place) => place < MOST || is_wanted(one.name));
-	const self = columnFormat(
-		weight.unit,
-		all.map((one) => one.self),
-	);
-	const total = columnFormat(
-		weight.unit,
-		all.map((one) => one.total),
-	);
+	// One format for both, so that they can be compared: that of the own times, with room for the largest total.
+	const { suffix, text } = columnFormat(weight.unit, [
+		...all.map((one) => one.self),
+		all.reduce((most, one) => Math.max(most, one.total), 0),
+	]);
 	const whole = Math.max(1, tree.totalNs);
 	const partly = weight.id === "cpu" && view.value.params.all !== "1";
-	const head = (key: "self" | "total", suffix: string) => (
+	const head = (key: "self" | "total") => (
 		<th
 			class="number"
 			aria-sort={sort.value === key ? "descending" : "none"}
@@ -49,9 +46,9 @@ export function FlameTable({ tree }: { tree: Tree }) {
 			<table class="tl-table">
 				<thead>
 					<tr>
-						{head("self", self.suffix)}
+						{head("self")}
 						<th class="number">%</th>
-						{head("total", total.suffix)}
+						{head("total")}
 						<th>{weight.frame}</th>
 					</tr>
 				</thead>
@@ -64,7 +61,7 @@ export function FlameTable({ tree }: { tree: Tree }) {
 								data-value={one.self}
 								data-tip={exact(one.self, weight.unit)}
 							>
-								{self.text(one.self)}
+								{text(one.self)}
 							</td>
 							<td class="number muted">{percent(one.self / whole)}</td>
 							<td
@@ -73,12 +70,13 @@ export function FlameTable({ tree }: { tree: Tree }) {
 								data-value={one.total}
 								data-tip={exact(one.total, weight.unit)}
 							>
-								{total.text(one.total)}
+								{text(one.total)}
 							</td>
 							<th scope="row">
 								<button
 									type="button"
 									class="link"
+									data-tip={one.name}
 									onClick={() =>
 										update(
 											{ selection: { kind: "function", value: functionOf(one.name) } },
