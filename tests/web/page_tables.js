@@ -189,6 +189,11 @@ const cases = {
 		const keys = memory.columns.filter((column) => column.unit === "bytes").map((column) => column.key).slice(0, 2);
 		must(keys.length === 2, "columns with bytes");
 		same(await table_rows(page, "What held memory at its peak", keys, 3), rows_of(memory, "operator", keys, 3), "memory");
+		// The axis says the peak, in the unit of the line above.
+		const [, peak, unit] = /peak ([\d.]+) (\w+)/.exec(await page.locator("main .toolbar").first().innerText());
+		const [value, its_unit] = (await page.locator(".axis-top").innerText()).split(" ");
+		same(its_unit, unit, "unit of the axis");
+		must(Math.abs(Number(value) / Number(peak) - 1) < 0.01, `${value} at the axis, peak ${peak}`);
 	},
 
 	async numbers_of_threads({ page, go, context }) {

@@ -33,7 +33,10 @@ export function LineChart(props: LineChartProps) {
 	const { x, low, high, text } = props;
 	const [at, setAt] = useState(0);
 	const [drag, setDrag] = useState<[number, number] | null>(null);
-	const top = Math.max(1, ...high) * 1.05;
+	// A little room above the peak, which is what the axis says.
+	const peak = high.reduce((most, one) => Math.max(most, one), 0);
+	const top = Math.max(1, peak) * 1.05;
+	const peak_y = HEIGHT - (peak / top) * HEIGHT;
 	const bin_at = (event: PointerEvent) => {
 		const box = (event.currentTarget as Element).getBoundingClientRect();
 		return Math.max(0, Math.min(x.length - 1, Math.floor(((event.clientX - box.left) / box.width) * x.length)));
@@ -62,7 +65,7 @@ export function LineChart(props: LineChartProps) {
 	const left = (i: number) => (i / x.length) * WIDTH;
 	return (
 		<figure class="line-chart">
-			<span class="axis-top">{text(top)}</span>
+			<span class="axis-top">{text(peak)}</span>
 			<svg
 				viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
 				preserveAspectRatio="none"
@@ -86,6 +89,7 @@ export function LineChart(props: LineChartProps) {
 			>
 				<path d={area} class="chart-area" />
 				<path d={path_of(x, low, top)} class="chart-line" />
+				<line x1={0} x2={WIDTH} y1={peak_y} y2={peak_y} class="chart-peak" />
 				<rect x={left(at)} width={WIDTH / x.length} y={0} height={HEIGHT} class="chart-cursor" />
 				{drag && (
 					<rect

@@ -19,6 +19,12 @@ const NONE = (
 	</Empty>
 );
 
+function nothing_held(): string {
+	const { range, filters } = view.value;
+	const of = range ? "Nothing was held at the peak of this range" : "Nothing was held at the peak";
+	return filters.length ? `${of} with these filters.` : `${of}.`;
+}
+
 export default function Memory() {
 	const { data, error, retry } = useReport(["memory-timeline", "-report-knob", "bin-count=300"]);
 	if (error) return <Failed error={error} retry={retry} />;
@@ -32,7 +38,7 @@ export default function Memory() {
 				<h1>Memory</h1>
 				<span class="muted">{data.subject}</span>
 			</div>
-			<NotApplied left={applied_here("memory-timeline").left} />
+			<NotApplied left={applied_here("memory-timeline").left} what="chart" />
 			<LineChart
 				label="Memory held by PyTorch over time"
 				x={rows.map((row) => [Number(row.start_ns), Number(row.end_ns)])}
@@ -59,7 +65,7 @@ export default function Memory() {
 							<option value="thread,operator">Thread and operator</option>
 						</select>
 					}
-					empty={() => <Empty small title="Nothing was held at the peak of this range." />}
+					empty={() => <Empty small title={nothing_held()} />}
 				/>
 			</div>
 		</div>
