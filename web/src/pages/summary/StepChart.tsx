@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every step as a bar of its parts; a click or Enter narrows the view to that step.
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Report, Row } from "../../api/types";
 import { ns } from "../../format";
 import { type Range, setRange, view } from "../../state/view";
@@ -29,12 +29,34 @@ export const step_range = (step: Row): Range => [
 	Number(step.start_ns) + Number(step.wall_total_ns),
 ];
 
+/** All steps stand side by side in the room that there is, unless a bar would be thinner than a pixel. */
+export function bar_width(room: number, steps: number): number {
+	return Math.max(1, Math.min(16, room / Math.max(1, steps)));
+}
+
+/** The width of an element in whole pixels. */
+function useRoom(place: { current: HTMLElement | null }): number {
+	const [px, setPx] = useState(600);
+	useLayoutEffect(() => {
+		const element = place.current;
+		if (!element) return;
+		const measure = () => setPx(Math.floor(element.getBoundingClientRect().width));
+		measure();
+		const watch = new ResizeObserver(measure);
+		watch.observe(element);
+		return () => watch.disconnect();
+	}, []);
+	return px;
+}
+
 export function StepChart({ data }: { data: Report }) {
 	const { range } = view.value;
 	const [at, setAt] = useState(0);
 	const steps = data.rows;
 	const top = ceiling(steps.map((row) => Number(row.wall_total_ns)));
-	const width = Math.max(2, Math.min(16, Math.floor(1100 / steps.length)));
+	const place = useRef<HTMLDivElement>(null);
+	const room = useRoom(place);
+	const width = bar_width(room, steps.length);
 	const choose = (row: Row) => setRange(step_range(row));
 	const text = (row: Row) =>
 		`${row.step}${row.warm_up ? " (warm-up)" : ""}: ${ns(Number(row.wall_total_ns))} at ${ns(Number(row.start_ns))}`;
@@ -105,6 +127,7 @@ export function StepChart({ data }: { data: Report }) {
 			<p class="muted">{data.subject}</p>
 			<div
 				class="scroll-x"
+				ref={place}
 				role="slider"
 				aria-label="Steps: arrow keys choose one, Enter narrows the view to it"
 				aria-valuemin={0}
