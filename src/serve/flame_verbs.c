@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/samples/sample_set.h"
 #include "analyze/stacks/flame_columns.h"
 #include "analyze/stacks/flame_time.h"
 #include "analyze/timeline/histogram.h"
@@ -60,8 +61,8 @@ static struct kept_flames *flames_of(struct st_verb_call *call)
 	return kept;
 }
 
-/* As the flame graph of an export: without what lies between functions, unless all frames are asked for. One result may
- * have no samples, and its graph is empty; a comparison with nothing would show everything as gone, and an order of time
+/* The frames of the reports on the same page, not those of a file for another tool, so that a function has the same time
+ * in both; without what lies between functions, unless all frames are asked for. One result may have no samples, and its graph is empty; a comparison with nothing would show everything as gone, and an order of time
  * has to begin somewhere: these need some. */
 static enum st_status open_stacks(struct st_stacks *out, const struct st_result *result,
 				  const struct st_words *words, bool needed, struct st_error *err)
@@ -69,6 +70,7 @@ static enum st_status open_stacks(struct st_stacks *out, const struct st_result 
 	const struct st_report_options *options = &words->request.options;
 	struct st_sample_view view = options->view;
 
+	st_sample_view_complete(&view, result);
 	view.folds_glue = view.call_stack_mode != ST_STACK_ALL;
 	return (needed ? st_stacks_need : st_stacks_init)(out, result, &options->question, &view,
 							  err);

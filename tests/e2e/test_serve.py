@@ -410,3 +410,37 @@ def test_what_a_killed_server_left_is_removed(strata, data, tmp_path):
         client = living.client()
         assert client.ask(client.id("r000hs"), ["pprof"], verb="export").status == 200
     assert [path.name for path in temporary.iterdir()] == ["strata-serving-not"]
+
+
+# Longer than one call down into the C library, whose functions a report adds up at the first one.
+DEEP = """
+import time
+while time.process_time() < 1.5:
+    for _ in range(100):
+        time.strftime("%c %x %X %A %B " * 200, (2024, 2, 29, 12, 30, 45, 3, 60, 0))
+"""
+
+
+def self_times_of_flame(client, result, *words):
+    answer = client.ask(result, words, verb="flame", min_ratio=0)
+    assert answer.status == 200, answer.body
+    nodes, names, times = answer.json["nodes"], answer.json["names"], {}
+    for name, self_ns in zip(nodes["name"], nodes["self_ns"], strict=True):
+        function = re.sub(r" (\[[^\]]+\]|\([^()]*:\d+\))$", "", names[name])
+        times[function] = times.get(function, 0) + self_ns
+    return {function: self_ns for function, self_ns in times.items() if self_ns}
+
+
+def test_flame_graph_has_the_times_of_the_grid(strata, python, tmp_path):
+    for name, options in (("usual", []), ("every", ["-call-stack-mode", "all"])):
+        done = strata("collect", "hotspots", "-q", *options, "-r", tmp_path / name, "--", python, "-c", DEEP)
+        assert done.status == 0, done.err
+    with Server(strata, tmp_path) as running:
+        client = running.client()
+        for name in ("usual", "every"):
+            result = client.id(name)
+            rows = client.ask(result, ["hotspots", "-group-by", "function"]).json["rows"]
+            grid = {row["function"]: row["cpu_self_ns"] for row in rows if row["cpu_self_ns"]}
+            assert self_times_of_flame(client, result) == grid
+            every = self_times_of_flame(client, result, "-call-stack-mode", "all")
+            assert (every == grid) == (name == "every"), "the modes differ in this program"

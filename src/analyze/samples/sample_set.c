@@ -256,20 +256,20 @@ static const char *kept_option(const struct st_result *result, const char *name)
 	return found ? found + strlen(name) : "";
 }
 
-static void choose_modes(struct st_sample_set *set)
+void st_sample_view_complete(struct st_sample_view *view, const struct st_result *result)
 {
-	const char *stacks = kept_option(set->result, "-call-stack-mode ");
+	const char *stacks = kept_option(result, "-call-stack-mode ");
 
-	if (strncmp(kept_option(set->result, "-inline-mode "), "off", 3) == 0)
-		set->view.no_inlines = true;
-	if (set->view.call_stack_mode != ST_STACK_DEFAULT)
+	if (strncmp(kept_option(result, "-inline-mode "), "off", 3) == 0)
+		view->no_inlines = true;
+	if (view->call_stack_mode != ST_STACK_DEFAULT)
 		return;
-	set->view.call_stack_mode = ST_STACK_USER_PLUS_ONE;
+	view->call_stack_mode = ST_STACK_USER_PLUS_ONE;
 	if (strncmp(stacks, "all", 3) == 0) {
-		set->view.call_stack_mode = ST_STACK_ALL;
-		set->view.folds_glue = false;
+		view->call_stack_mode = ST_STACK_ALL;
+		view->folds_glue = false;
 	} else if (strncmp(stacks, "user-only", 9) == 0)
-		set->view.call_stack_mode = ST_STACK_USER_ONLY;
+		view->call_stack_mode = ST_STACK_USER_ONLY;
 }
 
 static struct st_text sample_text(const struct st_dataset *dataset, enum st_grouping grouping,
@@ -316,7 +316,7 @@ enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_res
 	out->samples = st_result_samples(result);
 	if (view)
 		out->view = *view;
-	choose_modes(out);
+	st_sample_view_complete(&out->view, result);
 	st_arena_init(&out->arena, SIZE_MAX / 2);
 	st_result_tracks(result, &out->track_count);
 	st_result_processes(result, &out->process_count);

@@ -57,6 +57,9 @@ struct st_sample_set {
 	uint64_t callers_cut; /* groups whose callers became others in answers so far */
 };
 
+/* What the question left open is as it was asked for when the result was collected, else as usual. */
+void st_sample_view_complete(struct st_sample_view *view, const struct st_result *result);
+
 enum st_status st_sample_set_open(struct st_sample_set *out, const struct st_result *result,
 				  const struct st_sample_view *view, struct st_error *err);
 void st_sample_set_close(struct st_sample_set *set);

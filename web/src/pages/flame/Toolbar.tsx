@@ -166,7 +166,7 @@ export function Toolbar({ tree, samples, leftOut }: { tree: Tree; samples: numbe
 					<Switch
 						name="all"
 						title="All frames"
-						tip="Also the frames between functions, such as the interpreter's: without them a total is of the places where the function is shown"
+						tip="Also all functions of the C library, as -call-stack-mode all, and the frames between functions, such as the interpreter's: without them a total is of the places where the function is shown"
 					/>
 				)}
 				{sampled && <Compare />}
