@@ -101,6 +101,8 @@ static void put_types(struct st_json *json)
 		{"hotspots", "the same, and where the CPU time goes: samples with stacks"},
 		{"operators",
 		 "tasks, and every PyTorch operator with inputs, memory and nn.Module"},
+		{"threading",
+		 "hotspots, and what threads wait for: locks, I/O, sleep, other threads"},
 	};
 
 	st_json_put_array(json, "types");

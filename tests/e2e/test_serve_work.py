@@ -197,11 +197,39 @@ def test_commands_to_a_collection(strata, data, programs):
             assert client.post(f"/collections/{begun['id']}/command", body).status == 400, body
         pid = state_of(client, begun["id"])["live"]["program_pid"]
         assert client.settle(client.post(f"/collections/{begun['id']}/command", {"verb": "stop"})).status == 200
-        os.kill(pid, signal.SIGTERM)
+        after = state_of(client, begun["id"])
+        assert after["state"] == "running" and 0 < after["recorded_ns"] <= after["elapsed_ns"] and after["can_end"]
+        os.kill(pid, 0)  # it goes on, until it is asked to end
+        assert client.post(f"/collections/{begun['id']}/command", {"verb": "end"}).status == 200
         done = finish(client, begun["id"])
-        assert client.post(f"/collections/{begun['id']}/command", {"verb": "stop"}).status == 409
+        for verb in ("stop", "end"):
+            assert client.post(f"/collections/{begun['id']}/command", {"verb": verb}).status == 409
         rows = client.ask(done["result"], ["markers"]).json["rows"]
         assert "here & there" in json.dumps(rows)
+
+
+def test_stop_from_elsewhere_is_noticed(strata, data):
+    with Server(strata, data) as server:
+        client = server.client()
+        begun = client.post("/collections", {"type": "tasks", "program": "/bin/sleep", "arguments": ["60"]}).json
+        until(lambda: state_of(client, begun["id"]).get("live"), what="its state")
+        assert "recorded_ns" not in state_of(client, begun["id"])
+        assert strata("command", "stop", "-r", data / begun["result_path"]).status == 0
+        until(lambda: state_of(client, begun["id"]).get("recorded_ns"), what="the end of collecting")
+        assert client.post(f"/collections/{begun['id']}/command", {"verb": "end"}).status == 200
+        finish(client, begun["id"])
+
+
+def test_only_what_was_started_here_can_be_ended(strata, data):
+    with subprocess.Popen(["/bin/sleep", "60"]) as other, Server(strata, data) as server:
+        client = server.client()
+        begun = client.post("/collections", {"type": "hotspots", "attach_pid": other.pid}).json
+        assert begun["can_end"] is False
+        answer = client.post(f"/collections/{begun['id']}/command", {"verb": "end"})
+        assert answer.status == 409, answer.body
+        assert other.poll() is None
+        other.kill()
+        finish(client, begun["id"])
 
 
 def test_collections_that_fail(strata, data):

@@ -61,13 +61,25 @@ const cases = {
 		await page.getByRole("button", { name: "Stop" }).click();
 		await toast(page, "Stopping").waitFor();
 		process.kill(live.program_pid, 0); // it goes on: only the collection ends
-		process.kill(live.program_pid, "SIGTERM");
+		await heading(page, /^Recorded [\d.]+ m?s; the program is still running \(PID \d+\)$/).waitFor();
+		must((await heading(page, "Recorded").textContent()).includes(`(PID ${live.program_pid})`), "which program");
+		for (const name of ["Pause", "Resume", "Stop", "Mark"])
+			must(await page.getByRole("button", { name, exact: true }).isDisabled(), `${name} after the end of collecting`);
+		await page.getByRole("button", { name: "End the program" }).click();
+		await toast(page, "Asked to end").waitFor();
 		await running(page, "finished").waitFor();
 		must(await page.getByRole("button", { name: "Pause" }).isDisabled(), "what has ended can be paused");
 		const { rows } = await report(page, result, ["markers"]);
 		must(rows.some((row) => JSON.stringify(row).includes("here & there")), "the mark is in the result");
 		await page.getByRole("button", { name: "Open the result" }).click();
 		await page.waitForURL(new RegExp(`/r/${result}/`));
+	},
+
+	async types_say_what_they_record({ page, go }) {
+		await go("/new");
+		await page.locator(".type").first().waitFor();
+		for (const type of await page.locator(".type").all())
+			must((await type.locator(".muted").textContent()).length > 10, `${await type.textContent()}: no description`);
 	},
 
 	async program_that_does_not_exist_says_so({ page, go }) {

@@ -5,6 +5,7 @@
 #include "serve/http/answers.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct running {
 	struct st_server *server;
 	char job_id[ST_JOB_ID];
 	bool is_command; /* to a collection; else its output is the answer */
+	char stops[17];	 /* the collection that it stops; "": none */
 	struct st_capture *capture;
 };
 
@@ -53,8 +55,12 @@ static void done(void *arg, const struct st_captured *captured)
 {
 	struct running *running = arg;
 	struct st_job *job = st_pool_find(running->server->pool, running->job_id);
+	struct st_collection *stopped =
+		st_collections_find(running->server->collections, running->stops);
 	struct st_web_reply reply;
 
+	if (stopped && captured->is_ok)
+		st_collection_stopped(stopped);
 	st_reply_init(&reply);
 	fill_reply(running, captured, &reply);
 	free(running);
@@ -63,7 +69,9 @@ static void done(void *arg, const struct st_captured *captured)
 	st_reply_fini(&reply);
 }
 
-static void run(struct st_exchange *exchange, const char *const *argv, bool is_command)
+/* stops: the id of the collection that the command stops, or "". */
+static void run(struct st_exchange *exchange, const char *const *argv, bool is_command,
+		const char *stops)
 {
 	struct st_server *server = exchange->server;
 	struct st_job *job = st_pool_begin(server->pool, "asking");
@@ -77,6 +85,7 @@ static void run(struct st_exchange *exchange, const char *const *argv, bool is_c
 	}
 	running->server = server;
 	running->is_command = is_command;
+	snprintf(running->stops, sizeof(running->stops), "%s", stops);
 	memcpy(running->job_id, st_job_id(job), sizeof(running->job_id));
 	running->capture = st_capture_start(server->loop, argv, done, running, &err);
 	if (!running->capture) {
@@ -100,7 +109,7 @@ void st_get_capabilities(struct st_exchange *exchange, const struct st_route_par
 
 	(void)parts;
 	(void)body;
-	run(exchange, argv, false);
+	run(exchange, argv, false, "");
 }
 
 void st_get_collections(struct st_exchange *exchange, const struct st_route_parts *parts,
@@ -156,8 +165,21 @@ static void send_command(struct st_exchange *exchange, const struct st_collectio
 		st_exchange_error(exchange, &err);
 		return;
 	}
-	run(exchange, (const char *const *)argv, true);
+	run(exchange, (const char *const *)argv, true,
+	    strcmp(verb, "stop") == 0 ? collection->id : "");
 	st_argv_free(argv);
+}
+
+static void end_program(struct st_exchange *exchange, struct st_collection *collection)
+{
+	struct st_error err = {0};
+
+	if (st_collection_end_program(collection, &err)) {
+		st_exchange_fail(exchange, 409, "command", err.text, NULL);
+		return;
+	}
+	st_buf_append_text(&exchange->reply.body, "{}\n");
+	st_exchange_ready(exchange);
 }
 
 void st_get_collection(struct st_exchange *exchange, const struct st_route_parts *parts,
@@ -177,7 +199,7 @@ void st_get_collection(struct st_exchange *exchange, const struct st_route_parts
 void st_post_collection_command(struct st_exchange *exchange, const struct st_route_parts *parts,
 				const json_object *body)
 {
-	static const char *const verbs[] = {"pause", "resume", "stop", "mark"};
+	static const char *const verbs[] = {"pause", "resume", "stop", "mark", "end"};
 	struct st_collection *collection = find(exchange, parts->texts[0]);
 	const char *verb = st_body_text(body, "verb", "");
 	const char *text = st_body_text(body, "text", NULL);
@@ -190,12 +212,14 @@ void st_post_collection_command(struct st_exchange *exchange, const struct st_ro
 			known = verbs[i];
 	if (!known)
 		st_exchange_fail(exchange, 400, "usage",
-				 "'verb': expected pause, resume, stop or mark", NULL);
+				 "'verb': expected pause, resume, stop, mark or end", NULL);
 	else if (text && (strcmp(known, "mark") != 0 || text[0] == '-'))
 		st_exchange_fail(exchange, 400, "usage",
 				 "'text' is that of a mark, and does not begin with a dash", NULL);
 	else if (collection->state != ST_COLLECTION_RUNNING)
 		st_exchange_fail(exchange, 409, "ended", "The collection has ended.", NULL);
+	else if (strcmp(known, "end") == 0)
+		end_program(exchange, collection);
 	else
 		send_command(exchange, collection, known, text);
 }

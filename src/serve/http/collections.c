@@ -447,6 +447,7 @@ enum st_status st_collections_start(struct st_collections *collections, const js
 	collection->child = (struct st_child){.ended = ended, .arg = collection};
 	collection->log_fd = -1;
 	collection->incoming_fd = -1;
+	collection->is_attached = json_object_object_get(ask, "attach_pid") != NULL;
 	collection->started_ms = st_loop_now_ms();
 	status = start(collection, ask, err);
 	if (status) {
@@ -471,6 +472,48 @@ static void write_log(const struct st_collection *collection, struct st_json *js
 	st_buf_fini(&log);
 }
 
+/* What the list of results says about it, once it is whole; NULL: it is not. */
+static const struct st_entry *complete_entry(const struct st_collection *collection)
+{
+	struct st_catalog *catalog = &collection->server->catalog;
+	const struct st_entry *entry;
+	char id[ST_ENTRY_ID];
+
+	st_secret_digest(collection->path, id, ST_ENTRY_ID - 1);
+	st_catalog_scan(catalog);
+	entry = st_catalog_find(catalog, id);
+	return entry && strcmp(entry->state, "finished") == 0 ? entry : NULL;
+}
+
+void st_collection_stopped(struct st_collection *collection)
+{
+	const struct st_entry *entry;
+
+	if (collection->recorded_ns || collection->state != ST_COLLECTION_RUNNING)
+		return;
+	entry = complete_entry(collection);
+	collection->recorded_ns =
+		entry && entry->elapsed_ns > 0
+			? entry->elapsed_ns
+			: (st_loop_now_ms() - collection->started_ms + 1) * 1000000;
+	announce(collection);
+}
+
+/* strata hands the signal on to the program that it started, and to no other one. */
+enum st_status st_collection_end_program(struct st_collection *collection, struct st_error *err)
+{
+	if (collection->host[0])
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "the program runs on %.200s: end it there, with kill",
+				    collection->host);
+	if (collection->is_attached)
+		return st_error_set(err, ST_EUSAGE, 0,
+				    "the program was not started from here: end it where it was");
+	if (kill(collection->child.pid, SIGTERM))
+		return st_error_set(err, ST_EIO, errno, "cannot end the program");
+	return ST_OK;
+}
+
 static void refreshed(void *arg, const struct st_captured *captured)
 {
 	struct st_collection *collection = arg;
@@ -479,8 +522,11 @@ static void refreshed(void *arg, const struct st_captured *captured)
 
 	collection->asking = NULL;
 	/* One that has just begun, or has ended meanwhile, has no answer. */
-	if (!captured->is_ok || !size || !st_json_is_value(text, size))
+	if (!captured->is_ok || !size || !st_json_is_value(text, size)) {
+		if (!collection->host[0] && complete_entry(collection))
+			st_collection_stopped(collection);
 		return;
+	}
 	while (size && text[size - 1] == '\n')
 		size--;
 	free(collection->live);
@@ -493,7 +539,8 @@ void st_collection_refresh(struct st_collection *collection)
 	struct st_error ignored;
 	char **argv;
 
-	if (collection->asking || collection->state != ST_COLLECTION_RUNNING)
+	if (collection->asking || collection->recorded_ns ||
+	    collection->state != ST_COLLECTION_RUNNING)
 		return;
 	argv = st_collection_command(collection, "status", NULL, &ignored);
 	if (argv)
@@ -520,6 +567,9 @@ void st_collection_write(const struct st_collection *collection, bool has_log, s
 	st_json_put_text(&json, "result", result);
 	st_json_put_text(&json, "result_path", collection->path);
 	st_json_put_i64(&json, "elapsed_ns", (until - collection->started_ms) * 1000000);
+	if (collection->recorded_ns)
+		st_json_put_i64(&json, "recorded_ns", collection->recorded_ns);
+	st_json_put_bool(&json, "can_end", !collection->host[0] && !collection->is_attached);
 	st_json_key(&json, "exit");
 	if (collection->state < ST_COLLECTION_DONE || !WIFEXITED(collection->status))
 		st_json_null(&json);

@@ -49,6 +49,8 @@ struct st_collection {
 	int64_t started_ms, ended_ms;
 	int status;		   /* of waitpid */
 	char why[500];		   /* it failed */
+	bool is_attached;	   /* to a program that somebody else started */
+	int64_t recorded_ns;	   /* collecting has ended before the program did; 0: it goes on */
 	char *live;		   /* what strata command status said last; NULL: nothing yet */
 	struct st_capture *asking; /* it is being asked */
 	struct st_collection *next;
@@ -66,6 +68,10 @@ struct st_collection *st_collections_first(struct st_collections *collections);
 void st_collection_write(const struct st_collection *collection, bool has_log, struct st_buf *out);
 /* Asks a running one how it is; who listens to events is told. */
 void st_collection_refresh(struct st_collection *collection);
+/* It was asked to stop and did; the program may go on. */
+void st_collection_stopped(struct st_collection *collection);
+/* Asks the program to end, as kill does. The collection follows. */
+enum st_status st_collection_end_program(struct st_collection *collection, struct st_error *err);
 /* The words of "strata command VERB", on the host where it runs; argv is the caller's to free with st_argv_free. */
 char **st_collection_command(const struct st_collection *collection, const char *verb,
 			     const char *text, struct st_error *err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collection while it runs: how long, its messages, and stop, pause, resume and mark.
+// A collection while it runs: how long, its messages, and stop, pause, resume and mark; then the end of its program.
 import { useEffect, useState } from "preact/hooks";
 import { act, get } from "../../api/client";
 import { problem_of } from "../../api/problem";
@@ -13,6 +13,7 @@ import { openResult } from "../../state/view";
 interface Collection {
 	id: string;
 	state: "running" | "fetching" | "finished" | "failed";
+	host: string;
 	command: string;
 	result: string;
 	elapsed_ns: number;
@@ -21,10 +22,21 @@ interface Collection {
 	why?: string;
 	log?: string;
 	/** What strata command status said last. */
-	live?: { state?: string };
+	live?: { state?: string; program_pid?: number };
+	/** Collecting has ended, and the program goes on. */
+	recorded_ns?: number;
+	/** The program was started from here, on this machine. */
+	can_end?: boolean;
 }
 
 const ASK_MS = 700;
+const SAID: Record<string, string> = {
+	pause: "Paused",
+	resume: "Resumed",
+	stop: "Stopping",
+	mark: "Marked",
+	end: "Asked to end",
+};
 
 export function Running({ id }: { id: string }) {
 	const [now, setNow] = useState<Collection | null>(null);
@@ -53,12 +65,15 @@ export function Running({ id }: { id: string }) {
 	}, [id]);
 	const send = (verb: string, text?: string) =>
 		void act("POST", `/collections/${encodeURIComponent(id)}/command`, text ? { verb, text } : { verb })
-			.then(() => toast({ pause: "Paused", resume: "Resumed", stop: "Stopping", mark: "Marked" }[verb] ?? verb))
+			.then(() => toast(SAID[verb] ?? verb))
 			.catch((failure) => toast(problem_of(failure).detail || problem_of(failure).message));
 	if (error) return <Failed error={error} />;
 	if (!now) return <div class="skeleton" aria-busy="true" />;
-	const running = now.state === "running";
+	const stopped = now.state === "running" && (now.recorded_ns !== undefined || now.live?.state === "stopped");
+	const running = now.state === "running" && !stopped;
 	const doing = now.live?.state === "paused" ? "Paused" : "Collecting";
+	const pid = now.live?.program_pid;
+	const still = `the program is still running${pid ? ` (PID ${pid})` : ""}`;
 	const ended =
 		now.state === "finished"
 			? `ended${now.exit === null ? "" : ` with exit ${now.exit}`}${now.signal ? ` by signal ${now.signal}` : ""}`
@@ -66,9 +81,18 @@ export function Running({ id }: { id: string }) {
 	return (
 		<section class="card running" aria-label="Collection" data-state={now.state}>
 			<h2 aria-live="polite">
-				{running ? doing : `The collection has ${ended}`} · {ns(now.elapsed_ns)}
+				{stopped
+					? `Recorded${now.recorded_ns ? ` ${ns(now.recorded_ns)}` : ""}; ${still}`
+					: `${running ? doing : `The collection has ${ended}`} · ${ns(now.elapsed_ns)}`}
 			</h2>
 			<p class="mono muted command-text">{now.command}</p>
+			{stopped && !now.can_end && (
+				<p class="muted">
+					{now.host
+						? `It runs on ${now.host}; the result is fetched when it ends. End it there, with kill${pid ? ` ${pid}` : ""}.`
+						: "It was not started from here: end it where it was."}
+				</p>
+			)}
 			{now.why && <p class="bad">{now.why}</p>}
 			<div class="toolbar">
 				<button type="button" class="button" disabled={!running} onClick={() => send("pause")}>
@@ -91,6 +115,16 @@ export function Running({ id }: { id: string }) {
 				<button type="button" class="button" disabled={!running} onClick={() => send("mark", mark || "mark")}>
 					<Icon name="flag" /> Mark
 				</button>
+				{stopped && now.can_end && (
+					<button
+						type="button"
+						class="button"
+						data-tip="Sends SIGTERM, as kill does"
+						onClick={() => send("end")}
+					>
+						<Icon name="close" /> End the program
+					</button>
+				)}
 				<div class="spring" />
 				<button
 					type="button"
