@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How busy the CPUs were with other programs, beside what is recorded."""
 
+import json
 import os
 import subprocess
 import sys
@@ -77,3 +78,22 @@ def test_only_the_allowed_cpus(strata):
     finally:
         os.sched_setaffinity(0, cpus)
     assert facts["cpus"] == 1 and machine["allowed_only"] == (os.cpu_count() > 1)
+
+
+def test_without_the_programs_own_part_nothing_is_said_of_others(strata):
+    """Of a collection that was killed the program's CPU time is not known; what others had would be everything."""
+    result = strata.folder / "alone"
+    burn = "import time\nwhile time.process_time() < 1: pass"
+    done = strata("-collect", "tasks", "-r", result, "--", sys.executable, "-c", burn)
+    assert done.status == 0, done.err
+    line = "CPUs that other programs had"
+    assert line in strata("report", "quality", "-r", result).out
+    run = strata.result_json(result)
+    run["machine"].update(busy_ns=10**10, idle_ns=0)
+    for known in (True, False):
+        if not known:
+            del run["machine"]["target_cpu_ns"]
+        (result / "result.json").write_text(json.dumps(run))
+        said = strata("report", "quality", "-r", result).out + strata("report", "summary", "-r", result).out
+        assert (line in said) == known
+        assert ("other programs took" in said) == known

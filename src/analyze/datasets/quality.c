@@ -326,7 +326,21 @@ void st_quality_item_text(const struct st_quality_item *item, struct st_buf *out
 		st_buf_printf(out, " (%.1f %%)", 100.0 * (double)item->value / (double)item->of);
 }
 
-/* /proc/stat counts in units of 10 ms: in a short run that says nothing. */
+/* What the program used of the CPUs is known by the kernel's count at its end, or else by its samples. */
+static bool knows_own(const struct st_result *result)
+{
+	uint32_t count;
+	const struct st_sampler *samplers = st_result_samplers(result, &count);
+
+	if (st_result_info(result)->machine.has_own)
+		return true;
+	while (count && samplers[count - 1].rung == ST_RUNG_NONE)
+		count--;
+	return count > 0;
+}
+
+/* /proc/stat counts in units of 10 ms: in a short run that says nothing. Without the program's own part, the others' would
+ * be all of it. */
 bool st_quality_machine(const struct st_result *result, struct st_machine_shares *out)
 {
 	const struct st_machine_info *machine = &st_result_info(result)->machine;
@@ -335,7 +349,7 @@ bool st_quality_machine(const struct st_result *result, struct st_machine_shares
 
 	memset(out, 0, sizeof(*out));
 	out->whole_ns = machine->busy_ns + machine->idle_ns + machine->stolen_ns;
-	if (!machine->cpu_count ||
+	if (!machine->cpu_count || !knows_own(result) ||
 	    out->whole_ns < (uint64_t)machine->cpu_count * MACHINE_TIME_MIN_NS)
 		return false;
 	out->cpu_count = machine->cpu_count;
