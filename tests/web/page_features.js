@@ -190,7 +190,7 @@ const cases = {
 		const sample = await value(page, SAMPLES[1]);
 		// No samples in a trace: the page says so, and what else the width can stand for.
 		await go(`/r/${sample.id}/flame`);
-		await page.getByText("There is no CPU time to show here.").waitFor();
+		await page.getByText("No CPU samples in this result.").waitFor();
 		await button(page, "Time in tasks").click();
 		same(await page.locator("#fl-total").getAttribute("data-value"), String(context.task_ns), "time in tasks");
 		const cell = (name, key) => page.locator(`tr[data-name="${name}"] td[data-key="${key}"]`).getAttribute("data-value");

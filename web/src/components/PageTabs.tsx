@@ -4,9 +4,10 @@
 import { update, view } from "../state/view";
 import { type Tab, Tabs } from "./Tabs";
 
-/** The first tab is open unless the address names another. */
+/** The first tab is open unless the address names another one that there is. */
 export function open_tab(tabs: Tab[]): string {
-	return view.value.params.tab ?? tabs[0]!.id;
+	const { tab } = view.value.params;
+	return (tabs.find((one) => one.id === tab) ?? tabs[0]!).id;
 }
 
 export interface PageTabsProps {

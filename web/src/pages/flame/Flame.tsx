@@ -8,6 +8,7 @@ import { currentResult, useAnswer } from "../../api/use";
 import { register } from "../../commands/commands";
 import { Empty, Failed } from "../../components/Empty";
 import { openMenu } from "../../components/Menu";
+import { Narrowed, NoSamplesHere } from "../../components/NoRows";
 import { NotApplied } from "../../components/NotApplied";
 import { toast } from "../../components/Toast";
 import { percent, whole } from "../../format";
@@ -378,33 +379,31 @@ function Nothing() {
 	const { result, range, filters, params } = view.value;
 	const weight = weight_of(params.weight);
 	const narrowed = range !== null || filters.length > 0;
+	const others = (
+		<div class="toolbar">
+			Other widths:
+			{WEIGHTS.filter((one) => one !== weight).map((one) => (
+				<button
+					key={one.id}
+					type="button"
+					class="button"
+					onClick={() => updateParams({ weight: one.id === "cpu" ? "" : one.id })}
+				>
+					{one.title}
+				</button>
+			))}
+		</div>
+	);
+	const narrowed_away = <Narrowed more={others} />;
+	if (weight.id === "cpu") return <NoSamplesHere otherwise={narrowed_away} more={others} />;
+	if (narrowed) return narrowed_away;
 	return (
 		<Empty
-			title={weight.id === "cpu" ? "There is no CPU time to show here." : `Nothing ${weight.of} to show here.`}
-			commands={[
-				weight.id === "cpu"
-					? "strata -collect hotspots -- python3 train.py"
-					: "strata -collect operators -- python3 train.py",
-			]}
+			title={`Nothing ${weight.of} to show here.`}
+			commands={["strata -collect operators -- python3 train.py"]}
 		>
-			<p>
-				{narrowed
-					? "Nothing lies in this range or passes the filters."
-					: `${currentResult()?.name ?? result} has no ${weight.id === "cpu" ? "samples" : "such rows"}.`}{" "}
-				Other widths:
-			</p>
-			<p class="toolbar">
-				{WEIGHTS.filter((one) => one !== weight).map((one) => (
-					<button
-						key={one.id}
-						type="button"
-						class="button"
-						onClick={() => updateParams({ weight: one.id === "cpu" ? "" : one.id })}
-					>
-						{one.title}
-					</button>
-				))}
-			</p>
+			{currentResult()?.name ?? result} has no such rows.
+			{others}
 		</Empty>
 	);
 }

@@ -4,7 +4,8 @@
 import { useMemo } from "preact/hooks";
 import type { Row } from "../../api/types";
 import { useReport } from "../../api/use";
-import { Empty, Failed } from "../../components/Empty";
+import { Failed } from "../../components/Empty";
+import { NoSamples } from "../../components/NoRows";
 import { ReportTable } from "../../components/ReportTable";
 import { ns } from "../../format";
 import { update, view } from "../../state/view";
@@ -59,12 +60,7 @@ export function CallerCallee() {
 					words={["hotspots", "-group-by", "function"]}
 					label="Functions"
 					keys
-					empty={() => (
-						<Empty
-							title="No CPU samples in this result."
-							commands={["strata -collect hotspots -- python3 train.py"]}
-						/>
-					)}
+					empty={(report) => <NoSamples said={report.empty} />}
 				/>
 			</div>
 			<aside class="pane wide" aria-label="Callers and callees">

@@ -3,11 +3,12 @@
 // Bottom-up, top-down and callers/callees: one table, grouped by any chain of groupings.
 import { useEffect, useState } from "preact/hooks";
 import { report_kind } from "../../api/meta";
+import type { Report } from "../../api/types";
 import { currentResult } from "../../api/use";
 import { register } from "../../commands/commands";
-import { Empty } from "../../components/Empty";
 import { Icon } from "../../components/Icon";
 import { type MenuItem, openMenu } from "../../components/Menu";
+import { NoSamples, NoTasks } from "../../components/NoRows";
 import { ReportTable } from "../../components/ReportTable";
 import { Tabs } from "../../components/Tabs";
 import { cell_text, type GridRow } from "../../components/TreeGrid";
@@ -62,16 +63,11 @@ function GroupingMenu({ build }: { build: () => void }) {
 	);
 }
 
-function no_samples() {
-	const { result, filters, range } = view.value;
-	if (filters.length || range)
-		return (
-			<Empty title="Nothing in this range with these filters.">Remove a chip above, or show the whole run.</Empty>
-		);
+function nothing(report: Report) {
 	return is_cpu() ? (
-		<Empty title="No CPU samples in this result." commands={["strata -collect hotspots -- python3 train.py"]}>
-			{currentResult()?.name ?? result} has no stacks to group. Its tasks and operators can be grouped all the
-			same:{" "}
+		<NoSamples said={report.empty}>
+			{currentResult()?.name ?? view.value.result} has no stacks to group. Its tasks and operators can be grouped
+			all the same:{" "}
 			<button
 				type="button"
 				class="button"
@@ -79,11 +75,9 @@ function no_samples() {
 			>
 				Group tasks
 			</button>
-		</Empty>
+		</NoSamples>
 	) : (
-		<Empty title="No tasks in this result." commands={["strata -collect tasks -- python3 train.py"]}>
-			Tasks are ITT tasks, record_function ranges and operators.
-		</Empty>
+		<NoTasks report={report}>Tasks are ITT tasks, record_function ranges and operators.</NoTasks>
 	);
 }
 
@@ -187,7 +181,7 @@ export default function Grid() {
 							label={mode === "top-down" ? "Top-down" : "Bottom-up"}
 							tools={tools}
 							keys
-							empty={no_samples}
+							empty={nothing}
 							onSelect={(row) => setSelected(function_of(row))}
 						/>
 					</div>

@@ -4,12 +4,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { applied_here } from "../../api/meta";
 import { result_path } from "../../api/names";
-import { currentResult, useReport } from "../../api/use";
+import { problem_of } from "../../api/problem";
+import { useReport } from "../../api/use";
 import { register } from "../../commands/commands";
 import { CommandLine } from "../../components/Copy";
 import { Empty, Failed } from "../../components/Empty";
 import { Icon } from "../../components/Icon";
 import { openMenu } from "../../components/Menu";
+import { Narrowed, NoSamplesHere, narrowed_away } from "../../components/NoRows";
 import { NotApplied } from "../../components/NotApplied";
 import { command_of, copy_items } from "../../components/ReportTable";
 import { toast } from "../../components/Toast";
@@ -159,6 +161,21 @@ function NoteLine({ text }: { text: string }) {
 	);
 }
 
+/** A file without samples: none at all, none here, or none of that file. */
+function NoSource({ error }: { error: unknown }) {
+	if (problem_of(error).status !== 404) return <Failed error={error} />;
+	return <NoSamplesHere otherwise={narrowed_away("") ? <Narrowed /> : <Failed error={error} />} />;
+}
+
+function NoFile() {
+	const finalize = shellQuote(["strata", "finalize", "-r", result_path(view.value.result)]);
+	return (
+		<Empty title="No source to show." commands={[`${finalize} -source-search-dir DIR`]}>
+			The file was not found where the program was built.
+		</Empty>
+	);
+}
+
 export default function Source() {
 	const { params, result } = view.value;
 	const words = ["source", ...object_words()];
@@ -221,20 +238,11 @@ export default function Source() {
 			<div class="side-by-side source-page">
 				<div class="column">
 					{error ? (
-						<Failed error={error} />
+						<NoSource error={error} />
 					) : !data ? (
 						<div class="skeleton" aria-busy="true" />
 					) : !data.rows.length ? (
-						<Empty
-							title="No source to show."
-							commands={[
-								"strata -collect hotspots -- python3 train.py",
-								`${shellQuote(["strata", "finalize", "-r", result_path(result)])} -source-search-dir DIR`,
-							]}
-						>
-							Lines come from samples ({currentResult()?.type} recorded none here), or the file was not
-							found where the program was built.
-						</Empty>
+						<NoSamplesHere otherwise={<NoFile />} />
 					) : (
 						<CodeList
 							report={data}

@@ -2,7 +2,7 @@
 //
 // What the threads did: CPU time of each, what they waited for and who let them go on, and how many CPUs worked at the
 // same time.
-import { Empty } from "../../components/Empty";
+import { NoSamples, NoTasks } from "../../components/NoRows";
 import { open_tab, PageTabs } from "../../components/PageTabs";
 import { ReportTable } from "../../components/ReportTable";
 import { Utilization } from "./Utilization";
@@ -17,10 +17,6 @@ const TABS = [
 	{ id: "utilization", title: "Utilization" },
 ];
 
-const NO_SAMPLES = (
-	<Empty title="No CPU samples in this result." commands={["strata -collect hotspots -- python3 train.py"]} />
-);
-
 export default function Threads() {
 	const tab = open_tab(TABS);
 	return (
@@ -32,7 +28,7 @@ export default function Threads() {
 						words={["hotspots", "-group-by", "process,thread,cpu-class,function"]}
 						label="Threads by CPU time"
 						keys
-						empty={() => NO_SAMPLES}
+						empty={(report) => <NoSamples said={report.empty} />}
 					/>
 				)}
 				{tab === "tasks" && (
@@ -40,12 +36,7 @@ export default function Threads() {
 						words={["tasks", "-group-by", "thread,task-type"]}
 						label="Threads by tasks"
 						keys
-						empty={() => (
-							<Empty
-								title="No tasks in this result."
-								commands={["strata -collect tasks -- python3 train.py"]}
-							/>
-						)}
+						empty={(report) => <NoTasks report={report} />}
 					/>
 				)}
 				{(tab === "waits" || tab === "locks" || tab === "where") && <Waits tab={tab} />}

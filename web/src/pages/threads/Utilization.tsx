@@ -2,21 +2,15 @@
 //
 // How long how many CPUs did effective work at the same time.
 import { useReport } from "../../api/use";
-import { Empty, Failed } from "../../components/Empty";
+import { Failed } from "../../components/Empty";
+import { NoSamples } from "../../components/NoRows";
 import { ns, percent } from "../../format";
 
 export function Utilization({ small = false }: { small?: boolean }) {
 	const { data, error } = useReport(["utilization"], undefined, true);
 	if (error) return <Failed error={error} />;
 	if (!data) return <div class="skeleton" aria-busy="true" />;
-	if (!data.rows.length)
-		return (
-			<Empty
-				small={small}
-				title="No CPU samples, so no utilization."
-				commands={["strata -collect hotspots -- python3 train.py"]}
-			/>
-		);
+	if (!data.rows.length) return <NoSamples said={data.empty} small={small} />;
 	return (
 		<>
 			{!small && (
