@@ -50,6 +50,16 @@ function about(row: Row): string {
 	return parts.filter(Boolean).join(" · ");
 }
 
+/** From here on there is room for a second line. */
+const TALL = 40;
+/** Several rows of these have the same title, and only the subtitle tells them apart. */
+const ALIKE = new Set(["regions", "overlapped", "frames", "timed", "events", "marks", "waits", "holds"]);
+
+function title_of(row: Row): string {
+	const { title, subtitle, kind } = row.track;
+	return subtitle && row.height < TALL && ALIKE.has(kind) ? `${title}: ${subtitle}` : title;
+}
+
 function Name({ model, row, top }: { model: Timeline; row: Row; top: number }) {
 	const { id } = row.track;
 	const fold = () => model.choose({ folded: toggle(model.choices.folded, id) });
@@ -73,8 +83,8 @@ function Name({ model, row, top }: { model: Timeline; row: Row; top: number }) {
 				<Icon name={row.folded ? "right" : "down"} size={11} />
 			</button>
 			<span class="tl-title" data-tip={about(row)}>
-				<span>{row.track.title}</span>
-				{row.track.subtitle && row.height >= 40 && <small>{row.track.subtitle}</small>}
+				<span>{title_of(row)}</span>
+				{row.track.subtitle && row.height >= TALL && <small>{row.track.subtitle}</small>}
 			</span>
 			{row.track.lost ? (
 				<span class="tl-lost" data-tip={`${whole(row.track.lost)} events were lost here`}>
