@@ -64,6 +64,11 @@ function started(id: string): string {
 	return resultList.value?.find((one) => one.id === id)?.started_at ?? "";
 }
 
+/** What has become of it, where it is not whole. */
+function state_words(result: ResultInfo): string {
+	return result.state === "torn" ? "strata was killed; opens as far as it was written" : result.state;
+}
+
 function ResultRow({ result }: { result: ResultInfo }) {
 	const [editing, setEditing] = useState(false);
 	const name = result.name || result.id;
@@ -124,7 +129,7 @@ function ResultRow({ result }: { result: ResultInfo }) {
 				) : (
 					<ViewLink to={{ ...EMPTY, result: result.id, page: "summary" }}>{name}</ViewLink>
 				)}
-				{result.state !== "finished" && <span class={`state ${result.state}`}> {result.state}</span>}
+				{!is_over && <span class={`state ${result.state}`}> {state_words(result)}</span>}
 			</td>
 			<td class="nowrap">{result.type || result.kind}</td>
 			<td class="command-cell mono" data-tip={result.command}>

@@ -5,12 +5,16 @@ import type { ComponentChildren } from "preact";
 import { applied_here } from "../../api/meta";
 import { problem_of } from "../../api/problem";
 import type { Report, Row } from "../../api/types";
-import { type Answer, useReport } from "../../api/use";
+import { type Answer, currentResult, useReport } from "../../api/use";
 import { CommandLine } from "../../components/Copy";
 import { Empty, Failed } from "../../components/Empty";
+import { Icon } from "../../components/Icon";
 import { ViewLink } from "../../components/Link";
+import { NoSamplesHere } from "../../components/NoRows";
 import { NotApplied } from "../../components/NotApplied";
 import { bytes, exact, ns, percent, whole } from "../../format";
+import { filterText } from "../../shell/FilterChips";
+import { rangeText } from "../../shell/TopBar";
 import { view_of_command } from "../../state/evidence";
 import { EMPTY, type View, view, words_of } from "../../state/view";
 import { ThreadTime } from "../threads/ThreadTime";
@@ -159,13 +163,12 @@ function Top({ rows, metric, to, name, note, missing }: TopProps) {
 	);
 }
 
-const COLLECT = {
-	samples: "strata -collect hotspots -- python3 train.py",
-	operators: "strata -collect operators -- python3 train.py",
-};
+const COLLECT_OPERATORS = "strata -collect operators -- python3 train.py";
 
-function Tops({ report }: { report: Report }) {
-	const { result, range, outer, filters } = view.value;
+/** left: filters that the figures are not narrowed by, so the way to more about them is not either. */
+function Tops({ report, left }: { report: Report; left: string[] }) {
+	const { result, range, outer } = view.value;
+	const filters = view.value.filters.filter((one) => !left.includes(one));
 	const base: View = { ...EMPTY, result, range, outer, filters, page: "grid", params: {} };
 	const steady = range ? null : steady_range(report);
 	const of = steady ? "of the steps, without start-up and end" : "";
@@ -176,7 +179,7 @@ function Tops({ report }: { report: Report }) {
 		search: String(row.name),
 	});
 	const none_here = is_narrowed(report) && <p class="muted">None in this range with these filters.</p>;
-	const no_samples = none_here || <Empty small title="No CPU samples." commands={[COLLECT.samples]} />;
+	const no_samples = none_here || <NoSamplesHere otherwise={<Empty small title="None." />} small />;
 	const with_tasks = is_filtered(report) && Boolean(number(report, "cost", "operators"));
 	const lines = section(report, "own_line");
 	const line_to = (row: Row): View => {
@@ -221,7 +224,7 @@ function Tops({ report }: { report: Report }) {
 							<p class="muted">With filters, operators are among the tasks.</p>
 						) : (
 							none_here || (
-								<Empty small title="No operators were recorded." commands={[COLLECT.operators]} />
+								<Empty small title="No operators were recorded." commands={[COLLECT_OPERATORS]} />
 							)
 						)
 					}
@@ -358,6 +361,38 @@ function useSummary(): Answer<Report> & { left: string[] } {
 	return refused ? { ...rest, left: filters } : { ...narrowed, left };
 }
 
+/** What the figures are of, in one sentence that is also true of filters that the summary cannot take. */
+function Scope({ report, left }: { report: Report; left: string[] }) {
+	if (!is_narrowed(report)) return <NotApplied left={left} />;
+	const { range, filters } = view.value;
+	const kept = filters.filter((one) => !left.includes(one));
+	const of = [...(range ? [`the range ${rangeText(range)}`] : []), ...kept.map(filterText)].join(", ");
+	return (
+		<p class="note" role="note">
+			Elapsed time, start-up, steps, what to change, the table of simultaneous CPUs, data quality and cost are of
+			the whole run; everything else is of {of}
+			{left.length > 0 &&
+				`, and not narrowed by ${left.map(filterText).join(", ")}: the summary of this result cannot be`}
+			.
+		</p>
+	);
+}
+
+/** A result that goes on, or broke off: said before any figure. */
+function Incomplete({ report }: { report: Report }) {
+	const state = currentResult()?.state;
+	if (state !== "torn" && state !== "running") return null;
+	const elapsed = number(report, "run", "elapsed_ns") ?? 0;
+	return (
+		<p class="note" role="note">
+			<Icon name="warn" size={13} />{" "}
+			{state === "torn"
+				? `strata was killed while it recorded: this is what was written until then, ${ns(elapsed)} of the run.`
+				: `Still being recorded: this is of the first ${ns(elapsed)} of the run.`}
+		</p>
+	);
+}
+
 export default function Summary() {
 	const { data, error, retry, left } = useSummary();
 	if (error) return <Failed error={error} retry={retry} />;
@@ -366,13 +401,8 @@ export default function Summary() {
 		<div class="page">
 			<h1>{String(value(data, "run", "type") ?? "Summary")}</h1>
 			<p class="muted mono command-text">{String(value(data, "run", "command") ?? "")}</p>
-			{is_narrowed(data) && (
-				<p class="note" role="note">
-					Elapsed time, steps, what to change, CPU utilization, data quality and cost are of the whole run;
-					everything else is of the range and filters above.
-				</p>
-			)}
-			<NotApplied left={left} />
+			<Incomplete report={data} />
+			<Scope report={data} left={left} />
 			<Figures report={data} />
 			<div class="cards">
 				<Card title="Steps" wide>
@@ -381,7 +411,7 @@ export default function Summary() {
 				<Card title="What to change" wide>
 					<Findings />
 				</Card>
-				<Tops report={data} />
+				<Tops report={data} left={left} />
 				{section(data, "thread_time").length > 0 && (
 					<Card title="Where the time of the threads went">
 						<ThreadTime report={data} />
@@ -392,7 +422,7 @@ export default function Summary() {
 						</ViewLink>
 					</Card>
 				)}
-				<Card title="CPU utilization">
+				<Card title="CPU utilization" of={is_narrowed(data) ? "of the whole run" : ""}>
 					<Utilization small />
 				</Card>
 				<Card title="Data quality and cost">
