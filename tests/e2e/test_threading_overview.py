@@ -126,6 +126,45 @@ def test_figures_are_those_of_the_reports(shared_strata, page):
         assert row["time_ns"] <= shared_strata.report(result, "waits")["totals"]["wall_max_ns"]
 
 
+def test_places_have_the_figures_of_their_kind(shared_strata, page):
+    """A line that waits for several things has a row for each: no kind has more at one line than in all."""
+    _, result, sections = page
+    busy = ("-filter", "wait-class!=Idle Worker")
+    kinds = {
+        row["sync_type"]: (row["wait_ns"], row["wait_count"])
+        for row in shared_strata.report(result, "waits", "-group-by", "sync-type", *busy)["rows"]
+    }
+    told = set()
+    for grouping in ("python-line", "function"):
+        for row in shared_strata.report(result, "waits", "-group-by", f"{grouping},sync-type", *busy)["rows"]:
+            name = row[grouping.replace("-", "_")]
+            name = name.rpartition("/")[2] if name.startswith("/") else name
+            told |= {(name, child["sync_type"], child["wait_ns"], child["wait_count"]) for child in row["children"]}
+    for row in sections.get("where", []):
+        kind = row.get("place") or row["name"]
+        assert (row["name"], kind, row["time_ns"], row["count"]) in told, row
+        assert (row["time_ns"], row["count"]) <= kinds[kind]
+    for kind, (ns, count) in kinds.items():
+        rows = [row for row in sections.get("where", []) if (row.get("place") or row["name"]) == kind]
+        assert sum(row["time_ns"] for row in rows) <= ns
+        assert sum(row["count"] for row in rows) <= count
+
+
+def test_nobody_is_behind_own_threads_that_are_few(page):
+    """Where threads waited behind those of the program, these were more than the CPUs."""
+    _, _, sections = page
+    facts = {row["name"]: row["time_ns"] for row in sections["cpu"]}
+    if "ready, behind own threads" in facts:
+        assert bool(facts["ready, behind own threads"]) <= bool(facts["more threads ready than CPUs"]), facts
+
+
+def test_page_says_why_figures_differ(shared_strata, page):
+    _, result, _ = page
+    text = " ".join(shared_strata("report", "threading", "-r", result).out.split())
+    assert "only while the thread was off the CPU" in text
+    assert "whole waits, with the spinning and the preemption in them" in text
+
+
 def test_every_part_says_where_there_is_more(shared_strata, page):
     _, result, sections = page
     commands = {row["details"] for rows in sections.values() for row in rows}

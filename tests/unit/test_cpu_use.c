@@ -126,13 +126,14 @@ static void test_oversubscription(void **state)
 		double cpu, delay,
 			queued; /* threads that ran, that waited, and how long a thread waited */
 		bool is_crowded;
+		double own; /* of the delay: behind each other */
 	} seconds[] = {
-		{2.0, 0.0, 0.0, false}, /* two threads that never wait */
-		{2.0, 2.0, 0.5, true},	/* four threads on two CPUs */
-		{1.0, 1.0, 0.0, false}, /* two threads, and others on the machine */
-		{0.3, 5.0, 0.0,
-		 false}, /* many that have next to nothing to do wait behind others */
-		{1.0, 7.0, 5.0 / 9, true}, /* eight threads have one of the CPUs */
+		{2.0, 0.0, 0.0, false, 0.0}, /* two threads that never wait */
+		{2.0, 2.0, 0.5, true, 2.0},  /* four threads on two CPUs */
+		{1.0, 1.0, 0.0, false, 0.0}, /* two threads, and others on the machine */
+		{0.3, 5.0, 0.0, false,
+		 0.0}, /* many that have next to nothing to do wait behind others */
+		{1.0, 7.0, 5.0 / 9, true, 3.5}, /* eight threads have one of the CPUs */
 	};
 	enum { SECONDS = sizeof(seconds) / sizeof(seconds[0]) };
 	struct st_result *fake = *state;
@@ -142,7 +143,7 @@ static void test_oversubscription(void **state)
 	struct st_utilization use;
 	struct st_sample_set set;
 	struct st_error err = {0};
-	double queued = 0.0;
+	double queued = 0.0, own = 0.0, delay = 0.0;
 
 	fake->info.elapsed_ns = 20 * (int64_t)second;
 	fake->info.cpu_count = 2;
@@ -153,6 +154,8 @@ static void test_oversubscription(void **state)
 					       .cpu_ns = (uint64_t)(seconds[i].cpu * second),
 					       .delay_ns = (uint64_t)(seconds[i].delay * second)};
 		queued += seconds[i].queued * second;
+		own += seconds[i].own * second;
+		delay += seconds[i].delay * second;
 	}
 	fake_finish(fake);
 	assert_int_equal(st_sample_set_open(&set, fake, &view, &err), ST_OK);
@@ -160,6 +163,8 @@ static void test_oversubscription(void **state)
 	assert_int_equal(use.watched_ns, SECONDS * (uint64_t)second);
 	assert_int_equal(use.oversubscribed_ns, 2 * (uint64_t)second);
 	assert_in_range(use.queued_ns, (uint64_t)queued - 5, (uint64_t)queued + 5);
+	assert_in_range(use.own_delay_ns, (uint64_t)own - 5, (uint64_t)own + 5);
+	assert_in_range(use.delay_ns, (uint64_t)delay - 5, (uint64_t)delay + 5);
 	st_utilization_fini(&use);
 	for (uint32_t i = 0; i < SECONDS; i++) {
 		question = (struct st_question){.has_time_range = true,

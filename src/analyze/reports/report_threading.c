@@ -31,6 +31,16 @@ static const struct st_column columns[ST_THREADING_COLUMNS] = {
 	[ST_THREADING_DETAILS] = {"details", "Details: strata report", "", true},
 };
 
+/* Why figures of different sections are not the same: they are not of the same time. */
+static const char measures[] = "THREADS has each moment of a thread once: a wait counts there only "
+			       "while the thread was off "
+			       "the CPU, and what it could have run is Preempted. WAITS, OBJECTS "
+			       "and WHERE have whole waits, "
+			       "with the spinning and the preemption in them. Ready time is the "
+			       "kernel's own count: it has "
+			       "also the time from a wake-up until the thread ran, which may be "
+			       "part of the wait in THREADS.";
+
 struct page {
 	const struct st_result *result;
 	const struct st_report_options *options;
@@ -83,7 +93,7 @@ static void add_ready(const struct page *page, const struct st_utilization *use)
 		 use->oversubscribed_ns, use->watched_ns);
 	set_time(add(page, "cpu", "ready, behind own threads", "utilization"), use->own_delay_ns,
 		 0);
-	set_time(add(page, "cpu", "ready, behind other programs", "utilization"),
+	set_time(add(page, "cpu", "ready, behind others or in short queues", "utilization"),
 		 use->delay_ns - use->own_delay_ns, 0);
 }
 
@@ -186,27 +196,72 @@ struct asked {
 	const char *section, *details;
 	struct st_question question;
 	bool skips_untold; /* rows without a name of their own say nothing here */
+	uint32_t
+		pairs; /* a row is a name with one of the names below it, at most so many; 0: a name with all */
 };
+
+/* A name, and whose figures are shown beside it. */
+struct shown {
+	const struct st_answer_row *name, *figures;
+};
+
+static void add_shown(const struct page *page, const struct asked *asked, struct shown shown,
+		      struct st_text place)
+{
+	uint64_t ns = st_answer_value(shown.figures, ST_WAIT);
+	struct st_cell *cells;
+
+	if ((double)ns < LEAST * (double)page->life_ns)
+		return;
+	cells = add(page, asked->section, "", asked->details);
+	cells[ST_THREADING_NAME] = st_report_text(page->out, last_part(shown.name->text));
+	if (place.size_bytes && !says(shown.name->text, place))
+		cells[ST_THREADING_PLACE] = st_report_text(page->out, place);
+	set_time(cells, ns, page->life_ns);
+	cells[ST_THREADING_COUNT] = st_cell_u64(st_answer_value(shown.figures, ST_WAIT_COUNT));
+}
+
+static bool is_shown(const struct asked *asked, const struct st_answer_row *row)
+{
+	return !row->is_others && (!asked->skips_untold || is_told(row->text));
+}
+
+/* The largest pairs of a name and one below it: a line may wait for things of several kinds. */
+static void add_pairs(const struct page *page, const struct asked *asked,
+		      const struct st_answer *answer)
+{
+	struct shown best[PLACES];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < answer->root_count; i++) {
+		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
+
+		for (uint32_t j = 0; is_shown(asked, row) && j < row->child_count; j++) {
+			const struct st_answer_row *below = &answer->rows[row->first_child + j];
+			uint64_t ns = st_answer_value(below, ST_WAIT);
+			uint32_t at;
+
+			if (count == asked->pairs &&
+			    st_answer_value(best[count - 1].figures, ST_WAIT) >= ns)
+				continue;
+			at = count < asked->pairs ? count++ : count - 1;
+			for (; at && st_answer_value(best[at - 1].figures, ST_WAIT) < ns; at--)
+				best[at] = best[at - 1];
+			best[at] = (struct shown){row, below};
+		}
+	}
+	for (uint32_t i = 0; i < count; i++)
+		add_shown(page, asked, best[i], last_part(best[i].figures->text));
+}
 
 static void add_answer(const struct page *page, const struct asked *asked,
 		       const struct st_answer *answer)
 {
 	for (uint32_t i = 0; i < answer->root_count; i++) {
 		const struct st_answer_row *row = &answer->rows[answer->root_first + i];
-		uint64_t ns = st_answer_value(row, ST_WAIT);
-		struct st_text place;
-		struct st_cell *cells;
 
-		if (row->is_others || (double)ns < LEAST * (double)page->life_ns ||
-		    (asked->skips_untold && !is_told(row->text)))
-			continue;
-		cells = add(page, asked->section, "", asked->details);
-		cells[ST_THREADING_NAME] = st_report_text(page->out, last_part(row->text));
-		place = place_below(answer, row);
-		if (place.size_bytes && !says(row->text, place))
-			cells[ST_THREADING_PLACE] = st_report_text(page->out, place);
-		set_time(cells, ns, page->life_ns);
-		cells[ST_THREADING_COUNT] = st_cell_u64(st_answer_value(row, ST_WAIT_COUNT));
+		if (is_shown(asked, row))
+			add_shown(page, asked, (struct shown){row, row}, place_below(answer, row));
 	}
 }
 
@@ -223,7 +278,10 @@ static enum st_status ask(struct page *page, struct asked *asked)
 		status = st_dataset_ask(&page->set.waits, &asked->question, &answer, page->err);
 	if (status)
 		return status;
-	add_answer(page, asked, &answer);
+	if (asked->pairs)
+		add_pairs(page, asked, &answer);
+	else
+		add_answer(page, asked, &answer);
 	st_answer_fini(&answer);
 	return ST_OK;
 }
@@ -240,7 +298,8 @@ static enum st_status add_waits(struct page *page)
 		  .filters = &busy,
 		  .filter_count = 1,
 		  .limit = TYPES},
-		 false},
+		 false,
+		 0},
 		{"objects",
 		 "sync-objects",
 		 {.groupings = {ST_BY_SYNC_OBJECT, ST_BY_PYTHON_LINE, ST_BY_FUNCTION},
@@ -248,15 +307,16 @@ static enum st_status add_waits(struct page *page)
 		  .filters = &sync,
 		  .filter_count = 1,
 		  .limit = OBJECTS},
-		 true},
+		 true,
+		 0},
 		{"where",
 		 "threading -group-by python-line",
 		 {.groupings = {ST_BY_PYTHON_LINE, ST_BY_SYNC_TYPE},
 		  .grouping_count = 2,
 		  .filters = &busy,
-		  .filter_count = 1,
-		  .limit = PLACES + 1},
-		 true},
+		  .filter_count = 1},
+		 true,
+		 PLACES},
 	};
 	uint32_t before;
 	enum st_status status = ST_OK;
@@ -451,7 +511,8 @@ enum st_status st_report_threading_build(const struct st_report_kind *kind,
 		return status;
 	status = build(&page);
 	st_sample_set_close(&page.set);
-	if (!st_sample_has_waits(result))
-		out->subject = "no waits were recorded; -collect threading records them";
+	out->subject = st_sample_has_waits(result)
+			       ? measures
+			       : "no waits were recorded; -collect threading records them";
 	return status;
 }

@@ -38,7 +38,8 @@ static void fill(struct st_report *out, const struct st_utilization *use)
 			arena,
 			"more threads of the program than CPUs (%u) were ready to run for %.1f %% "
 			"of the time; threads that were ready waited %.2f s in all for a CPU: "
-			"%.2f s behind the program's own threads, %.2f s behind other programs",
+			"%.2f s behind the program's own threads while these were more than the "
+			"CPUs, %.2f s behind other programs, or behind each other for moments",
 			use->cpu_count,
 			100.0 * (double)use->oversubscribed_ns / (double)use->watched_ns,
 			(double)use->delay_ns / 1e9, (double)use->own_delay_ns / 1e9,

@@ -234,9 +234,10 @@ static void count_demand(const struct slots *slots, struct st_utilization *out,
 		out->delay_ns += (uint64_t)delay_ns;
 		out->ran_ns += (uint64_t)((double)demand->cpu_ns * (double)time /
 					  (double)(demand->end_ns - demand->begin_ns));
-		out->own_delay_ns += (uint64_t)(delay_ns * own_part(demand, out->cpu_count));
+		/* Threads for which there are CPUs enough wait because others have these. */
 		if (threads < out->cpu_count + CROWD_MARGIN)
 			continue;
+		out->own_delay_ns += (uint64_t)(delay_ns * own_part(demand, out->cpu_count));
 		out->oversubscribed_ns += time;
 		out->queued_ns += (uint64_t)((double)time * (threads - out->cpu_count) / threads);
 	}

@@ -26,7 +26,8 @@ struct st_utilization {
 	uint64_t
 		queued_ns; /* for which a thread that was always ready waited for a CPU meanwhile */
 	/* By the kernel's count, all threads together: ready to run, and another thread had the CPU; of that, behind the
-	 * program's own threads. */
+	 * program's own threads while more of them were ready than there are CPUs. The rest is behind other programs, or
+	 * behind each other for moments that the count is too coarse for. */
 	uint64_t delay_ns, own_delay_ns;
 	uint64_t ran_ns;  /* meanwhile, on CPUs */
 	uint32_t threads; /* that ran at all */

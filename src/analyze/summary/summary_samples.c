@@ -414,16 +414,23 @@ static void add_preempted(struct job *job)
 	const struct st_utilization *use = &job->steady.use;
 	double share = st_share(use->delay_ns, use->ran_ns + use->delay_ns);
 
+/* Whom threads waited behind that were ready to run. */
+static const char *who_had_cpus(const struct job *job)
+{
+	const struct st_utilization *use = &job->steady.use;
+
+	if (2 * use->own_delay_ns > use->delay_ns)
+		return "other threads of the program, which were more than the CPUs";
+	return job->others >= ST_MACHINE_DISTURBS ? "other programs" : "each other, for moments";
+}
+
 	if (share > 0.05)
 		find(job, "preempted", share,
 		     st_arena_printf(
 			     st_report_arena(job->summary->report),
-			     "threads that were ready to run waited for a CPU for %.0f %% of the "
-			     "time that they wanted one, mostly behind %s; the rest of the time "
-			     "they waited for something else",
-			     share * 100.0,
-			     2 * use->own_delay_ns > use->delay_ns ? "other threads of the program"
-								   : "other programs"));
+			     "when the program's threads wanted to run, they had to wait for a "
+			     "CPU for %.0f %% of that time, mostly behind %s, and ran for the rest",
+			     share * 100.0, who_had_cpus(job)));
 }
 
 /* Thresholds as in the published summaries of VTune: used below 80 %, spin and overhead above 5 %. */

@@ -180,7 +180,7 @@ static void add_threads(struct st_text_job *job)
 	st_buf_append_text(&text, row_of(&part, 0)[ST_THREADING_COUNT].as.u64 == 1 ? " thread, "
 										   : " threads, ");
 	st_show_cell(&text, &row_of(&part, 0)[ST_THREADING_TIME], "ns", 0);
-	st_buf_append_text(&text, " in all");
+	st_buf_append_text(&text, " in all: running, or off the CPU and why");
 	st_buf_append_u8(&text, '\0');
 	if (!text.failed)
 		add_head(job, "THREADS", (const char *)text.data,
@@ -218,14 +218,18 @@ enum st_status st_text_threading(struct st_text_job *job, struct st_error *err)
 	add_run(job);
 	add_cpus(job);
 	add_threads(job);
-	add_rows(job, "WAITS", "by kind, without idle workers; of all threads' time", "waits",
+	add_rows(job, "WAITS",
+		 "from begin to end, without idle workers; share of all threads' time", "waits",
 		 "wait");
-	add_rows(job, "OBJECTS", "that threads waited for each other at", "objects", "wait");
+	add_rows(job, "OBJECTS", "that threads waited for each other at, and mostly where",
+		 "objects", "wait");
 	add_gil(job);
-	add_rows(job, "WHERE", "threads waited, idle workers left out", "where", "wait");
+	add_rows(job, "WHERE", "threads waited, for what; no idle workers", "where", "wait");
 	add_rows(job, "LONGEST", "single waits", "longest", "");
 	add_rows(job, "OPENMP", "elapsed time, and imbalance in it", "openmp", "time");
-	if (job->report->subject)
-		st_flow_lines(job->out, job->style->width, job->report->subject);
+	if (!job->report->subject)
+		return ST_OK;
+	st_show_end_line(job->out);
+	st_flow_lines(job->out, page_width(job), job->report->subject);
 	return ST_OK;
 }
