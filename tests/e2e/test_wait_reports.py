@@ -111,6 +111,13 @@ def test_two_tables_agree_on_a_part(shared_strata, run, chosen):
     assert of_rows == rows_by(shared_strata, run[0], "threading", "sync-object", *chosen)
 
 
+def test_titles_say_which_waits_they_are_of(shared_strata, run):
+    """The average is of all waits; of short ones only number and sum are known."""
+    columns = {column["key"]: column["title"] for column in shared_strata.report(run[0], "waits")["columns"]}
+    assert columns["wall_median_ns"] == "Median (Not Short)"
+    assert columns["wall_p95_ns"] == "P95 (Not Short)"
+
+
 def test_sql_has_the_same_sums(shared_strata, run):
     done = shared_strata(
         "query",

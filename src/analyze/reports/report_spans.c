@@ -71,7 +71,8 @@ const struct st_rows_report st_overlapped_report = {
 		ST_WALL_MAX, ST_CANCELLED, ST_SHORT_WAITS, ST_SHORT_WAIT_TOTAL)
 #define WAITS_TITLES                                                                               \
 	{                                                                                          \
-		[ST_WALL_TOTAL] = "Wait Time", [ST_WALL_MAX] = "Longest Wait"                      \
+		[ST_WALL_TOTAL] = "Wait Time", [ST_WALL_MEDIAN] = "Median (Not Short)",            \
+		[ST_WALL_P95] = "P95 (Not Short)", [ST_WALL_MAX] = "Longest Wait"                  \
 	}
 #define NO_WAITS                                                                                   \
 	"This result has no waits; record them with -collect threading. Programs and runtimes "    \
