@@ -227,7 +227,8 @@ static void test_savings_fit_into_a_step(void **state)
 		assert_true(findings.items[i].saving_low_ns <= findings.items[i].saving_high_ns);
 		sum_ns += findings.items[i].saving_high_ns;
 	}
-	assert_true(sum_ns <= STEP_NS);
+	/* The operators; what a step does beside them is no double and no read. */
+	assert_true(sum_ns <= 800000);
 }
 
 /* Each operator runs a primitive for 100 us. */

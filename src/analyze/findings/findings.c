@@ -334,9 +334,8 @@ static void find_steps_of(struct st_finding_ground *ground, uint32_t track_count
 	}
 }
 
-static int by_saving(const void *left, const void *right)
+static int by_saving(const struct st_finding *a, const struct st_finding *b)
 {
-	const struct st_finding *a = left, *b = right;
 	/* In the middle of what may be saved: nothing speaks for one end. */
 	uint64_t of_a = a->saving_low_ns + a->saving_high_ns;
 	uint64_t of_b = b->saving_low_ns + b->saving_high_ns;
@@ -346,25 +345,64 @@ static int by_saving(const void *left, const void *right)
 	return strcmp(a->rule, b->rule);
 }
 
-/* Two rules may be about the same time. All remedies together save no more than there is, and what is cut is said: else it
- * would not fit to what was found. */
+/* Of a step: what is left of it, and how much of it findings are about. */
+struct rest {
+	uint64_t step_ns, left_ns, evidence_ns;
+};
+
+/* What a finding saves after those before it. Where they are about more time than a step has, they are about the same time:
+ * what the others save is taken from the time that it is about, and it saves the same share of the rest. What it is not
+ * about, a wait for data for example, it cannot save. */
+static struct st_finding after(const struct st_finding *found, const struct rest *rest)
+{
+	struct st_finding less = *found;
+	uint64_t saved_ns = rest->step_ns - rest->left_ns;
+
+	if (rest->evidence_ns + found->evidence_ns > rest->step_ns && found->evidence_ns) {
+		double share = saved_ns < found->evidence_ns
+				       ? 1.0 - (double)saved_ns / (double)found->evidence_ns
+				       : 0.0;
+
+		less.saving_high_ns = (uint64_t)((double)found->saving_high_ns * share);
+		less.saving_low_ns = (uint64_t)((double)found->saving_low_ns * share);
+	}
+	if (less.saving_high_ns > rest->left_ns)
+		less.saving_high_ns = rest->left_ns;
+	if (less.saving_low_ns > less.saving_high_ns)
+		less.saving_low_ns = less.saving_high_ns;
+	return less;
+}
+
+/* The largest saving first, then what is the largest after it. What is cut is said: else it would not fit to what was
+ * found. */
 static void keep_within_step(struct st_findings *out, struct st_arena *arena)
 {
-	uint64_t left_ns = out->step_ns;
+	struct rest rest = {.step_ns = out->step_ns, .left_ns = out->step_ns};
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < out->count && left_ns; i++) {
-		struct st_finding *found = &out->items[i];
+	while (kept < out->count && rest.left_ns) {
+		struct st_finding next = after(&out->items[kept], &rest);
+		uint32_t at = kept;
 
-		if (found->saving_high_ns > left_ns) {
-			found->saving_high_ns = left_ns;
-			found->what = st_arena_printf(
-				arena, "%s; the rest of that is in the savings above", found->what);
+		for (uint32_t i = kept + 1; i < out->count; i++) {
+			struct st_finding other = after(&out->items[i], &rest);
+
+			if (by_saving(&other, &next) < 0) {
+				next = other;
+				at = i;
+			}
 		}
-		if (found->saving_low_ns > found->saving_high_ns)
-			found->saving_low_ns = found->saving_high_ns;
-		left_ns -= found->saving_high_ns;
-		out->items[kept++] = *found;
+		/* Nothing is left of it, nor of those behind it. */
+		if (!next.saving_high_ns)
+			break;
+		if (next.saving_high_ns < out->items[at].saving_high_ns)
+			next.what = st_arena_printf(
+				arena, "%s; the saving is what is left after the changes above",
+				next.what);
+		out->items[at] = out->items[kept];
+		out->items[kept++] = next;
+		rest.left_ns -= next.saving_high_ns;
+		rest.evidence_ns += next.evidence_ns;
 	}
 	out->count = kept;
 }
@@ -462,7 +500,6 @@ static void apply_rules(struct st_findings *out, struct st_finding_ground *groun
 		doubt(ground, &found);
 		out->items[out->count++] = found;
 	}
-	qsort(out->items, out->count, sizeof(out->items[0]), by_saving);
 	keep_within_step(out, ground->arena);
 }
 
