@@ -72,10 +72,10 @@ static const struct rule {
 	 "loop in DataLoader workers",
 	 "hotspots -group-by python-line", STEPS},
 	{"input", st_find_input, "tf.data takes 20 % of the CPU time of the steps",
-	 "use cache(), or do less in map(): what is the same in every epoch need not be done "
-	 "again, "
-	 "batch() before map() does more at a time; num_parallel_calls and prefetch() help where "
-	 "CPUs are idle",
+	 "do less in map(), or use cache() before shuffle() and repeat() (it saves nothing in the "
+	 "first epoch): batch() before map() does more at a time, in every epoch; cache() keeps "
+	 "what is the same in all of them; num_parallel_calls and prefetch() help where CPUs are "
+	 "idle",
 	 "hotspots -group-by module,function", ANY_STEPS},
 	{"layout", st_find_layout, "convolutions spend 15 % of the time reordering data",
 	 "convert the model and its inputs with .to(memory_format=torch.channels_last)",

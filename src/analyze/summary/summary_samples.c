@@ -399,10 +399,10 @@ static bool add_input(struct job *job)
 		find(job, "input", share,
 		     st_arena_printf(
 			     arena,
-			     "%.0f %% of %s prepares input data (tf.data%s%s): cache() what is the "
-			     "same "
-			     "in every epoch, do less in map(), or more at a time (batch before "
-			     "map); num_parallel_calls and prefetch() where CPUs are idle",
+			     "%.0f %% of %s prepares input data (tf.data%s%s): do less in map(), "
+			     "or more at a time (batch before map); cache() before shuffle() and "
+			     "repeat() saves from the second epoch on; num_parallel_calls and "
+			     "prefetch() where CPUs are idle",
 			     share * 100.0, job->of, *input.kernels ? ", mostly " : "",
 			     input.kernels));
 	return true;
