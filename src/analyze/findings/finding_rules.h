@@ -55,6 +55,7 @@ struct st_finding_ground {
 	bool has_tiny_operators, has_claimed_range, has_claimed_threads;
 	uint32_t claimed_range; /* key of its name */
 	const char *disturbed;	/* by whom, as a sentence; "": by nobody that is known of */
+	bool shared;		/* so much that threads have to wait for CPUs */
 	struct st_arena *arena;
 };
 

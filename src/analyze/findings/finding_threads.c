@@ -79,8 +79,9 @@ static const char *remedy_of(const struct st_finding_ground *ground, const struc
 			"use fewer threads (torch.set_num_threads, OMP_NUM_THREADS): the work of "
 			"all is %s of CPU time, which one thread alone would do in that time",
 			st_finding_time(ground, budget->work_ns));
-	return "give each thread more work (larger batches), or threads that have the same to do; "
-	       "no fewer threads: all together save time";
+	return "give each thread more work (larger batches), or share the work out evenly, so that "
+	       "no thread waits for another; keep the number of threads: one alone would take "
+	       "longer";
 }
 
 /* What both rules are about, and what the step would be shorter by at most. */
@@ -122,6 +123,7 @@ bool st_find_oversubscription(struct st_finding_ground *ground, struct st_findin
 				    use->cpu_count, share * 100.0,
 				    ground->figures.count ? "the steps" : "the operators",
 				    tell_waiting(ground, &budget));
+	out->depends_on_cpus = true;
 	ground->has_claimed_threads = true;
 	return true;
 }
@@ -138,6 +140,7 @@ bool st_find_spin(struct st_finding_ground *ground, struct st_finding *out)
 	budget = budget_of(ground);
 	out->evidence_ns = budget.waiting_ns;
 	set_saving(ground, &budget, budget.waiting_ns, out);
+	out->depends_on_cpus = true;
 	out->remedy = remedy_of(ground, &budget);
 	out->what = st_arena_printf(ground->arena, "%.0f %% of the CPU time of %s is spinning: %s",
 				    share * 100.0,

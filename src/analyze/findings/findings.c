@@ -443,7 +443,16 @@ static void doubt(const struct st_finding_ground *ground, struct st_finding *fou
 
 	if (sure < SURE_ENOUGH)
 		found->saving_low_ns = (uint64_t)((double)found->saving_low_ns * sure);
-	if (*ground->disturbed)
+	if (!*ground->disturbed)
+		return;
+	/* Threads that wait for each other on a full machine may not do so on a free one. */
+	if (found->depends_on_cpus && ground->shared)
+		found->what = st_arena_printf(
+			ground->arena,
+			"holds only while others use the CPUs as here (%s), so record again on a "
+			"free machine; %s",
+			ground->disturbed, found->what);
+	else
 		found->what = st_arena_printf(ground->arena, "%s; meanwhile %s", found->what,
 					      ground->disturbed);
 }
@@ -452,6 +461,7 @@ static void doubt(const struct st_finding_ground *ground, struct st_finding *fou
 static void look_at_machine(struct st_finding_ground *ground)
 {
 	const struct st_utilization *use = &ground->use;
+	struct st_machine_shares shares;
 	struct st_buf words;
 
 	st_buf_init(&words, 256);
@@ -460,6 +470,8 @@ static void look_at_machine(struct st_finding_ground *ground)
 		ground->disturbed = st_text_take(ground->arena, &words).bytes;
 	else
 		st_buf_fini(&words);
+	ground->shared = st_quality_machine(ground->result, &shares) &&
+			 shares.others + shares.stolen >= ST_MACHINE_SHARED;
 	ground->waits_for_cpus = *ground->disturbed || use->delay_ns > use->watched_ns / 10;
 }
 

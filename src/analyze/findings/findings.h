@@ -21,6 +21,7 @@ struct st_finding {
 	uint64_t evidence_ns;
 	/* Equal: an estimate; else between these. */
 	uint64_t saving_low_ns, saving_high_ns;
+	bool depends_on_cpus; /* on how many of them others leave: it may not hold on a free machine */
 };
 
 enum { ST_FINDINGS_MAX = 24 };
