@@ -193,3 +193,14 @@ def test_input_of_tensorflow(strata, tensorflow):
         assert "FIX FIRST" in text and "garbage collection" not in text.split("FIX FIRST")[1].split("LINES")[0], text
         check_input(strata, result, clock, rows)
     assert shares["cache"] < shares["map"] / 2, shares
+
+
+@pytest.mark.torch
+def test_figures_say_what_they_are_of(shared_strata, trained):
+    """Nothing is told twice, and no word stands for two figures."""
+    result, _ = trained
+    text = " ".join(shared_strata("report", "summary", "-r", result).out.split())
+    assert "lost 0 " in text and "samples lost 0" not in text
+    assert "the program's effective work by time: Idle" in text
+    assert "its threads" not in text
+    assert re.search(r"garbage collection [\d.]+ % of the run's CPU time, [\d.]+ % of the steps'", text), text

@@ -344,6 +344,12 @@ static const char *const class_hints[ST_CPU_CLASSES] = {
 	[ST_CLASS_OVERHEAD_SCHEDULING] = "work items are small: make them larger",
 };
 
+/* Findings may be of the steps; other programs, and time off the CPU, are known of all of the run only. */
+static const char *over_run(const struct job *job)
+{
+	return job->summary->loop->is_steady ? " over the whole run" : "";
+}
+
 /* What else there is to know about it, and where. Samples of the CPU tell how long a thread did not run, not where. */
 static const char *where_threads_wait(const struct job *job)
 {
@@ -357,13 +363,13 @@ static const char *where_threads_wait(const struct job *job)
 	if (off < 0.2)
 		return job->steady.use.threads <= 1
 			       ? "only one thread runs"
-			       : "strata report timeline shows when its threads run";
+			       : "strata report timeline shows when the program's threads run";
 	return st_arena_printf(
 		st_report_arena(job->summary->report),
-		"%s off the CPU for %.0f %% of %s time (waiting, or no CPU was free): strata "
-		"report timeline shows when, -collect threading records where",
-		job->whole.use.threads <= 1 ? "its one thread is" : "its threads are", off * 100.0,
-		job->whole.use.threads <= 1 ? "its" : "their");
+		"the program's %s off the CPU for %.0f %% of %s time%s (waiting, or no CPU was "
+		"free): strata report timeline shows when, -collect threading records where",
+		job->whole.use.threads <= 1 ? "one thread is" : "threads are", off * 100.0,
+		job->whole.use.threads <= 1 ? "its" : "their", over_run(job));
 }
 
 /* What to do about a low utilization: threads cannot run on CPUs that others have. */
@@ -374,8 +380,8 @@ static const char *why_low(const struct job *job)
 	if (job->others <= ST_MACHINE_SHARED)
 		return where_threads_wait(job);
 	return st_arena_printf(st_report_arena(job->summary->report),
-			       "other programs used %.0f %% of %s; %s", job->others * 100.0,
-			       machine->allowed_only ? "them" : "the machine",
+			       "other programs used %.0f %% of %s%s; %s", job->others * 100.0,
+			       machine->allowed_only ? "them" : "the machine", over_run(job),
 			       where_threads_wait(job));
 }
 
@@ -408,12 +414,6 @@ static bool add_input(struct job *job)
 	return true;
 }
 
-/* Where CPUs are used little: whether threads wanted them and could not have them, by the kernel's totals. */
-static void add_preempted(struct job *job)
-{
-	const struct st_utilization *use = &job->steady.use;
-	double share = st_share(use->delay_ns, use->ran_ns + use->delay_ns);
-
 /* Whom threads waited behind that were ready to run. */
 static const char *who_had_cpus(const struct job *job)
 {
@@ -423,6 +423,12 @@ static const char *who_had_cpus(const struct job *job)
 		return "other threads of the program, which were more than the CPUs";
 	return job->others >= ST_MACHINE_DISTURBS ? "other programs" : "each other, for moments";
 }
+
+/* Where CPUs are used little: whether threads wanted them and could not have them, by the kernel's totals. */
+static void add_preempted(struct job *job)
+{
+	const struct st_utilization *use = &job->steady.use;
+	double share = st_share(use->delay_ns, use->ran_ns + use->delay_ns);
 
 	if (share > 0.05)
 		find(job, "preempted", share,

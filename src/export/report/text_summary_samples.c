@@ -60,11 +60,12 @@ static void show_share(struct st_buf *out, double share)
 void st_summary_add_stacks(struct st_text_job *job, struct st_flow *flow)
 {
 	const struct st_cell *complete = st_summary_fact(job, "cost", "stacks_complete_ratio");
+	const struct st_cell *lost = st_summary_fact(job, "cost", "samples_lost");
 
 	if (complete->kind != ST_CELL_DOUBLE)
 		return;
-	st_flow_cell(flow, "   ", "samples lost ", st_summary_fact(job, "cost", "samples_lost"),
-		     "");
+	if (number(lost) > 0)
+		st_flow_cell(flow, "   ", "samples lost ", lost, "");
 	st_buf_append_text(&flow->piece, "stacks complete ");
 	show_share(&flow->piece, complete->as.number);
 	st_flow_piece(flow, "   ");
@@ -150,7 +151,7 @@ void st_summary_add_cpu(struct st_text_job *job)
 		const struct st_cell *level = st_summary_row(job, "utilization", i);
 
 		if (i == 0)
-			st_buf_append_text(&flow.piece, "utilization by time: ");
+			st_buf_append_text(&flow.piece, "the program's effective work by time: ");
 		st_show_cell(&flow.piece, &level[ST_SUMMARY_NAME], "", 0);
 		st_buf_printf(&flow.piece, " %.0f %%", number(&level[ST_SUMMARY_RATIO]) * 100.0);
 		st_flow_piece(&flow, i ? " " : "   ");
@@ -160,10 +161,10 @@ void st_summary_add_cpu(struct st_text_job *job)
 	if (total > 0 && fact_number(job, "gc_ns") / total > 0.005) {
 		const struct st_cell *steps = st_summary_fact(job, "cpu", "gc_of_steps_ratio");
 
-		st_buf_printf(&flow.piece, "garbage collection %.1f %% of CPU time",
+		st_buf_printf(&flow.piece, "garbage collection %.1f %% of the run's CPU time",
 			      fact_number(job, "gc_ns") / total * 100.0);
 		if (steps->kind == ST_CELL_DOUBLE)
-			st_buf_printf(&flow.piece, " (of that of the steps %.1f %%)",
+			st_buf_printf(&flow.piece, ", %.1f %% of the steps'",
 				      number(steps) * 100.0);
 		st_flow_piece(&flow, "   ");
 	}
