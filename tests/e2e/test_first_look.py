@@ -204,3 +204,22 @@ def test_figures_say_what_they_are_of(shared_strata, trained):
     assert "the program's effective work by time: Idle" in text
     assert "its threads" not in text
     assert re.search(r"garbage collection [\d.]+ % of the run's CPU time, [\d.]+ % of the steps'", text), text
+
+
+@pytest.mark.torch
+def test_times_behind_the_end(shared_strata, trained):
+    """Whoever takes seconds for milliseconds learns how long the run is."""
+    result, _ = trained
+    for report in ("hotspots", "tasks"):
+        done = shared_strata("report", report, "-r", result, "-time-filter", "100000:200000")
+        assert "begins after the end of the run, which took" in done.out, done.out
+    done = shared_strata("report", "hotspots", "-r", result, "-filter", "function=nobody")
+    assert "end of the run" not in done.out
+
+
+@pytest.mark.torch
+def test_functions_with_a_slip(shared_strata, trained):
+    result, _ = trained
+    done = shared_strata("report", "source", "-r", result, "-source-object", "function=nxt_bacth")
+    assert done.status != 0
+    assert "no function 'nxt_bacth' in the samples; did you mean 'next_batch'" in done.err, done.err

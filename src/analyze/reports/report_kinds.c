@@ -192,6 +192,23 @@ static const char *empty_words(const struct st_report_kind *kind, const struct s
 	return kind->filled_by == ST_RECORDS_SAMPLES ? st_sample_absence(result) : kind->empty;
 }
 
+/* Times are easily given in another unit, or of another run. */
+static void tell_range(const struct st_report_options *options, const struct st_result *result,
+		       struct st_report *out)
+{
+	int64_t elapsed_ns = st_result_info(result)->elapsed_ns;
+	const char *words;
+
+	if (out->row_count || !options->question.has_time_range || elapsed_ns <= 0 ||
+	    options->question.time_begin_ns < elapsed_ns)
+		return;
+	words = st_arena_printf(
+		st_report_arena(out),
+		"%s%sThe time filter begins after the end of the run, which took %.2f s.",
+		out->empty ? out->empty : "", out->empty ? " " : "", (double)elapsed_ns / 1e9);
+	out->empty = words ? words : out->empty;
+}
+
 static enum st_status build(const struct st_report_kind *kind, const struct st_result *result,
 			    const struct st_report_options *options, struct st_report *out,
 			    struct st_error *err)
@@ -205,8 +222,10 @@ static enum st_status build(const struct st_report_kind *kind, const struct st_r
 	out->layout = kind->layout;
 	out->empty = empty_words(kind, result);
 	status = kind->build(kind, result, options, out, err);
-	if (!status)
+	if (!status) {
+		tell_range(options, result, out);
 		return st_report_end(out, err);
+	}
 	st_report_fini(out);
 	return status;
 }

@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/datasets/dataset_parts.h"
+#include "base/buf.h"
+#include "base/near.h"
 #include "store/result.h"
+
+enum { NEAR_MAX = 3 };
 
 static uint64_t weight_of(const struct st_sample_rows *rows, const struct st_sample_row *row)
 {
@@ -99,6 +104,68 @@ static uint32_t function_bucket(const void *arg, const struct st_named *named, u
 	return named->frames[frame].function;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Each once, in any order: many modules have a function of the same name. Of a method the last part is enough. */
+static size_t all_names(const struct st_named *named, const char **names, struct st_arena *arena)
+{
+	size_t count = 0, kept = 0;
+
+	for (uint32_t i = 1; i < named->function_count; i++) {
+		const struct st_named_function *function = &named->functions[i];
+		const char *name = st_text_copy(arena, function->name).bytes;
+		const char *dot =
+			name && function->kind == ST_FUNCTION_PYTHON ? strrchr(name, '.') : NULL;
+
+		if (name)
+			names[count++] = dot && dot[1] ? dot + 1 : name;
+	}
+	qsort(names, count, sizeof(*names), by_text);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || strcmp(names[kept - 1], names[i]) != 0)
+			names[kept++] = names[i];
+	return kept;
+}
+
+/* "; did you mean 'positions' or 'position'?", or "". */
+static void add_near(const struct st_named *named, const char *typed, struct st_buf *out)
+{
+	struct st_arena arena;
+	const char **names, *near[NEAR_MAX];
+	size_t found = 0;
+
+	st_arena_init(&arena, SIZE_MAX / 2);
+	names = calloc((size_t)named->function_count + 1, sizeof(*names));
+	if (names)
+		found = st_near_names(typed, names, all_names(named, names, &arena), near,
+				      NEAR_MAX);
+	for (size_t i = 0; i < found; i++)
+		st_buf_printf(out, "%s'%.200s'%s", i ? " or " : "; did you mean ", near[i],
+			      i + 1 == found ? "?" : "");
+	free(names);
+	st_arena_fini(&arena);
+}
+
+static enum st_status no_function(const struct st_named *named,
+				  const struct st_source_object *object, struct st_error *err)
+{
+	enum st_status status;
+	struct st_buf near;
+
+	st_buf_init(&near, 1024);
+	add_near(named, object->function, &near);
+	st_buf_append_u8(&near, '\0');
+	status = st_error_set(err, ST_ENOTFOUND, 0, "no function '%.200s' in the samples%s%s%s",
+			      object->function, object->module ? " of module " : "",
+			      object->module ? object->module : "",
+			      near.failed ? "" : (const char *)near.data);
+	st_buf_fini(&near);
+	return status;
+}
+
 enum st_status st_code_find_function(const struct st_sample_rows *rows,
 				     const struct st_source_object *object, uint32_t *out,
 				     struct st_error *err)
@@ -128,9 +195,5 @@ enum st_status st_code_find_function(const struct st_sample_rows *rows,
 	}
 	free(count.figures);
 	*out = best;
-	if (!best)
-		return st_error_set(err, ST_ENOTFOUND, 0, "no function '%.200s' in the samples%s%s",
-				    object->function, object->module ? " of module " : "",
-				    object->module ? object->module : "");
-	return ST_OK;
+	return best ? ST_OK : no_function(named, object, err);
 }
