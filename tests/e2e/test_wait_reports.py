@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from harness import strict_json
+from waiting import tid_of
 
 # Lines that wait are found by the comment behind them.
 PROGRAM = """
@@ -303,8 +304,8 @@ import queue, threading, time
 items = queue.Queue()
 
 def answer():
-    global lives
-    lives = time.perf_counter_ns()
+    global lives, answerer
+    lives, answerer = time.perf_counter_ns(), threading.get_native_id()
     end = time.thread_time() + 0.1
     while time.thread_time() < end:
         sum(range(1000))
@@ -312,12 +313,12 @@ def answer():
 
 def start():
     time.sleep(0.3)
-    threading.Thread(target=answer, name="answerer").start()
+    threading.Thread(target=answer).start()
 
-threading.Thread(target=start, name="starter").start()
+threading.Thread(target=start).start()
 began = time.perf_counter_ns()
 items.get()
-print(lives - began)
+print(lives - began, answerer, threading.get_native_id())
 """
 
 
@@ -326,14 +327,15 @@ def test_nobody_is_on_a_path_before_he_lives(strata):
     script.write_text(LATE)
     done = strata("-collect", "threading", "-quiet", "-r", result, "--", sys.executable, script)
     assert done.status == 0, done.err
-    query = "SELECT name, end_ns - start_ns AS ns FROM threads"
+    late_ns, answerer, main = map(int, done.out.split())
+    query = "SELECT tid, end_ns - start_ns AS ns FROM threads"
     threads = strict_json(strata("query", query, "-r", result, "-format", "json").stdout)["rows"]
-    (life_ns,) = [row["ns"] for row in threads if row["name"] == "answerer"]
+    (life_ns,) = [row["ns"] for row in threads if row["tid"] == answerer]
     rows = strata.report(result, "critical-path", "-group-by", "thread,wait-class")["rows"]
-    found = {row["thread"].split(" ")[0]: row for row in rows}
-    assert 0 < found["answerer"]["wall_total_ns"] <= life_ns
-    waited = {child["wait_class"]: child["wall_total_ns"] for child in found["main"]["children"]}
-    assert waited["Synchronization"] > 0.9 * int(done.out)
+    found = {tid_of(row["thread"]): row for row in rows}
+    assert 0 < found[answerer]["wall_total_ns"] <= life_ns
+    waited = {child["wait_class"]: child["wall_total_ns"] for child in found[main]["children"]}
+    assert waited["Synchronization"] > 0.9 * late_ns
 
 
 def test_a_path_goes_on_behind_an_exec(shared_strata):
