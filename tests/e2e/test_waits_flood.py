@@ -43,7 +43,9 @@ def test_time_is_that_of_the_programs_clock(turns):
     _, own, row = turns
     assert row["wait_ns"] == pytest.approx(own["wait_ns"], rel=0.15)
     assert row["wait_avg_ns"] == pytest.approx(own["wait_ns"] / own["waits"], rel=0.15)
-    assert row["wall_max_ns"] == pytest.approx(own["longest_ns"], rel=0.02, abs=100_000)
+    # The longest of the program's may be one beside which a thread lost its processor.
+    near = [ns for ns in own["longest_ns"] if row["wall_max_ns"] == pytest.approx(ns, rel=0.02, abs=100_000)]
+    assert near and row["wall_max_ns"] <= max(own["longest_ns"]) * 1.02, own
 
 
 def test_little_room_is_taken(shared_strata, turns):

@@ -591,15 +591,17 @@ static bool scale_by_steps(struct st_scaled_rows *rows, const struct st_operator
 {
 	struct st_turn_steps steps;
 	double *label_times;
+	bool is_known;
 
 	if (!st_turn_steps_make(&steps, result))
 		return false;
 	label_times = st_turn_steps_times(&steps, turns, result);
-	if (label_times)
+	is_known = label_times != NULL;
+	if (is_known)
 		scale(rows, turns, result, label_times);
 	free(label_times);
 	st_turn_steps_fini(&steps);
-	return label_times;
+	return is_known;
 }
 
 bool st_scaled_rows_make(struct st_scaled_rows *rows, const struct st_result *result,

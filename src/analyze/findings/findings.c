@@ -449,8 +449,7 @@ static void doubt(const struct st_finding_ground *ground, struct st_finding *fou
 	if (found->depends_on_cpus && ground->shared)
 		found->what = st_arena_printf(
 			ground->arena,
-			"holds only while others use the CPUs as here (%s), so record again on a "
-			"free machine; %s",
+			"holds only on a machine this busy (%s), record again on a free one; %s",
 			ground->disturbed, found->what);
 	else
 		found->what = st_arena_printf(ground->arena, "%s; meanwhile %s", found->what,

@@ -352,7 +352,7 @@ static enum st_status add_all(struct page *page, struct st_error *err)
 	if (is_report("findings"))
 		status = add_report(page, "findings", &findings, add_findings, err);
 	else
-		st_summary_add_findings(job);
+		st_summary_add_findings(job, UINT32_MAX);
 	st_buf_append_u8(job->out, '\n');
 	st_summary_add_quality(job);
 	add_next(page);

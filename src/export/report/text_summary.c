@@ -30,13 +30,14 @@ enum {
 
 /* How many rows the long blocks may have: what users look at first gives way last. */
 struct room {
-	uint32_t tasks, places, steps, kinds, programs, samples;
+	uint32_t tasks, places, steps, kinds, programs, samples, fixes;
 };
 
 /* The first that fits is taken; the last one, if none does. */
 static const struct room rooms[] = {
-	{9, 4, 6, 6, 2, 5}, {5, 3, 6, 6, 2, 5}, {4, 2, 6, 4, 1, 5}, {3, 0, 4, 4, 1, 5},
-	{0, 0, 4, 4, 1, 5}, {0, 0, 2, 4, 1, 4}, {0, 0, 2, 4, 1, 3}, {0, 0, 2, 2, 1, 2},
+	{9, 4, 6, 6, 2, 5, 3}, {5, 3, 6, 6, 2, 5, 3}, {4, 2, 6, 4, 1, 5, 3}, {3, 0, 4, 4, 1, 5, 3},
+	{0, 0, 4, 4, 1, 5, 3}, {0, 0, 2, 4, 1, 4, 3}, {0, 0, 2, 4, 1, 3, 3}, {0, 0, 2, 2, 1, 2, 3},
+	{0, 0, 2, 2, 1, 2, 2}, {0, 0, 2, 2, 1, 2, 1}, {0, 0, 2, 2, 1, 1, 1},
 };
 
 unsigned int st_summary_width(const struct st_text_job *job)
@@ -753,7 +754,7 @@ static void add_all(struct st_text_job *job, const struct room *room)
 	st_summary_add_head(job);
 	add_scope(job);
 	add_steps(job, room->steps);
-	st_summary_add_findings(job);
+	st_summary_add_findings(job, room->fixes);
 	st_summary_add_lines(job, room->samples);
 	add_operators(job, room);
 	st_summary_add_hotspots(job, room->samples);

@@ -38,6 +38,7 @@ void st_summary_show_processes(struct st_text_job *job, uint32_t rows);
 void st_summary_show_start_up(struct st_text_job *job);
 void st_summary_add_lines(struct st_text_job *job, uint32_t rows);
 void st_summary_add_hotspots(struct st_text_job *job, uint32_t rows);
-void st_summary_add_findings(struct st_text_job *job);
+/* fixes: so many of them at most. */
+void st_summary_add_findings(struct st_text_job *job, uint32_t fixes);
 
 #endif

@@ -378,7 +378,7 @@ void st_summary_add_lines(struct st_text_job *job, uint32_t rows)
 }
 
 /* "  1 about 55.6 ms      use float32: 72 ms in operators on float64" */
-static void add_fixes(struct st_text_job *job)
+static void add_fixes(struct st_text_job *job, uint32_t most)
 {
 	uint32_t count = st_summary_count(job, "fix");
 	const struct st_cell *cells = st_summary_row(job, "fix", 0);
@@ -388,7 +388,7 @@ static void add_fixes(struct st_text_job *job)
 					     ? "FIX FIRST, by what the mean step would save"
 					     : "FIX FIRST, by what it would save");
 	st_buf_append_text(job->out, "; details: strata report findings\n");
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && i < most; i++) {
 		uint64_t high, low;
 
 		cells = st_summary_row(job, "fix", i);
@@ -430,7 +430,7 @@ static void add_looks(struct st_text_job *job)
 	}
 }
 
-void st_summary_add_findings(struct st_text_job *job)
+void st_summary_add_findings(struct st_text_job *job, uint32_t fixes)
 {
 	const struct st_cell *batch = st_summary_fact(job, "finding", "batch");
 
@@ -439,7 +439,7 @@ void st_summary_add_findings(struct st_text_job *job)
 		add_looks(job);
 		return;
 	}
-	add_fixes(job);
+	add_fixes(job, fixes);
 	if (batch->kind == ST_CELL_TEXT)
 		st_summary_sentence(job, "LOOK AT", batch->as.text);
 }
