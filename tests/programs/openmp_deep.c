@@ -38,7 +38,7 @@ static void *start(void *depth)
 
 int main(int argc, char **argv)
 {
-	int depth = argc > 1 ? atoi(argv[1]) : 0;
+	int depth = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
 	pthread_attr_t attributes;
 	pthread_t thread;
 

@@ -625,6 +625,27 @@ static enum st_status add_samples(struct st_finding_ground *ground,
 	return status;
 }
 
+static enum st_status apply(struct st_findings *out, struct st_finding_ground *ground,
+			    const struct st_report_options *options, struct st_error *err)
+{
+	uint32_t track_count;
+	enum st_status status;
+
+	st_result_tracks(ground->result, &track_count);
+	status = st_step_figures_make(ground->steps, &ground->figures, err);
+	if (!status)
+		status = st_operator_turns_make(&ground->turns, ground->result, err);
+	if (!status) {
+		find_scope(ground, track_count);
+		find_steps_of(ground, track_count);
+	}
+	if (!status)
+		status = add_samples(ground, options, err);
+	if (!status)
+		apply_rules(out, ground);
+	return status;
+}
+
 static enum st_status look(struct st_findings *out, struct st_finding_ground *ground,
 			   const struct st_report_options *options, struct st_error *err)
 {
@@ -636,19 +657,10 @@ static enum st_status look(struct st_findings *out, struct st_finding_ground *gr
 	ground->steps_of = calloc((size_t)track_count + 1, sizeof(*ground->steps_of));
 	ground->claimed = calloc(ground->rows->count + 1, 1);
 	ground->has_waits = st_sample_has_waits(ground->result);
-	status = st_step_figures_make(ground->steps, &ground->figures, err);
-	if (!status)
-		status = st_operator_turns_make(&ground->turns, ground->result, err);
-	if (!status && (!ground->track_counts || !ground->steps_of || !ground->claimed))
+	if (ground->track_counts && ground->steps_of && ground->claimed)
+		status = apply(out, ground, options, err);
+	else
 		status = st_error_set(err, ST_ENOMEM, 0, "out of memory for findings");
-	if (!status) {
-		find_scope(ground, track_count);
-		find_steps_of(ground, track_count);
-	}
-	if (!status)
-		status = add_samples(ground, options, err);
-	if (!status)
-		apply_rules(out, ground);
 	st_utilization_fini(&ground->use);
 	if (ground->has_set)
 		st_sample_set_close(&ground->samples);
