@@ -89,8 +89,10 @@ def test_native_and_python_frames_are_of_one_instant_with_a_cold_cache(strata, p
     assert flags_of(strata, result, "mismatched")[0] <= 0.01 * count
     assert strata("export", "folded", "-r", result, "-call-stack-mode", "all", "-o", folded).status == 0
     part_samples, right = dict.fromkeys(PARTS, 0), dict.fromkeys(PARTS, [0, 0])
+    unknown = 0  # their Python frames were not read in time, and native code may be of any part
     for line in folded.read_text().splitlines():
         stack, _, weight = line.rpartition(" ")
+        unknown += 0 if "_part" in stack else int(weight)
         for part, native in PARTS.items():
             if part in stack:
                 part_samples[part] += int(weight)
@@ -99,9 +101,10 @@ def test_native_and_python_frames_are_of_one_instant_with_a_cold_cache(strata, p
     for part, (own, everywhere) in right.items():
         assert everywhere, f"no sample in {PARTS[part]}"
         assert own > 0.98 * everywhere, f"{PARTS[part]} is on the lines of other parts"
-    total = sum(part_samples.values())
+    total = sum(part_samples.values()) + unknown
     for part, share in true_share.items():
-        assert abs(part_samples[part] / total - share) < 0.1, (part, part_samples, true_share)
+        least, most = part_samples[part] / total, (part_samples[part] + unknown) / total
+        assert least - 0.05 < share < most + 0.05, (part, part_samples, unknown, true_share)
 
 
 def summary_of(strata, result):

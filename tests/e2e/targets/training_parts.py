@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three parts of a training loop until standard input closes; then each part's share of the thread's CPU time."""
 
+import random
 import sys
 import threading
 import time
@@ -11,7 +12,8 @@ import torch
 torch.set_num_threads(1)
 model = torch.nn.Sequential(*[torch.nn.Linear(128, 128) for _ in range(6)])
 inputs = torch.randn(64, 128)
-data = bytes(1 << 20)
+# Of different lengths: steps that all take half an interval are sampled at the same two places each time.
+data = [bytes(random.randrange(1 << 21)) for _ in range(64)]
 
 
 def forward_part():
@@ -23,7 +25,7 @@ def backward_part(loss):
 
 
 def crc_part():
-    return zlib.crc32(data)
+    return zlib.crc32(random.choice(data))
 
 
 stop = threading.Event()

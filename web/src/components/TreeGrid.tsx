@@ -247,8 +247,10 @@ export function grid_row(report: Report, line: Line): GridRow | null {
 	return { row: line.row, report, path: line.path, column, label: cell_text(line.row[column.key]) };
 }
 
-/** What folded rows hold is not searched: they may not even be here. */
+/** What folded rows hold is not searched: they may not even be here. Rows that are still to come may have hits. */
 function found_text(count: number, model: TreeModel, lines: Line[]): string {
+	const is_coming = lines.some((line) => line.path.length === 1 && line.path[0] < SEARCH_ROWS && !line.row);
+	if (!model.report || is_coming) return "…";
 	const is_folded = lines.some((line) => child_count(line.row) > 0 && !model.is_open(line.path));
 	return is_folded ? `${count} in open rows` : `${count}`;
 }
@@ -270,7 +272,8 @@ function useSearch(model: TreeModel, lines: Line[], cursor: number, move: (to: n
 		if (count) count.textContent = wanted ? found_text(hits.length, model, lines) : "";
 		if (wanted) model.need_top(SEARCH_ROWS);
 	}, [hits, wanted, model]);
-	useEffect(() => {
+	// Before the next key: pressed twice in a frame, the second goes on from where the first went.
+	useLayoutEffect(() => {
 		const next = (event: Event) => {
 			const step = (event as CustomEvent<number>).detail;
 			const to =
