@@ -14,6 +14,7 @@ memory and hotspots. About 6 minutes; --quick 2.
 import argparse
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -35,6 +36,7 @@ KINDS = {
     "operators and devices": (["-collect", "operators"], ["cuda", *EVERYTHING], 0.6),
     "names and devices": (["-collect", "operators", *PLAIN], ["cuda"], 0.6),
     "operators": (["-collect", "operators", "-knob", "device=off"], EVERYTHING, 1 / 3),
+    "names and inputs": (["-collect", "operators", "-knob", "device=off", *PLAIN[2:]], ["record_shapes"], 1 / 3),
     "names": (["-collect", "operators", "-knob", "device=off", *PLAIN], [], 1 / 3),
     # In turns of a tenth of a second, in which they record every operator: to be compared with each other only.
     "hotspots": (["-collect", "hotspots"], [], None),
@@ -98,12 +100,15 @@ def measure_child(arguments):
     step = make_loop("cuda")
 
     def step_ms(count):
+        """Of all steps, and of the one in the middle, which what else the host does has not touched."""
         torch.cuda.synchronize()
-        before = time.perf_counter_ns()
+        times = [time.perf_counter_ns()]
         for _ in range(count):
             step()
+            times.append(time.perf_counter_ns())
         torch.cuda.synchronize()
-        return (time.perf_counter_ns() - before) / count / 1e6
+        took = (time.perf_counter_ns() - times[0]) / count / 1e6
+        return took, statistics.median(after - before for before, after in itertools.pairwise(times)) / 1e6
 
     @contextlib.contextmanager
     def ours():
@@ -117,23 +122,27 @@ def measure_child(arguments):
 
     switched = []
     options = [option for option in arguments.torch_options.split(",") if option]
-    ways = {"nothing": contextlib.nullcontext, "strata": ours, "torch": lambda: profiler(options)}
+    ways = {"nothing": contextlib.nullcontext, "strata": ours}
+    if not arguments.no_torch:
+        ways["torch"] = lambda: profiler(options)
     if arguments.empty:
         empty = EmptyCallback(arguments.empty, "record_shapes" in options)
         ways["empty"] = lambda: empty
     itt.pause()
     for _ in range(30):
         step()
-    count = max(5, round(100 / step_ms(20)))
-    rounds = []
+    count = max(5, round(100 / step_ms(20)[0]))
+    rounds, middles = [], []
     for _ in range(arguments.rounds):
-        one = {}
+        one, middle = {}, {}
         for what in random.sample(list(ways), len(ways)):
             with ways[what]():
                 step()
-                one[what] = step_ms(count)
+                one[what], middle[what] = step_ms(count)
         rounds.append(one)
-    found = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "rounds": rounds, "switched": switched}
+        middles.append(middle)
+    found = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "rounds": rounds, "middles": middles,
+             "switched": switched}  # fmt: skip
     print(json.dumps(found), flush=True)
 
 
@@ -188,16 +197,19 @@ def child(*words, under=()):
 
 def measure(arguments, strata, scratch):
     found = {}
-    empty = ["--empty", arguments.empty] if arguments.empty else []
+    more = [*(["--empty", arguments.empty] if arguments.empty else []), *(["--no-torch"] if arguments.no_torch else [])]
     for turn in range(arguments.turns):
         for name, (words, options, limit) in KINDS.items():
+            if arguments.only and name not in arguments.only:
+                continue
             result = scratch / f"{turn}.{list(KINDS).index(name)}"
-            text = child("measure", "--rounds", arguments.rounds, "--torch-options", ",".join(options), *empty,
+            text = child("measure", "--rounds", arguments.rounds, "--torch-options", ",".join(options), *more,
                          under=[strata, *words, "-quiet", "-no-summary", "-r", result, "--"])  # fmt: skip
             seen = json.loads(text.splitlines()[-1])
             kind = found.setdefault(name, {"version": seen["torch"], "device": seen["device"], "limit": limit,
-                                           "rounds": [], "switched": []})  # fmt: skip
+                                           "rounds": [], "middles": [], "switched": []})  # fmt: skip
             kind["rounds"] += seen["rounds"]
+            kind["middles"] += seen["middles"]
             kind["switched"] += seen["switched"]
             print(f"  turn {turn}: {name}", file=sys.stderr, flush=True)
     for kind in found.values():
@@ -205,23 +217,27 @@ def measure(arguments, strata, scratch):
         others = [what for what in rounds[0] if what != "nothing"]
         kind["step_ms"] = statistics.median(one["nothing"] for one in rounds)
         kind["strata"] = interval([one["strata"] / one["nothing"] - 1 for one in rounds])
-        kind["added_ms"] = {what: interval([(one[what] - one["nothing"]) / 100 for one in rounds]) for what in others}
+        for key, some in (("added_ms", rounds), ("added_to_middle_ms", kind["middles"])):
+            kind[key] = {what: interval([(one[what] - one["nothing"]) / 100 for one in some]) for what in others}
         kind["start_ms"], kind["stop_ms"] = map(statistics.median, zip(*kind["switched"], strict=True))
     return found
 
 
 def show(found):
     kind = next(iter(found.values()))
-    print(f"torch {kind['version']} on {kind['device']}; ms added to a step (95 %), all in the same process")
+    print(f"torch {kind['version']} on {kind['device']}; ms added to a step (95 %), all in the same process:\n"
+          "to all steps, and below to the one in the middle of each block of steps")  # fmt: skip
     print(f"{'recorded':22}{'step':>7}  {'strata':21}{'torch.profiler':21}{'ratio':>6}{'limit':>6}  "
           f"{'empty callback':21}{'start':>6}{'stop':>6}")  # fmt: skip
     for name, kind in found.items():
-        added = kind["added_ms"]
-        text = {what: f"{middle:+.2f} ({low:+.2f} … {high:+.2f})" for what, (middle, low, high) in added.items()}
         limit = f"{kind['limit']:6.2f}" if kind["limit"] else " " * 6
-        print(f"{name:22}{kind['step_ms']:7.2f}  {text['strata']:21}{text['torch']:21}"
-              f"{added['strata'][0] / added['torch'][0]:6.2f}{limit}  {text.get('empty', ''):21}"
-              f"{kind['start_ms']:6.1f}{kind['stop_ms']:6.1f}")  # fmt: skip
+        for key in ("added_ms", "added_to_middle_ms"):
+            added = kind[key]
+            text = {what: f"{middle:+.2f} ({low:+.2f} … {high:+.2f})" for what, (middle, low, high) in added.items()}
+            head = f"{name:22}{kind['step_ms']:7.2f}" if key == "added_ms" else " " * 29
+            ratio = added["strata"][0] / added["torch"][0] if "torch" in added else float("nan")
+            print(f"{head}  {text['strata']:21}{text.get('torch', ''):21}{ratio:6.2f}{limit}  "
+                  f"{text.get('empty', ''):21}{kind['start_ms']:6.1f}{kind['stop_ms']:6.1f}")  # fmt: skip
 
 
 def within(events):
@@ -298,9 +314,11 @@ def main():
     parser.add_argument("--turns", type=int, default=3, help="processes of each kind")
     parser.add_argument("--json", type=pathlib.Path, help="where all figures go")
     parser.add_argument("--check", action="store_true", help="whether both agree, instead of the cost")
+    parser.add_argument("--only", action="append", choices=KINDS, help="this kind of collection alone; may be repeated")
     parser.add_argument("--quick", action="store_true", help="few rounds: does it work?")
     parser.add_argument("--child", choices=["measure", "check", "graph"], help=argparse.SUPPRESS)
     parser.add_argument("--empty", help="libempty_callback.so of a build, to be measured beside")
+    parser.add_argument("--no-torch", action="store_true", help="leave torch's profiler out: more rounds in a time")
     parser.add_argument("--torch-options", default="cuda", help=argparse.SUPPRESS)
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--trace", help=argparse.SUPPRESS)
