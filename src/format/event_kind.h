@@ -173,7 +173,10 @@ enum {
 	ST_TURN_BESIDE = 4,   /* one of those */
 	ST_TURN_WHOLE = 8,    /* from the beginning: not chosen by chance */
 	ST_TURN_AT_STEP = 16, /* begins with an optimizer's step */
+	ST_TURN_NO_DEVICES = 32, /* nor is what devices do, for ST_TURN_DEVICES_NS at most */
+	ST_TURN_SWITCH = 64,	 /* devices are switched off or on: no turn to compare with */
 };
+#define ST_TURN_DEVICES_NS 2000000000ll
 
 enum { ST_EVENT_DATA_MAX = 128 << 10 }; /* more is cut and counted by the collector */
 

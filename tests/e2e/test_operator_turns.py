@@ -222,3 +222,59 @@ def test_cost_of_an_exact_record(strata, python, tmp_path):
     assert 0.85 < cost["operators_recorded_ratio"] < 1
     assert run.counts()["aten::addmm"] == pytest.approx(30 * steps, rel=0.1)
     assert run.counts()["Optimizer.step#SGD.step"] == steps
+
+
+# A device that is not there (tests/programs/cuda). To record it takes as long as is asked for: what that adds is known.
+DEVICE = """
+import ctypes, json, sys, time, torch
+torch.set_num_threads(1)
+device = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+device.double_kinds.restype = ctypes.c_uint64
+device.double_init()
+net = torch.nn.Sequential(*(torch.nn.Linear(256, 256) for _ in range(6)))
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-6, momentum=0.9, foreach=False)
+x, y = torch.randn(64, 256), torch.randn(64, 256)
+begun = time.perf_counter()
+steps = launched = spent = 0
+while time.perf_counter() < begun + 14:
+    at = time.perf_counter()
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(net(x), y).backward()
+    optimizer.step()
+    for _ in range(4):
+        device.double_launch(b"kernel", 0, 7, 200, 0)
+    took = time.perf_counter() - at
+    if device.double_kinds():
+        while time.perf_counter() < at + 1.3 * took:
+            pass
+        spent += time.perf_counter() - at - took
+    steps += 1
+device.double_wait()
+json.dump({"steps": steps, "spent": spent, "all": time.perf_counter() - begun}, sys.stdout)
+"""
+
+
+def test_what_devices_cost_is_in_it(strata, python, programs, tmp_path):
+    result = tmp_path / "r"
+    options = ["-collect", "operators", "-knob", "measure-cost=true", "-quiet", "-no-summary", "-r", result]
+    done = strata(*options, "--", python, "-c", DEVICE, programs / "cuda" / "libcupti.so.13")
+    assert done.status == 0, done.err
+    truth = json.loads(done.out)
+    rows = strata.report(result, "summary")["rows"]
+    cost = {row["name"]: row["value"] for row in rows if row["section"] == "cost"}
+    (elapsed_ns,) = (row["value"] for row in rows if (row["section"], row["name"]) == ("run", "elapsed_ns"))
+    bare = truth["all"] - truth["spent"]
+    stated = cost["estimate_ns"] / 1e9 / truth["all"] * (truth["all"] / bare)
+    error = cost["measured_error_ratio"] * elapsed_ns / 1e9 / bare
+    # Operators cost something as well, which a machine of two CPUs tells only roughly.
+    assert truth["spent"] / bare - error - 0.03 < stated < truth["spent"] / bare + error + 0.12, (truth, cost)
+    # What was not recorded is said, and the device is no less busy for it.
+    (device,) = (row for row in rows if row["section"] == "device")
+    assert "not recorded for" in device["value"]
+    kernels = strata.types(result)["kernel"]["count"]
+    assert 0.8 * 4 * truth["steps"] < kernels < 4 * truth["steps"]
+    assert device["share_ratio"] == pytest.approx(truth["steps"] * 4 * 200e-6 / truth["all"], rel=0.1)
+    (row,) = strata.report(result, "device-gaps")["rows"]
+    gaps = {child["reason"]: child["wall_total_ns"] for child in row["children"]}
+    silent = gaps["not known: not recorded then"] / 1e9
+    assert silent == pytest.approx((1 - kernels / 4 / truth["steps"]) * bare, rel=0.25)

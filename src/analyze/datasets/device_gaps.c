@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/datasets/device_silence.h"
 #include "base/arena.h"
 #include "base/search.h"
 #include "base/vec.h"
@@ -25,6 +26,7 @@ const char *const st_gap_reason_words[ST_GAP_REASONS] = {
 	[ST_GAP_HOST] = "host late",
 	[ST_GAP_LAUNCHED] = "launched, not begun",
 	[ST_GAP_UNKNOWN] = "not known: launches are not recorded",
+	[ST_GAP_SILENT] = "not known: not recorded then",
 };
 
 struct activity {
@@ -50,6 +52,8 @@ struct sweep {
 	uint32_t wait_count;
 	int64_t now_ns, kernels_until_ns, any_until_ns;
 	uint32_t last_copy;
+	struct st_silences silences; /* of the process */
+	uint32_t silence;	     /* the first that is not over */
 	bool failed;
 };
 
@@ -127,8 +131,8 @@ static enum st_category category_of(const struct sweep *sweep, uint32_t row)
 	return st_result_labels(sweep->result, &count)[sweep->slices->label[row]].category;
 }
 
-static void add(struct sweep *sweep, const struct activity *where, int64_t until_ns,
-		enum st_gap_reason reason)
+static void add_gap(struct sweep *sweep, const struct activity *where, int64_t until_ns,
+		    enum st_gap_reason reason)
 {
 	const struct st_device_gap gap = {.place = where->place,
 					  .reason = reason,
@@ -137,11 +141,36 @@ static void add(struct sweep *sweep, const struct activity *where, int64_t until
 					  .begin_ns = sweep->now_ns,
 					  .end_ns = until_ns};
 
-	if (until_ns <= sweep->now_ns)
-		return;
 	if (!ST_VEC_PUSH(sweep->out->gaps, sweep->out->count, sweep->out->capacity, gap))
 		sweep->failed = true;
 	sweep->now_ns = until_ns;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Why nothing ran where nobody looked is not known, nor whether. */
+static void add(struct sweep *sweep, const struct activity *where, int64_t until_ns,
+		enum st_gap_reason reason)
+{
+	const struct st_silences *silences = &sweep->silences;
+
+	while (sweep->now_ns < until_ns && !sweep->failed) {
+		const struct st_silence *silence = NULL;
+
+		while (sweep->silence < silences->count &&
+		       silences->rows[sweep->silence].end_ns <= sweep->now_ns)
+			sweep->silence++;
+		if (sweep->silence < silences->count)
+			silence = &silences->rows[sweep->silence];
+		if (silence && silence->begin_ns <= sweep->now_ns)
+			add_gap(sweep, where, earlier(silence->end_ns, until_ns), ST_GAP_SILENT);
+		else
+			add_gap(sweep, where,
+				silence ? earlier(silence->begin_ns, until_ns) : until_ns, reason);
+	}
 }
 
 /* The wait of a thread in which the device ran out of work, or NULL. */
@@ -202,11 +231,6 @@ static void explain(struct sweep *sweep, const struct activity *next)
 	add(sweep, next, end_ns, ST_GAP_LAUNCHED);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Time goes on to then; what ends it: an activity, whose begin that is, or the last of the device. */
 static void advance(struct sweep *sweep, const struct activity *next, int64_t until_ns)
 {
@@ -223,6 +247,11 @@ static void sweep_device(struct sweep *sweep, uint32_t from, uint32_t to)
 
 	sweep->now_ns = sweep->kernels_until_ns = sweep->any_until_ns = all[from].begin_ns;
 	sweep->last_copy = ST_NO_ROW;
+	sweep->silence = 0;
+	if (!st_silences_make(&sweep->silences, sweep->result, all[from].place.process)) {
+		sweep->failed = true;
+		return;
+	}
 	for (uint32_t i = from; i < to; i++) {
 		advance(sweep, &all[i], all[i].begin_ns);
 		if (!all[i].is_copy && all[i].end_ns > sweep->kernels_until_ns)
@@ -233,6 +262,7 @@ static void sweep_device(struct sweep *sweep, uint32_t from, uint32_t to)
 			sweep->last_copy = all[i].row;
 	}
 	advance(sweep, &all[to - 1], sweep->any_until_ns);
+	st_silences_fini(&sweep->silences);
 }
 
 static int by_device_and_begin(const void *a, const void *b)

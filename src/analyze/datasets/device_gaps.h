@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * When devices computed nothing, and why: from the first thing on a device to the last, every moment in which no kernel
- * ran belongs to one gap.
+ * ran belongs to one gap. So does every moment in which nobody looked.
  */
 #ifndef ST_ANALYZE_DATASETS_DEVICE_GAPS_H
 #define ST_ANALYZE_DATASETS_DEVICE_GAPS_H
@@ -34,6 +34,7 @@ enum st_gap_reason {
 	ST_GAP_HOST,	   /* the host had not launched what came next, and had not waited */
 	ST_GAP_LAUNCHED,   /* that was launched, and had not begun */
 	ST_GAP_UNKNOWN,	   /* launches were not recorded */
+	ST_GAP_SILENT,	   /* nothing was: in a pause, or to measure what recording costs */
 	ST_GAP_REASONS
 };
 extern const char *const st_gap_reason_words[ST_GAP_REASONS];

@@ -357,13 +357,19 @@ static uint64_t pace_of(const struct st_turn *turn, bool by_steps)
 	return by_steps ? turn->steps : turn->progress;
 }
 
+/* A turn with those beside it. Devices may be switched in between, which belongs to none of them. */
+struct compared {
+	const struct st_turn *before, *turn, *after, *then;
+};
+
 /* What an operator of the turn, or of those beside it, took longer than none; false: cannot be told. */
-static bool compare(const struct st_turn *turn, struct comparison *out)
+static bool compare(const struct compared *compared, struct comparison *out)
 {
-	const struct st_turn *before = turn - 1, *after = turn + 1;
+	const struct st_turn *before = compared->before, *turn = compared->turn;
+	const struct st_turn *after = compared->after;
 	bool with = turn->detail & ST_TURN_WITH;
-	bool by_steps =
-		turn->detail & before->detail & after->detail & after[1].detail & ST_TURN_AT_STEP;
+	bool by_steps = turn->detail & before->detail & after->detail & compared->then->detail &
+			ST_TURN_AT_STEP;
 	double beside_ns = (double)(before->end_ns - before->begin_ns) +
 			   (double)(after->end_ns - after->begin_ns);
 	double beside = (double)(pace_of(before, by_steps) + pace_of(after, by_steps));
@@ -379,18 +385,28 @@ static bool compare(const struct st_turn *turn, struct comparison *out)
 	return true;
 }
 
+static bool is_switch(const struct st_operator_turns *turns, uint32_t at)
+{
+	return at < turns->count && turns->rows[at].detail & ST_TURN_SWITCH;
+}
+
 static bool can_compare(const struct st_operator_turns *turns, const struct st_result *result,
-			uint32_t at)
+			uint32_t at, struct compared *out)
 {
 	const struct st_turn *turn = &turns->rows[at];
+	uint32_t switched = is_switch(turns, at + 1);
+	bool was_switched = at && is_switch(turns, at - 1);
 
-	if (!(turn->detail & ST_TURN_COMPARED) || !at || at + 2 >= turns->count)
+	if (!(turn->detail & ST_TURN_COMPARED) || at < 1u + was_switched ||
+	    at + 2 + switched >= turns->count)
 		return false;
-	if (turn[-1].process != turn->process || turn[2].process != turn->process ||
-	    !(turn[-1].detail & turn[1].detail & ST_TURN_BESIDE))
+	*out = (struct compared){turn - 1 - was_switched, turn, turn + 1 + switched,
+				 turn + 2 + switched};
+	if (out->before->process != turn->process || out->then->process != turn->process ||
+	    !(out->before->detail & out->after->detail & ST_TURN_BESIDE))
 		return false;
-	return !was_paused(result, &turn[-1]) && !was_paused(result, turn) &&
-	       !was_paused(result, &turn[1]);
+	return !was_paused(result, out->before) && !was_paused(result, turn) &&
+	       !was_paused(result, out->after);
 }
 
 static int by_value(const void *a, const void *b)
@@ -426,11 +442,17 @@ static bool measure(struct st_operator_turns *turns, const struct st_result *res
 {
 	double *values = malloc(((size_t)turns->count + 1) * sizeof(*values));
 	struct comparison comparison;
+	struct compared compared;
 
 	if (!values)
 		return false;
 	for (uint32_t i = 0; i < turns->count; i++)
-		if (can_compare(turns, result, i) && compare(&turns->rows[i], &comparison))
+		turns->has_devices = turns->has_devices || turns->rows[i].detail & ST_TURN_NO_DEVICES;
+	/* Before a device was used there was less to pay for. */
+	for (uint32_t i = 0; i < turns->count; i++)
+		if (can_compare(turns, result, i, &compared) &&
+		    (!turns->has_devices || turns->rows[i].detail & ST_TURN_NO_DEVICES) &&
+		    compare(&compared, &comparison))
 			values[turns->compared++] = comparison.operator_ns;
 	turns->is_measured = turns->compared >= COMPARED_MIN;
 	if (turns->is_measured)

@@ -20,6 +20,7 @@
 #include "analyze/datasets/words.h"
 #include "base/quote.h"
 #include "store/events.h"
+#include "store/devices.h"
 #include "store/operators.h"
 #include "store/result.h"
 #include "store/samples.h"
@@ -180,6 +181,7 @@ static enum st_status add_overhead(const struct st_summary *summary, uint64_t op
 	struct st_operator_turns turns;
 	enum st_status status = st_operator_turns_make(&turns, result, summary->err);
 	double measured_ns;
+	uint32_t devices;
 
 	if (status)
 		return status;
@@ -187,6 +189,9 @@ static enum st_status add_overhead(const struct st_summary *summary, uint64_t op
 		turns.operator_ns.value > 0.0 ? turns.operator_ns.value * (double)operators : 0.0;
 	pairs += turns.is_measured ? 0 : st_operator_extra_pairs(result);
 	pairs -= turns.is_measured ? operators : 0;
+	st_result_device_items(result, &devices);
+	/* Each record of a device is a slice, and paid for already. */
+	pairs -= turns.is_measured && turns.has_devices ? devices : 0;
 	cost_ns = pairs * info->event_cost_ns_x1000 / 1000 + (uint64_t)measured_ns;
 	/* The handler's time is CPU time, so it is set against that; so is what creating and switching cost. */
 	if ((info->event_cost_ns_x1000 || handled_ns) && all_ns) {
@@ -213,6 +218,9 @@ static enum st_status add_overhead(const struct st_summary *summary, uint64_t op
 		else
 			st_report_fact_text(summary->report, "cost", "not_measured",
 					    why_not_measured(&turns, operators));
+		if (turns.is_measured && devices && !turns.has_devices)
+			st_report_fact_text(summary->report, "cost", "not_in_it",
+					    "what recording devices costs");
 	}
 	if (turns.is_measured) {
 		st_report_fact_number(summary->report, "cost", "measured_turns", turns.compared);

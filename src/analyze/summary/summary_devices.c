@@ -50,7 +50,7 @@ static const char *gap_words(struct st_arena *arena, const struct st_device_use 
 	bool shown[ST_GAP_REASONS] = {false};
 
 	for (unsigned int i = 0; i < ST_GAP_REASONS; i++)
-		sum_ns += use->gap_ns[i];
+		sum_ns += i == ST_GAP_SILENT ? 0 : use->gap_ns[i];
 	if (!sum_ns)
 		return "";
 	words = st_arena_printf(
@@ -60,7 +60,7 @@ static const char *gap_words(struct st_arena *arena, const struct st_device_use 
 		unsigned int best = ST_GAP_REASONS;
 
 		for (unsigned int i = 0; i < ST_GAP_REASONS; i++)
-			if (!shown[i] &&
+			if (!shown[i] && i != ST_GAP_SILENT &&
 			    (best == ST_GAP_REASONS || use->gap_ns[i] > use->gap_ns[best]))
 				best = i;
 		if (best == ST_GAP_REASONS || use->gap_ns[best] * 100 < sum_ns)
@@ -86,22 +86,26 @@ static void add_device(const struct st_summary *summary, const struct st_device_
 {
 	struct st_arena *arena = st_report_arena(summary->report);
 	struct st_cell *cells = st_report_fact(summary->report, "device", "");
-	uint64_t span_ns = (uint64_t)(use->end_ns - use->begin_ns);
+	uint64_t span_ns = (uint64_t)(use->end_ns - use->begin_ns) - use->gap_ns[ST_GAP_SILENT];
 	uint32_t count;
 	const struct st_process *processes = st_result_processes(summary->result, &count);
-	const char *text, *whose = "";
+	const char *text, *whose = "", *silent = "";
 
 	if (several_processes)
 		whose = st_arena_printf(arena, " of process %u", processes[use->place.process].pid);
 	cells[ST_SUMMARY_NAME] = st_cell_text(
 		st_arena_printf(arena, "%s%s", st_device_text(&use->place, arena).bytes, whose));
+	if (use->gap_ns[ST_GAP_SILENT])
+		silent = st_arena_printf(
+			arena, ", not recorded for %s",
+			st_finding_duration(arena, (double)use->gap_ns[ST_GAP_SILENT], 3));
 	text = st_arena_printf(
-		arena, "%llu %s %s, %llu %s %s%s%s%s%s", (unsigned long long)use->kernels,
+		arena, "%llu %s %s, %llu %s %s%s%s%s%s%s", (unsigned long long)use->kernels,
 		use->kernels == 1 ? "kernel" : "kernels",
 		st_finding_duration(arena, (double)use->kernel_ns, 3),
 		(unsigned long long)use->copies,
 		use->copies == 1 ? "copy or fill" : "copies and fills",
-		st_finding_duration(arena, (double)use->copy_ns, 3), gap_words(arena, use),
+		st_finding_duration(arena, (double)use->copy_ns, 3), gap_words(arena, use), silent,
 		memory_words(arena, use), clock_words(arena, use),
 		/* Where none has, launches were not recorded, as in hotspots. */
 		use->unlinked && use->unlinked < use->kernels + use->copies

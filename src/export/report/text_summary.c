@@ -224,6 +224,7 @@ static void add_cost(struct st_text_job *job)
 	const struct st_cell *ratio = st_summary_fact(job, "cost", "estimate_ratio");
 	const struct st_cell *error = st_summary_fact(job, "cost", "measured_error_ratio");
 	const struct st_cell *why = st_summary_fact(job, "cost", "not_measured");
+	const struct st_cell *without = st_summary_fact(job, "cost", "not_in_it");
 	const struct st_cell *cpu = st_summary_fact(job, "cost", "strata_cpu_ns");
 	struct st_flow flow;
 
@@ -242,6 +243,10 @@ static void add_cost(struct st_text_job *job)
 			st_buf_printf(&flow.piece, "at least +%.*f %%", percent < 0.01 ? 0 : 2,
 				      percent);
 		st_flow_piece(&flow, "");
+	}
+	if (without->kind != ST_CELL_NONE) {
+		st_flow_words(&flow, (struct st_text){"without", 7}, 0);
+		st_flow_words(&flow, without->as.text, 0);
 	}
 	if (why->kind != ST_CELL_NONE) {
 		st_flow_words(&flow, (struct st_text){"(not measured:", 14}, 0);

@@ -81,6 +81,28 @@ static void resumed(void)
 		library(i)->resumed();
 }
 
+/* Whoever rests may never come to say that it is over. */
+static _Atomic uint64_t rest_until;
+
+bool st_device_is_used(void)
+{
+	return library(0) != NULL;
+}
+
+void st_device_rest(uint64_t until)
+{
+	atomic_store_explicit(&rest_until, until, memory_order_relaxed);
+	for (unsigned int i = 0; i < LIBRARIES_MAX && library(i); i++)
+		(until ? library(i)->paused : library(i)->resumed)();
+}
+
+static bool is_resting(void)
+{
+	uint64_t until = atomic_load_explicit(&rest_until, memory_order_relaxed);
+
+	return until && st_ticks() < until;
+}
+
 static void forked(void)
 {
 	/* The child may use a device itself, if the parent has not: then the library comes again. */
@@ -150,7 +172,7 @@ ST_EXPORT unsigned int strata_device_state(void)
 	    control & (ST_CONTROL_STOPPED | ST_CONTROL_DETACHED) ||
 	    atomic_load_explicit(&st_process->state, memory_order_relaxed) == ST_PROCESS_OFF)
 		return ST_DEVICE_SILENT;
-	return control ? ST_DEVICE_PAUSED : ST_DEVICE_RECORDING;
+	return control || is_resting() ? ST_DEVICE_PAUSED : ST_DEVICE_RECORDING;
 }
 
 ST_EXPORT uint64_t strata_device_ticks(void)

@@ -9,7 +9,8 @@
  * enough for a short program. From then on operators are recorded for one turn, and as long not as that costs BUDGET; what an
  * operator costs is taken from the turns themselves, once there are a few.
  *
- * Gaps: everything is recorded, but for a turn now and then.
+ * Gaps: everything is recorded, but for a turn now and then, in which devices are not either: what that costs is a part of
+ * it. To switch them takes time of its own, which is in none of the turns.
  */
 #include "collect/inproc/torch/torch_turns.h"
 
@@ -17,6 +18,7 @@
 
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/core/words.h"
+#include "collect/inproc/device/device.h"
 #include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_record.h"
 #include "format/event_kind.h"
@@ -52,6 +54,7 @@ static struct {
 	uint64_t turn_ticks; /* of the latest compared turn */
 	uint64_t turn_operators;
 	uint64_t random;
+	bool devices_rest;
 	/* Sums over the compared turns with operators, and those beside them without. */
 	uint64_t turns, with_ticks, with_progress, with_operators, without_ticks, without_progress;
 } now_at;
@@ -86,7 +89,7 @@ static void release_lock(void)
 }
 
 /* What begins now; the numbers are those of what ends. */
-static void tell(uint64_t time, bool is_step)
+static void tell(uint64_t time, bool is_step, uint32_t more)
 {
 	bool is_off = atomic_load_explicit(&st_torch_turns.is_off, memory_order_relaxed);
 	uint32_t detail = (is_off ? ST_TURN_WITHOUT : ST_TURN_WITH) |
@@ -94,7 +97,7 @@ static void tell(uint64_t time, bool is_step)
 			   : now_at.phase == WHOLE ? ST_TURN_WHOLE
 						   : 0) |
 			  (now_at.phase == BEFORE || now_at.phase == AFTER ? ST_TURN_BESIDE : 0) |
-			  (is_step ? ST_TURN_AT_STEP : 0);
+			  (is_step ? ST_TURN_AT_STEP : 0) | more;
 	const uint64_t payload[3] = {
 		st_word_event(ST_EVENT_OPERATOR_TURN, ST_FIELD_VALUE | ST_FIELD_EXTRA, detail),
 		get(&st_torch_turns.progress), get(&st_torch_turns.steps)};
@@ -163,17 +166,32 @@ static uint64_t rest_length(void)
 	return vary(rest < ms(REST_MAX_MS) ? rest : ms(REST_MAX_MS));
 }
 
+/* Devices come along; when that is done. */
+static uint64_t switch_devices(bool is_off, uint64_t time, bool is_step)
+{
+	uint64_t until = is_off ? time + ms(ST_TURN_DEVICES_NS / 1000000) : 0;
+
+	now_at.phase = REST;
+	tell(time, is_step, ST_TURN_SWITCH | ST_TURN_NO_DEVICES);
+	st_device_rest(until);
+	now_at.devices_rest = is_off;
+	return st_ticks();
+}
+
 static void enter(enum phase phase, uint64_t time, uint64_t length, bool is_step)
 {
 	bool is_off = phase != WHOLE && (phase == TURN) == (st_torch_turns.kind == ST_TURNS_GAPS);
 
+	if (st_torch_turns.kind == ST_TURNS_GAPS && is_off != now_at.devices_rest &&
+	    st_device_is_used())
+		time = switch_devices(is_off, time, is_step);
 	now_at.phase = phase;
 	now_at.began = time;
 	now_at.began_progress = get(&st_torch_turns.progress);
 	now_at.began_operators = get(&st_torch_turns.operators);
 	atomic_store_explicit(&st_torch_turns.is_off, is_off, memory_order_relaxed);
 	atomic_store_explicit(&st_torch_turns.until, time + length, memory_order_relaxed);
-	tell(time, is_step);
+	tell(time, is_step, now_at.devices_rest ? ST_TURN_NO_DEVICES : 0);
 	st_torch_follow();
 }
 
@@ -250,7 +268,7 @@ static void look(enum place place)
 
 	if (!atomic_load_explicit(&st_operator_front->turn_told, memory_order_relaxed) &&
 	    take_lock()) {
-		tell(time, false); /* a forked child says where it is */
+		tell(time, false, 0); /* a forked child says where it is */
 		release_lock();
 	}
 	if (time < get(&st_torch_turns.until) || (place == ANYWHERE && waits_for_step(time)) ||
@@ -297,7 +315,7 @@ __attribute__((destructor)) static void end(void)
 		return;
 	if (now_at.phase != WHOLE)
 		now_at.phase = REST;
-	tell(st_ticks(), false);
+	tell(st_ticks(), false, 0);
 	release_lock();
 }
 
