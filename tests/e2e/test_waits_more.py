@@ -8,7 +8,7 @@ import statistics
 import pytest
 from harness import strict_json
 from pythons import interpreter
-from waiting import PROGRAMS, TOLERANCE, calls_of, compiled, pairs, threading, tid_of, waits_of
+from waiting import PROGRAMS, TOLERANCE, calls_of, compiled, pairs, threading, tid_of, waits_of, wrong_wakers
 
 
 def told(strata, *program, env=None):
@@ -31,6 +31,8 @@ def check_most(strata, run, kind):
     found = pairs(strata, run, kind)
     near = [call for call, row in found if row["wall_ns"] == pytest.approx(call.ns, rel=TOLERANCE)]
     assert len(near) >= 0.9 * len(found) > 0
+    own_ns = sum(call.ns for call, _ in found)
+    assert sum(row["wall_ns"] for _, row in found) == pytest.approx(own_ns, rel=TOLERANCE)
 
 
 def check_sums(strata, run, kind):
@@ -65,10 +67,7 @@ def test_spin_locks(shared_strata, inside):
 
 @pytest.mark.parametrize("kind", ["Mutex", "Condition Variable"])
 def test_wakers_of_c11(shared_strata, inside, kind):
-    found = [(call, row) for call, row in pairs(shared_strata, inside, kind) if call.waker]
-    wrong = [(call, row) for call, row in found if tid_of(row.get("waker")) != call.waker]
-    assert found
-    assert len(wrong) <= (len(found) // 10 if kind == "Mutex" else 0), wrong
+    assert wrong_wakers(shared_strata, inside, kind) == []
 
 
 @pytest.mark.parametrize(

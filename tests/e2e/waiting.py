@@ -93,6 +93,26 @@ def pairs(strata, told, kind):
     return found
 
 
+def wrong_wakers(strata, told, kind):
+    """The program's long waits of a kind whose waker is not who ended them.
+
+    Of a mutex that is the last owner. But a third thread that did not wait for it may have taken it and released it
+    again before the woken one ran: then the one before has woken it.
+    """
+    _, calls = told
+    found = [(call, row) for call, row in pairs(strata, told, kind) if call.waker]
+    assert found
+    taken = sorted((call for call in calls if call.kind == kind), key=lambda call: call.begin + call.ns)
+    wrong = []
+    for call, row in found:
+        waker = tid_of(row.get("waker"))
+        before = [other for other in taken[: taken.index(call)] if other.tid != call.tid][-2:]
+        barged_in = len(before) == 2 and before[1].tid == call.waker and before[1].ns < LONG_NS
+        if waker != call.waker and not (kind == "Mutex" and barged_in and waker == before[0].tid):
+            wrong.append((call, row))
+    return wrong
+
+
 def compiled(strata, compiler, source, *flags):
     """A program of tests/programs, by a compiler of the test packages."""
     assert shutil.which(compiler), f"no {compiler}: run tools/setup.sh test"
