@@ -249,7 +249,7 @@ export function grid_row(report: Report, line: Line): GridRow | null {
 
 /** What folded rows hold is not searched: they may not even be here. Rows that are still to come may have hits. */
 function found_text(count: number, model: TreeModel, lines: Line[]): string {
-	const is_coming = lines.some((line) => line.path.length === 1 && line.path[0] < SEARCH_ROWS && !line.row);
+	const is_coming = lines.some((line) => line.path.length === 1 && (line.path[0] ?? 0) < SEARCH_ROWS && !line.row);
 	if (!model.report || is_coming) return "…";
 	const is_folded = lines.some((line) => child_count(line.row) > 0 && !model.is_open(line.path));
 	return is_folded ? `${count} in open rows` : `${count}`;

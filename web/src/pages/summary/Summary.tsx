@@ -296,6 +296,7 @@ function Missing() {
 function QualityCard({ report }: { report: Report }) {
 	const cost = number(report, "cost", "estimate_ratio");
 	const why = value(report, "cost", "not_measured");
+	const without = value(report, "cost", "not_in_it");
 	const notes = section(report, "quality");
 	return (
 		<>
@@ -309,6 +310,7 @@ function QualityCard({ report }: { report: Report }) {
 					<dd>
 						{percent(cost)}
 						{why ? <span class="muted"> {String(why)}</span> : null}
+						{without ? <span class="muted"> without {String(without)}</span> : null}
 					</dd>
 				)}
 				<dt>strata itself</dt>
