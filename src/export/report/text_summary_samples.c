@@ -142,12 +142,16 @@ void st_summary_add_cpu(struct st_text_job *job)
 		add_part(&flow, "overhead", busy * fact_number(job, "overhead_ns") / total);
 	}
 	add_rest(job, &flow, busy);
-	st_buf_append_text(&flow.piece, "CPU time ");
-	st_show_cell(&flow.piece, cpu, "ns", 0);
-	st_buf_printf(&flow.piece, " of %.0f thread%s", fact_number(job, "threads"),
-		      fact_number(job, "threads") > 1 ? "s" : "");
+	if (total > 0) {
+		st_buf_append_text(&flow.piece, "CPU time ");
+		st_show_cell(&flow.piece, cpu, "ns", 0);
+		st_buf_printf(&flow.piece, " of %.0f thread%s", fact_number(job, "threads"),
+			      fact_number(job, "threads") > 1 ? "s" : "");
+	} else {
+		st_buf_append_text(&flow.piece, "no sample: too little CPU time");
+	}
 	st_flow_piece(&flow, "   ");
-	for (uint32_t i = 0; i < st_summary_count(job, "utilization"); i++) {
+	for (uint32_t i = 0; total > 0 && i < st_summary_count(job, "utilization"); i++) {
 		const struct st_cell *level = st_summary_row(job, "utilization", i);
 
 		if (i == 0)

@@ -58,8 +58,10 @@ bool st_wait_name_object(struct st_sync_object *object, uint32_t kind, struct st
 	object->attribute = kind << ST_SYNC_KIND_SHIFT;
 	if (kind == ST_WAIT_SLEEP)
 		snprintf(name, sizeof(name), "sleep");
-	else if (kind == ST_WAIT_JOIN)
+	else if (kind == ST_WAIT_JOIN && value)
 		snprintf(name, sizeof(name), "thread %llu", value);
+	else if (kind == ST_WAIT_JOIN)
+		snprintf(name, sizeof(name), "threads that had ended");
 	else if (kind == ST_WAIT_CHILD && value)
 		snprintf(name, sizeof(name), "process %llu", value);
 	else if (kind == ST_WAIT_CHILD)
