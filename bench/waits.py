@@ -5,7 +5,6 @@ Two threads that take turns on one CPU are the worst case: they do nothing but w
 own CPU time, so that others who want the machine do not count. The ways to run it alternate.
 """
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -189,7 +188,9 @@ class Waits:
 
     def wait_gil(self):
         """Two threads that contend for the GIL: what we add, beside py-spy, which samples its holder from outside."""
-        if not importlib.util.find_spec("py_spy") and not shutil.which("py-spy"):
+        beside = pathlib.Path(sys.executable).parent / "py-spy"
+        spy = str(beside) if beside.is_file() else shutil.which("py-spy")
+        if not spy:
             self.missing.append("py-spy record --gil (not installed: pip install py-spy)")
             return
         script = HERE / "gil_turns.py"
@@ -199,7 +200,7 @@ class Waits:
             told, result = self._threading(f"gil{index}", sys.executable, script)
             raw["ours"].append(told["cpu_s"])
             shutil.rmtree(result)
-            told = self._peer("py-spy", "record", "--gil", "-r", "100", "-o", self.scratch / "gil.svg", "--",
+            told = self._peer(spy, "record", "--gil", "-r", "100", "-o", self.scratch / "gil.svg", "--",
                               sys.executable, script)  # fmt: skip
             if told is None:
                 self.missing.append("py-spy record --gil (not permitted here)")
