@@ -170,9 +170,9 @@ enum {
 	ST_TURN_WITH = 1, /* operators are recorded */
 	ST_TURN_COMPARED =
 		2, /* a short turn; those right before and after it are as long, and have the other thing */
-	ST_TURN_BESIDE = 4,   /* one of those */
-	ST_TURN_WHOLE = 8,    /* from the beginning: not chosen by chance */
-	ST_TURN_AT_STEP = 16, /* begins with an optimizer's step */
+	ST_TURN_BESIDE = 4,	 /* one of those */
+	ST_TURN_WHOLE = 8,	 /* from the beginning: not chosen by chance */
+	ST_TURN_AT_STEP = 16,	 /* begins with an optimizer's step */
 	ST_TURN_NO_DEVICES = 32, /* nor is what devices do, for ST_TURN_DEVICES_NS at most */
 	ST_TURN_SWITCH = 64,	 /* devices are switched off or on: no turn to compare with */
 };

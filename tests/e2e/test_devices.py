@@ -223,25 +223,6 @@ def test_an_end_that_takes_long(strata, device):
     check_steps(strata.types(done.result), 5)
 
 
-def test_pause(strata, device):
-    """What ran in the pause is not there, however late the device tells of it."""
-    done = strata.collect(device, "paused")
-    check_steps(strata.types(done.result), 2)
-    assert {"before", "after"} < set(strata.types(done.result))
-    # Nor is it called a gap of the device that has a reason.
-    query = strata("query", "-r", done.result, "-format", "json", "SELECT end_ns - start_ns AS ns FROM pauses")
-    (pause,) = strict_json(query.stdout)["rows"]
-    devices = strata.report(done.result, "device-gaps")["rows"]
-    for row in devices:
-        (silent,) = (child for child in row["children"] if child["reason"] == "not known: not recorded then")
-        assert silent["wall_total_ns"] == pytest.approx(pause["ns"], rel=0.02)
-    assert len(devices) == 2
-    shown = [row for row in strata.report(done.result, "summary")["rows"] if row["section"] == "device"]
-    for row in shown:
-        assert "not recorded for" in row["value"]
-        assert row["wall_self_ns"] / row["wall_total_ns"] == pytest.approx(row["share_ratio"])
-
-
 @pytest.mark.parametrize(
     ("how", "words"), [("taken", b"another tool"), ("refuse", b"CUPTI refused"), ("nodriver", b"CUPTI refused")]
 )

@@ -447,7 +447,8 @@ static bool measure(struct st_operator_turns *turns, const struct st_result *res
 	if (!values)
 		return false;
 	for (uint32_t i = 0; i < turns->count; i++)
-		turns->has_devices = turns->has_devices || turns->rows[i].detail & ST_TURN_NO_DEVICES;
+		turns->has_devices =
+			turns->has_devices || turns->rows[i].detail & ST_TURN_NO_DEVICES;
 	/* Before a device was used there was less to pay for. */
 	for (uint32_t i = 0; i < turns->count; i++)
 		if (can_compare(turns, result, i, &compared) &&

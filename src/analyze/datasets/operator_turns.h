@@ -55,7 +55,7 @@ struct st_operator_turns {
 	double count_error; /* relative, of the number of operators; NAN: not known */
 	bool has_steps;	    /* so that it is known how many steps were not recorded */
 	bool is_measured;
-	bool has_devices; /* what recording devices costs is a part of it */
+	bool has_devices;  /* what recording devices costs is a part of it */
 	uint32_t compared; /* turns */
 	struct st_estimate operator_ns;
 };

@@ -220,7 +220,7 @@ static enum st_status add_overhead(const struct st_summary *summary, uint64_t op
 					    why_not_measured(&turns, operators));
 		if (turns.is_measured && devices && !turns.has_devices)
 			st_report_fact_text(summary->report, "cost", "not_in_it",
-					    "what recording devices costs");
+					    "without what recording devices costs");
 	}
 	if (turns.is_measured) {
 		st_report_fact_number(summary->report, "cost", "measured_turns", turns.compared);

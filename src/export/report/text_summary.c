@@ -244,10 +244,8 @@ static void add_cost(struct st_text_job *job)
 				      percent);
 		st_flow_piece(&flow, "");
 	}
-	if (without->kind != ST_CELL_NONE) {
-		st_flow_words(&flow, (struct st_text){"without", 7}, 0);
+	if (without->kind != ST_CELL_NONE)
 		st_flow_words(&flow, without->as.text, 0);
-	}
 	if (why->kind != ST_CELL_NONE) {
 		st_flow_words(&flow, (struct st_text){"(not measured:", 14}, 0);
 		st_flow_words(&flow, why->as.text, 0);

@@ -11,6 +11,7 @@
 #define ST_COLLECT_INPROC_CORE_BACKEND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -42,6 +43,10 @@ struct st_inproc_backend {
 	/* The program has paused, resumed or ended its own recording. */
 	void (*pause)(void);
 	void (*resume)(void);
+	/* Whether it records what another may want left out for a while, to measure what recording costs. Then it rests until that
+	 * time (ticks), or, with 0, no longer. */
+	bool (*can_rest)(void);
+	void (*rest)(uint64_t until);
 	/* The calling thread ends; its slot goes to another (between enter and leave). */
 	void (*thread_end)(void);
 	void (*thread_retire)(struct st_thread *thread);

@@ -84,12 +84,12 @@ static void resumed(void)
 /* Whoever rests may never come to say that it is over. */
 static _Atomic uint64_t rest_until;
 
-bool st_device_is_used(void)
+static bool can_rest(void)
 {
 	return library(0) != NULL;
 }
 
-void st_device_rest(uint64_t until)
+static void rest(uint64_t until)
 {
 	atomic_store_explicit(&rest_until, until, memory_order_relaxed);
 	for (unsigned int i = 0; i < LIBRARIES_MAX && library(i); i++)
@@ -339,5 +339,7 @@ const struct st_inproc_backend st_backend_device = {
 	.configure = configure,
 	.pause = paused,
 	.resume = resumed,
+	.can_rest = can_rest,
+	.rest = rest,
 	.forked = forked,
 };

@@ -6,7 +6,6 @@
 #ifndef ST_COLLECT_INPROC_DEVICE_DEVICE_H
 #define ST_COLLECT_INPROC_DEVICE_DEVICE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,10 +62,6 @@ void strata_device_trouble(unsigned int notice);
 
 #pragma GCC visibility push(hidden)
 extern const struct st_inproc_backend st_backend_device;
-/* Whether a device is recorded, or would be if nobody had paused. */
-bool st_device_is_used(void);
-/* Devices are not recorded until then (ticks), or, with 0, from now on again. */
-void st_device_rest(uint64_t until);
 /* What strata has named as the library for Level Zero, or NULL. */
 const char *st_device_ze_library(void);
 #pragma GCC visibility pop

@@ -16,9 +16,9 @@
 
 #include <string.h>
 
+#include "collect/inproc/core/backend.h"
 #include "collect/inproc/core/thread.h"
 #include "collect/inproc/core/words.h"
-#include "collect/inproc/device/device.h"
 #include "collect/inproc/torch/torch_enlist.h"
 #include "collect/inproc/torch/torch_record.h"
 #include "format/event_kind.h"
@@ -166,6 +166,15 @@ static uint64_t rest_length(void)
 	return vary(rest < ms(REST_MAX_MS) ? rest : ms(REST_MAX_MS));
 }
 
+/* What devices do is recorded by another back-end. */
+static bool devices_can_rest(void)
+{
+	for (const struct st_inproc_backend *const *each = st_inproc_backends; *each; each++)
+		if ((*each)->can_rest && (*each)->can_rest())
+			return true;
+	return false;
+}
+
 /* Devices come along; when that is done. */
 static uint64_t switch_devices(bool is_off, uint64_t time, bool is_step)
 {
@@ -173,7 +182,7 @@ static uint64_t switch_devices(bool is_off, uint64_t time, bool is_step)
 
 	now_at.phase = REST;
 	tell(time, is_step, ST_TURN_SWITCH | ST_TURN_NO_DEVICES);
-	st_device_rest(until);
+	ST_BACKENDS_CALL(rest, until);
 	now_at.devices_rest = is_off;
 	return st_ticks();
 }
@@ -183,7 +192,7 @@ static void enter(enum phase phase, uint64_t time, uint64_t length, bool is_step
 	bool is_off = phase != WHOLE && (phase == TURN) == (st_torch_turns.kind == ST_TURNS_GAPS);
 
 	if (st_torch_turns.kind == ST_TURNS_GAPS && is_off != now_at.devices_rest &&
-	    st_device_is_used())
+	    devices_can_rest())
 		time = switch_devices(is_off, time, is_step);
 	now_at.phase = phase;
 	now_at.began = time;

@@ -310,7 +310,7 @@ function QualityCard({ report }: { report: Report }) {
 					<dd>
 						{percent(cost)}
 						{why ? <span class="muted"> {String(why)}</span> : null}
-						{without ? <span class="muted"> without {String(without)}</span> : null}
+						{without ? <span class="muted"> {String(without)}</span> : null}
 					</dd>
 				)}
 				<dt>strata itself</dt>
